@@ -1,0 +1,368 @@
+/*
+ * efface: machine-learning models that can forget.
+ *
+ * WHAT EXACT MEANS
+ *
+ * A training set is a *set* of rows; each row has a 64-bit id, d numbers, a weight, and perhaps an
+ * owner. A model is a pure function of three things,
+ *
+ *     state = A(rows, parameters, seed)
+ *
+ * and of nothing else: not of the order of the rows, the number of threads, the processor, the
+ * compiler, or of what the set held before. Two states are compared as bytes
+ * (efface_kmeans_encode) or by their digest (efface_kmeans_digest), never with a tolerance.
+ * docs/exactness.md gives the argument, docs/numerics.md the arithmetic.
+ *
+ * THE LIFE OF A MODEL
+ *
+ *     efface_data *people = NULL;
+ *     efface_kmeans *model = NULL;
+ *     efface_kmeans_params params;
+ *     efface_error error;
+ *     efface_kmeans_params_init(&params);
+ *     params.n_clusters = 8;
+ *     params.seed = 20191105;
+ *     if (efface_data_load("people.csv", NULL, &people, &error) != EFFACE_OK ||
+ *         efface_kmeans_fit(people, &params, &model, &error) != EFFACE_OK)
+ *         fprintf(stderr, "%s\n", error.message);
+ *     efface_kmeans_free(model);
+ *     efface_data_free(people);
+ *
+ * RULES THAT HOLD FOR EVERY FUNCTION
+ *
+ * Errors. A function that can fail returns an efface_status. Outputs are written only on success,
+ * and a failed call leaves every object as it was. The last argument is an optional place for the
+ * detail: a sentence that says what to do, and the file, line and column where that makes sense.
+ * The library never prints, exits or aborts.
+ *
+ * Ownership. What a function named create, load, fit or encode hands out is the caller's, to be
+ * released with the free function of that type. Pointers passed in are only read during the call.
+ * `free` releases memory and takes NULL; data leaves a model or a set by `remove` and `forget`.
+ *
+ * Threads. Different objects may be used from different threads at once. One object may be read
+ * from several threads as long as none changes it. n_threads never changes a result.
+ *
+ * Environment. One variable is read: EFFACE_KERNELS (ref, avx2, avx512, neon) forces a kernel
+ * table, for tests; a table this processor cannot run is the error EFFACE_E_KERNELS.
+ */
+#ifndef EFFACE_H
+#define EFFACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(_WIN32)
+#define EFFACE_API
+#else
+#define EFFACE_API __attribute__((visibility("default")))
+#endif
+
+/* The version of this header; efface_version() is the version of the library that was linked. */
+#define EFFACE_VERSION "0.1.0"
+EFFACE_API const char *efface_version(void);
+
+/* ------------------------------------------------------------------ status and errors */
+
+typedef enum efface_status {
+    EFFACE_OK = 0,
+    EFFACE_E_MEMORY = 1,    /* an allocation failed */
+    EFFACE_E_ARGUMENT = 2,  /* an argument makes no sense: the caller's mistake */
+    EFFACE_E_LIMIT = 3,     /* a value is beyond what the exact arithmetic can hold */
+    EFFACE_E_IO = 4,        /* the operating system could not open or read a file */
+    EFFACE_E_FORMAT = 5,    /* a file is not what it should be */
+    EFFACE_E_DUPLICATE = 6, /* an id is there already */
+    EFFACE_E_NOT_FOUND = 7, /* an id is not there */
+    EFFACE_E_KERNELS = 8    /* EFFACE_KERNELS names a table this processor cannot run */
+} efface_status;
+
+/* A short name of a status, such as "not found". Never NULL. */
+EFFACE_API const char *efface_status_name(efface_status status);
+
+/* The detail of a failed call. `message` is a complete sentence and names the place by itself; the
+ * other fields give the same place to programs. Lines, columns and fields count from 1; 0 means
+ * "does not apply". For binary files `line` is the row and `column` the column of the matrix. */
+typedef struct efface_error {
+    efface_status status;
+    char message[512];
+    char file[256];
+    uint64_t line;
+    uint64_t column;
+} efface_error;
+
+/* ------------------------------------------------------------------ data: a set of rows */
+
+/* A set of rows with the same number of columns. Values are finite float32 numbers of magnitude at
+ * most 2^126; minus zero is stored as zero. */
+typedef struct efface_data efface_data;
+
+#define EFFACE_MAX_COLUMNS 32767u             /* so that a squared distance fits 63 bits */
+#define EFFACE_MAX_WEIGHT (INT64_C(1) << 40)  /* the total weight of a set stays below this */
+#define EFFACE_MAX_MAGNITUDE 8.507059173023462e37 /* 2^126 */
+
+/* Rows as a caller holds them, for adding and replacing. Any pointer but `values` may be NULL:
+ * ids then continue after the largest id that the set ever held (0, 1, 2, ... in a new set),
+ * weights are 1, owners and labels 0. `stride` is the distance between rows in floats, 0 meaning
+ * n_columns. */
+typedef struct efface_rows {
+    size_t n_rows;
+    const float *values;
+    size_t stride;
+    const uint64_t *ids;
+    const int64_t *weights;
+    const uint64_t *owners;
+    const int32_t *labels;
+} efface_rows;
+
+/* One row as the set holds it. `values` is valid until the set is changed or freed. */
+typedef struct efface_row {
+    uint64_t id;
+    int64_t weight;
+    uint64_t owner;
+    int32_t label;
+    const float *values;
+} efface_row;
+
+/* Makes an empty set of rows with 1 to EFFACE_MAX_COLUMNS columns.
+ * Errors: MEMORY, LIMIT. */
+EFFACE_API efface_status efface_data_create(uint32_t n_columns, efface_data **out,
+                                            efface_error *error);
+
+/* Releases the memory of a set. */
+EFFACE_API void efface_data_free(efface_data *data);
+
+/* Adds rows, all or none. Cost O(n_rows * n_columns) expected.
+ * Errors: MEMORY; DUPLICATE for an id that is there or comes twice; LIMIT for a value that is not
+ * finite or too large, a weight below 1, or a total weight of EFFACE_MAX_WEIGHT. */
+EFFACE_API efface_status efface_data_add(efface_data *data, const efface_rows *rows,
+                                         efface_error *error);
+
+/* Removes the rows with these ids, all or none. The memory they stood in is overwritten.
+ * Cost O(n_columns) expected per row.
+ * Errors: MEMORY; NOT_FOUND for an id that is not there; DUPLICATE for one that comes twice. */
+EFFACE_API efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t n_ids,
+                                            efface_error *error);
+
+/* Gives rows that are there new values, weights, owners and labels, all or none; `ids` is
+ * required. Cost O(n_rows * n_columns) expected.
+ * Errors: MEMORY; NOT_FOUND, DUPLICATE and LIMIT as above. */
+EFFACE_API efface_status efface_data_replace(efface_data *data, const efface_rows *rows,
+                                             efface_error *error);
+
+/* The position, from 0 to n_rows - 1, of the row with an id. Positions change when rows are
+ * removed. Cost O(1) expected. Errors: NOT_FOUND. */
+EFFACE_API efface_status efface_data_find(const efface_data *data, uint64_t id, size_t *position);
+
+/* The row at a position below n_rows. */
+EFFACE_API efface_row efface_data_row(const efface_data *data, size_t position);
+
+EFFACE_API size_t efface_data_n_rows(const efface_data *data);
+EFFACE_API uint32_t efface_data_n_columns(const efface_data *data);
+EFFACE_API int64_t efface_data_total_weight(const efface_data *data);
+
+/* The name of a column from a file's header, or NULL if it has none. */
+EFFACE_API const char *efface_data_column_name(const efface_data *data, uint32_t column);
+
+/* ------------------------------------------------------------------ data: files */
+
+typedef enum efface_header {
+    EFFACE_HEADER_DETECT = 0, /* a header if a field of the first line is not a number */
+    EFFACE_HEADER_YES = 1,
+    EFFACE_HEADER_NO = 2
+} efface_header;
+
+typedef enum efface_ids {
+    EFFACE_IDS_DETECT = 0, /* numbers if the first one is a whole number, else text */
+    EFFACE_IDS_NUMBERS = 1,
+    EFFACE_IDS_TEXT = 2 /* every id is hashed, "7" as well */
+} efface_ids;
+
+#define EFFACE_HASH_KEY_BYTES 16
+
+/* How to read a file. Fill with efface_load_options_init, then change what differs. Column names
+ * apply to CSV only; a column is named by its header or, if no header matches, by its number
+ * counted from 1. Columns that are not named here are values. */
+typedef struct efface_load_options {
+    uint32_t version; /* set by efface_load_options_init */
+    efface_header header;
+    char delimiter; /* 0: a comma, semicolon or tab, whichever the first line has most of */
+    const char *id_column;
+    const char *owner_column;
+    const char *weight_column;
+    const char *label_column; /* a class for each row; text classes are numbered */
+    efface_ids ids;
+    unsigned char hash_key[EFFACE_HASH_KEY_BYTES]; /* for ids and owners that are text */
+} efface_load_options;
+
+EFFACE_API void efface_load_options_init(efface_load_options *options);
+
+/* Reads a set of rows from a file: NumPy .npy (float32, float64, integers; C order; one or two
+ * dimensions), IDX, or CSV, each of them also gzipped. The format is told from the content.
+ * Values are rounded to float32. Rows of a file without an id column get the ids 0, 1, 2, ...
+ * `options` may be NULL. On failure nothing is handed out.
+ * Errors: MEMORY; IO; FORMAT with file, line and column; DUPLICATE (also for two texts with the
+ * same hash: use another key); LIMIT. */
+EFFACE_API efface_status efface_data_load(const char *path, const efface_load_options *options,
+                                          efface_data **out, efface_error *error);
+
+/* Reads one whole number for each row, in the order of positions, and makes it the row's label:
+ * the y.npy that lies beside many an x.npy. Formats as above with one column.
+ * Errors: as efface_data_load; FORMAT if the number of rows differs. */
+EFFACE_API efface_status efface_data_load_labels(efface_data *data, const char *path,
+                                                 efface_error *error);
+
+/* The 64-bit id that a text id of a file has, under the same hash key. */
+EFFACE_API uint64_t efface_text_id(const char *text, size_t n_bytes,
+                                   const unsigned char key[EFFACE_HASH_KEY_BYTES]);
+
+/* Makes the benchmark set of spherical Gaussian clusters: centres uniform in the unit cube,
+ * variance 0.8, rows_per_cluster rows around each, labelled by cluster; not scaled. The same
+ * arguments give the same bits everywhere.
+ * Errors: MEMORY, LIMIT. */
+EFFACE_API efface_status efface_data_make_gaussian(uint32_t n_clusters, uint32_t n_columns,
+                                                   size_t rows_per_cluster, uint64_t seed,
+                                                   efface_data **out, efface_error *error);
+
+/* ------------------------------------------------------------------ k-means */
+
+typedef struct efface_kmeans efface_kmeans;
+
+typedef enum efface_method {
+    EFFACE_METHOD_LLOYD = 0,    /* k-means++ seeds, then Lloyd's iterations */
+    EFFACE_METHOD_QUANTIZED = 1 /* centroids rounded to a random lattice: stable under change */
+} efface_method;
+
+typedef enum efface_scale {
+    EFFACE_SCALE_NONE = 0,
+    EFFACE_SCALE_MINMAX = 1 /* each column from its smallest and largest value to [0, 1] */
+} efface_scale;
+
+typedef enum efface_empty {
+    EFFACE_EMPTY_RESEED = 0, /* a cluster without rows starts again at a row far from the others */
+    EFFACE_EMPTY_KEEP = 1    /* ... stays where it is */
+} efface_empty;
+
+#define EFFACE_MAX_CLUSTERS (1u << 24)
+#define EFFACE_MAX_ITERATIONS 1000u
+
+/* Parameters of a fit. Fill with efface_kmeans_params_init, then change what differs. */
+typedef struct efface_kmeans_params {
+    uint32_t version; /* set by efface_kmeans_params_init */
+    efface_method method;
+    uint32_t n_clusters; /* default 8; with fewer rows the model has one centroid a row */
+    uint32_t iterations; /* default 10; 0: until nothing changes, at most EFFACE_MAX_ITERATIONS */
+    uint64_t seed;       /* all randomness; keep it secret if deletion requests may react to it */
+    efface_scale scale;
+    double bound; /* no |value| is larger, for scale none; 0: derived from the data */
+    const float *column_min; /* for scale minmax: n_columns bounds that no value is outside of; */
+    const float *column_max; /* NULL: derived from the data */
+    efface_empty empty;
+    double epsilon; /* quantized: lattice width as a part of the domain; 0: derived from n */
+    double gamma;   /* quantized: clusters below gamma * n / k are held back; default 0.2 */
+    uint32_t n_threads; /* 0: as many as there are processors; no result depends on it */
+} efface_kmeans_params;
+
+EFFACE_API void efface_kmeans_params_init(efface_kmeans_params *params);
+
+/* Fits a model to the rows of a set. Cost O(n * k * d * iterations); memory beyond the data 8
+ * bytes a row while it runs, O(k * d * iterations) after. An empty set gives a model without
+ * centroids. The model does not refer to the set afterwards.
+ * Errors: MEMORY; ARGUMENT for parameters out of range; LIMIT for a value outside a bound that was
+ * given; KERNELS. */
+EFFACE_API efface_status efface_kmeans_fit(const efface_data *data,
+                                           const efface_kmeans_params *params,
+                                           efface_kmeans **out, efface_error *error);
+
+EFFACE_API void efface_kmeans_free(efface_kmeans *model);
+
+/* What is known of a fitted model. The fields after `n_coarse_columns` describe the work of the
+ * fit; they are no part of the state. */
+typedef struct efface_kmeans_info {
+    efface_method method;
+    uint32_t n_clusters; /* centroids there are: the smaller of the parameter and n_rows */
+    uint32_t n_columns;
+    uint64_t n_rows;
+    uint32_t iterations;       /* levels made after the seeds and kept */
+    int stable;                /* a further iteration would change nothing */
+    double epsilon;            /* lattice width in use as a part of the domain; 0 for lloyd */
+    uint32_t n_coarse_columns; /* columns whose spread is below 256 grid steps, yet not 0 */
+    uint64_t rows_assigned;    /* exact nearest-centroid searches */
+    uint64_t rows_undecided;   /* of these, those the float filter left to integers */
+    uint64_t rows_moved;       /* rows that changed their cluster from one level to the next */
+} efface_kmeans_info;
+
+EFFACE_API efface_kmeans_info efface_kmeans_get_info(const efface_kmeans *model);
+
+/* The columns that are coarse (see efface_kmeans_info): their values differ so little compared to
+ * the bound that the grid keeps less than 8 bits of them. Scale the data or give a bound. Writes
+ * at most `capacity` column numbers. */
+EFFACE_API void efface_kmeans_coarse_columns(const efface_kmeans *model, uint32_t *columns,
+                                             size_t capacity);
+
+/* Writes the n_columns coordinates of centroid `cluster` in the units of the data. */
+EFFACE_API efface_status efface_kmeans_centroid(const efface_kmeans *model, uint32_t cluster,
+                                                double *coordinates, efface_error *error);
+
+/* Writes the nearest cluster of each row; ties go to the lower cluster. Rows are n_columns floats,
+ * `stride` floats apart (0: n_columns), finite, and need not be within the bounds of the fit.
+ * Cost O(n_rows * k * d). Errors: MEMORY; ARGUMENT if the model has no centroids; LIMIT. */
+EFFACE_API efface_status efface_kmeans_predict(const efface_kmeans *model, size_t n_rows,
+                                               const float *values, size_t stride,
+                                               uint32_t *labels, efface_error *error);
+
+/* The sum over the rows of a set of weight times squared distance to the nearest centroid, in the
+ * units of the data, or of the unit cube with scale minmax. Exact before it is rounded to double.
+ * Errors: as predict. */
+EFFACE_API efface_status efface_kmeans_loss(const efface_kmeans *model, const efface_data *data,
+                                            double *loss, efface_error *error);
+
+/* Hands out the canonical bytes of the state (docs/format.md): equal states, equal bytes. The seed
+ * is not among them. Release with efface_bytes_free. */
+EFFACE_API efface_status efface_kmeans_encode(const efface_kmeans *model, unsigned char **bytes,
+                                              size_t *n_bytes, efface_error *error);
+EFFACE_API void efface_bytes_free(unsigned char *bytes);
+
+#define EFFACE_DIGEST_BYTES 32
+
+/* The BLAKE2b-256 digest of the canonical bytes. */
+EFFACE_API efface_status efface_kmeans_digest(const efface_kmeans *model,
+                                              unsigned char digest[EFFACE_DIGEST_BYTES],
+                                              efface_error *error);
+
+/* ------------------------------------------------------------------ metrics */
+
+/* Mean silhouette of a labelling of the rows of a set, in [-1, 1]: how much nearer rows are to
+ * their own cluster than to the next. Distances are taken in the model's scale, over at most
+ * `max_rows` rows (0: 10,000), chosen by id with the tape, so that the same rows take part
+ * whatever their order. Clusters are those of the model (`labels` NULL) or `labels`, one for each
+ * position. Cost O(max_rows^2 * d).
+ * Errors: MEMORY; ARGUMENT unless the sample has at least two clusters and two rows. */
+EFFACE_API efface_status efface_kmeans_silhouette(const efface_kmeans *model,
+                                                  const efface_data *data, const uint32_t *labels,
+                                                  size_t max_rows, double *silhouette,
+                                                  efface_error *error);
+
+/* Normalized mutual information of two labellings, by the arithmetic mean of their entropies:
+ * 1 for the same partition, about 0 for unrelated ones. Errors: MEMORY; ARGUMENT for n = 0. */
+EFFACE_API efface_status efface_nmi(size_t n, const uint32_t *a, const uint32_t *b, double *nmi,
+                                    efface_error *error);
+
+/* Adjusted Rand index of two labellings: 1 for the same partition, 0 on average for random ones.
+ * Errors: MEMORY; ARGUMENT for n = 0. */
+EFFACE_API efface_status efface_ari(size_t n, const uint32_t *a, const uint32_t *b, double *ari,
+                                    efface_error *error);
+
+/* ------------------------------------------------------------------ the machine */
+
+/* The kernel table in use: "ref", "avx2", "avx512" or "neon"; NULL if EFFACE_KERNELS names one that
+ * this processor cannot run. */
+EFFACE_API const char *efface_kernels_name(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

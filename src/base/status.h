@@ -1,0 +1,25 @@
+/* Errors: filling the caller's efface_error in one line. */
+#ifndef EF_STATUS_H
+#define EF_STATUS_H
+
+#include "efface/efface.h"
+
+#if defined(__FAST_MATH__)
+#error "efface must not be compiled with fast-math: results would depend on the compiler"
+#endif
+
+/* Fills `error` (which may be NULL) and returns `status`, so that a function can end with
+ * `return ef_fail(error, EFFACE_E_LIMIT, "...", ...)`. */
+efface_status ef_fail(efface_error *error, efface_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same for a place in a file. The message becomes "file:line:column: ..."; a line or column of
+ * 0 is left out. */
+efface_status ef_fail_at(efface_error *error, efface_status status, const char *file, uint64_t line,
+                         uint64_t column, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
+
+/* The error of a failed allocation; it formats nothing and cannot fail. */
+efface_status ef_fail_memory(efface_error *error);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * The set of rows, as the rest of the library sees it.
+ *
+ * Rows stand side by side in row-major float32, without gaps and in no particular order: removing
+ * one moves the last into its place. What every row of a set has in common is not stored: `ids` is
+ * NULL while the ids are the positions, `weights` while all are 1, `owners` and `labels` while all
+ * are 0. So a plain matrix costs its own size and nothing else.
+ */
+#ifndef EF_ROWS_H
+#define EF_ROWS_H
+
+#include "base/grid.h"
+#include "data/id_index.h"
+#include "efface/efface.h"
+
+struct efface_data {
+    uint32_t n_columns;
+    size_t n_rows;
+    size_t capacity;  /* rows that `values` and the other arrays have room for */
+    float *values;    /* n_rows * n_columns */
+    uint64_t *ids;    /* or NULL: the id of a row is its position */
+    int64_t *weights; /* or NULL: 1 */
+    uint64_t *owners; /* or NULL: 0 */
+    int32_t *labels;  /* or NULL: 0 */
+    ef_id_index index; /* positions by id; empty while ids is NULL */
+    uint64_t next_id;  /* larger than every id the set ever held */
+    int64_t total_weight;
+    ef_exponent_counts exponents; /* of the rows that are there */
+    float *column_min;            /* of the rows that are there, unless ranges_stale */
+    float *column_max;
+    bool ranges_stale; /* a row that held an extreme is gone */
+    char **names;      /* n_columns names, or NULL */
+};
+
+static inline uint64_t ef_data_id(const efface_data *data, size_t position) {
+    return data->ids != NULL ? data->ids[position] : (uint64_t)position;
+}
+
+static inline int64_t ef_data_weight(const efface_data *data, size_t position) {
+    return data->weights != NULL ? data->weights[position] : 1;
+}
+
+static inline const float *ef_data_values(const efface_data *data, size_t position) {
+    return data->values + position * data->n_columns;
+}
+
+/* Makes room for n_rows rows in all, exactly, so that a file of known size costs no more. */
+efface_status ef_data_reserve(efface_data *data, size_t n_rows, efface_error *error);
+
+/* Gives column `column` a name (a copy is taken). */
+efface_status ef_data_name_column(efface_data *data, uint32_t column, const char *name,
+                                  efface_error *error);
+
+/* Makes labels[i] the label of the row at position i; there are n_rows of them. */
+efface_status ef_data_set_labels(efface_data *data, const int32_t *labels, efface_error *error);
+
+/* The smallest and largest value of each column of the rows that are there; 0 for no rows.
+ * Cost O(d), or O(n d) after an extreme row was removed. */
+void ef_data_column_ranges(const efface_data *data, float *column_min, float *column_max);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * Kernels: the few loops that all the time goes into, chosen once by what the processor can do.
+ *
+ * Rows are worked on in panels of sixteen. A panel holds grid points transposed, coordinate j of
+ * all sixteen rows side by side at panel[16 j], so that a vector instruction works on sixteen rows
+ * whatever their number of columns. Packing a panel reads the rows through pointers, snaps them to
+ * the grid and transposes them in one go; the rows may be neighbours, or scattered.
+ *
+ * Every entry of every table gives the bits of the reference table (src/kernel/ref), which is
+ * plain C. To add an instruction set: write its table, name it in kernels.c, run test_kernels.
+ */
+#ifndef EF_KERNELS_H
+#define EF_KERNELS_H
+
+#include "base/grid.h"
+#include "kernel/centers.h"
+
+#define EF_PANEL 16
+
+typedef struct ef_kernels {
+    const char *name;
+    uint32_t tile; /* most clusters that one inner loop of `nearest` works on */
+
+    /* panel[16 j + i] = rows[i][j] on the grid. All sixteen pointers are valid; they may be equal.
+     * Reads map->n_columns floats of each row and writes 16 * n_columns floats. */
+    void (*pack)(const ef_map *map, const float *const rows[EF_PANEL], float *panel);
+
+    /* labels[i] = the nearest centroid of row i of the panel; ties go to the lower one. Only the
+     * first n_rows of the sixteen count. Returns how many of them the filter could not decide
+     * (of no consequence, and the one thing that differs between tables). */
+    unsigned (*nearest)(const ef_centers *centers, const float *panel, unsigned n_rows,
+                        uint32_t labels[EF_PANEL]);
+
+    /* out[i] = sum over j of (panel[16 j + i] - point[j])^2 in float32, added up in the order of j
+     * and without fused multiply-adds. Differences of grid points are exact, so the result is the
+     * squared distance but for a relative error of at most EF_SQDIST_ERROR(d), and 0 just for
+     * equal points. */
+    void (*sqdist)(const float *panel, uint32_t n_columns, const float *point,
+                   float out[EF_PANEL]);
+
+    /* sum[j] += the row's grid coordinates, or sum[j] -= them. */
+    void (*add_row)(const ef_map *map, const float *row, int64_t *sum);
+    void (*subtract_row)(const ef_map *map, const float *row, int64_t *sum);
+
+    /* out[i] = the upper half of tape(seed, ..., ids[i], step): the leading bits of its v. */
+    void (*tape_high)(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],
+                      uint32_t step, uint32_t out[EF_PANEL]);
+} ef_kernels;
+
+/* Of d + 2 roundings (the subtraction is exact, one square, d - 1 additions, the conversion): each
+ * at most 2^-24, and (1 + 2^-24)^(d + 2) - 1 < 1.01 (d + 2) 2^-24 for d < 2^15. */
+#define EF_SQDIST_ERROR(d) (1.01 * ((double)(d) + 2.0) * 0x1p-24)
+
+/* The table for this processor, or the one that EFFACE_KERNELS names; NULL if that one cannot run
+ * here. Decided at the first call. */
+const ef_kernels *ef_kernels_get(void);
+
+/* A table by name; NULL if unknown or not usable on this processor. */
+const ef_kernels *ef_kernels_find(const char *name);
+
+/* The names of all tables this build knows, NULL at the end. */
+const char *const *ef_kernels_names(void);
+
+extern const ef_kernels ef_kernels_ref;
+
+#endif
