@@ -146,8 +146,8 @@ EFFACE_API efface_status efface_data_add(efface_data *data, const efface_rows *r
 EFFACE_API efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t n_ids,
                                             efface_error *error);
 
-/* Gives rows that are there new values, weights, owners and labels, all or none; `ids` is
- * required. Cost O(n_rows * n_columns) expected.
+/* Gives rows that are there new values, all or none; `ids` is required. Weights, owners and labels
+ * change only where their pointer is not NULL. Cost O(n_rows * n_columns) expected.
  * Errors: MEMORY; NOT_FOUND, DUPLICATE and LIMIT as above. */
 EFFACE_API efface_status efface_data_replace(efface_data *data, const efface_rows *rows,
                                              efface_error *error);

@@ -14,11 +14,13 @@
  *                     <= 1.01 m u (|C|^2 + 2 |g| |C|)                 for m u < 0.01
  *
  * by Cauchy and Schwarz; d < 2^15 makes m u < 4e-5. With the largest |C| of all centroids this is
- * one number E for a row. If the smallest and second smallest score differ by more than 2 E, the
- * smallest belongs to the one nearest centroid. The kernel computes |g|, E and the difference in
- * float32 too; each of these has a relative error below (EF_BLOCK + b + 8) u < 2^-14, which the
- * factor 1.02 instead of 1.01 covers. Nothing overflows (scores are below 2^63) and nothing
- * underflows (inputs are integers). When the filter cannot tell, integers decide.
+ * one number E for a row. The nearest centroid is among those whose score is at most the smallest
+ * score plus 2 E; if that is one only, the filter has decided. If not, integers decide among them.
+ *
+ * The kernel computes |g|, E and the limit in float32 too. E gets a relative error below
+ * (d + 8) u < 0.003, the limit an absolute one below u (|C|^2 + 2 |g| |C|) < E / 60; the factor
+ * 1.05 instead of 1.01 covers both. Nothing overflows (scores are below 2^63 in magnitude) and
+ * nothing underflows (inputs are integers).
  */
 #ifndef EF_CENTERS_H
 #define EF_CENTERS_H
@@ -26,6 +28,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define EF_PANEL 16
 #define EF_BLOCK 64
 
 typedef struct ef_centers {
@@ -56,7 +59,8 @@ static inline uint32_t ef_centers_tile(const ef_centers *centers, uint32_t first
     return first < larger * (small + 1) ? small + 1 : small;
 }
 
-/* The exact nearest centroid of a grid point, by integers alone. */
-uint32_t ef_centers_nearest(const ef_centers *centers, const int32_t *point);
+/* The squared distance, by integers, of row `row` of a panel of sixteen to a centroid. */
+int64_t ef_centers_sqdist(const ef_centers *centers, uint32_t cluster, const float *panel,
+                          unsigned row);
 
 #endif

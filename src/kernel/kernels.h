@@ -15,21 +15,21 @@
 #include "base/grid.h"
 #include "kernel/centers.h"
 
-#define EF_PANEL 16
-
 typedef struct ef_kernels {
     const char *name;
     uint32_t tile; /* most clusters that one inner loop of `nearest` works on */
 
-    /* panel[16 j + i] = rows[i][j] on the grid. All sixteen pointers are valid; they may be equal.
-     * Reads map->n_columns floats of each row and writes 16 * n_columns floats. */
-    void (*pack)(const ef_map *map, const float *const rows[EF_PANEL], float *panel);
+    /* panel[16 j + i] = rows[i][j] on the grid, and norm2[i] = |row i|^2 as `sqdist` from the
+     * origin would give it. All sixteen pointers are valid; they may be equal. Reads n_columns
+     * floats of each row and writes 16 * n_columns floats to panel, which is 64-byte aligned. */
+    void (*pack)(const ef_map *map, const float *const rows[EF_PANEL], float *panel,
+                 float norm2[EF_PANEL]);
 
     /* labels[i] = the nearest centroid of row i of the panel; ties go to the lower one. Only the
      * first n_rows of the sixteen count. Returns how many of them the filter could not decide
      * (of no consequence, and the one thing that differs between tables). */
-    unsigned (*nearest)(const ef_centers *centers, const float *panel, unsigned n_rows,
-                        uint32_t labels[EF_PANEL]);
+    unsigned (*nearest)(const ef_centers *centers, const float *panel, const float norm2[EF_PANEL],
+                        unsigned n_rows, uint32_t labels[EF_PANEL]);
 
     /* out[i] = sum over j of (panel[16 j + i] - point[j])^2 in float32, added up in the order of j
      * and without fused multiply-adds. Differences of grid points are exact, so the result is the
@@ -37,6 +37,9 @@ typedef struct ef_kernels {
      * equal points. */
     void (*sqdist)(const float *panel, uint32_t n_columns, const float *point,
                    float out[EF_PANEL]);
+
+    /* out[i] = the sum of the squares of row i of the panel, by integers. */
+    void (*squares)(const float *panel, uint32_t n_columns, int64_t out[EF_PANEL]);
 
     /* sum[j] += the row's grid coordinates, or sum[j] -= them. */
     void (*add_row)(const ef_map *map, const float *row, int64_t *sum);
@@ -58,7 +61,7 @@ const ef_kernels *ef_kernels_get(void);
 /* A table by name; NULL if unknown or not usable on this processor. */
 const ef_kernels *ef_kernels_find(const char *name);
 
-/* The names of all tables this build knows, NULL at the end. */
+/* The names of all tables there are, on whatever processor; NULL ends the list. */
 const char *const *ef_kernels_names(void);
 
 extern const ef_kernels ef_kernels_ref;

@@ -1,0 +1,52 @@
+# The front door. CMakePresets.json defines the builds; `make check-NAME` tests the one named NAME.
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 600
+SOURCES = $(shell find bench examples include src tests -name '*.[ch]' -o -name '*.cpp')
+
+all:
+	cmake --preset release --log-level=WARNING
+	cmake --build --preset release
+
+demo:
+	scripts/install-packages build
+	$(MAKE) all
+	build/efface-bench demo
+
+check:
+	scripts/install-packages build check
+	$(MAKE) check-dev
+
+check-full:
+	scripts/install-packages build check full
+	$(MAKE) $(addprefix check-,dev asan tsan ref clang clang0 debug0 arm64 gcc)
+	ctest --preset full
+
+check-%:
+	cmake --preset $* --log-level=WARNING
+	cmake --build --preset $*
+	ctest --preset $*
+
+fuzz:
+	scripts/install-packages build check
+	cmake --preset fuzz --log-level=WARNING
+	cmake --build --preset fuzz
+	set -e; for target in build-fuzz/fuzz/*; do \
+	    name=$${target##*/}; found=build-fuzz/found/$$name; mkdir -p $$found; \
+	    $$target -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$$found- \
+	        $$found tests/fuzz/corpus/$$name; \
+	done
+
+format:
+	clang-format -i $(SOURCES)
+
+format-check:
+	clang-format --dry-run -Werror $(SOURCES)
+
+install: all
+	cmake --install build --prefix $(PREFIX)
+
+clean:
+	rm -rf build build-*
+
+.NOTPARALLEL:
+.PHONY: all demo check check-full fuzz format format-check install clean

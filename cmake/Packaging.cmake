@@ -1,0 +1,26 @@
+# Installs the header, both libraries, the pkg-config file and the CMake package.
+#
+#     find_package(efface)                      gives efface::efface, the shared library
+#     find_package(efface COMPONENTS static)    gives efface::static too, and looks for what it needs
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/efface")
+
+install(FILES "${PROJECT_SOURCE_DIR}/include/efface/efface.h"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/efface")
+install(TARGETS efface EXPORT efface-shared)
+install(TARGETS efface_static EXPORT efface-static)
+install(EXPORT efface-shared NAMESPACE efface:: DESTINATION "${package_dir}")
+install(EXPORT efface-static NAMESPACE efface:: DESTINATION "${package_dir}")
+
+configure_package_config_file(cmake/efface-config.cmake.in efface-config.cmake
+    INSTALL_DESTINATION "${package_dir}" NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(efface-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+    "${PROJECT_BINARY_DIR}/efface-config.cmake" "${PROJECT_BINARY_DIR}/efface-config-version.cmake"
+    DESTINATION "${package_dir}")
+
+# The .pc file finds its prefix from where it lies, so an installed tree can be moved.
+file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+configure_file(cmake/efface.pc.in efface.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/efface.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

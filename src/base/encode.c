@@ -1,0 +1,60 @@
+/* Writing canonical bytes. */
+#include "base/encode.h"
+
+#include "base/checked.h"
+
+#include <string.h>
+
+void ef_write_bytes(ef_writer *writer, const void *bytes, size_t n_bytes) {
+    if (writer->failed || n_bytes == 0)
+        return;
+    size_t wanted;
+    if (!ef_add_size(writer->n_bytes, n_bytes, &wanted)) {
+        writer->failed = true;
+        return;
+    }
+    if (wanted > writer->capacity) {
+        size_t capacity = writer->capacity + writer->capacity / 2;
+        capacity = capacity > wanted ? capacity : wanted + 64;
+        unsigned char *const larger = ef_realloc(writer->bytes, capacity, 1);
+        if (larger == NULL) {
+            writer->failed = true;
+            return;
+        }
+        writer->bytes = larger;
+        writer->capacity = capacity;
+    }
+    memcpy(writer->bytes + writer->n_bytes, bytes, n_bytes);
+    writer->n_bytes = wanted;
+}
+
+static void write_little_endian(ef_writer *writer, ef_u128 value, size_t n_bytes) {
+    unsigned char bytes[16];
+    for (size_t i = 0; i < n_bytes; i++)
+        bytes[i] = (unsigned char)(value >> (8 * i));
+    ef_write_bytes(writer, bytes, n_bytes);
+}
+
+void ef_write_u32(ef_writer *writer, uint32_t value) {
+    write_little_endian(writer, value, 4);
+}
+
+void ef_write_u64(ef_writer *writer, uint64_t value) {
+    write_little_endian(writer, value, 8);
+}
+
+void ef_write_i128(ef_writer *writer, ef_i128 value) {
+    write_little_endian(writer, (ef_u128)value, 16);
+}
+
+void ef_write_f32(ef_writer *writer, float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    ef_write_u32(writer, bits);
+}
+
+void ef_write_f64(ef_writer *writer, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    ef_write_u64(writer, bits);
+}

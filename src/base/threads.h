@@ -1,0 +1,30 @@
+/*
+ * Threads: one loop over items, shared by a fixed set of workers.
+ *
+ * Which worker gets which items is left to chance; a caller keeps one partial result for each
+ * worker and combines them by an operation that does not mind the order (adding integers, taking
+ * a minimum), so that no result depends on the number of workers.
+ */
+#ifndef EF_THREADS_H
+#define EF_THREADS_H
+
+#include <stddef.h>
+
+typedef struct ef_pool ef_pool;
+
+/* Works on the items first to last - 1 as worker number `worker`. */
+typedef void (*ef_work)(void *context, unsigned worker, size_t first, size_t last);
+
+/* A pool of n_threads workers, the calling thread among them (0: one for each processor). If
+ * threads cannot be had, the pool is smaller. NULL if memory is short. */
+ef_pool *ef_pool_create(unsigned n_threads);
+void ef_pool_free(ef_pool *pool);
+
+/* How many workers there are; worker numbers are below. */
+unsigned ef_pool_size(const ef_pool *pool);
+
+/* Calls `work` until all n_items are done, `grain` (at least 1) at a time, and returns then. With
+ * one worker, or no more than `grain` items, the calling thread does it all as worker 0. */
+void ef_pool_run(ef_pool *pool, size_t n_items, size_t grain, ef_work work, void *context);
+
+#endif

@@ -1,0 +1,125 @@
+/*
+ * The benchmark set of Gaussian clusters, made from the tape so that it has the same bits
+ * everywhere and any row can be made by itself.
+ *
+ * The definition. Operations are on doubles, each rounded to nearest, in the order written; r is
+ * tape(seed, EF_TAPE_GAUSSIAN, sub, index, step) and v(r) is ef_tape_unit(r).
+ *
+ * Centre c, column j:  m = v(r) with index 2^64 - 1 - c, step j, sub 0. Rows never have such an
+ *                      index, as there are fewer than 2^40 of them.
+ * Row i is the (i mod rows_per_cluster)-th of cluster c = floor(i / rows_per_cluster); its id is i
+ * and its label c. Columns 2p and 2p + 1 share one draw of Marsaglia's polar method. For the
+ * attempts sub = 0, 1, 2, ... let
+ *
+ *     a = 2 v(r) - 1    index i, step 2p         (exact, and never 0)
+ *     b = 2 v(r) - 1    index i, step 2p + 1
+ *     s = a a + b b
+ *
+ * until s < 1, which an attempt brings with probability pi / 4. Then with
+ * f = sqrt((-2 log s) / s), log being ef_log and sqrt the IEEE operation, a f and b f are two
+ * independent standard normal numbers, and the row's values are
+ *
+ *     x = m + sigma (a f)    in column 2p        sigma = sqrt(0.8)
+ *     x = m + sigma (b f)    in column 2p + 1    (dropped if there is no such column)
+ *
+ * rounded to float32.
+ */
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/tape.h"
+#include "data/rows.h"
+
+#include <math.h>
+
+#define SIGMA 0x1.c9f25c5bfedd9p-1 /* sqrt(0.8) */
+#define BATCH_FLOATS 65536u
+
+typedef struct normal_pair {
+    double first;
+    double second;
+} normal_pair;
+
+static double draw_signed(uint64_t seed, uint32_t attempt, uint64_t row, uint32_t step) {
+    return 2.0 * ef_tape_unit(ef_tape(seed, EF_TAPE_GAUSSIAN, attempt, row, step)) - 1.0;
+}
+
+static normal_pair draw_normals(uint64_t seed, uint64_t row, uint32_t step) {
+    for (uint32_t attempt = 0;; attempt++) {
+        const double a = draw_signed(seed, attempt, row, step);
+        const double b = draw_signed(seed, attempt, row, step + 1);
+        const double s = a * a + b * b;
+        if (s < 1.0) {
+            const double factor = sqrt((-2.0 * ef_log(s)) / s);
+            return (normal_pair){a * factor, b * factor};
+        }
+    }
+}
+
+static void make_centre(uint64_t seed, uint64_t cluster, uint32_t n_columns, double *centre) {
+    for (uint32_t j = 0; j < n_columns; j++)
+        centre[j] = ef_tape_unit(ef_tape(seed, EF_TAPE_GAUSSIAN, 0, UINT64_MAX - cluster, j));
+}
+
+static void make_row(uint64_t seed, uint64_t row, uint32_t n_columns, const double *centre,
+                     float *values) {
+    for (uint32_t j = 0; j < n_columns; j += 2) {
+        const normal_pair normals = draw_normals(seed, row, j);
+        values[j] = (float)(centre[j] + SIGMA * normals.first);
+        if (j + 1 < n_columns)
+            values[j + 1] = (float)(centre[j + 1] + SIGMA * normals.second);
+    }
+}
+
+efface_status efface_data_make_gaussian(uint32_t n_clusters, uint32_t n_columns,
+                                        size_t rows_per_cluster, uint64_t seed, efface_data **out,
+                                        efface_error *error) {
+    size_t n_rows;
+    if (out == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "out must not be NULL");
+    if (n_clusters > EFFACE_MAX_CLUSTERS)
+        return ef_fail(error, EFFACE_E_LIMIT, "%u clusters are more than the limit of %u",
+                       n_clusters, EFFACE_MAX_CLUSTERS);
+    if (!ef_mul_size(n_clusters, rows_per_cluster, &n_rows) ||
+        (uint64_t)n_rows >= (uint64_t)EFFACE_MAX_WEIGHT)
+        return ef_fail(error, EFFACE_E_LIMIT,
+                       "%u clusters of %zu rows each are more rows than a set can hold (%lld)",
+                       n_clusters, rows_per_cluster, (long long)EFFACE_MAX_WEIGHT - 1);
+
+    efface_data *data = NULL;
+    efface_status status = efface_data_create(n_columns, &data, error);
+    if (status != EFFACE_OK)
+        return status; /* from here on n_columns is between 1 and EFFACE_MAX_COLUMNS */
+
+    const size_t batch_rows = BATCH_FLOATS / n_columns; /* at least 2 */
+    float *const values = ef_alloc(batch_rows * n_columns, sizeof *values);
+    int32_t *const labels = ef_alloc(batch_rows, sizeof *labels);
+    double *const centre = ef_alloc(n_columns, sizeof *centre);
+    if (values == NULL || labels == NULL || centre == NULL) {
+        status = ef_fail_memory(error);
+        goto out;
+    }
+    status = ef_data_reserve(data, n_rows, error);
+
+    for (size_t first = 0; status == EFFACE_OK && first < n_rows; first += batch_rows) {
+        const size_t batch = n_rows - first < batch_rows ? n_rows - first : batch_rows;
+        for (size_t i = 0; i < batch; i++) {
+            const size_t row = first + i;
+            if (row % rows_per_cluster == 0)
+                make_centre(seed, row / rows_per_cluster, n_columns, centre);
+            make_row(seed, row, n_columns, centre, values + i * n_columns);
+            labels[i] = (int32_t)(row / rows_per_cluster);
+        }
+        const efface_rows rows = {.n_rows = batch, .values = values, .labels = labels};
+        status = efface_data_add(data, &rows, error);
+    }
+
+out:
+    free(centre);
+    free(labels);
+    free(values);
+    if (status == EFFACE_OK)
+        *out = data;
+    else
+        efface_data_free(data);
+    return status;
+}

@@ -1,0 +1,501 @@
+/*
+ * The set of rows: add, remove and replace by id, all or none.
+ *
+ * Each of the three checks everything and takes all memory first, and changes the set only when
+ * nothing can fail any more. Statistics that a fit needs (exponents, column ranges, total weight)
+ * are kept as rows come and go, so that a fit need not look at the rows for them.
+ */
+#include "data/rows.h"
+
+#include "base/checked.h"
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define ALL_BUT_SIGN 0x7FFFFFFFu
+#define LARGEST 0x7E800000u /* the bits of 2^126 */
+
+efface_status efface_data_create(uint32_t n_columns, efface_data **out, efface_error *error) {
+    if (out == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "out must not be NULL");
+    if (n_columns == 0 || n_columns > EFFACE_MAX_COLUMNS)
+        return ef_fail(error, EFFACE_E_LIMIT, "a set needs 1 to %u columns, not %" PRIu32,
+                       EFFACE_MAX_COLUMNS, n_columns);
+    efface_data *data = ef_alloc_zero(1, sizeof *data);
+    if (data == NULL)
+        return ef_fail_memory(error);
+    data->n_columns = n_columns;
+    data->column_min = ef_alloc_zero(n_columns, sizeof *data->column_min);
+    data->column_max = ef_alloc_zero(n_columns, sizeof *data->column_max);
+    if (data->column_min == NULL || data->column_max == NULL) {
+        efface_data_free(data);
+        return ef_fail_memory(error);
+    }
+    *out = data;
+    return EFFACE_OK;
+}
+
+void efface_data_free(efface_data *data) {
+    if (data == NULL)
+        return;
+    if (data->names != NULL)
+        for (uint32_t j = 0; j < data->n_columns; j++)
+            free(data->names[j]);
+    free(data->names);
+    ef_id_index_free(&data->index);
+    free(data->values);
+    free(data->ids);
+    free(data->weights);
+    free(data->owners);
+    free(data->labels);
+    free(data->column_min);
+    free(data->column_max);
+    free(data);
+}
+
+/* ---------------------------------------------------------------- room */
+
+/* Arrays that grew before one that could not are merely larger than they must be. */
+#define GROW(array, size)                                                                          \
+    do {                                                                                           \
+        void *const larger = ef_realloc(array, n_rows, size);                                      \
+        if (larger == NULL)                                                                        \
+            return ef_fail_memory(error);                                                          \
+        (array) = larger;                                                                          \
+    } while (0)
+
+efface_status ef_data_reserve(efface_data *data, size_t n_rows, efface_error *error) {
+    if (n_rows <= data->capacity)
+        return EFFACE_OK;
+    GROW(data->values, data->n_columns * sizeof *data->values);
+    if (data->ids != NULL)
+        GROW(data->ids, sizeof *data->ids);
+    if (data->weights != NULL)
+        GROW(data->weights, sizeof *data->weights);
+    if (data->owners != NULL)
+        GROW(data->owners, sizeof *data->owners);
+    if (data->labels != NULL)
+        GROW(data->labels, sizeof *data->labels);
+    data->capacity = n_rows;
+    return EFFACE_OK;
+}
+
+/* Room for n_more rows, growing by half so that many small additions stay cheap. */
+static efface_status reserve_more(efface_data *data, size_t n_more, efface_error *error) {
+    size_t wanted;
+    if (!ef_add_size(data->n_rows, n_more, &wanted))
+        return ef_fail_memory(error);
+    if (wanted <= data->capacity)
+        return EFFACE_OK;
+    const size_t generous = data->capacity + data->capacity / 2;
+    return ef_data_reserve(data, wanted > generous ? wanted : generous, error);
+}
+
+/* Gives every row its own id, weight, owner or label where they were all alike. */
+static efface_status spell_out_ids(efface_data *data, size_t n_ids, efface_error *error) {
+    if (data->ids != NULL)
+        return ef_id_index_reserve(&data->index, data->ids, data->n_rows, n_ids)
+                   ? EFFACE_OK
+                   : ef_fail_memory(error);
+    uint64_t *ids = ef_alloc(data->capacity, sizeof *ids);
+    if (ids == NULL)
+        return ef_fail_memory(error);
+    for (size_t i = 0; i < data->n_rows; i++)
+        ids[i] = i;
+    if (!ef_id_index_reserve(&data->index, ids, 0, n_ids)) {
+        free(ids);
+        return ef_fail_memory(error);
+    }
+    for (size_t i = 0; i < data->n_rows; i++)
+        ef_id_index_insert(&data->index, ids, i);
+    data->ids = ids;
+    return EFFACE_OK;
+}
+
+static efface_status spell_out_weights(efface_data *data, efface_error *error) {
+    if (data->weights != NULL)
+        return EFFACE_OK;
+    data->weights = ef_alloc(data->capacity, sizeof *data->weights);
+    if (data->weights == NULL)
+        return ef_fail_memory(error);
+    for (size_t i = 0; i < data->n_rows; i++)
+        data->weights[i] = 1;
+    return EFFACE_OK;
+}
+
+static efface_status spell_out_owners(efface_data *data, efface_error *error) {
+    if (data->owners == NULL)
+        data->owners = ef_alloc_zero(data->capacity, sizeof *data->owners);
+    return data->owners != NULL ? EFFACE_OK : ef_fail_memory(error);
+}
+
+static efface_status spell_out_labels(efface_data *data, efface_error *error) {
+    if (data->labels == NULL)
+        data->labels = ef_alloc_zero(data->capacity, sizeof *data->labels);
+    return data->labels != NULL ? EFFACE_OK : ef_fail_memory(error);
+}
+
+/* ---------------------------------------------------------------- values */
+
+static uint32_t magnitude_bits(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits & ALL_BUT_SIGN;
+}
+
+/* The bits of the largest magnitude of a row: as integers they order like the numbers, with
+ * infinity and NaN above all. */
+static uint32_t largest_bits(const float *values, uint32_t n) {
+    uint32_t largest = 0;
+    for (uint32_t j = 0; j < n; j++) {
+        const uint32_t bits = magnitude_bits(values[j]);
+        largest = bits > largest ? bits : largest;
+    }
+    return largest;
+}
+
+static size_t exponent_slot(const float *values, uint32_t n) {
+    const uint32_t bits = largest_bits(values, n);
+    float magnitude;
+    memcpy(&magnitude, &bits, sizeof magnitude);
+    return (size_t)(ef_exponent(magnitude) - EF_EXPONENT_MIN);
+}
+
+/* Copies a row in, minus zeros as zeros, and extends the ranges of the columns. */
+static void write_row(efface_data *data, size_t position, const float *values, bool first) {
+    float *const row = data->values + position * data->n_columns;
+    float *const least = data->column_min, *const most = data->column_max;
+    for (uint32_t j = 0; j < data->n_columns; j++) {
+        const float x = values[j] + 0.0F;
+        row[j] = x;
+        least[j] = first || x < least[j] ? x : least[j];
+        most[j] = first || x > most[j] ? x : most[j];
+    }
+    data->exponents.rows[exponent_slot(row, data->n_columns)]++;
+}
+
+/* Takes the values of a row that will go, or change, out of the statistics. */
+static void unwrite_row(efface_data *data, size_t position) {
+    const float *const row = ef_data_values(data, position);
+    data->exponents.rows[exponent_slot(row, data->n_columns)]--;
+    bool extreme = false;
+    for (uint32_t j = 0; j < data->n_columns; j++)
+        extreme |= row[j] == data->column_min[j] || row[j] == data->column_max[j];
+    data->ranges_stale |= extreme;
+}
+
+void ef_data_column_ranges(const efface_data *data, float *column_min, float *column_max) {
+    const uint32_t d = data->n_columns;
+    if (data->n_rows == 0) {
+        memset(column_min, 0, d * sizeof *column_min);
+        memset(column_max, 0, d * sizeof *column_max);
+        return;
+    }
+    if (!data->ranges_stale) {
+        memcpy(column_min, data->column_min, d * sizeof *column_min);
+        memcpy(column_max, data->column_max, d * sizeof *column_max);
+        return;
+    }
+    memcpy(column_min, data->values, d * sizeof *column_min);
+    memcpy(column_max, data->values, d * sizeof *column_max);
+    for (size_t i = 1; i < data->n_rows; i++) {
+        const float *const row = ef_data_values(data, i);
+        for (uint32_t j = 0; j < d; j++) {
+            column_min[j] = row[j] < column_min[j] ? row[j] : column_min[j];
+            column_max[j] = row[j] > column_max[j] ? row[j] : column_max[j];
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- add, remove, replace */
+
+static const float *source_row(const efface_data *data, const efface_rows *rows, size_t i) {
+    return rows->values + i * (rows->stride != 0 ? rows->stride : data->n_columns);
+}
+
+/* Checks values and weights; `replaced` is the weight that the rows take the place of. */
+static efface_status check_rows(const efface_data *data, const efface_rows *rows, int64_t replaced,
+                                int64_t *total_weight, efface_error *error) {
+    const uint32_t d = data->n_columns;
+    if (rows->stride != 0 && rows->stride < d)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "a stride of %zu is less than %" PRIu32 " columns",
+                       rows->stride, d);
+    if (rows->n_rows != 0 && rows->values == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "values must not be NULL");
+    int64_t total = data->total_weight - replaced;
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        const float *const values = source_row(data, rows, i);
+        if (largest_bits(values, d) > LARGEST) {
+            uint32_t j = 0;
+            while (magnitude_bits(values[j]) <= LARGEST)
+                j++;
+            return ef_fail(error, EFFACE_E_LIMIT,
+                           "row %zu, column %" PRIu32 ": the value %g is not a finite number of "
+                           "magnitude 2^126 or less; leave the row out or mend it",
+                           i + 1, j + 1, (double)values[j]);
+        }
+        const int64_t weight = rows->weights != NULL ? rows->weights[i] : 1;
+        if (weight < 1 || weight >= EFFACE_MAX_WEIGHT - total)
+            return ef_fail(error, EFFACE_E_LIMIT,
+                           "row %zu: the weight %" PRId64 " is not allowed: a weight is at least 1 "
+                           "and all weights together stay below 2^40",
+                           i + 1, weight);
+        total += weight;
+    }
+    *total_weight = total;
+    return EFFACE_OK;
+}
+
+static bool needs_weights(const efface_rows *rows) {
+    if (rows->weights != NULL)
+        for (size_t i = 0; i < rows->n_rows; i++)
+            if (rows->weights[i] != 1)
+                return true;
+    return false;
+}
+
+/* Whether the ids of new rows are just their positions in a set where that holds for all. */
+static bool ids_are_positions(const efface_data *data, const efface_rows *rows) {
+    if (data->ids != NULL || data->next_id != data->n_rows)
+        return false;
+    if (rows->ids != NULL)
+        for (size_t i = 0; i < rows->n_rows; i++)
+            if (rows->ids[i] != data->n_rows + i)
+                return false;
+    return true;
+}
+
+static efface_status enter_ids(efface_data *data, const efface_rows *rows, uint64_t *next_id,
+                               efface_error *error) {
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        const size_t position = data->n_rows + i;
+        const uint64_t id = rows->ids != NULL ? rows->ids[i] : *next_id;
+        if (ef_id_index_find(&data->index, data->ids, id) != EF_NO_POSITION) {
+            for (size_t back = i; back > 0; back--)
+                ef_id_index_remove(&data->index, data->ids, data->ids[data->n_rows + back - 1]);
+            return ef_fail(error, EFFACE_E_DUPLICATE,
+                           "row %zu: the id %" PRIu64 " is there already; ids are unique", i + 1,
+                           id);
+        }
+        data->ids[position] = id;
+        ef_id_index_insert(&data->index, data->ids, position);
+        if (id >= *next_id)
+            *next_id = id + 1 != 0 ? id + 1 : id;
+    }
+    return EFFACE_OK;
+}
+
+efface_status efface_data_add(efface_data *data, const efface_rows *rows, efface_error *error) {
+    if (data == NULL || rows == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "data and rows must not be NULL");
+    int64_t total_weight;
+    efface_status status = check_rows(data, rows, 0, &total_weight, error);
+    if (status == EFFACE_OK)
+        status = reserve_more(data, rows->n_rows, error);
+    if (status == EFFACE_OK && needs_weights(rows))
+        status = spell_out_weights(data, error);
+    if (status == EFFACE_OK && rows->owners != NULL)
+        status = spell_out_owners(data, error);
+    if (status == EFFACE_OK && rows->labels != NULL)
+        status = spell_out_labels(data, error);
+    if (status != EFFACE_OK)
+        return status;
+
+    uint64_t next_id = data->next_id;
+    if (ids_are_positions(data, rows)) {
+        next_id += rows->n_rows;
+    } else {
+        if (rows->ids == NULL && UINT64_MAX - next_id < rows->n_rows)
+            return ef_fail(error, EFFACE_E_LIMIT, "there are no ids left above %" PRIu64
+                           "; give the rows ids", next_id);
+        status = spell_out_ids(data, data->n_rows + rows->n_rows, error);
+        if (status == EFFACE_OK)
+            status = enter_ids(data, rows, &next_id, error);
+        if (status != EFFACE_OK)
+            return status;
+    }
+
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        const size_t position = data->n_rows;
+        write_row(data, position, source_row(data, rows, i), position == 0);
+        if (data->weights != NULL)
+            data->weights[position] = rows->weights != NULL ? rows->weights[i] : 1;
+        if (data->owners != NULL)
+            data->owners[position] = rows->owners != NULL ? rows->owners[i] : 0;
+        if (data->labels != NULL)
+            data->labels[position] = rows->labels != NULL ? rows->labels[i] : 0;
+        data->n_rows++;
+    }
+    data->next_id = next_id;
+    data->total_weight = total_weight;
+    return EFFACE_OK;
+}
+
+static int compare_ids(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static size_t position_of(const efface_data *data, uint64_t id) {
+    if (data->ids == NULL)
+        return id < data->n_rows ? (size_t)id : EF_NO_POSITION;
+    return ef_id_index_find(&data->index, data->ids, id);
+}
+
+/* Every id is there, and none comes twice. */
+static efface_status check_ids(const efface_data *data, const uint64_t *ids, size_t n_ids,
+                               efface_error *error) {
+    if (n_ids != 0 && ids == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "ids must not be NULL");
+    for (size_t i = 0; i < n_ids; i++)
+        if (position_of(data, ids[i]) == EF_NO_POSITION)
+            return ef_fail(error, EFFACE_E_NOT_FOUND, "there is no row with the id %" PRIu64,
+                           ids[i]);
+    if (n_ids < 2)
+        return EFFACE_OK;
+    uint64_t *sorted = ef_alloc(n_ids, sizeof *sorted);
+    if (sorted == NULL)
+        return ef_fail_memory(error);
+    memcpy(sorted, ids, n_ids * sizeof *sorted);
+    qsort(sorted, n_ids, sizeof *sorted, compare_ids);
+    efface_status status = EFFACE_OK;
+    for (size_t i = 1; i < n_ids && status == EFFACE_OK; i++)
+        if (sorted[i] == sorted[i - 1])
+            status = ef_fail(error, EFFACE_E_DUPLICATE,
+                             "the id %" PRIu64 " comes twice in one request", sorted[i]);
+    free(sorted);
+    return status;
+}
+
+efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t n_ids,
+                                 efface_error *error) {
+    if (data == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "data must not be NULL");
+    efface_status status = check_ids(data, ids, n_ids, error);
+    if (status == EFFACE_OK && n_ids != 0)
+        status = spell_out_ids(data, data->n_rows, error);
+    if (status != EFFACE_OK)
+        return status;
+    for (size_t i = 0; i < n_ids; i++) {
+        const size_t position = ef_id_index_find(&data->index, data->ids, ids[i]);
+        const size_t last = data->n_rows - 1;
+        unwrite_row(data, position);
+        data->total_weight -= ef_data_weight(data, position);
+        ef_id_index_remove(&data->index, data->ids, ids[i]);
+        float *const gone = data->values + last * data->n_columns;
+        if (position != last) {
+            ef_id_index_move(&data->index, data->ids, data->ids[last], position);
+            memcpy(data->values + position * data->n_columns, gone,
+                   data->n_columns * sizeof *gone);
+            data->ids[position] = data->ids[last];
+            if (data->weights != NULL)
+                data->weights[position] = data->weights[last];
+            if (data->owners != NULL)
+                data->owners[position] = data->owners[last];
+            if (data->labels != NULL)
+                data->labels[position] = data->labels[last];
+        }
+        memset(gone, 0, data->n_columns * sizeof *gone);
+        data->n_rows = last;
+    }
+    if (data->n_rows == 0)
+        data->ranges_stale = false; /* the first row to come sets them anew */
+    return EFFACE_OK;
+}
+
+efface_status efface_data_replace(efface_data *data, const efface_rows *rows,
+                                  efface_error *error) {
+    if (data == NULL || rows == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "data and rows must not be NULL");
+    efface_status status = check_ids(data, rows->ids, rows->n_rows, error);
+    if (status != EFFACE_OK)
+        return status;
+    int64_t replaced = 0;
+    for (size_t i = 0; i < rows->n_rows; i++)
+        replaced += ef_data_weight(data, position_of(data, rows->ids[i]));
+    /* Without new weights the old ones stay: the check then counts 1 a row, and is not used. */
+    int64_t total_weight;
+    status = check_rows(data, rows, replaced, &total_weight, error);
+    if (status == EFFACE_OK && needs_weights(rows))
+        status = spell_out_weights(data, error);
+    if (status == EFFACE_OK && rows->owners != NULL)
+        status = spell_out_owners(data, error);
+    if (status == EFFACE_OK && rows->labels != NULL)
+        status = spell_out_labels(data, error);
+    if (status != EFFACE_OK)
+        return status;
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        const size_t position = position_of(data, rows->ids[i]);
+        unwrite_row(data, position);
+        write_row(data, position, source_row(data, rows, i), false);
+        if (rows->weights != NULL && data->weights != NULL)
+            data->weights[position] = rows->weights[i];
+        if (rows->owners != NULL)
+            data->owners[position] = rows->owners[i];
+        if (rows->labels != NULL)
+            data->labels[position] = rows->labels[i];
+    }
+    if (rows->weights != NULL)
+        data->total_weight = total_weight;
+    return EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- looking */
+
+efface_status efface_data_find(const efface_data *data, uint64_t id, size_t *position) {
+    const size_t found = position_of(data, id);
+    if (found == EF_NO_POSITION)
+        return EFFACE_E_NOT_FOUND;
+    *position = found;
+    return EFFACE_OK;
+}
+
+efface_row efface_data_row(const efface_data *data, size_t position) {
+    return (efface_row){
+        .id = ef_data_id(data, position),
+        .weight = ef_data_weight(data, position),
+        .owner = data->owners != NULL ? data->owners[position] : 0,
+        .label = data->labels != NULL ? data->labels[position] : 0,
+        .values = ef_data_values(data, position),
+    };
+}
+
+size_t efface_data_n_rows(const efface_data *data) {
+    return data->n_rows;
+}
+
+uint32_t efface_data_n_columns(const efface_data *data) {
+    return data->n_columns;
+}
+
+int64_t efface_data_total_weight(const efface_data *data) {
+    return data->total_weight;
+}
+
+const char *efface_data_column_name(const efface_data *data, uint32_t column) {
+    return data->names != NULL && column < data->n_columns ? data->names[column] : NULL;
+}
+
+efface_status ef_data_name_column(efface_data *data, uint32_t column, const char *name,
+                                  efface_error *error) {
+    if (data->names == NULL)
+        data->names = ef_alloc_zero(data->n_columns, sizeof *data->names);
+    if (data->names == NULL)
+        return ef_fail_memory(error);
+    const size_t n_bytes = strlen(name) + 1;
+    char *const copy = ef_alloc(n_bytes, 1);
+    if (copy == NULL)
+        return ef_fail_memory(error);
+    memcpy(copy, name, n_bytes);
+    free(data->names[column]);
+    data->names[column] = copy;
+    return EFFACE_OK;
+}
+
+efface_status ef_data_set_labels(efface_data *data, const int32_t *labels, efface_error *error) {
+    const efface_status status = spell_out_labels(data, error);
+    if (status == EFFACE_OK && data->n_rows != 0)
+        memcpy(data->labels, labels, data->n_rows * sizeof *labels);
+    return status;
+}

@@ -1,0 +1,137 @@
+/* Four lanes: the vocabulary of panel_kernels.h in 64-bit ARM's NEON. */
+#ifndef EF_LANES_NEON_H
+#define EF_LANES_NEON_H
+
+#include <arm_neon.h>
+#include <stdint.h>
+
+#define LANES 4
+#define TILE 5
+
+typedef float32x4_t vf; /* floats */
+typedef uint32x4_t vu;  /* 32-bit unsigned integers */
+typedef uint32x4_t vm;  /* all bits of a lane, or none */
+
+#define LANE_OP static inline __attribute__((always_inline))
+
+LANE_OP vf vf_load(const float *p) {
+    return vld1q_f32(p);
+}
+/* The first n lanes, the others 0; nothing beyond them is read. */
+LANE_OP vf vf_load_first(const float *p, unsigned n) {
+    float lanes[LANES] = {0.0F};
+    for (unsigned i = 0; i < n; i++)
+        lanes[i] = p[i];
+    return vld1q_f32(lanes);
+}
+LANE_OP void vf_store(float *p, vf a) {
+    vst1q_f32(p, a);
+}
+LANE_OP vf vf_set1(float x) {
+    return vdupq_n_f32(x);
+}
+LANE_OP vf vf_add(vf a, vf b) {
+    return vaddq_f32(a, b);
+}
+LANE_OP vf vf_sub(vf a, vf b) {
+    return vsubq_f32(a, b);
+}
+LANE_OP vf vf_mul(vf a, vf b) {
+    return vmulq_f32(a, b);
+}
+/* a * b + c, fused or not. */
+LANE_OP vf vf_muladd(vf a, vf b, vf c) {
+    return vfmaq_f32(c, a, b);
+}
+LANE_OP vf vf_min(vf a, vf b) {
+    return vminq_f32(a, b);
+}
+LANE_OP vf vf_max(vf a, vf b) {
+    return vmaxq_f32(a, b);
+}
+LANE_OP vf vf_sqrt(vf a) {
+    return vsqrtq_f32(a);
+}
+/* To the nearest integer, ties to even. */
+LANE_OP vf vf_round(vf a) {
+    return vrndnq_f32(a);
+}
+LANE_OP vm vf_less(vf a, vf b) {
+    return vcltq_f32(a, b);
+}
+LANE_OP vm vf_at_most(vf a, vf b) {
+    return vcleq_f32(a, b);
+}
+LANE_OP unsigned vm_bits(vm m) {
+    static const uint32_t weights[LANES] = {1, 2, 4, 8};
+    return vaddvq_u32(vandq_u32(m, vld1q_u32(weights)));
+}
+
+LANE_OP vu vu_load(const uint32_t *p) {
+    return vld1q_u32(p);
+}
+LANE_OP void vu_store(uint32_t *p, vu a) {
+    vst1q_u32(p, a);
+}
+LANE_OP vu vu_set1(uint32_t x) {
+    return vdupq_n_u32(x);
+}
+LANE_OP vu vu_xor(vu a, vu b) {
+    return veorq_u32(a, b);
+}
+/* m ? a : b */
+LANE_OP vu vu_pick(vm m, vu a, vu b) {
+    return vbslq_u32(m, a, b);
+}
+/* The two halves of the 64-bit products a * factor. */
+LANE_OP void vu_multiply(vu a, vu factor, vu *high, vu *low) {
+    const uint32x4_t first = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(factor)));
+    const uint32x4_t second = vreinterpretq_u32_u64(vmull_high_u32(a, factor));
+    *high = vuzp2q_u32(first, second);
+    *low = vuzp1q_u32(first, second);
+}
+
+/* 64-bit integers, one a lane: the lower half of the lanes and the upper. */
+typedef struct vq {
+    int64x2_t low, high;
+} vq;
+LANE_OP vq vq_zero(void) {
+    return (vq){vdupq_n_s64(0), vdupq_n_s64(0)};
+}
+/* sum + a * a for lanes that hold integers. */
+LANE_OP vq vq_add_square(vq sum, vf a) {
+    const int32x4_t whole = vcvtq_s32_f32(a);
+    return (vq){vmlal_s32(sum.low, vget_low_s32(whole), vget_low_s32(whole)),
+                vmlal_high_s32(sum.high, whole, whole)};
+}
+LANE_OP void vq_store(int64_t *p, vq a) {
+    vst1q_s64(p, a.low);
+    vst1q_s64(p + 2, a.high);
+}
+
+/* sum[i] += or -= the integer a[i], for all lanes. */
+LANE_OP void add_integers(int64_t *sum, vf a, int subtract) {
+    const int32x4_t whole = vcvtq_s32_f32(a);
+    const int64x2_t s0 = vld1q_s64(sum), s1 = vld1q_s64(sum + 2);
+    if (subtract) {
+        vst1q_s64(sum, vsubw_s32(s0, vget_low_s32(whole)));
+        vst1q_s64(sum + 2, vsubw_high_s32(s1, whole));
+    } else {
+        vst1q_s64(sum, vaddw_s32(s0, vget_low_s32(whole)));
+        vst1q_s64(sum + 2, vaddw_high_s32(s1, whole));
+    }
+}
+
+/* Rows become columns. */
+LANE_OP void transpose(vf r[LANES]) {
+    const float64x2_t a = vreinterpretq_f64_f32(vtrn1q_f32(r[0], r[1]));
+    const float64x2_t b = vreinterpretq_f64_f32(vtrn2q_f32(r[0], r[1]));
+    const float64x2_t c = vreinterpretq_f64_f32(vtrn1q_f32(r[2], r[3]));
+    const float64x2_t d = vreinterpretq_f64_f32(vtrn2q_f32(r[2], r[3]));
+    r[0] = vreinterpretq_f32_f64(vtrn1q_f64(a, c));
+    r[1] = vreinterpretq_f32_f64(vtrn1q_f64(b, d));
+    r[2] = vreinterpretq_f32_f64(vtrn2q_f64(a, c));
+    r[3] = vreinterpretq_f32_f64(vtrn2q_f64(b, d));
+}
+
+#endif

@@ -1,0 +1,82 @@
+/* Choosing a kernel table, once. */
+#include "kernel/kernels.h"
+
+#include "base/cpu.h"
+#include "efface/efface.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(EF_HAVE_AVX2)
+extern const ef_kernels ef_kernels_avx2;
+#endif
+#if defined(EF_HAVE_AVX512)
+extern const ef_kernels ef_kernels_avx512;
+#endif
+#if defined(EF_HAVE_NEON)
+extern const ef_kernels ef_kernels_neon;
+#endif
+
+typedef struct candidate {
+    const ef_kernels *table;
+    bool (*usable)(void); /* NULL: everywhere */
+} candidate;
+
+/* The best comes first; the reference runs everywhere and ends the list. */
+static const candidate candidates[] = {
+#if defined(EF_HAVE_AVX512)
+    {&ef_kernels_avx512, ef_cpu_has_avx512},
+#endif
+#if defined(EF_HAVE_AVX2)
+    {&ef_kernels_avx2, ef_cpu_has_avx2},
+#endif
+#if defined(EF_HAVE_NEON)
+    {&ef_kernels_neon, NULL}, /* every 64-bit ARM processor has it */
+#endif
+    {&ef_kernels_ref, NULL},
+};
+
+#define N_CANDIDATES (sizeof candidates / sizeof candidates[0])
+
+static bool usable(const candidate *c) {
+    return c->usable == NULL || c->usable();
+}
+
+const ef_kernels *ef_kernels_find(const char *name) {
+    for (size_t i = 0; i < N_CANDIDATES; i++)
+        if (strcmp(candidates[i].table->name, name) == 0)
+            return usable(&candidates[i]) ? candidates[i].table : NULL;
+    return NULL;
+}
+
+const char *const *ef_kernels_names(void) {
+    static const char *const names[] = {"ref", "avx2", "avx512", "neon", NULL};
+    return names;
+}
+
+static const ef_kernels *choose(void) {
+    const char *const forced = getenv("EFFACE_KERNELS");
+    if (forced != NULL && forced[0] != '\0')
+        return ef_kernels_find(forced);
+    size_t i = 0;
+    while (!usable(&candidates[i]))
+        i++;
+    return candidates[i].table;
+}
+
+const ef_kernels *ef_kernels_get(void) {
+    /* Threads that come first at the same time choose alike, so it does not matter which stores. */
+    static _Atomic(const ef_kernels *) chosen;
+    static atomic_bool decided;
+    if (!atomic_load(&decided)) {
+        atomic_store(&chosen, choose());
+        atomic_store(&decided, true);
+    }
+    return atomic_load(&chosen);
+}
+
+const char *efface_kernels_name(void) {
+    const ef_kernels *const kernels = ef_kernels_get();
+    return kernels != NULL ? kernels->name : NULL;
+}

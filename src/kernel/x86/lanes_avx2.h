@@ -1,0 +1,151 @@
+/* Eight lanes: the vocabulary of panel_kernels.h in AVX2 with FMA. */
+#ifndef EF_LANES_AVX2_H
+#define EF_LANES_AVX2_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+#define LANES 8
+#define TILE 6
+
+typedef __m256 vf;  /* floats */
+typedef __m256i vu; /* 32-bit unsigned integers */
+typedef __m256 vm;  /* all bits of a lane, or none */
+
+#define LANE_OP static inline __attribute__((always_inline))
+
+LANE_OP vf vf_load(const float *p) {
+    return _mm256_loadu_ps(p);
+}
+/* The first n lanes, the others 0; nothing beyond them is read. */
+LANE_OP vf vf_load_first(const float *p, unsigned n) {
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return _mm256_maskload_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), lane));
+}
+LANE_OP void vf_store(float *p, vf a) {
+    _mm256_storeu_ps(p, a);
+}
+LANE_OP vf vf_set1(float x) {
+    return _mm256_set1_ps(x);
+}
+LANE_OP vf vf_add(vf a, vf b) {
+    return _mm256_add_ps(a, b);
+}
+LANE_OP vf vf_sub(vf a, vf b) {
+    return _mm256_sub_ps(a, b);
+}
+LANE_OP vf vf_mul(vf a, vf b) {
+    return _mm256_mul_ps(a, b);
+}
+/* a * b + c, fused or not. */
+LANE_OP vf vf_muladd(vf a, vf b, vf c) {
+    return _mm256_fmadd_ps(a, b, c);
+}
+LANE_OP vf vf_min(vf a, vf b) {
+    return _mm256_min_ps(a, b);
+}
+LANE_OP vf vf_max(vf a, vf b) {
+    return _mm256_max_ps(a, b);
+}
+LANE_OP vf vf_sqrt(vf a) {
+    return _mm256_sqrt_ps(a);
+}
+/* To the nearest integer, ties to even. */
+LANE_OP vf vf_round(vf a) {
+    return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+LANE_OP vm vf_less(vf a, vf b) {
+    return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
+}
+LANE_OP vm vf_at_most(vf a, vf b) {
+    return _mm256_cmp_ps(a, b, _CMP_LE_OQ);
+}
+LANE_OP unsigned vm_bits(vm m) {
+    return (unsigned)_mm256_movemask_ps(m);
+}
+
+LANE_OP vu vu_load(const uint32_t *p) {
+    return _mm256_loadu_si256((const __m256i *)(const void *)p);
+}
+LANE_OP void vu_store(uint32_t *p, vu a) {
+    _mm256_storeu_si256((__m256i *)(void *)p, a);
+}
+LANE_OP vu vu_set1(uint32_t x) {
+    return _mm256_set1_epi32((int)x);
+}
+LANE_OP vu vu_xor(vu a, vu b) {
+    return _mm256_xor_si256(a, b);
+}
+/* m ? a : b */
+LANE_OP vu vu_pick(vm m, vu a, vu b) {
+    return _mm256_castps_si256(
+        _mm256_blendv_ps(_mm256_castsi256_ps(b), _mm256_castsi256_ps(a), m));
+}
+/* The two halves of the 64-bit products a * factor. */
+LANE_OP void vu_multiply(vu a, vu factor, vu *high, vu *low) {
+    const __m256i even = _mm256_mul_epu32(a, factor);
+    const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), factor);
+    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
+    *low = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA);
+}
+
+/* 64-bit integers, one a lane: the even lanes and the odd ones. */
+typedef struct vq {
+    __m256i even, odd;
+} vq;
+LANE_OP vq vq_zero(void) {
+    return (vq){_mm256_setzero_si256(), _mm256_setzero_si256()};
+}
+/* sum + a * a for lanes that hold integers. */
+LANE_OP vq vq_add_square(vq sum, vf a) {
+    const __m256i whole = _mm256_cvtps_epi32(a);
+    const __m256i odd = _mm256_srli_epi64(whole, 32);
+    return (vq){_mm256_add_epi64(sum.even, _mm256_mul_epi32(whole, whole)),
+                _mm256_add_epi64(sum.odd, _mm256_mul_epi32(odd, odd))};
+}
+LANE_OP void vq_store(int64_t *p, vq a) {
+    int64_t even[LANES / 2], odd[LANES / 2];
+    _mm256_storeu_si256((__m256i *)(void *)even, a.even);
+    _mm256_storeu_si256((__m256i *)(void *)odd, a.odd);
+    for (int i = 0; i < LANES / 2; i++) {
+        p[2 * i] = even[i];
+        p[2 * i + 1] = odd[i];
+    }
+}
+
+/* sum[i] += or -= the integer a[i], for all lanes. */
+LANE_OP void add_integers(int64_t *sum, vf a, int subtract) {
+    const __m256i whole = _mm256_cvtps_epi32(a);
+    const __m256i first = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(whole));
+    const __m256i second = _mm256_cvtepi32_epi64(_mm256_extracti128_si256(whole, 1));
+    __m256i *const p = (__m256i *)(void *)sum;
+    const __m256i s0 = _mm256_loadu_si256(p);
+    const __m256i s1 = _mm256_loadu_si256(p + 1);
+    _mm256_storeu_si256(p, subtract ? _mm256_sub_epi64(s0, first) : _mm256_add_epi64(s0, first));
+    _mm256_storeu_si256(p + 1,
+                        subtract ? _mm256_sub_epi64(s1, second) : _mm256_add_epi64(s1, second));
+}
+
+/* Rows become columns. First 4 x 4 blocks within the 128-bit halves, then the halves. */
+LANE_OP void transpose(vf r[LANES]) {
+    vf t[LANES];
+    for (int i = 0; i < 8; i += 2) {
+        t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+        t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4) {
+        const __m256d a = _mm256_castps_pd(t[i]), b = _mm256_castps_pd(t[i + 1]);
+        const __m256d c = _mm256_castps_pd(t[i + 2]), d = _mm256_castps_pd(t[i + 3]);
+        r[i] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, c));
+        r[i + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, c));
+        r[i + 2] = _mm256_castpd_ps(_mm256_unpacklo_pd(b, d));
+        r[i + 3] = _mm256_castpd_ps(_mm256_unpackhi_pd(b, d));
+    }
+    for (int m = 0; m < 4; m++) {
+        const vf low = r[m], high = r[4 + m];
+        r[m] = _mm256_permute2f128_ps(low, high, 0x20);
+        r[4 + m] = _mm256_permute2f128_ps(low, high, 0x31);
+    }
+}
+
+#endif

@@ -1,0 +1,153 @@
+/* Sixteen lanes: the vocabulary of panel_kernels.h in AVX-512. */
+#ifndef EF_LANES_AVX512_H
+#define EF_LANES_AVX512_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+#define LANES 16
+#define TILE 12
+
+typedef __m512 vf;    /* floats */
+typedef __m512i vu;   /* 32-bit unsigned integers */
+typedef __mmask16 vm; /* one truth value a lane */
+
+#define LANE_OP static inline __attribute__((always_inline))
+
+LANE_OP vf vf_load(const float *p) {
+    return _mm512_loadu_ps(p);
+}
+/* The first n lanes, the others 0; nothing beyond them is read. */
+LANE_OP vf vf_load_first(const float *p, unsigned n) {
+    return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+}
+LANE_OP void vf_store(float *p, vf a) {
+    _mm512_storeu_ps(p, a);
+}
+LANE_OP vf vf_set1(float x) {
+    return _mm512_set1_ps(x);
+}
+LANE_OP vf vf_add(vf a, vf b) {
+    return _mm512_add_ps(a, b);
+}
+LANE_OP vf vf_sub(vf a, vf b) {
+    return _mm512_sub_ps(a, b);
+}
+LANE_OP vf vf_mul(vf a, vf b) {
+    return _mm512_mul_ps(a, b);
+}
+/* a * b + c, fused or not. */
+LANE_OP vf vf_muladd(vf a, vf b, vf c) {
+    return _mm512_fmadd_ps(a, b, c);
+}
+LANE_OP vf vf_min(vf a, vf b) {
+    return _mm512_min_ps(a, b);
+}
+LANE_OP vf vf_max(vf a, vf b) {
+    return _mm512_max_ps(a, b);
+}
+LANE_OP vf vf_sqrt(vf a) {
+    return _mm512_sqrt_ps(a);
+}
+/* To the nearest integer, ties to even. */
+LANE_OP vf vf_round(vf a) {
+    return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+LANE_OP vm vf_less(vf a, vf b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
+}
+LANE_OP vm vf_at_most(vf a, vf b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ);
+}
+LANE_OP unsigned vm_bits(vm m) {
+    return (unsigned)m;
+}
+
+LANE_OP vu vu_load(const uint32_t *p) {
+    return _mm512_loadu_si512(p);
+}
+LANE_OP void vu_store(uint32_t *p, vu a) {
+    _mm512_storeu_si512(p, a);
+}
+LANE_OP vu vu_set1(uint32_t x) {
+    return _mm512_set1_epi32((int)x);
+}
+LANE_OP vu vu_xor(vu a, vu b) {
+    return _mm512_xor_si512(a, b);
+}
+/* m ? a : b */
+LANE_OP vu vu_pick(vm m, vu a, vu b) {
+    return _mm512_mask_blend_epi32(m, b, a);
+}
+/* The two halves of the 64-bit products a * factor. */
+LANE_OP void vu_multiply(vu a, vu factor, vu *high, vu *low) {
+    const __m512i even = _mm512_mul_epu32(a, factor);
+    const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), factor);
+    *high = _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
+    *low = _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64(odd, 32));
+}
+
+/* 64-bit integers, one a lane: the even lanes and the odd ones. */
+typedef struct vq {
+    __m512i even, odd;
+} vq;
+LANE_OP vq vq_zero(void) {
+    return (vq){_mm512_setzero_si512(), _mm512_setzero_si512()};
+}
+/* sum + a * a for lanes that hold integers. */
+LANE_OP vq vq_add_square(vq sum, vf a) {
+    const __m512i whole = _mm512_cvtps_epi32(a);
+    const __m512i odd = _mm512_srli_epi64(whole, 32);
+    return (vq){_mm512_add_epi64(sum.even, _mm512_mul_epi32(whole, whole)),
+                _mm512_add_epi64(sum.odd, _mm512_mul_epi32(odd, odd))};
+}
+LANE_OP void vq_store(int64_t *p, vq a) {
+    int64_t even[LANES / 2], odd[LANES / 2];
+    _mm512_storeu_si512(even, a.even);
+    _mm512_storeu_si512(odd, a.odd);
+    for (int i = 0; i < LANES / 2; i++) {
+        p[2 * i] = even[i];
+        p[2 * i + 1] = odd[i];
+    }
+}
+
+/* sum[i] += or -= the integer a[i], for all lanes. */
+LANE_OP void add_integers(int64_t *sum, vf a, int subtract) {
+    const __m512i whole = _mm512_cvtps_epi32(a);
+    const __m512i first = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(whole));
+    const __m512i second = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(whole, 1));
+    const __m512i s0 = _mm512_loadu_si512(sum);
+    const __m512i s1 = _mm512_loadu_si512(sum + 8);
+    _mm512_storeu_si512(sum, subtract ? _mm512_sub_epi64(s0, first) : _mm512_add_epi64(s0, first));
+    _mm512_storeu_si512(sum + 8,
+                        subtract ? _mm512_sub_epi64(s1, second) : _mm512_add_epi64(s1, second));
+}
+
+/* Rows become columns. First 4 x 4 blocks within the 128-bit quarters, then the quarters. */
+LANE_OP void transpose(vf r[LANES]) {
+    vf t[LANES];
+    for (int i = 0; i < 16; i += 2) {
+        t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
+        t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+    }
+    for (int i = 0; i < 16; i += 4) {
+        const __m512d a = _mm512_castps_pd(t[i]), b = _mm512_castps_pd(t[i + 1]);
+        const __m512d c = _mm512_castps_pd(t[i + 2]), d = _mm512_castps_pd(t[i + 3]);
+        r[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
+        r[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
+        r[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
+        r[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
+    }
+    for (int m = 0; m < 4; m++) {
+        const vf even0 = _mm512_shuffle_f32x4(r[m], r[4 + m], 0x88);
+        const vf odd0 = _mm512_shuffle_f32x4(r[m], r[4 + m], 0xDD);
+        const vf even1 = _mm512_shuffle_f32x4(r[8 + m], r[12 + m], 0x88);
+        const vf odd1 = _mm512_shuffle_f32x4(r[8 + m], r[12 + m], 0xDD);
+        r[m] = _mm512_shuffle_f32x4(even0, even1, 0x88);
+        r[4 + m] = _mm512_shuffle_f32x4(odd0, odd1, 0x88);
+        r[8 + m] = _mm512_shuffle_f32x4(even0, even1, 0xDD);
+        r[12 + m] = _mm512_shuffle_f32x4(odd0, odd1, 0xDD);
+    }
+}
+
+#endif

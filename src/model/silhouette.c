@@ -1,0 +1,177 @@
+/*
+ * The mean silhouette of a labelling.
+ *
+ * For a row with the mean distance a to the other rows of its cluster and the smallest mean
+ * distance b to the rows of another cluster, the silhouette is (b - a) / max(a, b). It is 0 for
+ * the only row of a cluster, and where a and b are both 0. Every row counts once, whatever its
+ * weight.
+ *
+ * All pairs of n rows are too many, so a sample takes part: the rows with the smallest tape
+ * numbers, whose choice depends on their ids alone. The tape's seed is 0 and not the model's, so
+ * that two models over the same set are measured on the same rows.
+ *
+ * The sample is sorted by cluster and id and packed into panels. Each block of rows goes through
+ * all panels, so that a panel is read from memory once for a block. Distances are float32, as
+ * kernels->sqdist makes them; they are added up in double in the order of the sample, and the
+ * silhouettes too, so that the result depends neither on the order of the rows in the set nor on
+ * the number of threads. Cost O(m^2 d) for a sample of m rows, memory 4 m d bytes.
+ */
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/tape.h"
+#include "base/threads.h"
+#include "data/rows.h"
+#include "kernel/kernels.h"
+#include "model/kmeans/model.h"
+
+#include <math.h>
+
+#define DEFAULT_ROWS 10000
+#define BLOCK_ROWS 32
+
+/* Rows of the sample may lie outside the bounds of the fit. So far outside (two thousand million
+ * times the domain) they stay there, and squared distances stay finite. */
+#define FARTHEST 0x1p54F
+
+typedef struct member {
+    uint64_t number; /* from the tape */
+    uint64_t id;
+    size_t position;
+    uint32_t label;
+} member;
+
+typedef struct sample {
+    size_t n_rows;
+    uint32_t n_columns;
+    uint32_t n_clusters;
+    member *members;    /* by label and id */
+    uint32_t *clusters; /* the cluster of each row, from 0, ascending */
+    size_t *sizes;      /* n_clusters of them; room for n_rows */
+    float *panels;      /* the rows on the grid */
+    double *scores;     /* the silhouette of each row */
+} sample;
+
+/* ---------------------------------------------------------------- which rows */
+
+static bool draws_before(const member *a, const member *b) {
+    return a->number != b->number ? a->number < b->number : a->id < b->id;
+}
+
+/* Restores the heap, whose first member draws last, after members[i] was changed. */
+static void sift_down(member *members, size_t n, size_t i) {
+    for (;;) {
+        size_t last = i;
+        for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
+            if (draws_before(&members[last], &members[child]))
+                last = child;
+        if (last == i)
+            return;
+        const member swap = members[i];
+        members[i] = members[last];
+        members[last] = swap;
+        i = last;
+    }
+}
+
+/* The n_members rows with the smallest tape numbers, in no particular order. */
+static void choose_rows(const efface_data *data, member *members, size_t n_members) {
+    for (size_t i = 0; i < data->n_rows; i++) {
+        const uint64_t id = ef_data_id(data, i);
+        const member row = {.number = ef_tape(0, EF_TAPE_SAMPLE, 0, id, 0),
+                            .id = id,
+                            .position = i};
+        if (i < n_members) {
+            members[i] = row;
+            if (i + 1 == n_members)
+                for (size_t j = n_members / 2; j-- > 0;)
+                    sift_down(members, n_members, j);
+        } else if (draws_before(&row, &members[0])) {
+            members[0] = row;
+            sift_down(members, n_members, 0);
+        }
+    }
+}
+
+static int compare_members(const void *left, const void *right) {
+    const member *const a = left;
+    const member *const b = right;
+    if (a->label != b->label)
+        return a->label < b->label ? -1 : 1;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* ---------------------------------------------------------------- which clusters */
+
+/* Asks the model for the labels of the members; the panels, not in use yet, hold their rows. */
+static efface_status predict_labels(const efface_kmeans *model, const efface_data *data, sample *s,
+                                    efface_error *error) {
+    const size_t d = s->n_columns;
+    for (size_t i = 0; i < s->n_rows; i++) {
+        const float *const values = ef_data_values(data, s->members[i].position);
+        for (size_t j = 0; j < d; j++)
+            s->panels[i * d + j] = values[j];
+    }
+    const efface_status status =
+        efface_kmeans_predict(model, s->n_rows, s->panels, 0, s->clusters, error);
+    if (status == EFFACE_OK)
+        for (size_t i = 0; i < s->n_rows; i++)
+            s->members[i].label = s->clusters[i];
+    return status;
+}
+
+/* Sorts the members and numbers their clusters without gaps. */
+static void number_clusters(sample *s) {
+    qsort(s->members, s->n_rows, sizeof *s->members, compare_members);
+    s->n_clusters = 0;
+    for (size_t i = 0; i < s->n_rows; i++) {
+        if (i == 0 || s->members[i].label != s->members[i - 1].label)
+            s->sizes[s->n_clusters++] = 0;
+        s->clusters[i] = s->n_clusters - 1;
+        s->sizes[s->n_clusters - 1]++;
+    }
+}
+
+/* ---------------------------------------------------------------- distances */
+
+/* The kernels' own packing is for rows within the bounds of the fit; these may be any. */
+static void pack_panels(const ef_map *map, const efface_data *data, sample *s) {
+    const size_t n_panels = (s->n_rows + EF_PANEL - 1) / EF_PANEL;
+    for (size_t i = 0; i < n_panels * EF_PANEL; i++) {
+        /* The last panel is filled up with its last row. */
+        const size_t row = i < s->n_rows ? i : s->n_rows - 1;
+        const float *const values = ef_data_values(data, s->members[row].position);
+        float *const panel = s->panels + i / EF_PANEL * EF_PANEL * s->n_columns;
+        for (uint32_t j = 0; j < s->n_columns; j++) {
+            const float x = (float)ef_snap_wide(values[j], map->low[j], map->step[j]);
+            panel[(size_t)j * EF_PANEL + i % EF_PANEL] = x > FARTHEST    ? FARTHEST
+                                                         : x < -FARTHEST ? -FARTHEST
+                                                                         : x;
+        }
+    }
+}
+
+/* Adds the distances of one point to the rows of a panel to the sums of their clusters. */
+static void add_distances(const ef_kernels *kernels, const sample *s, size_t panel,
+                          const float *point, double *sums) {
+    float squares[EF_PANEL];
+    kernels->sqdist(s->panels + panel * EF_PANEL * s->n_columns, s->n_columns, point, squares);
+    const size_t first = panel * EF_PANEL;
+    const size_t n = s->n_rows - first < EF_PANEL ? s->n_rows - first : EF_PANEL;
+    for (size_t i = 0; i < n; i++)
+        sums[s->clusters[first + i]] += sqrt((double)squares[i]);
+}
+
+/* The silhouette of a row from the sums of its distances to each cluster. */
+static double score(const sample *s, uint32_t own, const double *sums) {
+    if (s->sizes[own] == 1)
+        return 0.0;
+    const double a = sums[own] / (double)(s->sizes[own] - 1);
+    double b = INFINITY;
+    for (uint32_t c = 0; c < s->n_clusters; c++) {
+        const double mean = sums[c] / (double)s->sizes[c];
+        if (c != own && mean < b)
+            b = mean;
+    }
+    const double larger = a > b ? a : b;
+    return larger > 0.0 ? (b - a) / larger : 0.0;
+}

@@ -1,0 +1,30 @@
+/* Uses the installed library: the header and the library are of one version, and a fit works. */
+#include <efface/efface.h>
+
+#include <stdio.h>
+#include <string.h>
+
+int main(void) {
+    const float values[] = {0, 0, 1, 1, 10, 10, 11, 11};
+    const efface_rows rows = {.n_rows = 4, .values = values};
+    efface_data *data = NULL;
+    efface_kmeans *model = NULL;
+    efface_error error = {0};
+    uint32_t labels[4];
+
+    efface_kmeans_params params;
+    efface_kmeans_params_init(&params);
+    params.n_clusters = 2;
+
+    const int works = strcmp(efface_version(), EFFACE_VERSION) == 0 &&
+                      efface_data_create(2, &data, &error) == EFFACE_OK &&
+                      efface_data_add(data, &rows, &error) == EFFACE_OK &&
+                      efface_kmeans_fit(data, &params, &model, &error) == EFFACE_OK &&
+                      efface_kmeans_predict(model, 4, values, 0, labels, &error) == EFFACE_OK &&
+                      labels[0] == labels[1] && labels[2] == labels[3] && labels[0] != labels[2];
+    if (!works)
+        fprintf(stderr, "the installed library does not work: %s\n", error.message);
+    efface_kmeans_free(model);
+    efface_data_free(data);
+    return works ? 0 : 1;
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# usage: test_install.sh BUILD_DIR CC CXX
+#
+# Installs a build into an empty prefix, moves the tree, and then builds and runs programs that use
+# it: through the CMake package and through pkg-config, as C and C++, shared and static.
+set -eu
+
+build=$1 cc=$2 cxx=$3
+here=$(cd "$(dirname "$0")" && pwd)
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+cmake --install "$build" --prefix "$tmp/first" >/dev/null
+mv "$tmp/first" "$tmp/prefix"
+lib=$(dirname "$(find "$tmp/prefix" -name libefface.so)")
+
+echo "CMake package"
+cmake -S "$here" -B "$tmp/build" -G Ninja -DCMAKE_PREFIX_PATH="$tmp/prefix" \
+    -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" >/dev/null
+cmake --build "$tmp/build" >/dev/null
+for program in shared_c static_c shared_cpp; do "$tmp/build/$program"; done
+
+echo "pkg-config"
+export PKG_CONFIG_PATH="$lib/pkgconfig"
+flags="-Wall -Wextra -Wpedantic -Werror"
+# shellcheck disable=SC2046,SC2086 # the flags are meant to be split
+{
+    "$cc" -std=c11 $flags "$here/consumer.c" $(pkg-config --cflags --libs efface) -o "$tmp/shared_c"
+    "$cxx" -std=c++11 $flags "$here/consumer.cpp" $(pkg-config --cflags --libs efface) \
+        -o "$tmp/shared_cpp"
+    "$cc" -std=c11 $flags -static "$here/consumer.c" \
+        $(pkg-config --static --cflags --libs efface) -o "$tmp/static_c"
+}
+for program in shared_c shared_cpp static_c; do LD_LIBRARY_PATH="$lib" "$tmp/$program"; done
+
+# Nothing of the build machine leaked into what is installed.
+if grep -rl -e "$build" -e "$tmp" "$tmp/prefix" --include='*.cmake' --include='*.pc'; then
+    echo "the files above name the build directory" >&2
+    exit 1
+fi

@@ -1,0 +1,160 @@
+#!/usr/bin/python3
+"""Keeps the laws of the source tree: who may include what, who may call what, what is exported.
+
+usage: check_layers.py ROOT [--library libefface.so]
+
+The laws are tried on files that break them before they are trusted with the tree.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+
+LAYERS = ["base", "kernel", "data", "model", "store"]  # each knows those before it
+OUTSIDE = ("bench/", "cli/", "examples/", "python/")  # these know the public header only
+
+# (what, a pattern for code without comments, in which paths it may stand); all of it about src/.
+# The square root in gaussian.c is an IEEE operation and has the same bits everywhere.
+RESERVED = [
+    ("threads", r"<(pthread|threads|omp|semaphore)\.h>|\bpthread_\w+|#\s*pragma omp", r"src/base/"),
+    ("an instruction set", r"<(\w*mmintrin|x86intrin|arm_\w+)\.h>|\b_mm\d*_\w+", r"src/kernel/"),
+    ("SQLite", r"<sqlite3\.h>|\bsqlite3_\w+", r"src/store/"),
+    ("libm", r"<(math|tgmath|fenv)\.h>|\b__builtin_(sqrt|log|exp|pow|fma)\w*",
+     r"src/model/(metrics|silhouette)\.c|src/data/gaussian\.c"),
+    ("the environment", r"\b(secure_)?getenv\b", r"src/kernel/kernels\.c"),
+    ("printing", r"\b(v|f|vf|d)?printf\s*\(|\bf?puts\s*\(|\bperror\s*\(|\bstd(out|err)\b", None),
+    ("ending the process", r"\b(exit|_exit|_Exit|quick_exit|abort)\s*\(", None),
+]
+MAY_REPEAT = {"CMakeLists.txt", "README.md", "SOURCE.md", "__init__.py"}
+JUNK_DRAWERS = {"util", "utils", "common", "misc", "helpers"}
+
+
+def without_comments(text):
+    """The text with comments and the inside of strings blanked; lines stay where they are."""
+    def blank(match):
+        found = match.group(0)
+        if found.startswith("/"):
+            return re.sub(r"[^\n]", " ", found)
+        return found if match.string[:match.start()].endswith("#include ") else '""'
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.S)
+
+
+def check_includes(path, line, files):
+    match = re.match(r'\s*#\s*include\s*"([^"]+)"', line)
+    if not match or match.group(1) == "efface/efface.h":
+        return
+    target = match.group(1)
+    if path.startswith(OUTSIDE):
+        if os.path.join(os.path.dirname(path), target) not in files:
+            yield f"includes {target}: only efface/efface.h and neighbours are known here"
+    elif path.startswith("src/"):
+        layer, below = path.split("/")[1], target.split("/")[0]
+        if "src/" + target not in files or below not in LAYERS:
+            yield f"includes {target}: there is no src/{target}"
+        elif LAYERS.index(below) > LAYERS.index(layer):
+            yield f"includes {target}: {layer} may not know {below}"
+
+
+def check_source(path, text, files):
+    for number, line in enumerate(without_comments(text).splitlines(), 1):
+        problems = list(check_includes(path, line, files))
+        if path.startswith("src/"):
+            problems += [f"{what} has no place here" for what, pattern, where in RESERVED
+                         if re.search(pattern, line) and not (where and re.match(where, path))]
+        yield from (f"{path}:{number}: {problem}" for problem in problems)
+
+
+def check_names(paths):
+    seen = {}
+    for path in sorted(paths):
+        name = os.path.basename(path)
+        if name not in MAY_REPEAT and name in seen:
+            yield f"{path}: there is a file of this name already, {seen[name]}"
+        if os.path.splitext(name)[0] in JUNK_DRAWERS:
+            yield f"{path}: the name does not say what the file is for"
+        seen.setdefault(name, path)
+
+
+def check_header(path, text):
+    """Every paragraph that declares public functions begins with a comment."""
+    number = 1
+    for paragraph in text.split("\n\n"):
+        first = paragraph.lstrip("\n")
+        if re.search(r"^EFFACE_API", paragraph, flags=re.M) and not first.startswith("/*"):
+            yield f"{path}:{number}: a public function without a comment: {first.splitlines()[0]}"
+        number += paragraph.count("\n") + 2
+
+
+def check(files):
+    """The problems of a tree, given as a dictionary from path to text."""
+    for path, text in sorted(files.items()):
+        if path.endswith((".c", ".h", ".cpp")):
+            yield from check_source(path, text, files)
+        if path.startswith("include/") and path.endswith(".h"):
+            yield from check_header(path, text)
+    yield from check_names(files)
+
+
+def check_exports(library):
+    listing = subprocess.run(["nm", "-D", "--defined-only", library], check=True,
+                             capture_output=True, text=True).stdout
+    names = [line.split()[-1] for line in listing.splitlines()]
+    if not names:
+        yield f"{library}: exports nothing"
+    yield from (f"{library}: exports {name}" for name in names if not name.startswith("efface_"))
+
+
+def read_tree(root):
+    files = {}
+    for folder, folders, names in os.walk(root):
+        folders[:] = [f for f in folders if f != "corpus" and not f.startswith((".", "build", "__"))]
+        for name in names:
+            path = os.path.join(folder, name)
+            with open(path, encoding="utf-8", errors="replace") as file:
+                files[os.path.relpath(path, root)] = file.read()
+    return files
+
+
+def try_the_laws():
+    """Each of these files must be refused, and the last not."""
+    tree = {"src/base/grid.h": "", "src/model/fit.h": "", "bench/table.h": ""}
+    refused = {
+        "src/kernel/a.c": '#include "model/fit.h"',
+        "src/kernel/b.c": '#include "grid.h"',
+        "src/data/c.c": "#include <pthread.h>",
+        "src/model/d.c": "#include <immintrin.h>",
+        "src/model/e.c": "sqlite3_open(0);",
+        "src/model/f.c": "#include <math.h>",
+        "src/data/g.c": 'getenv("X");',
+        "src/data/h.c": 'fprintf(out, "");',
+        "src/data/i.c": "exit(1);",
+        "src/model/grid.h": "",
+        "src/base/util.c": "",
+        "bench/j.c": '#include "base/grid.h"',
+        "include/k.h": "\n\nEFFACE_API void k(void);\n",
+    }
+    accepted = {"src/model/z.c": '#include "base/grid.h"\n/* exit(1) */ f("abort()"); snprintf(s);',
+                "bench/z.h": '#include "efface/efface.h"\n#include "table.h"\nprintf("");',
+                "include/y.h": "/* Does. */\nEFFACE_API void y(void);\n"}
+    for path, text in refused.items():
+        assert list(check({**tree, path: text})), f"{path} breaks a law and nobody noticed"
+    assert not list(check({**tree, **accepted})), list(check({**tree, **accepted}))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("root")
+    parser.add_argument("--library")
+    arguments = parser.parse_args()
+
+    try_the_laws()
+    problems = list(check(read_tree(arguments.root)))
+    if arguments.library:
+        problems += check_exports(arguments.library)
+    print("\n".join(problems) or "the laws hold")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

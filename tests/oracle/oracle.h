@@ -1,0 +1,84 @@
+/*
+ * The oracle: docs/numerics.md written down as plainly as C allows, to compare the library with.
+ *
+ * It shares no code with src/. It has no threads, no vectors, no filters and no incremental sums:
+ * every level is made from scratch by loops over rows, clusters and columns, so it costs
+ * O(n k^2 d) for the seeds and O(n k d) for a level. Its inputs must be valid (values within given
+ * bounds, parameters in range): what the library rejects is not its subject. Out of memory, it
+ * ends the program.
+ */
+#ifndef EF_TESTS_ORACLE_H
+#define EF_TESTS_ORACLE_H
+
+#include "efface/efface.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+__extension__ typedef __int128 oracle_i128;
+
+/* A set of rows. Without ids they are 0, 1, 2, ..., without weights they are 1. */
+typedef struct oracle_rows {
+    size_t n;
+    uint32_t d;
+    const float *values; /* n * d */
+    const uint64_t *ids;
+    const int64_t *weights;
+} oracle_rows;
+
+/* The winner of a race. */
+typedef struct oracle_win {
+    uint32_t cluster;
+    size_t row;
+    uint64_t id;
+    double key;
+} oracle_win;
+
+typedef struct oracle_level {
+    int32_t *centroids; /* k' * d */
+    int has_partition;  /* if not, the rest is empty */
+    uint32_t *labels;   /* n */
+    int64_t *counts;    /* k' */
+    int64_t *sums;      /* k' * d */
+    oracle_i128 loss;
+    uint32_t n_reseeded;
+    oracle_win *reseeded;
+} oracle_level;
+
+typedef struct oracle_model {
+    efface_kmeans_params params; /* its pointers are not used after the fit */
+    size_t n;
+    uint32_t d;
+    uint32_t limit;      /* T */
+    uint32_t n_clusters; /* k' */
+    int32_t exponent;    /* e */
+    uint32_t eps;
+    uint32_t q;
+    int64_t total_weight;
+    oracle_i128 sum_of_squares;
+    float *low, *high, *step; /* d each */
+    oracle_win *seeds;        /* k' */
+    uint32_t n_levels;
+    uint32_t model_level;
+    oracle_level *levels;
+} oracle_model;
+
+oracle_model *oracle_fit(const oracle_rows *rows, const efface_kmeans_params *params);
+void oracle_free(oracle_model *model);
+
+/* The bytes of docs/format.md, to be released with free(). */
+unsigned char *oracle_encode(const oracle_model *model, size_t *n_bytes);
+
+/* The nearest centroid of the model's level for each of n rows of d values. There must be one. */
+void oracle_predict(const oracle_model *model, size_t n, const float *values, uint32_t *labels);
+
+/* Sum of weight times squared distance to the nearest centroid of the model's level, in grid steps;
+ * and the same in the units of the data (of the unit cube for minmax). */
+oracle_i128 oracle_loss(const oracle_model *model, const oracle_rows *rows);
+double oracle_loss_in_units(const oracle_model *model, const oracle_rows *rows);
+
+/* Philox4x32-10, for its known answers; E(r) of section 3, for known values. */
+void oracle_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+double oracle_exponential(uint64_t r);
+
+#endif
