@@ -27,7 +27,7 @@ typedef struct ef_reader {
     const unsigned char *memory;
     size_t memory_left;
     size_t chunk_bytes; /* the most that the source gives at a time */
-    bool size_known; /* the source is a regular file or memory: it has n_source_bytes bytes, */
+    bool size_known;    /* the source is a regular file or memory: it has n_source_bytes bytes, */
     uint64_t n_source_bytes;
     uint64_t n_source_read; /* of which so many were read */
 

@@ -2,7 +2,7 @@
 #include "kernel/kernels.h"
 
 #include "base/cpu.h"
-#include "efface/efface.h"
+#include "base/status.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -74,6 +74,16 @@ const ef_kernels *ef_kernels_get(void) {
         atomic_store(&decided, true);
     }
     return atomic_load(&chosen);
+}
+
+efface_status ef_kernels_require(const ef_kernels **out, efface_error *error) {
+    const ef_kernels *const kernels = ef_kernels_get();
+    if (kernels == NULL)
+        return ef_fail(error, EFFACE_E_KERNELS,
+                       "EFFACE_KERNELS names a kernel table that this processor cannot run; unset "
+                       "it, or set it to ref");
+    *out = kernels;
+    return EFFACE_OK;
 }
 
 const char *efface_kernels_name(void) {

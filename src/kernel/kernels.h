@@ -13,6 +13,7 @@
 #define EF_KERNELS_H
 
 #include "base/grid.h"
+#include "efface/efface.h"
 #include "kernel/centers.h"
 
 typedef struct ef_kernels {
@@ -57,6 +58,9 @@ typedef struct ef_kernels {
 /* The table for this processor, or the one that EFFACE_KERNELS names; NULL if that one cannot run
  * here. Decided at the first call. */
 const ef_kernels *ef_kernels_get(void);
+
+/* The same with an error to hand on. */
+efface_status ef_kernels_require(const ef_kernels **out, efface_error *error);
 
 /* A table by name; NULL if unknown or not usable on this processor. */
 const ef_kernels *ef_kernels_find(const char *name);

@@ -77,9 +77,8 @@ static void sift_down(member *members, size_t n, size_t i) {
 static void choose_rows(const efface_data *data, member *members, size_t n_members) {
     for (size_t i = 0; i < data->n_rows; i++) {
         const uint64_t id = ef_data_id(data, i);
-        const member row = {.number = ef_tape(0, EF_TAPE_SAMPLE, 0, id, 0),
-                            .id = id,
-                            .position = i};
+        const member row = {
+            .number = ef_tape(0, EF_TAPE_SAMPLE, 0, id, 0), .id = id, .position = i};
         if (i < n_members) {
             members[i] = row;
             if (i + 1 == n_members)
@@ -174,4 +173,150 @@ static double score(const sample *s, uint32_t own, const double *sums) {
     }
     const double larger = a > b ? a : b;
     return larger > 0.0 ? (b - a) / larger : 0.0;
+}
+
+typedef struct scratch {
+    float *points; /* BLOCK_ROWS rows, row by row */
+    double *sums;  /* BLOCK_ROWS times n_clusters */
+} scratch;
+
+typedef struct scoring {
+    const ef_kernels *kernels;
+    sample *sample;
+    scratch *scratch; /* one for each worker */
+} scoring;
+
+static void score_block(const ef_kernels *kernels, sample *s, scratch *w, size_t block) {
+    const size_t first = block * BLOCK_ROWS;
+    const size_t n = s->n_rows - first < BLOCK_ROWS ? s->n_rows - first : BLOCK_ROWS;
+    const size_t d = s->n_columns;
+    for (size_t i = 0; i < n; i++) {
+        const size_t row = first + i;
+        const float *const panel = s->panels + row / EF_PANEL * EF_PANEL * d;
+        for (size_t j = 0; j < d; j++)
+            w->points[i * d + j] = panel[j * EF_PANEL + row % EF_PANEL];
+        for (size_t c = 0; c < s->n_clusters; c++)
+            w->sums[i * s->n_clusters + c] = 0.0;
+    }
+    const size_t n_panels = (s->n_rows + EF_PANEL - 1) / EF_PANEL;
+    for (size_t panel = 0; panel < n_panels; panel++)
+        for (size_t i = 0; i < n; i++)
+            add_distances(kernels, s, panel, w->points + i * d, w->sums + i * s->n_clusters);
+    for (size_t i = 0; i < n; i++)
+        s->scores[first + i] = score(s, s->clusters[first + i], w->sums + i * s->n_clusters);
+}
+
+static void score_blocks(void *context, unsigned worker, size_t first, size_t last) {
+    const scoring *const job = context;
+    for (size_t block = first; block < last; block++)
+        score_block(job->kernels, job->sample, &job->scratch[worker], block);
+}
+
+static efface_status score_all(const ef_kernels *kernels, sample *s, uint32_t n_threads,
+                               efface_error *error) {
+    ef_pool *const pool = ef_pool_create(n_threads);
+    if (pool == NULL)
+        return ef_fail_memory(error);
+    efface_status status = EFFACE_OK;
+    const unsigned n_workers = ef_pool_size(pool);
+    scratch *const workers = ef_alloc_zero(n_workers, sizeof *workers);
+    if (workers == NULL) {
+        status = ef_fail_memory(error);
+        goto out;
+    }
+    for (unsigned i = 0; i < n_workers; i++) {
+        workers[i].points = ef_alloc(s->n_columns, BLOCK_ROWS * sizeof *workers[i].points);
+        workers[i].sums = ef_alloc(s->n_clusters, BLOCK_ROWS * sizeof *workers[i].sums);
+        if (workers[i].points == NULL || workers[i].sums == NULL) {
+            status = ef_fail_memory(error);
+            goto out;
+        }
+    }
+    scoring job = {kernels, s, workers};
+    ef_pool_run(pool, (s->n_rows + BLOCK_ROWS - 1) / BLOCK_ROWS, 1, score_blocks, &job);
+out:
+    for (unsigned i = 0; workers != NULL && i < n_workers; i++) {
+        free(workers[i].points);
+        free(workers[i].sums);
+    }
+    free(workers);
+    ef_pool_free(pool);
+    return status;
+}
+
+/* ---------------------------------------------------------------- the metric */
+
+static bool sample_alloc(sample *s) {
+    size_t n_padded, n_floats;
+    if (!ef_add_size(s->n_rows, EF_PANEL, &n_padded) ||
+        !ef_mul_size(n_padded, s->n_columns, &n_floats))
+        return false;
+    s->members = ef_alloc(s->n_rows, sizeof *s->members);
+    s->clusters = ef_alloc(s->n_rows, sizeof *s->clusters);
+    s->sizes = ef_alloc(s->n_rows, sizeof *s->sizes);
+    s->scores = ef_alloc(s->n_rows, sizeof *s->scores);
+    s->panels = ef_alloc_aligned(n_floats, sizeof *s->panels);
+    return s->members != NULL && s->clusters != NULL && s->sizes != NULL && s->scores != NULL &&
+           s->panels != NULL;
+}
+
+static void sample_free(sample *s) {
+    free(s->members);
+    free(s->clusters);
+    free(s->sizes);
+    free(s->scores);
+    free(s->panels);
+}
+
+efface_status efface_kmeans_silhouette(const efface_kmeans *model, const efface_data *data,
+                                       const uint32_t *labels, size_t max_rows, double *silhouette,
+                                       efface_error *error) {
+    const ef_map *const map = &model->domain.map;
+    if (data->n_columns != map->n_columns)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the rows have %u columns, but the model was fitted to %u", data->n_columns,
+                       map->n_columns);
+    const size_t most = max_rows != 0 ? max_rows : DEFAULT_ROWS;
+    sample s = {.n_rows = data->n_rows < most ? data->n_rows : most, .n_columns = data->n_columns};
+    if (s.n_rows < 2)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "a silhouette needs at least two rows, but there are %zu", s.n_rows);
+    const ef_kernels *const kernels = ef_kernels_get();
+    if (kernels == NULL)
+        return ef_fail(error, EFFACE_E_KERNELS,
+                       "EFFACE_KERNELS names a table that cannot run on this processor");
+
+    efface_status status = EFFACE_OK;
+    if (!sample_alloc(&s)) {
+        status = ef_fail_memory(error);
+        goto out;
+    }
+    choose_rows(data, s.members, s.n_rows);
+    if (labels != NULL) {
+        for (size_t i = 0; i < s.n_rows; i++)
+            s.members[i].label = labels[s.members[i].position];
+    } else {
+        status = predict_labels(model, data, &s, error);
+        if (status != EFFACE_OK)
+            goto out;
+    }
+    number_clusters(&s);
+    if (s.n_clusters < 2) {
+        status = ef_fail(error, EFFACE_E_ARGUMENT,
+                         "a silhouette needs at least two clusters, but all rows looked at are in "
+                         "one");
+        goto out;
+    }
+    pack_panels(map, data, &s);
+    status = score_all(kernels, &s, model->plan.n_threads, error);
+    if (status != EFFACE_OK)
+        goto out;
+
+    double sum = 0.0;
+    for (size_t i = 0; i < s.n_rows; i++)
+        sum += s.scores[i];
+    *silhouette = sum / (double)s.n_rows;
+out:
+    sample_free(&s);
+    return status;
 }

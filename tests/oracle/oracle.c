@@ -70,8 +70,7 @@ void oracle_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t ou
     memcpy(out, c, sizeof c);
 }
 
-static uint64_t tape(uint64_t seed, uint32_t purpose, uint32_t sub, uint64_t index,
-                     uint32_t step) {
+static uint64_t tape(uint64_t seed, uint32_t purpose, uint32_t sub, uint64_t index, uint32_t step) {
     const uint32_t counter[4] = {(uint32_t)(index & 0xFFFFFFFFu), (uint32_t)(index >> 32), step,
                                  purpose + 256u * sub};
     const uint32_t key[2] = {(uint32_t)(seed & 0xFFFFFFFFu), (uint32_t)(seed >> 32)};
@@ -213,8 +212,7 @@ static void choose_seeds(oracle_model *m, const oracle_rows *rows, const int32_t
         for (size_t i = 0; i < m->n; i++) {
             int64_t u = 1;
             for (uint32_t s = 0; s < l; s++) {
-                const int64_t away =
-                    distance(m->d, grid + i * m->d, grid + m->seeds[s].row * m->d);
+                const int64_t away = distance(m->d, grid + i * m->d, grid + m->seeds[s].row * m->d);
                 u = s == 0 || away < u ? away : u;
             }
             const uint64_t r = tape(m->params.seed, 1, 0, id_of(rows, i), l);
@@ -241,8 +239,8 @@ static int reseed(const oracle_model *m, const oracle_rows *rows, const int32_t 
     const oracle_level *level = &m->levels[t];
     int won = 0;
     for (size_t i = 0; i < m->n; i++) {
-        const int64_t u = distance(m->d, grid + i * m->d,
-                                   level->centroids + (size_t)level->labels[i] * m->d);
+        const int64_t u =
+            distance(m->d, grid + i * m->d, level->centroids + (size_t)level->labels[i] * m->d);
         int taken = 0;
         for (uint32_t before = 0; before < level->n_reseeded; before++)
             taken = taken || level->reseeded[before].row == i;
@@ -277,8 +275,7 @@ static void make_partition(const oracle_model *m, const oracle_rows *rows, const
     }
 }
 
-static int32_t round_to_lattice(const oracle_model *m, uint32_t j, uint32_t t, i128 num,
-                                i128 den) {
+static int32_t round_to_lattice(const oracle_model *m, uint32_t j, uint32_t t, i128 num, i128 den) {
     const uint64_t r = tape(m->params.seed, 3, 0, j, t);
     const i128 theta = (i128)(((u128)r * m->eps) >> 64);
     const i128 point = theta + m->eps * round_quotient(num - theta * den, m->eps * den);
@@ -294,8 +291,8 @@ static void next_centroids(const oracle_model *m, const oracle_rows *rows, const
     for (uint32_t c = 0; c < m->n_clusters; c++) {
         const int64_t n_c = level->counts[c];
         oracle_win win = {0};
-        const int again = n_c == 0 && m->params.empty == EFFACE_EMPTY_RESEED &&
-                          reseed(m, rows, grid, t, c, &win);
+        const int again =
+            n_c == 0 && m->params.empty == EFFACE_EMPTY_RESEED && reseed(m, rows, grid, t, c, &win);
         if (again)
             level->reseeded[level->n_reseeded++] = win;
         for (uint32_t j = 0; j < m->d; j++) {

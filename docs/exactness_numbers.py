@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+"""Computes every number of docs/exactness.md, in fractions.
+
+    exactness_numbers.py            print the numbers, one sentence or table row a line
+    exactness_numbers.py --check    compare them with the page; exit with 1 if one differs
+
+The page must contain each line that is printed here (line breaks do not matter), and no fraction
+or decimal number that is not in one of these lines.
+"""
+
+import re
+import sys
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+
+PAGE = Path(__file__).resolve().parent / "exactness.md"
+
+
+# ---------------------------------------------------------------- tools
+
+
+def total_variation(p, q):
+    """Half the sum of the differences of two distributions, given as {outcome: probability}."""
+    return sum(abs(p.get(x, 0) - q.get(x, 0)) for x in set(p) | set(q)) / 2
+
+
+def add_to(distribution, outcome, probability):
+    distribution[outcome] = distribution.get(outcome, 0) + probability
+
+
+def uniform(outcomes):
+    result = {}
+    for outcome in outcomes:
+        add_to(result, outcome, Fraction(1, len(outcomes)))
+    return result
+
+
+def round_half_away(value):
+    size = int(abs(value) + Fraction(1, 2))
+    return size if value >= 0 else -size
+
+
+def decimal(value, digits=4):
+    return f"{float(value):.{digits}f}"
+
+
+def mean(rows):
+    return Fraction(sum(rows), len(rows))
+
+
+def loss(rows, centroid):
+    return sum((row - centroid) ** 2 for row in rows)
+
+
+def lattice_point(value, width, phase):
+    """theta + eps round((c - theta) / eps), as docs/numerics.md has it."""
+    return phase + width * round_half_away(Fraction(value - phase) / width)
+
+
+def kmeans_plus_plus(points, k):
+    """The distribution of k-means++ seeds, as tuples in the order they are chosen."""
+    seeds = {(): Fraction(1)}
+    for _ in range(k):
+        longer = {}
+        for chosen, probability in seeds.items():
+            rates = [min([(x - s) ** 2 for s in chosen], default=1) for x in points]
+            for point, rate in zip(points, rates):
+                if rate > 0:
+                    add_to(longer, chosen + (point,), probability * Fraction(rate, sum(rates)))
+        seeds = longer
+    return seeds
+
+
+def keep_unless_hit(points, k, gone):
+    """Seeds after deleting a point, by keeping them unless it is one of them, else reseeding.
+
+    Returns that distribution, the right one, and the chance of a hit.
+    """
+    before = kmeans_plus_plus(points, k)
+    right = kmeans_plus_plus([x for x in points if x != gone], k)
+    hit = sum(p for seeds, p in before.items() if gone in seeds)
+    after = {seeds: p for seeds, p in before.items() if gone not in seeds}
+    for seeds, probability in right.items():
+        add_to(after, seeds, hit * probability)
+    return after, right, hit
+
+
+def race_without(rates, gone):
+    """Who wins a race of exponentials with these rates when `gone` is taken out afterwards.
+
+    The first is x with probability rate(x) / sum, and the second then y with probability
+    rate(y) / (sum - rate(x)): exponentials have no memory. If the first is `gone`, the second wins.
+    """
+    result = {}
+    total = sum(rates.values())
+    for first, rate in rates.items():
+        chance = Fraction(rate, total)
+        if first != gone:
+            add_to(result, first, chance)
+            continue
+        for second, other in rates.items():
+            if second != gone:
+                add_to(result, second, chance * Fraction(other, total - rate))
+    return result
+
+
+def race_after(points, gone):
+    """Two seeds after deleting a point, with the race's numbers kept."""
+    after = {}
+    for first, chance in race_without({x: 1 for x in points}, gone).items():
+        # The numbers of the second round are independent of those of the first, so that it does
+        # not matter whether `first` won at once or as the runner-up.
+        rates = {x: (x - first) ** 2 for x in points if x != first}
+        for second, share in race_without(rates, gone).items():
+            add_to(after, (first, second), chance * share)
+    return after
+
+
+def first_of(seeds):
+    result = {}
+    for chosen, probability in seeds.items():
+        add_to(result, chosen[0], probability)
+    return result
+
+
+def as_sets(seeds):
+    result = {}
+    for chosen, probability in seeds.items():
+        add_to(result, frozenset(chosen), probability)
+    return result
+
+
+def worst_seeding(n, k, top):
+    """The largest bias over all sets of n different whole numbers from 0 to top."""
+    worst = (Fraction(0), (), 0)
+    for others in combinations(range(1, top + 1), n - 1):
+        points = (0,) + others
+        for gone in points:
+            after, right, _ = keep_unless_hit(points, k, gone)
+            bias = total_variation(after, right)
+            if bias > worst[0]:
+                worst = (bias, points, gone)
+    return worst
+
+
+# ---------------------------------------------------------------- the numbers
+
+
+def lattice_numbers():
+    width, rows, gone = 4, [0, 3, 3], 0
+    rest = [3, 3]
+    before, after = mean(rows), mean(rest)
+    yield f"The rows are {', '.join(map(str, rows))}; their mean is {before}."
+    yield f"Without the row {gone} the mean is {after}."
+    old = [lattice_point(before, width, phase) for phase in range(width)]
+    new = [lattice_point(after, width, phase) for phase in range(width)]
+    for phase in range(width):
+        verdict = "kept" if old[phase] == new[phase] else "retrained"
+        yield f"| {phase} | {old[phase]} | {new[phase]} | {verdict} |"
+    right = uniform(new)
+    retrain = Fraction(sum(a != b for a, b in zip(old, new)), width)
+    fresh = {}
+    for a, b in zip(old, new):
+        if a == b:
+            add_to(fresh, a, Fraction(1, width))
+        else:
+            for outcome, probability in right.items():
+                add_to(fresh, outcome, Fraction(1, width) * probability)
+    for model in sorted(set(old) | set(new)):
+        yield f"| {model} | {right.get(model, 0)} | {fresh.get(model, 0)} |"
+    bias = total_variation(fresh, right)
+    if bias != retrain * (1 - retrain):
+        raise AssertionError("the total variation is not p(1 - p)")
+    yield f"p = {retrain}, and the total variation distance is {bias} = p(1 - p)."
+    if total_variation(uniform(old), right) != retrain:
+        raise AssertionError("the same phase does not change the model with the least probability")
+    yield f"the total variation distance of the two right distributions is {retrain} as well"
+    yield f"the model after is {new[1]} with certainty; a fresh run gives {new[1]} with {right[new[1]]}"
+
+
+def seeding_numbers():
+    points, gone = (0, 1, 2, 10), 10
+    before = kmeans_plus_plus(points, 2)
+    after, right, hit = keep_unless_hit(points, 2, gone)
+    for first in (0, 1, 2):
+        rates = [(x - first) ** 2 for x in points if x != first]
+        kept = sum(p for s, p in before.items() if s[0] == first and gone not in s)
+        near = sum(rates) - (gone - first) ** 2
+        yield (
+            f"| {first} | {' + '.join(map(str, rates))} | {Fraction(near, sum(rates))} | {kept} "
+            f"| {decimal(kept / (1 - hit))} |"
+        )
+    yield f"The row {gone} is a seed with probability {hit} = {decimal(hit)}."
+    for seeds in sorted(right):
+        yield (
+            f"| {seeds[0]}, {seeds[1]} | {right[seeds]} = {decimal(right[seeds])} "
+            f"| {after[seeds]} = {decimal(after[seeds])} |"
+        )
+    bias = total_variation(after, right)
+    yield f"The total variation distance is {bias} = {decimal(bias)}."
+    yield f"As sets, without their order, it is {decimal(total_variation(as_sets(after), as_sets(right)))}."
+    firsts = first_of(after)
+    yield "The first seed is 0, 1, 2 with " + ", ".join(decimal(firsts[x]) for x in (0, 1, 2)) + "."
+    if total_variation(firsts, first_of(right)) != bias:
+        raise AssertionError("the bias is not all in the first seed")
+    if race_after(points, gone) != right:
+        raise AssertionError("the race is not exact")
+    if total_variation(before, right) != hit:
+        raise AssertionError("the race changes seeds more often than it must")
+    yield f"1/4 + 1/4 x 1/3 = {Fraction(1, 4) + Fraction(1, 4) * Fraction(1, 3)}"
+    for n, k in ((4, 2), (5, 2), (5, 3)):
+        worst, worst_points, worst_gone = worst_seeding(n, k, 12)
+        yield (
+            f"| {n} | {k} | {', '.join(map(str, worst_points))} | {worst_gone} | {decimal(worst)} |"
+        )
+
+
+def small_print_numbers():
+    rows, gone = [0, 1, 2, 10], 10
+    c, n = mean(rows), len(rows)
+    right = (n * c - gone) / (n - 1)
+    if right != mean([0, 1, 2]):
+        raise AssertionError("the mean without a row is wrong")
+    yield f"(4 x {c} - {gone}) / 3 = {right}"
+    yield f"{c} - {gone}/4 = {c - Fraction(gone, n)}"
+    yield f"4 x {c} - 3 x {right} = {n * c - (n - 1) * right}"
+
+    gamma, k, cluster_sum, cluster_n, previous = Fraction(1, 5), 2, 11, 1, 0
+    q = round_half_away(gamma * 2**16)  # the library's gamma
+    yield f"Take `gamma` = {gamma}, k = {k}, and a cluster with the single row {cluster_sum}"
+    for n_rows, words in ((11, "below"), (10, "not below")):
+        threshold = gamma * n_rows / k
+        held = cluster_n < threshold
+        centroid = Fraction(cluster_sum, cluster_n)
+        if held:
+            centroid = (cluster_sum + (threshold - cluster_n) * previous) / threshold
+        held_by_integers = cluster_n * 2**16 * k < q * n_rows
+        if held != (words == "below") or held != held_by_integers:
+            raise AssertionError("the balance example is wrong")
+        yield f"| {n_rows} | {decimal(threshold, 1)} | {words} | {centroid} |"
+
+    width, phase, seed = 4, 2, 3
+    for rows in ([0, 3, 3], [3, 3]):
+        first = lattice_point(mean(rows), width, phase)
+        losses = loss(rows, seed), loss(rows, first)
+        model = seed if losses[1] >= losses[0] else first
+        yield (
+            f"| {', '.join(map(str, rows))} | {seed} | {first} | {losses[0]} | {losses[1]} "
+            f"| {model} |"
+        )
+
+    rows, seeds = [0, 1, 2, 10], [0, 1]
+    levels = [[Fraction(s) for s in seeds]]
+    for level in range(2):
+        nearest = [min((0, 1), key=lambda i, x=x: (abs(x - levels[level][i]), i)) for x in rows]
+        parts = [[x for x, i in zip(rows, nearest) if i == c] for c in (0, 1)]
+        yield (
+            f"| {level} | {levels[level][0]} and {levels[level][1]} "
+            f"| {{{', '.join(map(str, parts[0]))}}} | {{{', '.join(map(str, parts[1]))}}} |"
+        )
+        levels.append([mean(part) for part in parts])
+    yield f"(13 - 2) / 2 = {mean([1, 10])}"
+
+
+def numbers():
+    yield from lattice_numbers()
+    yield from seeding_numbers()
+    yield from small_print_numbers()
+
+
+# ---------------------------------------------------------------- the page
+
+NUMBER = re.compile(r"\d+/\d+|\d+\.\d+")
+
+
+def plain(text):
+    return " ".join(text.split())
+
+
+def check(lines):
+    page = plain(PAGE.read_text(encoding="utf-8"))
+    missing = [line for line in lines if plain(line) not in page]
+    for line in missing:
+        print(f"{PAGE.name} does not say: {line}")
+    known = set(NUMBER.findall(" ".join(lines)))
+    unknown = sorted(set(NUMBER.findall(page)) - known)
+    for number in unknown:
+        print(f"{PAGE.name} has a number that is not computed: {number}")
+    if not missing and not unknown:
+        print(f"{PAGE.name}: {len(lines)} lines of numbers agree")
+    return 1 if missing or unknown else 0
+
+
+def main():
+    if sys.argv[1:] not in ([], ["--check"]):
+        print(__doc__)
+        return 2
+    lines = list(numbers())
+    if sys.argv[1:] == ["--check"]:
+        return check(lines)
+    for line in lines:
+        print(line)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

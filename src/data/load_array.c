@@ -1,0 +1,312 @@
+/*
+ * Elements of one binary type, row after row: what follows the header of an .npy or IDX file.
+ *
+ * Elements are converted from the reader's buffer to a chunk of float32 rows, and the chunk is
+ * added to the set; so the peak of memory is the set and the two buffers. Room for all rows is
+ * reserved at once if the file is known to have them, else it is doubled as they arrive.
+ */
+#include "base/checked.h"
+#include "base/status.h"
+#include "data/loaders.h"
+#include "data/rows.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define CHUNK_VALUES ((size_t)1 << 16)
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define HOST_BIG_ENDIAN true
+#else
+#define HOST_BIG_ENDIAN false
+#endif
+
+static size_t element_bytes(ef_element element) {
+    switch (element) {
+    case EF_ELEMENT_BOOL:
+    case EF_ELEMENT_U1:
+    case EF_ELEMENT_I1: return 1;
+    case EF_ELEMENT_U2:
+    case EF_ELEMENT_I2: return 2;
+    case EF_ELEMENT_U4:
+    case EF_ELEMENT_I4:
+    case EF_ELEMENT_F4: return 4;
+    case EF_ELEMENT_U8:
+    case EF_ELEMENT_I8:
+    case EF_ELEMENT_F8: return 8;
+    }
+    assert(false);
+    return 1;
+}
+
+void ef_array_shape(ef_array *array, const uint64_t *dimensions, size_t n_dimensions) {
+    assert(n_dimensions > 0);
+    array->n_rows = dimensions[0];
+    array->n_columns = 1;
+    bool none = false;
+    for (size_t i = 1; i < n_dimensions; i++) {
+        none |= dimensions[i] == 0;
+        if (__builtin_mul_overflow(array->n_columns, dimensions[i], &array->n_columns))
+            array->n_columns = UINT64_MAX;
+    }
+    if (none) /* whatever overflowed before */
+        array->n_columns = 0;
+}
+
+efface_status ef_fail_value(efface_error *error, const char *file, uint64_t line, uint64_t column,
+                            double value) {
+    if (value != value || value - value != 0.0)
+        return ef_fail_at(error, EFFACE_E_FORMAT, file, line, column,
+                          "the value is %s; only finite numbers have a place in a set: leave the "
+                          "row out or mend it",
+                          value != value ? "not a number (NaN)" : "infinite");
+    return ef_fail_at(error, EFFACE_E_LIMIT, file, line, column,
+                      "the value %g is larger than 2^126 (about 8.5e37) in magnitude; scale the "
+                      "column down",
+                      value);
+}
+
+/* ---------------------------------------------------------------- elements */
+
+static uint16_t bits16(const unsigned char *from, bool swap) {
+    uint16_t bits;
+    memcpy(&bits, from, sizeof bits);
+    return swap ? __builtin_bswap16(bits) : bits;
+}
+
+static uint32_t bits32(const unsigned char *from, bool swap) {
+    uint32_t bits;
+    memcpy(&bits, from, sizeof bits);
+    return swap ? __builtin_bswap32(bits) : bits;
+}
+
+static uint64_t bits64(const unsigned char *from, bool swap) {
+    uint64_t bits;
+    memcpy(&bits, from, sizeof bits);
+    return swap ? __builtin_bswap64(bits) : bits;
+}
+
+static float float_of(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static double double_of(uint64_t bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Each conversion rounds once, to nearest; doubles beyond float32 become infinite and are found
+ * by the caller. */
+#define EACH(n_bytes, expression)                                                                  \
+    for (size_t i = 0; i < n; i++, from += (n_bytes))                                              \
+    to[i] = (float)(expression)
+
+static void convert(const ef_array *array, const unsigned char *from, size_t n, float *to) {
+    const bool swap = array->big_endian != HOST_BIG_ENDIAN;
+    switch (array->element) {
+    case EF_ELEMENT_BOOL: EACH(1, *from != 0); break;
+    case EF_ELEMENT_U1: EACH(1, *from); break;
+    case EF_ELEMENT_I1: EACH(1, (int8_t)*from); break;
+    case EF_ELEMENT_U2: EACH(2, bits16(from, swap)); break;
+    case EF_ELEMENT_I2: EACH(2, (int16_t)bits16(from, swap)); break;
+    case EF_ELEMENT_U4: EACH(4, bits32(from, swap)); break;
+    case EF_ELEMENT_I4: EACH(4, (int32_t)bits32(from, swap)); break;
+    case EF_ELEMENT_U8: EACH(8, bits64(from, swap)); break;
+    case EF_ELEMENT_I8: EACH(8, (int64_t)bits64(from, swap)); break;
+    case EF_ELEMENT_F4: EACH(4, float_of(bits32(from, swap))); break;
+    case EF_ELEMENT_F8: EACH(8, double_of(bits64(from, swap))); break;
+    }
+}
+
+/* An element as a double, for labels and messages. Labels are far below 2^53, where integers begin
+ * to be rounded; larger ones stay too large. */
+static double convert_one(const ef_array *array, const unsigned char *from) {
+    const bool swap = array->big_endian != HOST_BIG_ENDIAN;
+    if (array->element == EF_ELEMENT_F8)
+        return double_of(bits64(from, swap));
+    if (array->element == EF_ELEMENT_U8)
+        return (double)bits64(from, swap);
+    if (array->element == EF_ELEMENT_I8)
+        return (double)(int64_t)bits64(from, swap);
+    if (array->element == EF_ELEMENT_U4)
+        return (double)bits32(from, swap);
+    if (array->element == EF_ELEMENT_I4)
+        return (double)(int32_t)bits32(from, swap);
+    float value; /* holds the shorter ones exactly */
+    convert(array, from, 1, &value);
+    return (double)value;
+}
+
+static bool storable(float x) {
+    return x >= (float)-EFFACE_MAX_MAGNITUDE && x <= (float)EFFACE_MAX_MAGNITUDE;
+}
+
+/* ---------------------------------------------------------------- the file */
+
+static efface_status fail_short(const ef_reader *reader, const ef_array *array, uint64_t element,
+                                efface_error *error) {
+    return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, element / array->n_columns + 1,
+                      element % array->n_columns + 1,
+                      "the file ends here, but its header promises %" PRIu64 " rows of %" PRIu64
+                      " columns; fetch or write it again",
+                      array->n_rows, array->n_columns);
+}
+
+/* What can be said before the first element is read. Afterwards the number of bytes fits a size. */
+static efface_status check_header(const ef_reader *reader, const ef_array *array,
+                                  efface_error *error) {
+    if (array->n_rows == 0 || array->n_columns == 0)
+        return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
+                          "the file has %" PRIu64 " rows of %" PRIu64
+                          " columns: there is nothing to load",
+                          array->n_rows, array->n_columns);
+    if (array->n_columns > EFFACE_MAX_COLUMNS)
+        return ef_fail_at(error, EFFACE_E_LIMIT, reader->name, 0, 0,
+                          "the file has %" PRIu64 " columns, and a set at most %u; reduce them "
+                          "first",
+                          array->n_columns, EFFACE_MAX_COLUMNS);
+    const size_t row_bytes = (size_t)array->n_columns * element_bytes(array->element);
+    size_t n_bytes;
+    if (array->n_rows > SIZE_MAX || !ef_mul_size((size_t)array->n_rows, row_bytes, &n_bytes))
+        return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
+                          "the header promises %" PRIu64 " rows, more than a file can have; the "
+                          "header is damaged",
+                          array->n_rows);
+    uint64_t left;
+    if (ef_reader_left(reader, &left) && left < n_bytes)
+        return fail_short(reader, array, left / element_bytes(array->element), error);
+    return EFFACE_OK;
+}
+
+/* The next elements of the file as they stand in the reader: at least one and at most `most`, with
+ * *n_elements telling how many. `element` is the number of the first, for messages. */
+static efface_status next_elements(ef_reader *reader, const ef_array *array, uint64_t element,
+                                   size_t most, size_t *n_elements, efface_error *error) {
+    const size_t size = element_bytes(array->element);
+    const efface_status status = ef_reader_fill(reader, size, error);
+    if (status != EFFACE_OK)
+        return status;
+    const size_t n = ef_reader_available(reader) / size;
+    if (n == 0)
+        return fail_short(reader, array, element, error);
+    *n_elements = n < most ? n : most;
+    return EFFACE_OK;
+}
+
+static efface_status expect_end(ef_reader *reader, efface_error *error) {
+    const efface_status status = ef_reader_fill(reader, 1, error);
+    if (status == EFFACE_OK && ef_reader_available(reader) > 0)
+        return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
+                          "bytes follow the last row that the header promises; fetch or write the "
+                          "file again");
+    return status;
+}
+
+/* Fills `values` with n values, the first of them number `element` of the file. */
+static efface_status read_values(ef_reader *reader, const ef_array *array, uint64_t element,
+                                 float *values, size_t n, efface_error *error) {
+    const size_t size = element_bytes(array->element);
+    for (size_t done = 0; done < n;) {
+        size_t part;
+        const efface_status status =
+            next_elements(reader, array, element + done, n - done, &part, error);
+        if (status != EFFACE_OK)
+            return status;
+        const unsigned char *const from = ef_reader_at(reader);
+        convert(array, from, part, values + done);
+        bool all_storable = true;
+        for (size_t i = 0; i < part; i++)
+            all_storable &= storable(values[done + i]);
+        if (!all_storable) {
+            size_t i = 0;
+            while (storable(values[done + i]))
+                i++;
+            const uint64_t place = element + done + i;
+            return ef_fail_value(error, reader->name, place / array->n_columns + 1,
+                                 place % array->n_columns + 1, convert_one(array, from + i * size));
+        }
+        ef_reader_take(reader, part * size);
+        done += part;
+    }
+    return EFFACE_OK;
+}
+
+/* Room for n_more rows: for all at once if the file has them, else for twice as many as came. */
+static efface_status make_room(const ef_reader *reader, const ef_array *array, efface_data *data,
+                               size_t n_more, efface_error *error) {
+    const size_t n_rows = efface_data_n_rows(data);
+    const size_t n_all = (size_t)array->n_rows;
+    uint64_t left;
+    const bool honest = ef_reader_left(reader, &left); /* check_header compared them */
+    const size_t least = n_rows + n_more;
+    const size_t wanted = honest || n_all / 2 < least ? n_all : 2 * least;
+    return data->capacity < least ? ef_data_reserve(data, wanted, error) : EFFACE_OK;
+}
+
+efface_status ef_array_load(ef_reader *reader, const ef_array *array, efface_data **out,
+                            efface_error *error) {
+    efface_status status = check_header(reader, array, error);
+    if (status != EFFACE_OK)
+        return status;
+    const size_t d = (size_t)array->n_columns;
+    const size_t chunk_rows = CHUNK_VALUES / d > 1 ? CHUNK_VALUES / d : 1;
+    efface_data *data = NULL;
+    float *chunk = ef_alloc(chunk_rows * d, sizeof *chunk);
+    if (chunk == NULL)
+        status = ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        status = efface_data_create((uint32_t)d, &data, error);
+    for (uint64_t row = 0; row < array->n_rows && status == EFFACE_OK;) {
+        const uint64_t left = array->n_rows - row;
+        const size_t n = left < chunk_rows ? (size_t)left : chunk_rows;
+        status = read_values(reader, array, row * d, chunk, n * d, error);
+        if (status == EFFACE_OK)
+            status = make_room(reader, array, data, n, error);
+        if (status == EFFACE_OK)
+            status = efface_data_add(data, &(efface_rows){.n_rows = n, .values = chunk}, error);
+        row += n;
+    }
+    if (status == EFFACE_OK)
+        status = expect_end(reader, error);
+    if (status == EFFACE_OK) {
+        *out = data;
+        data = NULL;
+    }
+    efface_data_free(data);
+    free(chunk);
+    return status;
+}
+
+efface_status ef_array_load_labels(ef_reader *reader, const ef_array *array, int32_t *labels,
+                                   size_t n_rows, efface_error *error) {
+    if (array->n_columns != 1)
+        return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
+                          "labels need one column, and the file has %" PRIu64, array->n_columns);
+    if (array->n_rows != n_rows)
+        return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
+                          "the file has %" PRIu64 " labels, and the set %zu rows; there must be "
+                          "one label for each row",
+                          array->n_rows, n_rows);
+    const size_t size = element_bytes(array->element);
+    for (size_t done = 0; done < n_rows;) {
+        size_t part;
+        const efface_status status =
+            next_elements(reader, array, done, n_rows - done, &part, error);
+        if (status != EFFACE_OK)
+            return status;
+        for (size_t i = 0; i < part; i++) {
+            const double value = convert_one(array, ef_reader_at(reader) + i * size);
+            if (!(value >= INT32_MIN && value <= INT32_MAX) || value != (double)(int32_t)value)
+                return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, done + i + 1, 1,
+                                  "the label %g is not a whole number of 32 bits", value);
+            labels[done + i] = (int32_t)value;
+        }
+        ef_reader_take(reader, part * size);
+        done += part;
+    }
+    return expect_end(reader, error);
+}

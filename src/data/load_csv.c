@@ -1,0 +1,443 @@
+/*
+ * Rows from CSV: what the fields mean.
+ *
+ * Ids, owners and labels may be text. Whether a column holds numbers or text is decided by its
+ * first field; in a column of numbers text is an error, in a column of text everything is text
+ * ("7" as well). Text is what stands between the delimiters without the spaces around it, or what
+ * stands between quotes as it is. A row without an owner leaves the field empty.
+ *
+ * Rows are added to the set in batches. If a batch is refused, its rows are added one by one to
+ * find the one to blame and name its line.
+ */
+#include "base/checked.h"
+#include "base/status.h"
+#include "data/csv_columns.h"
+#include "data/csv_records.h"
+#include "data/loaders.h"
+#include "data/number.h"
+#include "data/rows.h"
+#include "data/text_id.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define BATCH_VALUES ((size_t)1 << 14)
+#define BATCH_ROWS ((size_t)1 << 10)
+
+typedef enum kind { UNDECIDED, NUMBERS, TEXT } kind;
+
+typedef struct loader {
+    ef_csv csv;
+    const efface_load_options *options;
+    ef_columns columns;
+    efface_data *data;
+    kind id_kind, owner_kind, label_kind;
+    ef_texts owners, labels; /* that are text */
+    uint64_t *id_checks;     /* of the rows of `data`, if ids are text; see text_id.h */
+    size_t id_checks_capacity;
+
+    size_t batch_capacity; /* rows; what follows is the batch */
+    size_t n_batch;
+    float *batch_values;
+    uint64_t *batch_ids;
+    uint64_t *batch_checks;
+    uint64_t *batch_owners;
+    int64_t *batch_weights;
+    int32_t *batch_labels;
+    uint64_t *batch_lines;
+} loader;
+
+static void close_loader(loader *l) {
+    ef_csv_close(&l->csv);
+    efface_data_free(l->data);
+    ef_texts_free(&l->owners);
+    ef_texts_free(&l->labels);
+    free(l->columns.roles);
+    free(l->id_checks);
+    free(l->batch_values);
+    free(l->batch_ids);
+    free(l->batch_checks);
+    free(l->batch_owners);
+    free(l->batch_weights);
+    free(l->batch_labels);
+    free(l->batch_lines);
+}
+
+/* ---------------------------------------------------------------- fields */
+
+static efface_status fail_field(const ef_csv *csv, size_t field, efface_status status,
+                                const char *what, efface_error *error) {
+    return ef_fail_at(error, status, csv->reader->name, csv->line, field + 1, "\"%s\" %s",
+                      ef_field_show(csv->fields[field]).text, what);
+}
+
+static efface_status read_number(const ef_csv *csv, size_t field, double *value,
+                                 efface_error *error) {
+    const ef_field text = csv->fields[field];
+    switch (ef_number_parse(text.text, text.n_bytes, value)) {
+    case EF_NUMBER_OK: return EFFACE_OK;
+    case EF_NUMBER_NAN:
+    case EF_NUMBER_INFINITE:
+        return fail_field(csv, field, EFFACE_E_FORMAT,
+                          "is no finite number; leave the row out or mend it", error);
+    case EF_NUMBER_TOO_LARGE:
+        return fail_field(csv, field, EFFACE_E_LIMIT,
+                          "is larger than 2^126 (about 8.5e37) in magnitude; scale the column down",
+                          error);
+    case EF_NUMBER_NONE: break;
+    }
+    if (text.n_bytes == 0)
+        return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
+                          "the field is empty; leave the row out or give it a number");
+    const char sign[] = {'"', csv->delimiter, '"', '\0'};
+    return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
+                      "\"%s\" is not a number (fields are separated by %s)",
+                      ef_field_show(text).text, csv->delimiter == '\t' ? "tabs" : sign);
+}
+
+static efface_status read_value(const ef_csv *csv, size_t field, float *value,
+                                efface_error *error) {
+    double number = 0.0;
+    const efface_status status = read_number(csv, field, &number, error);
+    if (status != EFFACE_OK)
+        return status;
+    const float rounded = (float)number;
+    if (!(rounded >= (float)-EFFACE_MAX_MAGNITUDE && rounded <= (float)EFFACE_MAX_MAGNITUDE))
+        return ef_fail_value(error, csv->reader->name, csv->line, field + 1, number);
+    *value = rounded;
+    return EFFACE_OK;
+}
+
+/* A whole number from least to most, which lie within 2^53; 3.0 and 3e0 are written for 3 too. */
+static efface_status read_whole(const ef_csv *csv, size_t field, int64_t least, int64_t most,
+                                const char *what, int64_t *value, efface_error *error) {
+    double number = 0.0;
+    const efface_status status = read_number(csv, field, &number, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (!(number >= (double)least && number <= (double)most) || number != (double)(int64_t)number)
+        return fail_field(csv, field, EFFACE_E_FORMAT, what, error);
+    *value = (int64_t)number;
+    return EFFACE_OK;
+}
+
+static efface_status read_label_number(const ef_csv *csv, size_t field, int32_t *label,
+                                       efface_error *error) {
+    int64_t whole = 0;
+    const efface_status status =
+        read_whole(csv, field, INT32_MIN, INT32_MAX,
+                   "is no whole number of 32 bits, as a label has to be", &whole, error);
+    if (status == EFFACE_OK)
+        *label = (int32_t)whole;
+    return status;
+}
+
+static efface_status fail_empty(const ef_csv *csv, size_t field, const char *role,
+                                efface_error *error) {
+    return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
+                      "the %s is empty; give the row one or leave it out", role);
+}
+
+static efface_status fail_collision(const ef_csv *csv, uint64_t line, const char *role,
+                                    efface_error *error) {
+    return ef_fail_at(error, EFFACE_E_DUPLICATE, csv->reader->name, line, 0,
+                      "the %s of this row has the same 64-bit hash as another one; choose another "
+                      "hash key",
+                      role);
+}
+
+static efface_status read_whole64(const ef_csv *csv, size_t field, const char *mixed,
+                                  uint64_t *value, efface_error *error) {
+    const ef_field text = csv->fields[field];
+    if (!ef_number_is_digits(text.text, text.n_bytes))
+        return fail_field(csv, field, EFFACE_E_FORMAT, mixed, error);
+    if (!ef_number_parse_digits(text.text, text.n_bytes, value))
+        return fail_field(csv, field, EFFACE_E_FORMAT,
+                          "is larger than 2^64 - 1; such ids have to be read as text", error);
+    return EFFACE_OK;
+}
+
+static efface_status read_id(loader *l, size_t field, efface_error *error) {
+    const ef_field text = l->csv.fields[field];
+    if (text.n_bytes == 0)
+        return fail_empty(&l->csv, field, "id", error);
+    if (l->id_kind == UNDECIDED)
+        l->id_kind = ef_number_is_digits(text.text, text.n_bytes) ? NUMBERS : TEXT;
+    if (l->id_kind == NUMBERS)
+        return read_whole64(&l->csv, field,
+                            l->options->ids == EFFACE_IDS_NUMBERS
+                                ? "is no whole number, as an id has to be"
+                                : "is no whole number, and the first id is one; have all ids read "
+                                  "as text",
+                            &l->batch_ids[l->n_batch], error);
+    const ef_text_hash hash = ef_hash_text(text.text, text.n_bytes, l->options->hash_key);
+    l->batch_ids[l->n_batch] = hash.id;
+    l->batch_checks[l->n_batch] = hash.check;
+    return EFFACE_OK;
+}
+
+static efface_status read_owner(loader *l, size_t field, efface_error *error) {
+    const ef_field text = l->csv.fields[field];
+    uint64_t *const owner = &l->batch_owners[l->n_batch];
+    *owner = 0;
+    if (text.n_bytes == 0)
+        return EFFACE_OK;
+    if (l->owner_kind == UNDECIDED)
+        l->owner_kind = ef_number_is_digits(text.text, text.n_bytes) ? NUMBERS : TEXT;
+    if (l->owner_kind == NUMBERS)
+        return read_whole64(&l->csv, field,
+                            "is no whole number, and the first owner is one; make all owners "
+                            "numbers, or all text",
+                            owner, error);
+    const ef_text_hash hash = ef_hash_text(text.text, text.n_bytes, l->options->hash_key);
+    size_t number;
+    if (!ef_texts_enter(&l->owners, hash, &number))
+        return ef_fail_memory(error);
+    if (number == EF_TEXT_COLLISION)
+        return fail_collision(&l->csv, l->csv.line, "owner", error);
+    *owner = hash.id;
+    return EFFACE_OK;
+}
+
+static efface_status read_label(loader *l, size_t field, efface_error *error) {
+    const ef_field text = l->csv.fields[field];
+    int32_t *const label = &l->batch_labels[l->n_batch];
+    if (text.n_bytes == 0)
+        return fail_empty(&l->csv, field, "label", error);
+    double ignored;
+    if (l->label_kind == UNDECIDED)
+        l->label_kind =
+            ef_number_parse(text.text, text.n_bytes, &ignored) != EF_NUMBER_NONE ? NUMBERS : TEXT;
+    if (l->label_kind == NUMBERS)
+        return read_label_number(&l->csv, field, label, error);
+    size_t number;
+    if (!ef_texts_enter(&l->labels, ef_hash_text(text.text, text.n_bytes, l->options->hash_key),
+                        &number))
+        return ef_fail_memory(error);
+    if (number == EF_TEXT_COLLISION)
+        return fail_collision(&l->csv, l->csv.line, "label", error);
+    if (number > INT32_MAX)
+        return fail_field(&l->csv, field, EFFACE_E_LIMIT, "is one of more than 2^31 labels", error);
+    *label = (int32_t)number;
+    return EFFACE_OK;
+}
+
+static efface_status read_weight(loader *l, size_t field, efface_error *error) {
+    return read_whole(&l->csv, field, 1, EFFACE_MAX_WEIGHT - 1,
+                      "is no weight: weights are whole numbers of at least 1, together below 2^40",
+                      &l->batch_weights[l->n_batch], error);
+}
+
+/* ---------------------------------------------------------------- rows */
+
+static efface_rows batch_rows(const loader *l, size_t first, size_t n_rows) {
+    return (efface_rows){
+        .n_rows = n_rows,
+        .values = l->batch_values + first * l->columns.n_values,
+        .ids = l->columns.has[EF_ROLE_ID] ? l->batch_ids + first : NULL,
+        .owners = l->columns.has[EF_ROLE_OWNER] ? l->batch_owners + first : NULL,
+        .weights = l->columns.has[EF_ROLE_WEIGHT] ? l->batch_weights + first : NULL,
+        .labels = l->columns.has[EF_ROLE_LABEL] ? l->batch_labels + first : NULL,
+    };
+}
+
+/* Row i of the batch has an id that is there. */
+static efface_status fail_duplicate(const loader *l, size_t i, efface_error *error) {
+    size_t position = 0;
+    (void)efface_data_find(l->data, l->batch_ids[i], &position);
+    if (l->id_kind == TEXT && l->id_checks[position] != l->batch_checks[i])
+        return fail_collision(&l->csv, l->batch_lines[i], "id", error);
+    return ef_fail_at(error, EFFACE_E_DUPLICATE, l->csv.reader->name, l->batch_lines[i], 0,
+                      "the id of this row is that of row %zu as well; ids are unique: take one of "
+                      "the rows out or give it another id",
+                      position + 1);
+}
+
+/* Adds rows of the batch; the second halves of hashes go along. */
+static efface_status add_rows(loader *l, size_t first, size_t n_rows, efface_error *error) {
+    const size_t before = efface_data_n_rows(l->data);
+    if (l->columns.has[EF_ROLE_ID] && l->id_kind == TEXT) {
+        if (before + n_rows > l->id_checks_capacity) {
+            const size_t capacity = before + before / 2 + n_rows;
+            uint64_t *const checks = ef_realloc(l->id_checks, capacity, sizeof *checks);
+            if (checks == NULL)
+                return ef_fail_memory(error);
+            l->id_checks = checks;
+            l->id_checks_capacity = capacity;
+        }
+        memcpy(l->id_checks + before, l->batch_checks + first, n_rows * sizeof *l->id_checks);
+    }
+    const efface_rows rows = batch_rows(l, first, n_rows);
+    return efface_data_add(l->data, &rows, error);
+}
+
+static efface_status flush(loader *l, efface_error *error) {
+    efface_error detail;
+    efface_status status = l->n_batch > 0 ? add_rows(l, 0, l->n_batch, &detail) : EFFACE_OK;
+    if (status != EFFACE_OK && status != EFFACE_E_MEMORY) {
+        size_t i = 0;
+        while (i < l->n_batch && (status = add_rows(l, i, 1, &detail)) == EFFACE_OK)
+            i++;
+        if (status == EFFACE_E_DUPLICATE)
+            return fail_duplicate(l, i, error);
+        if (status != EFFACE_OK && status != EFFACE_E_MEMORY)
+            return ef_fail_at(error, status, l->csv.reader->name, l->batch_lines[i], 0, "%s",
+                              detail.message);
+    }
+    if (status != EFFACE_OK)
+        return ef_fail_memory(error);
+    l->n_batch = 0;
+    return EFFACE_OK;
+}
+
+static efface_status read_row(loader *l, efface_error *error) {
+    const ef_csv *const csv = &l->csv;
+    if (csv->n_fields != l->columns.n_fields)
+        return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, 0,
+                          "the row has %zu fields, and the first line has %zu", csv->n_fields,
+                          l->columns.n_fields);
+    float *value = l->batch_values + l->n_batch * l->columns.n_values;
+    efface_status status = EFFACE_OK;
+    for (size_t i = 0; i < csv->n_fields && status == EFFACE_OK; i++) {
+        switch ((ef_role)l->columns.roles[i]) {
+        case EF_ROLE_ID: status = read_id(l, i, error); break;
+        case EF_ROLE_OWNER: status = read_owner(l, i, error); break;
+        case EF_ROLE_WEIGHT: status = read_weight(l, i, error); break;
+        case EF_ROLE_LABEL: status = read_label(l, i, error); break;
+        default: status = read_value(csv, i, value++, error); break;
+        }
+    }
+    if (status != EFFACE_OK)
+        return status;
+    l->batch_lines[l->n_batch++] = csv->line;
+    return l->n_batch == l->batch_capacity ? flush(l, error) : EFFACE_OK;
+}
+
+static bool allocate_batch(loader *l) {
+    const size_t d = l->columns.n_values;
+    const size_t n = BATCH_VALUES / d < BATCH_ROWS ? BATCH_VALUES / d + 1 : BATCH_ROWS;
+    l->batch_capacity = n;
+    l->batch_values = ef_alloc(n * d, sizeof *l->batch_values);
+    l->batch_ids = ef_alloc(n, sizeof *l->batch_ids);
+    l->batch_checks = ef_alloc(n, sizeof *l->batch_checks);
+    l->batch_owners = ef_alloc(n, sizeof *l->batch_owners);
+    l->batch_weights = ef_alloc(n, sizeof *l->batch_weights);
+    l->batch_labels = ef_alloc(n, sizeof *l->batch_labels);
+    l->batch_lines = ef_alloc(n, sizeof *l->batch_lines);
+    return l->batch_values != NULL && l->batch_ids != NULL && l->batch_checks != NULL &&
+           l->batch_owners != NULL && l->batch_weights != NULL && l->batch_labels != NULL &&
+           l->batch_lines != NULL;
+}
+
+/* The names of the value columns, from the header that csv holds. */
+static efface_status name_columns(loader *l, efface_error *error) {
+    uint32_t column = 0;
+    for (size_t i = 0; i < l->csv.n_fields; i++) {
+        if (l->columns.roles[i] != EF_ROLE_VALUE)
+            continue;
+        const ef_field field = l->csv.fields[i];
+        char *const name = ef_alloc(field.n_bytes + 1, 1);
+        if (name == NULL)
+            return ef_fail_memory(error);
+        memcpy(name, field.text, field.n_bytes);
+        name[field.n_bytes] = '\0';
+        const efface_status status =
+            field.n_bytes > 0 ? ef_data_name_column(l->data, column, name, error) : EFFACE_OK;
+        free(name);
+        if (status != EFFACE_OK)
+            return status;
+        column++;
+    }
+    return EFFACE_OK;
+}
+
+static efface_status fail_no_rows(const ef_csv *csv, efface_error *error) {
+    return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, 0, 0,
+                      "the file has no rows: there is nothing to load");
+}
+
+/* Reads the first record and makes ready for the rows; if it is no header it is the first row. */
+static efface_status begin_rows(loader *l, efface_error *error) {
+    efface_status status = ef_csv_next(&l->csv, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (l->csv.n_fields == 0)
+        return fail_no_rows(&l->csv, error);
+    status = ef_csv_columns(&l->csv, l->options, &l->columns, error);
+    if (status == EFFACE_OK)
+        status = efface_data_create(l->columns.n_values, &l->data, error);
+    if (status == EFFACE_OK && !allocate_batch(l))
+        status = ef_fail_memory(error);
+    if (status != EFFACE_OK)
+        return status;
+    if (!l->columns.header)
+        return EFFACE_OK;
+    status = name_columns(l, error);
+    return status == EFFACE_OK ? ef_csv_next(&l->csv, error) : status;
+}
+
+efface_status ef_csv_load(ef_reader *reader, const efface_load_options *options, efface_data **out,
+                          efface_error *error) {
+    loader l = {.options = options};
+    l.id_kind = options->ids == EFFACE_IDS_NUMBERS ? NUMBERS
+                : options->ids == EFFACE_IDS_TEXT  ? TEXT
+                                                   : UNDECIDED;
+    efface_status status = ef_csv_open(&l.csv, reader, options->delimiter, error);
+    if (status == EFFACE_OK)
+        status = begin_rows(&l, error);
+    while (status == EFFACE_OK && l.csv.n_fields > 0) {
+        status = read_row(&l, error);
+        if (status == EFFACE_OK)
+            status = ef_csv_next(&l.csv, error);
+    }
+    if (status == EFFACE_OK)
+        status = flush(&l, error);
+    if (status == EFFACE_OK && efface_data_n_rows(l.data) == 0)
+        status = fail_no_rows(&l.csv, error);
+    if (status == EFFACE_OK) {
+        *out = l.data;
+        l.data = NULL;
+    }
+    close_loader(&l);
+    return status;
+}
+
+/* ---------------------------------------------------------------- labels */
+
+static efface_status read_labels(ef_csv *csv, int32_t *labels, size_t n_rows, efface_error *error) {
+    efface_status status = ef_csv_next(csv, error);
+    double ignored;
+    if (status == EFFACE_OK && csv->n_fields == 1 &&
+        ef_number_parse(csv->fields[0].text, csv->fields[0].n_bytes, &ignored) == EF_NUMBER_NONE)
+        status = ef_csv_next(csv, error); /* a header */
+    size_t n = 0;
+    while (status == EFFACE_OK && csv->n_fields > 0) {
+        if (csv->n_fields != 1)
+            return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, 0,
+                              "labels need one column, and the row has %zu fields", csv->n_fields);
+        if (n == n_rows)
+            return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, 0,
+                              "here begin more labels than the set has rows (%zu); there must be "
+                              "one label for each row",
+                              n_rows);
+        status = read_label_number(csv, 0, &labels[n++], error);
+        if (status == EFFACE_OK)
+            status = ef_csv_next(csv, error);
+    }
+    if (status == EFFACE_OK && n != n_rows)
+        return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, 0, 0,
+                          "the file has %zu labels, and the set %zu rows; there must be one label "
+                          "for each row",
+                          n, n_rows);
+    return status;
+}
+
+efface_status ef_csv_load_labels(ef_reader *reader, int32_t *labels, size_t n_rows,
+                                 efface_error *error) {
+    ef_csv csv;
+    efface_status status = ef_csv_open(&csv, reader, 0, error);
+    if (status == EFFACE_OK)
+        status = read_labels(&csv, labels, n_rows, error);
+    ef_csv_close(&csv);
+    return status;
+}

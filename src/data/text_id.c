@@ -1,0 +1,69 @@
+/*
+ * Texts as numbers: SipHash-2-4 with 128 bits of output, libsodium's. It is keyed, so that people
+ * who choose their own ids cannot aim at the id of someone else.
+ */
+#include "data/text_id.h"
+
+#include "base/checked.h"
+
+#include <sodium/crypto_shorthash_siphash24.h>
+
+_Static_assert(crypto_shorthash_siphashx24_KEYBYTES == EFFACE_HASH_KEY_BYTES, "key of SipHash");
+_Static_assert(crypto_shorthash_siphashx24_BYTES == 16, "output of SipHash");
+
+static uint64_t read_little_endian(const unsigned char bytes[8]) {
+    uint64_t value = 0;
+    for (int i = 7; i >= 0; i--)
+        value = value << 8 | bytes[i];
+    return value;
+}
+
+ef_text_hash ef_hash_text(const char *text, size_t n_bytes,
+                          const unsigned char key[EFFACE_HASH_KEY_BYTES]) {
+    unsigned char hash[crypto_shorthash_siphashx24_BYTES];
+    (void)crypto_shorthash_siphashx24(hash, (const unsigned char *)text, n_bytes, key);
+    return (ef_text_hash){read_little_endian(hash), read_little_endian(hash + 8)};
+}
+
+uint64_t efface_text_id(const char *text, size_t n_bytes,
+                        const unsigned char key[EFFACE_HASH_KEY_BYTES]) {
+    return ef_hash_text(text, n_bytes, key).id;
+}
+
+static bool make_room(ef_texts *texts) {
+    if (texts->n_texts == texts->capacity) {
+        const size_t capacity = texts->capacity + texts->capacity / 2 + 16;
+        uint64_t *const ids = ef_realloc(texts->ids, capacity, sizeof *ids);
+        if (ids == NULL)
+            return false;
+        texts->ids = ids;
+        uint64_t *const checks = ef_realloc(texts->checks, capacity, sizeof *checks);
+        if (checks == NULL)
+            return false;
+        texts->checks = checks;
+        texts->capacity = capacity;
+    }
+    return ef_id_index_reserve(&texts->index, texts->ids, texts->n_texts, texts->n_texts + 1);
+}
+
+bool ef_texts_enter(ef_texts *texts, ef_text_hash hash, size_t *number) {
+    const size_t found = ef_id_index_find(&texts->index, texts->ids, hash.id);
+    if (found != EF_NO_POSITION) {
+        *number = texts->checks[found] == hash.check ? found : EF_TEXT_COLLISION;
+        return true;
+    }
+    if (!make_room(texts))
+        return false;
+    *number = texts->n_texts++;
+    texts->ids[*number] = hash.id;
+    texts->checks[*number] = hash.check;
+    ef_id_index_insert(&texts->index, texts->ids, *number);
+    return true;
+}
+
+void ef_texts_free(ef_texts *texts) {
+    free(texts->ids);
+    free(texts->checks);
+    ef_id_index_free(&texts->index);
+    *texts = (ef_texts){.n_texts = 0};
+}

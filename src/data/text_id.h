@@ -1,0 +1,37 @@
+/*
+ * Texts as numbers. A text is hashed to 128 bits under the caller's key: the first 64 are its id,
+ * the other 64 tell a text that comes again from another text with the same id.
+ */
+#ifndef EF_TEXT_ID_H
+#define EF_TEXT_ID_H
+
+#include "data/id_index.h"
+#include "efface/efface.h"
+
+typedef struct ef_text_hash {
+    uint64_t id;
+    uint64_t check;
+} ef_text_hash;
+
+ef_text_hash ef_hash_text(const char *text, size_t n_bytes,
+                          const unsigned char key[EFFACE_HASH_KEY_BYTES]);
+
+/* The different texts seen so far, numbered from 0 in the order of their first appearance. Begins
+ * as all zeros. */
+typedef struct ef_texts {
+    size_t n_texts;
+    size_t capacity;
+    uint64_t *ids;
+    uint64_t *checks;
+    ef_id_index index;
+} ef_texts;
+
+#define EF_TEXT_COLLISION SIZE_MAX
+
+/* Sets *number to the number of a text, which is entered if it is new; or to EF_TEXT_COLLISION if
+ * another text has its id. False if there is no memory. */
+bool ef_texts_enter(ef_texts *texts, ef_text_hash hash, size_t *number);
+
+void ef_texts_free(ef_texts *texts);
+
+#endif

@@ -1,0 +1,172 @@
+/*
+ * From sums to the centers of the next level (docs/numerics.md, section 6).
+ *
+ * A coordinate is an exact rational num / den, rounded once: to the grid for lloyd, to a lattice
+ * of width eps with a random phase for quantized. A cluster without rows is reseeded by a race
+ * among all rows, with the squared distance to their own center as rate, or it stays.
+ *
+ * Sizes: |S| < 2^63, k < 2^24, gamma <= 2^16 and W < 2^40 keep num below 2^104 and eps * den below
+ * 2^79.
+ */
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/tape.h"
+#include "model/kmeans/levels.h"
+
+/* ---------------------------------------------------------------- reseeding */
+
+typedef struct reseeding_race {
+    ef_workspace *space;
+    const ef_level *level;
+    const ef_centers *centers;
+    const uint32_t *labels;
+    uint64_t seed;
+    uint32_t step;     /* the level that is being made */
+    uint32_t cluster;
+    double center_norm2; /* the largest |C|^2 */
+} reseeding_race;
+
+static bool taken(const ef_level *level, uint64_t id) {
+    for (uint32_t i = 0; i < level->n_reseeded; i++)
+        if (level->reseeded[i].winner.id == id)
+            return true;
+    return false;
+}
+
+static void race_panels(void *context, unsigned number, size_t first, size_t last) {
+    const reseeding_race *const r = context;
+    const ef_workspace *const space = r->space;
+    ef_worker *const worker = &space->workers[number];
+    const uint32_t purpose = EF_TAPE_RESEED + (r->cluster << 8);
+    for (size_t p = first; p < last; p++) {
+        float norm2[EF_PANEL];
+        uint64_t ids[EF_PANEL];
+        uint32_t high[EF_PANEL];
+        const unsigned n = ef_workspace_rows(space, p);
+        ef_workspace_pack(space, worker, p, norm2);
+        ef_workspace_ids(space, p, ids);
+        space->kernels->tape_high(r->seed, purpose, ids, r->step, high);
+        for (unsigned i = 0; i < n; i++) {
+            const size_t position = p * EF_PANEL + i;
+            const int64_t weight = ef_data_weight(space->data, position);
+            /* |g - C|^2 <= 2 |g|^2 + 2 |C|^2; the factor covers the rounding of norm2. */
+            const double bound = 2.01 * ((double)norm2[i] + r->center_norm2);
+            if (ef_race_hopeless(high[i], weight, bound, worker->best.winner.key) ||
+                taken(r->level, ids[i]))
+                continue;
+            const int64_t distance =
+                ef_centers_sqdist(r->centers, r->labels[position], worker->panel, i);
+            if (distance == 0)
+                continue;
+            const uint64_t bits = ef_tape(r->seed, EF_TAPE_RESEED, r->cluster, ids[i], r->step);
+            const ef_candidate candidate = {{ids[i], ef_race_key(bits, weight, distance)},
+                                            position};
+            ef_candidate_offer(&worker->best, &candidate);
+        }
+    }
+}
+
+/* Reseeds the clusters of level t that have no rows: point[] of such a cluster in `next` becomes
+ * the grid point of the winner. Clusters for which nobody can win stay as they are. */
+static efface_status reseed(ef_workspace *space, efface_kmeans *model, uint32_t t,
+                            const uint32_t *labels, int32_t *next, efface_error *error) {
+    const uint32_t k = model->plan.n_clusters, d = space->map->n_columns;
+    ef_level *const level = &model->levels[t];
+    uint32_t n_empty = 0;
+    for (uint32_t c = 0; c < k; c++)
+        n_empty += level->counts[c] == 0;
+    /* Without loss every row is at its center, and no row can win. */
+    if (n_empty == 0 || ef_level_loss(model, level) == 0)
+        return EFFACE_OK;
+    level->reseeded = ef_alloc(n_empty, sizeof *level->reseeded);
+    if (level->reseeded == NULL)
+        return ef_fail_memory(error);
+    const ef_centers centers = {.n_clusters = k, .n_columns = d, .grid = level->centers};
+    reseeding_race race = {
+        .space = space,
+        .level = level,
+        .centers = &centers,
+        .labels = labels,
+        .seed = model->plan.seed,
+        .step = t + 1,
+    };
+    for (uint32_t c = 0; c < k; c++) {
+        double norm2 = 0.0;
+        for (uint32_t j = 0; j < d; j++) {
+            const double x = (double)level->centers[(size_t)c * d + j];
+            norm2 += x * x;
+        }
+        race.center_norm2 = norm2 > race.center_norm2 ? norm2 : race.center_norm2;
+    }
+    for (race.cluster = 0; race.cluster < k; race.cluster++) {
+        if (level->counts[race.cluster] != 0)
+            continue;
+        ef_workspace_begin_race(space);
+        ef_workspace_run(space, race_panels, &race);
+        const ef_candidate best = ef_workspace_end_race(space);
+        if (best.position == EF_NO_POSITION)
+            continue;
+        level->reseeded[level->n_reseeded++] = (ef_reseeding){race.cluster, best.winner};
+        ef_workspace_snap(space, best.position, next + (size_t)race.cluster * d);
+    }
+    return EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- rounding */
+
+/* A coordinate before rounding. */
+typedef struct rational {
+    ef_i128 num;
+    ef_i128 den;
+} rational;
+
+/* The mean of a cluster with rows; for quantized, one with less than gamma n / k of the weight is
+ * drawn towards its previous center as if rows there made up the difference. */
+static rational mean(const efface_kmeans *model, const ef_level *level, uint32_t cluster,
+                     size_t i) {
+    const int64_t count = level->counts[cluster];
+    const ef_i128 factor = (ef_i128)EF_GAMMA_ONE * model->plan.n_clusters;
+    const ef_i128 threshold = (ef_i128)model->plan.gamma * model->total_weight;
+    if (factor * count < threshold)
+        return (rational){factor * level->sums[i] +
+                              (threshold - factor * count) * level->centers[i],
+                          threshold};
+    return (rational){level->sums[i], count};
+}
+
+static int32_t round_to_lattice(rational x, int64_t epsilon, int64_t phase) {
+    const ef_i128 cell = ef_divide_round(x.num - phase * x.den, epsilon * x.den);
+    const ef_i128 point = phase + epsilon * cell;
+    if (point > EF_GRID_MAX)
+        return EF_GRID_MAX;
+    return point < -EF_GRID_MAX ? -EF_GRID_MAX : (int32_t)point;
+}
+
+efface_status ef_next_centers(ef_workspace *space, efface_kmeans *model, uint32_t t,
+                              const uint32_t *labels, int32_t *next, efface_error *error) {
+    const ef_plan *const plan = &model->plan;
+    const ef_level *const level = &model->levels[t];
+    const uint32_t d = space->map->n_columns;
+    for (size_t i = 0; i < (size_t)plan->n_clusters * d; i++)
+        next[i] = level->centers[i];
+    if (plan->empty == EFFACE_EMPTY_RESEED) {
+        const efface_status status = reseed(space, model, t, labels, next, error);
+        if (status != EFFACE_OK)
+            return status;
+    }
+    for (uint32_t j = 0; j < d; j++) {
+        const bool lattice = plan->method == EFFACE_METHOD_QUANTIZED;
+        const int64_t phase =
+            lattice ? (int64_t)ef_tape_below(ef_tape(plan->seed, EF_TAPE_PHASE, 0, j, t + 1),
+                                             plan->epsilon)
+                    : 0;
+        for (uint32_t c = 0; c < plan->n_clusters; c++) {
+            const size_t i = (size_t)c * d + j;
+            const rational x = level->counts[c] != 0 ? mean(model, level, c, i)
+                                                     : (rational){next[i], 1};
+            next[i] = lattice ? round_to_lattice(x, plan->epsilon, phase)
+                              : (int32_t)ef_divide_round(x.num, x.den);
+        }
+    }
+    return EFFACE_OK;
+}

@@ -1,0 +1,30 @@
+/* The domain of a fit: how values become grid points. A pure function of the rows that are there
+ * and of the parameters (docs/numerics.md, section 2). */
+#ifndef EF_DOMAIN_H
+#define EF_DOMAIN_H
+
+#include "data/rows.h"
+
+typedef struct ef_domain {
+    efface_scale scale;
+    int exponent; /* of the bound, for scale none; else 0 */
+    float *low;   /* n_columns each; low and high are the range of a column for scale minmax */
+    float *high;
+    float *step;
+    uint32_t *coarse; /* numbers of the columns that are too coarse */
+    uint32_t n_coarse;
+    ef_map map; /* refers to low and step */
+} ef_domain;
+
+/* Derives the domain from the data, or checks that the data keeps to the bounds given. */
+efface_status ef_domain_init(ef_domain *domain, const efface_data *data,
+                             const efface_kmeans_params *params, efface_error *error);
+void ef_domain_free(ef_domain *domain);
+
+/* Whether all values of a row are within the bounds, so that the row has a grid point. */
+bool ef_domain_holds(const ef_domain *domain, const float *row);
+
+/* The factor from squared grid distances to squared distances in the units of the loss. */
+double ef_domain_square_unit(const ef_domain *domain);
+
+#endif

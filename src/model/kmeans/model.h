@@ -1,0 +1,78 @@
+/*
+ * A fitted k-means model: parameters made definite, the domain, the winners of the seeding races,
+ * and the levels. What is here, the statistics at the end apart, is the state: a pure function of
+ * rows, parameters and seed (docs/numerics.md), written out by ef_kmeans_write (docs/format.md).
+ */
+#ifndef EF_MODEL_H
+#define EF_MODEL_H
+
+#include "base/encode.h"
+#include "model/kmeans/domain.h"
+
+/* Parameters after everything automatic was decided. */
+typedef struct ef_plan {
+    efface_method method;
+    efface_empty empty;
+    uint32_t n_asked;    /* clusters asked for */
+    uint32_t n_clusters; /* clusters there are: no more than rows */
+    uint32_t iterations; /* 1 to EFFACE_MAX_ITERATIONS */
+    uint64_t seed;
+    uint32_t epsilon; /* lattice width in grid steps; 0 for lloyd */
+    uint32_t gamma;   /* in 1/65536; 0 for lloyd */
+    uint32_t n_threads;
+} ef_plan;
+
+#define EF_GAMMA_ONE 65536
+
+/* Who won a race, and with which key. */
+typedef struct ef_winner {
+    uint64_t id;
+    double key;
+} ef_winner;
+
+typedef struct ef_reseeding {
+    uint32_t cluster;
+    ef_winner winner;
+} ef_reseeding;
+
+typedef struct ef_level {
+    int32_t *centers;   /* n_clusters * n_columns grid coordinates */
+    bool has_partition; /* then counts and sums are those of the rows nearest to each center */
+    int64_t *counts;    /* n_clusters sums of weights */
+    int64_t *sums;      /* n_clusters * n_columns sums of weight times grid coordinate */
+    uint32_t n_reseeded; /* clusters that were reseeded to make the next level */
+    ef_reseeding *reseeded;
+} ef_level;
+
+struct efface_kmeans {
+    ef_plan plan;
+    ef_domain domain;
+    uint64_t n_rows;
+    int64_t total_weight;
+    ef_i128 square_sum; /* of weight * |g|^2 over all rows */
+    ef_winner *seeds;   /* n_clusters of them */
+    ef_level *levels;
+    uint32_t n_levels;
+    uint32_t model_level; /* the level whose centers are the model */
+    bool stable;          /* the next level would be the same as the model's */
+
+    /* Statistics of the fit, no part of the state. */
+    uint64_t rows_assigned;
+    uint64_t rows_undecided;
+    uint64_t rows_moved;
+};
+
+/* Checks the parameters and decides what is automatic. */
+efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
+                           const efface_kmeans_params *params, efface_error *error);
+
+/* Room for one more level, all of it cleared; NULL if memory is short. */
+ef_level *ef_kmeans_add_level(efface_kmeans *model);
+
+/* The loss of a level with a partition, exact, in squared grid steps. */
+ef_i128 ef_level_loss(const efface_kmeans *model, const ef_level *level);
+
+/* The centers of the model; NULL if there are none. */
+const int32_t *ef_kmeans_centers(const efface_kmeans *model);
+
+#endif

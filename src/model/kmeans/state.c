@@ -1,0 +1,197 @@
+/* The state of a model: memory, loss, canonical bytes, and what can be asked of it. */
+#include "base/checked.h"
+#include "base/digest.h"
+#include "base/status.h"
+#include "model/kmeans/model.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define FORMAT_MAGIC "EFFACEKM"
+#define FORMAT_VERSION 1
+
+void efface_kmeans_free(efface_kmeans *model) {
+    if (model == NULL)
+        return;
+    for (uint32_t t = 0; t < model->n_levels; t++) {
+        free(model->levels[t].centers);
+        free(model->levels[t].counts);
+        free(model->levels[t].sums);
+        free(model->levels[t].reseeded);
+    }
+    free(model->levels);
+    free(model->seeds);
+    ef_domain_free(&model->domain);
+    free(model);
+}
+
+ef_level *ef_kmeans_add_level(efface_kmeans *model) {
+    ef_level *const more = ef_realloc(model->levels, (size_t)model->n_levels + 1, sizeof *more);
+    if (more == NULL)
+        return NULL;
+    model->levels = more;
+    const size_t k = model->plan.n_clusters;
+    size_t n_values;
+    if (!ef_mul_size(k, model->domain.map.n_columns, &n_values))
+        return NULL;
+    ef_level level = {
+        .centers = ef_alloc_zero(n_values, sizeof *level.centers),
+        .counts = ef_alloc_zero(k, sizeof *level.counts),
+        .sums = ef_alloc_zero(n_values, sizeof *level.sums),
+    };
+    if (level.centers == NULL || level.counts == NULL || level.sums == NULL) {
+        free(level.centers);
+        free(level.counts);
+        free(level.sums);
+        return NULL;
+    }
+    more[model->n_levels] = level;
+    return &more[model->n_levels++];
+}
+
+ef_i128 ef_level_loss(const efface_kmeans *model, const ef_level *level) {
+    const uint32_t d = model->domain.map.n_columns;
+    ef_i128 loss = model->square_sum;
+    for (uint32_t c = 0; c < model->plan.n_clusters; c++) {
+        const int32_t *const center = level->centers + (size_t)c * d;
+        const int64_t *const sum = level->sums + (size_t)c * d;
+        int64_t square = 0;
+        for (uint32_t j = 0; j < d; j++) {
+            loss -= 2 * (ef_i128)center[j] * sum[j];
+            square += (int64_t)center[j] * center[j];
+        }
+        loss += (ef_i128)level->counts[c] * square;
+    }
+    return loss;
+}
+
+const int32_t *ef_kmeans_centers(const efface_kmeans *model) {
+    return model->n_levels != 0 ? model->levels[model->model_level].centers : NULL;
+}
+
+/* ---------------------------------------------------------------- canonical bytes */
+
+static void write_winner(ef_writer *w, const ef_winner *winner) {
+    ef_write_u64(w, winner->id);
+    ef_write_f64(w, winner->key);
+}
+
+static void write_level(ef_writer *w, const ef_level *level, size_t k, size_t d) {
+    for (size_t i = 0; i < k * d; i++)
+        ef_write_u32(w, (uint32_t)level->centers[i]);
+    ef_write_u32(w, level->has_partition ? 1 : 0);
+    if (!level->has_partition)
+        return;
+    for (size_t c = 0; c < k; c++)
+        ef_write_u64(w, (uint64_t)level->counts[c]);
+    for (size_t i = 0; i < k * d; i++)
+        ef_write_u64(w, (uint64_t)level->sums[i]);
+    ef_write_u32(w, level->n_reseeded);
+    for (uint32_t i = 0; i < level->n_reseeded; i++) {
+        ef_write_u32(w, level->reseeded[i].cluster);
+        write_winner(w, &level->reseeded[i].winner);
+    }
+}
+
+static void write_state(ef_writer *w, const efface_kmeans *model) {
+    const ef_plan *const plan = &model->plan;
+    const uint32_t d = model->domain.map.n_columns;
+    ef_write_bytes(w, FORMAT_MAGIC, strlen(FORMAT_MAGIC));
+    ef_write_u32(w, FORMAT_VERSION);
+    ef_write_u32(w, (uint32_t)plan->method);
+    ef_write_u32(w, d);
+    ef_write_u32(w, plan->n_asked);
+    ef_write_u32(w, plan->iterations);
+    ef_write_u32(w, (uint32_t)model->domain.scale);
+    ef_write_u32(w, (uint32_t)plan->empty);
+    ef_write_u32(w, (uint32_t)model->domain.exponent);
+    ef_write_u32(w, plan->epsilon);
+    ef_write_u32(w, plan->gamma);
+    ef_write_u32(w, plan->n_clusters);
+    ef_write_u32(w, model->n_levels);
+    ef_write_u32(w, model->model_level);
+    ef_write_u64(w, model->n_rows);
+    ef_write_u64(w, (uint64_t)model->total_weight);
+    ef_write_i128(w, model->square_sum);
+    if (model->domain.scale == EFFACE_SCALE_MINMAX)
+        for (uint32_t j = 0; j < d; j++) {
+            ef_write_f32(w, model->domain.low[j]);
+            ef_write_f32(w, model->domain.high[j]);
+        }
+    for (uint32_t c = 0; c < plan->n_clusters; c++)
+        write_winner(w, &model->seeds[c]);
+    for (uint32_t t = 0; t < model->n_levels; t++)
+        write_level(w, &model->levels[t], plan->n_clusters, d);
+}
+
+efface_status efface_kmeans_encode(const efface_kmeans *model, unsigned char **bytes,
+                                   size_t *n_bytes, efface_error *error) {
+    if (model == NULL || bytes == NULL || n_bytes == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "model, bytes and n_bytes must not be NULL");
+    ef_writer writer = {0};
+    write_state(&writer, model);
+    if (writer.failed) {
+        free(writer.bytes);
+        return ef_fail_memory(error);
+    }
+    *bytes = writer.bytes;
+    *n_bytes = writer.n_bytes;
+    return EFFACE_OK;
+}
+
+void efface_bytes_free(unsigned char *bytes) {
+    free(bytes);
+}
+
+efface_status efface_kmeans_digest(const efface_kmeans *model,
+                                   unsigned char digest[EFFACE_DIGEST_BYTES],
+                                   efface_error *error) {
+    unsigned char *bytes = NULL;
+    size_t n_bytes = 0;
+    const efface_status status = efface_kmeans_encode(model, &bytes, &n_bytes, error);
+    if (status != EFFACE_OK)
+        return status;
+    ef_digest(bytes, n_bytes, digest);
+    efface_bytes_free(bytes);
+    return EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- looking */
+
+efface_kmeans_info efface_kmeans_get_info(const efface_kmeans *model) {
+    return (efface_kmeans_info){
+        .method = model->plan.method,
+        .n_clusters = model->plan.n_clusters,
+        .n_columns = model->domain.map.n_columns,
+        .n_rows = model->n_rows,
+        .iterations = model->model_level,
+        .stable = model->stable,
+        .epsilon = (double)model->plan.epsilon / (double)EF_GRID_MAX,
+        .n_coarse_columns = model->domain.n_coarse,
+        .rows_assigned = model->rows_assigned,
+        .rows_undecided = model->rows_undecided,
+        .rows_moved = model->rows_moved,
+    };
+}
+
+void efface_kmeans_coarse_columns(const efface_kmeans *model, uint32_t *columns, size_t capacity) {
+    for (uint32_t i = 0; i < model->domain.n_coarse && i < capacity; i++)
+        columns[i] = model->domain.coarse[i];
+}
+
+efface_status efface_kmeans_centroid(const efface_kmeans *model, uint32_t cluster,
+                                     double *coordinates, efface_error *error) {
+    if (model == NULL || coordinates == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "model and coordinates must not be NULL");
+    if (cluster >= model->plan.n_clusters)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "there is no cluster %" PRIu32 "; the model has %" PRIu32, cluster,
+                       model->plan.n_clusters);
+    const ef_map *const map = &model->domain.map;
+    const int32_t *const center = ef_kmeans_centers(model) + (size_t)cluster * map->n_columns;
+    for (uint32_t j = 0; j < map->n_columns; j++) {
+        const double step = (double)map->step[j];
+        coordinates[j] = (double)map->low[j] + (step > 0.0 ? (double)center[j] / step : 0.0);
+    }
+    return EFFACE_OK;
+}

@@ -1,0 +1,120 @@
+/* The workspace of passes: memory for each worker, panels, and races. */
+#include "model/kmeans/workspace.h"
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/tape.h"
+
+#include <string.h>
+
+size_t ef_grain(uint32_t n_columns, uint32_t n_clusters) {
+    /* Multiply-adds that are worth waking a thread for: some 20 microseconds. */
+    const size_t worth = (size_t)1 << 18;
+    return 1 + worth / ((size_t)EF_PANEL * n_columns * ((size_t)n_clusters + 8));
+}
+
+static bool worker_init(ef_worker *worker, size_t n_columns, size_t n_clusters) {
+    size_t n_sums;
+    if (!ef_mul_size(n_clusters, n_columns, &n_sums))
+        return false;
+    worker->panel = ef_alloc_aligned(n_columns, EF_PANEL * sizeof *worker->panel);
+    worker->point = ef_alloc(n_columns, sizeof *worker->point);
+    worker->sums = ef_alloc_zero(n_sums, sizeof *worker->sums);
+    worker->counts = ef_alloc_zero(n_clusters, sizeof *worker->counts);
+    return worker->panel != NULL && worker->point != NULL && worker->sums != NULL &&
+           worker->counts != NULL;
+}
+
+efface_status ef_workspace_init(ef_workspace *space, const efface_data *data, const ef_map *map,
+                                uint32_t n_clusters, unsigned n_threads, efface_error *error) {
+    *space = (ef_workspace){
+        .data = data,
+        .map = map,
+        .n_clusters = n_clusters,
+        .n_panels = data->n_rows / EF_PANEL + (data->n_rows % EF_PANEL != 0),
+    };
+    const efface_status status = ef_kernels_require(&space->kernels, error);
+    if (status != EFFACE_OK)
+        return status;
+    space->grain = ef_grain(data->n_columns, n_clusters);
+    space->pool = ef_pool_create(space->n_panels <= space->grain ? 1 : n_threads);
+    bool fits = space->pool != NULL;
+    if (fits) {
+        space->n_workers = ef_pool_size(space->pool);
+        space->workers = ef_alloc_zero(space->n_workers, sizeof *space->workers);
+        fits = space->workers != NULL;
+    }
+    for (unsigned i = 0; fits && i < space->n_workers; i++)
+        fits = worker_init(&space->workers[i], data->n_columns, n_clusters);
+    if (fits)
+        return EFFACE_OK;
+    ef_workspace_free(space);
+    return ef_fail_memory(error);
+}
+
+void ef_workspace_free(ef_workspace *space) {
+    for (unsigned i = 0; space->workers != NULL && i < space->n_workers; i++) {
+        free(space->workers[i].panel);
+        free(space->workers[i].point);
+        free(space->workers[i].sums);
+        free(space->workers[i].counts);
+    }
+    free(space->workers);
+    ef_pool_free(space->pool);
+    space->workers = NULL;
+    space->pool = NULL;
+}
+
+/* ---------------------------------------------------------------- panels */
+
+unsigned ef_workspace_rows(const ef_workspace *space, size_t panel) {
+    const size_t rest = space->data->n_rows - panel * EF_PANEL;
+    return rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
+}
+
+void ef_workspace_pack(const ef_workspace *space, ef_worker *worker, size_t panel,
+                       float norm2[EF_PANEL]) {
+    const unsigned n = ef_workspace_rows(space, panel);
+    const float *rows[EF_PANEL];
+    for (unsigned i = 0; i < EF_PANEL; i++)
+        rows[i] = ef_data_values(space->data, panel * EF_PANEL + (i < n ? i : 0));
+    space->kernels->pack(space->map, rows, worker->panel, norm2);
+}
+
+void ef_workspace_ids(const ef_workspace *space, size_t panel, uint64_t ids[EF_PANEL]) {
+    const unsigned n = ef_workspace_rows(space, panel);
+    for (unsigned i = 0; i < EF_PANEL; i++)
+        ids[i] = ef_data_id(space->data, panel * EF_PANEL + (i < n ? i : 0));
+}
+
+void ef_workspace_snap(const ef_workspace *space, size_t position, int32_t *point) {
+    const float *const row = ef_data_values(space->data, position);
+    for (uint32_t j = 0; j < space->map->n_columns; j++)
+        point[j] = ef_snap(row[j], space->map->low[j], space->map->step[j]);
+}
+
+/* ---------------------------------------------------------------- races */
+
+void ef_candidate_offer(ef_candidate *best, const ef_candidate *candidate) {
+    const ef_winner *const a = &candidate->winner, *const b = &best->winner;
+    if (a->key < b->key || (a->key == b->key && a->id < b->id))
+        *best = *candidate;
+}
+
+static const ef_candidate nobody = {{UINT64_MAX, __builtin_inf()}, EF_NO_POSITION};
+
+void ef_workspace_begin_race(ef_workspace *space) {
+    for (unsigned i = 0; i < space->n_workers; i++)
+        space->workers[i].best = nobody;
+}
+
+ef_candidate ef_workspace_end_race(const ef_workspace *space) {
+    ef_candidate best = nobody;
+    for (unsigned i = 0; i < space->n_workers; i++)
+        ef_candidate_offer(&best, &space->workers[i].best);
+    return best;
+}
+
+double ef_race_key(uint64_t bits, int64_t weight, int64_t distance) {
+    return ef_tape_exponential(bits) / ((double)weight * (double)distance);
+}

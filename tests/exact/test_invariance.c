@@ -1,0 +1,458 @@
+/*
+ * What a state must not depend on: the number of threads, the order of rows, the history of the
+ * set, and, by frozen digests, the compiler, its options, the processor and the kernel table. Sets
+ * of medium size, so that threads and blocks of rows have something to divide.
+ *
+ * The frozen digests are part of the definition of the bits. EFFACE_PRINT_DIGESTS=1 prints their
+ * table anew, for the day the definition is changed on purpose (CHANGELOG: Numerics). They are
+ * not the library's word alone: each configuration is compared with the oracle as well.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "efface/efface.h"
+#include "oracle/difference.h"
+#include "oracle/oracle.h"
+
+#define EXIT_SKIPPED 77
+
+/* ------------------------------------------------------------------ configurations */
+
+typedef enum source {
+    GAUSSIAN, /* efface_data_make_gaussian with 4 clusters */
+    INTEGERS, /* below `top`: ties and duplicates */
+    ONES,     /* rare among zeros: with the bound 2^23 centroids meet and clusters go empty */
+    LARGE     /* of either sign, up to 2^121 */
+} source;
+
+typedef struct config {
+    const char *name;
+    source from;
+    size_t n; /* a multiple of 4 */
+    uint32_t d;
+    uint64_t top, top_weight;
+    efface_method method;
+    uint32_t k, iterations;
+    efface_scale scale;
+    efface_empty empty;
+    double epsilon, gamma, bound;
+} config;
+
+#define LLOYD EFFACE_METHOD_LLOYD
+#define QUANTIZED EFFACE_METHOD_QUANTIZED
+#define NONE EFFACE_SCALE_NONE
+#define MINMAX EFFACE_SCALE_MINMAX
+#define RESEED EFFACE_EMPTY_RESEED
+#define KEEP EFFACE_EMPTY_KEEP
+
+static const config configs[] = {
+    {"lloyd", GAUSSIAN, 1600, 25, 0, 1, LLOYD, 5, 10, NONE, RESEED, 0, 0, 0},
+    {"quantized", GAUSSIAN, 1600, 25, 0, 1, QUANTIZED, 5, 10, NONE, RESEED, 0, 0.2, 0},
+    {"quantized, minmax", GAUSSIAN, 1600, 25, 0, 1, QUANTIZED, 5, 10, MINMAX, RESEED, 0x1p-10, 1,
+     0},
+    {"lloyd, minmax, until stable", GAUSSIAN, 1200, 7, 0, 4, LLOYD, 9, 0, MINMAX, RESEED, 0, 0, 0},
+    {"wide", GAUSSIAN, 600, 130, 0, 1, LLOYD, 7, 10, NONE, RESEED, 0, 0, 0},
+    {"wide, coarse lattice", GAUSSIAN, 600, 65, 0, 1, QUANTIZED, 20, 10, MINMAX, KEEP, 0.5, 0.2, 0},
+    {"many rows", GAUSSIAN, 40000, 8, 0, 1, LLOYD, 8, 10, NONE, RESEED, 0, 0, 0},
+    {"many rows, quantized", GAUSSIAN, 40000, 8, 0, 3, QUANTIZED, 8, 10, NONE, RESEED, 0, 0.2, 0},
+    {"ties", INTEGERS, 2000, 3, 4, 5, LLOYD, 20, 10, NONE, RESEED, 0, 0, 0},
+    {"ties, coarse lattice", INTEGERS, 2000, 3, 4, 5, QUANTIZED, 20, 10, NONE, RESEED, 0.3, 0.5, 0},
+    {"more clusters than places", INTEGERS, 1000, 2, 2, 1, LLOYD, 12, 3, NONE, RESEED, 0, 0, 0},
+    {"clusters go empty", ONES, 200, 70, 0, 1, LLOYD, 9, 10, NONE, RESEED, 0, 0, 0x1p23},
+    {"one column", INTEGERS, 5000, 1, 100000, 1, LLOYD, 50, 10, MINMAX, KEEP, 0, 0, 0},
+    {"large and weighted", LARGE, 1000, 16, 0, 1 << 29, QUANTIZED, 6, 10, NONE, RESEED, 0, 0.2, 0},
+    {"more clusters than rows", LARGE, 40, 17, 0, 1, LLOYD, 64, 10, MINMAX, RESEED, 0, 0, 0},
+    {"no rows", LARGE, 0, 3, 0, 1, QUANTIZED, 4, 10, MINMAX, RESEED, 0, 0.2, 0},
+};
+#define N_CONFIGS (sizeof configs / sizeof *configs)
+
+/* As EFFACE_PRINT_DIGESTS=1 prints them. */
+static const char *const frozen[N_CONFIGS] = {
+    NULL,
+};
+
+/* ------------------------------------------------------------------ rows */
+
+static uint64_t mix(uint64_t z) {
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+static uint64_t rng_state;
+
+static uint64_t below(uint64_t limit) {
+    rng_state += UINT64_C(0x9E3779B97F4A7C15);
+    return mix(rng_state) % limit;
+}
+
+/* Rows with storage of their own, in the order of the ids' making. */
+typedef struct table {
+    size_t n;
+    uint32_t d;
+    float *values;
+    uint64_t *ids;
+    int64_t *weights;
+} table;
+
+static void *make(size_t count, size_t size) {
+    void *p = calloc(count + 1, size);
+    assert_non_null(p);
+    return p;
+}
+
+static void fill_gaussian(table *t) {
+    efface_data *data = NULL;
+    assert_int_equal(efface_data_make_gaussian(4, t->d, t->n / 4, 11, &data, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_n_rows(data), t->n);
+    for (uint64_t i = 0; i < t->n; i++) {
+        size_t position = 0;
+        assert_int_equal(efface_data_find(data, i, &position), EFFACE_OK);
+        memcpy(t->values + i * t->d, efface_data_row(data, position).values,
+               t->d * sizeof *t->values);
+    }
+    efface_data_free(data);
+}
+
+static table make_table(const config *c) {
+    table t = {.n = c->n, .d = c->d};
+    t.values = make(t.n * t.d, sizeof *t.values);
+    t.ids = make(t.n, sizeof *t.ids);
+    t.weights = make(t.n, sizeof *t.weights);
+    rng_state = 1;
+    if (c->from == GAUSSIAN)
+        fill_gaussian(&t);
+    for (size_t i = 0; c->from != GAUSSIAN && i < t.n * t.d; i++)
+        t.values[i] = c->from == INTEGERS ? (float)below(c->top)
+                      : c->from == ONES   ? (float)(below(11) == 0)
+                                          : ((float)below(1u << 24) - 0x1p23f) * 0x1p98f;
+    for (size_t i = 0; i < t.n; i++) {
+        t.ids[i] = mix(i + 5); /* one to one */
+        t.weights[i] = 1 + (int64_t)below(c->top_weight);
+    }
+    return t;
+}
+
+static void free_table(table *t) {
+    free(t->values);
+    free(t->ids);
+    free(t->weights);
+}
+
+/* Exchanges random pairs of rows. */
+static void shuffle(table *t) {
+    for (size_t i = t->n; i > 1; i--) {
+        const size_t a = i - 1, b = below(i);
+        for (uint32_t j = 0; j < t->d; j++) {
+            const float x = t->values[a * t->d + j];
+            t->values[a * t->d + j] = t->values[b * t->d + j];
+            t->values[b * t->d + j] = x;
+        }
+        const uint64_t id = t->ids[a];
+        const int64_t weight = t->weights[a];
+        t->ids[a] = t->ids[b];
+        t->ids[b] = id;
+        t->weights[a] = t->weights[b];
+        t->weights[b] = weight;
+    }
+}
+
+static efface_rows part_of(const table *t, size_t first, size_t n) {
+    return (efface_rows){.n_rows = n,
+                         .values = t->values + first * t->d,
+                         .ids = t->ids + first,
+                         .weights = t->weights + first};
+}
+
+static void add(efface_data *data, const table *t, size_t first, size_t n) {
+    const efface_rows rows = part_of(t, first, n);
+    assert_int_equal(efface_data_add(data, &rows, NULL), EFFACE_OK);
+}
+
+static efface_data *create(const table *t) {
+    efface_data *data = NULL;
+    assert_int_equal(efface_data_create(t->d, &data, NULL), EFFACE_OK);
+    return data;
+}
+
+static efface_data *data_of(const table *t) {
+    efface_data *data = create(t);
+    add(data, t, 0, t->n);
+    return data;
+}
+
+/* ------------------------------------------------------------------ states */
+
+typedef struct digest {
+    char hex[2 * EFFACE_DIGEST_BYTES + 1];
+} digest;
+
+static efface_kmeans_params params_of(const config *c) {
+    efface_kmeans_params p;
+    efface_kmeans_params_init(&p);
+    p.method = c->method;
+    p.n_clusters = c->k;
+    p.iterations = c->iterations;
+    p.seed = UINT64_C(0x0123456789ABCDEF);
+    p.scale = c->scale;
+    p.empty = c->empty;
+    p.epsilon = c->epsilon;
+    p.gamma = c->gamma;
+    p.bound = c->bound;
+    p.n_threads = 2;
+    return p;
+}
+
+static efface_kmeans *fit(const config *c, const efface_data *data, uint32_t n_threads) {
+    efface_kmeans_params p = params_of(c);
+    efface_kmeans *model = NULL;
+    efface_error error = {0};
+    p.n_threads = n_threads;
+    if (efface_kmeans_fit(data, &p, &model, &error) != EFFACE_OK)
+        fail_msg("%s: %s", c->name, error.message);
+    return model;
+}
+
+static digest digest_of(const config *c, const efface_data *data, uint32_t n_threads) {
+    unsigned char bytes[EFFACE_DIGEST_BYTES];
+    digest d;
+    efface_kmeans *model = fit(c, data, n_threads);
+    assert_int_equal(efface_kmeans_digest(model, bytes, NULL), EFFACE_OK);
+    for (size_t i = 0; i < EFFACE_DIGEST_BYTES; i++)
+        snprintf(d.hex + 2 * i, 3, "%02x", bytes[i]);
+    efface_kmeans_free(model);
+    return d;
+}
+
+static void expect(const config *c, const efface_data *data, digest want, const char *what) {
+    const digest got = digest_of(c, data, 2);
+    if (strcmp(got.hex, want.hex) != 0)
+        fail_msg("%s, %s: digest %s instead of %s", c->name, what, got.hex, want.hex);
+}
+
+/* ------------------------------------------------------------------ tests of the bits */
+
+static void state_equals_oracle(void **state) {
+    (void)state;
+    for (size_t i = 0; i < N_CONFIGS; i++) {
+        const config *c = &configs[i];
+        table t = make_table(c);
+        const oracle_rows rows = {t.n, t.d, t.values, t.ids, t.weights};
+        const efface_kmeans_params p = params_of(c);
+        difference d = {0};
+        unsigned char *got = NULL;
+        efface_data *data = data_of(&t);
+        efface_kmeans *model = fit(c, data, 2);
+        oracle_model *oracle = oracle_fit(&rows, &p);
+        unsigned char *want = oracle_encode(oracle, &d.n_b);
+        assert_int_equal(efface_kmeans_encode(model, &got, &d.n_a, NULL), EFFACE_OK);
+        d.a = got;
+        d.b = want;
+        if (find_difference(&d))
+            fail_msg("%s: %s", c->name, d.text);
+        efface_bytes_free(got);
+        free(want);
+        oracle_free(oracle);
+        efface_kmeans_free(model);
+        efface_data_free(data);
+        free_table(&t);
+    }
+}
+
+static void digests_are_the_frozen_ones(void **state) {
+    (void)state;
+    const int print = getenv("EFFACE_PRINT_DIGESTS") != NULL;
+    size_t n_wrong = 0;
+    if (print)
+        printf("static const char *const frozen[N_CONFIGS] = {\n");
+    for (size_t i = 0; i < N_CONFIGS; i++) {
+        table t = make_table(&configs[i]);
+        efface_data *data = data_of(&t);
+        const digest got = digest_of(&configs[i], data, 1);
+        if (print) {
+            printf("    \"%s\", /* %s */\n", got.hex, configs[i].name);
+        } else if (frozen[i] == NULL || strcmp(got.hex, frozen[i]) != 0) {
+            print_error("%s: digest %s, frozen %s\n", configs[i].name, got.hex,
+                        frozen[i] != NULL ? frozen[i] : "nothing");
+            n_wrong++;
+        }
+        efface_data_free(data);
+        free_table(&t);
+    }
+    if (print)
+        printf("};\n");
+    assert_int_equal(n_wrong, 0);
+}
+
+/* ------------------------------------------------------------------ tests of invariance */
+
+static void threads_do_not_matter(void **state) {
+    (void)state;
+    static const uint32_t n_threads[] = {2, 3, 7, 0};
+    for (size_t i = 0; i < N_CONFIGS; i++) {
+        table t = make_table(&configs[i]);
+        efface_data *data = data_of(&t);
+        const digest one = digest_of(&configs[i], data, 1);
+        for (size_t j = 0; j < 4; j++) {
+            const digest more = digest_of(&configs[i], data, n_threads[j]);
+            if (strcmp(one.hex, more.hex) != 0)
+                fail_msg("%s: %u threads, another digest", configs[i].name, n_threads[j]);
+        }
+        efface_data_free(data);
+        free_table(&t);
+    }
+}
+
+static void order_does_not_matter(void **state) {
+    (void)state;
+    for (size_t i = 0; i < N_CONFIGS; i++) {
+        table t = make_table(&configs[i]);
+        efface_data *data = data_of(&t);
+        const digest want = digest_of(&configs[i], data, 2);
+        efface_data_free(data);
+        for (int order = 0; order < 4; order++) {
+            shuffle(&t);
+            data = data_of(&t);
+            expect(&configs[i], data, want, "rows in another order");
+            efface_data_free(data);
+        }
+        free_table(&t);
+    }
+}
+
+/* Rows that are not to stay: `n` of them, far outside in every column or in one. */
+static table make_strangers(const config *c, size_t n) {
+    table t = make_table(&(config){.from = LARGE, .n = n, .d = c->d, .top_weight = 3});
+    for (size_t i = 0; i < n; i++) {
+        t.ids[i] = mix(i + 1000000);
+        for (uint32_t j = 0; j < c->d; j++)
+            if (i % 3 == 1 && j != i % c->d)
+                t.values[i * c->d + j] = 0.5f;
+            else
+                t.values[i * c->d + j] *= i % 2 == 0 ? 16.0f : -1.0f;
+    }
+    return t;
+}
+
+static void remove_ids(efface_data *data, const uint64_t *ids, size_t n) {
+    assert_int_equal(efface_data_remove(data, ids, n, NULL), EFFACE_OK);
+}
+
+/* Strangers come before, between and after the rows, and leave together or one by one. */
+static void strangers_leave_no_trace(void **state) {
+    (void)state;
+    for (size_t i = 0; i < N_CONFIGS; i++) {
+        table t = make_table(&configs[i]), s = make_strangers(&configs[i], 60);
+        efface_data *fresh = data_of(&t), *data = create(&t);
+        const digest want = digest_of(&configs[i], fresh, 2);
+        add(data, &s, 0, 20);
+        add(data, &t, 0, t.n / 2);
+        add(data, &s, 20, 20);
+        add(data, &t, t.n / 2, t.n - t.n / 2);
+        add(data, &s, 40, 20);
+        if (configs[i].bound == 0.0) /* with a bound, a fit would refuse them */
+            assert_string_not_equal(digest_of(&configs[i], data, 2).hex, want.hex);
+        remove_ids(data, s.ids + 10, 40);
+        for (size_t j = 0; j < 10; j++) {
+            remove_ids(data, s.ids + j, 1);
+            remove_ids(data, s.ids + 50 + j, 1);
+        }
+        expect(&configs[i], data, want, "strangers removed");
+        efface_data_free(data);
+        efface_data_free(fresh);
+        free_table(&t);
+        free_table(&s);
+    }
+}
+
+/* Rows get wrong values and weights first, are removed and come back, or the set is emptied. */
+static void detours_leave_no_trace(void **state) {
+    (void)state;
+    for (size_t i = 0; i < N_CONFIGS; i++) {
+        table t = make_table(&configs[i]), wrong = make_strangers(&configs[i], t.n);
+        const size_t half = t.n / 2, quarter = t.n / 4;
+        efface_data *fresh = data_of(&t);
+        const digest want = digest_of(&configs[i], fresh, 2);
+        efface_data_free(fresh);
+        memcpy(wrong.ids, t.ids, t.n * sizeof *t.ids);
+
+        efface_data *data = data_of(&wrong);
+        const efface_rows first = part_of(&t, 0, half), rest = part_of(&t, half, t.n - half);
+        assert_int_equal(efface_data_replace(data, &rest, NULL), EFFACE_OK);
+        assert_int_equal(efface_data_replace(data, &first, NULL), EFFACE_OK);
+        expect(&configs[i], data, want, "rows replaced");
+
+        remove_ids(data, t.ids + quarter, half);
+        add(data, &t, quarter, half);
+        expect(&configs[i], data, want, "rows removed and added again");
+
+        remove_ids(data, t.ids, t.n);
+        assert_int_equal(efface_data_n_rows(data), 0);
+        add(data, &wrong, 0, half);
+        add(data, &t, half, t.n - half);
+        assert_int_equal(efface_data_replace(data, &first, NULL), EFFACE_OK);
+        expect(&configs[i], data, want, "the set emptied and filled again");
+
+        efface_data_free(data);
+        free_table(&t);
+        free_table(&wrong);
+    }
+}
+
+/* A single extreme value moves the bound or a column's range; when it is gone, they move back. */
+static void ranges_move_back(void **state) {
+    (void)state;
+    for (size_t i = 0; i < N_CONFIGS; i++) {
+        const config *c = &configs[i];
+        if (c->n == 0 || c->bound > 0.0)
+            continue;
+        table t = make_table(c);
+        efface_data *data = data_of(&t);
+        const digest want = digest_of(c, data, 2);
+        for (int sign = -1; sign <= 1; sign += 2) {
+            float *row = make(c->d, sizeof *row);
+            const uint64_t id = 12345;
+            const efface_rows one = {.n_rows = 1, .values = row, .ids = &id};
+            memcpy(row, t.values, c->d * sizeof *row);
+            row[c->d / 2] = (float)sign * 0x1p124f;
+            assert_int_equal(efface_data_add(data, &one, NULL), EFFACE_OK);
+            const digest moved = digest_of(c, data, 2);
+            assert_string_not_equal(moved.hex, want.hex);
+            remove_ids(data, &id, 1);
+            expect(c, data, want, "an extreme row removed");
+
+            const uint64_t theirs = t.ids[0]; /* the same by replacing a row and back */
+            const efface_rows change = {
+                .n_rows = 1, .values = row, .ids = &theirs, .weights = t.weights};
+            const efface_rows back = part_of(&t, 0, 1);
+            assert_int_equal(efface_data_replace(data, &change, NULL), EFFACE_OK);
+            assert_string_not_equal(digest_of(c, data, 2).hex, want.hex);
+            assert_int_equal(efface_data_replace(data, &back, NULL), EFFACE_OK);
+            expect(c, data, want, "an extreme value replaced");
+            free(row);
+        }
+        efface_data_free(data);
+        free_table(&t);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(state_equals_oracle),      cmocka_unit_test(digests_are_the_frozen_ones),
+        cmocka_unit_test(threads_do_not_matter),    cmocka_unit_test(order_does_not_matter),
+        cmocka_unit_test(strangers_leave_no_trace), cmocka_unit_test(detours_leave_no_trace),
+        cmocka_unit_test(ranges_move_back),
+    };
+    if (efface_kernels_name() == NULL) {
+        fprintf(stderr, "this processor has not got the kernels of EFFACE_KERNELS\n");
+        return EXIT_SKIPPED;
+    }
+    return cmocka_run_group_tests_name("invariance", tests, NULL, NULL);
+}
