@@ -176,7 +176,8 @@ def lattice_numbers():
     if total_variation(uniform(old), right) != retrain:
         raise AssertionError("the same phase does not change the model with the least probability")
     yield f"the total variation distance of the two right distributions is {retrain} as well"
-    yield f"the model after is {new[1]} with certainty; a fresh run gives {new[1]} with {right[new[1]]}"
+    seen = new[1]
+    yield f"the model after is {seen} with certainty; a fresh run gives {seen} with {right[seen]}"
 
 
 def seeding_numbers():
@@ -199,7 +200,8 @@ def seeding_numbers():
         )
     bias = total_variation(after, right)
     yield f"The total variation distance is {bias} = {decimal(bias)}."
-    yield f"As sets, without their order, it is {decimal(total_variation(as_sets(after), as_sets(right)))}."
+    bias_of_sets = total_variation(as_sets(after), as_sets(right))
+    yield f"As sets, without their order, it is {decimal(bias_of_sets)}."
     firsts = first_of(after)
     yield "The first seed is 0, 1, 2 with " + ", ".join(decimal(firsts[x]) for x in (0, 1, 2)) + "."
     if total_variation(firsts, first_of(right)) != bias:

@@ -15,6 +15,7 @@
 
 #define ALL_BUT_SIGN 0x7FFFFFFFu
 #define LARGEST 0x7E800000u /* the bits of 2^126 */
+#define CACHE_LINE 64
 
 efface_status efface_data_create(uint32_t n_columns, efface_data **out, efface_error *error) {
     if (out == NULL)
@@ -44,7 +45,7 @@ void efface_data_free(efface_data *data) {
             free(data->names[j]);
     free(data->names);
     ef_id_index_free(&data->index);
-    free(data->values);
+    free(data->block);
     free(data->ids);
     free(data->weights);
     free(data->owners);
@@ -55,6 +56,27 @@ void efface_data_free(efface_data *data) {
 }
 
 /* ---------------------------------------------------------------- room */
+
+/* The values stand on a cache line's boundary: rows of sixteen columns then never share lines, and
+ * vector loads never straddle two. realloc may move the block to an address that is aligned
+ * differently; the values are then shifted into place. */
+static efface_status grow_values(efface_data *data, size_t n_rows, efface_error *error) {
+    size_t n_bytes;
+    if (!ef_mul_size(n_rows, data->n_columns * sizeof *data->values, &n_bytes) ||
+        !ef_add_size(n_bytes, CACHE_LINE, &n_bytes))
+        return ef_fail_memory(error);
+    const size_t used = data->n_rows * data->n_columns * sizeof *data->values;
+    const size_t old_offset = used != 0 ? (size_t)((char *)data->values - (char *)data->block) : 0;
+    char *const block = ef_realloc(data->block, n_bytes, 1);
+    if (block == NULL)
+        return ef_fail_memory(error);
+    const size_t offset = (CACHE_LINE - (uintptr_t)block % CACHE_LINE) % CACHE_LINE;
+    if (used != 0 && offset != old_offset)
+        memmove(block + offset, block + old_offset, used);
+    data->block = block;
+    data->values = (float *)(void *)(block + offset);
+    return EFFACE_OK;
+}
 
 /* Arrays that grew before one that could not are merely larger than they must be. */
 #define GROW(array, size)                                                                          \
@@ -68,7 +90,9 @@ void efface_data_free(efface_data *data) {
 efface_status ef_data_reserve(efface_data *data, size_t n_rows, efface_error *error) {
     if (n_rows <= data->capacity)
         return EFFACE_OK;
-    GROW(data->values, data->n_columns * sizeof *data->values);
+    const efface_status status = grow_values(data, n_rows, error);
+    if (status != EFFACE_OK)
+        return status;
     if (data->ids != NULL)
         GROW(data->ids, sizeof *data->ids);
     if (data->weights != NULL)

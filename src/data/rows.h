@@ -17,7 +17,8 @@ struct efface_data {
     uint32_t n_columns;
     size_t n_rows;
     size_t capacity;  /* rows that `values` and the other arrays have room for */
-    float *values;    /* n_rows * n_columns */
+    float *values;    /* n_rows * n_columns, on a 64-byte boundary within `block` */
+    void *block;
     uint64_t *ids;    /* or NULL: the id of a row is its position */
     int64_t *weights; /* or NULL: 1 */
     uint64_t *owners; /* or NULL: 0 */

@@ -39,7 +39,8 @@ bool ef_centers_init(ef_centers *centers, const int32_t *grid, uint32_t n_cluste
     /* See the head of centers.h. |C| <= (1 + |C|^2 / s) s / 2 for any s > 0, with equality at
      * s = |C|: a few steps of Newton's square root stay above it and need no libm. */
     const double n_blocks = (double)((n_columns + EF_BLOCK - 1) / EF_BLOCK);
-    const double unit = 1.05 * (EF_BLOCK + n_blocks + 2.0) * 0x1p-24;
+    const double block = n_columns < EF_BLOCK ? (double)n_columns : EF_BLOCK;
+    const double unit = 1.05 * (block + n_blocks + 2.0) * 0x1p-24;
     double root = 1.0;
     while (root * root < (double)largest)
         root *= 2.0;

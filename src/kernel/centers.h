@@ -7,8 +7,9 @@
  * the blocks' sums are added to the total, which starts from |C|^2 rounded to float32.
  *
  * The bound. Let u = 2^-24. A product g_j (-2 C_j) passes through at most one rounding of its own,
- * EF_BLOCK in its block and one for each later block; |C|^2 through one of its own and one for
- * each block. With b blocks, no term passes through more than m = EF_BLOCK + b + 2 roundings, so
+ * one for each addition in its block and one for each later block; |C|^2 through one of its own
+ * and one for each block. With b blocks, the longest of l coordinates (EF_BLOCK, or d if that is
+ * less), no term passes through more than m = l + b + 2 roundings, so
  *
  *     |score - exact| <= ((1 + u)^m - 1) (|C|^2 + 2 sum |g_j C_j|)
  *                     <= 1.01 m u (|C|^2 + 2 |g| |C|)                 for m u < 0.01
@@ -18,8 +19,8 @@
  * score plus 2 E; if that is one only, the filter has decided. If not, integers decide among them.
  *
  * The kernel computes |g|, E and the limit in float32 too. E gets a relative error below
- * (d + 8) u < 0.003, the limit an absolute one below u (|C|^2 + 2 |g| |C|) < E / 60; the factor
- * 1.05 instead of 1.01 covers both. Nothing overflows (scores are below 2^63 in magnitude) and
+ * (d + 8) u < 0.003, the limit an absolute one below u (|C|^2 + 2 |g| |C|) < E / m; see below for
+ * the factor that covers both. Nothing overflows (scores are below 2^63 in magnitude) and
  * nothing underflows (inputs are integers).
  */
 #ifndef EF_CENTERS_H

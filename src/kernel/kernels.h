@@ -28,9 +28,10 @@ typedef struct ef_kernels {
 
     /* labels[i] = the nearest centroid of row i of the panel; ties go to the lower one. Only the
      * first n_rows of the sixteen count. Returns how many of them the filter could not decide
-     * (of no consequence, and the one thing that differs between tables). */
+     * (of no consequence, and the one thing that differs between tables). The n_columns cache
+     * lines at `ahead` will be needed next and are fetched meanwhile: this is where time is for it. */
     unsigned (*nearest)(const ef_centers *centers, const float *panel, const float norm2[EF_PANEL],
-                        unsigned n_rows, uint32_t labels[EF_PANEL]);
+                        unsigned n_rows, const void *ahead, uint32_t labels[EF_PANEL]);
 
     /* out[i] = sum over j of (panel[16 j + i] - point[j])^2 in float32, added up in the order of j
      * and without fused multiply-adds. Differences of grid points are exact, so the result is the

@@ -9,6 +9,7 @@
 #include "kernel/kernels.h"
 
 #define GROUPS (EF_PANEL / LANES)
+#define CACHE_LINE 64
 
 /* LANES columns (or the last n) of a row, on the grid. */
 LANE_OP vf snap(const ef_map *map, const float *row, size_t j, unsigned n) {
@@ -55,7 +56,7 @@ static void pack(const ef_map *map, const float *const rows[EF_PANEL], float *pa
  * the one that the error bound in centers.h is derived for. `width` is a constant wherever this
  * is inlined, so that all sums stay in registers. */
 LANE_OP void score_tile(const float *tile, const float *bias, const float *panel, uint32_t d,
-                        unsigned width, float *scores) {
+                        unsigned width, const char *ahead, float *scores) {
     vf total[TILE][GROUPS];
     for (unsigned c = 0; c < width; c++)
         for (unsigned g = 0; g < GROUPS; g++)
@@ -69,6 +70,7 @@ LANE_OP void score_tile(const float *tile, const float *bias, const float *panel
         for (uint32_t j = begin; j < end; j++) {
             const float *const x = panel + (size_t)j * EF_PANEL;
             const float *const w = tile + (size_t)j * width;
+            __builtin_prefetch(ahead + (size_t)j * CACHE_LINE, 0, 2);
             vf values[GROUPS];
             for (unsigned g = 0; g < GROUPS; g++)
                 values[g] = vf_load(x + g * LANES);
@@ -88,26 +90,26 @@ LANE_OP void score_tile(const float *tile, const float *bias, const float *panel
 }
 
 static void scores_of(const ef_centers *centers, uint32_t first, unsigned width,
-                      const float *panel, float *scores) {
+                      const float *panel, const char *ahead, float *scores) {
     const uint32_t d = centers->n_columns;
     const float *const tile = centers->tiles + (size_t)first * d;
     const float *const bias = centers->bias + first;
     switch (width) {
-    case 1: score_tile(tile, bias, panel, d, 1, scores); break;
-    case 2: score_tile(tile, bias, panel, d, 2, scores); break;
-    case 3: score_tile(tile, bias, panel, d, 3, scores); break;
-    case 4: score_tile(tile, bias, panel, d, 4, scores); break;
-    case 5: score_tile(tile, bias, panel, d, 5, scores); break;
+    case 1: score_tile(tile, bias, panel, d, 1, ahead, scores); break;
+    case 2: score_tile(tile, bias, panel, d, 2, ahead, scores); break;
+    case 3: score_tile(tile, bias, panel, d, 3, ahead, scores); break;
+    case 4: score_tile(tile, bias, panel, d, 4, ahead, scores); break;
+    case 5: score_tile(tile, bias, panel, d, 5, ahead, scores); break;
 #if TILE > 5
-    case 6: score_tile(tile, bias, panel, d, 6, scores); break;
+    case 6: score_tile(tile, bias, panel, d, 6, ahead, scores); break;
 #endif
 #if TILE > 6
-    case 7: score_tile(tile, bias, panel, d, 7, scores); break;
-    case 8: score_tile(tile, bias, panel, d, 8, scores); break;
-    case 9: score_tile(tile, bias, panel, d, 9, scores); break;
-    case 10: score_tile(tile, bias, panel, d, 10, scores); break;
-    case 11: score_tile(tile, bias, panel, d, 11, scores); break;
-    case 12: score_tile(tile, bias, panel, d, 12, scores); break;
+    case 7: score_tile(tile, bias, panel, d, 7, ahead, scores); break;
+    case 8: score_tile(tile, bias, panel, d, 8, ahead, scores); break;
+    case 9: score_tile(tile, bias, panel, d, 9, ahead, scores); break;
+    case 10: score_tile(tile, bias, panel, d, 10, ahead, scores); break;
+    case 11: score_tile(tile, bias, panel, d, 11, ahead, scores); break;
+    case 12: score_tile(tile, bias, panel, d, 12, ahead, scores); break;
 #endif
     default: break;
     }
@@ -123,7 +125,7 @@ static void decide(const ef_centers *centers, const float *panel, const float li
     for (uint32_t first = 0, width; first < centers->n_clusters; first += width) {
         width = ef_centers_tile(centers, first);
         float scores[TILE * EF_PANEL];
-        scores_of(centers, first, width, panel, scores);
+        scores_of(centers, first, width, panel, (const char *)panel, scores);
         for (uint32_t c = 0; c < width; c++) {
             unsigned near = 0;
             for (unsigned g = 0; g < GROUPS; g++) {
@@ -143,7 +145,7 @@ static void decide(const ef_centers *centers, const float *panel, const float li
 }
 
 static unsigned nearest(const ef_centers *centers, const float *panel, const float norm2[EF_PANEL],
-                        unsigned n_rows, uint32_t labels[EF_PANEL]) {
+                        unsigned n_rows, const void *ahead, uint32_t labels[EF_PANEL]) {
     vf best[GROUPS], second[GROUPS];
     vu label[GROUPS];
     for (unsigned g = 0; g < GROUPS; g++) {
@@ -153,7 +155,7 @@ static unsigned nearest(const ef_centers *centers, const float *panel, const flo
     for (uint32_t first = 0, width; first < centers->n_clusters; first += width) {
         width = ef_centers_tile(centers, first);
         float scores[TILE * EF_PANEL];
-        scores_of(centers, first, width, panel, scores);
+        scores_of(centers, first, width, panel, ahead, scores);
         for (uint32_t c = 0; c < width; c++)
             for (unsigned g = 0; g < GROUPS; g++) {
                 const vf score = vf_load(scores + c * EF_PANEL + g * LANES);

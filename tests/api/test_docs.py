@@ -58,6 +58,8 @@ def main():
     parser.add_argument("--cc", default="cc")
     arguments = parser.parse_args()
 
+    build = os.path.abspath(arguments.build)
+
     def read(path):
         with open(os.path.join(arguments.source, path), encoding="utf-8") as file:
             return file.read()
@@ -69,7 +71,7 @@ def main():
                for i, block in enumerate(blocks(readme, "sh"), 1)]
 
     with tempfile.TemporaryDirectory() as folder:
-        os.symlink(os.path.abspath(arguments.build), os.path.join(folder, "build"))
+        os.symlink(build, os.path.join(folder, "build"))
         for name in ("examples", "include"):
             os.symlink(os.path.abspath(os.path.join(arguments.source, name)),
                        os.path.join(folder, name))
@@ -82,7 +84,7 @@ def main():
                 file.write(program(code))
             run(what + ", compiled",
                 [arguments.cc, "-std=c11", "-Wall", "-Wextra", "-Iinclude", "program.c",
-                 "-o", "program", "-Lbuild", "-lefface", "-Wl,-rpath," + arguments.build], folder)
+                 "-o", "program", "-Lbuild", "-lefface", "-Wl,-rpath," + build], folder)
             run(what + ", run", ["./program"], folder)
         for what, script in scripts:
             run(what, ["sh", "-eu", "-c", script], folder)

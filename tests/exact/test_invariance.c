@@ -59,13 +59,15 @@ static const config configs[] = {
      0},
     {"lloyd, minmax, until stable", GAUSSIAN, 1200, 7, 0, 4, LLOYD, 9, 0, MINMAX, RESEED, 0, 0, 0},
     {"wide", GAUSSIAN, 600, 130, 0, 1, LLOYD, 7, 10, NONE, RESEED, 0, 0, 0},
-    {"wide, coarse lattice", GAUSSIAN, 600, 65, 0, 1, QUANTIZED, 20, 10, MINMAX, KEEP, 0.5, 0.2, 0},
+    {"wide, coarse lattice", GAUSSIAN, 600, 65, 0, 1, QUANTIZED, 6, 10, MINMAX, KEEP, 0.1, 0.9, 0},
     {"many rows", GAUSSIAN, 40000, 8, 0, 1, LLOYD, 8, 10, NONE, RESEED, 0, 0, 0},
     {"many rows, quantized", GAUSSIAN, 40000, 8, 0, 3, QUANTIZED, 8, 10, NONE, RESEED, 0, 0.2, 0},
     {"ties", INTEGERS, 2000, 3, 4, 5, LLOYD, 20, 10, NONE, RESEED, 0, 0, 0},
-    {"ties, coarse lattice", INTEGERS, 2000, 3, 4, 5, QUANTIZED, 20, 10, NONE, RESEED, 0.3, 0.5, 0},
+    {"ties, coarse lattice", INTEGERS, 2000, 3, 4, 5, QUANTIZED, 7, 10, NONE, RESEED, 0.1, 0.5, 0},
     {"more clusters than places", INTEGERS, 1000, 2, 2, 1, LLOYD, 12, 3, NONE, RESEED, 0, 0, 0},
     {"clusters go empty", ONES, 200, 70, 0, 1, LLOYD, 9, 10, NONE, RESEED, 0, 0, 0x1p23},
+    {"quantized clusters go empty", INTEGERS, 120, 7, 8, 1, QUANTIZED, 5, 10, NONE, RESEED, 0x5p-23,
+     0, 0x1p23},
     {"one column", INTEGERS, 5000, 1, 100000, 1, LLOYD, 50, 10, MINMAX, KEEP, 0, 0, 0},
     {"large and weighted", LARGE, 1000, 16, 0, 1 << 29, QUANTIZED, 6, 10, NONE, RESEED, 0, 0.2, 0},
     {"more clusters than rows", LARGE, 40, 17, 0, 1, LLOYD, 64, 10, MINMAX, RESEED, 0, 0, 0},
@@ -75,7 +77,27 @@ static const config configs[] = {
 
 /* As EFFACE_PRINT_DIGESTS=1 prints them. */
 static const char *const frozen[N_CONFIGS] = {
-    NULL,
+    /* lloyd */ "f14db54bca9a48911e1869bd613bc55835866c5b19739eff8cf2530e321931e9",
+    /* quantized */ "93967c9f4662a24acae3c5c797dc732aae4c508bfada50966a354189bb4295bb",
+    /* quantized, minmax */ "abda6474f9b85bcced2dcb1463452f2ab5f5d6f409423b33a3d8f5f2e947f2bd",
+    /* lloyd, minmax, until stable */
+    "9c3da8ca8f18958c6cebc81c935480c7278683decf7522d94de45bff9239a13d",
+    /* wide */ "c2365176a5809bedbfdc284939d3e82561c2612fe8a68951119cce0dd660bea0",
+    /* wide, coarse lattice */ "8d4a86492a028c25dcd25253710d32fb6f4cb815ca4b92b92186cb8935a35097",
+    /* many rows */ "1b7d9fc66431d7c9c340c2214b5d26471117057955c808bfc91c8f7953672faf",
+    /* many rows, quantized */ "659c6ef66b1a381bfcf5f0a4fd9eed355242962a82b0eab9c5bc81421a09bc0c",
+    /* ties */ "514cd67e67d5ff3ccfa1b1eacabeebe78d1c105c353a281df307730b7287a88d",
+    /* ties, coarse lattice */ "6a6f31e9517f86d4eda0bcd42f2cd3070daa05d202cc97190fa2689661e240cf",
+    /* more clusters than places */
+    "8392e70fdfbd8672146e45c1b7dd7739f12da998341f2f507159c7753200f7cd",
+    /* clusters go empty */ "b9839487340211f574464a46187e50974e6910dff4f1e0732f7ff9119ccd3031",
+    /* quantized clusters go empty */
+    "1727f5a8bdb4b8e34e6034bc2dbf7d793391e1638153181e3d30420012bf1bb8",
+    /* one column */ "6d68afab9f4bb32927a87fb5834df3d3a6b20774a9667a0bd5dbbdca19c04b7b",
+    /* large and weighted */ "b3fe49ef9593c161fd1feba417a649c5b66d4e19c4df79bc4a5abea2dd52dab4",
+    /* more clusters than rows */
+    "f7974ba85d54f361bffcf9588606a74e29b80ac18cb4d2ab7625bbda1ecca4b3",
+    /* no rows */ "3255bf4968c893d8a5394b73c194e90bb00dfadad5684dbf1945b354ac7fed29",
 };
 
 /* ------------------------------------------------------------------ rows */
@@ -277,7 +299,7 @@ static void digests_are_the_frozen_ones(void **state) {
         efface_data *data = data_of(&t);
         const digest got = digest_of(&configs[i], data, 1);
         if (print) {
-            printf("    \"%s\", /* %s */\n", got.hex, configs[i].name);
+            printf("    /* %s */ \"%s\",\n", configs[i].name, got.hex);
         } else if (frozen[i] == NULL || strcmp(got.hex, frozen[i]) != 0) {
             print_error("%s: digest %s, frozen %s\n", configs[i].name, got.hex,
                         frozen[i] != NULL ? frozen[i] : "nothing");

@@ -100,31 +100,50 @@ static float plain_value(uint64_t kind, size_t row, uint32_t column) {
     case 7: return sign(scaled(1.0f + unit(), (int)below(270) - 145));
     case 8: return one_in(6) ? 1.0f : sign(0.0f);
     case 9: return row < 2 ? sign(1e6f * unit()) : unit();           /* others fall on few steps */
-    default: return sign(((float)below(8388608) + 0.5f) * 0x1p-23f); /* half a step at e = 0 */
+    case 10: return sign(((float)below(8388608) + 0.5f) * 0x1p-23f); /* half a step at e = 0 */
+    default: return 1.0f - (float)below(2000) * 0x1p-24f; /* distances far below the norms */
     }
 }
 
-static const char *const kind_names[] = {"unit",    "wide",  "blobs", "integers",    "huge",
-                                         "largest", "tiny",  "mixed", "zeros",       "outliers",
-                                         "halves",  "equal", "line",  "few distinct"};
+static const char *const kind_names[] = {"unit",  "wide",     "blobs",        "integers",
+                                         "huge",  "largest",  "tiny",         "mixed",
+                                         "zeros", "outliers", "halves",       "far from zero",
+                                         "equal", "line",     "few distinct", "midpoints"};
+
+/* Fills row i with the middle between two rows before it, at times one grid step aside: the
+ * nearest of two seeds is then decided by the last bit. */
+static void fill_midpoint(trial *t, size_t i) {
+    const uint32_t d = t->rows.d;
+    const float *a = t->values + below(i) * d, *b = t->values + below(i) * d;
+    for (uint32_t j = 0; j < d; j++)
+        t->values[i * d + j] = 0.5f * a[j] + 0.5f * b[j];
+    if (one_in(2))
+        t->values[i * d + below(d)] += sign(0x1p-22f);
+}
 
 static void fill_values(trial *t) {
     const size_t n = t->rows.n;
     const uint32_t d = t->rows.d;
-    const uint64_t kind = below(14), base = below(11);
+    const uint64_t kind = below(16), base = below(12);
     t->kind = kind_names[kind];
     for (size_t i = 0; i < n; i++) {
         float *row = t->values + i * d;
         const float along = one_in(2) ? (float)below(9) : 9.0f * unit();
-        const size_t from = kind == 11 ? 0 : (size_t)below(1 + (i < 5 ? i : 5));
-        const int again = kind == 11 ? i > 0 : kind == 13 && (i >= 5 || one_in(2)) && i > 0;
+        const int equal = i > 0 && (kind == 12 || (kind == 14 && (i >= 5 || one_in(2))));
+        const size_t from = kind == 12 ? 0 : (size_t)below(1 + (i < 5 ? i : 5));
+        if (kind == 15 && i > 4) {
+            fill_midpoint(t, i);
+            continue;
+        }
         for (uint32_t j = 0; j < d; j++) {
-            if (again)
+            if (equal)
                 row[j] = t->values[from * d + j];
-            else if (kind == 12)
+            else if (kind == 13)
                 row[j] = along * ((float)(mix(j) % 7) - 3.0f) + 1.0f;
+            else if (kind == 15)
+                row[j] = 2.0f * unit() - 1.0f;
             else
-                row[j] = plain_value(kind < 11 ? kind : base, i, j);
+                row[j] = plain_value(kind < 12 ? kind : base, i, j);
         }
     }
     if (one_in(4)) {
@@ -188,8 +207,8 @@ static void choose_bounds(trial *t) {
             low -= one_in(2) ? 1.0f : 0x1p-60f;
         if (one_in(3) && high < 0x1p100f)
             high += one_in(2) ? 3.0f * unit() : 0x1p100f;
-        t->low[j] = low == 0.0f ? 0.0f : low; /* the sign of a zero bound is another test's */
-        t->high[j] = high == 0.0f ? 0.0f : high;
+        t->low[j] = low; /* either zero */
+        t->high[j] = high;
     }
     p->column_min = t->low;
     p->column_max = t->high;

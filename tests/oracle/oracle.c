@@ -29,7 +29,7 @@ static int64_t weight_of(const oracle_rows *rows, size_t i) {
     return rows->weights != NULL ? rows->weights[i] : 1;
 }
 
-/* Section 1: minus zero becomes zero. */
+/* Section 1: minus zero becomes zero; so it does in given bounds. */
 static float value_of(float x) {
     return x == 0.0f ? 0.0f : x;
 }
@@ -141,9 +141,9 @@ static void make_grid(oracle_model *m, const oracle_rows *rows) {
             m->high[j] = i == 0 || x > m->high[j] ? x : m->high[j];
         }
         if (p->column_min != NULL)
-            m->low[j] = p->column_min[j];
+            m->low[j] = value_of(p->column_min[j]);
         if (p->column_max != NULL)
-            m->high[j] = p->column_max[j];
+            m->high[j] = value_of(p->column_max[j]);
         m->step[j] = step_for(m->low[j], m->high[j]);
     }
 }

@@ -304,15 +304,19 @@ static void silhouette_of_rows_outside_the_bounds(void **state) {
     }
 
     /* As far out as it gets nothing overflows: two clusters at opposite ends. */
-    efface_data *ends = NULL;
-    const float end[4] = {0x1p126F, 0x1p126F, -0x1p126F, -0x1p126F};
+    enum { COLUMNS = 8 };
+    float end[4 * COLUMNS];
+    for (unsigned i = 0; i < 4 * COLUMNS; i++)
+        end[i] = i < 2 * COLUMNS ? 0x1p126F : -0x1p126F;
     const uint32_t labels[4] = {7, 7, 9, 9};
-    assert_int_equal(efface_data_create(1, &ends, NULL), EFFACE_OK);
+    efface_data *ends = NULL;
+    assert_int_equal(efface_data_create(COLUMNS, &ends, NULL), EFFACE_OK);
     const efface_rows end_rows = {.n_rows = 4, .values = end};
     assert_int_equal(efface_data_add(ends, &end_rows, NULL), EFFACE_OK);
+    const float zeros[COLUMNS] = {0};
     efface_data *tiny = NULL;
-    assert_int_equal(efface_data_create(1, &tiny, NULL), EFFACE_OK);
-    const efface_rows tiny_rows = {.n_rows = 1, .values = corners};
+    assert_int_equal(efface_data_create(COLUMNS, &tiny, NULL), EFFACE_OK);
+    const efface_rows tiny_rows = {.n_rows = 1, .values = zeros};
     assert_int_equal(efface_data_add(tiny, &tiny_rows, NULL), EFFACE_OK);
     efface_kmeans *const model = fit(tiny, 0, 1, 1);
     assert_true(silhouette(model, ends, labels, 0) == 1.0);

@@ -30,8 +30,9 @@ static void pack(const ef_map *map, const float *const rows[EF_PANEL], float *pa
 }
 
 static unsigned nearest(const ef_centers *centers, const float *panel, const float norm2[EF_PANEL],
-                        unsigned n_rows, uint32_t labels[EF_PANEL]) {
+                        unsigned n_rows, const void *ahead, uint32_t labels[EF_PANEL]) {
     (void)norm2;
+    (void)ahead;
     for (unsigned i = 0; i < n_rows; i++) {
         int64_t least = INT64_MAX;
         for (uint32_t c = 0; c < centers->n_clusters; c++) {

@@ -41,8 +41,9 @@ static void assign_panels(void *context, unsigned number, size_t first, size_t l
         uint32_t nearest[EF_PANEL];
         const unsigned n = ef_workspace_rows(space, p);
         ef_workspace_pack(space, worker, p, norm2);
+        const float *const ahead = ef_data_values(space->data, (p + 1 < last ? p + 1 : p) * EF_PANEL);
         worker->rows_undecided +=
-            space->kernels->nearest(a->centers, worker->panel, norm2, n, nearest);
+            space->kernels->nearest(a->centers, worker->panel, norm2, n, ahead, nearest);
         int64_t squares[EF_PANEL];
         if (a->first)
             space->kernels->squares(worker->panel, space->map->n_columns, squares);

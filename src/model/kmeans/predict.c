@@ -70,7 +70,7 @@ static void predict_panels(void *context, unsigned number, size_t first, size_t 
         float norm2[EF_PANEL];
         uint32_t labels[EF_PANEL];
         p->kernels->pack(map, rows, own->panel, norm2);
-        (void)p->kernels->nearest(&p->centers, own->panel, norm2, n, labels);
+        (void)p->kernels->nearest(&p->centers, own->panel, norm2, n, own->panel, labels);
         for (unsigned i = 0; i < n; i++) {
             double square;
             if (p->labels != NULL)

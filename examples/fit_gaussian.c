@@ -3,7 +3,7 @@
  * cluster and the digest of the model. The digest is the same on every machine, with any number of
  * threads, and for the rows in any order.
  *
- *     build/examples/fit
+ *     build/examples/fit_gaussian
  */
 #include <efface/efface.h>
 

@@ -1,0 +1,88 @@
+/* efface-bench data: writes a generated data set as .npy files. */
+#include "bench.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The header of a .npy file, version 1: magic, length, a Python dict, padded to 64 bytes. */
+static bool write_header(FILE *file, const char *type, size_t n_rows, uint32_t n_columns) {
+    char header[128];
+    char shape[64];
+    if (n_columns != 0)
+        snprintf(shape, sizeof shape, "%zu, %u", n_rows, n_columns);
+    else
+        snprintf(shape, sizeof shape, "%zu,", n_rows);
+    memset(header, ' ', sizeof header);
+    memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10); /* 118 bytes follow */
+    const int used =
+        snprintf(header + 10, sizeof header - 10,
+                 "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", type, shape);
+    header[10 + used] = ' ';
+    header[sizeof header - 1] = '\n';
+    return fwrite(header, sizeof header, 1, file) == 1;
+}
+
+static bool write_values(FILE *file, const efface_data *data) {
+    const size_t n = efface_data_n_rows(data);
+    const uint32_t d = efface_data_n_columns(data);
+    bool ok = write_header(file, "<f4", n, d);
+    for (size_t i = 0; i < n && ok; i++)
+        ok = fwrite(efface_data_row(data, i).values, sizeof(float), d, file) == d;
+    return ok;
+}
+
+static bool write_labels(FILE *file, const efface_data *data) {
+    const size_t n = efface_data_n_rows(data);
+    bool ok = write_header(file, "<i4", n, 0);
+    for (size_t i = 0; i < n && ok; i++) {
+        const int32_t label = efface_data_row(data, i).label;
+        ok = fwrite(&label, sizeof label, 1, file) == 1;
+    }
+    return ok;
+}
+
+static bool write_file(const char *path, const efface_data *data,
+                       bool (*write)(FILE *, const efface_data *)) {
+    FILE *const file = fopen(path, "wb");
+    bool ok = file != NULL && write(file, data);
+    if (file != NULL)
+        ok = fclose(file) == 0 && ok;
+    if (!ok)
+        fprintf(stderr, "efface-bench: %s: %s\n", path, strerror(errno));
+    return ok;
+}
+
+int bench_data(int n_arguments, char **arguments) {
+    const char *out = NULL, *labels = NULL;
+    uint32_t clusters = 5, columns = 25, rows = 20000;
+    uint64_t seed = 1;
+    const bench_option options[] = {
+        {"--out", BENCH_TEXT, (void *)&out},
+        {"--labels", BENCH_TEXT, (void *)&labels},
+        {"--clusters", BENCH_COUNT, &clusters},
+        {"--columns", BENCH_COUNT, &columns},
+        {"--rows", BENCH_COUNT, &rows},
+        {"--seed", BENCH_NUMBER, &seed},
+        {NULL, BENCH_FLAG, NULL},
+    };
+    if (n_arguments < 1 || strcmp(arguments[0], "gaussian") != 0) {
+        fputs("efface-bench: data makes one set so far: efface-bench data gaussian --out FILE\n",
+              stderr);
+        return BENCH_USAGE;
+    }
+    if (!bench_parse(options, n_arguments - 1, arguments + 1))
+        return BENCH_USAGE;
+    if (out == NULL) {
+        fputs("efface-bench: data needs --out FILE.npy\n", stderr);
+        return BENCH_USAGE;
+    }
+    efface_data *data = NULL;
+    efface_error error;
+    if (efface_data_make_gaussian(clusters, columns, rows, seed, &data, &error) != EFFACE_OK)
+        return bench_fail(&error);
+    const bool ok = write_file(out, data, write_values) &&
+                    (labels == NULL || write_file(labels, data, write_labels));
+    efface_data_free(data);
+    return ok ? BENCH_DONE : BENCH_FAILED;
+}

@@ -1,0 +1,49 @@
+/* efface-bench: the command table. */
+#include "bench.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    bench_command run;
+    const char *summary;
+} commands[] = {
+    {"train", bench_train, "time the training of a model on a data set"},
+    {"data", bench_data, "write a generated data set to a file"},
+    {"demo", bench_demo, "a short tour"},
+};
+
+#define N_COMMANDS (sizeof commands / sizeof commands[0])
+
+static void usage(FILE *out) {
+    fputs("usage: efface-bench COMMAND [OPTIONS]\n\n", out);
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+    fputs("\n"
+          "  efface-bench train --data FILE|gaussian -k K [--method lloyd|quantized]\n"
+          "      [--scale none|minmax] [--iters T] [--seed S] [--threads N] [--repeats R]\n"
+          "      [--epsilon E] [--gamma G] [--json]\n"
+          "  efface-bench data gaussian --out FILE.npy [--labels FILE.npy] [--clusters K]\n"
+          "      [--columns D] [--rows ROWS_PER_CLUSTER] [--seed S]\n"
+          "  efface-bench demo\n\n"
+          "FILE is .npy, CSV or IDX, plain or gzipped.\n",
+          out);
+}
+
+int main(int n_arguments, char **arguments) {
+    if (n_arguments < 2) {
+        usage(stderr);
+        return BENCH_USAGE;
+    }
+    if (strcmp(arguments[1], "--help") == 0 || strcmp(arguments[1], "-h") == 0) {
+        usage(stdout);
+        return BENCH_DONE;
+    }
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(arguments[1], commands[i].name) == 0)
+            return commands[i].run(n_arguments - 2, arguments + 2);
+    fprintf(stderr, "efface-bench: there is no command '%s'\n\n", arguments[1]);
+    usage(stderr);
+    return BENCH_USAGE;
+}

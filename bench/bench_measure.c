@@ -1,0 +1,71 @@
+/* efface-bench: data, clock, memory and digests. */
+#define _XOPEN_SOURCE 700
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+int bench_fail(const efface_error *error) {
+    fprintf(stderr, "efface-bench: %s\n", error->message);
+    return BENCH_FAILED;
+}
+
+efface_data *bench_open(const char *name) {
+    efface_data *data = NULL;
+    efface_error error;
+    const efface_status status = strcmp(name, "gaussian") == 0
+                                     ? efface_data_make_gaussian(5, 25, 20000, 1, &data, &error)
+                                     : efface_data_load(name, NULL, &data, &error);
+    if (status != EFFACE_OK)
+        (void)bench_fail(&error);
+    return data;
+}
+
+void bench_warn_coarse(const efface_kmeans *model, const efface_data *data) {
+    const uint32_t n = efface_kmeans_get_info(model).n_coarse_columns;
+    if (n == 0)
+        return;
+    uint32_t first;
+    efface_kmeans_coarse_columns(model, &first, 1);
+    const char *const name = efface_data_column_name(data, first);
+    fprintf(stderr,
+            "efface-bench: warning: the grid keeps less than 8 bits of %u column%s, the first is "
+            "number %u%s%s%s; try --scale minmax\n",
+            n, n == 1 ? "" : "s", first + 1, name != NULL ? " (" : "", name != NULL ? name : "",
+            name != NULL ? ")" : "");
+}
+
+double bench_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int compare(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double bench_median(double *values, size_t n) {
+    qsort(values, n, sizeof *values, compare);
+    return n % 2 != 0 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
+}
+
+uint64_t bench_peak_rss_bytes(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+bool bench_digest_hex(const efface_kmeans *model, char hex[BENCH_HEX_BYTES]) {
+    unsigned char digest[EFFACE_DIGEST_BYTES];
+    efface_error error;
+    if (efface_kmeans_digest(model, digest, &error) != EFFACE_OK)
+        return false;
+    for (size_t i = 0; i < EFFACE_DIGEST_BYTES; i++)
+        snprintf(hex + 2 * i, 3, "%02x", digest[i]);
+    return true;
+}

@@ -1,0 +1,95 @@
+/* efface-bench: reading the arguments of a command. */
+#include "bench.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const method_names[] = {"lloyd", "quantized"};
+static const char *const scale_names[] = {"none", "minmax"};
+
+const char *bench_method_name(efface_method method) {
+    return method_names[method];
+}
+
+/* The place of a word in a list of two; -1 if it is not there. */
+static int find_word(const char *const words[2], const char *word) {
+    for (int i = 0; i < 2; i++)
+        if (strcmp(words[i], word) == 0)
+            return i;
+    return -1;
+}
+
+static bool read_whole(const char *text, uint64_t most, uint64_t *out) {
+    char *end;
+    errno = 0;
+    const unsigned long long value = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value > most)
+        return false;
+    *out = value;
+    return true;
+}
+
+static bool read_value(const bench_option *option, const char *text) {
+    uint64_t whole;
+    switch (option->kind) {
+    case BENCH_TEXT: *(const char **)option->value = text; return true;
+    case BENCH_COUNT:
+    case BENCH_WHOLE:
+        if (!read_whole(text, UINT32_MAX, &whole) || (option->kind == BENCH_COUNT && whole == 0))
+            return false;
+        *(uint32_t *)option->value = (uint32_t)whole;
+        return true;
+    case BENCH_NUMBER: return read_whole(text, UINT64_MAX, option->value);
+    case BENCH_REAL: {
+        char *end;
+        const double value = strtod(text, &end);
+        if (end == text || *end != '\0')
+            return false;
+        *(double *)option->value = value;
+        return true;
+    }
+    case BENCH_METHOD: {
+        const int found = find_word(method_names, text);
+        if (found >= 0)
+            *(efface_method *)option->value = (efface_method)found;
+        return found >= 0;
+    }
+    case BENCH_SCALE: {
+        const int found = find_word(scale_names, text);
+        if (found >= 0)
+            *(efface_scale *)option->value = (efface_scale)found;
+        return found >= 0;
+    }
+    case BENCH_FLAG: break;
+    }
+    return false;
+}
+
+bool bench_parse(const bench_option *options, int n_arguments, char **arguments) {
+    for (int i = 0; i < n_arguments; i++) {
+        const bench_option *option = options;
+        while (option->name != NULL && strcmp(option->name, arguments[i]) != 0)
+            option++;
+        if (option->name == NULL) {
+            fprintf(stderr, "efface-bench: unknown option '%s'; see efface-bench --help\n",
+                    arguments[i]);
+            return false;
+        }
+        if (option->kind == BENCH_FLAG) {
+            *(bool *)option->value = true;
+            continue;
+        }
+        if (++i == n_arguments) {
+            fprintf(stderr, "efface-bench: %s needs a value\n", option->name);
+            return false;
+        }
+        if (!read_value(option, arguments[i])) {
+            fprintf(stderr, "efface-bench: %s cannot be '%s'; see efface-bench --help\n",
+                    option->name, arguments[i]);
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,119 @@
+/* efface-bench train: how long a fit takes, and what comes out. Only the fit is clocked. */
+#include "bench.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct result {
+    efface_kmeans_info info;
+    double seconds; /* median of the repeats */
+    double loss;
+    char digest[BENCH_HEX_BYTES];
+    uint64_t peak_rss_bytes;
+} result;
+
+/* Fits `repeats` times; the last model is measured. */
+static int measure(const efface_data *data, const efface_kmeans_params *params, uint32_t repeats,
+                   result *out) {
+    efface_error error;
+    efface_kmeans *model = NULL;
+    double *const seconds = malloc(repeats * sizeof *seconds);
+    int code = BENCH_FAILED;
+    if (seconds == NULL) {
+        fputs("efface-bench: out of memory\n", stderr);
+        return code;
+    }
+    for (uint32_t i = 0; i < repeats; i++) {
+        efface_kmeans_free(model);
+        model = NULL;
+        const double begin = bench_now();
+        if (efface_kmeans_fit(data, params, &model, &error) != EFFACE_OK) {
+            code = bench_fail(&error);
+            goto out;
+        }
+        seconds[i] = bench_now() - begin;
+    }
+    out->peak_rss_bytes = bench_peak_rss_bytes();
+    out->seconds = bench_median(seconds, repeats);
+    out->info = efface_kmeans_get_info(model);
+    bench_warn_coarse(model, data);
+    if (efface_kmeans_loss(model, data, &out->loss, &error) != EFFACE_OK) {
+        code = bench_fail(&error);
+        goto out;
+    }
+    if (bench_digest_hex(model, out->digest))
+        code = BENCH_DONE;
+out:
+    free(seconds);
+    efface_kmeans_free(model);
+    return code;
+}
+
+static void print_json(const result *r, const efface_kmeans_params *params) {
+    printf("{\"bench\":\"train\",\"method\":\"%s\",\"n\":%" PRIu64 ",\"d\":%" PRIu32
+           ",\"k\":%" PRIu32 ",\"threads\":%" PRIu32 ",\"kernels\":\"%s\",\"iters\":%" PRIu32
+           ",\"seconds\":%.9g,\"loss\":%.17g,\"digest\":\"%s\",\"peak_rss_bytes\":%" PRIu64
+           ",\"rows_assigned\":%" PRIu64 ",\"rows_undecided\":%" PRIu64 ",\"rows_moved\":%" PRIu64
+           ",\"epsilon\":%.9g}\n",
+           bench_method_name(params->method), r->info.n_rows, r->info.n_columns,
+           r->info.n_clusters, params->n_threads, efface_kernels_name(), r->info.iterations,
+           r->seconds, r->loss, r->digest, r->peak_rss_bytes, r->info.rows_assigned,
+           r->info.rows_undecided, r->info.rows_moved, r->info.epsilon);
+}
+
+static void print_table(const result *r, const efface_kmeans_params *params) {
+    const double data_bytes = 4.0 * (double)r->info.n_rows * (double)r->info.n_columns;
+    printf("method      %s%s\n", bench_method_name(params->method),
+           r->info.stable ? ", stable" : "");
+    printf("rows        %" PRIu64 " x %" PRIu32 ", %" PRIu32 " clusters\n", r->info.n_rows,
+           r->info.n_columns, r->info.n_clusters);
+    printf("threads     %" PRIu32 ", kernels %s\n", params->n_threads, efface_kernels_name());
+    printf("iterations  %" PRIu32 "\n", r->info.iterations);
+    printf("time        %.3f ms\n", 1e3 * r->seconds);
+    printf("loss        %.10g\n", r->loss);
+    printf("undecided   %.4f %% of %" PRIu64 " searches went to integers\n",
+           100.0 * (double)r->info.rows_undecided / (double)r->info.rows_assigned,
+           r->info.rows_assigned);
+    printf("peak memory %.1f MB, the data is %.1f MB\n", 1e-6 * (double)r->peak_rss_bytes,
+           1e-6 * data_bytes);
+    printf("digest      %s\n", r->digest);
+}
+
+int bench_train(int n_arguments, char **arguments) {
+    const char *name = NULL;
+    uint32_t repeats = 5;
+    bool json = false;
+    efface_kmeans_params params;
+    efface_kmeans_params_init(&params);
+    params.n_threads = 1;
+    const bench_option options[] = {
+        {"--data", BENCH_TEXT, (void *)&name},
+        {"-k", BENCH_COUNT, &params.n_clusters},
+        {"--method", BENCH_METHOD, &params.method},
+        {"--scale", BENCH_SCALE, &params.scale},
+        {"--iters", BENCH_WHOLE, &params.iterations},
+        {"--seed", BENCH_NUMBER, &params.seed},
+        {"--threads", BENCH_COUNT, &params.n_threads},
+        {"--repeats", BENCH_COUNT, &repeats},
+        {"--epsilon", BENCH_REAL, &params.epsilon},
+        {"--gamma", BENCH_REAL, &params.gamma},
+        {"--json", BENCH_FLAG, &json},
+        {NULL, BENCH_FLAG, NULL},
+    };
+    if (!bench_parse(options, n_arguments, arguments))
+        return BENCH_USAGE;
+    if (name == NULL) {
+        fputs("efface-bench: train needs --data FILE; see efface-bench --help\n", stderr);
+        return BENCH_USAGE;
+    }
+    efface_data *const data = bench_open(name);
+    if (data == NULL)
+        return BENCH_FAILED;
+    result r;
+    const int code = measure(data, &params, repeats, &r);
+    efface_data_free(data);
+    if (code == BENCH_DONE)
+        (json ? print_json : print_table)(&r, &params);
+    return code;
+}

@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""Times training against scikit-learn and faiss, one thread each.
+
+    bench/peers.py --data FILE -k K [--scale none|minmax] [--iters 10] [--repeats R]
+    bench/peers.py --folder DIR [--iters 10] [--repeats R]
+
+--folder runs the four standard sets: DIR/{celltype,covtype,mnist}/x.npy.gz and the Gaussian set,
+which efface-bench writes. FILE is a .npy file, plain or gzipped.
+
+What is clocked:
+  efface    efface_kmeans_fit, by efface-bench itself, scaling and the rounding to the grid
+            included. A fresh process for each round; it fits R times and reports its median.
+  sklearn   KMeans.fit (lloyd, elkan): n_init=1, max_iter=iters, tol=0, and its k-means++, which
+            tries several candidates for each seed and takes the best. It makes the labels of
+            the rows too, one pass more.
+  faiss     faiss.Kmeans.train on all points. Its seeds are random rows, not k-means++, which is
+            less work and often a higher loss.
+The peers get float32 rows in memory that are scaled already. The contestants take turns, R rounds,
+and the medians of the rounds are compared. Losses are those of the last round. All are given the
+same number as seed, which means other seeds to each of them: losses are samples, not a ranking.
+
+Needs numpy, scikit-learn and faiss (Debian: python3-sklearn, python3-faiss), and efface-bench.
+"""
+
+import os
+
+for _variable in (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+):
+    os.environ[_variable] = "1"  # before numpy is imported: libraries read it once
+
+import argparse
+import gzip
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from contextlib import nullcontext
+from pathlib import Path
+
+import faiss
+import numpy as np
+import sklearn
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+try:
+    from threadpoolctl import threadpool_limits
+except ImportError:
+
+    def threadpool_limits(limits):
+        return nullcontext()
+
+
+STANDARD_SETS = [("celltype", 4, "none"), ("covtype", 7, "minmax"), ("mnist", 10, "none")]
+GAUSSIAN = ("gaussian", 5, "minmax")
+
+
+class Failure(Exception):
+    """Something the user can mend; the message says what."""
+
+
+# ---------------------------------------------------------------- data
+
+
+def load(path):
+    """The rows of a .npy file as float32 in C order."""
+    try:
+        opened = gzip.open(path) if str(path).endswith(".gz") else open(path, "rb")
+        with opened as file:
+            rows = np.load(file)
+    except (OSError, ValueError) as error:
+        raise Failure(f"{path}: {error}") from error
+    if rows.ndim != 2:
+        raise Failure(f"{path}: two dimensions are needed, not {rows.ndim}")
+    return np.ascontiguousarray(rows, dtype=np.float32)
+
+
+def scaled(rows, scale):
+    if scale == "none":
+        return rows
+    low = rows.min(axis=0).astype(np.float64)
+    spread = rows.max(axis=0) - low
+    spread[spread == 0] = 1.0
+    return np.ascontiguousarray((rows - low) / spread, dtype=np.float32)
+
+
+def loss(rows, centroids):
+    """The sum of squared distances to the nearest centroid, in float64."""
+    centroids = np.asarray(centroids, dtype=np.float64)
+    chunk = max(1, (1 << 22) // centroids.size)
+    total = 0.0
+    for first in range(0, len(rows), chunk):
+        part = rows[first : first + chunk].astype(np.float64)
+        squares = ((part[:, None, :] - centroids[None, :, :]) ** 2).sum(axis=2)
+        total += squares.min(axis=1).sum()
+    return float(total)
+
+
+# ---------------------------------------------------------------- contestants
+#
+# Each is a function of a task that runs once and returns a dict with at least seconds and iters,
+# and either loss or centroids.
+
+
+class Task:
+    def __init__(self, name, path, k, scale, options):
+        self.name, self.path, self.k, self.scale = name, path, k, scale
+        self.iters, self.repeats = options.iters, options.repeats
+        self.seed, self.bench = options.seed, options.bench
+        rows = load(path)
+        self.n, self.d = rows.shape
+        self.rows = scaled(rows, scale)
+
+
+def run_efface(task):
+    command = [task.bench, "train", "--data", str(task.path), "-k", str(task.k)]
+    command += ["--scale", task.scale, "--iters", str(task.iters), "--threads", "1"]
+    command += ["--seed", str(task.seed), "--repeats", str(task.repeats), "--json"]
+    # The shell is there for the peak memory: Linux counts what a process held before exec, so that
+    # a child started from here directly would report the memory of this program.
+    shell = ["/bin/sh", "-c", '"$@"; exit $?', "sh"]
+    try:
+        done = subprocess.run(shell + command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise Failure(f"/bin/sh: {error.strerror}") from error
+    if done.returncode != 0:
+        raise Failure(f"{done.stderr.strip()}\nThe command was: {' '.join(command)}")
+    result = json.loads(done.stdout.splitlines()[-1])
+    if (result["n"], result["d"], result["k"]) != (task.n, task.d, task.k):
+        raise Failure(f"efface-bench read {result['n']} x {result['d']}, k = {result['k']}")
+    return result
+
+
+def run_sklearn(algorithm):
+    def run(task, iters=None):
+        model = KMeans(
+            n_clusters=task.k,
+            init="k-means++",
+            n_init=1,
+            max_iter=iters or task.iters,
+            tol=0,
+            algorithm=algorithm,
+            random_state=task.seed,
+        )
+        begin = time.perf_counter()
+        model.fit(task.rows)
+        seconds = time.perf_counter() - begin
+        return {"seconds": seconds, "iters": model.n_iter_, "centroids": model.cluster_centers_}
+
+    return run
+
+
+def run_faiss(task, iters=None):
+    model = faiss.Kmeans(
+        task.d,
+        task.k,
+        niter=iters or task.iters,
+        nredo=1,
+        seed=task.seed,
+        min_points_per_centroid=1,
+        max_points_per_centroid=max(task.n, 256),
+        verbose=False,
+        gpu=False,
+    )
+    begin = time.perf_counter()
+    model.train(task.rows)
+    seconds = time.perf_counter() - begin
+    return {"seconds": seconds, "iters": len(model.obj), "centroids": model.centroids}
+
+
+PEERS = {
+    "sklearn lloyd": run_sklearn("lloyd"),
+    "sklearn elkan": run_sklearn("elkan"),
+    "faiss": run_faiss,
+}
+
+
+# ---------------------------------------------------------------- the race
+
+
+def compare(task):
+    """Lets the contestants take turns; returns a list of results, ours first."""
+    contestants = {} if task.bench == "none" else {"efface": run_efface}
+    contestants.update(PEERS)
+    runs = {name: [] for name in contestants}
+    for run in PEERS.values():
+        run(task, iters=1)  # not clocked: libraries load and allocate at their first call
+    for _ in range(task.repeats):
+        for name, run in contestants.items():
+            runs[name].append(run(task))
+
+    results = []
+    for name, done in runs.items():
+        last = done[-1]
+        seconds = [run["seconds"] for run in done]
+        result = {
+            "bench": "peers",
+            "data": task.name,
+            "contestant": name,
+            "n": task.n,
+            "d": task.d,
+            "k": task.k,
+            "scale": task.scale,
+            "threads": 1,
+            "iters": int(last["iters"]),
+            "seconds": statistics.median(seconds),
+            "seconds_of_rounds": seconds,
+            "loss": last["loss"] if "loss" in last else loss(task.rows, last["centroids"]),
+        }
+        if name == "efface":
+            result.update({key: last[key] for key in ("kernels", "digest", "peak_rss_bytes")})
+            result["data_bytes"] = 4 * task.n * task.d
+            if len({run["digest"] for run in done}) != 1:
+                raise Failure("efface: the digest differs between rounds")
+        results.append(result)
+    ours = results[0]["seconds"] if results[0]["contestant"] == "efface" else None
+    for result in results:
+        result["ratio"] = result["seconds"] / ours if ours else None
+    return results
+
+
+def print_table(results):
+    first = results[0]
+    print(
+        f"{first['data']}: {first['n']:,} x {first['d']}, k = {first['k']}, scale {first['scale']}"
+    )
+    print(f"  {'':14} {'iters':>5} {'ms':>10} {'ratio':>7} {'loss':>14} {'memory / data':>14}")
+    for r in results:
+        ratio = f"{r['ratio']:.2f}" if r["ratio"] else "-"
+        memory = f"{r['peak_rss_bytes'] / r['data_bytes']:.2f}" if "data_bytes" in r else "-"
+        print(
+            f"  {r['contestant']:14} {r['iters']:>5} {1e3 * r['seconds']:>10.2f} {ratio:>7} "
+            f"{r['loss']:>14.7g} {memory:>14}"
+        )
+    print(flush=True)
+
+
+def run_task(task, as_json):
+    results = compare(task)
+    if as_json:
+        for result in results:
+            print(json.dumps(result), flush=True)
+    else:
+        print_table(results)
+
+
+def processor():
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return "unknown processor"
+
+
+def run_folder(folder, options):
+    for name, k, scale in STANDARD_SETS:
+        run_task(Task(name, folder / name / "x.npy.gz", k, scale, options), options.json)
+    if options.bench == "none":
+        return
+    name, k, scale = GAUSSIAN
+    with tempfile.TemporaryDirectory() as temporary:
+        path = Path(temporary) / "gaussian.npy"
+        try:
+            subprocess.run([options.bench, "data", name, "--out", str(path)], check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise Failure(f"cannot make the Gaussian set: {error}") from error
+        run_task(Task(name, path, k, scale, options), options.json)
+
+
+def count(text):
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("a whole number of at least 1 is needed")
+    return value
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--data", type=Path, metavar="FILE")
+    what.add_argument("--folder", type=Path, metavar="DIR")
+    parser.add_argument("-k", type=count, help="number of clusters, with --data")
+    parser.add_argument("--scale", choices=("none", "minmax"), default="none")
+    parser.add_argument("--iters", type=count, default=10)
+    parser.add_argument("--repeats", type=count, default=5, help="rounds (default 5)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--bench", default="build/efface-bench", help="none: peers only")
+    parser.add_argument("--json", action="store_true", help="one line of JSON for each result")
+    options = parser.parse_args()
+    if options.data and not options.k:
+        parser.error("--data needs -k")
+    return options
+
+
+def main():
+    options = parse_arguments()
+    warnings.filterwarnings("ignore", category=ConvergenceWarning)
+    faiss.omp_set_num_threads(1)
+    if not options.json:
+        print(
+            f"{processor()}\nscikit-learn {sklearn.__version__}, faiss {faiss.__version__}, numpy "
+            f"{np.__version__}; one thread, median of {options.repeats} rounds; ratio = time / "
+            f"efface's time\n",
+            flush=True,
+        )
+    try:
+        if options.bench != "none" and not os.access(options.bench, os.X_OK):
+            raise Failure(f"there is no {options.bench}: build it with make, or use --bench")
+        with threadpool_limits(limits=1):
+            if options.folder:
+                run_folder(options.folder, options)
+            else:
+                task = Task(str(options.data), options.data, options.k, options.scale, options)
+                run_task(task, options.json)
+    except Failure as failure:
+        print(f"peers.py: {failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
