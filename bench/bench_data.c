@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The header of a .npy file, version 1: magic, length, a Python dict, padded to 64 bytes. */
@@ -26,9 +27,13 @@ static bool write_header(FILE *file, const char *type, size_t n_rows, uint32_t n
 static bool write_values(FILE *file, const efface_data *data) {
     const size_t n = efface_data_n_rows(data);
     const uint32_t d = efface_data_n_columns(data);
-    bool ok = write_header(file, "<f4", n, d);
-    for (size_t i = 0; i < n && ok; i++)
-        ok = fwrite(efface_data_row(data, i).values, sizeof(float), d, file) == d;
+    float *const values = malloc(d * sizeof *values);
+    bool ok = values != NULL && write_header(file, "<f4", n, d);
+    for (size_t i = 0; i < n && ok; i++) {
+        efface_data_values(data, i, values);
+        ok = fwrite(values, sizeof *values, d, file) == d;
+    }
+    free(values);
     return ok;
 }
 

@@ -30,14 +30,11 @@ static efface_status agreement(const efface_kmeans *model, const efface_data *da
         *error = (efface_error){.status = status, .message = "out of memory"};
         goto out;
     }
-    for (size_t i = 0; i < n; i++) {
-        const efface_row row = efface_data_row(data, i);
-        drawn[i] = (uint32_t)row.label;
-        status = efface_kmeans_predict(model, 1, row.values, 0, &found[i], error);
-        if (status != EFFACE_OK)
-            goto out;
-    }
-    status = efface_nmi(n, found, drawn, nmi, error);
+    for (size_t i = 0; i < n; i++)
+        drawn[i] = (uint32_t)efface_data_row(data, i).label;
+    status = efface_kmeans_labels(model, data, found, error);
+    if (status == EFFACE_OK)
+        status = efface_nmi(n, found, drawn, nmi, error);
 out:
     free(found);
     free(drawn);
@@ -73,7 +70,9 @@ static efface_status fit(const efface_data *data, efface_method method, uint32_t
 static efface_status copy_row(efface_data *data, const efface_data *from, size_t position,
                               uint64_t id, efface_error *error) {
     const efface_row row = efface_data_row(from, position);
-    const efface_rows rows = {.n_rows = 1, .values = row.values, .ids = &id, .labels = &row.label};
+    float values[COLUMNS];
+    efface_data_values(from, position, values);
+    const efface_rows rows = {.n_rows = 1, .values = values, .ids = &id, .labels = &row.label};
     return efface_data_add(data, &rows, error);
 }
 

@@ -19,7 +19,10 @@ The peers get float32 rows in memory that are scaled already. The contestants ta
 and the medians of the rounds are compared. Losses are those of the last round. All are given the
 same number as seed, which means other seeds to each of them: losses are samples, not a ranking.
 
-Needs numpy, scikit-learn and faiss (Debian: python3-sklearn, python3-faiss), and efface-bench.
+Needs numpy, scikit-learn, threadpoolctl and faiss (Debian: python3-sklearn, python3-faiss), and
+efface-bench. Both peers spend their time in BLAS, and with Debian's reference BLAS they are many
+times slower than they need to be: install an optimized one (libopenblas0). Without one this program
+refuses to compare, unless --any-blas is given.
 """
 
 import os
@@ -42,7 +45,6 @@ import sys
 import tempfile
 import time
 import warnings
-from contextlib import nullcontext
 from pathlib import Path
 
 import faiss
@@ -50,14 +52,7 @@ import numpy as np
 import sklearn
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-
-try:
-    from threadpoolctl import threadpool_limits
-except ImportError:
-
-    def threadpool_limits(limits):
-        return nullcontext()
-
+from threadpoolctl import threadpool_info, threadpool_limits
 
 STANDARD_SETS = [("celltype", 4, "none"), ("covtype", 7, "minmax"), ("mnist", 10, "none")]
 GAUSSIAN = ("gaussian", 5, "minmax")
@@ -210,6 +205,7 @@ def compare(task):
             "k": task.k,
             "scale": task.scale,
             "threads": 1,
+            "blas": blas(),
             "iters": int(last["iters"]),
             "seconds": statistics.median(seconds),
             "seconds_of_rounds": seconds,
@@ -262,6 +258,14 @@ def processor():
     return "unknown processor"
 
 
+def blas():
+    """The optimized BLAS in use, such as "openblas 0.3.21", or None."""
+    for library in threadpool_info():
+        if library["user_api"] == "blas":
+            return f"{library['internal_api']} {library['version']}"
+    return None
+
+
 def run_folder(folder, options):
     for name, k, scale in STANDARD_SETS:
         run_task(Task(name, folder / name / "x.npy.gz", k, scale, options), options.json)
@@ -297,6 +301,7 @@ def parse_arguments():
     parser.add_argument("--repeats", type=count, default=5, help="rounds (default 5)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--bench", default="build/efface-bench", help="none: peers only")
+    parser.add_argument("--any-blas", action="store_true", help="compare with a slow BLAS too")
     parser.add_argument("--json", action="store_true", help="one line of JSON for each result")
     options = parser.parse_args()
     if options.data and not options.k:
@@ -308,16 +313,21 @@ def main():
     options = parse_arguments()
     warnings.filterwarnings("ignore", category=ConvergenceWarning)
     faiss.omp_set_num_threads(1)
-    if not options.json:
-        print(
-            f"{processor()}\nscikit-learn {sklearn.__version__}, faiss {faiss.__version__}, numpy "
-            f"{np.__version__}; one thread, median of {options.repeats} rounds; ratio = time / "
-            f"efface's time\n",
-            flush=True,
-        )
     try:
+        if blas() is None and not options.any_blas:
+            raise Failure(
+                "numpy has no optimized BLAS, which would slow the peers down; install one "
+                "(apt-get install libopenblas0), or use --any-blas"
+            )
         if options.bench != "none" and not os.access(options.bench, os.X_OK):
             raise Failure(f"there is no {options.bench}: build it with make, or use --bench")
+        if not options.json:
+            print(
+                f"{processor()}\nscikit-learn {sklearn.__version__}, faiss {faiss.__version__}, numpy "
+                f"{np.__version__}, BLAS: {blas() or 'reference, slow'}\none thread, median of "
+                f"{options.repeats} rounds; ratio = time / efface's time\n",
+                flush=True,
+            )
         with threadpool_limits(limits=1):
             if options.folder:
                 run_folder(options.folder, options)

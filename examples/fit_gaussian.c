@@ -18,11 +18,11 @@
 /* Counts the rows that are nearest to each centroid. */
 static efface_status count_rows(const efface_kmeans *model, const efface_data *data,
                                 size_t counts[N_CLUSTERS], efface_error *error) {
+    float row[N_COLUMNS];
     for (size_t i = 0; i < efface_data_n_rows(data); i++) {
-        const efface_row row = efface_data_row(data, i);
         uint32_t cluster;
-        const efface_status status =
-            efface_kmeans_predict(model, 1, row.values, 0, &cluster, error);
+        efface_data_values(data, i, row);
+        const efface_status status = efface_kmeans_predict(model, 1, row, 0, &cluster, error);
         if (status != EFFACE_OK)
             return status;
         counts[cluster]++;

@@ -117,13 +117,12 @@ typedef struct efface_rows {
     const int32_t *labels;
 } efface_rows;
 
-/* One row as the set holds it. `values` is valid until the set is changed or freed. */
+/* What a row has beside its values. */
 typedef struct efface_row {
     uint64_t id;
     int64_t weight;
     uint64_t owner;
     int32_t label;
-    const float *values;
 } efface_row;
 
 /* Makes an empty set of rows with 1 to EFFACE_MAX_COLUMNS columns.
@@ -156,8 +155,9 @@ EFFACE_API efface_status efface_data_replace(efface_data *data, const efface_row
  * removed. Cost O(1) expected. Errors: NOT_FOUND. */
 EFFACE_API efface_status efface_data_find(const efface_data *data, uint64_t id, size_t *position);
 
-/* The row at a position below n_rows. */
+/* The row at a position below n_rows, and a copy of its n_columns values. */
 EFFACE_API efface_row efface_data_row(const efface_data *data, size_t position);
+EFFACE_API void efface_data_values(const efface_data *data, size_t position, float *values);
 
 EFFACE_API size_t efface_data_n_rows(const efface_data *data);
 EFFACE_API uint32_t efface_data_n_columns(const efface_data *data);
@@ -267,7 +267,7 @@ typedef struct efface_kmeans_params {
 
 EFFACE_API void efface_kmeans_params_init(efface_kmeans_params *params);
 
-/* Fits a model to the rows of a set. Cost O(n * k * d * iterations); memory beyond the data 8
+/* Fits a model to the rows of a set. Cost O(n * k * d * iterations); memory beyond the data 4
  * bytes a row while it runs, O(k * d * iterations) after. An empty set gives a model without
  * centroids. The model does not refer to the set afterwards.
  * Errors: MEMORY; ARGUMENT for parameters out of range; LIMIT for a value outside a bound that was
@@ -312,6 +312,11 @@ EFFACE_API efface_status efface_kmeans_centroid(const efface_kmeans *model, uint
 EFFACE_API efface_status efface_kmeans_predict(const efface_kmeans *model, size_t n_rows,
                                                const float *values, size_t stride,
                                                uint32_t *labels, efface_error *error);
+
+/* The same for the rows of a set, in the order of positions.
+ * Errors: as predict; ARGUMENT if the number of columns differs. */
+EFFACE_API efface_status efface_kmeans_labels(const efface_kmeans *model, const efface_data *data,
+                                              uint32_t *labels, efface_error *error);
 
 /* The sum over the rows of a set of weight times squared distance to the nearest centroid, in the
  * units of the data, or of the unit cube with scale minmax. Exact before it is rounded to double.

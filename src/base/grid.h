@@ -18,6 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Rows are kept and worked on sixteen at a time: coordinate j of sixteen rows side by side, then
+ * coordinate j + 1 (src/data/rows.h, src/kernel/kernels.h). */
+#define EF_PANEL 16
+
 #define EF_GRID_BITS 23
 #define EF_GRID_MAX (1 << EF_GRID_BITS)
 #define EF_EXPONENT_MIN (-100)

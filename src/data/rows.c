@@ -57,15 +57,14 @@ void efface_data_free(efface_data *data) {
 
 /* ---------------------------------------------------------------- room */
 
-/* The values stand on a cache line's boundary: rows of sixteen columns then never share lines, and
- * vector loads never straddle two. realloc may move the block to an address that is aligned
- * differently; the values are then shifted into place. */
+/* Panels stand on a cache line's boundary, so that vector loads never straddle two. realloc may move
+ * the block to an address that is aligned differently; the values are then shifted into place. */
 static efface_status grow_values(efface_data *data, size_t n_rows, efface_error *error) {
     size_t n_bytes;
     if (!ef_mul_size(n_rows, data->n_columns * sizeof *data->values, &n_bytes) ||
         !ef_add_size(n_bytes, CACHE_LINE, &n_bytes))
         return ef_fail_memory(error);
-    const size_t used = data->n_rows * data->n_columns * sizeof *data->values;
+    const size_t used = data->capacity * data->n_columns * sizeof *data->values;
     const size_t old_offset = used != 0 ? (size_t)((char *)data->values - (char *)data->block) : 0;
     char *const block = ef_realloc(data->block, n_bytes, 1);
     if (block == NULL)
@@ -73,6 +72,7 @@ static efface_status grow_values(efface_data *data, size_t n_rows, efface_error 
     const size_t offset = (CACHE_LINE - (uintptr_t)block % CACHE_LINE) % CACHE_LINE;
     if (used != 0 && offset != old_offset)
         memmove(block + offset, block + old_offset, used);
+    memset(block + offset + used, 0, n_bytes - CACHE_LINE - used);
     data->block = block;
     data->values = (float *)(void *)(block + offset);
     return EFFACE_OK;
@@ -90,6 +90,9 @@ static efface_status grow_values(efface_data *data, size_t n_rows, efface_error 
 efface_status ef_data_reserve(efface_data *data, size_t n_rows, efface_error *error) {
     if (n_rows <= data->capacity)
         return EFFACE_OK;
+    if (!ef_add_size(n_rows, EF_PANEL - 1, &n_rows))
+        return ef_fail_memory(error);
+    n_rows -= n_rows % EF_PANEL;
     const efface_status status = grow_values(data, n_rows, error);
     if (status != EFFACE_OK)
         return status;
@@ -170,17 +173,17 @@ static uint32_t magnitude_bits(float x) {
 
 /* The bits of the largest magnitude of a row: as integers they order like the numbers, with
  * infinity and NaN above all. */
-static uint32_t largest_bits(const float *values, uint32_t n) {
+static uint32_t largest_bits(const float *values, uint32_t n, size_t stride) {
     uint32_t largest = 0;
     for (uint32_t j = 0; j < n; j++) {
-        const uint32_t bits = magnitude_bits(values[j]);
+        const uint32_t bits = magnitude_bits(values[j * stride]);
         largest = bits > largest ? bits : largest;
     }
     return largest;
 }
 
-static size_t exponent_slot(const float *values, uint32_t n) {
-    const uint32_t bits = largest_bits(values, n);
+static size_t exponent_slot(const float *values, uint32_t n, size_t stride) {
+    const uint32_t bits = largest_bits(values, n, stride);
     float magnitude;
     memcpy(&magnitude, &bits, sizeof magnitude);
     return (size_t)(ef_exponent(magnitude) - EF_EXPONENT_MIN);
@@ -188,24 +191,26 @@ static size_t exponent_slot(const float *values, uint32_t n) {
 
 /* Copies a row in, minus zeros as zeros, and extends the ranges of the columns. */
 static void write_row(efface_data *data, size_t position, const float *values, bool first) {
-    float *const row = data->values + position * data->n_columns;
+    float *const row = ef_data_first(data, position);
     float *const least = data->column_min, *const most = data->column_max;
     for (uint32_t j = 0; j < data->n_columns; j++) {
         const float x = values[j] + 0.0F;
-        row[j] = x;
+        row[(size_t)j * EF_PANEL] = x;
         least[j] = first || x < least[j] ? x : least[j];
         most[j] = first || x > most[j] ? x : most[j];
     }
-    data->exponents.rows[exponent_slot(row, data->n_columns)]++;
+    data->exponents.rows[exponent_slot(values, data->n_columns, 1)]++;
 }
 
 /* Takes the values of a row that will go, or change, out of the statistics. */
 static void unwrite_row(efface_data *data, size_t position) {
-    const float *const row = ef_data_values(data, position);
-    data->exponents.rows[exponent_slot(row, data->n_columns)]--;
+    const float *const row = ef_data_first(data, position);
+    data->exponents.rows[exponent_slot(row, data->n_columns, EF_PANEL)]--;
     bool extreme = false;
-    for (uint32_t j = 0; j < data->n_columns; j++)
-        extreme |= row[j] == data->column_min[j] || row[j] == data->column_max[j];
+    for (uint32_t j = 0; j < data->n_columns; j++) {
+        const float x = row[(size_t)j * EF_PANEL];
+        extreme |= x == data->column_min[j] || x == data->column_max[j];
+    }
     data->ranges_stale |= extreme;
 }
 
@@ -221,13 +226,12 @@ void ef_data_column_ranges(const efface_data *data, float *column_min, float *co
         memcpy(column_max, data->column_max, d * sizeof *column_max);
         return;
     }
-    memcpy(column_min, data->values, d * sizeof *column_min);
-    memcpy(column_max, data->values, d * sizeof *column_max);
-    for (size_t i = 1; i < data->n_rows; i++) {
-        const float *const row = ef_data_values(data, i);
+    for (size_t i = 0; i < data->n_rows; i++) {
+        const float *const row = ef_data_first(data, i);
         for (uint32_t j = 0; j < d; j++) {
-            column_min[j] = row[j] < column_min[j] ? row[j] : column_min[j];
-            column_max[j] = row[j] > column_max[j] ? row[j] : column_max[j];
+            const float x = row[(size_t)j * EF_PANEL];
+            column_min[j] = i == 0 || x < column_min[j] ? x : column_min[j];
+            column_max[j] = i == 0 || x > column_max[j] ? x : column_max[j];
         }
     }
 }
@@ -250,7 +254,7 @@ static efface_status check_rows(const efface_data *data, const efface_rows *rows
     int64_t total = data->total_weight - replaced;
     for (size_t i = 0; i < rows->n_rows; i++) {
         const float *const values = source_row(data, rows, i);
-        if (largest_bits(values, d) > LARGEST) {
+        if (largest_bits(values, d, 1) > LARGEST) {
             uint32_t j = 0;
             while (magnitude_bits(values[j]) <= LARGEST)
                 j++;
@@ -407,11 +411,13 @@ efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t 
         unwrite_row(data, position);
         data->total_weight -= ef_data_weight(data, position);
         ef_id_index_remove(&data->index, data->ids, ids[i]);
-        float *const gone = data->values + last * data->n_columns;
+        float *const freed = ef_data_first(data, position), *const from = ef_data_first(data, last);
+        for (size_t j = 0; j < (size_t)data->n_columns * EF_PANEL; j += EF_PANEL) {
+            freed[j] = from[j];
+            from[j] = 0.0F;
+        }
         if (position != last) {
             ef_id_index_move(&data->index, data->ids, data->ids[last], position);
-            memcpy(data->values + position * data->n_columns, gone,
-                   data->n_columns * sizeof *gone);
             data->ids[position] = data->ids[last];
             if (data->weights != NULL)
                 data->weights[position] = data->weights[last];
@@ -420,7 +426,6 @@ efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t 
             if (data->labels != NULL)
                 data->labels[position] = data->labels[last];
         }
-        memset(gone, 0, data->n_columns * sizeof *gone);
         data->n_rows = last;
     }
     if (data->n_rows == 0)
@@ -481,8 +486,13 @@ efface_row efface_data_row(const efface_data *data, size_t position) {
         .weight = ef_data_weight(data, position),
         .owner = data->owners != NULL ? data->owners[position] : 0,
         .label = data->labels != NULL ? data->labels[position] : 0,
-        .values = ef_data_values(data, position),
     };
+}
+
+void efface_data_values(const efface_data *data, size_t position, float *values) {
+    const float *const row = ef_data_first(data, position);
+    for (uint32_t j = 0; j < data->n_columns; j++)
+        values[j] = row[(size_t)j * EF_PANEL];
 }
 
 size_t efface_data_n_rows(const efface_data *data) {

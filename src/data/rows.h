@@ -1,10 +1,15 @@
 /*
  * The set of rows, as the rest of the library sees it.
  *
- * Rows stand side by side in row-major float32, without gaps and in no particular order: removing
- * one moves the last into its place. What every row of a set has in common is not stored: `ids` is
- * NULL while the ids are the positions, `weights` while all are 1, `owners` and `labels` while all
- * are 0. So a plain matrix costs its own size and nothing else.
+ * Rows have positions from 0 to n_rows - 1, without gaps and in no particular order: removing one
+ * moves the last into its place. Values are float32 in panels of sixteen rows: column j of all
+ * sixteen side by side, then column j + 1. A vector instruction so works on sixteen rows whatever
+ * the number of columns, and a pass over the set reads memory from front to back. The price is that
+ * one row alone lies scattered over as many cache lines as it has columns.
+ *
+ * What every row of a set has in common is not stored: `ids` is NULL while the ids are the
+ * positions, `weights` while all are 1, `owners` and `labels` while all are 0. So a plain matrix
+ * costs its own size and nothing else.
  */
 #ifndef EF_ROWS_H
 #define EF_ROWS_H
@@ -16,8 +21,8 @@
 struct efface_data {
     uint32_t n_columns;
     size_t n_rows;
-    size_t capacity;  /* rows that `values` and the other arrays have room for */
-    float *values;    /* n_rows * n_columns, on a 64-byte boundary within `block` */
+    size_t capacity;  /* rows there is room for; a multiple of EF_PANEL */
+    float *values;    /* panels, on a 64-byte boundary within `block`; unused places are 0 */
     void *block;
     uint64_t *ids;    /* or NULL: the id of a row is its position */
     int64_t *weights; /* or NULL: 1 */
@@ -41,8 +46,18 @@ static inline int64_t ef_data_weight(const efface_data *data, size_t position) {
     return data->weights != NULL ? data->weights[position] : 1;
 }
 
-static inline const float *ef_data_values(const efface_data *data, size_t position) {
-    return data->values + position * data->n_columns;
+/* Panel number `panel` holds the rows at positions EF_PANEL * panel and on. */
+static inline float *ef_data_panel(const efface_data *data, size_t panel) {
+    return data->values + panel * EF_PANEL * data->n_columns;
+}
+
+/* The first value of a row; the others follow EF_PANEL floats apart. */
+static inline float *ef_data_first(const efface_data *data, size_t position) {
+    return ef_data_panel(data, position / EF_PANEL) + position % EF_PANEL;
+}
+
+static inline float ef_data_value(const efface_data *data, size_t position, uint32_t column) {
+    return ef_data_first(data, position)[(size_t)column * EF_PANEL];
 }
 
 /* Makes room for n_rows rows in all, exactly, so that a file of known size costs no more. */

@@ -26,10 +26,11 @@
 #ifndef EF_CENTERS_H
 #define EF_CENTERS_H
 
+#include "base/grid.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
-#define EF_PANEL 16
 #define EF_BLOCK 64
 
 typedef struct ef_centers {

@@ -1,13 +1,13 @@
 /*
  * Kernels: the few loops that all the time goes into, chosen once by what the processor can do.
  *
- * Rows are worked on in panels of sixteen. A panel holds grid points transposed, coordinate j of
- * all sixteen rows side by side at panel[16 j], so that a vector instruction works on sixteen rows
- * whatever their number of columns. Packing a panel reads the rows through pointers, snaps them to
- * the grid and transposes them in one go; the rows may be neighbours, or scattered.
+ * They work on panels: sixteen rows, coordinate j of all of them side by side at panel[16 j]. A set
+ * keeps its values in panels already; `snap` makes grid points of them, in a panel of the worker's
+ * own that stays in the cache for what follows.
  *
  * Every entry of every table gives the bits of the reference table (src/kernel/ref), which is
- * plain C. To add an instruction set: write its table, name it in kernels.c, run test_kernels.
+ * plain C. To add an instruction set: write its lanes (panel_kernels.h says which), name its table
+ * in kernels.c, run test_kernels.
  */
 #ifndef EF_KERNELS_H
 #define EF_KERNELS_H
@@ -20,18 +20,17 @@ typedef struct ef_kernels {
     const char *name;
     uint32_t tile; /* most clusters that one inner loop of `nearest` works on */
 
-    /* panel[16 j + i] = rows[i][j] on the grid, and norm2[i] = |row i|^2 as `sqdist` from the
-     * origin would give it. All sixteen pointers are valid; they may be equal. Reads n_columns
-     * floats of each row and writes 16 * n_columns floats to panel, which is 64-byte aligned. */
-    void (*pack)(const ef_map *map, const float *const rows[EF_PANEL], float *panel,
+    /* panel = values on the grid, and norm2[i] = |row i|^2 as `sqdist` from the origin would give
+     * it. Only the first n_rows (1 to 16) rows of `values` count; in the result the others repeat
+     * the first. Both are 16 * n_columns floats, 64-byte aligned. */
+    void (*snap)(const ef_map *map, const float *values, unsigned n_rows, float *panel,
                  float norm2[EF_PANEL]);
 
     /* labels[i] = the nearest centroid of row i of the panel; ties go to the lower one. Only the
      * first n_rows of the sixteen count. Returns how many of them the filter could not decide
-     * (of no consequence, and the one thing that differs between tables). The n_columns cache
-     * lines at `ahead` will be needed next and are fetched meanwhile: this is where time is for it. */
+     * (of no consequence, and the one thing that differs between tables). */
     unsigned (*nearest)(const ef_centers *centers, const float *panel, const float norm2[EF_PANEL],
-                        unsigned n_rows, const void *ahead, uint32_t labels[EF_PANEL]);
+                        unsigned n_rows, uint32_t labels[EF_PANEL]);
 
     /* out[i] = sum over j of (panel[16 j + i] - point[j])^2 in float32, added up in the order of j
      * and without fused multiply-adds. Differences of grid points are exact, so the result is the
@@ -42,10 +41,6 @@ typedef struct ef_kernels {
 
     /* out[i] = the sum of the squares of row i of the panel, by integers. */
     void (*squares)(const float *panel, uint32_t n_columns, int64_t out[EF_PANEL]);
-
-    /* sum[j] += the row's grid coordinates, or sum[j] -= them. */
-    void (*add_row)(const ef_map *map, const float *row, int64_t *sum);
-    void (*subtract_row)(const ef_map *map, const float *row, int64_t *sum);
 
     /* out[i] = the upper half of tape(seed, ..., ids[i], step): the leading bits of its v. */
     void (*tape_high)(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],

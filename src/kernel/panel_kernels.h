@@ -9,46 +9,28 @@
 #include "kernel/kernels.h"
 
 #define GROUPS (EF_PANEL / LANES)
-#define CACHE_LINE 64
 
-/* LANES columns (or the last n) of a row, on the grid. */
-LANE_OP vf snap(const ef_map *map, const float *row, size_t j, unsigned n) {
-    const vf x = n == LANES ? vf_load(row + j) : vf_load_first(row + j, n);
-    const vf low = n == LANES ? vf_load(map->low + j) : vf_load_first(map->low + j, n);
-    const vf step = n == LANES ? vf_load(map->step + j) : vf_load_first(map->step + j, n);
-    return vf_round(vf_mul(vf_sub(x, low), step));
-}
-
-static void pack(const ef_map *map, const float *const rows[EF_PANEL], float *panel,
+static void snap(const ef_map *map, const float *values, unsigned n_rows, float *panel,
                  float norm2[EF_PANEL]) {
-    const size_t d = map->n_columns;
-    for (unsigned g = 0; g < GROUPS; g++) {
-        const float *const *const group = rows + g * LANES;
-        float *const out = panel + g * LANES;
-        vf squares = vf_set1(0.0F);
-        size_t j = 0;
-        for (; j + LANES <= d; j += LANES) {
-            vf block[LANES];
-            for (unsigned i = 0; i < LANES; i++)
-                block[i] = snap(map, group[i], j, LANES);
-            transpose(block);
-            for (unsigned i = 0; i < LANES; i++) {
-                vf_store(out + (j + i) * EF_PANEL, block[i]);
-                squares = vf_add(squares, vf_mul(block[i], block[i]));
-            }
+    const size_t n = (size_t)map->n_columns * EF_PANEL;
+    vf squares[GROUPS];
+    for (unsigned g = 0; g < GROUPS; g++)
+        squares[g] = vf_set1(0.0F);
+    for (size_t at = 0, j = 0; at < n; at += EF_PANEL, j++) {
+        const vf low = vf_set1(map->low[j]), step = vf_set1(map->step[j]);
+        for (unsigned g = 0; g < GROUPS; g++) {
+            const vf x = vf_load(values + at + g * LANES);
+            const vf point = vf_round(vf_mul(vf_sub(x, low), step));
+            vf_store(panel + at + g * LANES, point);
+            squares[g] = vf_add(squares[g], vf_mul(point, point));
         }
-        if (j < d) {
-            const unsigned n = (unsigned)(d - j);
-            vf block[LANES];
-            for (unsigned i = 0; i < LANES; i++)
-                block[i] = snap(map, group[i], j, n);
-            transpose(block);
-            for (unsigned i = 0; i < n; i++) {
-                vf_store(out + (j + i) * EF_PANEL, block[i]);
-                squares = vf_add(squares, vf_mul(block[i], block[i]));
-            }
-        }
-        vf_store(norm2 + g * LANES, squares);
+    }
+    for (unsigned g = 0; g < GROUPS; g++)
+        vf_store(norm2 + g * LANES, squares[g]);
+    for (unsigned i = n_rows; i < EF_PANEL; i++) {
+        for (size_t at = 0; at < n; at += EF_PANEL)
+            panel[at + i] = panel[at];
+        norm2[i] = norm2[0];
     }
 }
 
@@ -56,7 +38,7 @@ static void pack(const ef_map *map, const float *const rows[EF_PANEL], float *pa
  * the one that the error bound in centers.h is derived for. `width` is a constant wherever this
  * is inlined, so that all sums stay in registers. */
 LANE_OP void score_tile(const float *tile, const float *bias, const float *panel, uint32_t d,
-                        unsigned width, const char *ahead, float *scores) {
+                        unsigned width, float *scores) {
     vf total[TILE][GROUPS];
     for (unsigned c = 0; c < width; c++)
         for (unsigned g = 0; g < GROUPS; g++)
@@ -70,7 +52,6 @@ LANE_OP void score_tile(const float *tile, const float *bias, const float *panel
         for (uint32_t j = begin; j < end; j++) {
             const float *const x = panel + (size_t)j * EF_PANEL;
             const float *const w = tile + (size_t)j * width;
-            __builtin_prefetch(ahead + (size_t)j * CACHE_LINE, 0, 2);
             vf values[GROUPS];
             for (unsigned g = 0; g < GROUPS; g++)
                 values[g] = vf_load(x + g * LANES);
@@ -90,26 +71,26 @@ LANE_OP void score_tile(const float *tile, const float *bias, const float *panel
 }
 
 static void scores_of(const ef_centers *centers, uint32_t first, unsigned width,
-                      const float *panel, const char *ahead, float *scores) {
+                      const float *panel, float *scores) {
     const uint32_t d = centers->n_columns;
     const float *const tile = centers->tiles + (size_t)first * d;
     const float *const bias = centers->bias + first;
     switch (width) {
-    case 1: score_tile(tile, bias, panel, d, 1, ahead, scores); break;
-    case 2: score_tile(tile, bias, panel, d, 2, ahead, scores); break;
-    case 3: score_tile(tile, bias, panel, d, 3, ahead, scores); break;
-    case 4: score_tile(tile, bias, panel, d, 4, ahead, scores); break;
-    case 5: score_tile(tile, bias, panel, d, 5, ahead, scores); break;
+    case 1: score_tile(tile, bias, panel, d, 1, scores); break;
+    case 2: score_tile(tile, bias, panel, d, 2, scores); break;
+    case 3: score_tile(tile, bias, panel, d, 3, scores); break;
+    case 4: score_tile(tile, bias, panel, d, 4, scores); break;
+    case 5: score_tile(tile, bias, panel, d, 5, scores); break;
 #if TILE > 5
-    case 6: score_tile(tile, bias, panel, d, 6, ahead, scores); break;
+    case 6: score_tile(tile, bias, panel, d, 6, scores); break;
 #endif
 #if TILE > 6
-    case 7: score_tile(tile, bias, panel, d, 7, ahead, scores); break;
-    case 8: score_tile(tile, bias, panel, d, 8, ahead, scores); break;
-    case 9: score_tile(tile, bias, panel, d, 9, ahead, scores); break;
-    case 10: score_tile(tile, bias, panel, d, 10, ahead, scores); break;
-    case 11: score_tile(tile, bias, panel, d, 11, ahead, scores); break;
-    case 12: score_tile(tile, bias, panel, d, 12, ahead, scores); break;
+    case 7: score_tile(tile, bias, panel, d, 7, scores); break;
+    case 8: score_tile(tile, bias, panel, d, 8, scores); break;
+    case 9: score_tile(tile, bias, panel, d, 9, scores); break;
+    case 10: score_tile(tile, bias, panel, d, 10, scores); break;
+    case 11: score_tile(tile, bias, panel, d, 11, scores); break;
+    case 12: score_tile(tile, bias, panel, d, 12, scores); break;
 #endif
     default: break;
     }
@@ -125,7 +106,7 @@ static void decide(const ef_centers *centers, const float *panel, const float li
     for (uint32_t first = 0, width; first < centers->n_clusters; first += width) {
         width = ef_centers_tile(centers, first);
         float scores[TILE * EF_PANEL];
-        scores_of(centers, first, width, panel, (const char *)panel, scores);
+        scores_of(centers, first, width, panel, scores);
         for (uint32_t c = 0; c < width; c++) {
             unsigned near = 0;
             for (unsigned g = 0; g < GROUPS; g++) {
@@ -145,7 +126,7 @@ static void decide(const ef_centers *centers, const float *panel, const float li
 }
 
 static unsigned nearest(const ef_centers *centers, const float *panel, const float norm2[EF_PANEL],
-                        unsigned n_rows, const void *ahead, uint32_t labels[EF_PANEL]) {
+                        unsigned n_rows, uint32_t labels[EF_PANEL]) {
     vf best[GROUPS], second[GROUPS];
     vu label[GROUPS];
     for (unsigned g = 0; g < GROUPS; g++) {
@@ -155,7 +136,7 @@ static unsigned nearest(const ef_centers *centers, const float *panel, const flo
     for (uint32_t first = 0, width; first < centers->n_clusters; first += width) {
         width = ef_centers_tile(centers, first);
         float scores[TILE * EF_PANEL];
-        scores_of(centers, first, width, panel, ahead, scores);
+        scores_of(centers, first, width, panel, scores);
         for (uint32_t c = 0; c < width; c++)
             for (unsigned g = 0; g < GROUPS; g++) {
                 const vf score = vf_load(scores + c * EF_PANEL + g * LANES);
@@ -207,27 +188,6 @@ static void squares(const float *panel, uint32_t n_columns, int64_t out[EF_PANEL
     }
 }
 
-LANE_OP void accumulate(const ef_map *map, const float *row, int64_t *sum, int subtract) {
-    const size_t d = map->n_columns;
-    size_t j = 0;
-    for (; j + LANES <= d; j += LANES)
-        add_integers(sum + j, snap(map, row, j, LANES), subtract);
-    if (j < d) {
-        float rest[LANES];
-        vf_store(rest, snap(map, row, j, (unsigned)(d - j)));
-        for (unsigned i = 0; j < d; i++, j++)
-            sum[j] += subtract ? -(int64_t)rest[i] : (int64_t)rest[i];
-    }
-}
-
-static void add_row(const ef_map *map, const float *row, int64_t *sum) {
-    accumulate(map, row, sum, 0);
-}
-
-static void subtract_row(const ef_map *map, const float *row, int64_t *sum) {
-    accumulate(map, row, sum, 1);
-}
-
 static void tape_high(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],
                       uint32_t step, uint32_t out[EF_PANEL]) {
     uint32_t low[EF_PANEL], high[EF_PANEL];
@@ -259,11 +219,9 @@ extern const ef_kernels TABLE;
 const ef_kernels TABLE = {
     .name = TABLE_NAME,
     .tile = TILE,
-    .pack = pack,
+    .snap = snap,
     .nearest = nearest,
     .sqdist = sqdist,
     .squares = squares,
-    .add_row = add_row,
-    .subtract_row = subtract_row,
     .tape_high = tape_high,
 };

@@ -105,11 +105,8 @@ static int compare_members(const void *left, const void *right) {
 static efface_status predict_labels(const efface_kmeans *model, const efface_data *data, sample *s,
                                     efface_error *error) {
     const size_t d = s->n_columns;
-    for (size_t i = 0; i < s->n_rows; i++) {
-        const float *const values = ef_data_values(data, s->members[i].position);
-        for (size_t j = 0; j < d; j++)
-            s->panels[i * d + j] = values[j];
-    }
+    for (size_t i = 0; i < s->n_rows; i++)
+        efface_data_values(data, s->members[i].position, s->panels + i * d);
     const efface_status status =
         efface_kmeans_predict(model, s->n_rows, s->panels, 0, s->clusters, error);
     if (status == EFFACE_OK)
@@ -138,10 +135,10 @@ static void pack_panels(const ef_map *map, const efface_data *data, sample *s) {
     for (size_t i = 0; i < n_panels * EF_PANEL; i++) {
         /* The last panel is filled up with its last row. */
         const size_t row = i < s->n_rows ? i : s->n_rows - 1;
-        const float *const values = ef_data_values(data, s->members[row].position);
+        const float *const values = ef_data_first(data, s->members[row].position);
         float *const panel = s->panels + i / EF_PANEL * EF_PANEL * s->n_columns;
         for (uint32_t j = 0; j < s->n_columns; j++) {
-            const float x = (float)ef_snap_wide(values[j], map->low[j], map->step[j]);
+            const float x = (float)ef_snap_wide(values[(size_t)j * EF_PANEL], map->low[j], map->step[j]);
             panel[(size_t)j * EF_PANEL + i % EF_PANEL] = x > FARTHEST    ? FARTHEST
                                                          : x < -FARTHEST ? -FARTHEST
                                                                          : x;

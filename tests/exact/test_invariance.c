@@ -137,8 +137,7 @@ static void fill_gaussian(table *t) {
     for (uint64_t i = 0; i < t->n; i++) {
         size_t position = 0;
         assert_int_equal(efface_data_find(data, i, &position), EFFACE_OK);
-        memcpy(t->values + i * t->d, efface_data_row(data, position).values,
-               t->d * sizeof *t->values);
+        efface_data_values(data, position, t->values + i * t->d);
     }
     efface_data_free(data);
 }

@@ -25,10 +25,11 @@ static efface_data *expect(const char *text, const efface_load_options *options,
     efface_data *const data = load_ok(text, strlen(text), options);
     assert_int_equal(efface_data_n_rows(data), n_rows);
     assert_int_equal(efface_data_n_columns(data), n_columns);
-    for (size_t i = 0; i < n_rows * n_columns; i++)
-        if (data->values[i] != (float)values[i])
-            fail_msg("\"%s\": value %zu is %g, not %g", text, i, (double)data->values[i],
-                     values[i]);
+    for (size_t i = 0; i < n_rows * n_columns; i++) {
+        const float value = ef_data_value(data, i / n_columns, (uint32_t)(i % n_columns));
+        if (value != (float)values[i])
+            fail_msg("\"%s\": value %zu is %g, not %g", text, i, (double)value, values[i]);
+    }
     return data;
 }
 

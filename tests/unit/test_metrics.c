@@ -271,10 +271,11 @@ static void silhouette_takes_labels_from_the_model(void **state) {
     const silhouette_case c = {"", 700, 6, 5, 20000, 0, 1, 0, 0.0};
     labelled_set set = make_set(&c, 1);
     efface_kmeans *const model = fit(set.data, c.minmax, c.n_clusters, 2);
-    for (uint32_t i = 0; i < c.n; i++)
-        assert_int_equal(efface_kmeans_predict(model, 1, efface_data_row(set.data, i).values, 0,
-                                               &set.labels[i], NULL),
-                         EFFACE_OK);
+    for (uint32_t i = 0; i < c.n; i++) {
+        float row[6];
+        efface_data_values(set.data, i, row);
+        assert_int_equal(efface_kmeans_predict(model, 1, row, 0, &set.labels[i], NULL), EFFACE_OK);
+    }
     const size_t samples[] = {0, 699, 100};
     for (unsigned s = 0; s < 3; s++) {
         const double given = silhouette(model, set.data, set.labels, samples[s]);
@@ -425,8 +426,9 @@ static uint64_t checksum(const efface_data *data) {
     uint64_t hash = UINT64_C(0xCBF29CE484222325);
     for (size_t i = 0; i < efface_data_n_rows(data); i++)
         for (uint32_t j = 0; j < efface_data_n_columns(data); j++) {
+            const float value = ef_data_value(data, i, j);
             uint32_t bits;
-            memcpy(&bits, &efface_data_row(data, i).values[j], sizeof bits);
+            memcpy(&bits, &value, sizeof bits);
             for (unsigned shift = 0; shift < 32; shift += 8)
                 hash = (hash ^ (bits >> shift & 0xFF)) * UINT64_C(0x100000001B3);
         }
@@ -441,9 +443,10 @@ static void gaussian_is_what_its_definition_says(void **state) {
     (void)state;
     efface_data *const data = make_gaussian_case(&gaussian_cases[0]);
     for (size_t t = 0; t < sizeof gaussian_rows / sizeof gaussian_rows[0]; t++) {
-        const efface_row row = efface_data_row(data, gaussian_rows[t].position);
+        const size_t position = gaussian_rows[t].position;
         for (unsigned j = 0; j < 5; j++)
-            assert_near("gaussian", (double)row.values[j], gaussian_rows[t].values[j], 1e-6);
+            assert_near("gaussian", (double)ef_data_value(data, position, j),
+                        gaussian_rows[t].values[j], 1e-6);
     }
     for (size_t i = 0; i < 120; i++) {
         const efface_row row = efface_data_row(data, i);
@@ -472,8 +475,8 @@ static void gaussian_columns_stand_by_themselves(void **state) {
     efface_data *const narrow = make_gaussian(2, 3, 50, 8);
     efface_data *const wide = make_gaussian(2, 8, 50, 8);
     for (size_t i = 0; i < 100; i++)
-        assert_memory_equal(efface_data_row(narrow, i).values, efface_data_row(wide, i).values,
-                            3 * sizeof(float));
+        for (uint32_t j = 0; j < 3; j++)
+            assert_true(ef_data_value(narrow, i, j) == ef_data_value(wide, i, j));
     efface_data_free(narrow);
     efface_data_free(wide);
 }
@@ -487,9 +490,10 @@ static void gaussian_has_its_moments(void **state) {
         double mean[COLUMNS] = {0}, variance[COLUMNS] = {0}, product[COLUMNS] = {0};
         for (size_t i = 0; i < EACH; i++)
             for (unsigned j = 0; j < COLUMNS; j++)
-                mean[j] += (double)efface_data_row(data, c * EACH + i).values[j] / EACH;
+                mean[j] += (double)ef_data_value(data, c * EACH + i, j) / EACH;
         for (size_t i = 0; i < EACH; i++) {
-            const float *const x = efface_data_row(data, c * EACH + i).values;
+            float x[COLUMNS];
+            efface_data_values(data, c * EACH + i, x);
             for (unsigned j = 0; j < COLUMNS; j++) {
                 const unsigned next = (j + 1) % COLUMNS;
                 const double y = (double)x[j] - mean[j];

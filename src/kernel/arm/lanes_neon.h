@@ -17,13 +17,6 @@ typedef uint32x4_t vm;  /* all bits of a lane, or none */
 LANE_OP vf vf_load(const float *p) {
     return vld1q_f32(p);
 }
-/* The first n lanes, the others 0; nothing beyond them is read. */
-LANE_OP vf vf_load_first(const float *p, unsigned n) {
-    float lanes[LANES] = {0.0F};
-    for (unsigned i = 0; i < n; i++)
-        lanes[i] = p[i];
-    return vld1q_f32(lanes);
-}
 LANE_OP void vf_store(float *p, vf a) {
     vst1q_f32(p, a);
 }
@@ -107,31 +100,6 @@ LANE_OP vq vq_add_square(vq sum, vf a) {
 LANE_OP void vq_store(int64_t *p, vq a) {
     vst1q_s64(p, a.low);
     vst1q_s64(p + 2, a.high);
-}
-
-/* sum[i] += or -= the integer a[i], for all lanes. */
-LANE_OP void add_integers(int64_t *sum, vf a, int subtract) {
-    const int32x4_t whole = vcvtq_s32_f32(a);
-    const int64x2_t s0 = vld1q_s64(sum), s1 = vld1q_s64(sum + 2);
-    if (subtract) {
-        vst1q_s64(sum, vsubw_s32(s0, vget_low_s32(whole)));
-        vst1q_s64(sum + 2, vsubw_high_s32(s1, whole));
-    } else {
-        vst1q_s64(sum, vaddw_s32(s0, vget_low_s32(whole)));
-        vst1q_s64(sum + 2, vaddw_high_s32(s1, whole));
-    }
-}
-
-/* Rows become columns. */
-LANE_OP void transpose(vf r[LANES]) {
-    const float64x2_t a = vreinterpretq_f64_f32(vtrn1q_f32(r[0], r[1]));
-    const float64x2_t b = vreinterpretq_f64_f32(vtrn2q_f32(r[0], r[1]));
-    const float64x2_t c = vreinterpretq_f64_f32(vtrn1q_f32(r[2], r[3]));
-    const float64x2_t d = vreinterpretq_f64_f32(vtrn2q_f32(r[2], r[3]));
-    r[0] = vreinterpretq_f32_f64(vtrn1q_f64(a, c));
-    r[1] = vreinterpretq_f32_f64(vtrn1q_f64(b, d));
-    r[2] = vreinterpretq_f32_f64(vtrn2q_f64(a, c));
-    r[3] = vreinterpretq_f32_f64(vtrn2q_f64(b, d));
 }
 
 #endif

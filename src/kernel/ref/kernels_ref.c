@@ -15,12 +15,14 @@ static void sqdist(const float *panel, uint32_t n_columns, const float *point,
     }
 }
 
-static void pack(const ef_map *map, const float *const rows[EF_PANEL], float *panel,
+static void snap(const ef_map *map, const float *values, unsigned n_rows, float *panel,
                  float norm2[EF_PANEL]) {
     for (unsigned i = 0; i < EF_PANEL; i++) {
+        const unsigned from = i < n_rows ? i : 0;
         float sum = 0.0F;
         for (uint32_t j = 0; j < map->n_columns; j++) {
-            const float g = (float)ef_snap(rows[i][j], map->low[j], map->step[j]);
+            const float x = values[(size_t)j * EF_PANEL + from];
+            const float g = (float)ef_snap(x, map->low[j], map->step[j]);
             panel[(size_t)j * EF_PANEL + i] = g;
             const float square = g * g;
             sum = sum + square;
@@ -30,9 +32,8 @@ static void pack(const ef_map *map, const float *const rows[EF_PANEL], float *pa
 }
 
 static unsigned nearest(const ef_centers *centers, const float *panel, const float norm2[EF_PANEL],
-                        unsigned n_rows, const void *ahead, uint32_t labels[EF_PANEL]) {
+                        unsigned n_rows, uint32_t labels[EF_PANEL]) {
     (void)norm2;
-    (void)ahead;
     for (unsigned i = 0; i < n_rows; i++) {
         int64_t least = INT64_MAX;
         for (uint32_t c = 0; c < centers->n_clusters; c++) {
@@ -56,16 +57,6 @@ static void squares(const float *panel, uint32_t n_columns, int64_t out[EF_PANEL
     }
 }
 
-static void add_row(const ef_map *map, const float *row, int64_t *sum) {
-    for (uint32_t j = 0; j < map->n_columns; j++)
-        sum[j] += ef_snap(row[j], map->low[j], map->step[j]);
-}
-
-static void subtract_row(const ef_map *map, const float *row, int64_t *sum) {
-    for (uint32_t j = 0; j < map->n_columns; j++)
-        sum[j] -= ef_snap(row[j], map->low[j], map->step[j]);
-}
-
 static void tape_high(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],
                       uint32_t step, uint32_t out[EF_PANEL]) {
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
@@ -81,11 +72,9 @@ static void tape_high(uint64_t seed, uint32_t purpose_and_sub, const uint64_t id
 const ef_kernels ef_kernels_ref = {
     .name = "ref",
     .tile = 8,
-    .pack = pack,
+    .snap = snap,
     .nearest = nearest,
     .sqdist = sqdist,
     .squares = squares,
-    .add_row = add_row,
-    .subtract_row = subtract_row,
     .tape_high = tape_high,
 };

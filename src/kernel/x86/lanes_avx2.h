@@ -17,11 +17,6 @@ typedef __m256 vm;  /* all bits of a lane, or none */
 LANE_OP vf vf_load(const float *p) {
     return _mm256_loadu_ps(p);
 }
-/* The first n lanes, the others 0; nothing beyond them is read. */
-LANE_OP vf vf_load_first(const float *p, unsigned n) {
-    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    return _mm256_maskload_ps(p, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), lane));
-}
 LANE_OP void vf_store(float *p, vf a) {
     _mm256_storeu_ps(p, a);
 }
@@ -110,41 +105,6 @@ LANE_OP void vq_store(int64_t *p, vq a) {
     for (int i = 0; i < LANES / 2; i++) {
         p[2 * i] = even[i];
         p[2 * i + 1] = odd[i];
-    }
-}
-
-/* sum[i] += or -= the integer a[i], for all lanes. */
-LANE_OP void add_integers(int64_t *sum, vf a, int subtract) {
-    const __m256i whole = _mm256_cvtps_epi32(a);
-    const __m256i first = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(whole));
-    const __m256i second = _mm256_cvtepi32_epi64(_mm256_extracti128_si256(whole, 1));
-    __m256i *const p = (__m256i *)(void *)sum;
-    const __m256i s0 = _mm256_loadu_si256(p);
-    const __m256i s1 = _mm256_loadu_si256(p + 1);
-    _mm256_storeu_si256(p, subtract ? _mm256_sub_epi64(s0, first) : _mm256_add_epi64(s0, first));
-    _mm256_storeu_si256(p + 1,
-                        subtract ? _mm256_sub_epi64(s1, second) : _mm256_add_epi64(s1, second));
-}
-
-/* Rows become columns. First 4 x 4 blocks within the 128-bit halves, then the halves. */
-LANE_OP void transpose(vf r[LANES]) {
-    vf t[LANES];
-    for (int i = 0; i < 8; i += 2) {
-        t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
-        t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
-    }
-    for (int i = 0; i < 8; i += 4) {
-        const __m256d a = _mm256_castps_pd(t[i]), b = _mm256_castps_pd(t[i + 1]);
-        const __m256d c = _mm256_castps_pd(t[i + 2]), d = _mm256_castps_pd(t[i + 3]);
-        r[i] = _mm256_castpd_ps(_mm256_unpacklo_pd(a, c));
-        r[i + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(a, c));
-        r[i + 2] = _mm256_castpd_ps(_mm256_unpacklo_pd(b, d));
-        r[i + 3] = _mm256_castpd_ps(_mm256_unpackhi_pd(b, d));
-    }
-    for (int m = 0; m < 4; m++) {
-        const vf low = r[m], high = r[4 + m];
-        r[m] = _mm256_permute2f128_ps(low, high, 0x20);
-        r[4 + m] = _mm256_permute2f128_ps(low, high, 0x31);
     }
 }
 

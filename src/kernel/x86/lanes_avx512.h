@@ -17,10 +17,6 @@ typedef __mmask16 vm; /* one truth value a lane */
 LANE_OP vf vf_load(const float *p) {
     return _mm512_loadu_ps(p);
 }
-/* The first n lanes, the others 0; nothing beyond them is read. */
-LANE_OP vf vf_load_first(const float *p, unsigned n) {
-    return _mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
-}
 LANE_OP void vf_store(float *p, vf a) {
     _mm512_storeu_ps(p, a);
 }
@@ -108,45 +104,6 @@ LANE_OP void vq_store(int64_t *p, vq a) {
     for (int i = 0; i < LANES / 2; i++) {
         p[2 * i] = even[i];
         p[2 * i + 1] = odd[i];
-    }
-}
-
-/* sum[i] += or -= the integer a[i], for all lanes. */
-LANE_OP void add_integers(int64_t *sum, vf a, int subtract) {
-    const __m512i whole = _mm512_cvtps_epi32(a);
-    const __m512i first = _mm512_cvtepi32_epi64(_mm512_castsi512_si256(whole));
-    const __m512i second = _mm512_cvtepi32_epi64(_mm512_extracti64x4_epi64(whole, 1));
-    const __m512i s0 = _mm512_loadu_si512(sum);
-    const __m512i s1 = _mm512_loadu_si512(sum + 8);
-    _mm512_storeu_si512(sum, subtract ? _mm512_sub_epi64(s0, first) : _mm512_add_epi64(s0, first));
-    _mm512_storeu_si512(sum + 8,
-                        subtract ? _mm512_sub_epi64(s1, second) : _mm512_add_epi64(s1, second));
-}
-
-/* Rows become columns. First 4 x 4 blocks within the 128-bit quarters, then the quarters. */
-LANE_OP void transpose(vf r[LANES]) {
-    vf t[LANES];
-    for (int i = 0; i < 16; i += 2) {
-        t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
-        t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
-    }
-    for (int i = 0; i < 16; i += 4) {
-        const __m512d a = _mm512_castps_pd(t[i]), b = _mm512_castps_pd(t[i + 1]);
-        const __m512d c = _mm512_castps_pd(t[i + 2]), d = _mm512_castps_pd(t[i + 3]);
-        r[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
-        r[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
-        r[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
-        r[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
-    }
-    for (int m = 0; m < 4; m++) {
-        const vf even0 = _mm512_shuffle_f32x4(r[m], r[4 + m], 0x88);
-        const vf odd0 = _mm512_shuffle_f32x4(r[m], r[4 + m], 0xDD);
-        const vf even1 = _mm512_shuffle_f32x4(r[8 + m], r[12 + m], 0x88);
-        const vf odd1 = _mm512_shuffle_f32x4(r[8 + m], r[12 + m], 0xDD);
-        r[m] = _mm512_shuffle_f32x4(even0, even1, 0x88);
-        r[4 + m] = _mm512_shuffle_f32x4(odd0, odd1, 0x88);
-        r[8 + m] = _mm512_shuffle_f32x4(even0, even1, 0xDD);
-        r[12 + m] = _mm512_shuffle_f32x4(odd0, odd1, 0xDD);
     }
 }
 

@@ -43,7 +43,7 @@ static void race_panels(void *context, unsigned number, size_t first, size_t las
         uint64_t ids[EF_PANEL];
         uint32_t high[EF_PANEL];
         const unsigned n = ef_workspace_rows(space, p);
-        ef_workspace_pack(space, worker, p, norm2);
+        ef_workspace_load(space, worker, p, norm2);
         ef_workspace_ids(space, p, ids);
         space->kernels->tape_high(r->seed, purpose, ids, r->step, high);
         for (unsigned i = 0; i < n; i++) {

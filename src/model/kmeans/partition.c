@@ -17,19 +17,26 @@ typedef struct pass {
     bool first; /* no row belongs to a cluster yet */
 } pass;
 
-/* Adds `weight`, which may be negative, times a row to a cluster. */
-static void add_weighted(const ef_workspace *space, ef_worker *worker, const float *row,
-                         int64_t weight, uint32_t cluster) {
-    const ef_map *const map = space->map;
-    int64_t *const sum = worker->sums + (size_t)cluster * map->n_columns;
-    worker->counts[cluster] += weight;
-    if (weight == 1)
-        space->kernels->add_row(map, row, sum);
-    else if (weight == -1)
-        space->kernels->subtract_row(map, row, sum);
-    else
-        for (uint32_t j = 0; j < map->n_columns; j++)
-            sum[j] += weight * ef_snap(row[j], map->low[j], map->step[j]);
+/* Adds row `row` of the worker's panel to one cluster and takes it from another, if there is one.
+ * The row is read once for both. */
+static void move_row(const ef_workspace *space, ef_worker *worker, unsigned row, int64_t weight,
+                     uint32_t from, uint32_t to) {
+    const size_t d = space->map->n_columns;
+    const float *const values = worker->panel + row;
+    int64_t *const gains = worker->sums + to * d;
+    worker->counts[to] += weight;
+    if (from == EF_NO_CLUSTER) {
+        for (size_t j = 0; j < d; j++)
+            gains[j] += weight * (int64_t)values[j * EF_PANEL];
+        return;
+    }
+    int64_t *const loses = worker->sums + from * d;
+    worker->counts[from] -= weight;
+    for (size_t j = 0; j < d; j++) {
+        const int64_t moved = weight * (int64_t)values[j * EF_PANEL];
+        gains[j] += moved;
+        loses[j] -= moved;
+    }
 }
 
 static void assign_panels(void *context, unsigned number, size_t first, size_t last) {
@@ -40,10 +47,9 @@ static void assign_panels(void *context, unsigned number, size_t first, size_t l
         float norm2[EF_PANEL];
         uint32_t nearest[EF_PANEL];
         const unsigned n = ef_workspace_rows(space, p);
-        ef_workspace_pack(space, worker, p, norm2);
-        const float *const ahead = ef_data_values(space->data, (p + 1 < last ? p + 1 : p) * EF_PANEL);
+        ef_workspace_load(space, worker, p, norm2);
         worker->rows_undecided +=
-            space->kernels->nearest(a->centers, worker->panel, norm2, n, ahead, nearest);
+            space->kernels->nearest(a->centers, worker->panel, norm2, n, nearest);
         int64_t squares[EF_PANEL];
         if (a->first)
             space->kernels->squares(worker->panel, space->map->n_columns, squares);
@@ -52,16 +58,13 @@ static void assign_panels(void *context, unsigned number, size_t first, size_t l
             const uint32_t old = a->labels[position];
             if (nearest[i] == old)
                 continue;
-            const float *const row = ef_data_values(space->data, position);
             const int64_t weight = ef_data_weight(space->data, position);
-            if (a->first) {
-                worker->square_sum += (ef_i128)weight * squares[i];
-            } else {
-                add_weighted(space, worker, row, -weight, old);
-                worker->rows_moved++;
-            }
-            add_weighted(space, worker, row, weight, nearest[i]);
+            move_row(space, worker, i, weight, old, nearest[i]);
             a->labels[position] = nearest[i];
+            if (a->first)
+                worker->square_sum += (ef_i128)weight * squares[i];
+            else
+                worker->rows_moved++;
         }
     }
 }

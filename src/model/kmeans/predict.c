@@ -10,6 +10,7 @@
 #include "model/kmeans/levels.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* The nearest centroid of a row that has no grid point, and its squared distance in grid steps. */
 static uint32_t nearest_outside(const efface_kmeans *model, const float *row, double *square) {
@@ -33,24 +34,30 @@ static uint32_t nearest_outside(const efface_kmeans *model, const float *row, do
 
 /* What a worker needs and finds. */
 typedef struct predictor {
-    float *panel;
-    ef_i128 loss; /* of the rows that have a grid point */
+    float *row;    /* n_columns */
+    float *values; /* a panel of rows, */
+    float *panel;  /* and of their grid points */
+    ef_i128 loss;  /* of the rows that have a grid point */
 } predictor;
 
+/* Rows come from a matrix or from a set. */
 typedef struct prediction {
     const efface_kmeans *model;
+    const float *matrix; /* or NULL */
+    size_t stride;
+    const efface_data *data; /* or NULL */
+    size_t n_rows;
+    uint32_t *labels; /* wanted, or NULL; if not, the loss of `data` is */
     const ef_kernels *kernels;
     ef_centers centers;
-    const float *values;
-    size_t stride;
-    size_t n_rows;
-    uint32_t *labels;        /* wanted, or NULL */
-    const efface_data *data; /* whose loss is wanted, or NULL */
     predictor *predictors;
 } prediction;
 
-static const float *row_of(const prediction *p, size_t i) {
-    return p->values + i * p->stride;
+static const float *read_row(const prediction *p, size_t i, float *room) {
+    if (p->matrix != NULL)
+        return p->matrix + i * p->stride;
+    efface_data_values(p->data, i, room);
+    return room;
 }
 
 static void predict_panels(void *context, unsigned number, size_t first, size_t last) {
@@ -60,28 +67,38 @@ static void predict_panels(void *context, unsigned number, size_t first, size_t 
     for (size_t begin = first * EF_PANEL; begin < last * EF_PANEL; begin += EF_PANEL) {
         const size_t rest = p->n_rows - begin;
         const unsigned n = rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
-        /* In the panel, the origin of the grid stands for rows that have no grid point. */
-        const float *rows[EF_PANEL];
-        bool outside[EF_PANEL];
-        for (unsigned i = 0; i < EF_PANEL; i++) {
-            outside[i] = i >= n || !ef_domain_holds(&p->model->domain, row_of(p, begin + i));
-            rows[i] = outside[i] ? map->low : row_of(p, begin + i);
+        uint32_t outside[EF_PANEL], labels[EF_PANEL];
+        for (unsigned i = 0; i < n; i++) {
+            const float *row = read_row(p, begin + i, own->row);
+            outside[i] = EF_NO_CLUSTER;
+            if (!ef_domain_holds(&p->model->domain, row)) {
+                double square;
+                outside[i] = nearest_outside(p->model, row, &square);
+                row = map->low; /* in the panel, the origin of the grid stands for it */
+            }
+            for (size_t j = 0; j < map->n_columns; j++)
+                own->values[j * EF_PANEL + i] = row[j];
         }
         float norm2[EF_PANEL];
-        uint32_t labels[EF_PANEL];
-        p->kernels->pack(map, rows, own->panel, norm2);
-        (void)p->kernels->nearest(&p->centers, own->panel, norm2, n, own->panel, labels);
+        p->kernels->snap(map, own->values, n, own->panel, norm2);
+        (void)p->kernels->nearest(&p->centers, own->panel, norm2, n, labels);
         for (unsigned i = 0; i < n; i++) {
-            double square;
             if (p->labels != NULL)
-                p->labels[begin + i] =
-                    outside[i] ? nearest_outside(p->model, row_of(p, begin + i), &square)
-                               : labels[i];
-            if (p->data != NULL && !outside[i])
+                p->labels[begin + i] = outside[i] != EF_NO_CLUSTER ? outside[i] : labels[i];
+            else if (outside[i] == EF_NO_CLUSTER)
                 own->loss += (ef_i128)ef_data_weight(p->data, begin + i) *
                              ef_centers_sqdist(&p->centers, labels[i], own->panel, i);
         }
     }
+}
+
+static bool predictor_init(predictor *own, uint32_t d) {
+    own->row = ef_alloc(d, sizeof *own->row);
+    own->values = ef_alloc_aligned(d, EF_PANEL * sizeof *own->values);
+    own->panel = ef_alloc_aligned(d, EF_PANEL * sizeof *own->panel);
+    if (own->values != NULL)
+        memset(own->values, 0, (size_t)d * EF_PANEL * sizeof *own->values);
+    return own->row != NULL && own->values != NULL && own->panel != NULL;
 }
 
 /* Runs a prediction; on success *loss is the loss of the rows that have a grid point. */
@@ -105,10 +122,8 @@ static efface_status run(prediction *p, ef_i128 *loss, efface_error *error) {
         n_workers = p->predictors != NULL ? ef_pool_size(pool) : 0;
         fits = n_workers != 0;
     }
-    for (unsigned w = 0; w < n_workers; w++) {
-        p->predictors[w].panel = ef_alloc_aligned(d, EF_PANEL * sizeof(float));
-        fits = fits && p->predictors[w].panel != NULL;
-    }
+    for (unsigned w = 0; w < n_workers; w++)
+        fits = predictor_init(&p->predictors[w], d) && fits;
     if (fits)
         ef_pool_run(pool, n_panels, grain, predict_panels, p);
     else
@@ -116,6 +131,8 @@ static efface_status run(prediction *p, ef_i128 *loss, efface_error *error) {
     *loss = 0;
     for (unsigned w = 0; w < n_workers; w++) {
         *loss += p->predictors[w].loss;
+        free(p->predictors[w].row);
+        free(p->predictors[w].values);
         free(p->predictors[w].panel);
     }
     free(p->predictors);
@@ -132,20 +149,43 @@ efface_status efface_kmeans_predict(const efface_kmeans *model, size_t n_rows, c
     if (stride != 0 && stride < d)
         return ef_fail(error, EFFACE_E_ARGUMENT, "a stride of %zu is less than %" PRIu32 " columns",
                        stride, d);
-    prediction p = {
-        .model = model,
-        .values = values,
-        .stride = stride != 0 ? stride : d,
-        .n_rows = n_rows,
-        .labels = labels,
-    };
+    if (stride == 0)
+        stride = d;
     for (size_t i = 0; i < n_rows; i++)
         for (uint32_t j = 0; j < d; j++)
-            if (!(__builtin_fabsf(row_of(&p, i)[j]) <= (float)EFFACE_MAX_MAGNITUDE))
+            if (!(__builtin_fabsf(values[i * stride + j]) <= (float)EFFACE_MAX_MAGNITUDE))
                 return ef_fail(error, EFFACE_E_LIMIT,
                                "row %zu, column %" PRIu32 ": the value is not a finite number of "
                                "magnitude 2^126 or less",
                                i + 1, j + 1);
+    prediction p = {
+        .model = model,
+        .matrix = values,
+        .stride = stride,
+        .n_rows = n_rows,
+        .labels = labels,
+    };
+    ef_i128 loss;
+    return run(&p, &loss, error);
+}
+
+static efface_status check_columns(const efface_kmeans *model, const efface_data *data,
+                                   efface_error *error) {
+    if (data->n_columns == model->domain.map.n_columns)
+        return EFFACE_OK;
+    return ef_fail(error, EFFACE_E_ARGUMENT,
+                   "the data has %" PRIu32 " columns, the model %" PRIu32, data->n_columns,
+                   model->domain.map.n_columns);
+}
+
+efface_status efface_kmeans_labels(const efface_kmeans *model, const efface_data *data,
+                                   uint32_t *labels, efface_error *error) {
+    if (model == NULL || data == NULL || labels == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "model, data and labels must not be NULL");
+    const efface_status status = check_columns(model, data, error);
+    if (status != EFFACE_OK || data->n_rows == 0)
+        return status;
+    prediction p = {.model = model, .data = data, .n_rows = data->n_rows, .labels = labels};
     ef_i128 loss;
     return run(&p, &loss, error);
 }
@@ -154,33 +194,32 @@ efface_status efface_kmeans_loss(const efface_kmeans *model, const efface_data *
                                  efface_error *error) {
     if (model == NULL || data == NULL || loss == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "model, data and loss must not be NULL");
-    if (data->n_columns != model->domain.map.n_columns)
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the data has %" PRIu32 " columns, the model %" PRIu32, data->n_columns,
-                       model->domain.map.n_columns);
+    efface_status status = check_columns(model, data, error);
+    if (status != EFFACE_OK)
+        return status;
     if (data->n_rows == 0) {
         *loss = 0.0;
         return EFFACE_OK;
     }
-    prediction p = {
-        .model = model,
-        .values = data->values,
-        .stride = data->n_columns,
-        .n_rows = data->n_rows,
-        .data = data,
-    };
+    float *const row = ef_alloc(data->n_columns, sizeof *row);
+    if (row == NULL)
+        return ef_fail_memory(error);
+    prediction p = {.model = model, .data = data, .n_rows = data->n_rows};
     ef_i128 inside;
-    const efface_status status = run(&p, &inside, error);
-    if (status != EFFACE_OK)
-        return status;
-    /* Rows outside come last and in the order of positions, whatever the threads did. */
-    double outside = 0.0;
-    for (size_t i = 0; i < data->n_rows; i++)
-        if (!ef_domain_holds(&model->domain, ef_data_values(data, i))) {
-            double square = 0.0;
-            (void)nearest_outside(model, ef_data_values(data, i), &square);
-            outside += (double)ef_data_weight(data, i) * square;
+    status = run(&p, &inside, error);
+    if (status == EFFACE_OK) {
+        /* Rows outside come last and in the order of positions, whatever the threads did. */
+        double outside = 0.0;
+        for (size_t i = 0; i < data->n_rows; i++) {
+            efface_data_values(data, i, row);
+            if (!ef_domain_holds(&model->domain, row)) {
+                double square = 0.0;
+                (void)nearest_outside(model, row, &square);
+                outside += (double)ef_data_weight(data, i) * square;
+            }
         }
-    *loss = (ef_i128_to_double(inside) + outside) * ef_domain_square_unit(&model->domain);
-    return EFFACE_OK;
+        *loss = (ef_i128_to_double(inside) + outside) * ef_domain_square_unit(&model->domain);
+    }
+    free(row);
+    return status;
 }

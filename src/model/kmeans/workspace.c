@@ -72,13 +72,10 @@ unsigned ef_workspace_rows(const ef_workspace *space, size_t panel) {
     return rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
 }
 
-void ef_workspace_pack(const ef_workspace *space, ef_worker *worker, size_t panel,
+void ef_workspace_load(const ef_workspace *space, ef_worker *worker, size_t panel,
                        float norm2[EF_PANEL]) {
-    const unsigned n = ef_workspace_rows(space, panel);
-    const float *rows[EF_PANEL];
-    for (unsigned i = 0; i < EF_PANEL; i++)
-        rows[i] = ef_data_values(space->data, panel * EF_PANEL + (i < n ? i : 0));
-    space->kernels->pack(space->map, rows, worker->panel, norm2);
+    space->kernels->snap(space->map, ef_data_panel(space->data, panel),
+                         ef_workspace_rows(space, panel), worker->panel, norm2);
 }
 
 void ef_workspace_ids(const ef_workspace *space, size_t panel, uint64_t ids[EF_PANEL]) {
@@ -88,9 +85,9 @@ void ef_workspace_ids(const ef_workspace *space, size_t panel, uint64_t ids[EF_P
 }
 
 void ef_workspace_snap(const ef_workspace *space, size_t position, int32_t *point) {
-    const float *const row = ef_data_values(space->data, position);
+    const float *const row = ef_data_first(space->data, position);
     for (uint32_t j = 0; j < space->map->n_columns; j++)
-        point[j] = ef_snap(row[j], space->map->low[j], space->map->step[j]);
+        point[j] = ef_snap(row[(size_t)j * EF_PANEL], space->map->low[j], space->map->step[j]);
 }
 
 /* ---------------------------------------------------------------- races */

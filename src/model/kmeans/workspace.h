@@ -59,8 +59,9 @@ static inline void ef_workspace_run(ef_workspace *space, ef_work work, void *con
 /* How many rows panel number `panel` has, 1 to 16. */
 unsigned ef_workspace_rows(const ef_workspace *space, size_t panel);
 
-/* Packs panel number `panel` into the worker's own; places beyond the last row repeat the first. */
-void ef_workspace_pack(const ef_workspace *space, ef_worker *worker, size_t panel,
+/* Panel number `panel` as grid points in the worker's own; places beyond the last row repeat the
+ * first. */
+void ef_workspace_load(const ef_workspace *space, ef_worker *worker, size_t panel,
                        float norm2[EF_PANEL]);
 
 /* The ids of the rows of a panel; places beyond the last row repeat the first id. */
