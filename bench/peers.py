@@ -266,6 +266,16 @@ def blas():
     return None
 
 
+def print_header(options):
+    print(processor())
+    print(
+        f"scikit-learn {sklearn.__version__}, faiss {faiss.__version__} "
+        f"({faiss.get_compile_options().strip()}), numpy {np.__version__}, "
+        f"BLAS {blas() or 'of reference, slow'}"
+    )
+    print(f"one thread, median of {options.repeats} rounds; ratio = time / efface's time\n")
+
+
 def run_folder(folder, options):
     for name, k, scale in STANDARD_SETS:
         run_task(Task(name, folder / name / "x.npy.gz", k, scale, options), options.json)
@@ -322,12 +332,7 @@ def main():
         if options.bench != "none" and not os.access(options.bench, os.X_OK):
             raise Failure(f"there is no {options.bench}: build it with make, or use --bench")
         if not options.json:
-            print(
-                f"{processor()}\nscikit-learn {sklearn.__version__}, faiss {faiss.__version__}, numpy "
-                f"{np.__version__}, BLAS: {blas() or 'reference, slow'}\none thread, median of "
-                f"{options.repeats} rounds; ratio = time / efface's time\n",
-                flush=True,
-            )
+            print_header(options)
         with threadpool_limits(limits=1):
             if options.folder:
                 run_folder(options.folder, options)

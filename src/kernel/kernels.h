@@ -3,7 +3,8 @@
  *
  * They work on panels: sixteen rows, coordinate j of all of them side by side at panel[16 j]. A set
  * keeps its values in panels already; `snap` makes grid points of them, in a panel of the worker's
- * own that stays in the cache for what follows.
+ * own that stays in the cache for what follows. `nearest` and `sqdist` compute while memory idles,
+ * so they fetch the panel of values `ahead`, which will be snapped next; any panel will do.
  *
  * Every entry of every table gives the bits of the reference table (src/kernel/ref), which is
  * plain C. To add an instruction set: write its lanes (panel_kernels.h says which), name its table
@@ -30,13 +31,13 @@ typedef struct ef_kernels {
      * first n_rows of the sixteen count. Returns how many of them the filter could not decide
      * (of no consequence, and the one thing that differs between tables). */
     unsigned (*nearest)(const ef_centers *centers, const float *panel, const float norm2[EF_PANEL],
-                        unsigned n_rows, uint32_t labels[EF_PANEL]);
+                        unsigned n_rows, const float *ahead, uint32_t labels[EF_PANEL]);
 
     /* out[i] = sum over j of (panel[16 j + i] - point[j])^2 in float32, added up in the order of j
      * and without fused multiply-adds. Differences of grid points are exact, so the result is the
      * squared distance but for a relative error of at most EF_SQDIST_ERROR(d), and 0 just for
      * equal points. */
-    void (*sqdist)(const float *panel, uint32_t n_columns, const float *point,
+    void (*sqdist)(const float *panel, uint32_t n_columns, const float *point, const float *ahead,
                    float out[EF_PANEL]);
 
     /* out[i] = the sum of the squares of row i of the panel, by integers. */

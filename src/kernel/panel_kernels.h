@@ -10,6 +10,11 @@
 
 #define GROUPS (EF_PANEL / LANES)
 
+/* Sixteen floats are a cache line; it goes to the second level, which has room for two panels. */
+LANE_OP void fetch(const float *line) {
+    __builtin_prefetch(line, 0, 2);
+}
+
 static void snap(const ef_map *map, const float *values, unsigned n_rows, float *panel,
                  float norm2[EF_PANEL]) {
     const size_t n = (size_t)map->n_columns * EF_PANEL;
@@ -38,7 +43,7 @@ static void snap(const ef_map *map, const float *values, unsigned n_rows, float 
  * the one that the error bound in centers.h is derived for. `width` is a constant wherever this
  * is inlined, so that all sums stay in registers. */
 LANE_OP void score_tile(const float *tile, const float *bias, const float *panel, uint32_t d,
-                        unsigned width, float *scores) {
+                        unsigned width, const float *ahead, float *scores) {
     vf total[TILE][GROUPS];
     for (unsigned c = 0; c < width; c++)
         for (unsigned g = 0; g < GROUPS; g++)
@@ -52,6 +57,7 @@ LANE_OP void score_tile(const float *tile, const float *bias, const float *panel
         for (uint32_t j = begin; j < end; j++) {
             const float *const x = panel + (size_t)j * EF_PANEL;
             const float *const w = tile + (size_t)j * width;
+            fetch(ahead + (size_t)j * EF_PANEL);
             vf values[GROUPS];
             for (unsigned g = 0; g < GROUPS; g++)
                 values[g] = vf_load(x + g * LANES);
@@ -71,26 +77,26 @@ LANE_OP void score_tile(const float *tile, const float *bias, const float *panel
 }
 
 static void scores_of(const ef_centers *centers, uint32_t first, unsigned width,
-                      const float *panel, float *scores) {
+                      const float *panel, const float *ahead, float *scores) {
     const uint32_t d = centers->n_columns;
     const float *const tile = centers->tiles + (size_t)first * d;
     const float *const bias = centers->bias + first;
     switch (width) {
-    case 1: score_tile(tile, bias, panel, d, 1, scores); break;
-    case 2: score_tile(tile, bias, panel, d, 2, scores); break;
-    case 3: score_tile(tile, bias, panel, d, 3, scores); break;
-    case 4: score_tile(tile, bias, panel, d, 4, scores); break;
-    case 5: score_tile(tile, bias, panel, d, 5, scores); break;
+    case 1: score_tile(tile, bias, panel, d, 1, ahead, scores); break;
+    case 2: score_tile(tile, bias, panel, d, 2, ahead, scores); break;
+    case 3: score_tile(tile, bias, panel, d, 3, ahead, scores); break;
+    case 4: score_tile(tile, bias, panel, d, 4, ahead, scores); break;
+    case 5: score_tile(tile, bias, panel, d, 5, ahead, scores); break;
 #if TILE > 5
-    case 6: score_tile(tile, bias, panel, d, 6, scores); break;
+    case 6: score_tile(tile, bias, panel, d, 6, ahead, scores); break;
 #endif
 #if TILE > 6
-    case 7: score_tile(tile, bias, panel, d, 7, scores); break;
-    case 8: score_tile(tile, bias, panel, d, 8, scores); break;
-    case 9: score_tile(tile, bias, panel, d, 9, scores); break;
-    case 10: score_tile(tile, bias, panel, d, 10, scores); break;
-    case 11: score_tile(tile, bias, panel, d, 11, scores); break;
-    case 12: score_tile(tile, bias, panel, d, 12, scores); break;
+    case 7: score_tile(tile, bias, panel, d, 7, ahead, scores); break;
+    case 8: score_tile(tile, bias, panel, d, 8, ahead, scores); break;
+    case 9: score_tile(tile, bias, panel, d, 9, ahead, scores); break;
+    case 10: score_tile(tile, bias, panel, d, 10, ahead, scores); break;
+    case 11: score_tile(tile, bias, panel, d, 11, ahead, scores); break;
+    case 12: score_tile(tile, bias, panel, d, 12, ahead, scores); break;
 #endif
     default: break;
     }
@@ -106,7 +112,7 @@ static void decide(const ef_centers *centers, const float *panel, const float li
     for (uint32_t first = 0, width; first < centers->n_clusters; first += width) {
         width = ef_centers_tile(centers, first);
         float scores[TILE * EF_PANEL];
-        scores_of(centers, first, width, panel, scores);
+        scores_of(centers, first, width, panel, panel, scores);
         for (uint32_t c = 0; c < width; c++) {
             unsigned near = 0;
             for (unsigned g = 0; g < GROUPS; g++) {
@@ -126,7 +132,7 @@ static void decide(const ef_centers *centers, const float *panel, const float li
 }
 
 static unsigned nearest(const ef_centers *centers, const float *panel, const float norm2[EF_PANEL],
-                        unsigned n_rows, uint32_t labels[EF_PANEL]) {
+                        unsigned n_rows, const float *ahead, uint32_t labels[EF_PANEL]) {
     vf best[GROUPS], second[GROUPS];
     vu label[GROUPS];
     for (unsigned g = 0; g < GROUPS; g++) {
@@ -136,7 +142,7 @@ static unsigned nearest(const ef_centers *centers, const float *panel, const flo
     for (uint32_t first = 0, width; first < centers->n_clusters; first += width) {
         width = ef_centers_tile(centers, first);
         float scores[TILE * EF_PANEL];
-        scores_of(centers, first, width, panel, scores);
+        scores_of(centers, first, width, panel, ahead, scores);
         for (uint32_t c = 0; c < width; c++)
             for (unsigned g = 0; g < GROUPS; g++) {
                 const vf score = vf_load(scores + c * EF_PANEL + g * LANES);
@@ -162,13 +168,14 @@ static unsigned nearest(const ef_centers *centers, const float *panel, const flo
     return (unsigned)__builtin_popcount(open);
 }
 
-static void sqdist(const float *panel, uint32_t n_columns, const float *point,
+static void sqdist(const float *panel, uint32_t n_columns, const float *point, const float *ahead,
                    float out[EF_PANEL]) {
     vf sum[GROUPS];
     for (unsigned g = 0; g < GROUPS; g++)
         sum[g] = vf_set1(0.0F);
     for (uint32_t j = 0; j < n_columns; j++) {
         const vf coordinate = vf_set1(point[j]);
+        fetch(ahead + (size_t)j * EF_PANEL);
         for (unsigned g = 0; g < GROUPS; g++) {
             const vf x = vf_load(panel + (size_t)j * EF_PANEL + g * LANES);
             const vf difference = vf_sub(x, coordinate);

@@ -129,7 +129,7 @@ static void number_clusters(sample *s) {
 
 /* ---------------------------------------------------------------- distances */
 
-/* The kernels' own packing is for rows within the bounds of the fit; these may be any. */
+/* Snapping is done here and not by kernels because rows may be outside the bounds of the fit. */
 static void pack_panels(const ef_map *map, const efface_data *data, sample *s) {
     const size_t n_panels = (s->n_rows + EF_PANEL - 1) / EF_PANEL;
     for (size_t i = 0; i < n_panels * EF_PANEL; i++) {
@@ -138,7 +138,8 @@ static void pack_panels(const ef_map *map, const efface_data *data, sample *s) {
         const float *const values = ef_data_first(data, s->members[row].position);
         float *const panel = s->panels + i / EF_PANEL * EF_PANEL * s->n_columns;
         for (uint32_t j = 0; j < s->n_columns; j++) {
-            const float x = (float)ef_snap_wide(values[(size_t)j * EF_PANEL], map->low[j], map->step[j]);
+            const float x =
+                (float)ef_snap_wide(values[(size_t)j * EF_PANEL], map->low[j], map->step[j]);
             panel[(size_t)j * EF_PANEL + i % EF_PANEL] = x > FARTHEST    ? FARTHEST
                                                          : x < -FARTHEST ? -FARTHEST
                                                                          : x;
@@ -150,7 +151,8 @@ static void pack_panels(const ef_map *map, const efface_data *data, sample *s) {
 static void add_distances(const ef_kernels *kernels, const sample *s, size_t panel,
                           const float *point, double *sums) {
     float squares[EF_PANEL];
-    kernels->sqdist(s->panels + panel * EF_PANEL * s->n_columns, s->n_columns, point, squares);
+    const float *const rows = s->panels + panel * EF_PANEL * s->n_columns;
+    kernels->sqdist(rows, s->n_columns, point, rows, squares);
     const size_t first = panel * EF_PANEL;
     const size_t n = s->n_rows - first < EF_PANEL ? s->n_rows - first : EF_PANEL;
     for (size_t i = 0; i < n; i++)

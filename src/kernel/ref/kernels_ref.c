@@ -2,8 +2,9 @@
 #include "base/tape.h"
 #include "kernel/kernels.h"
 
-static void sqdist(const float *panel, uint32_t n_columns, const float *point,
+static void sqdist(const float *panel, uint32_t n_columns, const float *point, const float *ahead,
                    float out[EF_PANEL]) {
+    (void)ahead;
     for (unsigned i = 0; i < EF_PANEL; i++) {
         float sum = 0.0F;
         for (uint32_t j = 0; j < n_columns; j++) {
@@ -32,8 +33,9 @@ static void snap(const ef_map *map, const float *values, unsigned n_rows, float 
 }
 
 static unsigned nearest(const ef_centers *centers, const float *panel, const float norm2[EF_PANEL],
-                        unsigned n_rows, uint32_t labels[EF_PANEL]) {
+                        unsigned n_rows, const float *ahead, uint32_t labels[EF_PANEL]) {
     (void)norm2;
+    (void)ahead;
     for (unsigned i = 0; i < n_rows; i++) {
         int64_t least = INT64_MAX;
         for (uint32_t c = 0; c < centers->n_clusters; c++) {

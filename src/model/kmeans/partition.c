@@ -49,7 +49,8 @@ static void assign_panels(void *context, unsigned number, size_t first, size_t l
         const unsigned n = ef_workspace_rows(space, p);
         ef_workspace_load(space, worker, p, norm2);
         worker->rows_undecided +=
-            space->kernels->nearest(a->centers, worker->panel, norm2, n, nearest);
+            space->kernels->nearest(a->centers, worker->panel, norm2, n,
+                                    ef_workspace_ahead(space, p, last), nearest);
         int64_t squares[EF_PANEL];
         if (a->first)
             space->kernels->squares(worker->panel, space->map->n_columns, squares);

@@ -81,7 +81,7 @@ static void predict_panels(void *context, unsigned number, size_t first, size_t 
         }
         float norm2[EF_PANEL];
         p->kernels->snap(map, own->values, n, own->panel, norm2);
-        (void)p->kernels->nearest(&p->centers, own->panel, norm2, n, labels);
+        (void)p->kernels->nearest(&p->centers, own->panel, norm2, n, own->panel, labels);
         for (unsigned i = 0; i < n; i++) {
             if (p->labels != NULL)
                 p->labels[begin + i] = outside[i] != EF_NO_CLUSTER ? outside[i] : labels[i];

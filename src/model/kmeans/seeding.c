@@ -55,7 +55,8 @@ static void race_panels(void *context, unsigned number, size_t first, size_t las
         if (r->round != 0) {
             float norm2[EF_PANEL], distance[EF_PANEL];
             ef_workspace_load(space, worker, p, norm2);
-            kernels->sqdist(worker->panel, space->map->n_columns, r->last, distance);
+            kernels->sqdist(worker->panel, space->map->n_columns, r->last,
+                            ef_workspace_ahead(space, p, last), distance);
             for (unsigned i = 0; i < n; i++)
                 upper[i] = distance[i] < upper[i] ? distance[i] : upper[i];
         }

@@ -64,6 +64,12 @@ unsigned ef_workspace_rows(const ef_workspace *space, size_t panel);
 void ef_workspace_load(const ef_workspace *space, ef_worker *worker, size_t panel,
                        float norm2[EF_PANEL]);
 
+/* The values that come after panel number `panel` in a run of panels that ends before `last`. */
+static inline const float *ef_workspace_ahead(const ef_workspace *space, size_t panel,
+                                              size_t last) {
+    return ef_data_panel(space->data, panel + 1 < last ? panel + 1 : panel);
+}
+
 /* The ids of the rows of a panel; places beyond the last row repeat the first id. */
 void ef_workspace_ids(const ef_workspace *space, size_t panel, uint64_t ids[EF_PANEL]);
 
