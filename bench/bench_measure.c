@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 int bench_fail(const efface_error *error) {
@@ -55,9 +54,16 @@ double bench_median(double *values, size_t n) {
 }
 
 uint64_t bench_peak_rss_bytes(void) {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (uint64_t)usage.ru_maxrss * 1024;
+    /* Not getrusage: its ru_maxrss begins with what the process was before exec. */
+    FILE *const status = fopen("/proc/self/status", "r");
+    unsigned long long kilobytes = 0;
+    char line[256];
+    while (status != NULL && fgets(line, sizeof line, status) != NULL)
+        if (sscanf(line, "VmHWM: %llu", &kilobytes) == 1)
+            break;
+    if (status != NULL)
+        fclose(status);
+    return 1024 * (uint64_t)kilobytes;
 }
 
 bool bench_digest_hex(const efface_kmeans *model, char hex[BENCH_HEX_BYTES]) {

@@ -344,7 +344,7 @@ EFFACE_API efface_status efface_kmeans_digest(const efface_kmeans *model,
  * `max_rows` rows (0: 10,000), chosen by id with the tape, so that the same rows take part
  * whatever their order. Clusters are those of the model (`labels` NULL) or `labels`, one for each
  * position. Cost O(max_rows^2 * d).
- * Errors: MEMORY; ARGUMENT unless the sample has at least two clusters and two rows. */
+ * Errors: MEMORY; KERNELS; ARGUMENT unless the sample has at least two clusters and two rows. */
 EFFACE_API efface_status efface_kmeans_silhouette(const efface_kmeans *model,
                                                   const efface_data *data, const uint32_t *labels,
                                                   size_t max_rows, double *silhouette,

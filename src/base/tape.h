@@ -24,7 +24,7 @@ typedef enum ef_purpose {
     EF_TAPE_RESEED = 2,   /* the race for an empty cluster: index id, step level, sub cluster */
     EF_TAPE_PHASE = 3,    /* a lattice phase: index dimension, step level */
     EF_TAPE_SAMPLE = 4,   /* sample of a metric: index id */
-    EF_TAPE_GAUSSIAN = 5  /* generated data: index row, step dimension, sub attempt */
+    EF_TAPE_GAUSSIAN = 5  /* generated data (src/data/gaussian.c says which index is what) */
 } ef_purpose;
 
 #define EF_PHILOX_ROUNDS 10

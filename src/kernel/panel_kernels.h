@@ -18,14 +18,16 @@ LANE_OP void fetch(const float *line) {
 static void snap(const ef_map *map, const float *values, unsigned n_rows, float *panel,
                  float norm2[EF_PANEL]) {
     const size_t n = (size_t)map->n_columns * EF_PANEL;
+    const vf zero = vf_set1(0.0F);
     vf squares[GROUPS];
     for (unsigned g = 0; g < GROUPS; g++)
-        squares[g] = vf_set1(0.0F);
+        squares[g] = zero;
     for (size_t at = 0, j = 0; at < n; at += EF_PANEL, j++) {
         const vf low = vf_set1(map->low[j]), step = vf_set1(map->step[j]);
         for (unsigned g = 0; g < GROUPS; g++) {
             const vf x = vf_load(values + at + g * LANES);
-            const vf point = vf_round(vf_mul(vf_sub(x, low), step));
+            const vf rounded = vf_round(vf_mul(vf_sub(x, low), step));
+            const vf point = vf_add(rounded, zero); /* minus zero becomes zero */
             vf_store(panel + at + g * LANES, point);
             squares[g] = vf_add(squares[g], vf_mul(point, point));
         }

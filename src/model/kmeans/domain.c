@@ -43,15 +43,15 @@ static efface_status use_ranges(ef_domain *domain, const efface_data *data,
                            "the bounds of column %" PRIu32 " are not finite numbers of magnitude "
                            "2^126 or less",
                            j + 1);
+        if (domain->low[j] > domain->high[j])
+            return ef_fail(error, EFFACE_E_ARGUMENT,
+                           "the bounds of column %" PRIu32 " are the wrong way round", j + 1);
         if (data->n_rows != 0 && (least[j] < domain->low[j] || most[j] > domain->high[j]))
             return ef_fail(error, EFFACE_E_LIMIT,
                            "column %" PRIu32 " goes from %g to %g, beyond its bounds %g and %g; "
                            "give wider bounds or none",
                            j + 1, (double)least[j], (double)most[j], (double)domain->low[j],
                            (double)domain->high[j]);
-        if (domain->low[j] > domain->high[j])
-            return ef_fail(error, EFFACE_E_ARGUMENT,
-                           "the bounds of column %" PRIu32 " are the wrong way round", j + 1);
         domain->step[j] = ef_step_minmax(domain->low[j], domain->high[j]);
     }
     return EFFACE_OK;

@@ -1,0 +1,34 @@
+/*
+ * Any bytes as a CSV file with any options, as rows and as labels. The first four bytes are the
+ * options:
+ *
+ *     byte 0   header (3 values, and one that is none), ids (the same), delimiter (8 values)
+ *     byte 1   id column (lower half) and owner column (upper half), from the list below
+ *     byte 2   weight column and label column
+ *     byte 3   hash key
+ */
+#include "fuzz_load.h"
+
+int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes);
+
+static const char *const columns[16] = {NULL, "1", "2",  "3",     "4",   "5", "id", "owner",
+                                        "w",  "y", "x1", "alice", "1.5", "0", "",   "99"};
+static const char delimiters[8] = {0, ',', ';', '\t', ' ', '|', ':', '"'};
+
+int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
+    if (n_bytes < 4)
+        return 0;
+    efface_load_options options;
+    efface_load_options_init(&options);
+    options.header = (efface_header)(bytes[0] & 3);
+    options.ids = (efface_ids)(bytes[0] >> 2 & 3);
+    options.delimiter = delimiters[bytes[0] >> 4 & 7];
+    options.id_column = columns[bytes[1] & 15];
+    options.owner_column = columns[bytes[1] >> 4];
+    options.weight_column = columns[bytes[2] & 15];
+    options.label_column = columns[bytes[2] >> 4];
+    options.hash_key[0] = bytes[3];
+    load_twice(bytes + 4, n_bytes - 4, &options);
+    load_labels_checked(bytes + 4, n_bytes - 4);
+    return 0;
+}

@@ -1,0 +1,331 @@
+/* Every kernel table gives the reference's bits: all small sizes, odd sizes, unaligned inputs, and
+ * buffers that end where memory ends. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "kernel/kernels.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/tape.h"
+#include "efface/efface.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define MOST_TABLES 8
+#define MOST_CLUSTERS 130
+
+static const ef_kernels *tables[MOST_TABLES]; /* usable here, the reference not among them */
+static size_t n_tables;
+
+/* ---------------------------------------------------------------- memory that ends */
+
+typedef struct guarded {
+    unsigned char *map;
+    size_t n_bytes; /* of the map, the guard page included */
+} guarded;
+
+/* n_bytes of memory right before a page that may not be touched. */
+static void *guarded_alloc(guarded *g, size_t n_bytes) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t room = (n_bytes + page - 1) / page * page;
+    g->n_bytes = room + page;
+    g->map = mmap(NULL, g->n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(g->map, MAP_FAILED);
+    assert_int_equal(mprotect(g->map + room, page, PROT_NONE), 0);
+    return g->map + room - n_bytes;
+}
+
+static void guarded_free(guarded *g) {
+    munmap(g->map, g->n_bytes);
+}
+
+/* ---------------------------------------------------------------- cases */
+
+static uint64_t drawn;
+
+static uint64_t draw(void) {
+    return ef_tape(7, EF_TAPE_GAUSSIAN, 0, drawn++, 0);
+}
+
+static uint32_t below(uint32_t limit) {
+    return (uint32_t)ef_tape_below(draw(), limit);
+}
+
+/* How the values of a case are spread; each has its own way to make rows hard to decide. */
+typedef enum spread { WIDE, LATTICE, HALVES, FAR_AND_CLOSE, N_SPREADS } spread;
+
+typedef struct problem {
+    uint32_t d;
+    uint32_t k;
+    unsigned n_rows;
+    guarded memory[8];
+    float *low, *step, *point; /* d each: unaligned, at the end of memory */
+    float *values;             /* a panel at the end of memory */
+    float *panel;              /* its grid points by the reference */
+    float norm2[EF_PANEL];
+    int32_t *grid; /* k centers */
+    ef_map map;
+} problem;
+
+static float draw_value(spread s) {
+    const float sign = (draw() & 1) != 0 ? 1.0F : -1.0F;
+    switch (s) {
+    case LATTICE: return sign * (float)below(3) * 0x1p-2F;
+    case HALVES: return sign * ((float)below(1u << 20) + 0.5F) * 0x1p-23F; /* ties of the grid */
+    case FAR_AND_CLOSE: return 0.75F + sign * (float)below(5) * 0x1p-23F;
+    case WIDE:
+    case N_SPREADS: break;
+    }
+    return sign * (float)below(1u << 24) * 0x1p-24F;
+}
+
+static problem make_problem(uint32_t d, uint32_t k, unsigned n_rows, spread s) {
+    problem p = {.d = d, .k = k, .n_rows = n_rows};
+    p.low = guarded_alloc(&p.memory[0], d * sizeof *p.low);
+    p.step = guarded_alloc(&p.memory[1], d * sizeof *p.step);
+    p.point = guarded_alloc(&p.memory[2], d * sizeof *p.point);
+    p.values = guarded_alloc(&p.memory[3], (size_t)d * EF_PANEL * sizeof *p.values);
+    p.panel = guarded_alloc(&p.memory[4], (size_t)d * EF_PANEL * sizeof *p.panel);
+    p.grid = guarded_alloc(&p.memory[5], (size_t)d * k * sizeof *p.grid);
+    const bool minmax = s == WIDE && (draw() & 1) != 0;
+    for (uint32_t j = 0; j < d; j++) {
+        p.low[j] = minmax ? -1.0F - (float)below(100) * 0.125F : 0.0F;
+        p.step[j] = minmax ? ef_step_minmax(p.low[j], 1.0F) : ef_step_bound(0);
+        for (unsigned i = 0; i < EF_PANEL; i++)
+            p.values[(size_t)j * EF_PANEL + i] =
+                i < n_rows ? draw_value(s) : 0.0F; /* unused places of a set are 0 */
+    }
+    p.map = (ef_map){d, p.low, p.step};
+    ef_kernels_ref.snap(&p.map, p.values, n_rows, p.panel, p.norm2);
+    for (uint32_t c = 0; c < k; c++)
+        for (uint32_t j = 0; j < d; j++) {
+            int32_t *const g = &p.grid[(size_t)c * d + j];
+            if (c % 3 == 2) /* next to an earlier center, so that rows are almost tied */
+                *g = p.grid[(size_t)(c / 2) * d + j] + (int32_t)below(3) - 1;
+            else if (s == WIDE)
+                *g = (int32_t)below(2 * EF_GRID_MAX + 1) - EF_GRID_MAX;
+            else /* at a row */
+                *g = (int32_t)p.panel[(size_t)j * EF_PANEL + c % n_rows] + (c % 5 == 0);
+            *g = *g > EF_GRID_MAX ? EF_GRID_MAX : *g < -EF_GRID_MAX ? -EF_GRID_MAX : *g;
+        }
+    for (uint32_t j = 0; j < d; j++)
+        p.point[j] = (float)p.grid[j];
+    return p;
+}
+
+static void free_problem(problem *p) {
+    for (int i = 0; i < 6; i++)
+        guarded_free(&p->memory[i]);
+}
+
+/* ---------------------------------------------------------------- comparisons */
+
+static void compare(const char *what, const ef_kernels *table, const problem *p, const void *got,
+                    const void *wanted, size_t n_bytes) {
+    if (memcmp(got, wanted, n_bytes) != 0)
+        fail_msg("%s of %s differs from the reference: d %u, k %u, %u rows", what, table->name,
+                 p->d, p->k, p->n_rows);
+}
+
+static void check_snap(const ef_kernels *table, const problem *p) {
+    guarded memory[2];
+    const size_t n_bytes = (size_t)p->d * EF_PANEL * sizeof(float);
+    float *const panel = guarded_alloc(&memory[0], n_bytes);
+    float *const norm2 = guarded_alloc(&memory[1], EF_PANEL * sizeof(float));
+    table->snap(&p->map, p->values, p->n_rows, panel, norm2);
+    compare("snap", table, p, panel, p->panel, n_bytes);
+    compare("norm of snap", table, p, norm2, p->norm2, EF_PANEL * sizeof(float));
+    guarded_free(&memory[0]);
+    guarded_free(&memory[1]);
+}
+
+static void check_nearest(const ef_kernels *table, const problem *p) {
+    ef_centers plain, tiled;
+    assert_true(ef_centers_init(&plain, p->grid, p->k, p->d, ef_kernels_ref.tile));
+    assert_true(ef_centers_init(&tiled, p->grid, p->k, p->d, table->tile));
+    uint32_t wanted[EF_PANEL], got[EF_PANEL];
+    (void)ef_kernels_ref.nearest(&plain, p->panel, p->norm2, p->n_rows, p->panel, wanted);
+    const unsigned n_open =
+        table->nearest(&tiled, p->panel, p->norm2, p->n_rows, p->values, got);
+    assert_in_range(n_open, 0, p->n_rows);
+    compare("nearest", table, p, got, wanted, p->n_rows * sizeof *got);
+    ef_centers_free(&plain);
+    ef_centers_free(&tiled);
+}
+
+static void check_sums(const ef_kernels *table, const problem *p) {
+    float distance[2][EF_PANEL];
+    int64_t squares[2][EF_PANEL];
+    ef_kernels_ref.sqdist(p->panel, p->d, p->point, p->panel, distance[0]);
+    table->sqdist(p->panel, p->d, p->point, p->values, distance[1]);
+    compare("sqdist", table, p, distance[1], distance[0], sizeof distance[0]);
+    ef_kernels_ref.squares(p->panel, p->d, squares[0]);
+    table->squares(p->panel, p->d, squares[1]);
+    compare("squares", table, p, squares[1], squares[0], sizeof squares[0]);
+}
+
+static void check_all(uint32_t d, uint32_t k, unsigned n_rows, spread s) {
+    problem p = make_problem(d, k, n_rows, s);
+    for (size_t t = 0; t < n_tables; t++) {
+        check_snap(tables[t], &p);
+        check_nearest(tables[t], &p);
+        check_sums(tables[t], &p);
+    }
+    free_problem(&p);
+}
+
+static void need_tables(void) {
+    if (n_tables == 0)
+        skip();
+}
+
+static void tables_agree_on_all_small_sizes(void **state) {
+    (void)state;
+    need_tables();
+    for (uint32_t d = 1; d <= 20; d++)
+        for (uint32_t k = 1; k <= 20; k++)
+            for (int s = 0; s < N_SPREADS; s++)
+                check_all(d, k, 1 + below(EF_PANEL), (spread)s);
+}
+
+static void tables_agree_on_odd_sizes(void **state) {
+    (void)state;
+    need_tables();
+    static const uint32_t columns[] = {25, 31, 52, 63, 64, 65, 127, 128, 129, 784, 1000};
+    static const uint32_t clusters[] = {1, 2, 7, 10, 12, 13, 24, 25, 64, MOST_CLUSTERS};
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+        for (size_t c = 0; c < sizeof clusters / sizeof clusters[0]; c++)
+            for (int s = 0; s < N_SPREADS; s++)
+                check_all(columns[i], clusters[c], 1 + below(EF_PANEL), (spread)s);
+}
+
+static void tables_agree_on_the_most_columns(void **state) {
+    (void)state;
+    need_tables();
+    for (int s = 0; s < N_SPREADS; s++)
+        check_all(EFFACE_MAX_COLUMNS, 3, EF_PANEL, (spread)s);
+}
+
+static void tape_is_the_same(void **state) {
+    (void)state;
+    need_tables();
+    for (int round = 0; round < 200; round++) {
+        const uint64_t seed = draw();
+        const uint32_t purpose = EF_TAPE_RESEED + (below(1u << 24) << 8), step = below(1000);
+        uint64_t ids[EF_PANEL];
+        uint32_t wanted[EF_PANEL], got[EF_PANEL];
+        for (unsigned i = 0; i < EF_PANEL; i++) {
+            ids[i] = draw() >> below(64);
+            wanted[i] = (uint32_t)(ef_tape(seed, EF_TAPE_RESEED, purpose >> 8, ids[i], step) >> 32);
+        }
+        ef_kernels_ref.tape_high(seed, purpose, ids, step, got);
+        assert_memory_equal(got, wanted, sizeof got);
+        for (size_t t = 0; t < n_tables; t++) {
+            memset(got, 0, sizeof got);
+            tables[t]->tape_high(seed, purpose, ids, step, got);
+            assert_memory_equal(got, wanted, sizeof got);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- the filter */
+
+/* Two centers along a line and rows around the middle, as far from the origin as can be: the
+ * filter must leave to the integers what it cannot see, and may not leave everything. */
+static void filter_is_safe_and_useful(void **state) {
+    (void)state;
+    need_tables();
+    const uint32_t d = 784;
+    problem p = make_problem(d, 2, EF_PANEL, WIDE);
+    for (size_t t = 0; t < n_tables; t++) {
+        unsigned n_open = 0, n_far = 0;
+        for (int gap = 0; gap < 400; gap++) {
+            for (uint32_t j = 0; j < d; j++) {
+                const int32_t center = EF_GRID_MAX - (int32_t)below(1000);
+                p.grid[j] = center;
+                p.grid[d + j] = center - 1000;
+                for (unsigned i = 0; i < EF_PANEL; i++)
+                    p.panel[(size_t)j * EF_PANEL + i] = (float)(center - 500);
+            }
+            /* Row i is off the middle by some grid steps in one column. */
+            for (unsigned i = 0; i < EF_PANEL; i++)
+                p.panel[(size_t)below(d) * EF_PANEL + i] += (float)((int)i - 8) * (float)gap;
+            ef_kernels_ref.sqdist(p.panel, d, (const float[784]){0}, p.panel, p.norm2);
+            check_nearest(tables[t], &p);
+            ef_centers centers;
+            uint32_t labels[EF_PANEL];
+            assert_true(ef_centers_init(&centers, p.grid, 2, d, tables[t]->tile));
+            n_open += tables[t]->nearest(&centers, p.panel, p.norm2, EF_PANEL, p.panel, labels);
+            /* Rows at a center are far from undecided, unless the centers are near each other. */
+            for (uint32_t j = 0; j < d; j++) {
+                p.grid[d + j] = -EF_GRID_MAX;
+                for (unsigned i = 0; i < EF_PANEL; i++)
+                    p.panel[(size_t)j * EF_PANEL + i] = (float)p.grid[(i % 2) * d + j];
+            }
+            ef_centers_free(&centers);
+            assert_true(ef_centers_init(&centers, p.grid, 2, d, tables[t]->tile));
+            n_far += tables[t]->nearest(&centers, p.panel, p.norm2, EF_PANEL, p.panel, labels);
+            for (unsigned i = 0; i < EF_PANEL; i++)
+                assert_int_equal(labels[i], i % 2);
+            ef_centers_free(&centers);
+        }
+        assert_true(n_open > 0);
+        assert_int_equal(n_far, 0);
+    }
+    free_problem(&p);
+}
+
+/* `sqdist` is as near to the integers' distance as its bound says, and 0 just for equal points. */
+static void sqdist_keeps_its_bound(void **state) {
+    (void)state;
+    static const uint32_t columns[] = {1, 10, 784, EFFACE_MAX_COLUMNS};
+    for (size_t c = 0; c < 4; c++)
+        for (int s = 0; s < N_SPREADS; s++) {
+            problem p = make_problem(columns[c], 3, EF_PANEL, (spread)s);
+            float distance[EF_PANEL];
+            ef_kernels_ref.sqdist(p.panel, p.d, p.point, p.panel, distance);
+            const ef_centers centers = {.n_clusters = 3, .n_columns = p.d, .grid = p.grid};
+            for (unsigned i = 0; i < EF_PANEL; i++) {
+                const double exact = (double)ef_centers_sqdist(&centers, 0, p.panel, i);
+                const double slack = 1.0 + EF_SQDIST_ERROR(p.d);
+                assert_true((double)distance[i] <= exact * slack);
+                assert_true(exact <= (double)distance[i] * slack);
+            }
+            free_problem(&p);
+        }
+}
+
+static void unknown_tables_are_not_found(void **state) {
+    (void)state;
+    assert_null(ef_kernels_find("sse2"));
+    assert_null(ef_kernels_find(""));
+    assert_ptr_equal(ef_kernels_find("ref"), &ef_kernels_ref);
+    assert_non_null(ef_kernels_get());
+}
+
+int main(void) {
+    for (const char *const *name = ef_kernels_names(); *name != NULL; name++) {
+        const ef_kernels *const table = ef_kernels_find(*name);
+        if (table != NULL && table != &ef_kernels_ref)
+            tables[n_tables++] = table;
+        printf("%s: %s\n", *name, table != NULL ? "usable" : "not on this processor");
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tables_agree_on_all_small_sizes),
+        cmocka_unit_test(tables_agree_on_odd_sizes),
+        cmocka_unit_test(tables_agree_on_the_most_columns),
+        cmocka_unit_test(tape_is_the_same),
+        cmocka_unit_test(filter_is_safe_and_useful),
+        cmocka_unit_test(sqdist_keeps_its_bound),
+        cmocka_unit_test(unknown_tables_are_not_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
