@@ -73,8 +73,6 @@ static outcome pass_quoted(ef_csv *csv, search *s, size_t *n_bytes, bool *double
         } else if (c == '\0') {
             return fail(csv, s, EFFACE_E_FORMAT, "there is a zero byte; this is no text file");
         } else if (c == '"') {
-            if (s->at + 1 == s->end && !s->last)
-                return BEYOND;
             if (s->at + 1 < s->end && s->bytes[s->at + 1] == '"') {
                 *doubled = true;
                 s->at++;
@@ -135,8 +133,6 @@ static bool add_field(ef_csv *csv, const unsigned char *text, size_t n_bytes) {
 /* One field, and the delimiter or line end after it; *more tells which. */
 static outcome pass_field(ef_csv *csv, search *s, bool *doubled, bool *more) {
     pass_spaces(csv, s);
-    if (s->at == s->end && !s->last)
-        return BEYOND;
     const bool quoted = s->at < s->end && s->bytes[s->at] == '"';
     s->at += quoted;
     const unsigned char *const text = s->bytes + s->at;
@@ -146,7 +142,7 @@ static outcome pass_field(ef_csv *csv, search *s, bool *doubled, bool *more) {
     if (field != FOUND)
         return field;
     if (s->at == s->end && !s->last)
-        return BEYOND;
+        return BEYOND; /* only the byte that follows tells where the field ends */
     const int kind = s->at < s->end ? csv->kinds[s->bytes[s->at]] : LINE_END;
     if (kind != DELIMITER && kind != LINE_END)
         return fail(csv, s, EFFACE_E_FORMAT,

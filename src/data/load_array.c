@@ -44,14 +44,9 @@ void ef_array_shape(ef_array *array, const uint64_t *dimensions, size_t n_dimens
     assert(n_dimensions > 0);
     array->n_rows = dimensions[0];
     array->n_columns = 1;
-    bool none = false;
-    for (size_t i = 1; i < n_dimensions; i++) {
-        none |= dimensions[i] == 0;
+    for (size_t i = 1; i < n_dimensions; i++)
         if (__builtin_mul_overflow(array->n_columns, dimensions[i], &array->n_columns))
-            array->n_columns = UINT64_MAX;
-    }
-    if (none) /* whatever overflowed before */
-        array->n_columns = 0;
+            array->n_columns = UINT64_MAX; /* which a 0 still turns into 0 */
 }
 
 efface_status ef_fail_value(efface_error *error, const char *file, uint64_t line, uint64_t column,

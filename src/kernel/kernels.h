@@ -33,10 +33,10 @@ typedef struct ef_kernels {
     unsigned (*nearest)(const ef_centers *centers, const float *panel, const float norm2[EF_PANEL],
                         unsigned n_rows, const float *ahead, uint32_t labels[EF_PANEL]);
 
-    /* out[i] = sum over j of (panel[16 j + i] - point[j])^2 in float32, added up in the order of j
-     * and without fused multiply-adds. Differences of grid points are exact, so the result is the
-     * squared distance but for a relative error of at most EF_SQDIST_ERROR(d), and 0 just for
-     * equal points. */
+    /* out[i] = sum over j of (panel[16 j + i] - point[j])^2 in float32, without fused
+     * multiply-adds: even and odd j are added up apart, each in order, then the two. Differences of
+     * grid points are exact, so the result is the squared distance but for a relative error of at
+     * most EF_SQDIST_ERROR(d), and 0 just for equal points. */
     void (*sqdist)(const float *panel, uint32_t n_columns, const float *point, const float *ahead,
                    float out[EF_PANEL]);
 

@@ -15,27 +15,36 @@ LANE_OP void fetch(const float *line) {
     __builtin_prefetch(line, 0, 2);
 }
 
+/* Column j of the panel on the grid; its squares are added to `squares`. */
+LANE_OP void snap_column(const float *values, float low, float step, float *panel, vf *squares) {
+    for (unsigned g = 0; g < GROUPS; g++) {
+        const vf x = vf_load(values + g * LANES);
+        const vf rounded = vf_round(vf_mul(vf_sub(x, vf_set1(low)), vf_set1(step)));
+        const vf point = vf_add(rounded, vf_set1(0.0F)); /* minus zero becomes zero */
+        vf_store(panel + g * LANES, point);
+        squares[g] = vf_add(squares[g], vf_mul(point, point));
+    }
+}
+
 static void snap(const ef_map *map, const float *values, unsigned n_rows, float *panel,
                  float norm2[EF_PANEL]) {
-    const size_t n = (size_t)map->n_columns * EF_PANEL;
-    const vf zero = vf_set1(0.0F);
-    vf squares[GROUPS];
+    const size_t d = map->n_columns;
+    const float *const low = map->low, *const step = map->step;
+    vf even[GROUPS], odd[GROUPS]; /* two sums, so that one need not wait for the other */
     for (unsigned g = 0; g < GROUPS; g++)
-        squares[g] = zero;
-    for (size_t at = 0, j = 0; at < n; at += EF_PANEL, j++) {
-        const vf low = vf_set1(map->low[j]), step = vf_set1(map->step[j]);
-        for (unsigned g = 0; g < GROUPS; g++) {
-            const vf x = vf_load(values + at + g * LANES);
-            const vf rounded = vf_round(vf_mul(vf_sub(x, low), step));
-            const vf point = vf_add(rounded, zero); /* minus zero becomes zero */
-            vf_store(panel + at + g * LANES, point);
-            squares[g] = vf_add(squares[g], vf_mul(point, point));
-        }
+        even[g] = odd[g] = vf_set1(0.0F);
+    size_t j = 0;
+    for (; j + 2 <= d; j += 2) {
+        const size_t at = j * EF_PANEL;
+        snap_column(values + at, low[j], step[j], panel + at, even);
+        snap_column(values + at + EF_PANEL, low[j + 1], step[j + 1], panel + at + EF_PANEL, odd);
     }
+    if (j < d)
+        snap_column(values + j * EF_PANEL, low[j], step[j], panel + j * EF_PANEL, even);
     for (unsigned g = 0; g < GROUPS; g++)
-        vf_store(norm2 + g * LANES, squares[g]);
+        vf_store(norm2 + g * LANES, vf_add(even[g], odd[g]));
     for (unsigned i = n_rows; i < EF_PANEL; i++) {
-        for (size_t at = 0; at < n; at += EF_PANEL)
+        for (size_t at = 0; at < d * EF_PANEL; at += EF_PANEL)
             panel[at + i] = panel[at];
         norm2[i] = norm2[0];
     }
@@ -170,22 +179,29 @@ static unsigned nearest(const ef_centers *centers, const float *panel, const flo
     return (unsigned)__builtin_popcount(open);
 }
 
+LANE_OP void add_squares(const float *panel, float coordinate, const float *ahead, vf *sum) {
+    fetch(ahead);
+    for (unsigned g = 0; g < GROUPS; g++) {
+        const vf difference = vf_sub(vf_load(panel + g * LANES), vf_set1(coordinate));
+        sum[g] = vf_add(sum[g], vf_mul(difference, difference));
+    }
+}
+
 static void sqdist(const float *panel, uint32_t n_columns, const float *point, const float *ahead,
                    float out[EF_PANEL]) {
-    vf sum[GROUPS];
+    vf even[GROUPS], odd[GROUPS];
     for (unsigned g = 0; g < GROUPS; g++)
-        sum[g] = vf_set1(0.0F);
-    for (uint32_t j = 0; j < n_columns; j++) {
-        const vf coordinate = vf_set1(point[j]);
-        fetch(ahead + (size_t)j * EF_PANEL);
-        for (unsigned g = 0; g < GROUPS; g++) {
-            const vf x = vf_load(panel + (size_t)j * EF_PANEL + g * LANES);
-            const vf difference = vf_sub(x, coordinate);
-            sum[g] = vf_add(sum[g], vf_mul(difference, difference));
-        }
+        even[g] = odd[g] = vf_set1(0.0F);
+    size_t j = 0;
+    for (; j + 2 <= n_columns; j += 2) {
+        const size_t at = j * EF_PANEL;
+        add_squares(panel + at, point[j], ahead + at, even);
+        add_squares(panel + at + EF_PANEL, point[j + 1], ahead + at + EF_PANEL, odd);
     }
+    if (j < n_columns)
+        add_squares(panel + j * EF_PANEL, point[j], ahead + j * EF_PANEL, even);
     for (unsigned g = 0; g < GROUPS; g++)
-        vf_store(out + g * LANES, sum[g]);
+        vf_store(out + g * LANES, vf_add(even[g], odd[g]));
 }
 
 static void squares(const float *panel, uint32_t n_columns, int64_t out[EF_PANEL]) {

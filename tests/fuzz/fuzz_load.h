@@ -27,8 +27,8 @@ static inline void check_rows(const efface_data *data) {
         require(row.weight >= 1);
         total_weight += row.weight;
         for (uint32_t j = 0; j < n_columns; j++)
-            require(row.values[j] >= (float)-EFFACE_MAX_MAGNITUDE &&
-                    row.values[j] <= (float)EFFACE_MAX_MAGNITUDE);
+            require(ef_data_value(data, i, j) >= (float)-EFFACE_MAX_MAGNITUDE &&
+                    ef_data_value(data, i, j) <= (float)EFFACE_MAX_MAGNITUDE);
     }
     require(total_weight == efface_data_total_weight(data));
 }
@@ -73,13 +73,15 @@ static inline void load_twice(const unsigned char *bytes, size_t n_bytes,
     efface_data *const b = load_checked(bytes, n_bytes, (size_t)1 << 20, options);
     require((a == NULL) == (b == NULL));
     if (a != NULL) {
-        const size_t n_rows = efface_data_n_rows(a), n_columns = efface_data_n_columns(a);
+        const size_t n_rows = efface_data_n_rows(a);
+        const uint32_t n_columns = efface_data_n_columns(a);
         require(n_rows == efface_data_n_rows(b) && n_columns == efface_data_n_columns(b));
         for (size_t i = 0; i < n_rows; i++) {
             const efface_row x = efface_data_row(a, i), y = efface_data_row(b, i);
             require(x.id == y.id && x.weight == y.weight && x.owner == y.owner &&
                     x.label == y.label);
-            require(memcmp(x.values, y.values, n_columns * sizeof *x.values) == 0);
+            for (uint32_t j = 0; j < n_columns; j++)
+                require(ef_data_value(a, i, j) == ef_data_value(b, i, j));
         }
     }
     efface_data_free(a);

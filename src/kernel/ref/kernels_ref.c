@@ -6,13 +6,13 @@ static void sqdist(const float *panel, uint32_t n_columns, const float *point, c
                    float out[EF_PANEL]) {
     (void)ahead;
     for (unsigned i = 0; i < EF_PANEL; i++) {
-        float sum = 0.0F;
+        float sum[2] = {0.0F, 0.0F};
         for (uint32_t j = 0; j < n_columns; j++) {
             const float difference = panel[(size_t)j * EF_PANEL + i] - point[j];
             const float square = difference * difference;
-            sum = sum + square;
+            sum[j % 2] = sum[j % 2] + square;
         }
-        out[i] = sum;
+        out[i] = sum[0] + sum[1];
     }
 }
 
@@ -20,15 +20,15 @@ static void snap(const ef_map *map, const float *values, unsigned n_rows, float 
                  float norm2[EF_PANEL]) {
     for (unsigned i = 0; i < EF_PANEL; i++) {
         const unsigned from = i < n_rows ? i : 0;
-        float sum = 0.0F;
+        float sum[2] = {0.0F, 0.0F};
         for (uint32_t j = 0; j < map->n_columns; j++) {
             const float x = values[(size_t)j * EF_PANEL + from];
             const float g = (float)ef_snap(x, map->low[j], map->step[j]);
             panel[(size_t)j * EF_PANEL + i] = g;
             const float square = g * g;
-            sum = sum + square;
+            sum[j % 2] = sum[j % 2] + square;
         }
-        norm2[i] = sum;
+        norm2[i] = sum[0] + sum[1];
     }
 }
 
