@@ -271,8 +271,22 @@ static efface_status add_rows(loader *l, size_t first, size_t n_rows, efface_err
     return efface_data_add(l->data, &rows, error);
 }
 
+/* Room for the rows to come, if the size of the file is known and they are about as long as those
+ * before. A guess: without the room the set grows as it must. */
+static void make_room(loader *l) {
+    const size_t n_rows = efface_data_n_rows(l->data), least = n_rows + l->n_batch;
+    uint64_t left;
+    if (least <= l->data->capacity || !ef_reader_left(l->csv.reader, &left))
+        return;
+    const uint64_t n_read = l->csv.reader->n_source_bytes - left;
+    const double rows_left = (double)left / (double)(n_read + 1) * (double)least;
+    if (rows_left < (double)(SIZE_MAX / 4))
+        (void)ef_data_reserve(l->data, least + (size_t)(rows_left * 1.01), NULL);
+}
+
 static efface_status flush(loader *l, efface_error *error) {
     efface_error detail;
+    make_room(l);
     efface_status status = l->n_batch > 0 ? add_rows(l, 0, l->n_batch, &detail) : EFFACE_OK;
     if (status != EFFACE_OK && status != EFFACE_E_MEMORY) {
         size_t i = 0;

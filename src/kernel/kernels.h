@@ -2,9 +2,12 @@
  * Kernels: the few loops that all the time goes into, chosen once by what the processor can do.
  *
  * They work on panels: sixteen rows, coordinate j of all of them side by side at panel[16 j]. A set
- * keeps its values in panels already; `snap` makes grid points of them, in a panel of the worker's
- * own that stays in the cache for what follows. `nearest` and `sqdist` compute while memory idles,
- * so they fetch the panel of values `ahead`, which will be snapped next; any panel will do.
+ * keeps its values in panels; kernels that read values snap them to the grid on the way, which is
+ * cheaper than storing the grid points. All panels are 64-byte aligned. Values of rows that a panel
+ * does not have are zero; what comes out for them is of no meaning.
+ *
+ * `nearest` and `sqdist` leave memory idle while they compute, so they fetch the panel of values
+ * `ahead`, which will be needed next; any panel will do.
  *
  * Every entry of every table gives the bits of the reference table (src/kernel/ref), which is
  * plain C. To add an instruction set: write its lanes (panel_kernels.h says which), name its table
@@ -21,27 +24,32 @@ typedef struct ef_kernels {
     const char *name;
     uint32_t tile; /* most clusters that one inner loop of `nearest` works on */
 
-    /* panel = values on the grid, and norm2[i] = |row i|^2 as `sqdist` from the origin would give
-     * it. Only the first n_rows (1 to 16) rows of `values` count; in the result the others repeat
-     * the first. Both are 16 * n_columns floats, 64-byte aligned. */
-    void (*snap)(const ef_map *map, const float *values, unsigned n_rows, float *panel,
-                 float norm2[EF_PANEL]);
+    /* panel = the values on the grid. Only the first n_rows (1 to 16) rows of `values` count; in
+     * the result the others repeat the first. */
+    void (*snap)(const ef_map *map, const float *values, unsigned n_rows, float *panel);
 
-    /* labels[i] = the nearest centroid of row i of the panel; ties go to the lower one. Only the
+    /* labels[i] = the nearest centroid of row i of `values`; ties go to the lower one. Only the
      * first n_rows of the sixteen count. Returns how many of them the filter could not decide
-     * (of no consequence, and the one thing that differs between tables). */
-    unsigned (*nearest)(const ef_centers *centers, const float *panel, const float norm2[EF_PANEL],
-                        unsigned n_rows, const float *ahead, uint32_t labels[EF_PANEL]);
+     * (of no consequence, and the one thing that differs between tables). `panel` is room for the
+     * grid points; it may or may not hold them afterwards. */
+    unsigned (*nearest)(const ef_centers *centers, const ef_map *map, const float *values,
+                        unsigned n_rows, const float *ahead, float *panel,
+                        uint32_t labels[EF_PANEL]);
 
-    /* out[i] = sum over j of (panel[16 j + i] - point[j])^2 in float32, without fused
-     * multiply-adds: even and odd j are added up apart, each in order, then the two. Differences of
-     * grid points are exact, so the result is the squared distance but for a relative error of at
-     * most EF_SQDIST_ERROR(d), and 0 just for equal points. */
-    void (*sqdist)(const float *panel, uint32_t n_columns, const float *point, const float *ahead,
+    /* out[i] = sum over j of (g - point[j])^2 in float32, g being row i of `values` on the grid,
+     * without fused multiply-adds: even and odd j are added up apart, each in order, then the two.
+     * Differences of grid points are exact, so the result is the squared distance but for a
+     * relative error of at most EF_SQDIST_ERROR(d), and 0 just for equal points. */
+    void (*sqdist)(const ef_map *map, const float *values, const float *point, const float *ahead,
                    float out[EF_PANEL]);
 
-    /* out[i] = the sum of the squares of row i of the panel, by integers. */
+    /* out[i] = the sum of the squares of row i of a panel of grid points, by integers. */
     void (*squares)(const float *panel, uint32_t n_columns, int64_t out[EF_PANEL]);
+
+    /* gains[j] += weight * g and loses[j] -= weight * g, g being the grid point of the row whose
+     * first value is at `row`, the others EF_PANEL floats apart. `loses` may be NULL. */
+    void (*move_row)(const ef_map *map, const float *row, int64_t weight, int64_t *gains,
+                     int64_t *loses);
 
     /* out[i] = the upper half of tape(seed, ..., ids[i], step): the leading bits of its v. */
     void (*tape_high)(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],

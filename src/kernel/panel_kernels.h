@@ -15,50 +15,52 @@ LANE_OP void fetch(const float *line) {
     __builtin_prefetch(line, 0, 2);
 }
 
-/* Column j of the panel on the grid; its squares are added to `squares`. */
-LANE_OP void snap_column(const float *values, float low, float step, float *panel, vf *squares) {
-    for (unsigned g = 0; g < GROUPS; g++) {
-        const vf x = vf_load(values + g * LANES);
-        const vf rounded = vf_round(vf_mul(vf_sub(x, vf_set1(low)), vf_set1(step)));
-        const vf point = vf_add(rounded, vf_set1(0.0F)); /* minus zero becomes zero */
-        vf_store(panel + g * LANES, point);
-        squares[g] = vf_add(squares[g], vf_mul(point, point));
-    }
+/* Values on the grid; a small negative value may become minus zero. */
+LANE_OP vf on_grid(vf x, float low, float step) {
+    return vf_round(vf_mul(vf_sub(x, vf_set1(low)), vf_set1(step)));
 }
 
-static void snap(const ef_map *map, const float *values, unsigned n_rows, float *panel,
-                 float norm2[EF_PANEL]) {
+static void snap(const ef_map *map, const float *values, unsigned n_rows, float *panel) {
     const size_t d = map->n_columns;
     const float *const low = map->low, *const step = map->step;
-    vf even[GROUPS], odd[GROUPS]; /* two sums, so that one need not wait for the other */
-    for (unsigned g = 0; g < GROUPS; g++)
-        even[g] = odd[g] = vf_set1(0.0F);
-    size_t j = 0;
-    for (; j + 2 <= d; j += 2) {
-        const size_t at = j * EF_PANEL;
-        snap_column(values + at, low[j], step[j], panel + at, even);
-        snap_column(values + at + EF_PANEL, low[j + 1], step[j + 1], panel + at + EF_PANEL, odd);
-    }
-    if (j < d)
-        snap_column(values + j * EF_PANEL, low[j], step[j], panel + j * EF_PANEL, even);
-    for (unsigned g = 0; g < GROUPS; g++)
-        vf_store(norm2 + g * LANES, vf_add(even[g], odd[g]));
-    for (unsigned i = n_rows; i < EF_PANEL; i++) {
+    for (size_t j = 0; j < d; j++)
+        for (unsigned g = 0; g < GROUPS; g++) {
+            const size_t at = j * EF_PANEL + g * LANES;
+            const vf point = on_grid(vf_load(values + at), low[j], step[j]);
+            vf_store(panel + at, vf_add(point, vf_set1(0.0F))); /* minus zero becomes zero */
+        }
+    for (unsigned i = n_rows; i < EF_PANEL; i++)
         for (size_t at = 0; at < d * EF_PANEL; at += EF_PANEL)
             panel[at + i] = panel[at];
-        norm2[i] = norm2[0];
-    }
 }
 
+/* ---------------------------------------------------------------- nearest */
+
+/* Where `score_tile` finds the grid points: in values, to be snapped and perhaps kept for the next
+ * tile, or in a panel that was kept. */
+typedef struct source {
+    const float *values; /* or the panel */
+    const float *low, *step;
+    float *keep; /* or NULL */
+    const float *ahead;
+} source;
+
 /* Scores of one tile of `width` clusters: scores[16 c + i] for row i. The order of operations is
- * the one that the error bound in centers.h is derived for. `width` is a constant wherever this
- * is inlined, so that all sums stay in registers. */
-LANE_OP void score_tile(const float *tile, const float *bias, const float *panel, uint32_t d,
-                        unsigned width, const float *ahead, float *scores) {
+ * the one that the error bound in centers.h is derived for. With `snapping`, norm2 becomes |g|^2.
+ * `width` and `snapping` are constants wherever this is inlined, so that all sums stay in
+ * registers. */
+LANE_OP void score_tile(const source *from, const float *tile, const float *bias, uint32_t d,
+                        unsigned width, int snapping, float *scores, float *norm2) {
+    const float *const values = from->values, *const low = from->low, *const step = from->step;
+    const float *const ahead = from->ahead;
+    float *const keep = from->keep;
+    vf squares[GROUPS];
     vf total[TILE][GROUPS];
-    for (unsigned c = 0; c < width; c++)
-        for (unsigned g = 0; g < GROUPS; g++)
+    for (unsigned g = 0; g < GROUPS; g++) {
+        squares[g] = vf_set1(0.0F);
+        for (unsigned c = 0; c < width; c++)
             total[c][g] = vf_set1(bias[c]);
+    }
     for (uint32_t begin = 0; begin < d; begin += EF_BLOCK) {
         const uint32_t end = d - begin < EF_BLOCK ? d : begin + EF_BLOCK;
         vf sum[TILE][GROUPS];
@@ -66,48 +68,67 @@ LANE_OP void score_tile(const float *tile, const float *bias, const float *panel
             for (unsigned g = 0; g < GROUPS; g++)
                 sum[c][g] = vf_set1(0.0F);
         for (uint32_t j = begin; j < end; j++) {
-            const float *const x = panel + (size_t)j * EF_PANEL;
+            const size_t at = (size_t)j * EF_PANEL;
             const float *const w = tile + (size_t)j * width;
-            fetch(ahead + (size_t)j * EF_PANEL);
-            vf values[GROUPS];
-            for (unsigned g = 0; g < GROUPS; g++)
-                values[g] = vf_load(x + g * LANES);
+            vf x[GROUPS];
+            for (unsigned g = 0; g < GROUPS; g++) {
+                x[g] = vf_load(values + at + g * LANES);
+                if (snapping) {
+                    x[g] = on_grid(x[g], low[j], step[j]);
+                    squares[g] = vf_muladd(x[g], x[g], squares[g]);
+                    if (keep != NULL)
+                        vf_store(keep + at + g * LANES, x[g]);
+                }
+            }
+            if (snapping)
+                fetch(ahead + at);
             for (unsigned c = 0; c < width; c++) {
                 const vf factor = vf_set1(w[c]);
                 for (unsigned g = 0; g < GROUPS; g++)
-                    sum[c][g] = vf_muladd(values[g], factor, sum[c][g]);
+                    sum[c][g] = vf_muladd(x[g], factor, sum[c][g]);
             }
         }
         for (unsigned c = 0; c < width; c++)
             for (unsigned g = 0; g < GROUPS; g++)
                 total[c][g] = vf_add(total[c][g], sum[c][g]);
     }
-    for (unsigned c = 0; c < width; c++)
-        for (unsigned g = 0; g < GROUPS; g++)
+    for (unsigned g = 0; g < GROUPS; g++) {
+        for (unsigned c = 0; c < width; c++)
             vf_store(scores + c * EF_PANEL + g * LANES, total[c][g]);
+        if (snapping)
+            vf_store(norm2 + g * LANES, squares[g]);
+    }
 }
 
+#define TILE_OF(width)                                                                             \
+    case width:                                                                                    \
+        if (snapping)                                                                              \
+            score_tile(from, tile, bias, d, width, 1, scores, norm2);                              \
+        else                                                                                       \
+            score_tile(from, tile, bias, d, width, 0, scores, norm2);                              \
+        break;
+
 static void scores_of(const ef_centers *centers, uint32_t first, unsigned width,
-                      const float *panel, const float *ahead, float *scores) {
+                      const source *from, int snapping, float *scores, float *norm2) {
     const uint32_t d = centers->n_columns;
     const float *const tile = centers->tiles + (size_t)first * d;
     const float *const bias = centers->bias + first;
     switch (width) {
-    case 1: score_tile(tile, bias, panel, d, 1, ahead, scores); break;
-    case 2: score_tile(tile, bias, panel, d, 2, ahead, scores); break;
-    case 3: score_tile(tile, bias, panel, d, 3, ahead, scores); break;
-    case 4: score_tile(tile, bias, panel, d, 4, ahead, scores); break;
-    case 5: score_tile(tile, bias, panel, d, 5, ahead, scores); break;
+        TILE_OF(1)
+        TILE_OF(2)
+        TILE_OF(3)
+        TILE_OF(4)
+        TILE_OF(5)
 #if TILE > 5
-    case 6: score_tile(tile, bias, panel, d, 6, ahead, scores); break;
+        TILE_OF(6)
 #endif
 #if TILE > 6
-    case 7: score_tile(tile, bias, panel, d, 7, ahead, scores); break;
-    case 8: score_tile(tile, bias, panel, d, 8, ahead, scores); break;
-    case 9: score_tile(tile, bias, panel, d, 9, ahead, scores); break;
-    case 10: score_tile(tile, bias, panel, d, 10, ahead, scores); break;
-    case 11: score_tile(tile, bias, panel, d, 11, ahead, scores); break;
-    case 12: score_tile(tile, bias, panel, d, 12, ahead, scores); break;
+        TILE_OF(7)
+        TILE_OF(8)
+        TILE_OF(9)
+        TILE_OF(10)
+        TILE_OF(11)
+        TILE_OF(12)
 #endif
     default: break;
     }
@@ -117,13 +138,14 @@ static void scores_of(const ef_centers *centers, uint32_t first, unsigned width,
  * exceed the row's limit. Clusters come in order, so a tie stays with the lower one. */
 static void decide(const ef_centers *centers, const float *panel, const float limit[EF_PANEL],
                    unsigned open, uint32_t labels[EF_PANEL]) {
+    const source kept = {.values = panel};
     int64_t least[EF_PANEL];
     for (unsigned i = 0; i < EF_PANEL; i++)
         least[i] = INT64_MAX;
     for (uint32_t first = 0, width; first < centers->n_clusters; first += width) {
         width = ef_centers_tile(centers, first);
         float scores[TILE * EF_PANEL];
-        scores_of(centers, first, width, panel, panel, scores);
+        scores_of(centers, first, width, &kept, 0, scores, NULL);
         for (uint32_t c = 0; c < width; c++) {
             unsigned near = 0;
             for (unsigned g = 0; g < GROUPS; g++) {
@@ -142,8 +164,13 @@ static void decide(const ef_centers *centers, const float *panel, const float li
     }
 }
 
-static unsigned nearest(const ef_centers *centers, const float *panel, const float norm2[EF_PANEL],
-                        unsigned n_rows, const float *ahead, uint32_t labels[EF_PANEL]) {
+static unsigned nearest(const ef_centers *centers, const ef_map *map, const float *values,
+                        unsigned n_rows, const float *ahead, float *panel,
+                        uint32_t labels[EF_PANEL]) {
+    const bool one_tile = centers->n_clusters <= TILE;
+    const source fresh = {values, map->low, map->step, one_tile ? NULL : panel, ahead};
+    const source kept = {.values = panel};
+    float norm2[EF_PANEL];
     vf best[GROUPS], second[GROUPS];
     vu label[GROUPS];
     for (unsigned g = 0; g < GROUPS; g++) {
@@ -153,7 +180,7 @@ static unsigned nearest(const ef_centers *centers, const float *panel, const flo
     for (uint32_t first = 0, width; first < centers->n_clusters; first += width) {
         width = ef_centers_tile(centers, first);
         float scores[TILE * EF_PANEL];
-        scores_of(centers, first, width, panel, ahead, scores);
+        scores_of(centers, first, width, first == 0 ? &fresh : &kept, first == 0, scores, norm2);
         for (uint32_t c = 0; c < width; c++)
             for (unsigned g = 0; g < GROUPS; g++) {
                 const vf score = vf_load(scores + c * EF_PANEL + g * LANES);
@@ -174,34 +201,43 @@ static unsigned nearest(const ef_centers *centers, const float *panel, const flo
         vu_store(labels + g * LANES, label[g]);
     }
     open &= (1u << n_rows) - 1;
-    if (open != 0)
+    if (open != 0) {
+        snap(map, values, n_rows, panel);
         decide(centers, panel, limit, open, labels);
+    }
     return (unsigned)__builtin_popcount(open);
 }
 
-LANE_OP void add_squares(const float *panel, float coordinate, const float *ahead, vf *sum) {
+/* ---------------------------------------------------------------- sums */
+
+LANE_OP void add_squares(const float *values, float low, float step, float coordinate,
+                         const float *ahead, vf *sum) {
     fetch(ahead);
     for (unsigned g = 0; g < GROUPS; g++) {
-        const vf difference = vf_sub(vf_load(panel + g * LANES), vf_set1(coordinate));
+        const vf x = on_grid(vf_load(values + g * LANES), low, step);
+        const vf difference = vf_sub(x, vf_set1(coordinate));
         sum[g] = vf_add(sum[g], vf_mul(difference, difference));
     }
 }
 
-static void sqdist(const float *panel, uint32_t n_columns, const float *point, const float *ahead,
+static void sqdist(const ef_map *map, const float *values, const float *point, const float *ahead,
                    float out[EF_PANEL]) {
-    vf even[GROUPS], odd[GROUPS];
+    const size_t d = map->n_columns;
+    const float *const low = map->low, *const step = map->step;
+    vf sum[2][GROUPS]; /* two, so that one need not wait for the other */
     for (unsigned g = 0; g < GROUPS; g++)
-        even[g] = odd[g] = vf_set1(0.0F);
+        sum[0][g] = sum[1][g] = vf_set1(0.0F);
     size_t j = 0;
-    for (; j + 2 <= n_columns; j += 2) {
-        const size_t at = j * EF_PANEL;
-        add_squares(panel + at, point[j], ahead + at, even);
-        add_squares(panel + at + EF_PANEL, point[j + 1], ahead + at + EF_PANEL, odd);
-    }
-    if (j < n_columns)
-        add_squares(panel + j * EF_PANEL, point[j], ahead + j * EF_PANEL, even);
+    for (; j + 2 <= d; j += 2)
+        for (unsigned odd = 0; odd < 2; odd++) {
+            const size_t at = (j + odd) * EF_PANEL;
+            add_squares(values + at, low[j + odd], step[j + odd], point[j + odd], ahead + at,
+                        sum[odd]);
+        }
+    if (j < d)
+        add_squares(values + j * EF_PANEL, low[j], step[j], point[j], ahead + j * EF_PANEL, sum[0]);
     for (unsigned g = 0; g < GROUPS; g++)
-        vf_store(out + g * LANES, vf_add(even[g], odd[g]));
+        vf_store(out + g * LANES, vf_add(sum[0][g], sum[1][g]));
 }
 
 static void squares(const float *panel, uint32_t n_columns, int64_t out[EF_PANEL]) {
@@ -210,6 +246,22 @@ static void squares(const float *panel, uint32_t n_columns, int64_t out[EF_PANEL
         for (uint32_t j = 0; j < n_columns; j++)
             sum = vq_add_square(sum, vf_load(panel + (size_t)j * EF_PANEL + g * LANES));
         vq_store(out + g * LANES, sum);
+    }
+}
+
+static void move_row(const ef_map *map, const float *row, int64_t weight, int64_t *gains,
+                     int64_t *loses) {
+    const size_t d = map->n_columns;
+    const float *const low = map->low, *const step = map->step;
+    if (loses == NULL) {
+        for (size_t j = 0; j < d; j++)
+            gains[j] += weight * round_one((row[j * EF_PANEL] - low[j]) * step[j]);
+        return;
+    }
+    for (size_t j = 0; j < d; j++) {
+        const int64_t moved = weight * round_one((row[j * EF_PANEL] - low[j]) * step[j]);
+        gains[j] += moved;
+        loses[j] -= moved;
     }
 }
 
@@ -248,5 +300,6 @@ const ef_kernels TABLE = {
     .nearest = nearest,
     .sqdist = sqdist,
     .squares = squares,
+    .move_row = move_row,
     .tape_high = tape_high,
 };

@@ -47,7 +47,8 @@ typedef struct sample {
     member *members;    /* by label and id */
     uint32_t *clusters; /* the cluster of each row, from 0, ascending */
     size_t *sizes;      /* n_clusters of them; room for n_rows */
-    float *panels;      /* the rows on the grid */
+    float *panels;      /* the rows on the grid, */
+    float *low, *step;  /* and the map that leaves them there */
     double *scores;     /* the silhouette of each row */
 } sample;
 
@@ -152,7 +153,8 @@ static void add_distances(const ef_kernels *kernels, const sample *s, size_t pan
                           const float *point, double *sums) {
     float squares[EF_PANEL];
     const float *const rows = s->panels + panel * EF_PANEL * s->n_columns;
-    kernels->sqdist(rows, s->n_columns, point, rows, squares);
+    const ef_map identity = {s->n_columns, s->low, s->step};
+    kernels->sqdist(&identity, rows, point, rows, squares);
     const size_t first = panel * EF_PANEL;
     const size_t n = s->n_rows - first < EF_PANEL ? s->n_rows - first : EF_PANEL;
     for (size_t i = 0; i < n; i++)
@@ -255,8 +257,12 @@ static bool sample_alloc(sample *s) {
     s->sizes = ef_alloc(s->n_rows, sizeof *s->sizes);
     s->scores = ef_alloc(s->n_rows, sizeof *s->scores);
     s->panels = ef_alloc_aligned(n_floats, sizeof *s->panels);
+    s->low = ef_alloc_zero(s->n_columns, sizeof *s->low);
+    s->step = ef_alloc(s->n_columns, sizeof *s->step);
+    for (uint32_t j = 0; s->step != NULL && j < s->n_columns; j++)
+        s->step[j] = 1.0F;
     return s->members != NULL && s->clusters != NULL && s->sizes != NULL && s->scores != NULL &&
-           s->panels != NULL;
+           s->panels != NULL && s->low != NULL && s->step != NULL;
 }
 
 static void sample_free(sample *s) {
@@ -265,6 +271,8 @@ static void sample_free(sample *s) {
     free(s->sizes);
     free(s->scores);
     free(s->panels);
+    free(s->low);
+    free(s->step);
 }
 
 efface_status efface_kmeans_silhouette(const efface_kmeans *model, const efface_data *data,
@@ -280,12 +288,10 @@ efface_status efface_kmeans_silhouette(const efface_kmeans *model, const efface_
     if (s.n_rows < 2)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "a silhouette needs at least two rows, but there are %zu", s.n_rows);
-    const ef_kernels *const kernels = ef_kernels_get();
-    if (kernels == NULL)
-        return ef_fail(error, EFFACE_E_KERNELS,
-                       "EFFACE_KERNELS names a table that cannot run on this processor");
-
-    efface_status status = EFFACE_OK;
+    const ef_kernels *kernels;
+    efface_status status = ef_kernels_require(&kernels, error);
+    if (status != EFFACE_OK)
+        return status;
     if (!sample_alloc(&s)) {
         status = ef_fail_memory(error);
         goto out;

@@ -70,7 +70,7 @@ typedef struct problem {
     float *low, *step, *point; /* d each: unaligned, at the end of memory */
     float *values;             /* a panel at the end of memory */
     float *panel;              /* its grid points by the reference */
-    float norm2[EF_PANEL];
+    float *room;               /* a panel for the kernels' own use */
     int32_t *grid; /* k centers */
     ef_map map;
 } problem;
@@ -94,6 +94,7 @@ static problem make_problem(uint32_t d, uint32_t k, unsigned n_rows, spread s) {
     p.point = guarded_alloc(&p.memory[2], d * sizeof *p.point);
     p.values = guarded_alloc(&p.memory[3], (size_t)d * EF_PANEL * sizeof *p.values);
     p.panel = guarded_alloc(&p.memory[4], (size_t)d * EF_PANEL * sizeof *p.panel);
+    p.room = guarded_alloc(&p.memory[6], (size_t)d * EF_PANEL * sizeof *p.room);
     p.grid = guarded_alloc(&p.memory[5], (size_t)d * k * sizeof *p.grid);
     const bool minmax = s == WIDE && (draw() & 1) != 0;
     for (uint32_t j = 0; j < d; j++) {
@@ -104,7 +105,7 @@ static problem make_problem(uint32_t d, uint32_t k, unsigned n_rows, spread s) {
                 i < n_rows ? draw_value(s) : 0.0F; /* unused places of a set are 0 */
     }
     p.map = (ef_map){d, p.low, p.step};
-    ef_kernels_ref.snap(&p.map, p.values, n_rows, p.panel, p.norm2);
+    ef_kernels_ref.snap(&p.map, p.values, n_rows, p.panel);
     for (uint32_t c = 0; c < k; c++)
         for (uint32_t j = 0; j < d; j++) {
             int32_t *const g = &p.grid[(size_t)c * d + j];
@@ -122,7 +123,7 @@ static problem make_problem(uint32_t d, uint32_t k, unsigned n_rows, spread s) {
 }
 
 static void free_problem(problem *p) {
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 7; i++)
         guarded_free(&p->memory[i]);
 }
 
@@ -136,15 +137,8 @@ static void compare(const char *what, const ef_kernels *table, const problem *p,
 }
 
 static void check_snap(const ef_kernels *table, const problem *p) {
-    guarded memory[2];
-    const size_t n_bytes = (size_t)p->d * EF_PANEL * sizeof(float);
-    float *const panel = guarded_alloc(&memory[0], n_bytes);
-    float *const norm2 = guarded_alloc(&memory[1], EF_PANEL * sizeof(float));
-    table->snap(&p->map, p->values, p->n_rows, panel, norm2);
-    compare("snap", table, p, panel, p->panel, n_bytes);
-    compare("norm of snap", table, p, norm2, p->norm2, EF_PANEL * sizeof(float));
-    guarded_free(&memory[0]);
-    guarded_free(&memory[1]);
+    table->snap(&p->map, p->values, p->n_rows, p->room);
+    compare("snap", table, p, p->room, p->panel, (size_t)p->d * EF_PANEL * sizeof(float));
 }
 
 static void check_nearest(const ef_kernels *table, const problem *p) {
@@ -152,9 +146,9 @@ static void check_nearest(const ef_kernels *table, const problem *p) {
     assert_true(ef_centers_init(&plain, p->grid, p->k, p->d, ef_kernels_ref.tile));
     assert_true(ef_centers_init(&tiled, p->grid, p->k, p->d, table->tile));
     uint32_t wanted[EF_PANEL], got[EF_PANEL];
-    (void)ef_kernels_ref.nearest(&plain, p->panel, p->norm2, p->n_rows, p->panel, wanted);
+    (void)ef_kernels_ref.nearest(&plain, &p->map, p->values, p->n_rows, p->values, p->room, wanted);
     const unsigned n_open =
-        table->nearest(&tiled, p->panel, p->norm2, p->n_rows, p->values, got);
+        table->nearest(&tiled, &p->map, p->values, p->n_rows, p->values, p->room, got);
     assert_in_range(n_open, 0, p->n_rows);
     compare("nearest", table, p, got, wanted, p->n_rows * sizeof *got);
     ef_centers_free(&plain);
@@ -164,12 +158,36 @@ static void check_nearest(const ef_kernels *table, const problem *p) {
 static void check_sums(const ef_kernels *table, const problem *p) {
     float distance[2][EF_PANEL];
     int64_t squares[2][EF_PANEL];
-    ef_kernels_ref.sqdist(p->panel, p->d, p->point, p->panel, distance[0]);
-    table->sqdist(p->panel, p->d, p->point, p->values, distance[1]);
-    compare("sqdist", table, p, distance[1], distance[0], sizeof distance[0]);
+    ef_kernels_ref.sqdist(&p->map, p->values, p->point, p->values, distance[0]);
+    table->sqdist(&p->map, p->values, p->point, p->values, distance[1]);
+    compare("sqdist", table, p, distance[1], distance[0], p->n_rows * sizeof distance[0][0]);
     ef_kernels_ref.squares(p->panel, p->d, squares[0]);
     table->squares(p->panel, p->d, squares[1]);
     compare("squares", table, p, squares[1], squares[0], sizeof squares[0]);
+}
+
+static void check_moves(const ef_kernels *table, const problem *p) {
+    static const int64_t weights[] = {1, 7, EFFACE_MAX_WEIGHT / 4};
+    guarded memory[2];
+    const size_t n_bytes = p->d * sizeof(int64_t);
+    int64_t *const sums[2] = {guarded_alloc(&memory[0], n_bytes), guarded_alloc(&memory[1], n_bytes)};
+    int64_t *const wanted = calloc(2 * (size_t)p->d, sizeof *wanted);
+    assert_non_null(wanted);
+    for (unsigned i = 0; i < p->n_rows; i++) {
+        const int64_t weight = weights[i % 3];
+        const bool both = i % 2 == 0;
+        table->move_row(&p->map, p->values + i, weight, sums[0], both ? sums[1] : NULL);
+        for (uint32_t j = 0; j < p->d; j++) {
+            const int64_t moved = weight * (int64_t)p->panel[(size_t)j * EF_PANEL + i];
+            wanted[j] += moved;
+            wanted[p->d + j] -= both ? moved : 0;
+        }
+    }
+    compare("gains of move_row", table, p, sums[0], wanted, n_bytes);
+    compare("losses of move_row", table, p, sums[1], wanted + p->d, n_bytes);
+    free(wanted);
+    guarded_free(&memory[0]);
+    guarded_free(&memory[1]);
 }
 
 static void check_all(uint32_t d, uint32_t k, unsigned n_rows, spread s) {
@@ -178,7 +196,9 @@ static void check_all(uint32_t d, uint32_t k, unsigned n_rows, spread s) {
         check_snap(tables[t], &p);
         check_nearest(tables[t], &p);
         check_sums(tables[t], &p);
+        check_moves(tables[t], &p);
     }
+    check_moves(&ef_kernels_ref, &p);
     free_problem(&p);
 }
 
@@ -238,6 +258,23 @@ static void tape_is_the_same(void **state) {
 
 /* ---------------------------------------------------------------- the filter */
 
+/* Makes the values of a problem grid points themselves: its map leaves them as they are. */
+static void use_grid_points(problem *p) {
+    for (uint32_t j = 0; j < p->d; j++) {
+        p->low[j] = 0.0F;
+        p->step[j] = 1.0F;
+    }
+}
+
+static unsigned count_open(const ef_kernels *table, const problem *p, uint32_t labels[EF_PANEL]) {
+    ef_centers centers;
+    assert_true(ef_centers_init(&centers, p->grid, p->k, p->d, table->tile));
+    const unsigned n_open =
+        table->nearest(&centers, &p->map, p->values, p->n_rows, p->values, p->room, labels);
+    ef_centers_free(&centers);
+    return n_open;
+}
+
 /* Two centers along a line and rows around the middle, as far from the origin as can be: the
  * filter must leave to the integers what it cannot see, and may not leave everything. */
 static void filter_is_safe_and_useful(void **state) {
@@ -245,37 +282,32 @@ static void filter_is_safe_and_useful(void **state) {
     need_tables();
     const uint32_t d = 784;
     problem p = make_problem(d, 2, EF_PANEL, WIDE);
+    use_grid_points(&p);
     for (size_t t = 0; t < n_tables; t++) {
         unsigned n_open = 0, n_far = 0;
         for (int gap = 0; gap < 400; gap++) {
+            uint32_t labels[EF_PANEL];
             for (uint32_t j = 0; j < d; j++) {
                 const int32_t center = EF_GRID_MAX - (int32_t)below(1000);
                 p.grid[j] = center;
                 p.grid[d + j] = center - 1000;
                 for (unsigned i = 0; i < EF_PANEL; i++)
-                    p.panel[(size_t)j * EF_PANEL + i] = (float)(center - 500);
+                    p.values[(size_t)j * EF_PANEL + i] = (float)(center - 500);
             }
             /* Row i is off the middle by some grid steps in one column. */
             for (unsigned i = 0; i < EF_PANEL; i++)
-                p.panel[(size_t)below(d) * EF_PANEL + i] += (float)((int)i - 8) * (float)gap;
-            ef_kernels_ref.sqdist(p.panel, d, (const float[784]){0}, p.panel, p.norm2);
+                p.values[(size_t)below(d) * EF_PANEL + i] += (float)((int)i - 8) * (float)gap;
             check_nearest(tables[t], &p);
-            ef_centers centers;
-            uint32_t labels[EF_PANEL];
-            assert_true(ef_centers_init(&centers, p.grid, 2, d, tables[t]->tile));
-            n_open += tables[t]->nearest(&centers, p.panel, p.norm2, EF_PANEL, p.panel, labels);
-            /* Rows at a center are far from undecided, unless the centers are near each other. */
+            n_open += count_open(tables[t], &p, labels);
+            /* Rows at centers that are far from each other leave no doubt. */
             for (uint32_t j = 0; j < d; j++) {
                 p.grid[d + j] = -EF_GRID_MAX;
                 for (unsigned i = 0; i < EF_PANEL; i++)
-                    p.panel[(size_t)j * EF_PANEL + i] = (float)p.grid[(i % 2) * d + j];
+                    p.values[(size_t)j * EF_PANEL + i] = (float)p.grid[(i % 2) * d + j];
             }
-            ef_centers_free(&centers);
-            assert_true(ef_centers_init(&centers, p.grid, 2, d, tables[t]->tile));
-            n_far += tables[t]->nearest(&centers, p.panel, p.norm2, EF_PANEL, p.panel, labels);
+            n_far += count_open(tables[t], &p, labels);
             for (unsigned i = 0; i < EF_PANEL; i++)
                 assert_int_equal(labels[i], i % 2);
-            ef_centers_free(&centers);
         }
         assert_true(n_open > 0);
         assert_int_equal(n_far, 0);
@@ -291,7 +323,7 @@ static void sqdist_keeps_its_bound(void **state) {
         for (int s = 0; s < N_SPREADS; s++) {
             problem p = make_problem(columns[c], 3, EF_PANEL, (spread)s);
             float distance[EF_PANEL];
-            ef_kernels_ref.sqdist(p.panel, p.d, p.point, p.panel, distance);
+            ef_kernels_ref.sqdist(&p.map, p.values, p.point, p.values, distance);
             const ef_centers centers = {.n_clusters = 3, .n_columns = p.d, .grid = p.grid};
             for (unsigned i = 0; i < EF_PANEL; i++) {
                 const double exact = (double)ef_centers_sqdist(&centers, 0, p.panel, i);

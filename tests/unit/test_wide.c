@@ -153,7 +153,7 @@ static void double_of_known_numbers(void **state) {
 
 static void double_is_the_nearest(void **state) {
     (void)state;
-    for (int n = 0; n < 127; n++)
+    for (int n = 0; n < 126; n++)
         for (int m = 0; m <= n; m++)
             for (int near = -2; near <= 2; near++) {
                 check_double(POWER(n) + (POWER(m) - 1) + near);

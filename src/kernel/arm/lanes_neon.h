@@ -49,6 +49,10 @@ LANE_OP vf vf_sqrt(vf a) {
 LANE_OP vf vf_round(vf a) {
     return vrndnq_f32(a);
 }
+/* The same for one number, as an integer. */
+LANE_OP int32_t round_one(float x) {
+    return vcvtns_s32_f32(x);
+}
 LANE_OP vm vf_less(vf a, vf b) {
     return vcltq_f32(a, b);
 }

@@ -2,40 +2,24 @@
 #include "base/tape.h"
 #include "kernel/kernels.h"
 
-static void sqdist(const float *panel, uint32_t n_columns, const float *point, const float *ahead,
-                   float out[EF_PANEL]) {
-    (void)ahead;
-    for (unsigned i = 0; i < EF_PANEL; i++) {
-        float sum[2] = {0.0F, 0.0F};
-        for (uint32_t j = 0; j < n_columns; j++) {
-            const float difference = panel[(size_t)j * EF_PANEL + i] - point[j];
-            const float square = difference * difference;
-            sum[j % 2] = sum[j % 2] + square;
-        }
-        out[i] = sum[0] + sum[1];
-    }
+/* Coordinate j of the row that begins at `row`. Values of rows that a panel does not have may be
+ * far outside the domain, hence the wide form. */
+static int64_t on_grid(const ef_map *map, const float *row, uint32_t j) {
+    return ef_snap_wide(row[(size_t)j * EF_PANEL], map->low[j], map->step[j]);
 }
 
-static void snap(const ef_map *map, const float *values, unsigned n_rows, float *panel,
-                 float norm2[EF_PANEL]) {
-    for (unsigned i = 0; i < EF_PANEL; i++) {
-        const unsigned from = i < n_rows ? i : 0;
-        float sum[2] = {0.0F, 0.0F};
-        for (uint32_t j = 0; j < map->n_columns; j++) {
-            const float x = values[(size_t)j * EF_PANEL + from];
-            const float g = (float)ef_snap(x, map->low[j], map->step[j]);
-            panel[(size_t)j * EF_PANEL + i] = g;
-            const float square = g * g;
-            sum[j % 2] = sum[j % 2] + square;
-        }
-        norm2[i] = sum[0] + sum[1];
-    }
+static void snap(const ef_map *map, const float *values, unsigned n_rows, float *panel) {
+    for (uint32_t j = 0; j < map->n_columns; j++)
+        for (unsigned i = 0; i < EF_PANEL; i++)
+            panel[(size_t)j * EF_PANEL + i] =
+                (float)on_grid(map, values + (i < n_rows ? i : 0), j);
 }
 
-static unsigned nearest(const ef_centers *centers, const float *panel, const float norm2[EF_PANEL],
-                        unsigned n_rows, const float *ahead, uint32_t labels[EF_PANEL]) {
-    (void)norm2;
+static unsigned nearest(const ef_centers *centers, const ef_map *map, const float *values,
+                        unsigned n_rows, const float *ahead, float *panel,
+                        uint32_t labels[EF_PANEL]) {
     (void)ahead;
+    snap(map, values, n_rows, panel);
     for (unsigned i = 0; i < n_rows; i++) {
         int64_t least = INT64_MAX;
         for (uint32_t c = 0; c < centers->n_clusters; c++) {
@@ -49,6 +33,20 @@ static unsigned nearest(const ef_centers *centers, const float *panel, const flo
     return n_rows; /* there is no filter: integers decide every row */
 }
 
+static void sqdist(const ef_map *map, const float *values, const float *point, const float *ahead,
+                   float out[EF_PANEL]) {
+    (void)ahead;
+    for (unsigned i = 0; i < EF_PANEL; i++) {
+        float sum[2] = {0.0F, 0.0F};
+        for (uint32_t j = 0; j < map->n_columns; j++) {
+            const float difference = (float)on_grid(map, values + i, j) - point[j];
+            const float square = difference * difference;
+            sum[j % 2] = sum[j % 2] + square;
+        }
+        out[i] = sum[0] + sum[1];
+    }
+}
+
 static void squares(const float *panel, uint32_t n_columns, int64_t out[EF_PANEL]) {
     for (unsigned i = 0; i < EF_PANEL; i++) {
         out[i] = 0;
@@ -56,6 +54,16 @@ static void squares(const float *panel, uint32_t n_columns, int64_t out[EF_PANEL
             const int64_t g = (int64_t)panel[(size_t)j * EF_PANEL + i];
             out[i] += g * g;
         }
+    }
+}
+
+static void move_row(const ef_map *map, const float *row, int64_t weight, int64_t *gains,
+                     int64_t *loses) {
+    for (uint32_t j = 0; j < map->n_columns; j++) {
+        const int64_t moved = weight * on_grid(map, row, j);
+        gains[j] += moved;
+        if (loses != NULL)
+            loses[j] -= moved;
     }
 }
 
@@ -78,5 +86,6 @@ const ef_kernels ef_kernels_ref = {
     .nearest = nearest,
     .sqdist = sqdist,
     .squares = squares,
+    .move_row = move_row,
     .tape_high = tape_high,
 };

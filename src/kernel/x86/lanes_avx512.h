@@ -49,6 +49,10 @@ LANE_OP vf vf_sqrt(vf a) {
 LANE_OP vf vf_round(vf a) {
     return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
+/* The same for one number, as an integer. */
+LANE_OP int32_t round_one(float x) {
+    return _mm_cvtss_si32(_mm_set_ss(x));
+}
 LANE_OP vm vf_less(vf a, vf b) {
     return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
 }

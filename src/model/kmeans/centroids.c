@@ -39,17 +39,18 @@ static void race_panels(void *context, unsigned number, size_t first, size_t las
     ef_worker *const worker = &space->workers[number];
     const uint32_t purpose = EF_TAPE_RESEED + (r->cluster << 8);
     for (size_t p = first; p < last; p++) {
-        float norm2[EF_PANEL];
+        int64_t norm2[EF_PANEL];
         uint64_t ids[EF_PANEL];
         uint32_t high[EF_PANEL];
         const unsigned n = ef_workspace_rows(space, p);
-        ef_workspace_load(space, worker, p, norm2);
+        ef_workspace_load(space, worker, p);
+        space->kernels->squares(worker->panel, space->map->n_columns, norm2);
         ef_workspace_ids(space, p, ids);
         space->kernels->tape_high(r->seed, purpose, ids, r->step, high);
         for (unsigned i = 0; i < n; i++) {
             const size_t position = p * EF_PANEL + i;
             const int64_t weight = ef_data_weight(space->data, position);
-            /* |g - C|^2 <= 2 |g|^2 + 2 |C|^2; the factor covers the rounding of norm2. */
+            /* |g - C|^2 <= 2 |g|^2 + 2 |C|^2; the factor covers rounding. */
             const double bound = 2.01 * ((double)norm2[i] + r->center_norm2);
             if (ef_race_hopeless(high[i], weight, bound, worker->best.winner.key) ||
                 taken(r->level, ids[i]))

@@ -17,26 +17,30 @@ typedef struct pass {
     bool first; /* no row belongs to a cluster yet */
 } pass;
 
-/* Adds row `row` of the worker's panel to one cluster and takes it from another, if there is one.
- * The row is read once for both. */
-static void move_row(const ef_workspace *space, ef_worker *worker, unsigned row, int64_t weight,
-                     uint32_t from, uint32_t to) {
+/* Moves a row from one cluster, if it has one, to another. */
+static void move_row(const ef_workspace *space, ef_worker *worker, size_t position, uint32_t from,
+                     uint32_t to) {
     const size_t d = space->map->n_columns;
-    const float *const values = worker->panel + row;
-    int64_t *const gains = worker->sums + to * d;
+    const int64_t weight = ef_data_weight(space->data, position);
+    int64_t *loses = NULL;
     worker->counts[to] += weight;
-    if (from == EF_NO_CLUSTER) {
-        for (size_t j = 0; j < d; j++)
-            gains[j] += weight * (int64_t)values[j * EF_PANEL];
-        return;
+    if (from != EF_NO_CLUSTER) {
+        worker->counts[from] -= weight;
+        worker->rows_moved++;
+        loses = worker->sums + from * d;
     }
-    int64_t *const loses = worker->sums + from * d;
-    worker->counts[from] -= weight;
-    for (size_t j = 0; j < d; j++) {
-        const int64_t moved = weight * (int64_t)values[j * EF_PANEL];
-        gains[j] += moved;
-        loses[j] -= moved;
-    }
+    space->kernels->move_row(space->map, ef_data_first(space->data, position), weight,
+                             worker->sums + to * d, loses);
+}
+
+/* Adds the squares of a panel's rows to the worker's sum. */
+static void add_squares(const ef_workspace *space, ef_worker *worker, size_t panel) {
+    int64_t squares[EF_PANEL];
+    ef_workspace_load(space, worker, panel);
+    space->kernels->squares(worker->panel, space->map->n_columns, squares);
+    for (unsigned i = 0; i < ef_workspace_rows(space, panel); i++)
+        worker->square_sum +=
+            (ef_i128)ef_data_weight(space->data, panel * EF_PANEL + i) * squares[i];
 }
 
 static void assign_panels(void *context, unsigned number, size_t first, size_t last) {
@@ -44,28 +48,19 @@ static void assign_panels(void *context, unsigned number, size_t first, size_t l
     const ef_workspace *const space = a->space;
     ef_worker *const worker = &space->workers[number];
     for (size_t p = first; p < last; p++) {
-        float norm2[EF_PANEL];
         uint32_t nearest[EF_PANEL];
         const unsigned n = ef_workspace_rows(space, p);
-        ef_workspace_load(space, worker, p, norm2);
-        worker->rows_undecided +=
-            space->kernels->nearest(a->centers, worker->panel, norm2, n,
-                                    ef_workspace_ahead(space, p, last), nearest);
-        int64_t squares[EF_PANEL];
+        worker->rows_undecided += space->kernels->nearest(
+            a->centers, space->map, ef_data_panel(space->data, p), n,
+            ef_workspace_ahead(space, p, last), worker->panel, nearest);
         if (a->first)
-            space->kernels->squares(worker->panel, space->map->n_columns, squares);
+            add_squares(space, worker, p);
         for (unsigned i = 0; i < n; i++) {
             const size_t position = p * EF_PANEL + i;
-            const uint32_t old = a->labels[position];
-            if (nearest[i] == old)
+            if (nearest[i] == a->labels[position])
                 continue;
-            const int64_t weight = ef_data_weight(space->data, position);
-            move_row(space, worker, i, weight, old, nearest[i]);
+            move_row(space, worker, position, a->labels[position], nearest[i]);
             a->labels[position] = nearest[i];
-            if (a->first)
-                worker->square_sum += (ef_i128)weight * squares[i];
-            else
-                worker->rows_moved++;
         }
     }
 }

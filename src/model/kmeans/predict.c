@@ -79,9 +79,10 @@ static void predict_panels(void *context, unsigned number, size_t first, size_t 
             for (size_t j = 0; j < map->n_columns; j++)
                 own->values[j * EF_PANEL + i] = row[j];
         }
-        float norm2[EF_PANEL];
-        p->kernels->snap(map, own->values, n, own->panel, norm2);
-        (void)p->kernels->nearest(&p->centers, own->panel, norm2, n, own->panel, labels);
+        (void)p->kernels->nearest(&p->centers, map, own->values, n, own->values, own->panel,
+                                  labels);
+        if (p->labels == NULL)
+            p->kernels->snap(map, own->values, n, own->panel);
         for (unsigned i = 0; i < n; i++) {
             if (p->labels != NULL)
                 p->labels[begin + i] = outside[i] != EF_NO_CLUSTER ? outside[i] : labels[i];

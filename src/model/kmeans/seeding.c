@@ -53,9 +53,8 @@ static void race_panels(void *context, unsigned number, size_t first, size_t las
         float *const upper = r->upper + p * EF_PANEL;
         const unsigned n = ef_workspace_rows(space, p);
         if (r->round != 0) {
-            float norm2[EF_PANEL], distance[EF_PANEL];
-            ef_workspace_load(space, worker, p, norm2);
-            kernels->sqdist(worker->panel, space->map->n_columns, r->last,
+            float distance[EF_PANEL];
+            kernels->sqdist(space->map, ef_data_panel(space->data, p), r->last,
                             ef_workspace_ahead(space, p, last), distance);
             for (unsigned i = 0; i < n; i++)
                 upper[i] = distance[i] < upper[i] ? distance[i] : upper[i];

@@ -72,10 +72,9 @@ unsigned ef_workspace_rows(const ef_workspace *space, size_t panel) {
     return rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
 }
 
-void ef_workspace_load(const ef_workspace *space, ef_worker *worker, size_t panel,
-                       float norm2[EF_PANEL]) {
+void ef_workspace_load(const ef_workspace *space, ef_worker *worker, size_t panel) {
     space->kernels->snap(space->map, ef_data_panel(space->data, panel),
-                         ef_workspace_rows(space, panel), worker->panel, norm2);
+                         ef_workspace_rows(space, panel), worker->panel);
 }
 
 void ef_workspace_ids(const ef_workspace *space, size_t panel, uint64_t ids[EF_PANEL]) {

@@ -61,8 +61,7 @@ unsigned ef_workspace_rows(const ef_workspace *space, size_t panel);
 
 /* Panel number `panel` as grid points in the worker's own; places beyond the last row repeat the
  * first. */
-void ef_workspace_load(const ef_workspace *space, ef_worker *worker, size_t panel,
-                       float norm2[EF_PANEL]);
+void ef_workspace_load(const ef_workspace *space, ef_worker *worker, size_t panel);
 
 /* The values that come after panel number `panel` in a run of panels that ends before `last`. */
 static inline const float *ef_workspace_ahead(const ef_workspace *space, size_t panel,
