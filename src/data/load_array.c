@@ -131,7 +131,7 @@ static double convert_one(const ef_array *array, const unsigned char *from) {
         return (double)bits32(from, swap);
     if (array->element == EF_ELEMENT_I4)
         return (double)(int32_t)bits32(from, swap);
-    float value; /* holds the shorter ones exactly */
+    float value = 0.0F; /* holds the shorter ones exactly */
     convert(array, from, 1, &value);
     return (double)value;
 }
@@ -206,7 +206,7 @@ static efface_status read_values(ef_reader *reader, const ef_array *array, uint6
                                  float *values, size_t n, efface_error *error) {
     const size_t size = element_bytes(array->element);
     for (size_t done = 0; done < n;) {
-        size_t part;
+        size_t part = 0;
         const efface_status status =
             next_elements(reader, array, element + done, n - done, &part, error);
         if (status != EFFACE_OK)
@@ -288,7 +288,7 @@ efface_status ef_array_load_labels(ef_reader *reader, const ef_array *array, int
                           array->n_rows, n_rows);
     const size_t size = element_bytes(array->element);
     for (size_t done = 0; done < n_rows;) {
-        size_t part;
+        size_t part = 0;
         const efface_status status =
             next_elements(reader, array, done, n_rows - done, &part, error);
         if (status != EFFACE_OK)

@@ -72,7 +72,6 @@ static efface_status grow_values(efface_data *data, size_t n_rows, efface_error 
     const size_t offset = (CACHE_LINE - (uintptr_t)block % CACHE_LINE) % CACHE_LINE;
     if (used != 0 && offset != old_offset)
         memmove(block + offset, block + old_offset, used);
-    memset(block + offset + used, 0, n_bytes - CACHE_LINE - used);
     data->block = block;
     data->values = (float *)(void *)(block + offset);
     return EFFACE_OK;
@@ -193,6 +192,8 @@ static size_t exponent_slot(const float *values, uint32_t n, size_t stride) {
 static void write_row(efface_data *data, size_t position, const float *values, bool first) {
     float *const row = ef_data_first(data, position);
     float *const least = data->column_min, *const most = data->column_max;
+    if (position == data->n_rows && position % EF_PANEL == 0) /* the first row of a new panel */
+        memset(row, 0, (size_t)data->n_columns * EF_PANEL * sizeof *row);
     for (uint32_t j = 0; j < data->n_columns; j++) {
         const float x = values[j] + 0.0F;
         row[(size_t)j * EF_PANEL] = x;

@@ -22,7 +22,7 @@ struct efface_data {
     uint32_t n_columns;
     size_t n_rows;
     size_t capacity;  /* rows there is room for; a multiple of EF_PANEL */
-    float *values;    /* panels, on a 64-byte boundary within `block`; unused places are 0 */
+    float *values;    /* panels, 64-byte aligned in `block`; free places of the last are 0 */
     void *block;
     uint64_t *ids;    /* or NULL: the id of a row is its position */
     int64_t *weights; /* or NULL: 1 */

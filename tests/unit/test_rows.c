@@ -1,146 +1,11 @@
 /*
- * The set of rows against a naive one: a list that is searched from front to back, with every
- * statistic computed anew from what is in it. Also the index from ids to positions by itself, with
- * ids that all want the same place.
+ * The set of rows against a naive one (naive_rows.h) through thousands of random operations, and
+ * what the header promises of errors, ids and memory. Also the index from ids to positions by
+ * itself, with ids that all want the same place.
  */
-#include "data/rows.h"
+#include "unit/naive_rows.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#define MOST_ROWS 700
-#define MOST_COLUMNS 17
 #define MOST_BATCH 30
-
-static uint64_t random_state;
-
-static uint64_t draw(void) {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    uint64_t x = random_state;
-    x ^= x >> 29;
-    x *= 0xBF58476D1CE4E5B9u;
-    return x ^ x >> 32;
-}
-
-/* ---------------------------------------------------------------- the naive set */
-
-typedef struct naive_row {
-    efface_row row;
-    float values[MOST_COLUMNS];
-} naive_row;
-
-typedef struct naive_set {
-    uint32_t d;
-    size_t n;
-    uint64_t next_id;
-    naive_row rows[MOST_ROWS];
-} naive_set;
-
-static naive_row *naive_find(naive_set *set, uint64_t id) {
-    for (size_t i = 0; i < set->n; i++)
-        if (set->rows[i].row.id == id)
-            return &set->rows[i];
-    return NULL;
-}
-
-/* What rows should be from the caller's arrays; `row` holds what stays where there is none. */
-static void naive_assign(naive_row *row, const efface_rows *from, size_t i, uint32_t d) {
-    const float *const values = from->values + i * (from->stride != 0 ? from->stride : d);
-    for (uint32_t j = 0; j < d; j++)
-        row->values[j] = values[j] == 0.0F ? 0.0F : values[j];
-    row->row.weight = from->weights != NULL ? from->weights[i] : row->row.weight;
-    row->row.owner = from->owners != NULL ? from->owners[i] : row->row.owner;
-    row->row.label = from->labels != NULL ? from->labels[i] : row->row.label;
-}
-
-static void naive_add(naive_set *set, const efface_rows *from) {
-    for (size_t i = 0; i < from->n_rows; i++) {
-        naive_row *const row = &set->rows[set->n++];
-        assert_true(set->n <= MOST_ROWS);
-        row->row = (efface_row){.id = from->ids != NULL ? from->ids[i] : set->next_id, .weight = 1};
-        naive_assign(row, from, i, set->d);
-        if (row->row.id >= set->next_id)
-            set->next_id = row->row.id + 1;
-    }
-}
-
-static int naive_exponent(const naive_row *row, uint32_t d) {
-    float largest = 0.0F;
-    for (uint32_t j = 0; j < d; j++)
-        largest = fmaxf(largest, fabsf(row->values[j]));
-    int e = -100;
-    while (e < 126 && ldexpf(1.0F, e) < largest)
-        e++;
-    return e;
-}
-
-/* ---------------------------------------------------------------- everything is compared */
-
-static void check_memory(const efface_data *data) {
-    assert_true(data->n_rows <= data->capacity && data->capacity % EF_PANEL == 0);
-    assert_int_equal((uintptr_t)data->values % 64, 0);
-    /* Places without a row are zero: rows that were there are gone. */
-    for (size_t position = data->n_rows; position < data->capacity; position++)
-        for (uint32_t j = 0; j < data->n_columns; j++)
-            assert_true(ef_data_value(data, position, j) == 0.0F);
-}
-
-static void check_same(const efface_data *data, naive_set *set) {
-    assert_int_equal(efface_data_n_rows(data), set->n);
-    assert_int_equal(efface_data_n_columns(data), set->d);
-    int64_t total = 0;
-    float least[MOST_COLUMNS] = {0}, most[MOST_COLUMNS] = {0};
-    ef_exponent_counts exponents;
-    memset(&exponents, 0, sizeof exponents);
-    for (size_t i = 0; i < set->n; i++) {
-        const naive_row *const right = &set->rows[i];
-        size_t position = SIZE_MAX;
-        assert_int_equal(efface_data_find(data, right->row.id, &position), EFFACE_OK);
-        assert_true(position < set->n);
-        const efface_row row = efface_data_row(data, position);
-        assert_true(row.id == right->row.id && row.owner == right->row.owner);
-        assert_true(row.weight == right->row.weight && row.label == right->row.label);
-        float values[MOST_COLUMNS];
-        efface_data_values(data, position, values);
-        assert_memory_equal(values, right->values, set->d * sizeof *values);
-        total += right->row.weight;
-        for (uint32_t j = 0; j < set->d; j++) {
-            least[j] = i == 0 ? right->values[j] : fminf(least[j], right->values[j]);
-            most[j] = i == 0 ? right->values[j] : fmaxf(most[j], right->values[j]);
-        }
-        exponents.rows[naive_exponent(right, set->d) + 100]++;
-    }
-    assert_true(efface_data_total_weight(data) == total);
-    assert_memory_equal(&data->exponents, &exponents, sizeof exponents);
-    float column_min[MOST_COLUMNS], column_max[MOST_COLUMNS];
-    ef_data_column_ranges(data, column_min, column_max);
-    assert_memory_equal(column_min, least, set->d * sizeof *least);
-    assert_memory_equal(column_max, most, set->d * sizeof *most);
-    for (int i = 0; i < 5; i++) {
-        const uint64_t id = i < 2 ? set->next_id + (uint64_t)i : draw() >> i * 12;
-        size_t position = 12345;
-        if (naive_find(set, id) == NULL) {
-            assert_int_equal(efface_data_find(data, id, &position), EFFACE_E_NOT_FOUND);
-            assert_int_equal(position, 12345);
-        }
-    }
-    check_memory(data);
-}
-
-/* A call that must fail did, with a reason, and nothing changed. */
-static void check_refused(efface_status status, efface_status right, efface_error *error,
-                          const efface_data *data, naive_set *set) {
-    assert_int_equal(status, right);
-    assert_int_equal(error->status, right);
-    assert_true(strlen(error->message) > 10);
-    memset(error, 0, sizeof *error);
-    check_same(data, set);
-}
 
 /* ---------------------------------------------------------------- random operations */
 
@@ -183,12 +48,15 @@ static void draw_batch(batch *b, uint32_t d) {
     }
 }
 
-/* Ids that are there, each of them once. */
+/* Ids that are there, each of them once, in any order. */
 static void draw_present(batch *b, const naive_set *set) {
     const size_t n = b->rows.n_rows < set->n ? b->rows.n_rows : set->n;
     const size_t from = set->n != 0 ? draw() % set->n : 0;
-    for (size_t i = 0; i < n; i++)
-        b->ids[i] = set->rows[(from + i * (1 + draw() % 1)) % set->n].row.id;
+    for (size_t i = 0; i < n; i++) {
+        const size_t place = draw() % (i + 1);
+        b->ids[i] = b->ids[place];
+        b->ids[place] = set->rows[(from + i) % set->n].row.id;
+    }
     b->rows.n_rows = n;
     b->rows.ids = b->ids;
 }
@@ -287,4 +155,299 @@ static void random_operations(void **state) {
     }
     test_free(b);
     test_free(set);
+}
+
+/* ---------------------------------------------------------------- errors, all or none */
+
+static void bad_rows_change_nothing(void **state) {
+    (void)state;
+    static const float bad_values[] = {NAN, INFINITY, -INFINITY, 0x1.000002p126F, -0x1.000002p126F};
+    static const int64_t bad_weights[] = {0, -1, INT64_MIN, INT64_MAX, EFFACE_MAX_WEIGHT};
+    naive_set *const set = test_calloc(1, sizeof *set);
+    efface_data *data = NULL;
+    efface_error error = {.status = EFFACE_OK};
+    set->d = 3;
+    assert_int_equal(efface_data_create(3, &data, NULL), EFFACE_OK);
+    float values[12] = {1, 2, 3, 0x1p126F, -0x1p126F, 6, 7, 8, 9, -10, 11, 12};
+    int64_t weights[4] = {1, EFFACE_MAX_WEIGHT - 100, 1, 1};
+    uint64_t ids[4] = {5, 6, 7, 8};
+    efface_rows rows = {.n_rows = 4, .values = values, .ids = ids, .weights = weights};
+    assert_int_equal(efface_data_add(data, &rows, &error), EFFACE_OK);
+    naive_add(set, &rows);
+    check_same(data, set);
+
+    const uint64_t new_ids[4] = {0, 1, 2, 3};
+    int64_t ones[4] = {1, 1, 1, 1};
+    rows.weights = ones;
+    for (int replace = 0; replace < 2; replace++) {
+        efface_status (*const change)(efface_data *, const efface_rows *, efface_error *) =
+            replace ? efface_data_replace : efface_data_add;
+        rows.ids = replace ? ids : new_ids;
+        for (size_t place = 0; place < 12; place++)
+            for (size_t i = 0; i < sizeof bad_values / sizeof *bad_values; i++) {
+                const float good = values[place];
+                values[place] = bad_values[i];
+                check_refused(change(data, &rows, &error), EFFACE_E_LIMIT, &error, data, set);
+                values[place] = good;
+            }
+        for (size_t place = 0; place < 4; place++)
+            for (size_t i = 0; i < sizeof bad_weights / sizeof *bad_weights; i++) {
+                ones[place] = bad_weights[i];
+                check_refused(change(data, &rows, &error), EFFACE_E_LIMIT, &error, data, set);
+                ones[place] = 1;
+            }
+        rows.stride = 2;
+        check_refused(change(data, &rows, &error), EFFACE_E_ARGUMENT, &error, data, set);
+        rows.stride = 0;
+        rows.values = NULL;
+        check_refused(change(data, &rows, &error), EFFACE_E_ARGUMENT, &error, data, set);
+        rows.values = values;
+    }
+    /* The total: 2^40 - 1 is the most there can be, and what is replaced makes room. */
+    rows = (efface_rows){.n_rows = 1, .values = values, .ids = new_ids, .weights = ones};
+    ones[0] = 97; /* 2^40 - 97 are there */
+    check_refused(efface_data_add(data, &rows, &error), EFFACE_E_LIMIT, &error, data, set);
+    ones[0] = 96;
+    assert_int_equal(efface_data_add(data, &rows, &error), EFFACE_OK);
+    naive_add(set, &rows);
+    assert_true(efface_data_total_weight(data) == EFFACE_MAX_WEIGHT - 1);
+    ones[0] = 97;
+    check_refused(efface_data_replace(data, &rows, &error), EFFACE_E_LIMIT, &error, data, set);
+    ones[0] = 96;
+    assert_int_equal(efface_data_replace(data, &rows, &error), EFFACE_OK);
+    rows.weights = NULL;
+    assert_int_equal(efface_data_replace(data, &rows, &error), EFFACE_OK);
+    rows.ids = NULL;
+    check_refused(efface_data_replace(data, &rows, &error), EFFACE_E_ARGUMENT, &error, data, set);
+    check_refused(efface_data_remove(data, NULL, 1, &error), EFFACE_E_ARGUMENT, &error, data, set);
+    assert_int_equal(efface_data_remove(data, NULL, 0, &error), EFFACE_OK);
+    efface_data_free(data);
+    test_free(set);
+}
+
+static void number_of_columns_is_limited(void **state) {
+    (void)state;
+    static const uint32_t bad[] = {0, 32768, UINT32_MAX};
+    efface_error error = {.status = EFFACE_OK};
+    efface_data *data = NULL;
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(efface_data_create(bad[i], &data, &error), EFFACE_E_LIMIT);
+        assert_true(data == NULL && strlen(error.message) > 10);
+    }
+    assert_int_equal(efface_data_create(5, NULL, NULL), EFFACE_E_ARGUMENT);
+    float *const values = test_calloc(32767, sizeof *values);
+    values[32766] = 3.0F;
+    assert_int_equal(efface_data_create(32767, &data, NULL), EFFACE_OK);
+    assert_int_equal(
+        efface_data_add(data, &(efface_rows){.n_rows = 1, .values = values}, NULL), EFFACE_OK);
+    assert_true(ef_data_value(data, 0, 32766) == 3.0F);
+    check_memory(data);
+    efface_data_free(data);
+    efface_data_free(NULL);
+    test_free(values);
+}
+
+/* ---------------------------------------------------------------- ids */
+
+static efface_status add_ids(efface_data *data, const uint64_t *ids, size_t n) {
+    static const float zeros[8];
+    return efface_data_add(data, &(efface_rows){.n_rows = n, .values = zeros, .ids = ids}, NULL);
+}
+
+static void ids_are_spelled_out_only_when_needed(void **state) {
+    (void)state;
+    efface_data *data = NULL;
+    size_t position = 99;
+    const uint64_t more[] = {5, 6, 7}, ahead[] = {100}, middle[] = {2};
+    assert_int_equal(efface_data_create(1, &data, NULL), EFFACE_OK);
+    assert_int_equal(add_ids(data, NULL, 5), EFFACE_OK);
+    assert_int_equal(add_ids(data, more, 3), EFFACE_OK);
+    assert_int_equal(add_ids(data, NULL, 0), EFFACE_OK);
+    const efface_rows same = {
+        .n_rows = 3, .values = (float[]){1, 2, 3}, .ids = more, .weights = (int64_t[]){1, 1, 1}};
+    assert_int_equal(efface_data_replace(data, &same, NULL), EFFACE_OK);
+    assert_true(data->ids == NULL && data->weights == NULL);
+    assert_true(data->owners == NULL && data->labels == NULL);
+    assert_int_equal(efface_data_find(data, 7, &position), EFFACE_OK);
+    assert_int_equal(position, 7);
+    assert_int_equal(add_ids(data, ahead, 1), EFFACE_OK);
+    assert_non_null(data->ids);
+    assert_int_equal(efface_data_row(data, 8).id, 100);
+    assert_int_equal(add_ids(data, NULL, 2), EFFACE_OK); /* after the largest, not in the gap */
+    assert_int_equal(efface_data_row(data, 10).id, 102);
+    assert_int_equal(efface_data_remove(data, (uint64_t[]){102, 101}, 2, NULL), EFFACE_OK);
+    assert_int_equal(add_ids(data, NULL, 1), EFFACE_OK); /* never one that was there */
+    assert_int_equal(efface_data_row(data, 9).id, 103);
+    efface_data_free(data);
+
+    /* A removal leaves gaps: the rows that stay keep their ids. */
+    assert_int_equal(efface_data_create(1, &data, NULL), EFFACE_OK);
+    assert_int_equal(add_ids(data, NULL, 4), EFFACE_OK);
+    assert_int_equal(efface_data_remove(data, middle, 1, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_find(data, 3, &position), EFFACE_OK);
+    assert_int_equal(efface_data_find(data, 2, &position), EFFACE_E_NOT_FOUND);
+    assert_int_equal(efface_data_remove(data, (uint64_t[]){0, 1, 3}, 3, NULL), EFFACE_OK);
+    assert_int_equal(add_ids(data, NULL, 1), EFFACE_OK);
+    assert_int_equal(efface_data_row(data, 0).id, 4);
+    efface_data_free(data);
+}
+
+static void ids_at_the_upper_end(void **state) {
+    (void)state;
+    efface_data *data = NULL;
+    const uint64_t last = UINT64_MAX, before = UINT64_MAX - 2, free_id = 17;
+    size_t position;
+    assert_int_equal(efface_data_create(1, &data, NULL), EFFACE_OK);
+    assert_int_equal(add_ids(data, &before, 1), EFFACE_OK);
+    assert_int_equal(add_ids(data, NULL, 5), EFFACE_E_LIMIT);
+    assert_int_equal(add_ids(data, NULL, 1), EFFACE_OK);
+    assert_true(efface_data_row(data, 1).id == UINT64_MAX - 1);
+    assert_int_equal(add_ids(data, &last, 1), EFFACE_OK);
+    assert_int_equal(add_ids(data, &last, 1), EFFACE_E_DUPLICATE);
+    assert_int_equal(add_ids(data, NULL, 1), EFFACE_E_LIMIT);
+    assert_int_equal(efface_data_remove(data, &last, 1, NULL), EFFACE_OK);
+    assert_int_equal(add_ids(data, NULL, 1), EFFACE_E_LIMIT);
+    assert_int_equal(efface_data_find(data, last, &position), EFFACE_E_NOT_FOUND);
+    assert_int_equal(add_ids(data, &free_id, 1), EFFACE_OK);
+    assert_int_equal(efface_data_n_rows(data), 3);
+    efface_data_free(data);
+}
+
+/* ---------------------------------------------------------------- memory */
+
+static bool holds(const void *memory, size_t n_bytes, float value) {
+    const unsigned char *const bytes = memory;
+    for (size_t i = 0; i + sizeof value <= n_bytes; i += sizeof value)
+        if (memcmp(bytes + i, &value, sizeof value) == 0)
+            return true;
+    return false;
+}
+
+/* Rows are added one by one, between other allocations, so that the values move in
+ * memory; each row has numbers of its own, to be looked for once it is gone. */
+static void removed_values_are_wiped(void **state) {
+    (void)state;
+    enum { D = 3, N = 200 };
+    efface_data *data = NULL;
+    void *between[N];
+    assert_int_equal(efface_data_create(D, &data, NULL), EFFACE_OK);
+    for (uint64_t id = 0; id < N; id++) {
+        float values[D];
+        for (size_t j = 0; j < D; j++)
+            values[j] = 1000.25F + (float)(id * D + j);
+        const efface_rows rows = {.n_rows = 1, .values = values, .ids = &id};
+        assert_int_equal(efface_data_add(data, &rows, NULL), EFFACE_OK);
+        between[id] = malloc(24 + id * 40);
+        check_memory(data);
+    }
+    const size_t n_bytes = data->capacity * D * sizeof(float);
+    random_state = 7;
+    for (uint64_t left = N; left > 0; left--) {
+        const uint64_t id = efface_data_row(data, draw() % left).id;
+        assert_true(holds(data->values, n_bytes, 1000.25F + (float)(id * D + D - 1)));
+        assert_int_equal(efface_data_remove(data, &id, 1, NULL), EFFACE_OK);
+        for (size_t j = 0; j < D; j++)
+            assert_false(holds(data->values, n_bytes, 1000.25F + (float)(id * D + j)));
+        check_memory(data);
+        free(between[left - 1]);
+    }
+    efface_data_free(data);
+}
+
+/* The matrix ends with the last value of the last row: what would come after is not read. */
+static void stride_leaves_gaps_alone(void **state) {
+    (void)state;
+    enum { D = 3, STRIDE = 5, N = 4 };
+    float *const values = malloc(((N - 1) * STRIDE + D) * sizeof *values);
+    assert_non_null(values);
+    for (size_t i = 0; i < (N - 1) * STRIDE + D; i++)
+        values[i] = i % STRIDE < D ? (float)i : NAN;
+    efface_data *data = NULL;
+    assert_int_equal(efface_data_create(D, &data, NULL), EFFACE_OK);
+    const efface_rows rows = {.n_rows = N, .values = values, .stride = STRIDE};
+    assert_int_equal(efface_data_add(data, &rows, NULL), EFFACE_OK);
+    for (size_t i = 0; i < N; i++)
+        for (uint32_t j = 0; j < D; j++)
+            assert_true(ef_data_value(data, i, j) == (float)(i * STRIDE + j));
+    free(values);
+    efface_data_free(data);
+}
+
+/* ---------------------------------------------------------------- the index by itself */
+
+/* Where an id wants to be, by looking. */
+static size_t home_of(uint64_t id, size_t n_slots) {
+    ef_id_index index = {test_calloc(n_slots, sizeof *index.slots), n_slots};
+    ef_id_index_insert(&index, &id, 0);
+    size_t slot = 0;
+    while (index.slots[slot] == 0)
+        slot++;
+    test_free(index.slots);
+    return slot;
+}
+
+/* Enters and takes out ids of a universe, as the set of rows does it, and looks for all of them
+ * after every step. */
+static void check_index(const uint64_t *universe, size_t n_universe, size_t most, int n_steps) {
+    ef_id_index index = {0};
+    uint64_t ids[64] = {0};
+    size_t n = 0;
+    assert_true(most <= 64 && ef_id_index_find(&index, ids, 5) == EF_NO_POSITION);
+    for (int step = 0; step < n_steps; step++) {
+        const uint64_t id = universe[draw() % n_universe];
+        const size_t position = ef_id_index_find(&index, ids, id);
+        if (position == EF_NO_POSITION && n < most) {
+            ids[n] = id;
+            assert_true(ef_id_index_reserve(&index, ids, n, n + 1));
+            assert_true((index.n_slots & (index.n_slots - 1)) == 0 && n + 1 < index.n_slots);
+            ef_id_index_insert(&index, ids, n++);
+        } else if (position != EF_NO_POSITION) {
+            ef_id_index_remove(&index, ids, id);
+            if (position != --n)
+                ef_id_index_move(&index, ids, ids[n], position);
+            ids[position] = ids[n];
+        }
+        for (size_t i = 0; i < n_universe; i++) {
+            size_t right = 0;
+            while (right < n && ids[right] != universe[i])
+                right++;
+            assert_true(ef_id_index_find(&index, ids, universe[i]) ==
+                        (right < n ? right : EF_NO_POSITION));
+        }
+    }
+    ef_id_index_free(&index);
+    assert_true(index.slots == NULL && index.n_slots == 0);
+}
+
+static void index_finds_what_is_there(void **state) {
+    (void)state;
+    enum { N = 48 };
+    uint64_t universe[N];
+    random_state = 11;
+    /* Ids that crowd around the end of a table of 16 slots: runs that go over it. */
+    size_t n = 0;
+    for (uint64_t id = 0; n < N; id++)
+        if ((home_of(id, 16) + 3) % 16 < 5)
+            universe[n++] = id;
+    check_index(universe, N, 12, 20000);
+    for (uint64_t i = 0; i < N; i++)
+        universe[i] = i << 48; /* the same low bits */
+    check_index(universe, N, 40, 5000);
+    for (uint64_t i = 0; i < N; i++)
+        universe[i] = i % 2 == 0 ? i : UINT64_MAX - i;
+    check_index(universe, N, 40, 5000);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_operations),
+        cmocka_unit_test(bad_rows_change_nothing),
+        cmocka_unit_test(number_of_columns_is_limited),
+        cmocka_unit_test(ids_are_spelled_out_only_when_needed),
+        cmocka_unit_test(ids_at_the_upper_end),
+        cmocka_unit_test(removed_values_are_wiped),
+        cmocka_unit_test(stride_leaves_gaps_alone),
+        cmocka_unit_test(index_finds_what_is_there),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

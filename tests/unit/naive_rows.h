@@ -1,0 +1,144 @@
+/*
+ * A naive set of rows: a list that is searched from front to back, with every statistic computed
+ * anew from what is in it. check_same compares all that can be seen of a real set with it.
+ */
+#ifndef NAIVE_ROWS_H
+#define NAIVE_ROWS_H
+
+#include "data/rows.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MOST_ROWS 700
+#define MOST_COLUMNS 17
+
+static uint64_t random_state;
+
+static uint64_t draw(void) {
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    uint64_t x = random_state;
+    x ^= x >> 29;
+    x *= 0xBF58476D1CE4E5B9u;
+    return x ^ x >> 32;
+}
+
+typedef struct naive_row {
+    efface_row row;
+    float values[MOST_COLUMNS];
+} naive_row;
+
+typedef struct naive_set {
+    uint32_t d;
+    size_t n;
+    uint64_t next_id;
+    naive_row rows[MOST_ROWS];
+} naive_set;
+
+static naive_row *naive_find(naive_set *set, uint64_t id) {
+    for (size_t i = 0; i < set->n; i++)
+        if (set->rows[i].row.id == id)
+            return &set->rows[i];
+    return NULL;
+}
+
+/* What rows should be from the caller's arrays; `row` holds what stays where there is none. */
+static void naive_assign(naive_row *row, const efface_rows *from, size_t i, uint32_t d) {
+    const float *const values = from->values + i * (from->stride != 0 ? from->stride : d);
+    for (uint32_t j = 0; j < d; j++)
+        row->values[j] = values[j] == 0.0F ? 0.0F : values[j];
+    row->row.weight = from->weights != NULL ? from->weights[i] : row->row.weight;
+    row->row.owner = from->owners != NULL ? from->owners[i] : row->row.owner;
+    row->row.label = from->labels != NULL ? from->labels[i] : row->row.label;
+}
+
+static void naive_add(naive_set *set, const efface_rows *from) {
+    for (size_t i = 0; i < from->n_rows; i++) {
+        naive_row *const row = &set->rows[set->n++];
+        assert_true(set->n <= MOST_ROWS);
+        row->row = (efface_row){.id = from->ids != NULL ? from->ids[i] : set->next_id, .weight = 1};
+        naive_assign(row, from, i, set->d);
+        if (row->row.id >= set->next_id)
+            set->next_id = row->row.id + 1;
+    }
+}
+
+static int naive_exponent(const naive_row *row, uint32_t d) {
+    float largest = 0.0F;
+    for (uint32_t j = 0; j < d; j++)
+        largest = fmaxf(largest, fabsf(row->values[j]));
+    int e = -100;
+    while (e < 126 && ldexpf(1.0F, e) < largest)
+        e++;
+    return e;
+}
+
+/* ---------------------------------------------------------------- everything is compared */
+
+static void check_memory(const efface_data *data) {
+    assert_true(data->n_rows <= data->capacity && data->capacity % EF_PANEL == 0);
+    assert_int_equal((uintptr_t)data->values % 64, 0);
+    /* Places without a row are zero: rows that were there are gone. */
+    for (size_t position = data->n_rows; position < data->capacity; position++)
+        for (uint32_t j = 0; j < data->n_columns; j++)
+            assert_true(ef_data_value(data, position, j) == 0.0F);
+}
+
+static void check_same(const efface_data *data, naive_set *set) {
+    assert_int_equal(efface_data_n_rows(data), set->n);
+    assert_int_equal(efface_data_n_columns(data), set->d);
+    int64_t total = 0;
+    float least[MOST_COLUMNS] = {0}, most[MOST_COLUMNS] = {0};
+    ef_exponent_counts exponents;
+    memset(&exponents, 0, sizeof exponents);
+    for (size_t i = 0; i < set->n; i++) {
+        const naive_row *const right = &set->rows[i];
+        size_t position = SIZE_MAX;
+        assert_int_equal(efface_data_find(data, right->row.id, &position), EFFACE_OK);
+        assert_true(position < set->n);
+        const efface_row row = efface_data_row(data, position);
+        assert_true(row.id == right->row.id && row.owner == right->row.owner);
+        assert_true(row.weight == right->row.weight && row.label == right->row.label);
+        float values[MOST_COLUMNS];
+        efface_data_values(data, position, values);
+        assert_memory_equal(values, right->values, set->d * sizeof *values);
+        total += right->row.weight;
+        for (uint32_t j = 0; j < set->d; j++) {
+            least[j] = i == 0 ? right->values[j] : fminf(least[j], right->values[j]);
+            most[j] = i == 0 ? right->values[j] : fmaxf(most[j], right->values[j]);
+        }
+        exponents.rows[naive_exponent(right, set->d) + 100]++;
+    }
+    assert_true(efface_data_total_weight(data) == total);
+    assert_memory_equal(&data->exponents, &exponents, sizeof exponents);
+    float column_min[MOST_COLUMNS], column_max[MOST_COLUMNS];
+    ef_data_column_ranges(data, column_min, column_max);
+    assert_memory_equal(column_min, least, set->d * sizeof *least);
+    assert_memory_equal(column_max, most, set->d * sizeof *most);
+    for (int i = 0; i < 5; i++) {
+        const uint64_t id = i < 2 ? set->next_id + (uint64_t)i : draw() >> i * 12;
+        size_t position = 12345;
+        if (naive_find(set, id) == NULL) {
+            assert_int_equal(efface_data_find(data, id, &position), EFFACE_E_NOT_FOUND);
+            assert_int_equal(position, 12345);
+        }
+    }
+    check_memory(data);
+}
+
+/* A call that must fail did, with a reason, and nothing changed. */
+static void check_refused(efface_status status, efface_status right, efface_error *error,
+                          const efface_data *data, naive_set *set) {
+    assert_int_equal(status, right);
+    assert_int_equal(error->status, right);
+    assert_true(strlen(error->message) > 10);
+    memset(error, 0, sizeof *error);
+    check_same(data, set);
+}
+
+#endif
