@@ -89,7 +89,8 @@ static void fields_follow_without_padding(void **state) {
 
 /* ---------------------------------------------------------------- growth */
 
-/* Pieces of every size, from single bytes to some larger than all before: what was written stays. */
+/* Pieces of every size, from single bytes to some larger than all before: what was written stays.
+ */
 static void growth_keeps_the_bytes(void **state) {
     (void)state;
     enum { MOST = 1 << 18 };

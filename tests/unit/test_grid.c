@@ -130,7 +130,7 @@ static void check_step(float low, float high) {
 static void step_never_leads_beyond_the_grid(void **state) {
     (void)state;
     for (int i = 0; i < 300000; i++) {
-        static const int ranges[][2] = {{-126, 125}, {-8, 8},    {100, 125},
+        static const int ranges[][2] = {{-126, 125}, {-8, 8},     {100, 125},
                                         {-110, -90}, {-103, -97}, {0, 0}};
         const int *const range = ranges[(size_t)i % COUNT(ranges)];
         const float a = draw_float(range[0], range[1]);
@@ -170,11 +170,21 @@ static void snap_rounds_halves_to_even(void **state) {
         float y;
         int32_t g;
     } cases[] = {
-        {0.0F, 0},           {0.5F, 0},           {1.5F, 2},
-        {2.5F, 2},           {3.5F, 4},           {0x1.fffffep-2F, 0}, /* just below 1/2 */
-        {0x1.000002p-1F, 1}, {2.4999998F, 2},     {2.5000002F, 3},
-        {0.9F, 1},           {8388606.5F, 8388606}, {8388607.5F, 8388608},
-        {8388608.0F, 8388608}, {4194303.25F, 4194303}, {4194303.75F, 4194304},
+        {0.0F, 0},
+        {0.5F, 0},
+        {1.5F, 2},
+        {2.5F, 2},
+        {3.5F, 4},
+        {0x1.fffffep-2F, 0}, /* just below 1/2 */
+        {0x1.000002p-1F, 1},
+        {2.4999998F, 2},
+        {2.5000002F, 3},
+        {0.9F, 1},
+        {8388606.5F, 8388606},
+        {8388607.5F, 8388608},
+        {8388608.0F, 8388608},
+        {4194303.25F, 4194303},
+        {4194303.75F, 4194304},
         {FLT_TRUE_MIN, 0},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {

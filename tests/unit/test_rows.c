@@ -107,8 +107,10 @@ static void try_remove(efface_data *data, naive_set *set, batch *b) {
         return;
     }
     assert_int_equal(efface_data_remove(data, b->ids, n, &error), EFFACE_OK);
-    for (size_t i = 0; i < n; i++)
-        *naive_find(set, b->ids[i]) = set->rows[--set->n];
+    for (size_t i = 0; i < n; i++) {
+        naive_row *const gone = naive_find(set, b->ids[i]);
+        *gone = set->rows[--set->n];
+    }
 }
 
 static void try_replace(efface_data *data, naive_set *set, batch *b) {
@@ -238,8 +240,8 @@ static void number_of_columns_is_limited(void **state) {
     float *const values = test_calloc(32767, sizeof *values);
     values[32766] = 3.0F;
     assert_int_equal(efface_data_create(32767, &data, NULL), EFFACE_OK);
-    assert_int_equal(
-        efface_data_add(data, &(efface_rows){.n_rows = 1, .values = values}, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_add(data, &(efface_rows){.n_rows = 1, .values = values}, NULL),
+                     EFFACE_OK);
     assert_true(ef_data_value(data, 0, 32766) == 3.0F);
     check_memory(data);
     efface_data_free(data);

@@ -57,8 +57,7 @@ static void philox_gives_the_known_answers(void **state) {
 static void tape_lays_out_counter_and_key(void **state) {
     (void)state;
     assert_true(ef_tape(UINT64_C(0x299f31d0a4093822), (ef_purpose)0x44, 0x037073,
-                        UINT64_C(0x85a308d3243f6a88),
-                        0x13198a2e) == UINT64_C(0x94fdccebd16cfe09));
+                        UINT64_C(0x85a308d3243f6a88), 0x13198a2e) == UINT64_C(0x94fdccebd16cfe09));
     for (uint32_t i = 0; i < 2000; i++) {
         const uint64_t seed = draw(1, i), index = draw(2, i);
         const uint32_t step = (uint32_t)draw(3, i), sub = (uint32_t)draw(4, i) & 0xFFFFFF;
@@ -68,8 +67,7 @@ static void tape_lays_out_counter_and_key(void **state) {
         const uint32_t key[2] = {(uint32_t)(seed & 0xFFFFFFFF), (uint32_t)(seed >> 32)};
         uint32_t out[4];
         ef_philox(counter, key, out);
-        assert_true(ef_tape(seed, purpose, sub, index, step) ==
-                    ((uint64_t)out[1] << 32 | out[0]));
+        assert_true(ef_tape(seed, purpose, sub, index, step) == ((uint64_t)out[1] << 32 | out[0]));
     }
 }
 

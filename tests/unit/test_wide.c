@@ -33,7 +33,8 @@ static ef_u128 draw_bits(unsigned n_bits) {
 /* ---------------------------------------------------------------- division */
 
 /* The definition, by multiplication: no integer is nearer to num / den than the result, and of two
- * equally near ones it is the one further from zero. |result * den| < 2^127 as |num|, den < 2^126. */
+ * equally near ones it is the one further from zero. |result * den| < 2^127 as |num|, den < 2^126.
+ */
 static void check_division(ef_i128 num, ef_i128 den) {
     const ef_i128 result = ef_divide_round(num, den);
     const ef_i128 over = result * den - num; /* den times the error */

@@ -1,0 +1,151 @@
+/*
+ * What tests of fitting share: rows to fit, a fit that must succeed, a reader of the canonical
+ * bytes (docs/format.md) for what the header does not hand out, and the nearest centroid by plain
+ * arithmetic.
+ */
+#ifndef FIT_WAYS_H
+#define FIT_WAYS_H
+
+#include "efface/efface.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint64_t random_state = 20191105;
+
+static uint64_t draw(void) {
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    uint64_t x = random_state;
+    x ^= x >> 29;
+    x *= 0xBF58476D1CE4E5B9u;
+    return x ^ x >> 32;
+}
+
+static efface_data *make_data(size_t n, uint32_t d, const float *values, const int64_t *weights) {
+    efface_data *data = NULL;
+    const efface_rows rows = {.n_rows = n, .values = values, .weights = weights};
+    assert_int_equal(efface_data_create(d, &data, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_add(data, &rows, NULL), EFFACE_OK);
+    return data;
+}
+
+/* Rows around four places, so that centroids have something to find. */
+static float *draw_rows(size_t n, uint32_t d, float size) {
+    float *const values = test_malloc(n * d * sizeof *values);
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < d; j++)
+            values[i * d + j] =
+                size * ((float)((i * 7 + j) % 4) + (float)(draw() >> 40) * 0x1p-25F - 1.0F);
+    return values;
+}
+
+static efface_kmeans_params params_of(uint32_t n_clusters, uint32_t iterations) {
+    efface_kmeans_params p;
+    efface_kmeans_params_init(&p);
+    p.n_clusters = n_clusters;
+    p.iterations = iterations;
+    p.n_threads = 1;
+    return p;
+}
+
+static efface_kmeans *fit(const efface_data *data, const efface_kmeans_params *p) {
+    efface_kmeans *model = NULL;
+    efface_error error;
+    if (efface_kmeans_fit(data, p, &model, &error) != EFFACE_OK)
+        fail_msg("%s", error.message);
+    return model;
+}
+
+/* ---------------------------------------------------------------- canonical bytes */
+
+#define AT_ITERATIONS 24 /* docs/format.md */
+#define AT_EXPONENT 36
+#define AT_GAMMA 44
+#define AT_WEIGHT 68
+#define HEADER_BYTES 92
+
+typedef struct state {
+    unsigned char *bytes;
+    size_t n_bytes;
+    uint32_t k, d, n_levels, model_level;
+    size_t levels; /* where they begin */
+} state;
+
+typedef struct level {
+    size_t centers, counts, sums, end;
+    bool has_partition;
+} level;
+
+static int64_t number_at(const state *s, size_t at, size_t n_bytes) {
+    uint64_t value = 0;
+    assert_true(at + n_bytes <= s->n_bytes);
+    for (size_t i = 0; i < n_bytes; i++)
+        value |= (uint64_t)s->bytes[at + i] << 8 * i;
+    return n_bytes == 4 ? (int32_t)(uint32_t)value : (int64_t)value;
+}
+
+static state read_state(const efface_kmeans *model) {
+    state s = {0};
+    assert_int_equal(efface_kmeans_encode(model, &s.bytes, &s.n_bytes, NULL), EFFACE_OK);
+    assert_memory_equal(s.bytes, "EFFACEKM", 8);
+    s.d = (uint32_t)number_at(&s, 16, 4);
+    s.k = (uint32_t)number_at(&s, 48, 4);
+    s.n_levels = (uint32_t)number_at(&s, 52, 4);
+    s.model_level = (uint32_t)number_at(&s, 56, 4);
+    s.levels = HEADER_BYTES + (number_at(&s, 28, 4) == 1 ? 8 * s.d : 0) + 16 * s.k;
+    return s;
+}
+
+static level read_level(const state *s, uint32_t t) {
+    level l = {.end = s->levels};
+    for (uint32_t i = 0; i <= t; i++) {
+        const size_t n_values = (size_t)s->k * s->d;
+        l.centers = l.end;
+        l.has_partition = number_at(s, l.centers + 4 * n_values, 4) != 0;
+        l.counts = l.centers + 4 * n_values + 4;
+        l.sums = l.counts + 8 * s->k;
+        l.end = l.counts;
+        if (l.has_partition) {
+            l.end = l.sums + 8 * n_values + 4;
+            l.end += 20 * (size_t)number_at(s, l.end - 4, 4);
+        }
+    }
+    return l;
+}
+
+/* ---------------------------------------------------------------- plain arithmetic */
+
+#define MOST_COLUMNS 8
+
+/* The nearest centroid of a row by long double, and the squared distance in the unit of the loss;
+ * `clear` says whether the second best is so far behind that rounding to the grid is no matter. */
+static uint32_t nearest(const efface_kmeans *model, const float *row, const long double *unit,
+                        long double *square, bool *clear) {
+    const efface_kmeans_info info = efface_kmeans_get_info(model);
+    uint32_t best = 0;
+    long double second = INFINITY;
+    *square = INFINITY;
+    assert_true(info.n_columns <= MOST_COLUMNS);
+    for (uint32_t c = 0; c < info.n_clusters; c++) {
+        double centroid[MOST_COLUMNS];
+        assert_int_equal(efface_kmeans_centroid(model, c, centroid, NULL), EFFACE_OK);
+        long double sum = 0.0L;
+        for (uint32_t j = 0; j < info.n_columns; j++) {
+            const long double x = ((long double)row[j] - (long double)centroid[j]) / unit[j];
+            sum += x * x;
+        }
+        second = sum < *square ? *square : fminl(second, sum);
+        best = sum < *square ? c : best;
+        *square = fminl(*square, sum);
+    }
+    *clear = second - *square > 1e-5L * second;
+    return best;
+}
+
+#endif
