@@ -70,7 +70,7 @@ static efface_status find_column(const ef_csv *csv, const char *name, bool names
                               name, role_names[role], list_columns(csv, names).text);
         *field = i;
     }
-    uint64_t number;
+    uint64_t number = 0;
     const bool numeric =
         ef_number_is_digits(name, length) && ef_number_parse_digits(name, length, &number);
     *by_name = *field != NO_FIELD && !numeric;
@@ -97,8 +97,8 @@ static efface_status assign_roles(const ef_csv *csv, const efface_load_options *
         if (wanted[i] == NULL)
             continue;
         const ef_role role = (ef_role)i;
-        size_t field;
-        bool found_by_name;
+        size_t field = 0;
+        bool found_by_name = false;
         const bool guess = options->header == EFFACE_HEADER_DETECT;
         const efface_status status =
             find_column(csv, wanted[i], names, guess, role, &field, &found_by_name, error);

@@ -136,7 +136,7 @@ static outcome pass_field(ef_csv *csv, search *s, bool *doubled, bool *more) {
     const bool quoted = s->at < s->end && s->bytes[s->at] == '"';
     s->at += quoted;
     const unsigned char *const text = s->bytes + s->at;
-    size_t n_bytes;
+    size_t n_bytes = 0;
     const outcome field =
         quoted ? pass_quoted(csv, s, &n_bytes, doubled) : pass_plain(csv, s, &n_bytes);
     if (field != FOUND)

@@ -27,9 +27,7 @@ efface_status efface_data_create(uint32_t n_columns, efface_data **out, efface_e
     if (data == NULL)
         return ef_fail_memory(error);
     data->n_columns = n_columns;
-    data->column_min = ef_alloc_zero(n_columns, sizeof *data->column_min);
-    data->column_max = ef_alloc_zero(n_columns, sizeof *data->column_max);
-    if (data->column_min == NULL || data->column_max == NULL) {
+    if (!ef_ranges_init(&data->ranges, n_columns)) {
         efface_data_free(data);
         return ef_fail_memory(error);
     }
@@ -50,8 +48,7 @@ void efface_data_free(efface_data *data) {
     free(data->weights);
     free(data->owners);
     free(data->labels);
-    free(data->column_min);
-    free(data->column_max);
+    ef_ranges_free(&data->ranges);
     free(data);
 }
 
@@ -188,31 +185,23 @@ static size_t exponent_slot(const float *values, uint32_t n, size_t stride) {
     return (size_t)(ef_exponent(magnitude) - EF_EXPONENT_MIN);
 }
 
-/* Copies a row in, minus zeros as zeros, and extends the ranges of the columns. */
-static void write_row(efface_data *data, size_t position, const float *values, bool first) {
+/* Copies a row in, minus zeros as zeros, and enters it in the statistics. */
+static void write_row(efface_data *data, size_t position, const float *values) {
     float *const row = ef_data_first(data, position);
-    float *const least = data->column_min, *const most = data->column_max;
-    if (position == data->n_rows && position % EF_PANEL == 0) /* the first row of a new panel */
+    const bool is_new = position == data->n_rows;
+    if (is_new && position % EF_PANEL == 0) /* the first row of a new panel */
         memset(row, 0, (size_t)data->n_columns * EF_PANEL * sizeof *row);
-    for (uint32_t j = 0; j < data->n_columns; j++) {
-        const float x = values[j] + 0.0F;
-        row[(size_t)j * EF_PANEL] = x;
-        least[j] = first || x < least[j] ? x : least[j];
-        most[j] = first || x > most[j] ? x : most[j];
-    }
+    for (uint32_t j = 0; j < data->n_columns; j++)
+        row[(size_t)j * EF_PANEL] = values[j] + 0.0F;
     data->exponents.rows[exponent_slot(values, data->n_columns, 1)]++;
+    ef_ranges_add(&data->ranges, row, EF_PANEL, is_new && position == 0);
 }
 
 /* Takes the values of a row that will go, or change, out of the statistics. */
 static void unwrite_row(efface_data *data, size_t position) {
     const float *const row = ef_data_first(data, position);
     data->exponents.rows[exponent_slot(row, data->n_columns, EF_PANEL)]--;
-    bool extreme = false;
-    for (uint32_t j = 0; j < data->n_columns; j++) {
-        const float x = row[(size_t)j * EF_PANEL];
-        extreme |= x == data->column_min[j] || x == data->column_max[j];
-    }
-    data->ranges_stale |= extreme;
+    ef_ranges_remove(&data->ranges, row, EF_PANEL);
 }
 
 void ef_data_column_ranges(const efface_data *data, float *column_min, float *column_max) {
@@ -222,9 +211,9 @@ void ef_data_column_ranges(const efface_data *data, float *column_min, float *co
         memset(column_max, 0, d * sizeof *column_max);
         return;
     }
-    if (!data->ranges_stale) {
-        memcpy(column_min, data->column_min, d * sizeof *column_min);
-        memcpy(column_max, data->column_max, d * sizeof *column_max);
+    if (!data->ranges.stale) {
+        memcpy(column_min, data->ranges.least, d * sizeof *column_min);
+        memcpy(column_max, data->ranges.most, d * sizeof *column_max);
         return;
     }
     for (size_t i = 0; i < data->n_rows; i++) {
@@ -347,7 +336,7 @@ efface_status efface_data_add(efface_data *data, const efface_rows *rows, efface
 
     for (size_t i = 0; i < rows->n_rows; i++) {
         const size_t position = data->n_rows;
-        write_row(data, position, source_row(data, rows, i), position == 0);
+        write_row(data, position, source_row(data, rows, i));
         if (data->weights != NULL)
             data->weights[position] = rows->weights != NULL ? rows->weights[i] : 1;
         if (data->owners != NULL)
@@ -429,8 +418,6 @@ efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t 
         }
         data->n_rows = last;
     }
-    if (data->n_rows == 0)
-        data->ranges_stale = false; /* the first row to come sets them anew */
     return EFFACE_OK;
 }
 
@@ -458,7 +445,7 @@ efface_status efface_data_replace(efface_data *data, const efface_rows *rows,
     for (size_t i = 0; i < rows->n_rows; i++) {
         const size_t position = position_of(data, rows->ids[i]);
         unwrite_row(data, position);
-        write_row(data, position, source_row(data, rows, i), false);
+        write_row(data, position, source_row(data, rows, i));
         if (rows->weights != NULL && data->weights != NULL)
             data->weights[position] = rows->weights[i];
         if (rows->owners != NULL)

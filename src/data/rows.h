@@ -15,6 +15,7 @@
 #define EF_ROWS_H
 
 #include "base/grid.h"
+#include "data/column_ranges.h"
 #include "data/id_index.h"
 #include "efface/efface.h"
 
@@ -32,9 +33,7 @@ struct efface_data {
     uint64_t next_id;  /* larger than every id the set ever held */
     int64_t total_weight;
     ef_exponent_counts exponents; /* of the rows that are there */
-    float *column_min;            /* of the rows that are there, unless ranges_stale */
-    float *column_max;
-    bool ranges_stale; /* a row that held an extreme is gone */
+    ef_ranges ranges;             /* of the columns, of the rows that are there */
     char **names;      /* n_columns names, or NULL */
 };
 
@@ -71,7 +70,7 @@ efface_status ef_data_name_column(efface_data *data, uint32_t column, const char
 efface_status ef_data_set_labels(efface_data *data, const int32_t *labels, efface_error *error);
 
 /* The smallest and largest value of each column of the rows that are there; 0 for no rows.
- * Cost O(d), or O(n d) after an extreme row was removed. */
+ * Cost O(d), or O(n d) while the ranges are stale. */
 void ef_data_column_ranges(const efface_data *data, float *column_min, float *column_max);
 
 #endif

@@ -58,8 +58,8 @@ static void test_records(void **state) {
         "1\t2\n3\t4\n",
         " 1 , 2 \n3 ,4\n",
         "1,2\n3,4\n\n\r\n  \n\r",
-        "\xEF\xBB\xBF"
-        "1,2\n3,4\n",
+        ("\xEF\xBB\xBF"
+         "1,2\n3,4\n"),
         "\"1\",2\n3,\"4\"\n",
         "\"1\" , \"2\"\n \"3\",\"4\"",
         "x,y\n1,2\n3,4\n",
@@ -138,8 +138,8 @@ static void test_bad_numbers(void **state) {
                                 "NA",
                                 "1e5e5",
                                 "-.e1",
-                                "\xC2\xA0"
-                                "1",
+                                ("\xC2\xA0"
+                                 "1"),
                                 "#N/A",
                                 "True",
                                 "i-nf",

@@ -282,8 +282,8 @@ static void test_npy_headers(void **state) {
         "{'descr': '<\\x664', 'fortran_order': False, 'shape': (2, 3)}",
         "{'descr': [('x', '<f4'), ('y', '<f4')], 'fortran_order': False, 'shape': (3,)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (18446744073709551616, 3)}",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
-        "1,1,1,1,1,1,1,1,1,1,1,1,2,3)}",
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
+         "1,1,1,1,1,1,1,1,1,1,1,1,2,3)}"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         LOAD_BAD(npy_text(1, bad[i], 0, six, sizeof six), EFFACE_E_FORMAT, 0, 0, ".npy header");

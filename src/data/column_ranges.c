@@ -1,0 +1,59 @@
+/* The smallest and largest value of each column, and how many rows have them. */
+#include "data/column_ranges.h"
+
+#include "base/checked.h"
+
+bool ef_ranges_init(ef_ranges *ranges, uint32_t n_columns) {
+    *ranges = (ef_ranges){
+        .n_columns = n_columns,
+        .least = ef_alloc_zero(n_columns, sizeof *ranges->least),
+        .most = ef_alloc_zero(n_columns, sizeof *ranges->most),
+        .n_least = ef_alloc_zero(n_columns, sizeof *ranges->n_least),
+        .n_most = ef_alloc_zero(n_columns, sizeof *ranges->n_most),
+    };
+    if (ranges->least != NULL && ranges->most != NULL && ranges->n_least != NULL &&
+        ranges->n_most != NULL)
+        return true;
+    ef_ranges_free(ranges);
+    return false;
+}
+
+void ef_ranges_free(ef_ranges *ranges) {
+    free(ranges->least);
+    free(ranges->most);
+    free(ranges->n_least);
+    free(ranges->n_most);
+    *ranges = (ef_ranges){0};
+}
+
+void ef_ranges_add(ef_ranges *ranges, const float *values, size_t stride, bool first) {
+    if (first) {
+        for (uint32_t j = 0; j < ranges->n_columns; j++) {
+            ranges->least[j] = ranges->most[j] = values[j * stride];
+            ranges->n_least[j] = ranges->n_most[j] = 1;
+        }
+        ranges->stale = false;
+        return;
+    }
+    for (uint32_t j = 0; j < ranges->n_columns; j++) {
+        const float x = values[j * stride];
+        if (x <= ranges->least[j]) {
+            ranges->n_least[j] = x < ranges->least[j] ? 1 : ranges->n_least[j] + 1;
+            ranges->least[j] = x;
+        }
+        if (x >= ranges->most[j]) {
+            ranges->n_most[j] = x > ranges->most[j] ? 1 : ranges->n_most[j] + 1;
+            ranges->most[j] = x;
+        }
+    }
+}
+
+void ef_ranges_remove(ef_ranges *ranges, const float *values, size_t stride) {
+    for (uint32_t j = 0; j < ranges->n_columns; j++) {
+        const float x = values[j * stride];
+        if (x == ranges->least[j] && --ranges->n_least[j] == 0)
+            ranges->stale = true;
+        if (x == ranges->most[j] && --ranges->n_most[j] == 0)
+            ranges->stale = true;
+    }
+}

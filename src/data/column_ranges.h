@@ -1,0 +1,33 @@
+/*
+ * The smallest and largest value of each column, kept as rows come and go.
+ *
+ * With each extreme goes the number of rows that have it: a row that leaves changes a range only
+ * if it was the last at an end. Then the range is stale, and has to be made anew from the rows.
+ */
+#ifndef EF_COLUMN_RANGES_H
+#define EF_COLUMN_RANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct ef_ranges {
+    uint32_t n_columns;
+    float *least; /* n_columns each */
+    float *most;
+    uint64_t *n_least; /* rows whose value is the least */
+    uint64_t *n_most;
+    bool stale;
+} ef_ranges;
+
+/* False if memory is short. */
+bool ef_ranges_init(ef_ranges *ranges, uint32_t n_columns);
+void ef_ranges_free(ef_ranges *ranges);
+
+/* Takes in the values of a row, `stride` floats apart; with `first` they replace all before. */
+void ef_ranges_add(ef_ranges *ranges, const float *values, size_t stride, bool first);
+
+/* Takes out the values of a row that was taken in. */
+void ef_ranges_remove(ef_ranges *ranges, const float *values, size_t stride);
+
+#endif
