@@ -337,6 +337,107 @@ EFFACE_API efface_status efface_kmeans_digest(const efface_kmeans *model,
                                               unsigned char digest[EFFACE_DIGEST_BYTES],
                                               efface_error *error);
 
+/* ------------------------------------------------------------------ k-means: change */
+
+/* What follows changes a model and the set it was fitted to, together: afterwards the model is,
+ * byte for byte, what a fit to the rows that are there now would give with the same parameters and
+ * the same seed. A call that fails has changed neither. The set must be the one the model was
+ * fitted to, and be changed through these calls only. */
+
+/* What a change took. */
+typedef enum efface_action {
+    EFFACE_ACTION_UNTOUCHED = 0, /* sums were corrected; no other row was looked at */
+    EFFACE_ACTION_REPAIRED = 1,  /* rows were assigned again, from a level on */
+    EFFACE_ACTION_REFITTED = 2   /* everything was computed again */
+} efface_action;
+
+/* Why more than sums had to change. */
+typedef enum efface_reason {
+    EFFACE_REASON_NONE = 0,
+    EFFACE_REASON_CENTERS = 1,  /* a centroid of a level came out differently */
+    EFFACE_REASON_GAMMA = 2,    /* the threshold gamma n / k moved one that no row of the request
+                                   was in */
+    EFFACE_REASON_EMPTY = 3,    /* a cluster became empty, or its reseeding has another winner */
+    EFFACE_REASON_STOP = 4,     /* the loss now falls, or no longer falls, at a level */
+    EFFACE_REASON_SEED = 5,     /* a seed left, or a new row won its race */
+    EFFACE_REASON_BOUND = 6,    /* the bound of the grid moved */
+    EFFACE_REASON_SCALE = 7,    /* the range of a column moved */
+    EFFACE_REASON_EPSILON = 8,  /* the automatic lattice width moved */
+    EFFACE_REASON_CLUSTERS = 9, /* rows and clusters: the number of centroids changed */
+    EFFACE_REASON_REKEY = 10    /* a new seed */
+} efface_reason;
+
+/* The name of a reason in a few words, such as "a seed left". Never NULL. */
+EFFACE_API const char *efface_reason_name(efface_reason reason);
+
+typedef struct efface_report {
+    efface_action action;
+    efface_reason reason;
+    uint32_t level;           /* repaired: the first level that was computed again */
+    uint32_t levels_replayed; /* levels whose rows were assigned again */
+    uint64_t rows_forgotten;
+    uint64_t rows_learned;
+    uint64_t rows_missing; /* ids that were not there, if that was allowed */
+    uint64_t rows_visited; /* assignments of rows that were not part of the request */
+    double seconds;
+} efface_report;
+
+/* How to treat ids that are not there: as an error that names them, or not at all. */
+typedef enum efface_missing { EFFACE_MISSING_FAIL = 0, EFFACE_MISSING_SKIP = 1 } efface_missing;
+
+/* Forgets the rows with these ids: they leave the set and the model. Works down to no rows.
+ * Cost: O(levels * k * d) when no level changes, else up to that of a fit. `report` may be NULL.
+ * Errors: NOT_FOUND, with the ids; DUPLICATE for an id that comes twice; MEMORY; KERNELS;
+ * ARGUMENT if the set is not the model's. */
+EFFACE_API efface_status efface_kmeans_forget(efface_kmeans *model, efface_data *data,
+                                              const uint64_t *ids, size_t n_ids,
+                                              efface_missing missing, efface_report *report,
+                                              efface_error *error);
+
+/* Forgets all rows of an owner; an owner without rows is NOT_FOUND, or nothing with SKIP.
+ * Cost: O(n) to find them, then as above. */
+EFFACE_API efface_status efface_kmeans_forget_owner(efface_kmeans *model, efface_data *data,
+                                                    uint64_t owner, efface_missing missing,
+                                                    efface_report *report, efface_error *error);
+
+/* Learns rows: they join the set and the model. Errors: as efface_data_add; KERNELS; LIMIT for a
+ * value outside a bound that was given for the fit. */
+EFFACE_API efface_status efface_kmeans_learn(efface_kmeans *model, efface_data *data,
+                                             const efface_rows *rows, efface_report *report,
+                                             efface_error *error);
+
+/* Gives rows that are there other values, as efface_data_replace does.
+ * Errors: as efface_data_replace and efface_kmeans_learn. */
+EFFACE_API efface_status efface_kmeans_update(efface_kmeans *model, efface_data *data,
+                                              const efface_rows *rows, efface_report *report,
+                                              efface_error *error);
+
+/* Says what forgetting these ids would take, without doing it: `seconds` is the time of the look
+ * itself, and rows_visited an upper bound. The set is the same afterwards, though positions may
+ * differ. Errors: as efface_kmeans_forget. */
+EFFACE_API efface_status efface_kmeans_preview(const efface_kmeans *model, efface_data *data,
+                                               const uint64_t *ids, size_t n_ids,
+                                               efface_missing missing, efface_report *report,
+                                               efface_error *error);
+
+/* Where two states differ first. */
+typedef struct efface_difference {
+    int identical;
+    const char *what; /* "centroid", "sum", "count", ...; NULL if identical */
+    uint32_t level, cluster, column;
+} efface_difference;
+
+/* Fits the rows of the set anew with the model's parameters and seed, and compares the two states
+ * byte by byte. Cost: that of a fit. Errors: as efface_kmeans_fit. */
+EFFACE_API efface_status efface_kmeans_verify(const efface_kmeans *model, const efface_data *data,
+                                              efface_difference *difference, efface_error *error);
+
+/* Gives the model another seed: a full refit, after which nothing of the old randomness remains.
+ * Due when requests may have been chosen by looking at published models. Errors: as a fit. */
+EFFACE_API efface_status efface_kmeans_rekey(efface_kmeans *model, const efface_data *data,
+                                             uint64_t seed, efface_report *report,
+                                             efface_error *error);
+
 /* ------------------------------------------------------------------ metrics */
 
 /* Mean silhouette of a labelling of the rows of a set, in [-1, 1]: how much nearer rows are to

@@ -10,6 +10,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -386,6 +387,67 @@ static efface_status check_ids(const efface_data *data, const uint64_t *ids, siz
     return status;
 }
 
+void ef_data_take_out(efface_data *data, size_t position) {
+    const size_t last = data->n_rows - 1;
+    unwrite_row(data, position);
+    data->total_weight -= ef_data_weight(data, position);
+    if (data->ids != NULL)
+        ef_id_index_remove(&data->index, data->ids, data->ids[position]);
+    assert(data->ids != NULL || position == last);
+    float *const freed = ef_data_first(data, position), *const from = ef_data_first(data, last);
+    for (size_t j = 0; j < (size_t)data->n_columns * EF_PANEL; j += EF_PANEL) {
+        freed[j] = from[j];
+        from[j] = 0.0F;
+    }
+    if (position != last) {
+        ef_id_index_move(&data->index, data->ids, data->ids[last], position);
+        data->ids[position] = data->ids[last];
+        if (data->weights != NULL)
+            data->weights[position] = data->weights[last];
+        if (data->owners != NULL)
+            data->owners[position] = data->owners[last];
+        if (data->labels != NULL)
+            data->labels[position] = data->labels[last];
+    }
+    data->n_rows = last;
+}
+
+/* Gives the row at a position what stands beside its values. */
+static void write_beside(efface_data *data, size_t position, const efface_row *row) {
+    if (data->weights != NULL)
+        data->weights[position] = row->weight;
+    if (data->owners != NULL)
+        data->owners[position] = row->owner;
+    if (data->labels != NULL)
+        data->labels[position] = row->label;
+}
+
+void ef_data_put_back(efface_data *data, const efface_row *row, const float *values) {
+    const size_t position = data->n_rows;
+    assert(data->ids != NULL && position < data->capacity);
+    data->ids[position] = row->id;
+    ef_id_index_insert(&data->index, data->ids, position);
+    write_row(data, position, values);
+    write_beside(data, position, row);
+    data->total_weight += row->weight;
+    data->n_rows++;
+}
+
+void ef_data_overwrite(efface_data *data, size_t position, const efface_row *row,
+                       const float *values) {
+    data->total_weight += row->weight - ef_data_weight(data, position);
+    unwrite_row(data, position);
+    write_row(data, position, values);
+    write_beside(data, position, row);
+}
+
+void ef_data_refresh_ranges(efface_data *data) {
+    if (!data->ranges.stale)
+        return;
+    for (size_t i = 0; i < data->n_rows; i++)
+        ef_ranges_add(&data->ranges, ef_data_first(data, i), EF_PANEL, i == 0);
+}
+
 efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t n_ids,
                                  efface_error *error) {
     if (data == NULL)
@@ -395,29 +457,8 @@ efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t 
         status = spell_out_ids(data, data->n_rows, error);
     if (status != EFFACE_OK)
         return status;
-    for (size_t i = 0; i < n_ids; i++) {
-        const size_t position = ef_id_index_find(&data->index, data->ids, ids[i]);
-        const size_t last = data->n_rows - 1;
-        unwrite_row(data, position);
-        data->total_weight -= ef_data_weight(data, position);
-        ef_id_index_remove(&data->index, data->ids, ids[i]);
-        float *const freed = ef_data_first(data, position), *const from = ef_data_first(data, last);
-        for (size_t j = 0; j < (size_t)data->n_columns * EF_PANEL; j += EF_PANEL) {
-            freed[j] = from[j];
-            from[j] = 0.0F;
-        }
-        if (position != last) {
-            ef_id_index_move(&data->index, data->ids, data->ids[last], position);
-            data->ids[position] = data->ids[last];
-            if (data->weights != NULL)
-                data->weights[position] = data->weights[last];
-            if (data->owners != NULL)
-                data->owners[position] = data->owners[last];
-            if (data->labels != NULL)
-                data->labels[position] = data->labels[last];
-        }
-        data->n_rows = last;
-    }
+    for (size_t i = 0; i < n_ids; i++)
+        ef_data_take_out(data, position_of(data, ids[i]));
     return EFFACE_OK;
 }
 

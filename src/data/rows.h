@@ -62,6 +62,18 @@ static inline float ef_data_value(const efface_data *data, size_t position, uint
 /* Makes room for n_rows rows in all, exactly, so that a file of known size costs no more. */
 efface_status ef_data_reserve(efface_data *data, size_t n_rows, efface_error *error);
 
+/* The parts of a change that cannot fail, for calls that must be undone when a later part does.
+ * `take_out` removes the row at a position (the last, while the ids are the positions);
+ * `put_back` adds a row that was removed, while its room is still there; `overwrite` gives a row
+ * other values, and other weight, owner and label if the set stores such. */
+void ef_data_take_out(efface_data *data, size_t position);
+void ef_data_put_back(efface_data *data, const efface_row *row, const float *values);
+void ef_data_overwrite(efface_data *data, size_t position, const efface_row *row,
+                       const float *values);
+
+/* Makes stale ranges anew from the rows. Cost O(n d), or nothing if they are not stale. */
+void ef_data_refresh_ranges(efface_data *data);
+
 /* Gives column `column` a name (a copy is taken). */
 efface_status ef_data_name_column(efface_data *data, uint32_t column, const char *name,
                                   efface_error *error);

@@ -13,6 +13,8 @@
 #include "base/tape.h"
 #include "model/kmeans/levels.h"
 
+#include <string.h>
+
 /* ---------------------------------------------------------------- reseeding */
 
 typedef struct reseeding_race {
@@ -143,31 +145,37 @@ static int32_t round_to_lattice(rational x, int64_t epsilon, int64_t phase) {
     return point < -EF_GRID_MAX ? -EF_GRID_MAX : (int32_t)point;
 }
 
+void ef_next_center(const efface_kmeans *model, const ef_level *level, uint32_t t,
+                    uint32_t cluster, int32_t *next) {
+    const ef_plan *const plan = &model->plan;
+    const uint32_t d = model->domain.map.n_columns;
+    const bool lattice = plan->method == EFFACE_METHOD_QUANTIZED;
+    for (uint32_t j = 0; j < d; j++) {
+        const rational x = level->counts[cluster] != 0
+                               ? mean(model, level, cluster, (size_t)cluster * d + j)
+                               : (rational){next[j], 1};
+        if (lattice) {
+            const uint64_t bits = ef_tape(plan->seed, EF_TAPE_PHASE, 0, j, t + 1);
+            next[j] = round_to_lattice(x, plan->epsilon,
+                                       (int64_t)ef_tape_below(bits, plan->epsilon));
+        } else {
+            next[j] = (int32_t)ef_divide_round(x.num, x.den);
+        }
+    }
+}
+
 efface_status ef_next_centers(ef_workspace *space, efface_kmeans *model, uint32_t t,
                               const uint32_t *labels, int32_t *next, efface_error *error) {
     const ef_plan *const plan = &model->plan;
     const ef_level *const level = &model->levels[t];
     const uint32_t d = space->map->n_columns;
-    for (size_t i = 0; i < (size_t)plan->n_clusters * d; i++)
-        next[i] = level->centers[i];
+    memcpy(next, level->centers, (size_t)plan->n_clusters * d * sizeof *next);
     if (plan->empty == EFFACE_EMPTY_RESEED) {
         const efface_status status = reseed(space, model, t, labels, next, error);
         if (status != EFFACE_OK)
             return status;
     }
-    for (uint32_t j = 0; j < d; j++) {
-        const bool lattice = plan->method == EFFACE_METHOD_QUANTIZED;
-        const int64_t phase =
-            lattice ? (int64_t)ef_tape_below(ef_tape(plan->seed, EF_TAPE_PHASE, 0, j, t + 1),
-                                             plan->epsilon)
-                    : 0;
-        for (uint32_t c = 0; c < plan->n_clusters; c++) {
-            const size_t i = (size_t)c * d + j;
-            const rational x = level->counts[c] != 0 ? mean(model, level, c, i)
-                                                     : (rational){next[i], 1};
-            next[i] = lattice ? round_to_lattice(x, plan->epsilon, phase)
-                              : (int32_t)ef_divide_round(x.num, x.den);
-        }
-    }
+    for (uint32_t c = 0; c < plan->n_clusters; c++)
+        ef_next_center(model, level, t, c, next + (size_t)c * d);
     return EFFACE_OK;
 }

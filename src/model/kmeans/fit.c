@@ -15,36 +15,31 @@
 
 #include <string.h>
 
-/* Makes the levels of a model whose workspace is ready and which has at least one row. */
-static efface_status make_levels(ef_workspace *space, efface_kmeans *model, efface_error *error) {
+efface_status ef_make_levels(ef_workspace *space, efface_kmeans *model, uint32_t t, ef_i128 loss,
+                             efface_error *error) {
     const ef_plan *const plan = &model->plan;
-    const size_t n_values = (size_t)plan->n_clusters * space->map->n_columns;
-    uint32_t *labels = NULL;
-    int32_t *next = NULL;
-    efface_status status = EFFACE_E_MEMORY;
-    ef_level *level = ef_kmeans_add_level(model);
-    if (level == NULL)
-        goto out;
-    status = ef_seed(space, model, level, error);
-    if (status != EFFACE_OK)
-        goto out;
-    status = EFFACE_E_MEMORY;
-    labels = ef_alloc(space->data->n_rows, sizeof *labels);
-    next = ef_alloc(n_values, sizeof *next);
-    if (labels == NULL || next == NULL)
-        goto out;
-    memset(labels, 0xFF, space->data->n_rows * sizeof *labels); /* EF_NO_CLUSTER */
-
     const bool quantized = plan->method == EFFACE_METHOD_QUANTIZED;
-    ef_i128 loss = 0;
-    for (uint32_t t = 0;; t++) {
+    const size_t n_values = (size_t)plan->n_clusters * space->map->n_columns;
+    const uint32_t first = t;
+    model->stable = false;
+    efface_status status = EFFACE_OK;
+    uint32_t *const labels = ef_alloc(space->data->n_rows, sizeof *labels);
+    int32_t *const next = ef_alloc(n_values, sizeof *next);
+    if (labels == NULL || next == NULL) {
+        status = ef_fail_memory(error);
+        goto out;
+    }
+    memset(labels, 0xFF, space->data->n_rows * sizeof *labels); /* EF_NO_CLUSTER */
+    for (;; t++) {
+        ef_level *const level = &model->levels[t];
         model->model_level = t;
         if (!quantized && t == plan->iterations)
             break;
-        const ef_level *const previous = t != 0 ? &model->levels[t - 1] : NULL;
-        status = ef_partition(space, model, level, previous, labels, error);
+        const ef_level *const previous = t != first ? &model->levels[t - 1] : NULL;
+        status = ef_partition(space, model, level, previous, labels,
+                              t == 0 ? &model->square_sum : NULL, error);
         if (status != EFFACE_OK)
-            goto out;
+            break;
         if (quantized) {
             const ef_i128 now = ef_level_loss(model, level);
             if (t != 0 && now >= loss) {
@@ -57,22 +52,48 @@ static efface_status make_levels(ef_workspace *space, efface_kmeans *model, effa
         }
         status = ef_next_centers(space, model, t, labels, next, error);
         if (status != EFFACE_OK)
-            goto out;
+            break;
         if (memcmp(next, level->centers, n_values * sizeof *next) == 0) {
             model->stable = true;
             break;
         }
-        level = ef_kmeans_add_level(model);
-        status = EFFACE_E_MEMORY;
-        if (level == NULL)
-            goto out;
-        memcpy(level->centers, next, n_values * sizeof *next);
+        ef_level *const more = ef_kmeans_add_level(model);
+        if (more == NULL) {
+            status = ef_fail_memory(error);
+            break;
+        }
+        memcpy(more->centers, next, n_values * sizeof *next);
     }
-    status = EFFACE_OK;
 out:
     free(labels);
     free(next);
-    return status == EFFACE_E_MEMORY ? ef_fail_memory(error) : status;
+    return status;
+}
+
+/* Seeds and levels of a model whose workspace is ready and which has at least one row. */
+static efface_status make_all(ef_workspace *space, efface_kmeans *model, efface_error *error) {
+    ef_level *const level = ef_kmeans_add_level(model);
+    if (level == NULL)
+        return ef_fail_memory(error);
+    const efface_status status = ef_seed(space, model, level, 0, error);
+    return status == EFFACE_OK ? ef_make_levels(space, model, 0, 0, error) : status;
+}
+
+/* Keeps the parameters, with copies of what they refer to. */
+static efface_status keep_params(efface_kmeans *model, const efface_kmeans_params *params,
+                                 uint32_t d, efface_error *error) {
+    model->params = *params;
+    if (params->column_min == NULL)
+        return EFFACE_OK;
+    model->column_min = ef_alloc(d, sizeof *model->column_min);
+    model->column_max = ef_alloc(d, sizeof *model->column_max);
+    if (model->column_min == NULL || model->column_max == NULL)
+        return ef_fail_memory(error);
+    memcpy(model->column_min, params->column_min, d * sizeof *model->column_min);
+    memcpy(model->column_max, params->column_max, d * sizeof *model->column_max);
+    model->params.column_min = model->column_min;
+    model->params.column_max = model->column_max;
+    return EFFACE_OK;
 }
 
 efface_status efface_kmeans_fit(const efface_data *data, const efface_kmeans_params *params,
@@ -84,6 +105,8 @@ efface_status efface_kmeans_fit(const efface_data *data, const efface_kmeans_par
         return ef_fail_memory(error);
     ef_workspace space = {0};
     efface_status status = ef_plan_init(&model->plan, data, params, error);
+    if (status == EFFACE_OK)
+        status = keep_params(model, params, data->n_columns, error);
     if (status == EFFACE_OK)
         status = ef_domain_init(&model->domain, data, params, error);
     if (status != EFFACE_OK)
@@ -98,7 +121,7 @@ efface_status efface_kmeans_fit(const efface_data *data, const efface_kmeans_par
     status = ef_workspace_init(&space, data, &model->domain.map, model->plan.n_clusters,
                                model->plan.n_threads, error);
     if (status == EFFACE_OK && data->n_rows != 0)
-        status = make_levels(&space, model, error);
+        status = make_all(&space, model, error);
 out:
     ef_workspace_free(&space);
     if (status != EFFACE_OK)

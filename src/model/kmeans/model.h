@@ -45,6 +45,9 @@ typedef struct ef_level {
 } ef_level;
 
 struct efface_kmeans {
+    efface_kmeans_params params; /* as given, for a fit like this one */
+    float *column_min;           /* copies of the bounds that params refers to, or NULL */
+    float *column_max;
     ef_plan plan;
     ef_domain domain;
     uint64_t n_rows;
@@ -65,6 +68,9 @@ struct efface_kmeans {
 /* Checks the parameters and decides what is automatic. */
 efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
                            const efface_kmeans_params *params, efface_error *error);
+
+/* Releases a level. */
+void ef_level_free(ef_level *level);
 
 /* Room for one more level, all of it cleared; NULL if memory is short. */
 ef_level *ef_kmeans_add_level(efface_kmeans *model);

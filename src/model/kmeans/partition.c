@@ -14,7 +14,7 @@ typedef struct pass {
     ef_workspace *space;
     const ef_centers *centers;
     uint32_t *labels;
-    bool first; /* no row belongs to a cluster yet */
+    bool squares; /* wanted too */
 } pass;
 
 /* Moves a row from one cluster, if it has one, to another. */
@@ -53,7 +53,7 @@ static void assign_panels(void *context, unsigned number, size_t first, size_t l
         worker->rows_undecided += space->kernels->nearest(
             a->centers, space->map, ef_data_panel(space->data, p), n,
             ef_workspace_ahead(space, p, last), worker->panel, nearest);
-        if (a->first)
+        if (a->squares)
             add_squares(space, worker, p);
         for (unsigned i = 0; i < n; i++) {
             const size_t position = p * EF_PANEL + i;
@@ -66,7 +66,8 @@ static void assign_panels(void *context, unsigned number, size_t first, size_t l
 }
 
 efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *level,
-                           const ef_level *previous, uint32_t *labels, efface_error *error) {
+                           const ef_level *previous, uint32_t *labels, ef_i128 *square_sum,
+                           efface_error *error) {
     const size_t k = model->plan.n_clusters, n_sums = k * space->map->n_columns;
     ef_centers centers;
     if (!ef_centers_init(&centers, level->centers, (uint32_t)k, space->map->n_columns,
@@ -76,7 +77,9 @@ efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *
         memcpy(level->counts, previous->counts, k * sizeof *level->counts);
         memcpy(level->sums, previous->sums, n_sums * sizeof *level->sums);
     }
-    pass a = {space, &centers, labels, previous == NULL};
+    pass a = {space, &centers, labels, square_sum != NULL};
+    if (square_sum != NULL)
+        *square_sum = 0;
     ef_workspace_run(space, assign_panels, &a);
     for (unsigned w = 0; w < space->n_workers; w++) {
         ef_worker *const worker = &space->workers[w];
@@ -84,7 +87,8 @@ efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *
             level->counts[c] += worker->counts[c];
         for (size_t i = 0; i < n_sums; i++)
             level->sums[i] += worker->sums[i];
-        model->square_sum += worker->square_sum;
+        if (square_sum != NULL)
+            *square_sum += worker->square_sum;
         model->rows_undecided += worker->rows_undecided;
         model->rows_moved += worker->rows_moved;
         memset(worker->counts, 0, k * sizeof *worker->counts);

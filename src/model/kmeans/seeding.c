@@ -44,21 +44,27 @@ static int64_t distance_to_seeds(const seeding_round *r, ef_worker *worker, size
     return least;
 }
 
+/* Takes the newest seed into `upper` for the rows of a panel. */
+static void measure(const seeding_round *r, size_t panel, size_t last) {
+    const ef_workspace *const space = r->space;
+    float *const upper = r->upper + panel * EF_PANEL;
+    float distance[EF_PANEL];
+    space->kernels->sqdist(space->map, ef_data_panel(space->data, panel), r->last,
+                           ef_workspace_ahead(space, panel, last), distance);
+    for (unsigned i = 0; i < ef_workspace_rows(space, panel); i++)
+        upper[i] = distance[i] < upper[i] ? distance[i] : upper[i];
+}
+
 static void race_panels(void *context, unsigned number, size_t first, size_t last) {
     const seeding_round *const r = context;
     const ef_workspace *const space = r->space;
     const ef_kernels *const kernels = space->kernels;
     ef_worker *const worker = &space->workers[number];
     for (size_t p = first; p < last; p++) {
-        float *const upper = r->upper + p * EF_PANEL;
+        const float *const upper = r->upper + p * EF_PANEL;
         const unsigned n = ef_workspace_rows(space, p);
-        if (r->round != 0) {
-            float distance[EF_PANEL];
-            kernels->sqdist(space->map, ef_data_panel(space->data, p), r->last,
-                            ef_workspace_ahead(space, p, last), distance);
-            for (unsigned i = 0; i < n; i++)
-                upper[i] = distance[i] < upper[i] ? distance[i] : upper[i];
-        }
+        if (r->round != 0)
+            measure(r, p, last);
         uint64_t ids[EF_PANEL];
         uint32_t high[EF_PANEL];
         ef_workspace_ids(space, p, ids);
@@ -95,7 +101,15 @@ static ef_candidate race_among_equals(const seeding_round *r) {
     return best;
 }
 
-efface_status ef_seed(ef_workspace *space, efface_kmeans *model, ef_level *level,
+/* Takes the newest seed into `upper`, without a race. */
+static void measure_panels(void *context, unsigned number, size_t first, size_t last) {
+    (void)number;
+    const seeding_round *const r = context;
+    for (size_t p = first; p < last; p++)
+        measure(r, p, last);
+}
+
+efface_status ef_seed(ef_workspace *space, efface_kmeans *model, ef_level *level, uint32_t from,
                       efface_error *error) {
     const uint32_t k = model->plan.n_clusters, d = space->map->n_columns;
     const size_t n = space->data->n_rows;
@@ -120,14 +134,21 @@ efface_status ef_seed(ef_workspace *space, efface_kmeans *model, ef_level *level
             .slack = 1.0 + EF_SQDIST_ERROR(d),
             .chosen = chosen,
         };
-        ef_workspace_begin_race(space);
-        ef_workspace_run(space, race_panels, &r);
-        chosen[l] = ef_workspace_end_race(space);
-        if (chosen[l].position == EF_NO_POSITION)
-            chosen[l] = race_among_equals(&r);
-        model->seeds[l] = chosen[l].winner;
         int32_t *const center = level->centers + (size_t)l * d;
-        ef_workspace_snap(space, chosen[l].position, center);
+        if (l < from) {
+            if (l != 0)
+                ef_workspace_run(space, measure_panels, &r);
+            chosen[l].winner = model->seeds[l];
+            (void)efface_data_find(space->data, model->seeds[l].id, &chosen[l].position);
+        } else {
+            ef_workspace_begin_race(space);
+            ef_workspace_run(space, race_panels, &r);
+            chosen[l] = ef_workspace_end_race(space);
+            if (chosen[l].position == EF_NO_POSITION)
+                chosen[l] = race_among_equals(&r);
+            model->seeds[l] = chosen[l].winner;
+            ef_workspace_snap(space, chosen[l].position, center);
+        }
         for (uint32_t j = 0; j < d; j++)
             last[j] = (float)center[j];
     }

@@ -13,16 +13,22 @@
 void efface_kmeans_free(efface_kmeans *model) {
     if (model == NULL)
         return;
-    for (uint32_t t = 0; t < model->n_levels; t++) {
-        free(model->levels[t].centers);
-        free(model->levels[t].counts);
-        free(model->levels[t].sums);
-        free(model->levels[t].reseeded);
-    }
+    for (uint32_t t = 0; t < model->n_levels; t++)
+        ef_level_free(&model->levels[t]);
     free(model->levels);
     free(model->seeds);
+    free(model->column_min);
+    free(model->column_max);
     ef_domain_free(&model->domain);
     free(model);
+}
+
+void ef_level_free(ef_level *level) {
+    free(level->centers);
+    free(level->counts);
+    free(level->sums);
+    free(level->reseeded);
+    *level = (ef_level){0};
 }
 
 ef_level *ef_kmeans_add_level(efface_kmeans *model) {
@@ -40,9 +46,7 @@ ef_level *ef_kmeans_add_level(efface_kmeans *model) {
         .sums = ef_alloc_zero(n_values, sizeof *level.sums),
     };
     if (level.centers == NULL || level.counts == NULL || level.sums == NULL) {
-        free(level.centers);
-        free(level.counts);
-        free(level.sums);
+        ef_level_free(&level);
         return NULL;
     }
     more[model->n_levels] = level;

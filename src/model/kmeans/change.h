@@ -1,0 +1,33 @@
+/* The rows that leave or come in one request. A row that gets other values does both. */
+#ifndef EF_CHANGE_H
+#define EF_CHANGE_H
+
+#include "data/rows.h"
+
+typedef struct ef_change {
+    uint32_t n_columns;
+    size_t n_rows;
+    size_t capacity;
+    bool *leaves;     /* of each row; else it comes */
+    efface_row *rows; /* what the set has of it beside its values */
+    float *values;    /* panels */
+} ef_change;
+
+/* Room for n_rows rows; false if memory is short. */
+bool ef_change_init(ef_change *change, uint32_t n_columns, size_t n_rows);
+void ef_change_free(ef_change *change);
+
+/* Adds the row at a position of a set, as it is there now. */
+void ef_change_add(ef_change *change, const efface_data *data, size_t position, bool leaves);
+
+/* The first value of a row; the others follow EF_PANEL floats apart. */
+static inline const float *ef_change_first(const ef_change *change, size_t i) {
+    return change->values + i / EF_PANEL * EF_PANEL * change->n_columns + i % EF_PANEL;
+}
+
+/* The weight of a row as it counts: negative if it leaves. */
+static inline int64_t ef_change_weight(const ef_change *change, size_t i) {
+    return change->leaves[i] ? -change->rows[i].weight : change->rows[i].weight;
+}
+
+#endif

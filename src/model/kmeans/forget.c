@@ -1,0 +1,319 @@
+/*
+ * Forget, learn, update: one request changes the set and the model together, or neither.
+ *
+ * The set is changed first, for the model follows what is there. If the model cannot follow, the
+ * set is changed back by operations that need no memory and so cannot fail.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "base/checked.h"
+#include "base/status.h"
+#include "model/kmeans/replay.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define MOST_IDS_NAMED 8
+
+const char *efface_reason_name(efface_reason reason) {
+    switch (reason) {
+    case EFFACE_REASON_NONE: return "nothing else changed";
+    case EFFACE_REASON_CENTERS: return "a centroid of a level moved";
+    case EFFACE_REASON_GAMMA: return "the balance threshold moved a centroid";
+    case EFFACE_REASON_EMPTY: return "a cluster became empty or was reseeded";
+    case EFFACE_REASON_STOP: return "the stopping point changed";
+    case EFFACE_REASON_SEED: return "a seed changed";
+    case EFFACE_REASON_BOUND: return "the bound of the grid moved";
+    case EFFACE_REASON_SCALE: return "the range of a column moved";
+    case EFFACE_REASON_EPSILON: return "the lattice width moved";
+    case EFFACE_REASON_CLUSTERS: return "the number of centroids changed";
+    case EFFACE_REASON_REKEY: return "a new seed was given";
+    }
+    return "unknown reason";
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static efface_status check_set(const efface_kmeans *model, const efface_data *data,
+                               efface_error *error) {
+    if (model == NULL || data == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "model and data must not be NULL");
+    if (data->n_columns != model->domain.map.n_columns || data->n_rows != model->n_rows ||
+        data->total_weight != model->total_weight)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the set has %zu rows of %" PRIu32 " columns, but the model was made from "
+                       "%" PRIu64 " of %" PRIu32 "; change a set through its model only",
+                       data->n_rows, data->n_columns, model->n_rows,
+                       model->domain.map.n_columns);
+    return EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- which rows */
+
+static efface_status fail_missing(const efface_data *data, const uint64_t *ids, size_t n_ids,
+                                  size_t n_missing, efface_error *error) {
+    char list[MOST_IDS_NAMED * 22] = "";
+    size_t used = 0, named = 0;
+    for (size_t i = 0; i < n_ids && named < MOST_IDS_NAMED; i++) {
+        size_t position;
+        if (efface_data_find(data, ids[i], &position) == EFFACE_OK)
+            continue;
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%" PRIu64,
+                                 named != 0 ? ", " : "", ids[i]);
+        named++;
+    }
+    return ef_fail(error, EFFACE_E_NOT_FOUND,
+                   "nothing was forgotten: there is no row with the id%s %s%s (%zu of %zu ids)",
+                   n_missing == 1 ? "" : "s", list, n_missing > named ? ", ..." : "", n_missing,
+                   n_ids);
+}
+
+/* Copies the ids that are there to `found`. */
+static efface_status find_ids(const efface_data *data, const uint64_t *ids, size_t n_ids,
+                              efface_missing missing, uint64_t *found, size_t *n_found,
+                              efface_error *error) {
+    size_t n = 0;
+    for (size_t i = 0; i < n_ids; i++) {
+        size_t position;
+        if (efface_data_find(data, ids[i], &position) == EFFACE_OK)
+            found[n++] = ids[i];
+    }
+    if (n != n_ids && missing == EFFACE_MISSING_FAIL)
+        return fail_missing(data, ids, n_ids, n_ids - n, error);
+    *n_found = n;
+    return EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- undoing */
+
+/* The values of a row of the change, side by side. */
+static void read_changed(const ef_change *change, size_t i, float *values) {
+    const float *const row = ef_change_first(change, i);
+    for (uint32_t j = 0; j < change->n_columns; j++)
+        values[j] = row[(size_t)j * EF_PANEL];
+}
+
+/* Puts rows that left back. */
+static void undo_remove(efface_data *data, const ef_change *change, float *values) {
+    for (size_t i = 0; i < change->n_rows; i++) {
+        read_changed(change, i, values);
+        ef_data_put_back(data, &change->rows[i], values);
+    }
+}
+
+/* ---------------------------------------------------------------- forget */
+
+/* Forgets rows that are there; with `only_look` says what it would take. */
+static efface_status forget_found(efface_kmeans *model, const efface_kmeans *looked_at,
+                                  efface_data *data, const uint64_t *ids, size_t n_ids,
+                                  efface_report *report, efface_error *error) {
+    ef_change change;
+    float *const values = ef_alloc(data->n_columns, sizeof *values);
+    if (!ef_change_init(&change, data->n_columns, n_ids) || values == NULL) {
+        ef_change_free(&change);
+        free(values);
+        return ef_fail_memory(error);
+    }
+    for (size_t i = 0; i < n_ids; i++) {
+        size_t position = 0;
+        (void)efface_data_find(data, ids[i], &position);
+        ef_change_add(&change, data, position, true);
+    }
+    efface_status status = efface_data_remove(data, ids, n_ids, error);
+    if (status == EFFACE_OK) {
+        ef_data_refresh_ranges(data);
+        status = model != NULL ? ef_replay(model, data, &change, report, error)
+                               : ef_replay_look(looked_at, data, &change, report, error);
+        if (status != EFFACE_OK || model == NULL)
+            undo_remove(data, &change, values);
+    }
+    report->rows_forgotten = n_ids;
+    ef_change_free(&change);
+    free(values);
+    return status;
+}
+
+/* `model` changes, or, if it is NULL, `looked_at` is only looked at. */
+static efface_status forget(efface_kmeans *model, const efface_kmeans *looked_at,
+                            efface_data *data, const uint64_t *ids, size_t n_ids,
+                            efface_missing missing, efface_report *report, efface_error *error) {
+    const double begin = now();
+    efface_status status = check_set(looked_at, data, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (ids == NULL && n_ids != 0)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "ids must not be NULL");
+    uint64_t *const found = ef_alloc(n_ids, sizeof *found);
+    if (found == NULL)
+        return ef_fail_memory(error);
+    efface_report done = {.action = EFFACE_ACTION_UNTOUCHED};
+    size_t n_found = 0;
+    status = find_ids(data, ids, n_ids, missing, found, &n_found, error);
+    if (status == EFFACE_OK && n_found != 0)
+        status = forget_found(model, looked_at, data, found, n_found, &done, error);
+    free(found);
+    if (status == EFFACE_OK && report != NULL) {
+        done.rows_missing = n_ids - n_found;
+        done.seconds = now() - begin;
+        *report = done;
+    }
+    return status;
+}
+
+efface_status efface_kmeans_forget(efface_kmeans *model, efface_data *data, const uint64_t *ids,
+                                   size_t n_ids, efface_missing missing, efface_report *report,
+                                   efface_error *error) {
+    return forget(model, model, data, ids, n_ids, missing, report, error);
+}
+
+efface_status efface_kmeans_preview(const efface_kmeans *model, efface_data *data,
+                                    const uint64_t *ids, size_t n_ids, efface_missing missing,
+                                    efface_report *report, efface_error *error) {
+    return forget(NULL, model, data, ids, n_ids, missing, report, error);
+}
+
+efface_status efface_kmeans_forget_owner(efface_kmeans *model, efface_data *data, uint64_t owner,
+                                         efface_missing missing, efface_report *report,
+                                         efface_error *error) {
+    const efface_status status = check_set(model, data, error);
+    if (status != EFFACE_OK)
+        return status;
+    size_t n = 0;
+    for (size_t i = 0; i < data->n_rows; i++)
+        n += efface_data_row(data, i).owner == owner;
+    if (n == 0 && missing == EFFACE_MISSING_FAIL)
+        return ef_fail(error, EFFACE_E_NOT_FOUND,
+                       "nothing was forgotten: the owner %" PRIu64 " has no rows", owner);
+    uint64_t *const ids = ef_alloc(n, sizeof *ids);
+    if (ids == NULL)
+        return ef_fail_memory(error);
+    n = 0;
+    for (size_t i = 0; i < data->n_rows; i++)
+        if (efface_data_row(data, i).owner == owner)
+            ids[n++] = ef_data_id(data, i);
+    const efface_status done =
+        efface_kmeans_forget(model, data, ids, n, EFFACE_MISSING_FAIL, report, error);
+    free(ids);
+    return done;
+}
+
+/* ---------------------------------------------------------------- learn and update */
+
+efface_status efface_kmeans_learn(efface_kmeans *model, efface_data *data, const efface_rows *rows,
+                                  efface_report *report, efface_error *error) {
+    const double begin = now();
+    efface_status status = check_set(model, data, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (rows == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "rows must not be NULL");
+    ef_change change;
+    if (!ef_change_init(&change, data->n_columns, rows->n_rows))
+        return ef_fail_memory(error);
+    const size_t n_before = data->n_rows;
+    const uint64_t next_id = data->next_id;
+    efface_report done = {.action = EFFACE_ACTION_UNTOUCHED, .rows_learned = rows->n_rows};
+    status = efface_data_add(data, rows, error);
+    if (status == EFFACE_OK && rows->n_rows != 0) {
+        for (size_t i = n_before; i < data->n_rows; i++)
+            ef_change_add(&change, data, i, false);
+        ef_data_refresh_ranges(data);
+        status = ef_replay(model, data, &change, &done, error);
+        if (status != EFFACE_OK) {
+            while (data->n_rows > n_before)
+                ef_data_take_out(data, data->n_rows - 1);
+            data->next_id = next_id;
+        }
+    }
+    ef_change_free(&change);
+    if (status == EFFACE_OK && report != NULL) {
+        done.seconds = now() - begin;
+        *report = done;
+    }
+    return status;
+}
+
+efface_status efface_kmeans_update(efface_kmeans *model, efface_data *data, const efface_rows *rows,
+                                   efface_report *report, efface_error *error) {
+    const double begin = now();
+    efface_status status = check_set(model, data, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (rows == NULL || (rows->ids == NULL && rows->n_rows != 0))
+        return ef_fail(error, EFFACE_E_ARGUMENT, "rows and their ids must not be NULL");
+    ef_change change;
+    size_t n_changes;
+    float *const values = ef_alloc(data->n_columns, sizeof *values);
+    if (!ef_mul_size(rows->n_rows, 2, &n_changes) ||
+        !ef_change_init(&change, data->n_columns, n_changes) || values == NULL) {
+        free(values);
+        return ef_fail_memory(error);
+    }
+    /* Rows that are not there, or come twice, are refused by efface_data_replace below. */
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        size_t position;
+        if (efface_data_find(data, rows->ids[i], &position) == EFFACE_OK)
+            ef_change_add(&change, data, position, true);
+    }
+    const size_t n_old = change.n_rows;
+    efface_report done = {.action = EFFACE_ACTION_UNTOUCHED,
+                          .rows_forgotten = rows->n_rows,
+                          .rows_learned = rows->n_rows};
+    status = efface_data_replace(data, rows, error);
+    if (status == EFFACE_OK && rows->n_rows != 0) {
+        for (size_t i = 0; i < n_old; i++) {
+            size_t position = 0;
+            (void)efface_data_find(data, change.rows[i].id, &position);
+            ef_change_add(&change, data, position, false);
+        }
+        ef_data_refresh_ranges(data);
+        status = ef_replay(model, data, &change, &done, error);
+        for (size_t i = 0; i < n_old && status != EFFACE_OK; i++) {
+            size_t position = 0;
+            (void)efface_data_find(data, change.rows[i].id, &position);
+            read_changed(&change, i, values);
+            ef_data_overwrite(data, position, &change.rows[i], values);
+        }
+    }
+    ef_change_free(&change);
+    free(values);
+    if (status == EFFACE_OK && report != NULL) {
+        done.seconds = now() - begin;
+        *report = done;
+    }
+    return status;
+}
+
+/* ---------------------------------------------------------------- rekey */
+
+efface_status efface_kmeans_rekey(efface_kmeans *model, const efface_data *data, uint64_t seed,
+                                  efface_report *report, efface_error *error) {
+    const double begin = now();
+    efface_status status = check_set(model, data, error);
+    if (status != EFFACE_OK)
+        return status;
+    efface_kmeans_params params = model->params;
+    params.seed = seed;
+    efface_kmeans *fresh = NULL;
+    status = efface_kmeans_fit(data, &params, &fresh, error);
+    if (status != EFFACE_OK)
+        return status;
+    const efface_kmeans old = *model;
+    *model = *fresh;
+    *fresh = old;
+    efface_kmeans_free(fresh);
+    if (report != NULL)
+        *report = (efface_report){
+            .action = EFFACE_ACTION_REFITTED,
+            .reason = EFFACE_REASON_REKEY,
+            .levels_replayed = model->n_levels,
+            .rows_visited = model->rows_assigned,
+            .seconds = now() - begin,
+        };
+    return EFFACE_OK;
+}

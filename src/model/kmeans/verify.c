@@ -1,0 +1,81 @@
+/* Verify: fit anew and compare, and if there is a difference, say where. */
+#include "base/status.h"
+#include "model/kmeans/model.h"
+
+#include <string.h>
+
+/* The first place where two arrays of n numbers of `size` bytes differ; n if they are equal. */
+static size_t first_difference(const void *a, const void *b, size_t n, size_t size) {
+    for (size_t i = 0; i < n; i++)
+        if (memcmp((const char *)a + i * size, (const char *)b + i * size, size) != 0)
+            return i;
+    return n;
+}
+
+/* Compares arrays of n numbers, per_cluster of them for each cluster. True if they differ. */
+static bool differ(const char *what, const void *a, const void *b, size_t n, size_t size,
+                   size_t per_cluster, efface_difference *difference) {
+    const size_t i = first_difference(a, b, n, size);
+    if (i == n)
+        return false;
+    difference->what = what;
+    difference->cluster = (uint32_t)(i / per_cluster);
+    difference->column = (uint32_t)(i % per_cluster);
+    return true;
+}
+
+static bool levels_differ(const ef_level *a, const ef_level *b, size_t k, size_t d,
+                          efface_difference *difference) {
+    if (differ("centroid", a->centers, b->centers, k * d, sizeof *a->centers, d, difference))
+        return true;
+    if (a->has_partition != b->has_partition) {
+        difference->what = "partition";
+        return true;
+    }
+    if (!a->has_partition)
+        return false;
+    return differ("count", a->counts, b->counts, k, sizeof *a->counts, 1, difference) ||
+           differ("sum", a->sums, b->sums, k * d, sizeof *a->sums, d, difference);
+}
+
+/* The encodings differ; where do the states? */
+static void locate(const efface_kmeans *a, const efface_kmeans *b, efface_difference *difference) {
+    const size_t k = a->plan.n_clusters, d = a->domain.map.n_columns;
+    difference->what = "parameters or domain";
+    if (k != b->plan.n_clusters)
+        return;
+    for (uint32_t t = 0; t < a->n_levels && t < b->n_levels; t++) {
+        difference->level = t;
+        if (levels_differ(&a->levels[t], &b->levels[t], k, d, difference))
+            return;
+    }
+    difference->level = a->n_levels < b->n_levels ? a->n_levels : b->n_levels;
+    if (a->n_levels != b->n_levels || a->model_level != b->model_level)
+        difference->what = "number of levels";
+    else
+        difference->what = "winner of a race, parameter or total";
+}
+
+efface_status efface_kmeans_verify(const efface_kmeans *model, const efface_data *data,
+                                   efface_difference *difference, efface_error *error) {
+    if (model == NULL || data == NULL || difference == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "model, data and difference must not be NULL");
+    efface_kmeans *fresh = NULL;
+    unsigned char *bytes[2] = {NULL, NULL};
+    size_t n_bytes[2] = {0, 0};
+    efface_status status = efface_kmeans_fit(data, &model->params, &fresh, error);
+    if (status == EFFACE_OK)
+        status = efface_kmeans_encode(model, &bytes[0], &n_bytes[0], error);
+    if (status == EFFACE_OK)
+        status = efface_kmeans_encode(fresh, &bytes[1], &n_bytes[1], error);
+    if (status == EFFACE_OK) {
+        *difference = (efface_difference){
+            .identical = n_bytes[0] == n_bytes[1] && memcmp(bytes[0], bytes[1], n_bytes[0]) == 0};
+        if (!difference->identical)
+            locate(model, fresh, difference);
+    }
+    efface_bytes_free(bytes[0]);
+    efface_bytes_free(bytes[1]);
+    efface_kmeans_free(fresh);
+    return status;
+}
