@@ -188,6 +188,14 @@ static void step(walk *w, size_t most) {
 static void begin_walk(walk *w, uint64_t seed, uint64_t share) {
     memset(w, 0, sizeof *w);
     make_trial(seed, &w->t);
+    if (one_in(4)) {
+        /* A lattice so coarse that centroids meet: clusters go empty and are reseeded. */
+        w->t.params.method = EFFACE_METHOD_QUANTIZED;
+        w->t.params.epsilon = scaled(1.0f, -1 - (int)below(5));
+        w->t.params.gamma = one_in(2) ? 0.0 : w->t.params.gamma;
+        w->t.params.n_clusters = 2 + (uint32_t)below(8);
+        w->t.params.empty = one_in(4) ? EFFACE_EMPTY_KEEP : EFFACE_EMPTY_RESEED;
+    }
     const size_t n = w->t.rows.n;
     const uint32_t d = w->t.rows.d;
     w->inside = make(n, sizeof *w->inside);

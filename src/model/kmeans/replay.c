@@ -435,7 +435,11 @@ static void commit(replay *r, efface_kmeans *m) {
     if (r->build) {
         free(m->levels);
         free(m->seeds);
-    } else if (r->reopen) {
+    } else if (!r->next.stable && kept != 0) {
+        /* A fit that ends here, by its loss or its iterations, does not look for next centers. */
+        m->levels[kept - 1].n_reseeded = 0;
+    }
+    if (r->reopen) {
         memcpy(m->levels[kept - 1].centers, r->centers,
                (size_t)m->plan.n_clusters * m->domain.map.n_columns * sizeof *r->centers);
     }
