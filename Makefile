@@ -1,6 +1,7 @@
 # The front door. CMakePresets.json defines the builds; `make check-NAME` tests the one named NAME.
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
+JOBS ?= $(shell nproc)
 SOURCES = $(shell find bench examples include src tests -name '*.[ch]' -o -name '*.cpp')
 
 all:
@@ -19,12 +20,12 @@ check:
 check-full:
 	scripts/install-packages build check full
 	$(MAKE) $(addprefix check-,dev asan tsan ref clang clang0 debug0 arm64 gcc)
-	ctest --preset full
+	ctest --preset full -j $(JOBS)
 
 check-%:
 	cmake --preset $* --log-level=WARNING
 	cmake --build --preset $*
-	ctest --preset $*
+	ctest --preset $* -j $(JOBS)
 
 fuzz:
 	scripts/install-packages build check

@@ -285,7 +285,7 @@ typedef struct efface_kmeans_info {
     uint32_t n_clusters; /* centroids there are: the smaller of the parameter and n_rows */
     uint32_t n_columns;
     uint64_t n_rows;
-    uint32_t iterations;       /* levels made after the seeds and kept */
+    uint32_t iterations;       /* levels from the seeds to the model */
     int stable;                /* a further iteration would change nothing */
     double epsilon;            /* lattice width in use as a part of the domain; 0 for lloyd */
     uint32_t n_coarse_columns; /* columns whose spread is below 256 grid steps, yet not 0 */
@@ -307,7 +307,8 @@ EFFACE_API efface_status efface_kmeans_centroid(const efface_kmeans *model, uint
                                                 double *coordinates, efface_error *error);
 
 /* Writes the nearest cluster of each row; ties go to the lower cluster. Rows are n_columns floats,
- * `stride` floats apart (0: n_columns), finite, and need not be within the bounds of the fit.
+ * `stride` floats apart (0: n_columns), finite, and need not be within the bounds of the fit; the
+ * answer is exact for those that are, and computed in double for those that are not.
  * Cost O(n_rows * k * d). Errors: MEMORY; ARGUMENT if the model has no centroids; LIMIT. */
 EFFACE_API efface_status efface_kmeans_predict(const efface_kmeans *model, size_t n_rows,
                                                const float *values, size_t stride,
@@ -319,7 +320,8 @@ EFFACE_API efface_status efface_kmeans_labels(const efface_kmeans *model, const 
                                               uint32_t *labels, efface_error *error);
 
 /* The sum over the rows of a set of weight times squared distance to the nearest centroid, in the
- * units of the data, or of the unit cube with scale minmax. Exact before it is rounded to double.
+ * units of the data, or of the unit cube with scale minmax. Exact before it is rounded to double,
+ * but for rows outside the bounds of the fit, which are computed in double.
  * Errors: as predict. */
 EFFACE_API efface_status efface_kmeans_loss(const efface_kmeans *model, const efface_data *data,
                                             double *loss, efface_error *error);

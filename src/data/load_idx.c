@@ -13,6 +13,8 @@
 #include "base/status.h"
 #include "data/loaders.h"
 
+#include <assert.h>
+
 #define MAX_DIMENSIONS 255
 
 static bool find_element(unsigned char code, ef_element *element) {
@@ -41,9 +43,7 @@ efface_status ef_idx_header(ef_reader *reader, ef_array *array, efface_error *er
     const unsigned char *const magic = ef_reader_at(reader);
     const unsigned char code = magic[2];
     const size_t n_dimensions = magic[3];
-    if (magic[0] != 0 || magic[1] != 0)
-        return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
-                          "this is no IDX file: it does not begin with two zero bytes");
+    assert(magic[0] == 0 && magic[1] == 0);
     *array = (ef_array){.big_endian = true};
     if (!find_element(code, &array->element))
         return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,

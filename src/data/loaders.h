@@ -49,7 +49,8 @@ efface_status ef_array_load(ef_reader *reader, const ef_array *array, efface_dat
 efface_status ef_array_load_labels(ef_reader *reader, const ef_array *array, int32_t *labels,
                                    size_t n_rows, efface_error *error);
 
-/* load_npy.c and load_idx.c: take the header, leaving the reader at the first element. */
+/* load_npy.c and load_idx.c: take the header of a file that begins with the format's magic, leaving
+ * the reader at the first element. */
 efface_status ef_npy_header(ef_reader *reader, ef_array *array, efface_error *error);
 efface_status ef_idx_header(ef_reader *reader, ef_array *array, efface_error *error);
 

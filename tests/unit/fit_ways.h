@@ -1,7 +1,7 @@
 /*
- * What tests of fitting share: rows to fit, a fit that must succeed, a reader of the canonical
- * bytes (docs/format.md) for what the header does not hand out, and the nearest centroid by plain
- * arithmetic.
+ * What tests of fitting share: rows to fit, fits that must succeed or fail, a reader of the
+ * canonical bytes (docs/format.md) for what the header does not hand out, and the nearest centroid
+ * by plain arithmetic.
  */
 #ifndef FIT_WAYS_H
 #define FIT_WAYS_H
@@ -60,6 +60,24 @@ static efface_kmeans *fit(const efface_data *data, const efface_kmeans_params *p
     if (efface_kmeans_fit(data, p, &model, &error) != EFFACE_OK)
         fail_msg("%s", error.message);
     return model;
+}
+
+/* A fit that must end as it should; if it fails, with a reason and without handing anything out. */
+static void check_fit(const efface_data *data, const efface_kmeans_params *p, efface_status right,
+                      int line) {
+    int untouched;
+    efface_kmeans *const before = (efface_kmeans *)(void *)&untouched;
+    efface_kmeans *model = before;
+    efface_error error;
+    memset(&error, 0, sizeof error);
+    const efface_status status = efface_kmeans_fit(data, p, &model, &error);
+    const bool told = error.status == right && (right == EFFACE_OK || strlen(error.message) > 10);
+    if (status != right || !told || (model == before) != (right != EFFACE_OK))
+        fail_msg("line %d: status %d, message '%s'", line, status, error.message);
+    if (status == EFFACE_OK)
+        efface_kmeans_free(model);
+    else
+        assert_int_equal(efface_kmeans_fit(data, p, &model, NULL), right);
 }
 
 /* ---------------------------------------------------------------- canonical bytes */
@@ -122,6 +140,15 @@ static level read_level(const state *s, uint32_t t) {
 /* ---------------------------------------------------------------- plain arithmetic */
 
 #define MOST_COLUMNS 8
+
+static long double spread(const float *values, size_t n, uint32_t d, uint32_t column) {
+    float least = values[column], most = values[column];
+    for (size_t i = 0; i < n; i++) {
+        least = fminf(least, values[i * d + column]);
+        most = fmaxf(most, values[i * d + column]);
+    }
+    return (long double)most - (long double)least;
+}
 
 /* The nearest centroid of a row by long double, and the squared distance in the unit of the loss;
  * `clear` says whether the second best is so far behind that rounding to the grid is no matter. */

@@ -1,6 +1,7 @@
 /*
  * A naive set of rows: a list that is searched from front to back, with every statistic computed
- * anew from what is in it. check_same compares all that can be seen of a real set with it.
+ * anew from what is in it. check_same compares all that can be seen of a real set with it. Also
+ * random rows to put in, with all that a caller may or may not give.
  */
 #ifndef NAIVE_ROWS_H
 #define NAIVE_ROWS_H
@@ -17,6 +18,7 @@
 
 #define MOST_ROWS 700
 #define MOST_COLUMNS 17
+#define MOST_BATCH 30
 
 static uint64_t random_state;
 
@@ -141,6 +143,47 @@ static void check_refused(efface_status status, efface_status right, efface_erro
     assert_true(strlen(error->message) > 10);
     memset(error, 0, sizeof *error);
     check_same(data, set);
+}
+
+/* ---------------------------------------------------------------- random rows */
+
+typedef struct batch {
+    efface_rows rows;
+    float values[MOST_BATCH * (MOST_COLUMNS + 3)];
+    uint64_t ids[MOST_BATCH];
+    int64_t weights[MOST_BATCH];
+    uint64_t owners[MOST_BATCH];
+    int32_t labels[MOST_BATCH];
+} batch;
+
+static float draw_value(void) {
+    switch (draw() % 8) {
+    case 0: return -0.0F;
+    case 1: return (float)(draw() % 5) - 2.0F; /* extremes that several rows share */
+    case 2: return ldexpf(draw() % 2 == 0 ? -1.0F : 1.0F, (int)(draw() % 276) - 149);
+    case 3: return ldexpf((float)(draw() >> 40), (int)(draw() % 200) - 120);
+    default: return (float)(int64_t)draw() * 0x1p-60F;
+    }
+}
+
+static void draw_batch(batch *b, uint32_t d) {
+    const size_t stride = draw() % 2 == 0 ? 0 : d + draw() % 4;
+    b->rows = (efface_rows){
+        .n_rows = draw() % (MOST_BATCH + 1),
+        .values = b->values,
+        .stride = stride,
+        .weights = draw() % 3 != 0 ? NULL : b->weights,
+        .owners = draw() % 3 != 0 ? NULL : b->owners,
+        .labels = draw() % 3 != 0 ? NULL : b->labels,
+    };
+    for (size_t i = 0; i < MOST_BATCH * (MOST_COLUMNS + 3); i++)
+        b->values[i] = draw_value();
+    const bool ones = draw() % 2 == 0;
+    for (size_t i = 0; i < MOST_BATCH; i++) {
+        b->weights[i] = ones ? 1 : 1 + (int64_t)(draw() % 1000);
+        b->owners[i] = draw() >> draw() % 64;
+        b->labels[i] = (int32_t)(draw() % 100) - 50;
+    }
 }
 
 #endif

@@ -62,6 +62,7 @@ static void test_records(void **state) {
          "1,2\n3,4\n"),
         "\"1\",2\n3,\"4\"\n",
         "\"1\" , \"2\"\n \"3\",\"4\"",
+        "\" 1 \",2\n3,\"\t4\t\"\n",
         "x,y\n1,2\n3,4\n",
         "\"x\",\"y\"\r\n1,2\r\n3,4\r\n",
         "\xEF\xBB\xBF\"x\",y\n1,2\n3,4\n",
@@ -111,6 +112,14 @@ static void test_bad_records(void **state) {
     bad("\"x\r\n\n\ry\",z\n1,2\n3,?\n", NULL, format, 6, 2, "not a number");
     bad("a;b\n1;2,5\n", NULL, format, 2, 2, "separated by \";\"");
     bad("a\tb\n1\t2,5\n", NULL, format, 2, 2, "separated by tabs");
+    /* Long fields are shown in part, by whole characters; what moves a cursor is not shown. */
+    const char *const u = "\xC3\xBC\xC3\xBC\xC3\xBC\xC3\xBC\xC3\xBC\xC3\xBC\xC3\xBC\xC3\xBC";
+    char text[128];
+    (void)snprintf(text, sizeof text, "a,b\n1,-%s%s%s\n", u, u, u);
+    bad(text, NULL, format, 2, 2, "\xC3\xBC...\" is not");
+    (void)snprintf(text, sizeof text, "a,b\n1,%s%s%s\n", u, u, u);
+    bad(text, NULL, format, 2, 2, "\xC3\xBC...\" is not");
+    bad("a,b\n1,\x1B[2J\x7F\n", NULL, format, 2, 2, "\"?[2J?\" is not");
 }
 
 /* ---------------------------------------------------------------- numbers */

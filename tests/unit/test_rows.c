@@ -5,48 +5,7 @@
  */
 #include "unit/naive_rows.h"
 
-#define MOST_BATCH 30
-
 /* ---------------------------------------------------------------- random operations */
-
-typedef struct batch {
-    efface_rows rows;
-    float values[MOST_BATCH * (MOST_COLUMNS + 3)];
-    uint64_t ids[MOST_BATCH];
-    int64_t weights[MOST_BATCH];
-    uint64_t owners[MOST_BATCH];
-    int32_t labels[MOST_BATCH];
-} batch;
-
-static float draw_value(void) {
-    switch (draw() % 8) {
-    case 0: return -0.0F;
-    case 1: return (float)(draw() % 5) - 2.0F; /* extremes that several rows share */
-    case 2: return ldexpf(draw() % 2 == 0 ? -1.0F : 1.0F, (int)(draw() % 276) - 149);
-    case 3: return ldexpf((float)(draw() >> 40), (int)(draw() % 200) - 120);
-    default: return (float)(int64_t)draw() * 0x1p-60F;
-    }
-}
-
-static void draw_batch(batch *b, uint32_t d) {
-    const size_t stride = draw() % 2 == 0 ? 0 : d + draw() % 4;
-    b->rows = (efface_rows){
-        .n_rows = draw() % (MOST_BATCH + 1),
-        .values = b->values,
-        .stride = stride,
-        .weights = draw() % 3 != 0 ? NULL : b->weights,
-        .owners = draw() % 3 != 0 ? NULL : b->owners,
-        .labels = draw() % 3 != 0 ? NULL : b->labels,
-    };
-    for (size_t i = 0; i < MOST_BATCH * (MOST_COLUMNS + 3); i++)
-        b->values[i] = draw_value();
-    const bool ones = draw() % 2 == 0;
-    for (size_t i = 0; i < MOST_BATCH; i++) {
-        b->weights[i] = ones ? 1 : 1 + (int64_t)(draw() % 1000);
-        b->owners[i] = draw() >> draw() % 64;
-        b->labels[i] = (int32_t)(draw() % 100) - 50;
-    }
-}
 
 /* Ids that are there, each of them once, in any order. */
 static void draw_present(batch *b, const naive_set *set) {
@@ -95,38 +54,30 @@ static void try_add(efface_data *data, naive_set *set, batch *b, int kind) {
     naive_add(set, &b->rows);
 }
 
-static void try_remove(efface_data *data, naive_set *set, batch *b) {
+/* Removes or replaces rows. */
+static void try_change(efface_data *data, naive_set *set, batch *b, bool replace) {
     efface_error error = {.status = EFFACE_OK};
     draw_present(b, set);
     const size_t n = b->rows.n_rows;
+    efface_status right = EFFACE_OK;
     if (n >= 2 && draw() % 3 == 0) {
-        const bool twice = draw() % 2 == 0;
-        b->ids[n - 1] = twice ? b->ids[draw() % (n - 1)] : set->next_id + 5;
-        check_refused(efface_data_remove(data, b->ids, n, &error),
-                      twice ? EFFACE_E_DUPLICATE : EFFACE_E_NOT_FOUND, &error, data, set);
+        right = draw() % 2 == 0 ? EFFACE_E_DUPLICATE : EFFACE_E_NOT_FOUND;
+        b->ids[n - 1] = right == EFFACE_E_DUPLICATE ? b->ids[draw() % (n - 1)] : set->next_id + 5;
+    }
+    const efface_status status = replace ? efface_data_replace(data, &b->rows, &error)
+                                         : efface_data_remove(data, b->ids, n, &error);
+    if (right != EFFACE_OK) {
+        check_refused(status, right, &error, data, set);
         return;
     }
-    assert_int_equal(efface_data_remove(data, b->ids, n, &error), EFFACE_OK);
+    assert_int_equal(status, EFFACE_OK);
     for (size_t i = 0; i < n; i++) {
-        naive_row *const gone = naive_find(set, b->ids[i]);
-        *gone = set->rows[--set->n];
+        naive_row *const row = naive_find(set, b->ids[i]);
+        if (replace)
+            naive_assign(row, &b->rows, i, set->d);
+        else
+            *row = set->rows[--set->n];
     }
-}
-
-static void try_replace(efface_data *data, naive_set *set, batch *b) {
-    efface_error error = {.status = EFFACE_OK};
-    draw_present(b, set);
-    const size_t n = b->rows.n_rows;
-    if (n >= 2 && draw() % 3 == 0) {
-        const bool twice = draw() % 2 == 0;
-        b->ids[n - 1] = twice ? b->ids[draw() % (n - 1)] : set->next_id + 5;
-        check_refused(efface_data_replace(data, &b->rows, &error),
-                      twice ? EFFACE_E_DUPLICATE : EFFACE_E_NOT_FOUND, &error, data, set);
-        return;
-    }
-    assert_int_equal(efface_data_replace(data, &b->rows, &error), EFFACE_OK);
-    for (size_t i = 0; i < n; i++)
-        naive_assign(naive_find(set, b->ids[i]), &b->rows, i, set->d);
 }
 
 static void random_operations(void **state) {
@@ -147,10 +98,8 @@ static void random_operations(void **state) {
             if (what < 3 && set->n + MOST_BATCH <= MOST_ROWS / 2)
                 /* Rounds without random ids, some with none at all; then a mixture. */
                 try_add(data, set, b, round % 3 == 0 ? (int)(draw() % 2) : (int)(draw() % 5));
-            else if (what < 6)
-                try_remove(data, set, b);
             else
-                try_replace(data, set, b);
+                try_change(data, set, b, what >= 6);
             check_same(data, set);
         }
         efface_data_free(data);
@@ -260,7 +209,7 @@ static void ids_are_spelled_out_only_when_needed(void **state) {
     (void)state;
     efface_data *data = NULL;
     size_t position = 99;
-    const uint64_t more[] = {5, 6, 7}, ahead[] = {100}, middle[] = {2};
+    const uint64_t more[] = {5, 6, 7};
     assert_int_equal(efface_data_create(1, &data, NULL), EFFACE_OK);
     assert_int_equal(add_ids(data, NULL, 5), EFFACE_OK);
     assert_int_equal(add_ids(data, more, 3), EFFACE_OK);
@@ -272,7 +221,7 @@ static void ids_are_spelled_out_only_when_needed(void **state) {
     assert_true(data->owners == NULL && data->labels == NULL);
     assert_int_equal(efface_data_find(data, 7, &position), EFFACE_OK);
     assert_int_equal(position, 7);
-    assert_int_equal(add_ids(data, ahead, 1), EFFACE_OK);
+    assert_int_equal(add_ids(data, (uint64_t[]){100}, 1), EFFACE_OK);
     assert_non_null(data->ids);
     assert_int_equal(efface_data_row(data, 8).id, 100);
     assert_int_equal(add_ids(data, NULL, 2), EFFACE_OK); /* after the largest, not in the gap */
@@ -285,7 +234,7 @@ static void ids_are_spelled_out_only_when_needed(void **state) {
     /* A removal leaves gaps: the rows that stay keep their ids. */
     assert_int_equal(efface_data_create(1, &data, NULL), EFFACE_OK);
     assert_int_equal(add_ids(data, NULL, 4), EFFACE_OK);
-    assert_int_equal(efface_data_remove(data, middle, 1, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_remove(data, (uint64_t[]){2}, 1, NULL), EFFACE_OK);
     assert_int_equal(efface_data_find(data, 3, &position), EFFACE_OK);
     assert_int_equal(efface_data_find(data, 2, &position), EFFACE_E_NOT_FOUND);
     assert_int_equal(efface_data_remove(data, (uint64_t[]){0, 1, 3}, 3, NULL), EFFACE_OK);
@@ -312,6 +261,29 @@ static void ids_at_the_upper_end(void **state) {
     assert_int_equal(efface_data_find(data, last, &position), EFFACE_E_NOT_FOUND);
     assert_int_equal(add_ids(data, &free_id, 1), EFFACE_OK);
     assert_int_equal(efface_data_n_rows(data), 3);
+    efface_data_free(data);
+}
+
+/* ---------------------------------------------------------------- ranges */
+
+/* A range has to be searched for only after the last row at one of its ends has gone. */
+static void ranges_go_stale_only_with_an_end(void **state) {
+    (void)state;
+    efface_data *data = NULL;
+    float least, most;
+    const float values[] = {1, 1, 5, 5, 3, 3};
+    const efface_rows rows = {.n_rows = 6, .values = values};
+    assert_int_equal(efface_data_create(1, &data, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_add(data, &rows, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_remove(data, (uint64_t[]){0, 3, 4}, 3, NULL), EFFACE_OK);
+    assert_false(data->ranges.stale);
+    assert_int_equal(efface_data_remove(data, (uint64_t[]){1}, 1, NULL), EFFACE_OK);
+    assert_true(data->ranges.stale);
+    ef_data_column_ranges(data, &least, &most);
+    assert_true(least == 3.0F && most == 5.0F);
+    assert_int_equal(efface_data_remove(data, (uint64_t[]){2, 5}, 2, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_add(data, &rows, NULL), EFFACE_OK); /* begins anew */
+    assert_false(data->ranges.stale);
     efface_data_free(data);
 }
 
@@ -447,6 +419,7 @@ int main(void) {
         cmocka_unit_test(number_of_columns_is_limited),
         cmocka_unit_test(ids_are_spelled_out_only_when_needed),
         cmocka_unit_test(ids_at_the_upper_end),
+        cmocka_unit_test(ranges_go_stale_only_with_an_end),
         cmocka_unit_test(removed_values_are_wiped),
         cmocka_unit_test(stride_leaves_gaps_alone),
         cmocka_unit_test(index_finds_what_is_there),

@@ -16,15 +16,15 @@ static int exponent_of_bound(double bound) {
 }
 
 static efface_status use_bound(ef_domain *domain, const efface_data *data, double bound,
-                               efface_error *error) {
-    const int present = ef_exponent_counts_max(&data->exponents);
-    domain->exponent = bound > 0.0 ? exponent_of_bound(bound) : present;
-    if (present > domain->exponent)
-        return ef_fail(error, EFFACE_E_LIMIT,
-                       "a value has a magnitude above %g, but the bound %g allows %g; give a larger "
-                       "bound or none",
-                       ef_power_of_two(present - 1), bound, ef_power_of_two(domain->exponent));
+                               const float *least, const float *most, efface_error *error) {
+    domain->exponent =
+        bound > 0.0 ? exponent_of_bound(bound) : ef_exponent_counts_max(&data->exponents);
     for (uint32_t j = 0; j < data->n_columns; j++) {
+        if (bound > 0.0 && ((double)least[j] < -bound || (double)most[j] > bound))
+            return ef_fail(error, EFFACE_E_LIMIT,
+                           "column %" PRIu32 " goes from %g to %g, beyond the bound %g; give a "
+                           "larger bound or none",
+                           j + 1, (double)least[j], (double)most[j], bound);
         domain->low[j] = 0.0F;
         domain->step[j] = ef_step_bound(domain->exponent);
     }
@@ -86,7 +86,7 @@ efface_status ef_domain_init(ef_domain *domain, const efface_data *data,
     }
     ef_data_column_ranges(data, least, most);
     status = params->scale == EFFACE_SCALE_NONE
-                 ? use_bound(domain, data, params->bound, error)
+                 ? use_bound(domain, data, params->bound, least, most, error)
                  : use_ranges(domain, data, params, least, most, error);
     if (status == EFFACE_OK)
         note_coarse(domain, least, most, d);

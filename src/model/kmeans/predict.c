@@ -12,24 +12,41 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The nearest centroid of a row that has no grid point, and its squared distance in grid steps. */
-static uint32_t nearest_outside(const efface_kmeans *model, const float *row, double *square) {
+/* Where a value would be on the grid if the grid went on. */
+static double beyond(const ef_map *map, const float *row, uint32_t j) {
+    return ((double)row[j] - (double)map->low[j]) * (double)map->step[j];
+}
+
+/* The nearest centroid of a row that has no grid point. Scores sum C (C - 2 x) are compared instead
+ * of distances: far outside, |x|^2 would swallow what tells the centroids apart. */
+static uint32_t nearest_outside(const efface_kmeans *model, const float *row) {
     const ef_map *const map = &model->domain.map;
     const int32_t *center = ef_kmeans_centers(model);
     uint32_t nearest = 0;
+    double least = 0.0;
     for (uint32_t c = 0; c < model->plan.n_clusters; c++, center += map->n_columns) {
-        double distance = 0.0;
-        for (uint32_t j = 0; j < map->n_columns; j++) {
-            const double x = ((double)row[j] - (double)map->low[j]) * (double)map->step[j];
-            const double difference = x - (double)center[j];
-            distance += difference * difference;
-        }
-        if (c == 0 || distance < *square) {
-            *square = distance;
+        double score = 0.0;
+        for (uint32_t j = 0; j < map->n_columns; j++)
+            score += (double)center[j] * ((double)center[j] - 2.0 * beyond(map, row, j));
+        if (c == 0 || score < least) {
+            least = score;
             nearest = c;
         }
     }
     return nearest;
+}
+
+/* Its squared distance in grid steps. */
+static double sqdist_outside(const efface_kmeans *model, const float *row) {
+    const ef_map *const map = &model->domain.map;
+    const int32_t *const center =
+        ef_kmeans_centers(model) + (size_t)nearest_outside(model, row) * map->n_columns;
+    double square = 0.0;
+    for (uint32_t j = 0; j < map->n_columns; j++) {
+        const double difference = beyond(map, row, j) - (double)center[j];
+        square += difference * difference;
+    }
+    return square;
 }
 
 /* What a worker needs and finds. */
@@ -72,8 +89,7 @@ static void predict_panels(void *context, unsigned number, size_t first, size_t 
             const float *row = read_row(p, begin + i, own->row);
             outside[i] = EF_NO_CLUSTER;
             if (!ef_domain_holds(&p->model->domain, row)) {
-                double square;
-                outside[i] = nearest_outside(p->model, row, &square);
+                outside[i] = nearest_outside(p->model, row);
                 row = map->low; /* in the panel, the origin of the grid stands for it */
             }
             for (size_t j = 0; j < map->n_columns; j++)
@@ -213,11 +229,8 @@ efface_status efface_kmeans_loss(const efface_kmeans *model, const efface_data *
         double outside = 0.0;
         for (size_t i = 0; i < data->n_rows; i++) {
             efface_data_values(data, i, row);
-            if (!ef_domain_holds(&model->domain, row)) {
-                double square = 0.0;
-                (void)nearest_outside(model, row, &square);
-                outside += (double)ef_data_weight(data, i) * square;
-            }
+            if (!ef_domain_holds(&model->domain, row))
+                outside += (double)ef_data_weight(data, i) * sqdist_outside(model, row);
         }
         *loss = (ef_i128_to_double(inside) + outside) * ef_domain_square_unit(&model->domain);
     }
