@@ -232,7 +232,8 @@ typedef struct efface_kmeans efface_kmeans;
 
 typedef enum efface_method {
     EFFACE_METHOD_LLOYD = 0,    /* k-means++ seeds, then Lloyd's iterations */
-    EFFACE_METHOD_QUANTIZED = 1 /* centroids rounded to a random lattice: stable under change */
+    EFFACE_METHOD_QUANTIZED = 1, /* centroids rounded to a random lattice: stable under change */
+    EFFACE_METHOD_PYRAMID = 2    /* iterations on a small sample, then a pass over all rows */
 } efface_method;
 
 typedef enum efface_scale {
@@ -253,15 +254,20 @@ typedef struct efface_kmeans_params {
     uint32_t version; /* set by efface_kmeans_params_init */
     efface_method method;
     uint32_t n_clusters; /* default 8; with fewer rows the model has one centroid a row */
-    uint32_t iterations; /* default 10; 0: until nothing changes, at most EFFACE_MAX_ITERATIONS */
+    uint32_t iterations; /* default 10; 0: until nothing changes, at most EFFACE_MAX_ITERATIONS;
+                            pyramid: on the sample */
     uint64_t seed;       /* all randomness; keep it secret if deletion requests may react to it */
     efface_scale scale;
     double bound; /* no |value| is larger, for scale none; 0: derived from the data */
     const float *column_min; /* for scale minmax: n_columns bounds that no value is outside of; */
     const float *column_max; /* NULL: derived from the data */
     efface_empty empty;
-    double epsilon; /* quantized: lattice width as a part of the domain; 0: derived from n */
+    double epsilon; /* quantized: lattice width as a part of the domain; 0: derived from n.
+                       pyramid: the same for the centroids that leave the sample; 0: no lattice */
     double gamma;   /* quantized: clusters below gamma * n / k are held back; default 0.2 */
+    double rate;     /* pyramid: part of the rows in the sample, rounded up to a power of two; 0:
+                        derived from n and k, about 150 rows a cluster */
+    uint32_t passes; /* pyramid: passes over all rows, 1 to 10; default 1 */
     uint32_t n_threads; /* 0: as many as there are processors; no result depends on it */
 } efface_kmeans_params;
 
@@ -366,7 +372,8 @@ typedef enum efface_reason {
     EFFACE_REASON_SCALE = 7,    /* the range of a column moved */
     EFFACE_REASON_EPSILON = 8,  /* the automatic lattice width moved */
     EFFACE_REASON_CLUSTERS = 9, /* rows and clusters: the number of centroids changed */
-    EFFACE_REASON_REKEY = 10    /* a new seed */
+    EFFACE_REASON_REKEY = 10,   /* a new seed */
+    EFFACE_REASON_RATE = 11     /* the size of the sample moved */
 } efface_reason;
 
 /* The name of a reason in a few words, such as "a seed left". Never NULL. */
