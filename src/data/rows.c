@@ -422,9 +422,21 @@ static void write_beside(efface_data *data, size_t position, const efface_row *r
         data->labels[position] = row->label;
 }
 
-void ef_data_put_back(efface_data *data, const efface_row *row, const float *values) {
-    const size_t position = data->n_rows;
-    assert(data->ids != NULL && position < data->capacity);
+void ef_data_put_back(efface_data *data, size_t position, const efface_row *row,
+                      const float *values) {
+    const size_t last = data->n_rows;
+    assert(data->ids != NULL && last < data->capacity && position <= last);
+    if (position != last) { /* the row that came from the end goes back there */
+        const efface_row moved = efface_data_row(data, position);
+        float *const to = ef_data_first(data, last), *const from = ef_data_first(data, position);
+        if (last % EF_PANEL == 0)
+            memset(to, 0, (size_t)data->n_columns * EF_PANEL * sizeof *to);
+        for (size_t j = 0; j < (size_t)data->n_columns * EF_PANEL; j += EF_PANEL)
+            to[j] = from[j];
+        data->ids[last] = moved.id;
+        ef_id_index_move(&data->index, data->ids, moved.id, last);
+        write_beside(data, last, &moved);
+    }
     data->ids[position] = row->id;
     ef_id_index_insert(&data->index, data->ids, position);
     write_row(data, position, values);
@@ -448,13 +460,17 @@ void ef_data_refresh_ranges(efface_data *data) {
         ef_ranges_add(&data->ranges, ef_data_first(data, i), EF_PANEL, i == 0);
 }
 
+efface_status ef_data_prepare_remove(efface_data *data, const uint64_t *ids, size_t n_ids,
+                                     efface_error *error) {
+    const efface_status status = check_ids(data, ids, n_ids, error);
+    return status == EFFACE_OK && n_ids != 0 ? spell_out_ids(data, data->n_rows, error) : status;
+}
+
 efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t n_ids,
                                  efface_error *error) {
     if (data == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data must not be NULL");
-    efface_status status = check_ids(data, ids, n_ids, error);
-    if (status == EFFACE_OK && n_ids != 0)
-        status = spell_out_ids(data, data->n_rows, error);
+    const efface_status status = ef_data_prepare_remove(data, ids, n_ids, error);
     if (status != EFFACE_OK)
         return status;
     for (size_t i = 0; i < n_ids; i++)

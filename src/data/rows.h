@@ -62,12 +62,17 @@ static inline float ef_data_value(const efface_data *data, size_t position, uint
 /* Makes room for n_rows rows in all, exactly, so that a file of known size costs no more. */
 efface_status ef_data_reserve(efface_data *data, size_t n_rows, efface_error *error);
 
+/* The first part of efface_data_remove: checks the ids and takes the memory. */
+efface_status ef_data_prepare_remove(efface_data *data, const uint64_t *ids, size_t n_ids,
+                                     efface_error *error);
+
 /* The parts of a change that cannot fail, for calls that must be undone when a later part does.
- * `take_out` removes the row at a position (the last, while the ids are the positions);
- * `put_back` adds a row that was removed, while its room is still there; `overwrite` gives a row
- * other values, and other weight, owner and label if the set stores such. */
+ * `take_out` removes the row at a position (the last, while the ids are the positions) and moves
+ * the last row there; `put_back`, given the same position, undoes the latest removal; `overwrite`
+ * gives a row other values, and other weight, owner and label if the set stores such. */
 void ef_data_take_out(efface_data *data, size_t position);
-void ef_data_put_back(efface_data *data, const efface_row *row, const float *values);
+void ef_data_put_back(efface_data *data, size_t position, const efface_row *row,
+                      const float *values);
 void ef_data_overwrite(efface_data *data, size_t position, const efface_row *row,
                        const float *values);
 

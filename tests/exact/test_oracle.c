@@ -35,8 +35,40 @@ static struct coverage {
         kept_empty, held_back, witness, stable, used_up, flat_column, fewer_rows, no_rows;
 } seen;
 
+/* The same for pyramid. */
+static struct pyramid_coverage {
+    unsigned long smaller, all_rows, automatic, lowered, stable_sample, used_up_sample, lattice,
+        two_passes, stable, used_up, reseeded_sample, reseeded_leaving, reseeded_lattice,
+        reseeded_full;
+} pyramid;
+
+static void count_pyramid(const oracle_model *m) {
+    uint32_t first_full = 0, n_passes = 0;
+    while (m->levels[first_full].sampled)
+        first_full++;
+    for (uint32_t t = 0; t < m->n_levels; t++) {
+        const oracle_level *level = &m->levels[t];
+        n_passes += t >= first_full && level->has_partition;
+        pyramid.reseeded_sample += t + 1 < first_full && level->n_reseeded > 0;
+        pyramid.reseeded_leaving += t + 1 == first_full && level->n_reseeded > 0;
+        pyramid.reseeded_lattice += t + 1 == first_full && level->n_reseeded > 0 && m->eps > 0;
+        pyramid.reseeded_full += t >= first_full && level->n_reseeded > 0;
+    }
+    pyramid.smaller += m->n_in_sample < m->n;
+    pyramid.all_rows += m->sample_exponent == 0;
+    pyramid.automatic += m->params.rate == 0.0 && m->sample_exponent > 0;
+    pyramid.lowered += m->sample_exponent < m->asked_exponent;
+    pyramid.stable_sample += first_full < m->limit;
+    pyramid.used_up_sample += first_full == m->limit;
+    pyramid.lattice += m->eps > 0;
+    pyramid.two_passes += n_passes >= 2;
+    pyramid.stable += m->levels[m->model_level].has_partition != 0;
+    pyramid.used_up += !m->levels[m->model_level].has_partition;
+}
+
 static void count_paths(const oracle_model *m) {
     const size_t d = m->d;
+    const efface_method method = m->params.method;
     seen.no_rows += m->n == 0;
     seen.fewer_rows += m->n < m->params.n_clusters;
     for (size_t j = 0; j < d; j++)
@@ -53,16 +85,21 @@ static void count_paths(const oracle_model *m) {
             seen.held_back += level->counts[c] > 0 && (double)level->counts[c] * m->n_clusters <
                                                           m->q * 0x1p-16 * (double)m->total_weight;
         }
-        const int went_on = t < m->limit && t <= m->model_level; /* made C[t + 1] from it */
+        /* Whether C[t + 1] was made from it. */
+        const int went_on = method == EFFACE_METHOD_PYRAMID ? level->has_partition
+                                                            : t < m->limit && t <= m->model_level;
         if (went_on && m->params.empty == EFFACE_EMPTY_KEEP)
             seen.kept_empty += empty;
         else if (went_on)
             seen.no_row_left += empty - level->n_reseeded;
-        if (m->params.method == EFFACE_METHOD_LLOYD)
-            seen.reseeded_lloyd += level->n_reseeded > 0;
-        else
-            seen.reseeded_quantized += level->n_reseeded > 0;
+        seen.reseeded_lloyd += method == EFFACE_METHOD_LLOYD && level->n_reseeded > 0;
+        seen.reseeded_quantized += method == EFFACE_METHOD_QUANTIZED && level->n_reseeded > 0;
         seen.reseeded_twice += level->n_reseeded > 1;
+    }
+    if (method == EFFACE_METHOD_PYRAMID) {
+        if (m->n > 0)
+            count_pyramid(m);
+        return;
     }
     seen.witness += m->n_levels > m->model_level + 1;
     seen.used_up += m->model_level == m->limit;
@@ -174,6 +211,7 @@ static int compare_labels_and_loss(const trial *t, outcome *o, char *text, size_
 
 /* Runs the case with a seed; returns 1 and says what differs if the two disagree. */
 static int run_case(uint64_t seed, char *text, size_t capacity) {
+    static const char *const method_names[] = {"lloyd", "quantized", "pyramid"};
     trial t;
     outcome o = {0};
     efface_error error = {0};
@@ -192,14 +230,14 @@ static int run_case(uint64_t seed, char *text, size_t capacity) {
     if (failed)
         print_error("case 0x%" PRIx64 ": n %zu, d %u, values %s, ids %s, weights %s, k %u, %s, "
                     "iterations %u, scale %s, bound %g, given columns %d, empty %s, epsilon %g, "
-                    "gamma %g, threads %u\n",
+                    "gamma %g, rate %g, passes %u, threads %u\n",
                     seed, t.rows.n, t.rows.d, t.kind, t.rows.ids != NULL ? "given" : "default",
                     t.rows.weights != NULL ? "given" : "1", t.params.n_clusters,
-                    t.params.method == EFFACE_METHOD_LLOYD ? "lloyd" : "quantized",
-                    t.params.iterations, t.params.scale == EFFACE_SCALE_NONE ? "none" : "minmax",
-                    t.params.bound, t.params.column_min != NULL,
+                    method_names[t.params.method], t.params.iterations,
+                    t.params.scale == EFFACE_SCALE_NONE ? "none" : "minmax", t.params.bound,
+                    t.params.column_min != NULL,
                     t.params.empty == EFFACE_EMPTY_RESEED ? "reseed" : "keep", t.params.epsilon,
-                    t.params.gamma, t.params.n_threads);
+                    t.params.gamma, t.params.rate, t.params.passes, t.params.n_threads);
     efface_bytes_free(o.bytes);
     efface_kmeans_free(o.model);
     efface_data_free(o.data);
@@ -232,12 +270,27 @@ static void library_equals_oracle(void **state) {
         seen.duplicate_seed, seen.reseeded_lloyd, seen.reseeded_quantized, seen.reseeded_twice,
         seen.no_row_left, seen.kept_empty, seen.held_back, seen.witness, seen.stable, seen.used_up,
         seen.flat_column);
+    print_message(
+        "pyramid: samples of all rows %lu, of some %lu (automatic %lu, lowered %lu), stable in the "
+        "sample %lu, limit reached %lu, lattices %lu, two passes %lu, stable in a full level %lu, "
+        "passes used up %lu, reseeded in the sample %lu, leaving it %lu (onto a lattice %lu), in a "
+        "full level %lu\n",
+        pyramid.all_rows, pyramid.smaller, pyramid.automatic, pyramid.lowered,
+        pyramid.stable_sample, pyramid.used_up_sample, pyramid.lattice, pyramid.two_passes,
+        pyramid.stable, pyramid.used_up, pyramid.reseeded_sample, pyramid.reseeded_leaving,
+        pyramid.reseeded_lattice, pyramid.reseeded_full);
     if (n_cases < DEFAULT_CASES)
         return;
     assert_true(seen.duplicate_seed > 0 && seen.no_row_left > 0 && seen.kept_empty > 0);
     assert_true(seen.reseeded_lloyd > 0 && seen.reseeded_quantized > 0 && seen.reseeded_twice > 0);
     assert_true(seen.held_back > 0 && seen.witness > 0 && seen.stable > 0 && seen.used_up > 0);
     assert_true(seen.flat_column > 0 && seen.fewer_rows > 0 && seen.no_rows > 0);
+    assert_true(pyramid.all_rows > 0 && pyramid.smaller > 0 && pyramid.automatic > 0);
+    assert_true(pyramid.lowered > 0 && pyramid.lattice > 0 && pyramid.two_passes > 0);
+    assert_true(pyramid.stable_sample > 0 && pyramid.used_up_sample > 0);
+    assert_true(pyramid.stable > 0 && pyramid.used_up > 0);
+    assert_true(pyramid.reseeded_sample > 0 && pyramid.reseeded_leaving > 0);
+    assert_true(pyramid.reseeded_lattice > 0 && pyramid.reseeded_full > 0);
 }
 
 /* The known answers of the Random123 distribution. */

@@ -210,7 +210,21 @@ static void choose_bounds(trial *t) {
     p->column_max = t->high;
 }
 
+/* The lattice of pyramid has no automatic width, and is mostly not used; rate and passes are drawn
+ * for the other methods too, which must not look at them. */
+static void choose_sample(efface_kmeans_params *p) {
+    static const double epsilons[] = {0.0, 0.0, 0.0, 0.0, 0.0, 1e-12, 0x1p-10, 0.25};
+    static const double rates[] = {0.0, 1.0, 0.5, 0.3, 0.1, 1.0 / 64.0, 1e-9};
+    static const uint32_t passes[] = {1, 1, 1, 1, 2, 3};
+    p->rate = rates[below(7)];
+    p->passes = passes[below(6)];
+    if (p->method == EFFACE_METHOD_PYRAMID)
+        p->epsilon = epsilons[below(8)];
+}
+
 static void choose_parameters(trial *t) {
+    static const efface_method methods[] = {EFFACE_METHOD_LLOYD, EFFACE_METHOD_QUANTIZED,
+                                            EFFACE_METHOD_PYRAMID};
     static const uint32_t iterations[] = {0, 1, 2, 10, 10, 10};
     static const uint32_t threads[] = {1, 2, 3, 7};
     static const double gammas[] = {0.0, 0.2, 0.5, 1.0, 1.0, 1e-9, 0.5 / 65536.0};
@@ -218,7 +232,7 @@ static void choose_parameters(trial *t) {
     efface_kmeans_params *p = &t->params;
     const size_t n = t->rows.n;
     efface_kmeans_params_init(p);
-    p->method = one_in(2) ? EFFACE_METHOD_LLOYD : EFFACE_METHOD_QUANTIZED;
+    p->method = methods[below(3)];
     uint64_t k = one_in(3) ? 1 + below(n + 6) : one_in(3) ? n + below(3) : 1 + below(8);
     k = k < 1 ? 1 : k;
     while (k < n && (double)k * (double)k * (double)n * t->rows.d > 1e7)
@@ -231,19 +245,23 @@ static void choose_parameters(trial *t) {
     p->gamma = one_in(3) ? (double)unit() : gammas[below(7)];
     p->epsilon = one_in(3) ? (double)spread_out(0.0f, -23, 24) : epsilons[below(8)];
     p->n_threads = threads[below(4)];
+    choose_sample(p);
     choose_bounds(t);
 }
 
 /* Clusters seldom lose all their rows before the run stops. They do where values have so few grid
  * steps that rounded centroids meet: rare ones among zeros for lloyd, small integers and a lattice
- * of their size for quantized. */
+ * of their size for quantized, either for pyramid. The means of a few seeds' rows are the first to
+ * meet, so level 1 is where clusters are empty: with two iterations, where the sample is left. */
 static void let_centroids_meet(trial *t) {
     efface_kmeans_params *p = &t->params;
     const int lloyd = t->rows.d > 20;
     t->kind = lloyd ? "rare ones" : "small integers";
     for (size_t i = 0; i < t->rows.n * t->rows.d; i++)
         t->values[i] = lloyd ? (float)one_in(9) : (float)below(8);
-    p->method = lloyd ? EFFACE_METHOD_LLOYD : EFFACE_METHOD_QUANTIZED;
+    p->method = one_in(2) ? EFFACE_METHOD_PYRAMID
+                : lloyd   ? EFFACE_METHOD_LLOYD
+                          : EFFACE_METHOD_QUANTIZED;
     p->n_clusters = 3 + (uint32_t)below(8);
     p->scale = EFFACE_SCALE_NONE;
     p->bound = 0x1p23;
@@ -252,6 +270,12 @@ static void let_centroids_meet(trial *t) {
     p->iterations = 10;
     p->empty = one_in(4) ? EFFACE_EMPTY_KEEP : EFFACE_EMPTY_RESEED;
     t->rows.weights = one_in(4) ? t->rows.weights : NULL;
+    if (p->method != EFFACE_METHOD_PYRAMID)
+        return;
+    p->n_clusters = 3 + (uint32_t)below(3);
+    p->iterations = one_in(3) ? 10 : 2;
+    p->rate = one_in(3) ? 0.5 : 1.0;
+    p->epsilon = one_in(2) ? 0.0 : p->epsilon;
 }
 
 /* Two heavy rows c + v and c - v, which become the seeds, and rows c + w between them whose squared
@@ -288,16 +312,28 @@ static void let_rows_tie(trial *t) {
     p->bound = 0x1p23;
 }
 
+/* So many rows for a cluster that an automatic rate leaves some out: more than 212 k. */
+static void let_rows_crowd(trial *t) {
+    t->params.method = EFFACE_METHOD_PYRAMID;
+    t->params.n_clusters = 1 + (uint32_t)below(4);
+    t->params.rate = 0.0;
+    t->params.epsilon = one_in(2) ? 0.0 : t->params.epsilon;
+}
+
 static void make_trial(uint64_t seed, trial *t) {
     static const uint32_t wide[] = {63, 64, 65, 100, 128, 130};
     memset(t, 0, sizeof *t);
     rng_state = mix(seed);
-    const int meet = one_in(8), tie = !meet && one_in(16);
+    const int meet = one_in(6), tie = !meet && one_in(16), crowd = !meet && !tie && one_in(40);
     size_t n = one_in(30) ? 0 : one_in(25) ? below(301) : one_in(3) ? below(12) : below(81);
     uint32_t d = (uint32_t)(one_in(8) ? wide[below(6)] : 1 + below(one_in(3) ? 3 : 40));
     if (meet) {
         n = 40 + below(41);
         d = (uint32_t)(one_in(2) ? 24 + below(42) : 3 + below(10));
+    }
+    if (crowd) {
+        n = 180 + below(721);
+        d = 1 + (uint32_t)below(6);
     }
     t->values = make(n * d, sizeof *t->values);
     t->ids = make(n, sizeof *t->ids);
@@ -312,6 +348,8 @@ static void make_trial(uint64_t seed, trial *t) {
         let_centroids_meet(t);
     if (tie)
         let_rows_tie(t);
+    if (crowd)
+        let_rows_crowd(t);
 }
 
 static void free_trial(trial *t) {

@@ -52,7 +52,9 @@ static uint64_t field(difference *d, size_t size, const char *name) {
     return 0;
 }
 
-static void compare_level(difference *d, long k, long n_columns) {
+static void compare_level(difference *d, int pyramid, long k, long n_columns) {
+    if (pyramid)
+        field(d, 4, "is sampled");
     for (d->cluster = 0; d->cluster < k; d->cluster++)
         for (d->column = 0; d->column < n_columns; d->column++)
             field(d, 4, "centroid C");
@@ -88,6 +90,12 @@ static int find_difference(difference *d) {
     field(d, 8, "number of rows n");
     field(d, 8, "total weight W");
     field(d, 16, "sum of w |g|^2");
+    const int pyramid = value[1] == 2;
+    if (pyramid) {
+        field(d, 4, "exponent j of the sample");
+        field(d, 4, "full passes F");
+        field(d, 16, "sum of w |g|^2 over the sample");
+    }
     const long n_columns = (long)value[2], k = (long)value[10], n_levels = (long)value[11];
     for (d->column = 0; value[5] == 1 && d->column < n_columns; d->column++) {
         field(d, 4, "low");
@@ -99,7 +107,7 @@ static int find_difference(difference *d) {
         field(d, 8, "key of a seed");
     }
     for (d->level = 0; d->level < n_levels; d->level++)
-        compare_level(d, k, n_columns);
+        compare_level(d, pyramid, k, n_columns);
     if (d->text[0] == '\0')
         snprintf(d->text, sizeof d->text, "after the last level: %zu bytes against %zu", d->n_a,
                  d->n_b);

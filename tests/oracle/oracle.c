@@ -187,6 +187,39 @@ static uint32_t nearest(const oracle_model *m, const int32_t *centroids, const i
     return best;
 }
 
+/* ------------------------------------------------------------------ section 7: the sample */
+
+static int takes_part(const oracle_model *m, uint64_t id, uint32_t j) {
+    return j == 0 || tape(m->params.seed, 6, 0, id, 0) < UINT64_C(1) << (64 - j);
+}
+
+static uint32_t asked_exponent(const oracle_model *m) {
+    const u128 n = m->n, rows = 150 * (u128)m->n_clusters;
+    u128 largest = 2 * rows * rows; /* of n^2 at the exponent j; stays below 2^83 */
+    uint32_t j = 0;
+    if (m->params.rate > 0.0)
+        while (j < 40 && m->params.rate <= power_of_two(-(int)j - 1))
+            j++;
+    else
+        for (; j < 40 && n * n > largest; j++)
+            largest *= 4;
+    return j;
+}
+
+static void choose_sample(oracle_model *m, const oracle_rows *rows) {
+    m->asked_exponent = asked_exponent(m);
+    for (uint32_t j = m->asked_exponent;; j--) {
+        m->sample_exponent = j;
+        m->n_in_sample = 0;
+        for (size_t i = 0; i < m->n; i++) {
+            m->in_sample[i] = (unsigned char)takes_part(m, id_of(rows, i), j);
+            m->n_in_sample += m->in_sample[i];
+        }
+        if (m->n_in_sample >= m->n_clusters)
+            return;
+    }
+}
+
 /* ------------------------------------------------------------------ sections 4 and 6: races */
 
 /* Lets row i run; `won` says whether the race has a best row yet. */
@@ -210,6 +243,8 @@ static void choose_seeds(oracle_model *m, const oracle_rows *rows, const int32_t
         int won = 0;
         seed->cluster = l;
         for (size_t i = 0; i < m->n; i++) {
+            if (!m->in_sample[i])
+                continue;
             int64_t u = 1;
             for (uint32_t s = 0; s < l; s++) {
                 const int64_t away = distance(m->d, grid + i * m->d, grid + m->seeds[s].row * m->d);
@@ -226,7 +261,7 @@ static void choose_seeds(oracle_model *m, const oracle_rows *rows, const int32_t
             for (uint32_t s = 0; s < l; s++)
                 chosen = chosen || m->seeds[s].row == i;
             const uint64_t r = tape(m->params.seed, 1, 0, id_of(rows, i), l);
-            if (!chosen)
+            if (m->in_sample[i] && !chosen)
                 run(rows, i, oracle_exponential(r), &won, seed);
         }
         assert(won);
@@ -239,6 +274,8 @@ static int reseed(const oracle_model *m, const oracle_rows *rows, const int32_t 
     const oracle_level *level = &m->levels[t];
     int won = 0;
     for (size_t i = 0; i < m->n; i++) {
+        if (level->sampled && !m->in_sample[i])
+            continue;
         const int64_t u =
             distance(m->d, grid + i * m->d, level->centroids + (size_t)level->labels[i] * m->d);
         int taken = 0;
@@ -252,7 +289,18 @@ static int reseed(const oracle_model *m, const oracle_rows *rows, const int32_t 
     return won;
 }
 
-/* ------------------------------------------------------------------ sections 5 and 6: levels */
+/* Records the rows that empty clusters of level t start again at. */
+static void reseed_all(const oracle_model *m, const oracle_rows *rows, const int32_t *grid,
+                       uint32_t t) {
+    oracle_level *level = &m->levels[t];
+    oracle_win win = {0};
+    for (uint32_t c = 0; c < m->n_clusters; c++)
+        if (level->counts[c] == 0 && m->params.empty == EFFACE_EMPTY_RESEED &&
+            reseed(m, rows, grid, t, c, &win))
+            level->reseeded[level->n_reseeded++] = win;
+}
+
+/* ------------------------------------------------------------------ sections 5 to 7: levels */
 
 static void make_partition(const oracle_model *m, const oracle_rows *rows, const int32_t *grid,
                            oracle_level *level) {
@@ -263,6 +311,8 @@ static void make_partition(const oracle_model *m, const oracle_rows *rows, const
     level->reseeded = make(m->n_clusters, sizeof *level->reseeded);
     level->loss = 0;
     for (size_t i = 0; i < m->n; i++) {
+        if (level->sampled && !m->in_sample[i])
+            continue;
         const int32_t *g = grid + i * m->d;
         const uint32_t c = nearest(m, level->centroids, g);
         const int64_t w = weight_of(rows, i);
@@ -282,48 +332,62 @@ static int32_t round_to_lattice(const oracle_model *m, uint32_t j, uint32_t t, i
     return (int32_t)(point > GRID ? GRID : point < -GRID ? -GRID : point);
 }
 
-static void next_centroids(const oracle_model *m, const oracle_rows *rows, const int32_t *grid,
-                           uint32_t t, int32_t *next) {
-    oracle_level *level = &m->levels[t];
-    const int quantized = m->params.method == EFFACE_METHOD_QUANTIZED;
-    const i128 part = (i128)65536 * m->n_clusters; /* 2^16 k' */
-    const i128 least = (i128)m->q * m->total_weight;
+static int32_t *next_centroids(const oracle_model *m, const int32_t *grid, uint32_t t,
+                               int on_lattice) {
+    const oracle_level *level = &m->levels[t];
+    const i128 part = (i128)65536 * m->n_clusters;   /* 2^16 k' */
+    const i128 least = (i128)m->q * m->total_weight; /* 0 for lloyd and pyramid */
+    int32_t *next = make((size_t)m->n_clusters * m->d, sizeof *next);
     for (uint32_t c = 0; c < m->n_clusters; c++) {
         const int64_t n_c = level->counts[c];
-        oracle_win win = {0};
-        const int again =
-            n_c == 0 && m->params.empty == EFFACE_EMPTY_RESEED && reseed(m, rows, grid, t, c, &win);
-        if (again)
-            level->reseeded[level->n_reseeded++] = win;
+        const int32_t *again = NULL;
+        for (uint32_t i = 0; i < level->n_reseeded; i++)
+            if (level->reseeded[i].cluster == c)
+                again = grid + level->reseeded[i].row * m->d;
         for (uint32_t j = 0; j < m->d; j++) {
             const size_t at = (size_t)c * m->d + j;
             const i128 sum = level->sums[at], old = level->centroids[at];
             i128 num = sum, den = n_c;
             if (n_c == 0) {
-                num = again ? grid[win.row * m->d + j] : old;
+                num = again != NULL ? again[j] : old;
                 den = 1;
-            } else if (quantized && n_c * part < least) {
+            } else if (n_c * part < least) {
                 num = part * sum + (least - part * n_c) * old;
                 den = least;
             }
-            next[at] = quantized ? round_to_lattice(m, j, t + 1, num, den)
-                                 : (int32_t)round_quotient(num, den);
+            next[at] = on_lattice ? round_to_lattice(m, j, t + 1, num, den)
+                                  : (int32_t)round_quotient(num, den);
         }
     }
+    return next;
 }
 
-static void make_levels(oracle_model *m, const oracle_rows *rows, const int32_t *grid) {
-    const size_t n_coordinates = (size_t)m->n_clusters * m->d;
-    const int lloyd = m->params.method == EFFACE_METHOD_LLOYD;
-    int32_t *centroids = make(n_coordinates, sizeof *centroids);
+static int same_centroids(const oracle_model *m, const int32_t *a, const int32_t *b) {
+    return memcmp(a, b, (size_t)m->n_clusters * m->d * sizeof *a) == 0;
+}
+
+static int32_t *seed_centroids(const oracle_model *m, const int32_t *grid) {
+    int32_t *centroids = make((size_t)m->n_clusters * m->d, sizeof *centroids);
     for (uint32_t l = 0; l < m->n_clusters; l++)
         memcpy(centroids + (size_t)l * m->d, grid + m->seeds[l].row * m->d,
                m->d * sizeof *centroids);
+    return centroids;
+}
+
+static oracle_level *add_level(oracle_model *m, int32_t *centroids) {
+    oracle_level *level = &m->levels[m->n_levels];
+    level->centroids = centroids;
+    m->model_level = m->n_levels;
+    m->n_levels++;
+    return level;
+}
+
+/* Section 5, for lloyd and quantized. */
+static void make_levels(oracle_model *m, const oracle_rows *rows, const int32_t *grid) {
+    const int lloyd = m->params.method == EFFACE_METHOD_LLOYD;
+    int32_t *centroids = seed_centroids(m, grid);
     for (uint32_t t = 0;; t++) {
-        oracle_level *level = &m->levels[t];
-        level->centroids = centroids;
-        m->n_levels = t + 1;
-        m->model_level = t;
+        oracle_level *level = add_level(m, centroids);
         if (lloyd && t == m->limit)
             return;
         make_partition(m, rows, grid, level);
@@ -333,9 +397,39 @@ static void make_levels(oracle_model *m, const oracle_rows *rows, const int32_t 
         }
         if (t == m->limit)
             return;
-        centroids = make(n_coordinates, sizeof *centroids);
-        next_centroids(m, rows, grid, t, centroids);
-        if (memcmp(centroids, level->centroids, n_coordinates * sizeof *centroids) == 0) {
+        reseed_all(m, rows, grid, t);
+        centroids = next_centroids(m, grid, t, !lloyd);
+        if (same_centroids(m, centroids, level->centroids)) {
+            free(centroids);
+            return;
+        }
+    }
+}
+
+/* Section 7. */
+static void make_pyramid(oracle_model *m, const oracle_rows *rows, const int32_t *grid) {
+    int32_t *centroids = seed_centroids(m, grid);
+    uint32_t t = 0;
+    for (int sampled = 1; sampled; t++) {
+        oracle_level *level = add_level(m, centroids);
+        level->sampled = 1;
+        make_partition(m, rows, grid, level);
+        reseed_all(m, rows, grid, t);
+        centroids = next_centroids(m, grid, t, 0);
+        sampled = t + 1 < m->limit && !same_centroids(m, centroids, level->centroids);
+        if (!sampled && m->params.epsilon > 0.0) {
+            free(centroids);
+            centroids = next_centroids(m, grid, t, 1);
+        }
+    }
+    for (uint32_t n_full = 0;; n_full++, t++) {
+        oracle_level *level = add_level(m, centroids);
+        if (n_full == m->params.passes)
+            return;
+        make_partition(m, rows, grid, level);
+        reseed_all(m, rows, grid, t);
+        centroids = next_centroids(m, grid, t, 0);
+        if (same_centroids(m, centroids, level->centroids)) {
             free(centroids);
             return;
         }
@@ -362,7 +456,20 @@ static uint32_t lattice_width(const oracle_model *m) {
     return 1u << (23 + r);
 }
 
+/* Sum of w |g|^2, over all rows or over those of the sample. */
+static i128 sum_of_squares(const oracle_model *m, const oracle_rows *rows, const int32_t *grid,
+                           int sampled) {
+    i128 sum = 0;
+    for (size_t i = 0; i < m->n; i++)
+        for (uint32_t j = 0; j < m->d; j++)
+            if (!sampled || m->in_sample[i])
+                sum +=
+                    (i128)weight_of(rows, i) * ((int64_t)grid[i * m->d + j] * grid[i * m->d + j]);
+    return sum;
+}
+
 oracle_model *oracle_fit(const oracle_rows *rows, const efface_kmeans_params *params) {
+    const int pyramid = params->method == EFFACE_METHOD_PYRAMID;
     oracle_model *m = make(1, sizeof *m);
     m->params = *params;
     m->n = rows->n;
@@ -373,22 +480,28 @@ oracle_model *oracle_fit(const oracle_rows *rows, const efface_kmeans_params *pa
     m->high = make(m->d, sizeof *m->high);
     m->step = make(m->d, sizeof *m->step);
     m->seeds = make(m->n_clusters, sizeof *m->seeds);
-    m->levels = make((size_t)m->limit + 1, sizeof *m->levels);
-    if (params->method == EFFACE_METHOD_QUANTIZED) {
+    m->levels = make((size_t)m->limit + 1 + (pyramid ? params->passes : 0), sizeof *m->levels);
+    if (params->method == EFFACE_METHOD_QUANTIZED)
         m->q = (uint32_t)round_positive(params->gamma * 65536.0);
+    if (params->method == EFFACE_METHOD_QUANTIZED || (pyramid && params->epsilon > 0.0))
         m->eps = lattice_width(m);
-    }
+    m->in_sample = make(m->n, sizeof *m->in_sample);
+    memset(m->in_sample, 1, m->n);
+    m->n_in_sample = m->n;
+    if (pyramid)
+        choose_sample(m, rows);
     make_grid(m, rows);
     int32_t *grid = snap_all(m, m->n, rows->values);
-    for (size_t i = 0; i < m->n; i++) {
+    for (size_t i = 0; i < m->n; i++)
         m->total_weight += weight_of(rows, i);
-        for (uint32_t j = 0; j < m->d; j++)
-            m->sum_of_squares +=
-                (i128)weight_of(rows, i) * ((int64_t)grid[i * m->d + j] * grid[i * m->d + j]);
-    }
+    m->sum_of_squares = sum_of_squares(m, rows, grid, 0);
+    m->sample_sum_of_squares = sum_of_squares(m, rows, grid, 1);
     if (m->n > 0) {
         choose_seeds(m, rows, grid);
-        make_levels(m, rows, grid);
+        if (pyramid)
+            make_pyramid(m, rows, grid);
+        else
+            make_levels(m, rows, grid);
     }
     free(grid);
     return m;
@@ -406,6 +519,7 @@ void oracle_free(oracle_model *m) {
     }
     free(m->levels);
     free(m->seeds);
+    free(m->in_sample);
     free(m->low);
     free(m->high);
     free(m->step);
@@ -464,6 +578,8 @@ static void put_win(writer *w, const oracle_win *win) {
 
 static void write_level(const oracle_model *m, const oracle_level *level, writer *w) {
     const size_t n_coordinates = (size_t)m->n_clusters * m->d;
+    if (m->params.method == EFFACE_METHOD_PYRAMID)
+        put(w, level->sampled ? 1 : 0, 4);
     for (size_t i = 0; i < n_coordinates; i++)
         put(w, (u128)level->centroids[i], 4);
     put(w, level->has_partition ? 1 : 0, 4);
@@ -481,10 +597,11 @@ static void write_level(const oracle_model *m, const oracle_level *level, writer
 }
 
 static void write_all(const oracle_model *m, writer *w) {
+    const efface_method method = m->params.method;
     for (const char *c = "EFFACEKM"; *c != '\0'; c++)
         put(w, (unsigned char)*c, 1);
     put(w, 1, 4);
-    put(w, m->params.method == EFFACE_METHOD_QUANTIZED ? 1 : 0, 4);
+    put(w, method == EFFACE_METHOD_LLOYD ? 0 : method == EFFACE_METHOD_QUANTIZED ? 1 : 2, 4);
     put(w, m->d, 4);
     put(w, m->params.n_clusters, 4);
     put(w, m->limit, 4);
@@ -499,6 +616,11 @@ static void write_all(const oracle_model *m, writer *w) {
     put(w, m->n, 8);
     put(w, (u128)m->total_weight, 8);
     put(w, (u128)m->sum_of_squares, 16);
+    if (method == EFFACE_METHOD_PYRAMID) {
+        put(w, m->sample_exponent, 4);
+        put(w, m->params.passes, 4);
+        put(w, (u128)m->sample_sum_of_squares, 16);
+    }
     for (uint32_t j = 0; m->params.scale == EFFACE_SCALE_MINMAX && j < m->d; j++) {
         put_float(w, m->low[j]);
         put_float(w, m->high[j]);

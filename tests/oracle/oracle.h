@@ -35,6 +35,7 @@ typedef struct oracle_win {
 } oracle_win;
 
 typedef struct oracle_level {
+    int sampled;        /* only rows of the sample have labels and are counted */
     int32_t *centroids; /* k' * d */
     int has_partition;  /* if not, the rest is empty */
     uint32_t *labels;   /* n */
@@ -56,6 +57,11 @@ typedef struct oracle_model {
     uint32_t q;
     int64_t total_weight;
     oracle_i128 sum_of_squares;
+    uint32_t asked_exponent;  /* j0, as the parameter or the number of rows has it */
+    uint32_t sample_exponent; /* j */
+    unsigned char *in_sample; /* n; all rows unless the method is pyramid, as with j = 0 */
+    size_t n_in_sample;
+    oracle_i128 sample_sum_of_squares;
     float *low, *high, *step; /* d each */
     oracle_win *seeds;        /* k' */
     uint32_t n_levels;

@@ -146,10 +146,9 @@ static int32_t round_to_lattice(rational x, int64_t epsilon, int64_t phase) {
 }
 
 void ef_next_center(const efface_kmeans *model, const ef_level *level, uint32_t t,
-                    uint32_t cluster, int32_t *next) {
+                    uint32_t cluster, bool lattice, int32_t *next) {
     const ef_plan *const plan = &model->plan;
     const uint32_t d = model->domain.map.n_columns;
-    const bool lattice = plan->method == EFFACE_METHOD_QUANTIZED;
     for (uint32_t j = 0; j < d; j++) {
         const rational x = level->counts[cluster] != 0
                                ? mean(model, level, cluster, (size_t)cluster * d + j)
@@ -169,6 +168,7 @@ efface_status ef_next_centers(ef_workspace *space, efface_kmeans *model, uint32_
     const ef_plan *const plan = &model->plan;
     const ef_level *const level = &model->levels[t];
     const uint32_t d = space->map->n_columns;
+    const bool lattice = plan->method == EFFACE_METHOD_QUANTIZED;
     memcpy(next, level->centers, (size_t)plan->n_clusters * d * sizeof *next);
     if (plan->empty == EFFACE_EMPTY_RESEED) {
         const efface_status status = reseed(space, model, t, labels, next, error);
@@ -176,6 +176,12 @@ efface_status ef_next_centers(ef_workspace *space, efface_kmeans *model, uint32_
             return status;
     }
     for (uint32_t c = 0; c < plan->n_clusters; c++)
-        ef_next_center(model, level, t, c, next + (size_t)c * d);
+        ef_next_center(model, level, t, c, lattice, next + (size_t)c * d);
     return EFFACE_OK;
+}
+
+void ef_leave_sample(const efface_kmeans *model, const ef_level *level, uint32_t t, int32_t *next) {
+    const size_t d = model->domain.map.n_columns;
+    for (uint32_t c = 0; model->plan.epsilon != 0 && c < model->plan.n_clusters; c++)
+        ef_next_center(model, level, t, c, true, next + c * d);
 }

@@ -15,8 +15,10 @@ bool ef_change_init(ef_change *change, uint32_t n_columns, size_t n_rows) {
     change->capacity = capacity;
     change->leaves = ef_alloc_zero(capacity, sizeof *change->leaves);
     change->rows = ef_alloc(capacity, sizeof *change->rows);
+    change->positions = ef_alloc(capacity, sizeof *change->positions);
     change->values = ef_alloc_aligned(capacity, n_columns * sizeof *change->values);
-    if (change->leaves == NULL || change->rows == NULL || change->values == NULL) {
+    if (change->leaves == NULL || change->rows == NULL || change->positions == NULL ||
+        change->values == NULL) {
         ef_change_free(change);
         return false;
     }
@@ -27,6 +29,7 @@ bool ef_change_init(ef_change *change, uint32_t n_columns, size_t n_rows) {
 void ef_change_free(ef_change *change) {
     free(change->leaves);
     free(change->rows);
+    free(change->positions);
     free(change->values);
     *change = (ef_change){0};
 }
@@ -36,6 +39,7 @@ void ef_change_add(ef_change *change, const efface_data *data, size_t position, 
     assert(i < change->capacity);
     change->leaves[i] = leaves;
     change->rows[i] = efface_data_row(data, position);
+    change->positions[i] = position;
     const float *const from = ef_data_first(data, position);
     float *const to =
         change->values + i / EF_PANEL * EF_PANEL * change->n_columns + i % EF_PANEL;

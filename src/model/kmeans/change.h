@@ -1,4 +1,10 @@
-/* The rows that leave or come in one request. A row that gets other values does both. */
+/*
+ * The rows that leave or come in one request, in the order in which the set changed.
+ *
+ * A row that leaves was at a position from which it was taken out, the last row coming into its
+ * place. A row that comes was added at the end. A row that gets other values leaves and comes, and
+ * keeps its position.
+ */
 #ifndef EF_CHANGE_H
 #define EF_CHANGE_H
 
@@ -10,6 +16,8 @@ typedef struct ef_change {
     size_t capacity;
     bool *leaves;     /* of each row; else it comes */
     efface_row *rows; /* what the set has of it beside its values */
+    size_t *positions;
+    bool replaces; /* all rows get other values: first all that leave, then all that come */
     float *values;    /* panels */
 } ef_change;
 

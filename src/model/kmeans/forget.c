@@ -29,6 +29,7 @@ const char *efface_reason_name(efface_reason reason) {
     case EFFACE_REASON_EPSILON: return "the lattice width moved";
     case EFFACE_REASON_CLUSTERS: return "the number of centroids changed";
     case EFFACE_REASON_REKEY: return "a new seed was given";
+    case EFFACE_REASON_RATE: return "the size of the sample moved";
     }
     return "unknown reason";
 }
@@ -98,34 +99,33 @@ static void read_changed(const ef_change *change, size_t i, float *values) {
         values[j] = row[(size_t)j * EF_PANEL];
 }
 
-/* Puts rows that left back. */
+/* Puts rows that were taken out back where they were, the latest first. */
 static void undo_remove(efface_data *data, const ef_change *change, float *values) {
-    for (size_t i = 0; i < change->n_rows; i++) {
-        read_changed(change, i, values);
-        ef_data_put_back(data, &change->rows[i], values);
+    for (size_t i = change->n_rows; i > 0; i--) {
+        read_changed(change, i - 1, values);
+        ef_data_put_back(data, change->positions[i - 1], &change->rows[i - 1], values);
     }
 }
 
 /* ---------------------------------------------------------------- forget */
 
-/* Forgets rows that are there; with `only_look` says what it would take. */
+/* Forgets rows that are there; without `model`, says what it would take for `looked_at`. */
 static efface_status forget_found(efface_kmeans *model, const efface_kmeans *looked_at,
                                   efface_data *data, const uint64_t *ids, size_t n_ids,
                                   efface_report *report, efface_error *error) {
-    ef_change change;
+    ef_change change = {0};
     float *const values = ef_alloc(data->n_columns, sizeof *values);
-    if (!ef_change_init(&change, data->n_columns, n_ids) || values == NULL) {
-        ef_change_free(&change);
-        free(values);
-        return ef_fail_memory(error);
-    }
-    for (size_t i = 0; i < n_ids; i++) {
-        size_t position = 0;
-        (void)efface_data_find(data, ids[i], &position);
-        ef_change_add(&change, data, position, true);
-    }
-    efface_status status = efface_data_remove(data, ids, n_ids, error);
+    efface_status status = ef_data_prepare_remove(data, ids, n_ids, error);
+    if (status == EFFACE_OK &&
+        (!ef_change_init(&change, data->n_columns, n_ids) || values == NULL))
+        status = ef_fail_memory(error);
     if (status == EFFACE_OK) {
+        for (size_t i = 0; i < n_ids; i++) {
+            size_t position = 0;
+            (void)efface_data_find(data, ids[i], &position);
+            ef_change_add(&change, data, position, true);
+            ef_data_take_out(data, position);
+        }
         ef_data_refresh_ranges(data);
         status = model != NULL ? ef_replay(model, data, &change, report, error)
                                : ef_replay_look(looked_at, data, &change, report, error);
@@ -246,14 +246,16 @@ efface_status efface_kmeans_update(efface_kmeans *model, efface_data *data, cons
         return status;
     if (rows == NULL || (rows->ids == NULL && rows->n_rows != 0))
         return ef_fail(error, EFFACE_E_ARGUMENT, "rows and their ids must not be NULL");
-    ef_change change;
+    ef_change change = {0};
     size_t n_changes;
     float *const values = ef_alloc(data->n_columns, sizeof *values);
     if (!ef_mul_size(rows->n_rows, 2, &n_changes) ||
         !ef_change_init(&change, data->n_columns, n_changes) || values == NULL) {
+        ef_change_free(&change);
         free(values);
         return ef_fail_memory(error);
     }
+    change.replaces = true;
     /* Rows that are not there, or come twice, are refused by efface_data_replace below. */
     for (size_t i = 0; i < rows->n_rows; i++) {
         size_t position;

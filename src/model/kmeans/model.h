@@ -8,6 +8,7 @@
 
 #include "base/encode.h"
 #include "model/kmeans/domain.h"
+#include "model/kmeans/sample.h"
 
 /* Parameters after everything automatic was decided. */
 typedef struct ef_plan {
@@ -17,8 +18,10 @@ typedef struct ef_plan {
     uint32_t n_clusters; /* clusters there are: no more than rows */
     uint32_t iterations; /* 1 to EFFACE_MAX_ITERATIONS */
     uint64_t seed;
-    uint32_t epsilon; /* lattice width in grid steps; 0 for lloyd */
-    uint32_t gamma;   /* in 1/65536; 0 for lloyd */
+    uint32_t epsilon; /* lattice width in grid steps; 0 for none */
+    uint32_t gamma;   /* in 1/65536; 0 unless quantized */
+    uint32_t rate;    /* pyramid: exponent of the sample; else 0 */
+    uint32_t passes;  /* pyramid: passes over all rows; else 0 */
     uint32_t n_threads;
 } ef_plan;
 
@@ -36,6 +39,7 @@ typedef struct ef_reseeding {
 } ef_reseeding;
 
 typedef struct ef_level {
+    bool sampled;       /* its rows are those of the sample, else all */
     int32_t *centers;   /* n_clusters * n_columns grid coordinates */
     bool has_partition; /* then counts and sums are those of the rows nearest to each center */
     int64_t *counts;    /* n_clusters sums of weights */
@@ -52,12 +56,17 @@ struct efface_kmeans {
     ef_domain domain;
     uint64_t n_rows;
     int64_t total_weight;
-    ef_i128 square_sum; /* of weight * |g|^2 over all rows */
+    ef_i128 square_sum; /* of weight * |g|^2 over all rows, */
+    ef_i128 sample_sum; /* and over the rows of the sample */
     ef_winner *seeds;   /* n_clusters of them */
     ef_level *levels;
     uint32_t n_levels;
     uint32_t model_level; /* the level whose centers are the model */
     bool stable;          /* the next level would be the same as the model's */
+
+    /* For pyramid: what follows from the rows and is kept to be found again quickly. */
+    ef_members members; /* of the rows that are there */
+    uint32_t *labels;   /* the partition of the first full level, by position */
 
     /* Statistics of the fit, no part of the state. */
     uint64_t rows_assigned;
@@ -65,9 +74,17 @@ struct efface_kmeans {
     uint64_t rows_moved;
 };
 
-/* Checks the parameters and decides what is automatic. */
+/* Checks the parameters and decides what is automatic. `members` counts the rows of the set, for
+ * pyramid only. */
 efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
-                           const efface_kmeans_params *params, efface_error *error);
+                           const efface_kmeans_params *params, const ef_members *members,
+                           efface_error *error);
+
+/* Checks the parameters alone. */
+efface_status ef_params_check(const efface_kmeans_params *params, efface_error *error);
+
+/* The first level of all rows; n_levels if there is none. */
+uint32_t ef_first_full(const efface_kmeans *model);
 
 /* Releases a level. */
 void ef_level_free(ef_level *level);

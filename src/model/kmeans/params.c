@@ -5,6 +5,8 @@
 #include <inttypes.h>
 
 #define PARAMS_VERSION 1
+#define ROWS_A_CLUSTER 150
+#define MOST_PASSES 10
 
 void efface_kmeans_params_init(efface_kmeans_params *params) {
     *params = (efface_kmeans_params){
@@ -13,6 +15,7 @@ void efface_kmeans_params_init(efface_kmeans_params *params) {
         .n_clusters = 8,
         .iterations = 10,
         .gamma = 0.2,
+        .passes = 1,
     };
 }
 
@@ -50,11 +53,29 @@ static uint32_t epsilon_steps(double epsilon) {
     return rounded != 0 ? rounded : 1;
 }
 
-static efface_status check(const efface_kmeans_params *p, efface_error *error) {
+/* About 150 rows for each cluster: the smallest j with n^2 <= 2 (150 k)^2 4^j. */
+static uint32_t automatic_rate(uint64_t n, uint32_t k) {
+    const ef_u128 rows = (ef_u128)ROWS_A_CLUSTER * k;
+    uint32_t j = 0;
+    while (j < EF_MEMBER_MAX && (ef_u128)n * n > 2 * rows * rows << 2 * j)
+        j++;
+    return j;
+}
+
+/* The j with 2^-j >= rate > 2^-(j + 1). */
+static uint32_t given_rate(double rate) {
+    uint32_t j = 0;
+    while (j < EF_MEMBER_MAX && ef_power_of_two(-1 - (int)j) >= rate)
+        j++;
+    return j;
+}
+
+efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error) {
     if (p->version != PARAMS_VERSION)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the parameters were not filled by efface_kmeans_params_init");
-    if (p->method != EFFACE_METHOD_LLOYD && p->method != EFFACE_METHOD_QUANTIZED)
+    if (p->method != EFFACE_METHOD_LLOYD && p->method != EFFACE_METHOD_QUANTIZED &&
+        p->method != EFFACE_METHOD_PYRAMID)
         return ef_fail(error, EFFACE_E_ARGUMENT, "unknown method %d", (int)p->method);
     if (p->scale != EFFACE_SCALE_NONE && p->scale != EFFACE_SCALE_MINMAX)
         return ef_fail(error, EFFACE_E_ARGUMENT, "unknown scale %d", (int)p->scale);
@@ -77,14 +98,22 @@ static efface_status check(const efface_kmeans_params *p, efface_error *error) {
                        p->epsilon);
     if (!(p->gamma >= 0.0 && p->gamma <= 1.0))
         return ef_fail(error, EFFACE_E_ARGUMENT, "gamma is 0 to 1, not %g", p->gamma);
+    if (!(p->rate >= 0.0 && p->rate <= 1.0))
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the rate of the sample is above 0 and up to 1, or 0 to derive it; not %g",
+                       p->rate);
+    if (p->passes == 0 || p->passes > MOST_PASSES)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "there are 1 to %d passes, not %" PRIu32,
+                       MOST_PASSES, p->passes);
     if ((p->column_min == NULL) != (p->column_max == NULL))
         return ef_fail(error, EFFACE_E_ARGUMENT, "give both column_min and column_max, or neither");
     return EFFACE_OK;
 }
 
 efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
-                           const efface_kmeans_params *params, efface_error *error) {
-    const efface_status status = check(params, error);
+                           const efface_kmeans_params *params, const ef_members *members,
+                           efface_error *error) {
+    const efface_status status = ef_params_check(params, error);
     if (status != EFFACE_OK)
         return status;
     *plan = (ef_plan){
@@ -103,6 +132,14 @@ efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
                             : automatic_epsilon((double)data->n_rows, (double)plan->n_clusters,
                                                 (double)data->n_columns);
         plan->gamma = round_up_half(params->gamma * (double)EF_GAMMA_ONE);
+    }
+    if (plan->method == EFFACE_METHOD_PYRAMID) {
+        const uint32_t wanted = params->rate > 0.0
+                                    ? given_rate(params->rate)
+                                    : automatic_rate(data->n_rows, plan->n_clusters);
+        plan->rate = ef_members_rate(members, wanted, plan->n_clusters);
+        plan->passes = params->passes;
+        plan->epsilon = params->epsilon > 0.0 ? epsilon_steps(params->epsilon) : 0;
     }
     return EFFACE_OK;
 }

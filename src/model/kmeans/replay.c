@@ -48,6 +48,8 @@ typedef struct replay {
     int32_t *point;   /* a row */
     float *panel;
     uint32_t *labels; /* of each changed row at each level that was looked at */
+    bool *member;     /* of each changed row: it takes part in sampled levels */
+    bool any_member;
 
     /* What was found. */
     efface_reason reason;
@@ -55,6 +57,7 @@ typedef struct replay {
     uint32_t round;    /* seeding goes on from here; n_clusters if it stands */
     bool build;        /* levels from `first` on must be made */
     uint32_t first;
+    bool sampled;      /* level `first` is */
     uint32_t n_looked; /* levels whose sums the change is to be applied to */
     bool reopen;       /* the last level, which has no partition, gets `centers` */
     ef_i128 loss;      /* of level first - 1 */
@@ -72,8 +75,10 @@ static bool replay_init(replay *r) {
     r->point = ef_alloc(d, sizeof *r->point);
     r->panel = ef_alloc_aligned(d, EF_PANEL * sizeof *r->panel);
     r->labels = ef_alloc(n_labels, sizeof *r->labels);
+    r->member = ef_alloc_zero(r->change->n_rows, sizeof *r->member);
     return r->scratch.counts != NULL && r->scratch.sums != NULL && r->touched != NULL &&
-           r->centers != NULL && r->point != NULL && r->panel != NULL && r->labels != NULL;
+           r->centers != NULL && r->point != NULL && r->panel != NULL && r->labels != NULL &&
+           r->member != NULL;
 }
 
 static void replay_free(replay *r) {
@@ -85,15 +90,25 @@ static void replay_free(replay *r) {
     free(r->point);
     free(r->panel);
     free(r->labels);
+    free(r->member);
 }
 
 /* ---------------------------------------------------------------- look: plan and domain */
+
+static bool plan_samples(const efface_kmeans *model) {
+    return model->plan.method == EFFACE_METHOD_PYRAMID;
+}
 
 /* Parameters and domain as a fit to the new rows would have them. Sets `refit` if they differ. */
 static efface_status look_at_plan(replay *r, efface_error *error) {
     const efface_kmeans *const old = r->model;
     ef_plan plan;
-    efface_status status = ef_plan_init(&plan, r->data, &old->params, error);
+    for (size_t i = 0; i < r->change->n_rows && plan_samples(old); i++) {
+        const uint32_t exponent = ef_member_exponent(old->plan.seed, r->change->rows[i].id);
+        r->next.members.rows[exponent] += r->change->leaves[i] ? UINT64_MAX : 1;
+    }
+    efface_status status =
+        ef_plan_init(&plan, r->data, &old->params, &r->next.members, error);
     if (status != EFFACE_OK)
         return status;
     status = ef_domain_init(&r->domain, r->data, &old->params, error);
@@ -109,6 +124,8 @@ static efface_status look_at_plan(replay *r, efface_error *error) {
         r->reason = EFFACE_REASON_CLUSTERS;
     else if (plan.epsilon != old->plan.epsilon)
         r->reason = EFFACE_REASON_EPSILON;
+    else if (plan.rate != old->plan.rate)
+        r->reason = EFFACE_REASON_RATE;
     r->refit = r->reason != EFFACE_REASON_NONE;
     return EFFACE_OK;
 }
@@ -160,6 +177,8 @@ static void look_at_seeds(replay *r) {
     r->round = m->plan.n_clusters;
     for (size_t i = 0; i < r->change->n_rows; i++) {
         uint32_t round = m->plan.n_clusters;
+        if (!r->member[i])
+            continue;
         if (r->change->leaves[i]) {
             for (uint32_t l = m->plan.n_clusters; l > 0; l--)
                 if (m->seeds[l - 1].id == r->change->rows[i].id)
@@ -173,6 +192,7 @@ static void look_at_seeds(replay *r) {
         r->reason = EFFACE_REASON_SEED;
         r->build = true;
         r->first = 0;
+        r->sampled = m->levels[0].sampled;
     }
 }
 
@@ -182,10 +202,13 @@ static uint32_t *labels_at(const replay *r, uint32_t t) {
     return r->labels + (size_t)t * r->change->n_rows;
 }
 
-/* Applies the change to a level's counts and sums, given where the changed rows belong. */
+/* Applies the change to a level's counts and sums, given where the changed rows belong, if they
+ * do. */
 static void apply_change(const replay *r, const uint32_t *labels, int64_t *counts, int64_t *sums) {
     const ef_map *const map = &r->model->domain.map;
     for (size_t i = 0; i < r->change->n_rows; i++) {
+        if (labels[i] == EF_NO_CLUSTER)
+            continue;
         const int64_t weight = ef_change_weight(r->change, i);
         counts[labels[i]] += weight;
         r->kernels->move_row(map, ef_change_first(r->change, i), weight,
@@ -211,8 +234,13 @@ static efface_status take_in(replay *r, uint32_t t, efface_error *error) {
     }
     ef_centers_free(&centers);
     memset(r->touched, 0, k * sizeof *r->touched);
-    for (size_t i = 0; i < n; i++)
-        r->touched[labels[i]] = true;
+    for (size_t i = 0; i < n; i++) {
+        if (level->sampled && !r->member[i])
+            labels[i] = EF_NO_CLUSTER;
+        else
+            r->touched[labels[i]] = true;
+    }
+    r->scratch.sampled = level->sampled;
     r->scratch.centers = level->centers;
     memcpy(r->scratch.counts, level->counts, k * sizeof *level->counts);
     memcpy(r->scratch.sums, level->sums, k * d * sizeof *level->sums);
@@ -243,6 +271,8 @@ static bool reseeding_stands(const replay *r, uint32_t t) {
         const ef_winner *const winner = reseeded_with(level, c);
         for (size_t i = 0; i < r->change->n_rows; i++) {
             const efface_row *const row = &r->change->rows[i];
+            if (labels_at(r, t)[i] == EF_NO_CLUSTER)
+                continue;
             if (r->change->leaves[i]) {
                 if (winner != NULL && winner->id == row->id)
                     return false;
@@ -289,7 +319,8 @@ static bool look_at_next(replay *r, uint32_t t, const int32_t *known) {
             continue;
         }
         memcpy(next, level->centers + c * d, d * sizeof *next);
-        ef_next_center(&r->next, &r->scratch, t, c, next);
+        ef_next_center(&r->next, &r->scratch, t, c,
+                       m->plan.method == EFFACE_METHOD_QUANTIZED, next);
         if (known != NULL && memcmp(next, known + c * d, d * sizeof *next) != 0) {
             if (!differs)
                 r->reason = r->touched[c] ? EFFACE_REASON_CENTERS : EFFACE_REASON_GAMMA;
@@ -308,13 +339,48 @@ static void settle(replay *r, uint32_t n_levels, uint32_t model_level, bool stab
     r->next.stable = stable;
 }
 
-static void build_from(replay *r, uint32_t level, const int32_t *centers, ef_i128 loss) {
+static void build_from(replay *r, uint32_t level, bool sampled, const int32_t *centers,
+                       ef_i128 loss) {
     const size_t n = (size_t)r->model->plan.n_clusters * r->model->domain.map.n_columns;
     r->build = true;
     r->first = level;
+    r->sampled = sampled;
     r->loss = loss;
     if (centers != r->centers)
         memcpy(r->centers, centers, n * sizeof *centers);
+}
+
+/* Looks at what follows a sampled level. Returns whether it is what followed before; if not, notes
+ * what to build. */
+static bool look_at_sampled(replay *r, uint32_t t) {
+    const efface_kmeans *const m = r->model;
+    const ef_level *const level = &m->levels[t];
+    const uint32_t d = m->domain.map.n_columns, k = m->plan.n_clusters;
+    const size_t n_bytes = (size_t)k * d * sizeof *r->centers;
+    memcpy(r->centers, level->centers, n_bytes);
+    for (uint32_t c = 0; c < k; c++) {
+        int32_t *const next = r->centers + (size_t)c * d;
+        const ef_winner *const winner =
+            r->scratch.counts[c] == 0 ? reseeded_with(level, c) : NULL;
+        if (winner != NULL) {
+            size_t position = 0;
+            (void)efface_data_find(r->data, winner->id, &position);
+            const float *const row = ef_data_first(r->data, position);
+            const ef_map *const map = &m->domain.map;
+            for (uint32_t j = 0; j < d; j++)
+                next[j] = ef_snap(row[(size_t)j * EF_PANEL], map->low[j], map->step[j]);
+        }
+        ef_next_center(&r->next, &r->scratch, t, c, false, next);
+    }
+    const bool leaves = memcmp(r->centers, level->centers, n_bytes) == 0 ||
+                        t + 1 == m->plan.iterations;
+    if (leaves)
+        ef_leave_sample(&r->next, &r->scratch, t, r->centers);
+    if (level[1].sampled == !leaves && memcmp(r->centers, level[1].centers, n_bytes) == 0)
+        return true;
+    r->reason = EFFACE_REASON_CENTERS;
+    build_from(r, t + 1, !leaves, r->centers, 0);
+    return false;
 }
 
 static efface_status look_at_levels(replay *r, efface_error *error) {
@@ -330,10 +396,14 @@ static efface_status look_at_levels(replay *r, efface_error *error) {
             settle(r, t + 1, t, false);
             return EFFACE_OK;
         }
+        r->n_looked = t + 1;
+        if (level->sampled && !r->any_member) { /* nothing changes before the full levels */
+            memset(labels_at(r, t), 0xFF, r->change->n_rows * sizeof *r->labels);
+            continue;
+        }
         const efface_status status = take_in(r, t, error);
         if (status != EFFACE_OK)
             return status;
-        r->n_looked = t + 1;
         if (quantized) {
             before = loss;
             loss = ef_level_loss(&r->next, &r->scratch);
@@ -349,7 +419,12 @@ static efface_status look_at_levels(replay *r, efface_error *error) {
         if (!reseeding_stands(r, t)) {
             r->reason = EFFACE_REASON_EMPTY;
             r->n_looked = t;
-            build_from(r, t, level->centers, before);
+            build_from(r, t, level->sampled, level->centers, before);
+            return EFFACE_OK;
+        }
+        if (level->sampled) {
+            if (look_at_sampled(r, t))
+                continue;
             return EFFACE_OK;
         }
         const bool last = t + 1 == m->n_levels;
@@ -361,7 +436,7 @@ static efface_status look_at_levels(replay *r, efface_error *error) {
         if (known == NULL) {
             r->reason = EFFACE_REASON_STOP;
             r->n_looked = t;
-            build_from(r, t, level->centers, before);
+            build_from(r, t, false, level->centers, before);
             return EFFACE_OK;
         }
         const bool differs = look_at_next(r, t, known);
@@ -377,59 +452,117 @@ static efface_status look_at_levels(replay *r, efface_error *error) {
             settle(r, t + 2, t + 1, false);
             return EFFACE_OK;
         }
-        build_from(r, t + 1, r->centers, loss);
+        build_from(r, t + 1, false, r->centers, loss);
         return EFFACE_OK;
     }
 }
 
 /* ---------------------------------------------------------------- build and commit */
 
+/* The kept labels of the first full level after the change, as a copy or in place; `to` has room
+ * for the rows that come. */
+static void follow_positions(const replay *r, const uint32_t *labels, uint32_t *to) {
+    const ef_change *const change = r->change;
+    size_t n = r->model->n_rows;
+    for (size_t i = 0; i < change->n_rows; i++) {
+        if (change->leaves[i] && !change->replaces)
+            to[change->positions[i]] = to[--n];
+        else if (!change->leaves[i])
+            to[change->positions[i]] = labels[i];
+    }
+}
+
+/* Pyramid: where the first full level was, the partition to start from when it is made again. */
+static efface_status start_from_full(replay *r, ef_maker *maker, efface_error *error) {
+    const efface_kmeans *const m = r->model;
+    const uint32_t full = ef_first_full(m);
+    if (full == m->n_levels || m->labels == NULL)
+        return EFFACE_OK;
+    const efface_status status = take_in(r, full, error);
+    if (status != EFFACE_OK)
+        return status;
+    const size_t most = m->n_rows > r->data->n_rows ? (size_t)m->n_rows : r->data->n_rows;
+    maker->full_labels = ef_alloc(most, sizeof *maker->full_labels);
+    if (maker->full_labels == NULL)
+        return ef_fail_memory(error);
+    memcpy(maker->full_labels, m->labels, (size_t)m->n_rows * sizeof *m->labels);
+    follow_positions(r, labels_at(r, full), maker->full_labels);
+    maker->full_previous = &r->scratch;
+    return EFFACE_OK;
+}
+
 /* Makes the levels from r->first on in r->next, whose array of levels is then its own. */
 static efface_status build(replay *r, efface_error *error) {
     efface_kmeans *const next = &r->next;
     const efface_kmeans *const m = r->model;
     const size_t d = m->domain.map.n_columns, k = m->plan.n_clusters;
-    ef_workspace space = {0};
+    ef_maker maker = {.data = r->data};
+    ef_level *level = NULL;
+    efface_status status = EFFACE_OK;
     next->levels = ef_alloc((size_t)r->first + 1, sizeof *next->levels);
     next->n_levels = r->first;
-    next->seeds = NULL;
-    if (next->levels == NULL)
-        return ef_fail_memory(error);
-    memcpy(next->levels, m->levels, r->first * sizeof *next->levels);
-    efface_status status =
-        ef_workspace_init(&space, r->data, &next->domain.map, (uint32_t)k, m->plan.n_threads, error);
-    if (status != EFFACE_OK)
-        goto out;
-    ef_level *const level = ef_kmeans_add_level(next);
     next->seeds = ef_alloc(k, sizeof *next->seeds);
+    /* A full level after the first needs nothing of the first, whose partition stands. */
+    const bool keeps_labels = plan_samples(m) && r->first > ef_first_full(m);
+    if (!keeps_labels)
+        next->labels = NULL;
+    if (next->levels != NULL) {
+        memcpy(next->levels, m->levels, r->first * sizeof *next->levels);
+        level = ef_kmeans_add_level(next);
+    }
     if (level == NULL || next->seeds == NULL) {
         status = ef_fail_memory(error);
         goto out;
     }
     memcpy(next->seeds, m->seeds, k * sizeof *next->seeds);
+    level->sampled = r->sampled;
     if (r->round < k) {
+        ef_workspace *space = NULL;
         memcpy(level->centers, m->levels[0].centers, r->round * d * sizeof *level->centers);
-        status = ef_seed(&space, next, level, r->round, error);
+        status = ef_maker_space(&maker, next, r->sampled, &space, error);
+        if (status == EFFACE_OK)
+            status = ef_seed(space, next, level, r->round, error);
     } else {
         memcpy(level->centers, r->centers, k * d * sizeof *level->centers);
     }
+    if (status == EFFACE_OK && plan_samples(m) && !keeps_labels)
+        status = start_from_full(r, &maker, error);
     if (status == EFFACE_OK)
-        status = ef_make_levels(&space, next, r->first, r->loss, error);
+        status = ef_make_levels(&maker, next, r->first, r->loss, error);
 out:
-    ef_workspace_free(&space);
+    ef_maker_free(&maker);
     if (status != EFFACE_OK) {
-        for (uint32_t t = r->first; t < next->n_levels; t++)
+        for (uint32_t t = r->first; next->levels != NULL && t < next->n_levels; t++)
             ef_level_free(&next->levels[t]);
         free(next->levels);
         free(next->seeds);
+        if (!keeps_labels)
+            free(next->labels);
     }
     return status;
+}
+
+/* Pyramid: room for the labels of rows that come. */
+static efface_status make_room(const replay *r, efface_kmeans *m, efface_error *error) {
+    if (m->labels == NULL || r->data->n_rows <= m->n_rows)
+        return EFFACE_OK;
+    uint32_t *const labels = ef_realloc(m->labels, r->data->n_rows, sizeof *labels);
+    if (labels == NULL)
+        return ef_fail_memory(error);
+    m->labels = labels;
+    return EFFACE_OK;
 }
 
 static void commit(replay *r, efface_kmeans *m) {
     const uint32_t kept = r->build ? r->first : r->next.n_levels;
     for (uint32_t t = 0; t < r->n_looked && t < kept; t++)
         apply_change(r, labels_at(r, t), m->levels[t].counts, m->levels[t].sums);
+    if (m->labels != NULL && kept > ef_first_full(m)) {
+        follow_positions(r, labels_at(r, ef_first_full(m)), m->labels);
+        r->next.labels = m->labels;
+    } else {
+        free(m->labels);
+    }
     for (uint32_t t = kept; t < m->n_levels; t++)
         ef_level_free(&m->levels[t]);
     if (r->build) {
@@ -463,28 +596,48 @@ static efface_status refit(const efface_data *data, efface_kmeans *model, efface
     return EFFACE_OK;
 }
 
-/* The sum of weight * |g|^2 of the changed rows. */
-static ef_i128 change_of_squares(const replay *r) {
+/* Brings the sums of squares up to date. */
+static void change_squares(replay *r) {
     const uint32_t d = r->model->domain.map.n_columns;
-    ef_i128 sum = 0;
     for (size_t i = 0; i < r->change->n_rows; i++) {
         snap_changed(r, i, r->point);
         int64_t square = 0;
         for (uint32_t j = 0; j < d; j++)
             square += (int64_t)r->point[j] * r->point[j];
-        sum += (ef_i128)ef_change_weight(r->change, i) * square;
+        const ef_i128 weighted = (ef_i128)ef_change_weight(r->change, i) * square;
+        r->next.square_sum += weighted;
+        if (plan_samples(r->model) && r->member[i])
+            r->next.sample_sum += weighted;
     }
-    return sum;
 }
 
-static void fill_report(const replay *r, uint64_t n_assigned, efface_report *report) {
+/* Which changed rows take part in sampled levels; without a sample, all do. */
+static void find_members(replay *r) {
+    const ef_plan *const plan = &r->model->plan;
+    for (size_t i = 0; i < r->change->n_rows; i++) {
+        r->member[i] = !plan_samples(r->model) ||
+                       ef_member_exponent(plan->seed, r->change->rows[i].id) >= plan->rate;
+        r->any_member |= r->member[i];
+    }
+}
+
+/* How many levels from number `first` on have a partition. */
+static uint32_t count_partitions(const efface_kmeans *model, uint32_t first) {
+    uint32_t n = 0;
+    for (uint32_t t = first; t < model->n_levels; t++)
+        n += model->levels[t].has_partition;
+    return n;
+}
+
+static void fill_report(const replay *r, uint64_t n_assigned, uint32_t n_levels,
+                        efface_report *report) {
     report->reason = r->reason;
     report->action = r->refit || r->round < r->model->plan.n_clusters ? EFFACE_ACTION_REFITTED
                      : r->build                                       ? EFFACE_ACTION_REPAIRED
                                                                       : EFFACE_ACTION_UNTOUCHED;
     report->level = r->build ? r->first : 0;
     report->rows_visited = n_assigned;
-    report->levels_replayed = r->data->n_rows != 0 ? (uint32_t)(n_assigned / r->data->n_rows) : 0;
+    report->levels_replayed = n_levels;
 }
 
 /* Step 1. */
@@ -502,7 +655,8 @@ static efface_status look(replay *r, const efface_kmeans *model, const efface_da
         return status;
     if (!replay_init(r))
         return ef_fail_memory(error);
-    r->next.square_sum += change_of_squares(r);
+    find_members(r);
+    change_squares(r);
     look_at_seeds(r);
     return r->build ? EFFACE_OK : look_at_levels(r, error);
 }
@@ -512,8 +666,9 @@ efface_status ef_replay_look(const efface_kmeans *model, const efface_data *data
     replay r;
     const efface_status status = look(&r, model, data, change, error);
     if (status == EFFACE_OK) {
-        const uint64_t most = (uint64_t)model->plan.iterations + 1 - r.first;
-        fill_report(&r, r.refit || r.build ? data->n_rows * most : 0, report);
+        const uint32_t most =
+            r.refit || r.build ? model->plan.iterations + model->plan.passes + 1 - r.first : 0;
+        fill_report(&r, (uint64_t)data->n_rows * most, most, report);
     }
     replay_free(&r);
     return status;
@@ -523,12 +678,18 @@ efface_status ef_replay(efface_kmeans *model, const efface_data *data, const ef_
                         efface_report *report, efface_error *error) {
     replay r;
     efface_status status = look(&r, model, data, change, error);
+    if (status == EFFACE_OK && !r.refit)
+        status = make_room(&r, model, error);
     if (status == EFFACE_OK && r.build)
         status = build(&r, error);
     if (status == EFFACE_OK && r.refit)
         status = refit(data, model, error);
     if (status == EFFACE_OK) {
-        fill_report(&r, r.refit ? model->rows_assigned : r.next.rows_assigned, report);
+        if (r.refit)
+            fill_report(&r, model->rows_assigned, count_partitions(model, 0), report);
+        else
+            fill_report(&r, r.next.rows_assigned,
+                        r.build ? count_partitions(&r.next, r.first) : 0, report);
         if (!r.refit)
             commit(&r, model);
     }

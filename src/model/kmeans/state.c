@@ -17,6 +17,7 @@ void efface_kmeans_free(efface_kmeans *model) {
         ef_level_free(&model->levels[t]);
     free(model->levels);
     free(model->seeds);
+    free(model->labels);
     free(model->column_min);
     free(model->column_max);
     ef_domain_free(&model->domain);
@@ -55,7 +56,7 @@ ef_level *ef_kmeans_add_level(efface_kmeans *model) {
 
 ef_i128 ef_level_loss(const efface_kmeans *model, const ef_level *level) {
     const uint32_t d = model->domain.map.n_columns;
-    ef_i128 loss = model->square_sum;
+    ef_i128 loss = level->sampled ? model->sample_sum : model->square_sum;
     for (uint32_t c = 0; c < model->plan.n_clusters; c++) {
         const int32_t *const center = level->centers + (size_t)c * d;
         const int64_t *const sum = level->sums + (size_t)c * d;
@@ -69,6 +70,13 @@ ef_i128 ef_level_loss(const efface_kmeans *model, const ef_level *level) {
     return loss;
 }
 
+uint32_t ef_first_full(const efface_kmeans *model) {
+    uint32_t t = 0;
+    while (t < model->n_levels && model->levels[t].sampled)
+        t++;
+    return t;
+}
+
 const int32_t *ef_kmeans_centers(const efface_kmeans *model) {
     return model->n_levels != 0 ? model->levels[model->model_level].centers : NULL;
 }
@@ -80,7 +88,10 @@ static void write_winner(ef_writer *w, const ef_winner *winner) {
     ef_write_f64(w, winner->key);
 }
 
-static void write_level(ef_writer *w, const ef_level *level, size_t k, size_t d) {
+static void write_level(ef_writer *w, const efface_kmeans *model, const ef_level *level) {
+    const size_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
+    if (model->plan.method == EFFACE_METHOD_PYRAMID)
+        ef_write_u32(w, level->sampled ? 1 : 0);
     for (size_t i = 0; i < k * d; i++)
         ef_write_u32(w, (uint32_t)level->centers[i]);
     ef_write_u32(w, level->has_partition ? 1 : 0);
@@ -117,6 +128,11 @@ static void write_state(ef_writer *w, const efface_kmeans *model) {
     ef_write_u64(w, model->n_rows);
     ef_write_u64(w, (uint64_t)model->total_weight);
     ef_write_i128(w, model->square_sum);
+    if (plan->method == EFFACE_METHOD_PYRAMID) {
+        ef_write_u32(w, plan->rate);
+        ef_write_u32(w, plan->passes);
+        ef_write_i128(w, model->sample_sum);
+    }
     if (model->domain.scale == EFFACE_SCALE_MINMAX)
         for (uint32_t j = 0; j < d; j++) {
             ef_write_f32(w, model->domain.low[j]);
@@ -125,7 +141,7 @@ static void write_state(ef_writer *w, const efface_kmeans *model) {
     for (uint32_t c = 0; c < plan->n_clusters; c++)
         write_winner(w, &model->seeds[c]);
     for (uint32_t t = 0; t < model->n_levels; t++)
-        write_level(w, &model->levels[t], plan->n_clusters, d);
+        write_level(w, model, &model->levels[t]);
 }
 
 efface_status efface_kmeans_encode(const efface_kmeans *model, unsigned char **bytes,

@@ -1,0 +1,81 @@
+/* The sample of the method pyramid: who takes part, and a copy of them. */
+#include "model/kmeans/sample.h"
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/tape.h"
+
+static uint32_t leading_zeros(uint64_t bits) {
+    const uint32_t zeros = bits != 0 ? (uint32_t)__builtin_clzll(bits) : 64;
+    return zeros < EF_MEMBER_MAX ? zeros : EF_MEMBER_MAX;
+}
+
+uint32_t ef_member_exponent(uint64_t seed, uint64_t id) {
+    return leading_zeros(ef_tape(seed, EF_TAPE_MEMBER, 0, id, 0));
+}
+
+/* The member exponents of the rows of a panel, most of them from the leading half of the number. */
+static void panel_exponents(const efface_data *data, const ef_kernels *kernels, uint64_t seed,
+                            size_t first, unsigned n, uint32_t exponents[EF_PANEL]) {
+    uint64_t ids[EF_PANEL];
+    uint32_t high[EF_PANEL];
+    for (unsigned i = 0; i < EF_PANEL; i++)
+        ids[i] = ef_data_id(data, first + (i < n ? i : 0));
+    kernels->tape_high(seed, EF_TAPE_MEMBER, ids, 0, high);
+    for (unsigned i = 0; i < n; i++)
+        exponents[i] = high[i] != 0 ? leading_zeros((uint64_t)high[i] << 32)
+                                    : ef_member_exponent(seed, ids[i]);
+}
+
+void ef_members_count(ef_members *members, const efface_data *data, const ef_kernels *kernels,
+                      uint64_t seed) {
+    *members = (ef_members){{0}};
+    for (size_t first = 0; first < data->n_rows; first += EF_PANEL) {
+        const size_t rest = data->n_rows - first;
+        const unsigned n = rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
+        uint32_t exponents[EF_PANEL];
+        panel_exponents(data, kernels, seed, first, n, exponents);
+        for (unsigned i = 0; i < n; i++)
+            members->rows[exponents[i]]++;
+    }
+}
+
+uint32_t ef_members_rate(const ef_members *members, uint32_t wanted, uint64_t least) {
+    uint64_t n = 0;
+    for (uint32_t j = EF_MEMBER_MAX; j > 0; j--) {
+        n += members->rows[j];
+        if (j <= wanted && n >= least)
+            return j;
+    }
+    return 0;
+}
+
+efface_status ef_sample_copy(const efface_data *data, const ef_kernels *kernels, uint64_t seed,
+                             uint32_t exponent, efface_data **out, efface_error *error) {
+    efface_data *sample = NULL;
+    float *const values = ef_alloc(data->n_columns, sizeof *values);
+    efface_status status = efface_data_create(data->n_columns, &sample, error);
+    if (status == EFFACE_OK && values == NULL)
+        status = ef_fail_memory(error);
+    for (size_t first = 0; first < data->n_rows && status == EFFACE_OK; first += EF_PANEL) {
+        const size_t rest = data->n_rows - first;
+        const unsigned n = rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
+        uint32_t exponents[EF_PANEL];
+        panel_exponents(data, kernels, seed, first, n, exponents);
+        for (unsigned i = 0; i < n && status == EFFACE_OK; i++) {
+            if (exponents[i] < exponent)
+                continue;
+            const efface_row row = efface_data_row(data, first + i);
+            efface_data_values(data, first + i, values);
+            const efface_rows one = {
+                .n_rows = 1, .values = values, .ids = &row.id, .weights = &row.weight};
+            status = efface_data_add(sample, &one, error);
+        }
+    }
+    free(values);
+    if (status == EFFACE_OK)
+        *out = sample;
+    else
+        efface_data_free(sample);
+    return status;
+}
