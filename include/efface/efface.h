@@ -246,6 +246,14 @@ typedef enum efface_empty {
     EFFACE_EMPTY_KEEP = 1    /* ... stays where it is */
 } efface_empty;
 
+/* What `quantized` does when a change reaches a level: compute it again with the same randomness, or
+ * start over with fresh randomness, as the paper does. The second is NOT EXACT: it keeps models in
+ * a way that depends on the rows that left (docs/exactness.md). It exists to reproduce the paper. */
+typedef enum efface_redraw {
+    EFFACE_REDRAW_SAME = 0,
+    EFFACE_REDRAW_FRESH = 1 /* not exact; efface_kmeans_verify checks against the current draw */
+} efface_redraw;
+
 #define EFFACE_MAX_CLUSTERS (1u << 24)
 #define EFFACE_MAX_ITERATIONS 1000u
 
@@ -265,6 +273,7 @@ typedef struct efface_kmeans_params {
     double epsilon; /* quantized: lattice width as a part of the domain; 0: derived from n.
                        pyramid: the same for the centroids that leave the sample; 0: no lattice */
     double gamma;   /* quantized: clusters below gamma * n / k are held back; default 0.2 */
+    efface_redraw redraw; /* quantized: default SAME; FRESH is not exact */
     double rate;     /* pyramid: part of the rows in the sample, rounded up to a power of two; 0:
                         derived from n and k, about 150 rows a cluster */
     uint32_t passes; /* pyramid: passes over all rows, 1 to 10; default 1 */
@@ -337,6 +346,9 @@ EFFACE_API efface_status efface_kmeans_loss(const efface_kmeans *model, const ef
 EFFACE_API efface_status efface_kmeans_encode(const efface_kmeans *model, unsigned char **bytes,
                                               size_t *n_bytes, efface_error *error);
 EFFACE_API void efface_bytes_free(unsigned char *bytes);
+
+/* Memory the model takes, its levels and what it keeps for each row, without the set. */
+EFFACE_API size_t efface_kmeans_state_bytes(const efface_kmeans *model);
 
 #define EFFACE_DIGEST_BYTES 32
 

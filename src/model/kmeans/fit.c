@@ -13,6 +13,7 @@
  */
 #include "base/checked.h"
 #include "base/status.h"
+#include "base/tape.h"
 #include "model/kmeans/levels.h"
 
 #include <string.h>
@@ -205,6 +206,11 @@ efface_status efface_kmeans_fit(const efface_data *data, const efface_kmeans_par
                                 efface_kmeans **out, efface_error *error) {
     if (data == NULL || params == NULL || out == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data, params and out must not be NULL");
+    return ef_kmeans_fit_draw(data, params, 0, out, error);
+}
+
+efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_params *params,
+                                 uint32_t draw, efface_kmeans **out, efface_error *error) {
     const ef_kernels *kernels = NULL;
     efface_status status = ef_params_check(params, error);
     if (status == EFFACE_OK)
@@ -217,6 +223,9 @@ efface_status efface_kmeans_fit(const efface_data *data, const efface_kmeans_par
     if (params->method == EFFACE_METHOD_PYRAMID)
         ef_members_count(&model->members, data, kernels, params->seed);
     status = ef_plan_init(&model->plan, data, params, &model->members, error);
+    model->draw = draw;
+    if (draw != 0)
+        model->plan.seed = ef_tape(params->seed, EF_TAPE_REDRAW, 0, draw, 0);
     if (status == EFFACE_OK)
         status = keep_params(model, params, data->n_columns, error);
     if (status == EFFACE_OK)

@@ -305,10 +305,7 @@ efface_status efface_kmeans_rekey(efface_kmeans *model, const efface_data *data,
     status = efface_kmeans_fit(data, &params, &fresh, error);
     if (status != EFFACE_OK)
         return status;
-    const efface_kmeans old = *model;
-    *model = *fresh;
-    *fresh = old;
-    efface_kmeans_free(fresh);
+    ef_kmeans_become(model, fresh);
     if (report != NULL)
         *report = (efface_report){
             .action = EFFACE_ACTION_REFITTED,

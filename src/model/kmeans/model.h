@@ -17,7 +17,7 @@ typedef struct ef_plan {
     uint32_t n_asked;    /* clusters asked for */
     uint32_t n_clusters; /* clusters there are: no more than rows */
     uint32_t iterations; /* 1 to EFFACE_MAX_ITERATIONS */
-    uint64_t seed;
+    uint64_t seed;    /* in use: the parameter, or one drawn from it */
     uint32_t epsilon; /* lattice width in grid steps; 0 for none */
     uint32_t gamma;   /* in 1/65536; 0 unless quantized */
     uint32_t rate;    /* pyramid: exponent of the sample; else 0 */
@@ -52,6 +52,7 @@ struct efface_kmeans {
     efface_kmeans_params params; /* as given, for a fit like this one */
     float *column_min;           /* copies of the bounds that params refers to, or NULL */
     float *column_max;
+    uint32_t draw; /* how often randomness was drawn anew; 0 unless redraw is fresh */
     ef_plan plan;
     ef_domain domain;
     uint64_t n_rows;
@@ -79,6 +80,13 @@ struct efface_kmeans {
 efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
                            const efface_kmeans_params *params, const ef_members *members,
                            efface_error *error);
+
+/* A fit with the randomness of a draw: 0 is the parameters' seed itself. */
+efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_params *params,
+                                 uint32_t draw, efface_kmeans **out, efface_error *error);
+
+/* `fresh` takes the place of `model`, and what that was is released. */
+void ef_kmeans_become(efface_kmeans *model, efface_kmeans *fresh);
 
 /* Checks the parameters alone. */
 efface_status ef_params_check(const efface_kmeans_params *params, efface_error *error);

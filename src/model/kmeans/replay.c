@@ -586,14 +586,13 @@ static void commit(replay *r, efface_kmeans *m) {
 /* A fit from the beginning takes the place of the model. */
 static efface_status refit(const efface_data *data, efface_kmeans *model, efface_error *error) {
     efface_kmeans *fresh = NULL;
-    const efface_status status = efface_kmeans_fit(data, &model->params, &fresh, error);
-    if (status != EFFACE_OK)
-        return status;
-    const efface_kmeans old = *model;
-    *model = *fresh;
-    *fresh = old;
-    efface_kmeans_free(fresh);
-    return EFFACE_OK;
+    const uint32_t draw =
+        model->params.redraw == EFFACE_REDRAW_FRESH ? model->draw + 1 : model->draw;
+    const efface_status status =
+        ef_kmeans_fit_draw(data, &model->params, draw, &fresh, error);
+    if (status == EFFACE_OK)
+        ef_kmeans_become(model, fresh);
+    return status;
 }
 
 /* Brings the sums of squares up to date. */
@@ -666,6 +665,7 @@ efface_status ef_replay_look(const efface_kmeans *model, const efface_data *data
     replay r;
     const efface_status status = look(&r, model, data, change, error);
     if (status == EFFACE_OK) {
+        r.refit |= r.build && model->params.redraw == EFFACE_REDRAW_FRESH;
         const uint32_t most =
             r.refit || r.build ? model->plan.iterations + model->plan.passes + 1 - r.first : 0;
         fill_report(&r, (uint64_t)data->n_rows * most, most, report);
@@ -678,6 +678,11 @@ efface_status ef_replay(efface_kmeans *model, const efface_data *data, const ef_
                         efface_report *report, efface_error *error) {
     replay r;
     efface_status status = look(&r, model, data, change, error);
+    if (model->params.redraw == EFFACE_REDRAW_FRESH && r.build) {
+        /* The paper's own way: whatever reaches a level starts over with fresh randomness. */
+        r.build = false;
+        r.refit = true;
+    }
     if (status == EFFACE_OK && !r.refit)
         status = make_room(&r, model, error);
     if (status == EFFACE_OK && r.build)

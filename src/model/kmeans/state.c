@@ -9,6 +9,7 @@
 
 #define FORMAT_MAGIC "EFFACEKM"
 #define FORMAT_VERSION 1
+#define FRESH_METHOD 256 /* added to the method: not exact */
 
 void efface_kmeans_free(efface_kmeans *model) {
     if (model == NULL)
@@ -22,6 +23,13 @@ void efface_kmeans_free(efface_kmeans *model) {
     free(model->column_max);
     ef_domain_free(&model->domain);
     free(model);
+}
+
+void ef_kmeans_become(efface_kmeans *model, efface_kmeans *fresh) {
+    const efface_kmeans old = *model;
+    *model = *fresh;
+    *fresh = old;
+    efface_kmeans_free(fresh);
 }
 
 void ef_level_free(ef_level *level) {
@@ -111,9 +119,10 @@ static void write_level(ef_writer *w, const efface_kmeans *model, const ef_level
 static void write_state(ef_writer *w, const efface_kmeans *model) {
     const ef_plan *const plan = &model->plan;
     const uint32_t d = model->domain.map.n_columns;
+    const bool fresh = model->params.redraw == EFFACE_REDRAW_FRESH;
     ef_write_bytes(w, FORMAT_MAGIC, strlen(FORMAT_MAGIC));
     ef_write_u32(w, FORMAT_VERSION);
-    ef_write_u32(w, (uint32_t)plan->method);
+    ef_write_u32(w, (uint32_t)plan->method + (fresh ? FRESH_METHOD : 0));
     ef_write_u32(w, d);
     ef_write_u32(w, plan->n_asked);
     ef_write_u32(w, plan->iterations);
@@ -128,6 +137,8 @@ static void write_state(ef_writer *w, const efface_kmeans *model) {
     ef_write_u64(w, model->n_rows);
     ef_write_u64(w, (uint64_t)model->total_weight);
     ef_write_i128(w, model->square_sum);
+    if (fresh)
+        ef_write_u32(w, model->draw);
     if (plan->method == EFFACE_METHOD_PYRAMID) {
         ef_write_u32(w, plan->rate);
         ef_write_u32(w, plan->passes);
@@ -192,6 +203,19 @@ efface_kmeans_info efface_kmeans_get_info(const efface_kmeans *model) {
         .rows_undecided = model->rows_undecided,
         .rows_moved = model->rows_moved,
     };
+}
+
+size_t efface_kmeans_state_bytes(const efface_kmeans *model) {
+    const size_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
+    size_t n = sizeof *model + k * sizeof *model->seeds + model->n_levels * sizeof *model->levels;
+    n += d * (sizeof *model->domain.low + sizeof *model->domain.high +
+              sizeof *model->domain.step + sizeof *model->domain.coarse);
+    for (uint32_t t = 0; t < model->n_levels; t++) {
+        const ef_level *const level = &model->levels[t];
+        n += k * d * (sizeof *level->centers + sizeof *level->sums) + k * sizeof *level->counts +
+             level->n_reseeded * sizeof *level->reseeded;
+    }
+    return n + (model->labels != NULL ? (size_t)model->n_rows * sizeof *model->labels : 0);
 }
 
 void efface_kmeans_coarse_columns(const efface_kmeans *model, uint32_t *columns, size_t capacity) {

@@ -63,7 +63,7 @@ efface_status efface_kmeans_verify(const efface_kmeans *model, const efface_data
     efface_kmeans *fresh = NULL;
     unsigned char *bytes[2] = {NULL, NULL};
     size_t n_bytes[2] = {0, 0};
-    efface_status status = efface_kmeans_fit(data, &model->params, &fresh, error);
+    efface_status status = ef_kmeans_fit_draw(data, &model->params, model->draw, &fresh, error);
     if (status == EFFACE_OK)
         status = efface_kmeans_encode(model, &bytes[0], &n_bytes[0], error);
     if (status == EFFACE_OK)
