@@ -159,6 +159,7 @@ EFFACE_API efface_status efface_data_find(const efface_data *data, uint64_t id, 
 EFFACE_API efface_row efface_data_row(const efface_data *data, size_t position);
 EFFACE_API void efface_data_values(const efface_data *data, size_t position, float *values);
 
+/* How many rows, columns, and weight in all. */
 EFFACE_API size_t efface_data_n_rows(const efface_data *data);
 EFFACE_API uint32_t efface_data_n_columns(const efface_data *data);
 EFFACE_API int64_t efface_data_total_weight(const efface_data *data);
@@ -197,6 +198,7 @@ typedef struct efface_load_options {
     unsigned char hash_key[EFFACE_HASH_KEY_BYTES]; /* for ids and owners that are text */
 } efface_load_options;
 
+/* Fills the options with their defaults: detect everything, all columns are values, key 0. */
 EFFACE_API void efface_load_options_init(efface_load_options *options);
 
 /* Reads a set of rows from a file: NumPy .npy (float32, float64, integers; C order; one or two
@@ -280,6 +282,7 @@ typedef struct efface_kmeans_params {
     uint32_t n_threads; /* 0: as many as there are processors; no result depends on it */
 } efface_kmeans_params;
 
+/* Fills the parameters with their defaults: lloyd, 8 clusters, 10 iterations, seed 0, no scaling. */
 EFFACE_API void efface_kmeans_params_init(efface_kmeans_params *params);
 
 /* Fits a model to the rows of a set. Cost O(n * k * d * iterations); memory beyond the data 4
@@ -291,6 +294,7 @@ EFFACE_API efface_status efface_kmeans_fit(const efface_data *data,
                                            const efface_kmeans_params *params,
                                            efface_kmeans **out, efface_error *error);
 
+/* Releases the memory of a model. */
 EFFACE_API void efface_kmeans_free(efface_kmeans *model);
 
 /* What is known of a fitted model. The fields after `n_coarse_columns` describe the work of the
@@ -309,6 +313,7 @@ typedef struct efface_kmeans_info {
     uint64_t rows_moved;       /* rows that changed their cluster from one level to the next */
 } efface_kmeans_info;
 
+/* Never fails. */
 EFFACE_API efface_kmeans_info efface_kmeans_get_info(const efface_kmeans *model);
 
 /* The columns that are coarse (see efface_kmeans_info): their values differ so little compared to

@@ -15,8 +15,9 @@ mv "$tmp/first" "$tmp/prefix"
 lib=$(dirname "$(find "$tmp/prefix" -name libefface.so)")
 
 echo "CMake package"
+version=$(sed -n 's/^#define EFFACE_VERSION "\(.*\)"/\1/p' "$tmp/prefix/include/efface/efface.h")
 cmake -S "$here" -B "$tmp/build" -G Ninja -DCMAKE_PREFIX_PATH="$tmp/prefix" \
-    -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" >/dev/null
+    -DCMAKE_C_COMPILER="$cc" -DCMAKE_CXX_COMPILER="$cxx" -DHEADER_VERSION="$version" >/dev/null
 cmake --build "$tmp/build" >/dev/null
 for program in shared_c static_c shared_cpp; do "$tmp/build/$program"; done
 

@@ -80,6 +80,14 @@ static void check_fit(const efface_data *data, const efface_kmeans_params *p, ef
         assert_int_equal(efface_kmeans_fit(data, p, &model, NULL), right);
 }
 
+/* A fit of `data` with parameters that are fine but for one change to `p`. */
+#define TRY(status, change)                                                                        \
+    do {                                                                                           \
+        efface_kmeans_params p = params_of(2, 3);                                                  \
+        change;                                                                                    \
+        check_fit(data, &p, status, __LINE__);                                                     \
+    } while (0)
+
 /* ---------------------------------------------------------------- canonical bytes */
 
 #define AT_ITERATIONS 24 /* docs/format.md */

@@ -9,14 +9,6 @@
 
 static const float two_columns[] = {1, -5, 2, 3, 4, 0}, wide_min[] = {0, -5}, wide_max[] = {4, 3};
 
-/* A fit with parameters that are fine but for one change. */
-#define TRY(status, change)                                                                        \
-    do {                                                                                           \
-        efface_kmeans_params p = params_of(2, 3);                                                  \
-        change;                                                                                    \
-        check_fit(data, &p, status, __LINE__);                                                     \
-    } while (0)
-
 static void bad_parameters_are_refused(void **unused) {
     (void)unused;
     efface_data *const data = make_data(3, 2, two_columns, NULL);
@@ -69,14 +61,17 @@ static void values_outside_bounds_are_refused(void **unused) {
     TRY(EFFACE_E_LIMIT, BOUNDS(tiny, wide_max));
     TRY(EFFACE_E_LIMIT, BOUNDS(wide_min, infinite));
     TRY(EFFACE_E_ARGUMENT, BOUNDS(wide_max, wide_min));
-    /* Scale none: the largest magnitude is 5. */
-    TRY(EFFACE_E_LIMIT, p.bound = 4.0);
+    /* Scale none: the largest magnitude is that of -5, and then of 4. */
+    TRY(EFFACE_E_LIMIT, p.bound = 4.999);
     TRY(EFFACE_E_LIMIT, p.bound = 1e-300);
+    assert_int_equal(efface_data_remove(data, (uint64_t[]){0}, 1, NULL), EFFACE_OK);
+    TRY(EFFACE_E_LIMIT, p.bound = 3.999);
+    TRY(EFFACE_OK, p.bound = 4.0);
     efface_kmeans_params p = params_of(2, 3);
     static const struct {
         double bound;
         int exponent;
-    } bounds[] = {{0.0, 3}, {5.0, 3}, {8.0, 3}, {8.000001, 4}, {1000.0, 10}, {0x1p126, 126}};
+    } bounds[] = {{0.0, 2}, {4.0, 2}, {5.0, 3}, {8.0, 3}, {8.000001, 4}, {0x1p126, 126}};
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         p.bound = bounds[i].bound;
         efface_kmeans *const model = fit(data, &p);
@@ -161,6 +156,31 @@ static void few_rows_give_a_centroid_each(void **unused) {
 
 enum { N = 300, D = 3, K = 4 };
 
+/* Labels are predictions, and the nearest by plain arithmetic; the loss is the sum of its squares.
+ */
+static void check_answers(const efface_kmeans *model, const float *values, const int64_t *weights,
+                          const long double *unit, uint32_t *labels) {
+    efface_data *const data = make_data(N, D, values, weights);
+    uint32_t predicted[N];
+    double loss;
+    assert_int_equal(efface_kmeans_labels(model, data, labels, NULL), EFFACE_OK);
+    assert_int_equal(efface_kmeans_predict(model, N, values, 0, predicted, NULL), EFFACE_OK);
+    assert_memory_equal(labels, predicted, sizeof predicted);
+    assert_int_equal(efface_kmeans_loss(model, data, &loss, NULL), EFFACE_OK);
+    long double right = 0.0L, square;
+    size_t n_clear = 0;
+    for (size_t i = 0; i < N; i++) {
+        bool clear;
+        const uint32_t best = nearest(model, values + i * D, unit, &square, &clear);
+        n_clear += clear;
+        assert_true(!clear || best == labels[i]);
+        right += square * (weights != NULL ? (long double)weights[i] : 1.0L);
+    }
+    assert_true(n_clear > N * 8 / 10);
+    assert_true(fabsl((long double)loss - right) <= 1e-6L * right);
+    efface_data_free(data);
+}
+
 static void check_results(efface_scale scale, float size, const int64_t *weights) {
     float *const values = draw_rows(N, D, size);
     efface_data *const data = make_data(N, D, values, weights);
@@ -168,32 +188,19 @@ static void check_results(efface_scale scale, float size, const int64_t *weights
     p.scale = scale;
     efface_kmeans *const model = fit(data, &p);
     assert_true(efface_kmeans_get_info(model).stable);
-    uint32_t labels[N], predicted[N];
-    double loss;
-    assert_int_equal(efface_kmeans_labels(model, data, labels, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_predict(model, N, values, 0, predicted, NULL), EFFACE_OK);
-    assert_memory_equal(labels, predicted, sizeof labels);
-    assert_int_equal(efface_kmeans_loss(model, data, &loss, NULL), EFFACE_OK);
-
-    long double sums[K][D] = {{0}}, counts[K] = {0}, unit[D], right = 0.0L, square;
+    long double sums[K][D] = {{0}}, counts[K] = {0}, unit[D];
     for (uint32_t j = 0; j < D; j++)
         unit[j] = scale == EFFACE_SCALE_MINMAX ? spread(values, N, D, j) : 1.0L;
-    size_t n_clear = 0;
+    uint32_t labels[N];
+    check_answers(model, values, weights, unit, labels);
+    /* A stable centroid is the mean of its rows. Rows and mean are rounded to the grid, whose step
+     * is at most 2^-23 of twice the largest magnitude, or of the spread. */
     for (size_t i = 0; i < N; i++) {
         const long double weight = weights != NULL ? (long double)weights[i] : 1.0L;
-        bool clear;
-        const uint32_t best = nearest(model, values + i * D, unit, &square, &clear);
-        n_clear += clear;
-        assert_true(!clear || best == labels[i]);
-        right += weight * square;
         counts[labels[i]] += weight;
         for (uint32_t j = 0; j < D; j++)
             sums[labels[i]][j] += weight * (long double)values[i * D + j];
     }
-    assert_true(n_clear > N * 9 / 10);
-    assert_true(fabsl((long double)loss - right) <= 1e-6L * right);
-    /* A stable centroid is the mean of its rows. Rows and mean are rounded to the grid, whose step
-     * is at most 2^-23 of twice the largest magnitude, or of the spread. */
     for (uint32_t c = 0; c < K; c++) {
         double centroid[D];
         assert_int_equal(efface_kmeans_centroid(model, c, centroid, NULL), EFFACE_OK);
@@ -209,23 +216,7 @@ static void check_results(efface_scale scale, float size, const int64_t *weights
         for (size_t j = 0; j < D; j++)
             if (i % 3 == 1 || (i % 3 == 2 && j == i / 3 % D))
                 values[i * D + j] = ldexpf(values[i * D + j], (int)(i % 20));
-    assert_int_equal(efface_kmeans_predict(model, N, values, 0, predicted, NULL), EFFACE_OK);
-    right = 0.0L;
-    n_clear = 0;
-    for (size_t i = 0; i < N; i++) {
-        bool clear;
-        const uint32_t best = nearest(model, values + i * D, unit, &square, &clear);
-        n_clear += clear;
-        assert_true(!clear || best == predicted[i]);
-        right += square * (weights != NULL ? (long double)weights[i] : 1.0L);
-    }
-    assert_true(n_clear > N * 8 / 10);
-    efface_data *const others = make_data(N, D, values, weights);
-    assert_int_equal(efface_kmeans_labels(model, others, labels, NULL), EFFACE_OK);
-    assert_memory_equal(labels, predicted, sizeof labels);
-    assert_int_equal(efface_kmeans_loss(model, others, &loss, NULL), EFFACE_OK);
-    assert_true(fabsl((long double)loss - right) <= 1e-6L * right);
-    efface_data_free(others);
+    check_answers(model, values, weights, unit, labels);
     efface_kmeans_free(model);
     efface_data_free(data);
     test_free(values);
@@ -240,6 +231,28 @@ static void results_are_those_of_plain_arithmetic(void **unused) {
         for (int scale = 0; scale < 2; scale++)
             check_results(scale == 0 ? EFFACE_SCALE_NONE : EFFACE_SCALE_MINMAX,
                           ldexpf(1.25F, 60 * (i % 3 - 1)), i < 3 ? NULL : weights);
+}
+
+/* However far away a row is, the centroid on its side is the nearer one. */
+static void far_rows_are_predicted(void **unused) {
+    (void)unused;
+    const float values[] = {0, 1};
+    efface_data *const data = make_data(2, 1, values, NULL);
+    for (int i = 0; i < 8; i++) {
+        efface_kmeans_params p = params_of(2, 0);
+        p.scale = i % 2 == 0 ? EFFACE_SCALE_NONE : EFFACE_SCALE_MINMAX;
+        p.seed = (uint64_t)i; /* either may be cluster 0 */
+        efface_kmeans *const model = fit(data, &p);
+        for (int e = 1; e <= 126; e++) {
+            const float rows[] = {-ldexpf(1.0F, e), ldexpf(1.0F, e), 0.0F, 1.0F};
+            uint32_t labels[4];
+            assert_int_equal(efface_kmeans_predict(model, 4, rows, 0, labels, NULL), EFFACE_OK);
+            assert_true(labels[0] == labels[2] && labels[1] == labels[3]);
+            assert_true(labels[2] != labels[3]);
+        }
+        efface_kmeans_free(model);
+    }
+    efface_data_free(data);
 }
 
 static void bad_rows_have_no_prediction(void **unused) {
@@ -440,6 +453,7 @@ int main(void) {
         cmocka_unit_test(no_rows_give_a_model_without_centroids),
         cmocka_unit_test(few_rows_give_a_centroid_each),
         cmocka_unit_test(results_are_those_of_plain_arithmetic),
+        cmocka_unit_test(far_rows_are_predicted),
         cmocka_unit_test(bad_rows_have_no_prediction),
         cmocka_unit_test(coarse_columns_are_reported),
         cmocka_unit_test(iterations_end_when_nothing_changes),
