@@ -13,8 +13,18 @@ enum { BENCH_DONE = 0, BENCH_FAILED = 1, BENCH_USAGE = 2 };
 /* A command: its arguments begin after its name. */
 typedef int (*bench_command)(int n_arguments, char **arguments);
 int bench_train(int n_arguments, char **arguments);
+int bench_online(int n_arguments, char **arguments);
 int bench_data(int n_arguments, char **arguments);
 int bench_demo(int n_arguments, char **arguments);
+
+/* In which order rows are asked to be forgotten (bench_online_order.c). */
+typedef enum bench_order {
+    BENCH_ORDER_UNIFORM = 0, /* drawn without replacement */
+    BENCH_ORDER_SEEDS = 1,   /* always a row that is a seed of the model */
+    BENCH_ORDER_SAMPLE = 2,  /* always a row of pyramid's sample */
+    BENCH_ORDER_CLUSTER = 3, /* one cluster until it is empty, then another */
+    BENCH_ORDER_OLDEST = 4   /* ascending ids */
+} bench_order;
 
 /* An option of a command. `name` is "--name" or "-n". What `value` points to depends on the kind;
  * a flag takes no value. */
@@ -26,6 +36,8 @@ typedef enum bench_kind {
     BENCH_REAL,   /* double */
     BENCH_METHOD, /* efface_method */
     BENCH_SCALE,  /* efface_scale */
+    BENCH_REDRAW, /* efface_redraw */
+    BENCH_ORDER,  /* bench_order */
     BENCH_FLAG    /* bool */
 } bench_kind;
 
@@ -43,7 +55,10 @@ bool bench_parse(const bench_option *options, int n_arguments, char **arguments)
  * message on standard error, if it cannot be had. */
 efface_data *bench_open(const char *name);
 
+/* The words of the command line for these. */
 const char *bench_method_name(efface_method method);
+const char *bench_scale_name(efface_scale scale);
+const char *bench_order_name(bench_order order);
 
 /* Says on standard error what went wrong; returns BENCH_FAILED. */
 int bench_fail(const efface_error *error);
@@ -54,11 +69,28 @@ void bench_warn_coarse(const efface_kmeans *model, const efface_data *data);
 /* Seconds on a clock that only goes forward. */
 double bench_now(void);
 
-/* The median of n values, which are sorted by it. */
+/* The median of n values, n > 0, which are sorted by it. */
 double bench_median(double *values, size_t n);
+
+/* Random numbers for choosing rows, on purpose not the library's: which rows go must have nothing
+ * to do with the randomness of the model. The same seed and stream give the same numbers. */
+typedef struct bench_random {
+    uint64_t state;
+} bench_random;
+
+bench_random bench_random_start(uint64_t seed, uint64_t stream);
+uint64_t bench_random_below(bench_random *random, uint64_t limit); /* limit > 0 */
+void bench_shuffle(bench_random *random, uint64_t *ids, size_t n);
 
 /* The most memory this process has held. */
 uint64_t bench_peak_rss_bytes(void);
+
+/* Whether a person is watching standard error. */
+bool bench_is_watched(void);
+
+/* How well the clusters of a model agree with the labels of the rows. */
+efface_status bench_nmi(const efface_kmeans *model, const efface_data *data, double *nmi,
+                        efface_error *error);
 
 /* The digest of a model as hexadecimal text. False if it cannot be had. */
 #define BENCH_HEX_BYTES (2 * EFFACE_DIGEST_BYTES + 1)

@@ -1,4 +1,7 @@
-/* efface-bench demo: what exact means, in a few lines. Every claim it prints it has checked. */
+/*
+ * efface-bench demo: a model forgets a thousand rows, one request after the other, and proves it.
+ * Every claim it prints it has checked; a claim that fails is the exit code.
+ */
 #include "bench.h"
 
 #include <inttypes.h>
@@ -9,156 +12,221 @@
 #define CLUSTERS 5
 #define COLUMNS 25
 #define ROWS_PER_CLUSTER 20000
-#define STRANGERS 1000
+#define PEOPLE 1000
+#define SEED 2019
 
-typedef struct fitted {
-    efface_kmeans_info info;
-    double seconds;
-    double loss;
-    double nmi; /* with the clusters the rows were drawn from */
-    char digest[BENCH_HEX_BYTES];
-} fitted;
+/* All that the story is about. */
+typedef struct story {
+    efface_data *data;
+    efface_kmeans *model;
+    double retrain;         /* seconds that plain k-means takes */
+    uint64_t ids[PEOPLE];   /* who asks to be forgotten */
+    double seconds[PEOPLE]; /* of each request, */
+    unsigned n_actions[3];  /* and what they took, by efface_action */
+    bool holds;             /* every claim so far */
+} story;
 
-/* How well the model's clusters agree with the ones the rows were drawn from. */
-static efface_status agreement(const efface_kmeans *model, const efface_data *data, double *nmi,
-                               efface_error *error) {
-    const size_t n = efface_data_n_rows(data);
-    uint32_t *const found = malloc(n * sizeof *found);
-    uint32_t *const drawn = malloc(n * sizeof *drawn);
-    efface_status status = EFFACE_E_MEMORY;
-    if (found == NULL || drawn == NULL) {
-        *error = (efface_error){.status = status, .message = "out of memory"};
-        goto out;
-    }
-    for (size_t i = 0; i < n; i++)
-        drawn[i] = (uint32_t)efface_data_row(data, i).label;
-    status = efface_kmeans_labels(model, data, found, error);
-    if (status == EFFACE_OK)
-        status = efface_nmi(n, found, drawn, nmi, error);
-out:
-    free(found);
-    free(drawn);
-    return status;
+static efface_status make_set(efface_data **out, efface_error *error) {
+    return efface_data_make_gaussian(CLUSTERS, COLUMNS, ROWS_PER_CLUSTER, 1, out, error);
 }
 
 static efface_status fit(const efface_data *data, efface_method method, uint32_t n_threads,
-                         bool all, fitted *out, efface_error *error) {
+                         efface_kmeans **out, double *seconds, efface_error *error) {
     efface_kmeans_params params;
     efface_kmeans_params_init(&params);
     params.method = method;
     params.n_clusters = CLUSTERS;
     params.scale = EFFACE_SCALE_MINMAX;
-    params.seed = 2019;
+    params.seed = SEED;
     params.n_threads = n_threads;
-    efface_kmeans *model = NULL;
     const double begin = bench_now();
-    efface_status status = efface_kmeans_fit(data, &params, &model, error);
-    out->seconds = bench_now() - begin;
-    if (status == EFFACE_OK && !bench_digest_hex(model, out->digest))
-        status = EFFACE_E_MEMORY;
-    if (status == EFFACE_OK && all) {
-        out->info = efface_kmeans_get_info(model);
-        status = efface_kmeans_loss(model, data, &out->loss, error);
-        if (status == EFFACE_OK)
-            status = agreement(model, data, &out->nmi, error);
-    }
-    efface_kmeans_free(model);
+    const efface_status status = efface_kmeans_fit(data, &params, out, error);
+    *seconds = bench_now() - begin;
     return status;
 }
 
-/* Adds row `position` of `from` to `data` under another id. */
-static efface_status copy_row(efface_data *data, const efface_data *from, size_t position,
-                              uint64_t id, efface_error *error) {
-    const efface_row row = efface_data_row(from, position);
-    float values[COLUMNS];
-    efface_data_values(from, position, values);
-    const efface_rows rows = {.n_rows = 1, .values = values, .ids = &id, .labels = &row.label};
-    return efface_data_add(data, &rows, error);
+/* Draws the people who ask to be forgotten. */
+static void draw(story *s) {
+    bench_random random = bench_random_start(SEED, 0);
+    const uint64_t n = efface_data_n_rows(s->data);
+    for (size_t i = 0; i < PEOPLE;) {
+        s->ids[i] = efface_data_row(s->data, (size_t)bench_random_below(&random, n)).id;
+        size_t first = 0;
+        while (s->ids[first] != s->ids[i])
+            first++;
+        i += first == i; /* else drawn before */
+    }
 }
 
-/* The rows of `from`, last to first, each with the id it had. */
-static efface_status reversed(const efface_data *from, efface_data **out, efface_error *error) {
-    efface_status status = efface_data_create(efface_data_n_columns(from), out, error);
-    for (size_t i = efface_data_n_rows(from); status == EFFACE_OK && i > 0; i--)
-        status = copy_row(*out, from, i - 1, efface_data_row(from, i - 1).id, error);
+/* The set as if these people had never been in it, made from the beginning, last row first. */
+static efface_status make_set_without(const uint64_t ids[PEOPLE], efface_data **out,
+                                      efface_error *error) {
+    efface_data *all = NULL;
+    efface_status status = make_set(&all, error);
+    if (status == EFFACE_OK)
+        status = efface_data_remove(all, ids, PEOPLE, error);
+    if (status == EFFACE_OK)
+        status = efface_data_create(COLUMNS, out, error);
+    for (size_t i = status == EFFACE_OK ? efface_data_n_rows(all) : 0; i > 0; i--) {
+        const uint64_t id = efface_data_row(all, i - 1).id;
+        float values[COLUMNS];
+        efface_data_values(all, i - 1, values);
+        const efface_rows row = {.n_rows = 1, .values = values, .ids = &id};
+        status = efface_data_add(*out, &row, error);
+        if (status != EFFACE_OK)
+            break;
+    }
+    efface_data_free(all);
     return status;
 }
 
-/* Lets strangers in, far enough out to change the scaling too, and sends them away again. */
-static efface_status visit(efface_data *data, efface_error *error) {
-    float values[COLUMNS];
-    uint64_t ids[STRANGERS];
-    efface_status status = EFFACE_OK;
-    for (uint64_t i = 0; i < STRANGERS && status == EFFACE_OK; i++) {
-        for (uint64_t j = 0; j < COLUMNS; j++)
-            values[j] = (float)((i * 31 + j * 17) % 101) - 50.0F;
-        ids[i] = UINT64_C(1) << 40 | i;
-        const efface_rows rows = {.n_rows = 1, .values = values, .ids = &ids[i]};
-        status = efface_data_add(data, &rows, error);
+/* The people come back, in one request, with the rows they had. */
+static efface_status learn_again(story *s, efface_error *error) {
+    static float values[PEOPLE][COLUMNS];
+    efface_data *all = NULL;
+    efface_status status = make_set(&all, error);
+    for (size_t i = 0; i < PEOPLE && status == EFFACE_OK; i++) {
+        size_t position = 0;
+        status = efface_data_find(all, s->ids[i], &position);
+        efface_data_values(all, position, values[i]);
     }
-    return status == EFFACE_OK ? efface_data_remove(data, ids, STRANGERS, error) : status;
+    efface_data_free(all);
+    if (status != EFFACE_OK)
+        return status;
+    const efface_rows rows = {.n_rows = PEOPLE, .values = values[0], .ids = s->ids};
+    return efface_kmeans_learn(s->model, s->data, &rows, NULL, error);
 }
 
-static bool claim(const char *what, const fitted *f, const fitted *first, bool same) {
-    const bool holds = (strcmp(f->digest, first->digest) == 0) == same;
-    printf("  %-50s %.12s  %s\n", what, f->digest,
-           !holds ? "WRONG" : (same ? "the same" : "another, as it must be"));
-    return holds;
+/* ---------------------------------------------------------------- the chapters */
+
+static efface_status tell_beginning(story *s, efface_error *error) {
+    efface_kmeans *plain = NULL;
+    double seconds = 0.0, loss = 0.0, plain_loss = 0.0;
+    efface_status status = make_set(&s->data, error);
+    if (status == EFFACE_OK)
+        status = fit(s->data, EFFACE_METHOD_LLOYD, 1, &plain, &s->retrain, error);
+    if (status == EFFACE_OK)
+        status = efface_kmeans_loss(plain, s->data, &plain_loss, error);
+    efface_kmeans_free(plain);
+    if (status == EFFACE_OK)
+        status = fit(s->data, EFFACE_METHOD_PYRAMID, 1, &s->model, &seconds, error);
+    if (status == EFFACE_OK)
+        status = efface_kmeans_loss(s->model, s->data, &loss, error);
+    if (status != EFFACE_OK)
+        return status;
+    printf("efface %s: k-means that forgets\n\n", efface_version());
+    printf("%zu people, %d numbers about each, %d clusters; one thread, %s kernels.\n"
+           "  plain k-means, 10 iterations         %6.1f ms, loss %.0f\n"
+           "  pyramid, which is made to forget     %6.1f ms, loss %.0f\n\n",
+           efface_data_n_rows(s->data), COLUMNS, CLUSTERS, efface_kernels_name(), 1e3 * s->retrain,
+           plain_loss, 1e3 * seconds, loss);
+    return EFFACE_OK;
+}
+
+static efface_status tell_requests(story *s, efface_error *error) {
+    double total = 0.0;
+    printf("%d of them, drawn at random, ask to be forgotten, one after the other:\n", PEOPLE);
+    for (size_t i = 0; i < PEOPLE; i++) {
+        efface_report report;
+        const double begin = bench_now();
+        const efface_status status = efface_kmeans_forget(s->model, s->data, &s->ids[i], 1,
+                                                          EFFACE_MISSING_FAIL, &report, error);
+        s->seconds[i] = bench_now() - begin;
+        if (status != EFFACE_OK)
+            return status;
+        total += s->seconds[i];
+        s->n_actions[report.action]++;
+    }
+    const double median = bench_median(s->seconds, PEOPLE); /* and they are sorted */
+    printf("  untouched %5u   sums were corrected, no other row was looked at\n"
+           "  repaired  %5u   a centroid moved, and rows were assigned again\n"
+           "  refitted  %5u   all was computed again\n",
+           s->n_actions[EFFACE_ACTION_UNTOUCHED], s->n_actions[EFFACE_ACTION_REPAIRED],
+           s->n_actions[EFFACE_ACTION_REFITTED]);
+    printf("A request took %.1f us (the median; the slowest %.1f ms), all together %.2f s.\n"
+           "Training plain k-means again each time would take %.1f s, %.0f times as long.\n\n",
+           1e6 * median, 1e3 * s->seconds[PEOPLE - 1], total, PEOPLE * s->retrain,
+           PEOPLE * s->retrain / total);
+    return EFFACE_OK;
+}
+
+/* Prints the digest of a model and whether it relates to another one as it must. */
+static void claim(story *s, const char *what, const efface_kmeans *model, const char *other,
+                  bool same) {
+    char digest[BENCH_HEX_BYTES] = "";
+    const bool holds = bench_digest_hex(model, digest) && (strcmp(digest, other) == 0) == same;
+    printf("  %-52s %.12s  %s\n", what, digest, !holds ? "WRONG" : (same ? "the same" : "another"));
+    s->holds = s->holds && holds;
+}
+
+static void claim_gone(story *s) {
+    size_t n_found = 0, position;
+    for (size_t i = 0; i < PEOPLE; i++)
+        n_found += efface_data_find(s->data, s->ids[i], &position) == EFFACE_OK;
+    const size_t n = efface_data_n_rows(s->data);
+    printf("%zu rows are left, and %zu of the %d are among them.\n", n, n_found, PEOPLE);
+    s->holds = s->holds && n_found == 0 && n == (size_t)CLUSTERS * ROWS_PER_CLUSTER - PEOPLE;
+}
+
+/* `before` is the digest from before the requests. */
+static efface_status tell_proof(story *s, const char *before, efface_error *error) {
+    char after[BENCH_HEX_BYTES];
+    efface_data *without = NULL;
+    efface_kmeans *fresh = NULL;
+    double seconds;
+    if (!bench_digest_hex(s->model, after)) {
+        *error = (efface_error){.status = EFFACE_E_MEMORY, .message = "out of memory"};
+        return EFFACE_E_MEMORY;
+    }
+    claim_gone(s);
+    printf("The state of a model is a function of the rows that are there, the parameters and\n"
+           "the seed, and of nothing else: not of what was there before. Its digest:\n\n");
+    printf("  %-52s %.12s\n", "before the requests", before);
+    claim(s, "after them", s->model, before, false);
+    efface_status status = make_set_without(s->ids, &without, error);
+    if (status == EFFACE_OK)
+        status = fit(without, EFFACE_METHOD_PYRAMID, 1, &fresh, &seconds, error);
+    if (status != EFFACE_OK)
+        goto out;
+    claim(s, "a fit that never saw them, rows in another order", fresh, after, true);
+    efface_kmeans_free(fresh);
+    fresh = NULL;
+    status = fit(without, EFFACE_METHOD_PYRAMID, 3, &fresh, &seconds, error);
+    if (status != EFFACE_OK)
+        goto out;
+    claim(s, "the same with three threads", fresh, after, true);
+    status = learn_again(s, error);
+    if (status == EFFACE_OK)
+        claim(s, "they change their minds and are learned: as before", s->model, before, true);
+out:
+    efface_data_free(without);
+    efface_kmeans_free(fresh);
+    return status;
 }
 
 int bench_demo(int n_arguments, char **arguments) {
     const bench_option none[] = {{NULL, BENCH_FLAG, NULL}};
     if (!bench_parse(none, n_arguments, arguments))
         return BENCH_USAGE;
-    efface_error error = {.status = EFFACE_OK};
-    efface_data *data = NULL, *backwards = NULL;
-    fitted lloyd, quantized, again;
-    bool holds = true;
-
-    printf("efface %s: k-means whose result is one set of bits\n\n", efface_version());
-    if (efface_data_make_gaussian(CLUSTERS, COLUMNS, ROWS_PER_CLUSTER, 1, &data, &error) !=
-            EFFACE_OK ||
-        fit(data, EFFACE_METHOD_LLOYD, 1, true, &lloyd, &error) != EFFACE_OK ||
-        fit(data, EFFACE_METHOD_QUANTIZED, 1, true, &quantized, &error) != EFFACE_OK)
-        goto failed;
-    printf("%zu rows of %d columns around %d centres, scaled to the unit cube.\n"
-           "One thread, %s kernels.\n\n",
-           efface_data_n_rows(data), COLUMNS, CLUSTERS, efface_kernels_name());
-    printf("  method     iterations        time        loss  NMI with the truth\n");
-    const fitted *const models[] = {&lloyd, &quantized};
-    for (int i = 0; i < 2; i++)
-        printf("  %-10s %10" PRIu32 " %8.1f ms %11.1f %19.3f\n",
-               bench_method_name(models[i]->info.method), models[i]->info.iterations,
-               1e3 * models[i]->seconds, models[i]->loss, models[i]->nmi);
-    printf("\n%.4f %% of the nearest-centroid searches needed integers; the rest float32 decided,\n"
-           "with a proven bound.\n\n",
-           100.0 * (double)lloyd.info.rows_undecided / (double)lloyd.info.rows_assigned);
-
-    printf("A model is a function of the set of rows, of the parameters and of the seed,\n"
-           "and of nothing else. The digest of its state, lloyd:\n\n");
-    holds &= claim("fitted above", &lloyd, &lloyd, true);
-    if (fit(data, EFFACE_METHOD_LLOYD, 3, false, &again, &error) != EFFACE_OK)
-        goto failed;
-    holds &= claim("three threads", &again, &lloyd, true);
-    if (reversed(data, &backwards, &error) != EFFACE_OK ||
-        fit(backwards, EFFACE_METHOD_LLOYD, 1, false, &again, &error) != EFFACE_OK)
-        goto failed;
-    holds &= claim("the rows last to first", &again, &lloyd, true);
-    if (visit(data, &error) != EFFACE_OK ||
-        fit(data, EFFACE_METHOD_LLOYD, 1, false, &again, &error) != EFFACE_OK)
-        goto failed;
-    holds &= claim("after 1,000 strangers came and left", &again, &lloyd, true);
-    const uint64_t anyone = 4711;
-    if (efface_data_remove(data, &anyone, 1, &error) != EFFACE_OK ||
-        fit(data, EFFACE_METHOD_LLOYD, 1, false, &again, &error) != EFFACE_OK)
-        goto failed;
-    holds &= claim("without row 4711", &again, &lloyd, false);
-
-    efface_data_free(data);
-    efface_data_free(backwards);
-    return holds ? BENCH_DONE : BENCH_FAILED;
-failed:
-    efface_data_free(data);
-    efface_data_free(backwards);
-    return bench_fail(&error);
+    static story s;
+    s = (story){.holds = true};
+    efface_error error = {.status = EFFACE_OK, .message = "out of memory"};
+    char before[BENCH_HEX_BYTES];
+    int code = BENCH_FAILED;
+    if (tell_beginning(&s, &error) != EFFACE_OK || !bench_digest_hex(s.model, before)) {
+        code = bench_fail(&error);
+        goto out;
+    }
+    draw(&s);
+    if (tell_requests(&s, &error) != EFFACE_OK || tell_proof(&s, before, &error) != EFFACE_OK) {
+        code = bench_fail(&error);
+        goto out;
+    }
+    code = s.holds ? BENCH_DONE : BENCH_FAILED;
+    puts(s.holds ? "\nForgotten exactly: bit for bit, as if they had never been there."
+                 : "\nA claim does not hold: this is a bug.");
+out:
+    efface_kmeans_free(s.model);
+    efface_data_free(s.data);
+    return code;
 }

@@ -10,8 +10,9 @@ static const struct {
     const char *summary;
 } commands[] = {
     {"train", bench_train, "time the training of a model on a data set"},
+    {"online", bench_online, "forget rows one request after the other, and time each"},
     {"data", bench_data, "write a generated data set to a file"},
-    {"demo", bench_demo, "a short tour"},
+    {"demo", bench_demo, "forget a thousand rows and prove it"},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
@@ -21,13 +22,18 @@ static void usage(FILE *out) {
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
     fputs("\n"
-          "  efface-bench train --data FILE|gaussian -k K [--method lloyd|quantized]\n"
+          "  efface-bench train --data FILE|gaussian -k K [--method lloyd|quantized|pyramid]\n"
           "      [--scale none|minmax] [--iters T] [--seed S] [--threads N] [--repeats R]\n"
-          "      [--epsilon E] [--gamma G] [--json]\n"
+          "      [--epsilon E] [--gamma G] [--rate R] [--passes P] [--json]\n"
+          "  efface-bench online --data FILE|gaussian [--labels FILE] -k K [--method M]\n"
+          "      [--deletions 1000] [--batch 1] [--replicates 5] [--skip-metrics]\n"
+          "      [--order uniform|seeds|sample|cluster|oldest] [--redraw same|fresh]\n"
+          "      and those of train but --repeats; online --help says what is reported\n"
           "  efface-bench data gaussian --out FILE.npy [--labels FILE.npy] [--clusters K]\n"
           "      [--columns D] [--rows ROWS_PER_CLUSTER] [--seed S]\n"
           "  efface-bench demo\n\n"
-          "FILE is .npy, CSV or IDX, plain or gzipped.\n",
+          "FILE is .npy, CSV or IDX, plain or gzipped. --gamma is for quantized, --rate and\n"
+          "--passes for pyramid.\n",
           out);
 }
 

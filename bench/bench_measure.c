@@ -1,4 +1,4 @@
-/* efface-bench: data, clock, memory and digests. */
+/* efface-bench: data, clock, memory, agreement and digests. */
 #define _XOPEN_SOURCE 700
 #include "bench.h"
 
@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 int bench_fail(const efface_error *error) {
     fprintf(stderr, "efface-bench: %s\n", error->message);
@@ -53,6 +54,10 @@ double bench_median(double *values, size_t n) {
     return n % 2 != 0 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
 
+bool bench_is_watched(void) {
+    return isatty(STDERR_FILENO) != 0;
+}
+
 uint64_t bench_peak_rss_bytes(void) {
     /* Not getrusage: its ru_maxrss begins with what the process was before exec. */
     FILE *const status = fopen("/proc/self/status", "r");
@@ -64,6 +69,27 @@ uint64_t bench_peak_rss_bytes(void) {
     if (status != NULL)
         fclose(status);
     return 1024 * (uint64_t)kilobytes;
+}
+
+efface_status bench_nmi(const efface_kmeans *model, const efface_data *data, double *nmi,
+                        efface_error *error) {
+    const size_t n = efface_data_n_rows(data);
+    uint32_t *const found = malloc(n * sizeof *found);
+    uint32_t *const given = malloc(n * sizeof *given);
+    efface_status status = EFFACE_E_MEMORY;
+    if (n != 0 && (found == NULL || given == NULL)) {
+        *error = (efface_error){.status = status, .message = "out of memory"};
+        goto out;
+    }
+    for (size_t i = 0; i < n; i++)
+        given[i] = (uint32_t)efface_data_row(data, i).label;
+    status = efface_kmeans_labels(model, data, found, error);
+    if (status == EFFACE_OK)
+        status = efface_nmi(n, found, given, nmi, error);
+out:
+    free(found);
+    free(given);
+    return status;
 }
 
 bool bench_digest_hex(const efface_kmeans *model, char hex[BENCH_HEX_BYTES]) {

@@ -6,16 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const method_names[] = {"lloyd", "quantized"};
-static const char *const scale_names[] = {"none", "minmax"};
+/* Lists of words, each in the order of its enum and ended by NULL. */
+static const char *const method_names[] = {"lloyd", "quantized", "pyramid", NULL};
+static const char *const scale_names[] = {"none", "minmax", NULL};
+static const char *const redraw_names[] = {"same", "fresh", NULL};
+static const char *const order_names[] = {"uniform", "seeds", "sample", "cluster", "oldest", NULL};
 
 const char *bench_method_name(efface_method method) {
     return method_names[method];
 }
 
-/* The place of a word in a list of two; -1 if it is not there. */
-static int find_word(const char *const words[2], const char *word) {
-    for (int i = 0; i < 2; i++)
+const char *bench_scale_name(efface_scale scale) {
+    return scale_names[scale];
+}
+
+const char *bench_order_name(bench_order order) {
+    return order_names[order];
+}
+
+/* The place of a word in a list; -1 if it is not there. */
+static int find_word(const char *const *words, const char *word) {
+    for (int i = 0; words[i] != NULL; i++)
         if (strcmp(words[i], word) == 0)
             return i;
     return -1;
@@ -33,6 +44,7 @@ static bool read_whole(const char *text, uint64_t most, uint64_t *out) {
 
 static bool read_value(const bench_option *option, const char *text) {
     uint64_t whole;
+    int found;
     switch (option->kind) {
     case BENCH_TEXT: *(const char **)option->value = text; return true;
     case BENCH_COUNT:
@@ -50,18 +62,26 @@ static bool read_value(const bench_option *option, const char *text) {
         *(double *)option->value = value;
         return true;
     }
-    case BENCH_METHOD: {
-        const int found = find_word(method_names, text);
+    case BENCH_METHOD:
+        found = find_word(method_names, text);
         if (found >= 0)
             *(efface_method *)option->value = (efface_method)found;
         return found >= 0;
-    }
-    case BENCH_SCALE: {
-        const int found = find_word(scale_names, text);
+    case BENCH_SCALE:
+        found = find_word(scale_names, text);
         if (found >= 0)
             *(efface_scale *)option->value = (efface_scale)found;
         return found >= 0;
-    }
+    case BENCH_REDRAW:
+        found = find_word(redraw_names, text);
+        if (found >= 0)
+            *(efface_redraw *)option->value = (efface_redraw)found;
+        return found >= 0;
+    case BENCH_ORDER:
+        found = find_word(order_names, text);
+        if (found >= 0)
+            *(bench_order *)option->value = (bench_order)found;
+        return found >= 0;
     case BENCH_FLAG: break;
     }
     return false;

@@ -56,10 +56,10 @@ static void print_json(const result *r, const efface_kmeans_params *params) {
            ",\"seconds\":%.9g,\"loss\":%.17g,\"digest\":\"%s\",\"peak_rss_bytes\":%" PRIu64
            ",\"rows_assigned\":%" PRIu64 ",\"rows_undecided\":%" PRIu64 ",\"rows_moved\":%" PRIu64
            ",\"epsilon\":%.9g}\n",
-           bench_method_name(params->method), r->info.n_rows, r->info.n_columns,
-           r->info.n_clusters, params->n_threads, efface_kernels_name(), r->info.iterations,
-           r->seconds, r->loss, r->digest, r->peak_rss_bytes, r->info.rows_assigned,
-           r->info.rows_undecided, r->info.rows_moved, r->info.epsilon);
+           bench_method_name(params->method), r->info.n_rows, r->info.n_columns, r->info.n_clusters,
+           params->n_threads, efface_kernels_name(), r->info.iterations, r->seconds, r->loss,
+           r->digest, r->peak_rss_bytes, r->info.rows_assigned, r->info.rows_undecided,
+           r->info.rows_moved, r->info.epsilon);
 }
 
 static void print_table(const result *r, const efface_kmeans_params *params) {
@@ -69,7 +69,8 @@ static void print_table(const result *r, const efface_kmeans_params *params) {
     printf("rows        %" PRIu64 " x %" PRIu32 ", %" PRIu32 " clusters\n", r->info.n_rows,
            r->info.n_columns, r->info.n_clusters);
     printf("threads     %" PRIu32 ", kernels %s\n", params->n_threads, efface_kernels_name());
-    printf("iterations  %" PRIu32 "\n", r->info.iterations);
+    printf("iterations  %" PRIu32 "%s\n", r->info.iterations,
+           params->method == EFFACE_METHOD_PYRAMID ? ", on the sample and then on all rows" : "");
     printf("time        %.3f ms\n", 1e3 * r->seconds);
     printf("loss        %.10g\n", r->loss);
     printf("undecided   %.4f %% of %" PRIu64 " searches went to integers\n",
@@ -98,6 +99,8 @@ int bench_train(int n_arguments, char **arguments) {
         {"--repeats", BENCH_COUNT, &repeats},
         {"--epsilon", BENCH_REAL, &params.epsilon},
         {"--gamma", BENCH_REAL, &params.gamma},
+        {"--rate", BENCH_REAL, &params.rate},
+        {"--passes", BENCH_COUNT, &params.passes},
         {"--json", BENCH_FLAG, &json},
         {NULL, BENCH_FLAG, NULL},
     };

@@ -1,0 +1,345 @@
+/*
+ * efface-bench online: the paper's benchmark of online deletion. Train once, then forget row after
+ * row, each request giving a model; at the end compare the state with that of a fresh fit.
+ *
+ * Only the library is clocked: the fit, and each call that forgets. Choosing rows, measuring the
+ * quality of models and printing stand outside the clock. Each replicate has its own seed, and with
+ * it other seeds, another sample and other rows that go.
+ */
+#include "bench_online.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BASELINE_FITS 3
+#define BASELINE_ITERATIONS 10
+#define PROGRESS_SECONDS 0.1
+
+static const uint64_t milestones[] = {1, 10, 100, 1000};
+
+#define N_MILESTONES (sizeof milestones / sizeof milestones[0])
+
+/* A replicate under way. */
+typedef struct replicate {
+    const online_options *options;
+    efface_kmeans_params params; /* with the seed of this replicate */
+    efface_data *data;
+    efface_kmeans *model;
+    online_result *result;
+    double *seconds; /* of each request */
+    uint64_t *ids;   /* of a request */
+    uint64_t n_forgotten;
+    size_t n_passed; /* milestones */
+} replicate;
+
+/* ---------------------------------------------------------------- training */
+
+static efface_status timed_fit(const efface_data *data, const efface_kmeans_params *params,
+                               efface_kmeans **model, double *seconds, efface_error *error) {
+    const double begin = bench_now();
+    const efface_status status = efface_kmeans_fit(data, params, model, error);
+    *seconds = bench_now() - begin;
+    return status;
+}
+
+/* What a request costs without this library: lloyd, trained again. Measured on a few fits to all
+ * rows; the sets that are left after deletions are hardly smaller. */
+static efface_status measure_baseline(replicate *r, efface_error *error) {
+    efface_kmeans_params params = r->params;
+    params.method = EFFACE_METHOD_LLOYD;
+    params.iterations = BASELINE_ITERATIONS;
+    params.redraw = EFFACE_REDRAW_SAME;
+    double seconds[BASELINE_FITS];
+    for (int i = 0; i < BASELINE_FITS; i++) {
+        efface_kmeans *model = NULL;
+        const efface_status status = timed_fit(r->data, &params, &model, &seconds[i], error);
+        efface_kmeans_free(model);
+        if (status != EFFACE_OK)
+            return status;
+    }
+    r->result->baseline_seconds = bench_median(seconds, BASELINE_FITS);
+    return EFFACE_OK;
+}
+
+static efface_status train(replicate *r, efface_error *error) {
+    online_result *const result = r->result;
+    const efface_status status =
+        timed_fit(r->data, &r->params, &r->model, &result->train_seconds, error);
+    if (status != EFFACE_OK)
+        return status;
+    const efface_kmeans_info info = efface_kmeans_get_info(r->model);
+    result->n_rows = info.n_rows;
+    result->n_columns = info.n_columns;
+    result->n_clusters = info.n_clusters;
+    if (result->replicate == 1)
+        bench_warn_coarse(r->model, r->data);
+    return EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- quality */
+
+/* A measure may not exist (no rows are left, or all of them are in one cluster): that is no
+ * failure of the run. */
+static double value_if(efface_status status, double value) {
+    return status == EFFACE_OK ? value : (double)NAN;
+}
+
+static void mark(replicate *r) {
+    const online_options *const options = r->options;
+    online_result *const result = r->result;
+    online_mark *const m = &result->marks[result->n_marks++];
+    *m = (online_mark){.after = r->n_forgotten, .silhouette = NAN, .nmi = NAN};
+    if (options->skip_metrics)
+        return;
+    efface_error error;
+    double value = 0.0;
+    efface_status status = efface_kmeans_silhouette(r->model, r->data, NULL, 0, &value, &error);
+    m->silhouette = value_if(status, value);
+    if (options->labels != NULL || strcmp(options->data, "gaussian") == 0) {
+        status = bench_nmi(r->model, r->data, &value, &error);
+        m->nmi = value_if(status, value);
+    }
+}
+
+static void mark_milestones(replicate *r) {
+    bool passed = false;
+    for (; r->n_passed < N_MILESTONES && r->n_forgotten >= milestones[r->n_passed]; r->n_passed++)
+        passed = true;
+    if (passed)
+        mark(r);
+}
+
+/* The loss of the model as part of the loss of k-means run to convergence on the rows that are
+ * left, with the same seed. */
+static efface_status measure_loss(replicate *r, efface_error *error) {
+    r->result->loss_ratio = NAN;
+    if (r->options->skip_metrics || efface_data_n_rows(r->data) == 0)
+        return EFFACE_OK;
+    efface_kmeans_params params = r->params;
+    params.method = EFFACE_METHOD_LLOYD;
+    params.iterations = 0;
+    params.redraw = EFFACE_REDRAW_SAME;
+    efface_kmeans *converged = NULL;
+    double loss = 0.0, least = 0.0;
+    efface_status status = efface_kmeans_fit(r->data, &params, &converged, error);
+    if (status == EFFACE_OK)
+        status = efface_kmeans_loss(converged, r->data, &least, error);
+    if (status == EFFACE_OK)
+        status = efface_kmeans_loss(r->model, r->data, &loss, error);
+    if (status == EFFACE_OK && least > 0.0)
+        r->result->loss_ratio = loss / least;
+    efface_kmeans_free(converged);
+    return status;
+}
+
+/* ---------------------------------------------------------------- forgetting */
+
+static void show_progress(const replicate *r, double *shown) {
+    const double now = bench_now();
+    if (now - *shown < PROGRESS_SECONDS)
+        return;
+    *shown = now;
+    fprintf(stderr, "\rreplicate %" PRIu32 " of %" PRIu32 ": %" PRIu64 " of %" PRIu32 " rows ",
+            r->result->replicate, r->options->replicates, r->n_forgotten, r->options->deletions);
+}
+
+static void count(online_result *result, const efface_report *report) {
+    result->n_requests++;
+    result->n_actions[report->action]++;
+    if ((size_t)report->reason < ONLINE_MOST_REASONS)
+        result->n_reasons[report->reason]++;
+    result->rows_visited_mean += (double)report->rows_visited;
+}
+
+static void sum_up_times(replicate *r) {
+    online_result *const result = r->result;
+    const size_t n = (size_t)result->n_requests;
+    for (size_t i = 0; i < n; i++)
+        result->delete_seconds += r->seconds[i];
+    result->us_mean = 1e6 * result->delete_seconds / (double)n;
+    result->us_median = 1e6 * bench_median(r->seconds, n); /* and they are sorted */
+    result->us_p99 = 1e6 * r->seconds[(99 * n + 99) / 100 - 1];
+    result->us_max = 1e6 * r->seconds[n - 1];
+    result->rows_visited_mean /= (double)n;
+}
+
+static efface_status forget_rows(replicate *r, efface_error *error) {
+    const online_options *const options = r->options;
+    const bool watched = bench_is_watched();
+    double shown = 0.0;
+    efface_report report;
+    const efface_report *last = NULL;
+    online_requests requests;
+    efface_status status = online_requests_init(&requests, options->order, &r->params,
+                                                r->result->replicate, r->data, error);
+    while (status == EFFACE_OK && r->n_forgotten < options->deletions) {
+        const uint64_t left = options->deletions - r->n_forgotten;
+        size_t n_ids = left < options->batch ? (size_t)left : options->batch;
+        status =
+            online_requests_next(&requests, r->model, r->data, last, n_ids, r->ids, &n_ids, error);
+        if (status != EFFACE_OK)
+            break;
+        const double begin = bench_now();
+        status = efface_kmeans_forget(r->model, r->data, r->ids, n_ids, EFFACE_MISSING_FAIL,
+                                      &report, error);
+        const double seconds = bench_now() - begin;
+        if (status != EFFACE_OK)
+            break;
+        last = &report;
+        r->seconds[r->result->n_requests] = seconds;
+        r->n_forgotten += n_ids;
+        count(r->result, &report);
+        mark_milestones(r);
+        if (watched)
+            show_progress(r, &shown);
+    }
+    online_requests_free(&requests);
+    if (watched)
+        fputs("\r\033[K", stderr);
+    if (status != EFFACE_OK)
+        return status;
+    if (r->result->marks[r->result->n_marks - 1].after != r->n_forgotten)
+        mark(r);
+    sum_up_times(r);
+    return EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- a replicate */
+
+static efface_status finish(replicate *r, efface_error *error) {
+    const size_t n = efface_data_n_rows(r->data);
+    r->result->state_bytes_per_row =
+        n != 0 ? (double)efface_kmeans_state_bytes(r->model) / (double)n : (double)NAN;
+    const efface_status status = measure_loss(r, error);
+    if (status != EFFACE_OK)
+        return status;
+    return efface_kmeans_verify(r->model, r->data, &r->result->difference, error);
+}
+
+static int run(const online_options *options, uint32_t number, online_result *result) {
+    *result = (online_result){.replicate = number};
+    replicate r = {.options = options, .params = options->params, .result = result};
+    r.params.seed += number - 1;
+    efface_error error;
+    int code = BENCH_FAILED;
+    /* Read again for each replicate: the one before has forgotten. */
+    r.data = bench_open(options->data);
+    if (r.data == NULL)
+        return code;
+    if (options->labels != NULL &&
+        efface_data_load_labels(r.data, options->labels, &error) != EFFACE_OK) {
+        code = bench_fail(&error);
+        goto out;
+    }
+    if (options->deletions > efface_data_n_rows(r.data)) {
+        fprintf(stderr, "efface-bench: there are only %zu rows to forget\n",
+                efface_data_n_rows(r.data));
+        goto out;
+    }
+    r.seconds = malloc(options->deletions * sizeof *r.seconds);
+    r.ids = malloc(options->deletions * sizeof *r.ids);
+    if (r.seconds == NULL || r.ids == NULL) {
+        fputs("efface-bench: out of memory\n", stderr);
+        goto out;
+    }
+    if (measure_baseline(&r, &error) != EFFACE_OK || train(&r, &error) != EFFACE_OK ||
+        forget_rows(&r, &error) != EFFACE_OK || finish(&r, &error) != EFFACE_OK)
+        code = bench_fail(&error);
+    else
+        code = BENCH_DONE;
+out:
+    free(r.seconds);
+    free(r.ids);
+    efface_kmeans_free(r.model);
+    efface_data_free(r.data);
+    return code;
+}
+
+/* Says where a state is not that of a fresh fit; whether it is. */
+static bool is_verified(const online_result *result) {
+    const efface_difference *const d = &result->difference;
+    if (!d->identical)
+        fprintf(stderr,
+                "efface-bench: replicate %" PRIu32 ": NOT VERIFIED: the state after forgetting "
+                "differs from a fresh fit: %s, level %" PRIu32 ", cluster %" PRIu32
+                ", column %" PRIu32 "\n",
+                result->replicate, d->what, d->level, d->cluster, d->column);
+    return d->identical != 0;
+}
+
+static int run_all(const online_options *options) {
+    online_result *const results = malloc(options->replicates * sizeof *results);
+    if (results == NULL) {
+        fputs("efface-bench: out of memory\n", stderr);
+        return BENCH_FAILED;
+    }
+    bool verified = true;
+    int code = BENCH_DONE;
+    for (uint32_t i = 0; i < options->replicates && code == BENCH_DONE; i++) {
+        code = run(options, i + 1, &results[i]);
+        if (code != BENCH_DONE)
+            break;
+        if (options->json) {
+            online_print_json(&results[i], options);
+        } else {
+            if (i == 0)
+                online_print_head(results, options);
+            online_print_line(&results[i]);
+        }
+        fflush(stdout);
+        verified = is_verified(&results[i]) && verified;
+    }
+    if (code == BENCH_DONE && !options->json)
+        online_print_summary(results, options);
+    free(results);
+    return verified ? code : BENCH_FAILED;
+}
+
+int bench_online(int n_arguments, char **arguments) {
+    online_options o = {.deletions = 1000, .batch = 1, .replicates = 5};
+    bool help = false;
+    efface_kmeans_params_init(&o.params);
+    o.params.method = EFFACE_METHOD_PYRAMID;
+    o.params.n_threads = 1;
+    const bench_option options[] = {
+        {"--data", BENCH_TEXT, (void *)&o.data},
+        {"--labels", BENCH_TEXT, (void *)&o.labels},
+        {"-k", BENCH_COUNT, &o.params.n_clusters},
+        {"--method", BENCH_METHOD, &o.params.method},
+        {"--deletions", BENCH_COUNT, &o.deletions},
+        {"--replicates", BENCH_COUNT, &o.replicates},
+        {"--order", BENCH_ORDER, &o.order},
+        {"--batch", BENCH_COUNT, &o.batch},
+        {"--threads", BENCH_COUNT, &o.params.n_threads},
+        {"--scale", BENCH_SCALE, &o.params.scale},
+        {"--iters", BENCH_WHOLE, &o.params.iterations},
+        {"--epsilon", BENCH_REAL, &o.params.epsilon},
+        {"--gamma", BENCH_REAL, &o.params.gamma},
+        {"--redraw", BENCH_REDRAW, &o.params.redraw},
+        {"--rate", BENCH_REAL, &o.params.rate},
+        {"--passes", BENCH_COUNT, &o.params.passes},
+        {"--seed", BENCH_NUMBER, &o.params.seed},
+        {"--skip-metrics", BENCH_FLAG, &o.skip_metrics},
+        {"--json", BENCH_FLAG, &o.json},
+        {"--help", BENCH_FLAG, &help},
+        {NULL, BENCH_FLAG, NULL},
+    };
+    if (!bench_parse(options, n_arguments, arguments))
+        return BENCH_USAGE;
+    if (help) {
+        online_print_help();
+        return BENCH_DONE;
+    }
+    if (o.data == NULL) {
+        fputs("efface-bench: online needs --data FILE; see efface-bench online --help\n", stderr);
+        return BENCH_USAGE;
+    }
+    if (o.order == BENCH_ORDER_SAMPLE && o.params.method != EFFACE_METHOD_PYRAMID) {
+        fputs("efface-bench: --order sample is for --method pyramid\n", stderr);
+        return BENCH_USAGE;
+    }
+    return run_all(&o);
+}

@@ -1,0 +1,293 @@
+/* efface-bench online: the table, the lines of JSON, and what their numbers mean. */
+#include "bench_online.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+void online_print_help(void) {
+    fputs(
+        "usage: efface-bench online --data FILE|gaussian [--labels FILE] -k K [OPTIONS]\n\n"
+        "Trains a model once, then forgets rows, request by request, and verifies that the last\n"
+        "state is, byte for byte, that of a fresh fit to the rows that are left. Only the fit and\n"
+        "the calls that forget are clocked. Exit code 1 if a state is not verified.\n\n"
+        "  --method M       lloyd, quantized or pyramid (default)\n"
+        "  --deletions D    rows to forget (1000)\n"
+        "  --batch B        rows in one request (1)\n"
+        "  --replicates R   runs with the seeds S, S + 1, ... (5)\n"
+        "  --seed S         for the model and for which rows go (0)\n"
+        "  --order O        uniform: at random, without replacement (default)\n"
+        "                   seeds: always a current seed of the model\n"
+        "                   sample: always a row of pyramid's sample\n"
+        "                   cluster: all rows of a random row's cluster, then of another\n"
+        "                   oldest: by ascending id\n"
+        "  --threads N      (1)\n"
+        "  --scale none|minmax, --iters T (10), --epsilon E\n"
+        "  --gamma G        quantized\n"
+        "  --redraw fresh   quantized with fresh randomness as in the paper: NOT EXACT\n"
+        "  --rate R         pyramid: part of the rows in the sample\n"
+        "  --passes P       pyramid: passes over all rows\n"
+        "  --skip-metrics   no silhouette, NMI and loss ratio, which take most of the time\n"
+        "  --json           one object per line, one for each replicate, instead of the table\n\n"
+        "What is reported for each replicate:\n"
+        "  train_seconds         the fit\n"
+        "  baseline_seconds      what a request costs without this library: training k-means\n"
+        "                        (lloyd, 10 iterations, same rows, threads and seed) again;\n"
+        "                        the median of 3 fits in the same run\n"
+        "  delete_us_...         a request: mean, median, p99 and max\n"
+        "  untouched, repairs, refits   requests after which only sums were corrected, rows were\n"
+        "                        assigned again, everything was computed again; and `reasons`\n"
+        "  amortized_seconds     (train_seconds + delete_seconds_total) / requests\n"
+        "  speedup               requests * baseline_seconds / delete_seconds_total\n"
+        "  speedup_amortized     requests * baseline_seconds / (train_seconds +\n"
+        "                        delete_seconds_total): the paper's, which pays for training too\n"
+        "  loss_ratio            loss of the last model / loss of k-means run to convergence on\n"
+        "                        the rows that are left, with the same seed\n"
+        "  silhouette, nmi       of the last model; silhouettes and nmis after 1, 10, 100 and\n"
+        "                        1,000 rows and at the end (metrics_after); NMI needs labels\n"
+        "  rows_visited_mean     rows, other than those of a request, that it looked at\n"
+        "  state_bytes_per_row   memory of the last model beyond the data\n",
+        stdout);
+}
+
+double online_speedup(const online_result *r) {
+    return (double)r->n_requests * r->baseline_seconds / r->delete_seconds;
+}
+
+double online_speedup_amortized(const online_result *r) {
+    return (double)r->n_requests * r->baseline_seconds / (r->train_seconds + r->delete_seconds);
+}
+
+static double amortized_seconds(const online_result *r) {
+    return (r->train_seconds + r->delete_seconds) / (double)r->n_requests;
+}
+
+static const online_mark *last_mark(const online_result *r) {
+    return &r->marks[r->n_marks - 1];
+}
+
+/* ---------------------------------------------------------------- JSON */
+
+/* JSON has no word for a number that is not there but null. */
+static void put_real(double value) {
+    if (isfinite(value))
+        printf("%.9g", value);
+    else
+        fputs("null", stdout);
+}
+
+static void put_field(const char *name, double value) {
+    printf(",\"%s\":", name);
+    put_real(value);
+}
+
+static double mark_after(const online_mark *mark) {
+    return (double)mark->after;
+}
+
+static double mark_silhouette(const online_mark *mark) {
+    return mark->silhouette;
+}
+
+static double mark_nmi(const online_mark *mark) {
+    return mark->nmi;
+}
+
+static void put_marks(const char *name, const online_result *r,
+                      double (*value)(const online_mark *)) {
+    printf(",\"%s\":[", name);
+    for (size_t i = 0; i < r->n_marks; i++) {
+        if (i != 0)
+            putchar(',');
+        put_real(value(&r->marks[i]));
+    }
+    putchar(']');
+}
+
+static void put_reasons(const online_result *r) {
+    const char *separator = "";
+    fputs(",\"reasons\":{", stdout);
+    for (size_t i = EFFACE_REASON_NONE + 1; i < ONLINE_MOST_REASONS; i++) {
+        if (r->n_reasons[i] == 0)
+            continue;
+        printf("%s\"%s\":%" PRIu64, separator, efface_reason_name((efface_reason)i),
+               r->n_reasons[i]);
+        separator = ",";
+    }
+    putchar('}');
+}
+
+void online_print_json(const online_result *r, const online_options *options) {
+    const efface_kmeans_params *const params = &options->params;
+    printf("{\"bench\":\"online\",\"method\":\"%s\",\"exact\":%s,\"n\":%" PRIu64 ",\"d\":%" PRIu32
+           ",\"k\":%" PRIu32 ",\"scale\":\"%s\",\"threads\":%" PRIu32 ",\"kernels\":\"%s\"",
+           bench_method_name(params->method),
+           params->redraw == EFFACE_REDRAW_SAME ? "true" : "false", r->n_rows, r->n_columns,
+           r->n_clusters, bench_scale_name(params->scale), params->n_threads,
+           efface_kernels_name());
+    printf(",\"order\":\"%s\",\"deletions\":%" PRIu32 ",\"batch\":%" PRIu32 ",\"requests\":%" PRIu64
+           ",\"replicate\":%" PRIu32 ",\"seed\":%" PRIu64,
+           bench_order_name(options->order), options->deletions, options->batch, r->n_requests,
+           r->replicate, params->seed + r->replicate - 1);
+    put_field("train_seconds", r->train_seconds);
+    put_field("delete_seconds_total", r->delete_seconds);
+    put_field("delete_us_mean", r->us_mean);
+    put_field("delete_us_median", r->us_median);
+    put_field("delete_us_p99", r->us_p99);
+    put_field("delete_us_max", r->us_max);
+    printf(",\"untouched\":%" PRIu64 ",\"repairs\":%" PRIu64 ",\"refits\":%" PRIu64,
+           r->n_actions[EFFACE_ACTION_UNTOUCHED], r->n_actions[EFFACE_ACTION_REPAIRED],
+           r->n_actions[EFFACE_ACTION_REFITTED]);
+    put_reasons(r);
+    put_field("rows_visited_mean", r->rows_visited_mean);
+    put_field("amortized_seconds", amortized_seconds(r));
+    put_field("baseline_seconds", r->baseline_seconds);
+    put_field("speedup", online_speedup(r));
+    put_field("speedup_amortized", online_speedup_amortized(r));
+    put_field("loss_ratio", r->loss_ratio);
+    put_field("silhouette", last_mark(r)->silhouette);
+    put_field("nmi", last_mark(r)->nmi);
+    put_marks("metrics_after", r, mark_after);
+    put_marks("silhouettes", r, mark_silhouette);
+    put_marks("nmis", r, mark_nmi);
+    put_field("state_bytes_per_row", r->state_bytes_per_row);
+    printf(",\"verified\":%s}\n", r->difference.identical ? "true" : "false");
+}
+
+/* ---------------------------------------------------------------- the table */
+
+void online_print_head(const online_result *first, const online_options *options) {
+    const efface_kmeans_params *const params = &options->params;
+    printf("%s%s, %" PRIu64 " x %" PRIu32 ", %" PRIu32 " clusters, scale %s, %" PRIu32
+           " thread%s, %s kernels\n",
+           bench_method_name(params->method),
+           params->redraw == EFFACE_REDRAW_SAME ? "" : " with fresh redraw, NOT EXACT",
+           first->n_rows, first->n_columns, first->n_clusters, bench_scale_name(params->scale),
+           params->n_threads, params->n_threads == 1 ? "" : "s", efface_kernels_name());
+    printf("%" PRIu32 " rows to forget, %" PRIu32 " in a request, order %s\n\n", options->deletions,
+           options->batch, bench_order_name(options->order));
+    printf("      train  retrain      a request, us                        un-  re-    re-\n"
+           "         ms       ms     mean   median      p99       max  touched paired fitted"
+           "  speed-up  loss ratio\n");
+}
+
+/* A number in a column, or a dash. */
+static void put_column(int width, int decimals, double value) {
+    if (isfinite(value))
+        printf(" %*.*f", width, decimals, value);
+    else
+        printf(" %*s", width, "-");
+}
+
+void online_print_line(const online_result *r) {
+    printf("%2" PRIu32 " %8.1f %8.1f %8.1f %8.1f %8.1f %9.1f %8" PRIu64 " %6" PRIu64 " %6" PRIu64
+           " %9.1f",
+           r->replicate, 1e3 * r->train_seconds, 1e3 * r->baseline_seconds, r->us_mean,
+           r->us_median, r->us_p99, r->us_max, r->n_actions[EFFACE_ACTION_UNTOUCHED],
+           r->n_actions[EFFACE_ACTION_REPAIRED], r->n_actions[EFFACE_ACTION_REFITTED],
+           online_speedup(r));
+    put_column(11, 4, r->loss_ratio);
+    puts(r->difference.identical ? "" : "  NOT VERIFIED");
+}
+
+typedef struct spread {
+    double mean, deviation; /* that of the sample; 0 for a single replicate */
+} spread;
+
+static double result_loss_ratio(const online_result *r) {
+    return r->loss_ratio;
+}
+
+static double result_median(const online_result *r) {
+    return r->us_median;
+}
+
+static spread spread_of(const online_result *results, uint32_t n,
+                        double (*value)(const online_result *)) {
+    spread s = {0.0, 0.0};
+    for (uint32_t i = 0; i < n; i++)
+        s.mean += value(&results[i]) / n;
+    for (uint32_t i = 0; i < n && n > 1; i++) {
+        const double off = value(&results[i]) - s.mean;
+        s.deviation += off * off / (n - 1);
+    }
+    s.deviation = sqrt(s.deviation);
+    return s;
+}
+
+/* Whether all replicates have this mark after the same number of rows. Where an order runs out of
+ * rows within a batch they may not. */
+static bool is_common_mark(const online_result *results, uint32_t n, size_t i) {
+    for (uint32_t j = 0; j < n; j++)
+        if (i >= results[j].n_marks || results[j].marks[i].after != results[0].marks[i].after)
+            return false;
+    return true;
+}
+
+/* A measure at each mark, averaged over the replicates. */
+static void print_marks(const char *name, const online_result *results, uint32_t n,
+                        double (*value)(const online_mark *)) {
+    if (!isfinite(value(&results[0].marks[0])))
+        return;
+    const char *separator = " after";
+    fputs(name, stdout);
+    for (size_t i = 0; i < results[0].n_marks; i++) {
+        if (!is_common_mark(results, n, i))
+            continue;
+        double mean = 0.0;
+        for (uint32_t j = 0; j < n; j++)
+            mean += value(&results[j].marks[i]) / n;
+        printf("%s %" PRIu64 ":", separator, results[0].marks[i].after);
+        put_column(0, 4, mean);
+        separator = ",";
+    }
+    putchar('\n');
+}
+
+static void print_reasons(const online_result *results, uint32_t n) {
+    const char *separator = "why not untouched: ";
+    bool any = false;
+    for (size_t i = EFFACE_REASON_NONE + 1; i < ONLINE_MOST_REASONS; i++) {
+        uint64_t times = 0;
+        for (uint32_t j = 0; j < n; j++)
+            times += results[j].n_reasons[i];
+        if (times == 0)
+            continue;
+        printf("%s%s %" PRIu64, separator, efface_reason_name((efface_reason)i), times);
+        separator = ", ";
+        any = true;
+    }
+    if (any)
+        putchar('\n');
+}
+
+void online_print_summary(const online_result *results, const online_options *options) {
+    const uint32_t n = options->replicates;
+    double visited = 0.0, bytes = 0.0;
+    bool verified = true;
+    for (uint32_t i = 0; i < n; i++) {
+        visited += results[i].rows_visited_mean / n;
+        bytes += results[i].state_bytes_per_row / n;
+        verified = verified && results[i].difference.identical;
+    }
+    const spread speedup = spread_of(results, n, online_speedup);
+    const spread amortized = spread_of(results, n, online_speedup_amortized);
+    const spread loss = spread_of(results, n, result_loss_ratio);
+    const spread median = spread_of(results, n, result_median);
+    putchar('\n');
+    print_reasons(results, n);
+    printf("other rows visited by a request: %.1f; state beyond the data:", visited);
+    put_column(0, 1, bytes);
+    puts(" bytes a row");
+    print_marks("silhouette", results, n, mark_silhouette);
+    print_marks("NMI", results, n, mark_nmi);
+    puts(verified ? "verified: every last state is, byte for byte, that of a fresh fit"
+                  : "NOT VERIFIED");
+    printf("mean (sd): speed-up %.1f (%.1f), with training %.1f (%.1f), median request %.1f us "
+           "(%.1f)",
+           speedup.mean, speedup.deviation, amortized.mean, amortized.deviation, median.mean,
+           median.deviation);
+    if (isfinite(loss.mean))
+        printf(", loss ratio %.4f (%.4f)", loss.mean, loss.deviation);
+    putchar('\n');
+}

@@ -1,0 +1,490 @@
+/*
+ * Any bytes as parameters, rows and calls: forget, learn, update, preview, rekey, with ids that are
+ * there and ids that are not, values within bounds and beyond them. A plain list of rows says what
+ * each call must answer and what the set must hold; after every call the model's bytes must be
+ * those of a fresh fit to a set made anew from that list, and at times those of the oracle. A call
+ * that fails must have changed nothing.
+ *
+ * The bytes: parameters (read_setup), then rows, then calls, each of one byte for what, and more for
+ * with what. Bytes that are missing count as 0; the calls end with them.
+ */
+#include "oracle/oracle.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_ROWS 24
+#define MOST_COLUMNS 6
+#define MOST_CALLS 10
+#define MISSING_SLOT MOST_ROWS /* an id that no row ever has */
+
+int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes);
+
+typedef struct input {
+    const unsigned char *bytes;
+    size_t n_bytes, at;
+} input;
+
+static unsigned take(input *in) {
+    return in->at < in->n_bytes ? in->bytes[in->at++] : 0;
+}
+
+/* What a row is, whether it is in the set or waits outside. */
+typedef struct listed {
+    bool inside;
+    float values[MOST_COLUMNS];
+    int64_t weight;
+    uint64_t owner;
+} listed;
+
+typedef struct world {
+    efface_kmeans_params params;
+    float low[MOST_COLUMNS], high[MOST_COLUMNS];
+    uint32_t d;
+    unsigned value_kind, id_kind, weight_kind;
+    listed rows[MOST_ROWS];
+    efface_data *data;
+    efface_kmeans *model;
+    unsigned n_calls;
+    const char *doing; /* the call, for messages */
+} world;
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3), noreturn))
+#endif
+static void broken(const world *w, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "call %u, %s: ", w->n_calls, w->doing);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+    abort();
+}
+
+static void require(const world *w, bool holds, const char *what) {
+    if (!holds)
+        broken(w, "%s", what);
+}
+
+/* ---------------------------------------------------------------- from bytes */
+
+static uint64_t id_of(const world *w, size_t slot) {
+    switch (w->id_kind) {
+    case 0: return slot;
+    case 1: return UINT64_MAX - slot;
+    case 2: return (uint64_t)slot << 32;
+    default: return (slot + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    }
+}
+
+static float value_of(unsigned kind, unsigned byte) {
+    static const float extremes[] = {0.0f,    -0.0f,     1.0f,     -1.0f,   0x1p126f, -0x1p126f,
+                                     0x1p60f, -0x1p-60f, 0x1p-149f, 1e-40f, 3.0f,     0x1p23f,
+                                     0.5f,    -0.5f,     0x1p-24f, 1e6f};
+    switch (kind) {
+    case 0: return (float)(byte & 7) - 3.0f;                     /* ties */
+    case 1: return (float)(byte & 1);                            /* many equal rows */
+    case 2: return (float)byte / 64.0f - 2.0f;                   /* spread */
+    case 3: return extremes[byte & 15];                          /* any size */
+    case 4: return ((float)byte + 0.5f) * 0x1p-23f;              /* halves of grid steps */
+    case 5: return (float)(byte >> 5) * 10.0f + (float)(byte & 31) * 0x1p-6f; /* groups */
+    case 6: return byte < 250 ? (float)(byte & 15) : (float)byte * 1000.0f;   /* outliers */
+    default: return (float)(byte >> 4) + ((byte & 15) == 0 ? 0x1p-20f : 0.0f);
+    }
+}
+
+static void read_row(world *w, input *in, listed *row) {
+    static const int64_t heavy[] = {1, 2, 1000, INT64_C(1) << 30};
+    for (uint32_t j = 0; j < w->d; j++)
+        row->values[j] = value_of(w->value_kind, take(in));
+    const unsigned beside = w->weight_kind != 0 ? take(in) : 0;
+    row->weight = w->weight_kind == 1 ? 1 + (beside & 3) : heavy[beside & 3];
+    row->owner = beside >> 6;
+}
+
+/* Whether a fit with these parameters takes such a row. */
+static bool allowed(const world *w, const float *values) {
+    const efface_kmeans_params *const p = &w->params;
+    for (uint32_t j = 0; j < w->d; j++) {
+        if (p->scale == EFFACE_SCALE_NONE && p->bound > 0.0 &&
+            fabs((double)values[j]) > p->bound)
+            return false;
+        if (p->scale == EFFACE_SCALE_MINMAX && p->column_min != NULL &&
+            (values[j] < w->low[j] || values[j] > w->high[j]))
+            return false;
+    }
+    return true;
+}
+
+static void read_setup(world *w, input *in) {
+    static const double bounds[] = {0.0, 0.0, 4.0, 0x1p23};
+    static const double epsilons[] = {0.0, 0x1p-23, 0x1p-20, 0.01, 0.125, 0.5, 1.0, 5 * 0x1p-23};
+    static const double gammas[] = {0.0, 0.2, 0.5, 1.0};
+    static const double rates[] = {0.0, 1.0, 0.5, 0.25, 0.1, 1e-9};
+    static const uint32_t iterations[] = {10, 1, 2, 3, 5, 0, 4, 10};
+    efface_kmeans_params *const p = &w->params;
+    efface_kmeans_params_init(p);
+    const unsigned a = take(in), b = take(in), c = take(in), e = take(in), f = take(in);
+    p->method = (efface_method)(a % 3);
+    p->n_clusters = 1 + a / 3 % 6;
+    p->empty = a / 18 % 2 != 0 ? EFFACE_EMPTY_KEEP : EFFACE_EMPTY_RESEED;
+    p->iterations = iterations[b & 7];
+    p->passes = 1 + (b >> 3 & 3);
+    w->d = 1 + (b >> 5) % MOST_COLUMNS;
+    p->scale = (c & 1) != 0 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
+    p->bound = bounds[c >> 1 & 3];
+    if ((c & 3) == 3) {
+        for (uint32_t j = 0; j < w->d; j++) {
+            w->low[j] = -4.0f;
+            w->high[j] = j == 0 ? 0x1p20f : 4.0f;
+        }
+        p->column_min = w->low;
+        p->column_max = w->high;
+    }
+    w->value_kind = c >> 3 & 7;
+    w->id_kind = c >> 6;
+    p->epsilon = epsilons[e & 7];
+    p->gamma = gammas[e >> 3 & 3];
+    p->rate = rates[(e >> 5) % 6];
+    w->weight_kind = f % 3;
+    p->seed = f;
+    p->n_threads = 1;
+}
+
+/* ---------------------------------------------------------------- the law */
+
+typedef struct encoding {
+    unsigned char *bytes;
+    size_t n_bytes;
+} encoding;
+
+static encoding encode(const world *w, const efface_kmeans *model) {
+    encoding e = {NULL, 0};
+    require(w, efface_kmeans_encode(model, &e.bytes, &e.n_bytes, NULL) == EFFACE_OK, "no bytes");
+    return e;
+}
+
+static bool same(const encoding *a, const encoding *b) {
+    return a->n_bytes == b->n_bytes && memcmp(a->bytes, b->bytes, a->n_bytes) == 0;
+}
+
+/* The rows of the list that are inside. */
+typedef struct table {
+    size_t n;
+    float values[MOST_ROWS * MOST_COLUMNS];
+    uint64_t ids[MOST_ROWS], owners[MOST_ROWS];
+    int64_t weights[MOST_ROWS];
+} table;
+
+static void add_to_table(const world *w, table *t, size_t slot, const listed *row) {
+    memcpy(t->values + t->n * w->d, row->values, w->d * sizeof(float));
+    t->ids[t->n] = id_of(w, slot);
+    t->weights[t->n] = row->weight;
+    t->owners[t->n++] = row->owner;
+}
+
+static efface_rows rows_of(const table *t) {
+    return (efface_rows){.n_rows = t->n,
+                         .values = t->values,
+                         .ids = t->ids,
+                         .weights = t->weights,
+                         .owners = t->owners};
+}
+
+static table inside_of(const world *w) {
+    table t;
+    memset(&t, 0, sizeof t);
+    for (size_t slot = 0; slot < MOST_ROWS; slot++)
+        if (w->rows[slot].inside)
+            add_to_table(w, &t, slot, &w->rows[slot]);
+    return t;
+}
+
+static void check_set(const world *w, const table *t) {
+    int64_t total = 0;
+    require(w, efface_data_n_rows(w->data) == t->n, "wrong number of rows in the set");
+    for (size_t i = 0; i < t->n; i++) {
+        size_t position = SIZE_MAX;
+        float values[MOST_COLUMNS];
+        require(w, efface_data_find(w->data, t->ids[i], &position) == EFFACE_OK, "a row is lost");
+        const efface_row row = efface_data_row(w->data, position);
+        efface_data_values(w->data, position, values);
+        require(w, row.weight == t->weights[i] && row.owner == t->owners[i],
+                "weight or owner of a row changed");
+        for (uint32_t j = 0; j < w->d; j++)
+            require(w, values[j] == t->values[i * w->d + j], "a value changed");
+        total += t->weights[i];
+    }
+    require(w, efface_data_total_weight(w->data) == total, "wrong total weight");
+}
+
+static efface_data *make_set(const world *w, const table *t) {
+    efface_data *data = NULL;
+    const efface_rows rows = rows_of(t);
+    require(w,
+            efface_data_create(w->d, &data, NULL) == EFFACE_OK &&
+                efface_data_add(data, &rows, NULL) == EFFACE_OK,
+            "no set");
+    return data;
+}
+
+static efface_kmeans *fit(const world *w, const efface_data *data) {
+    efface_kmeans *model = NULL;
+    efface_error error;
+    if (efface_kmeans_fit(data, &w->params, &model, &error) != EFFACE_OK)
+        broken(w, "no fit: %s", error.message);
+    return model;
+}
+
+static void check_state(const world *w) {
+    const table t = inside_of(w);
+    check_set(w, &t);
+    efface_data *const data = make_set(w, &t);
+    efface_kmeans *const fresh = fit(w, data);
+    const encoding ours = encode(w, w->model), right = encode(w, fresh);
+    require(w, same(&ours, &right), "not the bytes of a fresh fit");
+    const efface_kmeans_info a = efface_kmeans_get_info(w->model);
+    const efface_kmeans_info b = efface_kmeans_get_info(fresh);
+    require(w,
+            a.n_coarse_columns == b.n_coarse_columns && a.stable == b.stable &&
+                a.n_rows == b.n_rows && a.iterations == b.iterations,
+            "not the info of a fresh fit");
+    if (w->n_calls % 4 == 3) {
+        const oracle_rows rows = {t.n, w->d, t.values, t.ids, t.weights};
+        oracle_model *const oracle = oracle_fit(&rows, &w->params);
+        encoding plain;
+        plain.bytes = oracle_encode(oracle, &plain.n_bytes);
+        require(w, same(&ours, &plain), "not the bytes of the oracle");
+        free(plain.bytes);
+        oracle_free(oracle);
+    }
+    efface_bytes_free(ours.bytes);
+    efface_bytes_free(right.bytes);
+    efface_kmeans_free(fresh);
+    efface_data_free(data);
+}
+
+/* ---------------------------------------------------------------- calls */
+
+/* The ids of a request: one or several, of rows and of nobody, perhaps one of them twice. */
+typedef struct request {
+    uint64_t ids[8];
+    size_t slots[8];
+    size_t n, n_missing;
+    bool twice; /* one that is there */
+    efface_missing missing;
+} request;
+
+static request read_request(const world *w, input *in) {
+    request r;
+    memset(&r, 0, sizeof r);
+    const unsigned how = take(in);
+    r.n = (how & 3) == 0 ? how >> 2 & 7 : 1;
+    r.missing = how >= 128 ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL;
+    for (size_t i = 0; i < r.n; i++) {
+        const size_t slot = take(in) % (MOST_ROWS + 2);
+        r.slots[i] = slot < MOST_ROWS ? slot : MISSING_SLOT;
+        r.ids[i] = id_of(w, r.slots[i]);
+        const bool there = slot < MOST_ROWS && w->rows[slot].inside;
+        r.n_missing += !there;
+        for (size_t before = 0; before < i && there; before++)
+            r.twice |= r.slots[before] == slot;
+    }
+    return r;
+}
+
+static efface_status answer_to(const request *r) {
+    if (r->n_missing != 0 && r->missing == EFFACE_MISSING_FAIL)
+        return EFFACE_E_NOT_FOUND;
+    return r->twice ? EFFACE_E_DUPLICATE : EFFACE_OK;
+}
+
+static void check_answer(const world *w, efface_status status, efface_status right,
+                         const efface_error *error) {
+    if (status != right)
+        broken(w, "answers %d (%s), not %d", (int)status,
+               status == EFFACE_OK ? "fine" : error->message, (int)right);
+    require(w, status == EFFACE_OK || error->message[0] != '\0', "fails without a reason");
+}
+
+static void call_forget(world *w, input *in) {
+    const request r = read_request(w, in);
+    efface_report preview = {.seconds = -1.0}, report = {.seconds = -1.0};
+    efface_error error;
+    w->doing = "preview";
+    const encoding before = encode(w, w->model);
+    const efface_status looked =
+        efface_kmeans_preview(w->model, w->data, r.ids, r.n, r.missing, &preview, &error);
+    const encoding after = encode(w, w->model);
+    require(w, same(&before, &after), "changed the model");
+    efface_bytes_free(before.bytes);
+    efface_bytes_free(after.bytes);
+    check_answer(w, looked, answer_to(&r), &error);
+    const table t = inside_of(w);
+    check_set(w, &t);
+    w->doing = "forget";
+    const efface_status status =
+        efface_kmeans_forget(w->model, w->data, r.ids, r.n, r.missing, &report, &error);
+    check_answer(w, status, answer_to(&r), &error);
+    if (status != EFFACE_OK) {
+        require(w, report.seconds < 0.0 && preview.seconds < 0.0, "wrote a report though it failed");
+        return;
+    }
+    for (size_t i = 0; i < r.n; i++)
+        if (r.slots[i] != MISSING_SLOT)
+            w->rows[r.slots[i]].inside = false;
+    require(w,
+            report.rows_missing == r.n_missing && report.rows_forgotten == r.n - r.n_missing &&
+                report.rows_learned == 0,
+            "reports other numbers of rows");
+    require(w,
+            preview.action == report.action && preview.reason == report.reason &&
+                preview.level == report.level && preview.rows_missing == report.rows_missing &&
+                preview.rows_forgotten == report.rows_forgotten &&
+                preview.rows_visited >= report.rows_visited,
+            "does something else than the preview said");
+}
+
+static void call_forget_owner(world *w, input *in) {
+    const unsigned byte = take(in);
+    const uint64_t owner = byte & 3;
+    const efface_missing missing = byte >= 128 ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL;
+    size_t n = 0;
+    for (size_t slot = 0; slot < MOST_ROWS; slot++)
+        n += w->rows[slot].inside && w->rows[slot].owner == owner;
+    efface_report report;
+    efface_error error;
+    w->doing = "forget an owner";
+    const efface_status status =
+        efface_kmeans_forget_owner(w->model, w->data, owner, missing, &report, &error);
+    check_answer(w, status,
+                 n == 0 && missing == EFFACE_MISSING_FAIL ? EFFACE_E_NOT_FOUND : EFFACE_OK, &error);
+    if (status != EFFACE_OK)
+        return;
+    require(w, report.rows_forgotten == n, "reports another number of rows");
+    for (size_t slot = 0; slot < MOST_ROWS; slot++)
+        if (w->rows[slot].owner == owner)
+            w->rows[slot].inside = false;
+}
+
+/* Learns or updates one row or several; now and then rows that must be refused. */
+static void call_write(world *w, input *in, bool update) {
+    listed rows[4];
+    size_t slots[4];
+    table t;
+    memset(&t, 0, sizeof t);
+    const unsigned how = take(in);
+    const size_t n = (how & 3) == 0 ? how >> 2 & 3 : 1;
+    const bool spoil = how >= 240;
+    efface_status right = EFFACE_OK;
+    bool absent = false, twice = false, beyond = spoil && n > 0;
+    w->doing = update ? "update" : "learn";
+    for (size_t i = 0; i < n; i++) {
+        const unsigned byte = take(in);
+        slots[i] = byte % MOST_ROWS;
+        rows[i] = w->rows[slots[i]];
+        if (byte >= MOST_ROWS || update)
+            read_row(w, in, &rows[i]);
+        const bool there = rows[i].inside;
+        absent |= update && !there;
+        twice |= !update && there;
+        for (size_t before = 0; before < i; before++)
+            twice |= slots[before] == slots[i];
+        beyond |= !allowed(w, rows[i].values);
+        add_to_table(w, &t, slots[i], &rows[i]);
+    }
+    if (spoil && n > 0)
+        t.values[how % (n * w->d)] = how % 2 != 0 ? NAN : 0x1p127f;
+    /* The set looks for ids that are not there, then for ids that come twice, then at values; it
+     * checks the values of new rows first. Bounds of the fit come last. */
+    const efface_status spoilt = spoil && n > 0 ? EFFACE_E_LIMIT : EFFACE_OK;
+    if (update)
+        right = absent ? EFFACE_E_NOT_FOUND : twice ? EFFACE_E_DUPLICATE : spoilt;
+    else
+        right = spoilt != EFFACE_OK ? spoilt : twice ? EFFACE_E_DUPLICATE : EFFACE_OK;
+    if (right == EFFACE_OK && beyond)
+        right = EFFACE_E_LIMIT;
+    const efface_rows batch = rows_of(&t);
+    efface_report report;
+    efface_error error;
+    const efface_status status =
+        update ? efface_kmeans_update(w->model, w->data, &batch, &report, &error)
+               : efface_kmeans_learn(w->model, w->data, &batch, &report, &error);
+    check_answer(w, status, right, &error);
+    if (status != EFFACE_OK)
+        return;
+    require(w, report.rows_learned == n && report.rows_forgotten == (update ? n : 0),
+            "reports other numbers of rows");
+    for (size_t i = 0; i < n; i++) {
+        w->rows[slots[i]] = rows[i];
+        w->rows[slots[i]].inside = true;
+    }
+}
+
+static void call_rekey(world *w, input *in) {
+    efface_report report;
+    w->params.seed = take(in);
+    w->doing = "rekey";
+    require(w,
+            efface_kmeans_rekey(w->model, w->data, w->params.seed, &report, NULL) == EFFACE_OK &&
+                report.action == EFFACE_ACTION_REFITTED && report.reason == EFFACE_REASON_REKEY,
+            "fails");
+}
+
+static void call_verify(world *w) {
+    efface_difference difference;
+    w->doing = "verify";
+    require(w,
+            efface_kmeans_verify(w->model, w->data, &difference, NULL) == EFFACE_OK &&
+                difference.identical && difference.what == NULL,
+            "finds a difference");
+}
+
+static void call(world *w, input *in) {
+    const unsigned what = take(in);
+    switch (what % 16) {
+    case 0: call_verify(w); break;
+    case 1: call_rekey(w, in); break;
+    case 2: call_forget_owner(w, in); break;
+    case 3:
+    case 4:
+    case 5: call_write(w, in, true); break;
+    case 6:
+    case 7:
+    case 8:
+    case 9: call_write(w, in, false); break;
+    default: call_forget(w, in); break;
+    }
+    check_state(w);
+    w->n_calls++;
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
+    input in = {bytes, n_bytes, 0};
+    world w;
+    memset(&w, 0, sizeof w);
+    w.doing = "fit";
+    read_setup(&w, &in);
+    const size_t n = take(&in) % (MOST_ROWS + 1);
+    for (size_t slot = 0; slot < MOST_ROWS; slot++) {
+        if (slot < n)
+            read_row(&w, &in, &w.rows[slot]);
+        else
+            w.rows[slot].weight = 1;
+        w.rows[slot].inside = slot < n && allowed(&w, w.rows[slot].values);
+    }
+    const table t = inside_of(&w);
+    w.data = make_set(&w, &t);
+    w.model = fit(&w, w.data);
+    while (in.at < in.n_bytes && w.n_calls < MOST_CALLS)
+        call(&w, &in);
+    efface_kmeans_free(w.model);
+    efface_data_free(w.data);
+    return 0;
+}
