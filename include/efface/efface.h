@@ -170,7 +170,8 @@ EFFACE_API const char *efface_data_column_name(const efface_data *data, uint32_t
 /* ------------------------------------------------------------------ data: files */
 
 typedef enum efface_header {
-    EFFACE_HEADER_DETECT = 0, /* a header if a field of the first line is not a number */
+    EFFACE_HEADER_DETECT = 0, /* a header if a field of the first line is not a number; an error if
+                                 only fields that may be text are not numbers: say which */
     EFFACE_HEADER_YES = 1,
     EFFACE_HEADER_NO = 2
 } efface_header;
@@ -201,8 +202,9 @@ typedef struct efface_load_options {
 /* Fills the options with their defaults: detect everything, all columns are values, key 0. */
 EFFACE_API void efface_load_options_init(efface_load_options *options);
 
-/* Reads a set of rows from a file: NumPy .npy (float32, float64, integers; C order; one or two
- * dimensions), IDX, or CSV, each of them also gzipped. The format is told from the content.
+/* Reads a set of rows from a file: NumPy .npy (float32, float64, integers, booleans; C order), IDX,
+ * or CSV, each of them also gzipped. The format is told from the content. The first dimension of an
+ * array is the rows, the others together are the columns.
  * Values are rounded to float32. Rows of a file without an id column get the ids 0, 1, 2, ...
  * `options` may be NULL. On failure nothing is handed out.
  * Errors: MEMORY; IO; FORMAT with file, line and column; DUPLICATE (also for two texts with the
@@ -290,7 +292,7 @@ typedef struct efface_kmeans_info {
     uint32_t n_columns;
     uint64_t n_rows;
     uint32_t iterations;       /* levels from the seeds to the model */
-    int stable;                /* a further iteration would change nothing */
+    int stable;                /* the fit ended because the next centers were the same */
     double epsilon;            /* lattice width in use as a part of the domain; 0 for lloyd */
     uint32_t n_coarse_columns; /* columns whose spread is below 256 grid steps, yet not 0 */
     uint64_t rows_assigned;    /* exact nearest-centroid searches */

@@ -67,8 +67,14 @@ static efface_status grow_values(efface_data *data, size_t n_rows, efface_error 
     if (block == NULL)
         return ef_fail_memory(error);
     const size_t offset = (CACHE_LINE - (uintptr_t)block % CACHE_LINE) % CACHE_LINE;
-    if (used != 0 && offset != old_offset)
+    if (used != 0 && offset != old_offset) {
         memmove(block + offset, block + old_offset, used);
+        /* What the values left behind would outlive them. */
+        if (offset > old_offset)
+            memset(block + old_offset, 0, offset - old_offset);
+        else
+            memset(block + offset + used, 0, old_offset - offset);
+    }
     data->block = block;
     data->values = (float *)(void *)(block + offset);
     return EFFACE_OK;
@@ -416,6 +422,13 @@ efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t 
             if (data->labels != NULL)
                 data->labels[position] = data->labels[last];
         }
+        data->ids[last] = 0;
+        if (data->weights != NULL)
+            data->weights[last] = 0;
+        if (data->owners != NULL)
+            data->owners[last] = 0;
+        if (data->labels != NULL)
+            data->labels[last] = 0;
         data->n_rows = last;
     }
     return EFFACE_OK;
