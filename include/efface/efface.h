@@ -99,8 +99,8 @@ typedef struct efface_error {
  * most 2^126; minus zero is stored as zero. */
 typedef struct efface_data efface_data;
 
-#define EFFACE_MAX_COLUMNS 32767u             /* so that a squared distance fits 63 bits */
-#define EFFACE_MAX_WEIGHT (INT64_C(1) << 40)  /* the total weight of a set stays below this */
+#define EFFACE_MAX_COLUMNS 32767u                 /* so that a squared distance fits 63 bits */
+#define EFFACE_MAX_WEIGHT (INT64_C(1) << 40)      /* the total weight of a set stays below this */
 #define EFFACE_MAX_MAGNITUDE 8.507059173023462e37 /* 2^126 */
 
 /* Rows as a caller holds them, for adding and replacing. Any pointer but `values` may be NULL:
@@ -170,7 +170,8 @@ EFFACE_API const char *efface_data_column_name(const efface_data *data, uint32_t
 /* ------------------------------------------------------------------ data: files */
 
 typedef enum efface_header {
-    EFFACE_HEADER_DETECT = 0, /* a header if a field of the first line is not a number */
+    EFFACE_HEADER_DETECT = 0, /* a header if a field of the first line is not a number; an error if
+                                 only fields that may be text are not numbers: say which */
     EFFACE_HEADER_YES = 1,
     EFFACE_HEADER_NO = 2
 } efface_header;
@@ -201,8 +202,9 @@ typedef struct efface_load_options {
 /* Fills the options with their defaults: detect everything, all columns are values, key 0. */
 EFFACE_API void efface_load_options_init(efface_load_options *options);
 
-/* Reads a set of rows from a file: NumPy .npy (float32, float64, integers; C order; one or two
- * dimensions), IDX, or CSV, each of them also gzipped. The format is told from the content.
+/* Reads a set of rows from a file: NumPy .npy (float32, float64, integers, booleans; C order), IDX,
+ * or CSV, each of them also gzipped. The format is told from the content. The first dimension of an
+ * array is the rows, the others together are the columns.
  * Values are rounded to float32. Rows of a file without an id column get the ids 0, 1, 2, ...
  * `options` may be NULL. On failure nothing is handed out.
  * Errors: MEMORY; IO; FORMAT with file, line and column; DUPLICATE (also for two texts with the
@@ -233,7 +235,7 @@ EFFACE_API efface_status efface_data_make_gaussian(uint32_t n_clusters, uint32_t
 typedef struct efface_kmeans efface_kmeans;
 
 typedef enum efface_method {
-    EFFACE_METHOD_LLOYD = 0,    /* k-means++ seeds, then Lloyd's iterations */
+    EFFACE_METHOD_LLOYD = 0,     /* k-means++ seeds, then Lloyd's iterations */
     EFFACE_METHOD_QUANTIZED = 1, /* centroids rounded to a random lattice: stable under change */
     EFFACE_METHOD_PYRAMID = 2    /* iterations on a small sample, then a pass over all rows */
 } efface_method;
@@ -248,9 +250,10 @@ typedef enum efface_empty {
     EFFACE_EMPTY_KEEP = 1    /* ... stays where it is */
 } efface_empty;
 
-/* What `quantized` does when a change reaches a level: compute it again with the same randomness, or
- * start over with fresh randomness, as the paper does. The second is NOT EXACT: it keeps models in
- * a way that depends on the rows that left (docs/exactness.md). It exists to reproduce the paper. */
+/* What `quantized` does when a change reaches a level: compute it again with the same randomness,
+ * or start over with fresh randomness, as the paper does. The second is NOT EXACT: it keeps models
+ * in a way that depends on the rows that left (docs/exactness.md). It exists to reproduce the
+ * paper. */
 typedef enum efface_redraw {
     EFFACE_REDRAW_SAME = 0,
     EFFACE_REDRAW_FRESH = 1 /* not exact; efface_kmeans_verify checks against the current draw */
@@ -268,21 +271,22 @@ typedef struct efface_kmeans_params {
                             pyramid: on the sample */
     uint64_t seed;       /* all randomness; keep it secret if deletion requests may react to it */
     efface_scale scale;
-    double bound; /* no |value| is larger, for scale none; 0: derived from the data */
+    double bound;            /* no |value| is larger, for scale none; 0: derived from the data */
     const float *column_min; /* for scale minmax: n_columns bounds that no value is outside of; */
     const float *column_max; /* NULL: derived from the data */
     efface_empty empty;
-    double epsilon; /* quantized: lattice width as a part of the domain; 0: derived from n.
-                       pyramid: the same for the centroids that leave the sample; 0: no lattice */
-    double gamma;   /* quantized: clusters below gamma * n / k are held back; default 0.2 */
+    double epsilon;       /* quantized: lattice width as a part of the domain; 0: derived from n.
+                             pyramid: the same for the centroids that leave the sample; 0: no lattice */
+    double gamma;         /* quantized: clusters below gamma * n / k are held back; default 0.2 */
     efface_redraw redraw; /* quantized: default SAME; FRESH is not exact */
-    double rate;     /* pyramid: part of the rows in the sample, rounded up to a power of two; 0:
-                        derived from n and k, about 150 rows a cluster */
-    uint32_t passes; /* pyramid: passes over all rows, 1 to 10; default 1 */
+    double rate;        /* pyramid: part of the rows in the sample, rounded up to a power of two; 0:
+                           derived from n and k, about 150 rows a cluster */
+    uint32_t passes;    /* pyramid: passes over all rows, 1 to 10; default 1 */
     uint32_t n_threads; /* 0: as many as there are processors; no result depends on it */
 } efface_kmeans_params;
 
-/* Fills the parameters with their defaults: lloyd, 8 clusters, 10 iterations, seed 0, no scaling. */
+/* Fills the parameters with their defaults: lloyd, 8 clusters, 10 iterations, seed 0, no scaling.
+ */
 EFFACE_API void efface_kmeans_params_init(efface_kmeans_params *params);
 
 /* Fits a model to the rows of a set. Cost O(n * k * d * iterations); memory beyond the data 4
@@ -291,8 +295,8 @@ EFFACE_API void efface_kmeans_params_init(efface_kmeans_params *params);
  * Errors: MEMORY; ARGUMENT for parameters out of range; LIMIT for a value outside a bound that was
  * given; KERNELS. */
 EFFACE_API efface_status efface_kmeans_fit(const efface_data *data,
-                                           const efface_kmeans_params *params,
-                                           efface_kmeans **out, efface_error *error);
+                                           const efface_kmeans_params *params, efface_kmeans **out,
+                                           efface_error *error);
 
 /* Releases the memory of a model. */
 EFFACE_API void efface_kmeans_free(efface_kmeans *model);
@@ -305,7 +309,7 @@ typedef struct efface_kmeans_info {
     uint32_t n_columns;
     uint64_t n_rows;
     uint32_t iterations;       /* levels from the seeds to the model */
-    int stable;                /* a further iteration would change nothing */
+    int stable;                /* the fit ended because the next centers were the same */
     double epsilon;            /* lattice width in use as a part of the domain; 0 for lloyd */
     uint32_t n_coarse_columns; /* columns whose spread is below 256 grid steps, yet not 0 */
     uint64_t rows_assigned;    /* exact nearest-centroid searches */
@@ -331,8 +335,8 @@ EFFACE_API efface_status efface_kmeans_centroid(const efface_kmeans *model, uint
  * answer is exact for those that are, and computed in double for those that are not.
  * Cost O(n_rows * k * d). Errors: MEMORY; ARGUMENT if the model has no centroids; LIMIT. */
 EFFACE_API efface_status efface_kmeans_predict(const efface_kmeans *model, size_t n_rows,
-                                               const float *values, size_t stride,
-                                               uint32_t *labels, efface_error *error);
+                                               const float *values, size_t stride, uint32_t *labels,
+                                               efface_error *error);
 
 /* The same for the rows of a set, in the order of positions.
  * Errors: as predict; ARGUMENT if the number of columns differs. */

@@ -16,8 +16,8 @@ struct ef_pool {
     pthread_mutex_t lock;
     pthread_cond_t begin;
     pthread_cond_t end;
-    size_t round;       /* counts runs; a worker waits for it to move */
-    unsigned n_busy;    /* workers that have not finished this run */
+    size_t round;    /* counts runs; a worker waits for it to move */
+    unsigned n_busy; /* workers that have not finished this run */
     bool stopping;
     /* The current run. */
     ef_work work;

@@ -69,8 +69,8 @@ void ef_id_index_remove(ef_id_index *index, const uint64_t *ids, uint64_t id) {
     assert(index->slots[hole] != 0);
     /* Entries behind the hole that may not stand before their home stay; the others move up. */
     for (size_t slot = next(index, hole); index->slots[slot] != 0; slot = next(index, slot)) {
-        const size_t from_home = (slot - home(index, ids[index->slots[slot] - 1])) &
-                                 (index->n_slots - 1);
+        const size_t from_home =
+            (slot - home(index, ids[index->slots[slot] - 1])) & (index->n_slots - 1);
         const size_t from_hole = (slot - hole) & (index->n_slots - 1);
         if (from_home >= from_hole) {
             index->slots[hole] = index->slots[slot];

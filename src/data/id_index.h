@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 typedef struct ef_id_index {
-    size_t *slots; /* position + 1, or 0 for an empty slot */
+    size_t *slots;  /* position + 1, or 0 for an empty slot */
     size_t n_slots; /* a power of two, or 0 */
 } ef_id_index;
 

@@ -55,8 +55,9 @@ void efface_data_free(efface_data *data) {
 
 /* ---------------------------------------------------------------- room */
 
-/* Panels stand on a cache line's boundary, so that vector loads never straddle two. realloc may move
- * the block to an address that is aligned differently; the values are then shifted into place. */
+/* Panels stand on a cache line's boundary, so that vector loads never straddle two. realloc may
+ * move the block to an address that is aligned differently; the values are then shifted into place.
+ */
 static efface_status grow_values(efface_data *data, size_t n_rows, efface_error *error) {
     size_t n_bytes;
     if (!ef_mul_size(n_rows, data->n_columns * sizeof *data->values, &n_bytes) ||
@@ -68,8 +69,14 @@ static efface_status grow_values(efface_data *data, size_t n_rows, efface_error 
     if (block == NULL)
         return ef_fail_memory(error);
     const size_t offset = (CACHE_LINE - (uintptr_t)block % CACHE_LINE) % CACHE_LINE;
-    if (used != 0 && offset != old_offset)
+    if (used != 0 && offset != old_offset) {
         memmove(block + offset, block + old_offset, used);
+        /* What the values left behind would outlive them. */
+        if (offset > old_offset)
+            memset(block + old_offset, 0, offset - old_offset);
+        else
+            memset(block + offset + used, 0, old_offset - offset);
+    }
     data->block = block;
     data->values = (float *)(void *)(block + offset);
     return EFFACE_OK;
@@ -326,8 +333,8 @@ efface_status efface_data_add(efface_data *data, const efface_rows *rows, efface
         next_id += rows->n_rows;
     } else {
         if (rows->ids == NULL && UINT64_MAX - next_id < rows->n_rows)
-            return ef_fail(error, EFFACE_E_LIMIT, "there are no ids left above %" PRIu64
-                           "; give the rows ids", next_id);
+            return ef_fail(error, EFFACE_E_LIMIT,
+                           "there are no ids left above %" PRIu64 "; give the rows ids", next_id);
         status = spell_out_ids(data, data->n_rows + rows->n_rows, error);
         if (status == EFFACE_OK)
             status = enter_ids(data, rows, &next_id, error);
@@ -387,6 +394,16 @@ static efface_status check_ids(const efface_data *data, const uint64_t *ids, siz
     return status;
 }
 
+/* Gives the row at a position what stands beside its values. */
+static void write_beside(efface_data *data, size_t position, const efface_row *row) {
+    if (data->weights != NULL)
+        data->weights[position] = row->weight;
+    if (data->owners != NULL)
+        data->owners[position] = row->owner;
+    if (data->labels != NULL)
+        data->labels[position] = row->label;
+}
+
 void ef_data_take_out(efface_data *data, size_t position) {
     const size_t last = data->n_rows - 1;
     unwrite_row(data, position);
@@ -401,25 +418,14 @@ void ef_data_take_out(efface_data *data, size_t position) {
     }
     if (position != last) {
         ef_id_index_move(&data->index, data->ids, data->ids[last], position);
-        data->ids[position] = data->ids[last];
-        if (data->weights != NULL)
-            data->weights[position] = data->weights[last];
-        if (data->owners != NULL)
-            data->owners[position] = data->owners[last];
-        if (data->labels != NULL)
-            data->labels[position] = data->labels[last];
+        const efface_row moved = efface_data_row(data, last);
+        data->ids[position] = moved.id;
+        write_beside(data, position, &moved);
     }
+    if (data->ids != NULL)
+        data->ids[last] = 0;
+    write_beside(data, last, &(efface_row){.id = 0});
     data->n_rows = last;
-}
-
-/* Gives the row at a position what stands beside its values. */
-static void write_beside(efface_data *data, size_t position, const efface_row *row) {
-    if (data->weights != NULL)
-        data->weights[position] = row->weight;
-    if (data->owners != NULL)
-        data->owners[position] = row->owner;
-    if (data->labels != NULL)
-        data->labels[position] = row->label;
 }
 
 void ef_data_put_back(efface_data *data, size_t position, const efface_row *row,
@@ -478,8 +484,7 @@ efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t 
     return EFFACE_OK;
 }
 
-efface_status efface_data_replace(efface_data *data, const efface_rows *rows,
-                                  efface_error *error) {
+efface_status efface_data_replace(efface_data *data, const efface_rows *rows, efface_error *error) {
     if (data == NULL || rows == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data and rows must not be NULL");
     efface_status status = check_ids(data, rows->ids, rows->n_rows, error);

@@ -22,19 +22,19 @@
 struct efface_data {
     uint32_t n_columns;
     size_t n_rows;
-    size_t capacity;  /* rows there is room for; a multiple of EF_PANEL */
-    float *values;    /* panels, 64-byte aligned in `block`; free places of the last are 0 */
+    size_t capacity; /* rows there is room for; a multiple of EF_PANEL */
+    float *values;   /* panels, 64-byte aligned in `block`; free places of the last are 0 */
     void *block;
-    uint64_t *ids;    /* or NULL: the id of a row is its position */
-    int64_t *weights; /* or NULL: 1 */
-    uint64_t *owners; /* or NULL: 0 */
-    int32_t *labels;  /* or NULL: 0 */
+    uint64_t *ids;     /* or NULL: the id of a row is its position */
+    int64_t *weights;  /* or NULL: 1 */
+    uint64_t *owners;  /* or NULL: 0 */
+    int32_t *labels;   /* or NULL: 0 */
     ef_id_index index; /* positions by id; empty while ids is NULL */
     uint64_t next_id;  /* larger than every id the set ever held */
     int64_t total_weight;
     ef_exponent_counts exponents; /* of the rows that are there */
     ef_ranges ranges;             /* of the columns, of the rows that are there */
-    char **names;      /* n_columns names, or NULL */
+    char **names;                 /* n_columns names, or NULL */
 };
 
 static inline uint64_t ef_data_id(const efface_data *data, size_t position) {

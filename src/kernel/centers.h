@@ -40,7 +40,7 @@ typedef struct ef_centers {
     /* Clusters are cut into tiles of nearly equal size, none above `tile`. A tile of m clusters
      * that begins with cluster c holds -2 C at tiles[n_columns c + m j + (cluster - c)]. */
     float *tiles;
-    float *bias;    /* |C|^2 of each cluster */
+    float *bias; /* |C|^2 of each cluster */
     uint32_t tile;
     float error_norm; /* E = error_norm |g| + error_bias */
     float error_bias;

@@ -108,8 +108,8 @@ LANE_OP void score_tile(const source *from, const float *tile, const float *bias
             score_tile(from, tile, bias, d, width, 0, scores, norm2);                              \
         break;
 
-static void scores_of(const ef_centers *centers, uint32_t first, unsigned width,
-                      const source *from, int snapping, float *scores, float *norm2) {
+static void scores_of(const ef_centers *centers, uint32_t first, unsigned width, const source *from,
+                      int snapping, float *scores, float *norm2) {
     const uint32_t d = centers->n_columns;
     const float *const tile = centers->tiles + (size_t)first * d;
     const float *const bias = centers->bias + first;
@@ -193,8 +193,8 @@ static unsigned nearest(const ef_centers *centers, const ef_map *map, const floa
     unsigned open = 0;
     for (unsigned g = 0; g < GROUPS; g++) {
         const vf norm = vf_sqrt(vf_load(norm2 + g * LANES));
-        const vf error = vf_muladd(norm, vf_set1(centers->error_norm),
-                                   vf_set1(centers->error_bias));
+        const vf error =
+            vf_muladd(norm, vf_set1(centers->error_norm), vf_set1(centers->error_bias));
         const vf most = vf_add(best[g], vf_add(error, error));
         vf_store(limit + g * LANES, most);
         open |= vm_bits(vf_at_most(second[g], most)) << (g * LANES);

@@ -4,6 +4,8 @@
  *
  * A case (tests/oracle/cases.h) gives rows and parameters. Some of the rows begin in the set, the
  * others wait outside; each step takes rows out, lets rows in, or gives rows the values of others.
+ * Rows that go are now and then chosen by looking at the model, as an adversary would: its seeds,
+ * and the rows that its empty clusters were reseeded with.
  * EFFACE_TEST_CASES sets the number of cases, EFFACE_TEST_SEED runs one of them.
  */
 #include <setjmp.h>
@@ -13,10 +15,12 @@
 
 #include <cmocka.h>
 
+#include "model/kmeans/model.h"
 #include "oracle/cases.h"
 #include "oracle/difference.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 
 #define FIRST_SEED UINT64_C(0xF0E60001)
@@ -29,13 +33,12 @@ typedef struct walk {
     efface_kmeans *model;
     bool *inside;     /* rows of the trial that are in the set */
     size_t *stands;   /* whose values each row has: itself, or after an update another */
+    int64_t *weights; /* of each row; an update may lower it */
     size_t n_inside;
-    char did[64];     /* the last step, for messages */
+    char did[64]; /* the last step, for messages */
 } walk;
 
-static struct {
-    unsigned long steps, actions[3], reasons[12];
-} seen;
+static struct { unsigned long steps, actions[3], reasons[12]; } seen;
 
 /* ---------------------------------------------------------------- comparisons */
 
@@ -73,7 +76,7 @@ static void compare_with_oracle(const walk *w, uint64_t seed) {
         if (w->inside[i]) {
             memcpy(values + n * d, t->values + w->stands[i] * d, d * sizeof *values);
             ids[n] = t->rows.ids != NULL ? t->rows.ids[i] : i;
-            weights[n++] = t->rows.weights != NULL ? t->rows.weights[i] : 1;
+            weights[n++] = w->weights[i];
         }
     const oracle_rows rows = {n, d, values, ids, weights};
     oracle_model *const oracle = oracle_fit(&rows, &t->params);
@@ -111,12 +114,32 @@ static size_t pick(const walk *w, bool inside, size_t most, size_t *rows) {
     return n < most ? n : most;
 }
 
+/* A row that the model names: a seed, or one that an empty cluster was reseeded with. */
+static bool pick_named(const walk *w, size_t *row) {
+    const efface_kmeans *const m = w->model;
+    uint64_t ids[200];
+    size_t n = 0;
+    if (one_in(4))
+        for (uint32_t c = 0; c < m->plan.n_clusters && n < 100; c++)
+            ids[n++] = m->seeds[c].id;
+    for (uint32_t t = 0; t < m->n_levels; t++)
+        for (uint32_t i = 0; i < m->levels[t].n_reseeded && n < 200; i++)
+            ids[n++] = m->levels[t].reseeded[i].winner.id;
+    const uint64_t id = n != 0 ? ids[below(n)] : 0;
+    for (size_t i = 0; n != 0 && i < w->t.rows.n; i++)
+        if (w->inside[i] && id_of(w, i) == id) {
+            *row = i;
+            return true;
+        }
+    return false;
+}
+
 static void gather(const walk *w, const size_t *rows, size_t n, bool values_too, float *values,
                    uint64_t *ids, int64_t *weights) {
     const uint32_t d = w->t.rows.d;
     for (size_t i = 0; i < n; i++) {
         ids[i] = id_of(w, rows[i]);
-        weights[i] = w->t.rows.weights != NULL ? w->t.rows.weights[rows[i]] : 1;
+        weights[i] = w->weights[rows[i]];
         if (values_too)
             memcpy(values + i * d, w->t.values + w->stands[rows[i]] * d, d * sizeof *values);
     }
@@ -140,14 +163,14 @@ static void step(walk *w, size_t most) {
     efface_error error = {.message = ""};
     efface_status status = EFFACE_OK;
     if (kind < 2) {
-        const size_t n = pick(w, true, most, rows);
+        const size_t n = one_in(2) && pick_named(w, rows) ? 1 : pick(w, true, most, rows);
         gather(w, rows, n, false, values, ids, weights);
         efface_report preview = {.action = EFFACE_ACTION_UNTOUCHED};
-        assert_int_equal(efface_kmeans_preview(w->model, w->data, ids, n, EFFACE_MISSING_FAIL,
-                                               &preview, &error),
-                         EFFACE_OK);
-        status = efface_kmeans_forget(w->model, w->data, ids, n, EFFACE_MISSING_FAIL, &report,
-                                      &error);
+        assert_int_equal(
+            efface_kmeans_preview(w->model, w->data, ids, n, EFFACE_MISSING_FAIL, &preview, &error),
+            EFFACE_OK);
+        status =
+            efface_kmeans_forget(w->model, w->data, ids, n, EFFACE_MISSING_FAIL, &report, &error);
         assert_int_equal(preview.action, report.action);
         assert_int_equal(preview.level, report.level);
         assert_int_equal(preview.reason, report.reason);
@@ -167,10 +190,15 @@ static void step(walk *w, size_t most) {
         w->n_inside += n;
     } else {
         const size_t n = pick(w, true, most, rows);
-        for (size_t i = 0; i < n; i++)
+        const bool lighter = one_in(3);
+        for (size_t i = 0; i < n; i++) {
             w->stands[rows[i]] = below(w->t.rows.n);
+            if (lighter)
+                w->weights[rows[i]] = 1 + (int64_t)below((uint64_t)w->weights[rows[i]]);
+        }
         gather(w, rows, n, true, values, ids, weights);
-        const efface_rows batch = {.n_rows = n, .values = values, .ids = ids};
+        const efface_rows batch = {
+            .n_rows = n, .values = values, .ids = ids, .weights = lighter ? weights : NULL};
         status = efface_kmeans_update(w->model, w->data, &batch, &report, &error);
         snprintf(w->did, sizeof w->did, "updating %zu", n);
     }
@@ -185,27 +213,54 @@ static void step(walk *w, size_t most) {
 
 /* ---------------------------------------------------------------- walks */
 
+/* Leans a case towards what a change seldom does: empty a cluster, move a centroid by the threshold
+ * alone, move the stopping point or the automatic lattice. */
+static void lean(walk *w, uint64_t share) {
+    efface_kmeans_params *const p = &w->t.params;
+    const double d = w->t.rows.d, n = (double)w->t.rows.n * (double)share / 100.0;
+    switch (below(9)) {
+    case 0: /* a lattice so coarse that a loss often rises */
+    case 1:
+        p->method = EFFACE_METHOD_QUANTIZED;
+        p->epsilon = scaled(1.0f, -1 - (int)below(5));
+        p->gamma = one_in(2) ? 0.0 : p->gamma;
+        p->n_clusters = 2 + (uint32_t)below(8);
+        p->empty = one_in(4) ? EFFACE_EMPTY_KEEP : EFFACE_EMPTY_RESEED;
+        break;
+    case 2: /* centroids that fall together */
+    case 3:
+    case 4: let_centroids_meet(&w->t); break;
+    case 5: /* small clusters on a fine lattice */
+        p->method = EFFACE_METHOD_QUANTIZED;
+        p->epsilon = scaled(1.0f, -23 + (int)below(10));
+        p->gamma = one_in(2) ? 1.0 : 0.5;
+        p->n_clusters = 2 + (uint32_t)below(8);
+        break;
+    case 6: /* n / (k d^1.5) near a power of ten, to which the automatic width holds */
+        p->method = EFFACE_METHOD_QUANTIZED;
+        p->epsilon = 0.0;
+        p->n_clusters = 1 + (uint32_t)(n * sqrt(d < 10.0 ? 10.0 : 1000.0) / (d * sqrt(d)));
+        break;
+    default: break;
+    }
+}
+
 static void begin_walk(walk *w, uint64_t seed, uint64_t share) {
     memset(w, 0, sizeof *w);
     make_trial(seed, &w->t);
-    if (one_in(4)) {
-        /* A lattice so coarse that centroids meet: clusters go empty and are reseeded. */
-        w->t.params.method = EFFACE_METHOD_QUANTIZED;
-        w->t.params.epsilon = scaled(1.0f, -1 - (int)below(5));
-        w->t.params.gamma = one_in(2) ? 0.0 : w->t.params.gamma;
-        w->t.params.n_clusters = 2 + (uint32_t)below(8);
-        w->t.params.empty = one_in(4) ? EFFACE_EMPTY_KEEP : EFFACE_EMPTY_RESEED;
-    }
+    lean(w, share);
     const size_t n = w->t.rows.n;
     const uint32_t d = w->t.rows.d;
     w->inside = make(n, sizeof *w->inside);
     w->stands = make(n, sizeof *w->stands);
+    w->weights = make(n, sizeof *w->weights);
     float *const values = make(n * d, sizeof *values);
     uint64_t *const ids = make(n, sizeof *ids);
     int64_t *const weights = make(n, sizeof *weights);
     size_t *const rows = make(n, sizeof *rows);
     for (size_t i = 0; i < n; i++) {
         w->stands[i] = i;
+        w->weights[i] = w->t.rows.weights != NULL ? w->t.rows.weights[i] : 1;
         w->inside[i] = below(100) < share;
         if (w->inside[i])
             rows[w->n_inside++] = i;
@@ -228,6 +283,7 @@ static void end_walk(walk *w) {
     efface_data_free(w->data);
     free(w->inside);
     free(w->stands);
+    free(w->weights);
     free_trial(&w->t);
 }
 
@@ -259,8 +315,159 @@ static void every_step_is_a_fresh_fit(void **state) {
                       seen.reasons[r]);
     print_message("\n");
     if (n >= DEFAULT_CASES)
-        for (int r = 0; r < 10; r++)
-            assert_true(seen.reasons[r] > 0);
+        for (int r = 0; r < 12; r++)
+            assert_true(seen.reasons[r] > 0 || r == EFFACE_REASON_REKEY);
+}
+
+/* ---------------------------------------------------------------- chosen sequences */
+
+static void forget_rows(walk *w, const size_t *rows, size_t n) {
+    uint64_t *const ids = make(n, sizeof *ids);
+    for (size_t i = 0; i < n; i++) {
+        ids[i] = id_of(w, rows[i]);
+        w->inside[rows[i]] = false;
+    }
+    assert_int_equal(
+        efface_kmeans_forget(w->model, w->data, ids, n, EFFACE_MISSING_FAIL, NULL, NULL),
+        EFFACE_OK);
+    w->n_inside -= n;
+    snprintf(w->did, sizeof w->did, "forgetting down to %zu", w->n_inside);
+    free(ids);
+}
+
+static void learn_rows(walk *w, const size_t *rows, size_t n) {
+    float *const values = make(n * w->t.rows.d, sizeof *values);
+    uint64_t *const ids = make(n, sizeof *ids);
+    int64_t *const weights = make(n, sizeof *weights);
+    gather(w, rows, n, true, values, ids, weights);
+    const efface_rows batch = {.n_rows = n, .values = values, .ids = ids, .weights = weights};
+    assert_int_equal(efface_kmeans_learn(w->model, w->data, &batch, NULL, NULL), EFFACE_OK);
+    for (size_t i = 0; i < n; i++)
+        w->inside[rows[i]] = true;
+    w->n_inside += n;
+    snprintf(w->did, sizeof w->did, "learning up to %zu", w->n_inside);
+    free(values);
+    free(ids);
+    free(weights);
+}
+
+static void change_one_by_one(walk *w, const size_t *rows, size_t n, bool forget) {
+    for (size_t i = 0; i < n; i++) {
+        if (forget)
+            forget_rows(w, &rows[i], 1);
+        else
+            learn_rows(w, &rows[i], 1);
+    }
+}
+
+static void shuffle(size_t *rows, size_t n) {
+    for (size_t i = n; i > 1; i--) {
+        const size_t other = below(i), last = rows[i - 1];
+        rows[i - 1] = rows[other];
+        rows[other] = last;
+    }
+}
+
+static void compare_walks(const walk *a, const walk *b, uint64_t seed) {
+    unsigned char *bytes_a = NULL, *bytes_b = NULL;
+    size_t n_a = 0, n_b = 0;
+    assert_int_equal(efface_kmeans_encode(a->model, &bytes_a, &n_a, NULL), EFFACE_OK);
+    assert_int_equal(efface_kmeans_encode(b->model, &bytes_b, &n_b, NULL), EFFACE_OK);
+    if (n_a != n_b || memcmp(bytes_a, bytes_b, n_a) != 0)
+        fail_bytes(a, "another order", bytes_a, n_a, bytes_b, n_b, seed);
+    efface_bytes_free(bytes_a);
+    efface_bytes_free(bytes_b);
+}
+
+/* Whoever is a seed goes, again and again, each round of the seeding in its turn. */
+static void every_seed_can_be_forgotten(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        walk w;
+        begin_walk(&w, mix(seed << 20), 100);
+        for (uint32_t turn = 0; turn < 12 && w.n_inside > 0; turn++) {
+            const uint64_t id = w.model->seeds[turn % w.model->plan.n_clusters].id;
+            size_t row = 0;
+            while (id_of(&w, row) != id)
+                row++;
+            forget_rows(&w, &row, 1);
+            compare_with_fresh_fit(&w, mix(seed << 20));
+        }
+        compare_with_oracle(&w, mix(seed << 20));
+        end_walk(&w);
+    }
+}
+
+/* Where an empty cluster was reseeded: its winner goes, a later one has to take its place, and when
+ * the first comes back it wins again. */
+static void every_reseeding_can_be_undone(void **state) {
+    (void)state;
+    unsigned n_empty = 0;
+    for (uint64_t seed = 1; seed <= 250; seed++) {
+        const uint64_t trial_seed = mix(seed << 16);
+        walk w;
+        begin_walk(&w, trial_seed, 100);
+        for (int turn = 0; turn < 6; turn++) {
+            uint64_t ids[64];
+            size_t n = 0;
+            for (uint32_t t = 0; t < w.model->n_levels; t++)
+                for (uint32_t i = 0; i < w.model->levels[t].n_reseeded && n < 64; i++)
+                    ids[n++] = w.model->levels[t].reseeded[i].winner.id;
+            if (n == 0)
+                break;
+            const uint64_t id = ids[below(n)];
+            size_t row = 0;
+            while (id_of(&w, row) != id)
+                row++;
+            efface_report report;
+            assert_int_equal(
+                efface_kmeans_preview(w.model, w.data, &id, 1, EFFACE_MISSING_FAIL, &report, NULL),
+                EFFACE_OK);
+            n_empty += report.reason == EFFACE_REASON_EMPTY;
+            forget_rows(&w, &row, 1);
+            compare_with_fresh_fit(&w, trial_seed);
+            compare_with_oracle(&w, trial_seed);
+            if (turn % 2 == 0) {
+                learn_rows(&w, &row, 1);
+                compare_with_fresh_fit(&w, trial_seed);
+            }
+        }
+        end_walk(&w);
+    }
+    print_message("%u times a cluster became empty or had another winner\n", n_empty);
+    assert_true(n_empty >= 50);
+}
+
+/* A cluster loses its rows one by one or all at once. */
+static void every_row_of_a_cluster_can_be_forgotten(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        walk w;
+        begin_walk(&w, mix(seed << 24), 90);
+        uint32_t *const labels = make(w.n_inside, sizeof *labels);
+        size_t *const rows = make(w.n_inside, sizeof *rows);
+        size_t n = 0;
+        assert_int_equal(efface_kmeans_labels(w.model, w.data, labels, NULL), EFFACE_OK);
+        const uint32_t cluster = w.n_inside != 0 ? labels[below(w.n_inside)] : 0;
+        for (size_t i = 0; i < w.t.rows.n; i++) {
+            size_t position = 0;
+            if (w.inside[i] && efface_data_find(w.data, id_of(&w, i), &position) == EFFACE_OK &&
+                labels[position] == cluster)
+                rows[n++] = i;
+        }
+        if (one_in(4))
+            forget_rows(&w, rows, n);
+        for (size_t i = 0; i < n && w.inside[rows[i]]; i++) {
+            forget_rows(&w, &rows[i], 1);
+            if (i % 4 == 0)
+                compare_with_fresh_fit(&w, mix(seed << 24));
+        }
+        compare_with_fresh_fit(&w, mix(seed << 24));
+        compare_with_oracle(&w, mix(seed << 24));
+        free(labels);
+        free(rows);
+        end_walk(&w);
+    }
 }
 
 /* Down to the last row and to none, then up again. */
@@ -272,13 +479,7 @@ static void everything_can_be_forgotten(void **state) {
         while (w.n_inside > 0) {
             size_t row = 0;
             (void)pick(&w, true, 1, &row);
-            const uint64_t id = id_of(&w, row);
-            assert_int_equal(efface_kmeans_forget(w.model, w.data, &id, 1, EFFACE_MISSING_FAIL,
-                                                  NULL, NULL),
-                             EFFACE_OK);
-            w.inside[row] = false;
-            w.n_inside--;
-            snprintf(w.did, sizeof w.did, "forgetting down to %zu", w.n_inside);
+            forget_rows(&w, &row, 1);
             compare_with_fresh_fit(&w, mix(seed));
         }
         compare_with_oracle(&w, mix(seed));
@@ -290,10 +491,79 @@ static void everything_can_be_forgotten(void **state) {
     }
 }
 
+/* Rows that go one by one, all at once, or in another order leave the same model behind; so do rows
+ * that come. */
+static void order_and_batches_do_not_matter(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        const uint64_t trial_seed = mix(seed << 28);
+        const bool forget = seed % 2 != 0;
+        walk one, batch, other;
+        begin_walk(&one, trial_seed, forget ? 100 : 60);
+        begin_walk(&batch, trial_seed, forget ? 100 : 60);
+        begin_walk(&other, trial_seed, forget ? 100 : 60);
+        size_t *const rows = make(one.t.rows.n, sizeof *rows);
+        const size_t n = pick(&one, forget, 1 + below(15), rows);
+        change_one_by_one(&one, rows, n, forget);
+        if (forget)
+            forget_rows(&batch, rows, n);
+        else
+            learn_rows(&batch, rows, n);
+        shuffle(rows, n);
+        const size_t half = n / 2;
+        if (forget)
+            forget_rows(&other, rows, half);
+        else
+            learn_rows(&other, rows, half);
+        change_one_by_one(&other, rows + half, n - half, forget);
+        compare_walks(&one, &batch, trial_seed);
+        compare_walks(&one, &other, trial_seed);
+        compare_with_fresh_fit(&one, trial_seed);
+        free(rows);
+        end_walk(&one);
+        end_walk(&batch);
+        end_walk(&other);
+    }
+}
+
+/* What is learned and forgotten again, or forgotten and learned again, was never there, or never
+ * gone. */
+static void there_and_back(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        unsigned char before[EFFACE_DIGEST_BYTES], after[EFFACE_DIGEST_BYTES];
+        const bool forget_first = seed % 2 != 0;
+        walk w;
+        begin_walk(&w, mix(seed << 32), 70);
+        assert_int_equal(efface_kmeans_digest(w.model, before, NULL), EFFACE_OK);
+        for (int turn = 0; turn < 4; turn++) {
+            size_t *const rows = make(w.t.rows.n, sizeof *rows);
+            const size_t n = pick(&w, forget_first, 1 + below(turn < 2 ? 2 : 12), rows);
+            if (forget_first)
+                forget_rows(&w, rows, n);
+            else
+                learn_rows(&w, rows, n);
+            shuffle(rows, n);
+            change_one_by_one(&w, rows, n, !forget_first);
+            free(rows);
+            assert_int_equal(efface_kmeans_digest(w.model, after, NULL), EFFACE_OK);
+            if (memcmp(before, after, sizeof before) != 0)
+                fail_msg("EFFACE_TEST_SEED=0x%" PRIx64 ": not back after %s", mix(seed << 32),
+                         w.did);
+        }
+        end_walk(&w);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_step_is_a_fresh_fit),
+        cmocka_unit_test(every_seed_can_be_forgotten),
+        cmocka_unit_test(every_reseeding_can_be_undone),
+        cmocka_unit_test(every_row_of_a_cluster_can_be_forgotten),
         cmocka_unit_test(everything_can_be_forgotten),
+        cmocka_unit_test(order_and_batches_do_not_matter),
+        cmocka_unit_test(there_and_back),
     };
     return cmocka_run_group_tests_name("forget", tests, NULL, NULL);
 }

@@ -58,14 +58,14 @@ static bool forget_row_0(uint64_t seed, efface_redraw redraw, int *centroid) {
     params.redraw = redraw;
     params.n_threads = 1;
     assert_int_equal(efface_data_create(1, &data, NULL), EFFACE_OK);
-    assert_int_equal(
-        efface_data_add(data, &(efface_rows){.n_rows = 3, .values = values}, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_add(data, &(efface_rows){.n_rows = 3, .values = values}, NULL),
+                     EFFACE_OK);
     assert_int_equal(efface_kmeans_fit(data, &params, &model, NULL), EFFACE_OK);
     const uint64_t id = 0;
     const bool counts = model->seeds[0].id != id;
     efface_difference difference;
-    assert_int_equal(
-        efface_kmeans_forget(model, data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL), EFFACE_OK);
+    assert_int_equal(efface_kmeans_forget(model, data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
+                     EFFACE_OK);
     assert_int_equal(efface_kmeans_verify(model, data, &difference, NULL), EFFACE_OK);
     assert_true(difference.identical); /* fresh: to the current draw */
     *centroid = model->levels[model->n_levels - 1].centers[0];

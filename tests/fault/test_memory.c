@@ -328,8 +328,7 @@ static efface_status op_update(scene *s, efface_error *error) {
     const newcomer row = make_newcomer(s->candidate, 0, s->shape->d);
     const uint64_t id = s->candidate % s->shape->n;
     const int64_t weight = 1 + (int64_t)(s->candidate % 3);
-    const efface_rows rows = {
-        .n_rows = 1, .values = row.values, .ids = &id, .weights = &weight};
+    const efface_rows rows = {.n_rows = 1, .values = row.values, .ids = &id, .weights = &weight};
     return efface_kmeans_update(s->model, s->data, &rows, &s->out.report, error);
 }
 
@@ -338,8 +337,7 @@ static efface_status op_verify(scene *s, efface_error *error) {
 }
 
 static efface_status op_rekey(scene *s, efface_error *error) {
-    const efface_status status =
-        efface_kmeans_rekey(s->model, s->data, 99, &s->out.report, error);
+    const efface_status status = efface_kmeans_rekey(s->model, s->data, 99, &s->out.report, error);
     if (status == EFFACE_OK)
         s->params.seed = 99;
     return status;

@@ -5,8 +5,8 @@
  * those of a fresh fit to a set made anew from that list, and at times those of the oracle. A call
  * that fails must have changed nothing.
  *
- * The bytes: parameters (read_setup), then rows, then calls, each of one byte for what, and more for
- * with what. Bytes that are missing count as 0; the calls end with them.
+ * The bytes: parameters (read_setup), then rows, then calls, each of one byte for what, and more
+ * for with what. Bytes that are missing count as 0; the calls end with them.
  */
 #include "oracle/oracle.h"
 
@@ -57,7 +57,8 @@ typedef struct world {
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3), noreturn))
 #endif
-static void broken(const world *w, const char *format, ...) {
+static void
+broken(const world *w, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     fprintf(stderr, "call %u, %s: ", w->n_calls, w->doing);
@@ -84,15 +85,15 @@ static uint64_t id_of(const world *w, size_t slot) {
 }
 
 static float value_of(unsigned kind, unsigned byte) {
-    static const float extremes[] = {0.0f,    -0.0f,     1.0f,     -1.0f,   0x1p126f, -0x1p126f,
+    static const float extremes[] = {0.0f,    -0.0f,     1.0f,      -1.0f,  0x1p126f, -0x1p126f,
                                      0x1p60f, -0x1p-60f, 0x1p-149f, 1e-40f, 3.0f,     0x1p23f,
-                                     0.5f,    -0.5f,     0x1p-24f, 1e6f};
+                                     0.5f,    -0.5f,     0x1p-24f,  1e6f};
     switch (kind) {
-    case 0: return (float)(byte & 7) - 3.0f;                     /* ties */
-    case 1: return (float)(byte & 1);                            /* many equal rows */
-    case 2: return (float)byte / 64.0f - 2.0f;                   /* spread */
-    case 3: return extremes[byte & 15];                          /* any size */
-    case 4: return ((float)byte + 0.5f) * 0x1p-23f;              /* halves of grid steps */
+    case 0: return (float)(byte & 7) - 3.0f;        /* ties */
+    case 1: return (float)(byte & 1);               /* many equal rows */
+    case 2: return (float)byte / 64.0f - 2.0f;      /* spread */
+    case 3: return extremes[byte & 15];             /* any size */
+    case 4: return ((float)byte + 0.5f) * 0x1p-23f; /* halves of grid steps */
     case 5: return (float)(byte >> 5) * 10.0f + (float)(byte & 31) * 0x1p-6f; /* groups */
     case 6: return byte < 250 ? (float)(byte & 15) : (float)byte * 1000.0f;   /* outliers */
     default: return (float)(byte >> 4) + ((byte & 15) == 0 ? 0x1p-20f : 0.0f);
@@ -112,8 +113,7 @@ static void read_row(world *w, input *in, listed *row) {
 static bool allowed(const world *w, const float *values) {
     const efface_kmeans_params *const p = &w->params;
     for (uint32_t j = 0; j < w->d; j++) {
-        if (p->scale == EFFACE_SCALE_NONE && p->bound > 0.0 &&
-            fabs((double)values[j]) > p->bound)
+        if (p->scale == EFFACE_SCALE_NONE && p->bound > 0.0 && fabs((double)values[j]) > p->bound)
             return false;
         if (p->scale == EFFACE_SCALE_MINMAX && p->column_min != NULL &&
             (values[j] < w->low[j] || values[j] > w->high[j]))
@@ -333,7 +333,8 @@ static void call_forget(world *w, input *in) {
         efface_kmeans_forget(w->model, w->data, r.ids, r.n, r.missing, &report, &error);
     check_answer(w, status, answer_to(&r), &error);
     if (status != EFFACE_OK) {
-        require(w, report.seconds < 0.0 && preview.seconds < 0.0, "wrote a report though it failed");
+        require(w, report.seconds < 0.0 && preview.seconds < 0.0,
+                "wrote a report though it failed");
         return;
     }
     for (size_t i = 0; i < r.n; i++)

@@ -71,7 +71,7 @@ typedef struct problem {
     float *values;             /* a panel at the end of memory */
     float *panel;              /* its grid points by the reference */
     float *room;               /* a panel for the kernels' own use */
-    int32_t *grid; /* k centers */
+    int32_t *grid;             /* k centers */
     ef_map map;
 } problem;
 
@@ -170,7 +170,8 @@ static void check_moves(const ef_kernels *table, const problem *p) {
     static const int64_t weights[] = {1, 7, EFFACE_MAX_WEIGHT / 4};
     guarded memory[2];
     const size_t n_bytes = p->d * sizeof(int64_t);
-    int64_t *const sums[2] = {guarded_alloc(&memory[0], n_bytes), guarded_alloc(&memory[1], n_bytes)};
+    int64_t *const sums[2] = {guarded_alloc(&memory[0], n_bytes),
+                              guarded_alloc(&memory[1], n_bytes)};
     int64_t *const wanted = calloc(2 * (size_t)p->d, sizeof *wanted);
     assert_non_null(wanted);
     for (unsigned i = 0; i < p->n_rows; i++) {

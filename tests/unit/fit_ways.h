@@ -183,4 +183,31 @@ static uint32_t nearest(const efface_kmeans *model, const float *row, const long
     return best;
 }
 
+/* Labels are predictions, and the nearest by plain arithmetic; the loss is the sum of its squares.
+ */
+static void check_answers(const efface_kmeans *model, size_t n, const float *values,
+                          const int64_t *weights, const long double *unit, uint32_t *labels) {
+    const uint32_t d = efface_kmeans_get_info(model).n_columns;
+    efface_data *const data = make_data(n, d, values, weights);
+    uint32_t *const predicted = test_malloc(n * sizeof *predicted);
+    double loss;
+    assert_int_equal(efface_kmeans_labels(model, data, labels, NULL), EFFACE_OK);
+    assert_int_equal(efface_kmeans_predict(model, n, values, 0, predicted, NULL), EFFACE_OK);
+    assert_memory_equal(labels, predicted, n * sizeof *predicted);
+    assert_int_equal(efface_kmeans_loss(model, data, &loss, NULL), EFFACE_OK);
+    long double right = 0.0L, square;
+    size_t n_clear = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool clear;
+        const uint32_t best = nearest(model, values + i * d, unit, &square, &clear);
+        n_clear += clear;
+        assert_true(!clear || best == labels[i]);
+        right += square * (weights != NULL ? (long double)weights[i] : 1.0L);
+    }
+    assert_true(n_clear > n * 8 / 10);
+    assert_true(fabsl((long double)loss - right) <= 1e-6L * right);
+    test_free(predicted);
+    efface_data_free(data);
+}
+
 #endif

@@ -301,7 +301,7 @@ static bool holds(const void *memory, size_t n_bytes, float value) {
  * memory; each row has numbers of its own, to be looked for once it is gone. */
 static void removed_values_are_wiped(void **state) {
     (void)state;
-    enum { D = 3, N = 208 };
+    enum { D = 3, N = 208, OWNER = 70000 };
     efface_data *data = NULL;
     void *between[N];
     assert_int_equal(efface_data_create(D, &data, NULL), EFFACE_OK);
@@ -309,19 +309,23 @@ static void removed_values_are_wiped(void **state) {
         float values[D];
         for (size_t j = 0; j < D; j++)
             values[j] = 1000.25F + (float)(id * D + j);
-        const efface_rows rows = {.n_rows = 1, .values = values, .ids = &id};
+        const efface_rows rows = {
+            .n_rows = 1, .values = values, .ids = &id, .owners = (uint64_t[]){OWNER + id}};
         assert_int_equal(efface_data_add(data, &rows, NULL), EFFACE_OK);
         between[id] = malloc(24 + id * 40);
         check_memory(data, id + 1);
     }
     const size_t n_bytes = N * D * sizeof(float); /* whole panels */
+    const size_t ahead = (size_t)((char *)data->values - (char *)data->block);
     random_state = 7;
     for (uint64_t left = N; left > 0; left--) {
         const uint64_t id = efface_data_row(data, draw() % left).id;
         assert_true(holds(data->values, n_bytes, 1000.25F + (float)(id * D + D - 1)));
         assert_int_equal(efface_data_remove(data, &id, 1, NULL), EFFACE_OK);
         for (size_t j = 0; j < D; j++)
-            assert_false(holds(data->values, n_bytes, 1000.25F + (float)(id * D + j)));
+            assert_false(holds(data->block, ahead + n_bytes, 1000.25F + (float)(id * D + j)));
+        for (size_t i = 0; i < N; i++) /* nor who it belonged to */
+            assert_true(data->owners[i] != OWNER + id && (i < left - 1 || data->ids[i] == 0));
         check_memory(data, N);
         free(between[left - 1]);
     }

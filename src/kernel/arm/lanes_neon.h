@@ -82,7 +82,8 @@ LANE_OP vu vu_pick(vm m, vu a, vu b) {
 }
 /* The two halves of the 64-bit products a * factor. */
 LANE_OP void vu_multiply(vu a, vu factor, vu *high, vu *low) {
-    const uint32x4_t first = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(factor)));
+    const uint32x4_t first =
+        vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(factor)));
     const uint32x4_t second = vreinterpretq_u32_u64(vmull_high_u32(a, factor));
     *high = vuzp2q_u32(first, second);
     *low = vuzp1q_u32(first, second);

@@ -11,8 +11,7 @@ static int64_t on_grid(const ef_map *map, const float *row, uint32_t j) {
 static void snap(const ef_map *map, const float *values, unsigned n_rows, float *panel) {
     for (uint32_t j = 0; j < map->n_columns; j++)
         for (unsigned i = 0; i < EF_PANEL; i++)
-            panel[(size_t)j * EF_PANEL + i] =
-                (float)on_grid(map, values + (i < n_rows ? i : 0), j);
+            panel[(size_t)j * EF_PANEL + i] = (float)on_grid(map, values + (i < n_rows ? i : 0), j);
 }
 
 static unsigned nearest(const ef_centers *centers, const ef_map *map, const float *values,

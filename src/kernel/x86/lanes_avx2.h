@@ -77,8 +77,7 @@ LANE_OP vu vu_xor(vu a, vu b) {
 }
 /* m ? a : b */
 LANE_OP vu vu_pick(vm m, vu a, vu b) {
-    return _mm256_castps_si256(
-        _mm256_blendv_ps(_mm256_castsi256_ps(b), _mm256_castsi256_ps(a), m));
+    return _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(b), _mm256_castsi256_ps(a), m));
 }
 /* The two halves of the 64-bit products a * factor. */
 LANE_OP void vu_multiply(vu a, vu factor, vu *high, vu *low) {

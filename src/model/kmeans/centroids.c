@@ -23,7 +23,7 @@ typedef struct reseeding_race {
     const ef_centers *centers;
     const uint32_t *labels;
     uint64_t seed;
-    uint32_t step;     /* the level that is being made */
+    uint32_t step; /* the level that is being made */
     uint32_t cluster;
     double center_norm2; /* the largest |C|^2 */
 } reseeding_race;
@@ -131,9 +131,8 @@ static rational mean(const efface_kmeans *model, const ef_level *level, uint32_t
     const ef_i128 factor = (ef_i128)EF_GAMMA_ONE * model->plan.n_clusters;
     const ef_i128 threshold = (ef_i128)model->plan.gamma * model->total_weight;
     if (factor * count < threshold)
-        return (rational){factor * level->sums[i] +
-                              (threshold - factor * count) * level->centers[i],
-                          threshold};
+        return (rational){
+            factor * level->sums[i] + (threshold - factor * count) * level->centers[i], threshold};
     return (rational){level->sums[i], count};
 }
 
@@ -145,8 +144,8 @@ static int32_t round_to_lattice(rational x, int64_t epsilon, int64_t phase) {
     return point < -EF_GRID_MAX ? -EF_GRID_MAX : (int32_t)point;
 }
 
-void ef_next_center(const efface_kmeans *model, const ef_level *level, uint32_t t,
-                    uint32_t cluster, bool lattice, int32_t *next) {
+void ef_next_center(const efface_kmeans *model, const ef_level *level, uint32_t t, uint32_t cluster,
+                    bool lattice, int32_t *next) {
     const ef_plan *const plan = &model->plan;
     const uint32_t d = model->domain.map.n_columns;
     for (uint32_t j = 0; j < d; j++) {
@@ -155,8 +154,8 @@ void ef_next_center(const efface_kmeans *model, const ef_level *level, uint32_t 
                                : (rational){next[j], 1};
         if (lattice) {
             const uint64_t bits = ef_tape(plan->seed, EF_TAPE_PHASE, 0, j, t + 1);
-            next[j] = round_to_lattice(x, plan->epsilon,
-                                       (int64_t)ef_tape_below(bits, plan->epsilon));
+            next[j] =
+                round_to_lattice(x, plan->epsilon, (int64_t)ef_tape_below(bits, plan->epsilon));
         } else {
             next[j] = (int32_t)ef_divide_round(x.num, x.den);
         }

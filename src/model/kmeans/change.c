@@ -41,8 +41,7 @@ void ef_change_add(ef_change *change, const efface_data *data, size_t position, 
     change->rows[i] = efface_data_row(data, position);
     change->positions[i] = position;
     const float *const from = ef_data_first(data, position);
-    float *const to =
-        change->values + i / EF_PANEL * EF_PANEL * change->n_columns + i % EF_PANEL;
+    float *const to = change->values + i / EF_PANEL * EF_PANEL * change->n_columns + i % EF_PANEL;
     for (size_t j = 0; j < (size_t)change->n_columns * EF_PANEL; j += EF_PANEL)
         to[j] = from[j];
 }

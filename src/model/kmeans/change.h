@@ -18,7 +18,7 @@ typedef struct ef_change {
     efface_row *rows; /* what the set has of it beside its values */
     size_t *positions;
     bool replaces; /* all rows get other values: first all that leave, then all that come */
-    float *values;    /* panels */
+    float *values; /* panels */
 } ef_change;
 
 /* Room for n_rows rows; false if memory is short. */

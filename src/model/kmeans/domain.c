@@ -20,7 +20,7 @@ static efface_status use_bound(ef_domain *domain, const efface_data *data, doubl
     domain->exponent =
         bound > 0.0 ? exponent_of_bound(bound) : ef_exponent_counts_max(&data->exponents);
     for (uint32_t j = 0; j < data->n_columns; j++) {
-        if (bound > 0.0 && ((double)least[j] < -bound || (double)most[j] > bound))
+        if (bound > 0.0 && (least[j] < -(float)bound || most[j] > (float)bound))
             return ef_fail(error, EFFACE_E_LIMIT,
                            "column %" PRIu32 " goes from %g to %g, beyond the bound %g; give a "
                            "larger bound or none",

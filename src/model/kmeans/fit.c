@@ -33,9 +33,9 @@ efface_status ef_maker_space(ef_maker *maker, const efface_kmeans *model, bool s
             status = ef_sample_copy(maker->data, kernels, model->plan.seed, model->plan.rate,
                                     &maker->sample, error);
         if (status == EFFACE_OK)
-            status = ef_workspace_init(space, copied ? maker->sample : maker->data,
-                                       &model->domain.map, model->plan.n_clusters,
-                                       model->plan.n_threads, error);
+            status =
+                ef_workspace_init(space, copied ? maker->sample : maker->data, &model->domain.map,
+                                  model->plan.n_clusters, model->plan.n_threads, error);
     }
     if (status == EFFACE_OK)
         *out = space;
@@ -82,8 +82,7 @@ static efface_status make_partition(ef_maker *maker, ef_workspace *space, efface
 }
 
 /* Pyramid: keeps the partition of the first full level. */
-static efface_status keep_labels(const ef_maker *maker, efface_kmeans *model,
-                                 efface_error *error) {
+static efface_status keep_labels(const ef_maker *maker, efface_kmeans *model, efface_error *error) {
     const size_t n = maker->data->n_rows;
     uint32_t *const labels = ef_alloc(n, sizeof *labels);
     if (labels == NULL)

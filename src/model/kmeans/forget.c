@@ -49,8 +49,7 @@ static efface_status check_set(const efface_kmeans *model, const efface_data *da
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the set has %zu rows of %" PRIu32 " columns, but the model was made from "
                        "%" PRIu64 " of %" PRIu32 "; change a set through its model only",
-                       data->n_rows, data->n_columns, model->n_rows,
-                       model->domain.map.n_columns);
+                       data->n_rows, data->n_columns, model->n_rows, model->domain.map.n_columns);
     return EFFACE_OK;
 }
 
@@ -116,8 +115,7 @@ static efface_status forget_found(efface_kmeans *model, const efface_kmeans *loo
     ef_change change = {0};
     float *const values = ef_alloc(data->n_columns, sizeof *values);
     efface_status status = ef_data_prepare_remove(data, ids, n_ids, error);
-    if (status == EFFACE_OK &&
-        (!ef_change_init(&change, data->n_columns, n_ids) || values == NULL))
+    if (status == EFFACE_OK && (!ef_change_init(&change, data->n_columns, n_ids) || values == NULL))
         status = ef_fail_memory(error);
     if (status == EFFACE_OK) {
         for (size_t i = 0; i < n_ids; i++) {
@@ -139,9 +137,9 @@ static efface_status forget_found(efface_kmeans *model, const efface_kmeans *loo
 }
 
 /* `model` changes, or, if it is NULL, `looked_at` is only looked at. */
-static efface_status forget(efface_kmeans *model, const efface_kmeans *looked_at,
-                            efface_data *data, const uint64_t *ids, size_t n_ids,
-                            efface_missing missing, efface_report *report, efface_error *error) {
+static efface_status forget(efface_kmeans *model, const efface_kmeans *looked_at, efface_data *data,
+                            const uint64_t *ids, size_t n_ids, efface_missing missing,
+                            efface_report *report, efface_error *error) {
     const double begin = now();
     efface_status status = check_set(looked_at, data, error);
     if (status != EFFACE_OK)

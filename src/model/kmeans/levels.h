@@ -24,8 +24,8 @@ efface_status ef_next_centers(ef_workspace *space, efface_kmeans *model, uint32_
 
 /* The center of one cluster for level t + 1 from the counts and sums of level t, on the grid or on
  * the lattice. For a cluster without rows, `next` holds on entry the grid point it starts from. */
-void ef_next_center(const efface_kmeans *model, const ef_level *level, uint32_t t,
-                    uint32_t cluster, bool lattice, int32_t *next);
+void ef_next_center(const efface_kmeans *model, const ef_level *level, uint32_t t, uint32_t cluster,
+                    bool lattice, int32_t *next);
 
 /* Pyramid: the centers of the first full level, number t + 1, from the counts and sums of level t
  * and from its next centers `next`, in place. */
@@ -35,11 +35,11 @@ void ef_leave_sample(const efface_kmeans *model, const ef_level *level, uint32_t
  * partition to start from. */
 typedef struct ef_maker {
     const efface_data *data;
-    efface_data *sample;      /* copies of its rows, made when first needed */
-    ef_workspace all, some;   /* made when first needed */
-    uint32_t *labels;         /* the partition of `previous`, by position */
-    const ef_level *previous; /* or NULL */
-    uint32_t *full_labels;    /* the same for full levels to start from, */
+    efface_data *sample;           /* copies of its rows, made when first needed */
+    ef_workspace all, some;        /* made when first needed */
+    uint32_t *labels;              /* the partition of `previous`, by position */
+    const ef_level *previous;      /* or NULL */
+    uint32_t *full_labels;         /* the same for full levels to start from, */
     const ef_level *full_previous; /* or NULL */
 } ef_maker;
 

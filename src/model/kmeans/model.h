@@ -17,11 +17,11 @@ typedef struct ef_plan {
     uint32_t n_asked;    /* clusters asked for */
     uint32_t n_clusters; /* clusters there are: no more than rows */
     uint32_t iterations; /* 1 to EFFACE_MAX_ITERATIONS */
-    uint64_t seed;    /* in use: the parameter, or one drawn from it */
-    uint32_t epsilon; /* lattice width in grid steps; 0 for none */
-    uint32_t gamma;   /* in 1/65536; 0 unless quantized */
-    uint32_t rate;    /* pyramid: exponent of the sample; else 0 */
-    uint32_t passes;  /* pyramid: passes over all rows; else 0 */
+    uint64_t seed;       /* in use: the parameter, or one drawn from it */
+    uint32_t epsilon;    /* lattice width in grid steps; 0 for none */
+    uint32_t gamma;      /* in 1/65536; 0 unless quantized */
+    uint32_t rate;       /* pyramid: exponent of the sample; else 0 */
+    uint32_t passes;     /* pyramid: passes over all rows; else 0 */
     uint32_t n_threads;
 } ef_plan;
 
@@ -39,11 +39,11 @@ typedef struct ef_reseeding {
 } ef_reseeding;
 
 typedef struct ef_level {
-    bool sampled;       /* its rows are those of the sample, else all */
-    int32_t *centers;   /* n_clusters * n_columns grid coordinates */
-    bool has_partition; /* then counts and sums are those of the rows nearest to each center */
-    int64_t *counts;    /* n_clusters sums of weights */
-    int64_t *sums;      /* n_clusters * n_columns sums of weight times grid coordinate */
+    bool sampled;        /* its rows are those of the sample, else all */
+    int32_t *centers;    /* n_clusters * n_columns grid coordinates */
+    bool has_partition;  /* then counts and sums are those of the rows nearest to each center */
+    int64_t *counts;     /* n_clusters sums of weights */
+    int64_t *sums;       /* n_clusters * n_columns sums of weight times grid coordinate */
     uint32_t n_reseeded; /* clusters that were reseeded to make the next level */
     ef_reseeding *reseeded;
 } ef_level;

@@ -83,9 +83,8 @@ efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error
         return ef_fail(error, EFFACE_E_ARGUMENT, "unknown rule %d for empty clusters",
                        (int)p->empty);
     if (p->n_clusters == 0 || p->n_clusters > EFFACE_MAX_CLUSTERS)
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the number of clusters is 1 to %u, not %" PRIu32, EFFACE_MAX_CLUSTERS,
-                       p->n_clusters);
+        return ef_fail(error, EFFACE_E_ARGUMENT, "the number of clusters is 1 to %u, not %" PRIu32,
+                       EFFACE_MAX_CLUSTERS, p->n_clusters);
     if (p->iterations > EFFACE_MAX_ITERATIONS)
         return ef_fail(error, EFFACE_E_ARGUMENT, "there are at most %u iterations, not %" PRIu32,
                        EFFACE_MAX_ITERATIONS, p->iterations);
@@ -138,9 +137,8 @@ efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
         plan->gamma = round_up_half(params->gamma * (double)EF_GAMMA_ONE);
     }
     if (plan->method == EFFACE_METHOD_PYRAMID) {
-        const uint32_t wanted = params->rate > 0.0
-                                    ? given_rate(params->rate)
-                                    : automatic_rate(data->n_rows, plan->n_clusters);
+        const uint32_t wanted = params->rate > 0.0 ? given_rate(params->rate)
+                                                   : automatic_rate(data->n_rows, plan->n_clusters);
         plan->rate = ef_members_rate(members, wanted, plan->n_clusters);
         plan->passes = params->passes;
         plan->epsilon = params->epsilon > 0.0 ? epsilon_steps(params->epsilon) : 0;

@@ -50,9 +50,9 @@ static void assign_panels(void *context, unsigned number, size_t first, size_t l
     for (size_t p = first; p < last; p++) {
         uint32_t nearest[EF_PANEL];
         const unsigned n = ef_workspace_rows(space, p);
-        worker->rows_undecided += space->kernels->nearest(
-            a->centers, space->map, ef_data_panel(space->data, p), n,
-            ef_workspace_ahead(space, p, last), worker->panel, nearest);
+        worker->rows_undecided +=
+            space->kernels->nearest(a->centers, space->map, ef_data_panel(space->data, p), n,
+                                    ef_workspace_ahead(space, p, last), worker->panel, nearest);
         if (a->squares)
             add_squares(space, worker, p);
         for (unsigned i = 0; i < n; i++) {

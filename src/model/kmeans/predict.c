@@ -190,9 +190,8 @@ static efface_status check_columns(const efface_kmeans *model, const efface_data
                                    efface_error *error) {
     if (data->n_columns == model->domain.map.n_columns)
         return EFFACE_OK;
-    return ef_fail(error, EFFACE_E_ARGUMENT,
-                   "the data has %" PRIu32 " columns, the model %" PRIu32, data->n_columns,
-                   model->domain.map.n_columns);
+    return ef_fail(error, EFFACE_E_ARGUMENT, "the data has %" PRIu32 " columns, the model %" PRIu32,
+                   data->n_columns, model->domain.map.n_columns);
 }
 
 efface_status efface_kmeans_labels(const efface_kmeans *model, const efface_data *data,

@@ -53,9 +53,9 @@ typedef struct replay {
 
     /* What was found. */
     efface_reason reason;
-    bool refit;        /* everything must be computed again */
-    uint32_t round;    /* seeding goes on from here; n_clusters if it stands */
-    bool build;        /* levels from `first` on must be made */
+    bool refit;     /* everything must be computed again */
+    uint32_t round; /* seeding goes on from here; n_clusters if it stands */
+    bool build;     /* levels from `first` on must be made */
     uint32_t first;
     bool sampled;      /* level `first` is */
     uint32_t n_looked; /* levels whose sums the change is to be applied to */
@@ -107,8 +107,7 @@ static efface_status look_at_plan(replay *r, efface_error *error) {
         const uint32_t exponent = ef_member_exponent(old->plan.seed, r->change->rows[i].id);
         r->next.members.rows[exponent] += r->change->leaves[i] ? UINT64_MAX : 1;
     }
-    efface_status status =
-        ef_plan_init(&plan, r->data, &old->params, &r->next.members, error);
+    efface_status status = ef_plan_init(&plan, r->data, &old->params, &r->next.members, error);
     if (status != EFFACE_OK)
         return status;
     status = ef_domain_init(&r->domain, r->data, &old->params, error);
@@ -156,8 +155,7 @@ static uint32_t first_round_won(const replay *r, size_t i) {
         int64_t winners = 1; /* the winner's own distance: 0 if this was a race among equals */
         for (uint32_t s = 0; s < l; s++) {
             const int64_t to_row = ef_grid_sqdist(r->point, seeds + (size_t)s * d, d);
-            const int64_t to_seed =
-                ef_grid_sqdist(seeds + (size_t)l * d, seeds + (size_t)s * d, d);
+            const int64_t to_seed = ef_grid_sqdist(seeds + (size_t)l * d, seeds + (size_t)s * d, d);
             distance = s == 0 || to_row < distance ? to_row : distance;
             winners = s == 0 || to_seed < winners ? to_seed : winners;
         }
@@ -279,11 +277,11 @@ static bool reseeding_stands(const replay *r, uint32_t t) {
                 continue;
             }
             snap_changed(r, i, r->point);
-            const int64_t distance = ef_grid_sqdist(
-                r->point, level->centers + (size_t)labels_at(r, t)[i] * d, d);
+            const int64_t distance =
+                ef_grid_sqdist(r->point, level->centers + (size_t)labels_at(r, t)[i] * d, d);
             const uint64_t bits = ef_tape(m->plan.seed, EF_TAPE_RESEED, c, row->id, t + 1);
-            if (distance > 0 && (winner == NULL || beats(ef_race_key(bits, row->weight, distance),
-                                                         row->id, winner)))
+            if (distance > 0 && (winner == NULL ||
+                                 beats(ef_race_key(bits, row->weight, distance), row->id, winner)))
                 return false;
         }
     }
@@ -319,8 +317,8 @@ static bool look_at_next(replay *r, uint32_t t, const int32_t *known) {
             continue;
         }
         memcpy(next, level->centers + c * d, d * sizeof *next);
-        ef_next_center(&r->next, &r->scratch, t, c,
-                       m->plan.method == EFFACE_METHOD_QUANTIZED, next);
+        ef_next_center(&r->next, &r->scratch, t, c, m->plan.method == EFFACE_METHOD_QUANTIZED,
+                       next);
         if (known != NULL && memcmp(next, known + c * d, d * sizeof *next) != 0) {
             if (!differs)
                 r->reason = r->touched[c] ? EFFACE_REASON_CENTERS : EFFACE_REASON_GAMMA;
@@ -360,8 +358,7 @@ static bool look_at_sampled(replay *r, uint32_t t) {
     memcpy(r->centers, level->centers, n_bytes);
     for (uint32_t c = 0; c < k; c++) {
         int32_t *const next = r->centers + (size_t)c * d;
-        const ef_winner *const winner =
-            r->scratch.counts[c] == 0 ? reseeded_with(level, c) : NULL;
+        const ef_winner *const winner = r->scratch.counts[c] == 0 ? reseeded_with(level, c) : NULL;
         if (winner != NULL) {
             size_t position = 0;
             (void)efface_data_find(r->data, winner->id, &position);
@@ -372,8 +369,8 @@ static bool look_at_sampled(replay *r, uint32_t t) {
         }
         ef_next_center(&r->next, &r->scratch, t, c, false, next);
     }
-    const bool leaves = memcmp(r->centers, level->centers, n_bytes) == 0 ||
-                        t + 1 == m->plan.iterations;
+    const bool leaves =
+        memcmp(r->centers, level->centers, n_bytes) == 0 || t + 1 == m->plan.iterations;
     if (leaves)
         ef_leave_sample(&r->next, &r->scratch, t, r->centers);
     if (level[1].sampled == !leaves && memcmp(r->centers, level[1].centers, n_bytes) == 0)
@@ -430,9 +427,9 @@ static efface_status look_at_levels(replay *r, efface_error *error) {
         const bool last = t + 1 == m->n_levels;
         /* A level that ended by being stable has itself as next; one that ended otherwise never
          * computed its next centers, nor whom it would reseed. */
-        const int32_t *const known = !last                                   ? level[1].centers
+        const int32_t *const known = !last                              ? level[1].centers
                                      : m->stable && m->model_level == t ? level->centers
-                                                                             : NULL;
+                                                                        : NULL;
         if (known == NULL) {
             r->reason = EFFACE_REASON_STOP;
             r->n_looked = t;
@@ -588,8 +585,7 @@ static efface_status refit(const efface_data *data, efface_kmeans *model, efface
     efface_kmeans *fresh = NULL;
     const uint32_t draw =
         model->params.redraw == EFFACE_REDRAW_FRESH ? model->draw + 1 : model->draw;
-    const efface_status status =
-        ef_kmeans_fit_draw(data, &model->params, draw, &fresh, error);
+    const efface_status status = ef_kmeans_fit_draw(data, &model->params, draw, &fresh, error);
     if (status == EFFACE_OK)
         ef_kmeans_become(model, fresh);
     return status;
@@ -693,8 +689,8 @@ efface_status ef_replay(efface_kmeans *model, const efface_data *data, const ef_
         if (r.refit)
             fill_report(&r, model->rows_assigned, count_partitions(model, 0), report);
         else
-            fill_report(&r, r.next.rows_assigned,
-                        r.build ? count_partitions(&r.next, r.first) : 0, report);
+            fill_report(&r, r.next.rows_assigned, r.build ? count_partitions(&r.next, r.first) : 0,
+                        report);
         if (!r.refit)
             commit(&r, model);
     }

@@ -19,10 +19,10 @@ typedef struct seeding_round {
     ef_workspace *space;
     uint64_t seed;
     uint32_t round;
-    float *upper;         /* of each row; 0 just for rows that equal a seed */
-    const float *last;    /* the newest seed as floats */
-    const int32_t *seeds; /* the seeds so far, `round` of them */
-    double slack;         /* 1 + the relative error of `upper` */
+    float *upper;               /* of each row; 0 just for rows that equal a seed */
+    const float *last;          /* the newest seed as floats */
+    const int32_t *seeds;       /* the seeds so far, `round` of them */
+    double slack;               /* 1 + the relative error of `upper` */
     const ef_candidate *chosen; /* for the race among equals only */
 } seeding_round;
 
@@ -95,8 +95,8 @@ static ef_candidate race_among_equals(const seeding_round *r) {
         for (uint32_t s = 0; s < r->round; s++)
             chosen |= r->chosen[s].position == i;
         if (!chosen)
-            ef_candidate_offer(&best, &(ef_candidate){
-                                          {ef_data_id(data, i), ef_tape_exponential(bits)}, i});
+            ef_candidate_offer(
+                &best, &(ef_candidate){{ef_data_id(data, i), ef_tape_exponential(bits)}, i});
     }
     return best;
 }

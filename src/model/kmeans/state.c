@@ -175,8 +175,7 @@ void efface_bytes_free(unsigned char *bytes) {
 }
 
 efface_status efface_kmeans_digest(const efface_kmeans *model,
-                                   unsigned char digest[EFFACE_DIGEST_BYTES],
-                                   efface_error *error) {
+                                   unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error) {
     unsigned char *bytes = NULL;
     size_t n_bytes = 0;
     const efface_status status = efface_kmeans_encode(model, &bytes, &n_bytes, error);
@@ -208,8 +207,8 @@ efface_kmeans_info efface_kmeans_get_info(const efface_kmeans *model) {
 size_t efface_kmeans_state_bytes(const efface_kmeans *model) {
     const size_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
     size_t n = sizeof *model + k * sizeof *model->seeds + model->n_levels * sizeof *model->levels;
-    n += d * (sizeof *model->domain.low + sizeof *model->domain.high +
-              sizeof *model->domain.step + sizeof *model->domain.coarse);
+    n += d * (sizeof *model->domain.low + sizeof *model->domain.high + sizeof *model->domain.step +
+              sizeof *model->domain.coarse);
     for (uint32_t t = 0; t < model->n_levels; t++) {
         const ef_level *const level = &model->levels[t];
         n += k * d * (sizeof *level->centers + sizeof *level->sums) + k * sizeof *level->counts +

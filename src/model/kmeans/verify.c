@@ -69,8 +69,8 @@ efface_status efface_kmeans_verify(const efface_kmeans *model, const efface_data
     if (status == EFFACE_OK)
         status = efface_kmeans_encode(fresh, &bytes[1], &n_bytes[1], error);
     if (status == EFFACE_OK) {
-        *difference = (efface_difference){
-            .identical = n_bytes[0] == n_bytes[1] && memcmp(bytes[0], bytes[1], n_bytes[0]) == 0};
+        *difference = (efface_difference){.identical = n_bytes[0] == n_bytes[1] &&
+                                                       memcmp(bytes[0], bytes[1], n_bytes[0]) == 0};
         if (!difference->identical)
             locate(model, fresh, difference);
     }
