@@ -9,9 +9,16 @@
  *     state = A(rows, parameters, seed)
  *
  * and of nothing else: not of the order of the rows, the number of threads, the processor, the
- * compiler, or of what the set held before. Two states are compared as bytes
- * (efface_kmeans_encode) or by their digest (efface_kmeans_digest), never with a tolerance.
- * docs/exactness.md gives the argument, docs/numerics.md the arithmetic.
+ * compiler, or of what the set held before. Therefore: after any sequence of forget, learn and
+ * update calls, in any order and any batching, the state is byte for byte the state of fitting the
+ * rows that are there now with the same parameters and the same seed. Two states are compared as
+ * bytes (efface_kmeans_encode) or by their digest (efface_kmeans_digest), never with a tolerance;
+ * efface_kmeans_verify does it for you. docs/exactness.md gives the argument, docs/numerics.md the
+ * arithmetic.
+ *
+ * Exact deletion is not privacy: who holds the models from before and after may learn about the row
+ * that left. And if requests may have been chosen by looking at published models, the randomness
+ * that was kept is correlated with what remains: efface_kmeans_rekey draws it anew.
  *
  * THE LIFE OF A MODEL
  *
@@ -22,8 +29,10 @@
  *     efface_kmeans_params_init(&params);
  *     params.n_clusters = 8;
  *     params.seed = 20191105;
+ *     const uint64_t id = 7;
  *     if (efface_data_load("people.csv", NULL, &people, &error) != EFFACE_OK ||
- *         efface_kmeans_fit(people, &params, &model, &error) != EFFACE_OK)
+ *         efface_kmeans_fit(people, &params, &model, &error) != EFFACE_OK ||
+ *         efface_kmeans_forget(model, people, &id, 1, EFFACE_MISSING_FAIL, NULL, &error) != EFFACE_OK)
  *         fprintf(stderr, "%s\n", error.message);
  *     efface_kmeans_free(model);
  *     efface_data_free(people);
