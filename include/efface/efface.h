@@ -32,7 +32,8 @@
  *     const uint64_t id = 7;
  *     if (efface_data_load("people.csv", NULL, &people, &error) != EFFACE_OK ||
  *         efface_kmeans_fit(people, &params, &model, &error) != EFFACE_OK ||
- *         efface_kmeans_forget(model, people, &id, 1, EFFACE_MISSING_FAIL, NULL, &error) != EFFACE_OK)
+ *         efface_kmeans_forget(model, people, &id, 1, EFFACE_MISSING_FAIL, NULL, &error) !=
+ *             EFFACE_OK)
  *         fprintf(stderr, "%s\n", error.message);
  *     efface_kmeans_free(model);
  *     efface_data_free(people);
