@@ -281,6 +281,19 @@ static bool needs_weights(const efface_rows *rows) {
     return false;
 }
 
+/* Spells out what rows that are to be added or replaced have beside their values. */
+static efface_status spell_out_beside(efface_data *data, const efface_rows *rows,
+                                      efface_error *error) {
+    efface_status status = EFFACE_OK;
+    if (needs_weights(rows))
+        status = spell_out_weights(data, error);
+    if (status == EFFACE_OK && rows->owners != NULL)
+        status = spell_out_owners(data, error);
+    if (status == EFFACE_OK && rows->labels != NULL)
+        status = spell_out_labels(data, error);
+    return status;
+}
+
 /* Whether the ids of new rows are just their positions in a set where that holds for all. */
 static bool ids_are_positions(const efface_data *data, const efface_rows *rows) {
     if (data->ids != NULL || data->next_id != data->n_rows)
@@ -319,12 +332,8 @@ efface_status efface_data_add(efface_data *data, const efface_rows *rows, efface
     efface_status status = check_rows(data, rows, 0, &total_weight, error);
     if (status == EFFACE_OK)
         status = reserve_more(data, rows->n_rows, error);
-    if (status == EFFACE_OK && needs_weights(rows))
-        status = spell_out_weights(data, error);
-    if (status == EFFACE_OK && rows->owners != NULL)
-        status = spell_out_owners(data, error);
-    if (status == EFFACE_OK && rows->labels != NULL)
-        status = spell_out_labels(data, error);
+    if (status == EFFACE_OK)
+        status = spell_out_beside(data, rows, error);
     if (status != EFFACE_OK)
         return status;
 
@@ -496,12 +505,8 @@ efface_status efface_data_replace(efface_data *data, const efface_rows *rows, ef
     /* Without new weights the old ones stay: the check then counts 1 a row, and is not used. */
     int64_t total_weight;
     status = check_rows(data, rows, replaced, &total_weight, error);
-    if (status == EFFACE_OK && needs_weights(rows))
-        status = spell_out_weights(data, error);
-    if (status == EFFACE_OK && rows->owners != NULL)
-        status = spell_out_owners(data, error);
-    if (status == EFFACE_OK && rows->labels != NULL)
-        status = spell_out_labels(data, error);
+    if (status == EFFACE_OK)
+        status = spell_out_beside(data, rows, error);
     if (status != EFFACE_OK)
         return status;
     for (size_t i = 0; i < rows->n_rows; i++) {
