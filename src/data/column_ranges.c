@@ -32,7 +32,7 @@ void ef_ranges_add(ef_ranges *ranges, const float *values, size_t stride, bool f
             ranges->least[j] = ranges->most[j] = values[j * stride];
             ranges->n_least[j] = ranges->n_most[j] = 1;
         }
-        ranges->stale = false;
+        ranges->any_stale = false;
         return;
     }
     for (uint32_t j = 0; j < ranges->n_columns; j++) {
@@ -52,8 +52,8 @@ void ef_ranges_remove(ef_ranges *ranges, const float *values, size_t stride) {
     for (uint32_t j = 0; j < ranges->n_columns; j++) {
         const float x = values[j * stride];
         if (x == ranges->least[j] && --ranges->n_least[j] == 0)
-            ranges->stale = true;
+            ranges->any_stale = true;
         if (x == ranges->most[j] && --ranges->n_most[j] == 0)
-            ranges->stale = true;
+            ranges->any_stale = true;
     }
 }

@@ -2,7 +2,8 @@
  * The smallest and largest value of each column, kept as rows come and go.
  *
  * With each extreme goes the number of rows that have it: a row that leaves changes a range only
- * if it was the last at an end. Then the range is stale, and has to be made anew from the rows.
+ * if it was the last at an end. The column is then stale, which shows in a count of 0, and its
+ * range has to be made anew from the rows.
  */
 #ifndef EF_COLUMN_RANGES_H
 #define EF_COLUMN_RANGES_H
@@ -17,7 +18,7 @@ typedef struct ef_ranges {
     float *most;
     uint64_t *n_least; /* rows whose value is the least */
     uint64_t *n_most;
-    bool stale;
+    bool any_stale; /* a column may be */
 } ef_ranges;
 
 /* False if memory is short. */
@@ -29,5 +30,9 @@ void ef_ranges_add(ef_ranges *ranges, const float *values, size_t stride, bool f
 
 /* Takes out the values of a row that was taken in. */
 void ef_ranges_remove(ef_ranges *ranges, const float *values, size_t stride);
+
+static inline bool ef_ranges_stale(const ef_ranges *ranges, uint32_t column) {
+    return ranges->n_least[column] == 0 || ranges->n_most[column] == 0;
+}
 
 #endif

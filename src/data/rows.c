@@ -212,26 +212,51 @@ static void unwrite_row(efface_data *data, size_t position) {
     ef_ranges_remove(&data->ranges, row, EF_PANEL);
 }
 
-void ef_data_column_ranges(const efface_data *data, float *column_min, float *column_max) {
-    const uint32_t d = data->n_columns;
-    if (data->n_rows == 0) {
-        memset(column_min, 0, d * sizeof *column_min);
-        memset(column_max, 0, d * sizeof *column_max);
-        return;
-    }
-    if (!data->ranges.stale) {
-        memcpy(column_min, data->ranges.least, d * sizeof *column_min);
-        memcpy(column_max, data->ranges.most, d * sizeof *column_max);
-        return;
-    }
+/* The ends of a column and how many rows are there, from the rows. Cost O(n). */
+static void measure_column(const efface_data *data, uint32_t column, float ends[2],
+                           uint64_t counts[2]) {
+    ends[0] = ends[1] = ef_data_value(data, 0, column);
+    counts[0] = counts[1] = 0;
     for (size_t i = 0; i < data->n_rows; i++) {
-        const float *const row = ef_data_first(data, i);
-        for (uint32_t j = 0; j < d; j++) {
-            const float x = row[(size_t)j * EF_PANEL];
-            column_min[j] = i == 0 || x < column_min[j] ? x : column_min[j];
-            column_max[j] = i == 0 || x > column_max[j] ? x : column_max[j];
-        }
+        const float x = ef_data_value(data, i, column);
+        counts[0] = x < ends[0] ? 1 : counts[0] + (x == ends[0]);
+        counts[1] = x > ends[1] ? 1 : counts[1] + (x == ends[1]);
+        ends[0] = x < ends[0] ? x : ends[0];
+        ends[1] = x > ends[1] ? x : ends[1];
     }
+}
+
+void ef_data_column_ranges(const efface_data *data, float *column_min, float *column_max) {
+    const ef_ranges *const ranges = &data->ranges;
+    for (uint32_t j = 0; j < data->n_columns; j++) {
+        float ends[2] = {0.0F, 0.0F};
+        uint64_t counts[2];
+        if (data->n_rows != 0 && ef_ranges_stale(ranges, j)) {
+            measure_column(data, j, ends, counts);
+        } else if (data->n_rows != 0) {
+            ends[0] = ranges->least[j];
+            ends[1] = ranges->most[j];
+        }
+        column_min[j] = ends[0];
+        column_max[j] = ends[1];
+    }
+}
+
+void ef_data_refresh_ranges(efface_data *data) {
+    ef_ranges *const ranges = &data->ranges;
+    if (!ranges->any_stale || data->n_rows == 0)
+        return;
+    for (uint32_t j = 0; j < data->n_columns; j++)
+        if (ef_ranges_stale(ranges, j)) {
+            float ends[2];
+            uint64_t counts[2];
+            measure_column(data, j, ends, counts);
+            ranges->least[j] = ends[0];
+            ranges->most[j] = ends[1];
+            ranges->n_least[j] = counts[0];
+            ranges->n_most[j] = counts[1];
+        }
+    ranges->any_stale = false;
 }
 
 /* ---------------------------------------------------------------- add, remove, replace */
@@ -468,11 +493,36 @@ void ef_data_overwrite(efface_data *data, size_t position, const efface_row *row
     write_beside(data, position, row);
 }
 
-void ef_data_refresh_ranges(efface_data *data) {
-    if (!data->ranges.stale)
-        return;
-    for (size_t i = 0; i < data->n_rows; i++)
-        ef_ranges_add(&data->ranges, ef_data_first(data, i), EF_PANEL, i == 0);
+efface_status ef_data_copy_rows(const efface_data *data, const size_t *positions, size_t n,
+                                efface_data **out, efface_error *error) {
+    efface_data *copy = NULL;
+    efface_status status = efface_data_create(data->n_columns, &copy, error);
+    if (status == EFFACE_OK)
+        status = ef_data_reserve(copy, n, error);
+    if (status == EFFACE_OK)
+        status = spell_out_ids(copy, n, error);
+    if (status == EFFACE_OK && data->weights != NULL)
+        status = spell_out_weights(copy, error);
+    if (status != EFFACE_OK) {
+        efface_data_free(copy);
+        return status;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const float *const from = ef_data_first(data, positions[i]);
+        float *const to = ef_data_first(copy, i);
+        if (i % EF_PANEL == 0)
+            memset(to, 0, (size_t)data->n_columns * EF_PANEL * sizeof *to);
+        for (size_t j = 0; j < (size_t)data->n_columns * EF_PANEL; j += EF_PANEL)
+            to[j] = from[j];
+        copy->ids[i] = ef_data_id(data, positions[i]);
+        ef_id_index_insert(&copy->index, copy->ids, i);
+        if (copy->weights != NULL)
+            copy->weights[i] = data->weights[positions[i]];
+        copy->total_weight += ef_data_weight(data, positions[i]);
+    }
+    copy->n_rows = n;
+    *out = copy;
+    return EFFACE_OK;
 }
 
 efface_status ef_data_prepare_remove(efface_data *data, const uint64_t *ids, size_t n_ids,

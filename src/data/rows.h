@@ -76,8 +76,13 @@ void ef_data_put_back(efface_data *data, size_t position, const efface_row *row,
 void ef_data_overwrite(efface_data *data, size_t position, const efface_row *row,
                        const float *values);
 
-/* Makes stale ranges anew from the rows. Cost O(n d), or nothing if they are not stale. */
+/* Makes stale ranges anew from the rows. Cost O(n) for each column that is stale. */
 void ef_data_refresh_ranges(efface_data *data);
+
+/* A set with copies of the rows at these positions: ids, weights and values only, and without the
+ * statistics that a fit derives its domain from. For passes over a part of a set. */
+efface_status ef_data_copy_rows(const efface_data *data, const size_t *positions, size_t n,
+                                efface_data **out, efface_error *error);
 
 /* Gives column `column` a name (a copy is taken). */
 efface_status ef_data_name_column(efface_data *data, uint32_t column, const char *name,
@@ -87,7 +92,7 @@ efface_status ef_data_name_column(efface_data *data, uint32_t column, const char
 efface_status ef_data_set_labels(efface_data *data, const int32_t *labels, efface_error *error);
 
 /* The smallest and largest value of each column of the rows that are there; 0 for no rows.
- * Cost O(d), or O(n d) while the ranges are stale. */
+ * Cost O(d), and O(n) for each column that is stale. */
 void ef_data_column_ranges(const efface_data *data, float *column_min, float *column_max);
 
 #endif

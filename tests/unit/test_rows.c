@@ -276,14 +276,14 @@ static void ranges_go_stale_only_with_an_end(void **state) {
     assert_int_equal(efface_data_create(1, &data, NULL), EFFACE_OK);
     assert_int_equal(efface_data_add(data, &rows, NULL), EFFACE_OK);
     assert_int_equal(efface_data_remove(data, (uint64_t[]){0, 3, 4}, 3, NULL), EFFACE_OK);
-    assert_false(data->ranges.stale);
+    assert_false(data->ranges.any_stale);
     assert_int_equal(efface_data_remove(data, (uint64_t[]){1}, 1, NULL), EFFACE_OK);
-    assert_true(data->ranges.stale);
+    assert_true(data->ranges.any_stale);
     ef_data_column_ranges(data, &least, &most);
     assert_true(least == 3.0F && most == 5.0F);
     assert_int_equal(efface_data_remove(data, (uint64_t[]){2, 5}, 2, NULL), EFFACE_OK);
     assert_int_equal(efface_data_add(data, &rows, NULL), EFFACE_OK); /* begins anew */
-    assert_false(data->ranges.stale);
+    assert_false(data->ranges.any_stale);
     efface_data_free(data);
 }
 

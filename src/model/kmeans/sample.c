@@ -52,30 +52,31 @@ uint32_t ef_members_rate(const ef_members *members, uint32_t wanted, uint64_t le
 
 efface_status ef_sample_copy(const efface_data *data, const ef_kernels *kernels, uint64_t seed,
                              uint32_t exponent, efface_data **out, efface_error *error) {
-    efface_data *sample = NULL;
-    float *const values = ef_alloc(data->n_columns, sizeof *values);
-    efface_status status = efface_data_create(data->n_columns, &sample, error);
-    if (status == EFFACE_OK && values == NULL)
-        status = ef_fail_memory(error);
-    for (size_t first = 0; first < data->n_rows && status == EFFACE_OK; first += EF_PANEL) {
+    /* Some room more than expected, and all that may be needed if that is not enough. */
+    size_t capacity = (data->n_rows >> exponent) + 1024, n_found = 0;
+    capacity += capacity / 4;
+    size_t *positions = ef_alloc(capacity, sizeof *positions);
+    if (positions == NULL)
+        return ef_fail_memory(error);
+    for (size_t first = 0; first < data->n_rows; first += EF_PANEL) {
         const size_t rest = data->n_rows - first;
         const unsigned n = rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
         uint32_t exponents[EF_PANEL];
         panel_exponents(data, kernels, seed, first, n, exponents);
-        for (unsigned i = 0; i < n && status == EFFACE_OK; i++) {
-            if (exponents[i] < exponent)
-                continue;
-            const efface_row row = efface_data_row(data, first + i);
-            efface_data_values(data, first + i, values);
-            const efface_rows one = {
-                .n_rows = 1, .values = values, .ids = &row.id, .weights = &row.weight};
-            status = efface_data_add(sample, &one, error);
+        if (n_found + EF_PANEL > capacity) {
+            capacity = data->n_rows + EF_PANEL;
+            size_t *const more = ef_realloc(positions, capacity, sizeof *more);
+            if (more == NULL) {
+                free(positions);
+                return ef_fail_memory(error);
+            }
+            positions = more;
         }
+        for (unsigned i = 0; i < n; i++)
+            if (exponents[i] >= exponent)
+                positions[n_found++] = first + i;
     }
-    free(values);
-    if (status == EFFACE_OK)
-        *out = sample;
-    else
-        efface_data_free(sample);
+    const efface_status status = ef_data_copy_rows(data, positions, n_found, out, error);
+    free(positions);
     return status;
 }
