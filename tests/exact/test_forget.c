@@ -213,12 +213,31 @@ static void step(walk *w, size_t most) {
 
 /* ---------------------------------------------------------------- walks */
 
+/* A handful of whole numbers on a lattice of few steps: losses of neighbouring levels are often the
+ * same, and centroids in the middle between two points of the lattice. */
+static void make_tiny(trial *t) {
+    efface_kmeans_params *const p = &t->params;
+    const size_t most = 4 + below(10);
+    const uint64_t range = 2 + below(20);
+    t->rows.n = t->rows.n < most ? t->rows.n : most;
+    t->rows.d = t->rows.d > 1 && one_in(3) ? 2 : 1;
+    for (size_t i = 0; i < t->rows.n * t->rows.d; i++)
+        t->values[i] = (float)below(range);
+    p->n_clusters = 1 + (uint32_t)below(3);
+    p->scale = EFFACE_SCALE_NONE;
+    p->bound = 0x1p23;
+    p->column_min = p->column_max = NULL;
+    p->epsilon = (double)(1 + below(6)) * 0x1p-23;
+    p->gamma = one_in(2) ? 0.0 : 1.0;
+    p->iterations = 10;
+}
+
 /* Leans a case towards what a change seldom does: empty a cluster, move a centroid by the threshold
  * alone, move the stopping point or the automatic lattice. */
 static void lean(walk *w, uint64_t share) {
     efface_kmeans_params *const p = &w->t.params;
     const double d = w->t.rows.d, n = (double)w->t.rows.n * (double)share / 100.0;
-    switch (below(9)) {
+    switch (below(10)) {
     case 0: /* a lattice so coarse that a loss often rises */
     case 1:
         p->method = EFFACE_METHOD_QUANTIZED;
@@ -241,6 +260,8 @@ static void lean(walk *w, uint64_t share) {
         p->epsilon = 0.0;
         p->n_clusters = 1 + (uint32_t)(n * sqrt(d < 10.0 ? 10.0 : 1000.0) / (d * sqrt(d)));
         break;
+    case 7:
+    case 8: make_tiny(&w->t); break;
     default: break;
     }
 }

@@ -124,7 +124,8 @@ static bool allowed(const world *w, const float *values) {
 
 static void read_setup(world *w, input *in) {
     static const double bounds[] = {0.0, 0.0, 4.0, 0x1p23};
-    static const double epsilons[] = {0.0, 0x1p-23, 0x1p-20, 0.01, 0.125, 0.5, 1.0, 5 * 0x1p-23};
+    static const double epsilons[] = {0.0,   0x1p-23, 0x1p-20, 3 * 0x1p-23,
+                                      0.125, 0.5,     0x1p-22, 5 * 0x1p-23};
     static const double gammas[] = {0.0, 0.2, 0.5, 1.0};
     static const double rates[] = {0.0, 1.0, 0.5, 0.25, 0.1, 1e-9};
     static const uint32_t iterations[] = {10, 1, 2, 3, 5, 0, 4, 10};

@@ -308,7 +308,7 @@ efface_status efface_kmeans_rekey(efface_kmeans *model, const efface_data *data,
         *report = (efface_report){
             .action = EFFACE_ACTION_REFITTED,
             .reason = EFFACE_REASON_REKEY,
-            .levels_replayed = model->n_levels,
+            .levels_replayed = ef_count_partitions(model, 0),
             .rows_visited = model->rows_assigned,
             .seconds = now() - begin,
         };

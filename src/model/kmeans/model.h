@@ -91,6 +91,9 @@ void ef_kmeans_become(efface_kmeans *model, efface_kmeans *fresh);
 /* Checks the parameters alone. */
 efface_status ef_params_check(const efface_kmeans_params *params, efface_error *error);
 
+/* How many levels from number `first` on have a partition. */
+uint32_t ef_count_partitions(const efface_kmeans *model, uint32_t first);
+
 /* The first level of all rows; n_levels if there is none. */
 uint32_t ef_first_full(const efface_kmeans *model);
 

@@ -616,21 +616,13 @@ static void find_members(replay *r) {
     }
 }
 
-/* How many levels from number `first` on have a partition. */
-static uint32_t count_partitions(const efface_kmeans *model, uint32_t first) {
-    uint32_t n = 0;
-    for (uint32_t t = first; t < model->n_levels; t++)
-        n += model->levels[t].has_partition;
-    return n;
-}
-
 static void fill_report(const replay *r, uint64_t n_assigned, uint32_t n_levels,
                         efface_report *report) {
     report->reason = r->reason;
     report->action = r->refit || r->round < r->model->plan.n_clusters ? EFFACE_ACTION_REFITTED
                      : r->build                                       ? EFFACE_ACTION_REPAIRED
                                                                       : EFFACE_ACTION_UNTOUCHED;
-    report->level = r->build ? r->first : 0;
+    report->level = r->build && !r->refit ? r->first : 0;
     report->rows_visited = n_assigned;
     report->levels_replayed = n_levels;
 }
@@ -662,8 +654,8 @@ efface_status ef_replay_look(const efface_kmeans *model, const efface_data *data
     const efface_status status = look(&r, model, data, change, error);
     if (status == EFFACE_OK) {
         r.refit |= r.build && model->params.redraw == EFFACE_REDRAW_FRESH;
-        const uint32_t most =
-            r.refit || r.build ? model->plan.iterations + model->plan.passes + 1 - r.first : 0;
+        const uint32_t all = model->plan.iterations + model->plan.passes + 1;
+        const uint32_t most = r.refit ? all : r.build ? all - r.first : 0;
         fill_report(&r, (uint64_t)data->n_rows * most, most, report);
     }
     replay_free(&r);
@@ -687,10 +679,10 @@ efface_status ef_replay(efface_kmeans *model, const efface_data *data, const ef_
         status = refit(data, model, error);
     if (status == EFFACE_OK) {
         if (r.refit)
-            fill_report(&r, model->rows_assigned, count_partitions(model, 0), report);
+            fill_report(&r, model->rows_assigned, ef_count_partitions(model, 0), report);
         else
-            fill_report(&r, r.next.rows_assigned, r.build ? count_partitions(&r.next, r.first) : 0,
-                        report);
+            fill_report(&r, r.next.rows_assigned,
+                        r.build ? ef_count_partitions(&r.next, r.first) : 0, report);
         if (!r.refit)
             commit(&r, model);
     }

@@ -78,6 +78,13 @@ ef_i128 ef_level_loss(const efface_kmeans *model, const ef_level *level) {
     return loss;
 }
 
+uint32_t ef_count_partitions(const efface_kmeans *model, uint32_t first) {
+    uint32_t n = 0;
+    for (uint32_t t = first; t < model->n_levels; t++)
+        n += model->levels[t].has_partition;
+    return n;
+}
+
 uint32_t ef_first_full(const efface_kmeans *model) {
     uint32_t t = 0;
     while (t < model->n_levels && model->levels[t].sampled)

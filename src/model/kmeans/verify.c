@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "model/kmeans/model.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* The first place where two arrays of n numbers of `size` bytes differ; n if they are equal. */
@@ -60,6 +61,10 @@ efface_status efface_kmeans_verify(const efface_kmeans *model, const efface_data
                                    efface_difference *difference, efface_error *error) {
     if (model == NULL || data == NULL || difference == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "model, data and difference must not be NULL");
+    if (data->n_columns != model->domain.map.n_columns)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the set has %" PRIu32 " columns, but the model was fitted to %" PRIu32,
+                       data->n_columns, model->domain.map.n_columns);
     efface_kmeans *fresh = NULL;
     unsigned char *bytes[2] = {NULL, NULL};
     size_t n_bytes[2] = {0, 0};

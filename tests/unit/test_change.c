@@ -1,0 +1,879 @@
+/*
+ * Forget, learn, update, preview, verify and rekey as a caller sees them: what they refuse and that
+ * they then change nothing, what they report, and why a model had to change, with a small example
+ * for each reason. That the models are right for any rows is the subject of exact/test_forget.c.
+ */
+#include "model/kmeans/model.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MOST_ROWS 64
+#define MOST_COLUMNS 3
+
+/* ---------------------------------------------------------------- a set and its model */
+
+typedef struct pair {
+    efface_data *data;
+    efface_kmeans *model;
+    efface_kmeans_params params;
+} pair;
+
+static efface_kmeans_params params_of(efface_method method, uint32_t n_clusters, uint64_t seed) {
+    efface_kmeans_params p;
+    efface_kmeans_params_init(&p);
+    p.method = method;
+    p.n_clusters = n_clusters;
+    p.seed = seed;
+    p.n_threads = 1;
+    return p;
+}
+
+static efface_kmeans *fit(const efface_data *data, const efface_kmeans_params *p) {
+    efface_kmeans *model = NULL;
+    efface_error error;
+    if (efface_kmeans_fit(data, p, &model, &error) != EFFACE_OK)
+        fail_msg("%s", error.message);
+    return model;
+}
+
+/* Rows with the ids 0, 1, 2, ... */
+static pair make_pair(const efface_kmeans_params *p, size_t n, uint32_t d, const float *values) {
+    pair made = {NULL, NULL, *p};
+    const efface_rows rows = {.n_rows = n, .values = values};
+    assert_int_equal(efface_data_create(d, &made.data, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_add(made.data, &rows, NULL), EFFACE_OK);
+    made.model = fit(made.data, p);
+    return made;
+}
+
+static void free_pair(pair *p) {
+    efface_kmeans_free(p->model);
+    efface_data_free(p->data);
+}
+
+/* Twenty rows of two columns around four places; row i belongs to owner i / 4. */
+static pair make_twenty(void) {
+    float values[40];
+    uint64_t owners[20];
+    for (size_t i = 0; i < 20; i++) {
+        values[2 * i] = (float)(i % 2) * 10.0F + (float)i * 0.125F;
+        values[2 * i + 1] = (float)(i / 2 % 2) * 10.0F - (float)(i * i % 7) * 0.25F;
+        owners[i] = i / 4;
+    }
+    pair made = {.params = params_of(EFFACE_METHOD_LLOYD, 4, 7)};
+    made.params.bound = 64.0;
+    const efface_rows rows = {.n_rows = 20, .values = values, .owners = owners};
+    assert_int_equal(efface_data_create(2, &made.data, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_add(made.data, &rows, NULL), EFFACE_OK);
+    made.model = fit(made.data, &made.params);
+    return made;
+}
+
+/* ---------------------------------------------------------------- what can be seen */
+
+typedef struct sight {
+    unsigned char digest[EFFACE_DIGEST_BYTES];
+    int64_t total_weight;
+    uint64_t next_id;
+    size_t n_rows;
+    efface_row rows[MOST_ROWS]; /* by position */
+    float values[MOST_ROWS][MOST_COLUMNS];
+} sight;
+
+static sight look(const pair *p) {
+    sight s;
+    memset(&s, 0, sizeof s);
+    assert_int_equal(efface_kmeans_digest(p->model, s.digest, NULL), EFFACE_OK);
+    s.n_rows = efface_data_n_rows(p->data);
+    s.total_weight = efface_data_total_weight(p->data);
+    s.next_id = p->data->next_id;
+    for (size_t i = 0; i < s.n_rows; i++) {
+        const efface_row row = efface_data_row(p->data, i);
+        size_t position = SIZE_MAX;
+        assert_int_equal(efface_data_find(p->data, row.id, &position), EFFACE_OK);
+        assert_int_equal(position, i);
+        s.rows[i].id = row.id;
+        s.rows[i].weight = row.weight;
+        s.rows[i].owner = row.owner;
+        s.rows[i].label = row.label;
+        efface_data_values(p->data, i, s.values[i]);
+    }
+    return s;
+}
+
+static void check_same(const pair *p, const sight *before) {
+    const sight now = look(p);
+    assert_memory_equal(&now, before, sizeof now);
+}
+
+/* The model is that of a fresh fit. */
+static void check_law(const pair *p) {
+    unsigned char ours[EFFACE_DIGEST_BYTES], right[EFFACE_DIGEST_BYTES];
+    efface_kmeans *const fresh = fit(p->data, &p->params);
+    assert_int_equal(efface_kmeans_digest(p->model, ours, NULL), EFFACE_OK);
+    assert_int_equal(efface_kmeans_digest(fresh, right, NULL), EFFACE_OK);
+    assert_memory_equal(ours, right, sizeof ours);
+    efface_kmeans_free(fresh);
+}
+
+/* A call that must fail: with this status and a message that has `text` in it, without a report,
+ * and with model and set as before. */
+#define REFUSED(p, right, text, call)                                                              \
+    do {                                                                                           \
+        efface_report report, untouched;                                                           \
+        efface_error error;                                                                        \
+        memset(&report, 0xA5, sizeof report);                                                      \
+        memset(&untouched, 0xA5, sizeof untouched);                                                \
+        memset(&error, 0, sizeof error);                                                           \
+        const sight before = look(p);                                                              \
+        assert_int_equal(call, right);                                                             \
+        assert_int_equal(error.status, right);                                                     \
+        if (strstr(error.message, text) == NULL)                                                   \
+            fail_msg("'%s' is not in '%s'", text, error.message);                                  \
+        assert_memory_equal(&report, &untouched, sizeof report);                                   \
+        check_same(p, &before);                                                                    \
+    } while (0)
+
+#define FORGET(p, ids, n, missing)                                                                 \
+    efface_kmeans_forget((p)->model, (p)->data, ids, n, missing, &report, &error)
+#define PREVIEW(p, ids, n, missing)                                                                \
+    efface_kmeans_preview((p)->model, (p)->data, ids, n, missing, &report, &error)
+#define LEARN(p, rows) efface_kmeans_learn((p)->model, (p)->data, rows, &report, &error)
+#define UPDATE(p, rows) efface_kmeans_update((p)->model, (p)->data, rows, &report, &error)
+
+/* Forgets one row and says what that took; the preview says the same and changes nothing. */
+static efface_report forget_one(pair *p, uint64_t id) {
+    efface_report report, preview;
+    const sight before = look(p);
+    assert_int_equal(
+        efface_kmeans_preview(p->model, p->data, &id, 1, EFFACE_MISSING_FAIL, &preview, NULL),
+        EFFACE_OK);
+    check_same(p, &before);
+    assert_int_equal(
+        efface_kmeans_forget(p->model, p->data, &id, 1, EFFACE_MISSING_FAIL, &report, NULL),
+        EFFACE_OK);
+    assert_int_equal(preview.action, report.action);
+    assert_int_equal(preview.reason, report.reason);
+    assert_int_equal(preview.level, report.level);
+    assert_int_equal(preview.rows_forgotten, 1);
+    assert_int_equal(preview.rows_missing, 0);
+    assert_true(preview.rows_visited >= report.rows_visited);
+    assert_true(preview.levels_replayed >= report.levels_replayed);
+    assert_true(preview.seconds >= 0.0 && report.seconds >= 0.0);
+    check_law(p);
+    return report;
+}
+
+static efface_report learn_one(pair *p, uint64_t id, const float *values) {
+    efface_report report;
+    const efface_rows rows = {.n_rows = 1, .values = values, .ids = &id};
+    assert_int_equal(efface_kmeans_learn(p->model, p->data, &rows, &report, NULL), EFFACE_OK);
+    assert_int_equal(report.rows_learned, 1);
+    assert_int_equal(report.rows_forgotten, 0);
+    check_law(p);
+    return report;
+}
+
+/* ---------------------------------------------------------------- ids and owners */
+
+static void unknown_ids_are_named(void **state) {
+    (void)state;
+    pair p = make_twenty();
+    const uint64_t some[] = {3, 77, 5, UINT64_MAX};
+    REFUSED(&p, EFFACE_E_NOT_FOUND, "77, 18446744073709551615 (2 of 4 ids)",
+            FORGET(&p, some, 4, EFFACE_MISSING_FAIL));
+    REFUSED(&p, EFFACE_E_NOT_FOUND, "id 77 (1 of 2 ids)", FORGET(&p, some, 2, EFFACE_MISSING_FAIL));
+    REFUSED(&p, EFFACE_E_NOT_FOUND, "77", PREVIEW(&p, some, 4, EFFACE_MISSING_FAIL));
+    uint64_t many[30];
+    for (uint64_t i = 0; i < 30; i++)
+        many[i] = UINT64_MAX - i; /* the longest there are; the message names the first of them */
+    REFUSED(&p, EFFACE_E_NOT_FOUND, "18446744073709551608, ... (30 of 30 ids)",
+            FORGET(&p, many, 30, EFFACE_MISSING_FAIL));
+    free_pair(&p);
+}
+
+static void unknown_ids_can_be_skipped(void **state) {
+    (void)state;
+    pair p = make_twenty();
+    const uint64_t some[] = {77, 3, 78, 5, 77};
+    efface_report report;
+    efface_error error;
+    const sight before = look(&p);
+    assert_int_equal(PREVIEW(&p, some, 5, EFFACE_MISSING_SKIP), EFFACE_OK);
+    assert_int_equal(report.rows_missing, 3);
+    assert_int_equal(report.rows_forgotten, 2);
+    check_same(&p, &before);
+    assert_int_equal(FORGET(&p, some, 5, EFFACE_MISSING_SKIP), EFFACE_OK);
+    assert_int_equal(report.rows_missing, 3);
+    assert_int_equal(report.rows_forgotten, 2);
+    assert_int_equal(efface_data_n_rows(p.data), 18);
+    check_law(&p);
+    const sight after = look(&p);
+    assert_int_equal(FORGET(&p, some, 5, EFFACE_MISSING_SKIP), EFFACE_OK);
+    assert_int_equal(report.rows_missing, 5);
+    assert_int_equal(report.rows_forgotten, 0);
+    assert_int_equal(report.action, EFFACE_ACTION_UNTOUCHED);
+    check_same(&p, &after);
+    free_pair(&p);
+}
+
+static void ids_that_come_twice_are_refused(void **state) {
+    (void)state;
+    pair p = make_twenty();
+    const uint64_t twice[] = {3, 5, 3};
+    const float values[6] = {0};
+    const efface_rows rows = {.n_rows = 3, .values = values, .ids = twice};
+    REFUSED(&p, EFFACE_E_DUPLICATE, "3", FORGET(&p, twice, 3, EFFACE_MISSING_FAIL));
+    REFUSED(&p, EFFACE_E_DUPLICATE, "3", FORGET(&p, twice, 3, EFFACE_MISSING_SKIP));
+    REFUSED(&p, EFFACE_E_DUPLICATE, "3", PREVIEW(&p, twice, 3, EFFACE_MISSING_FAIL));
+    REFUSED(&p, EFFACE_E_DUPLICATE, "3", UPDATE(&p, &rows));
+    free_pair(&p);
+}
+
+static void owners_leave_with_all_their_rows(void **state) {
+    (void)state;
+    pair p = make_twenty();
+    efface_report done;
+    assert_int_equal(
+        efface_kmeans_forget_owner(p.model, p.data, 2, EFFACE_MISSING_FAIL, &done, NULL),
+        EFFACE_OK);
+    assert_int_equal(done.rows_forgotten, 4);
+    assert_int_equal(done.rows_missing, 0);
+    assert_int_equal(efface_data_n_rows(p.data), 16);
+    for (size_t i = 0; i < 16; i++)
+        assert_int_not_equal(efface_data_row(p.data, i).owner, 2);
+    check_law(&p);
+    REFUSED(&p, EFFACE_E_NOT_FOUND, "owner 2",
+            efface_kmeans_forget_owner(p.model, p.data, 2, EFFACE_MISSING_FAIL, &report, &error));
+    const sight before = look(&p);
+    assert_int_equal(
+        efface_kmeans_forget_owner(p.model, p.data, 2, EFFACE_MISSING_SKIP, &done, NULL),
+        EFFACE_OK);
+    assert_int_equal(done.rows_forgotten, 0);
+    assert_int_equal(done.action, EFFACE_ACTION_UNTOUCHED);
+    check_same(&p, &before);
+    free_pair(&p);
+}
+
+/* ---------------------------------------------------------------- what is refused */
+
+static void another_set_is_refused(void **state) {
+    (void)state;
+    pair p = make_twenty(), fewer = make_twenty();
+    const uint64_t id = 1;
+    const float values[3] = {0};
+    const efface_rows row = {.n_rows = 1, .values = values, .ids = &id};
+    assert_int_equal(efface_data_remove(fewer.data, &id, 1, NULL), EFFACE_OK);
+    efface_data *narrow = NULL;
+    assert_int_equal(efface_data_create(1, &narrow, NULL), EFFACE_OK);
+    efface_data *const others[] = {fewer.data, narrow, NULL};
+    for (int i = 0; i < 3; i++) {
+        efface_data *const other = others[i];
+        const char *const text = other != NULL ? "20 of 2" : "NULL";
+        REFUSED(&p, EFFACE_E_ARGUMENT, text,
+                efface_kmeans_forget(p.model, other, &id, 1, EFFACE_MISSING_SKIP, &report, &error));
+        REFUSED(
+            &p, EFFACE_E_ARGUMENT, text,
+            efface_kmeans_forget_owner(p.model, other, 1, EFFACE_MISSING_SKIP, &report, &error));
+        REFUSED(
+            &p, EFFACE_E_ARGUMENT, text,
+            efface_kmeans_preview(p.model, other, &id, 1, EFFACE_MISSING_SKIP, &report, &error));
+        REFUSED(&p, EFFACE_E_ARGUMENT, text,
+                efface_kmeans_learn(p.model, other, &row, &report, &error));
+        REFUSED(&p, EFFACE_E_ARGUMENT, text,
+                efface_kmeans_update(p.model, other, &row, &report, &error));
+        REFUSED(&p, EFFACE_E_ARGUMENT, text,
+                efface_kmeans_rekey(p.model, other, 1, &report, &error));
+    }
+    assert_int_equal(efface_data_n_rows(fewer.data), 19);
+    efface_data_free(narrow);
+    free_pair(&p);
+    free_pair(&fewer);
+}
+
+/* Zeros everywhere, so that a comparison that runs over an end would go on. */
+static void verify_refuses_other_columns(void **state) {
+    (void)state;
+    const float zeros[20] = {0}, high[4] = {1.0F, 1.0F, 1.0F, 1.0F};
+    efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD, 3, 1);
+    pair wide = make_pair(&params, 5, 4, zeros);
+    params.scale = EFFACE_SCALE_MINMAX;
+    params.column_min = zeros;
+    params.column_max = high;
+    pair narrow = make_pair(&params, 5, 1, zeros);
+    efface_difference difference;
+    efface_error error;
+    assert_int_equal(efface_kmeans_verify(wide.model, narrow.data, &difference, &error),
+                     EFFACE_E_ARGUMENT);
+    assert_int_equal(efface_kmeans_verify(narrow.model, wide.data, &difference, &error),
+                     EFFACE_E_ARGUMENT);
+    free_pair(&wide);
+    free_pair(&narrow);
+}
+
+static void null_is_refused(void **state) {
+    (void)state;
+    pair p = make_twenty();
+    const float values[2] = {0};
+    const efface_rows no_ids = {.n_rows = 1, .values = values}, no_values = {.n_rows = 1};
+    efface_difference difference;
+    REFUSED(&p, EFFACE_E_ARGUMENT, "ids", FORGET(&p, NULL, 1, EFFACE_MISSING_FAIL));
+    REFUSED(&p, EFFACE_E_ARGUMENT, "ids", PREVIEW(&p, NULL, 1, EFFACE_MISSING_FAIL));
+    REFUSED(&p, EFFACE_E_ARGUMENT, "rows", LEARN(&p, NULL));
+    REFUSED(&p, EFFACE_E_ARGUMENT, "values", LEARN(&p, &no_values));
+    REFUSED(&p, EFFACE_E_ARGUMENT, "rows", UPDATE(&p, NULL));
+    REFUSED(&p, EFFACE_E_ARGUMENT, "ids", UPDATE(&p, &no_ids));
+    REFUSED(&p, EFFACE_E_ARGUMENT, "NULL",
+            efface_kmeans_forget(NULL, p.data, NULL, 0, EFFACE_MISSING_FAIL, &report, &error));
+    assert_int_equal(efface_kmeans_verify(NULL, p.data, &difference, NULL), EFFACE_E_ARGUMENT);
+    assert_int_equal(efface_kmeans_verify(p.model, NULL, &difference, NULL), EFFACE_E_ARGUMENT);
+    assert_int_equal(efface_kmeans_verify(p.model, p.data, NULL, NULL), EFFACE_E_ARGUMENT);
+    free_pair(&p);
+}
+
+static void rows_that_cannot_be_learned_change_nothing(void **state) {
+    (void)state;
+    pair p = make_twenty();
+    const float fine[4] = {1.0F, 2.0F, 3.0F, 4.0F};
+    const float not_a_number[4] = {1.0F, 2.0F, 3.0F, NAN};
+    const float outside[4] = {1.0F, 2.0F, 64.5F, 4.0F};
+    const uint64_t twice[2] = {30, 30}, known[2] = {30, 19}, fresh[2] = {900, 901};
+    const int64_t no_weight[2] = {1, 0}, heavy[2] = {1, EFFACE_MAX_WEIGHT};
+    efface_rows rows = {.n_rows = 2, .values = fine, .ids = twice};
+    REFUSED(&p, EFFACE_E_DUPLICATE, "30", LEARN(&p, &rows));
+    rows.ids = known;
+    REFUSED(&p, EFFACE_E_DUPLICATE, "19", LEARN(&p, &rows));
+    rows.ids = fresh;
+    rows.values = not_a_number;
+    REFUSED(&p, EFFACE_E_LIMIT, "row 2, column 2", LEARN(&p, &rows));
+    rows.values = outside;
+    REFUSED(&p, EFFACE_E_LIMIT, "column 1", LEARN(&p, &rows));
+    rows.ids = NULL;
+    REFUSED(&p, EFFACE_E_LIMIT, "column 1", LEARN(&p, &rows));
+    rows.values = fine;
+    rows.weights = no_weight;
+    REFUSED(&p, EFFACE_E_LIMIT, "weight", LEARN(&p, &rows));
+    rows.weights = heavy;
+    REFUSED(&p, EFFACE_E_LIMIT, "weight", LEARN(&p, &rows));
+    rows.weights = NULL;
+    rows.stride = 1;
+    REFUSED(&p, EFFACE_E_ARGUMENT, "stride", LEARN(&p, &rows));
+    /* Whatever was refused, ids continue after the largest that was there. */
+    rows.stride = 0;
+    efface_report report;
+    assert_int_equal(efface_kmeans_learn(p.model, p.data, &rows, &report, NULL), EFFACE_OK);
+    size_t position;
+    assert_int_equal(efface_data_find(p.data, 20, &position), EFFACE_OK);
+    assert_int_equal(efface_data_find(p.data, 21, &position), EFFACE_OK);
+    check_law(&p);
+    free_pair(&p);
+}
+
+static void ranges_that_were_given_are_kept_to(void **state) {
+    (void)state;
+    const float values[] = {1.0F, 4.0F, 2.0F, 9.0F, 3.0F, 7.0F}, outside = 10.5F, inside = 10.0F;
+    const float low = 0.0F;
+    float high = 10.0F;
+    efface_kmeans_params params = params_of(EFFACE_METHOD_QUANTIZED, 2, 3);
+    params.scale = EFFACE_SCALE_MINMAX;
+    params.column_min = &low;
+    params.column_max = &high;
+    pair p = make_pair(&params, 6, 1, values);
+    const uint64_t id = 2;
+    efface_rows row = {.n_rows = 1, .values = &outside, .ids = &id};
+    REFUSED(&p, EFFACE_E_LIMIT, "column 1", UPDATE(&p, &row));
+    row.ids = NULL;
+    REFUSED(&p, EFFACE_E_LIMIT, "column 1", LEARN(&p, &row));
+    /* The model keeps the bounds: it does not look at the caller's again. */
+    high = -1.0F;
+    efface_report report;
+    row.values = &inside;
+    assert_int_equal(efface_kmeans_learn(p.model, p.data, &row, &report, NULL), EFFACE_OK);
+    assert_int_not_equal(report.reason, EFFACE_REASON_SCALE);
+    high = 10.0F;
+    check_law(&p);
+    free_pair(&p);
+}
+
+static void rows_that_cannot_be_updated_change_nothing(void **state) {
+    (void)state;
+    pair p = make_twenty();
+    const float fine[4] = {1.0F, 2.0F, 3.0F, 4.0F};
+    const float infinite[4] = {1.0F, 2.0F, INFINITY, 4.0F};
+    const float outside[4] = {1.0F, 2.0F, 3.0F, -70.0F};
+    const uint64_t ids[2] = {4, 9}, unknown[2] = {4, 20};
+    const uint64_t owners[2] = {50, 51};
+    const int64_t weights[2] = {5, 6}, no_weight[2] = {2, -3};
+    const int32_t labels[2] = {7, 8};
+    efface_rows rows = {2, fine, 0, unknown, weights, owners, labels};
+    REFUSED(&p, EFFACE_E_NOT_FOUND, "20", UPDATE(&p, &rows));
+    rows.ids = ids;
+    rows.values = infinite;
+    REFUSED(&p, EFFACE_E_LIMIT, "row 2, column 1", UPDATE(&p, &rows));
+    rows.values = outside;
+    REFUSED(&p, EFFACE_E_LIMIT, "column 2", UPDATE(&p, &rows));
+    rows.values = fine;
+    rows.weights = no_weight;
+    REFUSED(&p, EFFACE_E_LIMIT, "weight", UPDATE(&p, &rows));
+    rows.weights = weights;
+    efface_report done;
+    assert_int_equal(efface_kmeans_update(p.model, p.data, &rows, &done, NULL), EFFACE_OK);
+    assert_int_equal(done.rows_forgotten, 2);
+    assert_int_equal(done.rows_learned, 2);
+    size_t position;
+    assert_int_equal(efface_data_find(p.data, 9, &position), EFFACE_OK);
+    const efface_row row = efface_data_row(p.data, position);
+    assert_true(row.weight == 6 && row.owner == 51 && row.label == 8);
+    assert_int_equal(efface_data_total_weight(p.data), 29);
+    check_law(&p);
+    rows.values = outside; /* now that weights and owners are stored, they come back as well */
+    REFUSED(&p, EFFACE_E_LIMIT, "column 2", UPDATE(&p, &rows));
+    free_pair(&p);
+}
+
+static void empty_requests_do_nothing(void **state) {
+    (void)state;
+    pair p = make_twenty();
+    const sight before = look(&p);
+    const efface_rows none = {.n_rows = 0};
+    for (int call = 0; call < 4; call++) {
+        efface_report report = {.rows_visited = 1, .seconds = -1.0};
+        efface_error error;
+        const efface_status status = call == 0   ? FORGET(&p, NULL, 0, EFFACE_MISSING_FAIL)
+                                     : call == 1 ? PREVIEW(&p, NULL, 0, EFFACE_MISSING_SKIP)
+                                     : call == 2 ? LEARN(&p, &none)
+                                                 : UPDATE(&p, &none);
+        assert_int_equal(status, EFFACE_OK);
+        assert_int_equal(report.action, EFFACE_ACTION_UNTOUCHED);
+        assert_int_equal(report.reason, EFFACE_REASON_NONE);
+        assert_true(report.rows_visited == 0 && report.rows_forgotten == 0);
+        assert_true(report.rows_learned == 0 && report.rows_missing == 0);
+        assert_true(report.seconds >= 0.0);
+        check_same(&p, &before);
+    }
+    free_pair(&p);
+}
+
+static void reports_and_errors_are_optional(void **state) {
+    (void)state;
+    pair p = make_twenty();
+    const uint64_t id = 3, gone = 99;
+    const float values[2] = {5.0F, 5.0F};
+    const efface_rows row = {.n_rows = 1, .values = values, .ids = &id};
+    efface_kmeans *const m = p.model;
+    assert_int_equal(efface_kmeans_preview(m, p.data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
+                     EFFACE_OK);
+    assert_int_equal(efface_kmeans_forget(m, p.data, &gone, 1, EFFACE_MISSING_FAIL, NULL, NULL),
+                     EFFACE_E_NOT_FOUND);
+    assert_int_equal(efface_kmeans_forget(m, p.data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
+                     EFFACE_OK);
+    assert_int_equal(efface_kmeans_learn(m, p.data, &row, NULL, NULL), EFFACE_OK);
+    assert_int_equal(efface_kmeans_update(m, p.data, &row, NULL, NULL), EFFACE_OK);
+    assert_int_equal(efface_kmeans_forget_owner(m, p.data, 1, EFFACE_MISSING_FAIL, NULL, NULL),
+                     EFFACE_OK);
+    assert_int_equal(efface_kmeans_rekey(m, p.data, 8, NULL, NULL), EFFACE_OK);
+    p.params.seed = 8;
+    check_law(&p);
+    free_pair(&p);
+}
+
+/* ---------------------------------------------------------------- reasons */
+
+/* Rows of one column on a grid of step 1, parameters, and a row whose leaving takes an action for a
+ * reason. `width` is the lattice in grid steps. */
+typedef struct example {
+    int reason, action;
+    uint32_t level;
+    int method;
+    uint32_t n_clusters;
+    double width, gamma;
+    uint64_t seed, id;
+    size_t n;
+    float values[8];
+    bool back; /* learning the row again has the same reason */
+} example;
+
+/* Short for EFFACE_REASON_..., EFFACE_ACTION_... and EFFACE_METHOD_... */
+enum { NONE, CENTERS, GAMMA, EMPTY, STOP, SEED, CLUSTERS = EFFACE_REASON_CLUSTERS };
+enum { UNTOUCHED, REPAIRED, REFITTED };
+enum { LLOYD, QUANTIZED, PYRAMID };
+
+static const example examples[] = {
+    {NONE, UNTOUCHED, 0, LLOYD, 2, 0, 0, 6, 2, 3, {6, 1, 5}, true},
+    {NONE, UNTOUCHED, 0, QUANTIZED, 2, 3, 0, 2, 1, 3, {0, 0, 4}, true},
+    {NONE, UNTOUCHED, 0, PYRAMID, 2, 0, 0, 0, 2, 3, {1, 3, 0}, true},
+    {CENTERS, REPAIRED, 1, LLOYD, 2, 0, 0, 4, 0, 4, {1, 4, 2, 13}, false},
+    {CENTERS, REPAIRED, 1, QUANTIZED, 2, 3, 1, 3, 1, 3, {10, 3, 0}, true},
+    {CENTERS, REPAIRED, 1, PYRAMID, 2, 0, 0, 1, 1, 3, {1, 3, 5}, true},
+    {GAMMA, REPAIRED, 2, QUANTIZED, 2, 3, 1, 6, 0, 5, {0, 1, 5, 2, 0}, false},
+    {EMPTY, REPAIRED, 1, QUANTIZED, 3, 3, 0, 0, 4, 5, {17, 2, 7, 15, 1}, false},
+    /* Not the winner of a reseeding leaves, as above, but the last row of a cluster. */
+    {EMPTY, REPAIRED, 1, QUANTIZED, 4, 2, 1, 5, 5, 7, {8, 14, 13, 6, 13, 15, 3}, true},
+    {EMPTY, REPAIRED, 1, PYRAMID, 3, 6, 0, 14, 3, 4, {2, 3, 4, 1}, true},
+    {STOP, UNTOUCHED, 0, LLOYD, 2, 0, 0, 0, 1, 3, {6, 3, 1}, false},
+    {STOP, REPAIRED, 1, QUANTIZED, 2, 4, 0, 2, 1, 4, {1, 6, 10, 4}, false},
+    /* The loss of a level becomes just that of the one before. */
+    {STOP, UNTOUCHED, 0, QUANTIZED, 1, 5, 1, 19, 0, 3, {3, 9, 0}, false},
+    {SEED, REFITTED, 0, LLOYD, 2, 0, 0, 0, 0, 3, {6, 3, 1}, true},
+    {SEED, REFITTED, 0, QUANTIZED, 2, 3, 0, 2, 0, 3, {0, 0, 4}, true},
+    {SEED, REFITTED, 0, PYRAMID, 2, 0, 0, 0, 0, 3, {1, 3, 0}, true},
+    {CLUSTERS, REFITTED, 0, LLOYD, 4, 0, 0, 1, 2, 4, {6, 3, 1, 2}, true},
+};
+
+static void each_reason_has_an_example(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+        const example *const e = &examples[i];
+        efface_kmeans_params params = params_of((efface_method)e->method, e->n_clusters, e->seed);
+        params.bound = 0x1p23;
+        params.epsilon = e->width * 0x1p-23;
+        params.gamma = e->gamma;
+        params.rate = 1.0;
+        pair p = make_pair(&params, e->n, 1, e->values);
+        const efface_report gone = forget_one(&p, e->id);
+        if ((int)gone.reason != e->reason || (int)gone.action != e->action ||
+            gone.level != e->level)
+            fail_msg("example %zu: reason %d, action %d, level %u", i, (int)gone.reason,
+                     (int)gone.action, gone.level);
+        const uint64_t n_levels = gone.levels_replayed;
+        assert_int_equal(gone.rows_forgotten, 1);
+        assert_int_equal(gone.rows_learned, 0);
+        assert_int_equal(gone.rows_missing, 0);
+        assert_true((n_levels == 0) == (e->action == UNTOUCHED));
+        assert_int_equal(gone.rows_visited, n_levels * (e->n - 1));
+        const efface_report back = learn_one(&p, e->id, &e->values[e->id]);
+        if (e->back && (int)back.reason != e->reason)
+            fail_msg("example %zu: the way back has reason %d", i, (int)back.reason);
+        free_pair(&p);
+    }
+}
+
+/* Two ids whose numbers for the first seed have the same 52 bits under seed 1 (a search found
+ * them): equal keys go to the smaller id, whoever was there first. */
+static void equal_keys_go_to_the_smaller_id(void **state) {
+    (void)state;
+    const uint64_t ids[2] = {115362727, 178151874};
+    const float values[2] = {1.0F, 2.0F};
+    pair p = {.params = params_of(EFFACE_METHOD_LLOYD, 1, 1)};
+    p.params.bound = 4.0;
+    const efface_rows rows = {.n_rows = 2, .values = values, .ids = ids};
+    assert_int_equal(efface_data_create(1, &p.data, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_add(p.data, &rows, NULL), EFFACE_OK);
+    p.model = fit(p.data, &p.params);
+    const double key = p.model->seeds[0].key;
+    assert_true(p.model->seeds[0].id == ids[0]);
+    assert_int_equal(forget_one(&p, ids[0]).reason, EFFACE_REASON_SEED);
+    assert_true(p.model->seeds[0].id == ids[1] && p.model->seeds[0].key == key);
+    assert_int_equal(learn_one(&p, ids[0], &values[0]).reason, EFFACE_REASON_SEED);
+    assert_true(p.model->seeds[0].id == ids[0]);
+    assert_int_not_equal(forget_one(&p, ids[1]).reason, EFFACE_REASON_SEED);
+    assert_int_not_equal(learn_one(&p, ids[1], &values[1]).reason, EFFACE_REASON_SEED);
+    assert_true(p.model->seeds[0].id == ids[0]);
+    free_pair(&p);
+}
+
+/* What follows from all rows: the bound, the ranges, the automatic width and the sample's size. */
+static void what_is_derived_moves(void **state) {
+    (void)state;
+    const float values[] = {1.0F, 2.0F, 3.0F, 100.0F};
+    efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD, 1, 5);
+    pair p = make_pair(&params, 4, 1, values);
+    efface_report report = forget_one(&p, 3);
+    assert_int_equal(report.reason, EFFACE_REASON_BOUND);
+    assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
+    assert_int_equal(learn_one(&p, 3, &values[3]).reason, EFFACE_REASON_BOUND);
+    free_pair(&p);
+
+    params.scale = EFFACE_SCALE_MINMAX;
+    p = make_pair(&params, 4, 1, values);
+    report = forget_one(&p, 0);
+    assert_int_equal(report.reason, EFFACE_REASON_SCALE);
+    assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
+    assert_int_equal(learn_one(&p, 0, &values[0]).reason, EFFACE_REASON_SCALE);
+    free_pair(&p);
+
+    /* One cluster, one column: the width follows the power of ten that n^2 / 10 is above. */
+    params = params_of(EFFACE_METHOD_QUANTIZED, 1, 5);
+    params.bound = 128.0;
+    p = make_pair(&params, 4, 1, values);
+    const double width = efface_kmeans_get_info(p.model).epsilon;
+    report = forget_one(&p, 1);
+    assert_int_equal(report.reason, EFFACE_REASON_EPSILON);
+    assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
+    assert_true(efface_kmeans_get_info(p.model).epsilon == 2.0 * width);
+    assert_int_equal(learn_one(&p, 1, &values[1]).reason, EFFACE_REASON_EPSILON);
+    free_pair(&p);
+
+    /* The smallest sample with a row for the one cluster: whoever is deepest in it decides. */
+    params = params_of(EFFACE_METHOD_PYRAMID, 1, 6);
+    params.bound = 128.0;
+    params.rate = 1e-9;
+    p = make_pair(&params, 4, 1, values);
+    uint64_t deepest = 0;
+    for (uint64_t id = 1; id < 4; id++)
+        if (ef_member_exponent(params.seed, id) > ef_member_exponent(params.seed, deepest))
+            deepest = id;
+    for (uint64_t id = 0; id < 4; id++)
+        assert_true(id == deepest ||
+                    ef_member_exponent(params.seed, id) < ef_member_exponent(params.seed, deepest));
+    report = forget_one(&p, deepest);
+    assert_int_equal(report.reason, EFFACE_REASON_RATE);
+    assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
+    assert_int_equal(learn_one(&p, deepest, &values[deepest]).reason, EFFACE_REASON_RATE);
+    free_pair(&p);
+}
+
+/* Where randomness is drawn again, whatever reaches a level starts over; the preview knows. */
+static void fresh_draws_are_foreseen(void **state) {
+    (void)state;
+    const example *const e = &examples[4];
+    efface_kmeans_params params = params_of(EFFACE_METHOD_QUANTIZED, e->n_clusters, e->seed);
+    params.bound = 0x1p23;
+    params.epsilon = e->width * 0x1p-23;
+    params.gamma = e->gamma;
+    params.redraw = EFFACE_REDRAW_FRESH;
+    pair p = make_pair(&params, e->n, 1, e->values);
+    efface_report preview, report;
+    const sight before = look(&p);
+    assert_int_equal(
+        efface_kmeans_preview(p.model, p.data, &e->id, 1, EFFACE_MISSING_FAIL, &preview, NULL),
+        EFFACE_OK);
+    check_same(&p, &before);
+    assert_int_equal(
+        efface_kmeans_forget(p.model, p.data, &e->id, 1, EFFACE_MISSING_FAIL, &report, NULL),
+        EFFACE_OK);
+    assert_int_equal(report.reason, EFFACE_REASON_CENTERS);
+    assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
+    assert_int_equal(preview.reason, report.reason);
+    assert_int_equal(preview.action, report.action);
+    assert_int_equal(preview.level, report.level);
+    assert_true(preview.rows_visited >= params.iterations * (e->n - 1));
+    free_pair(&p);
+}
+
+static void reasons_have_names(void **state) {
+    (void)state;
+    for (int a = EFFACE_REASON_NONE; a <= EFFACE_REASON_RATE; a++) {
+        const char *const name = efface_reason_name((efface_reason)a);
+        assert_true(strlen(name) > 5);
+        assert_string_not_equal(name, efface_reason_name((efface_reason)99));
+        for (int b = 0; b < a; b++)
+            assert_string_not_equal(name, efface_reason_name((efface_reason)b));
+    }
+}
+
+/* ---------------------------------------------------------------- verify and rekey */
+
+static void verify_says(const pair *p, const char *what, uint32_t level, uint32_t cluster,
+                        uint32_t column) {
+    efface_difference found;
+    assert_int_equal(efface_kmeans_verify(p->model, p->data, &found, NULL), EFFACE_OK);
+    if (what == NULL) {
+        assert_true(found.identical == 1 && found.what == NULL);
+        return;
+    }
+    assert_int_equal(found.identical, 0);
+    assert_string_equal(found.what, what);
+    assert_int_equal(found.level, level);
+    assert_int_equal(found.cluster, cluster);
+    assert_int_equal(found.column, column);
+}
+
+static void verify_finds_what_is_wrong(void **state) {
+    (void)state;
+    pair p = make_twenty();
+    (void)forget_one(&p, 6);
+    verify_says(&p, NULL, 0, 0, 0);
+    efface_kmeans *const m = p.model;
+    assert_true(m->n_levels >= 2 && m->levels[1].has_partition);
+    m->levels[1].centers[2 * 2 + 1] += 1;
+    verify_says(&p, "centroid", 1, 2, 1);
+    m->levels[0].sums[3 * 2] -= 1; /* what comes first is named */
+    verify_says(&p, "sum", 0, 3, 0);
+    m->levels[0].counts[1] += 1;
+    verify_says(&p, "count", 0, 1, 0);
+    m->levels[0].counts[1] -= 1;
+    m->levels[0].sums[3 * 2] += 1;
+    m->levels[1].centers[2 * 2 + 1] -= 1;
+    verify_says(&p, NULL, 0, 0, 0);
+
+    efface_difference found;
+    m->levels[0].has_partition = false;
+    verify_says(&p, "partition", 0, 0, 0);
+    m->levels[0].has_partition = true;
+    m->seeds[2].key *= 2.0;
+    assert_int_equal(efface_kmeans_verify(m, p.data, &found, NULL), EFFACE_OK);
+    assert_true(!found.identical && found.what != NULL);
+    m->seeds[2].key *= 0.5;
+    m->square_sum += 1;
+    assert_int_equal(efface_kmeans_verify(m, p.data, &found, NULL), EFFACE_OK);
+    assert_true(!found.identical && found.what != NULL);
+    m->square_sum -= 1;
+    m->model_level -= 1;
+    assert_int_equal(efface_kmeans_verify(m, p.data, &found, NULL), EFFACE_OK);
+    assert_true(!found.identical && strstr(found.what, "levels") != NULL);
+    m->model_level += 1;
+    verify_says(&p, NULL, 0, 0, 0);
+
+    /* A set that was changed without its model. */
+    const uint64_t id = 2;
+    assert_int_equal(efface_data_remove(p.data, &id, 1, NULL), EFFACE_OK);
+    assert_int_equal(efface_kmeans_verify(m, p.data, &found, NULL), EFFACE_OK);
+    assert_true(!found.identical && found.what != NULL);
+    free_pair(&p);
+}
+
+static void rekey_gives_another_model(void **state) {
+    (void)state;
+    for (int method = 0; method < 3; method++) {
+        pair p = make_twenty();
+        p.params.method = (efface_method)method;
+        p.params.iterations = 1; /* lloyd then ends with a level that no row is assigned in */
+        efface_kmeans_free(p.model);
+        p.model = fit(p.data, &p.params);
+        const sight before = look(&p);
+        efface_report report;
+        assert_int_equal(efface_kmeans_rekey(p.model, p.data, 12345, &report, NULL), EFFACE_OK);
+        assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
+        assert_int_equal(report.reason, EFFACE_REASON_REKEY);
+        assert_true(report.rows_forgotten == 0 && report.rows_learned == 0);
+        assert_true(report.rows_visited >= 20 && report.levels_replayed > 0);
+        if (method != EFFACE_METHOD_PYRAMID) /* there the rows of the sample are fewer */
+            assert_int_equal(report.rows_visited, 20 * report.levels_replayed);
+        const sight after = look(&p);
+        assert_memory_not_equal(before.digest, after.digest, sizeof after.digest);
+        p.params.seed = 12345;
+        check_law(&p);
+        (void)forget_one(&p, 4); /* with the new seed from now on */
+        assert_int_equal(efface_kmeans_rekey(p.model, p.data, 7, NULL, NULL), EFFACE_OK);
+        p.params.seed = 7;
+        check_law(&p);
+        free_pair(&p);
+    }
+}
+
+/* ---------------------------------------------------------------- answers afterwards */
+
+static void labels_and_loss_follow(void **state) {
+    (void)state;
+    for (int method = 0; method < 3; method++) {
+        pair p = make_twenty();
+        p.params.method = (efface_method)method;
+        p.params.passes = 2;
+        efface_kmeans_free(p.model);
+        p.model = fit(p.data, &p.params);
+        const float values[2] = {3.0F, 3.0F};
+        for (uint64_t id = 0; id < 20; id += 3) {
+            (void)forget_one(&p, id);
+            (void)learn_one(&p, 100 + id, values);
+            (void)forget_one(&p, (id + 1) % 20);
+            efface_kmeans *const fresh = fit(p.data, &p.params);
+            uint32_t ours[MOST_ROWS], right[MOST_ROWS];
+            double loss = -1.0, right_loss = -2.0;
+            const size_t n = efface_data_n_rows(p.data);
+            assert_int_equal(efface_kmeans_labels(p.model, p.data, ours, NULL), EFFACE_OK);
+            assert_int_equal(efface_kmeans_labels(fresh, p.data, right, NULL), EFFACE_OK);
+            assert_memory_equal(ours, right, n * sizeof *ours);
+            assert_int_equal(efface_kmeans_loss(p.model, p.data, &loss, NULL), EFFACE_OK);
+            assert_int_equal(efface_kmeans_loss(fresh, p.data, &right_loss, NULL), EFFACE_OK);
+            assert_true(loss == right_loss);
+            const efface_kmeans_info a = efface_kmeans_get_info(p.model);
+            const efface_kmeans_info b = efface_kmeans_get_info(fresh);
+            assert_true(a.n_rows == b.n_rows && a.n_clusters == b.n_clusters);
+            assert_true(a.iterations == b.iterations && a.stable == b.stable);
+            efface_kmeans_free(fresh);
+        }
+        free_pair(&p);
+    }
+}
+
+/* The second column spans 100 of the bound's 2^23 steps until a row reaches further; the grid stays
+ * as it is. */
+static void coarse_columns_follow(void **state) {
+    (void)state;
+    float values[40];
+    for (size_t i = 0; i < 20; i++) {
+        values[2 * i] = (float)(i * 400000);
+        values[2 * i + 1] = (float)(i * 5);
+    }
+    efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD, 2, 1);
+    params.bound = 0x1p23;
+    params.iterations = 1;
+    pair p = make_pair(&params, 20, 2, values);
+    uint32_t column = 99;
+    assert_int_equal(efface_kmeans_get_info(p.model).n_coarse_columns, 1);
+    efface_kmeans_coarse_columns(p.model, &column, 1);
+    assert_int_equal(column, 1);
+    const float far[2] = {800000.0F, 700.0F}, near[2] = {800000.0F, 60.0F};
+    const uint64_t id = 70;
+    efface_report report = learn_one(&p, id, far);
+    assert_int_equal(efface_kmeans_get_info(p.model).n_coarse_columns, 0);
+    const efface_rows row = {.n_rows = 1, .values = near, .ids = &id};
+    assert_int_equal(efface_kmeans_update(p.model, p.data, &row, &report, NULL), EFFACE_OK);
+    assert_int_equal(efface_kmeans_get_info(p.model).n_coarse_columns, 1);
+    check_law(&p);
+    for (uint64_t gone = 1; gone < 20; gone++)
+        (void)forget_one(&p, gone);
+    (void)forget_one(&p, 70); /* a column of one value is not coarse */
+    assert_int_equal(efface_kmeans_get_info(p.model).n_coarse_columns, 0);
+    free_pair(&p);
+}
+
+static void the_last_row_can_go_and_another_come(void **state) {
+    (void)state;
+    for (int method = 0; method < 3; method++) {
+        const float values[4] = {1.0F, 2.0F, 5.0F, 9.0F}, other[2] = {4.0F, 4.0F};
+        const efface_kmeans_params params = params_of((efface_method)method, 2, 11);
+        pair p = make_pair(&params, 2, 2, values);
+        (void)forget_one(&p, 0);
+        (void)forget_one(&p, 1);
+        assert_int_equal(efface_kmeans_get_info(p.model).n_clusters, 0);
+        uint32_t label = 0;
+        double loss = 1.0;
+        assert_int_equal(efface_kmeans_predict(p.model, 1, values, 0, &label, NULL),
+                         EFFACE_E_ARGUMENT);
+        assert_int_equal(efface_kmeans_loss(p.model, p.data, &loss, NULL), EFFACE_OK);
+        assert_true(loss == 0.0);
+        verify_says(&p, NULL, 0, 0, 0);
+        const uint64_t gone = 1;
+        REFUSED(&p, EFFACE_E_NOT_FOUND, "id 1", FORGET(&p, &gone, 1, EFFACE_MISSING_FAIL));
+        const efface_report report = learn_one(&p, 1, other);
+        assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
+        assert_int_equal(efface_kmeans_get_info(p.model).n_clusters, 1);
+        free_pair(&p);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unknown_ids_are_named),
+        cmocka_unit_test(unknown_ids_can_be_skipped),
+        cmocka_unit_test(ids_that_come_twice_are_refused),
+        cmocka_unit_test(owners_leave_with_all_their_rows),
+        cmocka_unit_test(another_set_is_refused),
+        cmocka_unit_test(verify_refuses_other_columns),
+        cmocka_unit_test(null_is_refused),
+        cmocka_unit_test(rows_that_cannot_be_learned_change_nothing),
+        cmocka_unit_test(ranges_that_were_given_are_kept_to),
+        cmocka_unit_test(rows_that_cannot_be_updated_change_nothing),
+        cmocka_unit_test(empty_requests_do_nothing),
+        cmocka_unit_test(reports_and_errors_are_optional),
+        cmocka_unit_test(each_reason_has_an_example),
+        cmocka_unit_test(equal_keys_go_to_the_smaller_id),
+        cmocka_unit_test(what_is_derived_moves),
+        cmocka_unit_test(fresh_draws_are_foreseen),
+        cmocka_unit_test(reasons_have_names),
+        cmocka_unit_test(verify_finds_what_is_wrong),
+        cmocka_unit_test(rekey_gives_another_model),
+        cmocka_unit_test(labels_and_loss_follow),
+        cmocka_unit_test(coarse_columns_follow),
+        cmocka_unit_test(the_last_row_can_go_and_another_come),
+    };
+    return cmocka_run_group_tests_name("change", tests, NULL, NULL);
+}
