@@ -468,8 +468,8 @@ typedef struct efface_difference {
 } efface_difference;
 
 /* Fits the rows of the set anew with the model's parameters and seed, and compares the two states
- * byte by byte. Cost: that of a fit. Errors: as efface_kmeans_fit; ARGUMENT if the number of columns
- * differs. */
+ * byte by byte. Cost: that of a fit. Errors: as efface_kmeans_fit; ARGUMENT if the number of
+ * columns differs. */
 EFFACE_API efface_status efface_kmeans_verify(const efface_kmeans *model, const efface_data *data,
                                               efface_difference *difference, efface_error *error);
 

@@ -167,7 +167,7 @@ static void check_sums(const ef_kernels *table, const problem *p) {
 }
 
 static void check_moves(const ef_kernels *table, const problem *p) {
-    static const int64_t weights[] = {1, 7, EFFACE_MAX_WEIGHT / 4};
+    static const int64_t weights[] = {1, 7, EFFACE_MAX_WEIGHT / 32};
     guarded memory[2];
     const size_t n_bytes = p->d * sizeof(int64_t);
     int64_t *const sums[2] = {guarded_alloc(&memory[0], n_bytes),

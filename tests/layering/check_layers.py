@@ -76,6 +76,16 @@ def check_names(paths):
         seen.setdefault(name, path)
 
 
+def check_built(files):
+    """No file of src/ or tests/ is forgotten by the build."""
+    for path in sorted(files):
+        folder, _, rest = path.partition("/")
+        if folder in ("src", "tests") and path.endswith(".c") and not rest.startswith("install/"):
+            subject = re.sub(r"^fuzz/fuzz_\w+", "fuzz/fuzz_${subject}", rest)
+            if subject not in files.get(folder + "/CMakeLists.txt", ""):
+                yield f"{path}: not named in {folder}/CMakeLists.txt"
+
+
 def check_header(path, text):
     """Every paragraph that declares public functions begins with a comment."""
     number = 1
@@ -94,6 +104,7 @@ def check(files):
         if path.startswith("include/") and path.endswith(".h"):
             yield from check_header(path, text)
     yield from check_names(files)
+    yield from check_built(files)
 
 
 def check_exports(library):
@@ -118,7 +129,9 @@ def read_tree(root):
 
 def try_the_laws():
     """Each of these files must be refused, and the last not."""
-    tree = {"src/base/grid.h": "", "src/model/fit.h": "", "bench/table.h": ""}
+    built = " ".join(f"{layer}/{x}.c" for layer in LAYERS for x in "abcdefghiz") + " base/util.c"
+    tree = {"src/base/grid.h": "", "src/model/fit.h": "", "bench/table.h": "",
+            "src/CMakeLists.txt": built}
     refused = {
         "src/kernel/a.c": '#include "model/fit.h"',
         "src/kernel/b.c": '#include "grid.h"',
@@ -132,6 +145,7 @@ def try_the_laws():
         "src/model/grid.h": "",
         "src/base/util.c": "",
         "bench/j.c": '#include "base/grid.h"',
+        "src/base/unbuilt.c": "",
         "include/k.h": "\n\nEFFACE_API void k(void);\n",
     }
     accepted = {"src/model/z.c": '#include "base/grid.h"\n/* exit(1) */ f("abort()"); snprintf(s);',
