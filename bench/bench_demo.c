@@ -12,18 +12,18 @@
 #define CLUSTERS 5
 #define COLUMNS 25
 #define ROWS_PER_CLUSTER 20000
-#define PEOPLE 1000
+#define GONE 1000
 #define SEED 2019
 
 /* All that the story is about. */
 typedef struct story {
     efface_data *data;
     efface_kmeans *model;
-    double retrain;         /* seconds that plain k-means takes */
-    uint64_t ids[PEOPLE];   /* who asks to be forgotten */
-    double seconds[PEOPLE]; /* of each request, */
-    unsigned n_actions[3];  /* and what they took, by efface_action */
-    bool holds;             /* every claim so far */
+    double retrain;        /* seconds that plain k-means takes */
+    uint64_t ids[GONE];    /* who asks to be forgotten */
+    double seconds[GONE];  /* of each request, */
+    unsigned n_actions[3]; /* and what they took, by efface_action */
+    bool holds;            /* every claim so far */
 } story;
 
 static efface_status make_set(efface_data **out, efface_error *error) {
@@ -45,11 +45,11 @@ static efface_status fit(const efface_data *data, efface_method method, uint32_t
     return status;
 }
 
-/* Draws the people who ask to be forgotten. */
+/* Draws the rows to forget. */
 static void draw(story *s) {
     bench_random random = bench_random_start(SEED, 0);
     const uint64_t n = efface_data_n_rows(s->data);
-    for (size_t i = 0; i < PEOPLE;) {
+    for (size_t i = 0; i < GONE;) {
         s->ids[i] = efface_data_row(s->data, (size_t)bench_random_below(&random, n)).id;
         size_t first = 0;
         while (s->ids[first] != s->ids[i])
@@ -58,13 +58,13 @@ static void draw(story *s) {
     }
 }
 
-/* The set as if these people had never been in it, made from the beginning, last row first. */
-static efface_status make_set_without(const uint64_t ids[PEOPLE], efface_data **out,
+/* The set as if these rows had never been in it, made from the beginning, last row first. */
+static efface_status make_set_without(const uint64_t ids[GONE], efface_data **out,
                                       efface_error *error) {
     efface_data *all = NULL;
     efface_status status = make_set(&all, error);
     if (status == EFFACE_OK)
-        status = efface_data_remove(all, ids, PEOPLE, error);
+        status = efface_data_remove(all, ids, GONE, error);
     if (status == EFFACE_OK)
         status = efface_data_create(COLUMNS, out, error);
     for (size_t i = status == EFFACE_OK ? efface_data_n_rows(all) : 0; i > 0; i--) {
@@ -80,12 +80,12 @@ static efface_status make_set_without(const uint64_t ids[PEOPLE], efface_data **
     return status;
 }
 
-/* The people come back, in one request, with the rows they had. */
+/* The rows come back, in one request. */
 static efface_status learn_again(story *s, efface_error *error) {
-    static float values[PEOPLE][COLUMNS];
+    static float values[GONE][COLUMNS];
     efface_data *all = NULL;
     efface_status status = make_set(&all, error);
-    for (size_t i = 0; i < PEOPLE && status == EFFACE_OK; i++) {
+    for (size_t i = 0; i < GONE && status == EFFACE_OK; i++) {
         size_t position = 0;
         status = efface_data_find(all, s->ids[i], &position);
         efface_data_values(all, position, values[i]);
@@ -93,7 +93,7 @@ static efface_status learn_again(story *s, efface_error *error) {
     efface_data_free(all);
     if (status != EFFACE_OK)
         return status;
-    const efface_rows rows = {.n_rows = PEOPLE, .values = values[0], .ids = s->ids};
+    const efface_rows rows = {.n_rows = GONE, .values = values[0], .ids = s->ids};
     return efface_kmeans_learn(s->model, s->data, &rows, NULL, error);
 }
 
@@ -115,7 +115,7 @@ static efface_status tell_beginning(story *s, efface_error *error) {
     if (status != EFFACE_OK)
         return status;
     printf("efface %s: k-means that forgets\n\n", efface_version());
-    printf("%zu people, %d numbers about each, %d clusters; one thread, %s kernels.\n"
+    printf("%zu rows of %d columns, %d clusters; one thread, %s kernels.\n"
            "  plain k-means, 10 iterations         %6.1f ms, loss %.0f\n"
            "  pyramid, which is made to forget     %6.1f ms, loss %.0f\n\n",
            efface_data_n_rows(s->data), COLUMNS, CLUSTERS, efface_kernels_name(), 1e3 * s->retrain,
@@ -125,8 +125,8 @@ static efface_status tell_beginning(story *s, efface_error *error) {
 
 static efface_status tell_requests(story *s, efface_error *error) {
     double total = 0.0;
-    printf("%d of them, drawn at random, ask to be forgotten, one after the other:\n", PEOPLE);
-    for (size_t i = 0; i < PEOPLE; i++) {
+    printf("%d of them, drawn at random, are forgotten, one after the other:\n", GONE);
+    for (size_t i = 0; i < GONE; i++) {
         efface_report report;
         const double begin = bench_now();
         const efface_status status = efface_kmeans_forget(s->model, s->data, &s->ids[i], 1,
@@ -137,7 +137,7 @@ static efface_status tell_requests(story *s, efface_error *error) {
         total += s->seconds[i];
         s->n_actions[report.action]++;
     }
-    const double median = bench_median(s->seconds, PEOPLE); /* and they are sorted */
+    const double median = bench_median(s->seconds, GONE); /* and they are sorted */
     printf("  untouched %5u   sums were corrected, no other row was looked at\n"
            "  repaired  %5u   a centroid moved, and rows were assigned again\n"
            "  refitted  %5u   all was computed again\n",
@@ -145,8 +145,8 @@ static efface_status tell_requests(story *s, efface_error *error) {
            s->n_actions[EFFACE_ACTION_REFITTED]);
     printf("A request took %.1f us (the median; the slowest %.1f ms), all together %.2f s.\n"
            "Training plain k-means again each time would take %.1f s, %.0f times as long.\n\n",
-           1e6 * median, 1e3 * s->seconds[PEOPLE - 1], total, PEOPLE * s->retrain,
-           PEOPLE * s->retrain / total);
+           1e6 * median, 1e3 * s->seconds[GONE - 1], total, GONE * s->retrain,
+           GONE * s->retrain / total);
     return EFFACE_OK;
 }
 
@@ -161,11 +161,11 @@ static void claim(story *s, const char *what, const efface_kmeans *model, const 
 
 static void claim_gone(story *s) {
     size_t n_found = 0, position;
-    for (size_t i = 0; i < PEOPLE; i++)
+    for (size_t i = 0; i < GONE; i++)
         n_found += efface_data_find(s->data, s->ids[i], &position) == EFFACE_OK;
     const size_t n = efface_data_n_rows(s->data);
-    printf("%zu rows are left, and %zu of the %d are among them.\n", n, n_found, PEOPLE);
-    s->holds = s->holds && n_found == 0 && n == (size_t)CLUSTERS * ROWS_PER_CLUSTER - PEOPLE;
+    printf("%zu rows are left, and %zu of the %d are among them.\n", n, n_found, GONE);
+    s->holds = s->holds && n_found == 0 && n == (size_t)CLUSTERS * ROWS_PER_CLUSTER - GONE;
 }
 
 /* `before` is the digest from before the requests. */
@@ -197,7 +197,7 @@ static efface_status tell_proof(story *s, const char *before, efface_error *erro
     claim(s, "the same with three threads", fresh, after, true);
     status = learn_again(s, error);
     if (status == EFFACE_OK)
-        claim(s, "they change their minds and are learned: as before", s->model, before, true);
+        claim(s, "all of them learned again: as before", s->model, before, true);
 out:
     efface_data_free(without);
     efface_kmeans_free(fresh);
