@@ -26,7 +26,22 @@ bool ef_change_init(ef_change *change, uint32_t n_columns, size_t n_rows) {
     return true;
 }
 
+/* Overwrites memory that is about to be released, a multiple of 8 bytes; volatile, lest the
+ * compiler see no use in it. */
+static void wipe(void *memory, size_t n_bytes) {
+    volatile uint64_t *const words = memory;
+    for (size_t i = 0; i < n_bytes / sizeof *words; i++)
+        words[i] = 0;
+}
+
 void ef_change_free(ef_change *change) {
+    /* Rows that leave should not live on in freed memory. */
+    const size_t n = change->n_rows;
+    const size_t n_panels = n / EF_PANEL + (n % EF_PANEL != 0);
+    if (n != 0) {
+        wipe(change->rows, n * sizeof *change->rows);
+        wipe(change->values, n_panels * EF_PANEL * change->n_columns * sizeof *change->values);
+    }
     free(change->leaves);
     free(change->rows);
     free(change->positions);
