@@ -6,22 +6,25 @@
  * floats), in this order: products are added up over blocks of EF_BLOCK coordinates, fused or not;
  * the blocks' sums are added to the total, which starts from |C|^2 rounded to float32.
  *
- * The bound. Let u = 2^-24. A product g_j (-2 C_j) passes through at most one rounding of its own,
- * one for each addition in its block and one for each later block; |C|^2 through one of its own
- * and one for each block. With b blocks, the longest of l coordinates (EF_BLOCK, or d if that is
- * less), no term passes through more than m = l + b + 2 roundings, so
+ * The bound. Let u = 2^-24, b the number of blocks and l the length of the longest (EF_BLOCK, or d
+ * if that is less). A product g_j (-2 C_j) passes through at most l roundings in its block (its
+ * own, unless fused, and one for each addition to something) and one for each block from its own
+ * on; |C|^2 through one of its own and one for each block. So no term passes through more than l +
+ * b roundings, and
  *
- *     |score - exact| <= ((1 + u)^m - 1) (|C|^2 + 2 sum |g_j C_j|)
- *                     <= 1.01 m u (|C|^2 + 2 |g| |C|)                 for m u < 0.01
+ *     |score - exact| <= ((1 + u)^(l + b) - 1) (|C|^2 + 2 sum |g_j C_j|)
+ *                     <= 1.01 (l + b) u (|C|^2 + 2 |g| |C|)          for (l + b) u < 0.01
  *
- * by Cauchy and Schwarz; d < 2^15 makes m u < 4e-5. With the largest |C| of all centroids this is
- * one number E for a row. The nearest centroid is among those whose score is at most the smallest
- * score plus 2 E; if that is one only, the filter has decided. If not, integers decide among them.
+ * by Cauchy and Schwarz; d < 2^15 makes (l + b) u < 4e-5. With the largest |C| of all centroids
+ * this is one number for a row. The nearest centroid is among those whose score is at most the
+ * smallest score plus twice that number; if that is one only, the filter has decided. If not,
+ * integers decide among them.
  *
- * The kernel computes |g|, E and the limit in float32 too. E gets a relative error below
- * (d + 8) u < 0.003, the limit an absolute one below u (|C|^2 + 2 |g| |C|) < E / m; see below for
- * the factor that covers both. Nothing overflows (scores are below 2^63 in magnitude) and
- * nothing underflows (inputs are integers).
+ * The kernel uses E = 1.05 (l + b + 2) u (|C|^2 + 2 |g| |C|) and the limit "smallest + 2 E", both
+ * computed in float32. E has a relative error below (d + 8) u < 0.003, which 1.05 instead of 1.01
+ * covers; rounding the limit costs at most u (|C|^2 + 2 |g| |C|), which the 2 in l + b + 2 covers
+ * four times over. Nothing overflows (scores are below 2^63 in magnitude) and nothing underflows
+ * (inputs are integers).
  */
 #ifndef EF_CENTERS_H
 #define EF_CENTERS_H
