@@ -24,7 +24,7 @@ static void usage(FILE *out) {
     fputs("\n"
           "  efface-bench train --data FILE|gaussian -k K [--method lloyd|quantized|pyramid]\n"
           "      [--scale none|minmax] [--iters T] [--seed S] [--threads N] [--repeats R]\n"
-          "      [--epsilon E] [--gamma G] [--rate R] [--passes P] [--json]\n"
+          "      [--epsilon E] [--gamma G] [--rate R] [--passes P] [--starts S] [--json]\n"
           "  efface-bench online --data FILE|gaussian [--labels FILE] -k K [--method M]\n"
           "      [--deletions 1000] [--batch 1] [--replicates 5] [--skip-metrics]\n"
           "      [--order uniform|seeds|sample|cluster|oldest] [--redraw same|fresh]\n"
@@ -32,8 +32,8 @@ static void usage(FILE *out) {
           "  efface-bench data gaussian --out FILE.npy [--labels FILE.npy] [--clusters K]\n"
           "      [--columns D] [--rows ROWS_PER_CLUSTER] [--seed S]\n"
           "  efface-bench demo\n\n"
-          "FILE is .npy, CSV or IDX, plain or gzipped. --gamma is for quantized, --rate and\n"
-          "--passes for pyramid.\n",
+          "FILE is .npy, CSV or IDX, plain or gzipped. --gamma is for quantized, --rate,\n"
+          "--passes and --starts for pyramid.\n",
           out);
 }
 

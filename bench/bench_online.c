@@ -321,6 +321,7 @@ int bench_online(int n_arguments, char **arguments) {
         {"--redraw", BENCH_REDRAW, &o.params.redraw},
         {"--rate", BENCH_REAL, &o.params.rate},
         {"--passes", BENCH_COUNT, &o.params.passes},
+        {"--starts", BENCH_COUNT, &o.params.starts},
         {"--seed", BENCH_NUMBER, &o.params.seed},
         {"--skip-metrics", BENCH_FLAG, &o.skip_metrics},
         {"--json", BENCH_FLAG, &o.json},

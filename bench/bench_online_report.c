@@ -27,6 +27,7 @@ void online_print_help(void) {
         "  --redraw fresh   quantized with fresh randomness as in the paper: NOT EXACT\n"
         "  --rate R         pyramid: part of the rows in the sample\n"
         "  --passes P       pyramid: passes over all rows\n"
+        "  --starts S       pyramid: seedings tried on the sample\n"
         "  --skip-metrics   no silhouette, NMI and loss ratio, which take most of the time\n"
         "  --json           one object per line, one for each replicate, instead of the table\n\n"
         "What is reported for each replicate:\n"

@@ -101,6 +101,7 @@ int bench_train(int n_arguments, char **arguments) {
         {"--gamma", BENCH_REAL, &params.gamma},
         {"--rate", BENCH_REAL, &params.rate},
         {"--passes", BENCH_COUNT, &params.passes},
+        {"--starts", BENCH_COUNT, &params.starts},
         {"--json", BENCH_FLAG, &json},
         {NULL, BENCH_FLAG, NULL},
     };

@@ -247,7 +247,8 @@ typedef struct efface_kmeans efface_kmeans;
 typedef enum efface_method {
     EFFACE_METHOD_LLOYD = 0,     /* k-means++ seeds, then Lloyd's iterations */
     EFFACE_METHOD_QUANTIZED = 1, /* centroids rounded to a random lattice: stable under change */
-    EFFACE_METHOD_PYRAMID = 2    /* iterations on a small sample, then a pass over all rows */
+    EFFACE_METHOD_PYRAMID = 2,   /* iterations on a small sample, then a pass over all rows */
+    EFFACE_METHOD_TREE = 3       /* parts of the rows by themselves, then their centroids */
 } efface_method;
 
 typedef enum efface_scale {
@@ -289,10 +290,21 @@ typedef struct efface_kmeans_params {
                              pyramid: the same for the centroids that leave the sample; 0: no lattice */
     double gamma;         /* quantized: clusters below gamma * n / k are held back; default 0.2 */
     efface_redraw redraw; /* quantized: default SAME; FRESH is not exact */
-    double rate;        /* pyramid: part of the rows in the sample, rounded up to a power of two; 0:
-                           derived from n and k, about 150 rows a cluster */
-    uint32_t passes;    /* pyramid: passes over all rows, 1 to 10; default 1 */
-    uint32_t n_threads; /* 0: as many as there are processors; no result depends on it */
+    double rate;     /* pyramid: part of the rows in the sample, rounded up to a power of two; 0:
+                        derived from n and k, about 150 rows a cluster */
+    uint32_t passes; /* pyramid: passes over all rows, 1 to 10; default 1 */
+    uint32_t starts; /* pyramid: seedings tried on the sample, 1 to 100; default 5. The one with the
+                        smallest loss on the sample is taken */
+    uint32_t height; /* tree: levels of nodes above the leaves, 0 to 8; default 1. With 0 it is
+                        the method of its leaves */
+    uint32_t width;  /* tree: children of a node; 0: derived from n, about n^0.3. width^height is at
+                        most 2^20 */
+    efface_method leaf_method;      /* tree: what leaves do with their rows; default lloyd */
+    efface_method node_method;      /* tree: what other nodes do with centroids; default lloyd */
+    const uint32_t *depth_clusters; /* tree: clusters of the nodes at depth 1, ..., height, the
+                                       root being depth 0; NULL: n_clusters everywhere */
+    int weigh_centroids; /* tree: if not 0, centroids count with the weight of their rows */
+    uint32_t n_threads;  /* 0: as many as there are processors; no result depends on it */
 } efface_kmeans_params;
 
 /* Fills the parameters with their defaults: lloyd, 8 clusters, 10 iterations, seed 0, no scaling.
@@ -360,6 +372,12 @@ EFFACE_API efface_status efface_kmeans_labels(const efface_kmeans *model, const 
 EFFACE_API efface_status efface_kmeans_loss(const efface_kmeans *model, const efface_data *data,
                                             double *loss, efface_error *error);
 
+/* Whether a change of a row with this id would reach what a model begins with: it won a round of
+ * the seeding, or it is in pyramid's sample (always so for methods without one). Rows of which
+ * neither is true are the cheapest to forget. Cost O(k). */
+EFFACE_API int efface_kmeans_is_seed(const efface_kmeans *model, uint64_t id);
+EFFACE_API int efface_kmeans_in_sample(const efface_kmeans *model, uint64_t id);
+
 /* Hands out the canonical bytes of the state (docs/format.md): equal states, equal bytes. The seed
  * is not among them. Release with efface_bytes_free. */
 EFFACE_API efface_status efface_kmeans_encode(const efface_kmeans *model, unsigned char **bytes,
@@ -404,7 +422,9 @@ typedef enum efface_reason {
     EFFACE_REASON_EPSILON = 8,  /* the automatic lattice width moved */
     EFFACE_REASON_CLUSTERS = 9, /* rows and clusters: the number of centroids changed */
     EFFACE_REASON_REKEY = 10,   /* a new seed */
-    EFFACE_REASON_RATE = 11     /* the size of the sample moved */
+    EFFACE_REASON_RATE = 11,    /* the size of the sample moved */
+    EFFACE_REASON_SAMPLE = 12,  /* a row of the sample left, came or changed */
+    EFFACE_REASON_WIDTH = 13    /* the automatic width of the tree moved */
 } efface_reason;
 
 /* The name of a reason in a few words, such as "a seed left". Never NULL. */

@@ -499,8 +499,10 @@ efface_status ef_data_copy_rows(const efface_data *data, const size_t *positions
     efface_status status = efface_data_create(data->n_columns, &copy, error);
     if (status == EFFACE_OK)
         status = ef_data_reserve(copy, n, error);
-    if (status == EFFACE_OK)
-        status = spell_out_ids(copy, n, error);
+    if (status == EFFACE_OK) {
+        copy->ids = ef_alloc(copy->capacity, sizeof *copy->ids);
+        status = copy->ids != NULL ? EFFACE_OK : ef_fail_memory(error);
+    }
     if (status == EFFACE_OK && data->weights != NULL)
         status = spell_out_weights(copy, error);
     if (status != EFFACE_OK) {
@@ -515,7 +517,6 @@ efface_status ef_data_copy_rows(const efface_data *data, const size_t *positions
         for (size_t j = 0; j < (size_t)data->n_columns * EF_PANEL; j += EF_PANEL)
             to[j] = from[j];
         copy->ids[i] = ef_data_id(data, positions[i]);
-        ef_id_index_insert(&copy->index, copy->ids, i);
         if (copy->weights != NULL)
             copy->weights[i] = data->weights[positions[i]];
         copy->total_weight += ef_data_weight(data, positions[i]);

@@ -37,43 +37,109 @@ static struct coverage {
 
 /* The same for pyramid. */
 static struct pyramid_coverage {
-    unsigned long smaller, all_rows, automatic, lowered, stable_sample, used_up_sample, lattice,
-        two_passes, stable, used_up, reseeded_sample, reseeded_leaving, reseeded_lattice,
+    unsigned long smaller, all_rows, automatic, lowered, stable_sample, used_up_sample, first_start,
+        later_start, equal_starts, lattice, two_passes, stable, used_up, reseeded_sample,
         reseeded_full;
 } pyramid;
 
 static void count_pyramid(const oracle_model *m) {
-    uint32_t first_full = 0, n_passes = 0;
-    while (m->levels[first_full].sampled)
-        first_full++;
+    const oracle_model *start = m->starts[m->chosen];
+    int equal = 0;
+    uint32_t n_passes = 0;
     for (uint32_t t = 0; t < m->n_levels; t++) {
-        const oracle_level *level = &m->levels[t];
-        n_passes += t >= first_full && level->has_partition;
-        pyramid.reseeded_sample += t + 1 < first_full && level->n_reseeded > 0;
-        pyramid.reseeded_leaving += t + 1 == first_full && level->n_reseeded > 0;
-        pyramid.reseeded_lattice += t + 1 == first_full && level->n_reseeded > 0 && m->eps > 0;
-        pyramid.reseeded_full += t >= first_full && level->n_reseeded > 0;
+        n_passes += m->levels[t].has_partition != 0;
+        pyramid.reseeded_full += m->levels[t].n_reseeded > 0;
     }
+    for (uint32_t r = 0; r < m->n_starts; r++)
+        for (uint32_t t = 0; t < m->starts[r]->n_levels; t++)
+            pyramid.reseeded_sample += m->starts[r]->levels[t].n_reseeded > 0;
+    for (uint32_t r = m->chosen + 1; r < m->n_starts; r++)
+        equal |= m->losses[r] == m->losses[m->chosen] &&
+                 memcmp(oracle_centroids(m->starts[r]), oracle_centroids(start),
+                        (size_t)m->n_clusters * m->d * 4) != 0;
     pyramid.smaller += m->n_in_sample < m->n;
     pyramid.all_rows += m->sample_exponent == 0;
     pyramid.automatic += m->params.rate == 0.0 && m->sample_exponent > 0;
     pyramid.lowered += m->sample_exponent < m->asked_exponent;
-    pyramid.stable_sample += first_full < m->limit;
-    pyramid.used_up_sample += first_full == m->limit;
+    pyramid.stable_sample += start->levels[start->model_level].has_partition != 0;
+    pyramid.used_up_sample += !start->levels[start->model_level].has_partition;
+    pyramid.first_start += m->chosen == 0 && m->n_starts > 1;
+    pyramid.later_start += m->chosen > 0;
+    pyramid.equal_starts += (unsigned long)equal;
     pyramid.lattice += m->eps > 0;
     pyramid.two_passes += n_passes >= 2;
     pyramid.stable += m->levels[m->model_level].has_partition != 0;
     pyramid.used_up += !m->levels[m->model_level].has_partition;
 }
 
+/* And for trees, whose nodes are not counted above unless the height is 0: cases, then nodes. */
+static struct tree_coverage {
+    unsigned long heights[9], methods[3][3], widest, one_wide, automatic, held_back, weighed,
+        given_clusters, no_rows;
+    unsigned long empty_leaves, empty_inner, small_leaves, small_inner, fewer_asked, more_asked,
+        reseeded_inner, equal_inner, sampled_leaves, sampled_inner;
+    unsigned long massless; /* centroids that are no rows */
+} trees;
+
+static void count_inner(const oracle_tree *tree, uint32_t l, size_t i) {
+    const oracle_model *node = tree->nodes[l][i];
+    size_t n_below = 0;
+    int equal = 0;
+    for (size_t c = i * tree->width; c < (i + 1) * tree->width; c++)
+        n_below += tree->nodes[l + 1][c] != NULL ? tree->nodes[l + 1][c]->n_clusters : 0;
+    trees.massless += n_below - node->n;
+    trees.small_inner += node->n < tree->n_asked[l];
+    trees.fewer_asked += tree->n_asked[l] < tree->n_asked[l + 1];
+    trees.more_asked += tree->n_asked[l] > tree->n_asked[l + 1];
+    trees.sampled_inner += node->n_starts > 0 && node->n_in_sample < node->n;
+    for (uint32_t t = 0; t < node->n_levels; t++)
+        trees.reseeded_inner += node->levels[t].n_reseeded > 0;
+    for (uint32_t c = 1; c < node->n_clusters; c++)
+        equal |= memcmp(oracle_centroids(node), oracle_centroids(node) + (size_t)c * node->d,
+                        node->d * sizeof(int32_t)) == 0;
+    trees.equal_inner += (unsigned long)equal;
+}
+
+static void count_tree(const oracle_model *m) {
+    const oracle_tree *tree = m->tree;
+    const efface_kmeans_params *p = &m->params;
+    const uint32_t h = tree->height;
+    trees.heights[h]++;
+    trees.methods[p->leaf_method][p->node_method]++;
+    trees.widest += tree->width == 64;
+    trees.one_wide += tree->width == 1;
+    trees.automatic += p->width == 0;
+    /* The width there would be without the limit is 8 or more, by a row count of 323 or more. */
+    trees.held_back += p->width == 0 && m->n >= 323 && tree->width < 8;
+    trees.weighed += p->weigh_centroids != 0;
+    trees.given_clusters += p->depth_clusters != NULL;
+    trees.no_rows += m->n == 0;
+    for (size_t i = 0; i < tree->n_nodes[h]; i++) {
+        const oracle_model *leaf = tree->nodes[h][i];
+        trees.empty_leaves += leaf == NULL;
+        trees.small_leaves += leaf != NULL && leaf->n < tree->n_asked[h];
+        trees.sampled_leaves += leaf != NULL && leaf->n_starts > 0 && leaf->n_in_sample < leaf->n;
+    }
+    for (uint32_t l = 0; l < h; l++)
+        for (size_t i = 0; i < tree->n_nodes[l]; i++) {
+            trees.empty_inner += tree->nodes[l][i] == NULL;
+            if (tree->nodes[l][i] != NULL)
+                count_inner(tree, l, i);
+        }
+}
+
 static void count_paths(const oracle_model *m) {
     const size_t d = m->d;
     const efface_method method = m->params.method;
+    if (m->tree != NULL) {
+        count_tree(m);
+        return;
+    }
     seen.no_rows += m->n == 0;
     seen.fewer_rows += m->n < m->params.n_clusters;
     for (size_t j = 0; j < d; j++)
         seen.flat_column += m->params.scale == EFFACE_SCALE_MINMAX && m->step[j] == 0.0f;
-    for (uint32_t a = 0; a < m->n_clusters; a++)
+    for (uint32_t a = 0; method != EFFACE_METHOD_PYRAMID && a < m->n_clusters; a++)
         for (uint32_t b = 0; b < a; b++)
             seen.duplicate_seed +=
                 memcmp(m->levels[0].centroids + a * d, m->levels[0].centroids + b * d, d * 4) == 0;
@@ -211,12 +277,15 @@ static int compare_labels_and_loss(const trial *t, outcome *o, char *text, size_
 
 /* Runs the case with a seed; returns 1 and says what differs if the two disagree. */
 static int run_case(uint64_t seed, char *text, size_t capacity) {
-    static const char *const method_names[] = {"lloyd", "quantized", "pyramid"};
+    static const char *const method_names[] = {"lloyd", "quantized", "pyramid", "tree"};
     trial t;
     outcome o = {0};
     efface_error error = {0};
     int failed = 1;
-    make_trial(seed, &t);
+    if (seed % 3 == 0)
+        make_tree_trial(seed, &t);
+    else
+        make_trial(seed, &t);
     if (efface_data_create(t.rows.d, &o.data, &error) != EFFACE_OK ||
         add_rows(&t, o.data, &error) != EFFACE_OK ||
         efface_kmeans_fit(o.data, &t.params, &o.model, &error) != EFFACE_OK) {
@@ -224,20 +293,30 @@ static int run_case(uint64_t seed, char *text, size_t capacity) {
     } else {
         o.oracle = oracle_fit(&t.rows, &t.params);
         count_paths(o.oracle);
+        trees.heights[0] += t.params.method == EFFACE_METHOD_TREE && t.params.height == 0;
         failed =
             compare_bytes(&o, text, capacity) || compare_labels_and_loss(&t, &o, text, capacity);
     }
-    if (failed)
+    if (failed) {
         print_error("case 0x%" PRIx64 ": n %zu, d %u, values %s, ids %s, weights %s, k %u, %s, "
                     "iterations %u, scale %s, bound %g, given columns %d, empty %s, epsilon %g, "
-                    "gamma %g, rate %g, passes %u, threads %u\n",
+                    "gamma %g, rate %g, passes %u, starts %u, threads %u\n",
                     seed, t.rows.n, t.rows.d, t.kind, t.rows.ids != NULL ? "given" : "default",
                     t.rows.weights != NULL ? "given" : "1", t.params.n_clusters,
                     method_names[t.params.method], t.params.iterations,
                     t.params.scale == EFFACE_SCALE_NONE ? "none" : "minmax", t.params.bound,
                     t.params.column_min != NULL,
                     t.params.empty == EFFACE_EMPTY_RESEED ? "reseed" : "keep", t.params.epsilon,
-                    t.params.gamma, t.params.rate, t.params.passes, t.params.n_threads);
+                    t.params.gamma, t.params.rate, t.params.passes, t.params.starts,
+                    t.params.n_threads);
+        if (t.params.method == EFFACE_METHOD_TREE)
+            print_error("tree: height %u, width %u, leaves %s, inner nodes %s, clusters %s, "
+                        "centroids %s\n",
+                        t.params.height, t.params.width, method_names[t.params.leaf_method],
+                        method_names[t.params.node_method],
+                        t.params.depth_clusters != NULL ? "given" : "k",
+                        t.params.weigh_centroids ? "weighed" : "not weighed");
+    }
     efface_bytes_free(o.bytes);
     efface_kmeans_free(o.model);
     efface_data_free(o.data);
@@ -272,13 +351,26 @@ static void library_equals_oracle(void **state) {
         seen.flat_column);
     print_message(
         "pyramid: samples of all rows %lu, of some %lu (automatic %lu, lowered %lu), stable in the "
-        "sample %lu, limit reached %lu, lattices %lu, two passes %lu, stable in a full level %lu, "
-        "passes used up %lu, reseeded in the sample %lu, leaving it %lu (onto a lattice %lu), in a "
-        "full level %lu\n",
+        "sample %lu, limit reached %lu, first start chosen %lu, a later one %lu, losses equal %lu, "
+        "lattices %lu, two passes %lu, stable %lu, passes used up %lu, reseeded in the sample %lu, "
+        "in a pass %lu\n",
         pyramid.all_rows, pyramid.smaller, pyramid.automatic, pyramid.lowered,
-        pyramid.stable_sample, pyramid.used_up_sample, pyramid.lattice, pyramid.two_passes,
-        pyramid.stable, pyramid.used_up, pyramid.reseeded_sample, pyramid.reseeded_leaving,
-        pyramid.reseeded_lattice, pyramid.reseeded_full);
+        pyramid.stable_sample, pyramid.used_up_sample, pyramid.first_start, pyramid.later_start,
+        pyramid.equal_starts, pyramid.lattice, pyramid.two_passes, pyramid.stable, pyramid.used_up,
+        pyramid.reseeded_sample, pyramid.reseeded_full);
+    print_message(
+        "trees: of height 0 %lu, 1 %lu, 2 %lu, 3 %lu, 7 %lu, 8 %lu, width 1 %lu, 64 %lu, automatic "
+        "%lu "
+        "(held back %lu), weighed %lu, clusters given %lu, without rows %lu; leaves: empty %lu, "
+        "fewer rows than k %lu, sampled %lu; inner nodes: empty %lu, fewer rows than k %lu, fewer "
+        "clusters than below %lu, more %lu, reseeded %lu, equal centroids %lu, sampled %lu; "
+        "centroids without mass %lu\n",
+        trees.heights[0], trees.heights[1], trees.heights[2], trees.heights[3], trees.heights[7],
+        trees.heights[8], trees.one_wide, trees.widest, trees.automatic, trees.held_back,
+        trees.weighed, trees.given_clusters, trees.no_rows, trees.empty_leaves, trees.small_leaves,
+        trees.sampled_leaves, trees.empty_inner, trees.small_inner, trees.fewer_asked,
+        trees.more_asked, trees.reseeded_inner, trees.equal_inner, trees.sampled_inner,
+        trees.massless);
     if (n_cases < DEFAULT_CASES)
         return;
     assert_true(seen.duplicate_seed > 0 && seen.no_row_left > 0 && seen.kept_empty > 0);
@@ -289,8 +381,19 @@ static void library_equals_oracle(void **state) {
     assert_true(pyramid.lowered > 0 && pyramid.lattice > 0 && pyramid.two_passes > 0);
     assert_true(pyramid.stable_sample > 0 && pyramid.used_up_sample > 0);
     assert_true(pyramid.stable > 0 && pyramid.used_up > 0);
-    assert_true(pyramid.reseeded_sample > 0 && pyramid.reseeded_leaving > 0);
-    assert_true(pyramid.reseeded_lattice > 0 && pyramid.reseeded_full > 0);
+    assert_true(pyramid.first_start > 0 && pyramid.later_start > 0 && pyramid.equal_starts > 0);
+    assert_true(pyramid.reseeded_sample > 0 && pyramid.reseeded_full > 0);
+    assert_true(trees.heights[0] > 0 && trees.heights[1] > 0 && trees.heights[2] > 0);
+    assert_true(trees.heights[3] > 0 && trees.heights[7] > 0 && trees.heights[8] > 0);
+    for (int leaf = 0; leaf < 3; leaf++)
+        for (int inner = 0; inner < 3; inner++)
+            assert_true(trees.methods[leaf][inner] > 0);
+    assert_true(trees.one_wide > 0 && trees.widest > 0 && trees.automatic > 0);
+    assert_true(trees.held_back > 0 && trees.given_clusters > 0 && trees.no_rows > 0);
+    assert_true(trees.empty_leaves > 0 && trees.empty_inner > 0 && trees.small_leaves > 0);
+    assert_true(trees.small_inner > 0 && trees.fewer_asked > 0 && trees.more_asked > 0);
+    assert_true(trees.reseeded_inner > 0 && trees.equal_inner > 0 && trees.massless > 0);
+    assert_true(trees.sampled_leaves > 0 && trees.sampled_inner > 0 && trees.weighed > 0);
 }
 
 /* The known answers of the Random123 distribution. */

@@ -531,21 +531,21 @@ static long fail_each(operation op, const char *what, const set_shape *shape, in
     return n - 2;
 }
 
-/* What a change took: nothing, levels from somewhere on, races for seeds, or a fit. For pyramid it
- * matters whether the first level of all rows, whose labels are kept, is among the levels. */
-enum { UNTOUCHED, IN_SAMPLE, FIRST_FULL, LATER, SEEDS, EVERYTHING, N_PLACES };
+/* What a change took: nothing, the starts of pyramid, levels from somewhere on, races for seeds, or
+ * a fit. */
+enum { UNTOUCHED, SAMPLE, FIRST, LATER, SEEDS, EVERYTHING, N_PLACES };
 
-static const char *const place_names[] = {"untouched",    "repaired in the sample",
+static const char *const place_names[] = {"untouched",    "repaired from the sample on",
                                           "repaired",     "repaired from a later level",
                                           "another seed", "refitted"};
 
-static int place_of(const efface_report *report, const scene *s, uint32_t first_full) {
+static int place_of(const efface_report *report, const scene *s) {
     if (report->action == EFFACE_ACTION_UNTOUCHED)
         return UNTOUCHED;
     if (report->action == EFFACE_ACTION_REPAIRED)
-        return report->level < first_full    ? IN_SAMPLE
-               : report->level == first_full ? FIRST_FULL
-                                             : LATER;
+        return report->reason == EFFACE_REASON_SAMPLE ? SAMPLE
+               : report->level == 0                   ? FIRST
+                                                      : LATER;
     return report->reason == EFFACE_REASON_SEED && s->params.redraw == EFFACE_REDRAW_SAME
                ? SEEDS
                : EVERYTHING;
@@ -561,9 +561,8 @@ static void find_candidates(operation op, const set_shape *shape, int method,
     for (unsigned candidate = MOST_CANDIDATES; candidate-- > 0;) {
         scene s;
         begin(&s, shape, method, candidate);
-        const uint32_t first_full = ef_first_full(s.model);
         assert_int_equal(op(&s, NULL), EFFACE_OK);
-        found[place_of(&s.out.report, &s, first_full)] = candidate;
+        found[place_of(&s.out.report, &s)] = candidate;
         end(&s);
     }
 }
@@ -576,9 +575,9 @@ static bool is_expected(const set_shape *shape, int method, int place) {
         return place == UNTOUCHED || place == EVERYTHING;
     if (place == LATER)
         return method != PYRAMID && shape->iterations > 1;
-    if (place == IN_SAMPLE || place == FIRST_FULL)
-        return method == PYRAMID && (place == FIRST_FULL) == (shape->iterations == 1);
-    return place == UNTOUCHED || place == SEEDS;
+    if (place == SAMPLE || place == SEEDS)
+        return (place == SAMPLE) == (method == PYRAMID);
+    return place == UNTOUCHED;
 }
 
 /* A change of the model, so that each place is among those that fail. */

@@ -60,6 +60,7 @@ typedef struct trial {
     uint64_t *ids;
     int64_t *weights;
     float *low, *high;
+    uint32_t *depth_clusters; /* as a parameter of a tree */
     const char *kind;
     efface_kmeans_params params;
 } trial;
@@ -210,14 +211,15 @@ static void choose_bounds(trial *t) {
     p->column_max = t->high;
 }
 
-/* The lattice of pyramid has no automatic width, and is mostly not used; rate and passes are drawn
- * for the other methods too, which must not look at them. */
+/* The lattice of pyramid has no automatic width, and is mostly not used; rate, passes and starts
+ * are drawn for the other methods too, which must not look at them. */
 static void choose_sample(efface_kmeans_params *p) {
     static const double epsilons[] = {0.0, 0.0, 0.0, 0.0, 0.0, 1e-12, 0x1p-10, 0.25};
     static const double rates[] = {0.0, 1.0, 0.5, 0.3, 0.1, 1.0 / 64.0, 1e-9};
     static const uint32_t passes[] = {1, 1, 1, 1, 2, 3};
     p->rate = rates[below(7)];
     p->passes = passes[below(6)];
+    p->starts = one_in(3) ? 1 : 1 + (uint32_t)below(5);
     if (p->method == EFFACE_METHOD_PYRAMID)
         p->epsilon = epsilons[below(8)];
 }
@@ -252,7 +254,8 @@ static void choose_parameters(trial *t) {
 /* Clusters seldom lose all their rows before the run stops. They do where values have so few grid
  * steps that rounded centroids meet: rare ones among zeros for lloyd, small integers and a lattice
  * of their size for quantized, either for pyramid. The means of a few seeds' rows are the first to
- * meet, so level 1 is where clusters are empty: with two iterations, where the sample is left. */
+ * meet, so level 1 is where clusters are empty: for pyramid in its sample, or, with one iteration
+ * or a coarse lattice, where the sample is left. Rows outside of it can then win a race. */
 static void let_centroids_meet(trial *t) {
     efface_kmeans_params *p = &t->params;
     const int lloyd = t->rows.d > 20;
@@ -273,9 +276,9 @@ static void let_centroids_meet(trial *t) {
     if (p->method != EFFACE_METHOD_PYRAMID)
         return;
     p->n_clusters = 3 + (uint32_t)below(3);
-    p->iterations = one_in(3) ? 10 : 2;
-    p->rate = one_in(3) ? 0.5 : 1.0;
-    p->epsilon = one_in(2) ? 0.0 : p->epsilon;
+    p->iterations = one_in(3) ? 10 : 1 + (uint32_t)below(2);
+    p->rate = one_in(3) ? 1.0 : one_in(2) ? 0.25 : 0.125;
+    p->epsilon = p->rate == 1.0 ? 0.0 : (double)(6 + below(8)) * 0x1p-23;
 }
 
 /* Two heavy rows c + v and c - v, which become the seeds, and rows c + w between them whose squared
@@ -320,6 +323,46 @@ static void let_rows_crowd(trial *t) {
     t->params.epsilon = one_in(2) ? 0.0 : t->params.epsilon;
 }
 
+/* Clusters for the nodes of one depth, with the same limit on the oracle's work as for k. */
+static uint32_t choose_depth_clusters(const trial *t) {
+    const size_t n = t->rows.n;
+    const uint64_t k = t->params.n_clusters;
+    uint64_t asked = one_in(3) ? 1 + below(8) : one_in(2) ? 1 + below(k) : k + below(k + 2);
+    while (asked < n && (double)asked * (double)asked * (double)n * t->rows.d > 1e7)
+        asked = (asked + 1) / 2;
+    return asked > EFFACE_MAX_CLUSTERS ? EFFACE_MAX_CLUSTERS : (uint32_t)asked;
+}
+
+/* Turns a case into one of a tree, mostly with the case's method at its leaves, for which it may
+ * have been made. There are at most 1,000 leaves, but for the case of a height at which an
+ * automatic width is held back by the limit of leaves: that takes 323 rows. */
+static void let_rows_branch(trial *t) {
+    static const efface_method methods[] = {EFFACE_METHOD_LLOYD, EFFACE_METHOD_QUANTIZED,
+                                            EFFACE_METHOD_LLOYD, EFFACE_METHOD_QUANTIZED,
+                                            EFFACE_METHOD_PYRAMID};
+    static const uint32_t heights[] = {0, 1, 1, 1, 1, 2, 2, 3};
+    static const uint32_t widths[] = {0, 0, 1, 2, 2, 3, 4, 5, 8, 10, 31, 64};
+    efface_kmeans_params *p = &t->params;
+    p->leaf_method = one_in(4) ? methods[below(5)] : p->method;
+    p->node_method = methods[below(5)];
+    p->method = EFFACE_METHOD_TREE;
+    p->height = heights[below(8)];
+    p->width = widths[below(p->height < 2 ? 12 : p->height == 2 ? 11 : 10)];
+    if (t->rows.n >= 323 && one_in(4)) {
+        p->height = 7;
+        p->width = 0;
+    } else if (one_in(30)) {
+        p->height = 8;
+        p->width = 1 + (uint32_t)below(2);
+    }
+    p->weigh_centroids = one_in(2);
+    if (one_in(2))
+        return;
+    for (uint32_t l = 0; l < p->height; l++)
+        t->depth_clusters[l] = choose_depth_clusters(t);
+    p->depth_clusters = t->depth_clusters;
+}
+
 static void make_trial(uint64_t seed, trial *t) {
     static const uint32_t wide[] = {63, 64, 65, 100, 128, 130};
     memset(t, 0, sizeof *t);
@@ -340,6 +383,7 @@ static void make_trial(uint64_t seed, trial *t) {
     t->weights = make(n, sizeof *t->weights);
     t->low = make(d, sizeof *t->low);
     t->high = make(d, sizeof *t->high);
+    t->depth_clusters = make(8, sizeof *t->depth_clusters);
     t->rows = (oracle_rows){.n = n, .d = d, .values = t->values};
     fill_values(t);
     fill_ids_and_weights(t);
@@ -352,12 +396,19 @@ static void make_trial(uint64_t seed, trial *t) {
         let_rows_crowd(t);
 }
 
+/* The same rows, as a case of a tree. */
+static inline void make_tree_trial(uint64_t seed, trial *t) {
+    make_trial(seed, t);
+    let_rows_branch(t);
+}
+
 static void free_trial(trial *t) {
     free(t->values);
     free(t->ids);
     free(t->weights);
     free(t->low);
     free(t->high);
+    free(t->depth_clusters);
 }
 
 #endif

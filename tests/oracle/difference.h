@@ -1,6 +1,6 @@
-/* Says in words where two encodings of docs/format.md differ: field, level, cluster, column. For
- * tests, which include this file; a field is compared only while all before it are equal, so one
- * side's numbers give the layout of both. */
+/* Says in words where two encodings of docs/format.md differ: field, node, level, cluster, column.
+ * For tests, which include this file; a field is compared only while all before it are equal, so
+ * one side's numbers give the layout of both. */
 #ifndef EF_TESTS_DIFFERENCE_H
 #define EF_TESTS_DIFFERENCE_H
 
@@ -15,7 +15,7 @@ typedef struct difference {
     size_t n_a, n_b;
     char text[400]; /* the answer */
     size_t at;
-    long level, cluster, column; /* -1: does not apply */
+    long depth, node, level, cluster, column; /* -1: does not apply */
 } difference;
 
 static uint64_t number_at(const unsigned char *bytes, size_t size) {
@@ -29,9 +29,11 @@ static uint64_t number_at(const unsigned char *bytes, size_t size) {
 static uint64_t field(difference *d, size_t size, const char *name) {
     if (d->text[0] != '\0')
         return 0;
-    char place[100];
-    snprintf(place, sizeof place, "%s [level %ld, cluster %ld, column %ld] at byte %zu", name,
-             d->level, d->cluster, d->column, d->at);
+    char node[60] = "", place[160];
+    if (d->depth >= 0)
+        snprintf(node, sizeof node, "depth %ld, node %ld, ", d->depth, d->node);
+    snprintf(place, sizeof place, "%s [%slevel %ld, cluster %ld, column %ld] at byte %zu", name,
+             node, d->level, d->cluster, d->column, d->at);
     if (d->at + size > d->n_a || d->at + size > d->n_b) {
         snprintf(d->text, sizeof d->text, "%s: the library has %zu bytes, the oracle %zu", place,
                  d->n_a, d->n_b);
@@ -52,9 +54,7 @@ static uint64_t field(difference *d, size_t size, const char *name) {
     return 0;
 }
 
-static void compare_level(difference *d, int pyramid, long k, long n_columns) {
-    if (pyramid)
-        field(d, 4, "is sampled");
+static void compare_level(difference *d, long k, long n_columns) {
     for (d->cluster = 0; d->cluster < k; d->cluster++)
         for (d->column = 0; d->column < n_columns; d->column++)
             field(d, 4, "centroid C");
@@ -74,42 +74,90 @@ static void compare_level(difference *d, int pyramid, long k, long n_columns) {
     }
 }
 
-/* Returns 1 and says where in `text`, or 0 if the encodings are equal. */
-static int find_difference(difference *d) {
-    if (d->n_a == d->n_b && memcmp(d->a, d->b, d->n_a) == 0)
-        return 0;
-    static const char *const header[] = {
-        "version",      "method",           "columns d",         "clusters asked for k", "limit T",
-        "scale",        "empty clusters",   "exponent e",        "lattice width eps",    "q",
-        "centroids k'", "number of levels", "level of the model"};
-    uint64_t value[13];
-    d->level = d->cluster = d->column = -1;
-    field(d, 8, "magic");
-    for (size_t i = 0; i < 13; i++)
-        value[i] = field(d, 4, header[i]);
-    field(d, 8, "number of rows n");
-    field(d, 8, "total weight W");
-    field(d, 16, "sum of w |g|^2");
-    const int pyramid = value[1] == 2;
-    if (pyramid) {
-        field(d, 4, "exponent j of the sample");
-        field(d, 4, "full passes F");
-        field(d, 16, "sum of w |g|^2 over the sample");
-    }
-    const long n_columns = (long)value[2], k = (long)value[10], n_levels = (long)value[11];
-    for (d->column = 0; value[5] == 1 && d->column < n_columns; d->column++) {
+static void compare_bounds(difference *d, long n_columns) {
+    for (d->column = 0; d->column < n_columns; d->column++) {
         field(d, 4, "low");
         field(d, 4, "high");
     }
     d->column = -1;
-    for (d->cluster = 0; d->cluster < k; d->cluster++) {
-        field(d, 8, "id of a seed");
-        field(d, 8, "key of a seed");
+}
+
+/* From the number of columns to the end of a model, or of a node, of a method that is no tree. */
+static void compare_state(difference *d, uint64_t method) {
+    static const char *const header[] = {
+        "columns d",  "clusters asked for k", "limit T", "scale",        "empty clusters",
+        "exponent e", "lattice width eps",    "q",       "centroids k'", "number of levels"};
+    static const char *const sample[] = {"exponent j of the sample", "passes F", "starts R",
+                                         "chosen start"};
+    uint64_t value[10];
+    for (size_t i = 0; i < 10; i++)
+        value[i] = field(d, 4, header[i]);
+    field(d, 4, "level of the model");
+    field(d, 8, "number of rows n");
+    field(d, 8, "total weight W");
+    field(d, 16, "sum of w |g|^2");
+    uint64_t of_sample[4] = {0, 0, 1, 0};
+    for (size_t i = 0; method == 2 && i < 4; i++)
+        of_sample[i] = field(d, 4, sample[i]);
+    const long n_columns = (long)value[0], k = (long)value[8], n_levels = (long)value[9];
+    compare_bounds(d, value[3] == 1 ? n_columns : 0);
+    for (uint64_t r = 0; k > 0 && r < of_sample[2]; r++) {
+        for (d->cluster = 0; d->cluster < k; d->cluster++) {
+            field(d, 8, "id of a seed");
+            field(d, 8, "key of a seed");
+        }
+        d->cluster = -1;
+        for (long i = 0; method == 2 && i < k * n_columns; i++)
+            field(d, 4, "centroid of a start");
+        if (method == 2)
+            field(d, 16, "loss of a start");
     }
     for (d->level = 0; d->level < n_levels; d->level++)
-        compare_level(d, pyramid, k, n_columns);
+        compare_level(d, k, n_columns);
+    d->level = -1;
+}
+
+static uint64_t compare_start(difference *d) {
+    field(d, 8, "magic");
+    field(d, 4, "version");
+    return field(d, 4, "method");
+}
+
+static void compare_tree(difference *d) {
+    const long n_columns = (long)field(d, 4, "columns d");
+    const long height = (long)field(d, 4, "height h"), width = (long)field(d, 4, "width w");
+    field(d, 4, "method of leaves");
+    field(d, 4, "method of inner nodes");
+    field(d, 4, "centroids are weighed");
+    for (long l = 0; l <= height; l++)
+        field(d, 4, "clusters asked for at a depth");
+    const uint64_t scale = field(d, 4, "scale");
+    field(d, 4, "exponent e");
+    field(d, 8, "number of rows n");
+    field(d, 8, "total weight W");
+    compare_bounds(d, scale == 1 ? n_columns : 0);
+    for (d->depth = height; d->depth >= 0; d->depth--) {
+        long n_nodes = 1;
+        for (long l = 0; l < d->depth; l++)
+            n_nodes *= width;
+        for (d->node = 0; d->node < n_nodes; d->node++)
+            if (field(d, 4, "node is there") == 1)
+                compare_state(d, compare_start(d));
+    }
+}
+
+/* Returns 1 and says where in `text`, or 0 if the encodings are equal. */
+static int find_difference(difference *d) {
+    if (d->n_a == d->n_b && memcmp(d->a, d->b, d->n_a) == 0)
+        return 0;
+    d->depth = d->node = d->level = d->cluster = d->column = -1;
+    const uint64_t method = compare_start(d);
+    if (method == 3)
+        compare_tree(d);
+    else
+        compare_state(d, method);
     if (d->text[0] == '\0')
-        snprintf(d->text, sizeof d->text, "after the last level: %zu bytes against %zu", d->n_a,
+        snprintf(d->text, sizeof d->text, "after the last field: %zu bytes against %zu", d->n_a,
                  d->n_b);
     return 1;
 }

@@ -1,5 +1,7 @@
-/* The oracle. Sections named in comments are those of docs/numerics.md. */
+/* The oracle, but for trees and the encoding. Sections named in comments are those of
+ * docs/numerics.md. */
 #include "oracle/oracle.h"
+#include "oracle/oracle_parts.h"
 
 #include <assert.h>
 #include <math.h>
@@ -10,9 +12,9 @@
 #define GRID 8388608 /* 2^23 steps */
 
 typedef oracle_i128 i128;
-__extension__ typedef unsigned __int128 u128;
+typedef oracle_u128 u128;
 
-static void *make(size_t count, size_t size) {
+void *oracle_make(size_t count, size_t size) {
     void *p = calloc(count + 1, size);
     if (p == NULL) {
         fputs("oracle: out of memory\n", stderr);
@@ -21,11 +23,11 @@ static void *make(size_t count, size_t size) {
     return p;
 }
 
-static uint64_t id_of(const oracle_rows *rows, size_t i) {
+uint64_t oracle_id(const oracle_rows *rows, size_t i) {
     return rows->ids != NULL ? rows->ids[i] : (uint64_t)i;
 }
 
-static int64_t weight_of(const oracle_rows *rows, size_t i) {
+int64_t oracle_weight(const oracle_rows *rows, size_t i) {
     return rows->weights != NULL ? rows->weights[i] : 1;
 }
 
@@ -70,7 +72,7 @@ void oracle_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t ou
     memcpy(out, c, sizeof c);
 }
 
-static uint64_t tape(uint64_t seed, uint32_t purpose, uint32_t sub, uint64_t index, uint32_t step) {
+uint64_t oracle_tape(uint64_t seed, uint32_t purpose, uint32_t sub, uint64_t index, uint32_t step) {
     const uint32_t counter[4] = {(uint32_t)(index & 0xFFFFFFFFu), (uint32_t)(index >> 32), step,
                                  purpose + 256u * sub};
     const uint32_t key[2] = {(uint32_t)(seed & 0xFFFFFFFFu), (uint32_t)(seed >> 32)};
@@ -162,7 +164,7 @@ static int32_t snap(const oracle_model *m, uint32_t j, float x) {
 }
 
 static int32_t *snap_all(const oracle_model *m, size_t n, const float *values) {
-    int32_t *grid = make(n * m->d, sizeof *grid);
+    int32_t *grid = oracle_make(n * m->d, sizeof *grid);
     for (size_t i = 0; i < n; i++)
         for (uint32_t j = 0; j < m->d; j++)
             grid[i * m->d + j] = snap(m, j, values[i * m->d + j]);
@@ -187,44 +189,11 @@ static uint32_t nearest(const oracle_model *m, const int32_t *centroids, const i
     return best;
 }
 
-/* ------------------------------------------------------------------ section 7: the sample */
-
-static int takes_part(const oracle_model *m, uint64_t id, uint32_t j) {
-    return j == 0 || tape(m->params.seed, 6, 0, id, 0) < UINT64_C(1) << (64 - j);
-}
-
-static uint32_t asked_exponent(const oracle_model *m) {
-    const u128 n = m->n, rows = 150 * (u128)m->n_clusters;
-    u128 largest = 2 * rows * rows; /* of n^2 at the exponent j; stays below 2^83 */
-    uint32_t j = 0;
-    if (m->params.rate > 0.0)
-        while (j < 40 && m->params.rate <= power_of_two(-(int)j - 1))
-            j++;
-    else
-        for (; j < 40 && n * n > largest; j++)
-            largest *= 4;
-    return j;
-}
-
-static void choose_sample(oracle_model *m, const oracle_rows *rows) {
-    m->asked_exponent = asked_exponent(m);
-    for (uint32_t j = m->asked_exponent;; j--) {
-        m->sample_exponent = j;
-        m->n_in_sample = 0;
-        for (size_t i = 0; i < m->n; i++) {
-            m->in_sample[i] = (unsigned char)takes_part(m, id_of(rows, i), j);
-            m->n_in_sample += m->in_sample[i];
-        }
-        if (m->n_in_sample >= m->n_clusters)
-            return;
-    }
-}
-
 /* ------------------------------------------------------------------ sections 4 and 6: races */
 
 /* Lets row i run; `won` says whether the race has a best row yet. */
 static void run(const oracle_rows *rows, size_t i, double key, int *won, oracle_win *best) {
-    const uint64_t id = id_of(rows, i);
+    const uint64_t id = oracle_id(rows, i);
     if (*won && (key > best->key || (key == best->key && id > best->id)))
         return;
     *won = 1;
@@ -243,16 +212,14 @@ static void choose_seeds(oracle_model *m, const oracle_rows *rows, const int32_t
         int won = 0;
         seed->cluster = l;
         for (size_t i = 0; i < m->n; i++) {
-            if (!m->in_sample[i])
-                continue;
             int64_t u = 1;
             for (uint32_t s = 0; s < l; s++) {
                 const int64_t away = distance(m->d, grid + i * m->d, grid + m->seeds[s].row * m->d);
                 u = s == 0 || away < u ? away : u;
             }
-            const uint64_t r = tape(m->params.seed, 1, 0, id_of(rows, i), l);
+            const uint64_t r = oracle_tape(m->params.seed, 1, 0, oracle_id(rows, i), l);
             if (u > 0)
-                run(rows, i, race_key(r, weight_of(rows, i), u), &won, seed);
+                run(rows, i, race_key(r, oracle_weight(rows, i), u), &won, seed);
         }
         if (won)
             continue;
@@ -260,8 +227,8 @@ static void choose_seeds(oracle_model *m, const oracle_rows *rows, const int32_t
             int chosen = 0;
             for (uint32_t s = 0; s < l; s++)
                 chosen = chosen || m->seeds[s].row == i;
-            const uint64_t r = tape(m->params.seed, 1, 0, id_of(rows, i), l);
-            if (m->in_sample[i] && !chosen)
+            const uint64_t r = oracle_tape(m->params.seed, 1, 0, oracle_id(rows, i), l);
+            if (!chosen)
                 run(rows, i, oracle_exponential(r), &won, seed);
         }
         assert(won);
@@ -274,16 +241,14 @@ static int reseed(const oracle_model *m, const oracle_rows *rows, const int32_t 
     const oracle_level *level = &m->levels[t];
     int won = 0;
     for (size_t i = 0; i < m->n; i++) {
-        if (level->sampled && !m->in_sample[i])
-            continue;
         const int64_t u =
             distance(m->d, grid + i * m->d, level->centroids + (size_t)level->labels[i] * m->d);
         int taken = 0;
         for (uint32_t before = 0; before < level->n_reseeded; before++)
             taken = taken || level->reseeded[before].row == i;
-        const uint64_t r = tape(m->params.seed, 2, c, id_of(rows, i), t + 1);
+        const uint64_t r = oracle_tape(m->params.seed, 2, c, oracle_id(rows, i), t + 1);
         if (u > 0 && !taken)
-            run(rows, i, race_key(r, weight_of(rows, i), u), &won, best);
+            run(rows, i, race_key(r, oracle_weight(rows, i), u), &won, best);
     }
     best->cluster = c;
     return won;
@@ -300,22 +265,20 @@ static void reseed_all(const oracle_model *m, const oracle_rows *rows, const int
             level->reseeded[level->n_reseeded++] = win;
 }
 
-/* ------------------------------------------------------------------ sections 5 to 7: levels */
+/* ------------------------------------------------------------------ sections 5 and 6: levels */
 
 static void make_partition(const oracle_model *m, const oracle_rows *rows, const int32_t *grid,
                            oracle_level *level) {
     level->has_partition = 1;
-    level->labels = make(m->n, sizeof *level->labels);
-    level->counts = make(m->n_clusters, sizeof *level->counts);
-    level->sums = make((size_t)m->n_clusters * m->d, sizeof *level->sums);
-    level->reseeded = make(m->n_clusters, sizeof *level->reseeded);
+    level->labels = oracle_make(m->n, sizeof *level->labels);
+    level->counts = oracle_make(m->n_clusters, sizeof *level->counts);
+    level->sums = oracle_make((size_t)m->n_clusters * m->d, sizeof *level->sums);
+    level->reseeded = oracle_make(m->n_clusters, sizeof *level->reseeded);
     level->loss = 0;
     for (size_t i = 0; i < m->n; i++) {
-        if (level->sampled && !m->in_sample[i])
-            continue;
         const int32_t *g = grid + i * m->d;
         const uint32_t c = nearest(m, level->centroids, g);
-        const int64_t w = weight_of(rows, i);
+        const int64_t w = oracle_weight(rows, i);
         level->labels[i] = c;
         level->counts[c] += w;
         for (uint32_t j = 0; j < m->d; j++)
@@ -326,18 +289,17 @@ static void make_partition(const oracle_model *m, const oracle_rows *rows, const
 }
 
 static int32_t round_to_lattice(const oracle_model *m, uint32_t j, uint32_t t, i128 num, i128 den) {
-    const uint64_t r = tape(m->params.seed, 3, 0, j, t);
+    const uint64_t r = oracle_tape(m->params.seed, 3, 0, j, t);
     const i128 theta = (i128)(((u128)r * m->eps) >> 64);
     const i128 point = theta + m->eps * round_quotient(num - theta * den, m->eps * den);
     return (int32_t)(point > GRID ? GRID : point < -GRID ? -GRID : point);
 }
 
-static int32_t *next_centroids(const oracle_model *m, const int32_t *grid, uint32_t t,
-                               int on_lattice) {
+static int32_t *next_centroids(const oracle_model *m, const int32_t *grid, uint32_t t) {
     const oracle_level *level = &m->levels[t];
     const i128 part = (i128)65536 * m->n_clusters;   /* 2^16 k' */
     const i128 least = (i128)m->q * m->total_weight; /* 0 for lloyd and pyramid */
-    int32_t *next = make((size_t)m->n_clusters * m->d, sizeof *next);
+    int32_t *next = oracle_make((size_t)m->n_clusters * m->d, sizeof *next);
     for (uint32_t c = 0; c < m->n_clusters; c++) {
         const int64_t n_c = level->counts[c];
         const int32_t *again = NULL;
@@ -355,19 +317,20 @@ static int32_t *next_centroids(const oracle_model *m, const int32_t *grid, uint3
                 num = part * sum + (least - part * n_c) * old;
                 den = least;
             }
-            next[at] = on_lattice ? round_to_lattice(m, j, t + 1, num, den)
-                                  : (int32_t)round_quotient(num, den);
+            next[at] = m->params.method == EFFACE_METHOD_QUANTIZED
+                           ? round_to_lattice(m, j, t + 1, num, den)
+                           : (int32_t)round_quotient(num, den);
         }
     }
     return next;
 }
 
-static int same_centroids(const oracle_model *m, const int32_t *a, const int32_t *b) {
-    return memcmp(a, b, (size_t)m->n_clusters * m->d * sizeof *a) == 0;
+static size_t size_of_centroids(const oracle_model *m) {
+    return (size_t)m->n_clusters * m->d * sizeof(int32_t);
 }
 
 static int32_t *seed_centroids(const oracle_model *m, const int32_t *grid) {
-    int32_t *centroids = make((size_t)m->n_clusters * m->d, sizeof *centroids);
+    int32_t *centroids = oracle_make((size_t)m->n_clusters * m->d, sizeof *centroids);
     for (uint32_t l = 0; l < m->n_clusters; l++)
         memcpy(centroids + (size_t)l * m->d, grid + m->seeds[l].row * m->d,
                m->d * sizeof *centroids);
@@ -375,61 +338,34 @@ static int32_t *seed_centroids(const oracle_model *m, const int32_t *grid) {
 }
 
 static oracle_level *add_level(oracle_model *m, int32_t *centroids) {
-    oracle_level *level = &m->levels[m->n_levels];
-    level->centroids = centroids;
-    m->model_level = m->n_levels;
-    m->n_levels++;
-    return level;
+    oracle_level *levels = oracle_make(m->n_levels + 1, sizeof *levels);
+    if (m->n_levels > 0)
+        memcpy(levels, m->levels, m->n_levels * sizeof *levels);
+    free(m->levels);
+    m->levels = levels;
+    m->model_level = m->n_levels++;
+    levels[m->model_level].centroids = centroids;
+    return &levels[m->model_level];
 }
 
-/* Section 5, for lloyd and quantized. */
-static void make_levels(oracle_model *m, const oracle_rows *rows, const int32_t *grid) {
-    const int lloyd = m->params.method == EFFACE_METHOD_LLOYD;
-    int32_t *centroids = seed_centroids(m, grid);
+/* Section 5 from C[0] on, with `limit` in the place of T; pyramid's passes are lloyd's. */
+static void make_levels(oracle_model *m, const oracle_rows *rows, const int32_t *grid,
+                        int32_t *centroids, uint32_t limit) {
+    const int lloyd = m->params.method != EFFACE_METHOD_QUANTIZED;
     for (uint32_t t = 0;; t++) {
         oracle_level *level = add_level(m, centroids);
-        if (lloyd && t == m->limit)
+        if (lloyd && t == limit)
             return;
         make_partition(m, rows, grid, level);
         if (!lloyd && t > 0 && level->loss >= m->levels[t - 1].loss) {
             m->model_level = t - 1;
             return;
         }
-        if (t == m->limit)
+        if (t == limit)
             return;
         reseed_all(m, rows, grid, t);
-        centroids = next_centroids(m, grid, t, !lloyd);
-        if (same_centroids(m, centroids, level->centroids)) {
-            free(centroids);
-            return;
-        }
-    }
-}
-
-/* Section 7. */
-static void make_pyramid(oracle_model *m, const oracle_rows *rows, const int32_t *grid) {
-    int32_t *centroids = seed_centroids(m, grid);
-    uint32_t t = 0;
-    for (int sampled = 1; sampled; t++) {
-        oracle_level *level = add_level(m, centroids);
-        level->sampled = 1;
-        make_partition(m, rows, grid, level);
-        reseed_all(m, rows, grid, t);
-        centroids = next_centroids(m, grid, t, 0);
-        sampled = t + 1 < m->limit && !same_centroids(m, centroids, level->centroids);
-        if (!sampled && m->params.epsilon > 0.0) {
-            free(centroids);
-            centroids = next_centroids(m, grid, t, 1);
-        }
-    }
-    for (uint32_t n_full = 0;; n_full++, t++) {
-        oracle_level *level = add_level(m, centroids);
-        if (n_full == m->params.passes)
-            return;
-        make_partition(m, rows, grid, level);
-        reseed_all(m, rows, grid, t);
-        centroids = next_centroids(m, grid, t, 0);
-        if (same_centroids(m, centroids, level->centroids)) {
+        centroids = next_centroids(m, grid, t);
+        if (memcmp(centroids, level->centroids, size_of_centroids(m)) == 0) {
             free(centroids);
             return;
         }
@@ -456,54 +392,164 @@ static uint32_t lattice_width(const oracle_model *m) {
     return 1u << (23 + r);
 }
 
-/* Sum of w |g|^2, over all rows or over those of the sample. */
-static i128 sum_of_squares(const oracle_model *m, const oracle_rows *rows, const int32_t *grid,
-                           int sampled) {
-    i128 sum = 0;
+/* ------------------------------------------------------------------ section 7: pyramid */
+
+efface_kmeans_params oracle_with_grid(const oracle_model *m) {
+    efface_kmeans_params params = m->params;
+    params.bound = power_of_two(m->exponent);
+    params.column_min = m->low;
+    params.column_max = m->high;
+    return params;
+}
+
+oracle_model *oracle_fit_part(const oracle_rows *rows, const unsigned char *wanted,
+                              const efface_kmeans_params *params) {
+    float *values = oracle_make(rows->n * rows->d, sizeof *values);
+    uint64_t *ids = oracle_make(rows->n, sizeof *ids);
+    int64_t *weights = oracle_make(rows->n, sizeof *weights);
+    oracle_rows part = {0, rows->d, values, ids, weights};
+    for (size_t i = 0; i < rows->n; i++)
+        if (wanted[i]) {
+            memcpy(values + part.n * part.d, rows->values + i * part.d, part.d * sizeof *values);
+            ids[part.n] = oracle_id(rows, i);
+            weights[part.n] = oracle_weight(rows, i);
+            part.n++;
+        }
+    oracle_model *model = part.n > 0 ? oracle_fit(&part, params) : NULL;
+    free(values);
+    free(ids);
+    free(weights);
+    return model;
+}
+
+static int takes_part(const oracle_model *m, uint64_t id, uint32_t j) {
+    return j == 0 || oracle_tape(m->params.seed, 6, 0, id, 0) < UINT64_C(1) << (64 - j);
+}
+
+static uint32_t asked_exponent(const oracle_model *m) {
+    const u128 n = m->n, k = m->n_clusters, rows = 150 * k;
+    u128 largest = 2 * rows * rows; /* of n^2 at the exponent j; stays below 2^83 */
+    uint32_t j = 0;
+    if (m->params.rate > 0.0)
+        while (j < 40 && m->params.rate <= power_of_two(-(int)j - 1))
+            j++;
+    else
+        for (u128 most = 4 * k; j < 40 && (n * n > largest || n > most); j++) {
+            largest *= 4;
+            most *= 4;
+        }
+    return j;
+}
+
+/* Marks the rows of the sample. */
+static void choose_sample(oracle_model *m, const oracle_rows *rows, unsigned char *in_sample) {
+    m->asked_exponent = asked_exponent(m);
+    for (uint32_t j = m->asked_exponent;; j--) {
+        m->sample_exponent = j;
+        m->n_in_sample = 0;
+        for (size_t i = 0; i < m->n; i++) {
+            in_sample[i] = (unsigned char)takes_part(m, oracle_id(rows, i), j);
+            m->n_in_sample += in_sample[i];
+        }
+        if (m->n_in_sample >= m->n_clusters)
+            return;
+    }
+}
+
+/* The loss of a start over the jury. */
+static i128 judge(const oracle_model *m, const oracle_model *start, const oracle_rows *rows,
+                  const int32_t *grid) {
+    const uint32_t j = m->sample_exponent < 2 ? 0 : m->sample_exponent - 2;
+    const int32_t *a = oracle_centroids(start);
+    i128 loss = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        const int32_t *g = grid + i * m->d;
+        if (takes_part(m, oracle_id(rows, i), j))
+            loss += (i128)oracle_weight(rows, i) *
+                    distance(m->d, g, a + (size_t)nearest(m, a, g) * m->d);
+    }
+    return loss;
+}
+
+static void run_starts(oracle_model *m, const oracle_rows *rows, const int32_t *grid,
+                       const unsigned char *in_sample) {
+    efface_kmeans_params params = oracle_with_grid(m);
+    params.method = EFFACE_METHOD_LLOYD;
+    m->n_starts = m->params.starts;
+    m->starts = oracle_make(m->n_starts, sizeof(oracle_model *));
+    m->losses = oracle_make(m->n_starts, sizeof *m->losses);
+    for (uint32_t r = 0; r < m->n_starts; r++) {
+        params.seed = r == 0 ? m->params.seed : oracle_tape(m->params.seed, 8, 0, r, 0);
+        m->starts[r] = oracle_fit_part(rows, in_sample, &params);
+        assert(m->starts[r]->n_clusters == m->n_clusters);
+        m->losses[r] = judge(m, m->starts[r], rows, grid);
+        if (m->losses[r] < m->losses[m->chosen])
+            m->chosen = r;
+    }
+}
+
+static void make_pyramid(oracle_model *m, const oracle_rows *rows, const int32_t *grid) {
+    unsigned char *in_sample = oracle_make(m->n, sizeof *in_sample);
+    choose_sample(m, rows, in_sample);
+    if (m->n > 0) {
+        run_starts(m, rows, grid, in_sample);
+        const oracle_model *start = m->starts[m->chosen];
+        int32_t *centroids = oracle_make((size_t)m->n_clusters * m->d, sizeof *centroids);
+        memcpy(centroids, start->levels[start->model_level].centroids, size_of_centroids(m));
+        for (uint32_t c = 0; m->eps > 0 && c < m->n_clusters; c++)
+            for (uint32_t j = 0; j < m->d; j++) {
+                int32_t *at = &centroids[(size_t)c * m->d + j];
+                *at = round_to_lattice(m, j, 0, *at, 1);
+            }
+        make_levels(m, rows, grid, centroids, m->params.passes);
+    }
+    free(in_sample);
+}
+
+/* ------------------------------------------------------------------ a model */
+
+static void make_model(oracle_model *m, const oracle_rows *rows) {
+    const efface_method method = m->params.method;
+    int32_t *grid = snap_all(m, m->n, rows->values);
+    m->limit = m->params.iterations == 0 ? 1000 : m->params.iterations;
+    m->n_clusters = m->n < m->params.n_clusters ? (uint32_t)m->n : m->params.n_clusters;
+    m->seeds = oracle_make(m->n_clusters, sizeof *m->seeds);
     for (size_t i = 0; i < m->n; i++)
-        for (uint32_t j = 0; j < m->d; j++)
-            if (!sampled || m->in_sample[i])
-                sum +=
-                    (i128)weight_of(rows, i) * ((int64_t)grid[i * m->d + j] * grid[i * m->d + j]);
-    return sum;
+        for (uint32_t j = 0; j < m->d; j++) {
+            const int64_t g = grid[i * m->d + j];
+            m->sum_of_squares += (i128)oracle_weight(rows, i) * (g * g);
+        }
+    if (method == EFFACE_METHOD_QUANTIZED)
+        m->q = (uint32_t)round_positive(m->params.gamma * 65536.0);
+    if (method == EFFACE_METHOD_QUANTIZED ||
+        (method == EFFACE_METHOD_PYRAMID && m->params.epsilon > 0.0))
+        m->eps = lattice_width(m);
+    if (method == EFFACE_METHOD_PYRAMID) {
+        make_pyramid(m, rows, grid);
+    } else if (m->n > 0) {
+        choose_seeds(m, rows, grid);
+        make_levels(m, rows, grid, seed_centroids(m, grid), m->limit);
+    }
+    free(grid);
 }
 
 oracle_model *oracle_fit(const oracle_rows *rows, const efface_kmeans_params *params) {
-    const int pyramid = params->method == EFFACE_METHOD_PYRAMID;
-    oracle_model *m = make(1, sizeof *m);
+    oracle_model *m = oracle_make(1, sizeof *m);
     m->params = *params;
+    if (params->method == EFFACE_METHOD_TREE && params->height == 0)
+        m->params.method = params->leaf_method;
     m->n = rows->n;
     m->d = rows->d;
-    m->limit = params->iterations == 0 ? 1000 : params->iterations;
-    m->n_clusters = rows->n < params->n_clusters ? (uint32_t)rows->n : params->n_clusters;
-    m->low = make(m->d, sizeof *m->low);
-    m->high = make(m->d, sizeof *m->high);
-    m->step = make(m->d, sizeof *m->step);
-    m->seeds = make(m->n_clusters, sizeof *m->seeds);
-    m->levels = make((size_t)m->limit + 1 + (pyramid ? params->passes : 0), sizeof *m->levels);
-    if (params->method == EFFACE_METHOD_QUANTIZED)
-        m->q = (uint32_t)round_positive(params->gamma * 65536.0);
-    if (params->method == EFFACE_METHOD_QUANTIZED || (pyramid && params->epsilon > 0.0))
-        m->eps = lattice_width(m);
-    m->in_sample = make(m->n, sizeof *m->in_sample);
-    memset(m->in_sample, 1, m->n);
-    m->n_in_sample = m->n;
-    if (pyramid)
-        choose_sample(m, rows);
-    make_grid(m, rows);
-    int32_t *grid = snap_all(m, m->n, rows->values);
     for (size_t i = 0; i < m->n; i++)
-        m->total_weight += weight_of(rows, i);
-    m->sum_of_squares = sum_of_squares(m, rows, grid, 0);
-    m->sample_sum_of_squares = sum_of_squares(m, rows, grid, 1);
-    if (m->n > 0) {
-        choose_seeds(m, rows, grid);
-        if (pyramid)
-            make_pyramid(m, rows, grid);
-        else
-            make_levels(m, rows, grid);
-    }
-    free(grid);
+        m->total_weight += oracle_weight(rows, i);
+    m->low = oracle_make(m->d, sizeof *m->low);
+    m->high = oracle_make(m->d, sizeof *m->high);
+    m->step = oracle_make(m->d, sizeof *m->step);
+    make_grid(m, rows);
+    if (m->params.method == EFFACE_METHOD_TREE)
+        oracle_grow_tree(m, rows);
+    else
+        make_model(m, rows);
     return m;
 }
 
@@ -517,30 +563,39 @@ void oracle_free(oracle_model *m) {
         free(m->levels[t].sums);
         free(m->levels[t].reseeded);
     }
+    for (uint32_t r = 0; r < m->n_starts; r++)
+        oracle_free(m->starts[r]);
+    free(m->losses);
+    oracle_free_tree(m->tree);
+    free(m->starts);
     free(m->levels);
     free(m->seeds);
-    free(m->in_sample);
     free(m->low);
     free(m->high);
     free(m->step);
     free(m);
 }
 
+const int32_t *oracle_centroids(const oracle_model *m) {
+    const oracle_model *from = m->tree != NULL ? m->tree->nodes[0][0] : m;
+    return from->levels[from->model_level].centroids;
+}
+
 void oracle_predict(const oracle_model *m, size_t n, const float *values, uint32_t *labels) {
     int32_t *grid = snap_all(m, n, values);
     for (size_t i = 0; i < n; i++)
-        labels[i] = nearest(m, m->levels[m->model_level].centroids, grid + i * m->d);
+        labels[i] = nearest(m, oracle_centroids(m), grid + i * m->d);
     free(grid);
 }
 
 oracle_i128 oracle_loss(const oracle_model *m, const oracle_rows *rows) {
     int32_t *grid = snap_all(m, rows->n, rows->values);
-    const int32_t *centroids = m->levels[m->model_level].centroids;
+    const int32_t *centroids = oracle_centroids(m);
     i128 loss = 0;
     for (size_t i = 0; i < rows->n; i++) {
         const int32_t *g = grid + i * m->d;
         const uint32_t c = nearest(m, centroids, g);
-        loss += (i128)weight_of(rows, i) * distance(m->d, g, centroids + (size_t)c * m->d);
+        loss += (i128)oracle_weight(rows, i) * distance(m->d, g, centroids + (size_t)c * m->d);
     }
     free(grid);
     return loss;
@@ -548,95 +603,4 @@ oracle_i128 oracle_loss(const oracle_model *m, const oracle_rows *rows) {
 
 double oracle_loss_in_units(const oracle_model *m, const oracle_rows *rows) {
     return (double)oracle_loss(m, rows) * power_of_two(2 * (m->exponent - 23));
-}
-
-/* ------------------------------------------------------------------ docs/format.md */
-
-typedef struct writer {
-    unsigned char *bytes; /* NULL while sizes are counted */
-    size_t n;
-} writer;
-
-static void put(writer *w, u128 number, size_t n_bytes) {
-    for (size_t i = 0; i < n_bytes; i++, w->n++)
-        if (w->bytes != NULL)
-            w->bytes[w->n] = (unsigned char)(number >> (8 * i) & 0xFF);
-}
-
-static void put_float(writer *w, float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    put(w, bits, 4);
-}
-
-static void put_win(writer *w, const oracle_win *win) {
-    uint64_t bits;
-    memcpy(&bits, &win->key, sizeof bits);
-    put(w, win->id, 8);
-    put(w, bits, 8);
-}
-
-static void write_level(const oracle_model *m, const oracle_level *level, writer *w) {
-    const size_t n_coordinates = (size_t)m->n_clusters * m->d;
-    if (m->params.method == EFFACE_METHOD_PYRAMID)
-        put(w, level->sampled ? 1 : 0, 4);
-    for (size_t i = 0; i < n_coordinates; i++)
-        put(w, (u128)level->centroids[i], 4);
-    put(w, level->has_partition ? 1 : 0, 4);
-    if (!level->has_partition)
-        return;
-    for (uint32_t c = 0; c < m->n_clusters; c++)
-        put(w, (u128)level->counts[c], 8);
-    for (size_t i = 0; i < n_coordinates; i++)
-        put(w, (u128)level->sums[i], 8);
-    put(w, level->n_reseeded, 4);
-    for (uint32_t i = 0; i < level->n_reseeded; i++) {
-        put(w, level->reseeded[i].cluster, 4);
-        put_win(w, &level->reseeded[i]);
-    }
-}
-
-static void write_all(const oracle_model *m, writer *w) {
-    const efface_method method = m->params.method;
-    for (const char *c = "EFFACEKM"; *c != '\0'; c++)
-        put(w, (unsigned char)*c, 1);
-    put(w, 1, 4);
-    put(w, method == EFFACE_METHOD_LLOYD ? 0 : method == EFFACE_METHOD_QUANTIZED ? 1 : 2, 4);
-    put(w, m->d, 4);
-    put(w, m->params.n_clusters, 4);
-    put(w, m->limit, 4);
-    put(w, m->params.scale == EFFACE_SCALE_MINMAX ? 1 : 0, 4);
-    put(w, m->params.empty == EFFACE_EMPTY_KEEP ? 1 : 0, 4);
-    put(w, (u128)m->exponent, 4);
-    put(w, m->eps, 4);
-    put(w, m->q, 4);
-    put(w, m->n_clusters, 4);
-    put(w, m->n_levels, 4);
-    put(w, m->model_level, 4);
-    put(w, m->n, 8);
-    put(w, (u128)m->total_weight, 8);
-    put(w, (u128)m->sum_of_squares, 16);
-    if (method == EFFACE_METHOD_PYRAMID) {
-        put(w, m->sample_exponent, 4);
-        put(w, m->params.passes, 4);
-        put(w, (u128)m->sample_sum_of_squares, 16);
-    }
-    for (uint32_t j = 0; m->params.scale == EFFACE_SCALE_MINMAX && j < m->d; j++) {
-        put_float(w, m->low[j]);
-        put_float(w, m->high[j]);
-    }
-    for (uint32_t l = 0; l < m->n_clusters; l++)
-        put_win(w, &m->seeds[l]);
-    for (uint32_t t = 0; t < m->n_levels; t++)
-        write_level(m, &m->levels[t], w);
-}
-
-unsigned char *oracle_encode(const oracle_model *m, size_t *n_bytes) {
-    writer w = {NULL, 0};
-    write_all(m, &w);
-    w.bytes = make(w.n, 1);
-    w.n = 0;
-    write_all(m, &w);
-    *n_bytes = w.n;
-    return w.bytes;
 }

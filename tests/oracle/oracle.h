@@ -29,13 +29,12 @@ typedef struct oracle_rows {
 /* The winner of a race. */
 typedef struct oracle_win {
     uint32_t cluster;
-    size_t row;
+    size_t row; /* its position among the rows that raced: of the sample for seeds of pyramid */
     uint64_t id;
     double key;
 } oracle_win;
 
 typedef struct oracle_level {
-    int sampled;        /* only rows of the sample have labels and are counted */
     int32_t *centroids; /* k' * d */
     int has_partition;  /* if not, the rest is empty */
     uint32_t *labels;   /* n */
@@ -46,7 +45,19 @@ typedef struct oracle_level {
     oracle_win *reseeded;
 } oracle_level;
 
-typedef struct oracle_model {
+typedef struct oracle_model oracle_model;
+
+/* The nodes of a tree: nodes[l][i] is node (l, i), NULL if it is not there. */
+typedef struct oracle_tree {
+    uint32_t height, width;
+    uint32_t n_asked[9];     /* clusters asked for at each depth */
+    size_t n_nodes[9];       /* width^l */
+    oracle_model **nodes[9]; /* models of the other methods */
+} oracle_tree;
+
+/* A tree of height 0 is a model of its leaves' method. Of another tree this has the grid, n, the
+ * weight and the number of clusters; all else is in its nodes. */
+struct oracle_model {
     efface_kmeans_params params; /* its pointers are not used after the fit */
     size_t n;
     uint32_t d;
@@ -59,15 +70,18 @@ typedef struct oracle_model {
     oracle_i128 sum_of_squares;
     uint32_t asked_exponent;  /* j0, as the parameter or the number of rows has it */
     uint32_t sample_exponent; /* j */
-    unsigned char *in_sample; /* n; all rows unless the method is pyramid, as with j = 0 */
     size_t n_in_sample;
-    oracle_i128 sample_sum_of_squares;
+    uint32_t n_starts; /* of pyramid; 0 without rows */
+    oracle_model **starts;
+    oracle_i128 *losses; /* of the starts, over the jury */
+    uint32_t chosen;
     float *low, *high, *step; /* d each */
     oracle_win *seeds;        /* k' */
     uint32_t n_levels;
     uint32_t model_level;
     oracle_level *levels;
-} oracle_model;
+    oracle_tree *tree; /* NULL for the other methods */
+};
 
 oracle_model *oracle_fit(const oracle_rows *rows, const efface_kmeans_params *params);
 void oracle_free(oracle_model *model);
@@ -75,11 +89,14 @@ void oracle_free(oracle_model *model);
 /* The bytes of docs/format.md, to be released with free(). */
 unsigned char *oracle_encode(const oracle_model *model, size_t *n_bytes);
 
-/* The nearest centroid of the model's level for each of n rows of d values. There must be one. */
+/* The centroids that are the model. There must be one. */
+const int32_t *oracle_centroids(const oracle_model *model);
+
+/* The nearest centroid of the model for each of n rows of d values. There must be one. */
 void oracle_predict(const oracle_model *model, size_t n, const float *values, uint32_t *labels);
 
-/* Sum of weight times squared distance to the nearest centroid of the model's level, in grid steps;
- * and the same in the units of the data (of the unit cube for minmax). */
+/* Sum of weight times squared distance to the nearest centroid of the model, in grid steps; and the
+ * same in the units of the data (of the unit cube for minmax). */
 oracle_i128 oracle_loss(const oracle_model *model, const oracle_rows *rows);
 double oracle_loss_in_units(const oracle_model *model, const oracle_rows *rows);
 

@@ -144,22 +144,33 @@ static int32_t round_to_lattice(rational x, int64_t epsilon, int64_t phase) {
     return point < -EF_GRID_MAX ? -EF_GRID_MAX : (int32_t)point;
 }
 
+/* A coordinate on the lattice whose phase is that of a column and a step. */
+static int32_t round_coordinate(const ef_plan *plan, rational x, uint32_t column, uint32_t step) {
+    const uint64_t bits = ef_tape(plan->seed, EF_TAPE_PHASE, 0, column, step);
+    return round_to_lattice(x, plan->epsilon, (int64_t)ef_tape_below(bits, plan->epsilon));
+}
+
 void ef_next_center(const efface_kmeans *model, const ef_level *level, uint32_t t, uint32_t cluster,
-                    bool lattice, int32_t *next) {
+                    int32_t *next) {
     const ef_plan *const plan = &model->plan;
     const uint32_t d = model->domain.map.n_columns;
+    const bool lattice = plan->method == EFFACE_METHOD_QUANTIZED;
     for (uint32_t j = 0; j < d; j++) {
         const rational x = level->counts[cluster] != 0
                                ? mean(model, level, cluster, (size_t)cluster * d + j)
                                : (rational){next[j], 1};
-        if (lattice) {
-            const uint64_t bits = ef_tape(plan->seed, EF_TAPE_PHASE, 0, j, t + 1);
-            next[j] =
-                round_to_lattice(x, plan->epsilon, (int64_t)ef_tape_below(bits, plan->epsilon));
-        } else {
-            next[j] = (int32_t)ef_divide_round(x.num, x.den);
-        }
+        next[j] =
+            lattice ? round_coordinate(plan, x, j, t + 1) : (int32_t)ef_divide_round(x.num, x.den);
     }
+}
+
+void ef_start_centers(const efface_kmeans *model, const ef_starts *starts, uint32_t start,
+                      int32_t *centers) {
+    const size_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
+    memcpy(centers, starts->centers + start * k * d, k * d * sizeof *centers);
+    for (size_t i = 0; model->plan.epsilon != 0 && i < k * d; i++)
+        centers[i] =
+            round_coordinate(&model->plan, (rational){centers[i], 1}, (uint32_t)(i % d), 0);
 }
 
 efface_status ef_next_centers(ef_workspace *space, efface_kmeans *model, uint32_t t,
@@ -167,7 +178,6 @@ efface_status ef_next_centers(ef_workspace *space, efface_kmeans *model, uint32_
     const ef_plan *const plan = &model->plan;
     const ef_level *const level = &model->levels[t];
     const uint32_t d = space->map->n_columns;
-    const bool lattice = plan->method == EFFACE_METHOD_QUANTIZED;
     memcpy(next, level->centers, (size_t)plan->n_clusters * d * sizeof *next);
     if (plan->empty == EFFACE_EMPTY_RESEED) {
         const efface_status status = reseed(space, model, t, labels, next, error);
@@ -175,12 +185,6 @@ efface_status ef_next_centers(ef_workspace *space, efface_kmeans *model, uint32_
             return status;
     }
     for (uint32_t c = 0; c < plan->n_clusters; c++)
-        ef_next_center(model, level, t, c, lattice, next + (size_t)c * d);
+        ef_next_center(model, level, t, c, next + (size_t)c * d);
     return EFFACE_OK;
-}
-
-void ef_leave_sample(const efface_kmeans *model, const ef_level *level, uint32_t t, int32_t *next) {
-    const size_t d = model->domain.map.n_columns;
-    for (uint32_t c = 0; model->plan.epsilon != 0 && c < model->plan.n_clusters; c++)
-        ef_next_center(model, level, t, c, true, next + c * d);
 }

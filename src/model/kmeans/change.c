@@ -1,4 +1,4 @@
-/* The rows that leave or come in one request. */
+/* A change of a set: made, noted, and undone. */
 #include "model/kmeans/change.h"
 
 #include "base/checked.h"
@@ -17,8 +17,9 @@ bool ef_change_init(ef_change *change, uint32_t n_columns, size_t n_rows) {
     change->rows = ef_alloc(capacity, sizeof *change->rows);
     change->positions = ef_alloc(capacity, sizeof *change->positions);
     change->values = ef_alloc_aligned(capacity, n_columns * sizeof *change->values);
+    change->row = ef_alloc((size_t)n_columns + 1, sizeof *change->row); /* even, for wipe */
     if (change->leaves == NULL || change->rows == NULL || change->positions == NULL ||
-        change->values == NULL) {
+        change->values == NULL || change->row == NULL) {
         ef_change_free(change);
         return false;
     }
@@ -38,6 +39,8 @@ void ef_change_free(ef_change *change) {
     /* Rows that leave should not live on in freed memory. */
     const size_t n = change->n_rows;
     const size_t n_panels = n / EF_PANEL + (n % EF_PANEL != 0);
+    if (change->row != NULL)
+        wipe(change->row, ((size_t)change->n_columns + 1) / 2 * 2 * sizeof *change->row);
     if (n != 0) {
         wipe(change->rows, n * sizeof *change->rows);
         wipe(change->values, n_panels * EF_PANEL * change->n_columns * sizeof *change->values);
@@ -46,10 +49,12 @@ void ef_change_free(ef_change *change) {
     free(change->rows);
     free(change->positions);
     free(change->values);
+    free(change->row);
     *change = (ef_change){0};
 }
 
-void ef_change_add(ef_change *change, const efface_data *data, size_t position, bool leaves) {
+/* Notes the row at a position of a set, as it is there now. */
+static void note_row(ef_change *change, const efface_data *data, size_t position, bool leaves) {
     const size_t i = change->n_rows++;
     assert(i < change->capacity);
     change->leaves[i] = leaves;
@@ -59,4 +64,74 @@ void ef_change_add(ef_change *change, const efface_data *data, size_t position, 
     float *const to = change->values + i / EF_PANEL * EF_PANEL * change->n_columns + i % EF_PANEL;
     for (size_t j = 0; j < (size_t)change->n_columns * EF_PANEL; j += EF_PANEL)
         to[j] = from[j];
+}
+
+efface_status ef_change_forget(ef_change *change, efface_data *data, const uint64_t *ids,
+                               size_t n_ids, efface_error *error) {
+    const efface_status status = ef_data_prepare_remove(data, ids, n_ids, error);
+    for (size_t i = 0; status == EFFACE_OK && i < n_ids; i++) {
+        size_t position = 0;
+        (void)efface_data_find(data, ids[i], &position);
+        note_row(change, data, position, true);
+        ef_data_take_out(data, position);
+    }
+    if (status == EFFACE_OK)
+        ef_data_refresh_ranges(data);
+    return status;
+}
+
+efface_status ef_change_learn(ef_change *change, efface_data *data, const efface_rows *rows,
+                              efface_error *error) {
+    const size_t n_before = data->n_rows;
+    const uint64_t next_id = data->next_id;
+    const efface_status status = efface_data_add(data, rows, error);
+    if (status != EFFACE_OK)
+        return status;
+    change->next_id = next_id;
+    for (size_t i = n_before; i < data->n_rows; i++)
+        note_row(change, data, i, false);
+    ef_data_refresh_ranges(data);
+    return EFFACE_OK;
+}
+
+efface_status ef_change_update(ef_change *change, efface_data *data, const efface_rows *rows,
+                               efface_error *error) {
+    change->replaces = true;
+    /* Rows that are not there, or come twice, are refused by efface_data_replace below. */
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        size_t position;
+        if (efface_data_find(data, rows->ids[i], &position) == EFFACE_OK)
+            note_row(change, data, position, true);
+    }
+    const size_t n_old = change->n_rows;
+    const efface_status status = efface_data_replace(data, rows, error);
+    if (status != EFFACE_OK) {
+        change->n_rows = 0;
+        return status;
+    }
+    for (size_t i = 0; i < n_old; i++)
+        note_row(change, data, change->positions[i], false);
+    ef_data_refresh_ranges(data);
+    return EFFACE_OK;
+}
+
+void ef_change_undo(const ef_change *change, efface_data *data) {
+    for (size_t i = change->n_rows; i > 0; i--) {
+        const float *const values = ef_change_first(change, i - 1);
+        const efface_row *const row = &change->rows[i - 1];
+        const size_t position = change->positions[i - 1];
+        if (!change->leaves[i - 1]) {
+            if (!change->replaces) {
+                ef_data_take_out(data, position);
+                data->next_id = change->next_id;
+            }
+            continue;
+        }
+        for (uint32_t j = 0; j < change->n_columns; j++)
+            change->row[j] = values[(size_t)j * EF_PANEL];
+        if (change->replaces)
+            ef_data_overwrite(data, position, row, change->row);
+        else
+            ef_data_put_back(data, position, row, change->row);
+    }
 }

@@ -1,5 +1,6 @@
 /*
- * The rows that leave or come in one request, in the order in which the set changed.
+ * A change of a set: the rows that leave or come in one request, in the order in which the set
+ * changed, with what it takes to change the set back.
  *
  * A row that leaves was at a position from which it was taken out, the last row coming into its
  * place. A row that comes was added at the end. A row that gets other values leaves and comes, and
@@ -17,16 +18,28 @@ typedef struct ef_change {
     bool *leaves;     /* of each row; else it comes */
     efface_row *rows; /* what the set has of it beside its values */
     size_t *positions;
-    bool replaces; /* all rows get other values: first all that leave, then all that come */
-    float *values; /* panels */
+    bool replaces;    /* all rows get other values: first all that leave, then all that come */
+    float *values;    /* panels */
+    float *row;       /* room for the values of one row, side by side */
+    uint64_t next_id; /* of the set before rows came */
 } ef_change;
 
-/* Room for n_rows rows; false if memory is short. */
+/* Room for n_rows rows that leave or come; false if memory is short. */
 bool ef_change_init(ef_change *change, uint32_t n_columns, size_t n_rows);
 void ef_change_free(ef_change *change);
 
-/* Adds the row at a position of a set, as it is there now. */
-void ef_change_add(ef_change *change, const efface_data *data, size_t position, bool leaves);
+/* Changes a set and notes how. Each fails as efface_data_remove, efface_data_add and
+ * efface_data_replace do, and then has changed nothing. A change is any number of the first and
+ * then any of the second, or one of the third. */
+efface_status ef_change_forget(ef_change *change, efface_data *data, const uint64_t *ids,
+                               size_t n_ids, efface_error *error);
+efface_status ef_change_learn(ef_change *change, efface_data *data, const efface_rows *rows,
+                              efface_error *error);
+efface_status ef_change_update(ef_change *change, efface_data *data, const efface_rows *rows,
+                               efface_error *error);
+
+/* Changes the set back. Cannot fail. */
+void ef_change_undo(const ef_change *change, efface_data *data);
 
 /* The first value of a row; the others follow EF_PANEL floats apart. */
 static inline const float *ef_change_first(const ef_change *change, size_t i) {

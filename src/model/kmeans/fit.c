@@ -6,8 +6,8 @@
  *     quantized   stops also when the loss of a level does not fall; the model is then the level
  *                 before, and the level that did not fall is kept, because a later change of the
  *                 rows may let it fall after all
- *     pyramid     does lloyd's iterations on a sample, then passes over all rows; the partition of
- *                 the first of these is kept, so that it need not be made from nothing again
+ *     pyramid     is lloyd too, but begins with the centers that a sample gave (pyramid.c); the
+ *                 partition of level 0 is kept, so that it need not be made from nothing again
  *
  * Everything a level was computed from stays: that is what forgetting starts from.
  */
@@ -20,85 +20,53 @@
 
 /* ---------------------------------------------------------------- the maker of levels */
 
-efface_status ef_maker_space(ef_maker *maker, const efface_kmeans *model, bool sampled,
-                             ef_workspace **out, efface_error *error) {
-    /* At exponent 0 the sample is all rows. */
-    const bool copied = sampled && model->plan.rate != 0;
-    ef_workspace *const space = copied ? &maker->some : &maker->all;
-    efface_status status = EFFACE_OK;
-    if (space->pool == NULL) {
-        const ef_kernels *kernels = NULL;
-        status = ef_kernels_require(&kernels, error);
-        if (status == EFFACE_OK && copied)
-            status = ef_sample_copy(maker->data, kernels, model->plan.seed, model->plan.rate,
-                                    &maker->sample, error);
-        if (status == EFFACE_OK)
-            status =
-                ef_workspace_init(space, copied ? maker->sample : maker->data, &model->domain.map,
-                                  model->plan.n_clusters, model->plan.n_threads, error);
-    }
-    if (status == EFFACE_OK)
-        *out = space;
-    return status;
+efface_status ef_maker_prepare(ef_maker *maker, const efface_kmeans *model, efface_error *error) {
+    if (maker->space.pool != NULL)
+        return EFFACE_OK;
+    return ef_workspace_init(&maker->space, maker->data, &model->domain.map, model->plan.n_clusters,
+                             model->plan.n_threads, error);
 }
 
 void ef_maker_free(ef_maker *maker) {
-    ef_workspace_free(&maker->all);
-    ef_workspace_free(&maker->some);
-    efface_data_free(maker->sample);
+    ef_workspace_free(&maker->space);
     free(maker->labels);
-    free(maker->full_labels);
     *maker = (ef_maker){0};
 }
 
-/* Makes the partition of a level, from that of the level before if both have the same rows. */
-static efface_status make_partition(ef_maker *maker, ef_workspace *space, efface_kmeans *model,
-                                    ef_level *level, efface_error *error) {
-    const size_t n = space->data->n_rows;
-    if (maker->previous == NULL || maker->previous->sampled != level->sampled) {
-        const bool given = !level->sampled && maker->full_labels != NULL;
-        free(maker->labels);
-        maker->labels = given ? maker->full_labels : ef_alloc(n, sizeof *maker->labels);
-        maker->previous = given ? maker->full_previous : NULL;
-        if (given)
-            maker->full_labels = NULL;
+efface_status ef_make_partition(ef_maker *maker, efface_kmeans *model, ef_level *level,
+                                efface_error *error) {
+    const efface_status prepared = ef_maker_prepare(maker, model, error);
+    if (prepared != EFFACE_OK)
+        return prepared;
+    const size_t n = maker->data->n_rows;
+    if (maker->labels == NULL) {
+        maker->labels = ef_alloc(n, sizeof *maker->labels);
         if (maker->labels == NULL)
             return ef_fail_memory(error);
-        if (!given)
-            memset(maker->labels, 0xFF, n * sizeof *maker->labels); /* EF_NO_CLUSTER */
     }
-    /* The sums of squares are made once: with the first partition of a fit, and, for pyramid, with
-     * the first of all rows. */
-    ef_i128 *squares = NULL;
-    if (maker->previous == NULL && level == &model->levels[0])
-        squares = level->sampled ? &model->sample_sum : &model->square_sum;
-    else if (maker->previous == NULL && model->plan.method == EFFACE_METHOD_PYRAMID &&
-             !level->sampled)
-        squares = &model->square_sum;
+    if (maker->previous == NULL)
+        memset(maker->labels, 0xFF, n * sizeof *maker->labels); /* EF_NO_CLUSTER */
     const efface_status status =
-        ef_partition(space, model, level, maker->previous, maker->labels, squares, error);
+        ef_partition(&maker->space, model, level, maker->previous, maker->labels,
+                     maker->knows_squares ? NULL : &model->square_sum, error);
     maker->previous = level;
+    maker->knows_squares = true;
     return status;
 }
 
-/* Pyramid: keeps the partition of the first full level. */
-static efface_status keep_labels(const ef_maker *maker, efface_kmeans *model, efface_error *error) {
-    const size_t n = maker->data->n_rows;
-    uint32_t *const labels = ef_alloc(n, sizeof *labels);
-    if (labels == NULL)
-        return ef_fail_memory(error);
-    memcpy(labels, maker->labels, n * sizeof *labels);
-    model->labels = labels;
-    return EFFACE_OK;
+/* Pyramid: keeps the partition of level 0 beside the marks. */
+static void keep_labels(const ef_maker *maker, efface_kmeans *model) {
+    for (size_t i = 0; i < maker->data->n_rows; i++)
+        model->labels[i] = (model->labels[i] & EF_MARKS) | maker->labels[i];
 }
 
 /* Whether level t is the last and needs no partition. */
-static bool is_open(const efface_kmeans *model, uint32_t t) {
-    switch (model->plan.method) {
-    case EFFACE_METHOD_LLOYD: return t == model->plan.iterations;
-    case EFFACE_METHOD_PYRAMID:
-        return !model->levels[t].sampled && t == ef_first_full(model) + model->plan.passes;
-    case EFFACE_METHOD_QUANTIZED: break;
+static bool is_open(const ef_plan *plan, uint32_t t) {
+    switch (plan->method) {
+    case EFFACE_METHOD_LLOYD: return t == plan->iterations;
+    case EFFACE_METHOD_PYRAMID: return t == plan->passes;
+    case EFFACE_METHOD_QUANTIZED:
+    case EFFACE_METHOD_TREE: break;
     }
     return false;
 }
@@ -106,7 +74,6 @@ static bool is_open(const efface_kmeans *model, uint32_t t) {
 efface_status ef_make_levels(ef_maker *maker, efface_kmeans *model, uint32_t t, ef_i128 loss,
                              efface_error *error) {
     const ef_plan *const plan = &model->plan;
-    const bool pyramid = plan->method == EFFACE_METHOD_PYRAMID;
     const bool quantized = plan->method == EFFACE_METHOD_QUANTIZED;
     const size_t n_values = (size_t)plan->n_clusters * model->domain.map.n_columns;
     int32_t *const next = ef_alloc(n_values, sizeof *next);
@@ -115,16 +82,13 @@ efface_status ef_make_levels(ef_maker *maker, efface_kmeans *model, uint32_t t, 
     for (; status == EFFACE_OK; t++) {
         ef_level *const level = &model->levels[t];
         model->model_level = t;
-        if (is_open(model, t))
+        if (is_open(plan, t))
             break;
-        ef_workspace *space = NULL;
-        status = ef_maker_space(maker, model, level->sampled, &space, error);
-        if (status == EFFACE_OK)
-            status = make_partition(maker, space, model, level, error);
-        if (status == EFFACE_OK && pyramid && !level->sampled && t == ef_first_full(model))
-            status = keep_labels(maker, model, error);
+        status = ef_make_partition(maker, model, level, error);
         if (status != EFFACE_OK)
             break;
+        if (t == 0 && plan->method == EFFACE_METHOD_PYRAMID)
+            keep_labels(maker, model);
         if (quantized) {
             const ef_i128 now = ef_level_loss(model, level);
             if (t != 0 && now >= loss) {
@@ -135,51 +99,61 @@ efface_status ef_make_levels(ef_maker *maker, efface_kmeans *model, uint32_t t, 
                 break;
             loss = now;
         }
-        status = ef_next_centers(space, model, t, maker->labels, next, error);
+        status = ef_next_centers(&maker->space, model, t, maker->labels, next, error);
         if (status != EFFACE_OK)
             break;
-        const bool same = memcmp(next, level->centers, n_values * sizeof *next) == 0;
-        const bool leaves = level->sampled && (same || t + 1 == plan->iterations);
-        if (same && !leaves) {
+        if (memcmp(next, level->centers, n_values * sizeof *next) == 0) {
             model->stable = true;
             break;
         }
-        if (leaves)
-            ef_leave_sample(model, level, t, next);
-        const bool sampled = level->sampled && !leaves;
         ef_level *const more = ef_kmeans_add_level(model);
         if (more == NULL) {
             status = ef_fail_memory(error);
             break;
         }
         maker->previous = &model->levels[t]; /* the array of levels may have moved */
-        more->sampled = sampled;
         memcpy(more->centers, next, n_values * sizeof *next);
     }
     free(next);
     return status;
 }
 
+efface_status ef_make_run(ef_maker *maker, efface_kmeans *model, efface_error *error) {
+    efface_status status = ef_maker_prepare(maker, model, error);
+    ef_level *const level = status == EFFACE_OK ? ef_kmeans_add_level(model) : NULL;
+    if (status == EFFACE_OK)
+        status =
+            level != NULL ? ef_seed(&maker->space, model, level, 0, error) : ef_fail_memory(error);
+    return status == EFFACE_OK ? ef_make_levels(maker, model, 0, 0, error) : status;
+}
+
 /* ---------------------------------------------------------------- fit */
+
+/* Pyramid: the sample, its starts, and the levels. */
+static efface_status make_pyramid(ef_maker *maker, efface_kmeans *model, efface_error *error) {
+    const ef_kernels *kernels = NULL;
+    efface_status status = ef_kernels_require(&kernels, error);
+    model->labels = ef_alloc(maker->data->n_rows, sizeof *model->labels);
+    ef_level *const level = ef_kmeans_add_level(model);
+    if (status == EFFACE_OK && (model->labels == NULL || level == NULL))
+        status = ef_fail_memory(error);
+    if (status != EFFACE_OK)
+        return status;
+    ef_sample_mark(maker->data, kernels, model->plan.seed, model->plan.rate, model->labels);
+    status = ef_starts_run(&model->starts, model, maker->data, error);
+    if (status != EFFACE_OK)
+        return status;
+    model->start = ef_starts_best(model->plan.starts, model->starts.losses);
+    ef_start_centers(model, &model->starts, model->start, level->centers);
+    return ef_make_levels(maker, model, 0, 0, error);
+}
 
 /* Seeds and levels of a model that has at least one row. */
 static efface_status make_all(efface_kmeans *model, const efface_data *data, efface_error *error) {
     ef_maker maker = {.data = data};
-    const bool pyramid = model->plan.method == EFFACE_METHOD_PYRAMID;
-    ef_workspace *space = NULL;
-    efface_status status = ef_maker_space(&maker, model, pyramid, &space, error);
-    ef_level *level = NULL;
-    if (status == EFFACE_OK) {
-        level = ef_kmeans_add_level(model);
-        if (level == NULL)
-            status = ef_fail_memory(error);
-    }
-    if (status == EFFACE_OK) {
-        level->sampled = pyramid;
-        status = ef_seed(space, model, level, 0, error);
-    }
-    if (status == EFFACE_OK)
-        status = ef_make_levels(&maker, model, 0, 0, error);
+    const efface_status status = model->plan.method == EFFACE_METHOD_PYRAMID
+                                     ? make_pyramid(&maker, model, error)
+                                     : ef_make_run(&maker, model, error);
     ef_maker_free(&maker);
     return status;
 }

@@ -30,6 +30,8 @@ const char *efface_reason_name(efface_reason reason) {
     case EFFACE_REASON_CLUSTERS: return "the number of centroids changed";
     case EFFACE_REASON_REKEY: return "a new seed was given";
     case EFFACE_REASON_RATE: return "the size of the sample moved";
+    case EFFACE_REASON_SAMPLE: return "a row of the sample changed";
+    case EFFACE_REASON_WIDTH: return "the width of the tree moved";
     }
     return "unknown reason";
 }
@@ -89,21 +91,15 @@ static efface_status find_ids(const efface_data *data, const uint64_t *ids, size
     return EFFACE_OK;
 }
 
-/* ---------------------------------------------------------------- undoing */
+/* ---------------------------------------------------------------- the model follows */
 
-/* The values of a row of the change, side by side. */
-static void read_changed(const ef_change *change, size_t i, float *values) {
-    const float *const row = ef_change_first(change, i);
-    for (uint32_t j = 0; j < change->n_columns; j++)
-        values[j] = row[(size_t)j * EF_PANEL];
-}
-
-/* Puts rows that were taken out back where they were, the latest first. */
-static void undo_remove(efface_data *data, const ef_change *change, float *values) {
-    for (size_t i = change->n_rows; i > 0; i--) {
-        read_changed(change, i - 1, values);
-        ef_data_put_back(data, change->positions[i - 1], &change->rows[i - 1], values);
-    }
+/* Lets the model follow a change of its set, or the set go back. */
+static efface_status follow(efface_kmeans *model, efface_data *data, const ef_change *change,
+                            efface_report *report, efface_error *error) {
+    const efface_status status = ef_replay(model, data, change, report, error);
+    if (status != EFFACE_OK)
+        ef_change_undo(change, data);
+    return status;
 }
 
 /* ---------------------------------------------------------------- forget */
@@ -112,27 +108,18 @@ static void undo_remove(efface_data *data, const ef_change *change, float *value
 static efface_status forget_found(efface_kmeans *model, const efface_kmeans *looked_at,
                                   efface_data *data, const uint64_t *ids, size_t n_ids,
                                   efface_report *report, efface_error *error) {
-    ef_change change = {0};
-    float *const values = ef_alloc(data->n_columns, sizeof *values);
-    efface_status status = ef_data_prepare_remove(data, ids, n_ids, error);
-    if (status == EFFACE_OK && (!ef_change_init(&change, data->n_columns, n_ids) || values == NULL))
-        status = ef_fail_memory(error);
-    if (status == EFFACE_OK) {
-        for (size_t i = 0; i < n_ids; i++) {
-            size_t position = 0;
-            (void)efface_data_find(data, ids[i], &position);
-            ef_change_add(&change, data, position, true);
-            ef_data_take_out(data, position);
-        }
-        ef_data_refresh_ranges(data);
-        status = model != NULL ? ef_replay(model, data, &change, report, error)
-                               : ef_replay_look(looked_at, data, &change, report, error);
-        if (status != EFFACE_OK || model == NULL)
-            undo_remove(data, &change, values);
+    ef_change change;
+    if (!ef_change_init(&change, data->n_columns, n_ids))
+        return ef_fail_memory(error);
+    efface_status status = ef_change_forget(&change, data, ids, n_ids, error);
+    if (status == EFFACE_OK && model != NULL) {
+        status = follow(model, data, &change, report, error);
+    } else if (status == EFFACE_OK) {
+        status = ef_replay_look(looked_at, data, &change, report, error);
+        ef_change_undo(&change, data);
     }
     report->rows_forgotten = n_ids;
     ef_change_free(&change);
-    free(values);
     return status;
 }
 
@@ -213,21 +200,10 @@ efface_status efface_kmeans_learn(efface_kmeans *model, efface_data *data, const
     ef_change change;
     if (!ef_change_init(&change, data->n_columns, rows->n_rows))
         return ef_fail_memory(error);
-    const size_t n_before = data->n_rows;
-    const uint64_t next_id = data->next_id;
     efface_report done = {.action = EFFACE_ACTION_UNTOUCHED, .rows_learned = rows->n_rows};
-    status = efface_data_add(data, rows, error);
-    if (status == EFFACE_OK && rows->n_rows != 0) {
-        for (size_t i = n_before; i < data->n_rows; i++)
-            ef_change_add(&change, data, i, false);
-        ef_data_refresh_ranges(data);
-        status = ef_replay(model, data, &change, &done, error);
-        if (status != EFFACE_OK) {
-            while (data->n_rows > n_before)
-                ef_data_take_out(data, data->n_rows - 1);
-            data->next_id = next_id;
-        }
-    }
+    status = ef_change_learn(&change, data, rows, error);
+    if (status == EFFACE_OK && rows->n_rows != 0)
+        status = follow(model, data, &change, &done, error);
     ef_change_free(&change);
     if (status == EFFACE_OK && report != NULL) {
         done.seconds = now() - begin;
@@ -244,44 +220,18 @@ efface_status efface_kmeans_update(efface_kmeans *model, efface_data *data, cons
         return status;
     if (rows == NULL || (rows->ids == NULL && rows->n_rows != 0))
         return ef_fail(error, EFFACE_E_ARGUMENT, "rows and their ids must not be NULL");
-    ef_change change = {0};
+    ef_change change;
     size_t n_changes;
-    float *const values = ef_alloc(data->n_columns, sizeof *values);
     if (!ef_mul_size(rows->n_rows, 2, &n_changes) ||
-        !ef_change_init(&change, data->n_columns, n_changes) || values == NULL) {
-        ef_change_free(&change);
-        free(values);
+        !ef_change_init(&change, data->n_columns, n_changes))
         return ef_fail_memory(error);
-    }
-    change.replaces = true;
-    /* Rows that are not there, or come twice, are refused by efface_data_replace below. */
-    for (size_t i = 0; i < rows->n_rows; i++) {
-        size_t position;
-        if (efface_data_find(data, rows->ids[i], &position) == EFFACE_OK)
-            ef_change_add(&change, data, position, true);
-    }
-    const size_t n_old = change.n_rows;
     efface_report done = {.action = EFFACE_ACTION_UNTOUCHED,
                           .rows_forgotten = rows->n_rows,
                           .rows_learned = rows->n_rows};
-    status = efface_data_replace(data, rows, error);
-    if (status == EFFACE_OK && rows->n_rows != 0) {
-        for (size_t i = 0; i < n_old; i++) {
-            size_t position = 0;
-            (void)efface_data_find(data, change.rows[i].id, &position);
-            ef_change_add(&change, data, position, false);
-        }
-        ef_data_refresh_ranges(data);
-        status = ef_replay(model, data, &change, &done, error);
-        for (size_t i = 0; i < n_old && status != EFFACE_OK; i++) {
-            size_t position = 0;
-            (void)efface_data_find(data, change.rows[i].id, &position);
-            read_changed(&change, i, values);
-            ef_data_overwrite(data, position, &change.rows[i], values);
-        }
-    }
+    status = ef_change_update(&change, data, rows, error);
+    if (status == EFFACE_OK && rows->n_rows != 0)
+        status = follow(model, data, &change, &done, error);
     ef_change_free(&change);
-    free(values);
     if (status == EFFACE_OK && report != NULL) {
         done.seconds = now() - begin;
         *report = done;

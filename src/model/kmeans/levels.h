@@ -22,35 +22,50 @@ efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *
 efface_status ef_next_centers(ef_workspace *space, efface_kmeans *model, uint32_t t,
                               const uint32_t *labels, int32_t *next, efface_error *error);
 
-/* The center of one cluster for level t + 1 from the counts and sums of level t, on the grid or on
- * the lattice. For a cluster without rows, `next` holds on entry the grid point it starts from. */
+/* The center of one cluster for level t + 1 from the counts and sums of level t, on the grid or,
+ * for quantized, on the lattice. For a cluster without rows, `next` holds on entry the grid point
+ * it starts from. */
 void ef_next_center(const efface_kmeans *model, const ef_level *level, uint32_t t, uint32_t cluster,
-                    bool lattice, int32_t *next);
+                    int32_t *next);
 
-/* Pyramid: the centers of the first full level, number t + 1, from the counts and sums of level t
- * and from its next centers `next`, in place. */
-void ef_leave_sample(const efface_kmeans *model, const ef_level *level, uint32_t t, int32_t *next);
-
-/* What the making of levels needs: workspaces for all rows and for those of the sample, and a
- * partition to start from. */
+/* What the making of levels needs: a workspace, and a partition to start from. */
 typedef struct ef_maker {
     const efface_data *data;
-    efface_data *sample;           /* copies of its rows, made when first needed */
-    ef_workspace all, some;        /* made when first needed */
-    uint32_t *labels;              /* the partition of `previous`, by position */
-    const ef_level *previous;      /* or NULL */
-    uint32_t *full_labels;         /* the same for full levels to start from, */
-    const ef_level *full_previous; /* or NULL */
+    ef_workspace space;       /* made when first needed */
+    uint32_t *labels;         /* the partition of `previous`, by position; or just room for one */
+    const ef_level *previous; /* or NULL */
+    bool knows_squares;       /* the model's square_sum is what it should be */
 } ef_maker;
 
-/* The workspace for sampled or for full levels of a model. */
-efface_status ef_maker_space(ef_maker *maker, const efface_kmeans *model, bool sampled,
-                             ef_workspace **out, efface_error *error);
+/* Makes the maker's workspace, unless it is there. */
+efface_status ef_maker_prepare(ef_maker *maker, const efface_kmeans *model, efface_error *error);
 void ef_maker_free(ef_maker *maker);
+
+/* Makes the partition of a level, from that of maker->previous if there is one. */
+efface_status ef_make_partition(ef_maker *maker, efface_kmeans *model, ef_level *level,
+                                efface_error *error);
 
 /* Makes the levels from number `t` on, whose level t has its centers; `loss` is the loss of level
  * t - 1, if t > 0 and the method is quantized. */
 efface_status ef_make_levels(ef_maker *maker, efface_kmeans *model, uint32_t t, ef_i128 loss,
                              efface_error *error);
+
+/* Makes the seeds and all levels of a model that has none. */
+efface_status ef_make_run(ef_maker *maker, efface_kmeans *model, efface_error *error);
+
+/* Pyramid: runs the starts and lets the jury judge, with the rows of `data` that are marked in
+ * model->labels. Counts the work in the model. On success the caller has `starts` to release. */
+efface_status ef_starts_run(ef_starts *starts, efface_kmeans *model, const efface_data *data,
+                            efface_error *error);
+
+/* The start with the smallest loss. */
+uint32_t ef_starts_best(uint32_t n_starts, const ef_i128 *losses);
+
+/* The centers of level 0: those of a start, on the lattice if there is one. */
+void ef_start_centers(const efface_kmeans *model, const ef_starts *starts, uint32_t start,
+                      int32_t *centers);
+
+/* What a row adds to the loss of a start for each unit of its weight. */
+int64_t ef_start_distance(const efface_kmeans *model, uint32_t start, const int32_t *point);
 
 #endif

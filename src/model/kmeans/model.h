@@ -22,6 +22,7 @@ typedef struct ef_plan {
     uint32_t gamma;      /* in 1/65536; 0 unless quantized */
     uint32_t rate;       /* pyramid: exponent of the sample; else 0 */
     uint32_t passes;     /* pyramid: passes over all rows; else 0 */
+    uint32_t starts;     /* pyramid: seedings tried; else 0 */
     uint32_t n_threads;
 } ef_plan;
 
@@ -39,7 +40,6 @@ typedef struct ef_reseeding {
 } ef_reseeding;
 
 typedef struct ef_level {
-    bool sampled;        /* its rows are those of the sample, else all */
     int32_t *centers;    /* n_clusters * n_columns grid coordinates */
     bool has_partition;  /* then counts and sums are those of the rows nearest to each center */
     int64_t *counts;     /* n_clusters sums of weights */
@@ -47,6 +47,14 @@ typedef struct ef_level {
     uint32_t n_reseeded; /* clusters that were reseeded to make the next level */
     ef_reseeding *reseeded;
 } ef_level;
+
+/* What the starts of pyramid came to: for each the winners of its seeding, its centers, and their
+ * loss over the jury. */
+typedef struct ef_starts {
+    ef_winner *seeds; /* n_starts * n_clusters */
+    int32_t *centers; /* n_starts * n_clusters * n_columns */
+    ef_i128 *losses;  /* n_starts */
+} ef_starts;
 
 struct efface_kmeans {
     efface_kmeans_params params; /* as given, for a fit like this one */
@@ -57,9 +65,10 @@ struct efface_kmeans {
     ef_domain domain;
     uint64_t n_rows;
     int64_t total_weight;
-    ef_i128 square_sum; /* of weight * |g|^2 over all rows, */
-    ef_i128 sample_sum; /* and over the rows of the sample */
-    ef_winner *seeds;   /* n_clusters of them */
+    ef_i128 square_sum; /* of weight * |g|^2 over all rows */
+    ef_winner *seeds;   /* n_clusters of them; not for pyramid */
+    ef_starts starts;   /* for pyramid only */
+    uint32_t start;     /* the one that was chosen */
     ef_level *levels;
     uint32_t n_levels;
     uint32_t model_level; /* the level whose centers are the model */
@@ -67,7 +76,7 @@ struct efface_kmeans {
 
     /* For pyramid: what follows from the rows and is kept to be found again quickly. */
     ef_members members; /* of the rows that are there */
-    uint32_t *labels;   /* the partition of the first full level, by position */
+    uint32_t *labels;   /* the partition of level 0, by position, with marks (sample.h) */
 
     /* Statistics of the fit, no part of the state. */
     uint64_t rows_assigned;
@@ -94,8 +103,12 @@ efface_status ef_params_check(const efface_kmeans_params *params, efface_error *
 /* How many levels from number `first` on have a partition. */
 uint32_t ef_count_partitions(const efface_kmeans *model, uint32_t first);
 
-/* The first level of all rows; n_levels if there is none. */
-uint32_t ef_first_full(const efface_kmeans *model);
+/* The weight of the rows of a center of the model: of the level whose centers they are, or, if it
+ * has no partition, of the level before. */
+int64_t ef_kmeans_mass(const efface_kmeans *model, uint32_t cluster);
+uint32_t ef_mass_level(const efface_kmeans *model);
+
+void ef_starts_free(ef_starts *starts);
 
 /* Releases a level. */
 void ef_level_free(ef_level *level);

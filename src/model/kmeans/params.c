@@ -4,9 +4,10 @@
 
 #include <inttypes.h>
 
-#define PARAMS_VERSION 1
+#define PARAMS_VERSION 2
 #define ROWS_A_CLUSTER 150
 #define MOST_PASSES 10
+#define MOST_STARTS 100
 
 void efface_kmeans_params_init(efface_kmeans_params *params) {
     *params = (efface_kmeans_params){
@@ -16,6 +17,8 @@ void efface_kmeans_params_init(efface_kmeans_params *params) {
         .iterations = 10,
         .gamma = 0.2,
         .passes = 1,
+        .starts = 5,
+        .height = 1,
     };
 }
 
@@ -53,11 +56,13 @@ static uint32_t epsilon_steps(double epsilon) {
     return rounded != 0 ? rounded : 1;
 }
 
-/* About 150 rows for each cluster: the smallest j with n^2 <= 2 (150 k)^2 4^j. */
+/* About 150 rows for each cluster, n^2 <= 2 (150 k)^2 4^j, and no more than sqrt(2 n / k),
+ * n <= 4 k 4^j: with few rows, what a request costs that reaches the sample matters more. */
 static uint32_t automatic_rate(uint64_t n, uint32_t k) {
     const ef_u128 rows = (ef_u128)ROWS_A_CLUSTER * k;
     uint32_t j = 0;
-    while (j < EF_MEMBER_MAX && (ef_u128)n * n > 2 * rows * rows << 2 * j)
+    while (j < EF_MEMBER_MAX &&
+           ((ef_u128)n * n > 2 * rows * rows << 2 * j || (ef_u128)n > (ef_u128)4 * k << 2 * j))
         j++;
     return j;
 }
@@ -108,6 +113,9 @@ efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error
     if (p->passes == 0 || p->passes > MOST_PASSES)
         return ef_fail(error, EFFACE_E_ARGUMENT, "there are 1 to %d passes, not %" PRIu32,
                        MOST_PASSES, p->passes);
+    if (p->starts == 0 || p->starts > MOST_STARTS)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "there are 1 to %d starts, not %" PRIu32,
+                       MOST_STARTS, p->starts);
     if ((p->column_min == NULL) != (p->column_max == NULL))
         return ef_fail(error, EFFACE_E_ARGUMENT, "give both column_min and column_max, or neither");
     return EFFACE_OK;
@@ -141,6 +149,7 @@ efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
                                                    : automatic_rate(data->n_rows, plan->n_clusters);
         plan->rate = ef_members_rate(members, wanted, plan->n_clusters);
         plan->passes = params->passes;
+        plan->starts = params->starts;
         plan->epsilon = params->epsilon > 0.0 ? epsilon_steps(params->epsilon) : 0;
     }
     return EFFACE_OK;

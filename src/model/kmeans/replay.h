@@ -1,16 +1,88 @@
-/* Replay: a model follows a change of its rows. */
+/*
+ * Replay: a model follows a change of its set (docs/exactness.md).
+ *
+ * In two steps, so that several models can change together or not at all: making a pending change
+ * does all that can fail, beside the model; committing it cannot fail.
+ */
 #ifndef EF_REPLAY_H
 #define EF_REPLAY_H
 
 #include "model/kmeans/change.h"
-#include "model/kmeans/model.h"
+#include "model/kmeans/levels.h"
 
-/* Makes `model` the model of `data`, to which `change` was applied since the model was made. On
- * failure the model is as it was. */
+typedef struct ef_pending {
+    const efface_kmeans *model;
+    const efface_data *data; /* as it is after the change */
+    const ef_change *change;
+    const ef_kernels *kernels;
+    efface_kmeans next; /* the model to be; levels before `first` and much else are shared */
+    ef_domain domain;   /* as a fit would have it */
+
+    /* For looking at one level. */
+    ef_level scratch; /* its counts and sums after the change */
+    bool *touched;    /* clusters that a changed row is in */
+    int32_t *centers; /* of the level to come */
+    int32_t *point;   /* a row */
+    float *panel;
+    uint32_t *labels; /* of each changed row at each level that was looked at */
+
+    /* What was found. */
+    efface_reason reason;
+    bool refit;        /* everything must be computed again */
+    bool resample;     /* pyramid: the starts must be run again */
+    ef_i128 *losses;   /* pyramid: of the starts, as the jury has them now; or NULL */
+    uint32_t round;    /* seeding goes on from here; n_clusters if it stands */
+    bool build;        /* levels from `first` on must be made */
+    uint32_t first;    /* its centers are `centers`, unless seeding makes them */
+    uint32_t n_looked; /* levels whose sums the change is to be applied to */
+    bool reopen;       /* the last level, which has no partition, gets `centers` */
+    ef_i128 loss;      /* of level first - 1 */
+
+    efface_kmeans *fresh; /* of a refit */
+    bool owns_levels;     /* next.levels and what they hold from `first` on */
+    bool owns_seeds;      /* next.seeds */
+    bool owns_starts;     /* next.starts */
+    bool owns_labels;     /* next.labels */
+} ef_pending;
+
+/* Works out what follows from a change of the set; `data` has changed already. Afterwards the
+ * pending change is to be released, committed or not. */
+efface_status ef_pending_make(ef_pending *pending, efface_kmeans *model, const efface_data *data,
+                              const ef_change *change, efface_error *error);
+void ef_pending_commit(ef_pending *pending, efface_kmeans *model);
+void ef_pending_free(ef_pending *pending);
+
+/* The model as it will be: how many centers, which, and with how much weight of rows (that of the
+ * level whose centers they are, or, if it has no partition, of the level before). */
+uint32_t ef_pending_clusters(const ef_pending *pending);
+const int32_t *ef_pending_centers(const ef_pending *pending);
+int64_t ef_pending_mass(const ef_pending *pending, uint32_t cluster);
+
+/* Fills in what happened and why. Before it is committed. */
+void ef_pending_report(const ef_pending *pending, efface_report *report);
+
+/* The first part of making: finds out what differs, and makes nothing. */
+efface_status ef_look(ef_pending *pending, efface_error *error);
+efface_status ef_look_at_levels(ef_pending *pending, efface_error *error);
+
+/* Makes pending->scratch the level t after the change. */
+efface_status ef_take_in(ef_pending *pending, uint32_t t, efface_error *error);
+
+/* Where the changed rows belong at level t; EF_NO_CLUSTER for none. */
+static inline uint32_t *ef_labels_at(const ef_pending *pending, uint32_t t) {
+    return pending->labels + (size_t)t * pending->change->n_rows;
+}
+
+/* Applies the change to a level's counts and sums, given where the changed rows belong. */
+void ef_apply_change(const ef_pending *pending, const uint32_t *labels, int64_t *counts,
+                     int64_t *sums);
+
+/* A model follows a change of its set, which has been made already. On failure the model is as it
+ * was. */
 efface_status ef_replay(efface_kmeans *model, const efface_data *data, const ef_change *change,
                         efface_report *report, efface_error *error);
 
-/* Says what that would take. */
+/* Says what ef_replay would do. */
 efface_status ef_replay_look(const efface_kmeans *model, const efface_data *data,
                              const ef_change *change, efface_report *report, efface_error *error);
 

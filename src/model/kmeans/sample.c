@@ -50,33 +50,31 @@ uint32_t ef_members_rate(const ef_members *members, uint32_t wanted, uint64_t le
     return 0;
 }
 
-efface_status ef_sample_copy(const efface_data *data, const ef_kernels *kernels, uint64_t seed,
-                             uint32_t exponent, efface_data **out, efface_error *error) {
-    /* Some room more than expected, and all that may be needed if that is not enough. */
-    size_t capacity = (data->n_rows >> exponent) + 1024, n_found = 0;
-    capacity += capacity / 4;
-    size_t *positions = ef_alloc(capacity, sizeof *positions);
-    if (positions == NULL)
-        return ef_fail_memory(error);
+void ef_sample_mark(const efface_data *data, const ef_kernels *kernels, uint64_t seed,
+                    uint32_t sample, uint32_t *labels) {
     for (size_t first = 0; first < data->n_rows; first += EF_PANEL) {
         const size_t rest = data->n_rows - first;
         const unsigned n = rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
         uint32_t exponents[EF_PANEL];
         panel_exponents(data, kernels, seed, first, n, exponents);
-        if (n_found + EF_PANEL > capacity) {
-            capacity = data->n_rows + EF_PANEL;
-            size_t *const more = ef_realloc(positions, capacity, sizeof *more);
-            if (more == NULL) {
-                free(positions);
-                return ef_fail_memory(error);
-            }
-            positions = more;
-        }
         for (unsigned i = 0; i < n; i++)
-            if (exponents[i] >= exponent)
-                positions[n_found++] = first + i;
+            labels[first + i] = ef_marks(exponents[i], sample);
     }
-    const efface_status status = ef_data_copy_rows(data, positions, n_found, out, error);
+}
+
+efface_status ef_sample_copy(const efface_data *data, const uint32_t *labels, uint32_t mark,
+                             efface_data **out, efface_error *error) {
+    size_t n = 0;
+    for (size_t i = 0; i < data->n_rows; i++)
+        n += (labels[i] & mark) != 0;
+    size_t *const positions = ef_alloc(n, sizeof *positions);
+    if (positions == NULL)
+        return ef_fail_memory(error);
+    n = 0;
+    for (size_t i = 0; i < data->n_rows; i++)
+        if ((labels[i] & mark) != 0)
+            positions[n++] = i;
+    const efface_status status = ef_data_copy_rows(data, positions, n, out, error);
     free(positions);
     return status;
 }

@@ -3,7 +3,8 @@
  *
  * Each row has a number from the tape; its member exponent is how many leading zero bits that
  * number has, at most EF_MEMBER_MAX. At exponent j those rows take part whose own is at least j:
- * a nested sample of about n / 2^j rows, in which a row's place depends on its id alone.
+ * a nested sample of about n / 2^j rows, in which a row's place depends on its id alone. The jury
+ * is such a sample too, a larger one.
  */
 #ifndef EF_SAMPLE_H
 #define EF_SAMPLE_H
@@ -27,8 +28,28 @@ void ef_members_count(ef_members *members, const efface_data *data, const ef_ker
 /* The largest exponent up to `wanted` at which at least `least` rows take part; 0 if none has. */
 uint32_t ef_members_rate(const ef_members *members, uint32_t wanted, uint64_t least);
 
-/* A set with copies of the rows that take part at an exponent. Cost O(n + m d) for m of them. */
-efface_status ef_sample_copy(const efface_data *data, const ef_kernels *kernels, uint64_t seed,
-                             uint32_t exponent, efface_data **out, efface_error *error);
+/* The exponent of the jury that goes with a sample. */
+static inline uint32_t ef_jury_exponent(uint32_t sample) {
+    return sample < 2 ? 0 : sample - 2;
+}
+
+/* Marks in the label that a model of pyramid keeps for a row. */
+#define EF_IN_SAMPLE (UINT32_C(1) << 31)
+#define EF_IN_JURY (UINT32_C(1) << 30)
+#define EF_MARKS (EF_IN_SAMPLE | EF_IN_JURY)
+
+/* The marks of a row with this member exponent, if the sample has the exponent `sample`. */
+static inline uint32_t ef_marks(uint32_t exponent, uint32_t sample) {
+    return (exponent >= sample ? EF_IN_SAMPLE : 0) |
+           (exponent >= ef_jury_exponent(sample) ? EF_IN_JURY : 0);
+}
+
+/* Makes the label of each row its marks. Cost O(n). */
+void ef_sample_mark(const efface_data *data, const ef_kernels *kernels, uint64_t seed,
+                    uint32_t sample, uint32_t *labels);
+
+/* A set with copies of the rows that have a mark. Cost O(n + m d) for m of them. */
+efface_status ef_sample_copy(const efface_data *data, const uint32_t *labels, uint32_t mark,
+                             efface_data **out, efface_error *error);
 
 #endif

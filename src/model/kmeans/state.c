@@ -18,6 +18,7 @@ void efface_kmeans_free(efface_kmeans *model) {
         ef_level_free(&model->levels[t]);
     free(model->levels);
     free(model->seeds);
+    ef_starts_free(&model->starts);
     free(model->labels);
     free(model->column_min);
     free(model->column_max);
@@ -64,7 +65,7 @@ ef_level *ef_kmeans_add_level(efface_kmeans *model) {
 
 ef_i128 ef_level_loss(const efface_kmeans *model, const ef_level *level) {
     const uint32_t d = model->domain.map.n_columns;
-    ef_i128 loss = level->sampled ? model->sample_sum : model->square_sum;
+    ef_i128 loss = model->square_sum;
     for (uint32_t c = 0; c < model->plan.n_clusters; c++) {
         const int32_t *const center = level->centers + (size_t)c * d;
         const int64_t *const sum = level->sums + (size_t)c * d;
@@ -85,15 +86,17 @@ uint32_t ef_count_partitions(const efface_kmeans *model, uint32_t first) {
     return n;
 }
 
-uint32_t ef_first_full(const efface_kmeans *model) {
-    uint32_t t = 0;
-    while (t < model->n_levels && model->levels[t].sampled)
-        t++;
-    return t;
-}
-
 const int32_t *ef_kmeans_centers(const efface_kmeans *model) {
     return model->n_levels != 0 ? model->levels[model->model_level].centers : NULL;
+}
+
+uint32_t ef_mass_level(const efface_kmeans *model) {
+    const uint32_t t = model->model_level;
+    return model->levels[t].has_partition ? t : t - 1;
+}
+
+int64_t ef_kmeans_mass(const efface_kmeans *model, uint32_t cluster) {
+    return model->levels[ef_mass_level(model)].counts[cluster];
 }
 
 /* ---------------------------------------------------------------- canonical bytes */
@@ -103,10 +106,19 @@ static void write_winner(ef_writer *w, const ef_winner *winner) {
     ef_write_f64(w, winner->key);
 }
 
+static void write_starts(ef_writer *w, const efface_kmeans *model) {
+    const size_t k = model->plan.n_clusters, n_values = k * model->domain.map.n_columns;
+    for (size_t r = 0; r < model->plan.starts; r++) {
+        for (size_t c = 0; c < k; c++)
+            write_winner(w, &model->starts.seeds[r * k + c]);
+        for (size_t i = 0; i < n_values; i++)
+            ef_write_u32(w, (uint32_t)model->starts.centers[r * n_values + i]);
+        ef_write_i128(w, model->starts.losses[r]);
+    }
+}
+
 static void write_level(ef_writer *w, const efface_kmeans *model, const ef_level *level) {
     const size_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
-    if (model->plan.method == EFFACE_METHOD_PYRAMID)
-        ef_write_u32(w, level->sampled ? 1 : 0);
     for (size_t i = 0; i < k * d; i++)
         ef_write_u32(w, (uint32_t)level->centers[i]);
     ef_write_u32(w, level->has_partition ? 1 : 0);
@@ -149,14 +161,17 @@ static void write_state(ef_writer *w, const efface_kmeans *model) {
     if (plan->method == EFFACE_METHOD_PYRAMID) {
         ef_write_u32(w, plan->rate);
         ef_write_u32(w, plan->passes);
-        ef_write_i128(w, model->sample_sum);
+        ef_write_u32(w, plan->starts);
+        ef_write_u32(w, model->start);
     }
     if (model->domain.scale == EFFACE_SCALE_MINMAX)
         for (uint32_t j = 0; j < d; j++) {
             ef_write_f32(w, model->domain.low[j]);
             ef_write_f32(w, model->domain.high[j]);
         }
-    for (uint32_t c = 0; c < plan->n_clusters; c++)
+    if (plan->method == EFFACE_METHOD_PYRAMID && model->n_levels != 0)
+        write_starts(w, model);
+    for (uint32_t c = 0; plan->method != EFFACE_METHOD_PYRAMID && c < plan->n_clusters; c++)
         write_winner(w, &model->seeds[c]);
     for (uint32_t t = 0; t < model->n_levels; t++)
         write_level(w, model, &model->levels[t]);
@@ -211,11 +226,30 @@ efface_kmeans_info efface_kmeans_get_info(const efface_kmeans *model) {
     };
 }
 
+int efface_kmeans_is_seed(const efface_kmeans *model, uint64_t id) {
+    const bool pyramid = model->plan.method == EFFACE_METHOD_PYRAMID;
+    const ef_winner *const seeds = pyramid ? model->starts.seeds : model->seeds;
+    const size_t n = (size_t)model->plan.n_clusters * (pyramid ? model->plan.starts : 1);
+    for (size_t i = 0; seeds != NULL && i < n; i++)
+        if (seeds[i].id == id)
+            return 1;
+    return 0;
+}
+
+int efface_kmeans_in_sample(const efface_kmeans *model, uint64_t id) {
+    return model->plan.method != EFFACE_METHOD_PYRAMID ||
+           ef_member_exponent(model->plan.seed, id) >= model->plan.rate;
+}
+
 size_t efface_kmeans_state_bytes(const efface_kmeans *model) {
     const size_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
     size_t n = sizeof *model + k * sizeof *model->seeds + model->n_levels * sizeof *model->levels;
     n += d * (sizeof *model->domain.low + sizeof *model->domain.high + sizeof *model->domain.step +
               sizeof *model->domain.coarse);
+    if (model->starts.centers != NULL)
+        n += model->plan.starts *
+             (k * sizeof *model->starts.seeds + k * d * sizeof *model->starts.centers +
+              sizeof *model->starts.losses);
     for (uint32_t t = 0; t < model->n_levels; t++) {
         const ef_level *const level = &model->levels[t];
         n += k * d * (sizeof *level->centers + sizeof *level->sums) + k * sizeof *level->counts +

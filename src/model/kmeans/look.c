@@ -1,0 +1,392 @@
+/*
+ * The first step of replay: what would a fit to the new rows do differently?
+ *
+ * Do the parameters come out the same, the domain, the winners of the seeding races? If so, walk
+ * the levels: take the changed rows out of (or into) a copy of the level's sums, each under the
+ * center that is nearest to it, and compute the next centers from them. While these are the ones
+ * the next level has, nothing else happened in this level, and no other row has to be looked at:
+ * the centers determine the partition, and the partition of all other rows is as it was.
+ *
+ * A race that a loser leaves has the same winner; a row that comes must beat the winner's key,
+ * which is kept. Where the paper's deletion is approximate in small print (the mean without a row,
+ * the threshold gamma n / k that moves for every cluster, the stopping rule) the numbers are simply
+ * computed anew.
+ */
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/tape.h"
+#include "model/kmeans/replay.h"
+
+#include <string.h>
+
+/* ---------------------------------------------------------------- plan and domain */
+
+/* Parameters and domain as a fit to the new rows would have them. Sets `refit` if they differ. */
+static efface_status look_at_plan(ef_pending *r, efface_error *error) {
+    const efface_kmeans *const old = r->model;
+    ef_plan plan;
+    for (size_t i = 0; i < r->change->n_rows && old->plan.method == EFFACE_METHOD_PYRAMID; i++) {
+        const uint32_t exponent = ef_member_exponent(old->plan.seed, r->change->rows[i].id);
+        r->next.members.rows[exponent] += r->change->leaves[i] ? UINT64_MAX : 1;
+        r->resample |= exponent >= old->plan.rate;
+    }
+    efface_status status = ef_plan_init(&plan, r->data, &old->params, &r->next.members, error);
+    if (status != EFFACE_OK)
+        return status;
+    status = ef_domain_init(&r->domain, r->data, &old->params, error);
+    if (status != EFFACE_OK)
+        return status;
+    const size_t n_bytes = old->domain.map.n_columns * sizeof *old->domain.low;
+    if (r->domain.exponent != old->domain.exponent)
+        r->reason = EFFACE_REASON_BOUND;
+    else if (memcmp(r->domain.low, old->domain.low, n_bytes) != 0 ||
+             memcmp(r->domain.high, old->domain.high, n_bytes) != 0)
+        r->reason = EFFACE_REASON_SCALE;
+    else if (plan.n_clusters != old->plan.n_clusters)
+        r->reason = EFFACE_REASON_CLUSTERS;
+    else if (plan.epsilon != old->plan.epsilon)
+        r->reason = EFFACE_REASON_EPSILON;
+    else if (plan.rate != old->plan.rate)
+        r->reason = EFFACE_REASON_RATE;
+    r->refit = r->reason != EFFACE_REASON_NONE;
+    return EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- seeds */
+
+static void snap_changed(const ef_pending *r, size_t i, int32_t *point) {
+    const ef_map *const map = &r->model->domain.map;
+    const float *const row = ef_change_first(r->change, i);
+    for (uint32_t j = 0; j < map->n_columns; j++)
+        point[j] = ef_snap(row[(size_t)j * EF_PANEL], map->low[j], map->step[j]);
+}
+
+static bool beats(double key, uint64_t id, const ef_winner *winner) {
+    return key < winner->key || (key == winner->key && id < winner->id);
+}
+
+/* The first round that a row which comes would win; n_clusters if it wins none. */
+static uint32_t first_round_won(const ef_pending *r, size_t i) {
+    const efface_kmeans *const m = r->model;
+    const uint32_t d = m->domain.map.n_columns;
+    const int32_t *const seeds = m->levels[0].centers;
+    const uint64_t id = r->change->rows[i].id;
+    snap_changed(r, i, r->point);
+    int64_t distance = 1;
+    for (uint32_t l = 0; l < m->plan.n_clusters; l++) {
+        const uint64_t bits = ef_tape(m->plan.seed, EF_TAPE_SEED, 0, id, l);
+        int64_t winners = 1; /* the winner's own distance: 0 if this was a race among equals */
+        for (uint32_t s = 0; s < l; s++) {
+            const int64_t to_row = ef_grid_sqdist(r->point, seeds + (size_t)s * d, d);
+            const int64_t to_seed = ef_grid_sqdist(seeds + (size_t)l * d, seeds + (size_t)s * d, d);
+            distance = s == 0 || to_row < distance ? to_row : distance;
+            winners = s == 0 || to_seed < winners ? to_seed : winners;
+        }
+        if (winners == 0 && distance > 0)
+            return l;
+        if (winners == 0 && beats(ef_tape_exponential(bits), id, &m->seeds[l]))
+            return l;
+        if (winners > 0 && distance > 0 &&
+            beats(ef_race_key(bits, r->change->rows[i].weight, distance), id, &m->seeds[l]))
+            return l;
+    }
+    return m->plan.n_clusters;
+}
+
+static void look_at_seeds(ef_pending *r) {
+    const efface_kmeans *const m = r->model;
+    r->round = m->plan.n_clusters;
+    for (size_t i = 0; i < r->change->n_rows; i++) {
+        uint32_t round = m->plan.n_clusters;
+        if (r->change->leaves[i]) {
+            for (uint32_t l = m->plan.n_clusters; l > 0; l--)
+                if (m->seeds[l - 1].id == r->change->rows[i].id)
+                    round = l - 1;
+        } else {
+            round = first_round_won(r, i);
+        }
+        r->round = round < r->round ? round : r->round;
+    }
+    if (r->round < m->plan.n_clusters) {
+        r->reason = EFFACE_REASON_SEED;
+        r->build = true;
+        r->first = 0;
+    }
+}
+
+/* ---------------------------------------------------------------- levels */
+
+void ef_apply_change(const ef_pending *r, const uint32_t *labels, int64_t *counts, int64_t *sums) {
+    const ef_map *const map = &r->model->domain.map;
+    for (size_t i = 0; i < r->change->n_rows; i++) {
+        const int64_t weight = ef_change_weight(r->change, i);
+        counts[labels[i]] += weight;
+        r->kernels->move_row(map, ef_change_first(r->change, i), weight,
+                             sums + (size_t)labels[i] * map->n_columns, NULL);
+    }
+}
+
+efface_status ef_take_in(ef_pending *r, uint32_t t, efface_error *error) {
+    const ef_level *const level = &r->model->levels[t];
+    const ef_map *const map = &r->model->domain.map;
+    const size_t k = r->model->plan.n_clusters, d = map->n_columns, n = r->change->n_rows;
+    uint32_t *const labels = ef_labels_at(r, t);
+    ef_centers centers;
+    if (!ef_centers_init(&centers, level->centers, (uint32_t)k, map->n_columns, r->kernels->tile))
+        return ef_fail_memory(error);
+    for (size_t i = 0; i < n; i += EF_PANEL) {
+        const float *const values = ef_change_first(r->change, i);
+        const unsigned n_rows = n - i < EF_PANEL ? (unsigned)(n - i) : EF_PANEL;
+        uint32_t nearest[EF_PANEL];
+        (void)r->kernels->nearest(&centers, map, values, n_rows, values, r->panel, nearest);
+        memcpy(labels + i, nearest, n_rows * sizeof *nearest);
+    }
+    ef_centers_free(&centers);
+    memset(r->touched, 0, k * sizeof *r->touched);
+    for (size_t i = 0; i < n; i++)
+        r->touched[labels[i]] = true;
+    r->scratch.centers = level->centers;
+    memcpy(r->scratch.counts, level->counts, k * sizeof *level->counts);
+    memcpy(r->scratch.sums, level->sums, k * d * sizeof *level->sums);
+    ef_apply_change(r, labels, r->scratch.counts, r->scratch.sums);
+    return EFFACE_OK;
+}
+
+/* Who won cluster c's reseeding at a level; NULL if nobody did. */
+static const ef_winner *reseeded_with(const ef_level *level, uint32_t cluster) {
+    for (uint32_t i = 0; i < level->n_reseeded; i++)
+        if (level->reseeded[i].cluster == cluster)
+            return &level->reseeded[i].winner;
+    return NULL;
+}
+
+/* Whether the reseeding of level t has the same clusters and the same winners after the change. */
+static bool reseeding_stands(const ef_pending *r, uint32_t t) {
+    const efface_kmeans *const m = r->model;
+    const ef_level *const level = &m->levels[t];
+    const uint32_t d = m->domain.map.n_columns;
+    if (m->plan.empty != EFFACE_EMPTY_RESEED)
+        return true;
+    for (uint32_t c = 0; c < m->plan.n_clusters; c++) {
+        if ((level->counts[c] == 0) != (r->scratch.counts[c] == 0))
+            return false;
+        if (level->counts[c] != 0)
+            continue;
+        const ef_winner *const winner = reseeded_with(level, c);
+        for (size_t i = 0; i < r->change->n_rows; i++) {
+            const efface_row *const row = &r->change->rows[i];
+            if (r->change->leaves[i]) {
+                if (winner != NULL && winner->id == row->id)
+                    return false;
+                continue;
+            }
+            snap_changed(r, i, r->point);
+            const int64_t distance =
+                ef_grid_sqdist(r->point, level->centers + (size_t)ef_labels_at(r, t)[i] * d, d);
+            const uint64_t bits = ef_tape(m->plan.seed, EF_TAPE_RESEED, c, row->id, t + 1);
+            if (distance > 0 && (winner == NULL ||
+                                 beats(ef_race_key(bits, row->weight, distance), row->id, winner)))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the center of a cluster may come out differently though no changed row is in it: only by
+ * the threshold of quantized, before or after. */
+static bool threshold_reaches(const ef_pending *r, const ef_level *level, uint32_t cluster) {
+    const ef_plan *const plan = &r->model->plan;
+    const ef_i128 count = (ef_i128)EF_GAMMA_ONE * plan->n_clusters * level->counts[cluster];
+    return count < (ef_i128)plan->gamma * r->model->total_weight ||
+           count < (ef_i128)plan->gamma * r->next.total_weight;
+}
+
+/* The next centers into r->centers. `known` has them as they were before the change, or is NULL.
+ * Returns whether they differ from `known`, and notes why. */
+static bool look_at_next(ef_pending *r, uint32_t t, const int32_t *known) {
+    const efface_kmeans *const m = r->model;
+    const ef_level *const level = &m->levels[t];
+    const size_t d = m->domain.map.n_columns;
+    bool differs = false;
+    for (uint32_t c = 0; c < m->plan.n_clusters; c++) {
+        int32_t *const next = r->centers + c * d;
+        const bool empty = r->scratch.counts[c] == 0;
+        const ef_winner *const winner = empty ? reseeded_with(level, c) : NULL;
+        if (known != NULL && !r->touched[c] && (empty || !threshold_reaches(r, level, c))) {
+            memcpy(next, known + c * d, d * sizeof *next);
+            continue;
+        }
+        if (winner != NULL && known != NULL) {
+            memcpy(next, known + c * d, d * sizeof *next);
+            continue;
+        }
+        memcpy(next, level->centers + c * d, d * sizeof *next);
+        ef_next_center(&r->next, &r->scratch, t, c, next);
+        if (known != NULL && memcmp(next, known + c * d, d * sizeof *next) != 0) {
+            if (!differs)
+                r->reason = r->touched[c] ? EFFACE_REASON_CENTERS : EFFACE_REASON_GAMMA;
+            differs = true;
+        }
+    }
+    return differs;
+}
+
+/* The fit ends with level n_levels - 1, and its model is level model_level. */
+static void settle(ef_pending *r, uint32_t n_levels, uint32_t model_level, bool stable) {
+    if (n_levels != r->model->n_levels || model_level != r->model->model_level)
+        r->reason = EFFACE_REASON_STOP;
+    r->next.n_levels = n_levels;
+    r->next.model_level = model_level;
+    r->next.stable = stable;
+}
+
+static void build_from(ef_pending *r, uint32_t level, const int32_t *centers, ef_i128 loss) {
+    const size_t n = (size_t)r->model->plan.n_clusters * r->model->domain.map.n_columns;
+    r->build = true;
+    r->first = level;
+    r->loss = loss;
+    if (centers != r->centers)
+        memcpy(r->centers, centers, n * sizeof *centers);
+}
+
+efface_status ef_look_at_levels(ef_pending *r, efface_error *error) {
+    const efface_kmeans *const m = r->model;
+    const ef_plan *const plan = &m->plan;
+    const bool quantized = plan->method == EFFACE_METHOD_QUANTIZED;
+    const size_t n_bytes = (size_t)plan->n_clusters * m->domain.map.n_columns * sizeof *r->centers;
+    ef_i128 before = 0, loss = 0;
+    for (uint32_t t = 0;; t++) {
+        const ef_level *const level = &m->levels[t];
+        r->n_looked = t;
+        if (!level->has_partition) {
+            settle(r, t + 1, t, false);
+            return EFFACE_OK;
+        }
+        r->n_looked = t + 1;
+        const efface_status status = ef_take_in(r, t, error);
+        if (status != EFFACE_OK)
+            return status;
+        if (quantized) {
+            before = loss;
+            loss = ef_level_loss(&r->next, &r->scratch);
+            if (t != 0 && loss >= before) {
+                settle(r, t + 1, t - 1, false);
+                return EFFACE_OK;
+            }
+            if (t == plan->iterations) {
+                settle(r, t + 1, t, false);
+                return EFFACE_OK;
+            }
+        }
+        if (!reseeding_stands(r, t)) {
+            r->reason = EFFACE_REASON_EMPTY;
+            r->n_looked = t;
+            build_from(r, t, level->centers, before);
+            return EFFACE_OK;
+        }
+        const bool last = t + 1 == m->n_levels;
+        /* A level that ended by being stable has itself as next; one that ended otherwise never
+         * computed its next centers, nor whom it would reseed. */
+        const int32_t *const known = !last                              ? level[1].centers
+                                     : m->stable && m->model_level == t ? level->centers
+                                                                        : NULL;
+        if (known == NULL) {
+            r->reason = EFFACE_REASON_STOP;
+            r->n_looked = t;
+            build_from(r, t, level->centers, before);
+            return EFFACE_OK;
+        }
+        const bool differs = look_at_next(r, t, known);
+        if (memcmp(r->centers, level->centers, n_bytes) == 0) {
+            settle(r, t + 1, t, true);
+            return EFFACE_OK;
+        }
+        if (!differs)
+            continue;
+        if (!last && !level[1].has_partition) {
+            r->reason = EFFACE_REASON_NONE;
+            r->reopen = true;
+            settle(r, t + 2, t + 1, false);
+            return EFFACE_OK;
+        }
+        build_from(r, t + 1, r->centers, loss);
+        return EFFACE_OK;
+    }
+}
+
+/* Pyramid: rows of the jury that came or left change the losses of the starts, and perhaps which is
+ * the best. */
+static efface_status look_at_jury(ef_pending *r, efface_error *error) {
+    const efface_kmeans *const m = r->model;
+    const uint32_t jury = ef_jury_exponent(m->plan.rate), n_starts = m->plan.starts;
+    const size_t n_values = (size_t)m->plan.n_clusters * m->domain.map.n_columns;
+    r->losses = ef_alloc(n_starts, sizeof *r->losses);
+    if (r->losses == NULL)
+        return ef_fail_memory(error);
+    memcpy(r->losses, m->starts.losses, n_starts * sizeof *r->losses);
+    for (size_t i = 0; i < r->change->n_rows; i++) {
+        if (ef_member_exponent(m->plan.seed, r->change->rows[i].id) < jury)
+            continue;
+        snap_changed(r, i, r->point);
+        for (uint32_t s = 0; s < n_starts; s++)
+            r->losses[s] +=
+                (ef_i128)ef_change_weight(r->change, i) * ef_start_distance(m, s, r->point);
+    }
+    r->next.start = ef_starts_best(n_starts, r->losses);
+    if (r->next.start == m->start)
+        return EFFACE_OK;
+    ef_start_centers(m, &m->starts, r->next.start, r->centers);
+    if (memcmp(r->centers, m->levels[0].centers, n_values * sizeof *r->centers) != 0) {
+        r->reason = EFFACE_REASON_SAMPLE;
+        build_from(r, 0, r->centers, 0);
+    }
+    return EFFACE_OK;
+}
+
+/* Brings the sum of squares up to date. */
+static void change_squares(ef_pending *r) {
+    const uint32_t d = r->model->domain.map.n_columns;
+    for (size_t i = 0; i < r->change->n_rows; i++) {
+        snap_changed(r, i, r->point);
+        int64_t square = 0;
+        for (uint32_t j = 0; j < d; j++)
+            square += (int64_t)r->point[j] * r->point[j];
+        r->next.square_sum += (ef_i128)ef_change_weight(r->change, i) * square;
+    }
+}
+
+static bool take_memory(ef_pending *r) {
+    const size_t k = r->model->plan.n_clusters, d = r->model->domain.map.n_columns;
+    size_t n_labels;
+    if (!ef_mul_size(r->change->n_rows, r->model->n_levels, &n_labels))
+        return false;
+    r->scratch.counts = ef_alloc(k, sizeof *r->scratch.counts);
+    r->scratch.sums = ef_alloc(k * d, sizeof *r->scratch.sums);
+    r->touched = ef_alloc(k, sizeof *r->touched);
+    r->centers = ef_alloc(k * d, sizeof *r->centers);
+    r->point = ef_alloc(d, sizeof *r->point);
+    r->panel = ef_alloc_aligned(d, EF_PANEL * sizeof *r->panel);
+    r->labels = ef_alloc(n_labels, sizeof *r->labels);
+    return r->scratch.counts != NULL && r->scratch.sums != NULL && r->touched != NULL &&
+           r->centers != NULL && r->point != NULL && r->panel != NULL && r->labels != NULL;
+}
+
+efface_status ef_look(ef_pending *r, efface_error *error) {
+    efface_status status = ef_kernels_require(&r->kernels, error);
+    if (status == EFFACE_OK)
+        status = look_at_plan(r, error);
+    if (status != EFFACE_OK || r->refit || r->model->n_levels == 0)
+        return status;
+    if (!take_memory(r))
+        return ef_fail_memory(error);
+    change_squares(r);
+    if (r->resample) {
+        r->reason = EFFACE_REASON_SAMPLE;
+        return EFFACE_OK;
+    }
+    if (r->model->plan.method == EFFACE_METHOD_PYRAMID)
+        status = look_at_jury(r, error);
+    else
+        look_at_seeds(r);
+    return status != EFFACE_OK || r->build ? status : ef_look_at_levels(r, error);
+}
