@@ -333,6 +333,7 @@ typedef struct efface_kmeans_info {
     uint32_t iterations;       /* levels from the seeds to the model */
     int stable;                /* the fit ended because the next centers were the same */
     double epsilon;            /* lattice width in use as a part of the domain; 0 for lloyd */
+    uint32_t width;            /* tree: children of a node; else 0 */
     uint32_t n_coarse_columns; /* columns whose spread is below 256 grid steps, yet not 0 */
     uint64_t rows_assigned;    /* exact nearest-centroid searches */
     uint64_t rows_undecided;   /* of these, those the float filter left to integers */
@@ -439,6 +440,8 @@ typedef struct efface_report {
     uint64_t rows_learned;
     uint64_t rows_missing; /* ids that were not there, if that was allowed */
     uint64_t rows_visited; /* assignments of rows that were not part of the request */
+    uint32_t depth;        /* tree: the depth of the node nearest to the root that was reached, from
+                              0, the root, to the height, if the change stopped at the leaves */
     double seconds;
 } efface_report;
 
@@ -485,6 +488,8 @@ typedef struct efface_difference {
     int identical;
     const char *what; /* "centroid", "sum", "count", ...; NULL if identical */
     uint32_t level, cluster, column;
+    uint32_t depth; /* tree: of the node, */
+    uint64_t node;  /* and its number */
 } efface_difference;
 
 /* Fits the rows of the set anew with the model's parameters and seed, and compares the two states

@@ -526,6 +526,15 @@ efface_status ef_data_copy_rows(const efface_data *data, const size_t *positions
     return EFFACE_OK;
 }
 
+size_t ef_data_bytes(const efface_data *data) {
+    const size_t a_row = data->n_columns * sizeof *data->values +
+                         (data->ids != NULL ? sizeof *data->ids : 0) +
+                         (data->weights != NULL ? sizeof *data->weights : 0) +
+                         (data->owners != NULL ? sizeof *data->owners : 0) +
+                         (data->labels != NULL ? sizeof *data->labels : 0);
+    return sizeof *data + data->capacity * a_row + data->index.n_slots * sizeof *data->index.slots;
+}
+
 efface_status ef_data_prepare_remove(efface_data *data, const uint64_t *ids, size_t n_ids,
                                      efface_error *error) {
     const efface_status status = check_ids(data, ids, n_ids, error);

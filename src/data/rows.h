@@ -85,6 +85,9 @@ void ef_data_refresh_ranges(efface_data *data);
 efface_status ef_data_copy_rows(const efface_data *data, const size_t *positions, size_t n,
                                 efface_data **out, efface_error *error);
 
+/* Memory that the set takes. */
+size_t ef_data_bytes(const efface_data *data);
+
 /* Gives column `column` a name (a copy is taken). */
 efface_status ef_data_name_column(efface_data *data, uint32_t column, const char *name,
                                   efface_error *error);

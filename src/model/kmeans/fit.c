@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "base/tape.h"
 #include "model/kmeans/levels.h"
+#include "model/kmeans/tree.h"
 
 #include <string.h>
 
@@ -162,6 +163,14 @@ static efface_status make_all(efface_kmeans *model, const efface_data *data, eff
 static efface_status keep_params(efface_kmeans *model, const efface_kmeans_params *params,
                                  uint32_t d, efface_error *error) {
     model->params = *params;
+    if (params->method == EFFACE_METHOD_TREE && params->depth_clusters != NULL) {
+        const size_t n_bytes = params->height * sizeof *model->depth_clusters;
+        model->depth_clusters = ef_alloc(1, n_bytes);
+        if (model->depth_clusters == NULL)
+            return ef_fail_memory(error);
+        memcpy(model->depth_clusters, params->depth_clusters, n_bytes);
+    }
+    model->params.depth_clusters = model->depth_clusters;
     if (params->column_min == NULL)
         return EFFACE_OK;
     model->column_min = ef_alloc(d, sizeof *model->column_min);
@@ -179,7 +188,13 @@ efface_status efface_kmeans_fit(const efface_data *data, const efface_kmeans_par
                                 efface_kmeans **out, efface_error *error) {
     if (data == NULL || params == NULL || out == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data, params and out must not be NULL");
-    return ef_kmeans_fit_draw(data, params, 0, out, error);
+    const efface_status status = ef_params_check(params, error);
+    if (status != EFFACE_OK)
+        return status;
+    efface_kmeans_params used = *params;
+    if (used.method == EFFACE_METHOD_TREE && used.height == 0)
+        used.method = used.leaf_method; /* the root is a leaf */
+    return ef_kmeans_fit_draw(data, &used, 0, out, error);
 }
 
 efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_params *params,
@@ -207,6 +222,11 @@ efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_pa
         goto out;
     model->n_rows = data->n_rows;
     model->total_weight = data->total_weight;
+    if (params->method == EFFACE_METHOD_TREE) {
+        model->tree = ef_tree_create(&model->plan, &model->params);
+        status = model->tree != NULL ? ef_tree_fit(model, data, error) : ef_fail_memory(error);
+        goto out;
+    }
     model->seeds = ef_alloc_zero(model->plan.n_clusters, sizeof *model->seeds);
     if (model->seeds == NULL)
         status = ef_fail_memory(error);

@@ -23,6 +23,7 @@ typedef struct ef_plan {
     uint32_t rate;       /* pyramid: exponent of the sample; else 0 */
     uint32_t passes;     /* pyramid: passes over all rows; else 0 */
     uint32_t starts;     /* pyramid: seedings tried; else 0 */
+    uint32_t width;      /* tree: children of a node; else 0 */
     uint32_t n_threads;
 } ef_plan;
 
@@ -60,7 +61,9 @@ struct efface_kmeans {
     efface_kmeans_params params; /* as given, for a fit like this one */
     float *column_min;           /* copies of the bounds that params refers to, or NULL */
     float *column_max;
-    uint32_t draw; /* how often randomness was drawn anew; 0 unless redraw is fresh */
+    uint32_t *depth_clusters; /* the same */
+    struct ef_tree *tree;     /* for tree only; it has all the rest, but plan, domain and totals */
+    uint32_t draw;            /* how often randomness was drawn anew; 0 unless redraw is fresh */
     ef_plan plan;
     ef_domain domain;
     uint64_t n_rows;
@@ -115,6 +118,13 @@ void ef_level_free(ef_level *level);
 
 /* Room for one more level, all of it cleared; NULL if memory is short. */
 ef_level *ef_kmeans_add_level(efface_kmeans *model);
+
+/* Changes how many threads the model may use from now on. */
+void ef_kmeans_set_threads(efface_kmeans *model, uint32_t n_threads);
+
+/* The canonical bytes of a model; the ranges of columns in them, if there are any. */
+void ef_kmeans_write(ef_writer *writer, const efface_kmeans *model);
+void ef_domain_write(ef_writer *writer, const ef_domain *domain);
 
 /* The loss of a level with a partition, exact, in squared grid steps. */
 ef_i128 ef_level_loss(const efface_kmeans *model, const ef_level *level);

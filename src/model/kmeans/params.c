@@ -1,6 +1,6 @@
 /* Parameters: defaults, checks, and what is automatic (docs/numerics.md, section 6). */
 #include "base/status.h"
-#include "model/kmeans/model.h"
+#include "model/kmeans/tree.h"
 
 #include <inttypes.h>
 
@@ -75,12 +75,36 @@ static uint32_t given_rate(double rate) {
     return j;
 }
 
+static bool is_flat(efface_method method) {
+    return method == EFFACE_METHOD_LLOYD || method == EFFACE_METHOD_QUANTIZED ||
+           method == EFFACE_METHOD_PYRAMID;
+}
+
+static efface_status check_tree(const efface_kmeans_params *p, efface_error *error) {
+    if (!is_flat(p->leaf_method) || !is_flat(p->node_method))
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the nodes of a tree are lloyd, quantized or pyramid");
+    if (p->height > EF_MOST_HEIGHT)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "the height of a tree is 0 to %d, not %" PRIu32,
+                       EF_MOST_HEIGHT, p->height);
+    if (p->width != 0 && ef_tree_leaves(p->width, p->height) == 0)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "a tree of width %" PRIu32 " and height %" PRIu32 " would have more than "
+                       "%" PRIu32 " leaves; give a smaller width, or 0 to derive it",
+                       p->width, p->height, EF_MOST_LEAVES);
+    for (uint32_t l = 0; p->depth_clusters != NULL && l < p->height; l++)
+        if (p->depth_clusters[l] == 0 || p->depth_clusters[l] > EFFACE_MAX_CLUSTERS)
+            return ef_fail(error, EFFACE_E_ARGUMENT,
+                           "the number of clusters at depth %" PRIu32 " is 1 to %u, not %" PRIu32,
+                           l + 1, EFFACE_MAX_CLUSTERS, p->depth_clusters[l]);
+    return EFFACE_OK;
+}
+
 efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error) {
     if (p->version != PARAMS_VERSION)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the parameters were not filled by efface_kmeans_params_init");
-    if (p->method != EFFACE_METHOD_LLOYD && p->method != EFFACE_METHOD_QUANTIZED &&
-        p->method != EFFACE_METHOD_PYRAMID)
+    if (!is_flat(p->method) && p->method != EFFACE_METHOD_TREE)
         return ef_fail(error, EFFACE_E_ARGUMENT, "unknown method %d", (int)p->method);
     if (p->scale != EFFACE_SCALE_NONE && p->scale != EFFACE_SCALE_MINMAX)
         return ef_fail(error, EFFACE_E_ARGUMENT, "unknown scale %d", (int)p->scale);
@@ -116,6 +140,11 @@ efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error
     if (p->starts == 0 || p->starts > MOST_STARTS)
         return ef_fail(error, EFFACE_E_ARGUMENT, "there are 1 to %d starts, not %" PRIu32,
                        MOST_STARTS, p->starts);
+    if (p->method == EFFACE_METHOD_TREE) {
+        const efface_status status = check_tree(p, error);
+        if (status != EFFACE_OK)
+            return status;
+    }
     if ((p->column_min == NULL) != (p->column_max == NULL))
         return ef_fail(error, EFFACE_E_ARGUMENT, "give both column_min and column_max, or neither");
     return EFFACE_OK;
@@ -144,6 +173,9 @@ efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
                                                 (double)data->n_columns);
         plan->gamma = round_up_half(params->gamma * (double)EF_GAMMA_ONE);
     }
+    if (plan->method == EFFACE_METHOD_TREE)
+        plan->width =
+            params->width != 0 ? params->width : ef_tree_width(data->n_rows, params->height);
     if (plan->method == EFFACE_METHOD_PYRAMID) {
         const uint32_t wanted = params->rate > 0.0 ? given_rate(params->rate)
                                                    : automatic_rate(data->n_rows, plan->n_clusters);

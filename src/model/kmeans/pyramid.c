@@ -94,7 +94,6 @@ efface_status ef_starts_run(ef_starts *starts, efface_kmeans *model, const effac
         run.plan.seed = seed_of_start(plan->seed, r);
         run.seeds = starts->seeds + r * k;
         runs.previous = NULL;
-        runs.knows_squares = true; /* a run of lloyd has no use for losses */
         status = ef_make_run(&runs, &run, error);
         if (status == EFFACE_OK) {
             memcpy(centers, ef_kmeans_centers(&run), n_values * sizeof *centers);

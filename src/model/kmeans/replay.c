@@ -21,6 +21,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/tape.h"
+#include "model/kmeans/tree.h"
 
 #include <string.h>
 
@@ -297,6 +298,8 @@ void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
 
 efface_status ef_replay(efface_kmeans *model, const efface_data *data, const ef_change *change,
                         efface_report *report, efface_error *error) {
+    if (model->tree != NULL)
+        return ef_tree_replay(model, model, data, change, report, error);
     ef_pending r;
     const efface_status status = ef_pending_make(&r, model, data, change, error);
     if (status == EFFACE_OK) {
@@ -321,6 +324,8 @@ static void estimate(const ef_pending *r, efface_report *report) {
 
 efface_status ef_replay_look(const efface_kmeans *model, const efface_data *data,
                              const ef_change *change, efface_report *report, efface_error *error) {
+    if (model->tree != NULL)
+        return ef_tree_replay(model, NULL, data, change, report, error);
     ef_pending r = begin(model, data, change);
     const efface_status status = ef_look(&r, error);
     if (status == EFFACE_OK) {

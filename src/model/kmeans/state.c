@@ -2,7 +2,7 @@
 #include "base/checked.h"
 #include "base/digest.h"
 #include "base/status.h"
-#include "model/kmeans/model.h"
+#include "model/kmeans/tree.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -22,6 +22,8 @@ void efface_kmeans_free(efface_kmeans *model) {
     free(model->labels);
     free(model->column_min);
     free(model->column_max);
+    free(model->depth_clusters);
+    ef_tree_free(model->tree);
     ef_domain_free(&model->domain);
     free(model);
 }
@@ -86,7 +88,16 @@ uint32_t ef_count_partitions(const efface_kmeans *model, uint32_t first) {
     return n;
 }
 
+void ef_kmeans_set_threads(efface_kmeans *model, uint32_t n_threads) {
+    model->params.n_threads = n_threads;
+    model->plan.n_threads = n_threads;
+}
+
 const int32_t *ef_kmeans_centers(const efface_kmeans *model) {
+    if (model->tree != NULL) {
+        const efface_kmeans *const root = ef_tree_root(model->tree);
+        return root != NULL ? ef_kmeans_centers(root) : NULL;
+    }
     return model->n_levels != 0 ? model->levels[model->model_level].centers : NULL;
 }
 
@@ -135,14 +146,17 @@ static void write_level(ef_writer *w, const efface_kmeans *model, const ef_level
     }
 }
 
-static void write_state(ef_writer *w, const efface_kmeans *model) {
+void ef_domain_write(ef_writer *w, const ef_domain *domain) {
+    for (uint32_t j = 0; domain->scale == EFFACE_SCALE_MINMAX && j < domain->map.n_columns; j++) {
+        ef_write_f32(w, domain->low[j]);
+        ef_write_f32(w, domain->high[j]);
+    }
+}
+
+static void write_flat(ef_writer *w, const efface_kmeans *model) {
     const ef_plan *const plan = &model->plan;
-    const uint32_t d = model->domain.map.n_columns;
     const bool fresh = model->params.redraw == EFFACE_REDRAW_FRESH;
-    ef_write_bytes(w, FORMAT_MAGIC, strlen(FORMAT_MAGIC));
-    ef_write_u32(w, FORMAT_VERSION);
-    ef_write_u32(w, (uint32_t)plan->method + (fresh ? FRESH_METHOD : 0));
-    ef_write_u32(w, d);
+    ef_write_u32(w, model->domain.map.n_columns);
     ef_write_u32(w, plan->n_asked);
     ef_write_u32(w, plan->iterations);
     ef_write_u32(w, (uint32_t)model->domain.scale);
@@ -164,11 +178,7 @@ static void write_state(ef_writer *w, const efface_kmeans *model) {
         ef_write_u32(w, plan->starts);
         ef_write_u32(w, model->start);
     }
-    if (model->domain.scale == EFFACE_SCALE_MINMAX)
-        for (uint32_t j = 0; j < d; j++) {
-            ef_write_f32(w, model->domain.low[j]);
-            ef_write_f32(w, model->domain.high[j]);
-        }
+    ef_domain_write(w, &model->domain);
     if (plan->method == EFFACE_METHOD_PYRAMID && model->n_levels != 0)
         write_starts(w, model);
     for (uint32_t c = 0; plan->method != EFFACE_METHOD_PYRAMID && c < plan->n_clusters; c++)
@@ -177,12 +187,23 @@ static void write_state(ef_writer *w, const efface_kmeans *model) {
         write_level(w, model, &model->levels[t]);
 }
 
+void ef_kmeans_write(ef_writer *w, const efface_kmeans *model) {
+    const bool fresh = model->params.redraw == EFFACE_REDRAW_FRESH;
+    ef_write_bytes(w, FORMAT_MAGIC, strlen(FORMAT_MAGIC));
+    ef_write_u32(w, FORMAT_VERSION);
+    ef_write_u32(w, (uint32_t)model->plan.method + (fresh ? FRESH_METHOD : 0));
+    if (model->tree != NULL)
+        ef_tree_write(w, model);
+    else
+        write_flat(w, model);
+}
+
 efface_status efface_kmeans_encode(const efface_kmeans *model, unsigned char **bytes,
                                    size_t *n_bytes, efface_error *error) {
     if (model == NULL || bytes == NULL || n_bytes == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "model, bytes and n_bytes must not be NULL");
     ef_writer writer = {0};
-    write_state(&writer, model);
+    ef_kmeans_write(&writer, model);
     if (writer.failed) {
         free(writer.bytes);
         return ef_fail_memory(error);
@@ -211,14 +232,18 @@ efface_status efface_kmeans_digest(const efface_kmeans *model,
 /* ---------------------------------------------------------------- looking */
 
 efface_kmeans_info efface_kmeans_get_info(const efface_kmeans *model) {
+    /* What a tree does is what its root does. */
+    const efface_kmeans *const root = model->tree != NULL ? ef_tree_root(model->tree) : NULL;
+    const efface_kmeans *const top = root != NULL ? root : model;
     return (efface_kmeans_info){
         .method = model->plan.method,
         .n_clusters = model->plan.n_clusters,
         .n_columns = model->domain.map.n_columns,
         .n_rows = model->n_rows,
-        .iterations = model->model_level,
-        .stable = model->stable,
-        .epsilon = (double)model->plan.epsilon / (double)EF_GRID_MAX,
+        .iterations = top->model_level,
+        .stable = top->stable,
+        .epsilon = (double)top->plan.epsilon / (double)EF_GRID_MAX,
+        .width = model->plan.width,
         .n_coarse_columns = model->domain.n_coarse,
         .rows_assigned = model->rows_assigned,
         .rows_undecided = model->rows_undecided,
@@ -227,6 +252,10 @@ efface_kmeans_info efface_kmeans_get_info(const efface_kmeans *model) {
 }
 
 int efface_kmeans_is_seed(const efface_kmeans *model, uint64_t id) {
+    if (model->tree != NULL) {
+        const efface_kmeans *const leaf = ef_tree_leaf_model(model->tree, model->plan.seed, id);
+        return leaf != NULL && efface_kmeans_is_seed(leaf, id);
+    }
     const bool pyramid = model->plan.method == EFFACE_METHOD_PYRAMID;
     const ef_winner *const seeds = pyramid ? model->starts.seeds : model->seeds;
     const size_t n = (size_t)model->plan.n_clusters * (pyramid ? model->plan.starts : 1);
@@ -237,13 +266,21 @@ int efface_kmeans_is_seed(const efface_kmeans *model, uint64_t id) {
 }
 
 int efface_kmeans_in_sample(const efface_kmeans *model, uint64_t id) {
+    if (model->tree != NULL) {
+        const efface_kmeans *const leaf = ef_tree_leaf_model(model->tree, model->plan.seed, id);
+        return leaf != NULL && efface_kmeans_in_sample(leaf, id);
+    }
     return model->plan.method != EFFACE_METHOD_PYRAMID ||
            ef_member_exponent(model->plan.seed, id) >= model->plan.rate;
 }
 
 size_t efface_kmeans_state_bytes(const efface_kmeans *model) {
     const size_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
-    size_t n = sizeof *model + k * sizeof *model->seeds + model->n_levels * sizeof *model->levels;
+    size_t n = sizeof *model + model->n_levels * sizeof *model->levels;
+    if (model->tree != NULL)
+        n += ef_tree_bytes(model->tree);
+    if (model->seeds != NULL)
+        n += k * sizeof *model->seeds;
     n += d * (sizeof *model->domain.low + sizeof *model->domain.high + sizeof *model->domain.step +
               sizeof *model->domain.coarse);
     if (model->starts.centers != NULL)

@@ -1,6 +1,6 @@
 /* Verify: fit anew and compare, and if there is a difference, say where. */
 #include "base/status.h"
-#include "model/kmeans/model.h"
+#include "model/kmeans/tree.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -39,8 +39,24 @@ static bool levels_differ(const ef_level *a, const ef_level *b, size_t k, size_t
            differ("sum", a->sums, b->sums, k * d, sizeof *a->sums, d, difference);
 }
 
-/* The encodings differ; where do the states? */
-static void locate(const efface_kmeans *a, const efface_kmeans *b, efface_difference *difference) {
+/* Whether two states have the same bytes. */
+static efface_status compare(const efface_kmeans *a, const efface_kmeans *b, bool *same,
+                             efface_error *error) {
+    unsigned char *bytes[2] = {NULL, NULL};
+    size_t n_bytes[2] = {0, 0};
+    efface_status status = efface_kmeans_encode(a, &bytes[0], &n_bytes[0], error);
+    if (status == EFFACE_OK)
+        status = efface_kmeans_encode(b, &bytes[1], &n_bytes[1], error);
+    if (status == EFFACE_OK)
+        *same = n_bytes[0] == n_bytes[1] && memcmp(bytes[0], bytes[1], n_bytes[0]) == 0;
+    efface_bytes_free(bytes[0]);
+    efface_bytes_free(bytes[1]);
+    return status;
+}
+
+/* The encodings of two flat models differ; where do the states? */
+static void locate_flat(const efface_kmeans *a, const efface_kmeans *b,
+                        efface_difference *difference) {
     const size_t k = a->plan.n_clusters, d = a->domain.map.n_columns;
     difference->what = "parameters or domain";
     if (k != b->plan.n_clusters)
@@ -57,6 +73,31 @@ static void locate(const efface_kmeans *a, const efface_kmeans *b, efface_differ
         difference->what = "winner of a race, parameter or total";
 }
 
+/* The same for any two models. */
+static void locate(const efface_kmeans *a, const efface_kmeans *b, efface_difference *difference) {
+    if (a->tree == NULL || b->tree == NULL || a->tree->width != b->tree->width) {
+        locate_flat(a, b, difference);
+        return;
+    }
+    difference->what = "parameters or domain";
+    for (uint32_t l = a->tree->height + 1; l-- > 0;)
+        for (size_t i = 0; i < a->tree->n_nodes[l]; i++) {
+            const efface_kmeans *const x = a->tree->nodes[l][i].model;
+            const efface_kmeans *const y = b->tree->nodes[l][i].model;
+            bool same = x == y; /* neither is there */
+            if (x != NULL && y != NULL && (compare(x, y, &same, NULL) != EFFACE_OK || !same)) {
+                locate_flat(x, y, difference);
+            } else if (!same) {
+                difference->what = "node";
+            }
+            if (!same) {
+                difference->depth = l;
+                difference->node = i;
+                return;
+            }
+        }
+}
+
 efface_status efface_kmeans_verify(const efface_kmeans *model, const efface_data *data,
                                    efface_difference *difference, efface_error *error) {
     if (model == NULL || data == NULL || difference == NULL)
@@ -66,21 +107,15 @@ efface_status efface_kmeans_verify(const efface_kmeans *model, const efface_data
                        "the set has %" PRIu32 " columns, but the model was fitted to %" PRIu32,
                        data->n_columns, model->domain.map.n_columns);
     efface_kmeans *fresh = NULL;
-    unsigned char *bytes[2] = {NULL, NULL};
-    size_t n_bytes[2] = {0, 0};
+    bool same = false;
     efface_status status = ef_kmeans_fit_draw(data, &model->params, model->draw, &fresh, error);
     if (status == EFFACE_OK)
-        status = efface_kmeans_encode(model, &bytes[0], &n_bytes[0], error);
-    if (status == EFFACE_OK)
-        status = efface_kmeans_encode(fresh, &bytes[1], &n_bytes[1], error);
+        status = compare(model, fresh, &same, error);
     if (status == EFFACE_OK) {
-        *difference = (efface_difference){.identical = n_bytes[0] == n_bytes[1] &&
-                                                       memcmp(bytes[0], bytes[1], n_bytes[0]) == 0};
-        if (!difference->identical)
+        *difference = (efface_difference){.identical = same};
+        if (!same)
             locate(model, fresh, difference);
     }
-    efface_bytes_free(bytes[0]);
-    efface_bytes_free(bytes[1]);
     efface_kmeans_free(fresh);
     return status;
 }
