@@ -38,14 +38,42 @@ typedef enum bench_kind {
     BENCH_SCALE,  /* efface_scale */
     BENCH_REDRAW, /* efface_redraw */
     BENCH_ORDER,  /* bench_order */
-    BENCH_FLAG    /* bool */
+    BENCH_LIST,   /* bench_list: whole numbers with commas between them */
+    BENCH_FLAG,   /* bool */
+    BENCH_SWITCH  /* int, set to 1; takes no value either */
 } bench_kind;
+
+#define BENCH_MOST_LISTED 32
+
+typedef struct bench_list {
+    uint32_t values[BENCH_MOST_LISTED];
+    uint32_t n;
+} bench_list;
 
 typedef struct bench_option {
     const char *name;
     bench_kind kind;
     void *value;
 } bench_option;
+
+/* The options of a fit, of which `p` are the parameters, but for the shape of a tree. */
+/* clang-format off */
+#define BENCH_FIT_OPTIONS(p)                    \
+    {"-k", BENCH_COUNT, &(p).n_clusters},       \
+    {"--method", BENCH_METHOD, &(p).method},    \
+    {"--scale", BENCH_SCALE, &(p).scale},       \
+    {"--iters", BENCH_WHOLE, &(p).iterations},  \
+    {"--seed", BENCH_NUMBER, &(p).seed},        \
+    {"--threads", BENCH_COUNT, &(p).n_threads}, \
+    {"--epsilon", BENCH_REAL, &(p).epsilon},    \
+    {"--gamma", BENCH_REAL, &(p).gamma},        \
+    {"--rate", BENCH_REAL, &(p).rate},          \
+    {"--passes", BENCH_COUNT, &(p).passes},     \
+    {"--starts", BENCH_COUNT, &(p).starts},     \
+    {"--leaf-method", BENCH_METHOD, &(p).leaf_method}, \
+    {"--node-method", BENCH_METHOD, &(p).node_method}, \
+    {"--weigh", BENCH_SWITCH, &(p).weigh_centroids}
+/* clang-format on */
 
 /* Reads the arguments into the options, which end with a NULL name. False, after a message on
  * standard error, if they do not fit. */

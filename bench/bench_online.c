@@ -35,6 +35,10 @@ typedef struct replicate {
     size_t n_passed; /* milestones */
 } replicate;
 
+static bool is_tree(const efface_kmeans_params *params) {
+    return params->method == EFFACE_METHOD_TREE;
+}
+
 /* ---------------------------------------------------------------- training */
 
 static efface_status timed_fit(const efface_data *data, const efface_kmeans_params *params,
@@ -74,6 +78,7 @@ static efface_status train(replicate *r, efface_error *error) {
     result->n_rows = info.n_rows;
     result->n_columns = info.n_columns;
     result->n_clusters = info.n_clusters;
+    result->width = info.width;
     if (result->replicate == 1)
         bench_warn_coarse(r->model, r->data);
     return EFFACE_OK;
@@ -146,12 +151,14 @@ static void show_progress(const replicate *r, double *shown) {
             r->result->replicate, r->options->replicates, r->n_forgotten, r->options->deletions);
 }
 
-static void count(online_result *result, const efface_report *report) {
+static void count(online_result *result, const efface_report *report, uint32_t height) {
     result->n_requests++;
     result->n_actions[report->action]++;
     if ((size_t)report->reason < ONLINE_MOST_REASONS)
         result->n_reasons[report->reason]++;
     result->rows_visited_mean += (double)report->rows_visited;
+    result->n_at_leaf +=
+        height != 0 && report->depth == height && report->action != EFFACE_ACTION_REFITTED;
 }
 
 static void sum_up_times(replicate *r) {
@@ -191,7 +198,7 @@ static efface_status forget_rows(replicate *r, efface_error *error) {
         last = &report;
         r->seconds[r->result->n_requests] = seconds;
         r->n_forgotten += n_ids;
-        count(r->result, &report);
+        count(r->result, &report, is_tree(&r->params) ? r->params.height : 0);
         mark_milestones(r);
         if (watched)
             show_progress(r, &shown);
@@ -265,13 +272,13 @@ static bool is_verified(const online_result *result) {
         fprintf(stderr,
                 "efface-bench: replicate %" PRIu32 ": NOT VERIFIED: the state after forgetting "
                 "differs from a fresh fit: %s, level %" PRIu32 ", cluster %" PRIu32
-                ", column %" PRIu32 "\n",
-                result->replicate, d->what, d->level, d->cluster, d->column);
+                ", column %" PRIu32 ", node %" PRIu64 " at depth %" PRIu32 "\n",
+                result->replicate, d->what, d->level, d->cluster, d->column, d->node, d->depth);
     return d->identical != 0;
 }
 
 static int run_all(const online_options *options) {
-    online_result *const results = malloc(options->replicates * sizeof *results);
+    online_result *const results = calloc(options->replicates, sizeof *results);
     if (results == NULL) {
         fputs("efface-bench: out of memory\n", stderr);
         return BENCH_FAILED;
@@ -298,8 +305,23 @@ static int run_all(const online_options *options) {
     return verified ? code : BENCH_FAILED;
 }
 
+/* Runs a tree of each height and width. */
+static int sweep(online_options *options) {
+    int code = BENCH_DONE;
+    for (uint32_t h = 0; h < options->heights.n && code == BENCH_DONE; h++)
+        for (uint32_t w = 0; w < options->widths.n && code == BENCH_DONE; w++) {
+            options->params.height = options->heights.values[h];
+            options->params.width = options->widths.values[w];
+            if (!options->json && h + w != 0)
+                putchar('\n');
+            code = run_all(options);
+        }
+    return code;
+}
+
 int bench_online(int n_arguments, char **arguments) {
-    online_options o = {.deletions = 1000, .batch = 1, .replicates = 5};
+    online_options o = {
+        .deletions = 1000, .batch = 1, .replicates = 5, .heights = {{1}, 1}, .widths = {{0}, 1}};
     bool help = false;
     efface_kmeans_params_init(&o.params);
     o.params.method = EFFACE_METHOD_PYRAMID;
@@ -307,22 +329,14 @@ int bench_online(int n_arguments, char **arguments) {
     const bench_option options[] = {
         {"--data", BENCH_TEXT, (void *)&o.data},
         {"--labels", BENCH_TEXT, (void *)&o.labels},
-        {"-k", BENCH_COUNT, &o.params.n_clusters},
-        {"--method", BENCH_METHOD, &o.params.method},
+        BENCH_FIT_OPTIONS(o.params),
+        {"--redraw", BENCH_REDRAW, &o.params.redraw},
+        {"--height", BENCH_LIST, &o.heights},
+        {"--width", BENCH_LIST, &o.widths},
         {"--deletions", BENCH_COUNT, &o.deletions},
         {"--replicates", BENCH_COUNT, &o.replicates},
         {"--order", BENCH_ORDER, &o.order},
         {"--batch", BENCH_COUNT, &o.batch},
-        {"--threads", BENCH_COUNT, &o.params.n_threads},
-        {"--scale", BENCH_SCALE, &o.params.scale},
-        {"--iters", BENCH_WHOLE, &o.params.iterations},
-        {"--epsilon", BENCH_REAL, &o.params.epsilon},
-        {"--gamma", BENCH_REAL, &o.params.gamma},
-        {"--redraw", BENCH_REDRAW, &o.params.redraw},
-        {"--rate", BENCH_REAL, &o.params.rate},
-        {"--passes", BENCH_COUNT, &o.params.passes},
-        {"--starts", BENCH_COUNT, &o.params.starts},
-        {"--seed", BENCH_NUMBER, &o.params.seed},
         {"--skip-metrics", BENCH_FLAG, &o.skip_metrics},
         {"--json", BENCH_FLAG, &o.json},
         {"--help", BENCH_FLAG, &help},
@@ -338,9 +352,12 @@ int bench_online(int n_arguments, char **arguments) {
         fputs("efface-bench: online needs --data FILE; see efface-bench online --help\n", stderr);
         return BENCH_USAGE;
     }
-    if (o.order == BENCH_ORDER_SAMPLE && o.params.method != EFFACE_METHOD_PYRAMID) {
+    if (o.order == BENCH_ORDER_SAMPLE && o.params.method != EFFACE_METHOD_PYRAMID &&
+        o.params.leaf_method != EFFACE_METHOD_PYRAMID) {
         fputs("efface-bench: --order sample is for --method pyramid\n", stderr);
         return BENCH_USAGE;
     }
-    return run_all(&o);
+    if (o.params.method != EFFACE_METHOD_TREE)
+        return run_all(&o);
+    return sweep(&o);
 }

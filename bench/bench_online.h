@@ -11,6 +11,7 @@ typedef struct online_options {
     uint32_t batch;              /* rows in a request */
     uint32_t replicates;
     bench_order order;
+    bench_list heights, widths; /* of trees */
     bool skip_metrics, json;
 } online_options;
 
@@ -58,6 +59,8 @@ typedef struct online_result {
     double delete_seconds; /* all requests together */
     double us_mean, us_median, us_p99, us_max;
     uint64_t n_actions[3]; /* by efface_action */
+    uint32_t width;        /* of a tree, */
+    uint64_t n_at_leaf;    /* and requests that did not get beyond its leaves */
     uint64_t n_reasons[ONLINE_MOST_REASONS];
     double rows_visited_mean;
     online_mark marks[ONLINE_MOST_MARKS]; /* the last one is at the end */

@@ -11,7 +11,7 @@ void online_print_help(void) {
         "Trains a model once, then forgets rows, request by request, and verifies that the last\n"
         "state is, byte for byte, that of a fresh fit to the rows that are left. Only the fit and\n"
         "the calls that forget are clocked. Exit code 1 if a state is not verified.\n\n"
-        "  --method M       lloyd, quantized or pyramid (default)\n"
+        "  --method M       lloyd, quantized, pyramid (default) or tree\n"
         "  --deletions D    rows to forget (1000)\n"
         "  --batch B        rows in one request (1)\n"
         "  --replicates R   runs with the seeds S, S + 1, ... (5)\n"
@@ -28,6 +28,10 @@ void online_print_help(void) {
         "  --rate R         pyramid: part of the rows in the sample\n"
         "  --passes P       pyramid: passes over all rows\n"
         "  --starts S       pyramid: seedings tried on the sample\n"
+        "  --height H       tree: a height, or several with commas between them (1)\n"
+        "  --width W        tree: the same for widths (0: derived from n)\n"
+        "  --leaf-method M, --node-method M   tree: of leaves and of inner nodes (lloyd)\n"
+        "  --weigh          tree: centroids count with the weight of their rows\n"
         "  --skip-metrics   no silhouette, NMI and loss ratio, which take most of the time\n"
         "  --json           one object per line, one for each replicate, instead of the table\n\n"
         "What is reported for each replicate:\n"
@@ -46,6 +50,8 @@ void online_print_help(void) {
         "                        the rows that are left, with the same seed\n"
         "  silhouette, nmi       of the last model; silhouettes and nmis after 1, 10, 100 and\n"
         "                        1,000 rows and at the end (metrics_after); NMI needs labels\n"
+        "  stopped_at_leaf       tree: requests that left all centroids of their leaf as they "
+        "were\n"
         "  rows_visited_mean     rows, other than those of a request, that it looked at\n"
         "  state_bytes_per_row   memory of the last model beyond the data\n",
         stdout);
@@ -140,6 +146,11 @@ void online_print_json(const online_result *r, const online_options *options) {
            r->n_actions[EFFACE_ACTION_UNTOUCHED], r->n_actions[EFFACE_ACTION_REPAIRED],
            r->n_actions[EFFACE_ACTION_REFITTED]);
     put_reasons(r);
+    if (params->method == EFFACE_METHOD_TREE)
+        printf(",\"height\":%" PRIu32 ",\"width\":%" PRIu32
+               ",\"leaf_method\":\"%s\",\"node_method\":\"%s\",\"stopped_at_leaf\":%" PRIu64,
+               params->height, r->width, bench_method_name(params->leaf_method),
+               bench_method_name(params->node_method), r->n_at_leaf);
     put_field("rows_visited_mean", r->rows_visited_mean);
     put_field("amortized_seconds", amortized_seconds(r));
     put_field("baseline_seconds", r->baseline_seconds);
@@ -165,6 +176,11 @@ void online_print_head(const online_result *first, const online_options *options
            params->redraw == EFFACE_REDRAW_SAME ? "" : " with fresh redraw, NOT EXACT",
            first->n_rows, first->n_columns, first->n_clusters, bench_scale_name(params->scale),
            params->n_threads, params->n_threads == 1 ? "" : "s", efface_kernels_name());
+    if (params->method == EFFACE_METHOD_TREE)
+        printf("height %" PRIu32 ", width %" PRIu32 ", leaves %s, other nodes %s%s\n",
+               params->height, first->width, bench_method_name(params->leaf_method),
+               bench_method_name(params->node_method),
+               params->weigh_centroids ? ", centroids weighed" : "");
     printf("%" PRIu32 " rows to forget, %" PRIu32 " in a request, order %s\n\n", options->deletions,
            options->batch, bench_order_name(options->order));
     printf("      train  retrain      a request, us                        un-  re-    re-\n"
@@ -277,6 +293,12 @@ void online_print_summary(const online_result *results, const online_options *op
     const spread median = spread_of(results, n, result_median);
     putchar('\n');
     print_reasons(results, n);
+    if (options->params.method == EFFACE_METHOD_TREE) {
+        uint64_t stopped = 0;
+        for (uint32_t i = 0; i < n; i++)
+            stopped += results[i].n_at_leaf;
+        printf("stopped at the leaf: %" PRIu64 "\n", stopped);
+    }
     printf("other rows visited by a request: %.1f; state beyond the data:", visited);
     put_column(0, 1, bytes);
     puts(" bytes a row");

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Lists of words, each in the order of its enum and ended by NULL. */
-static const char *const method_names[] = {"lloyd", "quantized", "pyramid", NULL};
+static const char *const method_names[] = {"lloyd", "quantized", "pyramid", "tree", NULL};
 static const char *const scale_names[] = {"none", "minmax", NULL};
 static const char *const redraw_names[] = {"same", "fresh", NULL};
 static const char *const order_names[] = {"uniform", "seeds", "sample", "cluster", "oldest", NULL};
@@ -40,6 +40,24 @@ static bool read_whole(const char *text, uint64_t most, uint64_t *out) {
         return false;
     *out = value;
     return true;
+}
+
+static bool read_list(const char *text, bench_list *list) {
+    list->n = 0;
+    while (list->n < BENCH_MOST_LISTED) {
+        char *end;
+        errno = 0;
+        const unsigned long value = strtoul(text, &end, 10);
+        if (text[0] < '0' || text[0] > '9' || errno != 0 || value > UINT32_MAX)
+            return false;
+        list->values[list->n++] = (uint32_t)value;
+        if (*end == '\0')
+            return true;
+        if (*end != ',')
+            return false;
+        text = end + 1;
+    }
+    return false;
 }
 
 static bool read_value(const bench_option *option, const char *text) {
@@ -82,7 +100,9 @@ static bool read_value(const bench_option *option, const char *text) {
         if (found >= 0)
             *(bench_order *)option->value = (bench_order)found;
         return found >= 0;
-    case BENCH_FLAG: break;
+    case BENCH_LIST: return read_list(text, option->value);
+    case BENCH_FLAG:
+    case BENCH_SWITCH: break;
     }
     return false;
 }
@@ -99,6 +119,10 @@ bool bench_parse(const bench_option *options, int n_arguments, char **arguments)
         }
         if (option->kind == BENCH_FLAG) {
             *(bool *)option->value = true;
+            continue;
+        }
+        if (option->kind == BENCH_SWITCH) {
+            *(int *)option->value = 1;
             continue;
         }
         if (++i == n_arguments) {

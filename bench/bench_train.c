@@ -70,7 +70,9 @@ static void print_table(const result *r, const efface_kmeans_params *params) {
            r->info.n_columns, r->info.n_clusters);
     printf("threads     %" PRIu32 ", kernels %s\n", params->n_threads, efface_kernels_name());
     printf("iterations  %" PRIu32 "%s\n", r->info.iterations,
-           params->method == EFFACE_METHOD_PYRAMID ? ", on the sample and then on all rows" : "");
+           params->method == EFFACE_METHOD_PYRAMID ? " over all rows, after those on the sample"
+           : params->method == EFFACE_METHOD_TREE  ? " at the root"
+                                                   : "");
     printf("time        %.3f ms\n", 1e3 * r->seconds);
     printf("loss        %.10g\n", r->loss);
     printf("undecided   %.4f %% of %" PRIu64 " searches went to integers\n",
@@ -90,18 +92,10 @@ int bench_train(int n_arguments, char **arguments) {
     params.n_threads = 1;
     const bench_option options[] = {
         {"--data", BENCH_TEXT, (void *)&name},
-        {"-k", BENCH_COUNT, &params.n_clusters},
-        {"--method", BENCH_METHOD, &params.method},
-        {"--scale", BENCH_SCALE, &params.scale},
-        {"--iters", BENCH_WHOLE, &params.iterations},
-        {"--seed", BENCH_NUMBER, &params.seed},
-        {"--threads", BENCH_COUNT, &params.n_threads},
+        BENCH_FIT_OPTIONS(params),
+        {"--height", BENCH_WHOLE, &params.height},
+        {"--width", BENCH_WHOLE, &params.width},
         {"--repeats", BENCH_COUNT, &repeats},
-        {"--epsilon", BENCH_REAL, &params.epsilon},
-        {"--gamma", BENCH_REAL, &params.gamma},
-        {"--rate", BENCH_REAL, &params.rate},
-        {"--passes", BENCH_COUNT, &params.passes},
-        {"--starts", BENCH_COUNT, &params.starts},
         {"--json", BENCH_FLAG, &json},
         {NULL, BENCH_FLAG, NULL},
     };
