@@ -312,10 +312,10 @@ typedef struct efface_kmeans_params {
 EFFACE_API void efface_kmeans_params_init(efface_kmeans_params *params);
 
 /* Fits a model to the rows of a set. Cost O(n * k * d * iterations); memory beyond the data 4
- * bytes a row while it runs, O(k * d * iterations) after. An empty set gives a model without
- * centroids. The model does not refer to the set afterwards.
- * Errors: MEMORY; ARGUMENT for parameters out of range; LIMIT for a value outside a bound that was
- * given; KERNELS. */
+ * bytes a row while it runs, O(k * d * iterations) after; a pyramid keeps the 4 bytes a row, a tree
+ * keeps copies of the rows in its leaves. An empty set gives a model without centroids. The model
+ * does not refer to the set afterwards. Errors: MEMORY; ARGUMENT for parameters out of range; LIMIT
+ * for a value outside a bound that was given; KERNELS. */
 EFFACE_API efface_status efface_kmeans_fit(const efface_data *data,
                                            const efface_kmeans_params *params, efface_kmeans **out,
                                            efface_error *error);
@@ -405,7 +405,8 @@ EFFACE_API efface_status efface_kmeans_digest(const efface_kmeans *model,
 /* What a change took. */
 typedef enum efface_action {
     EFFACE_ACTION_UNTOUCHED = 0, /* sums were corrected; no other row was looked at */
-    EFFACE_ACTION_REPAIRED = 1,  /* rows were assigned again, from a level on */
+    EFFACE_ACTION_REPAIRED = 1,  /* rows were assigned again, from a level on; or, in a tree, nodes
+                                    had to be repaired or refitted */
     EFFACE_ACTION_REFITTED = 2   /* everything was computed again */
 } efface_action;
 
@@ -476,8 +477,8 @@ EFFACE_API efface_status efface_kmeans_update(efface_kmeans *model, efface_data 
                                               efface_error *error);
 
 /* Says what forgetting these ids would take, without doing it: `seconds` is the time of the look
- * itself, and rows_visited an upper bound. The set is the same afterwards, though positions may
- * differ. Errors: as efface_kmeans_forget. */
+ * itself, and rows_visited an upper bound; for a tree it takes as long as the forgetting would. The
+ * set is the same afterwards, though positions may differ. Errors: as efface_kmeans_forget. */
 EFFACE_API efface_status efface_kmeans_preview(const efface_kmeans *model, efface_data *data,
                                                const uint64_t *ids, size_t n_ids,
                                                efface_missing missing, efface_report *report,
