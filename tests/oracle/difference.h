@@ -99,6 +99,8 @@ static void compare_state(difference *d, uint64_t method) {
     uint64_t of_sample[4] = {0, 0, 1, 0};
     for (size_t i = 0; method == 2 && i < 4; i++)
         of_sample[i] = field(d, 4, sample[i]);
+    for (size_t j = 0; method == 2 && j <= 40; j++)
+        field(d, 8, "rows of a member exponent");
     const long n_columns = (long)value[0], k = (long)value[8], n_levels = (long)value[9];
     compare_bounds(d, value[3] == 1 ? n_columns : 0);
     for (uint64_t r = 0; k > 0 && r < of_sample[2]; r++) {

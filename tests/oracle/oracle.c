@@ -444,6 +444,12 @@ static uint32_t asked_exponent(const oracle_model *m) {
 /* Marks the rows of the sample. */
 static void choose_sample(oracle_model *m, const oracle_rows *rows, unsigned char *in_sample) {
     m->asked_exponent = asked_exponent(m);
+    for (size_t i = 0; i < m->n; i++) {
+        uint32_t j = 0;
+        while (j < 40 && takes_part(m, oracle_id(rows, i), j + 1))
+            j++;
+        m->members[j]++;
+    }
     for (uint32_t j = m->asked_exponent;; j--) {
         m->sample_exponent = j;
         m->n_in_sample = 0;

@@ -71,7 +71,8 @@ struct oracle_model {
     uint32_t asked_exponent;  /* j0, as the parameter or the number of rows has it */
     uint32_t sample_exponent; /* j */
     size_t n_in_sample;
-    uint32_t n_starts; /* of pyramid; 0 without rows */
+    uint64_t members[41]; /* rows whose largest exponent is j */
+    uint32_t n_starts;    /* of pyramid; 0 without rows */
     oracle_model **starts;
     oracle_i128 *losses; /* of the starts, over the jury */
     uint32_t chosen;

@@ -86,6 +86,8 @@ static void write_state(const oracle_model *m, writer *w) {
         put(w, m->params.passes, 4);
         put(w, m->params.starts, 4);
         put(w, m->chosen, 4);
+        for (uint32_t j = 0; j <= 40; j++)
+            put(w, m->members[j], 8);
     }
     put_bounds(w, m);
     for (uint32_t l = 0; method != EFFACE_METHOD_PYRAMID && l < m->n_clusters; l++)

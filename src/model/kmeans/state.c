@@ -177,6 +177,8 @@ static void write_flat(ef_writer *w, const efface_kmeans *model) {
         ef_write_u32(w, plan->passes);
         ef_write_u32(w, plan->starts);
         ef_write_u32(w, model->start);
+        for (uint32_t j = 0; j <= EF_MEMBER_MAX; j++)
+            ef_write_u64(w, model->members.rows[j]);
     }
     ef_domain_write(w, &model->domain);
     if (plan->method == EFFACE_METHOD_PYRAMID && model->n_levels != 0)
