@@ -385,6 +385,16 @@ EFFACE_API efface_status efface_kmeans_encode(const efface_kmeans *model, unsign
                                               size_t *n_bytes, efface_error *error);
 EFFACE_API void efface_bytes_free(unsigned char *bytes);
 
+/* Makes a model again from its canonical bytes, the parameters it was fitted with (they have the
+ * seed, which the bytes have not), and its set of rows. The model is the one that was encoded, and
+ * goes on as it would have. Cost O(n * k * d) for pyramid, O(n * d) for tree, else O(k * d *
+ * levels). Errors: MEMORY; FORMAT for bytes that are damaged, or not of these parameters or rows;
+ * ARGUMENT; KERNELS. */
+EFFACE_API efface_status efface_kmeans_decode(const unsigned char *bytes, size_t n_bytes,
+                                              const efface_kmeans_params *params,
+                                              const efface_data *data, efface_kmeans **out,
+                                              efface_error *error);
+
 /* Memory the model takes, its levels and what it keeps for each row, without the set. */
 EFFACE_API size_t efface_kmeans_state_bytes(const efface_kmeans *model);
 

@@ -303,6 +303,16 @@ static bool edit_inner(const ascent *a, const climb *c, edit *e) {
 
 /* ---------------------------------------------------------------- one node */
 
+/* A node whose model comes from a file. */
+static efface_status take_read(const ascent *a, climb *c, efface_error *error) {
+    efface_kmeans **const slot = ef_tree_slot(a->tree, a->depth, c->number);
+    if (*slot == NULL)
+        return ef_fail(error, EFFACE_E_FORMAT, "the state of the tree belongs to other rows");
+    c->fresh.model = *slot;
+    *slot = NULL;
+    return ef_kmeans_attach(c->fresh.model, c->fresh.data, error);
+}
+
 /* A node that was not there. */
 static efface_status make_node(const ascent *a, climb *c, const efface_rows *rows,
                                efface_error *error) {
@@ -313,6 +323,8 @@ static efface_status make_node(const ascent *a, climb *c, const efface_rows *row
         status = ef_data_reserve(c->fresh.data, rows->n_rows, error);
     if (status == EFFACE_OK)
         status = efface_data_add(c->fresh.data, rows, error);
+    if (status == EFFACE_OK && a->tree->read != NULL)
+        return take_read(a, c, error);
     if (status == EFFACE_OK)
         status = efface_kmeans_fit(c->fresh.data, &params, &c->fresh.model, error);
     if (status == EFFACE_OK)
@@ -470,6 +482,16 @@ efface_status ef_tree_fit(efface_kmeans *model, const efface_data *data, efface_
     }
     descend(&a, status == EFFACE_OK);
     follow_root(model);
+    return status;
+}
+
+efface_status ef_tree_attach(efface_kmeans *model, const efface_data *data, efface_error *error) {
+    const efface_status status = ef_tree_fit(model, data, error);
+    const bool all = ef_tree_read_is_taken(model->tree);
+    ef_tree_drop_read(model->tree);
+    model->rows_assigned = 0;
+    if (status == EFFACE_OK && !all)
+        return ef_fail(error, EFFACE_E_FORMAT, "the state of the tree belongs to other rows");
     return status;
 }
 

@@ -65,25 +65,33 @@ static void note_coarse(ef_domain *domain, const float *least, const float *most
     }
 }
 
-efface_status ef_domain_init(ef_domain *domain, const efface_data *data,
-                             const efface_kmeans_params *params, efface_error *error) {
-    const uint32_t d = data->n_columns;
+static bool take_memory(ef_domain *domain, uint32_t d) {
     *domain = (ef_domain){
-        .scale = params->scale,
         .low = ef_alloc_zero(d, sizeof *domain->low),
         .high = ef_alloc_zero(d, sizeof *domain->high),
         .step = ef_alloc_zero(d, sizeof *domain->step),
         .coarse = ef_alloc(d, sizeof *domain->coarse),
     };
     domain->map = (ef_map){d, domain->low, domain->step};
+    if (domain->low != NULL && domain->high != NULL && domain->step != NULL &&
+        domain->coarse != NULL)
+        return true;
+    ef_domain_free(domain);
+    return false;
+}
+
+efface_status ef_domain_init(ef_domain *domain, const efface_data *data,
+                             const efface_kmeans_params *params, efface_error *error) {
+    const uint32_t d = data->n_columns;
+    const bool taken = take_memory(domain, d);
     float *const least = ef_alloc(d, sizeof *least);
     float *const most = ef_alloc(d, sizeof *most);
     efface_status status;
-    if (domain->low == NULL || domain->high == NULL || domain->step == NULL ||
-        domain->coarse == NULL || least == NULL || most == NULL) {
+    if (!taken || least == NULL || most == NULL) {
         status = ef_fail_memory(error);
         goto out;
     }
+    domain->scale = params->scale;
     ef_data_column_ranges(data, least, most);
     status = params->scale == EFFACE_SCALE_NONE
                  ? use_bound(domain, data, params->bound, least, most, error)
@@ -96,6 +104,24 @@ out:
     if (status != EFFACE_OK)
         ef_domain_free(domain);
     return status;
+}
+
+bool ef_domain_restore(ef_domain *domain, uint32_t n_columns, efface_scale scale, int exponent,
+                       const float *low, const float *high) {
+    if (!take_memory(domain, n_columns))
+        return false;
+    domain->scale = scale;
+    domain->exponent = exponent;
+    for (uint32_t j = 0; j < n_columns; j++) {
+        if (scale == EFFACE_SCALE_MINMAX) {
+            domain->low[j] = low[j];
+            domain->high[j] = high[j];
+            domain->step[j] = ef_step_minmax(low[j], high[j]);
+        } else {
+            domain->step[j] = ef_step_bound(exponent);
+        }
+    }
+    return true;
 }
 
 void ef_domain_free(ef_domain *domain) {

@@ -21,6 +21,11 @@ efface_status ef_domain_init(ef_domain *domain, const efface_data *data,
                              const efface_kmeans_params *params, efface_error *error);
 void ef_domain_free(ef_domain *domain);
 
+/* A domain as it was, from its scale, exponent, and the ranges of its columns (for scale none they
+ * are not looked at); columns that are coarse are not noted. False if memory is short. */
+bool ef_domain_restore(ef_domain *domain, uint32_t n_columns, efface_scale scale, int exponent,
+                       const float *low, const float *high);
+
 /* Whether all values of a row are within the bounds, so that the row has a grid point. */
 bool ef_domain_holds(const ef_domain *domain, const float *row);
 

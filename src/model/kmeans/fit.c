@@ -159,9 +159,8 @@ static efface_status make_all(efface_kmeans *model, const efface_data *data, eff
     return status;
 }
 
-/* Keeps the parameters, with copies of what they refer to. */
-static efface_status keep_params(efface_kmeans *model, const efface_kmeans_params *params,
-                                 uint32_t d, efface_error *error) {
+efface_status ef_keep_params(efface_kmeans *model, const efface_kmeans_params *params, uint32_t d,
+                             efface_error *error) {
     model->params = *params;
     if (params->method == EFFACE_METHOD_TREE && params->depth_clusters != NULL) {
         const size_t n_bytes = params->height * sizeof *model->depth_clusters;
@@ -191,9 +190,7 @@ efface_status efface_kmeans_fit(const efface_data *data, const efface_kmeans_par
     const efface_status status = ef_params_check(params, error);
     if (status != EFFACE_OK)
         return status;
-    efface_kmeans_params used = *params;
-    if (used.method == EFFACE_METHOD_TREE && used.height == 0)
-        used.method = used.leaf_method; /* the root is a leaf */
+    const efface_kmeans_params used = ef_params_used(params);
     return ef_kmeans_fit_draw(data, &used, 0, out, error);
 }
 
@@ -212,10 +209,9 @@ efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_pa
         ef_members_count(&model->members, data, kernels, params->seed);
     status = ef_plan_init(&model->plan, data, params, &model->members, error);
     model->draw = draw;
-    if (draw != 0)
-        model->plan.seed = ef_tape(params->seed, EF_TAPE_REDRAW, 0, draw, 0);
+    model->plan.seed = ef_seed_of_draw(params->seed, draw);
     if (status == EFFACE_OK)
-        status = keep_params(model, params, data->n_columns, error);
+        status = ef_keep_params(model, params, data->n_columns, error);
     if (status == EFFACE_OK)
         status = ef_domain_init(&model->domain, data, params, error);
     if (status != EFFACE_OK)

@@ -93,6 +93,19 @@ efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
                            const efface_kmeans_params *params, const ef_members *members,
                            efface_error *error);
 
+/* The part of it that does not follow from rows. */
+void ef_plan_fixed(ef_plan *plan, const efface_kmeans_params *params);
+
+/* Parameters as they are used: a tree of height 0 is the method of its leaves. */
+efface_kmeans_params ef_params_used(const efface_kmeans_params *params);
+
+/* Keeps the parameters in the model, with copies of what they refer to. */
+efface_status ef_keep_params(efface_kmeans *model, const efface_kmeans_params *params,
+                             uint32_t n_columns, efface_error *error);
+
+/* The seed of a draw, counted from 0. */
+uint64_t ef_seed_of_draw(uint64_t seed, uint32_t draw);
+
 /* A fit with the randomness of a draw: 0 is the parameters' seed itself. */
 efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_params *params,
                                  uint32_t draw, efface_kmeans **out, efface_error *error);
@@ -111,6 +124,7 @@ uint32_t ef_count_partitions(const efface_kmeans *model, uint32_t first);
 int64_t ef_kmeans_mass(const efface_kmeans *model, uint32_t cluster);
 uint32_t ef_mass_level(const efface_kmeans *model);
 
+bool ef_starts_init(ef_starts *starts, size_t n_starts, size_t n_clusters, size_t n_columns);
 void ef_starts_free(ef_starts *starts);
 
 /* Releases a level. */
@@ -125,6 +139,18 @@ void ef_kmeans_set_threads(efface_kmeans *model, uint32_t n_threads);
 /* The canonical bytes of a model; the ranges of columns in them, if there are any. */
 void ef_kmeans_write(ef_writer *writer, const efface_kmeans *model);
 void ef_domain_write(ef_writer *writer, const ef_domain *domain);
+efface_status ef_domain_read(ef_reader *reader, ef_domain *domain, uint32_t n_columns,
+                             efface_scale scale, int exponent, efface_error *error);
+
+#define EF_FORMAT_MAGIC "EFFACEKM"
+#define EF_FORMAT_VERSION 1
+#define EF_FORMAT_FRESH 256 /* added to the method: not exact */
+
+/* Reads a model of rows with n_columns columns, without what follows from its rows; and adds that
+ * from the rows. */
+efface_status ef_kmeans_read(ef_reader *reader, const efface_kmeans_params *params,
+                             uint32_t n_columns, efface_kmeans **out, efface_error *error);
+efface_status ef_kmeans_attach(efface_kmeans *model, const efface_data *data, efface_error *error);
 
 /* The loss of a level with a partition, exact, in squared grid steps. */
 ef_i128 ef_level_loss(const efface_kmeans *model, const ef_level *level);

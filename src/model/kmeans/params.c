@@ -1,5 +1,6 @@
 /* Parameters: defaults, checks, and what is automatic (docs/numerics.md, section 6). */
 #include "base/status.h"
+#include "base/tape.h"
 #include "model/kmeans/tree.h"
 
 #include <inttypes.h>
@@ -150,39 +151,54 @@ efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error
     return EFFACE_OK;
 }
 
+efface_kmeans_params ef_params_used(const efface_kmeans_params *params) {
+    efface_kmeans_params used = *params;
+    if (used.method == EFFACE_METHOD_TREE && used.height == 0)
+        used.method = used.leaf_method; /* the root is a leaf */
+    return used;
+}
+
+uint64_t ef_seed_of_draw(uint64_t seed, uint32_t draw) {
+    return draw == 0 ? seed : ef_tape(seed, EF_TAPE_REDRAW, 0, draw, 0);
+}
+
+void ef_plan_fixed(ef_plan *plan, const efface_kmeans_params *params) {
+    *plan = (ef_plan){
+        .method = params->method,
+        .empty = params->empty,
+        .n_asked = params->n_clusters,
+        .iterations = params->iterations != 0 ? params->iterations : EFFACE_MAX_ITERATIONS,
+        .seed = params->seed,
+        .n_threads = params->n_threads,
+    };
+    if (plan->method == EFFACE_METHOD_QUANTIZED)
+        plan->gamma = round_up_half(params->gamma * (double)EF_GAMMA_ONE);
+    if (plan->method == EFFACE_METHOD_PYRAMID) {
+        plan->passes = params->passes;
+        plan->starts = params->starts;
+    }
+}
+
 efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
                            const efface_kmeans_params *params, const ef_members *members,
                            efface_error *error) {
     const efface_status status = ef_params_check(params, error);
     if (status != EFFACE_OK)
         return status;
-    *plan = (ef_plan){
-        .method = params->method,
-        .empty = params->empty,
-        .n_asked = params->n_clusters,
-        .n_clusters =
-            data->n_rows < params->n_clusters ? (uint32_t)data->n_rows : params->n_clusters,
-        .iterations = params->iterations != 0 ? params->iterations : EFFACE_MAX_ITERATIONS,
-        .seed = params->seed,
-        .n_threads = params->n_threads,
-    };
-    if (plan->method == EFFACE_METHOD_QUANTIZED) {
-        plan->epsilon = params->epsilon > 0.0
-                            ? epsilon_steps(params->epsilon)
-                            : automatic_epsilon((double)data->n_rows, (double)plan->n_clusters,
-                                                (double)data->n_columns);
-        plan->gamma = round_up_half(params->gamma * (double)EF_GAMMA_ONE);
-    }
+    const uint64_t n = data->n_rows;
+    ef_plan_fixed(plan, params);
+    plan->n_clusters = n < params->n_clusters ? (uint32_t)n : params->n_clusters;
+    if (params->epsilon > 0.0 && plan->method != EFFACE_METHOD_LLOYD)
+        plan->epsilon = epsilon_steps(params->epsilon);
+    else if (plan->method == EFFACE_METHOD_QUANTIZED)
+        plan->epsilon =
+            automatic_epsilon((double)n, (double)plan->n_clusters, (double)data->n_columns);
     if (plan->method == EFFACE_METHOD_TREE)
-        plan->width =
-            params->width != 0 ? params->width : ef_tree_width(data->n_rows, params->height);
+        plan->width = params->width != 0 ? params->width : ef_tree_width(n, params->height);
     if (plan->method == EFFACE_METHOD_PYRAMID) {
-        const uint32_t wanted = params->rate > 0.0 ? given_rate(params->rate)
-                                                   : automatic_rate(data->n_rows, plan->n_clusters);
+        const uint32_t wanted =
+            params->rate > 0.0 ? given_rate(params->rate) : automatic_rate(n, plan->n_clusters);
         plan->rate = ef_members_rate(members, wanted, plan->n_clusters);
-        plan->passes = params->passes;
-        plan->starts = params->starts;
-        plan->epsilon = params->epsilon > 0.0 ? epsilon_steps(params->epsilon) : 0;
     }
     return EFFACE_OK;
 }

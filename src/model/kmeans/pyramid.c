@@ -26,7 +26,7 @@ void ef_starts_free(ef_starts *starts) {
     *starts = (ef_starts){0};
 }
 
-static bool starts_init(ef_starts *starts, size_t n_starts, size_t k, size_t d) {
+bool ef_starts_init(ef_starts *starts, size_t n_starts, size_t k, size_t d) {
     size_t n_seeds, n_values;
     if (!ef_mul_size(n_starts, k, &n_seeds) || !ef_mul_size(n_seeds, d, &n_values))
         return false;
@@ -83,7 +83,7 @@ efface_status ef_starts_run(ef_starts *starts, efface_kmeans *model, const effac
     run.plan.method = EFFACE_METHOD_LLOYD;
     efface_data *sample = NULL, *jury = NULL;
     ef_maker runs = {0}, judges = {0};
-    if (!starts_init(starts, plan->starts, k, model->domain.map.n_columns))
+    if (!ef_starts_init(starts, plan->starts, k, model->domain.map.n_columns))
         return ef_fail_memory(error);
     efface_status status = gather(&runs, &sample, model, data, plan->rate, EF_IN_SAMPLE, error);
     if (status == EFFACE_OK)

@@ -7,10 +7,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define FORMAT_MAGIC "EFFACEKM"
-#define FORMAT_VERSION 1
-#define FRESH_METHOD 256 /* added to the method: not exact */
-
 void efface_kmeans_free(efface_kmeans *model) {
     if (model == NULL)
         return;
@@ -191,9 +187,9 @@ static void write_flat(ef_writer *w, const efface_kmeans *model) {
 
 void ef_kmeans_write(ef_writer *w, const efface_kmeans *model) {
     const bool fresh = model->params.redraw == EFFACE_REDRAW_FRESH;
-    ef_write_bytes(w, FORMAT_MAGIC, strlen(FORMAT_MAGIC));
-    ef_write_u32(w, FORMAT_VERSION);
-    ef_write_u32(w, (uint32_t)model->plan.method + (fresh ? FRESH_METHOD : 0));
+    ef_write_bytes(w, EF_FORMAT_MAGIC, strlen(EF_FORMAT_MAGIC));
+    ef_write_u32(w, EF_FORMAT_VERSION);
+    ef_write_u32(w, (uint32_t)model->plan.method + (fresh ? EF_FORMAT_FRESH : 0));
     if (model->tree != NULL)
         ef_tree_write(w, model);
     else

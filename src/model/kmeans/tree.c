@@ -2,6 +2,7 @@
 #include "model/kmeans/tree.h"
 
 #include "base/checked.h"
+#include "base/status.h"
 #include "base/tape.h"
 #include "base/wide.h"
 
@@ -54,6 +55,7 @@ void ef_tree_free(ef_tree *tree) {
         }
         free(tree->nodes[l]);
     }
+    ef_tree_drop_read(tree);
     free(tree);
 }
 
@@ -110,6 +112,88 @@ void ef_tree_write(ef_writer *w, const efface_kmeans *model) {
             if (node != NULL)
                 ef_kmeans_write(w, node);
         }
+}
+
+/* ---------------------------------------------------------------- reading */
+
+/* The nodes of all depths in one list, from the root on. */
+static size_t first_of_depth(const ef_tree *tree, uint32_t depth) {
+    size_t n = 0;
+    for (uint32_t l = 0; l < depth; l++)
+        n += tree->n_nodes[l];
+    return n;
+}
+
+efface_kmeans **ef_tree_slot(const ef_tree *tree, uint32_t depth, size_t number) {
+    return &tree->read[first_of_depth(tree, depth) + number];
+}
+
+bool ef_tree_read_is_taken(const ef_tree *tree) {
+    for (size_t i = 0; i < first_of_depth(tree, tree->height + 1); i++)
+        if (tree->read[i] != NULL)
+            return false;
+    return true;
+}
+
+void ef_tree_drop_read(ef_tree *tree) {
+    for (size_t i = 0; tree->read != NULL && i < first_of_depth(tree, tree->height + 1); i++)
+        efface_kmeans_free(tree->read[i]);
+    free(tree->read);
+    tree->read = NULL;
+}
+
+static efface_status damaged(efface_error *error) {
+    return ef_fail(error, EFFACE_E_FORMAT,
+                   "the state of the tree is damaged, or is not of these parameters");
+}
+
+/* What comes before the nodes. */
+static efface_status read_head(ef_reader *r, efface_kmeans *model, uint32_t d,
+                               efface_error *error) {
+    const efface_kmeans_params *const p = &model->params;
+    bool right = ef_read_u32(r) == p->height;
+    model->plan.width = ef_read_u32(r);
+    right &= ef_read_u32(r) == (uint32_t)p->leaf_method;
+    right &= ef_read_u32(r) == (uint32_t)p->node_method;
+    right &= ef_read_u32(r) == (p->weigh_centroids != 0);
+    right &= p->width == 0 || model->plan.width == p->width;
+    if (!right || model->plan.width == 0 || ef_tree_leaves(model->plan.width, p->height) == 0)
+        return damaged(error);
+    model->tree = ef_tree_create(&model->plan, p);
+    if (model->tree == NULL)
+        return ef_fail_memory(error);
+    for (uint32_t l = 0; l <= p->height; l++)
+        right &= ef_read_u32(r) == model->tree->clusters[l];
+    right &= ef_read_u32(r) == (uint32_t)p->scale;
+    const int exponent = (int32_t)ef_read_u32(r);
+    model->n_rows = ef_read_u64(r);
+    model->total_weight = (int64_t)ef_read_u64(r);
+    right &= exponent >= EF_EXPONENT_MIN && exponent <= EF_EXPONENT_MAX;
+    right &= model->total_weight >= 0 && model->n_rows <= (uint64_t)model->total_weight;
+    if (r->failed || !right)
+        return damaged(error);
+    return ef_domain_read(r, &model->domain, d, p->scale, exponent, error);
+}
+
+efface_status ef_tree_read(ef_reader *r, efface_kmeans *model, uint32_t d, efface_error *error) {
+    efface_status status = read_head(r, model, d, error);
+    ef_tree *const tree = model->tree;
+    if (status == EFFACE_OK && !ef_reader_has(r, first_of_depth(tree, tree->height + 1), 4))
+        status = damaged(error);
+    if (status == EFFACE_OK) {
+        tree->read = ef_alloc_zero(first_of_depth(tree, tree->height + 1), sizeof *tree->read);
+        status = tree->read != NULL ? EFFACE_OK : ef_fail_memory(error);
+    }
+    for (uint32_t l = model->params.height + 1; status == EFFACE_OK && l-- > 0;)
+        for (size_t i = 0; status == EFFACE_OK && i < tree->n_nodes[l]; i++) {
+            const uint32_t is_there = ef_read_u32(r);
+            const efface_kmeans_params params = ef_node_params(model, l, i);
+            if (r->failed || is_there > 1)
+                status = damaged(error);
+            else if (is_there != 0)
+                status = ef_kmeans_read(r, &params, d, ef_tree_slot(tree, l, i), error);
+        }
+    return status;
 }
 
 size_t ef_tree_bytes(const ef_tree *tree) {

@@ -32,6 +32,7 @@ typedef struct ef_tree {
     uint32_t clusters[EF_MOST_HEIGHT + 1]; /* asked for at each depth */
     size_t n_nodes[EF_MOST_HEIGHT + 1];    /* at each depth */
     ef_node *nodes[EF_MOST_HEIGHT + 1];    /* by depth and number */
+    efface_kmeans **read;                  /* nodes from a file, before they have their sets */
 } ef_tree;
 
 /* The automatic width: n^0.3 to the nearest power of two. */
@@ -60,10 +61,20 @@ efface_status ef_tree_replay(const efface_kmeans *model, efface_kmeans *changed,
                              const efface_data *data, const ef_change *change,
                              efface_report *report, efface_error *error);
 
+/* Reads all nodes, without their sets; makes the sets, and hands them the nodes that were read. */
+efface_status ef_tree_read(ef_reader *reader, efface_kmeans *model, uint32_t n_columns,
+                           efface_error *error);
+efface_status ef_tree_attach(efface_kmeans *model, const efface_data *data, efface_error *error);
+
 /* Parameters of a node, which refer to those of the model. */
 efface_kmeans_params ef_node_params(const efface_kmeans *model, uint32_t depth, size_t number);
 
 void ef_tree_write(ef_writer *writer, const efface_kmeans *model);
+
+/* Where a node is that was read; nodes that nobody took are released. */
+efface_kmeans **ef_tree_slot(const ef_tree *tree, uint32_t depth, size_t number);
+bool ef_tree_read_is_taken(const ef_tree *tree);
+void ef_tree_drop_read(ef_tree *tree);
 
 /* Memory of all nodes. */
 size_t ef_tree_bytes(const ef_tree *tree);

@@ -1,0 +1,321 @@
+/*
+ * From canonical bytes (docs/format.md) back to a model.
+ *
+ * The bytes have everything of a state but the seed, which with the other parameters the caller
+ * gives, and what follows from the rows: the partition that pyramid keeps and the sets of a tree's
+ * nodes are made again. Bytes are not trusted: sizes are checked before memory is taken, numbers
+ * before they are used, and what cannot be the state of these parameters and rows is refused. Bytes
+ * that pass may still be wrong, if someone wrote them so; efface_kmeans_verify finds that.
+ */
+#include "base/checked.h"
+#include "base/status.h"
+#include "model/kmeans/levels.h"
+#include "model/kmeans/tree.h"
+
+#include <string.h>
+
+static efface_status damaged(efface_error *error, const char *what) {
+    return ef_fail(error, EFFACE_E_FORMAT,
+                   "the state of the model is damaged, or is not of these parameters: %s", what);
+}
+
+/* ---------------------------------------------------------------- parts of a flat model */
+
+static bool read_points(ef_reader *r, int32_t *points, size_t n) {
+    if (!ef_reader_has(r, n, sizeof *points))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        points[i] = (int32_t)ef_read_u32(r);
+        if (points[i] < -EF_GRID_MAX || points[i] > EF_GRID_MAX)
+            return false;
+    }
+    return true;
+}
+
+static ef_winner read_winner(ef_reader *r) {
+    ef_winner winner = {.id = ef_read_u64(r)};
+    winner.key = ef_read_f64(r);
+    return winner;
+}
+
+efface_status ef_domain_read(ef_reader *r, ef_domain *domain, uint32_t d, efface_scale scale,
+                             int exponent, efface_error *error) {
+    float *const low = ef_alloc_zero(d, sizeof *low), *const high = ef_alloc_zero(d, sizeof *high);
+    efface_status status = low != NULL && high != NULL ? EFFACE_OK : ef_fail_memory(error);
+    const float most = (float)EFFACE_MAX_MAGNITUDE;
+    for (uint32_t j = 0; status == EFFACE_OK && scale == EFFACE_SCALE_MINMAX && j < d; j++) {
+        low[j] = ef_read_f32(r);
+        high[j] = ef_read_f32(r);
+        if (!(low[j] >= -most && low[j] <= high[j] && high[j] <= most))
+            status = damaged(error, "the range of a column");
+    }
+    if (status == EFFACE_OK && !ef_domain_restore(domain, d, scale, exponent, low, high))
+        status = ef_fail_memory(error);
+    free(low);
+    free(high);
+    return status;
+}
+
+static efface_status read_starts(ef_reader *r, efface_kmeans *m, efface_error *error) {
+    const size_t k = m->plan.n_clusters, n_values = k * m->domain.map.n_columns;
+    if (!ef_reader_has(r, m->plan.starts, k * sizeof(ef_winner) + n_values * sizeof(int32_t)))
+        return damaged(error, "it ends too early");
+    if (!ef_starts_init(&m->starts, m->plan.starts, k, m->domain.map.n_columns))
+        return ef_fail_memory(error);
+    for (size_t s = 0; s < m->plan.starts; s++) {
+        for (size_t c = 0; c < k; c++)
+            m->starts.seeds[s * k + c] = read_winner(r);
+        if (!read_points(r, m->starts.centers + s * n_values, n_values))
+            return damaged(error, "the centroids of a start");
+        m->starts.losses[s] = ef_read_i128(r);
+    }
+    return EFFACE_OK;
+}
+
+/* Counts and sums that rows within the grid can have. */
+static bool is_possible(const efface_kmeans *m, const ef_level *level) {
+    const size_t d = m->domain.map.n_columns;
+    int64_t total = 0;
+    for (size_t c = 0; c < m->plan.n_clusters; c++) {
+        const int64_t count = level->counts[c];
+        if (count < 0 || count > m->total_weight - total)
+            return false;
+        total += count;
+        for (size_t i = c * d; i < (c + 1) * d; i++)
+            if (level->sums[i] > count * EF_GRID_MAX || level->sums[i] < -count * EF_GRID_MAX)
+                return false;
+    }
+    return total == m->total_weight;
+}
+
+static efface_status read_level(ef_reader *r, efface_kmeans *m, efface_error *error) {
+    const size_t k = m->plan.n_clusters, n_values = k * m->domain.map.n_columns;
+    if (!ef_reader_has(r, n_values, sizeof(int32_t)))
+        return damaged(error, "it ends too early");
+    ef_level *const level = ef_kmeans_add_level(m);
+    if (level == NULL)
+        return ef_fail_memory(error);
+    if (!read_points(r, level->centers, n_values))
+        return damaged(error, "the centroids of a level");
+    const uint32_t has_partition = ef_read_u32(r);
+    if (has_partition > 1)
+        return damaged(error, "a level");
+    level->has_partition = has_partition != 0;
+    if (!level->has_partition)
+        return EFFACE_OK;
+    for (size_t c = 0; c < k; c++)
+        level->counts[c] = (int64_t)ef_read_u64(r);
+    for (size_t i = 0; i < n_values; i++)
+        level->sums[i] = (int64_t)ef_read_u64(r);
+    const uint32_t n_reseeded = ef_read_u32(r);
+    if (r->failed || !is_possible(m, level) || n_reseeded > k)
+        return damaged(error, "the sums of a level");
+    level->reseeded = ef_alloc(n_reseeded, sizeof *level->reseeded);
+    if (level->reseeded == NULL)
+        return ef_fail_memory(error);
+    level->n_reseeded = n_reseeded;
+    for (uint32_t i = 0; i < n_reseeded; i++) {
+        level->reseeded[i].cluster = ef_read_u32(r);
+        level->reseeded[i].winner = read_winner(r);
+        const bool ascends = i == 0 || level->reseeded[i - 1].cluster < level->reseeded[i].cluster;
+        if (level->reseeded[i].cluster >= k || !ascends ||
+            level->counts[level->reseeded[i].cluster] != 0)
+            return damaged(error, "the reseeding of a level");
+    }
+    return EFFACE_OK;
+}
+
+/* Whether the levels are a list that a fit can have left, and whether it ended by being stable. */
+static bool are_complete(efface_kmeans *m) {
+    const ef_plan *const plan = &m->plan;
+    const bool quantized = plan->method == EFFACE_METHOD_QUANTIZED;
+    const uint32_t limit = plan->method == EFFACE_METHOD_PYRAMID ? plan->passes : plan->iterations;
+    if ((m->n_levels == 0) != (m->n_rows == 0) || m->n_levels > limit + 1)
+        return false;
+    if (m->n_levels == 0)
+        return m->model_level == 0;
+    const uint32_t last = m->n_levels - 1;
+    for (uint32_t t = 0; t < last; t++)
+        if (!m->levels[t].has_partition)
+            return false;
+    if (!quantized && m->levels[last].has_partition != (last < limit))
+        return false;
+    if (quantized && !m->levels[last].has_partition)
+        return false;
+    if (m->model_level != last && (!quantized || last == 0 || m->model_level != last - 1))
+        return false;
+    m->stable = m->model_level == last && last < limit;
+    return true;
+}
+
+/* ---------------------------------------------------------------- a flat model */
+
+/* What comes after the method; the plan has been made from the parameters and n. */
+static efface_status read_flat(ef_reader *r, efface_kmeans *m, uint32_t d, efface_error *error) {
+    ef_plan *const plan = &m->plan;
+    const efface_kmeans_params *const p = &m->params;
+    const bool pyramid = plan->method == EFFACE_METHOD_PYRAMID;
+    bool right = ef_read_u32(r) == p->n_clusters;
+    right &= ef_read_u32(r) == plan->iterations;
+    right &= ef_read_u32(r) == (uint32_t)p->scale;
+    right &= ef_read_u32(r) == (uint32_t)plan->empty;
+    const int exponent = (int32_t)ef_read_u32(r);
+    plan->epsilon = ef_read_u32(r);
+    right &= ef_read_u32(r) == plan->gamma;
+    plan->n_clusters = ef_read_u32(r);
+    const uint32_t n_levels = ef_read_u32(r);
+    m->model_level = ef_read_u32(r);
+    m->n_rows = ef_read_u64(r);
+    m->total_weight = (int64_t)ef_read_u64(r);
+    m->square_sum = ef_read_i128(r);
+    if (p->redraw == EFFACE_REDRAW_FRESH)
+        m->draw = ef_read_u32(r);
+    if (pyramid) {
+        plan->rate = ef_read_u32(r);
+        right &= ef_read_u32(r) == plan->passes;
+        right &= ef_read_u32(r) == plan->starts;
+        m->start = ef_read_u32(r);
+        for (uint32_t j = 0; j <= EF_MEMBER_MAX; j++)
+            m->members.rows[j] = ef_read_u64(r);
+    }
+    right &= exponent >= EF_EXPONENT_MIN && exponent <= EF_EXPONENT_MAX;
+    right &= plan->n_clusters == (m->n_rows < p->n_clusters ? m->n_rows : p->n_clusters);
+    right &= m->total_weight >= 0 && m->total_weight < EFFACE_MAX_WEIGHT;
+    right &= m->n_rows <= (uint64_t)m->total_weight && plan->epsilon <= EF_GRID_MAX;
+    right &= plan->method != EFFACE_METHOD_QUANTIZED || plan->epsilon != 0;
+    right &= !pyramid || (plan->rate <= EF_MEMBER_MAX && m->start < plan->starts);
+    if (r->failed || !right)
+        return damaged(error, "a parameter or a total");
+    efface_status status = ef_domain_read(r, &m->domain, d, p->scale, exponent, error);
+    if (status == EFFACE_OK && pyramid && m->n_rows != 0)
+        status = read_starts(r, m, error);
+    if (status == EFFACE_OK && !ef_reader_has(r, pyramid ? 0 : plan->n_clusters, 16))
+        status = damaged(error, "it ends too early");
+    if (status == EFFACE_OK) {
+        m->seeds = ef_alloc_zero(plan->n_clusters, sizeof *m->seeds);
+        status = m->seeds != NULL ? EFFACE_OK : ef_fail_memory(error);
+    }
+    for (uint32_t c = 0; status == EFFACE_OK && !pyramid && c < plan->n_clusters; c++)
+        m->seeds[c] = read_winner(r);
+    for (uint32_t t = 0; status == EFFACE_OK && t < n_levels; t++)
+        status = read_level(r, m, error);
+    if (status == EFFACE_OK && (r->failed || !are_complete(m)))
+        status = damaged(error, "its levels");
+    if (m->draw != 0)
+        plan->seed = ef_seed_of_draw(p->seed, m->draw);
+    return status;
+}
+
+efface_status ef_kmeans_read(ef_reader *r, const efface_kmeans_params *params, uint32_t d,
+                             efface_kmeans **out, efface_error *error) {
+    efface_status status = ef_params_check(params, error);
+    if (status != EFFACE_OK)
+        return status;
+    char magic[8];
+    ef_read_bytes(r, magic, sizeof magic);
+    const uint32_t version = ef_read_u32(r), method = ef_read_u32(r);
+    const bool fresh = params->redraw == EFFACE_REDRAW_FRESH;
+    if (r->failed || memcmp(magic, EF_FORMAT_MAGIC, sizeof magic) != 0)
+        return ef_fail(error, EFFACE_E_FORMAT, "these bytes are not the state of a model");
+    if (version != EF_FORMAT_VERSION)
+        return ef_fail(error, EFFACE_E_FORMAT,
+                       "the state has format version %u; this library knows version %u",
+                       (unsigned)version, EF_FORMAT_VERSION);
+    if (method != (uint32_t)params->method + (fresh ? EF_FORMAT_FRESH : 0))
+        return damaged(error, "its method");
+    if (ef_read_u32(r) != d)
+        return damaged(error, "its columns");
+    efface_kmeans *const model = ef_alloc_zero(1, sizeof *model);
+    if (model == NULL)
+        return ef_fail_memory(error);
+    status = ef_keep_params(model, params, d, error);
+    ef_plan_fixed(&model->plan, params);
+    if (status == EFFACE_OK)
+        status = params->method == EFFACE_METHOD_TREE ? ef_tree_read(r, model, d, error)
+                                                      : read_flat(r, model, d, error);
+    if (status != EFFACE_OK)
+        efface_kmeans_free(model);
+    else
+        *out = model;
+    return status;
+}
+
+/* ---------------------------------------------------------------- with its rows */
+
+/* Makes again what pyramid keeps of the rows; the sums of level 0 tell whether they are the rows.
+ */
+static efface_status make_labels(efface_kmeans *m, const efface_data *data, efface_error *error) {
+    const size_t k = m->plan.n_clusters, d = m->domain.map.n_columns;
+    ef_maker maker = {.data = data, .knows_squares = true};
+    ef_level level = {.centers = m->levels[0].centers,
+                      .counts = ef_alloc_zero(k, sizeof *level.counts),
+                      .sums = ef_alloc_zero(k * d, sizeof *level.sums)};
+    m->labels = ef_alloc(data->n_rows, sizeof *m->labels);
+    const ef_kernels *kernels = NULL;
+    efface_status status = ef_kernels_require(&kernels, error);
+    if (status == EFFACE_OK && (m->labels == NULL || level.counts == NULL || level.sums == NULL))
+        status = ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        status = ef_make_partition(&maker, m, &level, error);
+    if (status == EFFACE_OK &&
+        (memcmp(level.counts, m->levels[0].counts, k * sizeof *level.counts) != 0 ||
+         memcmp(level.sums, m->levels[0].sums, k * d * sizeof *level.sums) != 0))
+        status = damaged(error, "it belongs to other rows");
+    if (status == EFFACE_OK) {
+        ef_sample_mark(data, kernels, m->plan.seed, m->plan.rate, m->labels);
+        for (size_t i = 0; i < data->n_rows; i++)
+            m->labels[i] |= maker.labels[i];
+    }
+    m->rows_assigned = m->rows_undecided = m->rows_moved = 0;
+    free(level.counts);
+    free(level.sums);
+    ef_maker_free(&maker);
+    return status;
+}
+
+efface_status ef_kmeans_attach(efface_kmeans *model, const efface_data *data, efface_error *error) {
+    if (data->n_columns != model->domain.map.n_columns || data->n_rows != model->n_rows ||
+        data->total_weight != model->total_weight)
+        return damaged(error, "it belongs to other rows");
+    ef_domain domain;
+    efface_status status = ef_domain_init(&domain, data, &model->params, error);
+    if (status != EFFACE_OK)
+        return status;
+    const size_t n_bytes = data->n_columns * sizeof *domain.low;
+    if (domain.exponent != model->domain.exponent ||
+        memcmp(domain.low, model->domain.low, n_bytes) != 0 ||
+        memcmp(domain.high, model->domain.high, n_bytes) != 0) {
+        ef_domain_free(&domain);
+        return damaged(error, "it belongs to other rows");
+    }
+    ef_domain_free(&model->domain);
+    model->domain = domain;
+    if (model->tree != NULL)
+        return ef_tree_attach(model, data, error);
+    return model->plan.method == EFFACE_METHOD_PYRAMID && model->n_levels != 0
+               ? make_labels(model, data, error)
+               : EFFACE_OK;
+}
+
+efface_status efface_kmeans_decode(const unsigned char *bytes, size_t n_bytes,
+                                   const efface_kmeans_params *params, const efface_data *data,
+                                   efface_kmeans **out, efface_error *error) {
+    if (bytes == NULL || params == NULL || data == NULL || out == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "bytes, params, data and out must not be NULL");
+    efface_status status = ef_params_check(params, error);
+    if (status != EFFACE_OK)
+        return status;
+    ef_reader reader = {.bytes = bytes, .n_bytes = n_bytes};
+    efface_kmeans *model = NULL;
+    const efface_kmeans_params used = ef_params_used(params);
+    status = ef_kmeans_read(&reader, &used, data->n_columns, &model, error);
+    if (status == EFFACE_OK && reader.n_bytes != 0)
+        status = damaged(error, "bytes are left over");
+    if (status == EFFACE_OK)
+        status = ef_kmeans_attach(model, data, error);
+    if (status != EFFACE_OK)
+        efface_kmeans_free(model);
+    else
+        *out = model;
+    return status;
+}
