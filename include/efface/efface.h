@@ -86,7 +86,9 @@ typedef enum efface_status {
     EFFACE_E_FORMAT = 5,    /* a file is not what it should be */
     EFFACE_E_DUPLICATE = 6, /* an id is there already */
     EFFACE_E_NOT_FOUND = 7, /* an id is not there */
-    EFFACE_E_KERNELS = 8    /* EFFACE_KERNELS names a table this processor cannot run */
+    EFFACE_E_KERNELS = 8,   /* EFFACE_KERNELS names a table this processor cannot run */
+    EFFACE_E_BUSY = 9,      /* another process is writing to the store */
+    EFFACE_E_CORRUPT = 10   /* a store is damaged */
 } efface_status;
 
 /* A short name of a status, such as "not found". Never NULL. */
@@ -537,6 +539,167 @@ EFFACE_API efface_status efface_nmi(size_t n, const uint32_t *a, const uint32_t 
  * Errors: MEMORY; ARGUMENT for n = 0. */
 EFFACE_API efface_status efface_ari(size_t n, const uint32_t *a, const uint32_t *b, double *ari,
                                     efface_error *error);
+
+/* ------------------------------------------------------------------ the store */
+
+/* A store is one file (an SQLite database) with rows, any number of models over them, and a receipt
+ * of every request. A request is one transaction over the rows and every model: when the call
+ * returns it is on the disk, and if it fails nothing has changed. After a row was forgotten its
+ * bytes are in no file of the store. Opening a store and forgetting a row reads that row, the
+ * states of the models, and more only if a model has to be repaired.
+ *
+ * Several processes may have a store open. One writes at a time; another that wants to waits a few
+ * seconds, and then gets EFFACE_E_BUSY. */
+typedef struct efface_store efface_store;
+
+typedef enum efface_access { EFFACE_ACCESS_READ = 0, EFFACE_ACCESS_WRITE = 1 } efface_access;
+
+/* Makes a store with the rows of a set and no models. `hash_key` is the one that texts were hashed
+ * with when the set was loaded (efface_load_options). A file that exists is never overwritten.
+ * Errors: IO; ARGUMENT if the file exists; MEMORY. */
+EFFACE_API efface_status efface_store_create(const char *path, const efface_data *data,
+                                             const unsigned char hash_key[EFFACE_HASH_KEY_BYTES],
+                                             efface_store **out, efface_error *error);
+
+/* Opens a store. Errors: IO; FORMAT for a file that is no store, or of a newer version; CORRUPT;
+ * BUSY; MEMORY. */
+EFFACE_API efface_status efface_store_open(const char *path, efface_access access,
+                                           efface_store **out, efface_error *error);
+
+/* Closes a store. Takes NULL. */
+EFFACE_API void efface_store_close(efface_store *store);
+
+typedef struct efface_store_info {
+    uint64_t n_rows;
+    uint32_t n_columns;
+    uint32_t n_models;
+    uint64_t n_receipts;
+} efface_store_info;
+
+EFFACE_API efface_status efface_store_get_info(efface_store *store, efface_store_info *info,
+                                               efface_error *error);
+
+/* The name of a column; NULL if columns have no names. Valid until the store is closed. */
+EFFACE_API const char *efface_store_column(const efface_store *store, uint32_t column);
+
+/* The id of a row, or of an owner, that is a text; and options to load rows for this store, with
+ * its hash key. */
+EFFACE_API uint64_t efface_store_text_id(const efface_store *store, const char *text,
+                                         size_t n_bytes);
+EFFACE_API void efface_store_load_options(const efface_store *store, efface_load_options *options);
+
+#define EFFACE_MODEL_NAME_BYTES 64 /* with the ending 0 */
+
+typedef struct efface_model_info {
+    char name[EFFACE_MODEL_NAME_BYTES];
+    efface_method method;
+    uint32_t n_clusters; /* asked for */
+    uint32_t n_columns;
+    unsigned char digest[EFFACE_DIGEST_BYTES];
+} efface_model_info;
+
+/* What is known of model number `index`, in the order of names. Errors: NOT_FOUND; CORRUPT; ... */
+EFFACE_API efface_status efface_store_model(efface_store *store, uint32_t index,
+                                            efface_model_info *info, efface_error *error);
+
+/* Fits a model to some columns of the rows (NULL: all), and adds it. A name is 1 to 63 letters,
+ * digits, '-', '_' or '.'. Errors: as efface_kmeans_fit; DUPLICATE for a name that is taken; BUSY;
+ * IO. */
+EFFACE_API efface_status efface_store_fit(efface_store *store, const char *name,
+                                          const efface_kmeans_params *params,
+                                          const uint32_t *columns, uint32_t n_columns,
+                                          efface_error *error);
+
+/* Takes a model out. Errors: NOT_FOUND; BUSY; IO. */
+EFFACE_API efface_status efface_store_drop(efface_store *store, const char *name,
+                                           efface_error *error);
+
+/* Gives a model another seed (efface_kmeans_rekey), or all models (`name` NULL), each its own made
+ * from this one. Errors: NOT_FOUND; BUSY; IO. */
+EFFACE_API efface_status efface_store_rekey(efface_store *store, const char *name, uint64_t seed,
+                                            efface_error *error);
+
+/* Loads all rows, with the columns of a model, and the model; or, with `name` and `model` NULL, the
+ * rows alone. Both are the caller's, and the store knows nothing of what becomes of them.
+ * Errors: NOT_FOUND; CORRUPT; MEMORY. */
+EFFACE_API efface_status efface_store_load(efface_store *store, const char *name,
+                                           efface_data **data, efface_kmeans **model,
+                                           efface_error *error);
+
+/* Hands out the canonical bytes of a model. Release with efface_bytes_free. */
+EFFACE_API efface_status efface_store_encode(efface_store *store, const char *name,
+                                             unsigned char **bytes, size_t *n_bytes,
+                                             efface_error *error);
+
+/* Fits a model anew and compares (efface_kmeans_verify). */
+EFFACE_API efface_status efface_store_verify(efface_store *store, const char *name,
+                                             efface_difference *difference, efface_error *error);
+
+/* Who is to be forgotten: rows by their ids, and all rows of owners. */
+typedef struct efface_request {
+    const uint64_t *ids;
+    size_t n_ids;
+    const uint64_t *owners;
+    size_t n_owners;
+    efface_missing missing; /* what to do if an id, or an owner, is not there */
+    int only_look;          /* if not 0, say what it would take and change nothing */
+} efface_request;
+
+/* What a request did to a model. */
+typedef struct efface_model_report {
+    char name[EFFACE_MODEL_NAME_BYTES];
+    efface_report report;
+    unsigned char before[EFFACE_DIGEST_BYTES];
+    unsigned char after[EFFACE_DIGEST_BYTES];
+} efface_model_report;
+
+typedef struct efface_store_report {
+    uint64_t n_requested; /* ids and owners */
+    uint64_t n_missing;   /* of them that were not there */
+    uint64_t n_forgotten; /* rows */
+    uint64_t n_learned;
+    uint64_t receipt; /* its number; 0 if there is none */
+    double seconds;
+    uint32_t n_models;
+    efface_model_report *models;
+} efface_store_report;
+
+EFFACE_API void efface_store_report_free(efface_store_report *report);
+
+/* Forgets rows, in the store and in all models. `report` may be NULL. Errors: NOT_FOUND; BUSY; IO
+ * (a full disk, say); CORRUPT; MEMORY. */
+EFFACE_API efface_status efface_store_forget(efface_store *store, const efface_request *request,
+                                             efface_store_report *report, efface_error *error);
+
+/* Learns the rows of a set, in the store and in all models. Errors: as efface_kmeans_learn; BUSY;
+ * IO; CORRUPT. */
+EFFACE_API efface_status efface_store_learn(efface_store *store, const efface_data *data,
+                                            efface_store_report *report, efface_error *error);
+
+/* Hands out receipt number `number`, from 1, as one line of JSON. Release with efface_text_free.
+ * Errors: NOT_FOUND. */
+EFFACE_API efface_status efface_store_receipt(efface_store *store, uint64_t number, char **json,
+                                              efface_error *error);
+EFFACE_API void efface_text_free(char *text);
+
+/* Receipts can be signed (Ed25519). A pair of keys; signing of all receipts that follow; and
+ * whether a line of JSON is a receipt signed with this key: ARGUMENT if it is not signed, FORMAT if
+ * it was changed or signed with another key. */
+#define EFFACE_SECRET_KEY_BYTES 64
+#define EFFACE_PUBLIC_KEY_BYTES 32
+EFFACE_API void efface_keys_make(unsigned char secret_key[EFFACE_SECRET_KEY_BYTES],
+                                 unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES]);
+EFFACE_API void efface_store_sign_with(efface_store *store,
+                                       const unsigned char secret_key[EFFACE_SECRET_KEY_BYTES]);
+EFFACE_API efface_status efface_receipt_verify(
+    const char *json, const unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES], efface_error *error);
+
+/* Looks for damage: of the file, of the rows against what is counted of them, and of every model's
+ * state. Calls `found` with a sentence for each thing that is wrong. Errors: what kept it from
+ * looking; damage is none. */
+EFFACE_API efface_status efface_store_check(efface_store *store,
+                                            void (*found)(void *context, const char *problem),
+                                            void *context, efface_error *error);
 
 /* ------------------------------------------------------------------ the machine */
 

@@ -20,6 +20,8 @@ const char *efface_status_name(efface_status status) {
     case EFFACE_E_DUPLICATE: return "duplicate id";
     case EFFACE_E_NOT_FOUND: return "not found";
     case EFFACE_E_KERNELS: return "kernel table not usable";
+    case EFFACE_E_BUSY: return "store is busy";
+    case EFFACE_E_CORRUPT: return "store is damaged";
     }
     return "unknown status";
 }
