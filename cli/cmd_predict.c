@@ -1,0 +1,234 @@
+/* efface predict: the nearest cluster of each row of a file. */
+#include "data_files.h"
+#include "json_writer.h"
+#include "output.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct choices {
+    const char *store_path, *data_path, *name, *column_list, *out_path;
+    cli_data_options data;
+    bool json;
+} choices;
+
+/* Rows that are gathered and predicted together. */
+enum { BATCH = 4096 };
+
+/* Which column of `rows` is column number `wanted` of the model's own set. By name if both have
+ * names, else by number. */
+static bool match_column(const efface_data *rows, const efface_data *fitted, uint32_t wanted,
+                         uint32_t *found) {
+    const char *const name = efface_data_column_name(fitted, wanted);
+    if (name == NULL || efface_data_column_name(rows, 0) == NULL) {
+        *found = wanted;
+        return true;
+    }
+    for (uint32_t i = 0; i < efface_data_n_columns(rows); i++)
+        if (strcmp(efface_data_column_name(rows, i), name) == 0) {
+            *found = i;
+            return true;
+        }
+    return false;
+}
+
+/* The columns of `rows` for the columns of the model, in their order. NULL, after a message, if
+ * they do not fit. */
+static uint32_t *match_columns(const choices *c, const efface_data *rows, const efface_data *fitted,
+                               int *code) {
+    const uint32_t n = efface_data_n_columns(fitted), n_there = efface_data_n_columns(rows);
+    uint32_t *columns = NULL, n_listed;
+    *code = CLI_FAILED;
+    if (c->column_list != NULL) {
+        const cli_columns known = {.n = n_there, .data = rows};
+        *code = CLI_USAGE;
+        if (!cli_read_columns(c->column_list, &known, &columns, &n_listed))
+            return NULL;
+        if (n_listed == n)
+            return columns;
+        free(columns);
+        *code =
+            cli_wrong("--columns names %" PRIu32 " columns, the model has %" PRIu32, n_listed, n);
+        return NULL;
+    }
+    columns = malloc(n * sizeof *columns);
+    if (columns == NULL) {
+        *code = cli_out_of_memory();
+        return NULL;
+    }
+    const bool by_name =
+        efface_data_column_name(rows, 0) != NULL && efface_data_column_name(fitted, 0) != NULL;
+    if (!by_name && n != n_there) {
+        free(columns);
+        *code = cli_failed("%s has %" PRIu32 " columns of values, the model has %" PRIu32
+                           ": say with --columns which ones it is about",
+                           c->data_path, n_there, n);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (!match_column(rows, fitted, i, &columns[i])) {
+            free(columns);
+            *code = cli_failed("%s has no column '%s', which the model needs; --columns says which "
+                               "ones to use",
+                               c->data_path, efface_data_column_name(fitted, i));
+            return NULL;
+        }
+    return columns;
+}
+
+static int predict(const efface_kmeans *model, const efface_data *rows, const uint32_t *columns,
+                   uint32_t n_columns, uint32_t *labels) {
+    const size_t n_rows = efface_data_n_rows(rows);
+    float *const row = malloc(efface_data_n_columns(rows) * sizeof *row);
+    float *const batch = malloc((size_t)BATCH * n_columns * sizeof *batch);
+    efface_error error;
+    int code = row != NULL && batch != NULL ? CLI_DONE : cli_out_of_memory();
+    for (size_t begin = 0; begin < n_rows && code == CLI_DONE; begin += BATCH) {
+        const size_t n = n_rows - begin < BATCH ? n_rows - begin : BATCH;
+        for (size_t i = 0; i < n; i++) {
+            efface_data_values(rows, begin + i, row);
+            for (uint32_t j = 0; j < n_columns; j++)
+                batch[i * n_columns + j] = row[columns[j]];
+        }
+        if (efface_kmeans_predict(model, n, batch, 0, labels + begin, &error) != EFFACE_OK)
+            code = cli_report_error(&error);
+    }
+    free(row);
+    free(batch);
+    return code;
+}
+
+static void write_labels(FILE *out, cli_format format, const char *name, const uint32_t *labels,
+                         size_t n) {
+    cli_json json = {.out = out};
+    switch (format) {
+    case CLI_NPY:
+        cli_npy_header(out, "<i4", n, 0);
+        for (size_t i = 0; i < n; i++)
+            cli_npy_int32(out, labels[i]);
+        return;
+    case CLI_JSON:
+        cli_json_open(&json, NULL, '{');
+        cli_json_text(&json, "model", name);
+        cli_json_whole(&json, "rows", n);
+        cli_json_open(&json, "labels", '[');
+        for (size_t i = 0; i < n; i++)
+            cli_json_whole(&json, NULL, labels[i]);
+        cli_json_close(&json, ']');
+        cli_json_close(&json, '}');
+        return;
+    case CLI_CSV:
+    case CLI_OTHER:
+        for (size_t i = 0; i < n; i++)
+            fprintf(out, "%" PRIu32 "\n", labels[i]);
+        return;
+    }
+}
+
+static int write_result(const choices *c, cli_format format, const char *name,
+                        const uint32_t *labels, size_t n) {
+    cli_output output;
+    if (!cli_output_open(&output, c->out_path))
+        return CLI_FAILED;
+    write_labels(output.file, format, name, labels, n);
+    if (!cli_output_finish(&output))
+        return CLI_FAILED;
+    if (!c->json || cli_is_stdout(c->out_path))
+        return CLI_DONE;
+    cli_json json = {.out = stdout};
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "model", name);
+    cli_json_whole(&json, "rows", n);
+    cli_json_text(&json, "file", c->out_path);
+    cli_json_text(&json, "format", cli_format_name(format));
+    cli_json_close(&json, '}');
+    return CLI_DONE;
+}
+
+static int answer(const choices *c, cli_format format, efface_store *store) {
+    efface_model_info info;
+    efface_load_options load;
+    efface_data *rows = NULL, *fitted = NULL;
+    efface_kmeans *model = NULL;
+    uint32_t *columns = NULL, *labels = NULL;
+    efface_error error;
+    int code = cli_choose_model(store, c->name, &info);
+    if (code != CLI_DONE)
+        return code;
+    efface_store_load_options(store, &load);
+    const bool loaded = cli_load_data(c->data_path, &c->data, &load, &rows, &code);
+    cli_wipe(&load, sizeof load);
+    if (!loaded)
+        return code;
+    if (efface_store_load(store, info.name, &fitted, &model, &error) != EFFACE_OK) {
+        code = cli_report_error(&error);
+        goto out;
+    }
+    columns = match_columns(c, rows, fitted, &code);
+    if (columns == NULL)
+        goto out;
+    const size_t n = efface_data_n_rows(rows);
+    labels = malloc((n + 1) * sizeof *labels);
+    code = labels == NULL ? cli_out_of_memory()
+                          : predict(model, rows, columns, efface_data_n_columns(fitted), labels);
+    if (code == CLI_DONE)
+        code = write_result(c, format, info.name, labels, n);
+out:
+    free(labels);
+    free(columns);
+    efface_kmeans_free(model);
+    efface_data_free(fitted);
+    efface_data_free(rows);
+    return code;
+}
+
+static int run(int n_arguments, char **arguments) {
+    choices c;
+    memset(&c, 0, sizeof c);
+    const cli_option options[] = {
+        {"STORE", CLI_PLACE, &c.store_path, NULL},
+        {"DATA", CLI_PLACE, &c.data_path, NULL},
+        {"-o", CLI_TEXT, &c.out_path, NULL},
+        {"--model", CLI_TEXT, &c.name, NULL},
+        {"--columns", CLI_TEXT, &c.column_list, NULL},
+        {"--json", CLI_FLAG, &c.json, NULL},
+        CLI_DATA_OPTIONS(c.data),
+        {NULL, CLI_FLAG, NULL, NULL},
+    };
+    efface_store *store = NULL;
+    int code;
+    if (!cli_parse("predict", options, n_arguments, arguments))
+        return CLI_USAGE;
+    cli_format format = c.json ? CLI_JSON : CLI_CSV;
+    if (!cli_is_stdout(c.out_path)) {
+        format = cli_format_of(c.out_path);
+        if (format == CLI_OTHER)
+            return cli_wrong("the name of -o says the format: it ends in .csv, .npy or .json");
+    }
+    if (!cli_open_store(c.store_path, EFFACE_ACCESS_READ, &store, &code))
+        return code;
+    code = answer(&c, format, store);
+    efface_store_close(store);
+    return code;
+}
+
+const cli_command cli_predict = {
+    "predict",
+    "say which cluster the rows of a data file belong to",
+    "usage: efface predict STORE DATA [-o FILE] [OPTIONS]\n"
+    "Writes the nearest cluster of each row of DATA (CSV, .npy or IDX, also gzipped),\n"
+    "counted from 0, one a line in the order of DATA. Columns are found by their\n"
+    "names if the store and DATA have names, else by their order.\n"
+    "  -o FILE          FILE.csv, FILE.npy (int32) or FILE.json; without it, standard\n"
+    "                   output, as CSV or with --json as JSON\n"
+    "  --model NAME     which model; needed if there are several\n"
+    "  --columns LIST   the columns of DATA to use, by name or number: age,3,5-7\n"
+    "  --id COL, --owner COL, --weight COL, --label COL\n"
+    "                   columns of DATA that are no values; needed for texts\n"
+    "  --header yes|no  whether DATA begins with names, if it cannot be told\n"
+    "  --json           as JSON: model, rows, and labels or file and format\n"
+    "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 6 damaged.\n"
+    "example: efface predict people.store new.csv -o labels.npy\n",
+    run,
+};

@@ -1,0 +1,116 @@
+/* Reading DATA, and lists of columns. */
+#include "data_files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *const cli_header_words[] = {"detect", "yes", "no", NULL};
+const char *const cli_ids_words[] = {"detect", "numbers", "text", NULL};
+
+bool cli_data_options_given(const cli_data_options *options) {
+    return options->id != NULL || options->owner != NULL || options->weight != NULL ||
+           options->label != NULL || options->header != 0 || options->ids != 0;
+}
+
+bool cli_load_data(const char *path, const cli_data_options *options, efface_load_options *load,
+                   efface_data **data, int *code) {
+    efface_error error;
+    if (access(path, F_OK) != 0 && errno == ENOENT) {
+        *code = cli_not_found("there is no file '%s'", path);
+        return false;
+    }
+    /* A store may know which columns its rows came from; what is said here goes before. */
+    if (options->id != NULL)
+        load->id_column = options->id;
+    if (options->owner != NULL)
+        load->owner_column = options->owner;
+    if (options->weight != NULL)
+        load->weight_column = options->weight;
+    if (options->label != NULL)
+        load->label_column = options->label;
+    if (options->header != 0)
+        load->header = (efface_header)options->header;
+    if (options->ids != 0)
+        load->ids = (efface_ids)options->ids;
+    if (efface_data_load(path, load, data, &error) == EFFACE_OK)
+        return true;
+    *code = cli_report_error(&error);
+    return false;
+}
+
+const char *cli_column_name(const cli_columns *columns, uint32_t column) {
+    return columns->store != NULL ? efface_store_column(columns->store, column)
+                                  : efface_data_column_name(columns->data, column);
+}
+
+static bool find_by_name(const cli_columns *columns, const char *name, uint64_t *found) {
+    for (uint32_t i = 0; i < columns->n; i++) {
+        const char *const known = cli_column_name(columns, i);
+        if (known != NULL && strcmp(known, name) == 0) {
+            *found = i + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One item of a list, a name, a number or a range, as numbers from 1. */
+static bool read_item(const cli_columns *columns, char *item, uint64_t *first, uint64_t *last) {
+    if (find_by_name(columns, item, first) || cli_read_whole(item, columns->n, first)) {
+        *last = *first;
+        return *first > 0;
+    }
+    char *const dash = strchr(item, '-');
+    if (dash == NULL)
+        return false;
+    *dash = '\0';
+    const bool good = cli_read_whole(item, columns->n, first) &&
+                      cli_read_whole(dash + 1, columns->n, last) && *first > 0 && *first <= *last;
+    *dash = '-';
+    return good;
+}
+
+bool cli_read_columns(const char *list, const cli_columns *columns, uint32_t **out,
+                      uint32_t *n_out) {
+    char *const text = strdup(list);
+    bool *const chosen = calloc(columns->n, sizeof *chosen);
+    uint32_t *const numbers = malloc(columns->n * sizeof *numbers);
+    bool good = false;
+    if (text == NULL || chosen == NULL || numbers == NULL) {
+        (void)cli_out_of_memory();
+        goto out;
+    }
+    for (char *item = text, *next; item != NULL; item = next) {
+        uint64_t first, last;
+        next = strchr(item, ',');
+        if (next != NULL)
+            *next++ = '\0';
+        if (!read_item(columns, item, &first, &last)) {
+            (void)cli_wrong("--columns: there is no column '%s'; columns have names, or numbers "
+                            "from 1 to %u",
+                            item, columns->n);
+            goto out;
+        }
+        for (uint64_t i = first - 1; i < last; i++) {
+            if (chosen[i]) {
+                (void)cli_wrong("--columns: '%s' names a column that was named before", item);
+                goto out;
+            }
+            chosen[i] = true;
+        }
+    }
+    *n_out = 0;
+    for (uint32_t i = 0; i < columns->n; i++)
+        if (chosen[i])
+            numbers[(*n_out)++] = i;
+    *out = numbers;
+    good = true;
+out:
+    free(text);
+    free(chosen);
+    if (!good)
+        free(numbers);
+    return good;
+}
