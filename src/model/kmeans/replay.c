@@ -336,3 +336,23 @@ efface_status ef_replay_look(const efface_kmeans *model, const efface_data *data
     ef_pending_free(&r);
     return status;
 }
+
+efface_status ef_replay_cold(efface_kmeans *model, const efface_data *counts,
+                             const ef_change *change, bool only_look, bool *done,
+                             efface_report *report, efface_error *error) {
+    *done = false;
+    if (model->tree != NULL)
+        return EFFACE_OK;
+    ef_pending r = begin(model, counts, change);
+    const efface_status status = ef_look(&r, error);
+    r.refit |= r.build && model->params.redraw == EFFACE_REDRAW_FRESH;
+    *done = status == EFFACE_OK && !r.refit && !r.resample && !r.build;
+    if (status == EFFACE_OK) {
+        ef_pending_report(&r, report);
+        estimate(&r, report);
+    }
+    if (*done && !only_look)
+        ef_pending_commit(&r, model);
+    ef_pending_free(&r);
+    return status;
+}
