@@ -243,7 +243,7 @@ void ef_pending_report(const ef_pending *r, efface_report *report) {
                      : r->build || r->resample ? EFFACE_ACTION_REPAIRED
                                                : EFFACE_ACTION_UNTOUCHED;
     report->reason = r->resample && !r->refit ? EFFACE_REASON_SAMPLE : r->reason;
-    report->level = r->build && !r->refit ? r->first : 0;
+    report->level = r->build && !r->refit && !r->resample ? r->first : 0;
     if (r->fresh != NULL) {
         report->rows_visited = r->fresh->rows_assigned;
         report->levels_replayed = ef_count_partitions(r->fresh, 0);
