@@ -689,8 +689,9 @@ EFFACE_API void efface_text_free(char *text);
  * it was changed or signed with another key. */
 #define EFFACE_SECRET_KEY_BYTES 64
 #define EFFACE_PUBLIC_KEY_BYTES 32
-EFFACE_API void efface_keys_make(unsigned char secret_key[EFFACE_SECRET_KEY_BYTES],
-                                 unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES]);
+EFFACE_API efface_status efface_keys_make(unsigned char secret_key[EFFACE_SECRET_KEY_BYTES],
+                                          unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES],
+                                          efface_error *error);
 EFFACE_API void efface_store_sign_with(efface_store *store,
                                        const unsigned char secret_key[EFFACE_SECRET_KEY_BYTES]);
 EFFACE_API efface_status efface_receipt_verify(

@@ -204,10 +204,12 @@ efface_status efface_store_receipt(efface_store *store, uint64_t number, char **
 
 /* ---------------------------------------------------------------- keys */
 
-void efface_keys_make(unsigned char secret_key[EFFACE_SECRET_KEY_BYTES],
-                      unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES]) {
-    (void)sodium_init();
-    (void)crypto_sign_keypair(public_key, secret_key);
+efface_status efface_keys_make(unsigned char secret_key[EFFACE_SECRET_KEY_BYTES],
+                               unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES],
+                               efface_error *error) {
+    if (sodium_init() < 0 || crypto_sign_keypair(public_key, secret_key) != 0)
+        return ef_fail(error, EFFACE_E_IO, "the system has no random numbers for keys");
+    return EFFACE_OK;
 }
 
 void efface_store_sign_with(efface_store *store,
