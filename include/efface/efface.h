@@ -296,7 +296,7 @@ typedef struct efface_kmeans_params {
                         derived from n and k, about 150 rows a cluster */
     uint32_t passes; /* pyramid: passes over all rows, 1 to 10; default 1 */
     uint32_t starts; /* pyramid: seedings tried on the sample, 1 to 100; default 5. The one with the
-                        smallest loss on the sample is taken */
+                        smallest loss on a larger sample, the jury, is taken */
     uint32_t height; /* tree: levels of nodes above the leaves, 0 to 8; default 1. With 0 it is
                         the method of its leaves */
     uint32_t width;  /* tree: children of a node; 0: derived from n, about n^0.3. width^height is at
@@ -377,7 +377,8 @@ EFFACE_API efface_status efface_kmeans_loss(const efface_kmeans *model, const ef
 
 /* Whether a change of a row with this id would reach what a model begins with: it won a round of
  * the seeding, or it is in pyramid's sample (always so for methods without one). Rows of which
- * neither is true are the cheapest to forget. Cost O(k). */
+ * neither is true are the cheapest to forget. (One of the jury, a larger sample, rarely matters.)
+ * Cost O(k). */
 EFFACE_API int efface_kmeans_is_seed(const efface_kmeans *model, uint64_t id);
 EFFACE_API int efface_kmeans_in_sample(const efface_kmeans *model, uint64_t id);
 
@@ -437,7 +438,8 @@ typedef enum efface_reason {
     EFFACE_REASON_CLUSTERS = 9, /* rows and clusters: the number of centroids changed */
     EFFACE_REASON_REKEY = 10,   /* a new seed */
     EFFACE_REASON_RATE = 11,    /* the size of the sample moved */
-    EFFACE_REASON_SAMPLE = 12,  /* a row of the sample left, came or changed */
+    EFFACE_REASON_SAMPLE = 12,  /* a row of the sample left, came or changed; or one of the jury,
+                                   and another start is now the best */
     EFFACE_REASON_WIDTH = 13    /* the automatic width of the tree moved */
 } efface_reason;
 
@@ -687,8 +689,9 @@ EFFACE_API void efface_text_free(char *text);
  * it was changed or signed with another key. */
 #define EFFACE_SECRET_KEY_BYTES 64
 #define EFFACE_PUBLIC_KEY_BYTES 32
-EFFACE_API void efface_keys_make(unsigned char secret_key[EFFACE_SECRET_KEY_BYTES],
-                                 unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES]);
+EFFACE_API efface_status efface_keys_make(unsigned char secret_key[EFFACE_SECRET_KEY_BYTES],
+                                          unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES],
+                                          efface_error *error);
 EFFACE_API void efface_store_sign_with(efface_store *store,
                                        const unsigned char secret_key[EFFACE_SECRET_KEY_BYTES]);
 EFFACE_API efface_status efface_receipt_verify(

@@ -103,12 +103,18 @@ typedef struct set_shape {
     uint32_t d, k, iterations, n_threads;
     bool thorough;
     bool derived; /* the bound follows from the rows, of which one is far out */
+    double rate;  /* of pyramid: the jury is all rows, or with a rate of 1/8 about half of them */
 } set_shape;
 
-static const set_shape small = {60, 3, 5, 6, 1, true, false};
-static const set_shape wide = {200, 64, 24, 3, 2, false, false};
-static const set_shape brief = {60, 3, 5, 1, 1, true, false};
-static const set_shape derived = {60, 3, 5, 6, 1, true, true};
+static const set_shape small = {60, 3, 5, 6, 1, true, false, 0.5};
+static const set_shape wide = {200, 64, 24, 3, 2, false, false, 1.0};
+static const set_shape brief = {60, 3, 5, 1, 1, true, false, 0.5};
+static const set_shape derived = {60, 3, 5, 6, 1, true, true, 0.5};
+/* One column, in which the starts of pyramid come out so alike that a row makes another the best.
+ */
+static const set_shape narrow = {60, 1, 2, 1, 1, true, false, 0.5};
+/* So few rows in the sample that the jury is a copy too. */
+static const set_shape sparse = {60, 3, 2, 2, 1, true, false, 0.125};
 
 /* A row that a request brings in. */
 typedef struct newcomer {
@@ -196,7 +202,7 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
     s->params.seed = 20191105;
     s->params.bound = shape->derived ? 0.0 : 0x1p23;
     s->params.epsilon = s->params.method == EFFACE_METHOD_QUANTIZED ? 6 * 0x1p-23 : 0.0;
-    s->params.rate = shape->thorough ? 0.5 : 1.0;
+    s->params.rate = shape->rate;
     s->params.passes = 2;
     s->data = make_set(shape);
     assert_int_equal(efface_kmeans_fit(s->data, &s->params, &s->model, NULL), EFFACE_OK);
@@ -213,6 +219,8 @@ static void end(scene *s) {
 typedef struct snapshot {
     unsigned char *bytes;
     size_t n_bytes;
+    uint32_t labels[MOST_ROWS]; /* that pyramid keeps */
+    ef_members members;
     int64_t total_weight;
     uint64_t next_id;
     size_t n_rows;
@@ -225,6 +233,7 @@ static void look(const scene *s, snapshot *sight) {
     memset(sight, 0, sizeof *sight);
     assert_int_equal(efface_kmeans_encode(s->model, &sight->bytes, &sight->n_bytes, NULL),
                      EFFACE_OK);
+    sight->members = s->model->members;
     sight->n_rows = efface_data_n_rows(s->data);
     sight->total_weight = efface_data_total_weight(s->data);
     sight->next_id = s->data->next_id;
@@ -240,6 +249,8 @@ static void look(const scene *s, snapshot *sight) {
         sight->rows[i].label = row.label;
         efface_data_values(s->data, i, sight->values[i]);
     }
+    if (s->model->labels != NULL)
+        memcpy(sight->labels, s->model->labels, (size_t)s->model->n_rows * sizeof *sight->labels);
     ef_data_column_ranges(s->data, sight->least, sight->most);
 }
 
@@ -249,6 +260,8 @@ static bool same_sight(const snapshot *a, const snapshot *b) {
            a->n_rows == b->n_rows && a->total_weight == b->total_weight &&
            a->next_id == b->next_id && memcmp(a->rows, b->rows, sizeof a->rows) == 0 &&
            memcmp(a->values, b->values, sizeof a->values) == 0 &&
+           memcmp(a->labels, b->labels, sizeof a->labels) == 0 &&
+           memcmp(&a->members, &b->members, sizeof a->members) == 0 &&
            memcmp(a->least, b->least, sizeof a->least) == 0 &&
            memcmp(a->most, b->most, sizeof a->most) == 0;
 }
@@ -273,6 +286,9 @@ static void check_law(const scene *s, const char *what, long n) {
     assert_int_equal(efface_kmeans_encode(fresh, &b, &n_b, NULL), EFFACE_OK);
     if (n_a != n_b || memcmp(a, b, n_a) != 0)
         fail_msg("%s, allocation %ld: not the bytes of a fresh fit afterwards", what, n);
+    if (fresh->labels != NULL &&
+        memcmp(s->model->labels, fresh->labels, (size_t)fresh->n_rows * sizeof *fresh->labels) != 0)
+        fail_msg("%s, allocation %ld: not the labels of a fresh fit afterwards", what, n);
     efface_bytes_free(a);
     efface_bytes_free(b);
     efface_kmeans_free(fresh);
@@ -323,23 +339,24 @@ static efface_status op_preview(scene *s, efface_error *error) {
                                  error);
 }
 
-/* One row, or as many as need more room than there is. */
-static efface_status learn(scene *s, size_t n, efface_error *error) {
+/* One row, or as many as need more room than there is; `ids` may be NULL. */
+static efface_status learn(scene *s, size_t n, const uint64_t *ids, efface_error *error) {
     float values[20 * MOST_COLUMNS];
     for (size_t i = 0; i < n; i++) {
         const newcomer row = make_newcomer(s->candidate, i, s->shape->d);
         memcpy(values + i * s->shape->d, row.values, s->shape->d * sizeof *values);
     }
-    const efface_rows rows = {.n_rows = n, .values = values};
+    const efface_rows rows = {.n_rows = n, .values = values, .ids = ids};
     return efface_kmeans_learn(s->model, s->data, &rows, &s->out.report, error);
 }
 
 static efface_status op_learn(scene *s, efface_error *error) {
-    return learn(s, 1, error);
+    const uint64_t id = s->shape->n + s->candidate;
+    return learn(s, 1, s->candidate % 2 != 0 ? &id : NULL, error);
 }
 
 static efface_status op_learn_batch(scene *s, efface_error *error) {
-    return learn(s, 20, error);
+    return learn(s, 20, NULL, error);
 }
 
 /* Also gives weights for the first time. */
@@ -531,21 +548,27 @@ static long fail_each(operation op, const char *what, const set_shape *shape, in
     return n - 2;
 }
 
-/* What a change took: nothing, the starts of pyramid, levels from somewhere on, races for seeds, or
- * a fit. */
-enum { UNTOUCHED, SAMPLE, FIRST, LATER, SEEDS, EVERYTHING, N_PLACES };
+/* What a change took: nothing, the starts of pyramid, another of them by the jury alone, levels
+ * from somewhere on, races for seeds, or a fit. */
+enum { UNTOUCHED, SAMPLE, JURY, FIRST, LATER, SEEDS, EVERYTHING, N_PLACES };
 
-static const char *const place_names[] = {"untouched",    "repaired from the sample on",
-                                          "repaired",     "repaired from a later level",
-                                          "another seed", "refitted"};
+static const char *const place_names[] = {
+    "untouched", "repaired from the sample on", "repaired from another start on",
+    "repaired",  "repaired from a later level", "another seed",
+    "refitted"};
+
+/* Five starts that run are judged by each row of the jury: by half the rows here, or by all. */
+static bool visits_starts(const efface_report *report, const scene *s) {
+    return report->rows_visited > (uint64_t)s->params.passes * efface_data_n_rows(s->data);
+}
 
 static int place_of(const efface_report *report, const scene *s) {
     if (report->action == EFFACE_ACTION_UNTOUCHED)
         return UNTOUCHED;
     if (report->action == EFFACE_ACTION_REPAIRED)
-        return report->reason == EFFACE_REASON_SAMPLE ? SAMPLE
-               : report->level == 0                   ? FIRST
-                                                      : LATER;
+        return report->reason != EFFACE_REASON_SAMPLE ? (report->level == 0 ? FIRST : LATER)
+               : visits_starts(report, s)             ? SAMPLE
+                                                      : JURY;
     return report->reason == EFFACE_REASON_SEED && s->params.redraw == EFFACE_REDRAW_SAME
                ? SEEDS
                : EVERYTHING;
@@ -571,6 +594,10 @@ static void find_candidates(operation op, const set_shape *shape, int method,
 static bool is_expected(const set_shape *shape, int method, int place) {
     if (shape->derived)
         return place == EVERYTHING;
+    if (shape == &narrow)
+        return (place == JURY || place == SAMPLE) && method == PYRAMID;
+    if (shape == &sparse)
+        return place == SAMPLE && method == PYRAMID;
     if (method == FRESH)
         return place == UNTOUCHED || place == EVERYTHING;
     if (place == LATER)
@@ -618,6 +645,7 @@ static void fit_fails(void **state) {
     (void)state;
     for_both(fail_others, op_fit, "fit");
     assert_true(seen.spared > 0); /* or else there never were two threads */
+    fail_others(op_fit, "fit", &sparse);
     for_both(fail_others, op_fit_ranges, "fit with bounds");
 }
 
@@ -628,11 +656,14 @@ static void forget_fails(void **state) {
     fail_changes(op_forget_owner, "forget an owner", &small);
     fail_changes(op_forget, "forget", &derived);
     fail_changes(op_forget, "forget", &brief);
+    fail_changes(op_forget, "forget", &narrow);
+    fail_changes(op_forget, "forget", &sparse);
 }
 
 static void preview_fails(void **state) {
     (void)state;
     for_both(fail_changes, op_preview, "preview");
+    fail_changes(op_preview, "preview", &narrow);
 }
 
 static void learn_fails(void **state) {
@@ -640,6 +671,7 @@ static void learn_fails(void **state) {
     for_both(fail_changes, op_learn, "learn");
     fail_changes(op_learn, "learn", &derived);
     fail_changes(op_learn, "learn", &brief);
+    fail_changes(op_learn, "learn", &narrow);
     for_both(fail_others, op_learn_batch, "learn a batch");
 }
 
@@ -647,6 +679,7 @@ static void update_fails(void **state) {
     (void)state;
     for_both(fail_changes, op_update, "update");
     fail_changes(op_update, "update", &derived);
+    fail_changes(op_update, "update", &narrow);
 }
 
 static void rekey_and_verify_fail(void **state) {

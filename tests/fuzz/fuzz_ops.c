@@ -135,6 +135,7 @@ static void read_setup(world *w, input *in) {
     p->method = (efface_method)(a % 3);
     p->n_clusters = 1 + a / 3 % 6;
     p->empty = a / 18 % 2 != 0 ? EFFACE_EMPTY_KEEP : EFFACE_EMPTY_RESEED;
+    p->starts = 1 + a / 36 % 5;
     p->iterations = iterations[b & 7];
     p->passes = 1 + (b >> 3 & 3);
     w->d = 1 + (b >> 5) % MOST_COLUMNS;

@@ -1,61 +1,11 @@
 /*
  * Forget, learn, update, preview, verify and rekey as a caller sees them: what they refuse and that
- * they then change nothing, what they report, and why a model had to change, with a small example
- * for each reason. That the models are right for any rows is the subject of exact/test_forget.c.
+ * they then change nothing, and what they report. Why a model had to change is the subject of
+ * test_reasons.c; that the models are right for any rows that of exact/test_forget.c.
  */
-#include "model/kmeans/model.h"
+#include "unit/change_ways.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#define MOST_ROWS 64
-#define MOST_COLUMNS 3
-
-/* ---------------------------------------------------------------- a set and its model */
-
-typedef struct pair {
-    efface_data *data;
-    efface_kmeans *model;
-    efface_kmeans_params params;
-} pair;
-
-static efface_kmeans_params params_of(efface_method method, uint32_t n_clusters, uint64_t seed) {
-    efface_kmeans_params p;
-    efface_kmeans_params_init(&p);
-    p.method = method;
-    p.n_clusters = n_clusters;
-    p.seed = seed;
-    p.n_threads = 1;
-    return p;
-}
-
-static efface_kmeans *fit(const efface_data *data, const efface_kmeans_params *p) {
-    efface_kmeans *model = NULL;
-    efface_error error;
-    if (efface_kmeans_fit(data, p, &model, &error) != EFFACE_OK)
-        fail_msg("%s", error.message);
-    return model;
-}
-
-/* Rows with the ids 0, 1, 2, ... */
-static pair make_pair(const efface_kmeans_params *p, size_t n, uint32_t d, const float *values) {
-    pair made = {NULL, NULL, *p};
-    const efface_rows rows = {.n_rows = n, .values = values};
-    assert_int_equal(efface_data_create(d, &made.data, NULL), EFFACE_OK);
-    assert_int_equal(efface_data_add(made.data, &rows, NULL), EFFACE_OK);
-    made.model = fit(made.data, p);
-    return made;
-}
-
-static void free_pair(pair *p) {
-    efface_kmeans_free(p->model);
-    efface_data_free(p->data);
-}
 
 /* Twenty rows of two columns around four places; row i belongs to owner i / 4. */
 static pair make_twenty(void) {
@@ -75,52 +25,7 @@ static pair make_twenty(void) {
     return made;
 }
 
-/* ---------------------------------------------------------------- what can be seen */
-
-typedef struct sight {
-    unsigned char digest[EFFACE_DIGEST_BYTES];
-    int64_t total_weight;
-    uint64_t next_id;
-    size_t n_rows;
-    efface_row rows[MOST_ROWS]; /* by position */
-    float values[MOST_ROWS][MOST_COLUMNS];
-} sight;
-
-static sight look(const pair *p) {
-    sight s;
-    memset(&s, 0, sizeof s);
-    assert_int_equal(efface_kmeans_digest(p->model, s.digest, NULL), EFFACE_OK);
-    s.n_rows = efface_data_n_rows(p->data);
-    s.total_weight = efface_data_total_weight(p->data);
-    s.next_id = p->data->next_id;
-    for (size_t i = 0; i < s.n_rows; i++) {
-        const efface_row row = efface_data_row(p->data, i);
-        size_t position = SIZE_MAX;
-        assert_int_equal(efface_data_find(p->data, row.id, &position), EFFACE_OK);
-        assert_int_equal(position, i);
-        s.rows[i].id = row.id;
-        s.rows[i].weight = row.weight;
-        s.rows[i].owner = row.owner;
-        s.rows[i].label = row.label;
-        efface_data_values(p->data, i, s.values[i]);
-    }
-    return s;
-}
-
-static void check_same(const pair *p, const sight *before) {
-    const sight now = look(p);
-    assert_memory_equal(&now, before, sizeof now);
-}
-
-/* The model is that of a fresh fit. */
-static void check_law(const pair *p) {
-    unsigned char ours[EFFACE_DIGEST_BYTES], right[EFFACE_DIGEST_BYTES];
-    efface_kmeans *const fresh = fit(p->data, &p->params);
-    assert_int_equal(efface_kmeans_digest(p->model, ours, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_digest(fresh, right, NULL), EFFACE_OK);
-    assert_memory_equal(ours, right, sizeof ours);
-    efface_kmeans_free(fresh);
-}
+/* ---------------------------------------------------------------- calls */
 
 /* A call that must fail: with this status and a message that has `text` in it, without a report,
  * and with model and set as before. */
@@ -146,39 +51,6 @@ static void check_law(const pair *p) {
     efface_kmeans_preview((p)->model, (p)->data, ids, n, missing, &report, &error)
 #define LEARN(p, rows) efface_kmeans_learn((p)->model, (p)->data, rows, &report, &error)
 #define UPDATE(p, rows) efface_kmeans_update((p)->model, (p)->data, rows, &report, &error)
-
-/* Forgets one row and says what that took; the preview says the same and changes nothing. */
-static efface_report forget_one(pair *p, uint64_t id) {
-    efface_report report, preview;
-    const sight before = look(p);
-    assert_int_equal(
-        efface_kmeans_preview(p->model, p->data, &id, 1, EFFACE_MISSING_FAIL, &preview, NULL),
-        EFFACE_OK);
-    check_same(p, &before);
-    assert_int_equal(
-        efface_kmeans_forget(p->model, p->data, &id, 1, EFFACE_MISSING_FAIL, &report, NULL),
-        EFFACE_OK);
-    assert_int_equal(preview.action, report.action);
-    assert_int_equal(preview.reason, report.reason);
-    assert_int_equal(preview.level, report.level);
-    assert_int_equal(preview.rows_forgotten, 1);
-    assert_int_equal(preview.rows_missing, 0);
-    assert_true(preview.rows_visited >= report.rows_visited);
-    assert_true(preview.levels_replayed >= report.levels_replayed);
-    assert_true(preview.seconds >= 0.0 && report.seconds >= 0.0);
-    check_law(p);
-    return report;
-}
-
-static efface_report learn_one(pair *p, uint64_t id, const float *values) {
-    efface_report report;
-    const efface_rows rows = {.n_rows = 1, .values = values, .ids = &id};
-    assert_int_equal(efface_kmeans_learn(p->model, p->data, &rows, &report, NULL), EFFACE_OK);
-    assert_int_equal(report.rows_learned, 1);
-    assert_int_equal(report.rows_forgotten, 0);
-    check_law(p);
-    return report;
-}
 
 /* ---------------------------------------------------------------- ids and owners */
 
@@ -483,191 +355,6 @@ static void reports_and_errors_are_optional(void **state) {
     free_pair(&p);
 }
 
-/* ---------------------------------------------------------------- reasons */
-
-/* Rows of one column on a grid of step 1, parameters, and a row whose leaving takes an action for a
- * reason. `width` is the lattice in grid steps. */
-typedef struct example {
-    int reason, action;
-    uint32_t level;
-    int method;
-    uint32_t n_clusters;
-    double width, gamma;
-    uint64_t seed, id;
-    size_t n;
-    float values[8];
-    bool back; /* learning the row again has the same reason */
-} example;
-
-/* Short for EFFACE_REASON_..., EFFACE_ACTION_... and EFFACE_METHOD_... */
-enum { NONE, CENTERS, GAMMA, EMPTY, STOP, SEED, CLUSTERS = EFFACE_REASON_CLUSTERS };
-enum { UNTOUCHED, REPAIRED, REFITTED };
-enum { LLOYD, QUANTIZED, PYRAMID };
-
-static const example examples[] = {
-    {NONE, UNTOUCHED, 0, LLOYD, 2, 0, 0, 6, 2, 3, {6, 1, 5}, true},
-    {NONE, UNTOUCHED, 0, QUANTIZED, 2, 3, 0, 2, 1, 3, {0, 0, 4}, true},
-    {NONE, UNTOUCHED, 0, PYRAMID, 2, 0, 0, 0, 2, 3, {1, 3, 0}, true},
-    {CENTERS, REPAIRED, 1, LLOYD, 2, 0, 0, 4, 0, 4, {1, 4, 2, 13}, false},
-    {CENTERS, REPAIRED, 1, QUANTIZED, 2, 3, 1, 3, 1, 3, {10, 3, 0}, true},
-    {CENTERS, REPAIRED, 1, PYRAMID, 2, 0, 0, 1, 1, 3, {1, 3, 5}, true},
-    {GAMMA, REPAIRED, 2, QUANTIZED, 2, 3, 1, 6, 0, 5, {0, 1, 5, 2, 0}, false},
-    {EMPTY, REPAIRED, 1, QUANTIZED, 3, 3, 0, 0, 4, 5, {17, 2, 7, 15, 1}, false},
-    /* Not the winner of a reseeding leaves, as above, but the last row of a cluster. */
-    {EMPTY, REPAIRED, 1, QUANTIZED, 4, 2, 1, 5, 5, 7, {8, 14, 13, 6, 13, 15, 3}, true},
-    {EMPTY, REPAIRED, 1, PYRAMID, 3, 6, 0, 14, 3, 4, {2, 3, 4, 1}, true},
-    {STOP, UNTOUCHED, 0, LLOYD, 2, 0, 0, 0, 1, 3, {6, 3, 1}, false},
-    {STOP, REPAIRED, 1, QUANTIZED, 2, 4, 0, 2, 1, 4, {1, 6, 10, 4}, false},
-    /* The loss of a level becomes just that of the one before. */
-    {STOP, UNTOUCHED, 0, QUANTIZED, 1, 5, 1, 19, 0, 3, {3, 9, 0}, false},
-    {SEED, REFITTED, 0, LLOYD, 2, 0, 0, 0, 0, 3, {6, 3, 1}, true},
-    {SEED, REFITTED, 0, QUANTIZED, 2, 3, 0, 2, 0, 3, {0, 0, 4}, true},
-    {SEED, REFITTED, 0, PYRAMID, 2, 0, 0, 0, 0, 3, {1, 3, 0}, true},
-    {CLUSTERS, REFITTED, 0, LLOYD, 4, 0, 0, 1, 2, 4, {6, 3, 1, 2}, true},
-};
-
-static void each_reason_has_an_example(void **state) {
-    (void)state;
-    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
-        const example *const e = &examples[i];
-        efface_kmeans_params params = params_of((efface_method)e->method, e->n_clusters, e->seed);
-        params.bound = 0x1p23;
-        params.epsilon = e->width * 0x1p-23;
-        params.gamma = e->gamma;
-        params.rate = 1.0;
-        pair p = make_pair(&params, e->n, 1, e->values);
-        const efface_report gone = forget_one(&p, e->id);
-        if ((int)gone.reason != e->reason || (int)gone.action != e->action ||
-            gone.level != e->level)
-            fail_msg("example %zu: reason %d, action %d, level %u", i, (int)gone.reason,
-                     (int)gone.action, gone.level);
-        const uint64_t n_levels = gone.levels_replayed;
-        assert_int_equal(gone.rows_forgotten, 1);
-        assert_int_equal(gone.rows_learned, 0);
-        assert_int_equal(gone.rows_missing, 0);
-        assert_true((n_levels == 0) == (e->action == UNTOUCHED));
-        assert_int_equal(gone.rows_visited, n_levels * (e->n - 1));
-        const efface_report back = learn_one(&p, e->id, &e->values[e->id]);
-        if (e->back && (int)back.reason != e->reason)
-            fail_msg("example %zu: the way back has reason %d", i, (int)back.reason);
-        free_pair(&p);
-    }
-}
-
-/* Two ids whose numbers for the first seed have the same 52 bits under seed 1 (a search found
- * them): equal keys go to the smaller id, whoever was there first. */
-static void equal_keys_go_to_the_smaller_id(void **state) {
-    (void)state;
-    const uint64_t ids[2] = {115362727, 178151874};
-    const float values[2] = {1.0F, 2.0F};
-    pair p = {.params = params_of(EFFACE_METHOD_LLOYD, 1, 1)};
-    p.params.bound = 4.0;
-    const efface_rows rows = {.n_rows = 2, .values = values, .ids = ids};
-    assert_int_equal(efface_data_create(1, &p.data, NULL), EFFACE_OK);
-    assert_int_equal(efface_data_add(p.data, &rows, NULL), EFFACE_OK);
-    p.model = fit(p.data, &p.params);
-    const double key = p.model->seeds[0].key;
-    assert_true(p.model->seeds[0].id == ids[0]);
-    assert_int_equal(forget_one(&p, ids[0]).reason, EFFACE_REASON_SEED);
-    assert_true(p.model->seeds[0].id == ids[1] && p.model->seeds[0].key == key);
-    assert_int_equal(learn_one(&p, ids[0], &values[0]).reason, EFFACE_REASON_SEED);
-    assert_true(p.model->seeds[0].id == ids[0]);
-    assert_int_not_equal(forget_one(&p, ids[1]).reason, EFFACE_REASON_SEED);
-    assert_int_not_equal(learn_one(&p, ids[1], &values[1]).reason, EFFACE_REASON_SEED);
-    assert_true(p.model->seeds[0].id == ids[0]);
-    free_pair(&p);
-}
-
-/* What follows from all rows: the bound, the ranges, the automatic width and the sample's size. */
-static void what_is_derived_moves(void **state) {
-    (void)state;
-    const float values[] = {1.0F, 2.0F, 3.0F, 100.0F};
-    efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD, 1, 5);
-    pair p = make_pair(&params, 4, 1, values);
-    efface_report report = forget_one(&p, 3);
-    assert_int_equal(report.reason, EFFACE_REASON_BOUND);
-    assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
-    assert_int_equal(learn_one(&p, 3, &values[3]).reason, EFFACE_REASON_BOUND);
-    free_pair(&p);
-
-    params.scale = EFFACE_SCALE_MINMAX;
-    p = make_pair(&params, 4, 1, values);
-    report = forget_one(&p, 0);
-    assert_int_equal(report.reason, EFFACE_REASON_SCALE);
-    assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
-    assert_int_equal(learn_one(&p, 0, &values[0]).reason, EFFACE_REASON_SCALE);
-    free_pair(&p);
-
-    /* One cluster, one column: the width follows the power of ten that n^2 / 10 is above. */
-    params = params_of(EFFACE_METHOD_QUANTIZED, 1, 5);
-    params.bound = 128.0;
-    p = make_pair(&params, 4, 1, values);
-    const double width = efface_kmeans_get_info(p.model).epsilon;
-    report = forget_one(&p, 1);
-    assert_int_equal(report.reason, EFFACE_REASON_EPSILON);
-    assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
-    assert_true(efface_kmeans_get_info(p.model).epsilon == 2.0 * width);
-    assert_int_equal(learn_one(&p, 1, &values[1]).reason, EFFACE_REASON_EPSILON);
-    free_pair(&p);
-
-    /* The smallest sample with a row for the one cluster: whoever is deepest in it decides. */
-    params = params_of(EFFACE_METHOD_PYRAMID, 1, 6);
-    params.bound = 128.0;
-    params.rate = 1e-9;
-    p = make_pair(&params, 4, 1, values);
-    uint64_t deepest = 0;
-    for (uint64_t id = 1; id < 4; id++)
-        if (ef_member_exponent(params.seed, id) > ef_member_exponent(params.seed, deepest))
-            deepest = id;
-    for (uint64_t id = 0; id < 4; id++)
-        assert_true(id == deepest ||
-                    ef_member_exponent(params.seed, id) < ef_member_exponent(params.seed, deepest));
-    report = forget_one(&p, deepest);
-    assert_int_equal(report.reason, EFFACE_REASON_RATE);
-    assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
-    assert_int_equal(learn_one(&p, deepest, &values[deepest]).reason, EFFACE_REASON_RATE);
-    free_pair(&p);
-}
-
-/* Where randomness is drawn again, whatever reaches a level starts over; the preview knows. */
-static void fresh_draws_are_foreseen(void **state) {
-    (void)state;
-    const example *const e = &examples[4];
-    efface_kmeans_params params = params_of(EFFACE_METHOD_QUANTIZED, e->n_clusters, e->seed);
-    params.bound = 0x1p23;
-    params.epsilon = e->width * 0x1p-23;
-    params.gamma = e->gamma;
-    params.redraw = EFFACE_REDRAW_FRESH;
-    pair p = make_pair(&params, e->n, 1, e->values);
-    efface_report preview, report;
-    const sight before = look(&p);
-    assert_int_equal(
-        efface_kmeans_preview(p.model, p.data, &e->id, 1, EFFACE_MISSING_FAIL, &preview, NULL),
-        EFFACE_OK);
-    check_same(&p, &before);
-    assert_int_equal(
-        efface_kmeans_forget(p.model, p.data, &e->id, 1, EFFACE_MISSING_FAIL, &report, NULL),
-        EFFACE_OK);
-    assert_int_equal(report.reason, EFFACE_REASON_CENTERS);
-    assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
-    assert_int_equal(preview.reason, report.reason);
-    assert_int_equal(preview.action, report.action);
-    assert_int_equal(preview.level, report.level);
-    assert_true(preview.rows_visited >= params.iterations * (e->n - 1));
-    free_pair(&p);
-}
-
-static void reasons_have_names(void **state) {
-    (void)state;
-    for (int a = EFFACE_REASON_NONE; a <= EFFACE_REASON_RATE; a++) {
-        const char *const name = efface_reason_name((efface_reason)a);
-        assert_true(strlen(name) > 5);
-        assert_string_not_equal(name, efface_reason_name((efface_reason)99));
-        for (int b = 0; b < a; b++)
-            assert_string_not_equal(name, efface_reason_name((efface_reason)b));
-    }
-}
-
 /* ---------------------------------------------------------------- verify and rekey */
 
 static void verify_says(const pair *p, const char *what, uint32_t level, uint32_t cluster,
@@ -864,11 +551,6 @@ int main(void) {
         cmocka_unit_test(rows_that_cannot_be_updated_change_nothing),
         cmocka_unit_test(empty_requests_do_nothing),
         cmocka_unit_test(reports_and_errors_are_optional),
-        cmocka_unit_test(each_reason_has_an_example),
-        cmocka_unit_test(equal_keys_go_to_the_smaller_id),
-        cmocka_unit_test(what_is_derived_moves),
-        cmocka_unit_test(fresh_draws_are_foreseen),
-        cmocka_unit_test(reasons_have_names),
         cmocka_unit_test(verify_finds_what_is_wrong),
         cmocka_unit_test(rekey_gives_another_model),
         cmocka_unit_test(labels_and_loss_follow),

@@ -14,13 +14,16 @@ static void bad_parameters_are_refused(void **unused) {
     efface_data *const data = make_data(3, 2, two_columns, NULL);
     TRY(EFFACE_E_ARGUMENT, memset(&p, 0, sizeof p));
     TRY(EFFACE_E_ARGUMENT, memset(&p, 0xFF, sizeof p));
-    TRY(EFFACE_E_ARGUMENT, p.version = 2);
-    TRY(EFFACE_E_ARGUMENT, p.method = (efface_method)3);
+    TRY(EFFACE_E_ARGUMENT, p.version -= 1);
+    TRY(EFFACE_E_ARGUMENT, p.version += 1);
+    TRY(EFFACE_E_ARGUMENT, p.method = (efface_method)4);
     TRY(EFFACE_E_ARGUMENT, p.rate = -0.5);
     TRY(EFFACE_E_ARGUMENT, p.rate = 1.5);
     TRY(EFFACE_E_ARGUMENT, p.rate = (double)NAN);
     TRY(EFFACE_E_ARGUMENT, p.passes = 0);
     TRY(EFFACE_E_ARGUMENT, p.passes = 11);
+    TRY(EFFACE_E_ARGUMENT, p.starts = 0);
+    TRY(EFFACE_E_ARGUMENT, p.starts = 101);
     TRY(EFFACE_E_ARGUMENT, p.redraw = (efface_redraw)2);
     TRY(EFFACE_E_ARGUMENT, p.redraw = EFFACE_REDRAW_FRESH); /* for quantized only */
     TRY(EFFACE_E_ARGUMENT, p.scale = (efface_scale)2);
@@ -42,6 +45,7 @@ static void bad_parameters_are_refused(void **unused) {
     TRY(EFFACE_OK, p.iterations = EFFACE_MAX_ITERATIONS);
     TRY(EFFACE_OK, p.epsilon = 1e300; p.gamma = 1.0; p.method = EFFACE_METHOD_QUANTIZED);
     TRY(EFFACE_OK, p.gamma = 0.0; p.method = EFFACE_METHOD_QUANTIZED);
+    TRY(EFFACE_OK, p.starts = 100; p.passes = 10; p.method = EFFACE_METHOD_PYRAMID);
 
     efface_kmeans *model = NULL;
     const efface_kmeans_params p = params_of(2, 3);

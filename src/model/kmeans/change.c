@@ -66,6 +66,17 @@ static void note_row(ef_change *change, const efface_data *data, size_t position
         to[j] = from[j];
 }
 
+void ef_change_note(ef_change *change, const efface_row *row, const float *values, bool leaves) {
+    const size_t i = change->n_rows++;
+    assert(i < change->capacity);
+    change->leaves[i] = leaves;
+    change->rows[i] = *row;
+    change->positions[i] = 0;
+    float *const to = change->values + i / EF_PANEL * EF_PANEL * change->n_columns + i % EF_PANEL;
+    for (uint32_t j = 0; j < change->n_columns; j++)
+        to[(size_t)j * EF_PANEL] = values[j];
+}
+
 efface_status ef_change_forget(ef_change *change, efface_data *data, const uint64_t *ids,
                                size_t n_ids, efface_error *error) {
     const efface_status status = ef_data_prepare_remove(data, ids, n_ids, error);

@@ -38,6 +38,9 @@ efface_status ef_change_learn(ef_change *change, efface_data *data, const efface
 efface_status ef_change_update(ef_change *change, efface_data *data, const efface_rows *rows,
                                efface_error *error);
 
+/* Notes a row of a set that is not at hand. There must be room for it. */
+void ef_change_note(ef_change *change, const efface_row *row, const float *values, bool leaves);
+
 /* Changes the set back. Cannot fail. */
 void ef_change_undo(const ef_change *change, efface_data *data);
 

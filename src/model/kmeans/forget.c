@@ -30,7 +30,7 @@ const char *efface_reason_name(efface_reason reason) {
     case EFFACE_REASON_CLUSTERS: return "the number of centroids changed";
     case EFFACE_REASON_REKEY: return "a new seed was given";
     case EFFACE_REASON_RATE: return "the size of the sample moved";
-    case EFFACE_REASON_SAMPLE: return "a row of the sample changed";
+    case EFFACE_REASON_SAMPLE: return "the sample or its jury changed";
     case EFFACE_REASON_WIDTH: return "the width of the tree moved";
     }
     return "unknown reason";

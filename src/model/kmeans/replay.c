@@ -243,7 +243,7 @@ void ef_pending_report(const ef_pending *r, efface_report *report) {
                      : r->build || r->resample ? EFFACE_ACTION_REPAIRED
                                                : EFFACE_ACTION_UNTOUCHED;
     report->reason = r->resample && !r->refit ? EFFACE_REASON_SAMPLE : r->reason;
-    report->level = r->build && !r->refit ? r->first : 0;
+    report->level = r->build && !r->refit && !r->resample ? r->first : 0;
     if (r->fresh != NULL) {
         report->rows_visited = r->fresh->rows_assigned;
         report->levels_replayed = ef_count_partitions(r->fresh, 0);
@@ -333,6 +333,26 @@ efface_status ef_replay_look(const efface_kmeans *model, const efface_data *data
         ef_pending_report(&r, report);
         estimate(&r, report);
     }
+    ef_pending_free(&r);
+    return status;
+}
+
+efface_status ef_replay_cold(efface_kmeans *model, const efface_data *counts,
+                             const ef_change *change, bool only_look, bool *done,
+                             efface_report *report, efface_error *error) {
+    *done = false;
+    if (model->tree != NULL)
+        return EFFACE_OK;
+    ef_pending r = begin(model, counts, change);
+    const efface_status status = ef_look(&r, error);
+    r.refit |= r.build && model->params.redraw == EFFACE_REDRAW_FRESH;
+    *done = status == EFFACE_OK && !r.refit && !r.resample && !r.build;
+    if (status == EFFACE_OK) {
+        ef_pending_report(&r, report);
+        estimate(&r, report);
+    }
+    if (*done && !only_look)
+        ef_pending_commit(&r, model);
     ef_pending_free(&r);
     return status;
 }

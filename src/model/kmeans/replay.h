@@ -82,6 +82,13 @@ void ef_apply_change(const ef_pending *pending, const uint32_t *labels, int64_t 
 efface_status ef_replay(efface_kmeans *model, const efface_data *data, const ef_change *change,
                         efface_report *report, efface_error *error);
 
+/* The same for a model whose rows are not at hand: `counts` is its set after the change, without
+ * rows (cold_set.h), and no column of it is stale. `done` is false if rows are needed, and then
+ * nothing has changed. Fills the report in both cases; of a tree it knows nothing. */
+efface_status ef_replay_cold(efface_kmeans *model, const efface_data *counts,
+                             const ef_change *change, bool only_look, bool *done,
+                             efface_report *report, efface_error *error);
+
 /* Says what ef_replay would do. */
 efface_status ef_replay_look(const efface_kmeans *model, const efface_data *data,
                              const ef_change *change, efface_report *report, efface_error *error);

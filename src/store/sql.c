@@ -1,0 +1,110 @@
+/* The only file that speaks to SQLite about statements, transactions and errors. */
+#include "base/status.h"
+#include "store/store.h"
+
+#include <string.h>
+
+efface_status ef_store_corrupt(efface_error *error, const char *what) {
+    return ef_fail(error, EFFACE_E_CORRUPT,
+                   "the store is damaged: %s; `efface check` says more, and a backup helps", what);
+}
+
+efface_status ef_sql_fail(efface_store *store, efface_error *error) {
+    const char *const message = sqlite3_errmsg(store->db);
+    switch (sqlite3_errcode(store->db)) {
+    case SQLITE_NOMEM: return ef_fail_memory(error);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return ef_fail(error, EFFACE_E_BUSY,
+                       "the store is busy: another process is writing to it; try again");
+    case SQLITE_CORRUPT: return ef_store_corrupt(error, message);
+    case SQLITE_NOTADB: return ef_fail(error, EFFACE_E_FORMAT, "the file is not a store");
+    case SQLITE_FULL: return ef_fail(error, EFFACE_E_IO, "the disk is full; nothing was changed");
+    case SQLITE_READONLY:
+        return ef_fail(error, EFFACE_E_IO, "the store cannot be written to: %s", message);
+    case SQLITE_CONSTRAINT:
+        return ef_fail(error, EFFACE_E_DUPLICATE, "a row or a model is there already: %s", message);
+    default: return ef_fail(error, EFFACE_E_IO, "the store cannot be read or written: %s", message);
+    }
+}
+
+efface_status ef_sql_run(efface_store *store, const char *sql, efface_error *error) {
+    return sqlite3_exec(store->db, sql, NULL, NULL, NULL) == SQLITE_OK ? EFFACE_OK
+                                                                       : ef_sql_fail(store, error);
+}
+
+efface_status ef_sql_prepare(efface_store *store, const char *sql, sqlite3_stmt **out,
+                             efface_error *error) {
+    return sqlite3_prepare_v2(store->db, sql, -1, out, NULL) == SQLITE_OK
+               ? EFFACE_OK
+               : ef_sql_fail(store, error);
+}
+
+efface_status ef_sql_step(efface_store *store, sqlite3_stmt *statement, bool *row,
+                          efface_error *error) {
+    const int code = sqlite3_step(statement);
+    *row = code == SQLITE_ROW;
+    return code == SQLITE_ROW || code == SQLITE_DONE ? EFFACE_OK : ef_sql_fail(store, error);
+}
+
+efface_status ef_sql_do(efface_store *store, sqlite3_stmt *statement, efface_error *error) {
+    bool row;
+    efface_status status = ef_sql_step(store, statement, &row, error);
+    (void)sqlite3_reset(statement);
+    return status;
+}
+
+efface_status ef_store_begin(efface_store *store, bool writes, efface_error *error) {
+    return ef_sql_run(store, writes ? "BEGIN IMMEDIATE" : "BEGIN", error);
+}
+
+efface_status ef_store_end(efface_store *store, efface_status status, efface_error *error) {
+    if (status == EFFACE_OK)
+        status = ef_sql_run(store, "COMMIT", error);
+    /* Some errors have taken the transaction back already. */
+    if (status != EFFACE_OK && sqlite3_get_autocommit(store->db) == 0)
+        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
+ef_reader ef_sql_bytes(sqlite3_stmt *statement, int column) {
+    const void *const bytes = sqlite3_column_blob(statement, column);
+    const int n = sqlite3_column_bytes(statement, column);
+    return (ef_reader){.bytes = bytes, .n_bytes = bytes != NULL && n > 0 ? (size_t)n : 0};
+}
+
+void ef_sql_bind_bytes(sqlite3_stmt *statement, int parameter, const void *bytes, size_t n_bytes) {
+    (void)sqlite3_bind_blob64(statement, parameter, bytes, n_bytes, SQLITE_STATIC);
+}
+
+efface_status ef_fact_read(efface_store *store, const char *name, uint64_t *value,
+                           efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    bool row = false;
+    efface_status status =
+        ef_sql_prepare(store, "SELECT value FROM facts WHERE name = ?", &statement, error);
+    if (status == EFFACE_OK) {
+        (void)sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+        status = ef_sql_step(store, statement, &row, error);
+    }
+    if (status == EFFACE_OK && row)
+        *value = (uint64_t)sqlite3_column_int64(statement, 0);
+    if (status == EFFACE_OK && !row)
+        status = ef_store_corrupt(error, "a fact about it is missing");
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+efface_status ef_fact_write(efface_store *store, const char *name, uint64_t value,
+                            efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    efface_status status =
+        ef_sql_prepare(store, "INSERT OR REPLACE INTO facts VALUES (?, ?)", &statement, error);
+    if (status == EFFACE_OK) {
+        (void)sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+        (void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)value);
+        status = ef_sql_do(store, statement, error);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
