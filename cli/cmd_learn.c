@@ -2,82 +2,13 @@
 #include "data_files.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct choices {
     const char *store_path, *data_path, *sign;
     cli_data_options data;
-    cli_number first_id;
     bool json;
 } choices;
-
-/* Rows of DATA that have no ids follow the largest there is. Ids above this are hashes of texts,
- * and rows that are numbered after one of those were meant to have ids. */
-static const uint64_t most_numbered = UINT64_C(1) << 53;
-
-static int next_id(efface_store *store, uint64_t *next) {
-    efface_data *data = NULL;
-    efface_error error;
-    if (efface_store_load(store, NULL, &data, NULL, &error) != EFFACE_OK)
-        return cli_report_error(&error);
-    *next = 0;
-    const size_t n = efface_data_n_rows(data);
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t id = efface_data_row(data, i).id;
-        *next = id >= *next ? id + (id < UINT64_MAX) : *next;
-    }
-    efface_data_free(data);
-    if (*next > most_numbered)
-        return cli_failed(
-            "the ids of this store are no row numbers: say with --id COL which column "
-            "of DATA has the ids, or with --first-id N where to begin");
-    return CLI_DONE;
-}
-
-/* The same rows with the ids first, first + 1, ... */
-static int renumber(efface_data **data, uint64_t first) {
-    const size_t n = efface_data_n_rows(*data);
-    const uint32_t n_columns = efface_data_n_columns(*data);
-    efface_data *numbered = NULL;
-    efface_error error;
-    float *const values = malloc(n_columns * sizeof *values);
-    int code = CLI_DONE;
-    if (n > 0 && first > UINT64_MAX - (n - 1)) {
-        code = cli_wrong("--first-id is too large for %zu rows", n);
-        goto out;
-    }
-    if (values == NULL) {
-        code = cli_out_of_memory();
-        goto out;
-    }
-    if (efface_data_create(n_columns, &numbered, &error) != EFFACE_OK) {
-        code = cli_report_error(&error);
-        goto out;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const efface_row row = efface_data_row(*data, i);
-        const uint64_t id = first + i;
-        efface_data_values(*data, i, values);
-        const efface_rows one = {.n_rows = 1,
-                                 .values = values,
-                                 .ids = &id,
-                                 .weights = &row.weight,
-                                 .owners = &row.owner,
-                                 .labels = &row.label};
-        if (efface_data_add(numbered, &one, &error) != EFFACE_OK) {
-            code = cli_report_error(&error);
-            goto out;
-        }
-    }
-    efface_data_free(*data);
-    *data = numbered;
-    numbered = NULL;
-out:
-    efface_data_free(numbered);
-    free(values);
-    return code;
-}
 
 /* The columns of DATA must be those of the store, one for one. */
 static int compare_columns(const choices *c, efface_store *store, const efface_data *data) {
@@ -113,18 +44,10 @@ static int learn(const choices *c, efface_store *store) {
     cli_progress_begin("reading", 0, 0);
     const bool loaded = cli_load_data(c->data_path, &c->data, &load, &data, &code);
     cli_progress_end();
-    const bool has_ids = load.id_column != NULL;
     cli_wipe(&load, sizeof load);
     if (!loaded)
         return code;
     code = compare_columns(c, store, data);
-    if (code == CLI_DONE && !has_ids) {
-        uint64_t first = c->first_id.value;
-        if (!c->first_id.given)
-            code = next_id(store, &first);
-        if (code == CLI_DONE)
-            code = renumber(&data, first);
-    }
     if (code == CLI_DONE)
         code = cli_sign_with(store, c->sign);
     if (code == CLI_DONE) {
@@ -151,7 +74,6 @@ static int run(int n_arguments, char **arguments) {
     const cli_option options[] = {
         {"STORE", CLI_PLACE, &c.store_path, NULL},
         {"DATA", CLI_PLACE, &c.data_path, NULL},
-        {"--first-id", CLI_NUMBER, &c.first_id, NULL},
         {"--sign", CLI_TEXT, &c.sign, NULL},
         {"--json", CLI_FLAG, &c.json, NULL},
         CLI_DATA_OPTIONS(c.data),
@@ -161,8 +83,6 @@ static int run(int n_arguments, char **arguments) {
     int code;
     if (!cli_parse("learn", options, n_arguments, arguments))
         return CLI_USAGE;
-    if (c.first_id.given && c.data.id != NULL)
-        return cli_wrong("--id and --first-id exclude each other: rows have ids or get them");
     if (!cli_open_store(c.store_path, EFFACE_ACCESS_WRITE, &store, &code))
         return code;
     code = learn(&c, store);
@@ -178,8 +98,8 @@ const cli_command cli_learn = {
     "the store in the same order, to the store and to every model: all rows or none.\n"
     "Every model is afterwards what a fit to all rows would have made.\n"
     "  --id COL         the column of DATA that has the ids, by header or number;\n"
-    "                   without it, rows are numbered on from the largest id\n"
-    "  --first-id N     number them N, N + 1, ... instead\n"
+    "                   without it, rows are numbered on from the largest id that\n"
+    "                   there ever was\n"
     "  --owner COL, --weight COL, --label COL\n"
     "                   other columns of DATA that are no values\n"
     "  --header yes|no  whether DATA begins with names, if it cannot be told\n"

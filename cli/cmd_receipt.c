@@ -18,12 +18,14 @@ static int make_keys(int n_arguments, char **arguments) {
         {NULL, CLI_FLAG, NULL, NULL},
     };
     unsigned char secret_key[EFFACE_SECRET_KEY_BYTES], public_key[EFFACE_PUBLIC_KEY_BYTES];
+    efface_error error;
     int code = CLI_DONE;
     if (!cli_parse("receipt", options, n_arguments, arguments))
         return CLI_USAGE;
     if (secret_path == NULL || public_path == NULL)
         return cli_wrong("receipt keys needs --secret FILE and --public FILE, which it writes");
-    efface_keys_make(secret_key, public_key);
+    if (efface_keys_make(secret_key, public_key, &error) != EFFACE_OK)
+        return cli_report_error(&error);
     if (cli_write_key(secret_path, secret_key, sizeof secret_key, true, &code) &&
         !cli_write_key(public_path, public_key, sizeof public_key, false, &code))
         (void)unlink(secret_path); /* half a pair is of no use */
