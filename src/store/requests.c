@@ -275,7 +275,8 @@ static efface_status learn(efface_store *store, const efface_data *data,
     report->n_requested = data->n_rows;
     report->n_learned = data->n_rows;
     /* Models first: a model that loads all rows must not see the new ones yet. */
-    status = follow_all(&q, report, error);
+    if (data->n_rows != 0)
+        status = follow_all(&q, report, error);
     if (status == EFFACE_OK)
         status = ef_rows_insert(store, data, first_id, error);
     if (status == EFFACE_OK)

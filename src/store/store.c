@@ -77,10 +77,9 @@ static efface_status open_file(const char *path, bool writes, efface_store **out
     }
     store->writes = writes;
     /* A reader may have to roll back what a process that died left behind, so it may write too. */
-    const int code = sqlite3_open_v2(path, &store->db,
-                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW |
-                                         SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_FULLMUTEX,
-                                     NULL);
+    const int code = sqlite3_open_v2(
+        path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_FULLMUTEX,
+        NULL);
     efface_status status = EFFACE_OK;
     if (code == SQLITE_CANTOPEN)
         status = ef_fail(error, EFFACE_E_IO, "%s: %s", path, sqlite3_errmsg(store->db));
