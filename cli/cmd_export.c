@@ -1,6 +1,6 @@
 /* efface export: centroids, labels, canonical bytes and receipts as files. */
+#include "data_files.h"
 #include "json_writer.h"
-#include "options.h"
 #include "output.h"
 
 #include <inttypes.h>
@@ -13,14 +13,14 @@ typedef struct choices {
 } choices;
 
 /* The name of a column, or one made up from its number. */
-static const char *column_name(const efface_data *data, uint32_t column, char made_up[32]) {
-    const char *const name = efface_data_column_name(data, column);
+static const char *column_name(const cli_columns *columns, uint32_t column, char made_up[32]) {
+    const char *const name = cli_column_name(columns, column);
     snprintf(made_up, 32, "column%" PRIu32, column + 1);
     return name != NULL ? name : made_up;
 }
 
 typedef struct matrix {
-    const efface_data *data;
+    cli_columns columns;
     double *values;
     uint32_t n_rows, n_columns;
 } matrix;
@@ -38,7 +38,7 @@ static void write_centroids(FILE *out, cli_format format, const char *name, cons
         cli_json_text(&json, "model", name);
         cli_json_open(&json, "columns", '[');
         for (uint32_t j = 0; j < m->n_columns; j++)
-            cli_json_text(&json, NULL, column_name(m->data, j, made_up));
+            cli_json_text(&json, NULL, column_name(&m->columns, j, made_up));
         cli_json_close(&json, ']');
         cli_json_open(&json, "centroids", '[');
         for (uint32_t i = 0; i < m->n_rows; i++) {
@@ -54,7 +54,7 @@ static void write_centroids(FILE *out, cli_format format, const char *name, cons
         for (uint32_t j = 0; j < m->n_columns; j++) {
             if (j > 0)
                 fputc(',', out);
-            cli_csv_text(out, column_name(m->data, j, made_up));
+            cli_csv_text(out, column_name(&m->columns, j, made_up));
         }
         fputc('\n', out);
         for (size_t i = 0; i < n; i++)
@@ -62,15 +62,15 @@ static void write_centroids(FILE *out, cli_format format, const char *name, cons
     }
 }
 
-static int export_centroids(FILE *out, cli_format format, const char *name,
+static int export_centroids(FILE *out, cli_format format, const char *name, efface_store *store,
                             const efface_kmeans *model, const efface_data *data) {
     const efface_kmeans_info info = efface_kmeans_get_info(model);
-    matrix m = {.data = data, .n_rows = info.n_clusters, .n_columns = info.n_columns};
+    matrix m = {.n_rows = info.n_clusters, .n_columns = info.n_columns};
     efface_error error;
     m.values = malloc(((size_t)m.n_rows * m.n_columns + 1) * sizeof *m.values);
     if (m.values == NULL)
         return cli_out_of_memory();
-    int code = CLI_DONE;
+    int code = cli_model_columns(store, data, &m.columns);
     for (uint32_t i = 0; i < m.n_rows && code == CLI_DONE; i++)
         if (efface_kmeans_centroid(model, i, m.values + (size_t)i * m.n_columns, &error) !=
             EFFACE_OK)
@@ -184,8 +184,8 @@ static int write_export(const choices *c, cli_format format, const char *name, e
         return export_canonical(out, name, store);
     if (efface_store_load(store, name, &data, &model, &error) != EFFACE_OK)
         return cli_report_error(&error);
-    const int code =
-        (c->centroids ? export_centroids : export_labels)(out, format, name, model, data);
+    const int code = c->centroids ? export_centroids(out, format, name, store, model, data)
+                                  : export_labels(out, format, name, model, data);
     efface_kmeans_free(model);
     efface_data_free(data);
     return code;

@@ -169,10 +169,11 @@ static int print_result(const choices *c, efface_store *store, double seconds) {
         return code;
     cli_hex(model.digest, sizeof model.digest, hex);
     if (!c->json) {
-        printf("%s: %" PRIu64 " rows, %" PRIu32 " columns; model %s: %s, k %" PRIu32
+        printf("%s: %" PRIu64 " row%s, %" PRIu32 " column%s; model %s: %s, k %" PRIu32
                "; %.3f s\ndigest %s\n",
-               c->store_path, info.n_rows, info.n_columns, model.name,
-               cli_method_name(model.method), model.n_clusters, seconds, hex);
+               c->store_path, info.n_rows, info.n_rows == 1 ? "" : "s", info.n_columns,
+               info.n_columns == 1 ? "" : "s", model.name, cli_method_name(model.method),
+               model.n_clusters, seconds, hex);
         return CLI_DONE;
     }
     cli_json json = {.out = stdout};
@@ -229,7 +230,8 @@ static int fit(choices *c) {
     }
     efface_store_close(store);
     free(columns);
-    if (made && code != CLI_DONE)
+    /* Nothing is left of a store that could not be completed, but what others made meanwhile is. */
+    if (code != CLI_DONE && (made || (is_new && access(c->store_path, F_OK) != 0)))
         remove_store(c->store_path);
     return code;
 }

@@ -151,7 +151,8 @@ static int run(int n_arguments, char **arguments) {
 const cli_command cli_forget = {
     "forget",
     "forget rows, in the store and in every model",
-    "usage: efface forget STORE (--id N | --key TEXT | --owner X | --from FILE) [OPTIONS]\n"
+    "usage: efface forget STORE (--id N | --key TEXT | --owner X | --from FILE)\n"
+    "           [OPTIONS]\n"
     "Forgets rows, in the store and in every model, all of them or, if one is not\n"
     "there, none. Options that say who can be repeated and mixed.\n"
     "  --id N,N,...     rows by their ids\n"

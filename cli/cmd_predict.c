@@ -16,65 +16,64 @@ typedef struct choices {
 /* Rows that are gathered and predicted together. */
 enum { BATCH = 4096 };
 
-/* Which column of `rows` is column number `wanted` of the model's own set. By name if both have
- * names, else by number. */
-static bool match_column(const efface_data *rows, const efface_data *fitted, uint32_t wanted,
-                         uint32_t *found) {
-    const char *const name = efface_data_column_name(fitted, wanted);
-    if (name == NULL || efface_data_column_name(rows, 0) == NULL) {
-        *found = wanted;
-        return true;
-    }
-    for (uint32_t i = 0; i < efface_data_n_columns(rows); i++)
-        if (strcmp(efface_data_column_name(rows, i), name) == 0) {
-            *found = i;
-            return true;
+/* Finds the columns of the model by name. */
+static bool match_names(const choices *c, const efface_data *rows, const cli_columns *fitted,
+                        uint32_t *columns) {
+    const uint32_t n_there = efface_data_n_columns(rows);
+    for (uint32_t i = 0; i < fitted->n; i++) {
+        const char *const name = cli_column_name(fitted, i);
+        uint32_t j = 0;
+        while (j < n_there && strcmp(efface_data_column_name(rows, j), name) != 0)
+            j++;
+        if (j == n_there) {
+            (void)cli_failed("%s has no column '%s', which the model needs; --columns says which "
+                             "ones to use",
+                             c->data_path, name);
+            return false;
         }
-    return false;
+        columns[i] = j;
+    }
+    return true;
 }
 
-/* The columns of `rows` for the columns of the model, in their order. NULL, after a message, if
- * they do not fit. */
-static uint32_t *match_columns(const choices *c, const efface_data *rows, const efface_data *fitted,
+/* The columns of `rows` for the columns of the model, in their order: those of --columns, or by
+ * name if both have names, or all of them. NULL, after a message, if they do not fit. */
+static uint32_t *match_columns(const choices *c, const efface_data *rows, const cli_columns *fitted,
                                int *code) {
-    const uint32_t n = efface_data_n_columns(fitted), n_there = efface_data_n_columns(rows);
+    const uint32_t n_there = efface_data_n_columns(rows);
     uint32_t *columns = NULL, n_listed;
-    *code = CLI_FAILED;
     if (c->column_list != NULL) {
         const cli_columns known = {.n = n_there, .data = rows};
         *code = CLI_USAGE;
-        if (!cli_read_columns(c->column_list, &known, &columns, &n_listed))
-            return NULL;
-        if (n_listed == n)
+        if (!cli_read_columns(c->column_list, &known, &columns, &n_listed) || n_listed == fitted->n)
             return columns;
         free(columns);
-        *code =
-            cli_wrong("--columns names %" PRIu32 " columns, the model has %" PRIu32, n_listed, n);
+        *code = cli_wrong("--columns names %" PRIu32 " columns, the model has %" PRIu32, n_listed,
+                          fitted->n);
         return NULL;
     }
-    columns = malloc(n * sizeof *columns);
+    *code = CLI_FAILED;
+    columns = malloc(fitted->n * sizeof *columns);
     if (columns == NULL) {
-        *code = cli_out_of_memory();
+        (void)cli_out_of_memory();
         return NULL;
     }
-    const bool by_name =
-        efface_data_column_name(rows, 0) != NULL && efface_data_column_name(fitted, 0) != NULL;
-    if (!by_name && n != n_there) {
-        free(columns);
-        *code = cli_failed("%s has %" PRIu32 " columns of values, the model has %" PRIu32
-                           ": say with --columns which ones it is about",
-                           c->data_path, n_there, n);
-        return NULL;
+    bool good = true;
+    if (cli_column_name(fitted, 0) != NULL && efface_data_column_name(rows, 0) != NULL) {
+        good = match_names(c, rows, fitted, columns);
+    } else if (fitted->n != n_there) {
+        (void)cli_failed("%s has %" PRIu32 " columns of values, the model has %" PRIu32
+                         ": say with --columns which ones it was fitted to",
+                         c->data_path, n_there, fitted->n);
+        good = false;
+    } else {
+        for (uint32_t i = 0; i < n_there; i++)
+            columns[i] = i;
     }
-    for (uint32_t i = 0; i < n; i++)
-        if (!match_column(rows, fitted, i, &columns[i])) {
-            free(columns);
-            *code = cli_failed("%s has no column '%s', which the model needs; --columns says which "
-                               "ones to use",
-                               c->data_path, efface_data_column_name(fitted, i));
-            return NULL;
-        }
-    return columns;
+    if (good)
+        return columns;
+    free(columns);
+    return NULL;
 }
 
 static int predict(const efface_kmeans *model, const efface_data *rows, const uint32_t *columns,
@@ -165,13 +164,17 @@ static int answer(const choices *c, cli_format format, efface_store *store) {
         code = cli_report_error(&error);
         goto out;
     }
-    columns = match_columns(c, rows, fitted, &code);
+    cli_columns of;
+    code = cli_model_columns(store, fitted, &of);
+    if (code != CLI_DONE)
+        goto out;
+    columns = match_columns(c, rows, &of, &code);
     if (columns == NULL)
         goto out;
     const size_t n = efface_data_n_rows(rows);
     labels = malloc((n + 1) * sizeof *labels);
     code = labels == NULL ? cli_out_of_memory()
-                          : predict(model, rows, columns, efface_data_n_columns(fitted), labels);
+                          : predict(model, rows, columns, info.n_columns, labels);
     if (code == CLI_DONE)
         code = write_result(c, format, info.name, labels, n);
 out:

@@ -118,7 +118,7 @@ const cli_command cli_verify = {
     "verify",
     "fit every model anew and compare it, byte by byte",
     "usage: efface verify STORE [--model NAME] [--json]\n"
-    "Fits every model anew to the rows that are there now, with its parameters and its\n"
+    "Fits every model anew to the rows that are there now, with its parameters and\n"
     "seed, and compares it byte by byte with the model in the store. They are\n"
     "identical, whatever was forgotten and learned before.\n"
     "  --model NAME   only this model\n"

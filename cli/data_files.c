@@ -45,6 +45,19 @@ const char *cli_column_name(const cli_columns *columns, uint32_t column) {
                                   : efface_data_column_name(columns->data, column);
 }
 
+int cli_model_columns(efface_store *store, const efface_data *fitted, cli_columns *out) {
+    efface_store_info info;
+    efface_error error;
+    if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    *out = (cli_columns){.n = efface_data_n_columns(fitted)};
+    if (out->n == info.n_columns)
+        out->store = store;
+    else
+        out->data = fitted;
+    return CLI_DONE;
+}
+
 static bool find_by_name(const cli_columns *columns, const char *name, uint64_t *found) {
     for (uint32_t i = 0; i < columns->n; i++) {
         const char *const known = cli_column_name(columns, i);

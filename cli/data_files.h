@@ -40,6 +40,10 @@ typedef struct cli_columns {
 /* The name of a column; NULL if it has none. */
 const char *cli_column_name(const cli_columns *columns, uint32_t column);
 
+/* The columns of a model, given the set that came with it: they have the names of the store's if
+ * the model has all of those. CLI_DONE, or after a message another exit code. */
+int cli_model_columns(efface_store *store, const efface_data *fitted, cli_columns *out);
+
 /* Reads a list of names, numbers from 1 and ranges (age,3,5-7) into column numbers from 0, sorted.
  * Release them with free. False, after a message, for a list that makes no sense. */
 bool cli_read_columns(const char *list, const cli_columns *columns, uint32_t **out,
