@@ -17,20 +17,28 @@
 
 #include <string.h>
 
-/* One node's part in a change. */
+/* A node that stays: what its set has lost and gained, and what its model makes of it. */
+typedef struct ongoing {
+    ef_change change;
+    ef_pending pending;
+} ongoing;
+
+/* One node's part in a change. There may be very many, so it is kept small. */
 typedef struct climb {
     size_t number;     /* of the node at its depth */
     size_t first, end; /* its changed rows in `order`; of an inner node, the climbs of children */
-    bool changes;      /* its set has changed, as `change` says; `pending` is to be released */
-    ef_change change;
-    ef_pending pending;
-    ef_node fresh; /* a node that was not there */
-    bool vanishes; /* a node whose rows all leave */
-    bool moves;    /* its centroids change, so its parent is reached */
+    ongoing *ongoing;  /* or NULL */
+    ef_node fresh;     /* a node that was not there */
+    bool vanishes;     /* a node whose rows all leave */
+    bool moves;        /* its centroids change, so its parent is reached */
     efface_report report;
+} climb;
+
+/* What went wrong first for one worker. */
+typedef struct failure {
     efface_status status;
     efface_error error;
-} climb;
+} failure;
 
 typedef struct ascent {
     const efface_kmeans *model;
@@ -42,6 +50,7 @@ typedef struct ascent {
     size_t n_climbs[EF_MOST_HEIGHT + 1];
     uint32_t depth;     /* that is being worked on */
     unsigned n_threads; /* for each node */
+    failure *failures;  /* of each worker */
 } ascent;
 
 /* ---------------------------------------------------------------- rows of leaves */
@@ -163,7 +172,8 @@ static result before(const ascent *a, uint32_t depth, const climb *c) {
 static result after(const climb *c) {
     if (c->vanishes)
         return (result){0};
-    return c->changes ? (result){.pending = &c->pending} : (result){.model = c->fresh.model};
+    return c->ongoing != NULL ? (result){.pending = &c->ongoing->pending}
+                              : (result){.model = c->fresh.model};
 }
 
 static uint32_t result_clusters(const result *r) {
@@ -338,16 +348,19 @@ static efface_status make_node(const ascent *a, climb *c, const efface_rows *row
 /* A node that stays. */
 static efface_status change_node(const ef_node *node, climb *c, const edit *e,
                                  const efface_rows *rows, efface_error *error) {
-    if (!ef_change_init(&c->change, node->data->n_columns, e->n_leave + e->n_come))
+    ongoing *const o = ef_alloc_zero(1, sizeof *o);
+    if (o == NULL || !ef_change_init(&o->change, node->data->n_columns, e->n_leave + e->n_come)) {
+        free(o);
         return ef_fail_memory(error);
-    c->changes = true;
-    efface_status status = ef_change_forget(&c->change, node->data, e->leave, e->n_leave, error);
+    }
+    c->ongoing = o;
+    efface_status status = ef_change_forget(&o->change, node->data, e->leave, e->n_leave, error);
     if (status == EFFACE_OK)
-        status = ef_change_learn(&c->change, node->data, rows, error);
+        status = ef_change_learn(&o->change, node->data, rows, error);
     if (status == EFFACE_OK)
-        status = ef_pending_make(&c->pending, node->model, node->data, &c->change, error);
+        status = ef_pending_make(&o->pending, node->model, node->data, &o->change, error);
     if (status == EFFACE_OK)
-        ef_pending_report(&c->pending, &c->report);
+        ef_pending_report(&o->pending, &c->report);
     return status;
 }
 
@@ -374,12 +387,10 @@ static efface_status climb_node(const ascent *a, climb *c, efface_error *error) 
 }
 
 static void climb_nodes(void *context, unsigned worker, size_t first, size_t last) {
-    (void)worker;
     const ascent *const a = context;
-    for (size_t i = first; i < last; i++) {
-        climb *const c = &a->climbs[a->depth][i];
-        c->status = climb_node(a, c, &c->error);
-    }
+    failure *const f = &a->failures[worker];
+    for (size_t i = first; i < last && f->status == EFFACE_OK; i++)
+        f->status = climb_node(a, &a->climbs[a->depth][i], &f->error);
 }
 
 /* ---------------------------------------------------------------- all nodes */
@@ -391,19 +402,25 @@ static efface_status climb_depth(ascent *a, efface_error *error) {
     /* One node gets all threads for itself, many nodes a thread each. */
     ef_pool *const pool = n > 1 && asked != 1 ? ef_pool_create(asked) : NULL;
     const bool shared = pool != NULL && n >= ef_pool_size(pool);
+    const unsigned n_workers = shared ? ef_pool_size(pool) : 1;
+    efface_status status = EFFACE_OK;
     a->n_threads = shared ? 1 : asked;
-    if (shared)
+    a->failures = ef_alloc_zero(n_workers, sizeof *a->failures);
+    if (a->failures == NULL)
+        status = ef_fail_memory(error);
+    else if (shared)
         ef_pool_run(pool, n, 1, climb_nodes, a);
     else
         climb_nodes(a, 0, 0, n);
+    for (unsigned i = 0; i < n_workers && status == EFFACE_OK; i++) {
+        status = a->failures[i].status;
+        if (status != EFFACE_OK && error != NULL)
+            *error = a->failures[i].error;
+    }
     ef_pool_free(pool);
-    for (size_t i = 0; i < n; i++)
-        if (a->climbs[a->depth][i].status != EFFACE_OK) {
-            if (error != NULL)
-                *error = a->climbs[a->depth][i].error;
-            return a->climbs[a->depth][i].status;
-        }
-    return EFFACE_OK;
+    free(a->failures);
+    a->failures = NULL;
+    return status;
 }
 
 static efface_status ascend(ascent *a, efface_error *error) {
@@ -422,10 +439,10 @@ static efface_status ascend(ascent *a, efface_error *error) {
 /* Lets one climb take effect, or undoes what it did to the node's set; and releases it. */
 static void end_climb(const ascent *a, uint32_t depth, climb *c, bool commit) {
     ef_node *const node = &a->tree->nodes[depth][c->number];
-    if (commit && c->changes)
-        ef_pending_commit(&c->pending, node->model);
-    if (!commit && c->changes)
-        ef_change_undo(&c->change, node->data);
+    if (commit && c->ongoing != NULL)
+        ef_pending_commit(&c->ongoing->pending, node->model);
+    if (!commit && c->ongoing != NULL)
+        ef_change_undo(&c->ongoing->change, node->data);
     if (commit && (c->vanishes || c->fresh.model != NULL)) {
         const ef_node old = *node;
         *node = c->fresh;
@@ -435,9 +452,10 @@ static void end_climb(const ascent *a, uint32_t depth, climb *c, bool commit) {
     }
     efface_data_free(c->fresh.data);
     efface_kmeans_free(c->fresh.model);
-    if (c->changes) {
-        ef_pending_free(&c->pending);
-        ef_change_free(&c->change);
+    if (c->ongoing != NULL) {
+        ef_pending_free(&c->ongoing->pending);
+        ef_change_free(&c->ongoing->change);
+        free(c->ongoing);
     }
 }
 
