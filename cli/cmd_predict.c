@@ -18,13 +18,17 @@ enum { BATCH = 4096 };
 
 /* Finds the columns of the model by name. */
 static bool match_names(const choices *c, const efface_data *rows, const cli_columns *fitted,
-                        uint32_t *columns) {
+                        const efface_error *passed_over, uint32_t *columns) {
     const uint32_t n_there = efface_data_n_columns(rows);
     for (uint32_t i = 0; i < fitted->n; i++) {
         const char *const name = cli_column_name(fitted, i);
         uint32_t j = 0;
         while (j < n_there && strcmp(efface_data_column_name(rows, j), name) != 0)
             j++;
+        if (j == n_there && passed_over->status != EFFACE_OK) {
+            (void)cli_report_error(passed_over);
+            return false;
+        }
         if (j == n_there) {
             (void)cli_failed("%s has no column '%s', which the model needs; --columns says which "
                              "ones to use",
@@ -39,7 +43,7 @@ static bool match_names(const choices *c, const efface_data *rows, const cli_col
 /* The columns of `rows` for the columns of the model, in their order: those of --columns, or by
  * name if both have names, or all of them. NULL, after a message, if they do not fit. */
 static uint32_t *match_columns(const choices *c, const efface_data *rows, const cli_columns *fitted,
-                               int *code) {
+                               const efface_error *passed_over, int *code) {
     const uint32_t n_there = efface_data_n_columns(rows);
     uint32_t *columns = NULL, n_listed;
     if (c->column_list != NULL) {
@@ -60,7 +64,7 @@ static uint32_t *match_columns(const choices *c, const efface_data *rows, const 
     }
     bool good = true;
     if (cli_column_name(fitted, 0) != NULL && efface_data_column_name(rows, 0) != NULL) {
-        good = match_names(c, rows, fitted, columns);
+        good = match_names(c, rows, fitted, passed_over, columns);
     } else if (fitted->n != n_there) {
         (void)cli_failed("%s has %" PRIu32 " columns of values, the model has %" PRIu32
                          ": say with --columns which ones it was fitted to",
@@ -151,12 +155,12 @@ static int answer(const choices *c, cli_format format, efface_store *store) {
     efface_data *rows = NULL, *fitted = NULL;
     efface_kmeans *model = NULL;
     uint32_t *columns = NULL, *labels = NULL;
-    efface_error error;
+    efface_error error, passed_over;
     int code = cli_choose_model(store, c->name, &info);
     if (code != CLI_DONE)
         return code;
     efface_store_load_options(store, &load);
-    const bool loaded = cli_load_data(c->data_path, &c->data, &load, &rows, &code);
+    const bool loaded = cli_load_some(c->data_path, &c->data, &load, &rows, &passed_over, &code);
     cli_wipe(&load, sizeof load);
     if (!loaded)
         return code;
@@ -168,7 +172,7 @@ static int answer(const choices *c, cli_format format, efface_store *store) {
     code = cli_model_columns(store, fitted, &of);
     if (code != CLI_DONE)
         goto out;
-    columns = match_columns(c, rows, &of, &code);
+    columns = match_columns(c, rows, &of, &passed_over, &code);
     if (columns == NULL)
         goto out;
     const size_t n = efface_data_n_rows(rows);
@@ -222,13 +226,13 @@ const cli_command cli_predict = {
     "usage: efface predict STORE DATA [-o FILE] [OPTIONS]\n"
     "Writes the nearest cluster of each row of DATA (CSV, .npy or IDX, also gzipped),\n"
     "counted from 0, one a line in the order of DATA. Columns are found by their\n"
-    "names if the store and DATA have names, else by their order.\n"
+    "names if the model and DATA have names, others are passed over; else by order.\n"
     "  -o FILE          FILE.csv, FILE.npy (int32) or FILE.json; without it, standard\n"
     "                   output, as CSV or with --json as JSON\n"
     "  --model NAME     which model; needed if there are several\n"
     "  --columns LIST   the columns of DATA to use, by name or number: age,3,5-7\n"
     "  --id COL, --owner COL, --weight COL, --label COL\n"
-    "                   columns of DATA that are no values; needed for texts\n"
+    "                   columns of DATA that are no values, if that is not clear\n"
     "  --header yes|no  whether DATA begins with names, if it cannot be told\n"
     "  --json           as JSON: model, rows, and labels or file and format\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 6 damaged.\n"

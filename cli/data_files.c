@@ -2,6 +2,7 @@
 #include "data_files.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,14 +15,8 @@ bool cli_data_options_given(const cli_data_options *options) {
            options->label != NULL || options->header != 0 || options->ids != 0;
 }
 
-bool cli_load_data(const char *path, const cli_data_options *options, efface_load_options *load,
-                   efface_data **data, int *code) {
-    efface_error error;
-    if (access(path, F_OK) != 0 && errno == ENOENT) {
-        *code = cli_not_found("there is no file '%s'", path);
-        return false;
-    }
-    /* A store may know which columns its rows came from; what is said here goes before. */
+/* A store may know which columns its rows came from; what the command line says goes before. */
+static void apply(const cli_data_options *options, efface_load_options *load) {
     if (options->id != NULL)
         load->id_column = options->id;
     if (options->owner != NULL)
@@ -34,10 +29,57 @@ bool cli_load_data(const char *path, const cli_data_options *options, efface_loa
         load->header = (efface_header)options->header;
     if (options->ids != 0)
         load->ids = (efface_ids)options->ids;
+}
+
+static bool find_file(const char *path, int *code) {
+    if (access(path, F_OK) == 0 || errno != ENOENT)
+        return true;
+    *code = cli_not_found("there is no file '%s'", path);
+    return false;
+}
+
+bool cli_load_data(const char *path, const cli_data_options *options, efface_load_options *load,
+                   efface_data **data, int *code) {
+    efface_error error;
+    if (!find_file(path, code))
+        return false;
+    apply(options, load);
     if (efface_data_load(path, load, data, &error) == EFFACE_OK)
         return true;
     *code = cli_report_error(&error);
+    if (error.status == EFFACE_E_FORMAT && error.column > 0)
+        cli_say("columns that are no values are named with --id, --owner, --weight and --label");
     return false;
+}
+
+bool cli_load_some(const char *path, const cli_data_options *options, efface_load_options *load,
+                   efface_data **data, efface_error *why, int *code) {
+    /* The library has no way to leave a column out, but owners and labels may be any texts. */
+    const char **const places[] = {&load->owner_column, &load->label_column, &load->id_column};
+    enum { N_PLACES = sizeof places / sizeof places[0] };
+    static char numbers[N_PLACES][24];
+    efface_error error;
+    why->status = EFFACE_OK;
+    if (!find_file(path, code))
+        return false;
+    apply(options, load);
+    for (size_t i = 0; efface_data_load(path, load, data, &error) != EFFACE_OK; i++) {
+        while (i < N_PLACES && *places[i] != NULL)
+            i++;
+        if (error.status != EFFACE_E_FORMAT || error.column == 0 || i >= N_PLACES) {
+            *code = cli_report_error(&error);
+            return false;
+        }
+        /* Numbers with a text among them are no column of texts. */
+        if (error.column == why->column && why->status != EFFACE_OK) {
+            *code = cli_report_error(why);
+            return false;
+        }
+        *why = error;
+        snprintf(numbers[i], sizeof numbers[i], "%" PRIu64, error.column);
+        *places[i] = numbers[i];
+    }
+    return true;
 }
 
 const char *cli_column_name(const cli_columns *columns, uint32_t column) {

@@ -30,6 +30,12 @@ bool cli_data_options_given(const cli_data_options *options);
 bool cli_load_data(const char *path, const cli_data_options *options, efface_load_options *load,
                    efface_data **data, int *code);
 
+/* The same for who needs some columns only: up to three columns with texts that nobody said
+ * anything about are passed over. `why` then is the error that the last of them was, for the case
+ * that it is needed after all; else its status is EFFACE_OK. */
+bool cli_load_some(const char *path, const cli_data_options *options, efface_load_options *load,
+                   efface_data **data, efface_error *why, int *code);
+
 /* Columns that can be named: of a store or of a set. */
 typedef struct cli_columns {
     uint32_t n;

@@ -208,6 +208,9 @@ class Others(ProgramTest):
         self.assertEqual(self.json("predict", "s.store", "people.csv", *options)["labels"], labels)
         self.assertEqual(self.json("predict", "s.store", "people.csv", *options, "-o", "l.npy"),
                          {"model": "default", "rows": N_ROWS, "file": "l.npy", "format": "npy"})
+        # Columns that the model does not have are passed over, texts as well.
+        found = self.output("predict", "s.store", "people.csv")
+        self.assertEqual([int(x) for x in found.split()], labels)
         # Columns are found by name, in whatever order, and others are passed over.
         people = [line.split(",") for line in self.read("people.csv").decode().split()[1:]]
         self.write("turned.csv", "height,x,age\n" + "".join(f"{p[3]},1,{p[2]}\n" for p in people))

@@ -87,10 +87,11 @@ NOT_FOUND = [
 FAILED = [
     ("exists already: to add a model to it leave DATA out", "fit people.csv -k 3 -o s.store"),
     ("two", "fit -k 3 -o s.store --model two"),
-    ("people.csv", "fit people.csv -k 3 -o new.store"),  # the column user is no number
+    ("are named with --id", "fit people.csv -k 3 -o new.store"),  # the column user is no number
     ("--id, --owner, --weight or --label", "learn s.store wide.csv"),
     ("column 1 of turned.csv is 'height'", "learn s.store turned.csv"),
     ("id 0 is there already", "learn s.store people.csv --id id --owner user"),
+    ('hole.csv:3:3: "n/a"', "predict s.store hole.csv --model two"),
     ("no column 'height'", "predict s.store narrow.csv --model two"),
     ("", "info people.csv"),
     ("", "check people.csv"),
@@ -109,6 +110,7 @@ class Errors(ProgramTest):
         self.write("wide.csv", "id,age,height\n7,1,2\n")
         self.write("turned.csv", "height,age\n1,2\n")
         self.write("narrow.csv", "age,x\n1,2\n")
+        self.write("hole.csv", "name,age,height\na,1,2\nb,3,n/a\n")
         self.write("bad", "5\nx y\n6\n")
         self.write("zero", "5\n6\0\n")
 
