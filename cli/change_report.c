@@ -67,9 +67,11 @@ static void print_text(const cli_change *change, const efface_store_report *repo
            "reason");
     for (uint32_t i = 0; i < report->n_models; i++) {
         const efface_report *const r = &report->models[i].report;
-        printf("%-20s %-9s %5" PRIu32 " %12" PRIu64 " %9.3f  %s\n", report->models[i].name,
-               action_name(r->action), r->level, r->rows_visited, r->seconds,
-               r->reason == EFFACE_REASON_NONE ? "" : efface_reason_name(r->reason));
+        printf("%-20s %-9s %5" PRIu32 " %12" PRIu64 " %9.3f", report->models[i].name,
+               action_name(r->action), r->level, r->rows_visited, r->seconds);
+        if (r->reason != EFFACE_REASON_NONE)
+            printf("  %s", efface_reason_name(r->reason));
+        putchar('\n');
     }
 }
 

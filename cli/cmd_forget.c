@@ -170,6 +170,6 @@ const cli_command cli_forget = {
     "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"
     "examples: efface forget people.store --id 17,42 --yes\n"
     "          efface forget people.store --owner alice --dry-run\n"
-    "          grep -v '^$' requests.txt | efface forget people.store --from - --yes\n",
+    "          efface forget people.store --from requests.txt --skip-missing --yes\n",
     run,
 };

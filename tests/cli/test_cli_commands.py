@@ -7,11 +7,14 @@ import array
 import json
 import os
 import re
+import shutil
 import stat
+import subprocess
 import unittest
 
 from cli_program import N_ROWS, PROGRAM, ProgramTest, without_numbers, write_people
 
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COMMANDS = ["fit", "forget", "learn", "predict", "export", "info", "verify", "check", "rekey",
             "drop", "receipt"]
 
@@ -63,6 +66,64 @@ class Help(ProgramTest):
             else:
                 for command in COMMANDS:
                     self.assertRegex(text, rf"(?m)^  {command} +\w")
+
+
+class Documents(ProgramTest):
+    """The manual and the completion know what --help knows."""
+
+    def options_in_help(self, command):
+        return set(re.findall(r"(?<![\w-])(--?[a-z][a-z-]*)", self.output(command, "--help")))
+
+    def read_source(self, *path):
+        with open(os.path.join(SOURCE, *path), encoding="utf-8") as file:
+            return file.read()
+
+    def test_man_pages(self):
+        for command in COMMANDS:
+            page = self.read_source("docs", "man", f"efface-{command}.1").replace("\\-", "-")
+            for option in self.options_in_help(command):
+                self.assertIn(option, page, command)
+            for section in "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "EXAMPLES":
+                self.assertIn(f"\n.SH {section}\n", page, command)
+            self.assertIn(f"efface-{command} (1)", self.read_source("docs", "man", "efface.1")
+                          .replace("\\-", "-"))
+
+    @unittest.skipUnless(shutil.which("groff"), "there is no groff")
+    def test_man_pages_render(self):
+        for name in ["efface", *(f"efface-{command}" for command in COMMANDS)]:
+            done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", f"{name}.1"], text=True,
+                                  cwd=os.path.join(SOURCE, "docs", "man"), capture_output=True,
+                                  check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), name)
+
+    def test_bash_completion(self):
+        script = os.path.join(SOURCE, "cli", "completion", "efface.bash")
+
+        def complete(*words):
+            done = subprocess.run(
+                ["bash", "-c", '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _efface;'
+                 ' printf "%s\\n" "${COMPREPLY[@]}"', "bash", script, *words],
+                text=True, capture_output=True, check=True)
+            return set(done.stdout.split())
+        self.assertLessEqual(set(COMMANDS), complete("efface", ""))
+        self.assertEqual(complete("efface", "fit", "--method", ""),
+                         {"lloyd", "quantized", "pyramid", "tree"})
+        for command in COMMANDS:
+            known = complete("efface", command, "-")
+            if command == "receipt":
+                known = complete("efface", command, "keys", "-") | complete(
+                    "efface", command, "verify", "-")
+            # Help speaks of --sign and --yes of other commands in receipt's example, and so on.
+            foreign = {"receipt": {"--id", "--sign", "--yes", "--receipts", "-o"},
+                       "learn": {"--yes"}}.get(command, set())
+            self.assertLessEqual(self.options_in_help(command) - foreign, known, command)
+
+    def test_zsh_completion(self):
+        script = self.read_source("cli", "completion", "_efface")
+        for command in COMMANDS:
+            self.assertRegex(script, rf"'{command}:\w")
+            for option in self.options_in_help(command):
+                self.assertIn(option + "[", script)
 
 
 class Fit(ProgramTest):
