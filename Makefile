@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 JOBS ?= $(shell nproc)
-SOURCES = $(shell find bench examples include src tests -name '*.[ch]' -o -name '*.cpp')
+SOURCES = $(shell find bench cli examples include src tests -name '*.[ch]' -o -name '*.cpp')
 
 all:
 	cmake --preset release --log-level=WARNING
@@ -11,6 +11,7 @@ all:
 demo:
 	scripts/install-packages build
 	$(MAKE) all
+	scripts/demo
 	build/efface-bench demo
 
 check:
