@@ -1,4 +1,5 @@
-# Installs the header, both libraries, the pkg-config file and the CMake package.
+# Installs the header, both libraries, the program with its man pages and completion, the pkg-config
+# file and the CMake package.
 #
 #     find_package(efface)                      gives efface::efface, the shared library
 #     find_package(efface COMPONENTS static)    gives efface::static too, and looks for what it needs
@@ -10,6 +11,12 @@ install(FILES "${PROJECT_SOURCE_DIR}/include/efface/efface.h"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/efface")
 install(TARGETS efface EXPORT efface-shared)
 install(TARGETS efface_static EXPORT efface-static)
+install(TARGETS efface-cli)
+file(GLOB man_pages "${PROJECT_SOURCE_DIR}/docs/man/*.1")
+install(FILES ${man_pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+install(FILES cli/completion/efface.bash RENAME efface
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+install(FILES cli/completion/_efface DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
 install(EXPORT efface-shared NAMESPACE efface:: DESTINATION "${package_dir}")
 install(EXPORT efface-static NAMESPACE efface:: DESTINATION "${package_dir}")
 

@@ -1,0 +1,34 @@
+/* Asking before something is changed that cannot be had back. */
+#include "cli.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+bool cli_can_ask(void) {
+    return isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
+}
+
+int cli_may_change(const char *command, bool yes, bool *ask) {
+    *ask = !yes;
+    if (yes || cli_can_ask())
+        return CLI_DONE;
+    return cli_wrong("%s cannot be undone, and there is no terminal to ask at: add --yes", command);
+}
+
+bool cli_ask(const char *format, ...) {
+    char answer[16] = "";
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputs(" [y/N] ", stderr);
+    fflush(stderr);
+    if (fgets(answer, sizeof answer, stdin) == NULL)
+        fputc('\n', stderr);
+    answer[strcspn(answer, "\r\n")] = '\0';
+    if (strcmp(answer, "y") == 0 || strcmp(answer, "Y") == 0 || strcmp(answer, "yes") == 0)
+        return true;
+    cli_say("nothing was changed");
+    return false;
+}

@@ -1,0 +1,118 @@
+/* efface, the program: what its commands share. They see the public API only.
+ *
+ * Standard output has the result of a command and nothing else: text for people or, with --json,
+ * one JSON object. Everything else that is said goes to standard error. Seeds and keys are never
+ * said at all. */
+#ifndef CLI_H
+#define CLI_H
+
+#include "efface/efface.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Exit codes. They are part of the interface: docs/man/efface.1 lists them. */
+enum {
+    CLI_DONE = 0,
+    CLI_FAILED = 1,
+    CLI_USAGE = 2,
+    CLI_DIFFERENT = 3, /* verify, or receipt verify, found a difference */
+    CLI_NOT_FOUND = 4, /* a file, store, model, row or owner */
+    CLI_BUSY = 5,
+    CLI_DAMAGED = 6
+};
+
+/* A command: its arguments begin after its name. `help` fits a screen of 24 lines. */
+typedef struct cli_command {
+    const char *name;
+    const char *summary;
+    const char *help;
+    int (*run)(int n_arguments, char **arguments);
+} cli_command;
+
+extern const cli_command cli_fit, cli_forget, cli_learn, cli_predict, cli_export, cli_info,
+    cli_verify, cli_check, cli_rekey, cli_drop, cli_receipt;
+
+/* ---- messages.c: what is said, and the exit codes that go with it */
+
+/* A line on standard error, after "efface: ". */
+__attribute__((format(printf, 1, 2))) void cli_say(const char *format, ...);
+
+/* The same; they return CLI_FAILED, CLI_USAGE and CLI_NOT_FOUND. */
+__attribute__((format(printf, 1, 2))) int cli_failed(const char *format, ...);
+__attribute__((format(printf, 1, 2))) int cli_wrong(const char *format, ...);
+__attribute__((format(printf, 1, 2))) int cli_not_found(const char *format, ...);
+
+/* Says what the library said; returns the exit code of that status. */
+int cli_report_error(const efface_error *error);
+int cli_out_of_memory(void);
+
+/* Begins and ends a colour (31 red, 32 green, ...) where that is wanted: on a terminal, and unless
+ * NO_COLOR is set. */
+void cli_paint(FILE *out, int colour);
+void cli_unpaint(FILE *out);
+
+/* ---- stores.c: opening stores and choosing models */
+
+/* False, after a message, if it cannot be opened; `code` then has the exit code. */
+bool cli_open_store(const char *path, efface_access access, efface_store **store, int *code);
+
+/* The model that was asked for or, if none was (`wanted` NULL), the only one there is. CLI_DONE, or
+ * after a message another exit code. */
+int cli_choose_model(efface_store *store, const char *wanted, efface_model_info *info);
+int cli_find_model(efface_store *store, const char *name, efface_model_info *info);
+
+const char *cli_method_name(efface_method method);
+
+#define CLI_HEX_BYTES (2 * EFFACE_DIGEST_BYTES + 1)
+void cli_hex(const unsigned char *bytes, size_t n_bytes, char *hex);
+
+/* ---- answers.c: people */
+
+/* Whether somebody can be asked: standard input and standard error are a terminal. */
+bool cli_can_ask(void);
+
+/* What --yes and terminals come to before a command changes what cannot be had back. With --yes:
+ * CLI_DONE. With nobody to ask: CLI_USAGE, after a message. Else CLI_DONE as well, and `ask` is
+ * set: call cli_ask. */
+int cli_may_change(const char *command, bool yes, bool *ask);
+
+/* Asks for a yes. False, after a message, for any other answer. */
+__attribute__((format(printf, 1, 2))) bool cli_ask(const char *format, ...);
+
+/* ---- progress.c: that something is going on */
+
+/* Shows on a terminal, from the second second on, what is being done and for how long; `step` of
+ * `n_steps` is shown as a bar if there are several. Does nothing elsewhere. */
+void cli_progress_begin(const char *what, unsigned step, unsigned n_steps);
+void cli_progress_end(void);
+
+/* Seconds on a clock that only goes forward. */
+double cli_now(void);
+
+/* ---- secrets.c: random numbers and key files */
+
+bool cli_random(void *bytes, size_t n_bytes);
+void cli_wipe(void *bytes, size_t n_bytes);
+
+/* Key files are one line of hexadecimal digits. A new one is never written over another file. */
+bool cli_write_key(const char *path, const unsigned char *key, size_t n_bytes, bool secret,
+                   int *code);
+bool cli_read_key(const char *path, unsigned char *key, size_t n_bytes, bool secret, int *code);
+
+/* Signs the receipts of a store with the secret key of a file, if there is one (`path` not NULL).
+ * CLI_DONE, or after a message another exit code. */
+int cli_sign_with(efface_store *store, const char *path);
+
+/* ---- change_report.c: what forget and learn print */
+
+typedef struct cli_change {
+    const char *verb;   /* "forgotten", "would be forgotten", "learned" */
+    bool learned, look; /* learned: rows came; look: nothing was changed */
+    bool json;
+} cli_change;
+
+void cli_print_change(const cli_change *change, const efface_store_report *report);
+
+#endif

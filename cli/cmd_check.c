@@ -1,0 +1,93 @@
+/* efface check: looks for damage. */
+#include "json_writer.h"
+#include "options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct findings {
+    char **problems;
+    size_t n;
+    bool no_memory;
+} findings;
+
+static void take_note(void *context, const char *problem) {
+    findings *const f = context;
+    char *const copy = strdup(problem);
+    char **const problems = realloc(f->problems, (f->n + 1) * sizeof *problems);
+    if (problems != NULL)
+        f->problems = problems;
+    if (copy == NULL || problems == NULL) {
+        free(copy);
+        f->no_memory = true;
+        return;
+    }
+    f->problems[f->n++] = copy;
+}
+
+static void print_findings(const findings *f, bool as_json) {
+    if (!as_json) {
+        for (size_t i = 0; i < f->n; i++)
+            puts(f->problems[i]);
+        if (f->n == 0)
+            puts("no damage");
+        return;
+    }
+    cli_json json = {.out = stdout};
+    cli_json_open(&json, NULL, '{');
+    cli_json_bool(&json, "damaged", f->n > 0);
+    cli_json_open(&json, "problems", '[');
+    for (size_t i = 0; i < f->n; i++)
+        cli_json_text(&json, NULL, f->problems[i]);
+    cli_json_close(&json, ']');
+    cli_json_close(&json, '}');
+}
+
+static int run(int n_arguments, char **arguments) {
+    const char *path = NULL;
+    bool as_json = false;
+    const cli_option options[] = {
+        {"STORE", CLI_PLACE, &path, NULL},
+        {"--json", CLI_FLAG, &as_json, NULL},
+        {NULL, CLI_FLAG, NULL, NULL},
+    };
+    efface_store *store = NULL;
+    findings f = {.problems = NULL};
+    efface_error error;
+    int code;
+    if (!cli_parse("check", options, n_arguments, arguments))
+        return CLI_USAGE;
+    if (!cli_open_store(path, EFFACE_ACCESS_READ, &store, &code))
+        return code;
+    cli_progress_begin("checking", 0, 0);
+    const efface_status status = efface_store_check(store, take_note, &f, &error);
+    cli_progress_end();
+    if (status != EFFACE_OK) {
+        code = cli_report_error(&error);
+    } else if (f.no_memory) {
+        code = cli_out_of_memory();
+    } else {
+        print_findings(&f, as_json);
+        if (f.n > 0)
+            cli_say("the store is damaged: put back a copy, or make it again from the data");
+        code = f.n > 0 ? CLI_DAMAGED : CLI_DONE;
+    }
+    for (size_t i = 0; i < f.n; i++)
+        free(f.problems[i]);
+    free(f.problems);
+    efface_store_close(store);
+    return code;
+}
+
+const cli_command cli_check = {
+    "check",
+    "look for damage of a store",
+    "usage: efface check STORE [--json]\n"
+    "Looks for damage: of the file, of the rows against what is counted of them, and\n"
+    "of every model's state. Prints a line for each thing that is wrong, or \"no\n"
+    "damage\". Whether models are what a fit would give is the question of verify.\n"
+    "  --json   as JSON: damaged, and problems\n"
+    "Exit codes: 0 no damage, 4 there is no such file, 6 damaged.\n"
+    "example: efface check people.store\n",
+    run,
+};

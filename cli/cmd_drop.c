@@ -1,0 +1,53 @@
+/* efface drop: takes a model out of a store. */
+#include "json_writer.h"
+#include "options.h"
+
+static int run(int n_arguments, char **arguments) {
+    const char *path = NULL, *name = NULL;
+    bool yes = false, as_json = false, ask;
+    const cli_option options[] = {
+        {"STORE", CLI_PLACE, &path, NULL}, {"--model", CLI_TEXT, &name, NULL},
+        {"--yes", CLI_FLAG, &yes, NULL},   {"--json", CLI_FLAG, &as_json, NULL},
+        {NULL, CLI_FLAG, NULL, NULL},
+    };
+    efface_store *store = NULL;
+    efface_model_info model;
+    efface_error error;
+    if (!cli_parse("drop", options, n_arguments, arguments))
+        return CLI_USAGE;
+    if (name == NULL)
+        return cli_wrong("drop needs --model NAME; efface info lists them");
+    int code = cli_may_change("drop", yes, &ask);
+    if (code != CLI_DONE || !cli_open_store(path, EFFACE_ACCESS_WRITE, &store, &code))
+        return code;
+    code = cli_find_model(store, name, &model);
+    if (code == CLI_DONE && ask && !cli_ask("Drop the model %s of %s?", name, path))
+        code = CLI_FAILED;
+    if (code == CLI_DONE && efface_store_drop(store, name, &error) != EFFACE_OK)
+        code = cli_report_error(&error);
+    efface_store_close(store);
+    if (code != CLI_DONE)
+        return code;
+    if (!as_json) {
+        printf("model %s dropped\n", name);
+        return CLI_DONE;
+    }
+    cli_json json = {.out = stdout};
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "dropped", name);
+    cli_json_close(&json, '}');
+    return CLI_DONE;
+}
+
+const cli_command cli_drop = {
+    "drop",
+    "take a model out of a store; the rows stay",
+    "usage: efface drop STORE --model NAME [--yes] [--json]\n"
+    "Takes a model out of a store. The rows and the other models stay.\n"
+    "  --model NAME   which\n"
+    "  --yes          do not ask; needed where there is no terminal\n"
+    "  --json         as JSON: dropped\n"
+    "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"
+    "example: efface drop people.store --model coarse --yes\n",
+    run,
+};

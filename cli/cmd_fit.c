@@ -1,0 +1,272 @@
+/* efface fit: a new store with a model, or one more model in a store. */
+#include "data_files.h"
+#include "json_writer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct choices {
+    const char *data_path, *store_path, *name, *column_list, *like;
+    uint32_t n_clusters;
+    int method, scale;
+    cli_number seed;
+    cli_data_options data;
+    efface_kmeans_params params;
+    bool json;
+} choices;
+
+static const char *const method_words[] = {"lloyd", "quantized", "pyramid", "tree", NULL};
+static const char *const scale_words[] = {"none", "minmax", NULL};
+
+static bool read_choices(choices *c, int n_arguments, char **arguments) {
+    const cli_option options[] = {
+        {"DATA", CLI_PLACE_OR_NOT, &c->data_path, NULL},
+        {"-k", CLI_COUNT, &c->n_clusters, NULL},
+        {"-o", CLI_TEXT, &c->store_path, NULL},
+        {"--model", CLI_TEXT, &c->name, NULL},
+        {"--method", CLI_WORD, &c->method, method_words},
+        {"--seed", CLI_NUMBER, &c->seed, NULL},
+        {"--iters", CLI_WHOLE, &c->params.iterations, NULL},
+        {"--epsilon", CLI_REAL, &c->params.epsilon, NULL},
+        {"--gamma", CLI_REAL, &c->params.gamma, NULL},
+        {"--width", CLI_WHOLE, &c->params.width, NULL},
+        {"--height", CLI_WHOLE, &c->params.height, NULL},
+        {"--rate", CLI_REAL, &c->params.rate, NULL},
+        {"--scale", CLI_WORD, &c->scale, scale_words},
+        {"--columns", CLI_TEXT, &c->column_list, NULL},
+        {"--threads", CLI_COUNT, &c->params.n_threads, NULL},
+        {"--like", CLI_TEXT, &c->like, NULL},
+        {"--json", CLI_FLAG, &c->json, NULL},
+        CLI_DATA_OPTIONS(c->data),
+        {NULL, CLI_FLAG, NULL, NULL},
+    };
+    efface_kmeans_params_init(&c->params);
+    c->name = "default";
+    if (!cli_parse("fit", options, n_arguments, arguments))
+        return false;
+    c->params.method = (efface_method)c->method;
+    c->params.scale = (efface_scale)c->scale;
+    c->params.n_clusters = c->n_clusters;
+    if (c->n_clusters == 0 || c->store_path == NULL) {
+        (void)cli_wrong("fit needs -k K, the number of clusters, and -o STORE");
+        return false;
+    }
+    if (c->data_path == NULL && (cli_data_options_given(&c->data) || c->like != NULL)) {
+        (void)cli_wrong("without DATA the store is there already, and its rows have their ids: "
+                        "leave out --id, --owner, --weight, --label, --header, --ids and --like");
+        return false;
+    }
+    return true;
+}
+
+/* Reads the columns of --columns; without it, none are named, which means all. */
+static bool choose_columns(const choices *c, const cli_columns *of, uint32_t **columns,
+                           uint32_t *n_columns) {
+    *columns = NULL;
+    *n_columns = 0;
+    return c->column_list == NULL || cli_read_columns(c->column_list, of, columns, n_columns);
+}
+
+/* A hash key of its own or, with --like, that of another store: ids that are texts are then the
+ * same in both, without which two stores of the same rows could not be compared. */
+static int choose_hash_key(const choices *c, efface_load_options *load) {
+    efface_store *other = NULL;
+    int code = CLI_DONE;
+    if (c->like == NULL)
+        return cli_random(load->hash_key, sizeof load->hash_key) ? CLI_DONE : CLI_FAILED;
+    if (cli_open_store(c->like, EFFACE_ACCESS_READ, &other, &code)) {
+        efface_load_options known;
+        efface_store_load_options(other, &known);
+        memcpy(load->hash_key, known.hash_key, sizeof load->hash_key);
+        cli_wipe(&known, sizeof known);
+    }
+    efface_store_close(other);
+    return code;
+}
+
+static void remove_store(const char *path) {
+    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
+    char *const name = malloc(strlen(path) + 16);
+    if (name == NULL)
+        return;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        strcpy(name, path);
+        strcat(name, endings[i]);
+        (void)unlink(name);
+    }
+    free(name);
+}
+
+/* Makes the store. What can be wrong with --columns is found before. */
+static int make_store(const choices *c, uint32_t **columns, uint32_t *n_columns,
+                      efface_store **store) {
+    efface_load_options load;
+    efface_data *data = NULL;
+    efface_error error;
+    efface_load_options_init(&load);
+    int code = choose_hash_key(c, &load);
+    if (code != CLI_DONE)
+        return code;
+    cli_progress_begin("reading", 0, 0);
+    if (!cli_load_data(c->data_path, &c->data, &load, &data, &code))
+        goto out;
+    const cli_columns known = {.n = efface_data_n_columns(data), .data = data};
+    if (!choose_columns(c, &known, columns, n_columns))
+        code = CLI_USAGE;
+    else if (efface_store_create(c->store_path, data, load.hash_key, store, &error) != EFFACE_OK)
+        code = cli_report_error(&error);
+out:
+    cli_progress_end();
+    cli_wipe(&load, sizeof load);
+    efface_data_free(data);
+    return code;
+}
+
+static int open_store(const choices *c, uint32_t **columns, uint32_t *n_columns,
+                      efface_store **store) {
+    efface_store_info info;
+    efface_error error;
+    int code = CLI_DONE;
+    if (!cli_open_store(c->store_path, EFFACE_ACCESS_WRITE, store, &code))
+        return code;
+    if (efface_store_get_info(*store, &info, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    const cli_columns known = {.n = info.n_columns, .store = *store};
+    return choose_columns(c, &known, columns, n_columns) ? CLI_DONE : CLI_USAGE;
+}
+
+static void warn_coarse(efface_store *store, const char *name) {
+    efface_data *data = NULL;
+    efface_kmeans *model = NULL;
+    if (efface_store_load(store, name, &data, &model, NULL) != EFFACE_OK)
+        return;
+    const uint32_t n = efface_kmeans_get_info(model).n_coarse_columns;
+    if (n > 0) {
+        uint32_t first;
+        efface_kmeans_coarse_columns(model, &first, 1);
+        const char *const column = efface_data_column_name(data, first);
+        cli_say("warning: less than 8 bits are kept of %" PRIu32 " column%s, the first is number "
+                "%" PRIu32 "%s%s%s; try --scale minmax",
+                n, n == 1 ? "" : "s", first + 1, column != NULL ? " (" : "",
+                column != NULL ? column : "", column != NULL ? ")" : "");
+    }
+    efface_kmeans_free(model);
+    efface_data_free(data);
+}
+
+static int print_result(const choices *c, efface_store *store, double seconds) {
+    efface_store_info info;
+    efface_model_info model;
+    efface_error error;
+    char hex[CLI_HEX_BYTES];
+    if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    const int code = cli_find_model(store, c->name, &model);
+    if (code != CLI_DONE)
+        return code;
+    cli_hex(model.digest, sizeof model.digest, hex);
+    if (!c->json) {
+        printf("%s: %" PRIu64 " row%s, %" PRIu32 " column%s; model %s: %s, k %" PRIu32
+               "; %.3f s\ndigest %s\n",
+               c->store_path, info.n_rows, info.n_rows == 1 ? "" : "s", info.n_columns,
+               info.n_columns == 1 ? "" : "s", model.name, cli_method_name(model.method),
+               model.n_clusters, seconds, hex);
+        return CLI_DONE;
+    }
+    cli_json json = {.out = stdout};
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "store", c->store_path);
+    cli_json_whole(&json, "rows", info.n_rows);
+    cli_json_whole(&json, "dim", info.n_columns);
+    cli_json_open(&json, "model", '{');
+    cli_json_text(&json, "name", model.name);
+    cli_json_text(&json, "method", cli_method_name(model.method));
+    cli_json_whole(&json, "k", model.n_clusters);
+    cli_json_whole(&json, "dim", model.n_columns);
+    cli_json_text(&json, "digest", hex);
+    cli_json_close(&json, '}');
+    cli_json_seconds(&json, "seconds", seconds);
+    cli_json_close(&json, '}');
+    return CLI_DONE;
+}
+
+static int fit(choices *c) {
+    efface_store *store = NULL;
+    uint32_t *columns = NULL, n_columns = 0;
+    efface_error error;
+    const bool is_new = c->data_path != NULL;
+    const bool exists = access(c->store_path, F_OK) == 0;
+    if (is_new && exists)
+        return cli_failed("%s exists already: to add a model to it leave DATA out, for a new store "
+                          "choose another name",
+                          c->store_path);
+    if (!is_new && !exists)
+        return cli_wrong("there is no store '%s': give DATA to make it", c->store_path);
+    if (!c->seed.given && !cli_random(&c->seed.value, sizeof c->seed.value))
+        return CLI_FAILED;
+    c->params.seed = c->seed.value;
+
+    int code = is_new ? make_store(c, &columns, &n_columns, &store)
+                      : open_store(c, &columns, &n_columns, &store);
+    const bool made = is_new && store != NULL;
+    if (code == CLI_DONE) {
+        const double begin = cli_now();
+        cli_progress_begin("fitting", 0, 0);
+        const efface_status status =
+            efface_store_fit(store, c->name, &c->params, columns, n_columns, &error);
+        cli_progress_end();
+        if (status == EFFACE_OK)
+            warn_coarse(store, c->name);
+        /* Parameters and names that the library refuses came from the command line. */
+        if (status != EFFACE_OK) {
+            code = cli_report_error(&error);
+            code = status == EFFACE_E_ARGUMENT ? CLI_USAGE : code;
+        } else {
+            code = print_result(c, store, cli_now() - begin);
+        }
+    }
+    efface_store_close(store);
+    free(columns);
+    /* Nothing is left of a store that could not be completed, but what others made meanwhile is. */
+    if (code != CLI_DONE && (made || (is_new && access(c->store_path, F_OK) != 0)))
+        remove_store(c->store_path);
+    return code;
+}
+
+static int run(int n_arguments, char **arguments) {
+    choices c;
+    memset(&c, 0, sizeof c);
+    const int code = read_choices(&c, n_arguments, arguments) ? fit(&c) : CLI_USAGE;
+    cli_wipe(&c, sizeof c);
+    return code;
+}
+
+const cli_command cli_fit = {
+    "fit",
+    "make a store from a data file and fit a model, or add a model",
+    "usage: efface fit DATA -k K -o STORE [OPTIONS]\n"
+    "       efface fit -k K -o STORE --model NAME [OPTIONS]\n"
+    "Makes STORE from the rows of DATA (CSV, .npy or IDX, also gzipped) and fits a\n"
+    "model. Without DATA, adds a model to a STORE that exists.\n"
+    "  -k K            clusters\n"
+    "  --model NAME    its name in the store (default)\n"
+    "  --method M      lloyd (default), quantized, pyramid or tree\n"
+    "  --seed N        all randomness; without it, random and known to nobody\n"
+    "  --iters T       iterations (10); 0: until nothing changes\n"
+    "  --scale S       none (default) or minmax: each column to [0, 1]\n"
+    "  --columns LIST  columns of the model by name or number: age,3,5-7 (all)\n"
+    "  --epsilon E --gamma G          quantized: lattice width, held-back clusters\n"
+    "  --rate R                       pyramid: part of the rows in the sample\n"
+    "  --width W --height H           tree: children of a node, levels of nodes\n"
+    "  --id COL --owner COL --weight COL --label COL   columns of DATA that are no\n"
+    "                  values, by header or number; ids and owners may be texts\n"
+    "  --header yes|no, --ids numbers|text             what cannot be told from DATA\n"
+    "  --like STORE    texts get the ids they have in that store\n"
+    "  --threads N     (all processors)        --json  the result as JSON\n"
+    "example: efface fit people.csv --id id --owner user -k 8 --scale minmax \\\n"
+    "             --method pyramid -o people.store\n",
+    run,
+};

@@ -1,0 +1,241 @@
+/* efface predict: the nearest cluster of each row of a file. */
+#include "data_files.h"
+#include "json_writer.h"
+#include "output.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct choices {
+    const char *store_path, *data_path, *name, *column_list, *out_path;
+    cli_data_options data;
+    bool json;
+} choices;
+
+/* Rows that are gathered and predicted together. */
+enum { BATCH = 4096 };
+
+/* Finds the columns of the model by name. */
+static bool match_names(const choices *c, const efface_data *rows, const cli_columns *fitted,
+                        const efface_error *passed_over, uint32_t *columns) {
+    const uint32_t n_there = efface_data_n_columns(rows);
+    for (uint32_t i = 0; i < fitted->n; i++) {
+        const char *const name = cli_column_name(fitted, i);
+        uint32_t j = 0;
+        while (j < n_there && strcmp(efface_data_column_name(rows, j), name) != 0)
+            j++;
+        if (j == n_there && passed_over->status != EFFACE_OK) {
+            (void)cli_report_error(passed_over);
+            return false;
+        }
+        if (j == n_there) {
+            (void)cli_failed("%s has no column '%s', which the model needs; --columns says which "
+                             "ones to use",
+                             c->data_path, name);
+            return false;
+        }
+        columns[i] = j;
+    }
+    return true;
+}
+
+/* The columns of `rows` for the columns of the model, in their order: those of --columns, or by
+ * name if both have names, or all of them. NULL, after a message, if they do not fit. */
+static uint32_t *match_columns(const choices *c, const efface_data *rows, const cli_columns *fitted,
+                               const efface_error *passed_over, int *code) {
+    const uint32_t n_there = efface_data_n_columns(rows);
+    uint32_t *columns = NULL, n_listed;
+    if (c->column_list != NULL) {
+        const cli_columns known = {.n = n_there, .data = rows};
+        *code = CLI_USAGE;
+        if (!cli_read_columns(c->column_list, &known, &columns, &n_listed) || n_listed == fitted->n)
+            return columns;
+        free(columns);
+        *code = cli_wrong("--columns names %" PRIu32 " columns, the model has %" PRIu32, n_listed,
+                          fitted->n);
+        return NULL;
+    }
+    *code = CLI_FAILED;
+    columns = malloc(fitted->n * sizeof *columns);
+    if (columns == NULL) {
+        (void)cli_out_of_memory();
+        return NULL;
+    }
+    bool good = true;
+    if (cli_column_name(fitted, 0) != NULL && efface_data_column_name(rows, 0) != NULL) {
+        good = match_names(c, rows, fitted, passed_over, columns);
+    } else if (fitted->n != n_there) {
+        (void)cli_failed("%s has %" PRIu32 " columns of values, the model has %" PRIu32
+                         ": say with --columns which ones it was fitted to",
+                         c->data_path, n_there, fitted->n);
+        good = false;
+    } else {
+        for (uint32_t i = 0; i < n_there; i++)
+            columns[i] = i;
+    }
+    if (good)
+        return columns;
+    free(columns);
+    return NULL;
+}
+
+static int predict(const efface_kmeans *model, const efface_data *rows, const uint32_t *columns,
+                   uint32_t n_columns, uint32_t *labels) {
+    const size_t n_rows = efface_data_n_rows(rows);
+    float *const row = malloc(efface_data_n_columns(rows) * sizeof *row);
+    float *const batch = malloc((size_t)BATCH * n_columns * sizeof *batch);
+    efface_error error;
+    int code = row != NULL && batch != NULL ? CLI_DONE : cli_out_of_memory();
+    for (size_t begin = 0; begin < n_rows && code == CLI_DONE; begin += BATCH) {
+        const size_t n = n_rows - begin < BATCH ? n_rows - begin : BATCH;
+        for (size_t i = 0; i < n; i++) {
+            efface_data_values(rows, begin + i, row);
+            for (uint32_t j = 0; j < n_columns; j++)
+                batch[i * n_columns + j] = row[columns[j]];
+        }
+        if (efface_kmeans_predict(model, n, batch, 0, labels + begin, &error) != EFFACE_OK)
+            code = cli_report_error(&error);
+    }
+    free(row);
+    free(batch);
+    return code;
+}
+
+static void write_labels(FILE *out, cli_format format, const char *name, const uint32_t *labels,
+                         size_t n) {
+    cli_json json = {.out = out};
+    switch (format) {
+    case CLI_NPY:
+        cli_npy_header(out, "<i4", n, 0);
+        for (size_t i = 0; i < n; i++)
+            cli_npy_int32(out, labels[i]);
+        return;
+    case CLI_JSON:
+        cli_json_open(&json, NULL, '{');
+        cli_json_text(&json, "model", name);
+        cli_json_whole(&json, "rows", n);
+        cli_json_open(&json, "labels", '[');
+        for (size_t i = 0; i < n; i++)
+            cli_json_whole(&json, NULL, labels[i]);
+        cli_json_close(&json, ']');
+        cli_json_close(&json, '}');
+        return;
+    case CLI_CSV:
+    case CLI_OTHER:
+        for (size_t i = 0; i < n; i++)
+            fprintf(out, "%" PRIu32 "\n", labels[i]);
+        return;
+    }
+}
+
+static int write_result(const choices *c, cli_format format, const char *name,
+                        const uint32_t *labels, size_t n) {
+    cli_output output;
+    if (!cli_output_open(&output, c->out_path))
+        return CLI_FAILED;
+    write_labels(output.file, format, name, labels, n);
+    if (!cli_output_finish(&output))
+        return CLI_FAILED;
+    if (!c->json || cli_is_stdout(c->out_path))
+        return CLI_DONE;
+    cli_json json = {.out = stdout};
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "model", name);
+    cli_json_whole(&json, "rows", n);
+    cli_json_text(&json, "file", c->out_path);
+    cli_json_text(&json, "format", cli_format_name(format));
+    cli_json_close(&json, '}');
+    return CLI_DONE;
+}
+
+static int answer(const choices *c, cli_format format, efface_store *store) {
+    efface_model_info info;
+    efface_load_options load;
+    efface_data *rows = NULL, *fitted = NULL;
+    efface_kmeans *model = NULL;
+    uint32_t *columns = NULL, *labels = NULL;
+    efface_error error, passed_over;
+    int code = cli_choose_model(store, c->name, &info);
+    if (code != CLI_DONE)
+        return code;
+    efface_store_load_options(store, &load);
+    const bool loaded = cli_load_some(c->data_path, &c->data, &load, &rows, &passed_over, &code);
+    cli_wipe(&load, sizeof load);
+    if (!loaded)
+        return code;
+    if (efface_store_load(store, info.name, &fitted, &model, &error) != EFFACE_OK) {
+        code = cli_report_error(&error);
+        goto out;
+    }
+    cli_columns of;
+    code = cli_model_columns(store, fitted, &of);
+    if (code != CLI_DONE)
+        goto out;
+    columns = match_columns(c, rows, &of, &passed_over, &code);
+    if (columns == NULL)
+        goto out;
+    const size_t n = efface_data_n_rows(rows);
+    labels = malloc((n + 1) * sizeof *labels);
+    code = labels == NULL ? cli_out_of_memory()
+                          : predict(model, rows, columns, info.n_columns, labels);
+    if (code == CLI_DONE)
+        code = write_result(c, format, info.name, labels, n);
+out:
+    free(labels);
+    free(columns);
+    efface_kmeans_free(model);
+    efface_data_free(fitted);
+    efface_data_free(rows);
+    return code;
+}
+
+static int run(int n_arguments, char **arguments) {
+    choices c;
+    memset(&c, 0, sizeof c);
+    const cli_option options[] = {
+        {"STORE", CLI_PLACE, &c.store_path, NULL},
+        {"DATA", CLI_PLACE, &c.data_path, NULL},
+        {"-o", CLI_TEXT, &c.out_path, NULL},
+        {"--model", CLI_TEXT, &c.name, NULL},
+        {"--columns", CLI_TEXT, &c.column_list, NULL},
+        {"--json", CLI_FLAG, &c.json, NULL},
+        CLI_DATA_OPTIONS(c.data),
+        {NULL, CLI_FLAG, NULL, NULL},
+    };
+    efface_store *store = NULL;
+    int code;
+    if (!cli_parse("predict", options, n_arguments, arguments))
+        return CLI_USAGE;
+    cli_format format = c.json ? CLI_JSON : CLI_CSV;
+    if (!cli_is_stdout(c.out_path)) {
+        format = cli_format_of(c.out_path);
+        if (format == CLI_OTHER)
+            return cli_wrong("the name of -o says the format: it ends in .csv, .npy or .json");
+    }
+    if (!cli_open_store(c.store_path, EFFACE_ACCESS_READ, &store, &code))
+        return code;
+    code = answer(&c, format, store);
+    efface_store_close(store);
+    return code;
+}
+
+const cli_command cli_predict = {
+    "predict",
+    "say which cluster the rows of a data file belong to",
+    "usage: efface predict STORE DATA [-o FILE] [OPTIONS]\n"
+    "Writes the nearest cluster of each row of DATA (CSV, .npy or IDX, also gzipped),\n"
+    "counted from 0, one a line in the order of DATA. Columns are found by their\n"
+    "names if the model and DATA have names, others are passed over; else by order.\n"
+    "  -o FILE          FILE.csv, FILE.npy (int32) or FILE.json; without it, standard\n"
+    "                   output, as CSV or with --json as JSON\n"
+    "  --model NAME     which model; needed if there are several\n"
+    "  --columns LIST   the columns of DATA to use, by name or number: age,3,5-7\n"
+    "  --id COL, --owner COL, --weight COL, --label COL\n"
+    "                   columns of DATA that are no values, if that is not clear\n"
+    "  --header yes|no  whether DATA begins with names, if it cannot be told\n"
+    "  --json           as JSON: model, rows, and labels or file and format\n"
+    "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 6 damaged.\n"
+    "example: efface predict people.store new.csv -o labels.npy\n",
+    run,
+};

@@ -1,0 +1,101 @@
+/* efface rekey: other randomness for models. */
+#include "json_writer.h"
+#include "options.h"
+
+#include <string.h>
+
+/* A line, or an object, for each model that was given a new seed. */
+static int print_models(efface_store *store, const char *name, bool as_json) {
+    efface_store_info info;
+    efface_model_info model;
+    efface_error error;
+    char hex[CLI_HEX_BYTES];
+    cli_json json = {.out = stdout};
+    if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    if (as_json) {
+        cli_json_open(&json, NULL, '{');
+        cli_json_open(&json, "models", '[');
+    }
+    for (uint32_t i = 0; i < info.n_models; i++) {
+        if (efface_store_model(store, i, &model, &error) != EFFACE_OK)
+            return cli_report_error(&error);
+        if (name != NULL && strcmp(name, model.name) != 0)
+            continue;
+        cli_hex(model.digest, sizeof model.digest, hex);
+        if (!as_json) {
+            printf("%s: new seed, digest %s\n", model.name, hex);
+            continue;
+        }
+        cli_json_open(&json, NULL, '{');
+        cli_json_text(&json, "name", model.name);
+        cli_json_text(&json, "digest", hex);
+        cli_json_close(&json, '}');
+    }
+    if (as_json) {
+        cli_json_close(&json, ']');
+        cli_json_close(&json, '}');
+    }
+    return CLI_DONE;
+}
+
+static int rekey(efface_store *store, const char *name, uint64_t seed) {
+    efface_error error;
+    cli_progress_begin("fitting anew", 0, 0);
+    const efface_status status = efface_store_rekey(store, name, seed, &error);
+    cli_progress_end();
+    return status == EFFACE_OK ? CLI_DONE : cli_report_error(&error);
+}
+
+static int run(int n_arguments, char **arguments) {
+    const char *path = NULL, *name = NULL;
+    cli_number seed = {0, false};
+    bool yes = false, as_json = false, ask;
+    const cli_option options[] = {
+        {"STORE", CLI_PLACE, &path, NULL},    {"--model", CLI_TEXT, &name, NULL},
+        {"--seed", CLI_NUMBER, &seed, NULL},  {"--yes", CLI_FLAG, &yes, NULL},
+        {"--json", CLI_FLAG, &as_json, NULL}, {NULL, CLI_FLAG, NULL, NULL},
+    };
+    efface_store *store = NULL;
+    efface_model_info model;
+    if (!cli_parse("rekey", options, n_arguments, arguments))
+        return CLI_USAGE;
+    int code = cli_may_change("rekey", yes, &ask);
+    if (code != CLI_DONE)
+        return code;
+    if (!seed.given && !cli_random(&seed.value, sizeof seed.value))
+        return CLI_FAILED;
+    if (!cli_open_store(path, EFFACE_ACCESS_WRITE, &store, &code))
+        return code;
+    code = name != NULL ? cli_find_model(store, name, &model) : CLI_DONE;
+    if (code == CLI_DONE && ask &&
+        !cli_ask("Fit %s%s of %s anew with other randomness?", name != NULL ? "the model " : "",
+                 name != NULL ? name : "all models", path))
+        code = CLI_FAILED;
+    if (code == CLI_DONE)
+        code = rekey(store, name, seed.value);
+    cli_wipe(&seed, sizeof seed);
+    if (code == CLI_DONE)
+        code = print_models(store, name, as_json);
+    efface_store_close(store);
+    return code;
+}
+
+const cli_command cli_rekey = {
+    "rekey",
+    "fit models anew with other randomness",
+    "usage: efface rekey STORE [--model NAME] [--seed N] [--yes] [--json]\n"
+    "Gives models another seed and fits them anew; nothing of the old randomness\n"
+    "remains. Due when requests to forget may have been chosen by looking at\n"
+    "published models: what was kept of the randomness then says something about the\n"
+    "rows that left.\n"
+    "  --model NAME   only this model\n"
+    "  --seed N       the new seed; without it, random and known to nobody. Several\n"
+    "                 models get one each, made from this one\n"
+    "  --yes          do not ask; needed where there is no terminal\n"
+    "  --json         as JSON: models with name and digest\n"
+    "Takes as long as fitting.\n"
+    "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"
+    "example: efface rekey people.store --yes\n",
+    run,
+};

@@ -1,0 +1,131 @@
+/* efface verify: fits every model anew and compares. */
+#include "json_writer.h"
+#include "options.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct verdict {
+    efface_model_info model;
+    efface_difference difference;
+} verdict;
+
+static void print_json(const verdict *verdicts, uint32_t n, bool identical) {
+    cli_json json = {.out = stdout};
+    char hex[CLI_HEX_BYTES];
+    cli_json_open(&json, NULL, '{');
+    cli_json_bool(&json, "identical", identical);
+    cli_json_open(&json, "models", '[');
+    for (uint32_t i = 0; i < n; i++) {
+        const efface_difference *const difference = &verdicts[i].difference;
+        cli_hex(verdicts[i].model.digest, sizeof verdicts[i].model.digest, hex);
+        cli_json_open(&json, NULL, '{');
+        cli_json_text(&json, "name", verdicts[i].model.name);
+        cli_json_bool(&json, "identical", difference->identical != 0);
+        cli_json_text(&json, "digest", hex);
+        if (difference->identical == 0) {
+            cli_json_text(&json, "what", difference->what);
+            cli_json_whole(&json, "level", difference->level);
+            cli_json_whole(&json, "cluster", difference->cluster);
+            cli_json_whole(&json, "column", difference->column);
+        }
+        cli_json_close(&json, '}');
+    }
+    cli_json_close(&json, ']');
+    cli_json_close(&json, '}');
+}
+
+static void print_text(const verdict *v) {
+    char hex[CLI_HEX_BYTES];
+    const bool identical = v->difference.identical != 0;
+    cli_hex(v->model.digest, sizeof v->model.digest, hex);
+    printf("%s: ", v->model.name);
+    cli_paint(stdout, identical ? 32 : 31);
+    fputs(identical ? "identical" : "DIFFERENT", stdout);
+    cli_unpaint(stdout);
+    printf(" %s\n", hex);
+    if (!identical)
+        printf("  first difference: %s, level %" PRIu32 ", cluster %" PRIu32 ", column %" PRIu32
+               "\n",
+               v->difference.what != NULL ? v->difference.what : "unknown", v->difference.level,
+               v->difference.cluster, v->difference.column);
+}
+
+static int compare(efface_store *store, verdict *v, uint32_t step, uint32_t n_steps) {
+    char what[EFFACE_MODEL_NAME_BYTES + 16];
+    efface_error error;
+    snprintf(what, sizeof what, "verifying %s", v->model.name);
+    cli_progress_begin(what, step, n_steps);
+    const efface_status status = efface_store_verify(store, v->model.name, &v->difference, &error);
+    cli_progress_end();
+    return status == EFFACE_OK ? CLI_DONE : cli_report_error(&error);
+}
+
+static int verify(efface_store *store, const char *name, bool as_json) {
+    efface_store_info info;
+    efface_error error;
+    if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    verdict *const verdicts = calloc(info.n_models + (size_t)1, sizeof *verdicts);
+    if (verdicts == NULL)
+        return cli_out_of_memory();
+    int code = CLI_DONE;
+    uint32_t n = name != NULL ? 1 : info.n_models;
+    bool identical = true;
+    if (name != NULL)
+        code = cli_find_model(store, name, &verdicts[0].model);
+    for (uint32_t i = 0; i < n && code == CLI_DONE; i++) {
+        if (name == NULL && efface_store_model(store, i, &verdicts[i].model, &error) != EFFACE_OK)
+            code = cli_report_error(&error);
+        if (code == CLI_DONE)
+            code = compare(store, &verdicts[i], i, n);
+        if (code != CLI_DONE)
+            break;
+        identical = identical && verdicts[i].difference.identical != 0;
+        if (!as_json)
+            print_text(&verdicts[i]);
+    }
+    if (code == CLI_DONE && as_json)
+        print_json(verdicts, n, identical);
+    if (code == CLI_DONE && n == 0)
+        cli_say("the store has no models: there is nothing to compare");
+    free(verdicts);
+    return code == CLI_DONE && !identical ? CLI_DIFFERENT : code;
+}
+
+static int run(int n_arguments, char **arguments) {
+    const char *path = NULL, *name = NULL;
+    bool as_json = false;
+    const cli_option options[] = {
+        {"STORE", CLI_PLACE, &path, NULL},
+        {"--model", CLI_TEXT, &name, NULL},
+        {"--json", CLI_FLAG, &as_json, NULL},
+        {NULL, CLI_FLAG, NULL, NULL},
+    };
+    efface_store *store = NULL;
+    int code;
+    if (!cli_parse("verify", options, n_arguments, arguments))
+        return CLI_USAGE;
+    if (!cli_open_store(path, EFFACE_ACCESS_READ, &store, &code))
+        return code;
+    code = verify(store, name, as_json);
+    efface_store_close(store);
+    return code;
+}
+
+const cli_command cli_verify = {
+    "verify",
+    "fit every model anew and compare it, byte by byte",
+    "usage: efface verify STORE [--model NAME] [--json]\n"
+    "Fits every model anew to the rows that are there now, with its parameters and\n"
+    "seed, and compares it byte by byte with the model in the store. They are\n"
+    "identical, whatever was forgotten and learned before.\n"
+    "  --model NAME   only this model\n"
+    "  --json         as JSON: identical, and models with name, identical and digest;\n"
+    "                 of one that differs also what, level, cluster and column\n"
+    "Takes as long as fitting. efface check is faster and looks for damage.\n"
+    "Exit codes: 0 all identical, 3 a model differs, 4 not found, 6 damaged.\n"
+    "example: efface verify people.store\n",
+    run,
+};

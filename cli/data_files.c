@@ -1,0 +1,171 @@
+/* Reading DATA, and lists of columns. */
+#include "data_files.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *const cli_header_words[] = {"detect", "yes", "no", NULL};
+const char *const cli_ids_words[] = {"detect", "numbers", "text", NULL};
+
+bool cli_data_options_given(const cli_data_options *options) {
+    return options->id != NULL || options->owner != NULL || options->weight != NULL ||
+           options->label != NULL || options->header != 0 || options->ids != 0;
+}
+
+/* A store may know which columns its rows came from; what the command line says goes before. */
+static void apply(const cli_data_options *options, efface_load_options *load) {
+    if (options->id != NULL)
+        load->id_column = options->id;
+    if (options->owner != NULL)
+        load->owner_column = options->owner;
+    if (options->weight != NULL)
+        load->weight_column = options->weight;
+    if (options->label != NULL)
+        load->label_column = options->label;
+    if (options->header != 0)
+        load->header = (efface_header)options->header;
+    if (options->ids != 0)
+        load->ids = (efface_ids)options->ids;
+}
+
+static bool find_file(const char *path, int *code) {
+    if (access(path, F_OK) == 0 || errno != ENOENT)
+        return true;
+    *code = cli_not_found("there is no file '%s'", path);
+    return false;
+}
+
+bool cli_load_data(const char *path, const cli_data_options *options, efface_load_options *load,
+                   efface_data **data, int *code) {
+    efface_error error;
+    if (!find_file(path, code))
+        return false;
+    apply(options, load);
+    if (efface_data_load(path, load, data, &error) == EFFACE_OK)
+        return true;
+    *code = cli_report_error(&error);
+    if (error.status == EFFACE_E_FORMAT && error.column > 0)
+        cli_say("columns that are no values are named with --id, --owner, --weight and --label");
+    return false;
+}
+
+bool cli_load_some(const char *path, const cli_data_options *options, efface_load_options *load,
+                   efface_data **data, efface_error *why, int *code) {
+    /* The library has no way to leave a column out, but owners and labels may be any texts. */
+    const char **const places[] = {&load->owner_column, &load->label_column, &load->id_column};
+    enum { N_PLACES = sizeof places / sizeof places[0] };
+    static char numbers[N_PLACES][24];
+    efface_error error;
+    why->status = EFFACE_OK;
+    if (!find_file(path, code))
+        return false;
+    apply(options, load);
+    for (size_t i = 0; efface_data_load(path, load, data, &error) != EFFACE_OK; i++) {
+        while (i < N_PLACES && *places[i] != NULL)
+            i++;
+        if (error.status != EFFACE_E_FORMAT || error.column == 0 || i >= N_PLACES) {
+            *code = cli_report_error(&error);
+            return false;
+        }
+        /* Numbers with a text among them are no column of texts. */
+        if (error.column == why->column && why->status != EFFACE_OK) {
+            *code = cli_report_error(why);
+            return false;
+        }
+        *why = error;
+        snprintf(numbers[i], sizeof numbers[i], "%" PRIu64, error.column);
+        *places[i] = numbers[i];
+    }
+    return true;
+}
+
+const char *cli_column_name(const cli_columns *columns, uint32_t column) {
+    return columns->store != NULL ? efface_store_column(columns->store, column)
+                                  : efface_data_column_name(columns->data, column);
+}
+
+int cli_model_columns(efface_store *store, const efface_data *fitted, cli_columns *out) {
+    efface_store_info info;
+    efface_error error;
+    if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    *out = (cli_columns){.n = efface_data_n_columns(fitted)};
+    if (out->n == info.n_columns)
+        out->store = store;
+    else
+        out->data = fitted;
+    return CLI_DONE;
+}
+
+static bool find_by_name(const cli_columns *columns, const char *name, uint64_t *found) {
+    for (uint32_t i = 0; i < columns->n; i++) {
+        const char *const known = cli_column_name(columns, i);
+        if (known != NULL && strcmp(known, name) == 0) {
+            *found = i + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One item of a list, a name, a number or a range, as numbers from 1. */
+static bool read_item(const cli_columns *columns, char *item, uint64_t *first, uint64_t *last) {
+    if (find_by_name(columns, item, first) || cli_read_whole(item, columns->n, first)) {
+        *last = *first;
+        return *first > 0;
+    }
+    char *const dash = strchr(item, '-');
+    if (dash == NULL)
+        return false;
+    *dash = '\0';
+    const bool good = cli_read_whole(item, columns->n, first) &&
+                      cli_read_whole(dash + 1, columns->n, last) && *first > 0 && *first <= *last;
+    *dash = '-';
+    return good;
+}
+
+bool cli_read_columns(const char *list, const cli_columns *columns, uint32_t **out,
+                      uint32_t *n_out) {
+    char *const text = strdup(list);
+    bool *const chosen = calloc(columns->n, sizeof *chosen);
+    uint32_t *const numbers = malloc(columns->n * sizeof *numbers);
+    bool good = false;
+    if (text == NULL || chosen == NULL || numbers == NULL) {
+        (void)cli_out_of_memory();
+        goto out;
+    }
+    for (char *item = text, *next; item != NULL; item = next) {
+        uint64_t first, last;
+        next = strchr(item, ',');
+        if (next != NULL)
+            *next++ = '\0';
+        if (!read_item(columns, item, &first, &last)) {
+            (void)cli_wrong("--columns: there is no column '%s'; columns have names, or numbers "
+                            "from 1 to %u",
+                            item, columns->n);
+            goto out;
+        }
+        for (uint64_t i = first - 1; i < last; i++) {
+            if (chosen[i]) {
+                (void)cli_wrong("--columns: '%s' names a column that was named before", item);
+                goto out;
+            }
+            chosen[i] = true;
+        }
+    }
+    *n_out = 0;
+    for (uint32_t i = 0; i < columns->n; i++)
+        if (chosen[i])
+            numbers[(*n_out)++] = i;
+    *out = numbers;
+    good = true;
+out:
+    free(text);
+    free(chosen);
+    if (!good)
+        free(numbers);
+    return good;
+}

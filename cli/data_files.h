@@ -1,0 +1,58 @@
+/* Reading DATA: the options that fit, learn and predict share, and lists of columns. */
+#ifndef CLI_DATA_FILES_H
+#define CLI_DATA_FILES_H
+
+#include "options.h"
+
+typedef struct cli_data_options {
+    const char *id, *owner, *weight, *label;
+    int header; /* efface_header */
+    int ids;    /* efface_ids */
+} cli_data_options;
+
+extern const char *const cli_header_words[], *const cli_ids_words[];
+
+/* clang-format off */
+#define CLI_DATA_OPTIONS(d)                                   \
+    {"--id", CLI_TEXT, &(d).id, NULL},                        \
+    {"--owner", CLI_TEXT, &(d).owner, NULL},                  \
+    {"--weight", CLI_TEXT, &(d).weight, NULL},                \
+    {"--label", CLI_TEXT, &(d).label, NULL},                  \
+    {"--header", CLI_WORD, &(d).header, cli_header_words},    \
+    {"--ids", CLI_WORD, &(d).ids, cli_ids_words}
+/* clang-format on */
+
+/* Whether any of them was given. */
+bool cli_data_options_given(const cli_data_options *options);
+
+/* Reads a file; `load` has the hash key. False, after a message, if it cannot be read; `code` then
+ * has the exit code. */
+bool cli_load_data(const char *path, const cli_data_options *options, efface_load_options *load,
+                   efface_data **data, int *code);
+
+/* The same for who needs some columns only: up to three columns with texts that nobody said
+ * anything about are passed over. `why` then is the error that the last of them was, for the case
+ * that it is needed after all; else its status is EFFACE_OK. */
+bool cli_load_some(const char *path, const cli_data_options *options, efface_load_options *load,
+                   efface_data **data, efface_error *why, int *code);
+
+/* Columns that can be named: of a store or of a set. */
+typedef struct cli_columns {
+    uint32_t n;
+    const efface_store *store; /* or */
+    const efface_data *data;
+} cli_columns;
+
+/* The name of a column; NULL if it has none. */
+const char *cli_column_name(const cli_columns *columns, uint32_t column);
+
+/* The columns of a model, given the set that came with it: they have the names of the store's if
+ * the model has all of those. CLI_DONE, or after a message another exit code. */
+int cli_model_columns(efface_store *store, const efface_data *fitted, cli_columns *out);
+
+/* Reads a list of names, numbers from 1 and ranges (age,3,5-7) into column numbers from 0, sorted.
+ * Release them with free. False, after a message, for a list that makes no sense. */
+bool cli_read_columns(const char *list, const cli_columns *columns, uint32_t **out,
+                      uint32_t *n_out);
+
+#endif

@@ -1,0 +1,81 @@
+/* efface: the command table. */
+#include "cli.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const cli_command *const commands[] = {
+    &cli_fit,    &cli_forget, &cli_learn, &cli_predict, &cli_export,  &cli_info,
+    &cli_verify, &cli_check,  &cli_rekey, &cli_drop,    &cli_receipt,
+};
+
+#define N_COMMANDS (sizeof commands / sizeof commands[0])
+
+static void print_help(FILE *out) {
+    fputs("usage: efface COMMAND [OPTIONS]\n\n"
+          "Clusters rows into models that can forget rows again, exactly.\n\n",
+          out);
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\n"
+          "efface COMMAND --help tells more. Every command takes --json.\n"
+          "Exit codes: 0 done, 1 failed, 2 usage, 3 verify found a difference,\n"
+          "4 not found, 5 busy, 6 damaged store.\n\n"
+          "  efface fit people.csv --id id -k 8 -o people.store\n"
+          "  efface forget people.store --id 17 --yes\n",
+          out);
+}
+
+static const cli_command *find_command(const char *name) {
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static bool wants_help(int n_arguments, char **arguments) {
+    for (int i = 0; i < n_arguments && strcmp(arguments[i], "--") != 0; i++)
+        if (strcmp(arguments[i], "--help") == 0 || strcmp(arguments[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+static int run(int n_arguments, char **arguments) {
+    if (n_arguments < 2) {
+        print_help(stderr);
+        return CLI_USAGE;
+    }
+    const char *name = arguments[1];
+    bool help = wants_help(n_arguments - 2, arguments + 2);
+    if (strcmp(name, "--version") == 0) {
+        printf("efface %s\n", efface_version());
+        return CLI_DONE;
+    }
+    if (strcmp(name, "help") == 0 && n_arguments > 2) {
+        name = arguments[2];
+        help = true;
+    }
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        print_help(stdout);
+        return CLI_DONE;
+    }
+    const cli_command *const command = find_command(name);
+    if (command == NULL)
+        return cli_wrong("there is no command '%s'; efface --help lists them", name);
+    if (help) {
+        fputs(command->help, stdout);
+        return CLI_DONE;
+    }
+    return command->run(n_arguments - 2, arguments + 2);
+}
+
+int main(int n_arguments, char **arguments) {
+    const int code = run(n_arguments, arguments);
+    cli_progress_end();
+    errno = 0;
+    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
+        (void)cli_failed("cannot write to standard output: %s", strerror(errno));
+        return code != CLI_DONE ? code : CLI_FAILED;
+    }
+    return code;
+}

@@ -1,0 +1,160 @@
+/* Files that commands write. A full disk, a kill or an error leaves what was there before. */
+#include "output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *cli_format_name(cli_format format) {
+    static const char *const names[] = {"csv", "npy", "json", "other"};
+    return names[format];
+}
+
+static bool ends_with(const char *name, const char *ending) {
+    const size_t n = strlen(name), m = strlen(ending);
+    return n > m && strcmp(name + n - m, ending) == 0;
+}
+
+cli_format cli_format_of(const char *name) {
+    if (ends_with(name, ".csv"))
+        return CLI_CSV;
+    if (ends_with(name, ".npy"))
+        return CLI_NPY;
+    return ends_with(name, ".json") ? CLI_JSON : CLI_OTHER;
+}
+
+bool cli_is_stdout(const char *path) {
+    return path == NULL || strcmp(path, "-") == 0;
+}
+
+static void forget_names(cli_output *output) {
+    free(output->path);
+    free(output->temporary);
+    memset(output, 0, sizeof *output);
+}
+
+/* A file with the permissions that an ordinary new file would have. */
+static FILE *make_temporary(char *name) {
+    const int descriptor = mkstemp(name);
+    if (descriptor < 0)
+        return NULL;
+    const mode_t mask = umask(0);
+    (void)umask(mask);
+    (void)fchmod(descriptor, 0666 & ~mask);
+    FILE *const file = fdopen(descriptor, "wb");
+    if (file == NULL) {
+        (void)close(descriptor);
+        (void)unlink(name);
+    }
+    return file;
+}
+
+bool cli_output_open(cli_output *output, const char *path) {
+    static const char pattern[] = ".XXXXXX";
+    struct stat about;
+    memset(output, 0, sizeof *output);
+    if (cli_is_stdout(path)) {
+        output->file = stdout;
+        return true;
+    }
+    /* What a symbolic link stands for is replaced, not the link. */
+    const bool exists = stat(path, &about) == 0;
+    output->path = exists ? realpath(path, NULL) : strdup(path);
+    if (output->path == NULL) {
+        (void)cli_failed("cannot write %s: %s", path, strerror(errno));
+        return false;
+    }
+    if (exists && !S_ISREG(about.st_mode)) {
+        output->file = fopen(output->path, "wb");
+    } else {
+        output->temporary = malloc(strlen(output->path) + sizeof pattern);
+        if (output->temporary != NULL) {
+            strcpy(output->temporary, output->path);
+            strcat(output->temporary, pattern);
+            output->file = make_temporary(output->temporary);
+        }
+    }
+    if (output->file == NULL) {
+        (void)cli_failed("cannot write %s: %s", path, strerror(errno));
+        forget_names(output);
+        return false;
+    }
+    return true;
+}
+
+bool cli_output_finish(cli_output *output) {
+    if (output->path == NULL)
+        return true; /* main looks at standard output when all is done */
+    errno = 0;
+    bool good = fflush(output->file) == 0 && ferror(output->file) == 0;
+    if (good && output->temporary != NULL)
+        good = fsync(fileno(output->file)) == 0;
+    good = fclose(output->file) == 0 && good;
+    if (good && output->temporary != NULL)
+        good = rename(output->temporary, output->path) == 0;
+    if (!good) {
+        (void)cli_failed("cannot write %s: %s", output->path,
+                         errno != 0 ? strerror(errno) : "the device is full");
+        if (output->temporary != NULL)
+            (void)unlink(output->temporary);
+    }
+    forget_names(output);
+    return good;
+}
+
+void cli_output_abandon(cli_output *output) {
+    if (output->file == NULL || output->path == NULL)
+        return;
+    (void)fclose(output->file);
+    if (output->temporary != NULL)
+        (void)unlink(output->temporary);
+    forget_names(output);
+}
+
+void cli_npy_header(FILE *out, const char *type, size_t n_rows, size_t n_columns) {
+    /* Ten bytes come before the text, which is padded so that the numbers begin at a multiple of
+     * 64 and ends with the end of a line. */
+    char shape[64], text[256];
+    if (n_columns == 0)
+        snprintf(shape, sizeof shape, "(%zu,)", n_rows);
+    else
+        snprintf(shape, sizeof shape, "(%zu, %zu)", n_rows, n_columns);
+    const int used = snprintf(
+        text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", type, shape);
+    const size_t n = (10 + (size_t)used + 1 + 63) / 64 * 64 - 10;
+    fwrite("\x93NUMPY\x01\x00", 1, 8, out);
+    fputc((int)(n & 255), out);
+    fputc((int)(n >> 8), out);
+    fprintf(out, "%-*s\n", (int)n - 1, text);
+}
+
+static void write_bytes(FILE *out, uint64_t value, int n_bytes) {
+    for (int i = 0; i < n_bytes; i++)
+        fputc((int)(value >> (8 * i) & 255), out);
+}
+
+void cli_npy_int32(FILE *out, uint32_t value) {
+    write_bytes(out, value, 4);
+}
+
+void cli_npy_float64(FILE *out, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    write_bytes(out, bits, 8);
+}
+
+void cli_csv_text(FILE *out, const char *text) {
+    if (strpbrk(text, ",;\t\"\r\n") == NULL) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            fputc('"', out);
+        fputc(*text, out);
+    }
+    fputc('"', out);
+}

@@ -1,0 +1,41 @@
+/* Files that commands write: whole or not at all, in a format told by the name. */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include "cli.h"
+
+typedef enum cli_format { CLI_CSV, CLI_NPY, CLI_JSON, CLI_OTHER } cli_format;
+
+const char *cli_format_name(cli_format format);
+
+/* The format that the ending of a name stands for; CLI_OTHER if it is none of them. */
+cli_format cli_format_of(const char *name);
+
+/* A file that is being written, under another name beside it until it is complete. */
+typedef struct cli_output {
+    FILE *file;
+    char *path;      /* the name it will have; NULL for standard output */
+    char *temporary; /* the name it has; NULL if it is written in place, as devices are */
+} cli_output;
+
+/* Whether a name stands for standard output: NULL or "-". */
+bool cli_is_stdout(const char *path);
+
+/* False, after a message, if the file cannot be begun. */
+bool cli_output_open(cli_output *output, const char *path);
+
+/* Gives the file its name. False, after a message, if not all could be written. */
+bool cli_output_finish(cli_output *output);
+
+/* Leaves no trace of it. */
+void cli_output_abandon(cli_output *output);
+
+/* Parts of an .npy file; n_columns 0 makes an array of one dimension. */
+void cli_npy_header(FILE *out, const char *type, size_t n_rows, size_t n_columns);
+void cli_npy_int32(FILE *out, uint32_t value);
+void cli_npy_float64(FILE *out, double value);
+
+/* A field of a CSV file, in quotes if it has to be. */
+void cli_csv_text(FILE *out, const char *text);
+
+#endif

@@ -1,0 +1,108 @@
+/* Random numbers, and the files of keys. Nothing here is ever printed. */
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool cli_random(void *bytes, size_t n_bytes) {
+    unsigned char *const out = bytes;
+    size_t done = 0;
+    while (done < n_bytes) {
+        const ssize_t n = getrandom(out + done, n_bytes - done, 0);
+        if (n < 0 && errno != EINTR) {
+            (void)cli_failed("the system gives no random numbers: %s", strerror(errno));
+            return false;
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+void cli_wipe(void *bytes, size_t n_bytes) {
+    explicit_bzero(bytes, n_bytes);
+}
+
+bool cli_write_key(const char *path, const unsigned char *key, size_t n_bytes, bool secret,
+                   int *code) {
+    char text[2 * EFFACE_SECRET_KEY_BYTES + 2];
+    cli_hex(key, n_bytes, text);
+    text[2 * n_bytes] = '\n';
+    const size_t n = 2 * n_bytes + 1;
+    const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, secret ? 0600 : 0644);
+    if (file < 0) {
+        *code = errno == EEXIST
+                    ? cli_failed("%s exists already, and keys are not written over; choose another "
+                                 "name",
+                                 path)
+                    : cli_failed("cannot write %s: %s", path, strerror(errno));
+        cli_wipe(text, sizeof text);
+        return false;
+    }
+    bool good = write(file, text, n) == (ssize_t)n && fsync(file) == 0;
+    good = close(file) == 0 && good;
+    if (!good) {
+        *code = cli_failed("cannot write %s: %s", path, strerror(errno));
+        (void)unlink(path);
+    }
+    cli_wipe(text, sizeof text);
+    return good;
+}
+
+static int digit_of(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return -1;
+}
+
+/* Hexadecimal digits and the end of a line, of which there may be none. */
+static bool decode_key(const char *text, size_t n_text, unsigned char *key, size_t n_bytes) {
+    if (n_text < 2 * n_bytes || strspn(text + 2 * n_bytes, "\r\n") != n_text - 2 * n_bytes)
+        return false;
+    for (size_t i = 0; i < n_bytes; i++) {
+        const int high = digit_of(text[2 * i]), low = digit_of(text[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        key[i] = (unsigned char)(16 * high + low);
+    }
+    return true;
+}
+
+bool cli_read_key(const char *path, unsigned char *key, size_t n_bytes, bool secret, int *code) {
+    char text[2 * EFFACE_SECRET_KEY_BYTES + 4] = "";
+    struct stat about;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        *code = errno == ENOENT ? cli_not_found("there is no file '%s'; efface receipt keys makes "
+                                                "a pair of keys",
+                                                path)
+                                : cli_failed("cannot read %s: %s", path, strerror(errno));
+        return false;
+    }
+    const ssize_t n = read(file, text, sizeof text - 1);
+    if (secret && fstat(file, &about) == 0 && (about.st_mode & 077) != 0)
+        cli_say("warning: others can read the secret key %s; chmod 600 it", path);
+    (void)close(file);
+    const bool good = n > 0 && decode_key(text, (size_t)n, key, n_bytes);
+    cli_wipe(text, sizeof text);
+    if (!good)
+        *code = cli_failed("%s is not a %s key as efface receipt keys writes it", path,
+                           secret ? "secret" : "public");
+    return good;
+}
+
+int cli_sign_with(efface_store *store, const char *path) {
+    unsigned char key[EFFACE_SECRET_KEY_BYTES];
+    int code = CLI_DONE;
+    if (path == NULL)
+        return CLI_DONE;
+    if (cli_read_key(path, key, sizeof key, true, &code))
+        efface_store_sign_with(store, key);
+    cli_wipe(key, sizeof key);
+    return code;
+}

@@ -1,0 +1,331 @@
+#!/usr/bin/python3
+"""What the commands do and print.
+
+usage: test_cli_commands.py PROGRAM [TEST]
+"""
+import array
+import json
+import os
+import re
+import stat
+import unittest
+
+from cli_program import N_ROWS, PROGRAM, ProgramTest, without_numbers, write_people
+
+COMMANDS = ["fit", "forget", "learn", "predict", "export", "info", "verify", "check", "rekey",
+            "drop", "receipt"]
+
+INFO = """\
+store     s.store
+rows      60
+columns   2: age, height
+receipts  0
+models    2
+  default: lloyd, k 3, 2 columns
+    digest DIGEST
+  fine: quantized, k 5, 1 column
+    digest DIGEST
+"""
+
+FORGET = """\
+4 rows forgotten; 1 requested, 0 missing; receipt 1; TIME s
+model                action    level rows visited   seconds  reason
+"""
+
+
+def read_npy(data):
+    """The type, the shape and the numbers of an .npy file."""
+    assert data[:8] == b"\x93NUMPY\x01\x00"
+    n = int.from_bytes(data[8:10], "little")
+    assert (10 + n) % 64 == 0 and data[9 + n:10 + n] == b"\n"
+    head = data[10:10 + n].decode()
+    kind = re.search(r"'descr': '(<..)'", head).group(1)
+    shape = tuple(int(x) for x in re.search(r"\(([\d, ]*)\)", head).group(1).split(",") if x.strip())
+    numbers = array.array({"<i4": "i", "<f8": "d"}[kind])
+    numbers.frombytes(data[10 + n:])
+    return kind, shape, list(numbers)
+
+
+class Help(ProgramTest):
+    def test_version(self):
+        self.assertRegex(self.output("--version"), r"^efface \d+\.\d+\.\d+\n$")
+
+    def test_help_fits_a_screen(self):
+        for arguments in [["--help"], *([command, "--help"] for command in COMMANDS)]:
+            text = self.output(*arguments)
+            self.assertLessEqual(text.count("\n"), 24, arguments)
+            self.assertLessEqual(max(map(len, text.splitlines())), 80, arguments)
+            self.assertIn("usage: efface", text)
+            if arguments[0] != "--help":
+                self.assertRegex(text, r"(?m)^examples?: efface " + arguments[0])
+                self.assertIn("--json", text)
+                self.assertEqual(text, self.output("help", arguments[0]))
+            else:
+                for command in COMMANDS:
+                    self.assertRegex(text, rf"(?m)^  {command} +\w")
+
+
+class Fit(ProgramTest):
+    def test_text(self):
+        self.assertEqual(without_numbers(self.fit()),
+                         "s.store: 60 rows, 2 columns; model default: lloyd, k 3; TIME s\n"
+                         "digest DIGEST\n")
+        self.output("fit", "-k", "5", "-o", "s.store", "--model", "fine", "--method", "quantized",
+                    "--columns", "height", "--scale", "minmax")
+        self.assertEqual(without_numbers(self.output("info", "s.store")), INFO)
+
+    def test_json(self):
+        made = self.json("fit", "people.csv", "--id", "id", "--owner", "user", "-k", "3",
+                         "-o", "s.store", "--method", "tree", "--width", "2", "--height", "1")
+        info = self.json("info", "s.store")
+        self.assertEqual((info["rows"], info["dim"], info["columns"], info["receipts"]),
+                         (N_ROWS, 2, ["age", "height"], 0))
+        self.assertEqual(info["models"], [made["model"]])
+        model = info["models"][0]
+        self.assertEqual((model["name"], model["method"], model["k"], model["dim"]),
+                         ("default", "tree", 3, 2))
+        self.assertRegex(model["digest"], "^[0-9a-f]{64}$")
+
+    def test_same_seed_same_model(self):
+        self.fit("a.store")
+        self.fit("b.store")
+        self.assertEqual(self.canonical("a.store", "a"), self.canonical("b.store", "b"))
+        # Without a seed it is random: two of them are not the same.
+        for store in "c.store", "d.store":
+            self.output("fit", "people.csv", "--id", "id", "--owner", "user", "-k", "9", "-o", store)
+        self.assertNotEqual(self.canonical("c.store", "c"), self.canonical("d.store", "d"))
+
+    def test_columns(self):
+        for columns, dim in [("age", 1), ("1", 1), ("2,1", 2), ("1-2", 2), ("height,age", 2)]:
+            name = "m" + re.sub(r"\W", "-", columns)
+            made = self.json("fit", "people.csv", "--id", "id", "--owner", "user", "-k", "2", "-o",
+                             name + ".store", "--columns", columns)
+            self.assertEqual(made["model"]["dim"], dim, columns)
+
+    def test_like_gives_texts_the_same_ids(self):
+        people = [line.split(",") for line in self.read("people.csv").decode().split()[1:]]
+        self.write("names.csv", "name,age\n" + "".join(f"p{p[0]},{p[2]}\n" for p in people))
+        arguments = ["names.csv", "--id", "name", "-k", "4", "--seed", "5", "-o"]
+        for store, more in ("c", []), ("d", ["--like", "c"]), ("e", []):
+            self.output("fit", *arguments, store, *more)
+        self.assertEqual(self.canonical("c", "c1"), self.canonical("d", "d1"))
+        self.assertNotEqual(self.output("export", "c", "--labels", "-o", "-"),
+                            self.output("export", "e", "--labels", "-o", "-"))
+
+
+class Forget(ProgramTest):
+    def test_text_and_owner(self):
+        self.fit()
+        text = without_numbers(self.output("forget", "s.store", "--owner", "u3", "--yes"))
+        self.assertTrue(text.startswith(FORGET), text)
+        self.assertRegex(text.splitlines()[2], r"^default +(untouched|repaired|refitted) ")
+        self.assertEqual(self.json("info", "s.store")["rows"], N_ROWS - 4)
+
+    def test_json(self):
+        self.fit()
+        done = self.json("forget", "s.store", "--id", "1,2", "--id=3", "--id", "2", "--owner", "u5",
+                         "--owner-key", "u6", "--yes")
+        self.assertEqual((done["requested"], done["forgotten"], done["missing"], done["receipt"]),
+                         (5, 11, 0, 1))
+        model = done["models"][0]
+        self.assertEqual(model["name"], "default")
+        self.assertIn(model["action"], ("untouched", "repaired", "refitted"))
+        for field in "level", "rows_visited", "seconds":
+            self.assertGreaterEqual(model[field], 0)
+        self.assertEqual(model["after"], self.json("info", "s.store")["models"][0]["digest"])
+
+    def test_dry_run_changes_nothing_and_needs_no_yes(self):
+        self.fit()
+        before = self.read("s.store")
+        done = self.json("forget", "s.store", "--owner", "u3", "--dry-run")
+        self.assertEqual((done["forgotten"], done["dry_run"], done["receipt"]), (4, True, None))
+        self.assertEqual(before, self.read("s.store"))
+
+    def test_skip_missing(self):
+        self.fit()
+        done = self.json("forget", "s.store", "--id", "7,1000", "--owner", "nobody", "--yes",
+                         "--skip-missing")
+        self.assertEqual((done["requested"], done["forgotten"], done["missing"]), (3, 1, 2))
+
+    def test_from_file_and_standard_input(self):
+        self.fit()
+        self.write("list", "5\r\n\nid:6\nowner:u10\nowner-key:u11")
+        done = self.json("forget", "s.store", "--from", "list", "--yes")
+        self.assertEqual((done["requested"], done["forgotten"]), (4, 10))
+        self.output("forget", "s.store", "--from", "-", "--yes", stdin="0\n1\n")
+        self.assertEqual(self.json("info", "s.store")["rows"], N_ROWS - 12)
+        done = self.run_with(0, "forget", "s.store", "--from", "-", "--yes", "--json")
+        self.assertEqual(json.loads(done.stdout)["requested"], 0)
+
+    def test_keys(self):
+        self.write("names.csv", 'name,age\n"Doe, Jane",3\nbob,4\n7,5\n')
+        self.output("fit", "names.csv", "--id", "name", "-k", "1", "-o", "t.store")
+        done = self.json("forget", "t.store", "--key", "Doe, Jane", "--key", "7", "--yes")
+        self.assertEqual(done["forgotten"], 2)
+        done = self.run_with(4, "forget", "t.store", "--key", "Jane", "--yes")
+        self.assertIn("is 'Jane'", done.stderr)
+        self.output("forget", "t.store", "--from", "-", "--yes", stdin="key:bob\n")
+        self.assertEqual(self.json("info", "t.store")["rows"], 0)
+
+
+class Others(ProgramTest):
+    def test_learn(self):
+        self.fit()
+        write_people(self.path("new.csv"), range(100, 108))
+        done = self.json("learn", "s.store", "new.csv", "--id", "id", "--owner", "user")
+        self.assertEqual((done["learned"], done["receipt"]), (8, 1))
+        self.assertEqual([m["name"] for m in done["models"]], ["default"])
+        self.output("verify", "s.store")
+        self.assertEqual(self.json("info", "s.store")["rows"], N_ROWS + 8)
+        # Rows without ids follow the largest there ever was.
+        self.output("forget", "s.store", "--id", "107", "--yes")
+        self.write("plain.csv", "age,height\n20,150\n")
+        self.output("learn", "s.store", "plain.csv")
+        self.output("forget", "s.store", "--id", "108", "--yes")
+
+    def test_verify(self):
+        self.fit()
+        self.assertEqual(without_numbers(self.output("verify", "s.store")),
+                         "default: identical DIGEST\n")
+        found = self.json("verify", "s.store", "--model", "default")
+        digest = self.json("info", "s.store")["models"][0]["digest"]
+        self.assertEqual(found, {"identical": True, "models": [
+            {"name": "default", "identical": True, "digest": digest}]})
+
+    def test_predict(self):
+        self.fit()
+        options = ["--id", "id", "--owner", "user"]
+        labels = [int(x) for x in self.output("predict", "s.store", "people.csv", *options).split()]
+        self.assertEqual(len(labels), N_ROWS)
+        self.assertEqual(sorted(set(labels)), [0, 1, 2])
+        self.assertEqual(labels[:3] * 20, labels)  # the group of a row is its id modulo 3
+        for name in "l.csv", "l.npy", "l.json":
+            self.output("predict", "s.store", "people.csv", *options, "-o", name)
+        self.assertEqual([int(x) for x in self.read("l.csv").split()], labels)
+        self.assertEqual(read_npy(self.read("l.npy")), ("<i4", (N_ROWS,), labels))
+        self.assertEqual(json.loads(self.read("l.json")),
+                         {"model": "default", "rows": N_ROWS, "labels": labels})
+        self.assertEqual(self.json("predict", "s.store", "people.csv", *options)["labels"], labels)
+        self.assertEqual(self.json("predict", "s.store", "people.csv", *options, "-o", "l.npy"),
+                         {"model": "default", "rows": N_ROWS, "file": "l.npy", "format": "npy"})
+        # Columns that the model does not have are passed over, texts as well.
+        found = self.output("predict", "s.store", "people.csv")
+        self.assertEqual([int(x) for x in found.split()], labels)
+        # Columns are found by name, in whatever order, and others are passed over.
+        people = [line.split(",") for line in self.read("people.csv").decode().split()[1:]]
+        self.write("turned.csv", "height,x,age\n" + "".join(f"{p[3]},1,{p[2]}\n" for p in people))
+        found = self.output("predict", "s.store", "turned.csv")
+        self.assertEqual([int(x) for x in found.split()], labels)
+
+    def test_predict_with_a_model_of_some_columns(self):
+        self.fit()
+        self.output("fit", "-k", "3", "-o", "s.store", "--model", "tall", "--columns", "height")
+        options = ["--id", "id", "--owner", "user", "--model", "tall", "--columns", "height"]
+        found = self.output("predict", "s.store", "people.csv", *options)
+        self.assertEqual(len(set(found.split())), 3)
+
+    def test_export(self):
+        self.fit()
+        for name in "c.csv", "c.npy", "c.json", "l.csv", "l.npy", "l.json":
+            what = "--centroids" if name[0] == "c" else "--labels"
+            self.output("export", "s.store", what, "-o", name)
+        head, *lines = self.read("c.csv").decode().splitlines()
+        centroids = [[float(x) for x in line.split(",")] for line in lines]
+        self.assertEqual(head, "age,height")
+        self.assertEqual(len(centroids), 3)
+        self.assertEqual(read_npy(self.read("c.npy")), ("<f8", (3, 2), sum(centroids, [])))
+        self.assertEqual(json.loads(self.read("c.json")), {
+            "model": "default", "columns": ["age", "height"], "centroids": centroids})
+        head, *lines = self.read("l.csv").decode().splitlines()
+        self.assertEqual(head, "id,label")
+        ids, labels = zip(*(map(int, line.split(",")) for line in lines))
+        self.assertEqual(ids, tuple(range(N_ROWS)))
+        self.assertEqual(read_npy(self.read("l.npy")), ("<i4", (N_ROWS,), list(labels)))
+        self.assertEqual(json.loads(self.read("l.json")), {
+            "model": "default", "ids": list(ids), "labels": list(labels)})
+        self.assertEqual(self.output("export", "s.store", "--labels", "-o", "-"),
+                         self.read("l.csv").decode())
+        self.assertEqual(self.json("export", "s.store", "--labels", "-o", "l.csv"), {
+            "exported": "labels", "model": "default", "file": "l.csv", "format": "csv"})
+
+    def test_export_leaves_no_other_files(self):
+        self.fit()
+        before = set(os.listdir(self.folder))
+        self.output("export", "s.store", "--canonical", "-o", "state")
+        self.run_with(1, "export", "s.store", "--canonical", "-o", "nowhere/state")
+        self.assertEqual(set(os.listdir(self.folder)) - before, {"state"})
+
+    def test_rekey_and_drop(self):
+        self.fit()
+        self.output("fit", "-k", "4", "-o", "s.store", "--model", "b", "--seed", "1")
+        before = [m["digest"] for m in self.json("info", "s.store")["models"]]
+        done = self.json("rekey", "s.store", "--yes", "--seed", "99")
+        self.assertEqual([m["name"] for m in done["models"]], ["b", "default"])
+        after = [m["digest"] for m in self.json("info", "s.store")["models"]]
+        self.assertEqual([m["digest"] for m in done["models"]], after)
+        self.assertFalse(set(before) & set(after))
+        self.output("rekey", "s.store", "--model", "b", "--yes")
+        self.output("verify", "s.store")
+        self.assertEqual(self.json("drop", "s.store", "--model", "b", "--yes"), {"dropped": "b"})
+        self.assertEqual(self.output("drop", "s.store", "--model", "default", "--yes"),
+                         "model default dropped\n")
+        info = self.json("info", "s.store")
+        self.assertEqual((info["rows"], info["models"]), (N_ROWS, []))
+
+    def test_check(self):
+        self.fit()
+        self.assertEqual(self.output("check", "s.store"), "no damage\n")
+        self.assertEqual(self.json("check", "s.store"), {"damaged": False, "problems": []})
+
+
+class Receipts(ProgramTest):
+    def test_sign_and_verify(self):
+        self.fit()
+        self.output("receipt", "keys", "--secret", "k.secret", "--public", "k.public")
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("k.secret")).st_mode), 0o600)
+        self.refused(1, "exists already", "receipt", "keys", "--secret", "k.secret",
+                     "--public", "other")
+        self.output("forget", "s.store", "--id", "1", "--sign", "k.secret", "--yes")
+        write_people(self.path("new.csv"), [200])
+        self.output("learn", "s.store", "new.csv", "--id", "id", "--owner", "user",
+                    "--sign", "k.secret")
+        for name in "r.json", "r.jsonl":
+            self.output("export", "s.store", "--receipts", "-o", name)
+            self.assertEqual(self.output("receipt", "verify", name, "--public-key", "k.public"),
+                             "2 valid, 0 not\n")
+        self.assertEqual(json.loads(self.read("r.json")),
+                         [json.loads(line) for line in self.read("r.jsonl").splitlines()])
+        self.assertEqual(self.json("receipt", "verify", "r.json", "--public-key", "k.public"), {
+            "valid": 2, "invalid": 0,
+            "receipts": [{"line": 2, "valid": True}, {"line": 3, "valid": True}]})
+
+        changed = self.read("r.jsonl").decode().replace('"forgotten":1', '"forgotten":2')
+        self.write("changed.jsonl", changed)
+        done = self.run_with(3, "receipt", "verify", "changed.jsonl", "--public-key", "k.public")
+        self.assertEqual(done.stdout, "1 valid, 1 not\n")
+        self.assertIn("line 1: ", done.stderr)
+        self.output("receipt", "keys", "--secret", "o.secret", "--public", "o.public")
+        self.run_with(3, "receipt", "verify", "r.json", "--public-key", "o.public")
+        self.output("forget", "s.store", "--id", "2", "--yes")
+        self.output("export", "s.store", "--receipts", "-o", "r.json")
+        found = self.json("receipt", "verify", "r.json", "--public-key", "k.public", code=3)
+        self.assertEqual((found["valid"], found["invalid"]), (2, 1))
+
+    def test_nothing_to_verify_is_no_success(self):
+        self.output("receipt", "keys", "--secret", "k.secret", "--public", "k.public")
+        self.write("empty", "[\n]\n")
+        self.refused(1, "no receipts", "receipt", "verify", "empty", "--public-key", "k.public")
+        self.refused(1, "not a public key", "receipt", "verify", "empty", "--public-key",
+                     "k.secret")
+
+    def test_a_secret_key_that_others_can_read(self):
+        self.fit()
+        self.output("receipt", "keys", "--secret", "k.secret", "--public", "k.public")
+        os.chmod(self.path("k.secret"), 0o644)
+        done = self.run_with(0, "forget", "s.store", "--id", "1", "--sign", "k.secret", "--yes")
+        self.assertIn("warning", done.stderr)
+
+
+if __name__ == "__main__":
+    assert PROGRAM, __doc__
+    unittest.main()
