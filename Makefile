@@ -11,6 +11,7 @@ all:
 demo:
 	scripts/install-packages build
 	$(MAKE) all
+	scripts/demo
 	build/efface-bench demo
 
 check:
