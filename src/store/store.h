@@ -66,6 +66,9 @@ efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_
 efface_status ef_rows_find(efface_store *store, const efface_request *request, efface_data **out,
                            uint64_t *n_missing, efface_error *error);
 
+/* The weight of all rows, from the rows themselves. Cost O(n). */
+efface_status ef_rows_weight(efface_store *store, int64_t *weight, efface_error *error);
+
 /* Takes the rows of a set out. */
 efface_status ef_rows_delete(efface_store *store, const efface_data *rows, efface_error *error);
 
@@ -114,10 +117,10 @@ efface_status ef_params_read(ef_reader *reader, ef_record *record, efface_error 
 
 /* ------------------------------------------------------------------ receipts (receipts.c) */
 
-/* Appends the receipt of a request: `kind` is "forget" or "learn", `rows` are the rows concerned.
- */
-efface_status ef_receipt_append(efface_store *store, const char *kind, const efface_data *rows,
-                                efface_store_report *report, efface_error *error);
+/* Appends the receipt of a request: `kind` is "forget" or "learn", `ids` are those of the rows
+ * concerned. */
+efface_status ef_receipt_append(efface_store *store, const char *kind, const uint64_t *ids,
+                                size_t n_ids, efface_store_report *report, efface_error *error);
 
 efface_status ef_store_corrupt(efface_error *error, const char *what);
 
