@@ -70,7 +70,9 @@ efface_status ef_store_end(efface_store *store, efface_status status, efface_err
 ef_reader ef_sql_bytes(sqlite3_stmt *statement, int column) {
     const void *const bytes = sqlite3_column_blob(statement, column);
     const int n = sqlite3_column_bytes(statement, column);
-    return (ef_reader){.bytes = bytes, .n_bytes = bytes != NULL && n > 0 ? (size_t)n : 0};
+    if (bytes == NULL || n <= 0)
+        return (ef_reader){.bytes = (const unsigned char *)""};
+    return (ef_reader){.bytes = bytes, .n_bytes = (size_t)n};
 }
 
 void ef_sql_bind_bytes(sqlite3_stmt *statement, int parameter, const void *bytes, size_t n_bytes) {

@@ -1,0 +1,357 @@
+/* Steps, and a store against its ledger. */
+#include "crash/ledger.h"
+
+#include "base/digest.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_ROWS 400
+#define OWNER_IDS 16 /* neighbours of which every second has the same owner */
+
+static const uint32_t some_columns[] = {3, 0};
+
+uint64_t dice_below(dice *d, uint64_t limit) {
+    d->state += UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t z = d->state;
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return (z ^ (z >> 31)) % limit;
+}
+
+/* ---------------------------------------------------------------- rows and models by number */
+
+static uint64_t owner_of(uint64_t id) {
+    return id / OWNER_IDS * LEDGER_LANES + id % LEDGER_LANES;
+}
+
+static int64_t weight_of(uint64_t id) {
+    return 1 + (int64_t)(id % 3);
+}
+
+/* Groups that overlap, so that rows matter. */
+static float value_of(uint64_t id, uint32_t column) {
+    dice d = {id * LEDGER_COLUMNS + column};
+    return (float)(id % 7) + (float)dice_below(&d, 4096) * 0x1p-10f;
+}
+
+static efface_data *make_set(const uint64_t *ids, size_t n, const uint32_t *columns, uint32_t d) {
+    efface_data *data = NULL;
+    efface_status status = efface_data_create(d, &data, NULL);
+    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
+        float values[LEDGER_COLUMNS];
+        const int64_t weight = weight_of(ids[i]);
+        const uint64_t owner = owner_of(ids[i]);
+        for (uint32_t j = 0; j < d; j++)
+            values[j] = value_of(ids[i], columns != NULL ? columns[j] : j);
+        const efface_rows row = {
+            .n_rows = 1, .values = values, .ids = &ids[i], .weights = &weight, .owners = &owner};
+        status = efface_data_add(data, &row, NULL);
+    }
+    if (status == EFFACE_OK)
+        return data;
+    fputs("ledger: out of memory\n", stderr);
+    abort();
+}
+
+static efface_data *make_inside(const ledger *l, const uint32_t *columns, uint32_t d) {
+    uint64_t ids[LEDGER_IDS];
+    size_t n = 0;
+    for (uint64_t id = 0; id < LEDGER_IDS; id++)
+        if (l->inside[id])
+            ids[n++] = id;
+    return make_set(ids, n, columns, d);
+}
+
+static efface_kmeans_params params_of(unsigned kind, uint64_t seed) {
+    efface_kmeans_params p;
+    efface_kmeans_params_init(&p);
+    p.method = (efface_method)(kind % 4);
+    p.n_clusters = 3 + kind % 3;
+    p.iterations = 4;
+    p.scale = kind % 2 != 0 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
+    p.seed = seed;
+    p.n_threads = 1;
+    return p;
+}
+
+static const uint32_t *columns_of(unsigned kind, uint32_t *d) {
+    *d = kind >= 4 ? 2 : LEDGER_COLUMNS;
+    return kind >= 4 ? some_columns : NULL;
+}
+
+static void name_of(unsigned slot, char name[EFFACE_MODEL_NAME_BYTES]) {
+    (void)snprintf(name, EFFACE_MODEL_NAME_BYTES, "m%u", slot);
+}
+
+efface_status ledger_begin(ledger *l, const char *path, efface_error *error) {
+    static const unsigned char key[EFFACE_HASH_KEY_BYTES] = {9};
+    *l = (ledger){.n_receipts = 0};
+    for (uint64_t id = 0; id < FIRST_ROWS; id++)
+        l->inside[id] = true;
+    efface_store *store = NULL;
+    efface_data *const data = make_inside(l, NULL, LEDGER_COLUMNS);
+    efface_status status = efface_store_create(path, data, key, &store, error);
+    for (unsigned slot = 0; status == EFFACE_OK && slot < 4; slot++) {
+        const step s = {.kind = STEP_FIT, .slot = slot, .model_kind = slot, .seed = slot};
+        status = step_do(&s, store, error);
+        step_apply(&s, l);
+    }
+    efface_store_close(store);
+    efface_data_free(data);
+    return status;
+}
+
+/* ---------------------------------------------------------------- steps */
+
+/* Adds up to n ids of the lane that are inside, or outside, each once. */
+static void draw_ids(const ledger *l, dice *d, unsigned lane, unsigned n_lanes, bool inside,
+                     unsigned n, step *s) {
+    for (unsigned i = 0; i < 4 * n && s->n_ids < n; i++) {
+        const uint64_t id = dice_below(d, LEDGER_IDS / n_lanes) * n_lanes + lane;
+        bool twice = false;
+        for (unsigned j = 0; j < s->n_ids; j++)
+            twice |= s->ids[j] == id;
+        if (l->inside[id] == inside && !twice)
+            s->ids[s->n_ids++] = id;
+    }
+}
+
+static unsigned count_inside(const ledger *l, unsigned lane, unsigned n_lanes) {
+    unsigned n = 0;
+    for (uint64_t id = lane; id < LEDGER_IDS; id += n_lanes)
+        n += l->inside[id];
+    return n;
+}
+
+/* One of three requests is about a model: it leaves if it is there, or gets another seed. */
+static bool draw_model(const ledger *l, dice *d, unsigned lane, unsigned n_lanes, step *s) {
+    s->slot = (unsigned)dice_below(d, LEDGER_MODELS / n_lanes) * n_lanes + lane;
+    s->model_kind = (unsigned)dice_below(d, 8);
+    s->seed = dice_below(d, UINT64_MAX);
+    if (!l->models[s->slot].there)
+        s->kind = STEP_FIT;
+    else
+        s->kind = s->slot >= LEDGER_LANES && dice_below(d, 2) != 0 ? STEP_DROP : STEP_REKEY;
+    return true;
+}
+
+step step_draw(const ledger *l, dice *d, unsigned lane, unsigned n_lanes) {
+    step s = {.kind = STEP_FORGET};
+    const unsigned n_inside = count_inside(l, lane, n_lanes);
+    const uint64_t what = dice_below(d, 20);
+    if (what < 3 && draw_model(l, d, lane, n_lanes, &s))
+        return s;
+    if (what < 8 || n_inside < LEDGER_IDS / n_lanes / 2) {
+        s.kind = STEP_LEARN;
+        draw_ids(l, d, lane, n_lanes, false, 1 + (unsigned)dice_below(d, 16), &s);
+        if (s.n_ids != 0)
+            return s;
+        s.kind = STEP_FORGET;
+    }
+    draw_ids(l, d, lane, n_lanes, true, what < 16 ? 1 : 1 + (unsigned)dice_below(d, 12), &s);
+    if (what >= 14 && s.n_ids != 0) {
+        s.owners[s.n_owners++] = owner_of(s.ids[s.n_ids - 1]);
+        s.n_ids -= what < 18; /* the owner alone, or with a row of its own among the ids */
+    }
+    return s;
+}
+
+void step_write(const step *s, char line[LEDGER_LINE]) {
+    int used = snprintf(line, LEDGER_LINE, "%d %u %u %" PRIu64 " %u %u", (int)s->kind, s->slot,
+                        s->model_kind, s->seed, s->n_ids, s->n_owners);
+    for (unsigned i = 0; i < s->n_ids + s->n_owners; i++)
+        used += snprintf(line + used, LEDGER_LINE - (size_t)used, " %" PRIu64,
+                         i < s->n_ids ? s->ids[i] : s->owners[i - s->n_ids]);
+}
+
+bool step_read(step *s, const char *line) {
+    int kind = 0, used = 0;
+    *s = (step){.kind = STEP_FORGET};
+    if (sscanf(line, "%d %u %u %" SCNu64 " %u %u%n", &kind, &s->slot, &s->model_kind, &s->seed,
+               &s->n_ids, &s->n_owners, &used) != 6 ||
+        s->n_ids > 16 || s->n_owners > 2)
+        return false;
+    s->kind = (step_kind)kind;
+    for (unsigned i = 0; i < s->n_ids + s->n_owners; i++) {
+        line += used;
+        if (sscanf(line, " %" SCNu64 "%n", i < s->n_ids ? &s->ids[i] : &s->owners[i - s->n_ids],
+                   &used) != 1)
+            return false;
+    }
+    return true;
+}
+
+static efface_status learn(const step *s, efface_store *store, efface_error *error) {
+    efface_data *const data = make_set(s->ids, s->n_ids, NULL, LEDGER_COLUMNS);
+    const efface_status status = efface_store_learn(store, data, NULL, error);
+    efface_data_free(data);
+    return status;
+}
+
+efface_status step_do(const step *s, efface_store *store, efface_error *error) {
+    char name[EFFACE_MODEL_NAME_BYTES];
+    name_of(s->slot, name);
+    uint32_t n_columns;
+    const uint32_t *const columns = columns_of(s->model_kind, &n_columns);
+    const efface_kmeans_params params = params_of(s->model_kind, s->seed);
+    const efface_request request = {
+        .ids = s->ids, .n_ids = s->n_ids, .owners = s->owners, .n_owners = s->n_owners};
+    switch (s->kind) {
+    case STEP_FORGET: return efface_store_forget(store, &request, NULL, error);
+    case STEP_LEARN: return learn(s, store, error);
+    case STEP_FIT: return efface_store_fit(store, name, &params, columns, n_columns, error);
+    case STEP_DROP: return efface_store_drop(store, name, error);
+    case STEP_REKEY: return efface_store_rekey(store, name, s->seed, error);
+    }
+    abort();
+}
+
+void step_apply(const step *s, ledger *l) {
+    ledger_model *const model = &l->models[s->slot];
+    for (unsigned i = 0; i < s->n_ids; i++)
+        l->inside[s->ids[i]] = s->kind == STEP_LEARN;
+    for (unsigned i = 0; i < s->n_owners; i++)
+        for (uint64_t id = 0; id < LEDGER_IDS; id++)
+            l->inside[id] &= owner_of(id) != s->owners[i];
+    if (s->kind == STEP_FORGET || s->kind == STEP_LEARN)
+        l->n_receipts++;
+    if (s->kind == STEP_FIT)
+        *model = (ledger_model){.there = true, .kind = s->model_kind};
+    if (s->kind == STEP_DROP)
+        model->there = false;
+    if (s->kind == STEP_FIT || s->kind == STEP_REKEY)
+        model->seed = s->seed;
+}
+
+/* ---------------------------------------------------------------- a store against the ledger */
+
+static bool differs(char why[LEDGER_LINE], const char *what, const char *detail) {
+    (void)snprintf(why, LEDGER_LINE, "%s%.300s", what, detail);
+    return false;
+}
+
+static bool rows_are(const ledger *l, const efface_data *rows, char why[LEDGER_LINE]) {
+    size_t n = 0;
+    for (uint64_t id = 0; id < LEDGER_IDS; id++) {
+        size_t position = 0;
+        float values[LEDGER_COLUMNS];
+        char text[32];
+        (void)snprintf(text, sizeof text, "%" PRIu64, id);
+        const bool there = efface_data_find(rows, id, &position) == EFFACE_OK;
+        if (there != l->inside[id])
+            return differs(why, there ? "a row is there: " : "a row is not there: ", text);
+        if (!there)
+            continue;
+        n++;
+        const efface_row row = efface_data_row(rows, position);
+        efface_data_values(rows, position, values);
+        bool same = row.owner == owner_of(id) && row.weight == weight_of(id);
+        for (uint32_t j = 0; j < LEDGER_COLUMNS; j++)
+            same &= values[j] == value_of(id, j);
+        if (!same)
+            return differs(why, "a row is not as it was: ", text);
+    }
+    return efface_data_n_rows(rows) == n || differs(why, "rows of nobody", "");
+}
+
+/* The bytes of a model against those of a fit to the rows of the ledger. */
+static bool model_is(const ledger *l, unsigned slot, efface_store *store, char why[LEDGER_LINE]) {
+    const ledger_model *const m = &l->models[slot];
+    char name[EFFACE_MODEL_NAME_BYTES];
+    uint32_t d;
+    name_of(slot, name);
+    const uint32_t *const columns = columns_of(m->kind, &d);
+    const efface_kmeans_params params = params_of(m->kind, m->seed);
+    efface_data *const data = make_inside(l, columns, d);
+    efface_kmeans *model = NULL;
+    unsigned char *right = NULL, *bytes = NULL;
+    size_t n_right = 0, n_bytes = 0;
+    efface_error error = {.message = ""};
+    const bool known = efface_kmeans_fit(data, &params, &model, &error) == EFFACE_OK &&
+                       efface_kmeans_encode(model, &right, &n_right, &error) == EFFACE_OK &&
+                       efface_store_encode(store, name, &bytes, &n_bytes, &error) == EFFACE_OK;
+    const bool same = known && n_bytes == n_right && memcmp(bytes, right, n_bytes) == 0;
+    efface_bytes_free(bytes);
+    efface_bytes_free(right);
+    efface_kmeans_free(model);
+    efface_data_free(data);
+    if (!known)
+        return differs(why, "a model cannot be read: ", error.message);
+    return same || differs(why, "a model is not that of its rows: ", name);
+}
+
+bool ledger_is_of(const ledger *l, efface_store *store, char why[LEDGER_LINE]) {
+    efface_store_info info;
+    efface_data *rows = NULL;
+    efface_error error;
+    if (efface_store_get_info(store, &info, &error) != EFFACE_OK ||
+        efface_store_load(store, NULL, &rows, NULL, &error) != EFFACE_OK)
+        return differs(why, "the store cannot be read: ", error.message);
+    bool same = rows_are(l, rows, why);
+    efface_data_free(rows);
+    if (same && info.n_receipts != l->n_receipts)
+        same = differs(why, "another number of receipts", "");
+    uint32_t n_models = 0;
+    for (unsigned slot = 0; same && slot < LEDGER_MODELS; slot++)
+        if (l->models[slot].there) {
+            n_models++;
+            same = model_is(l, slot, store, why);
+        }
+    if (same && info.n_models != n_models)
+        same = differs(why, "another number of models", "");
+    return same;
+}
+
+/* ---------------------------------------------------------------- soundness */
+
+static void keep_problem(void *context, const char *problem) {
+    (void)differs(context, "check: ", problem);
+}
+
+static bool receipts_are_chained(efface_store *store, uint64_t n, char why[LEDGER_LINE]) {
+    unsigned char digest[EFFACE_DIGEST_BYTES] = {0};
+    for (uint64_t number = 1; number <= n; number++) {
+        char *json = NULL, begin[64], chain[2 * EFFACE_DIGEST_BYTES + 32];
+        (void)snprintf(begin, sizeof begin, "{\"receipt\":%" PRIu64 ",", number);
+        int used = snprintf(chain, sizeof chain, "\"previous\":\"");
+        for (size_t i = 0; i < sizeof digest; i++)
+            used += snprintf(chain + used, sizeof chain - (size_t)used, "%02x", digest[i]);
+        const efface_status status = efface_store_receipt(store, number, &json, NULL);
+        if (status == EFFACE_E_BUSY)
+            return true;
+        const bool right = status == EFFACE_OK && strncmp(json, begin, strlen(begin)) == 0 &&
+                           strstr(json, chain) != NULL;
+        if (right)
+            ef_digest(json, strlen(json), digest);
+        efface_text_free(json);
+        if (!right)
+            return differs(why, "receipts are not a chain: ", begin);
+    }
+    return true;
+}
+
+bool store_is_sound(efface_store *store, char why[LEDGER_LINE]) {
+    efface_error error;
+    efface_store_info info;
+    why[0] = '\0';
+    efface_status status = efface_store_check(store, keep_problem, why, &error);
+    if (status == EFFACE_OK)
+        status = efface_store_get_info(store, &info, &error);
+    if (status != EFFACE_OK || why[0] != '\0')
+        return status == EFFACE_E_BUSY ||
+               (why[0] == '\0' && differs(why, "no check: ", error.message));
+    for (unsigned slot = 0; slot < LEDGER_MODELS; slot++) {
+        char name[EFFACE_MODEL_NAME_BYTES];
+        efface_difference difference;
+        name_of(slot, name);
+        status = efface_store_verify(store, name, &difference, &error);
+        if (status == EFFACE_OK && difference.identical == 0)
+            return differs(why, "does not verify: ", name);
+        if (status != EFFACE_OK && status != EFFACE_E_NOT_FOUND && status != EFFACE_E_BUSY)
+            return differs(why, "no verify: ", error.message);
+    }
+    return receipts_are_chained(store, info.n_receipts, why);
+}

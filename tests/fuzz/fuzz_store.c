@@ -1,0 +1,210 @@
+/*
+ * Any bytes as the file of a store. All that can be asked of it is asked, to read and to write;
+ * most of it fails. Beyond doing no harm, it must hold that
+ *
+ *   - reading changes no byte of the file, and neither does a request that fails (invariant 1);
+ *   - a store in which check finds nothing, and of which every model verifies, is still such a
+ *     store after a request that succeeded (invariants 3 and 4).
+ */
+#define _XOPEN_SOURCE 700
+#include "efface/efface.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MOST_BYTES (1u << 20)
+#define MOST_MODELS 4
+
+int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes);
+
+static char folder[64], path[96];
+
+static void require(bool holds, const char *what) {
+    if (holds)
+        return;
+    fprintf(stderr, "%s\n", what);
+    abort();
+}
+
+/* ---------------------------------------------------------------- the file */
+
+/* What SQLite may leave beside a file that is damaged. */
+static void remove_files(void) {
+    static const char *const endings[] = {"", "-journal", "-wal", "-shm"};
+    char name[128];
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        (void)snprintf(name, sizeof name, "%s%s", path, endings[i]);
+        (void)unlink(name);
+    }
+}
+
+static void remove_folder(void) {
+    remove_files();
+    (void)rmdir(folder);
+}
+
+/* In memory where there is such a folder. */
+static void make_folder(void) {
+    static const char *const places[] = {"/dev/shm", "/tmp", "."};
+    for (size_t i = 0; folder[0] == '\0' && i < sizeof places / sizeof places[0]; i++) {
+        (void)snprintf(folder, sizeof folder, "%s/efface-fuzz-XXXXXX", places[i]);
+        if (mkdtemp(folder) == NULL)
+            folder[0] = '\0';
+    }
+    require(folder[0] != '\0', "no folder for the file");
+    (void)snprintf(path, sizeof path, "%s/store", folder);
+    (void)atexit(remove_folder);
+}
+
+static void write_file(const unsigned char *bytes, size_t n_bytes) {
+    remove_files();
+    FILE *const file = fopen(path, "wb");
+    require(file != NULL && (n_bytes == 0 || fwrite(bytes, n_bytes, 1, file) == 1) &&
+                fclose(file) == 0,
+            "the file cannot be written");
+}
+
+static bool file_is(const unsigned char *right, size_t n_right) {
+    static unsigned char bytes[MOST_BYTES];
+    FILE *const file = fopen(path, "rb");
+    require(file != NULL, "the file is gone");
+    const size_t n = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    return n == n_right && memcmp(bytes, right, n) == 0;
+}
+
+/* ---------------------------------------------------------------- asking */
+
+static void count_problem(void *context, const char *problem) {
+    require(problem[0] != '\0', "a problem without a word");
+    ++*(unsigned *)context;
+}
+
+/* Whether the store is sound: check finds nothing and every model verifies. */
+static bool is_sound(efface_store *store) {
+    unsigned n_problems = 0;
+    efface_store_info info;
+    bool sound = efface_store_check(store, count_problem, &n_problems, NULL) == EFFACE_OK &&
+                 n_problems == 0 && efface_store_get_info(store, &info, NULL) == EFFACE_OK &&
+                 info.n_models <= MOST_MODELS;
+    for (uint32_t i = 0; sound && i < info.n_models; i++) {
+        efface_model_info model;
+        efface_difference difference;
+        sound = efface_store_model(store, i, &model, NULL) == EFFACE_OK &&
+                efface_store_verify(store, model.name, &difference, NULL) == EFFACE_OK &&
+                difference.identical != 0;
+    }
+    return sound;
+}
+
+static void ask_about_models(efface_store *store) {
+    for (uint32_t i = 0; i < MOST_MODELS; i++) {
+        efface_model_info info;
+        efface_data *data = NULL;
+        efface_kmeans *model = NULL;
+        unsigned char *bytes = NULL;
+        size_t n_bytes;
+        if (efface_store_model(store, i, &info, NULL) != EFFACE_OK)
+            continue;
+        require(strlen(info.name) < sizeof info.name, "a name that does not end");
+        if (efface_store_encode(store, info.name, &bytes, &n_bytes, NULL) == EFFACE_OK)
+            efface_bytes_free(bytes);
+        if (efface_store_load(store, info.name, &data, &model, NULL) == EFFACE_OK) {
+            efface_kmeans_free(model);
+            efface_data_free(data);
+        }
+    }
+}
+
+static bool ask_to_read(void) {
+    static const unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES] = {1};
+    static const uint64_t ids[] = {1, 7}, owner = 0;
+    efface_store *store = NULL;
+    efface_store_info info;
+    efface_data *rows = NULL;
+    if (efface_store_open(path, EFFACE_ACCESS_READ, &store, NULL) != EFFACE_OK)
+        return false;
+    (void)efface_store_get_info(store, &info, NULL);
+    (void)efface_store_column(store, 0);
+    ask_about_models(store);
+    for (uint64_t number = 0; number < 4; number++) {
+        char *json = NULL;
+        if (efface_store_receipt(store, number, &json, NULL) != EFFACE_OK)
+            continue;
+        (void)efface_receipt_verify(json, public_key, NULL);
+        efface_text_free(json);
+    }
+    if (efface_store_load(store, NULL, &rows, NULL, NULL) == EFFACE_OK)
+        efface_data_free(rows);
+    const efface_request look = {.ids = ids,
+                                 .n_ids = 2,
+                                 .owners = &owner,
+                                 .n_owners = 1,
+                                 .missing = EFFACE_MISSING_SKIP,
+                                 .only_look = 1};
+    efface_store_report report;
+    if (efface_store_forget(store, &look, &report, NULL) == EFFACE_OK)
+        efface_store_report_free(&report);
+    const bool sound = is_sound(store);
+    efface_store_close(store);
+    return sound;
+}
+
+static efface_status forget_one(efface_store *store) {
+    static const uint64_t id = 7;
+    const efface_request request = {.ids = &id, .n_ids = 1, .missing = EFFACE_MISSING_SKIP};
+    return efface_store_forget(store, &request, NULL, NULL);
+}
+
+static efface_status learn_one(efface_store *store, uint32_t n_columns) {
+    efface_data *data = NULL;
+    float *const values = calloc(n_columns, sizeof *values);
+    require(values != NULL && efface_data_create(n_columns, &data, NULL) == EFFACE_OK, "no row");
+    values[0] = 1.5f;
+    const efface_rows row = {.n_rows = 1, .values = values};
+    require(efface_data_add(data, &row, NULL) == EFFACE_OK, "no row");
+    const efface_status status = efface_store_learn(store, data, NULL, NULL);
+    efface_data_free(data);
+    free(values);
+    return status;
+}
+
+/* Each request begins with the same file. The mode of the journal is in the file too; opening a
+ * store to write may set it right. */
+static void ask_to_write(const unsigned char *bytes, size_t n_bytes, bool sound, int request) {
+    efface_store *store = NULL;
+    efface_store_info info;
+    write_file(bytes, n_bytes);
+    if (efface_store_open(path, EFFACE_ACCESS_WRITE, &store, NULL) != EFFACE_OK)
+        return;
+    efface_status status = efface_store_get_info(store, &info, NULL);
+    if (status == EFFACE_OK) {
+        switch (request) {
+        case 0: status = forget_one(store); break;
+        case 1: status = learn_one(store, info.n_columns); break;
+        default: status = efface_store_rekey(store, NULL, 5, NULL); break;
+        }
+        if (status == EFFACE_OK && is_sound(store) != sound)
+            require(!sound, "a sound store is not sound after a request");
+    }
+    efface_store_close(store);
+    const bool other_mode = n_bytes < 20 || bytes[18] != 1 || bytes[19] != 1;
+    require(status == EFFACE_OK || other_mode || file_is(bytes, n_bytes),
+            "a request that failed changed the file");
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
+    if (n_bytes > MOST_BYTES)
+        return 0;
+    if (folder[0] == '\0')
+        make_folder();
+    write_file(bytes, n_bytes);
+    const bool sound = ask_to_read();
+    require(file_is(bytes, n_bytes), "reading changed the file");
+    for (int request = 0; request < 3; request++)
+        ask_to_write(bytes, n_bytes, sound, request);
+    return 0;
+}
