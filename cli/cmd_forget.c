@@ -169,7 +169,7 @@ const cli_command cli_forget = {
     "  --json           the report as JSON: requested, forgotten, missing, models\n"
     "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"
     "examples: efface forget people.store --id 17,42 --yes\n"
-    "          efface forget people.store --owner alice --dry-run\n"
+    "          efface forget people.store --owner p123 --dry-run\n"
     "          efface forget people.store --from requests.txt --skip-missing --yes\n",
     run,
 };

@@ -36,26 +36,6 @@ static int compare_columns(const choices *c, efface_store *store, const efface_d
     return CLI_DONE;
 }
 
-/* Makes a set say that its ids are meant. A set with the ids 0, 1, 2, ... of a file looks like one
- * without ids, which the store would number on; a row that comes and goes makes the difference. */
-static int keep_ids(efface_data *data) {
-    const size_t n = efface_data_n_rows(data);
-    const uint64_t other = (uint64_t)n + 1;
-    efface_error error;
-    for (size_t i = 0; i < n; i++)
-        if (efface_data_row(data, i).id != i)
-            return CLI_DONE;
-    float *const zeros = calloc(efface_data_n_columns(data), sizeof *zeros);
-    if (zeros == NULL)
-        return cli_out_of_memory();
-    const efface_rows row = {.n_rows = 1, .values = zeros, .ids = &other};
-    efface_status status = efface_data_add(data, &row, &error);
-    if (status == EFFACE_OK)
-        status = efface_data_remove(data, &other, 1, &error);
-    free(zeros);
-    return status == EFFACE_OK ? CLI_DONE : cli_report_error(&error);
-}
-
 static int learn(const choices *c, efface_store *store) {
     efface_load_options load;
     efface_data *data = NULL;
@@ -65,13 +45,10 @@ static int learn(const choices *c, efface_store *store) {
     cli_progress_begin("reading", 0, 0);
     const bool loaded = cli_load_data(c->data_path, &c->data, &load, &data, &code);
     cli_progress_end();
-    const bool has_ids = load.id_column != NULL;
     cli_wipe(&load, sizeof load);
     if (!loaded)
         return code;
     code = compare_columns(c, store, data);
-    if (code == CLI_DONE && has_ids)
-        code = keep_ids(data);
     if (code == CLI_DONE)
         code = cli_sign_with(store, c->sign);
     if (code == CLI_DONE) {

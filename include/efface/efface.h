@@ -578,6 +578,7 @@ typedef struct efface_store_info {
     uint64_t n_receipts;
 } efface_store_info;
 
+/* How much is in a store. Errors: CORRUPT; BUSY; IO. */
 EFFACE_API efface_status efface_store_get_info(efface_store *store, efface_store_info *info,
                                                efface_error *error);
 
@@ -621,9 +622,9 @@ EFFACE_API efface_status efface_store_drop(efface_store *store, const char *name
 EFFACE_API efface_status efface_store_rekey(efface_store *store, const char *name, uint64_t seed,
                                             efface_error *error);
 
-/* Loads all rows, with the columns of a model, and the model; or, with `name` and `model` NULL, the
- * rows alone. Both are the caller's, and the store knows nothing of what becomes of them.
- * Errors: NOT_FOUND; CORRUPT; MEMORY. */
+/* Loads all rows, with the columns of a model and their names, and the model; or, with `name` and
+ * `model` NULL, the rows alone. Both are the caller's, and the store knows nothing of what becomes
+ * of them. Errors: NOT_FOUND; CORRUPT; MEMORY. */
 EFFACE_API efface_status efface_store_load(efface_store *store, const char *name,
                                            efface_data **data, efface_kmeans **model,
                                            efface_error *error);
@@ -666,6 +667,7 @@ typedef struct efface_store_report {
     efface_model_report *models;
 } efface_store_report;
 
+/* Releases what a report holds, and clears it. */
 EFFACE_API void efface_store_report_free(efface_store_report *report);
 
 /* Forgets rows, in the store and in all models. `report` may be NULL. Errors: NOT_FOUND; BUSY; IO
@@ -673,7 +675,8 @@ EFFACE_API void efface_store_report_free(efface_store_report *report);
 EFFACE_API efface_status efface_store_forget(efface_store *store, const efface_request *request,
                                              efface_store_report *report, efface_error *error);
 
-/* Learns the rows of a set, in the store and in all models. Errors: as efface_kmeans_learn; BUSY;
+/* Learns the rows of a set, in the store and in all models. Rows that were added to the set without
+ * ids get new ones, above all that the store ever had. Errors: as efface_kmeans_learn; BUSY;
  * IO; CORRUPT. */
 EFFACE_API efface_status efface_store_learn(efface_store *store, const efface_data *data,
                                             efface_store_report *report, efface_error *error);

@@ -275,6 +275,19 @@ static efface_status write_all(efface_store *store, const efface_data *data, eff
                : status;
 }
 
+/* Takes away what there is of a store that could not be made. */
+static void remove_files(const char *path) {
+    const size_t n = strlen(path);
+    char *const journal = ef_alloc(n + sizeof "-journal", 1);
+    if (journal != NULL) {
+        memcpy(journal, path, n);
+        memcpy(journal + n, "-journal", sizeof "-journal");
+        (void)unlink(journal);
+    }
+    free(journal);
+    (void)unlink(path);
+}
+
 efface_status efface_store_create(const char *path, const efface_data *data,
                                   const unsigned char hash_key[EFFACE_HASH_KEY_BYTES],
                                   efface_store **out, efface_error *error) {
@@ -299,7 +312,7 @@ efface_status efface_store_create(const char *path, const efface_data *data,
         status = read_names(store, error);
     if (status != EFFACE_OK) {
         efface_store_close(store);
-        (void)unlink(path);
+        remove_files(path);
         return status;
     }
     *out = store;

@@ -191,6 +191,9 @@ efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_
         status = batch_add(&b, store, statement, error);
     }
     (void)sqlite3_finalize(statement);
+    for (uint32_t j = 0; status == EFFACE_OK && store->names != NULL && j < b.n_columns; j++)
+        status =
+            ef_data_name_column(b.data, j, store->names[columns != NULL ? columns[j] : j], error);
     status = batch_end(&b, status, out, error);
     if (status == EFFACE_OK && (*out)->n_rows != n_rows) {
         efface_data_free(*out);

@@ -43,7 +43,7 @@ USAGE = [
     ("add --yes", "forget s.store --id 3"),
     ("add --yes", "drop s.store --model two"),
     ("add --yes", "rekey s.store"),
-    ("--id takes whole numbers, not 'bob'", "forget s.store --id bob --yes"),
+    ("--id takes whole numbers, not 'beta'", "forget s.store --id beta --yes"),
     ("--id takes whole numbers", "forget s.store --id 1,,2 --yes"),
     ("--id takes whole numbers", "forget s.store --id 18446744073709551616 --yes"),
     ("drop needs --model", "drop s.store --yes"),
