@@ -5,7 +5,8 @@
  * A case (tests/oracle/cases.h) gives rows and parameters. Some of the rows begin in the set, the
  * others wait outside; each step takes rows out, lets rows in, or gives rows the values of others.
  * Rows that go are now and then chosen by looking at the model, as an adversary would: its seeds,
- * and the rows that its empty clusters were reseeded with.
+ * and the rows that its empty clusters were reseeded with. A third of the cases are trees, of which
+ * every node is looked at as well, and how far each request climbed.
  * EFFACE_TEST_CASES sets the number of cases, EFFACE_TEST_SEED runs one of them.
  */
 #include <setjmp.h>
@@ -15,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "model/kmeans/model.h"
+#include "exact/check_nodes.h"
 #include "oracle/cases.h"
 #include "oracle/difference.h"
 
@@ -24,7 +25,7 @@
 #include <stdbool.h>
 
 #define FIRST_SEED UINT64_C(0xF0E60001)
-#define DEFAULT_CASES 400
+#define DEFAULT_CASES 1200
 #define STEPS 14
 
 typedef struct walk {
@@ -38,9 +39,20 @@ typedef struct walk {
     char did[64]; /* the last step, for messages */
 } walk;
 
-#define N_REASONS 13 /* EFFACE_REASON_WIDTH, which comes last, is a tree's */
+#define N_REASONS 14
+#define MOST_HEIGHT 8
+#define MOST_WIDTH 64
 
 static struct { unsigned long steps, actions[3], reasons[N_REASONS], verdicts; } seen;
+
+/* The same for trees. */
+static struct {
+    unsigned long steps, actions[3], reasons[N_REASONS];
+    unsigned long heights[MOST_HEIGHT + 1], widths[MOST_WIDTH + 1], weighed[2]; /* cases */
+    unsigned long leaves[3], nodes[3];        /* cases by method */
+    unsigned long at_leaves, inside, at_root; /* where requests stopped */
+    unsigned long leaves_came, leaves_went, inner_came, inner_went;
+} grown;
 
 /* ---------------------------------------------------------------- comparisons */
 
@@ -76,6 +88,7 @@ static void compare_with_fresh_fit(const walk *w, uint64_t seed) {
     if (n_a != n_b || memcmp(a, b, n_a) != 0)
         fail_bytes(w, "a fresh fit", a, n_a, b, n_b, seed);
     compare_what_is_kept(w, fresh, seed);
+    check_nodes(w->model, w->data);
     efface_bytes_free(a);
     efface_bytes_free(b);
     efface_kmeans_free(fresh);
@@ -131,26 +144,47 @@ static size_t pick(const walk *w, bool inside, size_t most, size_t *rows) {
     return n < most ? n : most;
 }
 
-/* The seeds of a model, or those of all its starts. */
-static const ef_winner *seeds_of(const efface_kmeans *m, size_t *n) {
+/* Rows that a model names: `most` at most, of which `n` are there already. */
+typedef struct names {
+    uint64_t ids[200];
+    size_t n, most;
+} names;
+
+/* The seeds of a model, of all its starts, or of all its leaves. */
+static void name_seeds(const efface_kmeans *m, names *list) {
+    if (m->tree != NULL) {
+        const ef_tree *const tree = m->tree;
+        for (size_t i = 0; i < tree->n_nodes[tree->height]; i++)
+            if (tree->nodes[tree->height][i].model != NULL)
+                name_seeds(tree->nodes[tree->height][i].model, list);
+        return;
+    }
     const bool starts = m->plan.method == EFFACE_METHOD_PYRAMID;
-    *n = (size_t)m->plan.n_clusters * (starts ? m->plan.starts : 1);
-    return starts ? m->starts.seeds : m->seeds;
+    const size_t n = (size_t)m->plan.n_clusters * (starts ? m->plan.starts : 1);
+    for (size_t i = 0; i < n && list->n < list->most; i++)
+        list->ids[list->n++] = starts ? m->starts.seeds[i].id : m->seeds[i].id;
+}
+
+/* Those that empty clusters were reseeded with. */
+static void name_reseeded(const efface_kmeans *m, names *list) {
+    const ef_tree *const tree = m->tree;
+    for (size_t i = 0; tree != NULL && i < tree->n_nodes[tree->height]; i++)
+        if (tree->nodes[tree->height][i].model != NULL)
+            name_reseeded(tree->nodes[tree->height][i].model, list);
+    for (uint32_t t = 0; t < m->n_levels; t++)
+        for (uint32_t i = 0; i < m->levels[t].n_reseeded && list->n < list->most; i++)
+            list->ids[list->n++] = m->levels[t].reseeded[i].winner.id;
 }
 
 /* A row that the model names: a seed, or one that an empty cluster was reseeded with. */
 static bool pick_named(const walk *w, size_t *row) {
-    const efface_kmeans *const m = w->model;
-    uint64_t ids[200];
-    size_t n = 0, n_seeds;
-    const ef_winner *const seeds = seeds_of(m, &n_seeds);
+    names list = {.most = 100};
     if (one_in(4))
-        for (size_t i = 0; i < n_seeds && n < 100; i++)
-            ids[n++] = seeds[i].id;
-    for (uint32_t t = 0; t < m->n_levels; t++)
-        for (uint32_t i = 0; i < m->levels[t].n_reseeded && n < 200; i++)
-            ids[n++] = m->levels[t].reseeded[i].winner.id;
-    const uint64_t id = n != 0 ? ids[below(n)] : 0;
+        name_seeds(w->model, &list);
+    list.most = 200;
+    name_reseeded(w->model, &list);
+    const size_t n = list.n;
+    const uint64_t id = n != 0 ? list.ids[below(n)] : 0;
     for (size_t i = 0; n != 0 && i < w->t.rows.n; i++)
         if (w->inside[i] && id_of(w, i) == id) {
             *row = i;
@@ -174,12 +208,60 @@ static void gather(const walk *w, const size_t *rows, size_t n, bool values_too,
  */
 static void note(const walk *w, const efface_report *report, const uint64_t *ids, size_t n) {
     bool outside = true;
+    if (w->t.params.method == EFFACE_METHOD_TREE)
+        return;
     for (size_t i = 0; i < n; i++)
         outside &= efface_kmeans_in_sample(w->model, ids[i]) == 0;
     seen.steps++;
     seen.actions[report->action]++;
     seen.reasons[report->reason]++;
     seen.verdicts += report->reason == EFFACE_REASON_SAMPLE && outside;
+}
+
+/* How far a request climbed, and no farther than it had to: the nodes it says it reached are those
+ * whose sets it changed. */
+static void note_climb(const walk *w, const efface_report *report, const node_marks *before,
+                       size_t n) {
+    if (w->t.params.method != EFFACE_METHOD_TREE)
+        return;
+    grown.steps++;
+    grown.actions[report->action]++;
+    grown.reasons[report->reason]++;
+    if (w->model->tree == NULL || n == 0)
+        return;
+    if (report->action == EFFACE_ACTION_REFITTED) {
+        assert_true(report->reason == EFFACE_REASON_BOUND ||
+                    report->reason == EFFACE_REASON_SCALE || report->reason == EFFACE_REASON_WIDTH);
+        assert_int_equal(report->depth, 0);
+        return;
+    }
+    node_marks now = mark_nodes(w->model);
+    assert_int_equal(report->depth, depth_that_changed(before, &now));
+    assert_true(report->action != EFFACE_ACTION_UNTOUCHED || report->rows_visited == 0);
+    grown.at_leaves += report->depth == now.height;
+    grown.inside += report->depth > 0 && report->depth < now.height;
+    grown.at_root += report->depth == 0;
+    const size_t n_inner = now.n - w->model->tree->n_nodes[now.height];
+    for (size_t i = 0; i < now.n; i++) {
+        const bool came = now.there[i] && !before->there[i];
+        const bool went = !now.there[i] && before->there[i];
+        *(i < n_inner ? &grown.inner_came : &grown.leaves_came) += came;
+        *(i < n_inner ? &grown.inner_went : &grown.leaves_went) += went;
+    }
+    free_marks(&now);
+}
+
+static void compare_reports(const walk *w, const efface_report *preview,
+                            const efface_report *report) {
+    assert_int_equal(preview->action, report->action);
+    assert_int_equal(preview->level, report->level);
+    assert_int_equal(preview->reason, report->reason);
+    assert_int_equal(preview->depth, report->depth);
+    assert_true(preview->rows_visited >= report->rows_visited);
+    assert_true(preview->levels_replayed >= report->levels_replayed);
+    if (w->model->tree != NULL) /* which does all the work to say it */
+        assert_true(preview->rows_visited == report->rows_visited &&
+                    preview->levels_replayed == report->levels_replayed);
 }
 
 static void step(walk *w, size_t most) {
@@ -190,6 +272,7 @@ static void step(walk *w, size_t most) {
     uint64_t *const ids = make(room, sizeof *ids);
     int64_t *const weights = make(room, sizeof *weights);
     efface_report report = {.action = EFFACE_ACTION_UNTOUCHED};
+    node_marks before = mark_nodes(w->model);
     const uint64_t kind = below(5);
     size_t n = 0;
     efface_error error = {.message = ""};
@@ -203,10 +286,7 @@ static void step(walk *w, size_t most) {
             EFFACE_OK);
         status =
             efface_kmeans_forget(w->model, w->data, ids, n, EFFACE_MISSING_FAIL, &report, &error);
-        assert_int_equal(preview.action, report.action);
-        assert_int_equal(preview.level, report.level);
-        assert_int_equal(preview.reason, report.reason);
-        assert_true(preview.rows_visited >= report.rows_visited);
+        compare_reports(w, &preview, &report);
         snprintf(w->did, sizeof w->did, "forgetting %zu", n);
         for (size_t i = 0; i < n; i++)
             w->inside[rows[i]] = false;
@@ -237,6 +317,8 @@ static void step(walk *w, size_t most) {
     if (status != EFFACE_OK)
         fail_msg("%s: %s", w->did, error.message);
     note(w, &report, ids, n);
+    note_climb(w, &report, &before, n);
+    free_marks(&before);
     free(rows);
     free(values);
     free(ids);
@@ -320,10 +402,68 @@ static void lean(walk *w, uint64_t share) {
     }
 }
 
+/* Turns a case into one of a tree, and leans it towards what a change of trees seldom does: take
+ * the last row of a leaf or of a whole branch, move the automatic width, stop half-way. */
+static void branch(walk *w, uint64_t share) {
+    efface_kmeans_params *const p = &w->t.params;
+    let_rows_branch(&w->t);
+    size_t most = w->t.rows.n;
+    switch (below(8)) {
+    case 0: /* about as many rows as leaves */
+    case 1:
+        p->height = 1 + (uint32_t)below(3);
+        p->width = 2 + (uint32_t)below(p->height == 1 ? 63 : 3);
+        most = 1 + below(24);
+        break;
+    case 2: /* n about 4, about 32: there the automatic width moves */
+    case 3:
+        p->height = p->height == 0 || p->height > 3 ? 1 : p->height;
+        p->width = 0;
+        most = (size_t)((one_in(4) ? 400 : 3200) / share + below(5));
+        break;
+    case 4: /* centroids that a row seldom moves */
+        p->height = 1 + (uint32_t)below(3);
+        p->width = 1 + (uint32_t)below(3);
+        p->n_clusters = 1 + (uint32_t)below(3);
+        p->depth_clusters = NULL;
+        p->leaf_method = p->node_method = EFFACE_METHOD_QUANTIZED;
+        p->epsilon = scaled(1.0f, -(int)below(6));
+        p->gamma = one_in(2) ? 0.0 : p->gamma;
+        p->weigh_centroids = one_in(8);
+        break;
+    case 5: /* centroids of a few steps, which come back to where they were */
+        make_tiny(&w->t);
+        p->method = EFFACE_METHOD_TREE;
+        p->height = 1 + (uint32_t)below(3);
+        p->width = 1 + (uint32_t)below(3);
+        p->leaf_method = one_in(3) ? p->leaf_method : EFFACE_METHOD_QUANTIZED;
+        p->node_method = one_in(3) ? p->node_method : EFFACE_METHOD_QUANTIZED;
+        break;
+    default: break;
+    }
+    /* As many clusters as before, but where the height has grown. */
+    for (uint32_t l = 0; l < p->height && p->depth_clusters != NULL; l++)
+        if (w->t.depth_clusters[l] == 0)
+            w->t.depth_clusters[l] = 1 + (uint32_t)below(4);
+    w->t.rows.n = w->t.rows.n < most ? w->t.rows.n : most;
+}
+
+static void count_case(const efface_kmeans *model, const efface_kmeans_params *p) {
+    if (p->method != EFFACE_METHOD_TREE)
+        return;
+    grown.heights[p->height]++;
+    grown.widths[model->plan.width <= MOST_WIDTH ? model->plan.width : 0]++;
+    grown.weighed[p->weigh_centroids != 0]++;
+    grown.leaves[p->leaf_method]++;
+    grown.nodes[p->node_method]++;
+}
+
 static void begin_walk(walk *w, uint64_t seed, uint64_t share) {
     memset(w, 0, sizeof *w);
     make_trial(seed, &w->t);
     lean(w, share);
+    if (seed % 3 == 0)
+        branch(w, share);
     const size_t n = w->t.rows.n;
     const uint32_t d = w->t.rows.d;
     w->inside = make(n, sizeof *w->inside);
@@ -347,6 +487,7 @@ static void begin_walk(walk *w, uint64_t seed, uint64_t share) {
     assert_int_equal(efface_data_add(w->data, &batch, NULL), EFFACE_OK);
     assert_int_equal(efface_kmeans_fit(w->data, &w->t.params, &w->model, NULL), EFFACE_OK);
     snprintf(w->did, sizeof w->did, "the fit");
+    count_case(w->model, &w->t.params);
     free(values);
     free(ids);
     free(weights);
@@ -373,6 +514,49 @@ static void run_walk(uint64_t seed) {
     end_walk(&w);
 }
 
+static void print_steps(unsigned long steps, const unsigned long *actions,
+                        const unsigned long *reasons) {
+    print_message("%lu steps: untouched %lu, repaired %lu, refitted %lu; reasons", steps,
+                  actions[0], actions[1], actions[2]);
+    for (int r = 0; r < N_REASONS; r++)
+        print_message("%s %s %lu", r != 0 ? "," : "", efface_reason_name((efface_reason)r),
+                      reasons[r]);
+}
+
+static void print_trees(void) {
+    print_message("trees of height");
+    for (int h = 0; h <= MOST_HEIGHT; h++)
+        print_message(" %lu", grown.heights[h]);
+    print_message("; weighed %lu; leaves %lu %lu %lu; nodes %lu %lu %lu; ", grown.weighed[1],
+                  grown.leaves[0], grown.leaves[1], grown.leaves[2], grown.nodes[0], grown.nodes[1],
+                  grown.nodes[2]);
+    print_steps(grown.steps, grown.actions, grown.reasons);
+    print_message("; stopped at leaves %lu, inside %lu, at the root %lu; leaves came %lu, went "
+                  "%lu; other nodes came %lu, went %lu\n",
+                  grown.at_leaves, grown.inside, grown.at_root, grown.leaves_came,
+                  grown.leaves_went, grown.inner_came, grown.inner_went);
+}
+
+static void check_that_trees_were_seen(void) {
+    for (int h = 0; h <= 3; h++)
+        assert_true(grown.heights[h] >= 5);
+    for (int w = 1; w <= 4; w++)
+        assert_true(grown.widths[w] >= 10);
+    assert_true(grown.widths[5] > 0 && grown.widths[8] > 0 && grown.widths[10] > 0);
+    assert_true(grown.widths[31] > 0 && grown.widths[64] > 0);
+    assert_true(grown.weighed[0] >= 20 && grown.weighed[1] >= 20);
+    for (int m = 0; m < 3; m++)
+        assert_true(grown.leaves[m] >= 10 && grown.nodes[m] >= 10);
+    assert_true(grown.at_leaves >= 200 && grown.inside >= 40 && grown.at_root >= 1000);
+    assert_true(grown.leaves_came >= 300 && grown.leaves_went >= 300);
+    assert_true(grown.inner_came >= 300 && grown.inner_went >= 300);
+    for (int action = 0; action < 3; action++)
+        assert_true(grown.actions[action] >= 20);
+    assert_true(grown.reasons[EFFACE_REASON_WIDTH] >= 10);
+    assert_true(grown.reasons[EFFACE_REASON_BOUND] >= 5);
+    assert_true(grown.reasons[EFFACE_REASON_SCALE] >= 5);
+}
+
 static void every_step_is_a_fresh_fit(void **state) {
     (void)state;
     const char *const one = getenv("EFFACE_TEST_SEED"), *const many = getenv("EFFACE_TEST_CASES");
@@ -383,17 +567,15 @@ static void every_step_is_a_fresh_fit(void **state) {
     const unsigned long n = many != NULL ? strtoul(many, NULL, 0) : DEFAULT_CASES;
     for (unsigned long i = 0; i < n; i++)
         run_walk(FIRST_SEED + i);
-    print_message("%lu steps: untouched %lu, repaired %lu, refitted %lu; reasons", seen.steps,
-                  seen.actions[0], seen.actions[1], seen.actions[2]);
-    for (int r = 0; r < N_REASONS; r++)
-        print_message("%s %s %lu", r != 0 ? "," : "", efface_reason_name((efface_reason)r),
-                      seen.reasons[r]);
+    print_steps(seen.steps, seen.actions, seen.reasons);
     print_message("; another start by the jury alone %lu\n", seen.verdicts);
+    print_trees();
     if (n < DEFAULT_CASES)
         return;
     for (int r = 0; r < N_REASONS; r++)
-        assert_true(seen.reasons[r] > 0 || r == EFFACE_REASON_REKEY);
+        assert_true(seen.reasons[r] > 0 || r == EFFACE_REASON_REKEY || r == EFFACE_REASON_WIDTH);
     assert_true(seen.verdicts >= 5);
+    check_that_trees_were_seen();
 }
 
 /* ---------------------------------------------------------------- chosen sequences */
@@ -463,9 +645,9 @@ static void every_seed_can_be_forgotten(void **state) {
         walk w;
         begin_walk(&w, mix(seed << 20), 100);
         for (uint32_t turn = 0; turn < 12 && w.n_inside > 0; turn++) {
-            size_t n_seeds;
-            const ef_winner *const seeds = seeds_of(w.model, &n_seeds);
-            const uint64_t id = seeds[turn % n_seeds].id;
+            names list = {.most = 200};
+            name_seeds(w.model, &list);
+            const uint64_t id = list.ids[turn % list.n];
             size_t row = 0;
             while (id_of(&w, row) != id)
                 row++;
@@ -482,19 +664,16 @@ static void every_seed_can_be_forgotten(void **state) {
 static void every_reseeding_can_be_undone(void **state) {
     (void)state;
     unsigned n_empty = 0;
-    for (uint64_t seed = 1; seed <= 400; seed++) {
+    for (uint64_t seed = 1; seed <= 600; seed++) {
         const uint64_t trial_seed = mix(seed << 16);
         walk w;
         begin_walk(&w, trial_seed, 100);
         for (int turn = 0; turn < 6; turn++) {
-            uint64_t ids[64];
-            size_t n = 0;
-            for (uint32_t t = 0; t < w.model->n_levels; t++)
-                for (uint32_t i = 0; i < w.model->levels[t].n_reseeded && n < 64; i++)
-                    ids[n++] = w.model->levels[t].reseeded[i].winner.id;
-            if (n == 0)
+            names list = {.most = 64};
+            name_reseeded(w.model, &list);
+            if (list.n == 0)
                 break;
-            const uint64_t id = ids[below(n)];
+            const uint64_t id = list.ids[below(list.n)];
             size_t row = 0;
             while (id_of(&w, row) != id)
                 row++;

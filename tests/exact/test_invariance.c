@@ -32,6 +32,16 @@ typedef enum source {
     LARGE     /* of either sign, up to 2^121 */
 } source;
 
+/* What only pyramid or tree has. */
+typedef struct details {
+    double rate;
+    uint32_t passes, starts;
+    uint32_t height, width;
+    efface_method leaf_method, node_method;
+    int weigh_centroids;
+    const uint32_t *depth_clusters;
+} details;
+
 typedef struct config {
     const char *name;
     source from;
@@ -43,35 +53,89 @@ typedef struct config {
     efface_scale scale;
     efface_empty empty;
     double epsilon, gamma, bound;
+    const details *more; /* or NULL */
 } config;
 
 #define LLOYD EFFACE_METHOD_LLOYD
 #define QUANTIZED EFFACE_METHOD_QUANTIZED
+#define PYRAMID EFFACE_METHOD_PYRAMID
+#define TREE EFFACE_METHOD_TREE
 #define NONE EFFACE_SCALE_NONE
 #define MINMAX EFFACE_SCALE_MINMAX
 #define RESEED EFFACE_EMPTY_RESEED
 #define KEEP EFFACE_EMPTY_KEEP
 
+static const details five_starts = {.rate = 0.0, .passes = 1, .starts = 5};
+static const details three_passes = {.rate = 0.125, .passes = 3, .starts = 3};
+static const details one_start = {.rate = 0.3, .passes = 2, .starts = 1};
+
+static const uint32_t fewer_below[3] = {5, 4, 3};
+static const details low_tree = {
+    .passes = 1, .starts = 5, .height = 1, .leaf_method = LLOYD, .node_method = LLOYD};
+static const details wide_tree = {.passes = 1,
+                                  .starts = 5,
+                                  .height = 1,
+                                  .width = 64,
+                                  .leaf_method = QUANTIZED,
+                                  .node_method = LLOYD,
+                                  .weigh_centroids = 1};
+static const details tall_tree = {.passes = 1,
+                                  .starts = 5,
+                                  .height = 3,
+                                  .width = 3,
+                                  .leaf_method = QUANTIZED,
+                                  .node_method = QUANTIZED,
+                                  .depth_clusters = fewer_below};
+static const details tree_of_pyramids = {.rate = 0.25,
+                                         .passes = 2,
+                                         .starts = 3,
+                                         .height = 2,
+                                         .width = 5,
+                                         .leaf_method = PYRAMID,
+                                         .node_method = PYRAMID,
+                                         .weigh_centroids = 1};
+
 static const config configs[] = {
-    {"lloyd", GAUSSIAN, 1600, 25, 0, 1, LLOYD, 5, 10, NONE, RESEED, 0, 0, 0},
-    {"quantized", GAUSSIAN, 1600, 25, 0, 1, QUANTIZED, 5, 10, NONE, RESEED, 0, 0.2, 0},
-    {"quantized, minmax", GAUSSIAN, 1600, 25, 0, 1, QUANTIZED, 5, 10, MINMAX, RESEED, 0x1p-10, 1,
-     0},
-    {"lloyd, minmax, until stable", GAUSSIAN, 1200, 7, 0, 4, LLOYD, 9, 0, MINMAX, RESEED, 0, 0, 0},
-    {"wide", GAUSSIAN, 600, 130, 0, 1, LLOYD, 7, 10, NONE, RESEED, 0, 0, 0},
-    {"wide, coarse lattice", GAUSSIAN, 600, 65, 0, 1, QUANTIZED, 6, 10, MINMAX, KEEP, 0.1, 0.9, 0},
-    {"many rows", GAUSSIAN, 40000, 8, 0, 1, LLOYD, 8, 10, NONE, RESEED, 0, 0, 0},
-    {"many rows, quantized", GAUSSIAN, 40000, 8, 0, 3, QUANTIZED, 8, 10, NONE, RESEED, 0, 0.2, 0},
-    {"ties", INTEGERS, 2000, 3, 4, 5, LLOYD, 20, 10, NONE, RESEED, 0, 0, 0},
-    {"ties, coarse lattice", INTEGERS, 2000, 3, 4, 5, QUANTIZED, 7, 10, NONE, RESEED, 0.1, 0.5, 0},
-    {"more clusters than places", INTEGERS, 1000, 2, 2, 1, LLOYD, 12, 3, NONE, RESEED, 0, 0, 0},
-    {"clusters go empty", ONES, 200, 70, 0, 1, LLOYD, 9, 10, NONE, RESEED, 0, 0, 0x1p23},
+    {"lloyd", GAUSSIAN, 1600, 25, 0, 1, LLOYD, 5, 10, NONE, RESEED, 0, 0, 0, NULL},
+    {"quantized", GAUSSIAN, 1600, 25, 0, 1, QUANTIZED, 5, 10, NONE, RESEED, 0, 0.2, 0, NULL},
+    {"quantized, minmax", GAUSSIAN, 1600, 25, 0, 1, QUANTIZED, 5, 10, MINMAX, RESEED, 0x1p-10, 1, 0,
+     NULL},
+    {"lloyd, minmax, until stable", GAUSSIAN, 1200, 7, 0, 4, LLOYD, 9, 0, MINMAX, RESEED, 0, 0, 0,
+     NULL},
+    {"wide", GAUSSIAN, 600, 130, 0, 1, LLOYD, 7, 10, NONE, RESEED, 0, 0, 0, NULL},
+    {"wide, coarse lattice", GAUSSIAN, 600, 65, 0, 1, QUANTIZED, 6, 10, MINMAX, KEEP, 0.1, 0.9, 0,
+     NULL},
+    {"many rows", GAUSSIAN, 40000, 8, 0, 1, LLOYD, 8, 10, NONE, RESEED, 0, 0, 0, NULL},
+    {"many rows, quantized", GAUSSIAN, 40000, 8, 0, 3, QUANTIZED, 8, 10, NONE, RESEED, 0, 0.2, 0,
+     NULL},
+    {"ties", INTEGERS, 2000, 3, 4, 5, LLOYD, 20, 10, NONE, RESEED, 0, 0, 0, NULL},
+    {"ties, coarse lattice", INTEGERS, 2000, 3, 4, 5, QUANTIZED, 7, 10, NONE, RESEED, 0.1, 0.5, 0,
+     NULL},
+    {"more clusters than places", INTEGERS, 1000, 2, 2, 1, LLOYD, 12, 3, NONE, RESEED, 0, 0, 0,
+     NULL},
+    {"clusters go empty", ONES, 200, 70, 0, 1, LLOYD, 9, 10, NONE, RESEED, 0, 0, 0x1p23, NULL},
     {"quantized clusters go empty", INTEGERS, 120, 7, 8, 1, QUANTIZED, 5, 10, NONE, RESEED, 0x5p-23,
-     0, 0x1p23},
-    {"one column", INTEGERS, 5000, 1, 100000, 1, LLOYD, 50, 10, MINMAX, KEEP, 0, 0, 0},
-    {"large and weighted", LARGE, 1000, 16, 0, 1 << 29, QUANTIZED, 6, 10, NONE, RESEED, 0, 0.2, 0},
-    {"more clusters than rows", LARGE, 40, 17, 0, 1, LLOYD, 64, 10, MINMAX, RESEED, 0, 0, 0},
-    {"no rows", LARGE, 0, 3, 0, 1, QUANTIZED, 4, 10, MINMAX, RESEED, 0, 0.2, 0},
+     0, 0x1p23, NULL},
+    {"one column", INTEGERS, 5000, 1, 100000, 1, LLOYD, 50, 10, MINMAX, KEEP, 0, 0, 0, NULL},
+    {"large and weighted", LARGE, 1000, 16, 0, 1 << 29, QUANTIZED, 6, 10, NONE, RESEED, 0, 0.2, 0,
+     NULL},
+    {"more clusters than rows", LARGE, 40, 17, 0, 1, LLOYD, 64, 10, MINMAX, RESEED, 0, 0, 0, NULL},
+    {"no rows", LARGE, 0, 3, 0, 1, QUANTIZED, 4, 10, MINMAX, RESEED, 0, 0.2, 0, NULL},
+    {"pyramid", GAUSSIAN, 1600, 25, 0, 1, PYRAMID, 5, 10, NONE, RESEED, 0, 0, 0, &five_starts},
+    {"pyramid, minmax, three passes", GAUSSIAN, 1200, 7, 0, 4, PYRAMID, 9, 0, MINMAX, RESEED,
+     0x1p-12, 0, 0, &three_passes},
+    {"pyramid, ties", INTEGERS, 2000, 3, 4, 5, PYRAMID, 7, 3, NONE, KEEP, 0, 0, 0, &one_start},
+    {"pyramid without rows", LARGE, 0, 3, 0, 1, PYRAMID, 4, 10, MINMAX, RESEED, 0, 0, 0,
+     &five_starts},
+    {"tree", GAUSSIAN, 1600, 25, 0, 1, TREE, 5, 10, NONE, RESEED, 0, 0, 0, &low_tree},
+    {"many rows, tree", GAUSSIAN, 8000, 8, 0, 3, TREE, 8, 10, NONE, RESEED, 0, 0.2, 0, &wide_tree},
+    {"tall tree, minmax", GAUSSIAN, 1200, 7, 0, 4, TREE, 6, 10, MINMAX, RESEED, 0x1p-10, 0.5, 0,
+     &tall_tree},
+    {"tree of pyramids, ties", INTEGERS, 2000, 3, 4, 5, TREE, 7, 10, NONE, KEEP, 0, 0, 0,
+     &tree_of_pyramids},
+    {"more leaves than rows", LARGE, 40, 17, 0, 1 << 20, TREE, 3, 10, MINMAX, RESEED, 0, 0, 0,
+     &wide_tree},
+    {"tree without rows", LARGE, 0, 3, 0, 1, TREE, 4, 10, NONE, RESEED, 0, 0, 0, &low_tree},
 };
 #define N_CONFIGS (sizeof configs / sizeof *configs)
 
@@ -98,6 +162,17 @@ static const char *const frozen[N_CONFIGS] = {
     /* more clusters than rows */
     "f7974ba85d54f361bffcf9588606a74e29b80ac18cb4d2ab7625bbda1ecca4b3",
     /* no rows */ "3255bf4968c893d8a5394b73c194e90bb00dfadad5684dbf1945b354ac7fed29",
+    /* pyramid */ "5dee9e19d073e5c41b26ef5cf63c9f977ae4cd29df46b8276fd5bb7f73d41a36",
+    /* pyramid, minmax, three passes */
+    "a7c5eb2ead27bdefcd713c9236ae0e011c80ef936cbc87cb057accc55ebbe0e3",
+    /* pyramid, ties */ "d3394515b9a959368ac5a7c94fc0a24cd1fe400ea37d5bf2d2d8a9c6d340de92",
+    /* pyramid without rows */ "10857e924c2dc2df0cbf9775d2f36d1e77c754a6597884dc07398a17b629faed",
+    /* tree */ "d688f1802d251fe59b460fa29772cc3be0ef131a1be63c48f7fd6985e4186e68",
+    /* many rows, tree */ "da0d2dc1e5cbe961ec74c26671991395122128613a81f6b2afaa94459c6f864e",
+    /* tall tree, minmax */ "8d237220b8cd3c00d11a91c01e095455fb0005b852e8b0437257c96b1e10a2f3",
+    /* tree of pyramids, ties */ "d2f2430dabb631f6b7ff474a4e48f5e819cf03f1880c34bcede2bacaf1a82a23",
+    /* more leaves than rows */ "8f6a64e0745993ed75226833a417e37ed5fc906884083f76334d07d4f7da679b",
+    /* tree without rows */ "b33d98af997dc1259124708109aaeb1836cf9f27ff7a2852a168e3711595d941",
 };
 
 /* ------------------------------------------------------------------ rows */
@@ -228,6 +303,17 @@ static efface_kmeans_params params_of(const config *c) {
     p.gamma = c->gamma;
     p.bound = c->bound;
     p.n_threads = 2;
+    if (c->more != NULL) {
+        p.rate = c->more->rate;
+        p.passes = c->more->passes;
+        p.starts = c->more->starts;
+        p.height = c->more->height;
+        p.width = c->more->width;
+        p.leaf_method = c->more->leaf_method;
+        p.node_method = c->more->node_method;
+        p.weigh_centroids = c->more->weigh_centroids;
+        p.depth_clusters = c->more->depth_clusters;
+    }
     return p;
 }
 
@@ -241,13 +327,18 @@ static efface_kmeans *fit(const config *c, const efface_data *data, uint32_t n_t
     return model;
 }
 
-static digest digest_of(const config *c, const efface_data *data, uint32_t n_threads) {
+static digest digest_of_model(const efface_kmeans *model) {
     unsigned char bytes[EFFACE_DIGEST_BYTES];
     digest d;
-    efface_kmeans *model = fit(c, data, n_threads);
     assert_int_equal(efface_kmeans_digest(model, bytes, NULL), EFFACE_OK);
     for (size_t i = 0; i < EFFACE_DIGEST_BYTES; i++)
         snprintf(d.hex + 2 * i, 3, "%02x", bytes[i]);
+    return d;
+}
+
+static digest digest_of(const config *c, const efface_data *data, uint32_t n_threads) {
+    efface_kmeans *model = fit(c, data, n_threads);
+    const digest d = digest_of_model(model);
     efface_kmeans_free(model);
     return d;
 }
@@ -464,12 +555,62 @@ static void ranges_move_back(void **state) {
     }
 }
 
+static void expect_model(const config *c, const efface_kmeans *model, digest want,
+                         const char *what) {
+    const digest got = digest_of_model(model);
+    if (strcmp(got.hex, want.hex) != 0)
+        fail_msg("%s, %s: digest %s instead of %s", c->name, what, got.hex, want.hex);
+}
+
+/* A model that was fitted to a part of the rows, or to others as well, and has followed the set to
+ * where it is now. */
+static void changed_models_are_the_same(void **state) {
+    (void)state;
+    for (size_t i = 0; i < N_CONFIGS; i++) {
+        const config *c = &configs[i];
+        table t = make_table(c), s = make_strangers(c, c->bound > 0.0 ? 0 : 6);
+        efface_data *fresh = data_of(&t), *data = create(&t);
+        const digest want = digest_of(c, fresh, 2);
+        const size_t third = t.n / 3;
+        add(data, &t, 0, third);
+        efface_kmeans *model = fit(c, data, 1 + (uint32_t)(i % 3));
+        const efface_rows rest = part_of(&t, third, t.n - third), few = part_of(&s, 0, s.n);
+        assert_int_equal(efface_kmeans_learn(model, data, &few, NULL, NULL), EFFACE_OK);
+        assert_int_equal(efface_kmeans_learn(model, data, &rest, NULL, NULL), EFFACE_OK);
+        assert_int_equal(
+            efface_kmeans_forget(model, data, s.ids, s.n, EFFACE_MISSING_FAIL, NULL, NULL),
+            EFFACE_OK);
+        expect_model(c, model, want, "after changes of the model");
+
+        /* Rows that many a leaf has, all at once, and again one by one. */
+        const size_t n = t.n < 200 ? t.n / 2 : 100;
+        const efface_rows again = part_of(&t, third / 2, n);
+        assert_int_equal(efface_kmeans_forget(model, data, t.ids + third / 2, n,
+                                              EFFACE_MISSING_FAIL, NULL, NULL),
+                         EFFACE_OK);
+        assert_int_equal(efface_kmeans_learn(model, data, &again, NULL, NULL), EFFACE_OK);
+        for (size_t j = 0; j < 3 && j < t.n; j++) {
+            const efface_rows one = part_of(&t, j, 1);
+            assert_int_equal(
+                efface_kmeans_forget(model, data, &t.ids[j], 1, EFFACE_MISSING_FAIL, NULL, NULL),
+                EFFACE_OK);
+            assert_int_equal(efface_kmeans_learn(model, data, &one, NULL, NULL), EFFACE_OK);
+        }
+        expect_model(c, model, want, "after rows left and came back");
+        efface_kmeans_free(model);
+        efface_data_free(data);
+        efface_data_free(fresh);
+        free_table(&t);
+        free_table(&s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(state_equals_oracle),      cmocka_unit_test(digests_are_the_frozen_ones),
         cmocka_unit_test(threads_do_not_matter),    cmocka_unit_test(order_does_not_matter),
         cmocka_unit_test(strangers_leave_no_trace), cmocka_unit_test(detours_leave_no_trace),
-        cmocka_unit_test(ranges_move_back),
+        cmocka_unit_test(ranges_move_back),         cmocka_unit_test(changed_models_are_the_same),
     };
     if (efface_kernels_name() == NULL) {
         fprintf(stderr, "this processor has not got the kernels of EFFACE_KERNELS\n");

@@ -1,9 +1,9 @@
 /*
  * Memory runs out: for every call, the n-th allocation fails, for n = 1, 2, ... until none is left
  * to fail. After each failure the status is EFFACE_E_MEMORY with a message, outputs are untouched,
- * the model's canonical bytes and all that can be seen of the set are what they were; and the same
- * call with memory then does what it does to a model that never failed. No block is lost on the
- * way.
+ * the model's canonical bytes and all that can be seen of the set, and of the sets of a tree's
+ * nodes, are what they were; and the same call with memory then does what it does to a model that
+ * never failed. No block is lost on the way.
  *
  * The linker sends malloc and its kin through the functions below (--wrap, tests/CMakeLists.txt).
  * Only this program and the static library are so wrapped: a thread is created as always. A worker
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "model/kmeans/model.h"
+#include "model/kmeans/tree.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -115,23 +115,30 @@ static const set_shape derived = {60, 3, 5, 6, 1, true, true, 0.5};
 static const set_shape narrow = {60, 1, 2, 1, 1, true, false, 0.5};
 /* So few rows in the sample that the jury is a copy too. */
 static const set_shape sparse = {60, 3, 2, 2, 1, true, false, 0.125};
+/* For trees: about as many rows as leaves. */
+static const set_shape scattered = {8, 2, 2, 2, 1, true, false, 0.5};
 
 /* A row that a request brings in. */
 typedef struct newcomer {
     float values[MOST_COLUMNS];
 } newcomer;
 
-/* The methods, and the one that draws again, which is not exact but must fail as cleanly. */
-enum { LLOYD, QUANTIZED, PYRAMID, FRESH, N_METHODS };
+/* The methods, the one that draws again, which is not exact but must fail as cleanly, and trees of
+ * height 1 with leaves of lloyd or pyramid, and of height 2 with leaves of quantized. */
+enum { LLOYD, QUANTIZED, PYRAMID, FRESH, TREE, SAMPLED_TREE, TALL_TREE, N_METHODS };
 
-static const char *const method_names[] = {"lloyd", "quantized", "pyramid", "fresh"};
+static const char *const method_names[] = {"lloyd", "quantized",       "pyramid",  "fresh",
+                                           "tree",  "tree of samples", "tall tree"};
 
 typedef struct scene {
     const set_shape *shape;
     efface_kmeans_params params;
     efface_data *data;
     efface_kmeans *model;
-    unsigned candidate; /* which request, of many, so that each action can be looked for */
+    unsigned candidate;   /* which request, of many, so that each action can be looked for */
+    unsigned char *bytes; /* of the model */
+    size_t n_bytes;
+    size_t n_nodes; /* of a tree, before the call */
 
     /* What the call hands out. All bytes of it are compared. */
     struct {
@@ -189,12 +196,43 @@ static efface_data *make_set(const set_shape *shape) {
     return data;
 }
 
+static efface_method flat_method(int method) {
+    switch (method) {
+    case LLOYD:
+    case TREE: return EFFACE_METHOD_LLOYD;
+    case PYRAMID:
+    case SAMPLED_TREE: return EFFACE_METHOD_PYRAMID;
+    default: return EFFACE_METHOD_QUANTIZED;
+    }
+}
+
+static size_t count_nodes(const efface_kmeans *model) {
+    size_t n = 0;
+    for (uint32_t l = 0; model->tree != NULL && l <= model->tree->height; l++)
+        for (size_t i = 0; i < model->tree->n_nodes[l]; i++)
+            n += model->tree->nodes[l][i].model != NULL;
+    return n;
+}
+
+/* Turns the parameters into those of a tree. */
+static void make_tree(scene *s, int method) {
+    static const uint32_t fewer[2] = {2, 3};
+    s->params.leaf_method = s->params.method;
+    s->params.node_method = method == TALL_TREE ? EFFACE_METHOD_QUANTIZED : EFFACE_METHOD_LLOYD;
+    s->params.method = EFFACE_METHOD_TREE;
+    s->params.height = method == TALL_TREE ? 2 : 1;
+    s->params.width = s->shape == &scattered ? (method == TALL_TREE ? 5 : 8) : 2;
+    s->params.weigh_centroids = method == SAMPLED_TREE;
+    s->params.starts = 2;
+    s->params.depth_clusters = method == TALL_TREE ? fewer : NULL;
+}
+
 static void begin(scene *s, const set_shape *shape, int method, unsigned candidate) {
     memset(s, 0, sizeof *s);
     s->shape = shape;
     s->candidate = candidate;
     efface_kmeans_params_init(&s->params);
-    s->params.method = method == FRESH ? EFFACE_METHOD_QUANTIZED : (efface_method)method;
+    s->params.method = flat_method(method);
     s->params.redraw = method == FRESH ? EFFACE_REDRAW_FRESH : EFFACE_REDRAW_SAME;
     s->params.n_clusters = shape->k;
     s->params.iterations = shape->iterations;
@@ -204,12 +242,17 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
     s->params.epsilon = s->params.method == EFFACE_METHOD_QUANTIZED ? 6 * 0x1p-23 : 0.0;
     s->params.rate = shape->rate;
     s->params.passes = 2;
+    if (method >= TREE)
+        make_tree(s, method);
     s->data = make_set(shape);
     assert_int_equal(efface_kmeans_fit(s->data, &s->params, &s->model, NULL), EFFACE_OK);
+    assert_int_equal(efface_kmeans_encode(s->model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
+    s->n_nodes = count_nodes(s->model);
     memset(&s->out, 0xA5, sizeof s->out);
 }
 
 static void end(scene *s) {
+    efface_bytes_free(s->bytes);
     efface_kmeans_free(s->model);
     efface_data_free(s->data);
 }
@@ -227,7 +270,55 @@ typedef struct snapshot {
     efface_row rows[MOST_ROWS]; /* by position */
     float values[MOST_ROWS][MOST_COLUMNS];
     float least[MOST_COLUMNS], most[MOST_COLUMNS];
+    uint64_t nodes; /* a hash of the sets of all nodes, and of the labels that they keep */
 } snapshot;
+
+/* Of a multiple of 4 bytes. */
+static void hash(uint64_t *sum, const void *bytes, size_t n) {
+    for (size_t i = 0; i < n; i += 4) {
+        uint32_t word;
+        memcpy(&word, (const char *)bytes + i, sizeof word);
+        *sum = mix(*sum + word + 1);
+    }
+}
+
+/* All that can be seen of a node beside its model's bytes; positions and ranges too. */
+static void hash_node(uint64_t *sum, const ef_node *node) {
+    const efface_data *const set = node->data;
+    float values[MOST_COLUMNS], least[MOST_COLUMNS], most[MOST_COLUMNS];
+    const size_t n = efface_data_n_rows(set), n_bytes = set->n_columns * sizeof *values;
+    hash(sum, &n, sizeof n);
+    hash(sum, &set->total_weight, sizeof set->total_weight);
+    hash(sum, &set->next_id, sizeof set->next_id);
+    for (size_t i = 0; i < n; i++) {
+        const efface_row row = efface_data_row(set, i);
+        size_t position = SIZE_MAX;
+        assert_int_equal(efface_data_find(set, row.id, &position), EFFACE_OK);
+        assert_int_equal(position, i);
+        efface_data_values(set, i, values);
+        hash(sum, &row.id, sizeof row.id);
+        hash(sum, &row.weight, sizeof row.weight);
+        hash(sum, values, n_bytes);
+    }
+    ef_data_column_ranges(set, least, most);
+    hash(sum, least, n_bytes);
+    hash(sum, most, n_bytes);
+    hash(sum, &node->model->members, sizeof node->model->members);
+    hash(sum, node->model->labels, node->model->labels != NULL ? n * sizeof(uint32_t) : 0);
+}
+
+static uint64_t hash_nodes(const efface_kmeans *model) {
+    const ef_tree *const tree = model->tree;
+    uint64_t sum = 1;
+    for (uint32_t l = 0; tree != NULL && l <= tree->height; l++)
+        for (size_t i = 0; i < tree->n_nodes[l]; i++) {
+            const uint32_t there = tree->nodes[l][i].model != NULL;
+            hash(&sum, &there, sizeof there);
+            if (there != 0)
+                hash_node(&sum, &tree->nodes[l][i]);
+        }
+    return sum;
+}
 
 static void look(const scene *s, snapshot *sight) {
     memset(sight, 0, sizeof *sight);
@@ -252,6 +343,7 @@ static void look(const scene *s, snapshot *sight) {
     if (s->model->labels != NULL)
         memcpy(sight->labels, s->model->labels, (size_t)s->model->n_rows * sizeof *sight->labels);
     ef_data_column_ranges(s->data, sight->least, sight->most);
+    sight->nodes = hash_nodes(s->model);
 }
 
 /* Positions are compared too: nothing that failed has moved a row. */
@@ -263,7 +355,7 @@ static bool same_sight(const snapshot *a, const snapshot *b) {
            memcmp(a->labels, b->labels, sizeof a->labels) == 0 &&
            memcmp(&a->members, &b->members, sizeof a->members) == 0 &&
            memcmp(a->least, b->least, sizeof a->least) == 0 &&
-           memcmp(a->most, b->most, sizeof a->most) == 0;
+           memcmp(a->most, b->most, sizeof a->most) == 0 && a->nodes == b->nodes;
 }
 
 static void free_sight(snapshot *sight) {
@@ -314,7 +406,7 @@ static efface_status op_fit_ranges(scene *s, efface_error *error) {
 }
 
 static efface_status op_forget(scene *s, efface_error *error) {
-    const uint64_t id = s->candidate;
+    const uint64_t id = s->candidate % s->shape->n;
     return efface_kmeans_forget(s->model, s->data, &id, 1, EFFACE_MISSING_FAIL, &s->out.report,
                                 error);
 }
@@ -334,7 +426,7 @@ static efface_status op_forget_owner(scene *s, efface_error *error) {
 }
 
 static efface_status op_preview(scene *s, efface_error *error) {
-    const uint64_t ids[2] = {s->candidate, (s->candidate + 17) % s->shape->n};
+    const uint64_t ids[2] = {s->candidate % s->shape->n, (s->candidate + 17) % s->shape->n};
     return efface_kmeans_preview(s->model, s->data, ids, 2, EFFACE_MISSING_FAIL, &s->out.report,
                                  error);
 }
@@ -400,6 +492,10 @@ static efface_status op_encode(scene *s, efface_error *error) {
     return efface_kmeans_encode(s->model, &s->out.bytes, &s->out.n_bytes, error);
 }
 
+static efface_status op_decode(scene *s, efface_error *error) {
+    return efface_kmeans_decode(s->bytes, s->n_bytes, &s->params, s->data, &s->out.model, error);
+}
+
 static efface_status op_digest(scene *s, efface_error *error) {
     return efface_kmeans_digest(s->model, s->out.digest, error);
 }
@@ -448,7 +544,7 @@ static efface_status op_replace(scene *s, efface_error *error) {
 /* ---------------------------------------------------------------- the loop */
 
 static void release_outputs(scene *s, operation op) {
-    if (op == op_fit || op == op_fit_ranges)
+    if (op == op_fit || op == op_fit_ranges || op == op_decode)
         efface_kmeans_free(s->out.model);
     if (op == op_create)
         efface_data_free(s->out.data);
@@ -502,7 +598,7 @@ static bool fail_once(scene *s, operation op, const char *what, long n, bool *su
             fail_msg("%s, allocation %ld: the model or the set changed", what, n);
         free_sight(&after);
         /* A set may keep what it got: larger arrays, and ids, weights, ... spelled out. */
-        if (atomic_load(&n_blocks) > blocks + 6)
+        if (atomic_load(&n_blocks) > blocks + 6 * (1 + (long)s->n_nodes))
             fail_msg("%s, allocation %ld: %ld blocks more than before", what, n,
                      atomic_load(&n_blocks) - blocks);
     }
@@ -549,20 +645,56 @@ static long fail_each(operation op, const char *what, const set_shape *shape, in
 }
 
 /* What a change took: nothing, the starts of pyramid, another of them by the jury alone, levels
- * from somewhere on, races for seeds, or a fit. */
-enum { UNTOUCHED, SAMPLE, JURY, FIRST, LATER, SEEDS, EVERYTHING, N_PLACES };
+ * from somewhere on, races for seeds, or a fit. In a tree: how far it climbed, or whether nodes
+ * went or came. */
+enum {
+    UNTOUCHED,
+    SAMPLE,
+    JURY,
+    FIRST,
+    LATER,
+    SEEDS,
+    EVERYTHING,
+    TO_LEAVES,
+    INSIDE,
+    TO_ROOT,
+    FEWER_NODES,
+    MORE_NODES,
+    N_PLACES
+};
 
-static const char *const place_names[] = {
-    "untouched", "repaired from the sample on", "repaired from another start on",
-    "repaired",  "repaired from a later level", "another seed",
-    "refitted"};
+static const char *const place_names[] = {"untouched",
+                                          "repaired from the sample on",
+                                          "repaired from another start on",
+                                          "repaired",
+                                          "repaired from a later level",
+                                          "another seed",
+                                          "refitted",
+                                          "no farther than the leaves",
+                                          "no farther than an inner node",
+                                          "up to the root",
+                                          "a node gone",
+                                          "a node come"};
 
 /* Five starts that run are judged by each row of the jury: by half the rows here, or by all. */
 static bool visits_starts(const efface_report *report, const scene *s) {
     return report->rows_visited > (uint64_t)s->params.passes * efface_data_n_rows(s->data);
 }
 
+static int place_in_tree(const efface_report *report, const scene *s) {
+    const size_t n_nodes = count_nodes(s->model);
+    if (report->action == EFFACE_ACTION_REFITTED)
+        return EVERYTHING;
+    if (n_nodes != s->n_nodes)
+        return n_nodes < s->n_nodes ? FEWER_NODES : MORE_NODES;
+    return report->depth == s->model->tree->height ? TO_LEAVES
+           : report->depth == 0                    ? TO_ROOT
+                                                   : INSIDE;
+}
+
 static int place_of(const efface_report *report, const scene *s) {
+    if (s->model->tree != NULL)
+        return place_in_tree(report, s);
     if (report->action == EFFACE_ACTION_UNTOUCHED)
         return UNTOUCHED;
     if (report->action == EFFACE_ACTION_REPAIRED)
@@ -590,10 +722,26 @@ static void find_candidates(operation op, const set_shape *shape, int method,
     }
 }
 
+/* Some sets are for trees alone, some for other methods; one tree is enough for threads. */
+static int first_method(const set_shape *shape) {
+    return shape == &scattered ? TREE : 0;
+}
+
+static int end_of_methods(const set_shape *shape, operation op) {
+    if (shape == &brief || shape == &narrow || shape == &sparse || changes_set_alone(op))
+        return TREE;
+    return shape == &wide ? TREE + 1 : N_METHODS;
+}
+
 /* What the small sets must have a candidate for. */
-static bool is_expected(const set_shape *shape, int method, int place) {
+static bool is_expected(const set_shape *shape, int method, int place, operation op) {
     if (shape->derived)
         return place == EVERYTHING;
+    if (method >= TREE && shape == &scattered)
+        return (place == FEWER_NODES && op == op_forget) || (place == MORE_NODES && op == op_learn);
+    if (method >= TREE)
+        return place == TO_ROOT ||
+               (method == TALL_TREE && shape == &small && (place == TO_LEAVES || place == INSIDE));
     if (shape == &narrow)
         return (place == JURY || place == SAMPLE) && method == PYRAMID;
     if (shape == &sparse)
@@ -609,7 +757,7 @@ static bool is_expected(const set_shape *shape, int method, int place) {
 
 /* A change of the model, so that each place is among those that fail. */
 static void fail_changes(operation op, const char *what, const set_shape *shape) {
-    for (int method = 0; method < N_METHODS; method++) {
+    for (int method = first_method(shape); method < end_of_methods(shape, op); method++) {
         unsigned found[N_PLACES];
         find_candidates(op, shape, method, found);
         for (int place = 0; place < N_PLACES; place++) {
@@ -618,14 +766,14 @@ static void fail_changes(operation op, const char *what, const set_shape *shape)
                      place_names[place], shape->n_threads);
             if (found[place] < MOST_CANDIDATES)
                 assert_true(fail_each(op, name, shape, method, found[place]) >= 5);
-            else if (shape->thorough && is_expected(shape, method, place))
+            else if (shape->thorough && is_expected(shape, method, place, op))
                 fail_msg("no candidate for %s", name);
         }
     }
 }
 
 static void fail_others(operation op, const char *what, const set_shape *shape) {
-    for (int method = 0; method < N_METHODS; method++) {
+    for (int method = first_method(shape); method < end_of_methods(shape, op); method++) {
         char name[100];
         snprintf(name, sizeof name, "%s, %s, %u threads", what, method_names[method],
                  shape->n_threads);
@@ -658,12 +806,15 @@ static void forget_fails(void **state) {
     fail_changes(op_forget, "forget", &brief);
     fail_changes(op_forget, "forget", &narrow);
     fail_changes(op_forget, "forget", &sparse);
+    fail_changes(op_forget, "forget", &scattered);
+    fail_changes(op_forget_batch, "forget a batch", &scattered);
 }
 
 static void preview_fails(void **state) {
     (void)state;
     for_both(fail_changes, op_preview, "preview");
     fail_changes(op_preview, "preview", &narrow);
+    fail_changes(op_preview, "preview", &scattered);
 }
 
 static void learn_fails(void **state) {
@@ -672,6 +823,7 @@ static void learn_fails(void **state) {
     fail_changes(op_learn, "learn", &derived);
     fail_changes(op_learn, "learn", &brief);
     fail_changes(op_learn, "learn", &narrow);
+    fail_changes(op_learn, "learn", &scattered);
     for_both(fail_others, op_learn_batch, "learn a batch");
 }
 
@@ -680,6 +832,7 @@ static void update_fails(void **state) {
     for_both(fail_changes, op_update, "update");
     fail_changes(op_update, "update", &derived);
     fail_changes(op_update, "update", &narrow);
+    fail_changes(op_update, "update", &scattered);
 }
 
 static void rekey_and_verify_fail(void **state) {
@@ -695,6 +848,8 @@ static void questions_fail(void **state) {
     for_both(fail_others, op_predict, "predict");
     for_both(fail_others, op_silhouette, "silhouette");
     for_both(fail_others, op_encode, "encode");
+    for_both(fail_others, op_decode, "decode");
+    fail_others(op_decode, "decode", &scattered);
     for_both(fail_others, op_digest, "digest");
 }
 

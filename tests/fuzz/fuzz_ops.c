@@ -1,9 +1,9 @@
 /*
- * Any bytes as parameters, rows and calls: forget, learn, update, preview, rekey, with ids that are
- * there and ids that are not, values within bounds and beyond them. A plain list of rows says what
- * each call must answer and what the set must hold; after every call the model's bytes must be
- * those of a fresh fit to a set made anew from that list, and at times those of the oracle. A call
- * that fails must have changed nothing.
+ * Any bytes as parameters, rows and calls: forget, learn, update, preview, rekey, encode and
+ * decode, with ids that are there and ids that are not, values within bounds and beyond them. A
+ * plain list of rows says what each call must answer and what the set must hold; after every call
+ * the model's bytes must be those of a fresh fit to a set made anew from that list, and at times
+ * those of the oracle. A call that fails must have changed nothing.
  *
  * The bytes: parameters (read_setup), then rows, then calls, each of one byte for what, and more
  * for with what. Bytes that are missing count as 0; the calls end with them.
@@ -21,6 +21,7 @@
 #define MOST_ROWS 24
 #define MOST_COLUMNS 6
 #define MOST_CALLS 10
+#define MOST_HEIGHT 3
 #define MISSING_SLOT MOST_ROWS /* an id that no row ever has */
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes);
@@ -45,6 +46,7 @@ typedef struct listed {
 typedef struct world {
     efface_kmeans_params params;
     float low[MOST_COLUMNS], high[MOST_COLUMNS];
+    uint32_t depth_clusters[MOST_HEIGHT];
     uint32_t d;
     unsigned value_kind, id_kind, weight_kind;
     listed rows[MOST_ROWS];
@@ -122,6 +124,27 @@ static bool allowed(const world *w, const float *values) {
     return true;
 }
 
+/* A tree with the method at its leaves; it has at most 125 of them. */
+static void read_tree(world *w, input *in) {
+    static const uint32_t widths[MOST_HEIGHT + 1][8] = {{1, 2, 3, 4, 5, 8, 64, 0},
+                                                        {0, 1, 2, 3, 5, 8, 17, 64},
+                                                        {0, 1, 2, 3, 4, 5, 8, 10},
+                                                        {0, 1, 2, 3, 4, 5, 2, 3}};
+    efface_kmeans_params *const p = &w->params;
+    const unsigned a = take(in), b = take(in);
+    p->leaf_method = p->method;
+    p->method = EFFACE_METHOD_TREE;
+    p->height = a & 3;
+    p->width = widths[p->height][a >> 2 & 7];
+    p->weigh_centroids = a >> 5 & 1;
+    p->node_method = (efface_method)((a >> 6) % 3);
+    if (b == 0)
+        return;
+    for (uint32_t l = 0; l < MOST_HEIGHT; l++)
+        w->depth_clusters[l] = 1 + (b >> 2 * l & 3);
+    p->depth_clusters = w->depth_clusters;
+}
+
 static void read_setup(world *w, input *in) {
     static const double bounds[] = {0.0, 0.0, 4.0, 0x1p23};
     static const double epsilons[] = {0.0,   0x1p-23, 0x1p-20, 3 * 0x1p-23,
@@ -157,6 +180,8 @@ static void read_setup(world *w, input *in) {
     w->weight_kind = f % 3;
     p->seed = f;
     p->n_threads = 1;
+    if (a >= 180)
+        read_tree(w, in);
 }
 
 /* ---------------------------------------------------------------- the law */
@@ -255,7 +280,8 @@ static void check_state(const world *w) {
     const efface_kmeans_info b = efface_kmeans_get_info(fresh);
     require(w,
             a.n_coarse_columns == b.n_coarse_columns && a.stable == b.stable &&
-                a.n_rows == b.n_rows && a.iterations == b.iterations,
+                a.n_rows == b.n_rows && a.iterations == b.iterations &&
+                a.n_clusters == b.n_clusters && a.width == b.width,
             "not the info of a fresh fit");
     if (w->n_calls % 4 == 3) {
         const oracle_rows rows = {t.n, w->d, t.values, t.ids, t.weights};
@@ -348,7 +374,8 @@ static void call_forget(world *w, input *in) {
             "reports other numbers of rows");
     require(w,
             preview.action == report.action && preview.reason == report.reason &&
-                preview.level == report.level && preview.rows_missing == report.rows_missing &&
+                preview.level == report.level && preview.depth == report.depth &&
+                preview.rows_missing == report.rows_missing &&
                 preview.rows_forgotten == report.rows_forgotten &&
                 preview.rows_visited >= report.rows_visited,
             "does something else than the preview said");
@@ -449,10 +476,28 @@ static void call_verify(world *w) {
             "finds a difference");
 }
 
+/* The model goes through its bytes, and goes on as what comes out of them. */
+static void call_decode(world *w) {
+    efface_kmeans *model = NULL;
+    efface_error error;
+    w->doing = "decode";
+    const encoding e = encode(w, w->model);
+    if (efface_kmeans_decode(e.bytes, e.n_bytes, &w->params, w->data, &model, &error) != EFFACE_OK)
+        broken(w, "refused: %s", error.message);
+    efface_bytes_free(e.bytes);
+    efface_kmeans_free(w->model);
+    w->model = model;
+}
+
 static void call(world *w, input *in) {
     const unsigned what = take(in);
     switch (what % 16) {
-    case 0: call_verify(w); break;
+    case 0:
+        if (what / 16 % 2 != 0)
+            call_decode(w);
+        else
+            call_verify(w);
+        break;
     case 1: call_rekey(w, in); break;
     case 2: call_forget_owner(w, in); break;
     case 3:
