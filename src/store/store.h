@@ -10,8 +10,16 @@
 
 #define EF_STORE_KEY_BYTES 32
 
+/* A file whose pages are cleaned when they are written (page_slack.c). */
+typedef struct ef_clean_file {
+    sqlite3_io_methods methods;
+    const sqlite3_io_methods *below;
+    unsigned char page[65536];
+} ef_clean_file;
+
 struct efface_store {
     sqlite3 *db;
+    ef_clean_file clean;
     bool writes;
     uint32_t n_columns;
     char **names; /* of the columns, or NULL */
@@ -51,6 +59,16 @@ efface_status ef_fact_read(efface_store *store, const char *name, uint64_t *valu
                            efface_error *error);
 efface_status ef_fact_write(efface_store *store, const char *name, uint64_t value,
                             efface_error *error);
+
+/* ------------------------------------------------------------------ pages (page_slack.c) */
+
+#define EF_STORE_MOST_PAGES "33554431" /* 2^25 - 1: 128 GiB */
+
+/* Sets to zero what is in a page of a tree and belongs to no cell. */
+void ef_page_clean(unsigned char *page, size_t n_bytes, bool is_first);
+
+/* Has it done to every page that a database writes from now on; `clean` must outlive it. */
+void ef_clean_writes(sqlite3 *db, ef_clean_file *clean);
 
 /* ------------------------------------------------------------------ rows (store_rows.c) */
 
