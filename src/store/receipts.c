@@ -218,12 +218,13 @@ void efface_store_sign_with(efface_store *store,
     store->signs = true;
 }
 
-/* Reads `n` bytes of hexadecimal text that ends with a quote. */
+/* Reads `n` bytes of hexadecimal text that ends with a quote. Capitals are not what was signed. */
 static bool read_hex(const char *hex, unsigned char *bytes, size_t n) {
     size_t n_read = 0;
     const char *end = NULL;
-    return strlen(hex) > 2 * n && sodium_hex2bin(bytes, n, hex, 2 * n, NULL, &n_read, &end) == 0 &&
-           n_read == n && end[0] == '"';
+    return strspn(hex, "0123456789abcdef") == 2 * n &&
+           sodium_hex2bin(bytes, n, hex, 2 * n, NULL, &n_read, &end) == 0 && n_read == n &&
+           end[0] == '"';
 }
 
 efface_status efface_receipt_verify(const char *json,

@@ -5,7 +5,8 @@
  *
  *  1. A request is one transaction over rows, models and its receipt. When the call returns OK, the
  *     transaction is on the disk (synchronous = FULL). When it returns anything else, or the
- *     process or the machine dies before, the file is as it was before the request.
+ *     process or the machine dies before, the file is as it was before the request; but for a disk
+ *     that fails again and again from the last sync on: then the message says that it was done.
  *  2. After an acknowledged request the journal is empty (journal_mode = TRUNCATE), and the bytes
  *     of rows that were forgotten are in no file: freed cells and pages are overwritten with zeros
  *     (secure_delete), and so is what lies between cells (page_slack.c); no tree keeps the key of a
@@ -42,7 +43,7 @@
 #include <unistd.h>
 
 #define APPLICATION_ID 1162233409 /* "EFFA" */
-#define STORE_VERSION 1
+#define STORE_VERSION 1           /* as EF_STORE_SET_VERSION has it */
 #define WAIT_MILLISECONDS 5000
 
 static const char schema[] =
@@ -53,8 +54,7 @@ static const char schema[] =
     "CREATE TABLE models(name TEXT NOT NULL UNIQUE, params BLOB NOT NULL, columns BLOB NOT NULL,"
     " counts BLOB NOT NULL, digest BLOB NOT NULL, state BLOB NOT NULL);"
     "CREATE TABLE receipts(number INTEGER PRIMARY KEY, body TEXT NOT NULL);"
-    "PRAGMA application_id = 1162233409;"
-    "PRAGMA user_version = 1;";
+    "PRAGMA application_id = 1162233409;" EF_STORE_SET_VERSION;
 
 /* ---------------------------------------------------------------- open and close */
 
@@ -279,17 +279,18 @@ static efface_status write_all(efface_store *store, const efface_data *data, eff
                : status;
 }
 
-/* Takes away what there is of a store that could not be made. */
+/* Of a store that could not be made. */
 static void remove_files(const char *path) {
+    static const char ending[] = "-journal";
     const size_t n = strlen(path);
-    char *const journal = ef_alloc(n + sizeof "-journal", 1);
-    if (journal != NULL) {
-        memcpy(journal, path, n);
-        memcpy(journal + n, "-journal", sizeof "-journal");
-        (void)unlink(journal);
-    }
-    free(journal);
+    char *const journal = ef_alloc(n + sizeof ending, 1);
     (void)unlink(path);
+    if (journal == NULL)
+        return;
+    memcpy(journal, path, n);
+    memcpy(journal + n, ending, sizeof ending);
+    (void)unlink(journal);
+    free(journal);
 }
 
 efface_status efface_store_create(const char *path, const efface_data *data,

@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #define EF_STORE_KEY_BYTES 32
+#define EF_STORE_SET_VERSION "PRAGMA user_version = 1;"
 
 /* A file whose pages are cleaned when they are written (page_slack.c). */
 typedef struct ef_clean_file {

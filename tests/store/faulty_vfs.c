@@ -34,6 +34,8 @@ typedef struct open_file {
     disk_file *file;
 } open_file;
 
+void *(*disk_realloc)(void *memory, size_t n_bytes) = realloc;
+
 static disk_file files[MOST_FILES];
 static sqlite3_vfs *real, disk;
 static unsigned n_temporary;
@@ -73,7 +75,7 @@ static void *need(void *memory) {
 /* ---------------------------------------------------------------- content */
 
 static void resize(content *c, size_t n_bytes) {
-    c->bytes = need(realloc(c->bytes, n_bytes + 1));
+    c->bytes = need(disk_realloc(c->bytes, n_bytes + 1));
     if (n_bytes > c->n_bytes)
         memset(c->bytes + c->n_bytes, 0, n_bytes - c->n_bytes);
     c->n_bytes = n_bytes;
@@ -95,12 +97,12 @@ static void copy(content *to, const content *from) {
 static void note(disk_file *f, size_t at, const void *bytes, size_t n_bytes) {
     if (f->n_list == f->capacity) {
         f->capacity = 2 * f->capacity + 16;
-        f->list = need(realloc(f->list, f->capacity * sizeof *f->list));
+        f->list = need(disk_realloc(f->list, f->capacity * sizeof *f->list));
     }
     pending *const p = &f->list[f->n_list++];
     *p = (pending){.at = at, .n_bytes = n_bytes};
     if (bytes != NULL) {
-        p->bytes = need(malloc(n_bytes + 1));
+        p->bytes = need(disk_realloc(NULL, n_bytes + 1));
         memcpy(p->bytes, bytes, n_bytes);
     }
 }
@@ -177,7 +179,7 @@ bool disk_save(const char *folder) {
             continue;
         FILE *const file = fopen(path, "wb");
         const size_t n = files[i].seen.n_bytes;
-        done = done && file != NULL && fwrite(files[i].seen.bytes, 1, n, file) == n;
+        done = done && file != NULL && (n == 0 || fwrite(files[i].seen.bytes, 1, n, file) == n);
         done = file != NULL && fclose(file) == 0 && done;
     }
     return done;

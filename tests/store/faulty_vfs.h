@@ -17,6 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where the disk's own memory comes from; never NULL. For tests in which memory runs out. */
+extern void *(*disk_realloc)(void *memory, size_t n_bytes);
+
 /* Makes the disk SQLite's default, or the real one again. */
 void disk_use(void);
 void disk_leave(void);
