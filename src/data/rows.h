@@ -26,6 +26,7 @@ struct efface_data {
     float *values;   /* panels, 64-byte aligned in `block`; free places of the last are 0 */
     void *block;
     uint64_t *ids;     /* or NULL: the id of a row is its position */
+    bool named;        /* rows were added with ids of their own, be they the positions */
     int64_t *weights;  /* or NULL: 1 */
     uint64_t *owners;  /* or NULL: 0 */
     int32_t *labels;   /* or NULL: 0 */

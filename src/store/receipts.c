@@ -103,8 +103,8 @@ static efface_status read_last(efface_store *store, uint64_t *number,
     return status;
 }
 
-static void put_body(ef_writer *w, const efface_store *store, const char *kind,
-                     const efface_data *rows, const efface_store_report *report,
+static void put_body(ef_writer *w, const efface_store *store, const char *kind, const uint64_t *ids,
+                     size_t n_ids, const efface_store_report *report,
                      const unsigned char *previous) {
     put_format(w, "{\"receipt\":%" PRIu64 ",", report->receipt);
     put_time(w);
@@ -113,9 +113,9 @@ static void put_body(ef_writer *w, const efface_store *store, const char *kind,
                ",\"forgotten\":%" PRIu64 ",\"learned\":%" PRIu64 ",\"rows\":[",
                kind, report->n_requested, report->n_missing, report->n_forgotten,
                report->n_learned);
-    for (size_t i = 0; i < rows->n_rows; i++) {
+    for (size_t i = 0; i < n_ids; i++) {
         put(w, i != 0 ? ",\"" : "\"");
-        put_id_hash(w, store, ef_data_id(rows, i));
+        put_id_hash(w, store, ids[i]);
         put(w, "\"");
     }
     put(w, "],\"models\":[");
@@ -145,8 +145,8 @@ static void sign(ef_writer *w, const efface_store *store) {
     put(w, "\"}");
 }
 
-efface_status ef_receipt_append(efface_store *store, const char *kind, const efface_data *rows,
-                                efface_store_report *report, efface_error *error) {
+efface_status ef_receipt_append(efface_store *store, const char *kind, const uint64_t *ids,
+                                size_t n_ids, efface_store_report *report, efface_error *error) {
     unsigned char previous[EFFACE_DIGEST_BYTES];
     uint64_t last = 0;
     efface_status status = read_last(store, &last, previous, error);
@@ -154,7 +154,7 @@ efface_status ef_receipt_append(efface_store *store, const char *kind, const eff
         return status;
     report->receipt = last + 1;
     ef_writer w = {0};
-    put_body(&w, store, kind, rows, report, previous);
+    put_body(&w, store, kind, ids, n_ids, report, previous);
     if (store->signs)
         sign(&w, store);
     sqlite3_stmt *statement = NULL;
@@ -218,12 +218,13 @@ void efface_store_sign_with(efface_store *store,
     store->signs = true;
 }
 
-/* Reads `n` bytes of hexadecimal text that ends with a quote. */
+/* Reads `n` bytes of hexadecimal text that ends with a quote. Capitals are not what was signed. */
 static bool read_hex(const char *hex, unsigned char *bytes, size_t n) {
     size_t n_read = 0;
     const char *end = NULL;
-    return strlen(hex) > 2 * n && sodium_hex2bin(bytes, n, hex, 2 * n, NULL, &n_read, &end) == 0 &&
-           n_read == n && end[0] == '"';
+    return strspn(hex, "0123456789abcdef") == 2 * n &&
+           sodium_hex2bin(bytes, n, hex, 2 * n, NULL, &n_read, &end) == 0 && n_read == n &&
+           end[0] == '"';
 }
 
 efface_status efface_receipt_verify(const char *json,

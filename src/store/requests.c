@@ -59,6 +59,14 @@ static efface_status make_change(const request *q, const ef_record *record, effa
     return status;
 }
 
+/* Rows that come must leave the weight of all below its limit. */
+static efface_status check_weight(const request *q, int64_t there, efface_error *error) {
+    return q->rows->total_weight < EFFACE_MAX_WEIGHT - there
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_LIMIT,
+                         "all weights together would not stay below 2^40; nothing was learned");
+}
+
 /* Without rows. `done` is false if they are needed. */
 static efface_status follow_cold(const request *q, ef_record *record, bool *done,
                                  efface_report *report, efface_error *error) {
@@ -69,9 +77,8 @@ static efface_status follow_cold(const request *q, ef_record *record, bool *done
     efface_status status = ef_record_cold(record, &model, &counts, error);
     if (status != EFFACE_OK)
         return status;
-    if (!q->leaves && q->rows->total_weight >= EFFACE_MAX_WEIGHT - counts->total_weight)
-        status = ef_fail(error, EFFACE_E_LIMIT,
-                         "all weights together would not stay below 2^40; nothing was learned");
+    if (!q->leaves)
+        status = check_weight(q, counts->total_weight, error);
     if (status == EFFACE_OK && q->leaves && counts->n_rows < q->rows->n_rows)
         status = ef_store_corrupt(error, "a model has fewer rows than the store");
     if (status == EFFACE_OK)
@@ -219,7 +226,7 @@ static efface_status forget(efface_store *store, const efface_request *asked,
         if (status == EFFACE_OK)
             status = change_total(store, rows->n_rows, 0, error);
         if (status == EFFACE_OK)
-            status = ef_receipt_append(store, "forget", rows, report, error);
+            status = ef_receipt_append(store, "forget", ids, rows->n_rows, report, error);
     }
     free(ids);
     efface_data_free(rows);
@@ -264,18 +271,26 @@ static efface_status learn(efface_store *store, const efface_data *data,
     if (status != EFFACE_OK)
         return status;
     /* Rows without ids of their own get new ones. */
-    const uint64_t first_id = data->ids != NULL ? 0 : next_id;
-    if (data->ids == NULL && UINT64_MAX - next_id < data->n_rows)
+    const bool named = data->ids != NULL || data->named;
+    const uint64_t first_id = named ? 0 : next_id;
+    if (!named && UINT64_MAX - next_id < data->n_rows)
         return ef_fail(error, EFFACE_E_LIMIT, "there are no ids left; give the rows ids");
     uint64_t *const ids = list_ids(data, first_id);
     if (ids == NULL)
         return ef_fail_memory(error);
     const request q = {.store = store, .rows = data, .ids = ids};
-    const uint64_t after = data->ids != NULL ? data->next_id : next_id + data->n_rows;
+    const uint64_t after = named ? data->next_id : next_id + data->n_rows;
     report->n_requested = data->n_rows;
     report->n_learned = data->n_rows;
     /* Models first: a model that loads all rows must not see the new ones yet. */
     status = follow_all(&q, report, error);
+    /* Each of them has looked at the weight. */
+    if (status == EFFACE_OK && report->n_models == 0) {
+        int64_t weight = 0;
+        status = ef_rows_weight(store, &weight, error);
+        if (status == EFFACE_OK)
+            status = check_weight(&q, weight, error);
+    }
     if (status == EFFACE_OK)
         status = ef_rows_insert(store, data, first_id, error);
     if (status == EFFACE_OK)
@@ -283,7 +298,7 @@ static efface_status learn(efface_store *store, const efface_data *data,
     if (status == EFFACE_OK && after > next_id)
         status = ef_fact_write(store, "next_id", after, error);
     if (status == EFFACE_OK)
-        status = ef_receipt_append(store, "learn", data, report, error);
+        status = ef_receipt_append(store, "learn", ids, data->n_rows, report, error);
     free(ids);
     return status;
 }

@@ -58,12 +58,53 @@ efface_status ef_store_begin(efface_store *store, bool writes, efface_error *err
     return ef_sql_run(store, writes ? "BEGIN IMMEDIATE" : "BEGIN", error);
 }
 
+/* Some errors have taken the transaction back already. */
+static void take_back(efface_store *store) {
+    if (sqlite3_get_autocommit(store->db) == 0)
+        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+/* The file's own count of its changes. */
+static bool read_change_counter(efface_store *store, unsigned char counter[4]) {
+    sqlite3_file *file = NULL;
+    return sqlite3_file_control(store->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
+           file != NULL && file->pMethods->xRead(file, counter, 4, 24) == SQLITE_OK;
+}
+
+/* Whether the count is another by now, as who opens the file would see it. */
+static bool has_changed(efface_store *store, const unsigned char before[4]) {
+    unsigned char after[4];
+    const bool changed = ef_sql_run(store, "BEGIN; SELECT 1 FROM facts", NULL) == EFFACE_OK &&
+                         read_change_counter(store, after) && memcmp(before, after, 4) != 0;
+    take_back(store);
+    return changed;
+}
+
+/* A transaction is done when the journal is empty. If that could not be synced the commit is an
+ * error, and yet the file has changed. Another one that writes what is there makes it certain. */
+static efface_status commit(efface_store *store, efface_error *error) {
+    unsigned char before[4];
+    const bool counts = sqlite3_txn_state(store->db, "main") == SQLITE_TXN_WRITE &&
+                        read_change_counter(store, before);
+    efface_status status = ef_sql_run(store, "COMMIT", error);
+    if (status == EFFACE_OK)
+        return EFFACE_OK;
+    take_back(store);
+    if (!counts || !has_changed(store, before))
+        return status;
+    status = ef_sql_run(store, "BEGIN IMMEDIATE;" EF_STORE_SET_VERSION "COMMIT", NULL);
+    take_back(store);
+    return status == EFFACE_OK
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_IO,
+                         "the request was done, but the disk failed when it was to keep it: after "
+                         "a power loss it may be undone; look at the disk, then at the store");
+}
+
 efface_status ef_store_end(efface_store *store, efface_status status, efface_error *error) {
     if (status == EFFACE_OK)
-        status = ef_sql_run(store, "COMMIT", error);
-    /* Some errors have taken the transaction back already. */
-    if (status != EFFACE_OK && sqlite3_get_autocommit(store->db) == 0)
-        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+        return commit(store, error);
+    take_back(store);
     return status;
 }
 

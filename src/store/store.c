@@ -5,17 +5,20 @@
  *
  *  1. A request is one transaction over rows, models and its receipt. When the call returns OK, the
  *     transaction is on the disk (synchronous = FULL). When it returns anything else, or the
- * process or the machine dies before, the file is as it was before the request.
+ *     process or the machine dies before, the file is as it was before the request; but for a disk
+ *     that fails again and again from the last sync on: then the message says that it was done.
  *  2. After an acknowledged request the journal is empty (journal_mode = TRUNCATE), and the bytes
- * of rows that were forgotten are in no file: freed cells and pages are overwritten with zeros
- *     (secure_delete), and temporary data stays in memory (temp_store).
+ *     of rows that were forgotten are in no file: freed cells and pages are overwritten with zeros
+ *     (secure_delete), and so is what lies between cells (page_slack.c); no tree keeps the key of a
+ *     row that left (rows have no rowid: a tree of rowids does); temporary data stays in memory
+ *     (temp_store).
  *  3. Each model's state is that of a fit to the rows that are there, with its parameters, seed and
  *     columns; `digest` is the digest of that state.
  *  4. Each model's `counts` are those of the rows that are there; the fact n_rows is their number;
  *     next_id is larger than every id there ever was.
  *  5. Receipts are numbered from 1 without gaps. They are only appended.
  *  6. The seed of a model, the key that ids in receipts are hashed with, and the key of texts are
- * in the file, and leave it only through functions that say so.
+ *     in the file, and leave it only through functions that say so.
  *
  * Tables:
  *
@@ -40,19 +43,18 @@
 #include <unistd.h>
 
 #define APPLICATION_ID 1162233409 /* "EFFA" */
-#define STORE_VERSION 1
+#define STORE_VERSION 1           /* as EF_STORE_SET_VERSION has it */
 #define WAIT_MILLISECONDS 5000
 
 static const char schema[] =
     "CREATE TABLE facts(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE columns(number INTEGER PRIMARY KEY, name TEXT NOT NULL);"
     "CREATE TABLE rows(id INTEGER PRIMARY KEY, owner INTEGER NOT NULL, weight INTEGER NOT NULL,"
-    " label INTEGER NOT NULL, vals BLOB NOT NULL);"
+    " label INTEGER NOT NULL, vals BLOB NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE models(name TEXT NOT NULL UNIQUE, params BLOB NOT NULL, columns BLOB NOT NULL,"
     " counts BLOB NOT NULL, digest BLOB NOT NULL, state BLOB NOT NULL);"
     "CREATE TABLE receipts(number INTEGER PRIMARY KEY, body TEXT NOT NULL);"
-    "PRAGMA application_id = 1162233409;"
-    "PRAGMA user_version = 1;";
+    "PRAGMA application_id = 1162233409;" EF_STORE_SET_VERSION;
 
 /* ---------------------------------------------------------------- open and close */
 
@@ -87,12 +89,14 @@ static efface_status open_file(const char *path, bool writes, efface_store **out
     else if (code != SQLITE_OK)
         status = store->db != NULL ? ef_sql_fail(store, error) : ef_fail_memory(error);
     if (status == EFFACE_OK) {
+        ef_clean_writes(store->db, &store->clean);
         (void)sqlite3_extended_result_codes(store->db, 0);
         (void)sqlite3_busy_timeout(store->db, WAIT_MILLISECONDS);
         (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
         status = ef_sql_run(store,
                             "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;"
-                            "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;",
+                            "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;"
+                            "PRAGMA max_page_count = " EF_STORE_MOST_PAGES ";",
                             error);
     }
     if (status == EFFACE_OK && writes)
@@ -276,6 +280,20 @@ static efface_status write_all(efface_store *store, const efface_data *data, eff
                : status;
 }
 
+/* Of a store that could not be made. */
+static void remove_files(const char *path) {
+    static const char ending[] = "-journal";
+    const size_t n = strlen(path);
+    char *const journal = ef_alloc(n + sizeof ending, 1);
+    (void)unlink(path);
+    if (journal == NULL)
+        return;
+    memcpy(journal, path, n);
+    memcpy(journal + n, ending, sizeof ending);
+    (void)unlink(journal);
+    free(journal);
+}
+
 efface_status efface_store_create(const char *path, const efface_data *data,
                                   const unsigned char hash_key[EFFACE_HASH_KEY_BYTES],
                                   efface_store **out, efface_error *error) {
@@ -300,7 +318,7 @@ efface_status efface_store_create(const char *path, const efface_data *data,
         status = read_names(store, error);
     if (status != EFFACE_OK) {
         efface_store_close(store);
-        (void)unlink(path);
+        remove_files(path);
         return status;
     }
     *out = store;

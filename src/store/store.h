@@ -9,9 +9,18 @@
 #include <sqlite3.h>
 
 #define EF_STORE_KEY_BYTES 32
+#define EF_STORE_SET_VERSION "PRAGMA user_version = 1;"
+
+/* A file whose pages are cleaned when they are written (page_slack.c). */
+typedef struct ef_clean_file {
+    sqlite3_io_methods methods;
+    const sqlite3_io_methods *below;
+    unsigned char page[65536];
+} ef_clean_file;
 
 struct efface_store {
     sqlite3 *db;
+    ef_clean_file clean;
     bool writes;
     uint32_t n_columns;
     char **names; /* of the columns, or NULL */
@@ -52,6 +61,16 @@ efface_status ef_fact_read(efface_store *store, const char *name, uint64_t *valu
 efface_status ef_fact_write(efface_store *store, const char *name, uint64_t value,
                             efface_error *error);
 
+/* ------------------------------------------------------------------ pages (page_slack.c) */
+
+#define EF_STORE_MOST_PAGES "33554431" /* 2^25 - 1: 128 GiB */
+
+/* Sets to zero what is in a page of a tree and belongs to no cell. */
+void ef_page_clean(unsigned char *page, size_t n_bytes, bool is_first);
+
+/* Has it done to every page that a database writes from now on; `clean` must outlive it. */
+void ef_clean_writes(sqlite3 *db, ef_clean_file *clean);
+
 /* ------------------------------------------------------------------ rows (store_rows.c) */
 
 /* Writes all rows of a set; their ids are `first_id` and on unless the set has ids. */
@@ -65,6 +84,9 @@ efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_
 /* The rows that a request is about, as a set; how many of its ids and owners are not there. */
 efface_status ef_rows_find(efface_store *store, const efface_request *request, efface_data **out,
                            uint64_t *n_missing, efface_error *error);
+
+/* The weight of all rows, from the rows themselves. Cost O(n). */
+efface_status ef_rows_weight(efface_store *store, int64_t *weight, efface_error *error);
 
 /* Takes the rows of a set out. */
 efface_status ef_rows_delete(efface_store *store, const efface_data *rows, efface_error *error);
@@ -114,10 +136,10 @@ efface_status ef_params_read(ef_reader *reader, ef_record *record, efface_error 
 
 /* ------------------------------------------------------------------ receipts (receipts.c) */
 
-/* Appends the receipt of a request: `kind` is "forget" or "learn", `rows` are the rows concerned.
- */
-efface_status ef_receipt_append(efface_store *store, const char *kind, const efface_data *rows,
-                                efface_store_report *report, efface_error *error);
+/* Appends the receipt of a request: `kind` is "forget" or "learn", `ids` are those of the rows
+ * concerned. */
+efface_status ef_receipt_append(efface_store *store, const char *kind, const uint64_t *ids,
+                                size_t n_ids, efface_store_report *report, efface_error *error);
 
 efface_status ef_store_corrupt(efface_error *error, const char *what);
 

@@ -82,6 +82,19 @@ efface_status ef_rows_delete(efface_store *store, const efface_data *rows, effac
     return status;
 }
 
+efface_status ef_rows_weight(efface_store *store, int64_t *weight, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    bool row = false;
+    efface_status status =
+        ef_sql_prepare(store, "SELECT ifnull(sum(weight), 0) FROM rows", &statement, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_step(store, statement, &row, error);
+    if (status == EFFACE_OK)
+        *weight = sqlite3_column_int64(statement, 0);
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
 /* ---------------------------------------------------------------- batches of rows to a set */
 
 typedef struct batch {
