@@ -87,8 +87,11 @@ static void count_problem(void *context, const char *problem) {
 static bool is_sound(efface_store *store) {
     unsigned n_problems = 0;
     efface_store_info info;
-    bool sound = efface_store_check(store, count_problem, &n_problems, NULL) == EFFACE_OK &&
-                 n_problems == 0 && efface_store_get_info(store, &info, NULL) == EFFACE_OK &&
+    const efface_status status = efface_store_check(store, count_problem, &n_problems, NULL);
+    require(status != EFFACE_E_CORRUPT && status != EFFACE_E_FORMAT,
+            "check takes damage for an error");
+    bool sound = status == EFFACE_OK && n_problems == 0 &&
+                 efface_store_get_info(store, &info, NULL) == EFFACE_OK &&
                  info.n_models <= MOST_MODELS;
     for (uint32_t i = 0; sound && i < info.n_models; i++) {
         efface_model_info model;
