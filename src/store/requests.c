@@ -428,6 +428,11 @@ efface_status efface_store_check(efface_store *store,
     if (store == NULL || found == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store and found must not be NULL");
     const checker c = {store, found, context};
-    const efface_status status = ef_store_begin(store, false, error);
-    return status == EFFACE_OK ? ef_store_end(store, check_all(&c, error), error) : status;
+    efface_status status = ef_store_begin(store, false, error);
+    if (status != EFFACE_OK)
+        return status;
+    status = check_all(&c, error);
+    /* It has only read. To commit that fails if the file is damaged, so take it back. */
+    (void)ef_store_end(store, EFFACE_E_CORRUPT, NULL);
+    return status;
 }

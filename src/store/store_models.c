@@ -420,12 +420,15 @@ efface_status efface_store_load(efface_store *store, const char *name, efface_da
     }
     status = ef_store_end(store, status, error);
     ef_record_free(&record);
-    if (status == EFFACE_OK) {
-        *data = rows;
-        if (name != NULL)
-            *model = found;
+    if (status != EFFACE_OK) {
+        efface_kmeans_free(found);
+        efface_data_free(rows);
+        return status;
     }
-    return status;
+    *data = rows;
+    if (name != NULL)
+        *model = found;
+    return EFFACE_OK;
 }
 
 efface_status efface_store_encode(efface_store *store, const char *name, unsigned char **bytes,

@@ -26,7 +26,7 @@
 
 #include <cmocka.h>
 
-#define STEP_BYTES 5632 /* no multiple of a page */
+#define STEP_BYTES 8704 /* no multiple of a page */
 
 typedef struct scene {
     char path[200];

@@ -56,6 +56,13 @@ efface_status ef_domain_read(ef_reader *r, ef_domain *domain, uint32_t d, efface
     return status;
 }
 
+/* Whether a sum over rows of their squared distances, or norms, can be this one: both lie within
+ * the grid, at most twice its range apart. */
+static bool is_square_sum(const efface_kmeans *m, size_t d, ef_i128 sum) {
+    const ef_i128 most = (ef_i128)4 * EF_GRID_MAX * EF_GRID_MAX * (int64_t)d;
+    return sum >= 0 && sum <= most * m->total_weight;
+}
+
 static efface_status read_starts(ef_reader *r, efface_kmeans *m, efface_error *error) {
     const size_t k = m->plan.n_clusters, n_values = k * m->domain.map.n_columns;
     if (!ef_reader_has(r, m->plan.starts, k * sizeof(ef_winner) + n_values * sizeof(int32_t)))
@@ -68,6 +75,8 @@ static efface_status read_starts(ef_reader *r, efface_kmeans *m, efface_error *e
         if (!read_points(r, m->starts.centers + s * n_values, n_values))
             return damaged(error, "the centroids of a start");
         m->starts.losses[s] = ef_read_i128(r);
+        if (!is_square_sum(m, m->domain.map.n_columns, m->starts.losses[s]))
+            return damaged(error, "the loss of a start");
     }
     return EFFACE_OK;
 }
@@ -182,6 +191,7 @@ static efface_status read_flat(ef_reader *r, efface_kmeans *m, uint32_t d, effac
     right &= plan->n_clusters == (m->n_rows < p->n_clusters ? m->n_rows : p->n_clusters);
     right &= m->total_weight >= 0 && m->total_weight < EFFACE_MAX_WEIGHT;
     right &= m->n_rows <= (uint64_t)m->total_weight && plan->epsilon <= EF_GRID_MAX;
+    right &= is_square_sum(m, d, m->square_sum);
     right &= plan->method != EFFACE_METHOD_QUANTIZED || plan->epsilon != 0;
     right &= !pyramid || (plan->rate <= EF_MEMBER_MAX && m->start < plan->starts);
     if (r->failed || !right)
