@@ -87,6 +87,9 @@ static efface_status commit(efface_store *store, efface_error *error) {
     const bool counts = sqlite3_txn_state(store->db, "main") == SQLITE_TXN_WRITE &&
                         read_change_counter(store, before);
     efface_status status = ef_sql_run(store, "COMMIT", error);
+    /* Pages in memory have slack that those in the file have not (page_slack.c), and would take it
+     * into the journal of the next transaction. */
+    (void)sqlite3_db_release_memory(store->db);
     if (status == EFFACE_OK)
         return EFFACE_OK;
     take_back(store);
