@@ -4,15 +4,6 @@
 
 #include <inttypes.h>
 
-static const char *action_name(efface_action action) {
-    switch (action) {
-    case EFFACE_ACTION_UNTOUCHED: return "untouched";
-    case EFFACE_ACTION_REPAIRED: return "repaired";
-    case EFFACE_ACTION_REFITTED: return "refitted";
-    }
-    return "unknown";
-}
-
 static void print_json(const cli_change *change, const efface_store_report *report) {
     cli_json json = {.out = stdout};
     char hex[CLI_HEX_BYTES];
@@ -35,7 +26,7 @@ static void print_json(const cli_change *change, const efface_store_report *repo
         const efface_model_report *const model = &report->models[i];
         cli_json_open(&json, NULL, '{');
         cli_json_text(&json, "name", model->name);
-        cli_json_text(&json, "action", action_name(model->report.action));
+        cli_json_text(&json, "action", efface_action_name(model->report.action));
         cli_json_text(&json, "reason", efface_reason_name(model->report.reason));
         cli_json_whole(&json, "level", model->report.level);
         cli_json_whole(&json, "rows_visited", model->report.rows_visited);
@@ -68,7 +59,7 @@ static void print_text(const cli_change *change, const efface_store_report *repo
     for (uint32_t i = 0; i < report->n_models; i++) {
         const efface_report *const r = &report->models[i].report;
         printf("%-20s %-9s %5" PRIu32 " %12" PRIu64 " %9.3f", report->models[i].name,
-               action_name(r->action), r->level, r->rows_visited, r->seconds);
+               efface_action_name(r->action), r->level, r->rows_visited, r->seconds);
         if (r->reason != EFFACE_REASON_NONE)
             printf("  %s", efface_reason_name(r->reason));
         putchar('\n');

@@ -63,18 +63,9 @@ static void put_time(ef_writer *w) {
     put_format(w, "\"time\":\"%s\"", text);
 }
 
-static const char *action_name(efface_action action) {
-    switch (action) {
-    case EFFACE_ACTION_UNTOUCHED: return "untouched";
-    case EFFACE_ACTION_REPAIRED: return "repaired";
-    case EFFACE_ACTION_REFITTED: return "refitted";
-    }
-    return "unknown";
-}
-
 static void put_model(ef_writer *w, const efface_model_report *m) {
     put_format(w, "{\"name\":\"%s\",\"action\":\"%s\",\"reason\":\"%s\",\"level\":%" PRIu32,
-               m->name, action_name(m->report.action), efface_reason_name(m->report.reason),
+               m->name, efface_action_name(m->report.action), efface_reason_name(m->report.reason),
                m->report.level);
     put(w, ",\"before\":\"");
     put_hex(w, m->before, sizeof m->before);

@@ -16,6 +16,15 @@
 
 #define MOST_IDS_NAMED 8
 
+const char *efface_action_name(efface_action action) {
+    switch (action) {
+    case EFFACE_ACTION_UNTOUCHED: return "untouched";
+    case EFFACE_ACTION_REPAIRED: return "repaired";
+    case EFFACE_ACTION_REFITTED: return "refitted";
+    }
+    return "unknown action";
+}
+
 const char *efface_reason_name(efface_reason reason) {
     switch (reason) {
     case EFFACE_REASON_NONE: return "nothing else changed";
