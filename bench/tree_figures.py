@@ -1,0 +1,552 @@
+#!/usr/bin/python3
+"""Measures the method tree, draws docs/tree.md's figures and prints its tables.
+
+    bench/tree_figures.py --data FILE -k K    trees of many widths and heights on one set
+    bench/tree_figures.py --sets DIR          the four standard sets, beside the paper's numbers
+    bench/tree_figures.py --reuse             measure nothing: figures and tables of the CSV files
+    bench/tree_figures.py --check PAGE        fail if a table of the CSV files is not on the page
+
+Each run is `efface-bench online --method tree`, whose help says what its numbers mean. A set whose
+file is DIR/NAME/x.npy or x.npy.gz is called NAME. The numbers go to tree_NAME.csv and tree_sets.csv
+in the folder --out, the figures to tree_NAME_loss and tree_NAME_time, as SVG and PNG. A line of the
+CSV is a tree: means over the replicates, standard deviations (_sd, of the sample), and totals.
+
+Speed-ups are over training k-means again. That has nothing to do with the tree, so its time is, for
+each set and seed, the median of what all runs found; a disturbance of one run does not count.
+
+Needs gnuplot to draw. Times are those of the machine as it is: run this alone, or on a machine that
+others use as `chrt -f 50 bench/tree_figures.py ...`.
+"""
+
+import argparse
+import csv
+import json
+import re
+import shlex
+import statistics
+import subprocess
+import sys
+import textwrap
+from collections import namedtuple
+from pathlib import Path
+
+WIDTHS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
+HEIGHTS = [0, 1, 2, 3]
+HEIGHTS_WIDTH = 8
+
+# The kinds of trees that are compared: options of efface-bench, and how they look. Colours are of
+# the palette of Okabe and Ito; dashes and points differ too. `shift` is a factor for widths, so
+# that bars stand beside each other.
+Kind = namedtuple("Kind", "options title colour dash point shift")
+KINDS = {
+    "lloyd": Kind([], "lloyd leaves", "#0072B2", "solid", 7, 0.94),
+    "quantized": Kind(
+        ["--leaf-method", "quantized"], "quantized leaves", "#D55E00", "(14,6)", 5, 1.0
+    ),
+    "weighed": Kind(["--weigh"], "lloyd leaves, weighed", "#009E73", "(3,5)", 9, 1.064),
+}
+
+# One more for the tables of --sets, which is not drawn.
+ALL_KINDS = KINDS | {
+    "quantized-weighed": Kind(
+        ["--leaf-method", "quantized", "--weigh"], "quantized leaves, weighed", *[None] * 4
+    ),
+}
+
+# Sets of --sets: clusters, scale, and the paper's DC-k-means: speed-up, loss ratio and its sd.
+SETS = {
+    "celltype": (4, "minmax", (15.6, 1.439, 0.157)),
+    "covtype": (7, "minmax", (13.0, 1.017, 0.031)),
+    "mnist": (10, "none", (25.4, 1.014, 0.003)),
+    "gaussian": (5, "none", (34.5, 1.003, 0.014)),
+}
+
+
+class Failure(Exception):
+    """Something the user can mend; the message says what."""
+
+
+# ---------------------------------------------------------------- measuring
+
+
+def set_name(path):
+    """DIR/NAME/x.npy.gz is NAME, NAME.npy is NAME."""
+    stem = Path(path).name.split(".")[0]
+    return Path(path).resolve().parent.name if stem == "x" else stem
+
+
+def shown_path(path):
+    """A path as it may be printed: what says which set it is, not where it lies."""
+    return str(path) if path == "gaussian" else "/".join(Path(path).resolve().parts[-2:])
+
+
+def counts(options):
+    return ["--replicates", str(options.replicates), "--deletions", str(options.deletions)]
+
+
+def online(data, k, scale, options, extra):
+    """The arguments of efface-bench for one kind of tree."""
+    arguments = ["online", "--data", str(data), "-k", str(k), "--scale", scale]
+    arguments += ["--method", "tree", *extra, "--threads", "1"]
+    return arguments + counts(options)
+
+
+def shown_command(arguments):
+    words = ["efface-bench", *arguments]
+    place = words.index("--data") + 1
+    words[place] = shown_path(words[place])
+    return shlex.join(words)
+
+
+def run_bench(bench, arguments):
+    """One dict for each replicate."""
+    command = [bench, *arguments, "--json"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise Failure(f"{bench}: {error.strerror}") from error
+    if done.returncode != 0:
+        raise Failure(f"{done.stderr.strip()}\nThe command was: {shlex.join(command)}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+FIELDS = """name n d k scale height width kind replicates requests stopped_at_leaf untouched repairs
+    refits loss_ratio loss_ratio_sd request_us request_us_sd request_us_median request_us_p99
+    train_ms retrain_ms speedup speedup_sd speedup_trained speedup_trained_sd rows_visited
+    state_bytes_per_row""".split()
+
+
+def spread(values):
+    return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def sum_up(name, kind, replicates, retraining):
+    """A line of the CSV: the replicates of one tree, and the seconds of retraining for each."""
+    first = replicates[0]
+    line = {"name": name, "kind": kind, "replicates": len(replicates)}
+    line.update({field: first[field] for field in ("n", "d", "k", "scale", "height", "width")})
+    for field in ("requests", "stopped_at_leaf", "untouched", "repairs", "refits"):
+        line[field] = sum(r[field] for r in replicates)
+
+    def put(field, values):
+        line[field] = f"{statistics.fmean(values):.6g}"
+        if f"{field}_sd" in FIELDS:
+            line[f"{field}_sd"] = f"{spread(values):.4g}"
+
+    def put_key(field, key, factor=1.0):
+        put(field, [factor * r[key] for r in replicates])
+
+    put_key("loss_ratio", "loss_ratio")
+    put_key("request_us", "delete_us_mean")
+    put_key("request_us_median", "delete_us_median")
+    put_key("request_us_p99", "delete_us_p99")
+    put_key("train_ms", "train_seconds", 1e3)
+    put("retrain_ms", [1e3 * seconds for seconds in retraining])
+    saved = [r["requests"] * seconds for r, seconds in zip(replicates, retraining)]
+    spent = [r["delete_seconds_total"] for r in replicates]
+    training = [r["train_seconds"] for r in replicates]
+    put("speedup", [a / b for a, b in zip(saved, spent)])
+    put("speedup_trained", [a / (b + t) for a, b, t in zip(saved, spent, training)])
+    put_key("rows_visited", "rows_visited_mean")
+    put_key("state_bytes_per_row", "state_bytes_per_row")
+    return line
+
+
+def processor():
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return "unknown"
+    found = re.search(r"^model name\s*:\s*(.*)$", text, re.MULTILINE)
+    return found.group(1).strip() if found else "unknown"
+
+
+class Measurements:
+    """Lines of a CSV file, and comments on how they came about."""
+
+    def __init__(self, command):
+        self.comments = [f"command: {command}"]
+        self.machine = None
+        self.trees = {}  # the replicates by set, kind, height and width
+        self.retraining = {}  # seconds by set and seed, from all runs
+
+    def measure(self, name, kind, bench, arguments):
+        shown = shown_command(arguments)
+        print(shown, file=sys.stderr, flush=True)
+        self.comments.append(f"run: {shown}")
+        for result in run_bench(bench, arguments):
+            tree = (name, kind, result["height"], result["width"])
+            self.trees.setdefault(tree, []).append(result)
+            seconds = self.retraining.setdefault((name, result["seed"]), [])
+            seconds.append(result["baseline_seconds"])
+            self.machine = f"processor: {processor()}; kernels: {result['kernels']}; threads: 1"
+
+    def lines(self):
+        for (name, kind, _, _), replicates in self.trees.items():
+            times = [statistics.median(self.retraining[name, r["seed"]]) for r in replicates]
+            yield sum_up(name, kind, replicates, times)
+
+    def save(self, path):
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            for comment in [*self.comments, self.machine]:
+                file.write(f"# {comment}\n")
+            writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.lines())
+
+
+def own_command(words, options):
+    return shlex.join(["bench/tree_figures.py", *words, *counts(options)])
+
+
+def measure_set(options):
+    name = set_name(options.data)
+    words = ["--data", shown_path(options.data), "-k", str(options.k), "--scale", options.scale]
+    all_of_it = Measurements(own_command(words, options))
+    for key, kind in KINDS.items():
+        # A tree of height 0 has no centroids to weigh, and one of height 1 is among the widths.
+        heights = [h for h in HEIGHTS if h > 1 or (h == 0 and key != "weighed")]
+        sweeps = [([1], WIDTHS), (heights, [HEIGHTS_WIDTH])]
+        for sweep_heights, sweep_widths in sweeps:
+            extra = ["--height", ",".join(map(str, sweep_heights))]
+            extra += ["--width", ",".join(map(str, sweep_widths)), *kind.options]
+            arguments = online(options.data, options.k, options.scale, options, extra)
+            all_of_it.measure(name, key, options.bench, arguments)
+    all_of_it.save(options.out / f"tree_{name}.csv")
+
+
+def measure_sets(options):
+    all_of_it = Measurements(own_command(["--sets", "DIR"], options))
+    for name, (k, scale, _) in SETS.items():
+        data = "gaussian"
+        if name != "gaussian":
+            files = [options.sets / name / file for file in ("x.npy", "x.npy.gz")]
+            there = [file for file in files if file.exists()]
+            if not there:
+                raise Failure(f"{files[0]}: there is no such file, nor {files[1].name}")
+            data = there[0]
+        for key, kind in ALL_KINDS.items():
+            arguments = online(data, k, scale, options, kind.options)
+            all_of_it.measure(name, key, options.bench, arguments)
+    all_of_it.save(options.out / "tree_sets.csv")
+
+
+def load(path):
+    """The comments and the lines of a CSV file, numbers being numbers."""
+    comments, rows = [], []
+    with open(path, encoding="utf-8", newline="") as file:
+        for row in file:
+            (comments if row.startswith("#") else rows).append(row)
+    lines = []
+    for line in csv.DictReader(rows):
+        for field, value in line.items():
+            if field not in ("name", "scale", "kind"):
+                line[field] = float(value) if re.search(r"[.e]", value) else int(value)
+        lines.append(line)
+    return [comment[1:].strip() for comment in comments], lines
+
+
+# ---------------------------------------------------------------- figures
+
+
+def small_print(comments):
+    """The commands behind a figure's curves, and the machine, in rows."""
+    sweep = next(c for c in comments if c.startswith("run: ") and "--height 1 " in c)
+    others = [" ".join(kind.options) for kind in KINDS.values() if kind.options]
+    text = f"{sweep.removeprefix('run: ')}; again with {' and with '.join(others)}"
+    machine = next(c for c in comments if c.startswith("processor: "))
+    machine += "; bars: one standard deviation of the replicates"
+    return [*textwrap.wrap(text, 140, break_long_words=False, break_on_hyphens=False), machine]
+
+
+# What a figure is drawn on: a terminal of gnuplot, and sizes that suit it.
+Paper = namedtuple("Paper", "terminal ending point small")
+SVG = "svg size 860,540 font 'Helvetica,13' background 'white'"
+PNG = "pngcairo size 1720,1080 font 'Liberation Sans,21' background 'white' linewidth 2"
+PAPERS = [Paper(SVG, "svg", 0.8, 10), Paper(PNG, "png", 1.7, 14)]
+
+
+def line_style(kind, paper):
+    line = f"lc rgb '{kind.colour}' dt {kind.dash} lw 2.2"
+    return f"{line} pt {kind.point} ps {paper.point}"
+
+
+def plot_curves(lines, field, paper, level=None):
+    """Commands that plot a field against the width, with bars of one standard deviation, and a
+    line at a level."""
+    blocks, plots = "", []
+    if level is not None:
+        plots.append(f"{level:.6g} lc rgb '#404040' dt solid lw 1 notitle")
+    for key, kind in KINDS.items():
+        points = [line for line in lines if line["kind"] == key and line["height"] == 1]
+        points.sort(key=lambda p: p["width"])
+        block = f"${field}_{key}"
+        blocks += f"{block} << EOD\n"
+        for p in points:
+            mean, deviation = p[field], p[field + "_sd"]
+            least = max(mean - deviation, mean / 10)  # an axis may be logarithmic
+            place = p["width"] * kind.shift
+            blocks += f"{place:.5g} {mean:.6g} {least:.6g} {mean + deviation:.6g}\n"
+        blocks += "EOD\n"
+        bars = f"lc rgb '{kind.colour}' dt solid pt 0 lw 1"
+        plots.append(f"{block} using 1:2:3:4 with yerrorbars {bars} notitle")
+        plots.append(f"{block} using 1:2 with linespoints {line_style(kind, paper)} notitle")
+    return blocks + "plot " + ", \\\n    ".join(plots) + "\n"
+
+
+def plot_key(paper):
+    """Commands that plot nothing but the key, over the whole width."""
+    plots = [
+        f"NaN with linespoints {line_style(kind, paper)} title '{kind.title}'"
+        for kind in KINDS.values()
+    ]
+    return f"""
+unset label
+unset logscale y
+unset border
+unset tics
+unset xlabel
+unset ylabel
+unset grid
+set lmargin at screen 0.02
+set rmargin at screen 0.98
+set tmargin at screen 0.98
+set bmargin at screen 0.90
+set yrange [0:1]
+set key center center horizontal maxrows 1 reverse Left samplen 4.5 noenhanced
+plot {", ".join(plots)}
+"""
+
+
+def begin(path, comments, paper):
+    """Commands that set up a figure and write the small print."""
+    rows = small_print(comments)
+    labels = "".join(
+        f"set label '{row}' at screen 0.012, screen {0.02 + 0.034 * (len(rows) - 1 - i):.4f} left"
+        f" noenhanced font ',{paper.small}' tc rgb '#404040'\n"
+        for i, row in enumerate(rows)
+    )
+    return f"""
+set terminal {paper.terminal}
+set output '{path}.{paper.ending}'
+set encoding utf8
+set multiplot
+set border 3 lw 1 lc rgb '#404040'
+set tics nomirror out
+set grid ytics lt 1 lc rgb '#e0e0e0' lw 0.7
+set logscale x 2
+set xrange [0.85:310]
+set xtics (1,2,4,8,16,32,64,128,256)
+set xlabel 'width w (number of leaves)'
+set tmargin at screen 0.89
+set bmargin at screen 0.25
+unset key
+{labels}"""
+
+
+def gnuplot(path, script):
+    try:
+        done = subprocess.run(
+            ["gnuplot"], input=script, capture_output=True, text=True, check=False
+        )
+    except OSError as error:
+        raise Failure(f"gnuplot: {error.strerror} (Debian: gnuplot-nox)") from error
+    if done.returncode != 0:
+        raise Failure(f"{path}: gnuplot says\n{done.stderr.strip()}")
+
+
+def draw_loss(path, comments, lines):
+    for paper in PAPERS:
+        gnuplot(path, f"""{begin(path, comments, paper)}
+set lmargin at screen 0.10
+set rmargin at screen 0.98
+set format y '%.2f'
+set ylabel 'loss / loss of k-means run to convergence'
+{plot_curves(lines, "loss_ratio", paper, 1)}
+{plot_key(paper)}""")
+
+
+def draw_time(path, comments, lines):
+    retraining = 1e3 * statistics.fmean(line["retrain_ms"] for line in lines)
+    least = min(line["request_us"] for line in lines)
+    smallest = min(line["speedup_trained"] for line in lines)
+    for paper in PAPERS:
+        gnuplot(path, f"""{begin(path, comments, paper)}
+set logscale y
+set lmargin at screen 0.105
+set rmargin at screen 0.48
+set ytics (5,10,20,50,100,200,500,1000,2000,5000,10000)
+set yrange [{least / 1.5:.6g}:{retraining * 2:.6g}]
+set ylabel 'time of a request (mean), µs' offset 1
+set label 'retraining' at 310, {retraining * 1.25:.0f} right
+{plot_curves(lines, "request_us", paper, retraining)}
+unset label
+set lmargin at screen 0.60
+set rmargin at screen 0.98
+set ytics (1,2,5,10,20,50,100,200,500)
+set yrange [{smallest / 1.3:.6g}:*]
+set ylabel 'speed-up over retraining, training included' offset 1
+{plot_curves(lines, "speedup_trained", paper)}
+{plot_key(paper)}""")
+
+
+# ---------------------------------------------------------------- tables
+
+
+def table(head, rows):
+    out = ["| " + " | ".join(head) + " |", "| " + " | ".join("---" for _ in head) + " |"]
+    return out + ["| " + " | ".join(str(cell) for cell in row) + " |" for row in rows]
+
+
+def number(value):
+    """Three digits, or all before the point."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def with_sd(line, field, decimals):
+    return f"{line[field]:.{decimals}f} ({line[field + '_sd']:.{decimals}f})"
+
+
+def share(line, field="stopped_at_leaf"):
+    return f"{100 * line[field] / line['requests']:.1f}%"
+
+
+def find(lines, **wanted):
+    for line in lines:
+        if all(line[field] == value for field, value in wanted.items()):
+            return line
+    return None
+
+
+def widths_tables(lines):
+    widths = sorted({line["width"] for line in lines if line["height"] == 1})
+    trees = {w: [find(lines, height=1, width=w, kind=key) for key in KINDS] for w in widths}
+    titles = [kind.title for kind in KINDS.values()]
+
+    def of_each(cell):
+        return [[w, *(cell(t) for t in trees[w])] for w in widths]
+
+    def median(t):
+        return f"{share(t)}, median {number(t['request_us_median'])} µs"
+
+    def time(t):
+        return f"{number(t['request_us'])} µs, {number(t['speedup_trained'])}"
+
+    def memory(t):
+        return number(t["state_bytes_per_row"])
+
+    head = ["w", *titles]
+    return [
+        ("loss ratio, mean (sd)", table(head, of_each(lambda t: with_sd(t, "loss_ratio", 3)))),
+        ("mean time of a request, speed-up with training", table(head, of_each(time))),
+        ("requests that stop at the leaf", table(head, of_each(median))),
+        ("bytes a row beyond the data", table(head, of_each(memory))),
+    ]
+
+
+def heights_table(lines):
+    rows = []
+    for key, kind in KINDS.items():
+        for h in HEIGHTS:
+            # At height 0 there is nothing to be wide.
+            t = find(lines, height=h, kind=key, **({"width": HEIGHTS_WIDTH} if h else {}))
+            if t is None:
+                continue
+            row = [kind.title, h, HEIGHTS_WIDTH**h, with_sd(t, "loss_ratio", 3)]
+            row += [number(t["request_us"]), number(t["speedup_trained"])]
+            row += [share(t) if h else "", number(t["state_bytes_per_row"])]
+            rows.append(row)
+    head = ["", "h", "leaves", "loss ratio (sd)", "µs", "speed-up", "stop at the leaf"]
+    head.append("bytes a row")
+    return ("heights at width 8", table(head, rows))
+
+
+def sets_tables(lines):
+    speed, loss, leaf, cost = [], [], [], []
+    for name, (k, _, (paper_speed, paper_loss, paper_sd)) in SETS.items():
+        trees = [find(lines, name=name, kind=key) for key in ALL_KINDS]
+        first = trees[0]
+        rows = f"{first['n']:,} x {first['d']}, k {k}"
+        retraining = number(1e3 * first["retrain_ms"])
+        speed.append([name, rows, first["width"], paper_speed])
+        speed[-1] += [with_sd(t, "speedup_trained", 1) for t in trees]
+        loss.append([name, f"{paper_loss:.3f} ({paper_sd:.3f})"])
+        loss[-1] += [with_sd(t, "loss_ratio", 3) for t in trees]
+        leaf.append([name, *(f"{t['stopped_at_leaf']:,} of {t['requests']:,}" for t in trees)])
+        cost.append([name, retraining, *(number(t["request_us"]) for t in trees)])
+        cost[-1] += [f"{4 * first['d']:,}", number(first["state_bytes_per_row"])]
+    titles = [kind.title for kind in ALL_KINDS.values()]
+    bytes_head = ["bytes a row: data", "state beyond it"]
+    return [
+        ("speed-up with training, mean (sd)", table(["set", "rows", "w", "paper", *titles], speed)),
+        ("loss ratio of the sets, mean (sd)", table(["set", "paper", *titles], loss)),
+        ("requests of the sets that stop at the leaf", table(["set", *titles], leaf)),
+        ("mean µs and memory", table(["set", "retraining, µs", *titles, *bytes_head], cost)),
+    ]
+
+
+def all_tables(folder):
+    tables = []
+    for path in sorted(folder.glob("tree_*.csv")):
+        _, lines = load(path)
+        if path.stem == "tree_sets":
+            tables += sets_tables(lines)
+        else:
+            tables += [*widths_tables(lines), heights_table(lines)]
+    return tables
+
+
+# ---------------------------------------------------------------- the program
+
+
+def check(page, folder):
+    text = page.read_text(encoding="utf-8")
+    missing = [name for name, rows in all_tables(folder) if "\n".join(rows) not in text]
+    if missing:
+        raise Failure(f"{page} has not the table of the CSV files: {'; '.join(missing)}")
+
+
+def draw_all(folder):
+    for path in sorted(folder.glob("tree_*.csv")):
+        if path.stem == "tree_sets":
+            continue
+        comments, lines = load(path)
+        draw_loss(folder / f"{path.stem}_loss", comments, lines)
+        draw_time(folder / f"{path.stem}_time", comments, lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bench", default="build/efface-bench", metavar="PATH")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--data", type=Path, metavar="FILE")
+    what.add_argument("--sets", type=Path, metavar="DIR")
+    what.add_argument("--reuse", action="store_true")
+    what.add_argument("--check", type=Path, metavar="PAGE")
+    parser.add_argument("-k", type=int, default=7)
+    parser.add_argument("--scale", choices=["none", "minmax"], default="minmax", help="for --data")
+    parser.add_argument("--out", type=Path, default=Path("docs/figures"), metavar="DIR")
+    parser.add_argument("--replicates", type=int, default=5)
+    parser.add_argument("--deletions", type=int, default=1000)
+    options = parser.parse_args()
+    try:
+        if options.check is not None:
+            check(options.check, options.out)
+            return 0
+        options.out.mkdir(parents=True, exist_ok=True)
+        if options.data is not None:
+            measure_set(options)
+        if options.sets is not None:
+            measure_sets(options)
+        draw_all(options.out)
+        for name, rows in all_tables(options.out):
+            print(f"{name}:\n\n" + "\n".join(rows) + "\n")
+    except (Failure, OSError) as failure:
+        print(f"tree_figures.py: {failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
