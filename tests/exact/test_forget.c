@@ -78,6 +78,23 @@ static void compare_what_is_kept(const walk *w, const efface_kmeans *fresh, uint
                      seed, w->did, i, m->labels[i], fresh->labels[i]);
 }
 
+/* Nor are all answers: which columns are coarse, and the rest of what is known of a model. */
+static void compare_info(const walk *w, const efface_kmeans *fresh, uint64_t seed) {
+    const efface_kmeans_info a = efface_kmeans_get_info(w->model);
+    const efface_kmeans_info b = efface_kmeans_get_info(fresh);
+    const uint32_t d = w->t.rows.d;
+    uint32_t *const columns = make(2 * (size_t)d, sizeof *columns);
+    efface_kmeans_coarse_columns(w->model, columns, d);
+    efface_kmeans_coarse_columns(fresh, columns + d, d);
+    if (a.method != b.method || a.n_clusters != b.n_clusters || a.n_rows != b.n_rows ||
+        a.iterations != b.iterations || a.stable != b.stable || a.epsilon != b.epsilon ||
+        a.width != b.width || a.n_coarse_columns != b.n_coarse_columns ||
+        memcmp(columns, columns + d, d * sizeof *columns) != 0)
+        fail_msg("EFFACE_TEST_SEED=0x%" PRIx64 ", after %s: not the info of a fresh fit", seed,
+                 w->did);
+    free(columns);
+}
+
 static void compare_with_fresh_fit(const walk *w, uint64_t seed) {
     efface_kmeans *fresh = NULL;
     unsigned char *a = NULL, *b = NULL;
@@ -88,6 +105,7 @@ static void compare_with_fresh_fit(const walk *w, uint64_t seed) {
     if (n_a != n_b || memcmp(a, b, n_a) != 0)
         fail_bytes(w, "a fresh fit", a, n_a, b, n_b, seed);
     compare_what_is_kept(w, fresh, seed);
+    compare_info(w, fresh, seed);
     check_nodes(w->model, w->data);
     efface_bytes_free(a);
     efface_bytes_free(b);

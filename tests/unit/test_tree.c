@@ -359,6 +359,33 @@ static void a_change_stops_inside(void **state) {
     free_pair(&p);
 }
 
+/* Of two centroids of a leaf one moves: the other stays where it is in the parent's set, too, where
+ * it is the seed. With one iteration, centroids move and no row is assigned again. */
+static void a_centroid_that_stays_is_not_touched(void **state) {
+    (void)state;
+    float values[60];
+    fill_two_places(values, 60);
+    static const uint32_t two = 2;
+    efface_kmeans_params params = params_of_tree(1, 1, 1, 3);
+    params.iterations = 1;
+    params.depth_clusters = &two;
+    pair p = make_pair(&params, 60, 1, values);
+    const int32_t *const centers = ef_kmeans_centers(node_of(&p, 1, 0)->model);
+    const uint64_t far = centers[1] > centers[0] ? 1 : 0; /* the cluster of rows with odd ids */
+    const uint64_t seed = node_of(&p, 0, 0)->model->seeds[0].id;
+    unsigned n_moved = 0;
+    for (uint64_t id = seed == far ? 0 : 1; id < 60; id += 2) {
+        if (efface_kmeans_is_seed(p.model, id))
+            continue;
+        const efface_report report = forget(&p, id);
+        assert_int_equal(report.action, EFFACE_ACTION_UNTOUCHED);
+        assert_int_equal(report.rows_visited, 0);
+        n_moved += report.depth == 0;
+    }
+    assert_true(n_moved >= 5);
+    free_pair(&p);
+}
+
 /* Two rows of each leaf: together they take less than one by one, and leave the same behind. */
 static void a_batch_reaches_each_node_once(void **state) {
     (void)state;
@@ -733,6 +760,7 @@ int main(void) {
         cmocka_unit_test(a_change_stops_at_a_leaf),
         cmocka_unit_test(a_change_reaches_the_root),
         cmocka_unit_test(a_change_stops_inside),
+        cmocka_unit_test(a_centroid_that_stays_is_not_touched),
         cmocka_unit_test(a_batch_reaches_each_node_once),
         cmocka_unit_test(the_last_row_of_a_leaf_takes_it_along),
         cmocka_unit_test(all_nodes_can_go_and_come_back),
