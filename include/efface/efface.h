@@ -550,7 +550,8 @@ EFFACE_API efface_status efface_ari(size_t n, const uint32_t *a, const uint32_t 
  * of every request. A request is one transaction over the rows and every model: when the call
  * returns it is on the disk, and if it fails nothing has changed. After a row was forgotten its
  * bytes are in no file of the store. Opening a store and forgetting a row reads that row, the
- * states of the models, and more only if a model has to be repaired.
+ * states of the models, and more only if a model has to be repaired. The file grows to 128 GiB at
+ * most.
  *
  * Several processes may have a store open. One writes at a time; another that wants to waits a few
  * seconds, and then gets EFFACE_E_BUSY. */
