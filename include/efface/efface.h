@@ -548,7 +548,8 @@ EFFACE_API efface_status efface_ari(size_t n, const uint32_t *a, const uint32_t 
  * of every request. A request is one transaction over the rows and every model: when the call
  * returns it is on the disk, and if it fails nothing has changed. After a row was forgotten its
  * bytes are in no file of the store. Opening a store and forgetting a row reads that row, the
- * states of the models, and more only if a model has to be repaired.
+ * states of the models, and more only if a model has to be repaired. The file grows to 128 GiB at
+ * most.
  *
  * Several processes may have a store open. One writes at a time; another that wants to waits a few
  * seconds, and then gets EFFACE_E_BUSY. */
@@ -578,6 +579,7 @@ typedef struct efface_store_info {
     uint64_t n_receipts;
 } efface_store_info;
 
+/* How many rows, columns, models and receipts a store has. Errors: BUSY; IO; CORRUPT. */
 EFFACE_API efface_status efface_store_get_info(efface_store *store, efface_store_info *info,
                                                efface_error *error);
 
@@ -666,6 +668,7 @@ typedef struct efface_store_report {
     efface_model_report *models;
 } efface_store_report;
 
+/* Releases the memory of a report, not the report itself. */
 EFFACE_API void efface_store_report_free(efface_store_report *report);
 
 /* Forgets rows, in the store and in all models. `report` may be NULL. Errors: NOT_FOUND; BUSY; IO
@@ -673,7 +676,8 @@ EFFACE_API void efface_store_report_free(efface_store_report *report);
 EFFACE_API efface_status efface_store_forget(efface_store *store, const efface_request *request,
                                              efface_store_report *report, efface_error *error);
 
-/* Learns the rows of a set, in the store and in all models. Errors: as efface_kmeans_learn; BUSY;
+/* Learns the rows of a set, in the store and in all models. Rows that came to the set without ids
+ * get new ones, after the largest id that the store ever had. Errors: as efface_kmeans_learn; BUSY;
  * IO; CORRUPT. */
 EFFACE_API efface_status efface_store_learn(efface_store *store, const efface_data *data,
                                             efface_store_report *report, efface_error *error);

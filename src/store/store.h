@@ -65,11 +65,8 @@ efface_status ef_fact_write(efface_store *store, const char *name, uint64_t valu
 
 #define EF_STORE_MOST_PAGES "33554431" /* 2^25 - 1: 128 GiB */
 
-/* Sets to zero what is in a page of a tree and belongs to no cell. */
-void ef_page_clean(unsigned char *page, size_t n_bytes, bool is_first);
-
-/* Has it done to every page that a database writes from now on; `clean` must outlive it. */
-void ef_clean_writes(sqlite3 *db, ef_clean_file *clean);
+/* Has every page cleaned that a database writes from now on; `to` must outlive it. */
+void ef_clean_writes(sqlite3 *db, ef_clean_file *to);
 
 /* ------------------------------------------------------------------ rows (store_rows.c) */
 

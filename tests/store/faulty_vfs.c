@@ -179,7 +179,7 @@ bool disk_save(const char *folder) {
             continue;
         FILE *const file = fopen(path, "wb");
         const size_t n = files[i].seen.n_bytes;
-        done = done && file != NULL && fwrite(files[i].seen.bytes, 1, n, file) == n;
+        done = done && file != NULL && (n == 0 || fwrite(files[i].seen.bytes, 1, n, file) == n);
         done = file != NULL && fclose(file) == 0 && done;
     }
     return done;

@@ -1,0 +1,118 @@
+/*
+ * Forgetting a row of a big store, cold. For store_cold.py, which runs it.
+ *
+ *     efface-bench-store make FILE ROWS COLUMNS IDS   makes a store with a pyramid and a quantized
+ *                                                     model, and names IDS rows outside the sample
+ *     efface-bench-store forget FILE ID               forgets a row; says what was read and done
+ */
+#include "efface/efface.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define N_CLUSTERS 10
+
+static int fail(const efface_error *error) {
+    fprintf(stderr, "efface-bench-store: %s\n", error->message);
+    return 1;
+}
+
+/* Bytes that this process has read so far, from wherever. */
+static long long bytes_read(void) {
+    long long n = -1;
+    FILE *const file = fopen("/proc/self/io", "r");
+    if (file == NULL || fscanf(file, "rchar: %lld", &n) != 1)
+        n = -1;
+    if (file != NULL)
+        (void)fclose(file);
+    return n;
+}
+
+/* The benchmark set, ten rows to an owner. */
+static efface_status make_rows(size_t n_rows, uint32_t n_columns, efface_data **out,
+                               efface_error *error) {
+    efface_data *plain = NULL;
+    efface_status status =
+        efface_data_make_gaussian(N_CLUSTERS, n_columns, n_rows / N_CLUSTERS, 1, &plain, error);
+    if (status == EFFACE_OK)
+        status = efface_data_create(n_columns, out, error);
+    float *const values = malloc(n_columns * sizeof *values);
+    for (size_t i = 0; status == EFFACE_OK && i < efface_data_n_rows(plain); i++) {
+        const uint64_t id = efface_data_row(plain, i).id, owner = 1 + id / 10;
+        const efface_rows row = {.n_rows = 1, .values = values, .ids = &id, .owners = &owner};
+        efface_data_values(plain, i, values);
+        status = efface_data_add(*out, &row, error);
+    }
+    free(values);
+    efface_data_free(plain);
+    return status;
+}
+
+static int make(const char *path, size_t n_rows, uint32_t n_columns, size_t n_ids) {
+    static const unsigned char key[EFFACE_HASH_KEY_BYTES];
+    efface_error error;
+    efface_data *data = NULL;
+    efface_store *store = NULL;
+    efface_kmeans *model = NULL;
+    efface_kmeans_params params;
+    efface_kmeans_params_init(&params);
+    params.n_clusters = N_CLUSTERS;
+    params.seed = 1;
+    efface_status status = make_rows(n_rows, n_columns, &data, &error);
+    if (status == EFFACE_OK)
+        status = efface_store_create(path, data, key, &store, &error);
+    params.method = EFFACE_METHOD_QUANTIZED;
+    if (status == EFFACE_OK)
+        status = efface_store_fit(store, "quantized", &params, NULL, 0, &error);
+    params.method = EFFACE_METHOD_PYRAMID;
+    if (status == EFFACE_OK)
+        status = efface_store_fit(store, "pyramid", &params, NULL, 0, &error);
+    if (status == EFFACE_OK)
+        status = efface_kmeans_fit(data, &params, &model, &error);
+    efface_store_close(store);
+    for (uint64_t i = 1; status == EFFACE_OK && n_ids != 0; i++) {
+        const uint64_t id = i * UINT64_C(2654435761) % n_rows;
+        if (efface_kmeans_in_sample(model, id) || efface_kmeans_is_seed(model, id))
+            continue;
+        printf("%" PRIu64 "\n", id);
+        n_ids--;
+    }
+    efface_kmeans_free(model);
+    efface_data_free(data);
+    return status == EFFACE_OK ? 0 : fail(&error);
+}
+
+static int forget(const char *path, uint64_t id) {
+    static const char *const actions[] = {"untouched", "repaired", "refitted"};
+    const long long before = bytes_read();
+    efface_error error;
+    efface_store *store = NULL;
+    efface_store_report report;
+    const efface_request request = {.ids = &id, .n_ids = 1};
+    efface_status status = efface_store_open(path, EFFACE_ACCESS_WRITE, &store, &error);
+    if (status == EFFACE_OK)
+        status = efface_store_forget(store, &request, &report, &error);
+    efface_store_close(store);
+    if (status != EFFACE_OK)
+        return fail(&error);
+    printf("{\"read\": %lld, \"seconds\": %.6f", bytes_read() - before, report.seconds);
+    for (uint32_t i = 0; i < report.n_models; i++)
+        printf(", \"%s\": \"%s\"", report.models[i].name, actions[report.models[i].report.action]);
+    printf("}\n");
+    efface_store_report_free(&report);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 6 && strcmp(argv[1], "make") == 0)
+        return make(argv[2], strtoull(argv[3], NULL, 10), (uint32_t)strtoul(argv[4], NULL, 10),
+                    strtoull(argv[5], NULL, 10));
+    if (argc == 4 && strcmp(argv[1], "forget") == 0)
+        return forget(argv[2], strtoull(argv[3], NULL, 10));
+    fputs("usage: efface-bench-store make FILE ROWS COLUMNS IDS\n"
+          "       efface-bench-store forget FILE ID\n",
+          stderr);
+    return 2;
+}
