@@ -37,7 +37,7 @@ int fdatasync(int file) {
 static char folder[64]; /* below where the test runs */
 
 static inline const char *in_folder(const char *name) {
-    static char paths[4][128];
+    static char paths[4][sizeof folder + 256];
     static unsigned turn;
     char *const path = paths[turn++ % 4];
     (void)snprintf(path, sizeof paths[0], "%s/%s", folder, name);
