@@ -250,6 +250,38 @@ static efface_status decode(const pair *p, efface_kmeans **out) {
     return status;
 }
 
+/* The bytes of a tree are refused with the parameters of another. */
+static void bytes_are_those_of_their_parameters(void **state) {
+    (void)state;
+    float values[20];
+    fill_two_places(values, 20);
+    static const uint32_t others[2] = {3, 4};
+    const efface_kmeans_params params = params_of_tree(2, 3, 3, 3);
+    pair p = make_pair(&params, 20, 1, values);
+    efface_kmeans *model = NULL;
+    for (int which = 0; which < 9; which++) {
+        efface_kmeans_params *const q = &p.params;
+        *q = params;
+        switch (which) {
+        case 0: q->height = 1; break;
+        case 1: q->width = 4; break;
+        case 2: q->leaf_method = EFFACE_METHOD_QUANTIZED; break;
+        case 3: q->node_method = EFFACE_METHOD_QUANTIZED; break;
+        case 4: q->weigh_centroids = 1; break;
+        case 5: q->n_clusters = 4; break;
+        case 6: q->depth_clusters = others; break;
+        case 7: q->scale = EFFACE_SCALE_MINMAX; break;
+        default: q->method = EFFACE_METHOD_LLOYD; break;
+        }
+        assert_int_equal(decode(&p, &model), EFFACE_E_FORMAT);
+        assert_null(model);
+    }
+    p.params = params;
+    assert_int_equal(decode(&p, &model), EFFACE_OK);
+    efface_kmeans_free(model);
+    free_pair(&p);
+}
+
 /* Bytes that have a node too many, or one too few, are refused, wherever it is. */
 static void nodes_of_bytes_are_those_of_rows(void **state) {
     (void)state;
@@ -351,6 +383,7 @@ int main(void) {
         cmocka_unit_test(depth_clusters_are_copied),
         cmocka_unit_test(nodes_are_models_of_their_own),
         cmocka_unit_test(verify_names_the_node),
+        cmocka_unit_test(bytes_are_those_of_their_parameters),
         cmocka_unit_test(nodes_of_bytes_are_those_of_rows),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(the_state_is_counted),
