@@ -603,6 +603,7 @@ static void requests_have_receipts(void **state) {
     /* Neither ids, nor owners, nor values. */
     assert_null(strstr(json, "1311768467463790320"));
     assert_null(strstr(json, "123456789abcdef0"));
+    assert_null(strstr(json, "f0debc9a78563412"));
     assert_null(strstr(json, "999999999"));
     (void)snprintf(part, sizeof part, "%" PRIu64, 1000 + big / 3);
     assert_null(strstr(json, part));
