@@ -163,6 +163,41 @@ efface_status ef_receipt_append(efface_store *store, const char *kind, const uin
     return status;
 }
 
+/* Whether a receipt names a digest as that of the one before. */
+static bool names_previous(ef_reader body, const unsigned char digest[EFFACE_DIGEST_BYTES]) {
+    static const char field[] = "\"previous\":\"";
+    char wanted[sizeof field + 2 * EFFACE_DIGEST_BYTES];
+    memcpy(wanted, field, sizeof field - 1);
+    (void)sodium_bin2hex(wanted + sizeof field - 1, 2 * EFFACE_DIGEST_BYTES + 1, digest,
+                         EFFACE_DIGEST_BYTES);
+    const size_t n = strlen(wanted);
+    for (size_t at = 0; at + n <= body.n_bytes; at++)
+        if (memcmp(body.bytes + at, wanted, n) == 0)
+            return true;
+    return false;
+}
+
+efface_status ef_receipts_check(efface_store *store, efface_error *error) {
+    unsigned char digest[EFFACE_DIGEST_BYTES] = {0};
+    sqlite3_stmt *statement = NULL;
+    bool row = true;
+    efface_status status = ef_sql_prepare(
+        store, "SELECT number, body FROM receipts ORDER BY number", &statement, error);
+    for (int64_t number = 1; status == EFFACE_OK; number++) {
+        status = ef_sql_step(store, statement, &row, error);
+        if (status != EFFACE_OK || !row)
+            break;
+        const ef_reader body = ef_sql_bytes(statement, 1);
+        if (sqlite3_column_int64(statement, 0) != number)
+            status = ef_store_corrupt(error, "a receipt is missing");
+        else if (!names_previous(body, digest))
+            status = ef_store_corrupt(error, "a receipt does not name the one before it");
+        ef_digest(body.bytes, body.n_bytes, digest);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
 efface_status efface_store_receipt(efface_store *store, uint64_t number, char **json,
                                    efface_error *error) {
     if (store == NULL || json == NULL)

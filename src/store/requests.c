@@ -400,15 +400,28 @@ static efface_status check_model(const checker *c, const char *name, efface_erro
     return status;
 }
 
+/* The rows can be loaded, and no id is one that could be given again. */
+static efface_status check_rows(const checker *c, efface_error *error) {
+    efface_data *rows = NULL;
+    uint64_t next_id = 0;
+    efface_status status = ef_rows_load(c->store, NULL, 0, &rows, error);
+    if (status == EFFACE_OK)
+        status = ef_fact_read(c->store, "next_id", &next_id, error);
+    if (status == EFFACE_OK && rows->next_id > next_id)
+        status = ef_store_corrupt(error, "it has ids that new rows could get again");
+    efface_data_free(rows);
+    return status;
+}
+
 static efface_status check_all(const checker *c, efface_error *error) {
     efface_error problem;
     char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
     uint32_t n = 0;
-    efface_data *rows = NULL;
     efface_status status = told(c, check_file(c, &problem), &problem, error);
     if (status == EFFACE_OK)
-        status = told(c, ef_rows_load(c->store, NULL, 0, &rows, &problem), &problem, error);
-    efface_data_free(rows);
+        status = told(c, check_rows(c, &problem), &problem, error);
+    if (status == EFFACE_OK)
+        status = told(c, ef_receipts_check(c->store, &problem), &problem, error);
     if (status == EFFACE_OK)
         status = told(c, ef_models_list(c->store, &names, &n, &problem), &problem, error);
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++) {

@@ -138,6 +138,9 @@ efface_status ef_params_read(ef_reader *reader, ef_record *record, efface_error 
 efface_status ef_receipt_append(efface_store *store, const char *kind, const uint64_t *ids,
                                 size_t n_ids, efface_store_report *report, efface_error *error);
 
+/* Whether receipts have no gaps and each names the one before; CORRUPT if not. */
+efface_status ef_receipts_check(efface_store *store, efface_error *error);
+
 efface_status ef_store_corrupt(efface_error *error, const char *what);
 
 #endif

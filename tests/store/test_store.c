@@ -735,6 +735,10 @@ static void count_problem(void *context, const char *problem) {
 static unsigned problems_after(const char *sql) {
     efface_store *store = make_store();
     fit(store, "a", EFFACE_METHOD_LLOYD);
+    for (uint64_t id = 3; id < 6; id++) {
+        const efface_request request = {.ids = &id, .n_ids = 1};
+        REQUIRE_OK(efface_store_forget(store, &request, NULL, error));
+    }
     efface_store_close(store);
     run_sql(in_folder(STORE), sql);
     store = open_store(in_folder(STORE), EFFACE_ACCESS_READ);
@@ -761,6 +765,12 @@ static void damage_is_found(void **state) {
     assert_true(problems_after("UPDATE models SET params = substr(params, 1, 50)") != 0);
     assert_true(problems_after("UPDATE models SET columns = x'09000000'") != 0);
     assert_true(problems_after("UPDATE models SET name = 'a b'") != 0);
+    assert_true(problems_after("UPDATE facts SET value = 7 WHERE name = 'next_id'") != 0);
+    assert_true(problems_after("DELETE FROM receipts WHERE number = 1") != 0);
+    assert_true(problems_after("DELETE FROM receipts WHERE number = 2") != 0);
+    assert_true(problems_after("UPDATE receipts SET number = 9 WHERE number = 3") != 0);
+    assert_true(problems_after("UPDATE receipts SET body = replace(body, '\"missing\":0', "
+                               "'\"missing\":1') WHERE number = 2") != 0);
 }
 
 /* Wherever a store is cut off, that is said when it is opened, or when it is checked. */
