@@ -355,23 +355,23 @@ static void test_unclear_header(void **state) {
     (void)state;
     efface_load_options options = options_of("1", NULL, NULL, NULL);
     const double values[] = {0.5, 0.25, 1, 2};
-    const char *const people = "north,0.5,0.25\nsouth,1,2\n";
+    const char *const people = "north,0.5,0.25\nsou,1,2\n";
     bad(people, &options, EFFACE_E_FORMAT, 1, 0, "header option");
-    bad("north,1,2\nsouth,3,4\n", &options, EFFACE_E_FORMAT, 1, 0, "header option");
+    bad("north,1,2\nsou,3,4\n", &options, EFFACE_E_FORMAT, 1, 0, "header option");
     options.header = EFFACE_HEADER_NO;
     efface_data *data = expect(people, &options, 2, 2, values);
     assert_int_equal(efface_data_row(data, 0).id, efface_text_id("north", 5, options.hash_key));
     efface_data_free(data);
     options.header = EFFACE_HEADER_YES;
-    data = expect("name,0.5,0.25\nbob,1,2\n", &options, 1, 2, values + 2);
-    assert_int_equal(efface_data_row(data, 0).id, efface_text_id("south", 5, options.hash_key));
+    data = expect("name,0.5,0.25\nsou,1,2\n", &options, 1, 2, values + 2);
+    assert_int_equal(efface_data_row(data, 0).id, efface_text_id("sou", 3, options.hash_key));
     efface_data_free(data);
     /* A name that is found settles it, and so does a value that is no number. */
     options = options_of("name", NULL, NULL, NULL);
-    efface_data_free(expect("name,0.5,0.25\nbob,1,2\n", &options, 1, 2, values + 2));
+    efface_data_free(expect("name,0.5,0.25\nsou,1,2\n", &options, 1, 2, values + 2));
     options = options_of("1", NULL, NULL, NULL);
-    efface_data_free(expect("name,x,0.25\nbob,1,2\n", &options, 1, 2, values + 2));
-    efface_data_free(expect(",0.5,0.25\nbob,1,2\n", &options, 1, 2, values + 2));
+    efface_data_free(expect("name,x,0.25\nsou,1,2\n", &options, 1, 2, values + 2));
+    efface_data_free(expect(",0.5,0.25\nsou,1,2\n", &options, 1, 2, values + 2));
     /* A weight is a number like a value. */
     options = options_of(NULL, NULL, "1", NULL);
     efface_data_free(expect("w,3,4\n1,1,2\n", &options, 1, 2, values + 2));
@@ -484,11 +484,11 @@ static void test_ids(void **state) {
     assert_int_equal(efface_data_row(data, 2).id, 0);
     efface_data_free(data);
     /* Text: trimmed, or as quoted. After a first text a number is text too. */
-    const char *const texts = "id,x\n alice ,1\n\" alice \",2\n7,3\n";
+    const char *const texts = "id,x\n north ,1\n\" north \",2\n7,3\n";
     options.hash_key[3] = 1;
     data = expect(texts, &options, 3, 1, values);
     assert_int_equal(efface_data_row(data, 0).id, efface_text_id("north", 5, options.hash_key));
-    assert_int_equal(efface_data_row(data, 1).id, efface_text_id(" alice ", 7, options.hash_key));
+    assert_int_equal(efface_data_row(data, 1).id, efface_text_id(" north ", 7, options.hash_key));
     assert_int_equal(efface_data_row(data, 2).id, efface_text_id("7", 1, options.hash_key));
     const uint64_t with_key = efface_data_row(data, 0).id;
     efface_data_free(data);
@@ -508,7 +508,7 @@ static void test_ids(void **state) {
 
     const efface_status format = EFFACE_E_FORMAT;
     options = options_of("id", NULL, NULL, NULL);
-    bad("id,x\n7,1\nalice,2\n", &options, format, 3, 1, "read as text");
+    bad("id,x\n7,1\nnorth,2\n", &options, format, 3, 1, "read as text");
     bad("id,x\n7,1\n-8,2\n", &options, format, 3, 1, "read as text");
     bad("id,x\n7,1\n8.0,2\n", &options, format, 3, 1, "read as text");
     bad("id,x\n7,1\n18446744073709551616,2\n", &options, format, 3, 1, "2^64");
@@ -516,7 +516,7 @@ static void test_ids(void **state) {
     bad("id,x\n7,1\n,2\n", &options, format, 3, 1, "id is empty");
     bad("id,x\n\"\",1\n", &options, format, 2, 1, "id is empty");
     options.ids = EFFACE_IDS_NUMBERS;
-    bad("id,x\nalice,1\n", &options, format, 2, 1, "no whole number");
+    bad("id,x\nnorth,1\n", &options, format, 2, 1, "no whole number");
 }
 
 /* The published test vector of SipHash-2-4 with 128 bits: the key is 00 01 .. 0F, the text the
