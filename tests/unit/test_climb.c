@@ -317,6 +317,8 @@ static void a_moved_width_is_a_refit(void **state) {
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
     assert_int_equal(report.reason, EFFACE_REASON_WIDTH);
     assert_int_equal(report.depth, 0);
+    assert_true(report.rows_visited >= 31 + 4); /* rows and centroids of leaves */
+    assert_int_equal(report.rows_visited, efface_kmeans_get_info(p.model).rows_assigned);
     assert_int_equal(efface_kmeans_get_info(p.model).width, 2);
     report = forget(&p, 30);
     assert_true(report.reason != EFFACE_REASON_WIDTH);
