@@ -346,7 +346,7 @@ static efface_status make_node(const ascent *a, climb *c, const efface_rows *row
 }
 
 /* A node that stays. */
-static efface_status change_node(const ef_node *node, climb *c, const edit *e,
+static efface_status change_node(const ef_node *node, unsigned n_threads, climb *c, const edit *e,
                                  const efface_rows *rows, efface_error *error) {
     ongoing *const o = ef_alloc_zero(1, sizeof *o);
     if (o == NULL || !ef_change_init(&o->change, node->data->n_columns, e->n_leave + e->n_come)) {
@@ -354,6 +354,7 @@ static efface_status change_node(const ef_node *node, climb *c, const edit *e,
         return ef_fail_memory(error);
     }
     c->ongoing = o;
+    ef_kmeans_set_threads(node->model, n_threads);
     efface_status status = ef_change_forget(&o->change, node->data, e->leave, e->n_leave, error);
     if (status == EFFACE_OK)
         status = ef_change_learn(&o->change, node->data, rows, error);
@@ -378,7 +379,7 @@ static efface_status climb_node(const ascent *a, climb *c, efface_error *error) 
         c->vanishes = true;
         c->report.reason = EFFACE_REASON_CLUSTERS;
     } else if (status == EFFACE_OK) {
-        status = change_node(node, c, &e, &rows, error);
+        status = change_node(node, a->n_threads, c, &e, &rows, error);
     }
     edit_free(&e);
     if (status == EFFACE_OK)
@@ -447,9 +448,9 @@ static void end_climb(const ascent *a, uint32_t depth, climb *c, bool commit) {
         const ef_node old = *node;
         *node = c->fresh;
         c->fresh = old;
-        if (node->model != NULL)
-            ef_kmeans_set_threads(node->model, a->model->plan.n_threads);
     }
+    if (node->model != NULL)
+        ef_kmeans_set_threads(node->model, a->model->plan.n_threads);
     efface_data_free(c->fresh.data);
     efface_kmeans_free(c->fresh.model);
     if (c->ongoing != NULL) {
