@@ -1,4 +1,4 @@
-/* The only file that speaks to SQLite about statements, transactions and errors. */
+/* Statements, transactions, facts, and what SQLite's errors mean here. */
 #include "base/status.h"
 #include "store/store.h"
 
@@ -6,7 +6,8 @@
 
 efface_status ef_store_corrupt(efface_error *error, const char *what) {
     return ef_fail(error, EFFACE_E_CORRUPT,
-                   "the store is damaged: %s; `efface check` says more, and a backup helps", what);
+                   "the store is damaged: %s; put back a copy, or make it again from the data",
+                   what);
 }
 
 efface_status ef_sql_fail(efface_store *store, efface_error *error) {
@@ -123,20 +124,41 @@ void ef_sql_bind_bytes(sqlite3_stmt *statement, int parameter, const void *bytes
     (void)sqlite3_bind_blob64(statement, parameter, bytes, n_bytes, SQLITE_STATIC);
 }
 
+/* A statement that is at the value of a fact. */
+static efface_status find_fact(efface_store *store, const char *name, sqlite3_stmt **out,
+                               efface_error *error) {
+    bool row = false;
+    efface_status status =
+        ef_sql_prepare(store, "SELECT value FROM facts WHERE name = ?", out, error);
+    if (status == EFFACE_OK) {
+        (void)sqlite3_bind_text(*out, 1, name, -1, SQLITE_STATIC);
+        status = ef_sql_step(store, *out, &row, error);
+    }
+    return status != EFFACE_OK || row ? status
+                                      : ef_store_corrupt(error, "a fact about it is missing");
+}
+
 efface_status ef_fact_read(efface_store *store, const char *name, uint64_t *value,
                            efface_error *error) {
     sqlite3_stmt *statement = NULL;
-    bool row = false;
-    efface_status status =
-        ef_sql_prepare(store, "SELECT value FROM facts WHERE name = ?", &statement, error);
-    if (status == EFFACE_OK) {
-        (void)sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-        status = ef_sql_step(store, statement, &row, error);
-    }
-    if (status == EFFACE_OK && row)
+    const efface_status status = find_fact(store, name, &statement, error);
+    if (status == EFFACE_OK)
         *value = (uint64_t)sqlite3_column_int64(statement, 0);
-    if (status == EFFACE_OK && !row)
-        status = ef_store_corrupt(error, "a fact about it is missing");
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+efface_status ef_fact_read_key(efface_store *store, const char *name, unsigned char *key,
+                               size_t n_bytes, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    efface_status status = find_fact(store, name, &statement, error);
+    if (status == EFFACE_OK) {
+        ef_reader reader = ef_sql_bytes(statement, 0);
+        if (reader.n_bytes == n_bytes)
+            ef_read_bytes(&reader, key, n_bytes);
+        else
+            status = ef_store_corrupt(error, "a key is not whole");
+    }
     (void)sqlite3_finalize(statement);
     return status;
 }

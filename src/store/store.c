@@ -79,9 +79,8 @@ static efface_status open_file(const char *path, bool writes, efface_store **out
     }
     store->writes = writes;
     /* A reader may have to roll back what a process that died left behind, so it may write too. */
-    const int code = sqlite3_open_v2(
-        path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_FULLMUTEX,
-        NULL);
+    const int code =
+        sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
     efface_status status = EFFACE_OK;
     if (code == SQLITE_CANTOPEN)
         status = ef_fail(error, EFFACE_E_IO, "%s: %s", path, sqlite3_errmsg(store->db));
@@ -89,7 +88,6 @@ static efface_status open_file(const char *path, bool writes, efface_store **out
         status = store->db != NULL ? ef_sql_fail(store, error) : ef_fail_memory(error);
     if (status == EFFACE_OK) {
         ef_clean_writes(store->db, &store->clean);
-        (void)sqlite3_extended_result_codes(store->db, 0);
         (void)sqlite3_busy_timeout(store->db, WAIT_MILLISECONDS);
         (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
         status = ef_sql_run(store,
@@ -122,27 +120,6 @@ static efface_status read_pragma(efface_store *store, const char *sql, int64_t *
         status = ef_sql_step(store, statement, &row, error);
     if (status == EFFACE_OK)
         *value = sqlite3_column_int64(statement, 0);
-    (void)sqlite3_finalize(statement);
-    return status;
-}
-
-static efface_status read_key(efface_store *store, const char *name, unsigned char *key,
-                              size_t n_bytes, efface_error *error) {
-    sqlite3_stmt *statement = NULL;
-    bool row = false;
-    efface_status status =
-        ef_sql_prepare(store, "SELECT value FROM facts WHERE name = ?", &statement, error);
-    if (status == EFFACE_OK) {
-        (void)sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-        status = ef_sql_step(store, statement, &row, error);
-    }
-    if (status == EFFACE_OK) {
-        ef_reader reader = ef_sql_bytes(statement, 0);
-        if (!row || reader.n_bytes != n_bytes)
-            status = ef_store_corrupt(error, "a key is missing");
-        else
-            ef_read_bytes(&reader, key, n_bytes);
-    }
     (void)sqlite3_finalize(statement);
     return status;
 }
@@ -196,10 +173,11 @@ static efface_status read_head(efface_store *store, efface_error *error) {
         status = ef_store_corrupt(error, "its number of columns");
     store->n_columns = (uint32_t)n_columns;
     if (status == EFFACE_OK)
-        status = read_key(store, "hash_key", store->hash_key, sizeof store->hash_key, error);
-    if (status == EFFACE_OK)
         status =
-            read_key(store, "receipt_key", store->receipt_key, sizeof store->receipt_key, error);
+            ef_fact_read_key(store, "hash_key", store->hash_key, sizeof store->hash_key, error);
+    if (status == EFFACE_OK)
+        status = ef_fact_read_key(store, "receipt_key", store->receipt_key,
+                                  sizeof store->receipt_key, error);
     if (status == EFFACE_OK)
         status = read_names(store, error);
     return status;

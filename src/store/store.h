@@ -55,9 +55,11 @@ efface_status ef_store_end(efface_store *store, efface_status status, efface_err
 ef_reader ef_sql_bytes(sqlite3_stmt *statement, int column);
 void ef_sql_bind_bytes(sqlite3_stmt *statement, int parameter, const void *bytes, size_t n_bytes);
 
-/* A fact of the store, a whole number. */
+/* A fact of the store: a whole number, or a key of n_bytes. */
 efface_status ef_fact_read(efface_store *store, const char *name, uint64_t *value,
                            efface_error *error);
+efface_status ef_fact_read_key(efface_store *store, const char *name, unsigned char *key,
+                               size_t n_bytes, efface_error *error);
 efface_status ef_fact_write(efface_store *store, const char *name, uint64_t value,
                             efface_error *error);
 

@@ -297,10 +297,8 @@ static efface_status fit_new(efface_store *store, ef_record *record,
     efface_status status = ef_rows_load(store, record->columns, record->n_columns, &data, error);
     if (status == EFFACE_OK)
         status = efface_kmeans_fit(data, params, &model, error);
-    if (status == EFFACE_OK) {
-        ef_data_refresh_ranges(data);
+    if (status == EFFACE_OK)
         status = ef_record_write(store, record, model, data, true, error);
-    }
     efface_kmeans_free(model);
     efface_data_free(data);
     return status;

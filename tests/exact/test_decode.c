@@ -141,14 +141,9 @@ static void run_case(uint64_t seed) {
 
 static void a_decoded_model_is_the_one_that_was_encoded(void **state) {
     (void)state;
-    const char *const one = getenv("EFFACE_TEST_SEED"), *const many = getenv("EFFACE_TEST_CASES");
-    if (one != NULL) {
-        run_case(strtoull(one, NULL, 0));
+    const unsigned long n = run_cases(FIRST_SEED, DEFAULT_CASES, run_case);
+    if (n == 0)
         return;
-    }
-    const unsigned long n = many != NULL ? strtoul(many, NULL, 0) : DEFAULT_CASES;
-    for (unsigned long i = 0; i < n; i++)
-        run_case(FIRST_SEED + i);
     print_message("lloyd %lu, quantized %lu, pyramid %lu, tree %lu; rows forgotten %lu; cut %lu, "
                   "changed %lu, of which %lu were other states\n",
                   seen.methods[0], seen.methods[1], seen.methods[2], seen.methods[3],

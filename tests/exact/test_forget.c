@@ -577,14 +577,9 @@ static void check_that_trees_were_seen(void) {
 
 static void every_step_is_a_fresh_fit(void **state) {
     (void)state;
-    const char *const one = getenv("EFFACE_TEST_SEED"), *const many = getenv("EFFACE_TEST_CASES");
-    if (one != NULL) {
-        run_walk(strtoull(one, NULL, 0));
+    const unsigned long n = run_cases(FIRST_SEED, DEFAULT_CASES, run_walk);
+    if (n == 0)
         return;
-    }
-    const unsigned long n = many != NULL ? strtoul(many, NULL, 0) : DEFAULT_CASES;
-    for (unsigned long i = 0; i < n; i++)
-        run_walk(FIRST_SEED + i);
     print_steps(seen.steps, seen.actions, seen.reasons);
     print_message("; another start by the jury alone %lu\n", seen.verdicts);
     print_trees();

@@ -411,4 +411,19 @@ static void free_trial(trial *t) {
     free(t->depth_clusters);
 }
 
+/* Runs the case that EFFACE_TEST_SEED names, and then says 0; or as many as EFFACE_TEST_CASES says,
+ * else `n_default`, from the seed `first` on, and says how many. */
+static inline unsigned long run_cases(uint64_t first, unsigned long n_default,
+                                      void (*run_one)(uint64_t seed)) {
+    const char *const one = getenv("EFFACE_TEST_SEED"), *const many = getenv("EFFACE_TEST_CASES");
+    if (one != NULL) {
+        run_one(strtoull(one, NULL, 0));
+        return 0;
+    }
+    const unsigned long n = many != NULL ? strtoul(many, NULL, 0) : n_default;
+    for (unsigned long i = 0; i < n; i++)
+        run_one(first + i);
+    return n;
+}
+
 #endif

@@ -642,14 +642,9 @@ static int say_seed(void **state) {
 
 static void a_store_is_what_a_fit_would_make_of_its_rows(void **state) {
     (void)state;
-    const char *const one = getenv("EFFACE_TEST_SEED"), *const many = getenv("EFFACE_TEST_CASES");
-    if (one != NULL) {
-        run_case(strtoull(one, NULL, 0));
+    const unsigned long n = run_cases(FIRST_SEED, DEFAULT_CASES, run_case);
+    if (n == 0)
         return;
-    }
-    const unsigned long n = many != NULL ? strtoul(many, NULL, 0) : DEFAULT_CASES;
-    for (unsigned long i = 0; i < n; i++)
-        run_case(FIRST_SEED + i);
     print_message("lloyd %lu, quantized %lu, pyramid %lu, tree %lu (of some columns %lu)\n",
                   seen.methods[0], seen.methods[1], seen.methods[2], seen.methods[3],
                   seen.some_columns);

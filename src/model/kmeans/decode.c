@@ -201,7 +201,7 @@ static efface_status read_flat(ef_reader *r, efface_kmeans *m, uint32_t d, effac
         status = read_starts(r, m, error);
     if (status == EFFACE_OK && !ef_reader_has(r, pyramid ? 0 : plan->n_clusters, 16))
         status = damaged(error, "it ends too early");
-    if (status == EFFACE_OK) {
+    if (status == EFFACE_OK && !pyramid) {
         m->seeds = ef_alloc_zero(plan->n_clusters, sizeof *m->seeds);
         status = m->seeds != NULL ? EFFACE_OK : ef_fail_memory(error);
     }

@@ -223,10 +223,12 @@ efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_pa
         status = model->tree != NULL ? ef_tree_fit(model, data, error) : ef_fail_memory(error);
         goto out;
     }
-    model->seeds = ef_alloc_zero(model->plan.n_clusters, sizeof *model->seeds);
-    if (model->seeds == NULL)
-        status = ef_fail_memory(error);
-    else if (data->n_rows != 0)
+    if (params->method != EFFACE_METHOD_PYRAMID) {
+        model->seeds = ef_alloc_zero(model->plan.n_clusters, sizeof *model->seeds);
+        if (model->seeds == NULL)
+            status = ef_fail_memory(error);
+    }
+    if (status == EFFACE_OK && data->n_rows != 0)
         status = make_all(model, data, error);
 out:
     if (status != EFFACE_OK)
