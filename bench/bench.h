@@ -79,9 +79,13 @@ typedef struct bench_option {
  * standard error, if they do not fit. */
 bool bench_parse(const bench_option *options, int n_arguments, char **arguments);
 
-/* The data named by `name`: the word gaussian for the generated set, else a file. NULL, after a
- * message on standard error, if it cannot be had. */
-efface_data *bench_open(const char *name);
+/* The data named by `name`: a file; or the word gaussian for the generated set, gaussian:K,D,ROWS
+ * for one with K clusters of ROWS rows and D columns. `labels` is a file too, or NULL. NULL, after
+ * a message on standard error, if it cannot be had. */
+efface_data *bench_open(const char *name, const char *labels);
+
+/* Whether rows opened so have labels: generated ones always have. */
+bool bench_has_labels(const char *name, const char *labels);
 
 /* The words of the command line for these. */
 const char *bench_method_name(efface_method method);
@@ -119,6 +123,11 @@ bool bench_is_watched(void);
 /* How well the clusters of a model agree with the labels of the rows. */
 efface_status bench_nmi(const efface_kmeans *model, const efface_data *data, double *nmi,
                         efface_error *error);
+
+/* Writes a number of a JSON object to standard output, null for one that is not there; and a field
+ * with its name after a comma. */
+void bench_put_real(double value);
+void bench_put_field(const char *name, double value);
 
 /* The digest of a model as hexadecimal text. False if it cannot be had. */
 #define BENCH_HEX_BYTES (2 * EFFACE_DIGEST_BYTES + 1)

@@ -22,21 +22,25 @@ static void usage(FILE *out) {
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
     fputs("\n"
-          "  efface-bench train --data FILE|gaussian -k K [--method M] [--json]\n"
+          "  efface-bench train --data DATA -k K [--method M] [--json]\n"
           "      M: lloyd, quantized, pyramid or tree\n"
           "      [--scale none|minmax] [--iters T] [--seed S] [--threads N] [--repeats R]\n"
+          "      [--metrics] [--labels FILE]\n"
           "      [--epsilon E] [--gamma G] [--rate R] [--passes P] [--starts S]\n"
           "      [--height H] [--width W] [--leaf-method M] [--node-method M] [--weigh]\n"
-          "  efface-bench online --data FILE|gaussian [--labels FILE] -k K [--method M]\n"
-          "      [--deletions 1000] [--batch 1] [--replicates 5] [--skip-metrics]\n"
+          "  efface-bench online --data DATA [--labels FILE] -k K [--method M]\n"
+          "      [--deletions 1000] [--batch 1] [--replicates 5]\n"
           "      [--order uniform|seeds|sample|cluster|oldest] [--redraw same|fresh]\n"
-          "      and those of train but --repeats; --height and --width may be lists (1,2,4);\n"
+          "      and those of train but --repeats and --metrics; --height and --width may be lists "
+          "(1,2,4);\n"
           "      online --help says what is reported\n"
           "  efface-bench data gaussian --out FILE.npy [--labels FILE.npy] [--clusters K]\n"
           "      [--columns D] [--rows ROWS_PER_CLUSTER] [--seed S]\n"
           "  efface-bench demo\n\n"
-          "FILE is .npy, CSV or IDX, plain or gzipped. --gamma is for quantized, --rate,\n"
-          "--passes and --starts for pyramid, --height to --weigh for tree.\n",
+          "DATA is a FILE; or gaussian, the generated set; or gaussian:K,D,ROWS, one with K\n"
+          "clusters of ROWS rows and D columns. FILE is .npy, CSV or IDX, plain or gzipped.\n"
+          "--gamma is for quantized, --rate, --passes and --starts for pyramid, --height to\n"
+          "--weigh for tree.\n",
           out);
 }
 

@@ -1,7 +1,9 @@
-/* efface-bench: data, clock, memory, agreement and digests. */
+/* efface-bench: data, clock, memory, agreement, JSON and digests. */
 #define _XOPEN_SOURCE 700
 #include "bench.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +15,38 @@ int bench_fail(const efface_error *error) {
     return BENCH_FAILED;
 }
 
-efface_data *bench_open(const char *name) {
+/* Whether the name is that of a generated set, and of which shape. */
+static bool is_generated(const char *name, uint32_t *k, uint32_t *d, size_t *rows) {
+    *k = 5;
+    *d = 25;
+    *rows = 20000;
+    int used = 0;
+    return strcmp(name, "gaussian") == 0 ||
+           (sscanf(name, "gaussian:%" SCNu32 ",%" SCNu32 ",%zu%n", k, d, rows, &used) == 3 &&
+            name[used] == '\0');
+}
+
+bool bench_has_labels(const char *name, const char *labels) {
+    uint32_t k, d;
+    size_t rows;
+    return labels != NULL || is_generated(name, &k, &d, &rows);
+}
+
+efface_data *bench_open(const char *name, const char *labels) {
     efface_data *data = NULL;
     efface_error error;
-    const efface_status status = strcmp(name, "gaussian") == 0
-                                     ? efface_data_make_gaussian(5, 25, 20000, 1, &data, &error)
-                                     : efface_data_load(name, NULL, &data, &error);
-    if (status != EFFACE_OK)
-        (void)bench_fail(&error);
-    return data;
+    uint32_t k, d;
+    size_t rows;
+    efface_status status = is_generated(name, &k, &d, &rows)
+                               ? efface_data_make_gaussian(k, d, rows, 1, &data, &error)
+                               : efface_data_load(name, NULL, &data, &error);
+    if (status == EFFACE_OK && labels != NULL)
+        status = efface_data_load_labels(data, labels, &error);
+    if (status == EFFACE_OK)
+        return data;
+    (void)bench_fail(&error);
+    efface_data_free(data);
+    return NULL;
 }
 
 void bench_warn_coarse(const efface_kmeans *model, const efface_data *data) {
@@ -90,6 +115,18 @@ out:
     free(found);
     free(given);
     return status;
+}
+
+void bench_put_real(double value) {
+    if (isfinite(value))
+        printf("%.9g", value);
+    else
+        fputs("null", stdout);
+}
+
+void bench_put_field(const char *name, double value) {
+    printf(",\"%s\":", name);
+    bench_put_real(value);
 }
 
 bool bench_digest_hex(const efface_kmeans *model, char hex[BENCH_HEX_BYTES]) {

@@ -20,6 +20,10 @@
 
 static const uint64_t milestones[] = {1, 10, 100, 1000};
 
+static const char action_letters[] = {[EFFACE_ACTION_UNTOUCHED] = 'u',
+                                      [EFFACE_ACTION_REPAIRED] = 'r',
+                                      [EFFACE_ACTION_REFITTED] = 'f'};
+
 #define N_MILESTONES (sizeof milestones / sizeof milestones[0])
 
 /* A replicate under way. */
@@ -29,8 +33,8 @@ typedef struct replicate {
     efface_data *data;
     efface_kmeans *model;
     online_result *result;
-    double *seconds; /* of each request */
-    uint64_t *ids;   /* of a request */
+    double *sorted; /* the seconds of requests, for their median */
+    uint64_t *ids;  /* of a request */
     uint64_t n_forgotten;
     size_t n_passed; /* milestones */
 } replicate;
@@ -103,7 +107,7 @@ static void mark(replicate *r) {
     double value = 0.0;
     efface_status status = efface_kmeans_silhouette(r->model, r->data, NULL, 0, &value, &error);
     m->silhouette = value_if(status, value);
-    if (options->labels != NULL || strcmp(options->data, "gaussian") == 0) {
+    if (bench_has_labels(options->data, options->labels)) {
         status = bench_nmi(r->model, r->data, &value, &error);
         m->nmi = value_if(status, value);
     }
@@ -113,29 +117,27 @@ static void mark_milestones(replicate *r) {
     bool passed = false;
     for (; r->n_passed < N_MILESTONES && r->n_forgotten >= milestones[r->n_passed]; r->n_passed++)
         passed = true;
-    if (passed)
+    if (passed && !r->options->metrics_at_end)
         mark(r);
 }
 
-/* The loss of the model as part of the loss of k-means run to convergence on the rows that are
- * left, with the same seed. */
+/* The loss of the model, and that of k-means run to convergence on the rows that are left, with
+ * the same seed. */
 static efface_status measure_loss(replicate *r, efface_error *error) {
-    r->result->loss_ratio = NAN;
-    if (r->options->skip_metrics || efface_data_n_rows(r->data) == 0)
+    r->result->loss = r->result->converged_loss = NAN;
+    if (efface_data_n_rows(r->data) == 0)
         return EFFACE_OK;
+    efface_status status = efface_kmeans_loss(r->model, r->data, &r->result->loss, error);
+    if (status != EFFACE_OK || r->options->skip_metrics || r->options->skip_converged)
+        return status;
     efface_kmeans_params params = r->params;
     params.method = EFFACE_METHOD_LLOYD;
     params.iterations = 0;
     params.redraw = EFFACE_REDRAW_SAME;
     efface_kmeans *converged = NULL;
-    double loss = 0.0, least = 0.0;
-    efface_status status = efface_kmeans_fit(r->data, &params, &converged, error);
+    status = efface_kmeans_fit(r->data, &params, &converged, error);
     if (status == EFFACE_OK)
-        status = efface_kmeans_loss(converged, r->data, &least, error);
-    if (status == EFFACE_OK)
-        status = efface_kmeans_loss(r->model, r->data, &loss, error);
-    if (status == EFFACE_OK && least > 0.0)
-        r->result->loss_ratio = loss / least;
+        status = efface_kmeans_loss(converged, r->data, &r->result->converged_loss, error);
     efface_kmeans_free(converged);
     return status;
 }
@@ -165,11 +167,11 @@ static void sum_up_times(replicate *r) {
     online_result *const result = r->result;
     const size_t n = (size_t)result->n_requests;
     for (size_t i = 0; i < n; i++)
-        result->delete_seconds += r->seconds[i];
+        result->delete_seconds += r->sorted[i] = result->request_seconds[i];
     result->us_mean = 1e6 * result->delete_seconds / (double)n;
-    result->us_median = 1e6 * bench_median(r->seconds, n); /* and they are sorted */
-    result->us_p99 = 1e6 * r->seconds[(99 * n + 99) / 100 - 1];
-    result->us_max = 1e6 * r->seconds[n - 1];
+    result->us_median = 1e6 * bench_median(r->sorted, n); /* and they are sorted */
+    result->us_p99 = 1e6 * r->sorted[(99 * n + 99) / 100 - 1];
+    result->us_max = 1e6 * r->sorted[n - 1];
     result->rows_visited_mean /= (double)n;
 }
 
@@ -196,7 +198,8 @@ static efface_status forget_rows(replicate *r, efface_error *error) {
         if (status != EFFACE_OK)
             break;
         last = &report;
-        r->seconds[r->result->n_requests] = seconds;
+        r->result->request_seconds[r->result->n_requests] = seconds;
+        r->result->request_actions[r->result->n_requests] = action_letters[report.action];
         r->n_forgotten += n_ids;
         count(r->result, &report, is_tree(&r->params) ? r->params.height : 0);
         mark_milestones(r);
@@ -208,7 +211,8 @@ static efface_status forget_rows(replicate *r, efface_error *error) {
         fputs("\r\033[K", stderr);
     if (status != EFFACE_OK)
         return status;
-    if (r->result->marks[r->result->n_marks - 1].after != r->n_forgotten)
+    const size_t n_marks = r->result->n_marks;
+    if (n_marks == 0 || r->result->marks[n_marks - 1].after != r->n_forgotten)
         mark(r);
     sum_up_times(r);
     return EFFACE_OK;
@@ -220,6 +224,7 @@ static efface_status finish(replicate *r, efface_error *error) {
     const size_t n = efface_data_n_rows(r->data);
     r->result->state_bytes_per_row =
         n != 0 ? (double)efface_kmeans_state_bytes(r->model) / (double)n : (double)NAN;
+    r->result->epsilon = efface_kmeans_get_info(r->model).epsilon;
     const efface_status status = measure_loss(r, error);
     if (status != EFFACE_OK)
         return status;
@@ -233,22 +238,20 @@ static int run(const online_options *options, uint32_t number, online_result *re
     efface_error error;
     int code = BENCH_FAILED;
     /* Read again for each replicate: the one before has forgotten. */
-    r.data = bench_open(options->data);
+    r.data = bench_open(options->data, options->labels);
     if (r.data == NULL)
         return code;
-    if (options->labels != NULL &&
-        efface_data_load_labels(r.data, options->labels, &error) != EFFACE_OK) {
-        code = bench_fail(&error);
-        goto out;
-    }
     if (options->deletions > efface_data_n_rows(r.data)) {
         fprintf(stderr, "efface-bench: there are only %zu rows to forget\n",
                 efface_data_n_rows(r.data));
         goto out;
     }
-    r.seconds = malloc(options->deletions * sizeof *r.seconds);
+    result->request_seconds = malloc(options->deletions * sizeof *result->request_seconds);
+    result->request_actions = malloc(options->deletions);
+    r.sorted = malloc(options->deletions * sizeof *r.sorted);
     r.ids = malloc(options->deletions * sizeof *r.ids);
-    if (r.seconds == NULL || r.ids == NULL) {
+    if (result->request_seconds == NULL || result->request_actions == NULL || r.sorted == NULL ||
+        r.ids == NULL) {
         fputs("efface-bench: out of memory\n", stderr);
         goto out;
     }
@@ -258,11 +261,16 @@ static int run(const online_options *options, uint32_t number, online_result *re
     else
         code = BENCH_DONE;
 out:
-    free(r.seconds);
+    free(r.sorted);
     free(r.ids);
     efface_kmeans_free(r.model);
     efface_data_free(r.data);
     return code;
+}
+
+void online_result_free(online_result *result) {
+    free(result->request_seconds);
+    free(result->request_actions);
 }
 
 /* Says where a state is not that of a fresh fit; whether it is. */
@@ -301,6 +309,8 @@ static int run_all(const online_options *options) {
     }
     if (code == BENCH_DONE && !options->json)
         online_print_summary(results, options);
+    for (uint32_t i = 0; i < options->replicates; i++)
+        online_result_free(&results[i]);
     free(results);
     return verified ? code : BENCH_FAILED;
 }
@@ -338,6 +348,9 @@ int bench_online(int n_arguments, char **arguments) {
         {"--order", BENCH_ORDER, &o.order},
         {"--batch", BENCH_COUNT, &o.batch},
         {"--skip-metrics", BENCH_FLAG, &o.skip_metrics},
+        {"--skip-converged", BENCH_FLAG, &o.skip_converged},
+        {"--metrics-at-end", BENCH_FLAG, &o.metrics_at_end},
+        {"--trace", BENCH_FLAG, &o.trace},
         {"--json", BENCH_FLAG, &o.json},
         {"--help", BENCH_FLAG, &help},
         {NULL, BENCH_FLAG, NULL},

@@ -12,7 +12,10 @@ typedef struct online_options {
     uint32_t replicates;
     bench_order order;
     bench_list heights, widths; /* of trees */
-    bool skip_metrics, json;
+    bool skip_metrics;          /* no silhouette, NMI and loss ratio */
+    bool skip_converged;        /* no loss ratio */
+    bool metrics_at_end;        /* and at no milestone */
+    bool trace, json;           /* a trace is part of the JSON */
 } online_options;
 
 /* ------------------------------------------------------------------ whom to forget next */
@@ -56,7 +59,9 @@ typedef struct online_result {
     double train_seconds;
     double baseline_seconds;
     uint64_t n_requests;
-    double delete_seconds; /* all requests together */
+    double *request_seconds; /* of each request in turn, */
+    char *request_actions;   /* and u, r or f: untouched, repaired, refitted */
+    double delete_seconds;   /* all requests together */
     double us_mean, us_median, us_p99, us_max;
     uint64_t n_actions[3]; /* by efface_action */
     uint32_t width;        /* of a tree, */
@@ -65,11 +70,16 @@ typedef struct online_result {
     double rows_visited_mean;
     online_mark marks[ONLINE_MOST_MARKS]; /* the last one is at the end */
     size_t n_marks;
-    double loss_ratio; /* NAN as above */
+    double loss;           /* of the last model */
+    double converged_loss; /* of k-means run to convergence on the same rows; NAN as above */
+    double epsilon;        /* the lattice in use, as info has it */
     double state_bytes_per_row;
     efface_difference difference; /* between the last state and a fresh fit */
 } online_result;
 
+void online_result_free(online_result *result);
+
+double online_loss_ratio(const online_result *result); /* NAN as above */
 double online_speedup(const online_result *result);
 double online_speedup_amortized(const online_result *result);
 

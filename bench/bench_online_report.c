@@ -7,7 +7,7 @@
 
 void online_print_help(void) {
     fputs(
-        "usage: efface-bench online --data FILE|gaussian [--labels FILE] -k K [OPTIONS]\n\n"
+        "usage: efface-bench online --data DATA [--labels FILE] -k K [OPTIONS]\n\n"
         "Trains a model once, then forgets rows, request by request, and verifies that the last\n"
         "state is, byte for byte, that of a fresh fit to the rows that are left. Only the fit and\n"
         "the calls that forget are clocked. Exit code 1 if a state is not verified.\n\n"
@@ -33,7 +33,10 @@ void online_print_help(void) {
         "  --leaf-method M, --node-method M   tree: of leaves and of inner nodes (lloyd)\n"
         "  --weigh          tree: centroids count with the weight of their rows\n"
         "  --skip-metrics   no silhouette, NMI and loss ratio, which take most of the time\n"
-        "  --json           one object per line, one for each replicate, instead of the table\n\n"
+        "  --skip-converged no loss ratio, which needs k-means run to convergence\n"
+        "  --metrics-at-end silhouette and NMI of the last model only\n"
+        "  --json           one object per line, one for each replicate, instead of the table\n"
+        "  --trace          with --json: the time and the action of every request\n\n"
         "What is reported for each replicate:\n"
         "  train_seconds         the fit\n"
         "  baseline_seconds      what a request costs without this library: training k-means\n"
@@ -46,15 +49,22 @@ void online_print_help(void) {
         "  speedup               requests * baseline_seconds / delete_seconds_total\n"
         "  speedup_amortized     requests * baseline_seconds / (train_seconds +\n"
         "                        delete_seconds_total): the paper's, which pays for training too\n"
-        "  loss_ratio            loss of the last model / loss of k-means run to convergence on\n"
-        "                        the rows that are left, with the same seed\n"
+        "  loss                  of the last model\n"
+        "  converged_loss        of k-means run to convergence on the rows that are left, with\n"
+        "                        the same seed; loss_ratio is loss / converged_loss\n"
         "  silhouette, nmi       of the last model; silhouettes and nmis after 1, 10, 100 and\n"
         "                        1,000 rows and at the end (metrics_after); NMI needs labels\n"
         "  stopped_at_leaf       tree: requests that left all centroids of their leaf as they "
         "were\n"
         "  rows_visited_mean     rows, other than those of a request, that it looked at\n"
-        "  state_bytes_per_row   memory of the last model beyond the data\n",
+        "  state_bytes_per_row   memory of the last model beyond the data\n"
+        "  request_us            every request in turn; request_actions has a letter for each:\n"
+        "                        u, r or f, for untouched, repaired, refitted\n",
         stdout);
+}
+
+double online_loss_ratio(const online_result *r) {
+    return r->converged_loss > 0.0 ? r->loss / r->converged_loss : (double)NAN;
 }
 
 double online_speedup(const online_result *r) {
@@ -75,19 +85,6 @@ static const online_mark *last_mark(const online_result *r) {
 
 /* ---------------------------------------------------------------- JSON */
 
-/* JSON has no word for a number that is not there but null. */
-static void put_real(double value) {
-    if (isfinite(value))
-        printf("%.9g", value);
-    else
-        fputs("null", stdout);
-}
-
-static void put_field(const char *name, double value) {
-    printf(",\"%s\":", name);
-    put_real(value);
-}
-
 static double mark_after(const online_mark *mark) {
     return (double)mark->after;
 }
@@ -106,7 +103,7 @@ static void put_marks(const char *name, const online_result *r,
     for (size_t i = 0; i < r->n_marks; i++) {
         if (i != 0)
             putchar(',');
-        put_real(value(&r->marks[i]));
+        bench_put_real(value(&r->marks[i]));
     }
     putchar(']');
 }
@@ -124,6 +121,13 @@ static void put_reasons(const online_result *r) {
     putchar('}');
 }
 
+static void put_trace(const online_result *r) {
+    fputs(",\"request_us\":[", stdout);
+    for (uint64_t i = 0; i < r->n_requests; i++)
+        printf("%s%.4g", i != 0 ? "," : "", 1e6 * r->request_seconds[i]);
+    printf("],\"request_actions\":\"%.*s\"", (int)r->n_requests, r->request_actions);
+}
+
 void online_print_json(const online_result *r, const online_options *options) {
     const efface_kmeans_params *const params = &options->params;
     printf("{\"bench\":\"online\",\"method\":\"%s\",\"exact\":%s,\"n\":%" PRIu64 ",\"d\":%" PRIu32
@@ -136,33 +140,40 @@ void online_print_json(const online_result *r, const online_options *options) {
            ",\"replicate\":%" PRIu32 ",\"seed\":%" PRIu64,
            bench_order_name(options->order), options->deletions, options->batch, r->n_requests,
            r->replicate, params->seed + r->replicate - 1);
-    put_field("train_seconds", r->train_seconds);
-    put_field("delete_seconds_total", r->delete_seconds);
-    put_field("delete_us_mean", r->us_mean);
-    put_field("delete_us_median", r->us_median);
-    put_field("delete_us_p99", r->us_p99);
-    put_field("delete_us_max", r->us_max);
+    bench_put_field("train_seconds", r->train_seconds);
+    bench_put_field("delete_seconds_total", r->delete_seconds);
+    bench_put_field("delete_us_mean", r->us_mean);
+    bench_put_field("delete_us_median", r->us_median);
+    bench_put_field("delete_us_p99", r->us_p99);
+    bench_put_field("delete_us_max", r->us_max);
     printf(",\"untouched\":%" PRIu64 ",\"repairs\":%" PRIu64 ",\"refits\":%" PRIu64,
            r->n_actions[EFFACE_ACTION_UNTOUCHED], r->n_actions[EFFACE_ACTION_REPAIRED],
            r->n_actions[EFFACE_ACTION_REFITTED]);
     put_reasons(r);
     if (params->method == EFFACE_METHOD_TREE)
         printf(",\"height\":%" PRIu32 ",\"width\":%" PRIu32
-               ",\"leaf_method\":\"%s\",\"node_method\":\"%s\",\"stopped_at_leaf\":%" PRIu64,
+               ",\"leaf_method\":\"%s\",\"node_method\":\"%s\",\"weigh\":%s"
+               ",\"stopped_at_leaf\":%" PRIu64,
                params->height, r->width, bench_method_name(params->leaf_method),
-               bench_method_name(params->node_method), r->n_at_leaf);
-    put_field("rows_visited_mean", r->rows_visited_mean);
-    put_field("amortized_seconds", amortized_seconds(r));
-    put_field("baseline_seconds", r->baseline_seconds);
-    put_field("speedup", online_speedup(r));
-    put_field("speedup_amortized", online_speedup_amortized(r));
-    put_field("loss_ratio", r->loss_ratio);
-    put_field("silhouette", last_mark(r)->silhouette);
-    put_field("nmi", last_mark(r)->nmi);
+               bench_method_name(params->node_method), params->weigh_centroids ? "true" : "false",
+               r->n_at_leaf);
+    bench_put_field("epsilon", r->epsilon);
+    bench_put_field("rows_visited_mean", r->rows_visited_mean);
+    bench_put_field("amortized_seconds", amortized_seconds(r));
+    bench_put_field("baseline_seconds", r->baseline_seconds);
+    bench_put_field("speedup", online_speedup(r));
+    bench_put_field("speedup_amortized", online_speedup_amortized(r));
+    bench_put_field("loss", r->loss);
+    bench_put_field("converged_loss", r->converged_loss);
+    bench_put_field("loss_ratio", online_loss_ratio(r));
+    bench_put_field("silhouette", last_mark(r)->silhouette);
+    bench_put_field("nmi", last_mark(r)->nmi);
     put_marks("metrics_after", r, mark_after);
     put_marks("silhouettes", r, mark_silhouette);
     put_marks("nmis", r, mark_nmi);
-    put_field("state_bytes_per_row", r->state_bytes_per_row);
+    bench_put_field("state_bytes_per_row", r->state_bytes_per_row);
+    if (options->trace)
+        put_trace(r);
     printf(",\"verified\":%s}\n", r->difference.identical ? "true" : "false");
 }
 
@@ -203,17 +214,13 @@ void online_print_line(const online_result *r) {
            r->us_median, r->us_p99, r->us_max, r->n_actions[EFFACE_ACTION_UNTOUCHED],
            r->n_actions[EFFACE_ACTION_REPAIRED], r->n_actions[EFFACE_ACTION_REFITTED],
            online_speedup(r));
-    put_column(11, 4, r->loss_ratio);
+    put_column(11, 4, online_loss_ratio(r));
     puts(r->difference.identical ? "" : "  NOT VERIFIED");
 }
 
 typedef struct spread {
     double mean, deviation; /* that of the sample; 0 for a single replicate */
 } spread;
-
-static double result_loss_ratio(const online_result *r) {
-    return r->loss_ratio;
-}
 
 static double result_median(const online_result *r) {
     return r->us_median;
@@ -289,7 +296,7 @@ void online_print_summary(const online_result *results, const online_options *op
     }
     const spread speedup = spread_of(results, n, online_speedup);
     const spread amortized = spread_of(results, n, online_speedup_amortized);
-    const spread loss = spread_of(results, n, result_loss_ratio);
+    const spread loss = spread_of(results, n, online_loss_ratio);
     const spread median = spread_of(results, n, result_median);
     putchar('\n');
     print_reasons(results, n);

@@ -2,6 +2,7 @@
 #include "bench.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,13 +10,31 @@ typedef struct result {
     efface_kmeans_info info;
     double seconds; /* median of the repeats */
     double loss;
+    double silhouette, nmi; /* NAN if they were not asked for */
     char digest[BENCH_HEX_BYTES];
     uint64_t peak_rss_bytes;
 } result;
 
+typedef struct train_options {
+    const char *data, *labels;
+    efface_kmeans_params params;
+    uint32_t repeats;
+    bool metrics, json;
+} train_options;
+
+/* A model with one cluster, say, has none: that is no failure of the run. */
+static void measure_quality(const efface_kmeans *model, const efface_data *data, bool labelled,
+                            result *out) {
+    efface_error error;
+    (void)efface_kmeans_silhouette(model, data, NULL, 0, &out->silhouette, &error);
+    if (labelled)
+        (void)bench_nmi(model, data, &out->nmi, &error);
+}
+
 /* Fits `repeats` times; the last model is measured. */
-static int measure(const efface_data *data, const efface_kmeans_params *params, uint32_t repeats,
-                   result *out) {
+static int measure(const efface_data *data, const train_options *options, result *out) {
+    const uint32_t repeats = options->repeats;
+    *out = (result){.silhouette = NAN, .nmi = NAN};
     efface_error error;
     efface_kmeans *model = NULL;
     double *const seconds = malloc(repeats * sizeof *seconds);
@@ -28,7 +47,7 @@ static int measure(const efface_data *data, const efface_kmeans_params *params, 
         efface_kmeans_free(model);
         model = NULL;
         const double begin = bench_now();
-        if (efface_kmeans_fit(data, params, &model, &error) != EFFACE_OK) {
+        if (efface_kmeans_fit(data, &options->params, &model, &error) != EFFACE_OK) {
             code = bench_fail(&error);
             goto out;
         }
@@ -42,6 +61,8 @@ static int measure(const efface_data *data, const efface_kmeans_params *params, 
         code = bench_fail(&error);
         goto out;
     }
+    if (options->metrics)
+        measure_quality(model, data, bench_has_labels(options->data, options->labels), out);
     if (bench_digest_hex(model, out->digest))
         code = BENCH_DONE;
 out:
@@ -55,11 +76,14 @@ static void print_json(const result *r, const efface_kmeans_params *params) {
            ",\"k\":%" PRIu32 ",\"threads\":%" PRIu32 ",\"kernels\":\"%s\",\"iters\":%" PRIu32
            ",\"seconds\":%.9g,\"loss\":%.17g,\"digest\":\"%s\",\"peak_rss_bytes\":%" PRIu64
            ",\"rows_assigned\":%" PRIu64 ",\"rows_undecided\":%" PRIu64 ",\"rows_moved\":%" PRIu64
-           ",\"epsilon\":%.9g}\n",
+           ",\"epsilon\":%.9g",
            bench_method_name(params->method), r->info.n_rows, r->info.n_columns, r->info.n_clusters,
            params->n_threads, efface_kernels_name(), r->info.iterations, r->seconds, r->loss,
            r->digest, r->peak_rss_bytes, r->info.rows_assigned, r->info.rows_undecided,
            r->info.rows_moved, r->info.epsilon);
+    bench_put_field("silhouette", r->silhouette);
+    bench_put_field("nmi", r->nmi);
+    puts("}");
 }
 
 static void print_table(const result *r, const efface_kmeans_params *params) {
@@ -75,6 +99,10 @@ static void print_table(const result *r, const efface_kmeans_params *params) {
                                                    : "");
     printf("time        %.3f ms\n", 1e3 * r->seconds);
     printf("loss        %.10g\n", r->loss);
+    if (isfinite(r->silhouette))
+        printf("silhouette  %.4f\n", r->silhouette);
+    if (isfinite(r->nmi))
+        printf("NMI         %.4f\n", r->nmi);
     printf("undecided   %.4f %% of %" PRIu64 " searches went to integers\n",
            100.0 * (double)r->info.rows_undecided / (double)r->info.rows_assigned,
            r->info.rows_assigned);
@@ -84,34 +112,33 @@ static void print_table(const result *r, const efface_kmeans_params *params) {
 }
 
 int bench_train(int n_arguments, char **arguments) {
-    const char *name = NULL;
-    uint32_t repeats = 5;
-    bool json = false;
-    efface_kmeans_params params;
-    efface_kmeans_params_init(&params);
-    params.n_threads = 1;
+    train_options o = {.repeats = 5};
+    efface_kmeans_params_init(&o.params);
+    o.params.n_threads = 1;
     const bench_option options[] = {
-        {"--data", BENCH_TEXT, (void *)&name},
-        BENCH_FIT_OPTIONS(params),
-        {"--height", BENCH_WHOLE, &params.height},
-        {"--width", BENCH_WHOLE, &params.width},
-        {"--repeats", BENCH_COUNT, &repeats},
-        {"--json", BENCH_FLAG, &json},
+        {"--data", BENCH_TEXT, (void *)&o.data},
+        {"--labels", BENCH_TEXT, (void *)&o.labels},
+        BENCH_FIT_OPTIONS(o.params),
+        {"--height", BENCH_WHOLE, &o.params.height},
+        {"--width", BENCH_WHOLE, &o.params.width},
+        {"--repeats", BENCH_COUNT, &o.repeats},
+        {"--metrics", BENCH_FLAG, &o.metrics},
+        {"--json", BENCH_FLAG, &o.json},
         {NULL, BENCH_FLAG, NULL},
     };
     if (!bench_parse(options, n_arguments, arguments))
         return BENCH_USAGE;
-    if (name == NULL) {
+    if (o.data == NULL) {
         fputs("efface-bench: train needs --data FILE; see efface-bench --help\n", stderr);
         return BENCH_USAGE;
     }
-    efface_data *const data = bench_open(name);
+    efface_data *const data = bench_open(o.data, o.labels);
     if (data == NULL)
         return BENCH_FAILED;
     result r;
-    const int code = measure(data, &params, repeats, &r);
+    const int code = measure(data, &o, &r);
     efface_data_free(data);
     if (code == BENCH_DONE)
-        (json ? print_json : print_table)(&r, &params);
+        (o.json ? print_json : print_table)(&r, &o.params);
     return code;
 }
