@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BASELINE_FITS 3
 #define BASELINE_ITERATIONS 10
 #define PROGRESS_SECONDS 0.1
 
@@ -60,16 +59,25 @@ static efface_status measure_baseline(replicate *r, efface_error *error) {
     params.method = EFFACE_METHOD_LLOYD;
     params.iterations = BASELINE_ITERATIONS;
     params.redraw = EFFACE_REDRAW_SAME;
-    double seconds[BASELINE_FITS];
-    for (int i = 0; i < BASELINE_FITS; i++) {
-        efface_kmeans *model = NULL;
-        const efface_status status = timed_fit(r->data, &params, &model, &seconds[i], error);
-        efface_kmeans_free(model);
-        if (status != EFFACE_OK)
-            return status;
+    const uint32_t n_fits = r->options->baseline_fits;
+    r->result->baseline_seconds = NAN;
+    if (n_fits == 0)
+        return EFFACE_OK;
+    double *const seconds = malloc(n_fits * sizeof *seconds);
+    if (seconds == NULL) {
+        *error = (efface_error){.status = EFFACE_E_MEMORY, .message = "out of memory"};
+        return EFFACE_E_MEMORY;
     }
-    r->result->baseline_seconds = bench_median(seconds, BASELINE_FITS);
-    return EFFACE_OK;
+    efface_status status = EFFACE_OK;
+    for (uint32_t i = 0; i < n_fits && status == EFFACE_OK; i++) {
+        efface_kmeans *model = NULL;
+        status = timed_fit(r->data, &params, &model, &seconds[i], error);
+        efface_kmeans_free(model);
+    }
+    if (status == EFFACE_OK)
+        r->result->baseline_seconds = bench_median(seconds, n_fits);
+    free(seconds);
+    return status;
 }
 
 static efface_status train(replicate *r, efface_error *error) {
@@ -330,8 +338,12 @@ static int sweep(online_options *options) {
 }
 
 int bench_online(int n_arguments, char **arguments) {
-    online_options o = {
-        .deletions = 1000, .batch = 1, .replicates = 5, .heights = {{1}, 1}, .widths = {{0}, 1}};
+    online_options o = {.deletions = 1000,
+                        .batch = 1,
+                        .replicates = 5,
+                        .baseline_fits = 3,
+                        .heights = {{1}, 1},
+                        .widths = {{0}, 1}};
     bool help = false;
     efface_kmeans_params_init(&o.params);
     o.params.method = EFFACE_METHOD_PYRAMID;
@@ -345,6 +357,7 @@ int bench_online(int n_arguments, char **arguments) {
         {"--width", BENCH_LIST, &o.widths},
         {"--deletions", BENCH_COUNT, &o.deletions},
         {"--replicates", BENCH_COUNT, &o.replicates},
+        {"--baseline", BENCH_WHOLE, &o.baseline_fits},
         {"--order", BENCH_ORDER, &o.order},
         {"--batch", BENCH_COUNT, &o.batch},
         {"--skip-metrics", BENCH_FLAG, &o.skip_metrics},

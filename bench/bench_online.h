@@ -10,6 +10,7 @@ typedef struct online_options {
     uint32_t deletions;          /* rows to forget */
     uint32_t batch;              /* rows in a request */
     uint32_t replicates;
+    uint32_t baseline_fits; /* 0: no speed-up */
     bench_order order;
     bench_list heights, widths; /* of trees */
     bool skip_metrics;          /* no silhouette, NMI and loss ratio */

@@ -21,6 +21,7 @@ void online_print_help(void) {
         "                   sample: always a row of pyramid's sample\n"
         "                   cluster: all rows of a random row's cluster, then of another\n"
         "                   oldest: by ascending id\n"
+        "  --baseline F     fits to measure retraining by (3); 0 for none\n"
         "  --threads N      (1)\n"
         "  --scale none|minmax, --iters T (10), --epsilon E\n"
         "  --gamma G        quantized\n"
@@ -41,7 +42,7 @@ void online_print_help(void) {
         "  train_seconds         the fit\n"
         "  baseline_seconds      what a request costs without this library: training k-means\n"
         "                        (lloyd, 10 iterations, same rows, threads and seed) again;\n"
-        "                        the median of 3 fits in the same run\n"
+        "                        the median of a few fits in the same run\n"
         "  delete_us_...         a request: mean, median, p99 and max\n"
         "  untouched, repairs, refits   requests after which only sums were corrected, rows were\n"
         "                        assigned again, everything was computed again; and `reasons`\n"
@@ -208,12 +209,12 @@ static void put_column(int width, int decimals, double value) {
 }
 
 void online_print_line(const online_result *r) {
-    printf("%2" PRIu32 " %8.1f %8.1f %8.1f %8.1f %8.1f %9.1f %8" PRIu64 " %6" PRIu64 " %6" PRIu64
-           " %9.1f",
-           r->replicate, 1e3 * r->train_seconds, 1e3 * r->baseline_seconds, r->us_mean,
-           r->us_median, r->us_p99, r->us_max, r->n_actions[EFFACE_ACTION_UNTOUCHED],
-           r->n_actions[EFFACE_ACTION_REPAIRED], r->n_actions[EFFACE_ACTION_REFITTED],
-           online_speedup(r));
+    printf("%2" PRIu32 " %8.1f", r->replicate, 1e3 * r->train_seconds);
+    put_column(8, 1, 1e3 * r->baseline_seconds);
+    printf(" %8.1f %8.1f %8.1f %9.1f %8" PRIu64 " %6" PRIu64 " %6" PRIu64, r->us_mean, r->us_median,
+           r->us_p99, r->us_max, r->n_actions[EFFACE_ACTION_UNTOUCHED],
+           r->n_actions[EFFACE_ACTION_REPAIRED], r->n_actions[EFFACE_ACTION_REFITTED]);
+    put_column(9, 1, online_speedup(r));
     put_column(11, 4, online_loss_ratio(r));
     puts(r->difference.identical ? "" : "  NOT VERIFIED");
 }
@@ -313,10 +314,10 @@ void online_print_summary(const online_result *results, const online_options *op
     print_marks("NMI", results, n, mark_nmi);
     puts(verified ? "verified: every last state is, byte for byte, that of a fresh fit"
                   : "NOT VERIFIED");
-    printf("mean (sd): speed-up %.1f (%.1f), with training %.1f (%.1f), median request %.1f us "
-           "(%.1f)",
-           speedup.mean, speedup.deviation, amortized.mean, amortized.deviation, median.mean,
-           median.deviation);
+    printf("mean (sd): median request %.1f us (%.1f)", median.mean, median.deviation);
+    if (isfinite(speedup.mean))
+        printf(", speed-up %.1f (%.1f), with training %.1f (%.1f)", speedup.mean, speedup.deviation,
+               amortized.mean, amortized.deviation);
     if (isfinite(loss.mean))
         printf(", loss ratio %.4f (%.4f)", loss.mean, loss.deviation);
     putchar('\n');

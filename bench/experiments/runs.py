@@ -1,0 +1,102 @@
+"""Runs commands one after the other, keeps what they print, and goes on where it was stopped.
+
+What a run printed is kept in a file of its own, after a line that says which command of which
+program it was. A file is used again if both are the same, and it appears only when the run is done.
+"""
+
+import hashlib
+import json
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+
+class Failure(Exception):
+    """Something the user can mend; the message says what."""
+
+
+def fingerprint(path):
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
+    except OSError as error:
+        raise Failure(f"{path}: {error.strerror}; build it with make") from error
+
+
+def shown_path(word):
+    """A path as it may be printed: what says which set it is, not where it lies."""
+    return "/".join(Path(word).parts[-2:]) if "/" in word else word
+
+
+def duration(seconds):
+    seconds = round(seconds)
+    return f"{seconds} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+class Runner:
+    def __init__(self, folder, bench, peers):
+        self.folder = Path(folder)
+        self.programs = {"bench": [str(bench)], "peers": [sys.executable, str(peers)]}
+        self.marks = {name: fingerprint(words[-1]) for name, words in self.programs.items()}
+        self.programs["peers"] += ["--bench", str(bench), "--json"]
+        self.results = {}
+
+    def shown(self, run):
+        """The command as a reader may repeat it."""
+        program = "efface-bench" if run.program == "bench" else "bench/peers.py"
+        return shlex.join([program, *map(shown_path, run.arguments)])
+
+    def head(self, run):
+        return {"command": list(run.arguments), "program": self.marks[run.program]}
+
+    def kept(self, run):
+        """What the run printed, if it was done before with the same program."""
+        try:
+            with open(self.folder / f"{run.key}.jsonl", encoding="utf-8") as file:
+                lines = [json.loads(line) for line in file]
+        except (OSError, ValueError):
+            return None
+        head = self.head(run)
+        if not lines or any(lines[0].get(name) != head[name] for name in head):
+            return None
+        return lines
+
+    def run(self, run):
+        command = [*self.programs[run.program], *run.arguments]
+        if run.program == "bench":
+            command.append("--json")
+        begin = time.monotonic()
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise Failure(f"{command[0]}: {error.strerror}") from error
+        if done.returncode != 0:
+            raise Failure(f"{done.stderr.strip()}\nThe command was: {shlex.join(command)}")
+        head = {**self.head(run), "seconds": time.monotonic() - begin}
+        lines = [head, *map(json.loads, done.stdout.splitlines())]
+        part = self.folder / f"{run.key}.part"
+        part.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        part.rename(self.folder / f"{run.key}.jsonl")
+        return lines
+
+    def run_all(self, runs):
+        """Returns the seconds that all of them took, now or before."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        begin, total, n_kept = time.monotonic(), 0.0, 0
+        for number, run in enumerate(runs, 1):
+            lines = self.kept(run)
+            if lines is not None:
+                n_kept += 1
+            else:
+                place = f"[{number:>{len(str(len(runs)))}} of {len(runs)}]"
+                print(f"{place} {run.title}: ", end="", file=sys.stderr, flush=True)
+                lines = self.run(run)
+                spent = time.monotonic() - begin
+                print(f"{lines[0]['seconds']:.1f} s, {duration(spent)} so far",
+                      file=sys.stderr, flush=True)
+            total += lines[0]["seconds"]
+            self.results[run] = lines[1:]
+        if n_kept:
+            print(f"{n_kept} of {len(runs)} runs were there already", file=sys.stderr)
+        return total

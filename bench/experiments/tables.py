@@ -1,0 +1,367 @@
+"""The CSV files behind the tables and figures, from what the runs printed.
+
+A speed-up is over training k-means again for each request. That has nothing to do with the method,
+so its time is, for each set and seed, the median of what all runs of the set found: a disturbance
+of one run does not count.
+"""
+
+import csv
+import math
+import statistics
+
+from . import plan, published
+
+CURVE_POINTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+BINS_A_DECADE = 8
+ACTIONS = {"r": "repaired", "f": "refitted"}
+
+
+def mean(values):
+    return statistics.fmean(values)
+
+
+def spread(values):
+    return statistics.stdev(values) if len(values) > 1 else 0.0
+
+
+def cell(value):
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+class Results:
+    """What the runs printed, by group, set, method and value."""
+
+    def __init__(self, runner, sets):
+        self.runner = runner
+        self.sets = {data_set.name: data_set for data_set in sets}
+        self.lines = {}
+        self.commands = {}
+        for run, lines in runner.results.items():
+            self.lines[run.group, run.set, run.method, run.value] = lines
+            self.commands.setdefault(run.group, []).append(runner.shown(run))
+
+    def get(self, group, name, method, value=None):
+        return self.lines.get((group, name, method, value), [])
+
+    def values(self, group, name, method):
+        return sorted(key[3] for key in self.lines if key[:3] == (group, name, method))
+
+    def retraining(self, name):
+        """Seconds by seed."""
+        found = {}
+        for (group, of_set, _, _), lines in self.lines.items():
+            if of_set == name and group in ("main", "epsilon_time", "width_time"):
+                for line in lines:
+                    found.setdefault(line["seed"], []).append(line["baseline_seconds"])
+        return {seed: statistics.median(values) for seed, values in found.items()}
+
+    def converged(self, name, field):
+        """A field of k-means run with each seed on the rows that are left."""
+        return {line["seed"]: line[field] for line in self.get("main", name, "kmeans")}
+
+    def place(self, name):
+        data_set = self.sets[name]
+        return {"set": name, "kind": data_set.kind}
+
+    def shape(self, name):
+        data_set = self.sets[name]
+        return {**self.place(name), "n": data_set.n, "d": data_set.d, "k": data_set.k}
+
+
+def save(folder, name, fields, lines, commands):
+    """A CSV file; its first lines say which commands it comes from."""
+    with open(folder / f"{name}.csv", "w", encoding="utf-8", newline="") as file:
+        for command in commands:
+            file.write(f"# run: {command}\n")
+        writer = csv.DictWriter(file, fields.split(), lineterminator="\n")
+        writer.writeheader()
+        for line in lines:
+            writer.writerow({field: cell(value) for field, value in line.items()})
+
+
+# ---------------------------------------------------------------- tables
+
+
+def quality_table(results, field, table):
+    for name in results.sets:
+        for method in plan.METHODS:
+            values = [line[field] for line in results.get("main", name, method)]
+            if not values or None in values:
+                continue
+            paper = published.of(table, name, method) or (None, None)
+            yield {**results.shape(name), "method": method, "mean": mean(values),
+                   "sd": spread(values), "paper": paper[0], "paper_sd": paper[1]}
+
+
+def loss_table(results):
+    """The paper divides by the mean loss of k-means; beside it, by that of k-means run to
+    convergence with the same seed."""
+    for name in results.sets:
+        kmeans = results.converged(name, "loss")
+        if not kmeans:
+            continue
+        base, least = mean(kmeans.values()), results.converged(name, "converged_loss")
+        for method in plan.METHODS:
+            lines = results.get("main", name, method)
+            if not lines or method == "lloyd":  # it is k-means, and stops after fewer requests
+                continue
+            ratios = [line["loss"] / base for line in lines]
+            strict = [line["loss"] / least[line["seed"]] for line in lines]
+            paper = published.of(published.LOSS, name, method) or (None, None)
+            yield {**results.shape(name), "method": method, "mean": mean(ratios),
+                   "sd": spread(ratios), "paper": paper[0], "paper_sd": paper[1],
+                   "converged": mean(strict), "converged_sd": spread(strict)}
+
+
+def amortized(line, deletions):
+    """Seconds a request: training once, and as many requests as there are in the benchmark."""
+    return line["train_seconds"] / deletions + 1e-6 * line["delete_us_mean"]
+
+
+def runtime_table(results, deletions):
+    for name in results.sets:
+        retraining = results.retraining(name)
+        for method in plan.METHODS:
+            lines = results.get("main", name, method)
+            if not lines:
+                continue
+            row = {**results.shape(name), "method": method, "exact": int(lines[0]["exact"])}
+            seconds = [amortized(line, deletions) for line in lines]
+            if method == "kmeans":
+                seconds = [retraining[line["seed"]] for line in lines]
+            else:
+                row.update(request_figures(lines))
+            speedups = [retraining[line["seed"]] / s for line, s in zip(lines, seconds)]
+            row.update(seconds=mean(seconds), seconds_sd=spread(seconds),
+                       speedup=mean(speedups), speedup_sd=spread(speedups))
+            paper = published.of(published.SECONDS, name, method) or (None, None)
+            row.update(paper_seconds=paper[0], paper_seconds_sd=paper[1],
+                       paper_speedup=published.of(published.SPEEDUP, name, method))
+            yield row
+
+
+def request_figures(lines):
+    row = {"requests": sum(line["requests"] for line in lines)}
+    for field in ("untouched", "repairs", "refits"):
+        row[field] = sum(line[field] for line in lines)
+    for field, key in (("request_us", "mean"), ("request_us_median", "median"),
+                       ("request_us_p99", "p99"), ("request_us_max", "max")):
+        row[field] = mean([line[f"delete_us_{key}"] for line in lines])
+    row["state_bytes_per_row"] = mean([line["state_bytes_per_row"] for line in lines])
+    return row
+
+
+PEER_NAMES = {"efface": "efface lloyd", "sklearn lloyd": "scikit-learn lloyd",
+              "sklearn elkan": "scikit-learn elkan"}
+
+
+def peer_table(results, deletions):
+    for name in results.sets:
+        lines = results.get("peers", name, "all")
+        pyramid = results.get("main", name, "pyramid")
+        if not lines or not pyramid:
+            continue
+        ours = mean([amortized(line, deletions) for line in pyramid])
+        for line in lines:
+            contestant = PEER_NAMES.get(line["contestant"], line["contestant"])
+            yield {**results.place(name), "contestant": contestant,
+                   "fit_seconds": line["seconds"], "seconds_1000": 1000 * line["seconds"],
+                   "times_pyramid": line["seconds"] / ours}
+
+
+def baseline_table(results):
+    for name, expected in published.BASELINE.items():
+        if name not in results.sets:
+            continue
+        lines = [line for seed in results.values("baseline", name, "kmeans")
+                 for line in results.get("baseline", name, "kmeans", seed)]
+        for measure, (value, within) in expected.items():
+            if not lines:
+                continue
+            found = [line[measure] for line in lines]
+            centre = min(found) if measure == "loss" else mean(found)
+            remark = f"{'least' if measure == 'loss' else 'mean'} of {len(found)} seeds"
+            if results.sets[name].cut:
+                remark += "; the set was cut, so it is another one"
+            yield {"set": name, "measure": measure, "found": centre, "found_sd": spread(found),
+                   "expected": value, "within": int(abs(centre - value) <= within),
+                   "remark": remark}
+
+
+# ---------------------------------------------------------------- figures
+
+
+def points_up_to(deletions):
+    return [point for point in CURVE_POINTS if point <= deletions]
+
+
+def runtime_curves(results, deletions):
+    for name in results.sets:
+        retraining = results.retraining(name)
+        for method in ("kmeans", "quantized", "quantized_fresh", "tree", "pyramid"):
+            lines = results.get("main", name, method)
+            for point in points_up_to(deletions) if lines else ():
+                if method == "kmeans":
+                    values = list(retraining.values())
+                else:
+                    values = [(line["train_seconds"] + 1e-6 * sum(line["request_us"][:point]))
+                              / point for line in lines]
+                yield {**results.place(name), "method": method, "deletions": point,
+                       "seconds": mean(values)}
+
+
+def retrains(results):
+    for name in results.sets:
+        for method in ("quantized", "quantized_fresh"):
+            for line in results.get("main", name, method):
+                for request, letter in enumerate(line["request_actions"], 1):
+                    if letter in ACTIONS:
+                        yield {**results.place(name), "method": method,
+                               "replicate": line["replicate"], "request": request,
+                               "action": ACTIONS[letter]}
+
+
+def loss_sweep(results, group, method, column):
+    for name in results.sets:
+        losses = results.converged(name, "loss")
+        for value in results.values(group, name, method):
+            lines = results.get(group, name, method, value)
+            if not losses:
+                continue
+            base = mean(losses.values())
+            ratios = [line["loss"] / base for line in lines]
+            yield {**results.place(name), column: value, "loss_ratio": mean(ratios),
+                   "sd": spread(ratios)}
+
+
+def time_sweep(results, group, method, column, deletions):
+    for value in results.values(group, plan.TIMED_SET, method):
+        lines = results.get(group, plan.TIMED_SET, method, value)
+        seconds = [amortized(line, deletions) for line in lines]
+        yield {**results.place(plan.TIMED_SET), column: value, "seconds": mean(seconds),
+               "sd": spread(seconds),
+               "request_us": mean([line["delete_us_mean"] for line in lines])}
+
+
+def growth(results):
+    for method in plan.GROWTH_METHODS:
+        for n in results.values("growth", "gaussian", method):
+            lines = results.get("growth", "gaussian", method, n)
+            yield {"method": method, "n": n,
+                   "request_us": mean([line["delete_us_mean"] for line in lines]),
+                   "request_us_median": mean([line["delete_us_median"] for line in lines]),
+                   "retrain_us": 1e6 * statistics.median(
+                       [line["baseline_seconds"] for line in lines])}
+
+
+def latencies(results):
+    """A histogram: bins of equal width on a logarithmic scale."""
+    for name in results.sets:
+        for method in plan.METHODS:
+            if method == "kmeans":
+                continue
+            counts = {}
+            for line in results.get("main", name, method):
+                for us in line["request_us"]:
+                    number = math.floor(BINS_A_DECADE * math.log10(max(us, 1e-3)))
+                    counts[number] = counts.get(number, 0) + 1
+            for number in sorted(counts):
+                yield {**results.place(name), "method": method,
+                       "us_low": 10 ** (number / BINS_A_DECADE),
+                       "us_high": 10 ** ((number + 1) / BINS_A_DECADE), "count": counts[number]}
+
+
+def tradeoff(loss_rows, runtime_rows):
+    losses = {(row["set"], row["method"]): row for row in loss_rows}
+    for row in runtime_rows:
+        loss = losses.get((row["set"], row["method"]))
+        if loss is None or row["method"] == "kmeans":
+            continue
+        yield {"set": row["set"], "kind": row["kind"], "method": row["method"],
+               "speedup": row["speedup"], "speedup_sd": row["speedup_sd"],
+               "loss_ratio": loss["mean"], "loss_ratio_sd": loss["sd"]}
+
+
+# ---------------------------------------------------------------- the theory's shape
+
+
+def slope(points):
+    """The exponent of a power law through points, by least squares of logarithms, and its standard
+    error (None for two points)."""
+    xs = [math.log(x) for x, _ in points]
+    ys = [math.log(y) for _, y in points]
+    x_mean, y_mean = mean(xs), mean(ys)
+    square = sum((x - x_mean) ** 2 for x in xs)
+    exponent = sum((x - x_mean) * (y - y_mean) for x, y in zip(xs, ys)) / square
+    if len(points) < 3:
+        return exponent, None
+    rest = sum((y - y_mean - exponent * (x - x_mean)) ** 2 for x, y in zip(xs, ys))
+    return exponent, math.sqrt(rest / (len(points) - 2) / square)
+
+
+def theory(results, growth_rows, deletions):
+    """How the time of a request grows with n, and that of m requests with m."""
+    for method in plan.GROWTH_METHODS:
+        points = [(row["n"], row["request_us"]) for row in growth_rows if row["method"] == method]
+        if len(points) >= 2:
+            yield theory_row(method, "n", points, published.BOUNDS.get((method, "n")))
+    largest = max((row["n"] for row in growth_rows), default=None)
+    for method in plan.GROWTH_METHODS:
+        lines = results.get("growth", "gaussian", method, largest)
+        points = [(m, mean([sum(line["request_us"][:m]) for line in lines]))
+                  for m in points_up_to(deletions) if m >= 10 and lines]
+        if len(points) >= 2:
+            yield theory_row(method, "m", points, published.BOUNDS.get((method, "m")))
+
+
+def theory_row(method, variable, points, bound):
+    exponent, error = slope(points)
+    return {"method": method, "variable": variable, "exponent": exponent,
+            "standard_error": error, "low": points[0][0], "high": points[-1][0],
+            "paper_bound": bound}
+
+
+# ---------------------------------------------------------------- all of them
+
+QUALITY = "set kind n d k method mean sd paper paper_sd"
+RUNTIME = """set kind n d k method exact requests seconds seconds_sd speedup speedup_sd request_us
+    request_us_median request_us_p99 request_us_max untouched repairs refits state_bytes_per_row
+    paper_seconds paper_seconds_sd paper_speedup"""
+
+
+def save_all(results, deletions, folder):
+    def put(name, fields, lines, *groups):
+        lines = list(lines)
+        commands = [command for group in groups for command in results.commands.get(group, [])]
+        save(folder, name, fields, lines, commands)
+        return lines
+
+    losses = put("table1_loss", f"{QUALITY} converged converged_sd", loss_table(results), "main")
+    put("table2_silhouette", QUALITY,
+        quality_table(results, "silhouette", published.SILHOUETTE), "main")
+    put("table3_nmi", QUALITY, quality_table(results, "nmi", published.NMI), "main")
+    runtimes = put("table4_runtime", RUNTIME, runtime_table(results, deletions), "main")
+    put("peers", "set kind contestant fit_seconds seconds_1000 times_pyramid",
+        peer_table(results, deletions), "peers")
+    put("sanity", "set measure found found_sd expected within remark", baseline_table(results),
+        "baseline")
+    put("figure1_runtime", "set kind method deletions seconds",
+        runtime_curves(results, deletions), "main")
+    put("figure2_retrains", "set kind method replicate request action", retrains(results), "main")
+    put("figure3_epsilon_loss", "set kind epsilon loss_ratio sd",
+        loss_sweep(results, "epsilon", "quantized", "epsilon"), "epsilon")
+    put("figure4_width_loss", "set kind width loss_ratio sd",
+        loss_sweep(results, "width", "tree", "width"), "width")
+    put("figure5_epsilon_time", "set kind epsilon seconds sd request_us",
+        time_sweep(results, "epsilon_time", "quantized", "epsilon", deletions), "epsilon_time")
+    put("figure6_width_time", "set kind width seconds sd request_us",
+        time_sweep(results, "width_time", "tree", "width", deletions), "width_time")
+    rows = put("figure7_growth", "method n request_us request_us_median retrain_us",
+               growth(results), "growth")
+    put("figure8_latency", "set kind method us_low us_high count", latencies(results), "main")
+    put("figure9_tradeoff", "set kind method speedup speedup_sd loss_ratio loss_ratio_sd",
+        tradeoff(losses, runtimes), "main")
+    put("theory", "method variable exponent standard_error low high paper_bound",
+        theory(results, rows, deletions), "growth")
