@@ -1,0 +1,1 @@
+"""The paper's experiments: data sets, runs, tables, figures and the report."""
