@@ -114,6 +114,9 @@ bench_random bench_random_start(uint64_t seed, uint64_t stream);
 uint64_t bench_random_below(bench_random *random, uint64_t limit); /* limit > 0 */
 void bench_shuffle(bench_random *random, uint64_t *ids, size_t n);
 
+/* What this program was compiled by, such as "gcc 12.2.0". */
+const char *bench_compiler(void);
+
 /* The most memory this process has held. */
 uint64_t bench_peak_rss_bytes(void);
 

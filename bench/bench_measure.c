@@ -79,6 +79,16 @@ double bench_median(double *values, size_t n) {
     return n % 2 != 0 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
 
+const char *bench_compiler(void) {
+#if defined(__clang__)
+    return "clang " __clang_version__;
+#elif defined(__GNUC__)
+    return "gcc " __VERSION__;
+#else
+    return "unknown";
+#endif
+}
+
 bool bench_is_watched(void) {
     return isatty(STDERR_FILENO) != 0;
 }

@@ -132,11 +132,12 @@ static void put_trace(const online_result *r) {
 void online_print_json(const online_result *r, const online_options *options) {
     const efface_kmeans_params *const params = &options->params;
     printf("{\"bench\":\"online\",\"method\":\"%s\",\"exact\":%s,\"n\":%" PRIu64 ",\"d\":%" PRIu32
-           ",\"k\":%" PRIu32 ",\"scale\":\"%s\",\"threads\":%" PRIu32 ",\"kernels\":\"%s\"",
+           ",\"k\":%" PRIu32 ",\"scale\":\"%s\",\"threads\":%" PRIu32
+           ",\"kernels\":\"%s\",\"compiler\":\"%s\"",
            bench_method_name(params->method),
            params->redraw == EFFACE_REDRAW_SAME ? "true" : "false", r->n_rows, r->n_columns,
-           r->n_clusters, bench_scale_name(params->scale), params->n_threads,
-           efface_kernels_name());
+           r->n_clusters, bench_scale_name(params->scale), params->n_threads, efface_kernels_name(),
+           bench_compiler());
     printf(",\"order\":\"%s\",\"deletions\":%" PRIu32 ",\"batch\":%" PRIu32 ",\"requests\":%" PRIu64
            ",\"replicate\":%" PRIu32 ",\"seed\":%" PRIu64,
            bench_order_name(options->order), options->deletions, options->batch, r->n_requests,

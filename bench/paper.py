@@ -1,0 +1,196 @@
+#!/usr/bin/python3
+"""Runs the paper's experiments and writes the report: ours and the paper's numbers side by side.
+
+    bench/paper.py --data DIR [--out DIR] [--quick]    measure, draw, report
+    bench/paper.py --redraw [--out DIR]                figures and report again, from the CSV files
+    bench/paper.py --check [--out DIR] [--readme FILE] fail if report or README differ from them
+
+--data is a folder with the data sets (docs/data.md says how they lie there); sets that are missing
+are replaced by generated stand-ins, which every table and figure marks. What a run printed is kept
+in --work, and a run that is there already is not done again: stop it and start it as you like.
+
+--out receives the tables as CSV, the figures as SVG and PNG, report.md and report.html.
+
+Times are those of one thread, and of the machine as it is: run this alone, or on a machine that
+others use as `chrt -f 50 bench/paper.py ...`. Needs numpy and gnuplot, for the comparison with
+scikit-learn and faiss those too (scripts/install-packages bench).
+"""
+
+import argparse
+import dataclasses
+import json
+import platform
+import re
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from experiments import figures, plan, report, runs, sets, tables  # noqa: E402
+
+
+# ---------------------------------------------------------------- where and by what
+
+
+def first_match(pattern, path):
+    try:
+        found = re.search(pattern, Path(path).read_text(encoding="utf-8"), re.MULTILINE)
+    except OSError:
+        return None
+    return found.group(1).strip() if found else None
+
+
+def output_of(*command):
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HERE)
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def versions_of_peers():
+    """Those of a fresh interpreter: importing them here would start their threads."""
+    program = ("import json, numpy, sklearn, faiss; from threadpoolctl import threadpool_info; "
+               "blas = [f\"{i['internal_api']} {i['version']}\" for i in threadpool_info() "
+               "if i['user_api'] == 'blas']; "
+               "print(json.dumps({'numpy': numpy.__version__, 'sklearn': sklearn.__version__, "
+               "'faiss': faiss.__version__, 'blas': blas[0] if blas else None}))")
+    text = output_of(sys.executable, "-c", program)
+    return json.loads(text) if text else {}
+
+
+def machine():
+    memory = first_match(r"^MemTotal:\s*(\d+) kB", "/proc/meminfo")
+    return {
+        "processor": first_match(r"^model name\s*:\s*(.*)$", "/proc/cpuinfo") or "unknown",
+        "cores": len(re.findall(r"^processor\s*:", Path("/proc/cpuinfo").read_text(), re.M)),
+        "memory_gb": round(int(memory) / 2**20, 1) if memory else None,
+        "system": f"{first_match(r'^PRETTY_NAME=.(.*).$', '/etc/os-release')}, "
+                  f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+    }
+
+
+def first_field(lines, field):
+    return next((line[field] for line in lines if field in line), "unknown")
+
+
+def describe(options, size, chosen, results, seconds):
+    lines = [line for lines in results.lines.values() for line in lines]
+    described = {}
+    for data_set in chosen:
+        fields = dataclasses.asdict(data_set)
+        described[data_set.name] = {name: fields[name] for name in
+                                    ("kind", "n", "d", "k", "scale", "source", "cut")}
+    words = ["make", "paper", "DATA=folder"] + (["QUICK=1"] if options.quick else [])
+    return {
+        "command": shlex.join(words),
+        "date": time.strftime("%Y-%m-%d"),
+        **machine(),
+        **versions_of_peers(),
+        "kernels": first_field(lines, "kernels"),
+        "compiler": first_field(lines, "compiler"),
+        "threads": 1,
+        "seeds": sorted({line["seed"] for lines_of in results.lines.items()
+                         if lines_of[0][0] == "main" for line in lines_of[1]}),
+        "deletions": size.deletions,
+        "replicates": size.replicates,
+        "quick": options.quick,
+        "version": first_match(r'^#define EFFACE_VERSION "(.*)"',
+                               HERE.parent / "include/efface/efface.h"),
+        "sets": described,
+        "commands": [command for group in results.commands.values() for command in group],
+        "seconds": round(seconds),
+    }
+
+
+# ---------------------------------------------------------------- the program
+
+
+def choose_size(options):
+    size = plan.QUICK if options.quick else plan.FULL
+    given = {"deletions": options.deletions, "replicates": options.replicates,
+             "most_rows": options.most_rows}
+    size = dataclasses.replace(size, **{k: v for k, v in given.items() if v is not None})
+    if options.most_rows:
+        growth = tuple(n for n in size.growth if n <= options.most_rows) or (size.growth[0],)
+        size = dataclasses.replace(size, growth=growth)
+    return size
+
+
+def make_gaussian(bench):
+    def make(x, y):
+        command = [bench, "data", "gaussian", "--out", str(x), "--labels", str(y)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise runs.Failure(done.stderr.strip())
+    return make
+
+
+def measure(options):
+    size = choose_size(options)
+    names = options.sets.split(",") if options.sets else sets.NAMES
+    strange = [name for name in names if name not in sets.NAMES]
+    if strange:
+        raise runs.Failure(f"there is no set {strange[0]}; there are {', '.join(sets.NAMES)}")
+    runner = runs.Runner(options.work / "runs", options.bench, HERE / "peers.py")
+    chosen = []
+    for name in names:
+        data_set = sets.prepare(name, options.data, options.work / "sets", size.most_rows,
+                                make_gaussian(options.bench))
+        print(f"{name}: {data_set.n:,} x {data_set.d}, {data_set.source}", file=sys.stderr)
+        chosen.append(data_set)
+    seconds = runner.run_all(plan.all_runs(chosen, size, not options.skip_peers))
+    results = tables.Results(runner, chosen)
+    tables.save_all(results, size.deletions, options.out)
+    meta = describe(options, size, chosen, results, seconds)
+    (options.out / "meta.json").write_text(json.dumps(meta, indent=1) + "\n", encoding="utf-8")
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--data", type=Path, metavar="DIR")
+    what.add_argument("--redraw", action="store_true")
+    what.add_argument("--check", action="store_true")
+    parser.add_argument("--out", type=Path, default=Path("docs/results"), metavar="DIR")
+    parser.add_argument("--work", type=Path, default=Path("build/paper"), metavar="DIR")
+    parser.add_argument("--bench", default="build/efface-bench", metavar="PATH")
+    parser.add_argument("--readme", type=Path, metavar="FILE")
+    parser.add_argument("--quick", action="store_true", help="minutes: small sets, few requests")
+    parser.add_argument("--sets", metavar="NAMES", help="some of them, with commas between")
+    parser.add_argument("--deletions", type=int)
+    parser.add_argument("--replicates", type=int)
+    parser.add_argument("--most-rows", type=int, help="of a set")
+    parser.add_argument("--skip-peers", action="store_true")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    try:
+        if options.check:
+            report.check(options.out, options.readme)
+            return 0
+        options.out.mkdir(parents=True, exist_ok=True)
+        if options.data is not None:
+            measure(options)
+        figures.draw_all(options.out)
+        report.write_report(options.out)
+        print(f"the report is {options.out / 'report.html'}")
+    except (runs.Failure, figures.Failure, sets.Failure, report.Failure, OSError) as failure:
+        print(f"paper.py: {failure}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\npaper.py: stopped; the same command goes on from here", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
