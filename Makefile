@@ -1,6 +1,7 @@
 # The front door. CMakePresets.json defines the builds; `make check-NAME` tests the one named NAME.
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
+OUT ?= build/paper/report
 JOBS ?= $(shell nproc)
 SOURCES = $(shell find bench cli examples include src tests -name '*.[ch]' -o -name '*.cpp')
 
@@ -22,6 +23,12 @@ check-full:
 	scripts/install-packages build check full
 	$(MAKE) $(addprefix check-,dev asan tsan ref clang clang0 debug0 arm64 gcc)
 	ctest --preset full -j $(JOBS)
+
+# The paper's experiments: DATA is a folder with the data sets (docs/data.md).
+paper:
+	scripts/install-packages build bench
+	$(MAKE) all
+	bench/paper.py $(if $(DATA),--data "$(DATA)") $(if $(QUICK),--quick) --out $(OUT)
 
 check-%:
 	cmake --preset $* --log-level=WARNING
@@ -51,4 +58,4 @@ clean:
 	rm -rf build build-*
 
 .NOTPARALLEL:
-.PHONY: all demo check check-full fuzz format format-check install clean
+.PHONY: all demo paper check check-full fuzz format format-check install clean

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 """Runs the paper's experiments and writes the report: ours and the paper's numbers side by side.
 
-    bench/paper.py --data DIR [--out DIR] [--quick]    measure, draw, report
+    bench/paper.py [--data DIR] [--out DIR] [--quick]  measure, draw, report
     bench/paper.py --redraw [--out DIR]                figures and report again, from the CSV files
     bench/paper.py --check [--out DIR] [--readme FILE] fail if report or README differ from them
 
---data is a folder with the data sets (docs/data.md says how they lie there); sets that are missing
-are replaced by generated stand-ins, which every table and figure marks. What a run printed is kept
-in --work, and a run that is there already is not done again: stop it and start it as you like.
+--data is a folder with the data sets (docs/data.md says how they lie there); for sets that are
+missing there are generated stand-ins, which every table and figure marks. What a run printed is
+kept in --work, and a run that is there already is not done again: stop it and start it as you like.
 
 --out receives the tables as CSV, the figures as SVG and PNG, report.md and report.html.
 
@@ -133,14 +133,17 @@ def make_gaussian(bench):
 
 def measure(options):
     size = choose_size(options)
+    if options.data is not None and not options.data.is_dir():
+        raise runs.Failure(f"{options.data} is no folder; docs/data.md says how to lay it out")
     names = options.sets.split(",") if options.sets else sets.NAMES
     strange = [name for name in names if name not in sets.NAMES]
     if strange:
         raise runs.Failure(f"there is no set {strange[0]}; there are {', '.join(sets.NAMES)}")
-    runner = runs.Runner(options.work / "runs", options.bench, HERE / "peers.py")
+    suffix = f"-{size.most_rows}" if size.most_rows else ""
+    runner = runs.Runner(options.work / f"runs{suffix}", options.bench, HERE / "peers.py")
     chosen = []
     for name in names:
-        data_set = sets.prepare(name, options.data, options.work / "sets", size.most_rows,
+        data_set = sets.prepare(name, options.data, options.work / f"sets{suffix}", size.most_rows,
                                 make_gaussian(options.bench))
         print(f"{name}: {data_set.n:,} x {data_set.d}, {data_set.source}", file=sys.stderr)
         chosen.append(data_set)
@@ -154,11 +157,11 @@ def measure(options):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    what = parser.add_mutually_exclusive_group(required=True)
+    what = parser.add_mutually_exclusive_group()
     what.add_argument("--data", type=Path, metavar="DIR")
     what.add_argument("--redraw", action="store_true")
     what.add_argument("--check", action="store_true")
-    parser.add_argument("--out", type=Path, default=Path("docs/results"), metavar="DIR")
+    parser.add_argument("--out", type=Path, default=Path("build/paper/report"), metavar="DIR")
     parser.add_argument("--work", type=Path, default=Path("build/paper"), metavar="DIR")
     parser.add_argument("--bench", default="build/efface-bench", metavar="PATH")
     parser.add_argument("--readme", type=Path, metavar="FILE")
@@ -178,7 +181,7 @@ def main():
             report.check(options.out, options.readme)
             return 0
         options.out.mkdir(parents=True, exist_ok=True)
-        if options.data is not None:
+        if not options.redraw:
             measure(options)
         figures.draw_all(options.out)
         report.write_report(options.out)

@@ -1,9 +1,11 @@
 """Runs commands one after the other, keeps what they print, and goes on where it was stopped.
 
-What a run printed is kept in a file of its own, after a line that says which command of which
-program it was. A file is used again if both are the same, and it appears only when the run is done.
+What a run printed is kept in a file of its own, after a line that says which command it was, of
+which program and on which files. It is used again if all three are the same, and it appears only
+when the run is done.
 """
 
+import functools
 import hashlib
 import json
 import shlex
@@ -17,11 +19,13 @@ class Failure(Exception):
     """Something the user can mend; the message says what."""
 
 
+@functools.cache
 def fingerprint(path):
-    try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
-    except OSError as error:
-        raise Failure(f"{path}: {error.strerror}; build it with make") from error
+    found = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(1 << 20):
+            found.update(block)
+    return found.hexdigest()[:16]
 
 
 def shown_path(word):
@@ -38,6 +42,8 @@ class Runner:
     def __init__(self, folder, bench, peers):
         self.folder = Path(folder)
         self.programs = {"bench": [str(bench)], "peers": [sys.executable, str(peers)]}
+        if not Path(bench).exists():
+            raise Failure(f"there is no {bench}: build it with make, or use --bench")
         self.marks = {name: fingerprint(words[-1]) for name, words in self.programs.items()}
         self.programs["peers"] += ["--bench", str(bench), "--json"]
         self.results = {}
@@ -48,7 +54,9 @@ class Runner:
         return shlex.join([program, *map(shown_path, run.arguments)])
 
     def head(self, run):
-        return {"command": list(run.arguments), "program": self.marks[run.program]}
+        files = [word for word in run.arguments if "/" in word and Path(word).is_file()]
+        return {"command": list(run.arguments), "program": self.marks[run.program],
+                "files": [fingerprint(word) for word in files]}
 
     def kept(self, run):
         """What the run printed, if it was done before with the same program."""

@@ -1,0 +1,245 @@
+#!/usr/bin/python3
+"""The tables of the paper's experiments: their numbers from what runs printed, and runs that go on
+where they were stopped."""
+
+import contextlib
+import csv
+import io
+import os
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+
+from experiments import plan, published, runs, tables  # noqa: E402
+
+SIZE = plan.Size(4, 2, 2, (1000, 10000), 1, 2, 1, None)
+
+
+def fake_set(name="celltype", n=1000, kind="real"):
+    return SimpleNamespace(name=name, kind=kind, x=Path("sets") / name / "x.npy",
+                           y=Path("sets") / name / "y.npy", n=n, d=10, k=4, scale="minmax",
+                           cut=False)
+
+
+def printed(run, replicate):
+    """What efface-bench would print, in round numbers: a request takes as many microseconds as its
+    number, training 400, retraining 1,000 and in the second replicate 3,000."""
+    words = list(run.arguments)
+    requests = 1 if "--batch" in words else int(words[words.index("--deletions") + 1])
+    us = [float(i) for i in range(1, requests + 1)]
+    return {
+        "seed": replicate, "replicate": replicate + 1, "requests": requests, "exact": True,
+        "train_seconds": 400e-6, "baseline_seconds": (1000 + 2000 * replicate) * 1e-6,
+        "delete_us_mean": sum(us) / requests, "delete_us_median": us[requests // 2],
+        "delete_us_p99": us[-1], "delete_us_max": us[-1], "untouched": requests - 1,
+        "repairs": 1, "refits": 0, "state_bytes_per_row": 4.0,
+        "loss": 10.0 if run.method == "kmeans" else 12.0 + replicate, "converged_loss": 8.0,
+        "silhouette": 0.25, "nmi": 0.5, "request_us": us,
+        "request_actions": "u" * (requests - 1) + "r",
+    }
+
+
+def fake_results(sets, size=SIZE):
+    found = {}
+    for run in plan.all_runs(sets, size, peers=False):
+        if run.group == "baseline":
+            found[run] = [{"seed": int(run.value), "loss": 188.08 + run.value, "nmi": 0.36,
+                           "silhouette": 0.1}]
+        else:
+            found[run] = [printed(run, replicate) for replicate in range(2)]
+    runner = SimpleNamespace(results=found, shown=lambda run: run.key)
+    return tables.Results(runner, sets)
+
+
+def by_method(rows):
+    return {row["method"]: row for row in rows}
+
+
+class Tables(unittest.TestCase):
+    def setUp(self):
+        self.results = fake_results([fake_set()])
+
+    def test_loss_is_divided_by_the_mean_of_kmeans(self):
+        rows = by_method(tables.loss_table(self.results))
+        self.assertAlmostEqual(rows["kmeans"]["mean"], 1.0)
+        self.assertAlmostEqual(rows["pyramid"]["mean"], 1.25)
+        self.assertAlmostEqual(rows["pyramid"]["converged"], 12.5 / 8)
+        self.assertAlmostEqual(rows["pyramid"]["sd"], 0.1 / 2**0.5)
+        self.assertEqual(rows["quantized"]["paper"], 1.158)
+        self.assertEqual(rows["quantized_fresh"]["paper"], 1.158)
+        self.assertIsNone(rows["pyramid"]["paper"])
+        self.assertNotIn("lloyd", rows)
+
+    def test_runtime_is_amortized_and_compared_with_the_same_seed(self):
+        rows = by_method(tables.runtime_table(self.results, 4))
+        request = 400e-6 / 4 + 2.5e-6
+        self.assertAlmostEqual(rows["pyramid"]["seconds"], request)
+        self.assertAlmostEqual(rows["pyramid"]["speedup"], (1e-3 + 3e-3) / 2 / request)
+        self.assertAlmostEqual(rows["kmeans"]["seconds"], 2e-3)
+        self.assertAlmostEqual(rows["kmeans"]["speedup"], 1.0)
+        # Two requests stand for four.
+        self.assertAlmostEqual(rows["lloyd"]["seconds"], 100e-6 + 1.5e-6)
+        self.assertEqual(rows["lloyd"]["requests"], 4)
+        self.assertEqual(rows["tree"]["paper_speedup"], 15.6)
+
+    def test_curves_are_sums_of_the_first_requests(self):
+        rows = {(row["method"], row["deletions"]): row["seconds"]
+                for row in tables.runtime_curves(self.results, 4)}
+        self.assertAlmostEqual(rows["pyramid", 1], 401e-6)
+        self.assertAlmostEqual(rows["pyramid", 2], 403e-6 / 2)
+        self.assertAlmostEqual(rows["kmeans", 2], 2e-3)
+        self.assertNotIn(("pyramid", 5), rows)
+
+    def test_retrains_are_the_requests_that_changed_something(self):
+        rows = list(tables.retrains(self.results))
+        self.assertEqual([(r["method"], r["replicate"], r["request"], r["action"]) for r in rows],
+                         [("quantized", 1, 4, "repaired"), ("quantized", 2, 4, "repaired"),
+                          ("quantized_fresh", 1, 4, "repaired"),
+                          ("quantized_fresh", 2, 4, "repaired")])
+
+    def test_histograms_count_every_request(self):
+        rows = [row for row in tables.latencies(self.results) if row["method"] == "tree"]
+        self.assertEqual(sum(row["count"] for row in rows), 8)
+        for row in rows:
+            self.assertAlmostEqual(row["us_high"] / row["us_low"], 10 ** (1 / 8))
+
+    def test_sweeps_have_a_line_for_each_value(self):
+        rows = list(tables.loss_sweep(self.results, "epsilon", "quantized", "epsilon"))
+        self.assertEqual([row["epsilon"] for row in rows], sorted(plan.EPSILONS))
+        self.assertAlmostEqual(rows[0]["loss_ratio"], 1.25)
+
+    def test_baseline_takes_the_least_loss_and_mean_quality(self):
+        rows = {row["measure"]: row for row in tables.baseline_table(self.results)}
+        self.assertEqual(rows["loss"]["found"], 188.08)
+        self.assertEqual(rows["loss"]["within"], 1)
+        self.assertEqual(rows["silhouette"]["within"], 0)
+
+    def test_power_laws_are_found_again(self):
+        exponent, error = tables.slope([(x, 7 * x**0.5) for x in (1, 10, 100, 1000)])
+        self.assertAlmostEqual(exponent, 0.5)
+        self.assertAlmostEqual(error, 0.0)
+        exponent, error = tables.slope([(1, 1), (10, 10), (100, 1)])
+        self.assertAlmostEqual(exponent, 0.0)
+        self.assertGreater(error, 0.3)
+        self.assertEqual(tables.slope([(1, 2), (10, 20)]), (mock.ANY, None))
+
+    def test_all_files_are_written_and_name_their_commands(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tables.save_all(self.results, 4, Path(folder))
+            names = {path.stem for path in Path(folder).iterdir()}
+            self.assertEqual(len(names), 16)
+            text = (Path(folder) / "table4_runtime.csv").read_text(encoding="utf-8")
+            comments = [line for line in text.splitlines() if line.startswith("#")]
+            self.assertIn("# run: main-celltype-pyramid", comments)
+            rows = list(csv.DictReader(line for line in text.splitlines() if line[0] != "#"))
+            self.assertEqual(len(rows), len(plan.METHODS))
+
+
+class Published(unittest.TestCase):
+    def test_its_speedups_are_its_times_divided(self):
+        for name, seconds in published.SECONDS.items():
+            for method in range(3):
+                quotient = seconds[0][0] / seconds[method][0]
+                printed_there = published.SPEEDUP[name][method]
+                # Times are printed with three decimals, so a quotient is known this well.
+                slack = 0.0005 / seconds[method][0] + 0.0005 / seconds[0][0]
+                self.assertLessEqual(abs(quotient / printed_there - 1), slack + 1e-4,
+                                     (name, method))
+
+
+class Plan(unittest.TestCase):
+    def test_no_two_runs_share_a_file(self):
+        sets = [fake_set(), fake_set("covtype"), fake_set("botnet", 10**6, "stand-in")]
+        keys = [run.key for run in plan.all_runs(sets, plan.FULL)]
+        self.assertEqual(len(keys), len(set(keys)))
+
+    def test_stand_ins_are_no_baseline(self):
+        runs_of = plan.all_runs([fake_set(kind="stand-in")], plan.FULL)
+        self.assertNotIn("baseline", {run.group for run in runs_of})
+
+
+PROGRAM = """#!/bin/sh
+echo "$*" >> "$0.calls"
+[ "$2" = fail ] && { echo "no such thing" >&2; exit 1; }
+echo '{"answer":42}'
+"""
+
+
+class Runs(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.bench = Path(self.folder.name) / "bench"
+        self.data = Path(self.folder.name) / "x.npy"
+        self.write(self.bench, PROGRAM)
+        os.chmod(self.bench, 0o755)
+        self.write(self.data, "rows")
+
+    def write(self, path, text):
+        Path(path).write_text(text, encoding="utf-8")
+        runs.fingerprint.cache_clear()
+
+    def plan(self, word="ok"):
+        return [plan.Run("main", "celltype", method, "bench", ("online", word, str(self.data)))
+                for method in ("tree", "pyramid")]
+
+    def go(self, word="ok"):
+        runner = runs.Runner(Path(self.folder.name) / "runs", self.bench, __file__)
+        with contextlib.redirect_stderr(io.StringIO()):
+            runner.run_all(self.plan(word))
+        return runner
+
+    def calls(self):
+        return len(Path(f"{self.bench}.calls").read_text(encoding="utf-8").splitlines())
+
+    def test_what_is_done_is_not_done_again(self):
+        runner = self.go()
+        self.assertEqual(list(runner.results.values()), [[{"answer": 42}]] * 2)
+        self.assertEqual(self.calls(), 2)
+        self.assertEqual(list(self.go().results.values()), [[{"answer": 42}]] * 2)
+        self.assertEqual(self.calls(), 2)
+
+    def test_a_run_that_was_stopped_is_done_again(self):
+        self.go()
+        kept = Path(self.folder.name) / "runs" / "main-celltype-tree.jsonl"
+        kept.rename(kept.with_suffix(".part"))
+        self.go()
+        self.assertEqual(self.calls(), 3)
+
+    def test_other_data_another_program_or_command_is_another_run(self):
+        self.go()
+        self.write(self.data, "other rows")
+        self.go()
+        self.assertEqual(self.calls(), 4)
+        self.write(self.bench, PROGRAM + "# newer\n")
+        self.go()
+        self.assertEqual(self.calls(), 6)
+        self.go("other")
+        self.assertEqual(self.calls(), 8)
+
+    def test_a_damaged_file_is_no_result(self):
+        self.go()
+        kept = Path(self.folder.name) / "runs" / "main-celltype-tree.jsonl"
+        kept.write_text(kept.read_text(encoding="utf-8")[:-5], encoding="utf-8")
+        self.go()
+        self.assertEqual(self.calls(), 3)
+
+    def test_a_failure_says_what_the_program_said(self):
+        with self.assertRaisesRegex(runs.Failure, "no such thing\n.*online fail"):
+            self.go("fail")
+        self.assertEqual(list((Path(self.folder.name) / "runs").iterdir()), [])
+
+    def test_commands_are_shown_without_the_place_of_files(self):
+        runner = self.go()
+        shown = runner.shown(self.plan()[0])
+        self.assertEqual(shown.split()[:3], ["efface-bench", "online", "ok"])
+        self.assertNotIn(str(Path(self.folder.name).parent) + "/", shown)
+
+
+if __name__ == "__main__":
+    unittest.main()
