@@ -1,1 +1,1 @@
-"""The paper's experiments: data sets, runs, tables, figures and the report."""
+"""The paper's experiments: data, runs, tables, figures and the report."""

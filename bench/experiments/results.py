@@ -1,0 +1,211 @@
+"""What a run left in its folder: CSV files and meta.json, read; and how methods, sets and numbers
+are called and written in figures and in the report.
+
+A CSV file begins with comments (`# command: ...`, `# run: ...`) and a header; missing numbers are
+empty. Values stay the texts they are in the file, so that the paper's numbers are printed with the
+digits the paper gives; number() converts.
+"""
+
+import csv
+import hashlib
+import json
+import re
+from collections import namedtuple
+
+TABLES = ["table1_loss", "table2_silhouette", "table3_nmi", "table4_runtime"]
+FIGURES = [
+    "figure1_runtime", "figure2_retrains", "figure3_epsilon_loss", "figure4_width_loss",
+    "figure5_epsilon_time", "figure6_width_time", "figure7_growth", "figure8_latency",
+    "figure9_tradeoff",
+]
+
+# How a method or a set is called and looks. Colours are of the palette of Okabe and Ito; dashes
+# and points differ too.
+Look = namedtuple("Look", "title colour dash point")
+METHODS = {
+    "kmeans": Look("k-means", "#000000", "solid", 2),
+    "lloyd": Look("k-means, forgetting", "#7f7f7f", "(4,5)", 1),
+    "quantized_fresh": Look("Q-k-means, paper-literal (not exact)", "#E69F00", "(3,4)", 4),
+    "quantized": Look("Q-k-means, exact", "#D55E00", "(14,6)", 5),
+    "tree": Look("DC-k-means", "#0072B2", "solid", 7),
+    "tree_weighed": Look("DC-k-means, weighed", "#CC79A7", "(10,4,3,4)", 13),
+    "tree_quantized": Look("DC-k-means, quantized leaves", "#56B4E9", "(7,4)", 6),
+    "pyramid": Look("pyramid", "#009E73", "solid", 9),
+}
+SETS = {
+    "celltype": Look("celltype", "#0072B2", "solid", 7),
+    "covtype": Look("covtype", "#D55E00", "(14,6)", 5),
+    "mnist": Look("mnist", "#009E73", "(3,4)", 9),
+    "postures": Look("postures", "#CC79A7", "(10,4,3,4)", 13),
+    "gaussian": Look("gaussian", "#000000", "(7,4)", 6),
+    "botnet": Look("botnet", "#E69F00", "(16,4,3,4,3,4)", 11),
+}
+NOT_EXACT = {"quantized_fresh"}
+
+# For methods and sets that are not listed above.
+SPARE = [("#7f7f7f", "(2,3)", 8), ("#56B4E9", "(12,3)", 10), ("#882255", "(5,3)", 12)]
+
+MARK = "†"
+STAND_IN = (
+    f"{MARK} stand-in: generated with the paper's N, D, K; not comparable with the paper's data"
+)
+
+
+class Failure(Exception):
+    """Something the user can mend; the message says what."""
+
+
+# ---------------------------------------------------------------- reading
+
+
+class Table:
+    """A CSV file: its name, comments, rows (dictionaries of texts) and the digest of its bytes."""
+
+    def __init__(self, path):
+        data = path.read_bytes()
+        lines = data.decode("utf-8").splitlines(keepends=True)
+        self.name = path.stem
+        self.digest = hashlib.sha256(data).hexdigest()
+        self.comments = [line[1:].strip() for line in lines if line.startswith("#")]
+        self.rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+        for row in self.rows:
+            if None in row or None in row.values():
+                raise Failure(f"{path.name}: a line has not as many fields as the header: {row}")
+            if "method" in row:
+                row["method"] = method_key(row["method"])
+
+    def comment(self, what):
+        """The texts of the comments `what: text`."""
+        return [c.partition(":")[2].strip() for c in self.comments if c.startswith(what + ":")]
+
+    def sets(self):
+        """The first row of each set, by its name, in the order of SETS."""
+        first = {}
+        for row in self.rows:
+            first.setdefault(row["set"], row)
+        return {name: first[name] for name in ordered(first, SETS)}
+
+    def methods(self):
+        return ordered({row["method"]: None for row in self.rows}, METHODS)
+
+    def find(self, **wanted):
+        """The rows with these values."""
+        return [row for row in self.rows if all(row[f] == value for f, value in wanted.items())]
+
+    def one(self, **wanted):
+        """The first row with these values, or None."""
+        return next(iter(self.find(**wanted)), None)
+
+
+def load(folder, name):
+    """The table of a CSV file, or None if there is no such file or nothing in it."""
+    path = folder / f"{name}.csv"
+    table = Table(path) if path.exists() else None
+    return table if table is not None and table.rows else None
+
+
+def load_meta(folder):
+    path = folder / "meta.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise Failure(f"{path.name}: {error}") from error
+
+
+def number(row, field):
+    """The value of a field, or None where there is none."""
+    text = (row or {}).get(field) or ""
+    return float(text) if text.strip() else None
+
+
+# ---------------------------------------------------------------- names
+
+
+def method_key(text):
+    """`quantized fresh` and `quantized_fresh` are the same method."""
+    key = re.sub(r"[^a-z0-9]+", "_", text.strip().lower())
+    return {"k_means": "kmeans"}.get(key, key) if key.strip("_") else text
+
+
+def ordered(names, known):
+    """The names that are known in their order, then the others in theirs."""
+    return [n for n in known if n in names] + [n for n in names if n not in known]
+
+
+def look(name, known, others=()):
+    """How a method or set looks; unknown ones get looks of their own, by their place in others."""
+    if name in known:
+        return known[name]
+    strangers = [n for n in others if n not in known]
+    place = strangers.index(name) if name in strangers else 0
+    return Look(name.replace("_", " "), *SPARE[place % len(SPARE)])
+
+
+def method_title(method):
+    return look(method, METHODS).title
+
+
+def is_stand_in(row):
+    return re.sub(r"[^a-z]", "", (row.get("kind") or "").lower()) == "standin"
+
+
+def set_title(row):
+    """The name of a row's set, marked if it is a stand-in."""
+    return row["set"] + (MARK if is_stand_in(row) else "")
+
+
+def has_stand_ins(table):
+    return any(is_stand_in(row) for row in table.rows)
+
+
+def is_exact(row):
+    """A table that does not say leaves it to the method."""
+    said = (row.get("exact") or "").strip().lower()
+    return said not in ("0", "no", "false") if said else row["method"] not in NOT_EXACT
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def digits(value, count=3):
+    """At least so many significant digits, and all before the point."""
+    whole = len(f"{abs(value):.0f}") if abs(value) >= 0.95 else 1
+    return f"{value:,.{max(count - whole, 0)}f}"
+
+
+def duration(seconds):
+    """A time in the unit that suits it."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= 0.9995 * size:
+            return f"{digits(seconds / size)} {unit}"
+    return f"{digits(seconds * 1e9)} ns" if seconds else "0 s"
+
+
+def microseconds(row, field):
+    value = number(row, field)
+    return "" if value is None else duration(value * 1e-6)
+
+
+def fixed(value, decimals):
+    """A number with so many decimals; a minus only where something is left to be negative."""
+    text = f"{value:,.{decimals}f}"
+    return text.lstrip("-") if not text.strip("-0.,") else text
+
+
+def with_sd(row, field, decimals):
+    """`1.033 ±0.017`, or nothing."""
+    mean, deviation = number(row, field), number(row, deviation_field(field))
+    if mean is None:
+        return ""
+    return fixed(mean, decimals) + (
+        f" ±{fixed(deviation, decimals)}" if deviation is not None else "")
+
+
+def deviation_field(field):
+    return "sd" if field == "mean" else f"{field}_sd"
+
+
+def times(row, field):
+    """A speed-up: `163×`, or nothing."""
+    value = number(row, field)
+    return "" if value is None else f"{digits(value)}×"
