@@ -32,11 +32,11 @@ DEFINITIONS = [
 TERMS = [
     "**Loss ratio**: the loss of the last model, divided by that of k-means run to convergence on "
     "the same rows. Lower is better; below 1 is a better local minimum.",
-    "**Speed-up**: the time of retraining k-means at each deletion, divided by the time of training "
-    "the method once and then deleting. Training is included, as the paper counts.",
+    "**Speed-up**: the time of retraining k-means at each deletion, divided by the time of "
+    "training the method once and then deleting. Training is included, as the paper counts.",
     "**Amortized**: that time divided by the number of deletions.",
-    "**Untouched, repaired, refitted**: a request that only corrected sums, one that computed parts "
-    "of the model again, and one that computed all of it again.",
+    "**Untouched, repaired, refitted**: a request that only corrected sums, one that computed "
+    "parts of the model again, and one that computed all of it again.",
 ]
 QUALITY = {
     "table1_loss": (
@@ -51,7 +51,8 @@ QUALITY = {
 }
 TWICE_GAUSSIAN = (
     "The paper's Table 2 lists Gaussian twice and MNIST not at all. Its row with 0.036 is read as "
-    "Gaussian and the one with 0.066 as MNIST; recomputed with scikit-learn they are 0.035 and 0.06."
+    "Gaussian and the one with 0.066 as MNIST; recomputed with scikit-learn they are 0.035 and "
+    "0.06."
 )
 TIMES = (
     "Speed-up over retraining, and the seconds behind it: training once and all deletions, or, for "
@@ -65,36 +66,37 @@ XEON = (
 )
 PEERS = (
     "Programs that cannot forget have to train again at each deletion. These are the times of one "
-    "fit on the same machine, and what all deletions would take at that rate (extrapolated, not "
+    "fit on the same machine, and what 1,000 deletions would take at that rate (extrapolated, not "
     "run), beside pyramid."
 )
 PEER_CELLS = (
-    "All deletions by retraining; one fit; how many times as long as pyramid, its training included."
+    "1,000 deletions by retraining; one fit; how many times as long as pyramid, its training "
+    "included."
 )
 THEORY = (
-    "The paper bounds the time of m deletions, in expectation, for n rows of d columns. A line "
-    "through the logarithms of what was measured gives the exponents below: the mean time of a "
-    "request grows like a power of n, the total of m requests, training not included, like a power "
-    "of m."
+    "The paper bounds the time of m deletions for n rows of d columns. A line through the "
+    "logarithms of what was measured gives the exponents below: the time of a request grows like "
+    "a power of n, the total of m requests like a power of m."
 )
 BOUNDS = [
-    "Q-k-means, the paper: `O(m^2 d^2.5 / eps)` for m deletions, whatever n is.",
+    "Q-k-means, the paper: `O(m^2 d^2.5 / eps)` for m deletions, in expectation, whatever n is.",
     "DC-k-means, the paper: `O(m max(n^rho, n^(1-rho)) d)` with the width `w = n^rho`.",
     "Q-k-means, exact: the expected number of retrains is linear in m, if the phase is kept "
     "(docs/exactness.md, section 6).",
-    "pyramid: a request that meets neither the sample nor the border of a cluster corrects one sum, "
-    "whatever n is.",
+    "pyramid, which the paper does not have: a request for a row outside of the sample and the "
+    "jury only corrects sums, whatever n is, unless it changes the size of the sample.",
 ]
 VARIABLES = {"n": "of a request, in n", "m": "of m requests, in m"}
-EXPONENTS = "Exponent ± its standard error; then the range that was measured or, if given, of it."
+EXPONENTS = "Exponent ± its standard error."
 SANITY = (
     "Before anything is compared with it, the baseline has to be right: k-means of efface beside "
     "values that scikit-learn gives on the same files, and that agree with the paper."
 )
 REPEAT = [
-    "Everything is in this folder: each CSV file begins with the commands behind it, and the "
-    "figures and this page can be made again from the files without measuring. Losses, silhouettes, "
-    "mutual information and the counts of requests come out the same each time; times do not.",
+    "Everything is in the folder of this page: each CSV file begins with the commands behind it, "
+    "and the figures and this page can be made again from the files without measuring. Losses, "
+    "silhouettes, mutual information and the counts of requests come out the same each time; times "
+    "do not.",
 ]
 
 FIGURES = {
@@ -109,8 +111,8 @@ FIGURES = {
         "parts of the model were computed again, black and taller if all of it was."),
     "figure3_epsilon_loss": (
         "Figure 3: loss against ε",
-        "Loss ratio of Q-k-means against the width of its lattice; bars are one standard deviation. "
-        "Curves stand a little beside each other so that bars can be told apart."),
+        "Loss ratio of Q-k-means against the width of its lattice; bars are one standard "
+        "deviation. Curves stand a little beside each other so that bars can be told apart."),
     "figure4_width_loss": (
         "Figure 4: loss against w",
         "Loss ratio of DC-k-means against the number of leaves; bars as in figure 3."),
@@ -123,7 +125,8 @@ FIGURES = {
     "figure7_growth": (
         "Figure 7: the time of a request as the data grow",
         "Median (solid) and mean (dashed) time of a request against the number of rows, both axes "
-        "logarithmic. A flat line means that a request costs the same however many rows there are."),
+        "logarithmic. A flat line means that a request costs the same however many rows there "
+        "are."),
     "figure8_latency": (
         "Figure 8: how long single requests take",
         "Histograms of the times of single requests on a logarithmic axis, each as high as its "

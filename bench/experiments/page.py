@@ -153,11 +153,12 @@ STYLE = """
   --back: #ffffff; --band: #f6f6f8; --link: #0060a0; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e8e8ea; --soft: #a5a5ac; --line: #3c3c42;
   --back: #17171a; --band: #212125; --link: #7cc0f4; } }
-body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 68rem; color: var(--ink);
+body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 74rem; color: var(--ink);
   background: var(--back); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, Helvetica,
   Arial, "Liberation Sans", sans-serif; }
 p, ul, nav, figcaption { max-width: 50rem; }
 h1 { font-size: 1.9rem; line-height: 1.2; }
+td:first-child { white-space: nowrap; }
 h2 { margin-top: 2.6rem; padding-top: .6rem; border-top: 1px solid var(--line); font-size: 1.4rem; }
 h3 { margin-top: 1.8rem; font-size: 1.1rem; }
 a { color: var(--link); }
@@ -167,13 +168,15 @@ code, pre { font-family: ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, mono
 pre { padding: .8rem; overflow-x: auto; background: var(--band); border: 1px solid var(--line);
   border-radius: 4px; line-height: 1.45; }
 .wide { overflow-x: auto; margin: 1rem 0 .4rem; }
-table { border-collapse: collapse; font-size: .86rem; line-height: 1.4;
+table { border-collapse: collapse; font-size: .82rem; line-height: 1.4;
   font-variant-numeric: tabular-nums; }
-th, td { padding: .38rem .7rem; text-align: left; vertical-align: top;
+th, td { padding: .38rem .55rem; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); }
+th:first-child, td:first-child { position: sticky; left: 0; padding-left: .3rem;
+  background: var(--back); }
 th { border-bottom: 2px solid var(--soft); font-weight: 600; vertical-align: bottom; }
 td.number { white-space: nowrap; }
-tbody tr:nth-child(even) { background: var(--band); }
+tbody tr:nth-child(even), tbody tr:nth-child(even) td:first-child { background: var(--band); }
 .second, .note, figcaption { color: var(--soft); }
 .second { font-size: .92em; }
 .note { margin-top: .3rem; font-size: .86rem; }

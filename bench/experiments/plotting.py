@@ -18,17 +18,20 @@ from .results import Failure
 
 WIDTH = 860
 SMALL_ROW = 14  # the height of a line of small print
-SMALL_COLUMNS = 148
+SMALL_COLUMNS = 165
 GREY = "#404040"
 
-# A terminal of gnuplot, and sizes that suit it: of fonts, points, lines.
-Paper = namedtuple("Paper", "ending scale font point terminal")
+# A terminal of gnuplot, and what suits it: pixels, fonts, points, and how far numbers at the
+# horizontal axis have to move to stand where they stand on the other paper.
+Paper = namedtuple("Paper", "ending scale family font point tic_offset terminal")
 PAPERS = [
-    Paper("svg", 1, 1.0, 0.62, "svg size {w},{h} font 'Helvetica,13' background 'white'"),
-    Paper("png", 2, 1.5, 1.35,
+    Paper("svg", 1, "Helvetica", 1.0, 0.55, 0.6,
+          "svg size {w},{h} font 'Helvetica,13' background 'white'"),
+    Paper("png", 2, "Liberation Sans", 1.5, 1.5, 0,
           "pngcairo size {w},{h} font 'Liberation Sans,19.5' background 'white' linewidth 2"),
 ]
 FAMILY = "Helvetica, Arial, 'Liberation Sans', sans-serif"
+OPEN_POINTS = {4: 5, 6: 7, 8: 9, 10: 11, 12: 13}  # and the filled ones of the same shape
 
 Box = namedtuple("Box", "left top right bottom")
 
@@ -80,7 +83,8 @@ class Sheet:
         self.full = height
 
     def font(self, size, bold=False):
-        return f"font '{':Bold' if bold else ''},{size * self.paper.font:g}'"
+        weight = ":Bold" if bold else ""
+        return f"font '{self.paper.family}{weight},{size * self.paper.font:g}'"
 
     def label(self, text, x, y, align="left", size=13, colour=GREY, bold=False, rotate=None):
         """A text with its baseline's middle at a pixel."""
@@ -90,8 +94,18 @@ class Sheet:
             f" {self.font(size, bold)} tc rgb '{colour}'{turn}")
 
     def line(self, look, width=2.0):
-        point = f"pt {look.point} ps {self.paper.point}"
-        return f"lc rgb '{look.colour}' dt {look.dash} lw {width} {point}"
+        return f"lc rgb '{look.colour}' dt {look.dash} lw {width}"
+
+    def points(self, block, look, every=1):
+        """Plots of points; open ones are white inside."""
+        size, plots = f"ps {self.paper.point}", []
+        if look.point in OPEN_POINTS:
+            white = f"pt {OPEN_POINTS[look.point]} lc rgb '#ffffff'"
+            plots.append(f"{block} every {every} with points {white} {size} notitle")
+        if look.point:
+            own = f"pt {look.point} lc rgb '{look.colour}' lw 1.2"
+            plots.append(f"{block} every {every} with points {own} {size} notitle")
+        return plots
 
     def begin_panel(self, box, *settings):
         """Settings for the next plot, in a box of pixels."""
@@ -99,12 +113,14 @@ class Sheet:
             "reset",
             "set encoding utf8",
             "unset key",
+            "set pointintervalbox 0.001",  # else bars have a white gap at their point
             f"set lmargin at {self.x(box.left)}",
             f"set rmargin at {self.x(box.right)}",
             f"set tmargin at {self.y(box.top)}",
             f"set bmargin at {self.y(box.bottom)}",
             f"set border 3 lw 1 lc rgb '{GREY}'",
             f"set tics nomirror out scale 0.6,0.35 textcolor rgb '{GREY}' {self.font(11.5)}",
+            f"set xtics offset 0,{self.paper.tic_offset}",
             "set grid ytics lt 1 lc rgb '#e4e4e4' lw 0.7",
             *settings)
 
@@ -128,10 +144,8 @@ class Sheet:
         """A sample of a look in pixels."""
         if lines:
             ends = self.block([(x, y), (x + width, y)])
-            line = f"lc rgb '{look.colour}' dt {look.dash} lw 2"
-            self.strokes.append(f"{ends} with lines {line} notitle")
-        dot = self.block([(x + width / 2, y)])
-        self.strokes.append(f"{dot} with points {self.line(look)} notitle")
+            self.strokes.append(f"{ends} with lines {self.line(look)} notitle")
+        self.strokes += self.points(self.block([(x + width / 2, y)]), look)
 
     def finish(self):
         """Plots labels and samples over the whole sheet."""
@@ -182,9 +196,10 @@ def time_name(seconds):
     return f"{seconds:g} s"
 
 
-def time_axis(axis, low, high, unit=1.0):
-    """A logarithmic axis of times with units; finer where there are less than two decades."""
+def time_axis(axis, low, high, unit=1.0, most=8):
+    """A logarithmic axis of times with units, so many at most; finer where decades are few."""
     values = powers_of_ten(low, high)
+    values = values[:: math.ceil(len(values) / most)]
     if len(values) < 3:
         values = sorted(v * m for v in powers_of_ten(low / 10, high) for m in (1, 2, 5))
     values = [v for v in values if low * 0.999 <= v <= high * 1.001]
@@ -216,7 +231,9 @@ def spread(places, gap):
 
 def wrap(text, most=None):
     rows = textwrap.wrap(text, SMALL_COLUMNS, break_on_hyphens=False)
-    return rows if most is None or len(rows) <= most else [*rows[: most - 1], rows[most - 1] + " …"]
+    if most is not None and len(rows) > most:
+        rows = [*rows[: most - 1], rows[most - 1] + " …"]
+    return rows
 
 
 def run_gnuplot(name, script):
@@ -235,6 +252,8 @@ def finish_svg(path, title, origin):
     escaped = title.replace("&", "&amp;").replace("<", "&lt;")
     text = text.replace("<title>Gnuplot</title>", f"<title>{escaped}</title>")
     text = re.sub(r"<desc>.*?</desc>", f"<desc>{origin}</desc>", text, count=1)
+    text = re.sub(r"<title>gnuplot_plot_\w+</title>", "", text)  # browsers would show them
+    text = text.replace('"Helvetica:Bold"', '"Helvetica" font-weight="bold"')
     text = text.replace('font-family="Helvetica"', f'font-family="{FAMILY}"')
     path.write_text(text, encoding="utf-8")
 

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from collections import namedtuple
+from pathlib import Path
 
 TABLES = ["table1_loss", "table2_silhouette", "table3_nmi", "table4_runtime"]
 FIGURES = [
@@ -23,10 +24,10 @@ FIGURES = [
 # and points differ too.
 Look = namedtuple("Look", "title colour dash point")
 METHODS = {
-    "kmeans": Look("k-means", "#000000", "solid", 2),
-    "lloyd": Look("k-means, forgetting", "#7f7f7f", "(4,5)", 1),
-    "quantized_fresh": Look("Q-k-means, paper-literal (not exact)", "#E69F00", "(3,4)", 4),
+    "kmeans": Look("k-means", "#000000", "solid", 0),
+    "lloyd": Look("k-means, forgetting", "#7f7f7f", "(4,4)", 11),
     "quantized": Look("Q-k-means, exact", "#D55E00", "(14,6)", 5),
+    "quantized_fresh": Look("Q-k-means, paper-literal (not exact)", "#E69F00", "(3,4)", 4),
     "tree": Look("DC-k-means", "#0072B2", "solid", 7),
     "tree_weighed": Look("DC-k-means, weighed", "#CC79A7", "(10,4,3,4)", 13),
     "tree_quantized": Look("DC-k-means, quantized leaves", "#56B4E9", "(7,4)", 6),
@@ -112,6 +113,25 @@ def load_meta(folder):
         raise Failure(f"{path.name}: {error}") from error
 
 
+class Run:
+    """The folder of a run, with its tables as they are asked for."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.meta = load_meta(self.folder)
+        self.tables = {}
+
+    def table(self, name):
+        """A table, or None."""
+        if name not in self.tables:
+            self.tables[name] = load(self.folder, name)
+        return self.tables[name]
+
+    @property
+    def deletions(self):
+        return f"{self.meta.get('deletions') or 1000:,}"
+
+
 def number(row, field):
     """The value of a field, or None where there is none."""
     text = (row or {}).get(field) or ""
@@ -122,9 +142,10 @@ def number(row, field):
 
 
 def method_key(text):
-    """`quantized fresh` and `quantized_fresh` are the same method."""
+    """`quantized fresh` and `quantized_fresh` are the same method; unknown ones are as they are."""
     key = re.sub(r"[^a-z0-9]+", "_", text.strip().lower())
-    return {"k_means": "kmeans"}.get(key, key) if key.strip("_") else text
+    key = {"k_means": "kmeans"}.get(key, key)
+    return key if key in METHODS else text
 
 
 def ordered(names, known):
@@ -167,10 +188,17 @@ def is_exact(row):
 # ---------------------------------------------------------------- numbers
 
 
+def decimals_for(value, count=3):
+    """How many decimals show so many digits of a value, with all before the point."""
+    if not value:
+        return 0
+    exponent = int(f"{abs(value):.{count - 1}e}".partition("e")[2])
+    return min(max(count - 1 - exponent, 0), 9)
+
+
 def digits(value, count=3):
     """At least so many significant digits, and all before the point."""
-    whole = len(f"{abs(value):.0f}") if abs(value) >= 0.95 else 1
-    return f"{value:,.{max(count - whole, 0)}f}"
+    return f"{value:,.{decimals_for(value, count)}f}"
 
 
 def duration(seconds):
@@ -194,15 +222,20 @@ def fixed(value, decimals):
 
 def with_sd(row, field, decimals):
     """`1.033 ±0.017`, or nothing."""
-    mean, deviation = number(row, field), number(row, deviation_field(field))
+    mean, deviation = number(row, field), number(row, "sd" if field == "mean" else f"{field}_sd")
     if mean is None:
         return ""
     return fixed(mean, decimals) + (
         f" ±{fixed(deviation, decimals)}" if deviation is not None else "")
 
 
-def deviation_field(field):
-    return "sd" if field == "mean" else f"{field}_sd"
+def measured(row, field, unit):
+    """A time or speed-up and its deviation, with as many decimals: `163× ±12`, or nothing."""
+    value, deviation = number(row, field), number(row, f"{field}_sd")
+    if value is None:
+        return ""
+    more = f" ±{deviation:,.{decimals_for(value)}f}" if deviation else ""
+    return digits(value) + unit + more
 
 
 def times(row, field):

@@ -1,0 +1,277 @@
+"""The report's summary and tables: quality, time, and how they compare with the paper."""
+
+import math
+
+from . import captions, results
+from .page import Folded, Grid, Heading, Items, Note, Text, plain
+from .results import (
+    digits, is_exact, is_stand_in, measured, method_title, microseconds, number, set_title, times,
+    with_sd,
+)
+
+
+def listed(items):
+    """`a, b and c`."""
+    items = list(items)
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+
+
+def counted(count, thing):
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def missing(run, name, what):
+    """The sentence that stands for a table nobody measured."""
+    if run.table(name) is not None:
+        return []
+    return [Text(f"This run has no {what}: there is no `{name}.csv` with lines in its folder.")]
+
+
+def stand_in_note(rows):
+    return [Note(results.STAND_IN + ".")] if any(is_stand_in(r) for r in rows) else []
+
+
+# ---------------------------------------------------------------- cells
+
+
+def beside_paper(ours, paper):
+    """A cell: our value, the paper's below."""
+    return f"{ours or '–'}\npaper {paper}" if paper else ours or "–"
+
+
+def paper_with_sd(row, field, unit=""):
+    """The paper's value as the paper prints it."""
+    value, deviation = (row or {}).get(field), (row or {}).get(f"{field}_sd")
+    if not value:
+        return ""
+    return f"{value}{unit}" + (f" ±{deviation}" if deviation else "")
+
+
+def quality_cell(row):
+    return beside_paper(with_sd(row, "mean", 3), paper_with_sd(row, "paper")) if row else ""
+
+
+def speedup_text(row, best):
+    """Our speed-up; k-means is what the others are compared with and has none."""
+    if row["method"] == "kmeans":
+        return ""
+    text = measured(row, "speedup", "×")
+    value, space, deviation = text.partition(" ")
+    return f"**{value}**{space}{deviation}" if best and value else text
+
+
+def runtime_cell(row, best):
+    if row is None:
+        return ""
+    speedup = row.get("paper_speedup") if row["method"] != "kmeans" else ""
+    seconds = paper_with_sd(row, "paper_seconds", " s")
+    paper = [f"{speedup}×" if speedup else "", seconds]
+    paper = ",\n".join(p for p in paper if p)
+    lines = [speedup_text(row, best), measured(row, "seconds", " s") or "–",
+             f"paper {paper}" if paper else ""]
+    return "\n".join(line for line in lines if line)
+
+
+def best_method(table, name):
+    """The exact method with the highest speed-up on a set."""
+    rows = [r for r in table.find(set=name) if is_exact(r) and r["method"] != "kmeans"]
+    rows = [r for r in rows if number(r, "speedup") is not None]
+    return max(rows, key=lambda r: number(r, "speedup"))["method"] if rows else None
+
+
+def size_text(row):
+    return f"{int(row['n']):,} × {row['d']}, k {row['k']}"
+
+
+def column_title(table, method):
+    """A method's name; one that is not exact says so."""
+    title = method_title(method)
+    exact = all(is_exact(row) for row in table.find(method=method))
+    return plain(title if exact or "not exact" in title else f"{title} (not exact)")
+
+
+def by_method(table, cell):
+    """A grid: a line for each set, a column for each method."""
+    methods = table.methods()
+    rows = []
+    for name, first in table.sets().items():
+        cells = [cell(table.one(set=name, method=m)) for m in methods]
+        rows.append([f"{plain(set_title(first))}\n{size_text(first)}", *cells])
+    return Grid(["set", *(column_title(table, m) for m in methods)], rows)
+
+
+# ---------------------------------------------------------------- summary
+
+
+def summary(run):
+    meta, costs = run.meta, run.table("table4_runtime")
+    blocks = [Text(captions.INTRODUCTION)]
+    if meta.get("quick"):
+        blocks.append(Text(captions.QUICK))
+    if costs is None:
+        return blocks + missing(run, "table4_runtime", "table of times")
+    blocks += [Text(" ".join(conclusions(run, costs))), headline_grid(run, costs),
+               Note(captions.HEADLINE), *stand_in_note(costs.rows)]
+    return blocks
+
+
+def headline_grid(run, costs):
+    losses = run.table("table1_loss")
+    methods = [m for m in ("kmeans", "tree", "quantized", "pyramid") if m in costs.methods()]
+    rows = []
+    for name, first in costs.sets().items():
+        cells = []
+        for method in methods:
+            cost = costs.one(set=name, method=method)
+            loss = losses and losses.one(set=name, method=method)
+            cells.append(headline_cell(cost, loss, method == best_method(costs, name)))
+        rows.append([plain(set_title(first)), *cells])
+    titles = {"kmeans": "k-means, retrained"}
+    return Grid(["set", *(titles.get(m, method_title(m)) for m in methods)], rows)
+
+
+def headline_cell(cost, loss, best):
+    if cost is None:
+        return ""
+    first = speedup_text(cost, best) or measured(cost, "seconds", " s")
+    ratio = with_sd(loss, "mean", 3)
+    paper = [paper_with_sd(cost, "paper_seconds", " s") if cost["method"] == "kmeans"
+             else cost.get("paper_speedup") and f"{cost['paper_speedup']}×",
+             (loss or {}).get("paper") and f"loss {paper_with_sd(loss, 'paper')}"]
+    paper = ", ".join(p for p in paper if p)
+    lines = [first, f"loss {ratio}" if ratio else "", f"paper {paper}" if paper else ""]
+    return "\n".join(line for line in lines if line)
+
+
+def conclusions(run, costs):
+    """Sentences on pyramid and on the paper's best, all computed."""
+    sets = costs.sets()
+    ours = {s: costs.one(set=s, method="pyramid") for s in sets}
+    ours = {s: r for s, r in ours.items() if number(r, "speedup") is not None}
+    if not ours:
+        return []
+    first = [s for s in ours if best_method(costs, s) == "pyramid"]
+    yield (f"Of the exact methods, pyramid has the highest speed-up on "
+           f"{len(first)} of {counted(len(ours), 'set')}"
+           + (f" ({listed(plain(set_title(sets[s])) for s in first)})."
+              if 0 < len(first) < len(ours) else "."))
+    yield from against_paper(costs, ours)
+    losses = run.table("table1_loss")
+    ratios = {s: number(losses and losses.one(set=s, method="pyramid"), "mean") for s in ours}
+    ratios = {s: v for s, v in ratios.items() if v is not None}
+    if ratios:
+        low, high = min(ratios, key=ratios.get), max(ratios, key=ratios.get)
+        yield (f"Its mean loss ratios go from {ratios[low]:.3f} ({plain(set_title(sets[low]))}) to "
+               f"{ratios[high]:.3f} ({plain(set_title(sets[high]))}).")
+
+
+def against_paper(costs, ours):
+    """How pyramid's speed-up compares with the paper's best where the data are the paper's."""
+    factors = {}
+    for name, row in ours.items():
+        best = paper_best(costs, name)
+        if best and not is_stand_in(row):
+            factors[name] = number(row, "speedup") / number(best, "paper_speedup")
+    if not factors:
+        return
+    low, high = min(factors, key=factors.get), max(factors, key=factors.get)
+    yield (f"On the sets that are no stand-ins its speed-up is {digits(factors[low])} "
+           f"({plain(low)}) to {digits(factors[high])} times ({plain(high)}) the best speed-up "
+           "that the paper gives for the set.")
+
+
+def paper_best(costs, name):
+    """The row with the highest speed-up of the paper on a set."""
+    rows = [r for r in costs.find(set=name) if number(r, "paper_speedup") is not None]
+    rows = [r for r in rows if r["method"] not in ("kmeans", "quantized_fresh")]
+    return max(rows, key=lambda r: number(r, "paper_speedup")) if rows else None
+
+
+# ---------------------------------------------------------------- tables
+
+
+def sets_section(run):
+    rows = []
+    for name in results.ordered(run.meta.get("sets", {}), results.SETS):
+        facts = run.meta["sets"][name]
+        row = {"set": name, "kind": facts.get("kind", "")}
+        rows.append([plain(set_title(row)), plain(facts.get("kind", "")), f"{facts['n']:,}",
+                     f"{facts['d']:,}", facts["k"]]
+                    + [plain(facts.get(f) or "") for f in ("scale", "source", "cut")])
+    head = ["set", "kind", "rows", "columns", "clusters", "scale", "source", "cut"]
+    marked = [{"kind": f.get("kind", "")} for f in run.meta.get("sets", {}).values()]
+    return [Heading(2, "What is measured"), *(Text(t) for t in captions.DEFINITIONS),
+            Items(captions.TERMS), Heading(3, "Sets"), Grid(head, rows), *stand_in_note(marked)]
+
+
+def quality_section(run):
+    blocks = [Heading(2, "Quality")]
+    for name, (title, text) in captions.QUALITY.items():
+        table = run.table(name)
+        blocks += [Heading(3, title), Text(text)]
+        if table is None:
+            blocks += missing(run, name, "such table")
+            continue
+        blocks += [by_method(table, quality_cell), *stand_in_note(table.rows),
+                   *(Text(t) for t in agreement(table))]
+        if name == "table2_silhouette":
+            blocks.append(Text(captions.TWICE_GAUSSIAN))
+    return blocks
+
+
+def half_unit(text):
+    """Half of the last digit of a number: what rounding may have taken."""
+    return 0.5 * 10.0 ** -len(text.partition(".")[2])
+
+
+def agreement(table):
+    """How many of our values are the paper's, up to two standard deviations of both together."""
+    near, far = 0, []
+    for row in table.rows:
+        ours, paper = number(row, "mean"), number(row, "paper")
+        if ours is None or paper is None or is_stand_in(row):
+            continue
+        both = math.hypot(number(row, "sd") or 0, number(row, "paper_sd") or 0)
+        if abs(ours - paper) <= 2 * both + half_unit(row["paper"]):
+            near += 1
+        else:
+            far.append(f"{plain(method_title(row['method']))} on {plain(row['set'])} "
+                       f"({ours:.3f}, paper {row['paper']})")
+    if near + len(far):
+        rest = f" The others: {'; '.join(far)}." if far else ""
+        yield (f"On sets that are no stand-ins, {near} of {counted(near + len(far), 'value')} that "
+               "the paper gives too lie within two standard deviations, of both together, of the "
+               f"paper's.{rest}")
+
+
+def time_section(run):
+    blocks = [Heading(2, "Time"), Heading(3, f"Table 4: time of {run.deletions} deletions"),
+              Text(captions.TIMES)]
+    costs = run.table("table4_runtime")
+    if costs is None:
+        return blocks + missing(run, "table4_runtime", "such table")
+    best = {name: best_method(costs, name) for name in costs.sets()}
+    grid = by_method(costs, lambda r: runtime_cell(r, bool(r) and best[r["set"]] == r["method"]))
+    return blocks + [grid, Note(captions.BEST), *stand_in_note(costs.rows), Text(captions.XEON),
+                     Folded("Requests in detail: how long they take, what they do, memory",
+                            [request_grid(costs), *stand_in_note(costs.rows)])]
+
+
+def request_grid(costs):
+    rows = []
+    for name, first in costs.sets().items():
+        for method in costs.methods():
+            row = costs.one(set=name, method=method)
+            if row is None:
+                continue
+            done = [number(row, f) for f in ("untouched", "repairs", "refits")]
+            total = sum(v for v in done if v is not None)
+            shares = [f"{100 * v / total:.1f}%" if total and v is not None else "" for v in done]
+            memory = number(row, "state_bytes_per_row")
+            fields = ("request_us", "request_us_median", "request_us_p99", "request_us_max")
+            rows.append([plain(set_title(first)), plain(method_title(method)),
+                         "yes" if is_exact(row) else "no", *(microseconds(row, f) for f in fields),
+                         *shares, digits(memory) if memory is not None else ""])
+    head = ["set", "method", "exact", "mean", "median", "99%", "slowest", "untouched", "repaired",
+            "refitted", "state, bytes a row"]
+    return Grid(head, rows)
