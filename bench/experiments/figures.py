@@ -38,7 +38,8 @@ FIGURES = {
 def source_of(run, name):
     """What a figure is drawn from, or None."""
     table = run.table(name)
-    return None if table is None else Source(table, run.table("table4_runtime"), run.meta)
+    source = Source(table, run.table("table4_runtime"), run.meta)
+    return source if table is not None and (table.rows or marks.retrain_sets(source)) else None
 
 
 def shows_stand_ins(name, source):

@@ -7,7 +7,7 @@ from . import results
 from .panels import (
     extent, grid, head_panel, is_lowest, method_looks, name_axes, panel_rows, place_log, readable,
 )
-from .plotting import WIDTH, Box, decades, padded, powers_of_ten, text_width, tics, time_axis
+from .plotting import WIDTH, Box, padded, powers_of_ten, text_width, tics, time_axis
 from .results import SETS, number
 
 # ---------------------------------------------------------------- 2: along the stream
@@ -145,7 +145,8 @@ def name_ridges(sheet, box, looks):
 def ridge(sheet, rows, place, style):
     """A histogram over log bins on a row of its own: filled, the highest bin being the measure."""
     bins = sorted((number(r, "us_low"), number(r, "us_high"), number(r, "count")) for r in rows)
-    bins = [(a, b, c / math.log(b / a)) for a, b, c in bins if c and a and b > a]
+    bins = [(a or b / 2, b, c) for a, b, c in bins if c]
+    bins = [(a, b, c / math.log(b / a)) for a, b, c in bins]
     if not bins:
         return []
     highest = max(c for _, _, c in bins)

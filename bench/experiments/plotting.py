@@ -253,6 +253,7 @@ def finish_svg(path, title, origin):
     text = text.replace("<title>Gnuplot</title>", f"<title>{escaped}</title>")
     text = re.sub(r"<desc>.*?</desc>", f"<desc>{origin}</desc>", text, count=1)
     text = re.sub(r"<title>gnuplot_plot_\w+</title>", "", text)  # browsers would show them
+    text = re.sub(r"(id='gpPt\d+' stroke-width=)'[\d.]+'", r"\1'0.42'", text)  # of open points
     text = text.replace('"Helvetica:Bold"', '"Helvetica" font-weight="bold"')
     text = text.replace('font-family="Helvetica"', f'font-family="{FAMILY}"')
     path.write_text(text, encoding="utf-8")

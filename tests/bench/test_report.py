@@ -1,0 +1,361 @@
+#!/usr/bin/python3
+"""The figures and the report of the paper's experiments, from a made-up run (sample_run.py).
+
+usage: test_report.py [TEST]
+"""
+import csv
+import html.parser
+import json
+import re
+import shutil
+import struct
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+from pathlib import Path
+
+from sample_run import SampleRun
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
+from experiments import figures, report, results  # noqa: E402 (the path comes first)
+
+STAND_INS = ("postures", "botnet")
+UNMARKED = {"figure5_epsilon_time", "figure6_width_time", "figure7_growth"}  # no set is a stand-in
+
+
+def rows_of(folder, name):
+    with open(folder / f"{name}.csv", encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def change(path, old, new):
+    text = path.read_text(encoding="utf-8")
+    assert old in text, f"{path.name} has no {old}"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def texts_of(path):
+    """All text of a drawing, as it is read."""
+    root = xml.etree.ElementTree.parse(path).getroot()
+    return ["".join(e.itertext()).strip() for e in root.iter() if e.tag.endswith("}text")]
+
+
+class PageReader(html.parser.HTMLParser):
+    """Collects what a page refers to, and complains about elements that do not match."""
+
+    VOID = {"meta", "br"}
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.tags, self.ids, self.references, self.text = [], [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        for name, value in attributes:
+            if name == "id":
+                self.ids.append(value)
+            if name in ("src", "href", "xlink:href", "srcset", "data", "action"):
+                self.references.append(value)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-1:]}"
+        self.open.pop()
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+MADE = tempfile.TemporaryDirectory()
+
+
+def setUpModule():
+    """Draws and reports a run once; each test gets a copy of the folder."""
+    folder = Path(MADE.name)
+    SampleRun(folder).write()
+    figures.draw_all(folder)
+    report.write_report(folder)
+
+
+def tearDownModule():
+    MADE.cleanup()
+
+
+class RunTest(unittest.TestCase):
+    """A test with a folder of its own, in which the run is drawn and reported."""
+
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.folder = Path(place.name) / "run"
+        shutil.copytree(MADE.name, self.folder)
+
+    def redraw(self, *names):
+        """Draws these figures again, and no other."""
+        for name in results.FIGURES:
+            if name not in names:
+                (self.folder / f"{name}.csv").unlink()
+        self.assertEqual(figures.draw_all(self.folder), list(names))
+
+    def markdown(self):
+        return (self.folder / "report.md").read_text(encoding="utf-8")
+
+    def page(self):
+        reader = PageReader()
+        reader.feed((self.folder / "report.html").read_text(encoding="utf-8"))
+        return reader
+
+
+class Figures(RunTest):
+    def test_all_are_drawn(self):
+        for name in results.FIGURES:
+            png = (self.folder / f"{name}.png").read_bytes()
+            self.assertEqual(png[:8], b"\x89PNG\r\n\x1a\n")
+            width, height = struct.unpack(">II", png[16:24])
+            self.assertEqual(width, 1720, name)
+            self.assertTrue(600 < height < 1700 and len(png) > 20000, name)
+            texts = texts_of(self.folder / f"{name}.svg")
+            self.assertGreater(len(texts), 15, name)
+            self.assertTrue(any("bench/paper.py --data DATA" in t for t in texts), name)
+            self.assertTrue(any("Sample Processor <1> & co" in t for t in texts), name)
+
+    def test_stand_ins_are_marked(self):
+        for name in results.FIGURES:
+            texts = texts_of(self.folder / f"{name}.svg")
+            self.assertEqual(results.STAND_IN in texts, name not in UNMARKED, name)
+            for stand_in in STAND_INS:
+                self.assertEqual(f"{stand_in}†" in texts, name not in UNMARKED, name)
+                self.assertNotIn(stand_in, texts, name)
+
+    def test_come_out_the_same_each_time(self):
+        paths = [self.folder / f"figure7_growth.{ending}" for ending in ("svg", "png")]
+        before = [path.read_bytes() for path in paths]
+        self.redraw("figure7_growth")
+        self.assertEqual([path.read_bytes() for path in paths], before)
+
+    def test_methods_have_their_names(self):
+        texts = texts_of(self.folder / "figure9_tradeoff.svg")
+        for method in results.METHODS:
+            if method != "kmeans":
+                self.assertIn(results.METHODS[method].title, texts)
+        self.assertIn("k-means, retrained", texts_of(self.folder / "figure1_runtime.svg"))
+
+    def test_looks_differ(self):
+        for known in (results.METHODS, results.SETS):
+            for part in ("colour", "point"):
+                self.assertEqual(len({getattr(s, part) for s in known.values()}), len(known), part)
+        strangers = [results.look(name, results.METHODS, ["a", "b"]) for name in ("a", "b")]
+        self.assertNotEqual(strangers[0][1:], strangers[1][1:])
+
+    def test_counts_along_the_stream(self):
+        rows = rows_of(self.folder, "figure2_retrains")
+        texts = texts_of(self.folder / "figure2_retrains.svg")
+        for name in ("covtype", "mnist"):
+            count = sum(r["set"] == name and r["method"] == "quantized fresh"
+                        and r["action"] == "refitted" for r in rows)
+            self.assertIn(f"{count / 5:,.1f}", texts)
+
+    def test_strangers_come_out(self):
+        with open(self.folder / "figure9_tradeoff.csv", "a", encoding="utf-8") as file:
+            file.write("ca'ts & <dogs>,real,brand_new,77,1,1.05,0.01\n")
+        with open(self.folder / "figure1_runtime.csv", "a", encoding="utf-8") as file:
+            file.writelines(f"ca'ts & <dogs>,real,brand_new,{m},{0.1 / m}\n" for m in (1, 10, 100))
+        self.redraw("figure1_runtime", "figure9_tradeoff")
+        for name in ("figure1_runtime", "figure9_tradeoff"):
+            texts = texts_of(self.folder / f"{name}.svg")
+            self.assertIn("ca'ts & <dogs>", texts)
+            self.assertIn("brand new", texts)
+
+    def test_a_stream_in_which_nothing_happens(self):
+        path = self.folder / "figure2_retrains.csv"
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        path.write_text("".join(lines[:5]), encoding="utf-8")
+        self.redraw("figure2_retrains")
+        texts = texts_of(self.folder / "figure2_retrains.svg")
+        self.assertEqual(texts.count("0.0"), 24)
+        self.assertIn("botnet†", texts)
+
+
+class FewSets(unittest.TestCase):
+    def test_of_a_short_run(self):
+        with tempfile.TemporaryDirectory() as place:
+            folder = Path(place)
+            SampleRun(folder, sets=("covtype", "gaussian")).write()
+            meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+            (folder / "meta.json").write_text(json.dumps(meta | {"quick": True}), encoding="utf-8")
+            self.assertEqual(figures.draw_all(folder), results.FIGURES)
+            report.write_report(folder)
+            text = (folder / "report.md").read_text(encoding="utf-8")
+            self.assertIn("This is a short run", text)
+            self.assertNotIn("stand-in:", text)
+            self.assertNotIn("†", "".join(report.headline(folder)))
+
+
+class Report(RunTest):
+    def test_has_every_value(self):
+        markdown, page = self.markdown(), "".join(self.page().text)
+        for name in results.TABLES[:3]:
+            for row in rows_of(self.folder, name):
+                ours = f"{float(row['mean']):.3f} ±{float(row['sd']):.3f}"
+                paper = f"paper {row['paper']} ±{row['paper_sd']}" if row["paper"] else ""
+                self.assertIn(f"{ours}<br>{paper}" if paper else ours, markdown)
+                self.assertIn(f"{ours}{paper}", page)
+        for row in rows_of(self.folder, "table4_runtime"):
+            if row["paper_speedup"] and row["method"] != "kmeans":
+                paper = f"paper {row['paper_speedup']}×,<br>{row['paper_seconds']} s"
+                self.assertIn(paper, markdown)
+        for name, field in (("theory", "exponent"), ("sanity", "expected")):
+            for row in rows_of(self.folder, name):
+                self.assertIn(row[field], markdown)
+
+    def test_times_keep_three_digits(self):
+        for value, text in ((0.0118249, "0.0118"), (9.96, "9.96"), (9.996, "10.0"), (99.96, "100"),
+                            (1234.5, "1,234"), (0, "0"), (0.99951, "1.00")):
+            self.assertEqual(results.digits(value), text)
+        for seconds, text in ((2.5e-6, "2.50 µs"), (9.999e-4, "1.00 ms"), (0.0999, "99.9 ms"),
+                              (75.04, "75.0 s"), (3e-9, "3.00 ns")):
+            self.assertEqual(results.duration(seconds), text)
+        row = {"speedup": "16.912", "speedup_sd": "1.127"}
+        self.assertEqual(results.measured(row, "speedup", "×"), "16.9× ±1.1")
+
+    def test_marks_stand_ins_everywhere(self):
+        markdown, page = self.markdown(), self.page()
+        for text in (markdown, "".join(page.text)):
+            for name in STAND_INS:
+                self.assertNotRegex(text, rf"{name}(?!†)")
+        tables = re.findall(r"(?:^\|.*\n)+\n(.*\n\n)?(.*)", markdown, flags=re.M)
+        marked = [t for t in re.split(r"\n\n(?=\|)", markdown)[1:] if "†" in t.split("\n\n")[0]]
+        self.assertEqual(len(tables) - len(marked), 3)  # theory, sanity, how to repeat
+        for table in marked:
+            self.assertIn(results.STAND_IN, "\n".join(table.split("\n\n")[1:3]))
+        for name in results.FIGURES:
+            caption = re.search(rf"\({name}\.svg\)\n\n(.*)", markdown).group(1)
+            self.assertEqual(results.STAND_IN in caption, name not in UNMARKED)
+
+    def test_the_best_exact_method_is_bold(self):
+        path = self.folder / "table4_runtime.csv"
+        fastest = next(r for r in rows_of(self.folder, "table4_runtime")
+                       if r["set"] == "celltype" and r["method"] == "quantized_fresh")
+        change(path, f"{fastest['seconds_sd']},{fastest['speedup']},",
+               f"{fastest['seconds_sd']},99999,")
+        report.write_report(self.folder)
+        line = next(x for x in self.markdown().split("### Table 4")[1].splitlines()
+                    if x.startswith("| celltype"))
+        self.assertIn("99,999×", line)
+        self.assertNotIn("**99,999", line)
+        self.assertEqual(line.count("**"), 2)
+        self.assertTrue(line.split("|")[-2].strip().startswith("**"))  # pyramid is the last
+
+    def test_is_one_file(self):
+        page = self.page()
+        self.assertEqual(page.open, [])
+        self.assertFalse({"script", "link", "img", "iframe", "object"} & set(page.tags))
+        self.assertEqual([r for r in page.references if not r.startswith("#")], [])
+        self.assertEqual(len(page.ids), len(set(page.ids)))
+        self.assertEqual({r[1:] for r in page.references} - set(page.ids), set())
+        self.assertEqual(page.tags.count("svg"), 9)
+        text = (self.folder / "report.html").read_text(encoding="utf-8")
+        self.assertNotRegex(text, r"@import|url\((?!#)|https?://(?!www\.w3\.org)")
+
+    def test_links_of_markdown_are_there(self):
+        for target in re.findall(r"\]\(([^)#]+)\)", self.markdown()):
+            self.assertTrue((self.folder / target).exists(), target)
+
+    def test_signs_mean_themselves(self):
+        self.assertIn(r"10 iterations \& \<few\> seeds \| not converged", self.markdown())
+        self.assertIn("10 iterations & <few> seeds | not converged", "".join(self.page().text))
+        text = (self.folder / "report.html").read_text(encoding="utf-8")
+        self.assertNotIn("<few>", text)
+        self.assertIn("-k 7 # &lt;&amp;&gt;", text)
+
+    def test_says_what_is_missing(self):
+        for name in ("peers", "theory", "sanity", "table3_nmi", "figure7_growth"):
+            (self.folder / f"{name}.csv").unlink()
+        report.write_report(self.folder)
+        markdown = self.markdown()
+        for name in ("peers", "theory", "sanity", "table3_nmi"):
+            self.assertRegex(markdown, rf"This run has no [\w ]+: there is no `{name}\.csv`")
+        self.assertIn("This run has no `figure7_growth.csv`", markdown)
+        self.assertNotIn("figure7_growth.png", markdown)
+
+    def test_says_what_the_paper_mixed_up(self):
+        for text in (self.markdown(), "".join(self.page().text)):
+            self.assertIn("Table 2 lists Gaussian twice and MNIST not at all", text)
+
+    def test_counts_what_agrees(self):
+        rows = [r for r in rows_of(self.folder, "table1_loss")
+                if r["paper"] and r["kind"] != "stand-in"]
+        self.assertIn(f"{len(rows)} of {len(rows)} values that the paper gives", self.markdown())
+        far = next(r for r in rows if r["set"] == "mnist" and r["method"] == "tree")
+        change(self.folder / "table1_loss.csv", f"mnist,real,60000,784,10,tree,{far['mean']}",
+               "mnist,real,60000,784,10,tree,1.5")
+        report.write_report(self.folder)
+        self.assertIn(f"{len(rows) - 1} of {len(rows)} values that the paper gives",
+                      self.markdown())
+        self.assertIn("DC-k-means on mnist (1.500, paper 1.014)", self.markdown())
+
+
+class Check(RunTest):
+    def setUp(self):
+        super().setUp()
+        self.readme = self.folder / "README.md"
+        table = "\n".join(report.headline(self.folder))
+        self.readme.write_text(f"# x\n\n{report.BEGIN}\n{table}\n{report.END}\n", encoding="utf-8")
+
+    def fails(self, words):
+        with self.assertRaisesRegex(results.Failure, words):
+            report.check(self.folder, self.readme)
+
+    def test_passes(self):
+        report.check(self.folder, self.readme)
+
+    def test_headline_has_all_sets(self):
+        lines = report.headline(self.folder)
+        self.assertEqual(len(lines), 2 + 6 + 2)
+        self.assertIn("| celltype | 163.3× (Q-k-means) |", lines[2])
+        self.assertIn("| postures† |", lines[5])
+        self.assertIn("stand-in", lines[-1])
+        self.assertEqual({line.count("|") for line in lines[:8]}, {8})
+
+    def test_a_number_of_a_table(self):
+        row = rows_of(self.folder, "table1_loss")[5]
+        change(self.folder / "table1_loss.csv", row["mean"], "1.234")
+        self.fails(r"report\.md: differs")
+
+    def test_a_number_of_a_figure(self):
+        row = rows_of(self.folder, "figure7_growth")[3]
+        change(self.folder / "figure7_growth.csv", row["request_us"], "1.234")
+        self.fails(r"figure7_growth\.svg: not drawn from")
+
+    def test_a_report_that_was_edited(self):
+        change(self.folder / "report.html", "pyramid", "pyramids")
+        self.fails(r"report\.html: differs")
+
+    def test_a_figure_that_is_gone(self):
+        (self.folder / "figure3_epsilon_loss.png").unlink()
+        self.fails("figure3_epsilon_loss.svg: not drawn yet")
+
+    def test_a_readme(self):
+        text = self.readme.read_text(encoding="utf-8")
+        change(self.readme, "163.3", "163.4")
+        self.fails(r"README\.md: the headline table differs")
+        self.readme.write_text(text.replace(report.END, ""), encoding="utf-8")
+        self.fails(r"README\.md: has not the markers")
+
+    def test_a_damaged_file(self):
+        with open(self.folder / "peers.csv", "a", encoding="utf-8") as file:
+            file.write("mnist,real\n")
+        self.fails(r"peers\.csv: a line has not as many fields")
+        (self.folder / "meta.json").write_text("{", encoding="utf-8")
+        self.fails(r"meta\.json")
+
+
+if __name__ == "__main__":
+    unittest.main()
