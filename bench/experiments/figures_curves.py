@@ -1,5 +1,7 @@
 """The figures that are curves: time per deletion (1), sweeps over ε and w (3 to 6), growth (7)."""
 
+import math
+
 from . import results
 from .panels import (
     extent, grid, head_panel, is_lowest, method_looks, name_axes, panel_rows, place_log, readable,
@@ -71,6 +73,7 @@ def sweep_mark(value):
 def sweep_axis(table, field):
     values = sorted({number(r, field) for r in table.rows})
     low, high = padded(values[0], values[-1], 0.04)
+    values = values[:: math.ceil(len(values) / 16)]
     return ["set logscale x 2", f"set xrange [{low:.6g}:{high:.6g}]", "set mxtics 1",
             f"set xtics {tics(values, sweep_mark)}"]
 
@@ -101,15 +104,24 @@ def sweep_curves(sheet, table, across, up):
     return plots
 
 
+def loss_axis(table):
+    """Linear, unless the ratios are too far apart for that."""
+    low, high = extent(number(r, "loss_ratio") for r in table.rows)
+    if high <= 4 * low:
+        return ["set format y '%.2f'"]
+    low, high = padded(min(low, 1), high)
+    marks = [v for v in (0.5, 1, 1.5, 2, 3, 5, 10, 20, 50, 100, 1000) if low <= v <= high]
+    return ["set logscale y", f"set yrange [{low:.6g}:{high:.6g}]", "set mytics 1",
+            f"set ytics {tics(marks, lambda v: f'{v:g}')}"]
+
+
 def place_loss(across, label):
     """A figure of loss ratios against a parameter."""
     def place(sheet, source):
         table = source.table
         used = sheet.key(list(set_looks(table).values()), 4)
         box = Box(74, used + 16, WIDTH - 24, sheet.bottom - 50)
-        low, high = extent(number(r, "loss_ratio") for r in table.rows)
-        scale = ["set logscale y"] if high > 4 * low else ["set format y '%.2f'"]
-        sheet.begin_panel(box, *sweep_axis(table, across), *scale)
+        sheet.begin_panel(box, *sweep_axis(table, across), *loss_axis(table))
         name_axes(sheet, box, label, "loss / loss of k-means run to convergence")
         sheet.plot([f"1 lc rgb '{GREY}' dt solid lw 0.8 notitle",
                     *sweep_curves(sheet, table, across, "loss_ratio")])

@@ -117,12 +117,12 @@ def place_latency(sheet, source):
     boxes = grid(len(sets), 0, RIDGE * len(looks) + 10, names + 24, 24, 34, 24)
     low = min(number(r, "us_low") for r in table.rows if number(r, "us_low"))
     high = max(number(r, "us_high") for r in table.rows)
-    for i, ((name, first), box) in enumerate(zip(sets.items(), boxes)):
+    for (name, first), box in zip(sets.items(), boxes):
         head_panel(sheet, box, first, source.meta)
         if is_lowest(boxes, box):
             sheet.label("time of a request", (box.left + box.right) / 2, box.bottom + 36,
                         "center", 12)
-        if i % 3 == 0:
+        if box.left == boxes[0].left:
             name_ridges(sheet, box, looks)
         sheet.begin_panel(
             box, *time_axis("x", *padded(low, high, 0.02), 1e-6, most=4), "set border 1",

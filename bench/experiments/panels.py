@@ -31,13 +31,18 @@ def readable(colour):
             "#7f7f7f": "#6b6b6b"}.get(colour, colour)
 
 
+def panel_columns(count):
+    """Three panels in a row, but no row with one alone."""
+    return 2 if count in (2, 4) else min(3, count)
+
+
 def panel_rows(count):
-    return math.ceil(count / 3)
+    return math.ceil(count / panel_columns(count))
 
 
 def grid(count, top, height, left, gap, below, right=30):
-    """Boxes of panels in rows of three at most."""
-    columns = min(3, count)
+    """Boxes of panels in rows."""
+    columns = panel_columns(count)
     width = (WIDTH - right - left - gap * (columns - 1)) / columns
     boxes = []
     for i in range(count):

@@ -51,10 +51,11 @@ def text_width(text, size=13):
 
 
 class Sheet:
-    """What a figure is drawn on. `bottom` is where the small print begins."""
+    """What a figure is drawn on: so high, with small print from `bottom` on."""
 
-    def __init__(self, height, paper):
-        self.bottom = height
+    def __init__(self, full, bottom, paper):
+        self.full = full
+        self.bottom = bottom
         self.paper = paper
         self.script = []
         self.overlay = []  # labels
@@ -77,10 +78,6 @@ class Sheet:
 
     def y(self, pixel):
         return f"screen {1 - pixel / self.full:.5f}"
-
-    def place(self, height):
-        """Sets the height with the small print."""
-        self.full = height
 
     def font(self, size, bold=False):
         weight = ":Bold" if bold else ""
@@ -131,14 +128,15 @@ class Sheet:
         """Samples of looks with their titles, centred, in as many rows as needed; the height."""
         sample = 40 if lines else 14
         widths = [sample + 6 + text_width(look.title, 12.5) for look in looks]
-        for y, row in key_rows(widths, right - left, top):
+        rows = key_rows(widths, right - left)
+        for y, row in zip(range(top + 10, top + 10 + 20 * len(rows), 20), rows):
             total = sum(widths[i] for i in row) + 26 * (len(row) - 1)
             x = (left + right - total) / 2
             for i in row:
                 self.stroke(looks[i], x, y, sample, lines)
                 self.label(looks[i].title, x + sample + 6, y, size=12.5)
                 x += widths[i] + 26
-        return 20 * len(list(key_rows(widths, right - left, top)))
+        return 20 * len(rows)
 
     def stroke(self, look, x, y, width, lines=True):
         """A sample of a look in pixels."""
@@ -154,8 +152,8 @@ class Sheet:
         self.plot(self.strokes or ["NaN notitle"])
 
 
-def key_rows(widths, room, top):
-    """Which samples stand in a row of a key, and at which height the row is."""
+def key_rows(widths, room):
+    """Which samples stand in each row of a key."""
     rows, used = [[]], 0.0
     for i, width in enumerate(widths):
         if rows[-1] and used + 26 + width > room:
@@ -163,15 +161,10 @@ def key_rows(widths, room, top):
             used = 0.0
         used += width + (26 if rows[-1] else 0)
         rows[-1].append(i)
-    return [(top + 10 + 20 * r, row) for r, row in enumerate(rows)]
+    return rows
 
 
 # ---------------------------------------------------------------- axes
-
-
-def decades(low, high):
-    """The powers of ten around a range."""
-    return 10.0 ** math.floor(math.log10(low) + 1e-9), 10.0 ** math.ceil(math.log10(high) - 1e-9)
 
 
 def padded(low, high, part=0.06):
@@ -263,8 +256,7 @@ def draw(path, title, origin, height, small_print, place):
     """Draws a figure as SVG and PNG: `place(sheet)` puts things on the sheet."""
     full = height + SMALL_ROW * len(small_print) + 12
     for paper in PAPERS:
-        sheet = Sheet(height, paper)
-        sheet.place(full)
+        sheet = Sheet(full, height, paper)
         place(sheet)
         for i, row in enumerate(small_print):
             sheet.label(row, 10, height + 8 + SMALL_ROW * i, size=10, colour="#606060")

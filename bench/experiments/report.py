@@ -9,7 +9,9 @@ from pathlib import Path
 from . import figures, report_context, report_tables, results
 from .page import Grid, Heading, Picture, markdown_table, plain, to_html, to_markdown
 from .report_tables import best_method, paper_best
-from .results import Failure, Run, method_title, microseconds, set_title, times, with_sd
+from .results import (
+    Failure, Run, duration, method_title, microseconds, number, set_title, times, with_sd,
+)
 
 TITLE = "The paper's experiments, with efface"
 BEGIN, END = "<!-- headline -->", "<!-- /headline -->"
@@ -65,9 +67,10 @@ def headline(folder):
         rows.append([
             plain(set_title(first)),
             f"{best['paper_speedup']}× ({short_title(best['method'])})" if best else "–",
-            *(speedup_cell(found[m], best_method(costs, name)) for m in ("tree", "quantized")),
-            speedup_cell(found["pyramid"], best_method(costs, name)),
-            with_sd(loss, "mean", 3) or "–", request_text(found["pyramid"], found["kmeans"])])
+            *(speedup_cell(found[m], best_method(costs, name))
+              for m in ("tree", "quantized", "pyramid")),
+            with_sd(loss, "mean", 3) or "–",
+            request_text(run, found["pyramid"], found["kmeans"])])
     head = ["set", "the paper's best speed-up", "DC-k-means", "Q-k-means", "pyramid",
             "pyramid's loss ratio", "a request to pyramid (retraining)"]
     note = ["", results.STAND_IN + "."] if results.has_stand_ins(costs) else []
@@ -83,9 +86,12 @@ def speedup_cell(row, best):
     return f"**{text}**" if text and row["method"] == best else text or "–"
 
 
-def request_text(row, retraining):
-    ours, again = microseconds(row, "request_us"), microseconds(retraining, "request_us")
-    return (ours or "–") + (f" ({again})" if again else "")
+def request_text(run, row, retraining):
+    """What a request takes, and what retraining does."""
+    again = microseconds(retraining, "request_us")
+    if not again and number(retraining, "seconds"):
+        again = duration(number(retraining, "seconds") / (run.meta.get("deletions") or 1000))
+    return (microseconds(row, "request_us") or "–") + (f" ({again})" if again else "")
 
 
 def check(folder, readme):

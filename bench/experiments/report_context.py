@@ -107,19 +107,19 @@ def sanity_section(run):
     table = run.table("sanity")
     if table is None:
         return blocks + missing(run, "sanity", "such comparison")
-    rows, differ = [], 0
+    rows, marks, differ = [], [], 0
     kinds = run.meta.get("sets", {})
     for row in table.rows:
         agrees = (row["within"] or "").strip().lower() in ("1", "yes", "true")
         differ += not agrees
         marked = {"set": row["set"], "kind": kinds.get(row["set"], {}).get("kind", "")}
+        marks.append(marked)
         found = with_sd(row, "found", decimals_of(row))
         rows.append([plain(set_title(marked)), plain(row["measure"]), found,
                      plain(row["expected"]), "yes" if agrees else "**no**", plain(row["remark"])])
-    verdict = (f"{len(rows) - differ} of {counted(len(rows), 'value')} agree."
-               if rows else "Nothing was compared.")
+    verdict = f"{len(rows) - differ} of {counted(len(rows), 'value')} agree."
     head = ["set", "measure", "found", "expected", "agrees", "remark"]
-    return blocks + [Grid(head, rows), Text(verdict)]
+    return blocks + [Grid(head, rows), *stand_in_note(marks), Text(verdict)]
 
 
 def decimals_of(row):

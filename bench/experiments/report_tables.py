@@ -5,7 +5,7 @@ import math
 from . import captions, results
 from .page import Folded, Grid, Heading, Items, Note, Text, plain
 from .results import (
-    digits, is_exact, is_stand_in, measured, method_title, microseconds, number, set_title, times,
+    digits, is_exact, is_stand_in, measured, method_title, microseconds, number, set_title,
     with_sd,
 )
 
@@ -239,9 +239,9 @@ def agreement(table):
                        f"({ours:.3f}, paper {row['paper']})")
     if near + len(far):
         rest = f" The others: {'; '.join(far)}." if far else ""
-        yield (f"On sets that are no stand-ins, {near} of {counted(near + len(far), 'value')} that "
-               "the paper gives too lie within two standard deviations, of both together, of the "
-               f"paper's.{rest}")
+        yield (f"On sets that are no stand-ins, {near} of {counted(near + len(far), 'value')} lie "
+               "within two standard deviations, ours and the paper's together, of the paper's."
+               + rest)
 
 
 def time_section(run):
