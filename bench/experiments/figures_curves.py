@@ -122,7 +122,7 @@ def place_loss(across, label):
         used = sheet.key(list(set_looks(table).values()), 4)
         box = Box(74, used + 16, WIDTH - 24, sheet.bottom - 50)
         sheet.begin_panel(box, *sweep_axis(table, across), *loss_axis(table))
-        name_axes(sheet, box, label, "loss / loss of k-means run to convergence")
+        name_axes(sheet, box, label, "loss / mean loss of k-means")
         sheet.plot([f"1 lc rgb '{GREY}' dt solid lw 0.8 notitle",
                     *sweep_curves(sheet, table, across, "loss_ratio")])
     return place
@@ -149,8 +149,7 @@ def place_time(across, label, method):
         values = [number(r, "seconds") for r in table.rows] + list(retraining.values())
         low, high = padded(*extent(values), 0.12)
         sheet.begin_panel(box, *sweep_axis(table, across), *time_axis("y", low, high))
-        count = source.meta.get("deletions") or 1000
-        name_axes(sheet, box, label, f"training once and {count:,} deletions")
+        name_axes(sheet, box, label, "time per deletion, training included")
         plots = []
         for name, seconds in retraining.items():
             plots.append(f"{seconds:.6g} lc rgb '#000000' dt solid lw 1.6 notitle")

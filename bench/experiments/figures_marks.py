@@ -200,7 +200,7 @@ def place_tradeoff(sheet, source):
             plots += sheet.points(block, style)
     sheet.plot(plots)
     name_points(sheet, rows, looks, box, scope)
-    name_axes(sheet, box, "loss / loss of k-means run to convergence (axis stretched around 1)",
+    name_axes(sheet, box, "loss / mean loss of k-means (axis stretched around 1)",
               "speed-up over retraining, training included")
 
 

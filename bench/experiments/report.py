@@ -69,8 +69,7 @@ def headline(folder):
             f"{best['paper_speedup']}× ({short_title(best['method'])})" if best else "–",
             *(speedup_cell(found[m], best_method(costs, name))
               for m in ("tree", "quantized", "pyramid")),
-            with_sd(loss, "mean", 3) or "–",
-            request_text(run, found["pyramid"], found["kmeans"])])
+            with_sd(loss, "mean", 3) or "–", request_text(found["pyramid"], found["kmeans"])])
     head = ["set", "the paper's best speed-up", "DC-k-means", "Q-k-means", "pyramid",
             "pyramid's loss ratio", "a request to pyramid (retraining)"]
     note = ["", results.STAND_IN + "."] if results.has_stand_ins(costs) else []
@@ -86,12 +85,10 @@ def speedup_cell(row, best):
     return f"**{text}**" if text and row["method"] == best else text or "–"
 
 
-def request_text(run, row, retraining):
+def request_text(row, retraining):
     """What a request takes, and what retraining does."""
-    again = microseconds(retraining, "request_us")
-    if not again and number(retraining, "seconds"):
-        again = duration(number(retraining, "seconds") / (run.meta.get("deletions") or 1000))
-    return (microseconds(row, "request_us") or "–") + (f" ({again})" if again else "")
+    again = number(retraining, "seconds")
+    return (microseconds(row, "request_us") or "–") + (f" ({duration(again)})" if again else "")
 
 
 def check(folder, readme):

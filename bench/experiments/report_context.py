@@ -86,10 +86,7 @@ def theory_section(run):
                      with_error(row["exponent"], error),
                      f"{rounded(low)} to {rounded(high)}" if low and high else "",
                      plain(row.get("paper_bound") or "–")])
-    # An interval of exponents, or the range of n or m.
-    ends = [float(row["high"]) for row in table.rows if row.get("high")]
-    scope = "interval" if ends and max(ends) < 20 else "measured from, to"
-    head = ["method", "growth", "exponent", scope, "the paper's bound"]
+    head = ["method", "growth", "exponent", "measured from, to", "the paper's bound"]
     return blocks + [Grid(head, rows), Note(captions.EXPONENTS)]
 
 
@@ -118,7 +115,7 @@ def sanity_section(run):
         rows.append([plain(set_title(marked)), plain(row["measure"]), found,
                      plain(row["expected"]), "yes" if agrees else "**no**", plain(row["remark"])])
     verdict = f"{len(rows) - differ} of {counted(len(rows), 'value')} agree."
-    head = ["set", "measure", "found", "expected", "agrees", "remark"]
+    head = ["set", "measure", "found (± spread over seeds)", "expected", "agrees", "remark"]
     return blocks + [Grid(head, rows), *stand_in_note(marks), Text(verdict)]
 
 
@@ -136,8 +133,8 @@ def repeat_section(run):
              ("processor", "processor"), ("cores", "cores"), ("memory, GB", "memory_gb"),
              ("system", "system"), ("compiler", "compiler"), ("kernel table", "kernels"),
              ("threads", "threads"), ("seeds", "seeds"), ("deletions", "deletions"),
-             ("replicates", "replicates"), ("Python", "python"), ("scikit-learn", "sklearn"),
-             ("faiss", "faiss"), ("BLAS", "blas")]
+             ("replicates", "replicates"), ("Python", "python"), ("numpy", "numpy"),
+             ("scikit-learn", "sklearn"), ("faiss", "faiss"), ("BLAS", "blas")]
     rows = [[title, fact_text(meta[key])] for title, key in facts if meta.get(key) is not None]
     if meta.get("seconds"):
         rows.append(["the whole run took", f"{meta['seconds'] / 60:,.0f} minutes"])

@@ -5,9 +5,11 @@ import math
 from . import captions, results
 from .page import Folded, Grid, Heading, Items, Note, Text, plain
 from .results import (
-    digits, is_exact, is_stand_in, measured, method_title, microseconds, number, set_title,
-    with_sd,
+    digits, duration, is_exact, is_stand_in, measured, method_title, microseconds, number,
+    set_title, with_sd,
 )
+
+ROUNDING = 0.0005  # what rounding to three decimals may have taken from a number of the paper
 
 
 def listed(items):
@@ -44,7 +46,13 @@ def paper_with_sd(row, field, unit=""):
     value, deviation = (row or {}).get(field), (row or {}).get(f"{field}_sd")
     if not value:
         return ""
-    return f"{value}{unit}" + (f" ±{deviation}" if deviation else "")
+    return padded(value) + (f" ±{padded(deviation)}" if deviation else "") + unit
+
+
+def padded(text):
+    """A number of the paper, which has three decimals or more; a CSV file has no zeros at its
+    end."""
+    return f"{float(text):.3f}" if len(text.partition(".")[2]) < 3 else text
 
 
 def quality_cell(row):
@@ -60,6 +68,12 @@ def speedup_text(row, best):
     return f"**{value}**{space}{deviation}" if best and value else text
 
 
+def time_text(row):
+    """Our amortized time."""
+    seconds = number(row, "seconds")
+    return "–" if seconds is None else duration(seconds, number(row, "seconds_sd"))
+
+
 def runtime_cell(row, best):
     if row is None:
         return ""
@@ -67,8 +81,7 @@ def runtime_cell(row, best):
     seconds = paper_with_sd(row, "paper_seconds", " s")
     paper = [f"{speedup}×" if speedup else "", seconds]
     paper = ",\n".join(p for p in paper if p)
-    lines = [speedup_text(row, best), measured(row, "seconds", " s") or "–",
-             f"paper {paper}" if paper else ""]
+    lines = [speedup_text(row, best), time_text(row), f"paper {paper}" if paper else ""]
     return "\n".join(line for line in lines if line)
 
 
@@ -108,6 +121,10 @@ def summary(run):
     blocks = [Text(captions.INTRODUCTION)]
     if meta.get("quick"):
         blocks.append(Text(captions.QUICK))
+    cut = [name for name, facts in meta.get("sets", {}).items() if facts.get("cut")]
+    if cut:
+        blocks.append(Text(f"Of {listed(map(plain, cut))} only a part of the rows was used, so "
+                           "that they cannot be compared with the paper either."))
     if costs is None:
         return blocks + missing(run, "table4_runtime", "table of times")
     blocks += [Text(" ".join(conclusions(run, costs))), headline_grid(run, costs),
@@ -133,7 +150,7 @@ def headline_grid(run, costs):
 def headline_cell(cost, loss, best):
     if cost is None:
         return ""
-    first = speedup_text(cost, best) or measured(cost, "seconds", " s")
+    first = speedup_text(cost, best) or time_text(cost)
     ratio = with_sd(loss, "mean", 3)
     paper = [paper_with_sd(cost, "paper_seconds", " s") if cost["method"] == "kmeans"
              else cost.get("paper_speedup") and f"{cost['paper_speedup']}×",
@@ -155,7 +172,7 @@ def conclusions(run, costs):
            f"{len(first)} of {counted(len(ours), 'set')}"
            + (f" ({listed(plain(set_title(sets[s])) for s in first)})."
               if 0 < len(first) < len(ours) else "."))
-    yield from against_paper(costs, ours)
+    yield from against_paper(run, costs, ours)
     losses = run.table("table1_loss")
     ratios = {s: number(losses and losses.one(set=s, method="pyramid"), "mean") for s in ours}
     ratios = {s: v for s, v in ratios.items() if v is not None}
@@ -165,17 +182,17 @@ def conclusions(run, costs):
                f"{ratios[high]:.3f} ({plain(set_title(sets[high]))}).")
 
 
-def against_paper(costs, ours):
+def against_paper(run, costs, ours):
     """How pyramid's speed-up compares with the paper's best where the data are the paper's."""
     factors = {}
     for name, row in ours.items():
         best = paper_best(costs, name)
-        if best and not is_stand_in(row):
+        if best and run.is_comparable(row):
             factors[name] = number(row, "speedup") / number(best, "paper_speedup")
     if not factors:
         return
     low, high = min(factors, key=factors.get), max(factors, key=factors.get)
-    yield (f"On the sets that are no stand-ins its speed-up is {digits(factors[low])} "
+    yield (f"On the paper's own sets its speed-up is {digits(factors[low])} "
            f"({plain(low)}) to {digits(factors[high])} times ({plain(high)}) the best speed-up "
            "that the paper gives for the set.")
 
@@ -197,8 +214,9 @@ def sets_section(run):
         row = {"set": name, "kind": facts.get("kind", "")}
         rows.append([plain(set_title(row)), plain(facts.get("kind", "")), f"{facts['n']:,}",
                      f"{facts['d']:,}", facts["k"]]
-                    + [plain(facts.get(f) or "") for f in ("scale", "source", "cut")])
-    head = ["set", "kind", "rows", "columns", "clusters", "scale", "source", "cut"]
+                    + [plain(facts.get(f) or "") for f in ("scale", "source")]
+                    + ["yes" if facts.get("cut") else ""])
+    head = ["set", "kind", "rows", "columns", "clusters", "scale", "source", "part only"]
     marked = [{"kind": f.get("kind", "")} for f in run.meta.get("sets", {}).values()]
     return [Heading(2, "What is measured"), *(Text(t) for t in captions.DEFINITIONS),
             Items(captions.TERMS), Heading(3, "Sets"), Grid(head, rows), *stand_in_note(marked)]
@@ -213,33 +231,36 @@ def quality_section(run):
             blocks += missing(run, name, "such table")
             continue
         blocks += [by_method(table, quality_cell), *stand_in_note(table.rows),
-                   *(Text(t) for t in agreement(table))]
+                   *(Text(t) for t in agreement(run, table)), *converged_block(table)]
         if name == "table2_silhouette":
             blocks.append(Text(captions.TWICE_GAUSSIAN))
     return blocks
 
 
-def half_unit(text):
-    """Half of the last digit of a number: what rounding may have taken."""
-    return 0.5 * 10.0 ** -len(text.partition(".")[2])
+def converged_block(table):
+    """Table 1 in another measure, where it was measured."""
+    if not any(row.get("converged") for row in table.rows):
+        return []
+    grid = by_method(table, lambda row: with_sd(row, "converged", 3) if row else "")
+    return [Folded(captions.CONVERGED, [grid, *stand_in_note(table.rows)])]
 
 
-def agreement(table):
+def agreement(run, table):
     """How many of our values are the paper's, up to two standard deviations of both together."""
     near, far = 0, []
     for row in table.rows:
         ours, paper = number(row, "mean"), number(row, "paper")
-        if ours is None or paper is None or is_stand_in(row):
+        if ours is None or paper is None or not run.is_comparable(row):
             continue
         both = math.hypot(number(row, "sd") or 0, number(row, "paper_sd") or 0)
-        if abs(ours - paper) <= 2 * both + half_unit(row["paper"]):
+        if abs(ours - paper) <= 2 * both + ROUNDING:
             near += 1
         else:
             far.append(f"{plain(method_title(row['method']))} on {plain(row['set'])} "
-                       f"({ours:.3f}, paper {row['paper']})")
+                       f"({ours:.3f}, paper {padded(row['paper'])})")
     if near + len(far):
         rest = f" The others: {'; '.join(far)}." if far else ""
-        yield (f"On sets that are no stand-ins, {near} of {counted(near + len(far), 'value')} lie "
+        yield (f"On the paper's own sets, {near} of {counted(near + len(far), 'value')} lie "
                "within two standard deviations, ours and the paper's together, of the paper's."
                + rest)
 
@@ -252,9 +273,22 @@ def time_section(run):
         return blocks + missing(run, "table4_runtime", "such table")
     best = {name: best_method(costs, name) for name in costs.sets()}
     grid = by_method(costs, lambda r: runtime_cell(r, bool(r) and best[r["set"]] == r["method"]))
-    return blocks + [grid, Note(captions.BEST), *stand_in_note(costs.rows), Text(captions.XEON),
+    return blocks + [grid, Note(captions.BEST), *stand_in_note(costs.rows),
+                     *(Text(t) for t in fewer_requests(costs)), Text(captions.XEON),
                      Folded("Requests in detail: how long they take, what they do, memory",
                             [request_grid(costs), *stand_in_note(costs.rows)])]
+
+
+def fewer_requests(costs):
+    """Which methods were measured with fewer requests than others."""
+    few = set()
+    for name in costs.sets():
+        counts = {r["method"]: number(r, "requests") for r in costs.find(set=name)
+                  if number(r, "requests")}
+        few |= {m for m, count in counts.items() if count < max(counts.values())}
+    if few:
+        titles = listed(plain(method_title(m)) for m in results.ordered(few, results.METHODS))
+        yield f"Of {titles}, fewer requests were measured; their mean stands for all."
 
 
 def request_grid(costs):
@@ -262,7 +296,7 @@ def request_grid(costs):
     for name, first in costs.sets().items():
         for method in costs.methods():
             row = costs.one(set=name, method=method)
-            if row is None:
+            if number(row, "request_us") is None:  # k-means, whose requests are retraining
                 continue
             done = [number(row, f) for f in ("untouched", "repairs", "refits")]
             total = sum(v for v in done if v is not None)

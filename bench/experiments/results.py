@@ -133,6 +133,11 @@ class Run:
     def deletions(self):
         return f"{self.meta.get('deletions') or 1000:,}"
 
+    def is_comparable(self, row):
+        """Whether a row's set is the paper's: no stand-in, and all of its rows."""
+        known = self.meta.get("sets", {}).get(row["set"], {})
+        return not is_stand_in(row) and not known.get("cut")
+
 
 def number(row, field):
     """The value of a field, or None where there is none."""
@@ -203,12 +208,18 @@ def digits(value, count=3):
     return f"{value:,.{decimals_for(value, count)}f}"
 
 
-def duration(seconds):
-    """A time in the unit that suits it."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= 0.9995 * size:
-            return f"{digits(seconds / size)} {unit}"
-    return f"{digits(seconds * 1e9)} ns" if seconds else "0 s"
+def unit_of(seconds):
+    """The unit that suits a time, and its size."""
+    units = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6))
+    return next((u for u in units if seconds >= 0.9995 * u[1]), ("ns", 1e-9))
+
+
+def duration(seconds, deviation=None):
+    """`1.23 ms`, or `1.23 ±0.05 ms`."""
+    unit, size = unit_of(seconds)
+    value = seconds / size
+    more = f" ±{deviation / size:,.{decimals_for(value)}f}" if deviation else ""
+    return f"{digits(value)}{more} {unit}"
 
 
 def microseconds(row, field):
@@ -232,7 +243,7 @@ def with_sd(row, field, decimals):
 
 
 def measured(row, field, unit):
-    """A time or speed-up and its deviation, with as many decimals: `163× ±12`, or nothing."""
+    """A number and its deviation, with as many decimals: `163× ±12`, or nothing."""
     value, deviation = number(row, field), number(row, f"{field}_sd")
     if value is None:
         return ""
