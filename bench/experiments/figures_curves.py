@@ -65,9 +65,10 @@ def runtime_panel(sheet, box, rows, looks):
 
 
 def sweep_mark(value):
-    """1/16 rather than 0.0625."""
+    """1/16 rather than 0.0625, also where a CSV file has not all digits."""
     inverse = 1 / value
-    return f"1/{inverse:.0f}" if value < 1 and inverse == round(inverse) else f"{value:g}"
+    near = abs(inverse - round(inverse)) < 1e-5 * inverse
+    return f"1/{inverse:.0f}" if value < 1 and near else f"{value:g}"
 
 
 def sweep_axis(table, field):
@@ -78,14 +79,20 @@ def sweep_axis(table, field):
             f"set xtics {tics(values, sweep_mark)}"]
 
 
+def bar(mean, deviation):
+    """The ends of a bar; an axis may be logarithmic, so it ends above zero."""
+    deviation = deviation or 0
+    return max(mean - deviation, mean / 5), mean + deviation
+
+
 def bars(sheet, rows, fields, style, shift):
-    """Bars of one standard deviation; an axis may be logarithmic, so they end above zero."""
+    """Bars of one standard deviation."""
     across, up, deviation = fields
     ends = []
     for r in rows:
         mean, sd = number(r, up), number(r, deviation)
         if mean is not None and sd:
-            ends.append((number(r, across) * shift, mean, max(mean - sd, mean / 10), mean + sd))
+            ends.append((number(r, across) * shift, mean, *bar(mean, sd)))
     if not ends:
         return []
     line = f"lc rgb '{style.colour}' dt solid lw 1 pt 7 ps 0"
@@ -143,19 +150,18 @@ def place_time(across, label, method):
     def place(sheet, source):
         table, retraining = source.table, retraining_lines(source)
         looks = set_looks(table)
-        titles = [s._replace(title=f"{method} on {s.title}") for s in looks.values()]
-        used = sheet.key(titles, 4)
+        key = [s._replace(title=f"{method} on {s.title}") for s in looks.values()]
+        key += [METHODS["kmeans"]._replace(
+            title=f"retraining k-means on {looks[name].title}: {results.duration(seconds)}")
+                for name, seconds in retraining.items()]
+        used = sheet.key(key, 4)
         box = Box(84, used + 16, WIDTH - 24, sheet.bottom - 50)
-        values = [number(r, "seconds") for r in table.rows] + list(retraining.values())
-        low, high = padded(*extent(values), 0.12)
+        values = [end for r in table.rows for end in bar(number(r, "seconds"), number(r, "sd"))]
+        low, high = padded(*extent(values + list(retraining.values())), 0.1)
         sheet.begin_panel(box, *sweep_axis(table, across), *time_axis("y", low, high))
         name_axes(sheet, box, label, "time per deletion, training included")
-        plots = []
-        for name, seconds in retraining.items():
-            plots.append(f"{seconds:.6g} lc rgb '#000000' dt solid lw 1.6 notitle")
-            y = box.bottom - (box.bottom - box.top) * place_log(seconds, low, high)
-            text = f"retraining k-means on {looks[name].title}: {results.duration(seconds)}"
-            sheet.label(text, box.right - 4, y - 10, "right", 11.5)
+        plots = [f"{seconds:.6g} {sheet.line(METHODS['kmeans'])} notitle"
+                 for seconds in retraining.values()]
         sheet.plot(plots + sweep_curves(sheet, table, across, "seconds"))
     return place
 

@@ -98,7 +98,8 @@ def inline_markup(found):
 def html_cell(text, tag):
     first, *others = str(text).split("\n")
     rest = "".join(f'<br><span class="second">{inline(line)}</span>' for line in others)
-    kind = ' class="number"' if re.match(r"\**[\d.−-]", first) and tag == "td" else ""
+    whole = re.match(r"\**[\d.−-]", first) or len(first) <= 12
+    kind = ' class="whole"' if whole and tag == "td" else ""
     return f"<{tag}{kind}>{inline(first)}{rest}</{tag}>"
 
 
@@ -175,7 +176,7 @@ th, td { padding: .38rem .55rem; text-align: left; vertical-align: top;
 th:first-child, td:first-child { position: sticky; left: 0; padding-left: .3rem;
   background: var(--back); }
 th { border-bottom: 2px solid var(--soft); font-weight: 600; vertical-align: bottom; }
-td.number { white-space: nowrap; }
+td.whole { white-space: nowrap; }
 tbody tr:nth-child(even), tbody tr:nth-child(even) td:first-child { background: var(--band); }
 .second, .note, figcaption { color: var(--soft); }
 .second { font-size: .92em; }

@@ -128,7 +128,7 @@ class Sheet:
         """Samples of looks with their titles, centred, in as many rows as needed; the height."""
         sample = 40 if lines else 14
         widths = [sample + 6 + text_width(look.title, 12.5) for look in looks]
-        rows = key_rows(widths, right - left)
+        rows = even_rows(widths, right - left)
         for y, row in zip(range(top + 10, top + 10 + 20 * len(rows), 20), rows):
             total = sum(widths[i] for i in row) + 26 * (len(row) - 1)
             x = (left + right - total) / 2
@@ -162,6 +162,13 @@ def key_rows(widths, room):
         used += width + (26 if rows[-1] else 0)
         rows[-1].append(i)
     return rows
+
+
+def even_rows(widths, room):
+    """As many rows as are needed, of about the same length."""
+    count = len(key_rows(widths, room))
+    less = range(int(max(widths)), int(room), 10)
+    return key_rows(widths, next((r for r in less if len(key_rows(widths, r)) == count), room))
 
 
 # ---------------------------------------------------------------- axes

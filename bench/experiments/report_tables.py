@@ -121,9 +121,10 @@ def summary(run):
     blocks = [Text(captions.INTRODUCTION)]
     if meta.get("quick"):
         blocks.append(Text(captions.QUICK))
-    cut = [name for name, facts in meta.get("sets", {}).items() if facts.get("cut")]
+    cut = [plain(set_title({"set": name, **facts}))
+           for name, facts in meta.get("sets", {}).items() if facts.get("cut")]
     if cut:
-        blocks.append(Text(f"Of {listed(map(plain, cut))} only a part of the rows was used, so "
+        blocks.append(Text(f"Of {listed(cut)} only a part of the rows was used, so "
                            "that they cannot be compared with the paper either."))
     if costs is None:
         return blocks + missing(run, "table4_runtime", "table of times")

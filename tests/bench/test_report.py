@@ -166,6 +166,13 @@ class Figures(RunTest):
                         and r["action"] == "refitted" for r in rows)
             self.assertIn(f"{count / 5:,.1f}", texts)
 
+    def test_steps_of_a_sweep_are_fractions(self):
+        change(self.folder / "figure3_epsilon_loss.csv", "0.00390625,", "0.000976562,")
+        self.redraw("figure3_epsilon_loss")
+        texts = texts_of(self.folder / "figure3_epsilon_loss.svg")
+        self.assertEqual([t for t in texts if t.startswith("1/")],
+                         [f"1/{2**i}" for i in (10, 8, 7, 6, 5, 4, 3, 2, 1)])
+
     def test_strangers_come_out(self):
         with open(self.folder / "figure9_tradeoff.csv", "a", encoding="utf-8") as file:
             file.write("ca'ts & <dogs>,real,brand_new,77,1,1.05,0.01\n")
@@ -300,11 +307,11 @@ class Report(RunTest):
 
     def test_sets_that_were_cut_are_not_compared(self):
         meta = json.loads((self.folder / "meta.json").read_text(encoding="utf-8"))
-        for name in ("celltype", "covtype"):
+        for name in ("celltype", "covtype", "postures"):
             meta["sets"][name]["cut"] = True
         (self.folder / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
         report.write_report(self.folder)
-        self.has("Of celltype and covtype only a part of the rows was used", self.markdown())
+        self.has("Of celltype, covtype and postures† only a part of the rows", self.markdown())
         self.has("8 of 8 values lie within", self.markdown())
 
     def test_says_where_fewer_requests_were_measured(self):
