@@ -492,6 +492,26 @@ EFFACE_API efface_status efface_kmeans_update(efface_kmeans *model, efface_data 
                                               const efface_rows *rows, efface_report *report,
                                               efface_error *error);
 
+/* The same for several models that were fitted to one set (with other parameters or seeds): the set
+ * and all of them change, or nothing does. `reports` is NULL or has n_models elements, each with
+ * what its model took and the seconds of the whole call. A set that has several models is changed
+ * through these calls only, with all of them.
+ * Errors: as for one model; ARGUMENT if there is no model, or one comes twice. */
+EFFACE_API efface_status efface_models_forget(efface_kmeans *const *models, size_t n_models,
+                                              efface_data *data, const uint64_t *ids, size_t n_ids,
+                                              efface_missing missing, efface_report *reports,
+                                              efface_error *error);
+EFFACE_API efface_status efface_models_forget_owner(efface_kmeans *const *models, size_t n_models,
+                                                    efface_data *data, uint64_t owner,
+                                                    efface_missing missing, efface_report *reports,
+                                                    efface_error *error);
+EFFACE_API efface_status efface_models_learn(efface_kmeans *const *models, size_t n_models,
+                                             efface_data *data, const efface_rows *rows,
+                                             efface_report *reports, efface_error *error);
+EFFACE_API efface_status efface_models_update(efface_kmeans *const *models, size_t n_models,
+                                              efface_data *data, const efface_rows *rows,
+                                              efface_report *reports, efface_error *error);
+
 /* Says what forgetting these ids would take, without doing it: `seconds` is the time of the look
  * itself, and rows_visited an upper bound; for a tree it takes as long as the forgetting would. The
  * set is the same afterwards, though positions may differ. Errors: as efface_kmeans_forget. */

@@ -40,7 +40,7 @@ typedef struct failure {
     efface_error error;
 } failure;
 
-typedef struct ascent {
+struct ef_ascent {
     const efface_kmeans *model;
     ef_tree *tree;
     const efface_data *data; /* the user's set after the change */
@@ -51,19 +51,19 @@ typedef struct ascent {
     uint32_t depth;     /* that is being worked on */
     unsigned n_threads; /* for each node */
     failure *failures;  /* of each worker */
-} ascent;
+};
 
 /* ---------------------------------------------------------------- rows of leaves */
 
-static size_t n_changed(const ascent *a) {
+static size_t n_changed(const ef_ascent *a) {
     return a->change != NULL ? a->change->n_rows : a->data->n_rows;
 }
 
-static uint64_t changed_id(const ascent *a, size_t i) {
+static uint64_t changed_id(const ef_ascent *a, size_t i) {
     return a->change != NULL ? a->change->rows[i].id : ef_data_id(a->data, i);
 }
 
-static bool changed_leaves(const ascent *a, size_t i) {
+static bool changed_leaves(const ef_ascent *a, size_t i) {
     return a->change != NULL && a->change->leaves[i];
 }
 
@@ -104,7 +104,7 @@ static efface_status sort_places(place *places, size_t n, size_t n_leaves, effac
 }
 
 /* Makes the climbs of the leaves that are reached. */
-static efface_status reach_leaves(ascent *a, efface_error *error) {
+static efface_status reach_leaves(ef_ascent *a, efface_error *error) {
     const ef_tree *const tree = a->tree;
     const size_t n = n_changed(a);
     place *const places = ef_alloc(n, sizeof *places);
@@ -136,7 +136,7 @@ static efface_status reach_leaves(ascent *a, efface_error *error) {
 }
 
 /* Makes the climbs of the parents of nodes whose centroids change. */
-static efface_status reach_parents(ascent *a, efface_error *error) {
+static efface_status reach_parents(ef_ascent *a, efface_error *error) {
     const uint32_t l = a->depth;
     const climb *const children = a->climbs[l + 1];
     const size_t n = a->n_climbs[l + 1], w = a->tree->width;
@@ -165,7 +165,7 @@ typedef struct result {
     const ef_pending *pending;  /* or; none of both: nothing */
 } result;
 
-static result before(const ascent *a, uint32_t depth, const climb *c) {
+static result before(const ef_ascent *a, uint32_t depth, const climb *c) {
     return (result){.model = a->tree->nodes[depth][c->number].model};
 }
 
@@ -202,7 +202,7 @@ typedef struct centroid {
     bool same;
 } centroid;
 
-static centroid look_at_centroid(const ascent *a, uint32_t depth, const climb *c,
+static centroid look_at_centroid(const ef_ascent *a, uint32_t depth, const climb *c,
                                  uint32_t cluster) {
     const uint32_t d = a->model->domain.map.n_columns;
     const result was = before(a, depth, c), is = after(c);
@@ -215,13 +215,13 @@ static centroid look_at_centroid(const ascent *a, uint32_t depth, const climb *c
     return x;
 }
 
-static uint32_t most_clusters(const ascent *a, uint32_t depth, const climb *c) {
+static uint32_t most_clusters(const ef_ascent *a, uint32_t depth, const climb *c) {
     const result was = before(a, depth, c), is = after(c);
     const uint32_t old = result_clusters(&was), now = result_clusters(&is);
     return old > now ? old : now;
 }
 
-static bool centroids_move(const ascent *a, const climb *c) {
+static bool centroids_move(const ef_ascent *a, const climb *c) {
     const uint32_t k = most_clusters(a, a->depth, c);
     for (uint32_t j = 0; j < k; j++)
         if (!look_at_centroid(a, a->depth, c, j).same)
@@ -259,7 +259,7 @@ static void edit_free(edit *e) {
 }
 
 /* The rows that come to a leaf stand in the user's set. */
-static bool edit_leaf(const ascent *a, const climb *c, edit *e) {
+static bool edit_leaf(const ef_ascent *a, const climb *c, edit *e) {
     const uint32_t d = a->data->n_columns;
     size_t n_leave = 0;
     for (size_t i = c->first; i < c->end; i++)
@@ -284,7 +284,7 @@ static bool edit_leaf(const ascent *a, const climb *c, edit *e) {
 }
 
 /* The rows of any other node are centroids of its children. */
-static bool edit_inner(const ascent *a, const climb *c, edit *e) {
+static bool edit_inner(const ef_ascent *a, const climb *c, edit *e) {
     const uint32_t d = a->model->domain.map.n_columns, below = a->depth + 1;
     const uint64_t k = a->tree->clusters[below];
     size_t most = 0;
@@ -314,7 +314,7 @@ static bool edit_inner(const ascent *a, const climb *c, edit *e) {
 /* ---------------------------------------------------------------- one node */
 
 /* A node whose model comes from a file. */
-static efface_status take_read(const ascent *a, climb *c, efface_error *error) {
+static efface_status take_read(const ef_ascent *a, climb *c, efface_error *error) {
     efface_kmeans **const slot = ef_tree_slot(a->tree, a->depth, c->number);
     if (*slot == NULL)
         return ef_fail(error, EFFACE_E_FORMAT, "the state of the tree belongs to other rows");
@@ -324,7 +324,7 @@ static efface_status take_read(const ascent *a, climb *c, efface_error *error) {
 }
 
 /* A node that was not there. */
-static efface_status make_node(const ascent *a, climb *c, const efface_rows *rows,
+static efface_status make_node(const ef_ascent *a, climb *c, const efface_rows *rows,
                                efface_error *error) {
     efface_kmeans_params params = ef_node_params(a->model, a->depth, c->number);
     params.n_threads = a->n_threads;
@@ -365,7 +365,7 @@ static efface_status change_node(const ef_node *node, unsigned n_threads, climb 
     return status;
 }
 
-static efface_status climb_node(const ascent *a, climb *c, efface_error *error) {
+static efface_status climb_node(const ef_ascent *a, climb *c, efface_error *error) {
     const ef_node *const node = &a->tree->nodes[a->depth][c->number];
     const size_t n_rows = node->data != NULL ? node->data->n_rows : 0;
     edit e;
@@ -388,7 +388,7 @@ static efface_status climb_node(const ascent *a, climb *c, efface_error *error) 
 }
 
 static void climb_nodes(void *context, unsigned worker, size_t first, size_t last) {
-    const ascent *const a = context;
+    const ef_ascent *const a = context;
     failure *const f = &a->failures[worker];
     for (size_t i = first; i < last && f->status == EFFACE_OK; i++)
         f->status = climb_node(a, &a->climbs[a->depth][i], &f->error);
@@ -397,7 +397,7 @@ static void climb_nodes(void *context, unsigned worker, size_t first, size_t las
 /* ---------------------------------------------------------------- all nodes */
 
 /* Works out all climbs of one depth. */
-static efface_status climb_depth(ascent *a, efface_error *error) {
+static efface_status climb_depth(ef_ascent *a, efface_error *error) {
     const size_t n = a->n_climbs[a->depth];
     const unsigned asked = a->model->plan.n_threads;
     /* One node gets all threads for itself, many nodes a thread each. */
@@ -424,7 +424,7 @@ static efface_status climb_depth(ascent *a, efface_error *error) {
     return status;
 }
 
-static efface_status ascend(ascent *a, efface_error *error) {
+static efface_status ascend(ef_ascent *a, efface_error *error) {
     efface_status status = reach_leaves(a, error);
     a->depth = a->tree->height;
     while (status == EFFACE_OK && a->n_climbs[a->depth] != 0) {
@@ -438,7 +438,7 @@ static efface_status ascend(ascent *a, efface_error *error) {
 }
 
 /* Lets one climb take effect, or undoes what it did to the node's set; and releases it. */
-static void end_climb(const ascent *a, uint32_t depth, climb *c, bool commit) {
+static void end_climb(const ef_ascent *a, uint32_t depth, climb *c, bool commit) {
     ef_node *const node = &a->tree->nodes[depth][c->number];
     if (commit && c->ongoing != NULL)
         ef_pending_commit(&c->ongoing->pending, node->model);
@@ -460,17 +460,54 @@ static void end_climb(const ascent *a, uint32_t depth, climb *c, bool commit) {
     }
 }
 
-static void descend(ascent *a, bool commit) {
+/* Afterwards there are no climbs any more. */
+static void descend(ef_ascent *a, bool commit) {
     for (uint32_t l = 0; l <= a->tree->height; l++) {
         for (size_t i = 0; i < a->n_climbs[l]; i++)
             end_climb(a, l, &a->climbs[l][i], commit);
         free(a->climbs[l]);
+        a->climbs[l] = NULL;
+        a->n_climbs[l] = 0;
     }
     free(a->order);
+    a->order = NULL;
+}
+
+/* The number of centroids is the root's. */
+static void follow_root(efface_kmeans *model) {
+    const efface_kmeans *const root = ef_tree_root(model->tree);
+    model->plan.n_clusters = root != NULL ? root->plan.n_clusters : 0;
+}
+
+efface_status ef_ascent_make(ef_ascent **out, const efface_kmeans *model, const efface_data *data,
+                             const ef_change *change, efface_error *error) {
+    ef_ascent *const a = ef_alloc(1, sizeof *a);
+    if (a == NULL)
+        return ef_fail_memory(error);
+    *a = (ef_ascent){.model = model, .tree = model->tree, .data = data, .change = change};
+    const efface_status status = ascend(a, error);
+    if (status == EFFACE_OK)
+        *out = a;
+    else
+        ef_ascent_free(a);
+    return status;
+}
+
+void ef_ascent_free(ef_ascent *a) {
+    if (a != NULL)
+        descend(a, false);
+    free(a);
+}
+
+void ef_ascent_commit(ef_ascent *a, efface_kmeans *model) {
+    descend(a, true);
+    model->n_rows = a->data->n_rows;
+    model->total_weight = a->data->total_weight;
+    follow_root(model);
 }
 
 /* What the climbs came to, all together. */
-static void fill_report(const ascent *a, efface_report *report) {
+void ef_ascent_report(const ef_ascent *a, efface_report *report) {
     report->depth = a->tree->height;
     for (uint32_t l = a->tree->height + 1; l-- > 0;)
         for (size_t i = 0; i < a->n_climbs[l]; i++) {
@@ -485,22 +522,18 @@ static void fill_report(const ascent *a, efface_report *report) {
         }
 }
 
-/* The number of centroids is the root's. */
-static void follow_root(efface_kmeans *model) {
-    const efface_kmeans *const root = ef_tree_root(model->tree);
-    model->plan.n_clusters = root != NULL ? root->plan.n_clusters : 0;
-}
+/* ---------------------------------------------------------------- all rows come */
 
 efface_status ef_tree_fit(efface_kmeans *model, const efface_data *data, efface_error *error) {
-    ascent a = {.model = model, .tree = model->tree, .data = data};
-    const efface_status status = ascend(&a, error);
+    ef_ascent *a = NULL;
+    const efface_status status = ef_ascent_make(&a, model, data, NULL, error);
     if (status == EFFACE_OK) {
         efface_report report = {.action = EFFACE_ACTION_UNTOUCHED};
-        fill_report(&a, &report);
+        ef_ascent_report(a, &report);
         model->rows_assigned = report.rows_visited;
+        ef_ascent_commit(a, model);
     }
-    descend(&a, status == EFFACE_OK);
-    follow_root(model);
+    ef_ascent_free(a);
     return status;
 }
 
@@ -511,69 +544,5 @@ efface_status ef_tree_attach(efface_kmeans *model, const efface_data *data, effa
     model->rows_assigned = 0;
     if (status == EFFACE_OK && !all)
         return ef_fail(error, EFFACE_E_FORMAT, "the state of the tree belongs to other rows");
-    return status;
-}
-
-/* ---------------------------------------------------------------- replay */
-
-/* Why a tree has to be made anew; NONE if it has not. */
-static efface_reason reason_to_refit(const efface_kmeans *model, const ef_plan *plan,
-                                     const ef_domain *domain) {
-    const size_t n_bytes = model->domain.map.n_columns * sizeof *domain->low;
-    if (domain->exponent != model->domain.exponent)
-        return EFFACE_REASON_BOUND;
-    if (memcmp(domain->low, model->domain.low, n_bytes) != 0 ||
-        memcmp(domain->high, model->domain.high, n_bytes) != 0)
-        return EFFACE_REASON_SCALE;
-    return plan->width != model->plan.width ? EFFACE_REASON_WIDTH : EFFACE_REASON_NONE;
-}
-
-static efface_status refit(const efface_kmeans *model, efface_kmeans *changed,
-                           const efface_data *data, efface_reason reason, efface_report *report,
-                           efface_error *error) {
-    efface_kmeans *fresh = NULL;
-    const efface_status status = efface_kmeans_fit(data, &model->params, &fresh, error);
-    if (status != EFFACE_OK)
-        return status;
-    report->action = EFFACE_ACTION_REFITTED;
-    report->reason = reason;
-    report->rows_visited = fresh->rows_assigned;
-    if (changed != NULL)
-        ef_kmeans_become(changed, fresh);
-    else
-        efface_kmeans_free(fresh);
-    return EFFACE_OK;
-}
-
-efface_status ef_tree_replay(const efface_kmeans *model, efface_kmeans *changed,
-                             const efface_data *data, const ef_change *change,
-                             efface_report *report, efface_error *error) {
-    ef_plan plan;
-    ef_domain domain;
-    efface_status status = ef_plan_init(&plan, data, &model->params, NULL, error);
-    if (status == EFFACE_OK)
-        status = ef_domain_init(&domain, data, &model->params, error);
-    if (status != EFFACE_OK)
-        return status;
-    const efface_reason reason = reason_to_refit(model, &plan, &domain);
-    if (reason != EFFACE_REASON_NONE) {
-        ef_domain_free(&domain);
-        return refit(model, changed, data, reason, report, error);
-    }
-    ascent a = {.model = model, .tree = model->tree, .data = data, .change = change};
-    status = ascend(&a, error);
-    if (status == EFFACE_OK)
-        fill_report(&a, report);
-    descend(&a, status == EFFACE_OK && changed != NULL);
-    if (status == EFFACE_OK && changed != NULL) {
-        changed->n_rows = data->n_rows;
-        changed->total_weight = data->total_weight;
-        /* Which columns are coarse may have changed though the map did not. */
-        const ef_domain old = changed->domain;
-        changed->domain = domain;
-        domain = old;
-        follow_root(changed);
-    }
-    ef_domain_free(&domain);
     return status;
 }
