@@ -6,7 +6,9 @@
  * differently, or, where they are weighed, their weights. Only when every node is done, and nothing
  * can fail any more, are the climbs committed; if one fails, the sets of the nodes change back.
  *
- * The nodes of a depth are independent of each other, so workers share them.
+ * The nodes of a depth are independent of each other, so workers share them. A node at work asks
+ * its worker whether to go on: the one that made the call asks the user, all others whether any
+ * worker has failed.
  */
 #include "model/kmeans/tree.h"
 
@@ -34,11 +36,13 @@ typedef struct climb {
     efface_report report;
 } climb;
 
-/* What went wrong first for one worker. */
-typedef struct failure {
-    efface_status status;
+/* One of those who work on the nodes of a depth. */
+typedef struct climber {
+    const ef_ascent *ascent;
+    bool made_call;       /* it is the thread that did: it may ask the user */
+    efface_status status; /* what went wrong first */
     efface_error error;
-} failure;
+} climber;
 
 struct ef_ascent {
     const efface_kmeans *model;
@@ -50,7 +54,8 @@ struct ef_ascent {
     size_t n_climbs[EF_MOST_HEIGHT + 1];
     uint32_t depth;     /* that is being worked on */
     unsigned n_threads; /* for each node */
-    failure *failures;  /* of each worker */
+    ef_pool *pool;      /* whose workers share the nodes, or NULL */
+    climber *climbers;  /* the workers */
 };
 
 /* ---------------------------------------------------------------- rows of leaves */
@@ -313,28 +318,42 @@ static bool edit_inner(const ef_ascent *a, const climb *c, edit *e) {
 
 /* ---------------------------------------------------------------- one node */
 
+/* Asked by nodes at work. */
+static int must_end(void *context) {
+    const climber *const w = context;
+    const ef_ascent *const a = w->ascent;
+    if (a->pool != NULL && ef_pool_stopped(a->pool))
+        return 1;
+    return w->made_call && ef_ask(&a->model->plan.interrupt, NULL) != EFFACE_OK;
+}
+
 /* A node whose model comes from a file. */
-static efface_status take_read(const ef_ascent *a, climb *c, efface_error *error) {
+static efface_status take_read(climber *w, climb *c) {
+    const ef_ascent *const a = w->ascent;
     efface_kmeans **const slot = ef_tree_slot(a->tree, a->depth, c->number);
     if (*slot == NULL)
-        return ef_fail(error, EFFACE_E_FORMAT, "the state of the tree belongs to other rows");
+        return ef_fail(&w->error, EFFACE_E_FORMAT, "the state of the tree belongs to other rows");
     c->fresh.model = *slot;
     *slot = NULL;
-    return ef_kmeans_attach(c->fresh.model, c->fresh.data, error);
+    ef_kmeans_set_work(c->fresh.model, a->n_threads, (ef_interrupt){must_end, w});
+    return ef_kmeans_attach(c->fresh.model, c->fresh.data, &w->error);
 }
 
 /* A node that was not there. */
-static efface_status make_node(const ef_ascent *a, climb *c, const efface_rows *rows,
-                               efface_error *error) {
+static efface_status make_node(climber *w, climb *c, const efface_rows *rows) {
+    const ef_ascent *const a = w->ascent;
+    efface_error *const error = &w->error;
     efface_kmeans_params params = ef_node_params(a->model, a->depth, c->number);
     params.n_threads = a->n_threads;
+    params.interrupted = must_end;
+    params.interrupt_context = w;
     efface_status status = efface_data_create(a->data->n_columns, &c->fresh.data, error);
     if (status == EFFACE_OK)
         status = ef_data_reserve(c->fresh.data, rows->n_rows, error);
     if (status == EFFACE_OK)
         status = efface_data_add(c->fresh.data, rows, error);
     if (status == EFFACE_OK && a->tree->read != NULL)
-        return take_read(a, c, error);
+        return take_read(w, c);
     if (status == EFFACE_OK)
         status = efface_kmeans_fit(c->fresh.data, &params, &c->fresh.model, error);
     if (status == EFFACE_OK)
@@ -346,15 +365,16 @@ static efface_status make_node(const ef_ascent *a, climb *c, const efface_rows *
 }
 
 /* A node that stays. */
-static efface_status change_node(const ef_node *node, unsigned n_threads, climb *c, const edit *e,
-                                 const efface_rows *rows, efface_error *error) {
+static efface_status change_node(climber *w, climb *c, const ef_node *node, const edit *e,
+                                 const efface_rows *rows) {
+    efface_error *const error = &w->error;
     ongoing *const o = ef_alloc_zero(1, sizeof *o);
     if (o == NULL || !ef_change_init(&o->change, node->data->n_columns, e->n_leave + e->n_come)) {
         free(o);
         return ef_fail_memory(error);
     }
     c->ongoing = o;
-    ef_kmeans_set_threads(node->model, n_threads);
+    ef_kmeans_set_work(node->model, w->ascent->n_threads, (ef_interrupt){must_end, w});
     efface_status status = ef_change_forget(&o->change, node->data, e->leave, e->n_leave, error);
     if (status == EFFACE_OK)
         status = ef_change_learn(&o->change, node->data, rows, error);
@@ -365,21 +385,22 @@ static efface_status change_node(const ef_node *node, unsigned n_threads, climb 
     return status;
 }
 
-static efface_status climb_node(const ef_ascent *a, climb *c, efface_error *error) {
+static efface_status climb_node(climber *w, climb *c) {
+    const ef_ascent *const a = w->ascent;
     const ef_node *const node = &a->tree->nodes[a->depth][c->number];
     const size_t n_rows = node->data != NULL ? node->data->n_rows : 0;
     edit e;
     const bool fits = a->depth == a->tree->height ? edit_leaf(a, c, &e) : edit_inner(a, c, &e);
     const efface_rows rows = {
         .n_rows = e.n_come, .values = e.values, .ids = e.ids, .weights = e.weights};
-    efface_status status = fits ? EFFACE_OK : ef_fail_memory(error);
+    efface_status status = fits ? EFFACE_OK : ef_fail_memory(&w->error);
     if (status == EFFACE_OK && n_rows == 0) {
-        status = make_node(a, c, &rows, error);
+        status = make_node(w, c, &rows);
     } else if (status == EFFACE_OK && n_rows + e.n_come == e.n_leave) {
         c->vanishes = true;
         c->report.reason = EFFACE_REASON_CLUSTERS;
     } else if (status == EFFACE_OK) {
-        status = change_node(node, a->n_threads, c, &e, &rows, error);
+        status = change_node(w, c, node, &e, &rows);
     }
     edit_free(&e);
     if (status == EFFACE_OK)
@@ -389,9 +410,14 @@ static efface_status climb_node(const ef_ascent *a, climb *c, efface_error *erro
 
 static void climb_nodes(void *context, unsigned worker, size_t first, size_t last) {
     const ef_ascent *const a = context;
-    failure *const f = &a->failures[worker];
-    for (size_t i = first; i < last && f->status == EFFACE_OK; i++)
-        f->status = climb_node(a, &a->climbs[a->depth][i], &f->error);
+    climber *const w = &a->climbers[worker];
+    for (size_t i = first; i < last && w->status == EFFACE_OK; i++) {
+        w->status = ef_ask(&(ef_interrupt){must_end, w}, &w->error);
+        if (w->status == EFFACE_OK)
+            w->status = climb_node(w, &a->climbs[a->depth][i]);
+    }
+    if (w->status != EFFACE_OK && a->pool != NULL)
+        ef_pool_stop(a->pool);
 }
 
 /* ---------------------------------------------------------------- all nodes */
@@ -404,23 +430,29 @@ static efface_status climb_depth(ef_ascent *a, efface_error *error) {
     ef_pool *const pool = n > 1 && asked != 1 ? ef_pool_create(asked) : NULL;
     const bool shared = pool != NULL && n >= ef_pool_size(pool);
     const unsigned n_workers = shared ? ef_pool_size(pool) : 1;
-    efface_status status = EFFACE_OK;
+    climber *const climbers = ef_alloc_zero(n_workers, sizeof *climbers);
+    efface_status status = climbers != NULL ? EFFACE_OK : ef_fail_memory(error);
     a->n_threads = shared ? 1 : asked;
-    a->failures = ef_alloc_zero(n_workers, sizeof *a->failures);
-    if (a->failures == NULL)
-        status = ef_fail_memory(error);
-    else if (shared)
-        ef_pool_run(pool, n, 1, climb_nodes, a);
-    else
-        climb_nodes(a, 0, 0, n);
-    for (unsigned i = 0; i < n_workers && status == EFFACE_OK; i++) {
-        status = a->failures[i].status;
-        if (status != EFFACE_OK && error != NULL)
-            *error = a->failures[i].error;
+    a->pool = shared ? pool : NULL;
+    a->climbers = climbers;
+    for (unsigned i = 0; i < n_workers && climbers != NULL; i++) {
+        climbers[i].ascent = a;
+        climbers[i].made_call = i == 0;
     }
+    if (climbers != NULL && shared)
+        ef_pool_run(pool, n, 1, climb_nodes, a);
+    else if (climbers != NULL)
+        climb_nodes(a, 0, 0, n);
+    /* Who was told to stop because another failed says "interrupted": the other knows more. */
+    for (unsigned i = 0; i < n_workers && climbers != NULL; i++)
+        if (climbers[i].status != EFFACE_OK &&
+            (status == EFFACE_OK || status == EFFACE_E_INTERRUPTED)) {
+            status = climbers[i].status;
+            if (error != NULL)
+                *error = climbers[i].error;
+        }
     ef_pool_free(pool);
-    free(a->failures);
-    a->failures = NULL;
+    free(climbers);
     return status;
 }
 
@@ -450,7 +482,7 @@ static void end_climb(const ef_ascent *a, uint32_t depth, climb *c, bool commit)
         c->fresh = old;
     }
     if (node->model != NULL)
-        ef_kmeans_set_threads(node->model, a->model->plan.n_threads);
+        ef_kmeans_set_work(node->model, a->model->plan.n_threads, a->model->plan.interrupt);
     efface_data_free(c->fresh.data);
     efface_kmeans_free(c->fresh.model);
     if (c->ongoing != NULL) {
