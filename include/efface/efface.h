@@ -49,6 +49,9 @@
  * released with the free function of that type. Pointers passed in are only read during the call.
  * `free` releases memory and takes NULL; data leaves a model or a set by `remove` and `forget`.
  *
+ * Interruption. A fit, and all that may have to fit again, can be interrupted: see `interrupted` in
+ * efface_kmeans_params, and EFFACE_E_INTERRUPTED, which such calls may return.
+ *
  * Threads. Different objects may be used from different threads at once. One object may be read
  * from several threads as long as none changes it. n_threads never changes a result.
  *
@@ -79,16 +82,17 @@ EFFACE_API const char *efface_version(void);
 
 typedef enum efface_status {
     EFFACE_OK = 0,
-    EFFACE_E_MEMORY = 1,    /* an allocation failed */
-    EFFACE_E_ARGUMENT = 2,  /* an argument makes no sense: the caller's mistake */
-    EFFACE_E_LIMIT = 3,     /* a value is beyond what the exact arithmetic can hold */
-    EFFACE_E_IO = 4,        /* the operating system could not open or read a file */
-    EFFACE_E_FORMAT = 5,    /* a file is not what it should be */
-    EFFACE_E_DUPLICATE = 6, /* an id is there already */
-    EFFACE_E_NOT_FOUND = 7, /* an id is not there */
-    EFFACE_E_KERNELS = 8,   /* EFFACE_KERNELS names a table this processor cannot run */
-    EFFACE_E_BUSY = 9,      /* another process is writing to the store */
-    EFFACE_E_CORRUPT = 10   /* a store is damaged */
+    EFFACE_E_MEMORY = 1,      /* an allocation failed */
+    EFFACE_E_ARGUMENT = 2,    /* an argument makes no sense: the caller's mistake */
+    EFFACE_E_LIMIT = 3,       /* a value is beyond what the exact arithmetic can hold */
+    EFFACE_E_IO = 4,          /* the operating system could not open or read a file */
+    EFFACE_E_FORMAT = 5,      /* a file is not what it should be */
+    EFFACE_E_DUPLICATE = 6,   /* an id is there already */
+    EFFACE_E_NOT_FOUND = 7,   /* an id is not there */
+    EFFACE_E_KERNELS = 8,     /* EFFACE_KERNELS names a table this processor cannot run */
+    EFFACE_E_BUSY = 9,        /* another process is writing to the store */
+    EFFACE_E_CORRUPT = 10,    /* a store is damaged */
+    EFFACE_E_INTERRUPTED = 11 /* the caller was asked and wanted the work to end */
 } efface_status;
 
 /* A short name of a status, such as "not found". Never NULL. */
@@ -307,6 +311,18 @@ typedef struct efface_kmeans_params {
                                        root being depth 0; NULL: n_clusters everywhere */
     int weigh_centroids; /* tree: if not 0, centroids count with the weight of their rows */
     uint32_t n_threads;  /* 0: as many as there are processors; no result depends on it */
+
+    /* To interrupt long work: `interrupted` is asked now and then, with interrupt_context, on the
+     * thread that made the call. If it returns non-zero, the call ends with EFFACE_E_INTERRUPTED
+     * and has changed nothing. NULL, the default: never asked. A fit asks before each pass over the
+     * rows, every few milliseconds of a long one, and at each node of a tree; a change that leaves
+     * a model untouched does not ask, or, in a tree, once for each node it reaches. Passes may be
+     * short: a function that takes longer than a microsecond had better look at a clock first. The
+     * model keeps both, and asks in later changes, verify, rekey and silhouette too. They are no
+     * part of the state; a store asks during efface_store_fit and does not keep them. The function
+     * must not use the model or the set. */
+    int (*interrupted)(void *context);
+    void *interrupt_context;
 } efface_kmeans_params;
 
 /* Fills the parameters with their defaults: lloyd, 8 clusters, 10 iterations, seed 0, no scaling.
@@ -491,6 +507,26 @@ EFFACE_API efface_status efface_kmeans_learn(efface_kmeans *model, efface_data *
 EFFACE_API efface_status efface_kmeans_update(efface_kmeans *model, efface_data *data,
                                               const efface_rows *rows, efface_report *report,
                                               efface_error *error);
+
+/* The same for several models that were fitted to one set (with other parameters or seeds): the set
+ * and all of them change, or nothing does. `reports` is NULL or has n_models elements, each with
+ * what its model took and the seconds of the whole call. A set that has several models is changed
+ * through these calls only, with all of them.
+ * Errors: as for one model; ARGUMENT if there is no model, or one comes twice. */
+EFFACE_API efface_status efface_models_forget(efface_kmeans *const *models, size_t n_models,
+                                              efface_data *data, const uint64_t *ids, size_t n_ids,
+                                              efface_missing missing, efface_report *reports,
+                                              efface_error *error);
+EFFACE_API efface_status efface_models_forget_owner(efface_kmeans *const *models, size_t n_models,
+                                                    efface_data *data, uint64_t owner,
+                                                    efface_missing missing, efface_report *reports,
+                                                    efface_error *error);
+EFFACE_API efface_status efface_models_learn(efface_kmeans *const *models, size_t n_models,
+                                             efface_data *data, const efface_rows *rows,
+                                             efface_report *reports, efface_error *error);
+EFFACE_API efface_status efface_models_update(efface_kmeans *const *models, size_t n_models,
+                                              efface_data *data, const efface_rows *rows,
+                                              efface_report *reports, efface_error *error);
 
 /* Says what forgetting these ids would take, without doing it: `seconds` is the time of the look
  * itself, and rows_visited an upper bound; for a tree it takes as long as the forgetting would. The

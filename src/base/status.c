@@ -22,6 +22,7 @@ const char *efface_status_name(efface_status status) {
     case EFFACE_E_KERNELS: return "kernel table not usable";
     case EFFACE_E_BUSY: return "store is busy";
     case EFFACE_E_CORRUPT: return "store is damaged";
+    case EFFACE_E_INTERRUPTED: return "interrupted";
     }
     return "unknown status";
 }

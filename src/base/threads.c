@@ -25,6 +25,7 @@ struct ef_pool {
     size_t n_items;
     size_t grain;
     atomic_size_t next;
+    atomic_bool stopped;
 };
 
 typedef struct start {
@@ -35,7 +36,7 @@ typedef struct start {
 static void take_items(ef_pool *pool, unsigned worker) {
     for (;;) {
         const size_t first = atomic_fetch_add(&pool->next, pool->grain);
-        if (first >= pool->n_items)
+        if (first >= pool->n_items || ef_pool_stopped(pool))
             return;
         const size_t rest = pool->n_items - first;
         pool->work(pool->context, worker, first, first + (rest < pool->grain ? rest : pool->grain));
@@ -122,6 +123,7 @@ unsigned ef_pool_size(const ef_pool *pool) {
 void ef_pool_run(ef_pool *pool, size_t n_items, size_t grain, ef_work work, void *context) {
     if (n_items == 0)
         return;
+    atomic_store(&pool->stopped, false);
     if (pool->n_workers == 1 || n_items <= grain) {
         work(context, 0, 0, n_items);
         return;
@@ -141,4 +143,12 @@ void ef_pool_run(ef_pool *pool, size_t n_items, size_t grain, ef_work work, void
     while (pool->n_busy != 0)
         pthread_cond_wait(&pool->end, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
+}
+
+void ef_pool_stop(ef_pool *pool) {
+    atomic_store(&pool->stopped, true);
+}
+
+bool ef_pool_stopped(ef_pool *pool) {
+    return atomic_load(&pool->stopped);
 }

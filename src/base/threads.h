@@ -8,6 +8,7 @@
 #ifndef EF_THREADS_H
 #define EF_THREADS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct ef_pool ef_pool;
@@ -26,5 +27,9 @@ unsigned ef_pool_size(const ef_pool *pool);
 /* Calls `work` until all n_items are done, `grain` (at least 1) at a time, and returns then. With
  * one worker, or no more than `grain` items, the calling thread does it all as worker 0. */
 void ef_pool_run(ef_pool *pool, size_t n_items, size_t grain, ef_work work, void *context);
+
+/* For `work`: hands out no more items in this run; and whether a worker has wanted that. */
+void ef_pool_stop(ef_pool *pool);
+bool ef_pool_stopped(ef_pool *pool);
 
 #endif

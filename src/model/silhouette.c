@@ -185,6 +185,10 @@ typedef struct scoring {
     const ef_kernels *kernels;
     sample *sample;
     scratch *scratch; /* one for each worker */
+    ef_pool *pool;
+    const ef_interrupt *interrupt;
+    efface_status status; /* of asking, which the calling thread does */
+    efface_error *error;
 } scoring;
 
 static void score_block(const ef_kernels *kernels, sample *s, scratch *w, size_t block) {
@@ -208,14 +212,20 @@ static void score_block(const ef_kernels *kernels, sample *s, scratch *w, size_t
 }
 
 static void score_blocks(void *context, unsigned worker, size_t first, size_t last) {
-    const scoring *const job = context;
-    for (size_t block = first; block < last; block++)
-        score_block(job->kernels, job->sample, &job->scratch[worker], block);
+    scoring *const job = context;
+    for (size_t block = first; block < last && !ef_pool_stopped(job->pool); block++) {
+        if (worker == 0)
+            job->status = ef_ask(job->interrupt, job->error);
+        if (worker == 0 && job->status != EFFACE_OK)
+            ef_pool_stop(job->pool);
+        else
+            score_block(job->kernels, job->sample, &job->scratch[worker], block);
+    }
 }
 
-static efface_status score_all(const ef_kernels *kernels, sample *s, uint32_t n_threads,
+static efface_status score_all(const ef_kernels *kernels, sample *s, const ef_plan *plan,
                                efface_error *error) {
-    ef_pool *const pool = ef_pool_create(n_threads);
+    ef_pool *const pool = ef_pool_create(plan->n_threads);
     if (pool == NULL)
         return ef_fail_memory(error);
     efface_status status = EFFACE_OK;
@@ -233,8 +243,14 @@ static efface_status score_all(const ef_kernels *kernels, sample *s, uint32_t n_
             goto out;
         }
     }
-    scoring job = {kernels, s, workers};
+    scoring job = {.kernels = kernels,
+                   .sample = s,
+                   .scratch = workers,
+                   .pool = pool,
+                   .interrupt = &plan->interrupt,
+                   .error = error};
     ef_pool_run(pool, (s->n_rows + BLOCK_ROWS - 1) / BLOCK_ROWS, 1, score_blocks, &job);
+    status = job.status;
 out:
     for (unsigned i = 0; workers != NULL && i < n_workers; i++) {
         free(workers[i].points);
@@ -313,7 +329,7 @@ efface_status efface_kmeans_silhouette(const efface_kmeans *model, const efface_
         goto out;
     }
     pack_panels(map, data, &s);
-    status = score_all(kernels, &s, model->plan.n_threads, error);
+    status = score_all(kernels, &s, &model->plan, error);
     if (status != EFFACE_OK)
         goto out;
 

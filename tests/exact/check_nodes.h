@@ -116,6 +116,9 @@ static inline void check_nodes(const efface_kmeans *model, const efface_data *da
                 check_kept(node);
             assert_int_equal(node->model->plan.n_threads, model->plan.n_threads);
             assert_int_equal(node->model->params.n_threads, model->plan.n_threads);
+            assert_true(node->model->params.interrupted == model->params.interrupted);
+            assert_true(node->model->plan.interrupt.asked == model->params.interrupted);
+            assert_true(node->model->plan.interrupt.context == model->params.interrupt_context);
         }
 }
 

@@ -105,7 +105,9 @@ static efface_status reseed(ef_workspace *space, efface_kmeans *model, uint32_t 
         if (level->counts[race.cluster] != 0)
             continue;
         ef_workspace_begin_race(space);
-        ef_workspace_run(space, race_panels, &race);
+        const efface_status status = ef_workspace_run(space, race_panels, &race, error);
+        if (status != EFFACE_OK)
+            return status;
         const ef_candidate best = ef_workspace_end_race(space);
         if (best.position == EF_NO_POSITION)
             continue;

@@ -6,7 +6,9 @@
  * differently, or, where they are weighed, their weights. Only when every node is done, and nothing
  * can fail any more, are the climbs committed; if one fails, the sets of the nodes change back.
  *
- * The nodes of a depth are independent of each other, so workers share them.
+ * The nodes of a depth are independent of each other, so workers share them. A node at work asks
+ * its worker whether to go on: the one that made the call asks the user, all others whether any
+ * worker has failed.
  */
 #include "model/kmeans/tree.h"
 
@@ -34,13 +36,15 @@ typedef struct climb {
     efface_report report;
 } climb;
 
-/* What went wrong first for one worker. */
-typedef struct failure {
-    efface_status status;
+/* One of those who work on the nodes of a depth. */
+typedef struct climber {
+    const ef_ascent *ascent;
+    bool made_call;       /* it is the thread that did: it may ask the user */
+    efface_status status; /* what went wrong first */
     efface_error error;
-} failure;
+} climber;
 
-typedef struct ascent {
+struct ef_ascent {
     const efface_kmeans *model;
     ef_tree *tree;
     const efface_data *data; /* the user's set after the change */
@@ -50,20 +54,21 @@ typedef struct ascent {
     size_t n_climbs[EF_MOST_HEIGHT + 1];
     uint32_t depth;     /* that is being worked on */
     unsigned n_threads; /* for each node */
-    failure *failures;  /* of each worker */
-} ascent;
+    ef_pool *pool;      /* whose workers share the nodes, or NULL */
+    climber *climbers;  /* the workers */
+};
 
 /* ---------------------------------------------------------------- rows of leaves */
 
-static size_t n_changed(const ascent *a) {
+static size_t n_changed(const ef_ascent *a) {
     return a->change != NULL ? a->change->n_rows : a->data->n_rows;
 }
 
-static uint64_t changed_id(const ascent *a, size_t i) {
+static uint64_t changed_id(const ef_ascent *a, size_t i) {
     return a->change != NULL ? a->change->rows[i].id : ef_data_id(a->data, i);
 }
 
-static bool changed_leaves(const ascent *a, size_t i) {
+static bool changed_leaves(const ef_ascent *a, size_t i) {
     return a->change != NULL && a->change->leaves[i];
 }
 
@@ -104,7 +109,7 @@ static efface_status sort_places(place *places, size_t n, size_t n_leaves, effac
 }
 
 /* Makes the climbs of the leaves that are reached. */
-static efface_status reach_leaves(ascent *a, efface_error *error) {
+static efface_status reach_leaves(ef_ascent *a, efface_error *error) {
     const ef_tree *const tree = a->tree;
     const size_t n = n_changed(a);
     place *const places = ef_alloc(n, sizeof *places);
@@ -136,7 +141,7 @@ static efface_status reach_leaves(ascent *a, efface_error *error) {
 }
 
 /* Makes the climbs of the parents of nodes whose centroids change. */
-static efface_status reach_parents(ascent *a, efface_error *error) {
+static efface_status reach_parents(ef_ascent *a, efface_error *error) {
     const uint32_t l = a->depth;
     const climb *const children = a->climbs[l + 1];
     const size_t n = a->n_climbs[l + 1], w = a->tree->width;
@@ -165,7 +170,7 @@ typedef struct result {
     const ef_pending *pending;  /* or; none of both: nothing */
 } result;
 
-static result before(const ascent *a, uint32_t depth, const climb *c) {
+static result before(const ef_ascent *a, uint32_t depth, const climb *c) {
     return (result){.model = a->tree->nodes[depth][c->number].model};
 }
 
@@ -202,7 +207,7 @@ typedef struct centroid {
     bool same;
 } centroid;
 
-static centroid look_at_centroid(const ascent *a, uint32_t depth, const climb *c,
+static centroid look_at_centroid(const ef_ascent *a, uint32_t depth, const climb *c,
                                  uint32_t cluster) {
     const uint32_t d = a->model->domain.map.n_columns;
     const result was = before(a, depth, c), is = after(c);
@@ -215,13 +220,13 @@ static centroid look_at_centroid(const ascent *a, uint32_t depth, const climb *c
     return x;
 }
 
-static uint32_t most_clusters(const ascent *a, uint32_t depth, const climb *c) {
+static uint32_t most_clusters(const ef_ascent *a, uint32_t depth, const climb *c) {
     const result was = before(a, depth, c), is = after(c);
     const uint32_t old = result_clusters(&was), now = result_clusters(&is);
     return old > now ? old : now;
 }
 
-static bool centroids_move(const ascent *a, const climb *c) {
+static bool centroids_move(const ef_ascent *a, const climb *c) {
     const uint32_t k = most_clusters(a, a->depth, c);
     for (uint32_t j = 0; j < k; j++)
         if (!look_at_centroid(a, a->depth, c, j).same)
@@ -259,7 +264,7 @@ static void edit_free(edit *e) {
 }
 
 /* The rows that come to a leaf stand in the user's set. */
-static bool edit_leaf(const ascent *a, const climb *c, edit *e) {
+static bool edit_leaf(const ef_ascent *a, const climb *c, edit *e) {
     const uint32_t d = a->data->n_columns;
     size_t n_leave = 0;
     for (size_t i = c->first; i < c->end; i++)
@@ -284,7 +289,7 @@ static bool edit_leaf(const ascent *a, const climb *c, edit *e) {
 }
 
 /* The rows of any other node are centroids of its children. */
-static bool edit_inner(const ascent *a, const climb *c, edit *e) {
+static bool edit_inner(const ef_ascent *a, const climb *c, edit *e) {
     const uint32_t d = a->model->domain.map.n_columns, below = a->depth + 1;
     const uint64_t k = a->tree->clusters[below];
     size_t most = 0;
@@ -313,28 +318,42 @@ static bool edit_inner(const ascent *a, const climb *c, edit *e) {
 
 /* ---------------------------------------------------------------- one node */
 
+/* Asked by nodes at work. */
+static int must_end(void *context) {
+    const climber *const w = context;
+    const ef_ascent *const a = w->ascent;
+    if (a->pool != NULL && ef_pool_stopped(a->pool))
+        return 1;
+    return w->made_call && ef_ask(&a->model->plan.interrupt, NULL) != EFFACE_OK;
+}
+
 /* A node whose model comes from a file. */
-static efface_status take_read(const ascent *a, climb *c, efface_error *error) {
+static efface_status take_read(climber *w, climb *c) {
+    const ef_ascent *const a = w->ascent;
     efface_kmeans **const slot = ef_tree_slot(a->tree, a->depth, c->number);
     if (*slot == NULL)
-        return ef_fail(error, EFFACE_E_FORMAT, "the state of the tree belongs to other rows");
+        return ef_fail(&w->error, EFFACE_E_FORMAT, "the state of the tree belongs to other rows");
     c->fresh.model = *slot;
     *slot = NULL;
-    return ef_kmeans_attach(c->fresh.model, c->fresh.data, error);
+    ef_kmeans_set_work(c->fresh.model, a->n_threads, (ef_interrupt){must_end, w});
+    return ef_kmeans_attach(c->fresh.model, c->fresh.data, &w->error);
 }
 
 /* A node that was not there. */
-static efface_status make_node(const ascent *a, climb *c, const efface_rows *rows,
-                               efface_error *error) {
+static efface_status make_node(climber *w, climb *c, const efface_rows *rows) {
+    const ef_ascent *const a = w->ascent;
+    efface_error *const error = &w->error;
     efface_kmeans_params params = ef_node_params(a->model, a->depth, c->number);
     params.n_threads = a->n_threads;
+    params.interrupted = must_end;
+    params.interrupt_context = w;
     efface_status status = efface_data_create(a->data->n_columns, &c->fresh.data, error);
     if (status == EFFACE_OK)
         status = ef_data_reserve(c->fresh.data, rows->n_rows, error);
     if (status == EFFACE_OK)
         status = efface_data_add(c->fresh.data, rows, error);
     if (status == EFFACE_OK && a->tree->read != NULL)
-        return take_read(a, c, error);
+        return take_read(w, c);
     if (status == EFFACE_OK)
         status = efface_kmeans_fit(c->fresh.data, &params, &c->fresh.model, error);
     if (status == EFFACE_OK)
@@ -346,15 +365,16 @@ static efface_status make_node(const ascent *a, climb *c, const efface_rows *row
 }
 
 /* A node that stays. */
-static efface_status change_node(const ef_node *node, unsigned n_threads, climb *c, const edit *e,
-                                 const efface_rows *rows, efface_error *error) {
+static efface_status change_node(climber *w, climb *c, const ef_node *node, const edit *e,
+                                 const efface_rows *rows) {
+    efface_error *const error = &w->error;
     ongoing *const o = ef_alloc_zero(1, sizeof *o);
     if (o == NULL || !ef_change_init(&o->change, node->data->n_columns, e->n_leave + e->n_come)) {
         free(o);
         return ef_fail_memory(error);
     }
     c->ongoing = o;
-    ef_kmeans_set_threads(node->model, n_threads);
+    ef_kmeans_set_work(node->model, w->ascent->n_threads, (ef_interrupt){must_end, w});
     efface_status status = ef_change_forget(&o->change, node->data, e->leave, e->n_leave, error);
     if (status == EFFACE_OK)
         status = ef_change_learn(&o->change, node->data, rows, error);
@@ -365,21 +385,22 @@ static efface_status change_node(const ef_node *node, unsigned n_threads, climb 
     return status;
 }
 
-static efface_status climb_node(const ascent *a, climb *c, efface_error *error) {
+static efface_status climb_node(climber *w, climb *c) {
+    const ef_ascent *const a = w->ascent;
     const ef_node *const node = &a->tree->nodes[a->depth][c->number];
     const size_t n_rows = node->data != NULL ? node->data->n_rows : 0;
     edit e;
     const bool fits = a->depth == a->tree->height ? edit_leaf(a, c, &e) : edit_inner(a, c, &e);
     const efface_rows rows = {
         .n_rows = e.n_come, .values = e.values, .ids = e.ids, .weights = e.weights};
-    efface_status status = fits ? EFFACE_OK : ef_fail_memory(error);
+    efface_status status = fits ? EFFACE_OK : ef_fail_memory(&w->error);
     if (status == EFFACE_OK && n_rows == 0) {
-        status = make_node(a, c, &rows, error);
+        status = make_node(w, c, &rows);
     } else if (status == EFFACE_OK && n_rows + e.n_come == e.n_leave) {
         c->vanishes = true;
         c->report.reason = EFFACE_REASON_CLUSTERS;
     } else if (status == EFFACE_OK) {
-        status = change_node(node, a->n_threads, c, &e, &rows, error);
+        status = change_node(w, c, node, &e, &rows);
     }
     edit_free(&e);
     if (status == EFFACE_OK)
@@ -388,43 +409,54 @@ static efface_status climb_node(const ascent *a, climb *c, efface_error *error) 
 }
 
 static void climb_nodes(void *context, unsigned worker, size_t first, size_t last) {
-    const ascent *const a = context;
-    failure *const f = &a->failures[worker];
-    for (size_t i = first; i < last && f->status == EFFACE_OK; i++)
-        f->status = climb_node(a, &a->climbs[a->depth][i], &f->error);
+    const ef_ascent *const a = context;
+    climber *const w = &a->climbers[worker];
+    for (size_t i = first; i < last && w->status == EFFACE_OK; i++) {
+        w->status = ef_ask(&(ef_interrupt){must_end, w}, &w->error);
+        if (w->status == EFFACE_OK)
+            w->status = climb_node(w, &a->climbs[a->depth][i]);
+    }
+    if (w->status != EFFACE_OK && a->pool != NULL)
+        ef_pool_stop(a->pool);
 }
 
 /* ---------------------------------------------------------------- all nodes */
 
 /* Works out all climbs of one depth. */
-static efface_status climb_depth(ascent *a, efface_error *error) {
+static efface_status climb_depth(ef_ascent *a, efface_error *error) {
     const size_t n = a->n_climbs[a->depth];
     const unsigned asked = a->model->plan.n_threads;
     /* One node gets all threads for itself, many nodes a thread each. */
     ef_pool *const pool = n > 1 && asked != 1 ? ef_pool_create(asked) : NULL;
     const bool shared = pool != NULL && n >= ef_pool_size(pool);
     const unsigned n_workers = shared ? ef_pool_size(pool) : 1;
-    efface_status status = EFFACE_OK;
+    climber *const climbers = ef_alloc_zero(n_workers, sizeof *climbers);
+    efface_status status = climbers != NULL ? EFFACE_OK : ef_fail_memory(error);
     a->n_threads = shared ? 1 : asked;
-    a->failures = ef_alloc_zero(n_workers, sizeof *a->failures);
-    if (a->failures == NULL)
-        status = ef_fail_memory(error);
-    else if (shared)
-        ef_pool_run(pool, n, 1, climb_nodes, a);
-    else
-        climb_nodes(a, 0, 0, n);
-    for (unsigned i = 0; i < n_workers && status == EFFACE_OK; i++) {
-        status = a->failures[i].status;
-        if (status != EFFACE_OK && error != NULL)
-            *error = a->failures[i].error;
+    a->pool = shared ? pool : NULL;
+    a->climbers = climbers;
+    for (unsigned i = 0; i < n_workers && climbers != NULL; i++) {
+        climbers[i].ascent = a;
+        climbers[i].made_call = i == 0;
     }
+    if (climbers != NULL && shared)
+        ef_pool_run(pool, n, 1, climb_nodes, a);
+    else if (climbers != NULL)
+        climb_nodes(a, 0, 0, n);
+    /* Who was told to stop because another failed says "interrupted": the other knows more. */
+    for (unsigned i = 0; i < n_workers && climbers != NULL; i++)
+        if (climbers[i].status != EFFACE_OK &&
+            (status == EFFACE_OK || status == EFFACE_E_INTERRUPTED)) {
+            status = climbers[i].status;
+            if (error != NULL)
+                *error = climbers[i].error;
+        }
     ef_pool_free(pool);
-    free(a->failures);
-    a->failures = NULL;
+    free(climbers);
     return status;
 }
 
-static efface_status ascend(ascent *a, efface_error *error) {
+static efface_status ascend(ef_ascent *a, efface_error *error) {
     efface_status status = reach_leaves(a, error);
     a->depth = a->tree->height;
     while (status == EFFACE_OK && a->n_climbs[a->depth] != 0) {
@@ -438,7 +470,7 @@ static efface_status ascend(ascent *a, efface_error *error) {
 }
 
 /* Lets one climb take effect, or undoes what it did to the node's set; and releases it. */
-static void end_climb(const ascent *a, uint32_t depth, climb *c, bool commit) {
+static void end_climb(const ef_ascent *a, uint32_t depth, climb *c, bool commit) {
     ef_node *const node = &a->tree->nodes[depth][c->number];
     if (commit && c->ongoing != NULL)
         ef_pending_commit(&c->ongoing->pending, node->model);
@@ -450,7 +482,7 @@ static void end_climb(const ascent *a, uint32_t depth, climb *c, bool commit) {
         c->fresh = old;
     }
     if (node->model != NULL)
-        ef_kmeans_set_threads(node->model, a->model->plan.n_threads);
+        ef_kmeans_set_work(node->model, a->model->plan.n_threads, a->model->plan.interrupt);
     efface_data_free(c->fresh.data);
     efface_kmeans_free(c->fresh.model);
     if (c->ongoing != NULL) {
@@ -460,17 +492,54 @@ static void end_climb(const ascent *a, uint32_t depth, climb *c, bool commit) {
     }
 }
 
-static void descend(ascent *a, bool commit) {
+/* Afterwards there are no climbs any more. */
+static void descend(ef_ascent *a, bool commit) {
     for (uint32_t l = 0; l <= a->tree->height; l++) {
         for (size_t i = 0; i < a->n_climbs[l]; i++)
             end_climb(a, l, &a->climbs[l][i], commit);
         free(a->climbs[l]);
+        a->climbs[l] = NULL;
+        a->n_climbs[l] = 0;
     }
     free(a->order);
+    a->order = NULL;
+}
+
+/* The number of centroids is the root's. */
+static void follow_root(efface_kmeans *model) {
+    const efface_kmeans *const root = ef_tree_root(model->tree);
+    model->plan.n_clusters = root != NULL ? root->plan.n_clusters : 0;
+}
+
+efface_status ef_ascent_make(ef_ascent **out, const efface_kmeans *model, const efface_data *data,
+                             const ef_change *change, efface_error *error) {
+    ef_ascent *const a = ef_alloc(1, sizeof *a);
+    if (a == NULL)
+        return ef_fail_memory(error);
+    *a = (ef_ascent){.model = model, .tree = model->tree, .data = data, .change = change};
+    const efface_status status = ascend(a, error);
+    if (status == EFFACE_OK)
+        *out = a;
+    else
+        ef_ascent_free(a);
+    return status;
+}
+
+void ef_ascent_free(ef_ascent *a) {
+    if (a != NULL)
+        descend(a, false);
+    free(a);
+}
+
+void ef_ascent_commit(ef_ascent *a, efface_kmeans *model) {
+    descend(a, true);
+    model->n_rows = a->data->n_rows;
+    model->total_weight = a->data->total_weight;
+    follow_root(model);
 }
 
 /* What the climbs came to, all together. */
-static void fill_report(const ascent *a, efface_report *report) {
+void ef_ascent_report(const ef_ascent *a, efface_report *report) {
     report->depth = a->tree->height;
     for (uint32_t l = a->tree->height + 1; l-- > 0;)
         for (size_t i = 0; i < a->n_climbs[l]; i++) {
@@ -485,22 +554,18 @@ static void fill_report(const ascent *a, efface_report *report) {
         }
 }
 
-/* The number of centroids is the root's. */
-static void follow_root(efface_kmeans *model) {
-    const efface_kmeans *const root = ef_tree_root(model->tree);
-    model->plan.n_clusters = root != NULL ? root->plan.n_clusters : 0;
-}
+/* ---------------------------------------------------------------- all rows come */
 
 efface_status ef_tree_fit(efface_kmeans *model, const efface_data *data, efface_error *error) {
-    ascent a = {.model = model, .tree = model->tree, .data = data};
-    const efface_status status = ascend(&a, error);
+    ef_ascent *a = NULL;
+    const efface_status status = ef_ascent_make(&a, model, data, NULL, error);
     if (status == EFFACE_OK) {
         efface_report report = {.action = EFFACE_ACTION_UNTOUCHED};
-        fill_report(&a, &report);
+        ef_ascent_report(a, &report);
         model->rows_assigned = report.rows_visited;
+        ef_ascent_commit(a, model);
     }
-    descend(&a, status == EFFACE_OK);
-    follow_root(model);
+    ef_ascent_free(a);
     return status;
 }
 
@@ -511,69 +576,5 @@ efface_status ef_tree_attach(efface_kmeans *model, const efface_data *data, effa
     model->rows_assigned = 0;
     if (status == EFFACE_OK && !all)
         return ef_fail(error, EFFACE_E_FORMAT, "the state of the tree belongs to other rows");
-    return status;
-}
-
-/* ---------------------------------------------------------------- replay */
-
-/* Why a tree has to be made anew; NONE if it has not. */
-static efface_reason reason_to_refit(const efface_kmeans *model, const ef_plan *plan,
-                                     const ef_domain *domain) {
-    const size_t n_bytes = model->domain.map.n_columns * sizeof *domain->low;
-    if (domain->exponent != model->domain.exponent)
-        return EFFACE_REASON_BOUND;
-    if (memcmp(domain->low, model->domain.low, n_bytes) != 0 ||
-        memcmp(domain->high, model->domain.high, n_bytes) != 0)
-        return EFFACE_REASON_SCALE;
-    return plan->width != model->plan.width ? EFFACE_REASON_WIDTH : EFFACE_REASON_NONE;
-}
-
-static efface_status refit(const efface_kmeans *model, efface_kmeans *changed,
-                           const efface_data *data, efface_reason reason, efface_report *report,
-                           efface_error *error) {
-    efface_kmeans *fresh = NULL;
-    const efface_status status = efface_kmeans_fit(data, &model->params, &fresh, error);
-    if (status != EFFACE_OK)
-        return status;
-    report->action = EFFACE_ACTION_REFITTED;
-    report->reason = reason;
-    report->rows_visited = fresh->rows_assigned;
-    if (changed != NULL)
-        ef_kmeans_become(changed, fresh);
-    else
-        efface_kmeans_free(fresh);
-    return EFFACE_OK;
-}
-
-efface_status ef_tree_replay(const efface_kmeans *model, efface_kmeans *changed,
-                             const efface_data *data, const ef_change *change,
-                             efface_report *report, efface_error *error) {
-    ef_plan plan;
-    ef_domain domain;
-    efface_status status = ef_plan_init(&plan, data, &model->params, NULL, error);
-    if (status == EFFACE_OK)
-        status = ef_domain_init(&domain, data, &model->params, error);
-    if (status != EFFACE_OK)
-        return status;
-    const efface_reason reason = reason_to_refit(model, &plan, &domain);
-    if (reason != EFFACE_REASON_NONE) {
-        ef_domain_free(&domain);
-        return refit(model, changed, data, reason, report, error);
-    }
-    ascent a = {.model = model, .tree = model->tree, .data = data, .change = change};
-    status = ascend(&a, error);
-    if (status == EFFACE_OK)
-        fill_report(&a, report);
-    descend(&a, status == EFFACE_OK && changed != NULL);
-    if (status == EFFACE_OK && changed != NULL) {
-        changed->n_rows = data->n_rows;
-        changed->total_weight = data->total_weight;
-        /* Which columns are coarse may have changed though the map did not. */
-        const ef_domain old = changed->domain;
-        changed->domain = domain;
-        domain = old;
-        follow_root(changed);
-    }
-    ef_domain_free(&domain);
     return status;
 }

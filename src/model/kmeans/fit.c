@@ -24,8 +24,7 @@
 efface_status ef_maker_prepare(ef_maker *maker, const efface_kmeans *model, efface_error *error) {
     if (maker->space.pool != NULL)
         return EFFACE_OK;
-    return ef_workspace_init(&maker->space, maker->data, &model->domain.map, model->plan.n_clusters,
-                             model->plan.n_threads, error);
+    return ef_workspace_init(&maker->space, maker->data, &model->domain.map, &model->plan, error);
 }
 
 void ef_maker_free(ef_maker *maker) {

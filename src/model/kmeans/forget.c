@@ -1,8 +1,9 @@
 /*
- * Forget, learn, update: one request changes the set and the model together, or neither.
+ * Forget, learn, update: one request changes the set and its models together, or none of them.
  *
- * The set is changed first, for the model follows what is there. If the model cannot follow, the
- * set is changed back by operations that need no memory and so cannot fail.
+ * The set is changed first, for the models follow what is there. Each of them works out what
+ * follows beside itself; only when all have are they committed, which cannot fail. If one of them
+ * cannot follow, the set is changed back by operations that need no memory and so cannot fail.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "base/checked.h"
@@ -64,6 +65,22 @@ static efface_status check_set(const efface_kmeans *model, const efface_data *da
     return EFFACE_OK;
 }
 
+static efface_status check_models(efface_kmeans *const *models, size_t n_models,
+                                  const efface_data *data, efface_error *error) {
+    if (models == NULL || n_models == 0)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "there must be at least one model");
+    for (size_t i = 0; i < n_models; i++) {
+        const efface_status status = check_set(models[i], data, error);
+        if (status != EFFACE_OK)
+            return status;
+        for (size_t j = 0; j < i; j++)
+            if (models[j] == models[i])
+                return ef_fail(error, EFFACE_E_ARGUMENT, "models %zu and %zu are the same", j + 1,
+                               i + 1);
+    }
+    return EFFACE_OK;
+}
+
 /* ---------------------------------------------------------------- which rows */
 
 static efface_status fail_missing(const efface_data *data, const uint64_t *ids, size_t n_ids,
@@ -100,81 +117,85 @@ static efface_status find_ids(const efface_data *data, const uint64_t *ids, size
     return EFFACE_OK;
 }
 
-/* ---------------------------------------------------------------- the model follows */
-
-/* Lets the model follow a change of its set, or the set go back. */
-static efface_status follow(efface_kmeans *model, efface_data *data, const ef_change *change,
-                            efface_report *report, efface_error *error) {
-    const efface_status status = ef_replay(model, data, change, report, error);
-    if (status != EFFACE_OK)
-        ef_change_undo(change, data);
-    return status;
-}
-
-/* ---------------------------------------------------------------- forget */
-
-/* Forgets rows that are there; without `model`, says what it would take for `looked_at`. */
-static efface_status forget_found(efface_kmeans *model, const efface_kmeans *looked_at,
-                                  efface_data *data, const uint64_t *ids, size_t n_ids,
-                                  efface_report *report, efface_error *error) {
-    ef_change change;
-    if (!ef_change_init(&change, data->n_columns, n_ids))
-        return ef_fail_memory(error);
-    efface_status status = ef_change_forget(&change, data, ids, n_ids, error);
-    if (status == EFFACE_OK && model != NULL) {
-        status = follow(model, data, &change, report, error);
-    } else if (status == EFFACE_OK) {
-        status = ef_replay_look(looked_at, data, &change, report, error);
-        ef_change_undo(&change, data);
-    }
-    report->rows_forgotten = n_ids;
-    ef_change_free(&change);
-    return status;
-}
-
-/* `model` changes, or, if it is NULL, `looked_at` is only looked at. */
-static efface_status forget(efface_kmeans *model, const efface_kmeans *looked_at, efface_data *data,
-                            const uint64_t *ids, size_t n_ids, efface_missing missing,
-                            efface_report *report, efface_error *error) {
-    const double begin = now();
-    efface_status status = check_set(looked_at, data, error);
-    if (status != EFFACE_OK)
-        return status;
+/* Takes the rows with these ids, or those of them that are there, out of the set. On success the
+ * caller has the change to release. */
+static efface_status take_out(efface_data *data, const uint64_t *ids, size_t n_ids,
+                              efface_missing missing, ef_change *change, efface_error *error) {
     if (ids == NULL && n_ids != 0)
         return ef_fail(error, EFFACE_E_ARGUMENT, "ids must not be NULL");
     uint64_t *const found = ef_alloc(n_ids, sizeof *found);
     if (found == NULL)
         return ef_fail_memory(error);
-    efface_report done = {.action = EFFACE_ACTION_UNTOUCHED};
     size_t n_found = 0;
-    status = find_ids(data, ids, n_ids, missing, found, &n_found, error);
-    if (status == EFFACE_OK && n_found != 0)
-        status = forget_found(model, looked_at, data, found, n_found, &done, error);
-    free(found);
-    if (status == EFFACE_OK && report != NULL) {
-        done.rows_missing = n_ids - n_found;
-        done.seconds = now() - begin;
-        *report = done;
+    efface_status status = find_ids(data, ids, n_ids, missing, found, &n_found, error);
+    if (status == EFFACE_OK && !ef_change_init(change, data->n_columns, n_found))
+        status = ef_fail_memory(error);
+    if (status == EFFACE_OK) {
+        status = ef_change_forget(change, data, found, n_found, error);
+        if (status != EFFACE_OK)
+            ef_change_free(change);
     }
+    free(found);
     return status;
 }
 
-efface_status efface_kmeans_forget(efface_kmeans *model, efface_data *data, const uint64_t *ids,
-                                   size_t n_ids, efface_missing missing, efface_report *report,
-                                   efface_error *error) {
-    return forget(model, model, data, ids, n_ids, missing, report, error);
+/* ---------------------------------------------------------------- the models follow */
+
+/* Lets the models follow a change of their set, or the set go back; and releases the change. `done`
+ * is what all reports have in common. */
+static efface_status follow(efface_kmeans *const *models, size_t n_models, efface_data *data,
+                            ef_change *change, const efface_report *done, double begin,
+                            efface_report *reports, efface_error *error) {
+    /* Without rows there is nothing to follow. One model, the common case, needs no memory here. */
+    const size_t n = change->n_rows != 0 ? n_models : 0;
+    ef_pending one, *const pending = n > 1 ? ef_alloc(n, sizeof *pending) : &one;
+    efface_status status = pending != NULL ? EFFACE_OK : ef_fail_memory(error);
+    size_t n_made = 0;
+    for (; status == EFFACE_OK && n_made < n; n_made++)
+        status = ef_pending_make(&pending[n_made], models[n_made], data, change, error);
+    const bool reported = status == EFFACE_OK && reports != NULL;
+    for (size_t i = 0; reported && i < n_models; i++)
+        reports[i] = *done;
+    for (size_t i = 0; i < n_made; i++) {
+        if (reported)
+            ef_pending_report(&pending[i], &reports[i]);
+        if (status == EFFACE_OK)
+            ef_pending_commit(&pending[i], models[i]);
+        ef_pending_free(&pending[i]);
+    }
+    if (pending != &one)
+        free(pending);
+    if (status != EFFACE_OK)
+        ef_change_undo(change, data);
+    ef_change_free(change);
+    const double seconds = now() - begin;
+    for (size_t i = 0; reported && i < n_models; i++)
+        reports[i].seconds = seconds;
+    return status;
 }
 
-efface_status efface_kmeans_preview(const efface_kmeans *model, efface_data *data,
-                                    const uint64_t *ids, size_t n_ids, efface_missing missing,
-                                    efface_report *report, efface_error *error) {
-    return forget(NULL, model, data, ids, n_ids, missing, report, error);
+/* ---------------------------------------------------------------- forget */
+
+efface_status efface_models_forget(efface_kmeans *const *models, size_t n_models, efface_data *data,
+                                   const uint64_t *ids, size_t n_ids, efface_missing missing,
+                                   efface_report *reports, efface_error *error) {
+    const double begin = now();
+    ef_change change;
+    efface_status status = check_models(models, n_models, data, error);
+    if (status == EFFACE_OK)
+        status = take_out(data, ids, n_ids, missing, &change, error);
+    if (status != EFFACE_OK)
+        return status;
+    const efface_report done = {.action = EFFACE_ACTION_UNTOUCHED,
+                                .rows_forgotten = change.n_rows,
+                                .rows_missing = n_ids - change.n_rows};
+    return follow(models, n_models, data, &change, &done, begin, reports, error);
 }
 
-efface_status efface_kmeans_forget_owner(efface_kmeans *model, efface_data *data, uint64_t owner,
-                                         efface_missing missing, efface_report *report,
-                                         efface_error *error) {
-    const efface_status status = check_set(model, data, error);
+efface_status efface_models_forget_owner(efface_kmeans *const *models, size_t n_models,
+                                         efface_data *data, uint64_t owner, efface_missing missing,
+                                         efface_report *reports, efface_error *error) {
+    const efface_status status = check_models(models, n_models, data, error);
     if (status != EFFACE_OK)
         return status;
     size_t n = 0;
@@ -191,28 +212,27 @@ efface_status efface_kmeans_forget_owner(efface_kmeans *model, efface_data *data
         if (efface_data_row(data, i).owner == owner)
             ids[n++] = ef_data_id(data, i);
     const efface_status done =
-        efface_kmeans_forget(model, data, ids, n, EFFACE_MISSING_FAIL, report, error);
+        efface_models_forget(models, n_models, data, ids, n, EFFACE_MISSING_FAIL, reports, error);
     free(ids);
     return done;
 }
 
-/* ---------------------------------------------------------------- learn and update */
-
-efface_status efface_kmeans_learn(efface_kmeans *model, efface_data *data, const efface_rows *rows,
-                                  efface_report *report, efface_error *error) {
+efface_status efface_kmeans_preview(const efface_kmeans *model, efface_data *data,
+                                    const uint64_t *ids, size_t n_ids, efface_missing missing,
+                                    efface_report *report, efface_error *error) {
     const double begin = now();
+    ef_change change;
     efface_status status = check_set(model, data, error);
+    if (status == EFFACE_OK)
+        status = take_out(data, ids, n_ids, missing, &change, error);
     if (status != EFFACE_OK)
         return status;
-    if (rows == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "rows must not be NULL");
-    ef_change change;
-    if (!ef_change_init(&change, data->n_columns, rows->n_rows))
-        return ef_fail_memory(error);
-    efface_report done = {.action = EFFACE_ACTION_UNTOUCHED, .rows_learned = rows->n_rows};
-    status = ef_change_learn(&change, data, rows, error);
-    if (status == EFFACE_OK && rows->n_rows != 0)
-        status = follow(model, data, &change, &done, error);
+    efface_report done = {.action = EFFACE_ACTION_UNTOUCHED,
+                          .rows_forgotten = change.n_rows,
+                          .rows_missing = n_ids - change.n_rows};
+    if (change.n_rows != 0)
+        status = ef_replay_look(model, data, &change, &done, error);
+    ef_change_undo(&change, data);
     ef_change_free(&change);
     if (status == EFFACE_OK && report != NULL) {
         done.seconds = now() - begin;
@@ -221,31 +241,76 @@ efface_status efface_kmeans_learn(efface_kmeans *model, efface_data *data, const
     return status;
 }
 
-efface_status efface_kmeans_update(efface_kmeans *model, efface_data *data, const efface_rows *rows,
-                                   efface_report *report, efface_error *error) {
+/* ---------------------------------------------------------------- learn and update */
+
+efface_status efface_models_learn(efface_kmeans *const *models, size_t n_models, efface_data *data,
+                                  const efface_rows *rows, efface_report *reports,
+                                  efface_error *error) {
     const double begin = now();
-    efface_status status = check_set(model, data, error);
+    ef_change change;
+    efface_status status = check_models(models, n_models, data, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (rows == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "rows must not be NULL");
+    if (!ef_change_init(&change, data->n_columns, rows->n_rows))
+        return ef_fail_memory(error);
+    status = ef_change_learn(&change, data, rows, error);
+    if (status != EFFACE_OK) {
+        ef_change_free(&change);
+        return status;
+    }
+    const efface_report done = {.action = EFFACE_ACTION_UNTOUCHED, .rows_learned = rows->n_rows};
+    return follow(models, n_models, data, &change, &done, begin, reports, error);
+}
+
+efface_status efface_models_update(efface_kmeans *const *models, size_t n_models, efface_data *data,
+                                   const efface_rows *rows, efface_report *reports,
+                                   efface_error *error) {
+    const double begin = now();
+    ef_change change;
+    size_t n_changes;
+    efface_status status = check_models(models, n_models, data, error);
     if (status != EFFACE_OK)
         return status;
     if (rows == NULL || (rows->ids == NULL && rows->n_rows != 0))
         return ef_fail(error, EFFACE_E_ARGUMENT, "rows and their ids must not be NULL");
-    ef_change change;
-    size_t n_changes;
     if (!ef_mul_size(rows->n_rows, 2, &n_changes) ||
         !ef_change_init(&change, data->n_columns, n_changes))
         return ef_fail_memory(error);
-    efface_report done = {.action = EFFACE_ACTION_UNTOUCHED,
-                          .rows_forgotten = rows->n_rows,
-                          .rows_learned = rows->n_rows};
     status = ef_change_update(&change, data, rows, error);
-    if (status == EFFACE_OK && rows->n_rows != 0)
-        status = follow(model, data, &change, &done, error);
-    ef_change_free(&change);
-    if (status == EFFACE_OK && report != NULL) {
-        done.seconds = now() - begin;
-        *report = done;
+    if (status != EFFACE_OK) {
+        ef_change_free(&change);
+        return status;
     }
-    return status;
+    const efface_report done = {.action = EFFACE_ACTION_UNTOUCHED,
+                                .rows_forgotten = rows->n_rows,
+                                .rows_learned = rows->n_rows};
+    return follow(models, n_models, data, &change, &done, begin, reports, error);
+}
+
+/* ---------------------------------------------------------------- one model */
+
+efface_status efface_kmeans_forget(efface_kmeans *model, efface_data *data, const uint64_t *ids,
+                                   size_t n_ids, efface_missing missing, efface_report *report,
+                                   efface_error *error) {
+    return efface_models_forget(&model, 1, data, ids, n_ids, missing, report, error);
+}
+
+efface_status efface_kmeans_forget_owner(efface_kmeans *model, efface_data *data, uint64_t owner,
+                                         efface_missing missing, efface_report *report,
+                                         efface_error *error) {
+    return efface_models_forget_owner(&model, 1, data, owner, missing, report, error);
+}
+
+efface_status efface_kmeans_learn(efface_kmeans *model, efface_data *data, const efface_rows *rows,
+                                  efface_report *report, efface_error *error) {
+    return efface_models_learn(&model, 1, data, rows, report, error);
+}
+
+efface_status efface_kmeans_update(efface_kmeans *model, efface_data *data, const efface_rows *rows,
+                                   efface_report *report, efface_error *error) {
+    return efface_models_update(&model, 1, data, rows, report, error);
 }
 
 /* ---------------------------------------------------------------- rekey */

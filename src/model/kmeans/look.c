@@ -42,7 +42,9 @@ static efface_status look_at_plan(ef_pending *r, efface_error *error) {
     else if (memcmp(r->domain.low, old->domain.low, n_bytes) != 0 ||
              memcmp(r->domain.high, old->domain.high, n_bytes) != 0)
         r->reason = EFFACE_REASON_SCALE;
-    else if (plan.n_clusters != old->plan.n_clusters)
+    else if (plan.width != old->plan.width)
+        r->reason = EFFACE_REASON_WIDTH;
+    else if (plan.n_clusters != old->plan.n_clusters && old->tree == NULL) /* a root has its own */
         r->reason = EFFACE_REASON_CLUSTERS;
     else if (plan.epsilon != old->plan.epsilon)
         r->reason = EFFACE_REASON_EPSILON;

@@ -7,6 +7,7 @@
 #define EF_MODEL_H
 
 #include "base/encode.h"
+#include "base/interrupt.h"
 #include "model/kmeans/domain.h"
 #include "model/kmeans/sample.h"
 
@@ -25,6 +26,7 @@ typedef struct ef_plan {
     uint32_t starts;     /* pyramid: seedings tried; else 0 */
     uint32_t width;      /* tree: children of a node; else 0 */
     uint32_t n_threads;
+    ef_interrupt interrupt;
 } ef_plan;
 
 #define EF_GAMMA_ONE 65536
@@ -133,8 +135,8 @@ void ef_level_free(ef_level *level);
 /* Room for one more level, all of it cleared; NULL if memory is short. */
 ef_level *ef_kmeans_add_level(efface_kmeans *model);
 
-/* Changes how many threads the model may use from now on. */
-void ef_kmeans_set_threads(efface_kmeans *model, uint32_t n_threads);
+/* Changes how the model works from now on: with how many threads, and whom it asks. */
+void ef_kmeans_set_work(efface_kmeans *model, uint32_t n_threads, ef_interrupt interrupt);
 
 /* The canonical bytes of a model; the ranges of columns in them, if there are any. */
 void ef_kmeans_write(ef_writer *writer, const efface_kmeans *model);

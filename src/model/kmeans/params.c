@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-#define PARAMS_VERSION 2
+#define PARAMS_VERSION 3 /* of the struct: moves when it gets other fields */
 #define ROWS_A_CLUSTER 150
 #define MOST_PASSES 10
 #define MOST_STARTS 100
@@ -170,6 +170,7 @@ void ef_plan_fixed(ef_plan *plan, const efface_kmeans_params *params) {
         .iterations = params->iterations != 0 ? params->iterations : EFFACE_MAX_ITERATIONS,
         .seed = params->seed,
         .n_threads = params->n_threads,
+        .interrupt = {params->interrupted, params->interrupt_context},
     };
     if (plan->method == EFFACE_METHOD_QUANTIZED)
         plan->gamma = round_up_half(params->gamma * (double)EF_GAMMA_ONE);

@@ -65,22 +65,12 @@ static void assign_panels(void *context, unsigned number, size_t first, size_t l
     }
 }
 
-efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *level,
-                           const ef_level *previous, uint32_t *labels, ef_i128 *square_sum,
-                           efface_error *error) {
+/* Adds up what the workers have, and clears it. */
+static void collect(ef_workspace *space, efface_kmeans *model, ef_level *level,
+                    ef_i128 *square_sum) {
     const size_t k = model->plan.n_clusters, n_sums = k * space->map->n_columns;
-    ef_centers centers;
-    if (!ef_centers_init(&centers, level->centers, (uint32_t)k, space->map->n_columns,
-                         space->kernels->tile))
-        return ef_fail_memory(error);
-    if (previous != NULL) {
-        memcpy(level->counts, previous->counts, k * sizeof *level->counts);
-        memcpy(level->sums, previous->sums, n_sums * sizeof *level->sums);
-    }
-    pass a = {space, &centers, labels, square_sum != NULL};
     if (square_sum != NULL)
         *square_sum = 0;
-    ef_workspace_run(space, assign_panels, &a);
     for (unsigned w = 0; w < space->n_workers; w++) {
         ef_worker *const worker = &space->workers[w];
         for (size_t c = 0; c < k; c++)
@@ -99,6 +89,24 @@ efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *
     }
     model->rows_assigned += space->data->n_rows;
     level->has_partition = true;
+}
+
+efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *level,
+                           const ef_level *previous, uint32_t *labels, ef_i128 *square_sum,
+                           efface_error *error) {
+    const size_t k = model->plan.n_clusters, n_sums = k * space->map->n_columns;
+    ef_centers centers;
+    if (!ef_centers_init(&centers, level->centers, (uint32_t)k, space->map->n_columns,
+                         space->kernels->tile))
+        return ef_fail_memory(error);
+    if (previous != NULL) {
+        memcpy(level->counts, previous->counts, k * sizeof *level->counts);
+        memcpy(level->sums, previous->sums, n_sums * sizeof *level->sums);
+    }
+    pass a = {space, &centers, labels, square_sum != NULL};
+    const efface_status status = ef_workspace_run(space, assign_panels, &a, error);
+    if (status == EFFACE_OK)
+        collect(space, model, level, square_sum);
     ef_centers_free(&centers);
-    return EFFACE_OK;
+    return status;
 }

@@ -167,19 +167,32 @@ static ef_pending begin(const efface_kmeans *model, const efface_data *data,
     return r;
 }
 
+static efface_status refit(ef_pending *r, efface_error *error) {
+    const efface_kmeans *const m = r->model;
+    const bool redraws = m->params.redraw == EFFACE_REDRAW_FRESH;
+    return ef_kmeans_fit_draw(r->data, &m->params, redraws ? m->draw + 1 : m->draw, &r->fresh,
+                              error);
+}
+
+/* A tree has been looked at as a whole; what follows for its nodes, they know themselves. */
+static efface_status make_tree(ef_pending *r, efface_error *error) {
+    return r->refit ? refit(r, error)
+                    : ef_ascent_make(&r->ascent, r->model, r->data, r->change, error);
+}
+
 efface_status ef_pending_make(ef_pending *r, efface_kmeans *model, const efface_data *data,
                               const ef_change *change, efface_error *error) {
     *r = begin(model, data, change);
-    const bool redraws = model->params.redraw == EFFACE_REDRAW_FRESH;
     efface_status status = ef_look(r, error);
+    if (status == EFFACE_OK && model->tree != NULL)
+        return make_tree(r, error);
     if (status == EFFACE_OK && !r->refit && r->resample)
         status = resample(r, error);
     /* The paper's own way: whatever reaches a level starts over with fresh randomness. */
-    if (r->build && redraws)
+    if (r->build && model->params.redraw == EFFACE_REDRAW_FRESH)
         r->refit = true;
     if (status == EFFACE_OK && r->refit)
-        return ef_kmeans_fit_draw(data, &model->params, redraws ? model->draw + 1 : model->draw,
-                                  &r->fresh, error);
+        return refit(r, error);
     if (status == EFFACE_OK)
         status = make_room(r, model, error);
     if (status == EFFACE_OK && !r->owns_labels)
@@ -202,6 +215,7 @@ void ef_pending_free(ef_pending *r) {
     if (r->owns_labels)
         free(r->next.labels);
     free(r->losses);
+    ef_ascent_free(r->ascent);
     efface_kmeans_free(r->fresh);
     ef_domain_free(&r->domain);
     free(r->scratch.counts);
@@ -238,6 +252,10 @@ int64_t ef_pending_mass(const ef_pending *r, uint32_t cluster) {
 }
 
 void ef_pending_report(const ef_pending *r, efface_report *report) {
+    if (r->ascent != NULL) {
+        ef_ascent_report(r->ascent, report);
+        return;
+    }
     const bool refitted = r->refit || r->round < r->model->plan.n_clusters;
     report->action = refitted                  ? EFFACE_ACTION_REFITTED
                      : r->build || r->resample ? EFFACE_ACTION_REPAIRED
@@ -259,6 +277,14 @@ void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
     if (r->fresh != NULL) {
         ef_kmeans_become(m, r->fresh);
         r->fresh = NULL;
+        return;
+    }
+    if (r->ascent != NULL) {
+        ef_ascent_commit(r->ascent, m);
+        /* Which columns are coarse may have changed though the map did not. */
+        const ef_domain old = m->domain;
+        m->domain = r->domain;
+        r->domain = old;
         return;
     }
     const uint32_t kept = r->build ? r->first : r->next.n_levels;
@@ -294,21 +320,7 @@ void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
     r->owns_levels = r->owns_seeds = r->owns_starts = r->owns_labels = false;
 }
 
-/* ---------------------------------------------------------------- one model alone */
-
-efface_status ef_replay(efface_kmeans *model, const efface_data *data, const ef_change *change,
-                        efface_report *report, efface_error *error) {
-    if (model->tree != NULL)
-        return ef_tree_replay(model, model, data, change, report, error);
-    ef_pending r;
-    const efface_status status = ef_pending_make(&r, model, data, change, error);
-    if (status == EFFACE_OK) {
-        ef_pending_report(&r, report);
-        ef_pending_commit(&r, model);
-    }
-    ef_pending_free(&r);
-    return status;
-}
+/* ---------------------------------------------------------------- looking alone, and cold */
 
 /* No more than this many assignments of rows, and levels, would follow from what was found. */
 static void estimate(const ef_pending *r, efface_report *report) {
@@ -324,14 +336,15 @@ static void estimate(const ef_pending *r, efface_report *report) {
 
 efface_status ef_replay_look(const efface_kmeans *model, const efface_data *data,
                              const ef_change *change, efface_report *report, efface_error *error) {
-    if (model->tree != NULL)
-        return ef_tree_replay(model, NULL, data, change, report, error);
     ef_pending r = begin(model, data, change);
-    const efface_status status = ef_look(&r, error);
+    efface_status status = ef_look(&r, error);
+    r.refit |= r.build && model->params.redraw == EFFACE_REDRAW_FRESH;
+    if (status == EFFACE_OK && model->tree != NULL)
+        status = make_tree(&r, error);
     if (status == EFFACE_OK) {
-        r.refit |= r.build && model->params.redraw == EFFACE_REDRAW_FRESH;
         ef_pending_report(&r, report);
-        estimate(&r, report);
+        if (model->tree == NULL)
+            estimate(&r, report);
     }
     ef_pending_free(&r);
     return status;

@@ -38,11 +38,12 @@ typedef struct ef_pending {
     bool reopen;       /* the last level, which has no partition, gets `centers` */
     ef_i128 loss;      /* of level first - 1 */
 
-    efface_kmeans *fresh; /* of a refit */
-    bool owns_levels;     /* next.levels and what they hold from `first` on */
-    bool owns_seeds;      /* next.seeds */
-    bool owns_starts;     /* next.starts */
-    bool owns_labels;     /* next.labels */
+    struct ef_ascent *ascent; /* of a tree that is not refitted; it then has all the rest */
+    efface_kmeans *fresh;     /* of a refit */
+    bool owns_levels;         /* next.levels and what they hold from `first` on */
+    bool owns_seeds;          /* next.seeds */
+    bool owns_starts;         /* next.starts */
+    bool owns_labels;         /* next.labels */
 } ef_pending;
 
 /* Works out what follows from a change of the set; `data` has changed already. Afterwards the
@@ -77,19 +78,14 @@ static inline uint32_t *ef_labels_at(const ef_pending *pending, uint32_t t) {
 void ef_apply_change(const ef_pending *pending, const uint32_t *labels, int64_t *counts,
                      int64_t *sums);
 
-/* A model follows a change of its set, which has been made already. On failure the model is as it
- * was. */
-efface_status ef_replay(efface_kmeans *model, const efface_data *data, const ef_change *change,
-                        efface_report *report, efface_error *error);
-
-/* The same for a model whose rows are not at hand: `counts` is its set after the change, without
- * rows (cold_set.h), and no column of it is stale. `done` is false if rows are needed, and then
- * nothing has changed. Fills the report in both cases; of a tree it knows nothing. */
+/* Makes and commits for a model whose rows are not at hand: `counts` is its set after the change,
+ * without rows (cold_set.h), and no column of it is stale. `done` is false if rows are needed, and
+ * then nothing has changed. Fills the report in both cases; of a tree it knows nothing. */
 efface_status ef_replay_cold(efface_kmeans *model, const efface_data *counts,
                              const ef_change *change, bool only_look, bool *done,
                              efface_report *report, efface_error *error);
 
-/* Says what ef_replay would do. */
+/* Says what a change would take, and makes nothing; but of a tree it takes making. */
 efface_status ef_replay_look(const efface_kmeans *model, const efface_data *data,
                              const ef_change *change, efface_report *report, efface_error *error);
 

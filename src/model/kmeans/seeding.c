@@ -123,7 +123,7 @@ efface_status ef_seed(ef_workspace *space, efface_kmeans *model, ef_level *level
     }
     for (size_t i = 0; i < n; i++)
         upper[i] = 0x1p100F; /* no seed yet; every distance is smaller */
-    for (uint32_t l = 0; l < k; l++) {
+    for (uint32_t l = 0; status == EFFACE_OK && l < k; l++) {
         seeding_round r = {
             .space = space,
             .seed = model->plan.seed,
@@ -137,12 +137,14 @@ efface_status ef_seed(ef_workspace *space, efface_kmeans *model, ef_level *level
         int32_t *const center = level->centers + (size_t)l * d;
         if (l < from) {
             if (l != 0)
-                ef_workspace_run(space, measure_panels, &r);
+                status = ef_workspace_run(space, measure_panels, &r, error);
             chosen[l].winner = model->seeds[l];
             (void)efface_data_find(space->data, model->seeds[l].id, &chosen[l].position);
         } else {
             ef_workspace_begin_race(space);
-            ef_workspace_run(space, race_panels, &r);
+            status = ef_workspace_run(space, race_panels, &r, error);
+            if (status != EFFACE_OK)
+                break;
             chosen[l] = ef_workspace_end_race(space);
             if (chosen[l].position == EF_NO_POSITION)
                 chosen[l] = race_among_equals(&r);

@@ -84,9 +84,12 @@ uint32_t ef_count_partitions(const efface_kmeans *model, uint32_t first) {
     return n;
 }
 
-void ef_kmeans_set_threads(efface_kmeans *model, uint32_t n_threads) {
+void ef_kmeans_set_work(efface_kmeans *model, uint32_t n_threads, ef_interrupt interrupt) {
     model->params.n_threads = n_threads;
+    model->params.interrupted = interrupt.asked;
+    model->params.interrupt_context = interrupt.context;
     model->plan.n_threads = n_threads;
+    model->plan.interrupt = interrupt;
 }
 
 const int32_t *ef_kmeans_centers(const efface_kmeans *model) {

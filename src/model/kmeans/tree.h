@@ -55,11 +55,15 @@ const efface_kmeans *ef_tree_leaf_model(const ef_tree *tree, uint64_t seed, uint
 /* Makes all nodes of a model that has its plan, its domain and a tree without rows. */
 efface_status ef_tree_fit(efface_kmeans *model, const efface_data *data, efface_error *error);
 
-/* A model follows a change of its set: `changed` is the model again, or NULL to only say what that
- * would take. */
-efface_status ef_tree_replay(const efface_kmeans *model, efface_kmeans *changed,
-                             const efface_data *data, const ef_change *change,
-                             efface_report *report, efface_error *error);
+/* What a change of the set makes of the nodes of a tree that stays, in two steps as in replay.h:
+ * making it changes only the sets of nodes, committing it cannot fail, and releasing one that was
+ * not committed changes the sets back. */
+typedef struct ef_ascent ef_ascent;
+efface_status ef_ascent_make(ef_ascent **out, const efface_kmeans *model, const efface_data *data,
+                             const ef_change *change, efface_error *error);
+void ef_ascent_report(const ef_ascent *ascent, efface_report *report);
+void ef_ascent_commit(ef_ascent *ascent, efface_kmeans *model);
+void ef_ascent_free(ef_ascent *ascent);
 
 /* Reads all nodes, without their sets; makes the sets, and hands them the nodes that were read. */
 efface_status ef_tree_read(ef_reader *reader, efface_kmeans *model, uint32_t n_columns,

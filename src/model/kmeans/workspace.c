@@ -7,6 +7,10 @@
 
 #include <string.h>
 
+/* What a worker does from one question to the next: some 5 milliseconds, beside which it does not
+ * matter that all wait for the last. */
+#define GRAINS_A_QUESTION 256
+
 size_t ef_grain(uint32_t n_columns, uint32_t n_clusters) {
     /* Multiply-adds that are worth waking a thread for: some 20 microseconds. */
     const size_t worth = (size_t)1 << 18;
@@ -26,18 +30,20 @@ static bool worker_init(ef_worker *worker, size_t n_columns, size_t n_clusters) 
 }
 
 efface_status ef_workspace_init(ef_workspace *space, const efface_data *data, const ef_map *map,
-                                uint32_t n_clusters, unsigned n_threads, efface_error *error) {
+                                const ef_plan *plan, efface_error *error) {
+    const uint32_t n_clusters = plan->n_clusters;
     *space = (ef_workspace){
         .data = data,
         .map = map,
         .n_clusters = n_clusters,
         .n_panels = data->n_rows / EF_PANEL + (data->n_rows % EF_PANEL != 0),
+        .interrupt = plan->interrupt,
     };
     const efface_status status = ef_kernels_require(&space->kernels, error);
     if (status != EFFACE_OK)
         return status;
     space->grain = ef_grain(data->n_columns, n_clusters);
-    space->pool = ef_pool_create(space->n_panels <= space->grain ? 1 : n_threads);
+    space->pool = ef_pool_create(space->n_panels <= space->grain ? 1 : plan->n_threads);
     bool fits = space->pool != NULL;
     if (fits) {
         space->n_workers = ef_pool_size(space->pool);
@@ -63,6 +69,34 @@ void ef_workspace_free(ef_workspace *space) {
     ef_pool_free(space->pool);
     space->workers = NULL;
     space->pool = NULL;
+}
+
+/* ---------------------------------------------------------------- passes */
+
+/* The panels of a pass from one question to the next. */
+typedef struct stretch {
+    size_t first;
+    ef_work work;
+    void *context;
+} stretch;
+
+static void work_on_stretch(void *context, unsigned worker, size_t first, size_t last) {
+    const stretch *const s = context;
+    s->work(s->context, worker, s->first + first, s->first + last);
+}
+
+efface_status ef_workspace_run(ef_workspace *space, ef_work work, void *context,
+                               efface_error *error) {
+    const size_t most = space->grain * space->n_workers * GRAINS_A_QUESTION;
+    stretch s = {0, work, context};
+    efface_status status = EFFACE_OK;
+    for (; status == EFFACE_OK && s.first < space->n_panels; s.first += most) {
+        const size_t rest = space->n_panels - s.first;
+        status = ef_ask(&space->interrupt, error);
+        if (status == EFFACE_OK)
+            ef_pool_run(space->pool, rest < most ? rest : most, space->grain, work_on_stretch, &s);
+    }
+    return status;
 }
 
 /* ---------------------------------------------------------------- panels */

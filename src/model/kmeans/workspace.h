@@ -42,19 +42,21 @@ typedef struct ef_workspace {
     unsigned n_workers;
     size_t n_panels;
     size_t grain; /* panels handed out at a time */
+    ef_interrupt interrupt;
 } ef_workspace;
 
 /* How many panels are worth a thread's while in a pass over the rows. */
 size_t ef_grain(uint32_t n_columns, uint32_t n_clusters);
 
+/* For passes over the rows of a set, as a plan wants them. */
 efface_status ef_workspace_init(ef_workspace *space, const efface_data *data, const ef_map *map,
-                                uint32_t n_clusters, unsigned n_threads, efface_error *error);
+                                const ef_plan *plan, efface_error *error);
 void ef_workspace_free(ef_workspace *space);
 
-/* Lets the workers do `work` on all panels; `context` is what `work` gets. */
-static inline void ef_workspace_run(ef_workspace *space, ef_work work, void *context) {
-    ef_pool_run(space->pool, space->n_panels, space->grain, work, context);
-}
+/* A pass: lets the workers do `work` on all panels; `context` is what `work` gets. Asks before it,
+ * and every few milliseconds, whether to go on; if not, some panels are done and some are not. */
+efface_status ef_workspace_run(ef_workspace *space, ef_work work, void *context,
+                               efface_error *error);
 
 /* How many rows panel number `panel` has, 1 to 16. */
 unsigned ef_workspace_rows(const ef_workspace *space, size_t panel);
