@@ -30,11 +30,13 @@ typedef struct ef_kernels {
 
     /* labels[i] = the nearest centroid of row i of `values`; ties go to the lower one. Only the
      * first n_rows of the sixteen count. Returns how many of them the filter could not decide
-     * (of no consequence, and the one thing that differs between tables). `panel` is room for the
-     * grid points; it may or may not hold them afterwards. */
+     * (of no consequence). `panel` is room for the grid points; it may or may not hold them
+     * afterwards. `margins`, unless NULL, has for each row how much farther than the nearest every
+     * other centroid is at least, in grid steps; it is rounded downwards, to 0 for rows that the
+     * filter could not decide. What is returned, and margins, differ between tables. */
     unsigned (*nearest)(const ef_centers *centers, const ef_map *map, const float *values,
                         unsigned n_rows, const float *ahead, float *panel,
-                        uint32_t labels[EF_PANEL]);
+                        uint32_t labels[EF_PANEL], float *margins);
 
     /* out[i] = sum over j of (g - point[j])^2 in float32, g being row i of `values` on the grid,
      * without fused multiply-adds: even and odd j are added up apart, each in order, then the two.

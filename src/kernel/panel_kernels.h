@@ -164,9 +164,21 @@ static void decide(const ef_centers *centers, const float *panel, const float li
     }
 }
 
+/* A lower bound on D2 - D1, where D1 and D2 are the distances to the nearest and the second-nearest
+ * centroid: it is (D2^2 - D1^2) / (D2 + D1), whose numerator is at least `second` - `most`, and
+ * whose denominator is at most 2 D2 then. D2^2 = second + |g|^2, but for `error` of the former and
+ * (d + 2) 2^-24 of the latter (centers.h). What is rounded here has a relative error below 2^-21;
+ * the factor covers it. */
+LANE_OP vf margin_of(vf second, vf most, vf norm2, vf error, float norm_error) {
+    const vf off = vf_muladd(norm2, vf_set1(norm_error), error);
+    const vf far = vf_sqrt(vf_max(vf_add(vf_add(second, norm2), off), vf_set1(1.0F)));
+    const vf gap = vf_mul(vf_sub(second, most), vf_set1(0.4999F));
+    return vf_max(vf_div(gap, far), vf_set1(0.0F));
+}
+
 static unsigned nearest(const ef_centers *centers, const ef_map *map, const float *values,
                         unsigned n_rows, const float *ahead, float *panel,
-                        uint32_t labels[EF_PANEL]) {
+                        uint32_t labels[EF_PANEL], float *margins) {
     const bool one_tile = centers->n_clusters <= TILE;
     const source fresh = {values, map->low, map->step, one_tile ? NULL : panel, ahead};
     const source kept = {.values = panel};
@@ -189,6 +201,7 @@ static unsigned nearest(const ef_centers *centers, const ef_map *map, const floa
                 best[g] = vf_min(best[g], score);
             }
     }
+    const float norm_error = 1.1F * (float)(centers->n_columns + 2) * 0x1p-24F;
     float limit[EF_PANEL];
     unsigned open = 0;
     for (unsigned g = 0; g < GROUPS; g++) {
@@ -199,6 +212,9 @@ static unsigned nearest(const ef_centers *centers, const ef_map *map, const floa
         vf_store(limit + g * LANES, most);
         open |= vm_bits(vf_at_most(second[g], most)) << (g * LANES);
         vu_store(labels + g * LANES, label[g]);
+        if (margins != NULL)
+            vf_store(margins + g * LANES,
+                     margin_of(second[g], most, vf_load(norm2 + g * LANES), error, norm_error));
     }
     open &= (1u << n_rows) - 1;
     if (open != 0) {

@@ -104,21 +104,24 @@ typedef struct set_shape {
     bool thorough;
     bool derived; /* the bound follows from the rows, of which one is far out */
     double rate;  /* of pyramid: the jury is all rows, or with a rate of 1/8 about half of them */
+    bool watched; /* the model has watches of its levels */
 } set_shape;
 
-static const set_shape small = {60, 3, 5, 6, 1, true, false, 0.5};
-static const set_shape wide = {200, 64, 24, 3, 2, false, false, 1.0};
-static const set_shape brief = {60, 3, 5, 1, 1, true, false, 0.5};
-static const set_shape derived = {60, 3, 5, 6, 1, true, true, 0.5};
+static const set_shape small = {60, 3, 5, 6, 1, true, false, 0.5, false};
+static const set_shape wide = {200, 64, 24, 3, 2, false, false, 1.0, false};
+static const set_shape brief = {60, 3, 5, 1, 1, true, false, 0.5, false};
+static const set_shape derived = {60, 3, 5, 6, 1, true, true, 0.5, false};
+/* For lloyd and quantized. */
+static const set_shape watched = {90, 3, 5, 6, 1, true, false, 0.5, true};
 /* One column, in which the starts of pyramid come out so alike that a row makes another the best.
  */
-static const set_shape narrow = {60, 1, 2, 1, 1, true, false, 0.5};
+static const set_shape narrow = {60, 1, 2, 1, 1, true, false, 0.5, false};
 /* So few rows in the sample that the jury is a copy too. */
-static const set_shape sparse = {60, 3, 2, 2, 1, true, false, 0.125};
+static const set_shape sparse = {60, 3, 2, 2, 1, true, false, 0.125, false};
 /* For trees: about as many rows as leaves. */
-static const set_shape scattered = {8, 2, 2, 2, 1, true, false, 0.5};
+static const set_shape scattered = {8, 2, 2, 2, 1, true, false, 0.5, false};
 /* For two models. */
-static const set_shape two = {60, 3, 5, 6, 1, true, false, 0.5};
+static const set_shape two = {60, 3, 5, 6, 1, true, false, 0.5, false};
 
 /* A row that a request brings in. */
 typedef struct newcomer {
@@ -231,6 +234,19 @@ static void make_tree(scene *s, int method) {
     s->params.depth_clusters = method == TALL_TREE ? fewer : NULL;
 }
 
+/* Some rows leave that are not needed, until levels have been made anew. */
+static void make_watches(scene *s) {
+    uint64_t id = s->shape->n;
+    s->model->was_rebuilt = true;
+    while (s->model->watches == NULL && id > s->shape->n - 20) {
+        id--;
+        assert_int_equal(
+            efface_kmeans_forget(s->model, s->data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
+            EFFACE_OK);
+    }
+    assert_non_null(s->model->watches);
+}
+
 static void begin(scene *s, const set_shape *shape, int method, unsigned candidate) {
     memset(s, 0, sizeof *s);
     s->shape = shape;
@@ -250,6 +266,8 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
         make_tree(s, method);
     s->data = make_set(shape);
     assert_int_equal(efface_kmeans_fit(s->data, &s->params, &s->model, NULL), EFFACE_OK);
+    if (shape->watched)
+        make_watches(s);
     assert_int_equal(efface_kmeans_encode(s->model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
     s->n_nodes = count_nodes(s->model);
     if (shape == &two) {
@@ -677,7 +695,8 @@ static long fail_each(operation op, const char *what, const set_shape *shape, in
     for (bool reached = true; reached; n++) {
         bool succeeded;
         reached = fail_once(&s, op, what, n, &succeeded);
-        if (reached && succeeded && shape->n_threads == 1)
+        /* A model can do without a watch, as it can with a thread less. */
+        if (reached && succeeded && shape->n_threads == 1 && !shape->watched)
             fail_msg("%s, allocation %ld failed and nobody noticed", what, n);
         seen.failures += !succeeded;
         seen.spared += reached && succeeded;
@@ -785,6 +804,8 @@ static int first_method(const set_shape *shape) {
 }
 
 static int end_of_methods(const set_shape *shape, operation op) {
+    if (shape == &watched)
+        return QUANTIZED + 1;
     if (shape == &brief || shape == &narrow || shape == &sparse || changes_set_alone(op))
         return TREE;
     return shape == &wide ? TREE + 1 : N_METHODS;
@@ -794,6 +815,8 @@ static int end_of_methods(const set_shape *shape, operation op) {
 static bool is_expected(const set_shape *shape, int method, int place, operation op) {
     if (shape->derived)
         return place == EVERYTHING;
+    if (shape->watched)
+        return place == LATER;
     if (method >= TREE && shape == &scattered)
         return (place == FEWER_NODES && op == op_forget) || (place == MORE_NODES && op == op_learn);
     if (method >= TREE)
@@ -859,6 +882,8 @@ static void forget_fails(void **state) {
     for_both(fail_changes, op_forget, "forget");
     fail_changes(op_forget_batch, "forget a batch", &small);
     fail_changes(op_forget_owner, "forget an owner", &small);
+    fail_changes(op_forget, "forget", &watched);
+    fail_changes(op_forget_batch, "forget a batch", &watched);
     fail_changes(op_forget, "forget", &derived);
     fail_changes(op_forget, "forget", &brief);
     fail_changes(op_forget, "forget", &narrow);
@@ -877,6 +902,8 @@ static void preview_fails(void **state) {
 static void learn_fails(void **state) {
     (void)state;
     for_both(fail_changes, op_learn, "learn");
+    fail_changes(op_learn, "learn", &watched);
+    fail_others(op_learn_batch, "learn a batch", &watched);
     fail_changes(op_learn, "learn", &derived);
     fail_changes(op_learn, "learn", &brief);
     fail_changes(op_learn, "learn", &narrow);

@@ -13,6 +13,7 @@
 #include "base/tape.h"
 #include "efface/efface.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,13 +147,55 @@ static void check_nearest(const ef_kernels *table, const problem *p) {
     assert_true(ef_centers_init(&plain, p->grid, p->k, p->d, ef_kernels_ref.tile));
     assert_true(ef_centers_init(&tiled, p->grid, p->k, p->d, table->tile));
     uint32_t wanted[EF_PANEL], got[EF_PANEL];
-    (void)ef_kernels_ref.nearest(&plain, &p->map, p->values, p->n_rows, p->values, p->room, wanted);
+    (void)ef_kernels_ref.nearest(&plain, &p->map, p->values, p->n_rows, p->values, p->room, wanted,
+                                 NULL);
     const unsigned n_open =
-        table->nearest(&tiled, &p->map, p->values, p->n_rows, p->values, p->room, got);
+        table->nearest(&tiled, &p->map, p->values, p->n_rows, p->values, p->room, got, NULL);
     assert_in_range(n_open, 0, p->n_rows);
     compare("nearest", table, p, got, wanted, p->n_rows * sizeof *got);
     ef_centers_free(&plain);
     ef_centers_free(&tiled);
+}
+
+/* Margins are no larger than what they stand for, and not much smaller unless rounding hides it. */
+static void check_margins(const ef_kernels *table, const problem *p) {
+    ef_centers centers;
+    assert_true(ef_centers_init(&centers, p->grid, p->k, p->d, table->tile));
+    uint32_t labels[EF_PANEL];
+    float margins[EF_PANEL];
+    (void)table->nearest(&centers, &p->map, p->values, p->n_rows, p->values, p->room, labels,
+                         margins);
+    for (unsigned i = 0; i < p->n_rows; i++) {
+        const double least = (double)ef_centers_sqdist(&centers, labels[i], p->panel, i);
+        double norm2 = 0.0, most = 0.0;
+        for (uint32_t j = 0; j < p->d; j++) {
+            const double g = (double)p->panel[(size_t)j * EF_PANEL + i];
+            norm2 += g * g;
+        }
+        double margin = INFINITY;
+        for (uint32_t c = 0; c < p->k; c++) {
+            double square = 0.0;
+            for (uint32_t j = 0; j < p->d; j++) {
+                const double x = (double)p->grid[(size_t)c * p->d + j];
+                square += x * x;
+            }
+            most = square > most ? square : most;
+            if (c == labels[i])
+                continue;
+            /* The difference of roots, computed so that nothing cancels. */
+            const double other = (double)ef_centers_sqdist(&centers, c, p->panel, i);
+            const double gap = other > least ? (other - least) / (sqrt(other) + sqrt(least)) : 0.0;
+            margin = gap < margin ? gap : margin;
+        }
+        if (!((double)margins[i] <= margin))
+            fail_msg("margin of %s is %g, not %g: d %u, k %u", table->name, (double)margins[i],
+                     margin, p->d, p->k);
+        /* What the filter cannot see of a squared distance, and of 2 D2 as bound on D1 + D2. */
+        const double hidden = 4e-7 * (double)(p->d + 64) * (norm2 + most);
+        if (p->k > 1 && margin * margin > 100.0 * hidden && least > hidden)
+            assert_true((double)margins[i] > 0.4 * margin);
+    }
+    ef_centers_free(&centers);
 }
 
 static void check_sums(const ef_kernels *table, const problem *p) {
@@ -196,9 +239,11 @@ static void check_all(uint32_t d, uint32_t k, unsigned n_rows, spread s) {
     for (size_t t = 0; t < n_tables; t++) {
         check_snap(tables[t], &p);
         check_nearest(tables[t], &p);
+        check_margins(tables[t], &p);
         check_sums(tables[t], &p);
         check_moves(tables[t], &p);
     }
+    check_margins(&ef_kernels_ref, &p);
     check_moves(&ef_kernels_ref, &p);
     free_problem(&p);
 }
@@ -271,7 +316,7 @@ static unsigned count_open(const ef_kernels *table, const problem *p, uint32_t l
     ef_centers centers;
     assert_true(ef_centers_init(&centers, p->grid, p->k, p->d, table->tile));
     const unsigned n_open =
-        table->nearest(&centers, &p->map, p->values, p->n_rows, p->values, p->room, labels);
+        table->nearest(&centers, &p->map, p->values, p->n_rows, p->values, p->room, labels, NULL);
     ef_centers_free(&centers);
     return n_open;
 }

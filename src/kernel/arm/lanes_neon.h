@@ -42,6 +42,9 @@ LANE_OP vf vf_min(vf a, vf b) {
 LANE_OP vf vf_max(vf a, vf b) {
     return vmaxq_f32(a, b);
 }
+LANE_OP vf vf_div(vf a, vf b) {
+    return vdivq_f32(a, b);
+}
 LANE_OP vf vf_sqrt(vf a) {
     return vsqrtq_f32(a);
 }

@@ -2,6 +2,8 @@
 #include "base/tape.h"
 #include "kernel/kernels.h"
 
+#include <math.h>
+
 /* Coordinate j of the row that begins at `row`. Values of rows that a panel does not have may be
  * far outside the domain, hence the wide form. */
 static int64_t on_grid(const ef_map *map, const float *row, uint32_t j) {
@@ -14,20 +16,33 @@ static void snap(const ef_map *map, const float *values, unsigned n_rows, float 
             panel[(size_t)j * EF_PANEL + i] = (float)on_grid(map, values + (i < n_rows ? i : 0), j);
 }
 
+/* D2 - D1 = (D2^2 - D1^2) / (D2 + D1), rounded downwards by more than the operations can be off. */
+static float margin_of(int64_t least, int64_t second) {
+    if (second <= least)
+        return 0.0F;
+    return (float)(0.9999 * (double)(second - least) /
+                   (sqrt((double)second) + sqrt((double)least)));
+}
+
 static unsigned nearest(const ef_centers *centers, const ef_map *map, const float *values,
                         unsigned n_rows, const float *ahead, float *panel,
-                        uint32_t labels[EF_PANEL]) {
+                        uint32_t labels[EF_PANEL], float *margins) {
     (void)ahead;
     snap(map, values, n_rows, panel);
     for (unsigned i = 0; i < n_rows; i++) {
-        int64_t least = INT64_MAX;
+        int64_t least = INT64_MAX, second = INT64_MAX;
         for (uint32_t c = 0; c < centers->n_clusters; c++) {
             const int64_t distance = ef_centers_sqdist(centers, c, panel, i);
             if (distance < least) {
+                second = least;
                 least = distance;
                 labels[i] = c;
+            } else if (distance < second) {
+                second = distance;
             }
         }
+        if (margins != NULL)
+            margins[i] = margin_of(least, second);
     }
     return n_rows; /* there is no filter: integers decide every row */
 }

@@ -42,6 +42,9 @@ LANE_OP vf vf_min(vf a, vf b) {
 LANE_OP vf vf_max(vf a, vf b) {
     return _mm256_max_ps(a, b);
 }
+LANE_OP vf vf_div(vf a, vf b) {
+    return _mm256_div_ps(a, b);
+}
 LANE_OP vf vf_sqrt(vf a) {
     return _mm256_sqrt_ps(a);
 }

@@ -73,7 +73,7 @@ static void race_panels(void *context, unsigned number, size_t first, size_t las
  * the grid point of the winner. Clusters for which nobody can win stay as they are. */
 static efface_status reseed(ef_workspace *space, efface_kmeans *model, uint32_t t,
                             const uint32_t *labels, int32_t *next, efface_error *error) {
-    const uint32_t k = model->plan.n_clusters, d = space->map->n_columns;
+    const uint32_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
     ef_level *const level = &model->levels[t];
     uint32_t n_empty = 0;
     for (uint32_t c = 0; c < k; c++)
@@ -138,6 +138,13 @@ static rational mean(const efface_kmeans *model, const ef_level *level, uint32_t
     return (rational){level->sums[i], count};
 }
 
+/* The same to the grid for a plain mean, in 64 bits. */
+static int32_t round_mean(int64_t sum, int64_t count) {
+    const int64_t quotient = sum / count, rest = sum % count, size = rest < 0 ? -rest : rest;
+    const int64_t away = size >= count - size ? (sum < 0 ? -1 : 1) : 0;
+    return (int32_t)(quotient + away);
+}
+
 static int32_t round_to_lattice(rational x, int64_t epsilon, int64_t phase) {
     const ef_i128 cell = ef_divide_round(x.num - phase * x.den, epsilon * x.den);
     const ef_i128 point = phase + epsilon * cell;
@@ -157,6 +164,12 @@ void ef_next_center(const efface_kmeans *model, const ef_level *level, uint32_t 
     const ef_plan *const plan = &model->plan;
     const uint32_t d = model->domain.map.n_columns;
     const bool lattice = plan->method == EFFACE_METHOD_QUANTIZED;
+    const int64_t count = level->counts[cluster];
+    if (!lattice && count != 0) {
+        for (uint32_t j = 0; j < d; j++)
+            next[j] = round_mean(level->sums[(size_t)cluster * d + j], count);
+        return;
+    }
     for (uint32_t j = 0; j < d; j++) {
         const rational x = level->counts[cluster] != 0
                                ? mean(model, level, cluster, (size_t)cluster * d + j)
@@ -179,7 +192,7 @@ efface_status ef_next_centers(ef_workspace *space, efface_kmeans *model, uint32_
                               const uint32_t *labels, int32_t *next, efface_error *error) {
     const ef_plan *const plan = &model->plan;
     const ef_level *const level = &model->levels[t];
-    const uint32_t d = space->map->n_columns;
+    const uint32_t d = model->domain.map.n_columns;
     memcpy(next, level->centers, (size_t)plan->n_clusters * d * sizeof *next);
     if (plan->empty == EFFACE_EMPTY_RESEED) {
         const efface_status status = reseed(space, model, t, labels, next, error);

@@ -30,28 +30,49 @@ efface_status ef_maker_prepare(ef_maker *maker, const efface_kmeans *model, effa
 void ef_maker_free(ef_maker *maker) {
     ef_workspace_free(&maker->space);
     free(maker->labels);
+    free(maker->margins);
+    free(maker->gone);
     *maker = (ef_maker){0};
+}
+
+efface_status ef_maker_take_labels(ef_maker *maker, efface_error *error) {
+    if (maker->labels == NULL)
+        maker->labels = ef_alloc(maker->data->n_rows, sizeof *maker->labels);
+    return maker->labels != NULL ? EFFACE_OK : ef_fail_memory(error);
 }
 
 efface_status ef_make_partition(ef_maker *maker, efface_kmeans *model, ef_level *level,
                                 efface_error *error) {
-    const efface_status prepared = ef_maker_prepare(maker, model, error);
-    if (prepared != EFFACE_OK)
-        return prepared;
-    const size_t n = maker->data->n_rows;
-    if (maker->labels == NULL) {
-        maker->labels = ef_alloc(n, sizeof *maker->labels);
-        if (maker->labels == NULL)
-            return ef_fail_memory(error);
-    }
+    efface_status status = ef_maker_prepare(maker, model, error);
+    if (status == EFFACE_OK)
+        status = ef_maker_take_labels(maker, error);
+    if (status != EFFACE_OK)
+        return status;
     if (maker->previous == NULL)
-        memset(maker->labels, 0xFF, n * sizeof *maker->labels); /* EF_NO_CLUSTER */
-    const efface_status status =
-        ef_partition(&maker->space, model, level, maker->previous, maker->labels,
-                     maker->knows_squares ? NULL : &model->square_sum, error);
+        memset(maker->labels, 0xFF, maker->data->n_rows * sizeof *maker->labels);
+    status = ef_partition(&maker->space, model, level, maker->previous, maker->labels,
+                          maker->margins, maker->knows_squares ? NULL : &model->square_sum, error);
     maker->previous = level;
     maker->knows_squares = true;
     return status;
+}
+
+/* The centers after level t. Where a cluster has no rows, and may have to start again elsewhere,
+ * that takes the partition of the level and a workspace. */
+static efface_status next_centers(ef_maker *maker, efface_kmeans *model, uint32_t t, int32_t *next,
+                                  efface_error *error) {
+    efface_status status = EFFACE_OK;
+    for (uint32_t c = 0; c < model->plan.n_clusters && status == EFFACE_OK; c++) {
+        if (model->levels[t].counts[c] != 0)
+            continue;
+        status = ef_maker_prepare(maker, model, error);
+        if (status == EFFACE_OK)
+            status = ef_unpack_labels(maker, model, t, error);
+        break;
+    }
+    if (status != EFFACE_OK)
+        return status;
+    return ef_next_centers(&maker->space, model, t, maker->labels, next, error);
 }
 
 /* Pyramid: keeps the partition of level 0 beside the marks. */
@@ -84,7 +105,8 @@ efface_status ef_make_levels(ef_maker *maker, efface_kmeans *model, uint32_t t, 
         model->model_level = t;
         if (is_open(plan, t))
             break;
-        status = ef_make_partition(maker, model, level, error);
+        status = maker->watches ? ef_make_watched(maker, model, t, error)
+                                : ef_make_partition(maker, model, level, error);
         if (status != EFFACE_OK)
             break;
         if (t == 0 && plan->method == EFFACE_METHOD_PYRAMID)
@@ -99,7 +121,7 @@ efface_status ef_make_levels(ef_maker *maker, efface_kmeans *model, uint32_t t, 
                 break;
             loss = now;
         }
-        status = ef_next_centers(&maker->space, model, t, maker->labels, next, error);
+        status = next_centers(maker, model, t, next, error);
         if (status != EFFACE_OK)
             break;
         if (memcmp(next, level->centers, n_values * sizeof *next) == 0) {

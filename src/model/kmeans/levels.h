@@ -2,6 +2,7 @@
 #ifndef EF_LEVELS_H
 #define EF_LEVELS_H
 
+#include "model/kmeans/watch.h"
 #include "model/kmeans/workspace.h"
 
 /* Runs the races of the seeding from round `from` on and makes their winners the centers of
@@ -11,11 +12,12 @@ efface_status ef_seed(ef_workspace *space, efface_kmeans *model, ef_level *level
 
 /* Makes the partition of `level`: labels[i] becomes the nearest center of the row at position i.
  * On entry the labels are those of the level `previous`, whose sums are then corrected by the rows
- * that moved; or EF_NO_CLUSTER everywhere and `previous` NULL, and then square_sum, unless it is
- * NULL, becomes the sum of weight * |g|^2. */
+ * that moved (`previous` may be `level` itself); or EF_NO_CLUSTER everywhere and `previous` NULL,
+ * and then square_sum, unless it is NULL, becomes the sum of weight * |g|^2. `margins`, unless
+ * NULL, has room for all panels, and gets the margins of the rows (kernels.h). */
 efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *level,
-                           const ef_level *previous, uint32_t *labels, ef_i128 *square_sum,
-                           efface_error *error);
+                           const ef_level *previous, uint32_t *labels, float *margins,
+                           ef_i128 *square_sum, efface_error *error);
 
 /* Computes the centers of level number `t` + 1 into `next` from level t, and records in level t
  * which clusters were reseeded. `labels` is the partition of level t. */
@@ -35,15 +37,39 @@ typedef struct ef_maker {
     uint32_t *labels;         /* the partition of `previous`, by position; or just room for one */
     const ef_level *previous; /* or NULL */
     bool knows_squares;       /* the model's square_sum is what it should be */
+
+    /* For a model that keeps watches of its levels, or shall have them. */
+    bool watches;
+    bool labels_are_old;       /* those of `previous` are in its watch */
+    float *margins;            /* room for those of all rows */
+    const efface_kmeans *from; /* the model before a change, */
+    const ef_change *change;   /* and the change, which the watches have followed */
+    uint32_t *gone;            /* at each level of `from`: the clusters of changed rows that left */
 } ef_maker;
 
 /* Makes the maker's workspace, unless it is there. */
 efface_status ef_maker_prepare(ef_maker *maker, const efface_kmeans *model, efface_error *error);
 void ef_maker_free(ef_maker *maker);
 
-/* Makes the partition of a level, from that of maker->previous if there is one. */
+/* Room for maker->labels. */
+efface_status ef_maker_take_labels(ef_maker *maker, efface_error *error);
+
+/* Makes the partition of a level, from that of maker->previous if there is one, by a pass over all
+ * rows. */
 efface_status ef_make_partition(ef_maker *maker, efface_kmeans *model, ef_level *level,
                                 efface_error *error);
+
+/* The same for level t of a model with watches: by looking at the rows that its watch names, or by
+ * a pass, and then it has a watch. */
+efface_status ef_make_watched(ef_maker *maker, efface_kmeans *model, uint32_t t,
+                              efface_error *error);
+
+/* Makes maker->labels the partition of level t, which was made last. */
+efface_status ef_unpack_labels(ef_maker *maker, const efface_kmeans *model, uint32_t t,
+                               efface_error *error);
+
+/* Releases the watches of the levels from number `first` on. */
+void ef_watches_drop(efface_kmeans *model, uint32_t first);
 
 /* Makes the levels from number `t` on, whose level t has its centers; `loss` is the loss of level
  * t - 1, if t > 0 and the method is quantized. */

@@ -140,7 +140,7 @@ efface_status ef_take_in(ef_pending *r, uint32_t t, efface_error *error) {
         const float *const values = ef_change_first(r->change, i);
         const unsigned n_rows = n - i < EF_PANEL ? (unsigned)(n - i) : EF_PANEL;
         uint32_t nearest[EF_PANEL];
-        (void)r->kernels->nearest(&centers, map, values, n_rows, values, r->panel, nearest);
+        (void)r->kernels->nearest(&centers, map, values, n_rows, values, r->panel, nearest, NULL);
         memcpy(labels + i, nearest, n_rows * sizeof *nearest);
     }
     ef_centers_free(&centers);

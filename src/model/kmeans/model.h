@@ -83,6 +83,11 @@ struct efface_kmeans {
     ef_members members; /* of the rows that are there */
     uint32_t *labels;   /* the partition of level 0, by position, with marks (sample.h) */
 
+    /* For lloyd and quantized: watches of levels (watch.h), once changes have moved centers. */
+    struct ef_watch *watches;
+    uint32_t n_watches; /* of the first levels; some may be missing */
+    bool was_rebuilt;   /* by a change, so that it is worth to have watches */
+
     /* Statistics of the fit, no part of the state. */
     uint64_t rows_assigned;
     uint64_t rows_undecided;

@@ -20,6 +20,7 @@ void efface_kmeans_params_init(efface_kmeans_params *params) {
         .passes = 1,
         .starts = 5,
         .height = 1,
+        .keep_margins = 1,
     };
 }
 

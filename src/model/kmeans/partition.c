@@ -14,7 +14,8 @@ typedef struct pass {
     ef_workspace *space;
     const ef_centers *centers;
     uint32_t *labels;
-    bool squares; /* wanted too */
+    float *margins; /* wanted too, or NULL */
+    bool squares;   /* wanted too */
 } pass;
 
 /* Moves a row from one cluster, if it has one, to another. */
@@ -52,7 +53,8 @@ static void assign_panels(void *context, unsigned number, size_t first, size_t l
         const unsigned n = ef_workspace_rows(space, p);
         worker->rows_undecided +=
             space->kernels->nearest(a->centers, space->map, ef_data_panel(space->data, p), n,
-                                    ef_workspace_ahead(space, p, last), worker->panel, nearest);
+                                    ef_workspace_ahead(space, p, last), worker->panel, nearest,
+                                    a->margins != NULL ? a->margins + p * EF_PANEL : NULL);
         if (a->squares)
             add_squares(space, worker, p);
         for (unsigned i = 0; i < n; i++) {
@@ -92,18 +94,18 @@ static void collect(ef_workspace *space, efface_kmeans *model, ef_level *level,
 }
 
 efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *level,
-                           const ef_level *previous, uint32_t *labels, ef_i128 *square_sum,
-                           efface_error *error) {
+                           const ef_level *previous, uint32_t *labels, float *margins,
+                           ef_i128 *square_sum, efface_error *error) {
     const size_t k = model->plan.n_clusters, n_sums = k * space->map->n_columns;
     ef_centers centers;
     if (!ef_centers_init(&centers, level->centers, (uint32_t)k, space->map->n_columns,
                          space->kernels->tile))
         return ef_fail_memory(error);
-    if (previous != NULL) {
+    if (previous != NULL && previous != level) {
         memcpy(level->counts, previous->counts, k * sizeof *level->counts);
         memcpy(level->sums, previous->sums, n_sums * sizeof *level->sums);
     }
-    pass a = {space, &centers, labels, square_sum != NULL};
+    pass a = {space, &centers, labels, margins, square_sum != NULL};
     const efface_status status = ef_workspace_run(space, assign_panels, &a, error);
     if (status == EFFACE_OK)
         collect(space, model, level, square_sum);

@@ -95,8 +95,8 @@ static void predict_panels(void *context, unsigned number, size_t first, size_t 
             for (size_t j = 0; j < map->n_columns; j++)
                 own->values[j * EF_PANEL + i] = row[j];
         }
-        (void)p->kernels->nearest(&p->centers, map, own->values, n, own->values, own->panel,
-                                  labels);
+        (void)p->kernels->nearest(&p->centers, map, own->values, n, own->values, own->panel, labels,
+                                  NULL);
         if (p->labels == NULL)
             p->kernels->snap(map, own->values, n, own->panel);
         for (unsigned i = 0; i < n; i++) {

@@ -13,8 +13,7 @@
  * domain, races, centers, thresholds, stopping) is either made again or shown to depend on nothing
  * that changed.
  *
- * Certificates that tell which rows can have moved will go into step 2; today it passes over all
- * rows.
+ * Watches (watch.h) tell which rows can have moved in step 2; without them it passes over all rows.
  */
 #include "model/kmeans/replay.h"
 
@@ -119,6 +118,46 @@ static efface_status start_from_labels(ef_pending *r, ef_maker *maker, efface_er
     return EFFACE_OK;
 }
 
+/* ---------------------------------------------------------------- watches */
+
+/* Whether it is worth to watch the levels of a model. */
+static bool wants_watches(const efface_kmeans *m) {
+    return m->params.keep_margins && m->was_rebuilt && !samples(m) &&
+           m->plan.iterations <= EF_MOST_WATCHED_LEVELS;
+}
+
+/* Lets the watches follow the change, so that the maker can use them. From now on they are those
+ * of the model to be. */
+static efface_status use_watches(ef_pending *r, ef_maker *maker, efface_error *error) {
+    const efface_kmeans *const m = r->model;
+    const size_t n = r->change->n_rows;
+    maker->watches = wants_watches(m);
+    if (!maker->watches)
+        return EFFACE_OK;
+    maker->from = m;
+    maker->change = r->change;
+    maker->gone = ef_alloc(n * m->n_levels, sizeof *maker->gone);
+    if (maker->gone == NULL)
+        return ef_fail_memory(error);
+    r->watches_moved = true;
+    for (uint32_t t = 0; t < m->n_watches && t < m->n_levels; t++) {
+        uint32_t *const labels = maker->gone + t * n;
+        for (size_t i = 0; i < n; i++)
+            labels[i] = t < r->first ? ef_labels_at(r, t)[i] : EF_NO_CLUSTER;
+        if (m->watches[t].tier_of != NULL && !ef_watch_follow(&m->watches[t], r->change, labels))
+            return ef_fail_memory(error);
+    }
+    return EFFACE_OK;
+}
+
+/* Levels that stay as they are but for the rows that changed. */
+static void follow_watches(const ef_pending *r, efface_kmeans *m, uint32_t kept) {
+    for (uint32_t t = 0; t < m->n_watches && t < kept && t < r->n_looked; t++)
+        if (m->watches[t].tier_of != NULL &&
+            !ef_watch_follow(&m->watches[t], r->change, ef_labels_at(r, t)))
+            ef_watch_free(&m->watches[t]);
+}
+
 /* Makes the levels from r->first on in r->next, whose array of levels is then its own. */
 static efface_status build(ef_pending *r, efface_error *error) {
     efface_kmeans *const next = &r->next;
@@ -152,7 +191,11 @@ static efface_status build(ef_pending *r, efface_error *error) {
     if (status == EFFACE_OK && samples(m) && r->first == 0)
         status = start_from_labels(r, &maker, error);
     if (status == EFFACE_OK)
+        status = use_watches(r, &maker, error);
+    if (status == EFFACE_OK)
         status = ef_make_levels(&maker, next, r->first, r->loss, error);
+    ef_watches_drop(next, ef_count_partitions(next, 0));
+    next->was_rebuilt = true;
     ef_maker_free(&maker);
     return status;
 }
@@ -170,8 +213,11 @@ static ef_pending begin(const efface_kmeans *model, const efface_data *data,
 static efface_status refit(ef_pending *r, efface_error *error) {
     const efface_kmeans *const m = r->model;
     const bool redraws = m->params.redraw == EFFACE_REDRAW_FRESH;
-    return ef_kmeans_fit_draw(r->data, &m->params, redraws ? m->draw + 1 : m->draw, &r->fresh,
-                              error);
+    const efface_status status =
+        ef_kmeans_fit_draw(r->data, &m->params, redraws ? m->draw + 1 : m->draw, &r->fresh, error);
+    if (status == EFFACE_OK)
+        r->fresh->was_rebuilt = m->was_rebuilt;
+    return status;
 }
 
 /* A tree has been looked at as a whole; what follows for its nodes, they know themselves. */
@@ -183,6 +229,7 @@ static efface_status make_tree(ef_pending *r, efface_error *error) {
 efface_status ef_pending_make(ef_pending *r, efface_kmeans *model, const efface_data *data,
                               const ef_change *change, efface_error *error) {
     *r = begin(model, data, change);
+    r->watched = model;
     efface_status status = ef_look(r, error);
     if (status == EFFACE_OK && model->tree != NULL)
         return make_tree(r, error);
@@ -203,6 +250,13 @@ efface_status ef_pending_make(ef_pending *r, efface_kmeans *model, const efface_
 }
 
 void ef_pending_free(ef_pending *r) {
+    if (r->watches_moved) {
+        /* They belong to a model that is not to be. */
+        ef_watches_drop(&r->next, 0);
+        free(r->next.watches);
+        r->watched->watches = NULL;
+        r->watched->n_watches = 0;
+    }
     for (uint32_t t = r->first; r->owns_levels && r->next.levels != NULL && t < r->next.n_levels;
          t++)
         ef_level_free(&r->next.levels[t]);
@@ -294,6 +348,12 @@ void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
         free(m->labels);
     else if (m->labels != NULL)
         follow_positions(r, m->labels);
+    if (!r->build) {
+        follow_watches(r, m, kept);
+        ef_watches_drop(m, kept < r->n_looked ? kept : r->n_looked);
+    } else if (!r->watches_moved) {
+        ef_watches_drop(m, 0);
+    }
     for (uint32_t t = kept; t < m->n_levels; t++)
         ef_level_free(&m->levels[t]);
     if (r->owns_levels) {
@@ -318,6 +378,7 @@ void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
     r->domain.coarse = m->domain.coarse;
     *m = r->next;
     r->owns_levels = r->owns_seeds = r->owns_starts = r->owns_labels = false;
+    r->watches_moved = false;
 }
 
 /* ---------------------------------------------------------------- looking alone, and cold */

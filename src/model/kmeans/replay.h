@@ -44,6 +44,9 @@ typedef struct ef_pending {
     bool owns_seeds;          /* next.seeds */
     bool owns_starts;         /* next.starts */
     bool owns_labels;         /* next.labels */
+
+    efface_kmeans *watched; /* the model again: what it keeps to be quick may change in place */
+    bool watches_moved;     /* its watches are those of `next` now */
 } ef_pending;
 
 /* Works out what follows from a change of the set; `data` has changed already. Afterwards the

@@ -2,6 +2,7 @@
 #include "base/checked.h"
 #include "base/digest.h"
 #include "base/status.h"
+#include "model/kmeans/levels.h"
 #include "model/kmeans/tree.h"
 
 #include <inttypes.h>
@@ -16,6 +17,8 @@ void efface_kmeans_free(efface_kmeans *model) {
     free(model->seeds);
     ef_starts_free(&model->starts);
     free(model->labels);
+    ef_watches_drop(model, 0);
+    free(model->watches);
     free(model->column_min);
     free(model->column_max);
     free(model->depth_clusters);
@@ -293,6 +296,9 @@ size_t efface_kmeans_state_bytes(const efface_kmeans *model) {
         n += k * d * (sizeof *level->centers + sizeof *level->sums) + k * sizeof *level->counts +
              level->n_reseeded * sizeof *level->reseeded;
     }
+    n += model->n_watches * sizeof *model->watches;
+    for (uint32_t t = 0; t < model->n_watches; t++)
+        n += ef_watch_bytes(&model->watches[t], k, d);
     return n + (model->labels != NULL ? (size_t)model->n_rows * sizeof *model->labels : 0);
 }
 

@@ -77,6 +77,7 @@ efface_kmeans_params ef_node_params(const efface_kmeans *model, uint32_t depth, 
     const ef_domain *const domain = &model->domain;
     const bool leaf = depth == tree->height, ranges = domain->scale == EFFACE_SCALE_MINMAX;
     efface_kmeans_params p = model->params;
+    p.keep_margins = 0; /* nodes are small */
     p.method = leaf ? p.leaf_method : p.node_method;
     p.n_clusters = tree->clusters[depth];
     p.depth_clusters = NULL;
