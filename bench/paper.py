@@ -30,7 +30,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from experiments import figures, plan, report, runs, sets, tables  # noqa: E402
+from experiments import figures, plan, report, results, runs, sets, tables  # noqa: E402
 
 
 # ---------------------------------------------------------------- where and by what
@@ -117,8 +117,7 @@ def choose_size(options):
              "most_rows": options.most_rows}
     size = dataclasses.replace(size, **{k: v for k, v in given.items() if v is not None})
     if options.most_rows:
-        growth = tuple(n for n in size.growth if n <= options.most_rows) or (size.growth[0],)
-        size = dataclasses.replace(size, growth=growth)
+        size = dataclasses.replace(size, growth=(options.most_rows, 10 * options.most_rows))
     return size
 
 
@@ -186,7 +185,7 @@ def main():
         figures.draw_all(options.out)
         report.write_report(options.out)
         print(f"the report is {options.out / 'report.html'}")
-    except (runs.Failure, figures.Failure, sets.Failure, report.Failure, OSError) as failure:
+    except (runs.Failure, results.Failure, sets.Failure, OSError) as failure:
         print(f"paper.py: {failure}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

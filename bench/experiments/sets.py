@@ -1,7 +1,9 @@
-#!/usr/bin/python3
 """The paper's six data sets by name: the real files where they are, stand-ins where they are not.
 
-    python3 -m experiments.sets [--folder DIR] [--work DIR] [--describe]      (from bench/)
+    python3 -m experiments.sets [--describe] [--folder DIR] [--work DIR] [NAME...]    (from bench/)
+
+prints a table of the sets: the real ones of the folder, and the stand-ins. With --describe it also
+measures how well k-means clusters them, which takes minutes.
 
 prepare(name, folder, work) looks for the files of a set in folder/NAME, in the forms that
 docs/data.md lists, and writes work/NAME/x.npy and y.npy, which efface-bench reads. They are kept:
@@ -19,17 +21,19 @@ import argparse
 import gzip
 import json
 import os
+import statistics
 import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections import namedtuple
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-RECIPE = 1  # to be raised whenever the same inputs give other files than before
+RECIPE = 2  # to be raised whenever the same inputs give other files than before
 CUT_SEED = 2019
 
 
@@ -39,7 +43,7 @@ class Failure(Exception):
 
 @dataclass(frozen=True)
 class DataSet:
-    """A set that is ready to use. `x` is a plain .npy file of float32 or uint8, `y` one of int32."""
+    """A set that is ready: x is a plain .npy file of float32 or uint8, y one of int32."""
 
     name: str
     kind: str  # "real", "stand-in" or "generated"
@@ -198,11 +202,13 @@ def read_form(name, form, paths):
     """Rows and labels of real files, which have the paper's shape."""
     try:
         x, y = form.read(*paths)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, zlib.error) as error:
         raise Failure(f"{paths[0]}: {error}") from error
     where = paths[0].parent
     if x.ndim != 2 or y.shape != (len(x),):
         raise Failure(f"{where}: rows of shape {x.shape} and labels of shape {y.shape}")
+    if x.dtype.kind not in "iuf" or y.dtype.kind not in "iuf" or (y != np.rint(y)).any():
+        raise Failure(f"{where}: rows are of numbers, labels of whole numbers")
     known = KNOWN[name]
     found = (*x.shape, len(np.unique(y)))
     if found != (known.n, known.d, known.k):
@@ -211,7 +217,7 @@ def read_form(name, form, paths):
             f"in the paper; found are {found[0]:,}, {found[1]} and {found[2]}"
         )
     if x.dtype != np.uint8:
-        x = x.astype(np.float32)
+        x = x.astype(np.float32, copy=False)
         if not np.isfinite(x).all():
             raise Failure(f"{where}: there are values that are not finite")
     return x, y
@@ -219,51 +225,125 @@ def read_form(name, form, paths):
 
 # ---------------------------------------------------------------- stand-ins
 #
-# Each is a function of a generator and the label of each row, and returns the rows. Constants were
-# chosen by measuring (docs/data.md): nothing here is a model of how the real data came to be.
+# Each is a function of a generator and the class (0, 1, ...) of each row, and returns the rows. What
+# all rows have in common is drawn first, so that it does not depend on how many there are. The
+# constants are chosen, by measuring, for the results of k-means (see AIMS): these are not models of
+# how cells, forests, digits, hands or networks behave.
 
 
-def celltype_rows(rng, labels):
-    centres = rng.normal(0.0, 1.0, (4, 10))
-    return (centres[labels] + rng.standard_normal((len(labels), 10))).astype(np.float32)
+def one_of(rng, shares, classes):
+    """For each row a column of the table `shares`; the line of its class has the chances."""
+    limits = np.cumsum(shares, axis=1)[classes]
+    return (rng.random((len(classes), 1)) * limits[:, -1:] > limits).sum(axis=1)
 
 
-def covtype_rows(rng, labels):
-    n = len(labels)
-    numeric = rng.normal(0.0, 1.0, (7, 10))[labels] + rng.standard_normal((n, 10))
-    area = one_of(rng, rng.dirichlet(np.full(4, 0.5), 7), labels)
-    soil = one_of(rng, rng.dirichlet(np.full(38, 0.2), 7), labels)
-    columns = [numeric, np.eye(4)[area], np.eye(38)[soil]]
-    return np.concatenate(columns, axis=1).astype(np.float32)
+def celltype_rows(rng, classes):
+    """Four groups of cells, not those of the classes, and some cells far from their group."""
+    groups = [[0.95, 0.03, 0.01, 0.01], [0.18, 0.8, 0.01, 0.01],
+              [0.38, 0.6, 0.01, 0.01], [0.36, 0.02, 0.31, 0.31]]
+    middle = [0.04, 0.95, 0.15, 0.23, 0.16, 0.73, 0.4, 0.08, 0.57, 0.55]
+    apart = np.array([
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        [0, -0.07, 0.18, 0.11, 0.03, 0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0, 0.11, 0.11, -0.045, 0.03],
+        [0, 0, 0, -0.02, 0, 0, 0.045, 0.2, -0.09, 0.055],
+    ])
+    spread = [0.035, 0.045, 0.02, 0.045, 0.012, 0.025, 0.025, 0.015, 0.025, 0.02]
+    n = len(classes)
+    far = np.exp(0.6 * rng.standard_normal((n, 1)))
+    rows = middle + apart[one_of(rng, groups, classes)]
+    return (rows + far * spread * rng.standard_normal((n, 10))).astype(np.float32)
 
 
-def mnist_rows(rng, labels):
-    templates = rng.integers(0, 256, (10, 784)) * (rng.random((10, 784)) < 0.2)
-    noise = rng.integers(0, 100, (len(labels), 784)) * (rng.random((len(labels), 784)) < 0.1)
-    return np.minimum(templates[labels] + noise, 255).astype(np.uint8)
+def covtype_rows(rng, classes):
+    """Ten measures, one of four areas and one of 38 soils; elevation, area and soil tell classes
+    apart. Each soil has its height too, and few soils are common."""
+    areas = [[0.49, 0.08, 0.43, 0], [0.53, 0.03, 0.43, 0.01], [0, 0, 0.4, 0.6], [0, 0, 0, 1],
+             [0.4, 0, 0.6, 0], [0, 0, 0.45, 0.55], [0.25, 0.12, 0.63, 0]]
+    heights = np.array([0.7, 0.6, 0.25, 0.2, 0.5, 0.25, 0.85])
+    common = 0.001 + rng.gamma(0.15, size=38)
+    soils = common * np.exp(-(((np.arange(38) / 38 - heights[:, None]) / 0.25) ** 2))
+    n = len(classes)
+    measures = rng.beta(8.0, 12.0, (n, 10))
+    measures[:, 0] = heights[classes] + 0.08 * rng.standard_normal(n)
+    measures[:, 1] = rng.beta(0.7, 0.9, n)
+    area, soil = one_of(rng, areas, classes), one_of(rng, soils, classes)
+    return np.concatenate([measures, np.eye(4)[area], np.eye(38)[soil]], axis=1, dtype=np.float32)
 
 
-def postures_rows(rng, labels):
-    centres = rng.normal(0.0, 20.0, (5, 15))
-    return (centres[labels] + 35.0 * rng.standard_normal((len(labels), 15))).astype(np.float32)
+def mnist_rows(rng, classes):
+    """Strokes through five knots in 28 x 28 pixels; each image moves the knots of its class."""
+    knots = rng.uniform(6, 21, (10, 5, 2))
+    along = np.linspace(0, 4, 24)
+    blend = np.maximum(0, 1 - np.abs(along[:, None] - np.arange(5)))
+    images = np.empty((len(classes), 28, 28), np.uint8)
+    for first in range(0, len(images), 4096):
+        part = classes[first : first + 4096]
+        n = len(part)
+        moved = knots[part] + 2.2 * rng.standard_normal((n, 5, 2))
+        moved += 0.9 * rng.standard_normal((n, 1, 2))
+        width = 1.2 * np.exp(0.15 * rng.standard_normal((n, 1, 1, 1)))
+        # A dot of ink is the product of a profile down the image and one across it.
+        away = ((blend @ moved)[..., None] - np.arange(28)) / width
+        profile = np.exp(-0.5 * away**2).astype(np.float32)
+        ink = profile[:, :, 1].transpose(0, 2, 1) @ profile[:, :, 0]
+        images[first : first + n] = np.clip(200 * ink - 60, 0, 255)
+    return images.reshape(-1, 784)
 
 
-def botnet_rows(rng, labels):
-    centres = rng.random((11, 115), np.float32)
-    rows = rng.standard_normal((len(labels), 115), np.float32)
-    rows *= np.float32(0.05)
-    rows += centres[labels]
+def postures_rows(rng, classes):
+    """Five of ten markers on a hand in any order, two on each finger; twelve users, whose gloves
+    sit differently. Now and then a marker is a stray one."""
+    bends = np.array([[1.6, 1.6, 1.6, 1.6, 1.2], [0, 0, 0, 0, 0], [1.6, 0.1, 1.6, 1.6, 1.2],
+                      [1.6, 0.1, 0.1, 1.6, 1.2], [0.9, 0.9, 0.9, 0.9, 0.7]])
+    roots = [[20, 55, -15], [40, 65, -10], [60, 65, -12], [80, 58, -18], [95, 20, -40]]
+    lengths = np.array([70, 85, 80, 65, 75])
+    sizes = 1 + 0.08 * rng.standard_normal((12, 1, 1))
+    seats = 27 * rng.standard_normal((12, 1, 3))
+    habits = 0.22 * rng.standard_normal((12, 5, 5))
+    n = len(classes)
+    user = rng.integers(0, 12, n)
+    bend = bends[classes] + habits[user, classes] + 0.27 * rng.standard_normal((n, 5))
+    markers = []
+    for reach, angle in ((0.5 * lengths, bend), (lengths, 1.6 * bend)):
+        ahead, down = reach * np.cos(angle), reach * np.sin(angle)
+        markers.append(roots + np.stack([np.zeros_like(bend), ahead, -down], axis=2))
+    seen = rng.random((n, 10)).argsort(axis=1)[:, :5, None]
+    places = np.take_along_axis(np.concatenate(markers, axis=1), seen, axis=1)
+    places = sizes[user] * places + seats[user] + 6 * rng.standard_normal((n, 5, 3))
+    stray = rng.random((n, 5, 1)) < 0.004
+    places = np.where(stray, rng.uniform(-110, 150, places.shape), places)
+    return places.reshape(n, 15).astype(np.float32)
+
+
+def botnet_rows(rng, classes):
+    """23 statistics over five windows of time. Some classes have the same kind of traffic, some
+    have two. A row is away from its kind by a few factors, now and then very far."""
+    kinds = [(0,), (1,), (1,), (2,), (3,), (3, 4), (5,), (6,), (7,), (8, 9), (10, 9)]
+    packets, jitter = (1e2, 4e2, 2e4), (1e1, 1.5e9, 5e17)
+    channel = (1e1, 4e2, 1e2, 5e2, 5e4, 4e3, 1.0)
+    magnitudes = np.tile(packets + packets + channel + jitter + channel, 5).astype(np.float32)
+    shares = np.full((11, 11), 0.05 / 11)
+    for line, own in zip(shares, kinds):
+        line[list(own)] += 0.95 / len(own)
+    centres = rng.beta(0.4, 0.8, (11, 1, 23)) + 0.05 * rng.standard_normal((11, 5, 23))
+    centres = centres.reshape(11, 115).astype(np.float32)
+    factors = rng.standard_normal((6, 115), np.float32) * np.float32(0.075 / np.sqrt(6))
+    rows = np.empty((len(classes), 115), np.float32)
+    for first in range(0, len(rows), 1 << 16):
+        part = classes[first : first + (1 << 16)]
+        n = len(part)
+        away = rng.standard_normal((n, 6), np.float32)
+        away *= np.exp(rng.standard_normal((n, 1), np.float32))
+        block = centres[one_of(rng, shares, part)] + away @ factors
+        block += np.float32(0.0375) * rng.standard_normal((n, 115), np.float32)
+        rows[first : first + n] = np.maximum(block, 0) * magnitudes
     return rows
 
 
-def one_of(rng, shares, labels):
-    """For each row a column of its label's line of the table `shares`, with that chance."""
-    limits = np.cumsum(shares, axis=1)[labels]
-    return (rng.random((len(labels), 1)) * limits[:, -1:] > limits).sum(axis=1)
-
-
-# Numbers of rows of each class, in the order of labels, and the smallest label.
-StandIn = namedtuple("StandIn", "seed first sizes rows")
+# The smallest label, and how many rows each class has. Those of postures are about the shares of
+# the whole set, others are those of the real sets.
+StandIn = namedtuple("StandIn", "seed first_label sizes rows")
 STAND_INS = {
     "celltype": StandIn(1, 0, (3319, 2189, 2107, 4394), celltype_rows),
     "covtype": StandIn(2, 1, (2160,) * 7, covtype_rows),
@@ -271,20 +351,20 @@ STAND_INS = {
         3, 0, (5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949), mnist_rows),
     "postures": StandIn(4, 1, (15620, 14380, 15690, 14180, 15105), postures_rows),
     "botnet": StandIn(
-        5, 0, (49548, 59718, 29068, 29849, 92141, 105874, 102195, 107685, 122573, 237665, 81982),
+        7, 0, (49548, 59718, 29068, 29849, 92141, 105874, 102195, 107685, 122573, 237665, 81982),
         botnet_rows),
 }
 
 
 def draw_stand_in(name, n):
-    """n rows of the stand-in and their labels. Classes keep their shares, each has a row."""
+    """n rows of the stand-in and their labels. Classes keep their shares, and each has a row."""
     stand_in = STAND_INS[name]
     sizes = np.array(stand_in.sizes)
-    ends = np.rint(np.cumsum(sizes) * (n - len(sizes)) / sizes.sum()).astype(np.int64)
-    rng = np.random.Generator(np.random.PCG64(stand_in.seed))
-    labels = np.repeat(np.arange(len(sizes)), np.diff(ends, prepend=0) + 1)
-    rng.shuffle(labels)
-    return stand_in.rows(rng, labels), labels + stand_in.first
+    ends = np.rint(np.cumsum(sizes - 1) * (n - len(sizes)) / (sizes - 1).sum()).astype(np.int64)
+    classes = np.repeat(np.arange(len(sizes)), np.diff(ends, prepend=0) + 1)
+    np.random.Generator(np.random.PCG64([stand_in.seed, n])).shuffle(classes)
+    rows = stand_in.rows(np.random.Generator(np.random.PCG64(stand_in.seed)), classes)
+    return rows, classes + stand_in.first_label
 
 
 # ---------------------------------------------------------------- preparing
@@ -338,7 +418,8 @@ def describe_source(kind, known):
 
 def file_facts(path):
     facts = path.stat()
-    return {"name": path.name, "bytes": facts.st_size, "mtime_ns": facts.st_mtime_ns}
+    name = "/".join(path.parts[-2:])
+    return {"name": name, "bytes": facts.st_size, "mtime_ns": facts.st_mtime_ns}
 
 
 def read_note(path):
@@ -374,3 +455,87 @@ def bench_gaussian(bench):
             raise Failure(f"cannot make the Gaussian set: {error}") from error
 
     return write
+
+
+# ---------------------------------------------------------------- describing
+
+# What the stand-ins were made for: silhouette and NMI of k-means in the paper.
+AIMS = {
+    "celltype": (0.38, 0.36),
+    "covtype": (0.23, 0.31),
+    "mnist": (0.06, 0.49),
+    "postures": (0.107, 0.163),
+    "gaussian": (0.036, 0.31),
+    "botnet": (0.58, 0.71),
+}
+HEAD = ["set", "kind", "rows", "columns", "classes", "smallest class", "largest class"]
+HEAD_MEASURED = ["silhouette", "paper", "NMI", "paper"]
+
+
+def measure(ready, bench, seeds=5):
+    """Silhouettes and NMIs of k-means with ten iterations, one for each seed."""
+    command = [bench, "online", "--data", str(ready.x), "--labels", str(ready.y)]
+    command += ["-k", str(ready.k), "--scale", ready.scale, "--method", "lloyd"]
+    command += ["--deletions", "1", "--replicates", str(seeds), "--json"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except OSError as error:
+        raise Failure(f"{bench}: {error.strerror}; build it with make, or use --bench") from error
+    except subprocess.CalledProcessError as error:
+        raise Failure(error.stderr.strip()) from error
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    return [r["silhouette"] for r in results], [r["nmi"] for r in results]
+
+
+def describe(ready, measured, bench):
+    """A line of the table."""
+    def with_sd(values):
+        return f"{statistics.mean(values):.3f} ({statistics.stdev(values):.3f})"
+
+    sizes = np.unique(np.load(ready.y), return_counts=True)[1] / ready.n
+    line = [ready.name, ready.kind, f"{ready.n:,}", str(ready.d), str(ready.k),
+            f"{sizes.min():.1%}", f"{sizes.max():.1%}"]
+    if measured:
+        for values, aim in zip(measure(ready, bench), AIMS[ready.name]):
+            line += [with_sd(values), f"{aim:g}"]
+    return line
+
+
+def print_line(cells):
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def describe_all(options, work):
+    head = HEAD + (HEAD_MEASURED if options.describe else [])
+    print_line(head)
+    print_line(["---"] * len(head))
+    for name in options.names or NAMES:
+        kinds = set()
+        for folder in (options.folder, None):
+            ready = prepare(name, folder, work, gaussian=bench_gaussian(options.bench))
+            if ready.kind not in kinds:
+                print_line(describe(ready, options.describe, options.bench))
+            kinds.add(ready.kind)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
+    parser.add_argument("--describe", action="store_true", help="measure too")
+    parser.add_argument("--folder", type=Path, metavar="DIR", help="where the real files are")
+    parser.add_argument("--work", type=Path, metavar="DIR", help="keep what is made in this folder")
+    parser.add_argument("--bench", default="../build/efface-bench", metavar="PATH")
+    options = parser.parse_args()
+    try:
+        with tempfile.TemporaryDirectory() as temporary:
+            describe_all(options, options.work or temporary)
+    except (Failure, OSError) as failure:
+        print(f"sets.py: {failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
