@@ -225,8 +225,8 @@ def read_form(name, form, paths):
 
 # ---------------------------------------------------------------- stand-ins
 #
-# Each is a function of a generator and the class (0, 1, ...) of each row, and returns the rows. What
-# all rows have in common is drawn first, so that it does not depend on how many there are. The
+# Each is a function of a generator and the class (0, 1, ...) of each row, and returns the rows.
+# What all rows have in common is drawn first, so that it does not depend on how many there are. The
 # constants are chosen, by measuring, for the results of k-means (see AIMS): these are not models of
 # how cells, forests, digits, hands or networks behave.
 
