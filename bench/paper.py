@@ -30,7 +30,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from experiments import figures, plan, report, results, runs, sets, tables  # noqa: E402
+from experiments import Failure, figures, plan, report, runs, sets, tables  # noqa: E402
 
 
 # ---------------------------------------------------------------- where and by what
@@ -121,29 +121,20 @@ def choose_size(options):
     return size
 
 
-def make_gaussian(bench):
-    def make(x, y):
-        command = [bench, "data", "gaussian", "--out", str(x), "--labels", str(y)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise runs.Failure(done.stderr.strip())
-    return make
-
-
 def measure(options):
     size = choose_size(options)
     if options.data is not None and not options.data.is_dir():
-        raise runs.Failure(f"{options.data} is no folder; docs/data.md says how to lay it out")
+        raise Failure(f"{options.data} is no folder; docs/data.md says how to lay it out")
     names = options.sets.split(",") if options.sets else sets.NAMES
     strange = [name for name in names if name not in sets.NAMES]
     if strange:
-        raise runs.Failure(f"there is no set {strange[0]}; there are {', '.join(sets.NAMES)}")
+        raise Failure(f"there is no set {strange[0]}; there are {', '.join(sets.NAMES)}")
     suffix = f"-{size.most_rows}" if size.most_rows else ""
     runner = runs.Runner(options.work / f"runs{suffix}", options.bench, HERE / "peers.py")
     chosen = []
     for name in names:
         data_set = sets.prepare(name, options.data, options.work / f"sets{suffix}", size.most_rows,
-                                make_gaussian(options.bench))
+                                sets.bench_gaussian(options.bench))
         print(f"{name}: {data_set.n:,} x {data_set.d}, {data_set.source}", file=sys.stderr)
         chosen.append(data_set)
     seconds = runner.run_all(plan.all_runs(chosen, size, not options.skip_peers))
@@ -185,7 +176,7 @@ def main():
         figures.draw_all(options.out)
         report.write_report(options.out)
         print(f"the report is {options.out / 'report.html'}")
-    except (runs.Failure, results.Failure, sets.Failure, OSError) as failure:
+    except (Failure, OSError) as failure:
         print(f"paper.py: {failure}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

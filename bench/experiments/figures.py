@@ -17,7 +17,6 @@ from .plotting import draw, wrap
 # what places it on a sheet.
 Figure = namedtuple("Figure", "title height place")
 
-Failure = results.Failure  # what draw_all raises
 
 EPSILON = "lattice width ε of Q-k-means"
 LEAVES = "width w of DC-k-means (number of leaves)"

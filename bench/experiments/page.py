@@ -10,7 +10,7 @@ import html
 import re
 from collections import namedtuple
 
-from .results import Failure
+from . import Failure
 
 Heading = namedtuple("Heading", "level text")
 Text = namedtuple("Text", "text")

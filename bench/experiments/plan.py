@@ -12,7 +12,7 @@ WIDTHS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 TIMED_SET = "covtype"  # of figures 5 and 6
 
 GROWTH_CLUSTERS, GROWTH_COLUMNS = 8, 16
-GROWTH_METHODS = ("pyramid", "quantized", "tree")
+GROWTH_METHODS = ("pyramid", "quantized", "tree", "lloyd")
 
 # Options of efface-bench for each column of the tables. `kmeans` is what people have today: its
 # model is that of k-means after all deletions, made by forgetting them in one request, which gives
@@ -44,8 +44,8 @@ class Size:
     most_rows: int | None  # of a set
 
 
-FULL = Size(1000, 5, 100, (10**4, 10**5, 10**6, 10**7), 3, 20, 3, None)
-QUICK = Size(100, 2, 10, (10**4, 10**5), 2, 5, 1, 5_000)
+FULL = Size(1000, 5, 1000, (10**4, 10**5, 10**6, 10**7), 3, 20, 3, None)
+QUICK = Size(100, 2, 50, (10**4, 10**5), 2, 5, 1, 5_000)
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,7 @@ def main_runs(data_set, size):
             extra = [*at_end, "--batch", size.deletions]
         elif method == "lloyd":
             few = max(2, size.lloyd_deletions // (5 if is_large(data_set) else 1))
+            few = min(few, size.deletions)
             extra = ["--replicates", size.replicates, "--deletions", few]
             extra += ["--skip-metrics", "--trace"]
         yield online("main", data_set, method, [*words, *extra])

@@ -14,7 +14,7 @@ import subprocess
 import textwrap
 from collections import namedtuple
 
-from .results import Failure
+from . import Failure
 
 WIDTH = 860
 SMALL_ROW = 14  # the height of a line of small print

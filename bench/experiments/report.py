@@ -97,6 +97,8 @@ def check(folder, readme):
         path = Path(folder) / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             raise Failure(f"{name}: differs from what the CSV files give; write it again")
+    if readme is None:
+        return
     text = Path(readme).read_text(encoding="utf-8")
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         raise Failure(f"{Path(readme).name}: has not the markers {BEGIN} and {END}, once each")

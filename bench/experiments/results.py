@@ -13,6 +13,8 @@ import re
 from collections import namedtuple
 from pathlib import Path
 
+from . import Failure
+
 TABLES = ["table1_loss", "table2_silhouette", "table3_nmi", "table4_runtime"]
 FIGURES = [
     "figure1_runtime", "figure2_retrains", "figure3_epsilon_loss", "figure4_width_loss",
@@ -52,10 +54,6 @@ MARK = "†"
 STAND_IN = (
     f"{MARK} stand-in: generated with the paper's N, D, K; not comparable with the paper's data"
 )
-
-
-class Failure(Exception):
-    """Something the user can mend; the message says what."""
 
 
 # ---------------------------------------------------------------- reading

@@ -14,9 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-
-class Failure(Exception):
-    """Something the user can mend; the message says what."""
+from . import Failure
 
 
 @functools.cache

@@ -33,12 +33,10 @@ from pathlib import Path
 
 import numpy as np
 
+from . import Failure
+
 RECIPE = 2  # to be raised whenever the same inputs give other files than before
 CUT_SEED = 2019
-
-
-class Failure(Exception):
-    """Something the user can mend; the message says what."""
 
 
 @dataclass(frozen=True)
