@@ -3,7 +3,7 @@
  * to fail. After each failure the status is EFFACE_E_MEMORY with a message, outputs are untouched,
  * the model's canonical bytes and all that can be seen of the set, and of the sets of a tree's
  * nodes, are what they were; and the same call with memory then does what it does to a model that
- * never failed. No block is lost on the way.
+ * never failed. The same for two models over one set. No block is lost on the way.
  *
  * The linker sends malloc and its kin through the functions below (--wrap, tests/CMakeLists.txt).
  * Only this program and the static library are so wrapped: a thread is created as always. A worker
@@ -117,6 +117,8 @@ static const set_shape narrow = {60, 1, 2, 1, 1, true, false, 0.5};
 static const set_shape sparse = {60, 3, 2, 2, 1, true, false, 0.125};
 /* For trees: about as many rows as leaves. */
 static const set_shape scattered = {8, 2, 2, 2, 1, true, false, 0.5};
+/* For two models. */
+static const set_shape two = {60, 3, 5, 6, 1, true, false, 0.5};
 
 /* A row that a request brings in. */
 typedef struct newcomer {
@@ -135,10 +137,12 @@ typedef struct scene {
     efface_kmeans_params params;
     efface_data *data;
     efface_kmeans *model;
-    unsigned candidate;   /* which request, of many, so that each action can be looked for */
-    unsigned char *bytes; /* of the model */
+    efface_kmeans_params second_params;
+    efface_kmeans *second; /* another model of the same set, or NULL */
+    unsigned candidate;    /* which request, of many, so that each action can be looked for */
+    unsigned char *bytes;  /* of the model */
     size_t n_bytes;
-    size_t n_nodes; /* of a tree, before the call */
+    size_t n_nodes; /* of the first, if it is a tree, before the call */
 
     /* What the call hands out. All bytes of it are compared. */
     struct {
@@ -147,7 +151,7 @@ typedef struct scene {
         unsigned char *bytes;
         size_t n_bytes;
         unsigned char digest[EFFACE_DIGEST_BYTES];
-        efface_report report;
+        efface_report reports[2];
         efface_difference difference;
         double number;
         uint32_t labels[MOST_ROWS];
@@ -248,11 +252,21 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
     assert_int_equal(efface_kmeans_fit(s->data, &s->params, &s->model, NULL), EFFACE_OK);
     assert_int_equal(efface_kmeans_encode(s->model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
     s->n_nodes = count_nodes(s->model);
+    if (shape == &two) {
+        /* The sample of the one and the levels of the other are not reached by the same rows. */
+        s->second_params = s->params;
+        s->second_params.method = method == PYRAMID ? EFFACE_METHOD_TREE : EFFACE_METHOD_PYRAMID;
+        s->second_params.redraw = EFFACE_REDRAW_SAME;
+        s->second_params.seed++;
+        assert_int_equal(efface_kmeans_fit(s->data, &s->second_params, &s->second, NULL),
+                         EFFACE_OK);
+    }
     memset(&s->out, 0xA5, sizeof s->out);
 }
 
 static void end(scene *s) {
     efface_bytes_free(s->bytes);
+    efface_kmeans_free(s->second);
     efface_kmeans_free(s->model);
     efface_data_free(s->data);
 }
@@ -271,6 +285,8 @@ typedef struct snapshot {
     float values[MOST_ROWS][MOST_COLUMNS];
     float least[MOST_COLUMNS], most[MOST_COLUMNS];
     uint64_t nodes; /* a hash of the sets of all nodes, and of the labels that they keep */
+    unsigned char second[EFFACE_DIGEST_BYTES]; /* the other model, */
+    uint64_t second_nodes;                     /* and what it has beside its bytes */
 } snapshot;
 
 /* Of a multiple of 4 bytes. */
@@ -344,6 +360,13 @@ static void look(const scene *s, snapshot *sight) {
         memcpy(sight->labels, s->model->labels, (size_t)s->model->n_rows * sizeof *sight->labels);
     ef_data_column_ranges(s->data, sight->least, sight->most);
     sight->nodes = hash_nodes(s->model);
+    if (s->second == NULL)
+        return;
+    assert_int_equal(efface_kmeans_digest(s->second, sight->second, NULL), EFFACE_OK);
+    sight->second_nodes = hash_nodes(s->second);
+    hash(&sight->second_nodes, &s->second->members, sizeof s->second->members);
+    hash(&sight->second_nodes, s->second->labels,
+         s->second->labels != NULL ? sight->n_rows * sizeof(uint32_t) : 0);
 }
 
 /* Positions are compared too: nothing that failed has moved a row. */
@@ -355,7 +378,9 @@ static bool same_sight(const snapshot *a, const snapshot *b) {
            memcmp(a->labels, b->labels, sizeof a->labels) == 0 &&
            memcmp(&a->members, &b->members, sizeof a->members) == 0 &&
            memcmp(a->least, b->least, sizeof a->least) == 0 &&
-           memcmp(a->most, b->most, sizeof a->most) == 0 && a->nodes == b->nodes;
+           memcmp(a->most, b->most, sizeof a->most) == 0 && a->nodes == b->nodes &&
+           memcmp(a->second, b->second, sizeof a->second) == 0 &&
+           a->second_nodes == b->second_nodes;
 }
 
 static void free_sight(snapshot *sight) {
@@ -363,30 +388,59 @@ static void free_sight(snapshot *sight) {
 }
 
 /* The model is that of a fresh fit, or, where randomness is drawn again, of one with that draw. */
-static void check_law(const scene *s, const char *what, long n) {
+static void check_model(const efface_kmeans *model, const efface_kmeans_params *params,
+                        const efface_data *data, const char *what, long n) {
     efface_difference difference;
-    assert_int_equal(efface_kmeans_verify(s->model, s->data, &difference, NULL), EFFACE_OK);
+    assert_int_equal(efface_kmeans_verify(model, data, &difference, NULL), EFFACE_OK);
     if (!difference.identical)
         fail_msg("%s, allocation %ld: not the bytes of a fit afterwards", what, n);
-    if (s->params.redraw == EFFACE_REDRAW_FRESH)
+    if (params->redraw == EFFACE_REDRAW_FRESH)
         return;
     efface_kmeans *fresh = NULL;
     unsigned char *a = NULL, *b = NULL;
     size_t n_a = 0, n_b = 0;
-    assert_int_equal(efface_kmeans_fit(s->data, &s->params, &fresh, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_encode(s->model, &a, &n_a, NULL), EFFACE_OK);
+    assert_int_equal(efface_kmeans_fit(data, params, &fresh, NULL), EFFACE_OK);
+    assert_int_equal(efface_kmeans_encode(model, &a, &n_a, NULL), EFFACE_OK);
     assert_int_equal(efface_kmeans_encode(fresh, &b, &n_b, NULL), EFFACE_OK);
     if (n_a != n_b || memcmp(a, b, n_a) != 0)
         fail_msg("%s, allocation %ld: not the bytes of a fresh fit afterwards", what, n);
     if (fresh->labels != NULL &&
-        memcmp(s->model->labels, fresh->labels, (size_t)fresh->n_rows * sizeof *fresh->labels) != 0)
+        memcmp(model->labels, fresh->labels, (size_t)fresh->n_rows * sizeof *fresh->labels) != 0)
         fail_msg("%s, allocation %ld: not the labels of a fresh fit afterwards", what, n);
     efface_bytes_free(a);
     efface_bytes_free(b);
     efface_kmeans_free(fresh);
 }
 
+static void check_law(const scene *s, const char *what, long n) {
+    check_model(s->model, &s->params, s->data, what, n);
+    if (s->second != NULL)
+        check_model(s->second, &s->second_params, s->data, what, n);
+}
+
 /* ---------------------------------------------------------------- operations */
+
+/* One model, or both. */
+
+static efface_status forget(scene *s, const uint64_t *ids, size_t n, efface_missing missing,
+                            efface_report *reports, efface_error *error) {
+    efface_kmeans *const both[2] = {s->model, s->second};
+    return s->second != NULL
+               ? efface_models_forget(both, 2, s->data, ids, n, missing, reports, error)
+               : efface_kmeans_forget(s->model, s->data, ids, n, missing, reports, error);
+}
+
+static efface_status learn_rows(scene *s, const efface_rows *rows, efface_error *error) {
+    efface_kmeans *const both[2] = {s->model, s->second};
+    return s->second != NULL ? efface_models_learn(both, 2, s->data, rows, s->out.reports, error)
+                             : efface_kmeans_learn(s->model, s->data, rows, s->out.reports, error);
+}
+
+static efface_status update_rows(scene *s, const efface_rows *rows, efface_error *error) {
+    efface_kmeans *const both[2] = {s->model, s->second};
+    return s->second != NULL ? efface_models_update(both, 2, s->data, rows, s->out.reports, error)
+                             : efface_kmeans_update(s->model, s->data, rows, s->out.reports, error);
+}
 
 static efface_status op_fit(scene *s, efface_error *error) {
     return efface_kmeans_fit(s->data, &s->params, &s->out.model, error);
@@ -407,8 +461,7 @@ static efface_status op_fit_ranges(scene *s, efface_error *error) {
 
 static efface_status op_forget(scene *s, efface_error *error) {
     const uint64_t id = s->candidate % s->shape->n;
-    return efface_kmeans_forget(s->model, s->data, &id, 1, EFFACE_MISSING_FAIL, &s->out.report,
-                                error);
+    return forget(s, &id, 1, EFFACE_MISSING_FAIL, s->out.reports, error);
 }
 
 static efface_status op_forget_batch(scene *s, efface_error *error) {
@@ -416,18 +469,22 @@ static efface_status op_forget_batch(scene *s, efface_error *error) {
     const size_t n = s->candidate % 2 != 0 ? MOST_REQUEST : 2;
     for (uint64_t i = 0; i < n; i++)
         ids[i] = (s->candidate + i * 11) % s->shape->n;
-    return efface_kmeans_forget(s->model, s->data, ids, n, EFFACE_MISSING_SKIP, &s->out.report,
-                                error);
+    return forget(s, ids, n, EFFACE_MISSING_SKIP, s->out.reports, error);
 }
 
 static efface_status op_forget_owner(scene *s, efface_error *error) {
-    return efface_kmeans_forget_owner(s->model, s->data, s->candidate % (s->shape->n / 3),
-                                      EFFACE_MISSING_FAIL, &s->out.report, error);
+    efface_kmeans *const both[2] = {s->model, s->second};
+    const uint64_t owner = s->candidate % (s->shape->n / 3);
+    if (s->second != NULL)
+        return efface_models_forget_owner(both, 2, s->data, owner, EFFACE_MISSING_FAIL,
+                                          s->out.reports, error);
+    return efface_kmeans_forget_owner(s->model, s->data, owner, EFFACE_MISSING_FAIL, s->out.reports,
+                                      error);
 }
 
 static efface_status op_preview(scene *s, efface_error *error) {
     const uint64_t ids[2] = {s->candidate % s->shape->n, (s->candidate + 17) % s->shape->n};
-    return efface_kmeans_preview(s->model, s->data, ids, 2, EFFACE_MISSING_FAIL, &s->out.report,
+    return efface_kmeans_preview(s->model, s->data, ids, 2, EFFACE_MISSING_FAIL, &s->out.reports[0],
                                  error);
 }
 
@@ -439,7 +496,7 @@ static efface_status learn(scene *s, size_t n, const uint64_t *ids, efface_error
         memcpy(values + i * s->shape->d, row.values, s->shape->d * sizeof *values);
     }
     const efface_rows rows = {.n_rows = n, .values = values, .ids = ids};
-    return efface_kmeans_learn(s->model, s->data, &rows, &s->out.report, error);
+    return learn_rows(s, &rows, error);
 }
 
 static efface_status op_learn(scene *s, efface_error *error) {
@@ -457,7 +514,7 @@ static efface_status op_update(scene *s, efface_error *error) {
     const uint64_t id = s->candidate % s->shape->n;
     const int64_t weight = 1 + (int64_t)(s->candidate % 3);
     const efface_rows rows = {.n_rows = 1, .values = row.values, .ids = &id, .weights = &weight};
-    return efface_kmeans_update(s->model, s->data, &rows, &s->out.report, error);
+    return update_rows(s, &rows, error);
 }
 
 static efface_status op_verify(scene *s, efface_error *error) {
@@ -465,7 +522,8 @@ static efface_status op_verify(scene *s, efface_error *error) {
 }
 
 static efface_status op_rekey(scene *s, efface_error *error) {
-    const efface_status status = efface_kmeans_rekey(s->model, s->data, 99, &s->out.report, error);
+    const efface_status status =
+        efface_kmeans_rekey(s->model, s->data, 99, &s->out.reports[0], error);
     if (status == EFFACE_OK)
         s->params.seed = 99;
     return status;
@@ -566,9 +624,7 @@ static void check_success(scene *s, operation op, const char *what, long n) {
     }
     check_law(s, what, n);
     const uint64_t id = efface_data_row(s->data, 0).id;
-    assert_int_equal(
-        efface_kmeans_forget(s->model, s->data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
-        EFFACE_OK);
+    assert_int_equal(forget(s, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL), EFFACE_OK);
     check_law(s, what, n);
 }
 
@@ -598,7 +654,8 @@ static bool fail_once(scene *s, operation op, const char *what, long n, bool *su
             fail_msg("%s, allocation %ld: the model or the set changed", what, n);
         free_sight(&after);
         /* A set may keep what it got: larger arrays, and ids, weights, ... spelled out. */
-        if (atomic_load(&n_blocks) > blocks + 6 * (1 + (long)s->n_nodes))
+        const size_t n_sets = 1 + s->n_nodes + (s->second != NULL ? count_nodes(s->second) : 0);
+        if (atomic_load(&n_blocks) > blocks + 6 * (long)n_sets)
             fail_msg("%s, allocation %ld: %ld blocks more than before", what, n,
                      atomic_load(&n_blocks) - blocks);
     }
@@ -717,7 +774,7 @@ static void find_candidates(operation op, const set_shape *shape, int method,
         scene s;
         begin(&s, shape, method, candidate);
         assert_int_equal(op(&s, NULL), EFFACE_OK);
-        found[place_of(&s.out.report, &s)] = candidate;
+        found[place_of(&s.out.reports[0], &s)] = candidate;
         end(&s);
     }
 }
@@ -835,6 +892,14 @@ static void update_fails(void **state) {
     fail_changes(op_update, "update", &scattered);
 }
 
+static void two_models_fail(void **state) {
+    (void)state;
+    fail_changes(op_forget, "forget in two models", &two);
+    fail_changes(op_forget_owner, "forget an owner in two models", &two);
+    fail_changes(op_learn, "learn in two models", &two);
+    fail_changes(op_update, "update in two models", &two);
+}
+
 static void rekey_and_verify_fail(void **state) {
     (void)state;
     for_both(fail_others, op_rekey, "rekey");
@@ -864,10 +929,15 @@ static void set_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fit_fails),      cmocka_unit_test(forget_fails),
-        cmocka_unit_test(preview_fails),  cmocka_unit_test(learn_fails),
-        cmocka_unit_test(update_fails),   cmocka_unit_test(rekey_and_verify_fail),
-        cmocka_unit_test(questions_fail), cmocka_unit_test(set_fails),
+        cmocka_unit_test(fit_fails),
+        cmocka_unit_test(forget_fails),
+        cmocka_unit_test(preview_fails),
+        cmocka_unit_test(learn_fails),
+        cmocka_unit_test(update_fails),
+        cmocka_unit_test(two_models_fail),
+        cmocka_unit_test(rekey_and_verify_fail),
+        cmocka_unit_test(questions_fail),
+        cmocka_unit_test(set_fails),
     };
     const int n_failed = cmocka_run_group_tests_name("memory", tests, NULL, NULL);
     printf("%ld calls failed %ld times; %ld times a call did with a thread less\n", seen.calls,

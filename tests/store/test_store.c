@@ -197,6 +197,39 @@ static void models_are_fitted_over_all_and_some_columns(void **state) {
     efface_store_close(store);
 }
 
+/* Says "end" when the number, which falls with each question, comes to 0. */
+static int count_down(void *context) {
+    int *const left = context;
+    return --*left == 0;
+}
+
+/* What was interrupted has left nothing, and the one who was asked is not asked again. */
+static void fits_can_be_interrupted(void **state) {
+    (void)state;
+    efface_store *const store = make_store();
+    int left = 0;
+    for (int n = 1;; n++) {
+        efface_kmeans_params params = params_of(EFFACE_METHOD_PYRAMID);
+        params.interrupted = count_down;
+        params.interrupt_context = &left;
+        left = n;
+        if (efface_store_fit(store, "a", &params, NULL, 0, NULL) == EFFACE_OK)
+            break;
+        assert_int_equal(left, 0);
+        assert_int_equal(info_of(store).n_models, 0);
+    }
+    assert_true(left > 0);
+    const efface_kmeans_params params = params_of(EFFACE_METHOD_PYRAMID);
+    const int before = left;
+    check_fit(store, "a", &params, NULL, N_COLUMNS);
+    check_whole(store);
+    forget(store, 5);
+    REQUIRE_OK(efface_store_rekey(store, "a", 5, error));
+    check_whole(store);
+    assert_int_equal(left, before);
+    efface_store_close(store);
+}
+
 static void models_are_dropped(void **state) {
     (void)state;
     efface_store *const store = make_store();
@@ -449,6 +482,7 @@ int main(void) {
         cmocka_unit_test(a_file_is_never_overwritten),
         cmocka_unit_test(columns_have_names_and_texts_have_ids),
         cmocka_unit_test(models_are_fitted_over_all_and_some_columns),
+        cmocka_unit_test(fits_can_be_interrupted),
         cmocka_unit_test(models_are_dropped),
         cmocka_unit_test(models_get_new_seeds),
         cmocka_unit_test(names_and_columns_are_checked),

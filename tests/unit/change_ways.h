@@ -14,8 +14,11 @@
 
 #include <cmocka.h>
 
+/* Of a set; a test may have more. */
+#ifndef MOST_ROWS
 #define MOST_ROWS 64
 #define MOST_COLUMNS 3
+#endif
 
 /* ---------------------------------------------------------------- a set and its model */
 
@@ -25,7 +28,8 @@ typedef struct pair {
     efface_kmeans_params params;
 } pair;
 
-static efface_kmeans_params params_of(efface_method method, uint32_t n_clusters, uint64_t seed) {
+static inline efface_kmeans_params params_of(efface_method method, uint32_t n_clusters,
+                                             uint64_t seed) {
     efface_kmeans_params p;
     efface_kmeans_params_init(&p);
     p.method = method;
@@ -35,7 +39,7 @@ static efface_kmeans_params params_of(efface_method method, uint32_t n_clusters,
     return p;
 }
 
-static efface_kmeans *fit(const efface_data *data, const efface_kmeans_params *p) {
+static inline efface_kmeans *fit(const efface_data *data, const efface_kmeans_params *p) {
     efface_kmeans *model = NULL;
     efface_error error;
     if (efface_kmeans_fit(data, p, &model, &error) != EFFACE_OK)
@@ -44,7 +48,8 @@ static efface_kmeans *fit(const efface_data *data, const efface_kmeans_params *p
 }
 
 /* Rows with the ids 0, 1, 2, ... */
-static pair make_pair(const efface_kmeans_params *p, size_t n, uint32_t d, const float *values) {
+static inline pair make_pair(const efface_kmeans_params *p, size_t n, uint32_t d,
+                             const float *values) {
     pair made = {NULL, NULL, *p};
     const efface_rows rows = {.n_rows = n, .values = values};
     assert_int_equal(efface_data_create(d, &made.data, NULL), EFFACE_OK);
@@ -53,7 +58,7 @@ static pair make_pair(const efface_kmeans_params *p, size_t n, uint32_t d, const
     return made;
 }
 
-static void free_pair(pair *p) {
+static inline void free_pair(pair *p) {
     efface_kmeans_free(p->model);
     efface_data_free(p->data);
 }
@@ -69,7 +74,7 @@ typedef struct sight {
     float values[MOST_ROWS][MOST_COLUMNS];
 } sight;
 
-static sight look(const pair *p) {
+static inline sight look(const pair *p) {
     sight s;
     memset(&s, 0, sizeof s);
     assert_int_equal(efface_kmeans_digest(p->model, s.digest, NULL), EFFACE_OK);
@@ -90,13 +95,13 @@ static sight look(const pair *p) {
     return s;
 }
 
-static void check_same(const pair *p, const sight *before) {
+static inline void check_same(const pair *p, const sight *before) {
     const sight now = look(p);
     assert_memory_equal(&now, before, sizeof now);
 }
 
 /* The model is that of a fresh fit. */
-static void check_law(const pair *p) {
+static inline void check_law(const pair *p) {
     unsigned char ours[EFFACE_DIGEST_BYTES], right[EFFACE_DIGEST_BYTES];
     efface_kmeans *const fresh = fit(p->data, &p->params);
     assert_int_equal(efface_kmeans_digest(p->model, ours, NULL), EFFACE_OK);
@@ -105,10 +110,23 @@ static void check_law(const pair *p) {
     efface_kmeans_free(fresh);
 }
 
+/* The same happened twice, if not in the same time. */
+static inline void check_same_report(const efface_report *a, const efface_report *b) {
+    assert_int_equal(a->action, b->action);
+    assert_int_equal(a->reason, b->reason);
+    assert_int_equal(a->level, b->level);
+    assert_int_equal(a->levels_replayed, b->levels_replayed);
+    assert_int_equal(a->rows_forgotten, b->rows_forgotten);
+    assert_int_equal(a->rows_learned, b->rows_learned);
+    assert_int_equal(a->rows_missing, b->rows_missing);
+    assert_int_equal(a->rows_visited, b->rows_visited);
+    assert_int_equal(a->depth, b->depth);
+}
+
 /* ---------------------------------------------------------------- one row */
 
 /* Forgets one row and says what that took; the preview says the same and changes nothing. */
-static efface_report forget_one(pair *p, uint64_t id) {
+static inline efface_report forget_one(pair *p, uint64_t id) {
     efface_report report, preview;
     const sight before = look(p);
     assert_int_equal(
@@ -130,7 +148,7 @@ static efface_report forget_one(pair *p, uint64_t id) {
     return report;
 }
 
-static efface_report learn_one(pair *p, uint64_t id, const float *values) {
+static inline efface_report learn_one(pair *p, uint64_t id, const float *values) {
     efface_report report;
     const efface_rows rows = {.n_rows = 1, .values = values, .ids = &id};
     assert_int_equal(efface_kmeans_learn(p->model, p->data, &rows, &report, NULL), EFFACE_OK);

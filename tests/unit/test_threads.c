@@ -139,6 +139,55 @@ static void nothing_to_do_calls_nobody(void **state) {
     test_free(t);
 }
 
+/* ---------------------------------------------------------------- stopping */
+
+typedef struct stop {
+    ef_pool *pool;
+    size_t at; /* the item at which a worker wants no more */
+    atomic_size_t n_done;
+    atomic_bool seen_stopped;
+} stop;
+
+static void stop_at_item(void *context, unsigned worker, size_t first, size_t last) {
+    stop *const s = context;
+    (void)worker;
+    for (size_t i = first; i < last; i++) {
+        if (ef_pool_stopped(s->pool)) {
+            atomic_store(&s->seen_stopped, true);
+            return;
+        }
+        if (i == s->at)
+            ef_pool_stop(s->pool);
+        atomic_fetch_add(&s->n_done, 1);
+    }
+}
+
+/* Each worker may have taken one more item before it hears of it, and the next run knows nothing of
+ * the last. */
+static void a_run_can_be_stopped(void **state) {
+    (void)state;
+    for (unsigned n = 1; n <= 4; n++) {
+        stop s = {.pool = ef_pool_create(n)};
+        assert_non_null(s.pool);
+        for (size_t at = 0; at < 300; at += 7) {
+            s.at = at;
+            atomic_store(&s.n_done, 0);
+            ef_pool_run(s.pool, 1000000, 1, stop_at_item, &s);
+            assert_true(ef_pool_stopped(s.pool));
+            assert_true(atomic_load(&s.n_done) > 0 && atomic_load(&s.n_done) < 1000000);
+            if (n == 1)
+                assert_int_equal(atomic_load(&s.n_done), at + 1);
+            s.at = SIZE_MAX;
+            atomic_store(&s.n_done, 0);
+            atomic_store(&s.seen_stopped, false);
+            ef_pool_run(s.pool, 50, 1, stop_at_item, &s);
+            assert_int_equal(atomic_load(&s.n_done), 50);
+            assert_false(atomic_load(&s.seen_stopped));
+        }
+        ef_pool_free(s.pool);
+    }
+}
+
 /* ---------------------------------------------------------------- really at once */
 
 typedef struct meeting {
@@ -190,6 +239,7 @@ int main(void) {
         cmocka_unit_test(many_runs_on_one_pool),
         cmocka_unit_test(pools_come_and_go),
         cmocka_unit_test(nothing_to_do_calls_nobody),
+        cmocka_unit_test(a_run_can_be_stopped),
         cmocka_unit_test(workers_work_at_once_and_are_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
