@@ -110,6 +110,19 @@ static inline void check_law(const pair *p) {
     efface_kmeans_free(fresh);
 }
 
+/* The same happened twice, if not in the same time. */
+static inline void check_same_report(const efface_report *a, const efface_report *b) {
+    assert_int_equal(a->action, b->action);
+    assert_int_equal(a->reason, b->reason);
+    assert_int_equal(a->level, b->level);
+    assert_int_equal(a->levels_replayed, b->levels_replayed);
+    assert_int_equal(a->rows_forgotten, b->rows_forgotten);
+    assert_int_equal(a->rows_learned, b->rows_learned);
+    assert_int_equal(a->rows_missing, b->rows_missing);
+    assert_int_equal(a->rows_visited, b->rows_visited);
+    assert_int_equal(a->depth, b->depth);
+}
+
 /* ---------------------------------------------------------------- one row */
 
 /* Forgets one row and says what that took; the preview says the same and changes nothing. */
