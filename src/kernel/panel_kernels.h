@@ -281,6 +281,39 @@ static void move_row(const ef_map *map, const float *row, int64_t weight, int64_
     }
 }
 
+static void add_rows(const ef_map *map, const float *values, unsigned n_rows,
+                     const uint32_t labels[EF_PANEL], int32_t *lanes) {
+    const size_t d = map->n_columns;
+    const float *const low = map->low, *const step = map->step;
+    /* The clusters there are, and for each the rows it has. */
+    int32_t *sums[EF_PANEL];
+    vm rows[EF_PANEL][GROUPS];
+    unsigned n_clusters = 0;
+    uint32_t wanted[EF_PANEL];
+    for (unsigned i = 0; i < EF_PANEL; i++)
+        wanted[i] = i < n_rows ? labels[i] : UINT32_MAX;
+    for (unsigned open = (1u << n_rows) - 1; open != 0; n_clusters++) {
+        const uint32_t cluster = labels[__builtin_ctz(open)];
+        unsigned bits = 0;
+        for (unsigned g = 0; g < GROUPS; g++) {
+            rows[n_clusters][g] = vu_equal(vu_load(wanted + g * LANES), vu_set1(cluster));
+            bits |= vm_bits(rows[n_clusters][g]) << (g * LANES);
+        }
+        sums[n_clusters] = lanes + cluster * d * EF_PANEL;
+        open &= ~bits;
+    }
+    const vu zero = vu_set1(0);
+    for (size_t j = 0; j < d; j++)
+        for (unsigned g = 0; g < GROUPS; g++) {
+            const size_t at = j * EF_PANEL + g * LANES;
+            const vu point = vf_whole(on_grid(vf_load(values + at), low[j], step[j]));
+            for (unsigned c = 0; c < n_clusters; c++) {
+                uint32_t *const sum = (uint32_t *)sums[c] + at;
+                vu_store(sum, vu_add(vu_load(sum), vu_pick(rows[c][g], point, zero)));
+            }
+        }
+}
+
 static void tape_high(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],
                       uint32_t step, uint32_t out[EF_PANEL]) {
     uint32_t low[EF_PANEL], high[EF_PANEL];
@@ -317,5 +350,6 @@ const ef_kernels TABLE = {
     .sqdist = sqdist,
     .squares = squares,
     .move_row = move_row,
+    .add_rows = add_rows,
     .tape_high = tape_high,
 };

@@ -111,7 +111,7 @@ static const set_shape small = {60, 3, 5, 6, 1, true, false, 0.5, false};
 static const set_shape wide = {200, 64, 24, 3, 2, false, false, 1.0, false};
 static const set_shape brief = {60, 3, 5, 1, 1, true, false, 0.5, false};
 static const set_shape derived = {60, 3, 5, 6, 1, true, true, 0.5, false};
-/* For lloyd and quantized. */
+/* For lloyd. */
 static const set_shape watched = {90, 3, 5, 6, 1, true, false, 0.5, true};
 /* One column, in which the starts of pyramid come out so alike that a row makes another the best.
  */
@@ -805,7 +805,7 @@ static int first_method(const set_shape *shape) {
 
 static int end_of_methods(const set_shape *shape, operation op) {
     if (shape == &watched)
-        return QUANTIZED + 1;
+        return LLOYD + 1;
     if (shape == &brief || shape == &narrow || shape == &sparse || changes_set_alone(op))
         return TREE;
     return shape == &wide ? TREE + 1 : N_METHODS;

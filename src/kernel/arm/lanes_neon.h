@@ -76,6 +76,16 @@ LANE_OP void vu_store(uint32_t *p, vu a) {
 LANE_OP vu vu_set1(uint32_t x) {
     return vdupq_n_u32(x);
 }
+LANE_OP vu vu_add(vu a, vu b) {
+    return vaddq_u32(a, b);
+}
+LANE_OP vm vu_equal(vu a, vu b) {
+    return vceqq_u32(a, b);
+}
+/* Integers that are floats, as integers (those below 0 modulo 2^32). */
+LANE_OP vu vf_whole(vf a) {
+    return vreinterpretq_u32_s32(vcvtq_s32_f32(a));
+}
 LANE_OP vu vu_xor(vu a, vu b) {
     return veorq_u32(a, b);
 }

@@ -81,6 +81,14 @@ static void move_row(const ef_map *map, const float *row, int64_t weight, int64_
     }
 }
 
+static void add_rows(const ef_map *map, const float *values, unsigned n_rows,
+                     const uint32_t labels[EF_PANEL], int32_t *lanes) {
+    const size_t d = map->n_columns;
+    for (unsigned i = 0; i < n_rows; i++)
+        for (uint32_t j = 0; j < d; j++)
+            lanes[(labels[i] * d + j) * EF_PANEL + i] += (int32_t)on_grid(map, values + i, j);
+}
+
 static void tape_high(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],
                       uint32_t step, uint32_t out[EF_PANEL]) {
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
@@ -101,5 +109,6 @@ const ef_kernels ef_kernels_ref = {
     .sqdist = sqdist,
     .squares = squares,
     .move_row = move_row,
+    .add_rows = add_rows,
     .tape_high = tape_high,
 };

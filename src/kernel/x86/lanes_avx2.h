@@ -75,6 +75,16 @@ LANE_OP void vu_store(uint32_t *p, vu a) {
 LANE_OP vu vu_set1(uint32_t x) {
     return _mm256_set1_epi32((int)x);
 }
+LANE_OP vu vu_add(vu a, vu b) {
+    return _mm256_add_epi32(a, b);
+}
+LANE_OP vm vu_equal(vu a, vu b) {
+    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b));
+}
+/* Integers that are floats, as integers (those below 0 modulo 2^32). */
+LANE_OP vu vf_whole(vf a) {
+    return _mm256_cvtps_epi32(a);
+}
 LANE_OP vu vu_xor(vu a, vu b) {
     return _mm256_xor_si256(a, b);
 }

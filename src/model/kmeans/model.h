@@ -83,7 +83,7 @@ struct efface_kmeans {
     ef_members members; /* of the rows that are there */
     uint32_t *labels;   /* the partition of level 0, by position, with marks (sample.h) */
 
-    /* For lloyd and quantized: watches of levels (watch.h), once changes have moved centers. */
+    /* For lloyd: watches of levels (watch.h), once changes have moved centers. */
     struct ef_watch *watches;
     uint32_t n_watches; /* of the first levels; some may be missing */
     bool was_rebuilt;   /* by a change, so that it is worth to have watches */

@@ -5,10 +5,13 @@
  * of one cluster and added to another's; in integers that is exact, so the sums never have to be
  * made anew. Workers collect differences of their own, which are added up at the end.
  */
+#include "base/checked.h"
 #include "base/status.h"
 #include "model/kmeans/levels.h"
 
 #include <string.h>
+
+#define MOST_LANE_CLUSTERS 16
 
 typedef struct pass {
     ef_workspace *space;
@@ -44,6 +47,62 @@ static void add_squares(const ef_workspace *space, ef_worker *worker, size_t pan
             (ef_i128)ef_data_weight(space->data, panel * EF_PANEL + i) * squares[i];
 }
 
+/* ---------------------------------------------------------------- rows that all come */
+
+/* Where no row has a cluster yet, all of them are to be added: by lanes, if clusters are few. */
+static bool takes_lanes(const ef_workspace *space) {
+    const size_t k = space->n_clusters;
+    return k <= MOST_LANE_CLUSTERS && space->data->weights == NULL &&
+           space->data->n_rows >= k * EF_PANEL;
+}
+
+static bool lanes_init(ef_workspace *space) {
+    size_t n_lanes;
+    if (!ef_mul_size((size_t)space->n_clusters * space->map->n_columns, EF_PANEL, &n_lanes))
+        return false;
+    bool fits = true;
+    for (unsigned w = 0; w < space->n_workers; w++) {
+        ef_worker *const worker = &space->workers[w];
+        worker->n_in_lanes = 0;
+        worker->lanes = ef_alloc_zero(n_lanes, sizeof *worker->lanes);
+        fits = fits && worker->lanes != NULL;
+    }
+    return fits;
+}
+
+static void lanes_free(ef_workspace *space) {
+    for (unsigned w = 0; w < space->n_workers; w++) {
+        free(space->workers[w].lanes);
+        space->workers[w].lanes = NULL;
+    }
+}
+
+/* Adds the lanes to the worker's sums, and clears them. */
+static void empty_lanes(const ef_workspace *space, ef_worker *worker) {
+    const size_t n_sums = (size_t)space->n_clusters * space->map->n_columns;
+    for (size_t s = 0; s < n_sums && worker->n_in_lanes != 0; s++) {
+        int32_t *const lanes = worker->lanes + s * EF_PANEL;
+        int64_t sum = 0;
+        for (unsigned i = 0; i < EF_PANEL; i++)
+            sum += lanes[i];
+        worker->sums[s] += sum;
+        memset(lanes, 0, EF_PANEL * sizeof *lanes);
+    }
+    worker->n_in_lanes = 0;
+}
+
+static void add_panel(const ef_workspace *space, ef_worker *worker, size_t panel, unsigned n,
+                      const uint32_t *labels) {
+    space->kernels->add_rows(space->map, ef_data_panel(space->data, panel), n, labels,
+                             worker->lanes);
+    for (unsigned i = 0; i < n; i++)
+        worker->counts[labels[i]]++;
+    if (++worker->n_in_lanes == EF_MOST_IN_LANE)
+        empty_lanes(space, worker);
+}
+
+/* ---------------------------------------------------------------- a pass */
+
 static void assign_panels(void *context, unsigned number, size_t first, size_t last) {
     const pass *const a = context;
     const ef_workspace *const space = a->space;
@@ -57,6 +116,11 @@ static void assign_panels(void *context, unsigned number, size_t first, size_t l
                                     a->margins != NULL ? a->margins + p * EF_PANEL : NULL);
         if (a->squares)
             add_squares(space, worker, p);
+        if (worker->lanes != NULL) {
+            add_panel(space, worker, p, n, nearest);
+            memcpy(a->labels + p * EF_PANEL, nearest, n * sizeof *nearest);
+            continue;
+        }
         for (unsigned i = 0; i < n; i++) {
             const size_t position = p * EF_PANEL + i;
             if (nearest[i] == a->labels[position])
@@ -106,9 +170,16 @@ efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *
         memcpy(level->sums, previous->sums, n_sums * sizeof *level->sums);
     }
     pass a = {space, &centers, labels, margins, square_sum != NULL};
-    const efface_status status = ef_workspace_run(space, assign_panels, &a, error);
+    efface_status status = EFFACE_OK;
+    if (previous == NULL && takes_lanes(space) && !lanes_init(space))
+        status = ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        status = ef_workspace_run(space, assign_panels, &a, error);
+    for (unsigned w = 0; status == EFFACE_OK && w < space->n_workers; w++)
+        empty_lanes(space, &space->workers[w]);
     if (status == EFFACE_OK)
         collect(space, model, level, square_sum);
+    lanes_free(space);
     ef_centers_free(&centers);
     return status;
 }

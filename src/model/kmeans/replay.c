@@ -120,9 +120,10 @@ static efface_status start_from_labels(ef_pending *r, ef_maker *maker, efface_er
 
 /* ---------------------------------------------------------------- watches */
 
-/* Whether it is worth to watch the levels of a model. */
+/* Whether it is worth to watch the levels of a model: not where centers jump from one point of a
+ * lattice to the next, which is farther than most margins. */
 static bool wants_watches(const efface_kmeans *m) {
-    return m->params.keep_margins && m->was_rebuilt && !samples(m) &&
+    return m->params.keep_margins && m->was_rebuilt && m->plan.method == EFFACE_METHOD_LLOYD &&
            m->plan.iterations <= EF_MOST_WATCHED_LEVELS;
 }
 

@@ -14,6 +14,9 @@
 /* By what factor the usual move changes with each that is longer or shorter. */
 #define LATELY 1.0625
 
+/* The front has about this part of all rows at most. */
+#define FRONT_PART 32
+
 /* How far centers may move before the rows of a tier must be looked at. */
 static double reach(uint32_t tier) {
     return (double)(UINT64_C(1) << tier);
@@ -28,6 +31,11 @@ static uint32_t tier_for(double margin) {
     if (bits >> 23 > 127) /* margins are not negative, so this is the exponent */
         tier = (bits >> 23) - 127;
     return tier < EF_TIERS ? tier : EF_TIERS - 1;
+}
+
+static void set_edge(ef_watch *watch) {
+    const uint32_t wanted = tier_for(2.0 * watch->usual);
+    watch->edge = wanted < watch->last_edge ? wanted : watch->last_edge;
 }
 
 /* The two largest moves together of any centers, rounded upwards. */
@@ -149,7 +157,6 @@ bool ef_watch_make(ef_watch *watch, const efface_data *data, const ef_level *lev
     const double before = watch->usual;
     ef_watch_free(watch);
     watch->usual = before > 0.0 ? before : usual;
-    watch->edge = tier_for(2.0 * watch->usual);
     watch->n_rows = watch->capacity = n;
     watch->tier_of = ef_alloc(n, sizeof *watch->tier_of);
     watch->slots = ef_alloc(n, sizeof *watch->slots);
@@ -157,6 +164,12 @@ bool ef_watch_make(ef_watch *watch, const efface_data *data, const ef_level *lev
     bool fits = n < UINT32_MAX && watch->tier_of != NULL && watch->slots != NULL;
     for (size_t i = 0; i < n; i++)
         counts[tier_for((double)margins[i])]++;
+    for (size_t below = counts[0]; watch->last_edge + 1 < EF_TIERS; watch->last_edge++) {
+        below += counts[watch->last_edge + 1];
+        if (below > n / FRONT_PART)
+            break;
+    }
+    set_edge(watch);
     for (unsigned j = watch->edge + 1; fits && j < EF_TIERS; j++) {
         ef_tier *const tier = &watch->tiers[j];
         if (counts[j] == 0)
@@ -273,7 +286,7 @@ static size_t note_moves(ef_watch *watch, const ef_moving *m, size_t look[EF_TIE
     n += look[EF_FRONT];
     /* Towards the median of steps, for a few of them are very long. */
     watch->usual *= step > watch->usual ? LATELY : 1.0 / LATELY;
-    watch->edge = tier_for(2.0 * watch->usual);
+    set_edge(watch);
     return n;
 }
 

@@ -18,7 +18,7 @@
  *
  * The nearest rows of all are the front. They are looked at whenever a center moves, and to make
  * that quick their values are copied into panels of their own. Which margins make a row part of the
- * front follows from how far centers have moved lately.
+ * front follows from how far centers have moved lately; it has a small part of all rows.
  *
  * Memory: 13 bytes a row, the values of the rows of the front, and the centers of each tier that
  * has rows.
@@ -52,10 +52,11 @@ typedef struct ef_watch {
     uint32_t *slots;  /* by position: place in the tier's list */
     size_t n_rows, capacity;
     ef_tier tiers[EF_TIERS];
-    float *front;  /* panels: the values of the rows of the front, in the order of its list */
-    uint32_t edge; /* rows with a margin below 2^(edge + 1) belong to the front */
-    double usual;  /* how far centers have moved lately in one request */
-    bool has_new;  /* rows have come that were not looked at */
+    float *front;       /* panels: the values of the rows of the front, in the order of its list */
+    uint32_t edge;      /* rows with a margin below 2^(edge + 1) belong to the front; */
+    uint32_t last_edge; /* at most this, lest the front have too many rows */
+    double usual;       /* how far centers have moved lately in one request */
+    bool has_new;       /* rows have come that were not looked at */
 } ef_watch;
 
 void ef_watch_free(ef_watch *watch);

@@ -26,6 +26,8 @@ typedef struct ef_worker {
     int32_t *point;  /* n_columns: a row on the grid */
     int64_t *sums;   /* n_clusters * n_columns */
     int64_t *counts; /* n_clusters */
+    int32_t *lanes;  /* sums by cluster, column and row of a panel; NULL but while they are used */
+    unsigned n_in_lanes;
     ef_i128 square_sum;
     ef_candidate best;
     uint64_t rows_undecided;
