@@ -101,28 +101,28 @@ def online(group, data_set, method, words, value=None):
     return Run(group, data_set.name, method, "bench", arguments, value)
 
 
-def sweep_runs(data_set, size):
+def sweeps(data_set, words, suffix):
+    """Q-k-means with each lattice width, DC-k-means with each number of leaves."""
+    for epsilon in EPSILONS:
+        extra = ["--method", "quantized", "--epsilon", epsilon]
+        yield online(f"epsilon{suffix}", data_set, "quantized", [*extra, *words], epsilon)
+    for width in WIDTHS:
+        extra = ["--method", "tree", "--width", width]
+        yield online(f"width{suffix}", data_set, "tree", [*extra, *words], width)
+
+
+def loss_sweeps(data_set, size):
     """Figures 3 and 4: losses, for which all deletions are one request."""
     replicates = min(3, size.replicates) if is_large(data_set) else size.replicates
     words = ["--replicates", replicates, "--deletions", size.deletions]
     words += ["--batch", size.deletions, "--skip-metrics", "--baseline", "0"]
-    for epsilon in EPSILONS:
-        extra = ["--method", "quantized", "--epsilon", epsilon]
-        yield online("epsilon", data_set, "quantized", [*extra, *words], epsilon)
-    for width in WIDTHS:
-        extra = ["--method", "tree", "--width", width]
-        yield online("width", data_set, "tree", [*extra, *words], width)
+    return sweeps(data_set, words, "")
 
 
-def timed_sweep_runs(data_set, size):
+def time_sweeps(data_set, size):
     """Figures 5 and 6."""
     words = ["--replicates", size.replicates, "--deletions", size.deletions, "--skip-metrics"]
-    for epsilon in EPSILONS:
-        extra = ["--method", "quantized", "--epsilon", epsilon]
-        yield online("epsilon_time", data_set, "quantized", [*extra, *words], epsilon)
-    for width in WIDTHS:
-        extra = ["--method", "tree", "--width", width]
-        yield online("width_time", data_set, "tree", [*extra, *words], width)
+    return sweeps(data_set, words, "_time")
 
 
 def growth_runs(size):
@@ -162,9 +162,9 @@ def all_runs(sets, size, peers=True):
     runs += growth_runs(size)
     for data_set in sets:
         if data_set.name == TIMED_SET:
-            runs += timed_sweep_runs(data_set, size)
+            runs += time_sweeps(data_set, size)
         if data_set.kind != "stand-in":
             runs += baseline_runs(data_set, size)
     for data_set in sets:
-        runs += sweep_runs(data_set, size)
+        runs += loss_sweeps(data_set, size)
     return runs
