@@ -12,7 +12,7 @@ bool ef_centers_init(ef_centers *centers, const int32_t *grid, uint32_t n_cluste
         .n_clusters = n_clusters,
         .n_columns = n_columns,
         .grid = grid,
-        .tiles = ef_alloc_aligned(n_values, sizeof *centers->tiles),
+        .tiles = ef_alloc(n_values, sizeof *centers->tiles),
         .bias = ef_alloc(n_clusters, sizeof *centers->bias),
         .tile = tile,
     };

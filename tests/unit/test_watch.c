@@ -192,9 +192,13 @@ static void move_centers(scene *s, int32_t most) {
                         .before = s->centers,
                         .after = after,
                         .counts = s->counts,
-                        .sums = s->sums};
+                        .sums = s->sums,
+                        .room = aligned_alloc(64, 2 * EF_PANEL * MOST_COLUMNS * sizeof(float))};
+    assert_non_null(moving.room);
+    memset(moving.room, 0, 2 * EF_PANEL * MOST_COLUMNS * sizeof(float));
     bool few = false;
     assert_int_equal(ef_watch_move(&s->watch, &moving, &few, NULL), EFFACE_OK);
+    free(moving.room);
     memcpy(s->centers, after, sizeof after);
     s->n_looked += few ? moving.rows_looked : efface_data_n_rows(s->data);
     if (!few) {

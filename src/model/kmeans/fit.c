@@ -31,6 +31,7 @@ void ef_maker_free(ef_maker *maker) {
     ef_workspace_free(&maker->space);
     free(maker->labels);
     free(maker->margins);
+    free(maker->room);
     free(maker->gone);
     *maker = (ef_maker){0};
 }

@@ -42,6 +42,7 @@ typedef struct ef_maker {
     bool watches;
     bool labels_are_old;       /* those of `previous` are in its watch */
     float *margins;            /* room for those of all rows */
+    float *room;               /* two panels */
     const efface_kmeans *from; /* the model before a change, */
     const ef_change *change;   /* and the change, which the watches have followed */
     uint32_t *gone;            /* at each level of `from`: the clusters of changed rows that left */

@@ -137,9 +137,12 @@ static efface_status use_watches(ef_pending *r, ef_maker *maker, efface_error *e
         return EFFACE_OK;
     maker->from = m;
     maker->change = r->change;
+    const size_t n_room = 2 * EF_PANEL * (size_t)m->domain.map.n_columns;
     maker->gone = ef_alloc(n * m->n_levels, sizeof *maker->gone);
-    if (maker->gone == NULL)
+    maker->room = ef_alloc_aligned(n_room, sizeof *maker->room);
+    if (maker->gone == NULL || maker->room == NULL)
         return ef_fail_memory(error);
+    memset(maker->room, 0, n_room * sizeof *maker->room);
     r->watches_moved = true;
     for (uint32_t t = 0; t < m->n_watches && t < m->n_levels; t++) {
         uint32_t *const labels = maker->gone + t * n;

@@ -334,9 +334,9 @@ static void gather(const ef_moving *m, const ef_watched *rows, unsigned n, float
 }
 
 /* Looks at the first rows of a tier, from the last of them on: where a row leaves the list, one
- * that was looked at takes its place. `room` is two panels. */
+ * that was looked at takes its place. */
 static bool look_at(ef_watch *watch, ef_moving *m, uint32_t number, size_t n_rows,
-                    const ef_centers *centers, float *room) {
+                    const ef_centers *centers) {
     const size_t d = m->map->n_columns;
     /* A row of the front stays there until its margin is well beyond the edge. */
     const float stays = (float)reach(watch->edge + 1 < EF_TIERS ? watch->edge + 1 : EF_TIERS - 1);
@@ -346,13 +346,13 @@ static bool look_at(ef_watch *watch, ef_moving *m, uint32_t number, size_t n_row
         const size_t first = panel * EF_PANEL;
         const unsigned n = n_rows - first < EF_PANEL ? (unsigned)(n_rows - first) : EF_PANEL;
         const ef_watched *const rows = watch->tiers[number].rows + first;
-        const float *values = room;
+        const float *values = m->room;
         if (number == EF_FRONT)
             values = watch->front + first * d;
         else
-            gather(m, rows, n, room);
+            gather(m, rows, n, m->room);
         m->rows_undecided += m->kernels->nearest(centers, m->map, values, n, values,
-                                                 room + d * EF_PANEL, nearest, margins);
+                                                 m->room + d * EF_PANEL, nearest, margins);
         for (unsigned i = n; i-- > 0;) {
             const ef_watched *const row = &watch->tiers[number].rows[first + i];
             if (number == EF_FRONT && nearest[i] == row->cluster && margins[i] < stays)
@@ -367,13 +367,13 @@ static bool look_at(ef_watch *watch, ef_moving *m, uint32_t number, size_t n_row
 
 /* Looks at the tiers that are to be looked at. From now on they are measured from `after`. */
 static bool look_at_all(ef_watch *watch, ef_moving *m, const size_t look[EF_TIERS],
-                        const ef_centers *centers, float *room) {
+                        const ef_centers *centers) {
     const size_t n_values = (size_t)m->n_clusters * m->map->n_columns;
     for (uint32_t j = 1; j < EF_TIERS; j++)
         if (look[j] != 0 && !anchor(&watch->tiers[j], m->after, n_values))
             return false;
     for (uint32_t j = 0; j < EF_TIERS; j++)
-        if (look[j] != 0 && !look_at(watch, m, j, look[j], centers, room))
+        if (look[j] != 0 && !look_at(watch, m, j, look[j], centers))
             return false;
     watch->has_new = false;
     return true;
@@ -381,15 +381,14 @@ static bool look_at_all(ef_watch *watch, ef_moving *m, const size_t look[EF_TIER
 
 #ifndef NDEBUG
 /* Every row is where the exact kernel puts it. */
-static void check_all(const ef_watch *watch, const ef_moving *m, const ef_centers *centers,
-                      float *panel) {
+static void check_all(const ef_watch *watch, const ef_moving *m, const ef_centers *centers) {
     assert(watch->n_rows == m->data->n_rows);
     for (size_t first = 0; first < watch->n_rows; first += EF_PANEL) {
         uint32_t nearest[EF_PANEL];
         const size_t rest = watch->n_rows - first;
         const unsigned n = rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
         const float *const values = ef_data_panel(m->data, first / EF_PANEL);
-        (void)m->kernels->nearest(centers, m->map, values, n, values, panel, nearest, NULL);
+        (void)m->kernels->nearest(centers, m->map, values, n, values, m->room, nearest, NULL);
         for (unsigned i = 0; i < n; i++) {
             const ef_tier *const tier = &watch->tiers[watch->tier_of[first + i]];
             const ef_watched *const row = &tier->rows[watch->slots[first + i]];
@@ -409,17 +408,11 @@ efface_status ef_watch_move(ef_watch *watch, ef_moving *m, bool *few, efface_err
     ef_centers centers;
     if (!ef_centers_init(&centers, m->after, k, d, m->kernels->tile))
         return ef_fail_memory(error);
-    float *const room = ef_alloc_aligned(d, 2 * EF_PANEL * sizeof *room);
-    bool fits = room != NULL;
-    if (fits) {
-        memset(room, 0, (size_t)d * EF_PANEL * sizeof *room); /* what n < 16 leaves out */
-        fits = look_at_all(watch, m, look, &centers, room);
+    const bool fits = look_at_all(watch, m, look, &centers);
 #ifndef NDEBUG
-        if (fits)
-            check_all(watch, m, &centers, room);
+    if (fits)
+        check_all(watch, m, &centers);
 #endif
-    }
-    free(room);
     ef_centers_free(&centers);
     return fits ? EFFACE_OK : ef_fail_memory(error);
 }

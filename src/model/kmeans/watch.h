@@ -84,6 +84,7 @@ typedef struct ef_moving {
     uint32_t n_clusters;
     const int32_t *before, *after;                    /* centers */
     int64_t *counts, *sums;                           /* of the rows with a cluster; then of all */
+    float *room;                                      /* two panels, the first of finite values */
     uint64_t rows_looked, rows_moved, rows_undecided; /* added to */
 } ef_moving;
 

@@ -49,6 +49,7 @@ static efface_status move_watched(ef_maker *maker, efface_kmeans *model, uint32_
         .after = level->centers,
         .counts = level->counts,
         .sums = level->sums,
+        .room = maker->room,
     };
     efface_status status = ef_kernels_require(&moving.kernels, error);
     if (status != EFFACE_OK)
