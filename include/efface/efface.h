@@ -389,6 +389,13 @@ EFFACE_API efface_status efface_kmeans_predict(const efface_kmeans *model, size_
 EFFACE_API efface_status efface_kmeans_labels(const efface_kmeans *model, const efface_data *data,
                                               uint32_t *labels, efface_error *error);
 
+/* Writes the squared distance of each row to each centroid, n_clusters numbers a row, in the units
+ * of the loss (below). Exact before it is rounded to double, but for rows outside the bounds of the
+ * fit. Cost O(n_rows * k * d). Errors: as predict. */
+EFFACE_API efface_status efface_kmeans_square_distances(const efface_kmeans *model, size_t n_rows,
+                                                        const float *values, size_t stride,
+                                                        double *squares, efface_error *error);
+
 /* The sum over the rows of a set of weight times squared distance to the nearest centroid, in the
  * units of the data, or of the unit cube with scale minmax. Exact before it is rounded to double,
  * but for rows outside the bounds of the fit, which are computed in double.

@@ -36,11 +36,10 @@ static uint32_t nearest_outside(const efface_kmeans *model, const float *row) {
     return nearest;
 }
 
-/* Its squared distance in grid steps. */
-static double sqdist_outside(const efface_kmeans *model, const float *row) {
+/* Its squared distance from a centroid in grid steps. */
+static double sqdist_outside(const efface_kmeans *model, const float *row, uint32_t cluster) {
     const ef_map *const map = &model->domain.map;
-    const int32_t *const center =
-        ef_kmeans_centers(model) + (size_t)nearest_outside(model, row) * map->n_columns;
+    const int32_t *const center = ef_kmeans_centers(model) + (size_t)cluster * map->n_columns;
     double square = 0.0;
     for (uint32_t j = 0; j < map->n_columns; j++) {
         const double difference = beyond(map, row, j) - (double)center[j];
@@ -64,7 +63,8 @@ typedef struct prediction {
     size_t stride;
     const efface_data *data; /* or NULL */
     size_t n_rows;
-    uint32_t *labels; /* wanted, or NULL; if not, the loss of `data` is */
+    uint32_t *labels; /* wanted, or NULL; */
+    double *squares;  /* squared distances wanted, or NULL; with neither, the loss of `data` is */
     const ef_kernels *kernels;
     ef_centers centers;
     predictor *predictors;
@@ -75,6 +75,19 @@ static const float *read_row(const prediction *p, size_t i, float *room) {
         return p->matrix + i * p->stride;
     efface_data_values(p->data, i, room);
     return room;
+}
+
+/* The squared distances of the rows of a panel, `outside` saying which have no grid point. */
+static void measure_panel(const prediction *p, const predictor *own, size_t begin, unsigned n,
+                          const uint32_t *outside) {
+    const uint32_t k = p->model->plan.n_clusters;
+    const double unit = ef_domain_square_unit(&p->model->domain);
+    for (unsigned i = 0; i < n; i++)
+        for (uint32_t c = 0; c < k; c++)
+            p->squares[(begin + i) * k + c] =
+                unit * (outside[i] == EF_NO_CLUSTER
+                            ? (double)ef_centers_sqdist(&p->centers, c, own->panel, i)
+                            : sqdist_outside(p->model, read_row(p, begin + i, own->row), c));
 }
 
 static void predict_panels(void *context, unsigned number, size_t first, size_t last) {
@@ -99,7 +112,9 @@ static void predict_panels(void *context, unsigned number, size_t first, size_t 
                                   NULL);
         if (p->labels == NULL)
             p->kernels->snap(map, own->values, n, own->panel);
-        for (unsigned i = 0; i < n; i++) {
+        if (p->squares != NULL)
+            measure_panel(p, own, begin, n, outside);
+        for (unsigned i = 0; i < n && p->squares == NULL; i++) {
             if (p->labels != NULL)
                 p->labels[begin + i] = outside[i] != EF_NO_CLUSTER ? outside[i] : labels[i];
             else if (outside[i] == EF_NO_CLUSTER)
@@ -158,32 +173,42 @@ static efface_status run(prediction *p, ef_i128 *loss, efface_error *error) {
     return status;
 }
 
-efface_status efface_kmeans_predict(const efface_kmeans *model, size_t n_rows, const float *values,
-                                    size_t stride, uint32_t *labels, efface_error *error) {
-    if (model == NULL || (n_rows != 0 && (values == NULL || labels == NULL)))
-        return ef_fail(error, EFFACE_E_ARGUMENT, "model, values and labels must not be NULL");
-    const uint32_t d = model->domain.map.n_columns;
-    if (stride != 0 && stride < d)
+/* Checks the rows of a matrix and runs a prediction of them. */
+static efface_status run_matrix(prediction *p, efface_error *error) {
+    const uint32_t d = p->model->domain.map.n_columns;
+    if (p->stride != 0 && p->stride < d)
         return ef_fail(error, EFFACE_E_ARGUMENT, "a stride of %zu is less than %" PRIu32 " columns",
-                       stride, d);
-    if (stride == 0)
-        stride = d;
-    for (size_t i = 0; i < n_rows; i++)
+                       p->stride, d);
+    if (p->stride == 0)
+        p->stride = d;
+    for (size_t i = 0; i < p->n_rows; i++)
         for (uint32_t j = 0; j < d; j++)
-            if (!(__builtin_fabsf(values[i * stride + j]) <= (float)EFFACE_MAX_MAGNITUDE))
+            if (!(__builtin_fabsf(p->matrix[i * p->stride + j]) <= (float)EFFACE_MAX_MAGNITUDE))
                 return ef_fail(error, EFFACE_E_LIMIT,
                                "row %zu, column %" PRIu32 ": the value is not a finite number of "
                                "magnitude 2^126 or less",
                                i + 1, j + 1);
-    prediction p = {
-        .model = model,
-        .matrix = values,
-        .stride = stride,
-        .n_rows = n_rows,
-        .labels = labels,
-    };
     ef_i128 loss;
-    return run(&p, &loss, error);
+    return run(p, &loss, error);
+}
+
+efface_status efface_kmeans_predict(const efface_kmeans *model, size_t n_rows, const float *values,
+                                    size_t stride, uint32_t *labels, efface_error *error) {
+    if (model == NULL || (n_rows != 0 && (values == NULL || labels == NULL)))
+        return ef_fail(error, EFFACE_E_ARGUMENT, "model, values and labels must not be NULL");
+    prediction p = {
+        .model = model, .matrix = values, .stride = stride, .n_rows = n_rows, .labels = labels};
+    return run_matrix(&p, error);
+}
+
+efface_status efface_kmeans_square_distances(const efface_kmeans *model, size_t n_rows,
+                                             const float *values, size_t stride, double *squares,
+                                             efface_error *error) {
+    if (model == NULL || (n_rows != 0 && (values == NULL || squares == NULL)))
+        return ef_fail(error, EFFACE_E_ARGUMENT, "model, values and squares must not be NULL");
+    prediction p = {
+        .model = model, .matrix = values, .stride = stride, .n_rows = n_rows, .squares = squares};
+    return run_matrix(&p, error);
 }
 
 static efface_status check_columns(const efface_kmeans *model, const efface_data *data,
@@ -229,7 +254,8 @@ efface_status efface_kmeans_loss(const efface_kmeans *model, const efface_data *
         for (size_t i = 0; i < data->n_rows; i++) {
             efface_data_values(data, i, row);
             if (!ef_domain_holds(&model->domain, row))
-                outside += (double)ef_data_weight(data, i) * sqdist_outside(model, row);
+                outside += (double)ef_data_weight(data, i) *
+                           sqdist_outside(model, row, nearest_outside(model, row));
         }
         *loss = (ef_i128_to_double(inside) + outside) * ef_domain_square_unit(&model->domain);
     }
