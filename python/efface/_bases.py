@@ -1,0 +1,82 @@
+"""What an estimator derives from: scikit-learn's bases, or small ones of our own without it."""
+
+import inspect
+
+try:
+    from sklearn.base import (
+        BaseEstimator,
+        ClassNamePrefixFeaturesOutMixin,
+        ClusterMixin,
+        TransformerMixin,
+    )
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils import check_array
+except ImportError:
+    check_array = None
+
+    class NotFittedError(ValueError, AttributeError):
+        """A method was called that needs a fitted estimator."""
+
+    class BaseEstimator:
+        """Parameters are the arguments of the constructor."""
+
+        @classmethod
+        def _defaults(cls):
+            parameters = inspect.signature(cls.__init__).parameters
+            return {name: p.default for name, p in parameters.items() if name != "self"}
+
+        def get_params(self, deep=True):
+            """The parameters of this estimator, by name."""
+            return {name: getattr(self, name) for name in self._defaults()}
+
+        def set_params(self, **params):
+            """Sets parameters of this estimator."""
+            known = self._defaults()
+            for name, value in params.items():
+                if name not in known:
+                    raise ValueError(
+                        f"Invalid parameter {name!r} for estimator {self}. "
+                        f"Valid parameters are: {list(known)!r}."
+                    )
+                setattr(self, name, value)
+            return self
+
+        def __repr__(self):
+            changed = (
+                f"{name}={getattr(self, name)!r}"
+                for name, default in self._defaults().items()
+                if getattr(self, name) is not default and getattr(self, name) != default
+            )
+            return f"{type(self).__name__}({', '.join(changed)})"
+
+    class ClusterMixin:
+        """Says that this is a clusterer."""
+
+        _estimator_type = "clusterer"
+
+    class TransformerMixin:
+        """fit_transform is fit, then transform."""
+
+        def fit_transform(self, X, y=None, **fit_params):
+            """Fits to X and gives its distances to the centroids."""
+            return self.fit(X, y, **fit_params).transform(X)
+
+    class ClassNamePrefixFeaturesOutMixin:
+        """Names of the columns that transform gives."""
+
+        def get_feature_names_out(self, input_features=None):
+            """kmeans0, kmeans1, and so on."""
+            import numpy as np
+
+            prefix = type(self).__name__.lower()
+            return np.array([f"{prefix}{i}" for i in range(self._n_features_out)], dtype=object)
+
+
+__all__ = [
+    "BaseEstimator",
+    "ClassNamePrefixFeaturesOutMixin",
+    "ClusterMixin",
+    "NotFittedError",
+    "TransformerMixin",
+    "check_array",
+]

@@ -1,0 +1,421 @@
+"""k-means as a scikit-learn estimator that can forget."""
+
+import time
+import warnings
+
+import numpy as np
+
+from . import _efface
+from ._arrays import WEIGHT_UNIT, check_rows, check_weights
+from ._bases import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    NotFittedError,
+    TransformerMixin,
+)
+from ._model import Model
+from ._parameters import check_parameters, draw_seed, library_parameters, run_seeds
+from ._reports import Report
+
+_SKIP = {"raise": False, "skip": True}
+
+
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """k-means clustering from which rows can be removed exactly.
+
+    After any sequence of `forget`, `learn` and `update` the state is byte for byte that of a fit
+    to the rows that are there, with the same parameters and the same seed.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+    method : {'pyramid', 'lloyd', 'quantized', 'tree'}, default='pyramid'
+        'lloyd' is what scikit-learn does: k-means++ and Lloyd's iterations. 'pyramid' iterates on
+        a small sample and finishes with a pass over all rows; most rows are then forgotten in
+        microseconds. 'quantized' and 'tree' are the methods of the paper.
+    n_init : int, default=1
+        Runs with different seeds. All are kept and change together; the one with the least loss
+        answers.
+    max_iter : int or None, default=10
+        Iterations at most; None: until nothing changes.
+    random_state : int, RandomState or None, default=None
+        The seed. None: a random one that nobody knows, which is right when people may look at the
+        model before they ask to be forgotten.
+    scale : {'minmax'} or None, default=None
+        'minmax' maps each feature from its smallest and largest value to [0, 1].
+    bound : float or None, default=None
+        No value is larger in magnitude. None: derived from the rows that are there.
+    column_range : tuple of two arrays or None, default=None
+        For scale 'minmax', the lowest and highest value of each feature.
+    empty : {'reseed', 'keep'}, default='reseed'
+        What becomes of a cluster without rows.
+    epsilon : float or None, default=None
+        'quantized': width of the lattice as a part of the domain. 'pyramid': the same for the
+        centroids that leave the sample; None is no lattice there.
+    gamma : float, default=0.2
+        'quantized': clusters below gamma * n / k are held back.
+    rate : float or None, default=None
+        'pyramid': part of the rows in the sample.
+    passes : int, default=1
+        'pyramid': passes over all rows.
+    n_starts : int, default=5
+        'pyramid': seedings tried on the sample.
+    height, width : int, default=1 and None
+        'tree': levels of nodes above the leaves, and children of a node.
+    leaf_method, node_method : str, default='lloyd'
+        'tree': what leaves and other nodes do.
+    depth_clusters : sequence of int or None, default=None
+        'tree': clusters of the nodes at depth 1, ..., height.
+    weigh_centroids : bool, default=False
+        'tree': whether centroids count with the weight of their rows.
+    n_threads : int or None, default=None
+        None: as many as there are processors. No result depends on it.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        Centroids in the units of the data; fewer than n_clusters if there are fewer rows.
+    labels_ : ndarray of shape (n_rows,)
+        The cluster of each row, in the order in which rows came.
+    ids_ : ndarray of shape (n_rows,)
+        The ids of the rows in the same order.
+    inertia_ : float
+        Sum of weighted squared distances to the nearest centroid (of scaled values, if scaled).
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        If X had names.
+
+    Notes
+    -----
+    A pickle holds the rows and the seed: it is as confidential as they are, and rows that are
+    forgotten later remain in it.
+
+    Examples
+    --------
+    >>> import numpy as np, efface
+    >>> X = np.array([[1, 2], [1, 4], [1, 0], [10, 2], [10, 4], [10, 0]])
+    >>> model = efface.KMeans(n_clusters=2, random_state=0).fit(X, ids=range(6))
+    >>> report = model.forget(ids=[5])
+    >>> bool(model.verify())
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        method="pyramid",
+        n_init=1,
+        max_iter=10,
+        random_state=None,
+        scale=None,
+        bound=None,
+        column_range=None,
+        empty="reseed",
+        epsilon=None,
+        gamma=0.2,
+        rate=None,
+        passes=1,
+        n_starts=5,
+        height=1,
+        width=None,
+        leaf_method="lloyd",
+        node_method="lloyd",
+        depth_clusters=None,
+        weigh_centroids=False,
+        n_threads=None,
+    ):
+        self.n_clusters = n_clusters
+        self.method = method
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.scale = scale
+        self.bound = bound
+        self.column_range = column_range
+        self.empty = empty
+        self.epsilon = epsilon
+        self.gamma = gamma
+        self.rate = rate
+        self.passes = passes
+        self.n_starts = n_starts
+        self.height = height
+        self.width = width
+        self.leaf_method = leaf_method
+        self.node_method = node_method
+        self.depth_clusters = depth_clusters
+        self.weigh_centroids = weigh_centroids
+        self.n_threads = n_threads
+
+    # -------------------------------------------------------------- fitting
+
+    def fit(self, X, y=None, sample_weight=None, *, ids=None, owners=None):
+        """Fits to the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Any numbers; they are rounded to float32.
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), float or None
+            Rounded to multiples of 1/1024; a row of weight 0 is absent.
+        ids : array-like of int or str, optional
+            What to call the rows by when they are to be forgotten. Texts are hashed. Without ids,
+            a row's id is a hash of its content (see `ids_`), so that the order of rows does not
+            matter.
+        owners : array-like of int or str, optional
+            Whose the rows are.
+
+        Returns
+        -------
+        KMeans
+            The estimator itself.
+        """
+        parameters = self.get_params(deep=False)
+        check_parameters(type(self).__name__, parameters)
+        X = check_rows(self, X, reset=True)
+        weights = check_weights(sample_weight, X.shape[0])
+        absent = None
+        if weights is not None and not weights.all():
+            absent = X, _all_ids(X, weights, ids)
+            present = weights > 0
+            ids = absent[1][present]
+            X, weights = X[present], weights[present]
+            owners = None if owners is None else [o for o, p in zip(owners, present) if p]
+        if X.shape[0] < self.n_clusters:
+            raise ValueError(
+                f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}."
+            )
+        params = library_parameters(parameters)
+        seeds = run_seeds(draw_seed(self.random_state), self.n_init)
+        models = _efface.fit(X, ids, weights, owners, WEIGHT_UNIT, params, seeds, None, None)
+        self._model = Model(
+            models,
+            params=params,
+            seeds=seeds,
+            weight_unit=1 if weights is None else WEIGHT_UNIT,
+            has_owners=owners is not None,
+        )
+        if absent is not None:
+            X, self._model.cache["ids"] = absent
+            self._model.cache["labels"] = self._model.predict_array(X)
+        self._warn_coarse()
+        return self
+
+    def _warn_coarse(self):
+        coarse = self._model.models.coarse_columns(0)
+        if coarse:
+            some = ", ".join(map(str, coarse[:5])) + (", ..." if coarse[5:] else "")
+            warnings.warn(
+                f"features {some} vary so little compared to the largest value that less than 8 "
+                "bits of them are kept: use scale='minmax'",
+                stacklevel=3,
+            )
+
+    def fit_predict(self, X, y=None, sample_weight=None, *, ids=None, owners=None):
+        """Fits to X and gives the cluster of each row."""
+        return self.fit(X, sample_weight=sample_weight, ids=ids, owners=owners).labels_
+
+    def _fitted(self):
+        try:
+            return self._model
+        except AttributeError:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
+                "appropriate arguments before using this estimator."
+            ) from None
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_model")
+
+    # -------------------------------------------------------------- asking
+
+    @property
+    def cluster_centers_(self):
+        return self._fitted().cluster_centers_
+
+    @property
+    def labels_(self):
+        return self._fitted().labels_
+
+    @property
+    def ids_(self):
+        return self._fitted().ids_
+
+    @property
+    def inertia_(self):
+        return self._fitted().inertia_
+
+    @property
+    def n_iter_(self):
+        # A fit whose seeds are its centroids still passed over the rows once.
+        return max(1, self._fitted().info.iterations)
+
+    @property
+    def _n_features_out(self):
+        return self._fitted().info.n_clusters
+
+    def predict(self, X):
+        """The nearest centroid of each row of X."""
+        model = self._fitted()
+        return model.predict_array(check_rows(self, X))
+
+    def transform(self, X):
+        """The distance of each row of X to each centroid (of scaled values, if scaled)."""
+        model = self._fitted()
+        return model.transform_array(check_rows(self, X))
+
+    def score(self, X, y=None, sample_weight=None):
+        """Minus the sum of weighted squared distances of the rows of X to their centroids."""
+        model = self._fitted()
+        return model.score_array(check_rows(self, X), sample_weight)
+
+    def verify(self):
+        """Fits the rows that are there anew and compares the states byte by byte.
+
+        Returns
+        -------
+        Difference
+            True if the states of all runs are identical.
+        """
+        return self._fitted().verify()
+
+    def digest(self):
+        """The BLAKE2b-256 digest of the canonical bytes of the state, in hexadecimal digits."""
+        return self._fitted().digest()
+
+    def encode(self):
+        """The canonical bytes of the state (docs/format.md)."""
+        return self._fitted().encode()
+
+    # -------------------------------------------------------------- changing
+
+    def forget(self, ids=None, *, owners=None, missing="raise"):
+        """Removes rows: afterwards the model is the one that never saw them.
+
+        Parameters
+        ----------
+        ids : int, str or a collection of them, optional
+        owners : int, str or a collection of them, optional
+            All rows of these owners.
+        missing : {'raise', 'skip'}, default='raise'
+            What to do if an id or an owner is not there. With 'raise' nothing is changed then.
+
+        Returns
+        -------
+        Report
+        """
+        model = self._fitted()
+        skip = _check_request(model, ids, owners, missing)
+        report = model.models.forget(ids, owners, skip)
+        model.cache.clear()
+        return Report._make(report)
+
+    def preview(self, ids=None, *, owners=None, missing="raise"):
+        """What `forget` would take, without doing it; `rows_visited` is an upper bound."""
+        model = self._fitted()
+        skip = _check_request(model, ids, owners, missing)
+        report = model.models.preview(ids, owners, skip)
+        model.cache.clear()
+        return Report._make(report)
+
+    def learn(self, X, sample_weight=None, *, ids=None, owners=None):
+        """Adds rows, as if they had been there all the time; arguments as in `fit`.
+
+        Rows without a weight have weight 1. Owners are given if, and only if, they were in `fit`.
+
+        Returns
+        -------
+        Report
+        """
+        model = self._fitted()
+        X = check_rows(self, X)
+        weights = _weights_like(model, sample_weight, X.shape[0])
+        if model.has_owners != (owners is not None):
+            raise ValueError(
+                "owners are missing: the model was fitted with them"
+                if model.has_owners
+                else "the model was fitted without owners"
+            )
+        if weights is not None and not weights.all():
+            present = weights > 0
+            ids = _all_ids(X, weights, ids)[present]
+            X, weights = X[present], weights[present]
+            owners = None if owners is None else [o for o, p in zip(owners, present) if p]
+        report = model.models.learn(X, ids, weights, owners, WEIGHT_UNIT)
+        model.cache.clear()
+        return Report._make(report)
+
+    def update(self, X, sample_weight=None, *, ids, owners=None):
+        """Gives the rows with these ids other values; and other weights and owners, if given.
+
+        Returns
+        -------
+        Report
+        """
+        model = self._fitted()
+        X = check_rows(self, X)
+        weights = None
+        if sample_weight is not None:
+            weights = _weights_like(model, sample_weight, X.shape[0])
+            if not weights.all():
+                raise ValueError("a weight of 0: forget the row instead")
+        if owners is not None and not model.has_owners:
+            raise ValueError("the model was fitted without owners")
+        report = model.models.update(X, ids, weights, owners, WEIGHT_UNIT)
+        model.cache.clear()
+        return Report._make(report)
+
+    def rekey(self, random_state=None):
+        """Fits anew with another seed, after which nothing of the old randomness remains.
+
+        Due when people may have looked at the model before they asked to be forgotten.
+
+        Returns
+        -------
+        Report
+        """
+        model = self._fitted()
+        check_parameters(type(self).__name__, {"random_state": random_state})
+        begin = time.perf_counter()
+        seeds = run_seeds(draw_seed(random_state), len(model.seeds))
+        report = model.models.rekey(model.params, seeds)
+        model.seeds = seeds
+        model.cache.clear()
+        return Report._make(report)._replace(seconds=time.perf_counter() - begin)
+
+
+def _check_request(model, ids, owners, missing):
+    """Whether what is missing is skipped."""
+    if ids is None and owners is None:
+        raise ValueError("say what to forget: ids or owners")
+    if owners is not None and not model.has_owners:
+        raise ValueError("the model was fitted without owners: say which ids to forget")
+    try:
+        return _SKIP[missing]
+    except (KeyError, TypeError):
+        raise ValueError(f"missing must be 'raise' or 'skip', not {missing!r}") from None
+
+
+def _weights_like(model, sample_weight, n_rows):
+    """Weights of rows that join others."""
+    if model.weight_unit != 1:
+        return check_weights(1.0 if sample_weight is None else sample_weight, n_rows)
+    if sample_weight is not None:
+        raise ValueError(
+            "the model was fitted without weights: fit it with sample_weight=1.0 to give some "
+            "rows another weight later"
+        )
+    return None
+
+
+def _all_ids(X, weights, ids):
+    """The ids of rows of which some are absent."""
+    out = np.empty(X.shape[0], dtype=np.uint64)
+    if ids is None:
+        _efface.row_ids(X, weights, WEIGHT_UNIT, out)
+    else:
+        _efface.read_ids(ids, out)
+    return out

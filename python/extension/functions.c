@@ -1,0 +1,169 @@
+/* Functions of the module that need no object: metrics, hashes, generated data, keys. */
+#include "extension.h"
+
+#include <string.h>
+
+typedef efface_status (*agreement)(size_t n, const uint32_t *a, const uint32_t *b, double *value,
+                                   efface_error *error);
+
+static PyObject *compare_labels(PyObject *arguments, agreement compute) {
+    PyObject *first, *second;
+    Py_buffer a, b;
+    double value = 0.0;
+    efface_error error = {0};
+    if (!PyArg_ParseTuple(arguments, "OO", &first, &second) ||
+        !array_open(&a, first, "iIlL", false))
+        return NULL;
+    if (!array_open(&b, second, "iIlL", false)) {
+        PyBuffer_Release(&a);
+        return NULL;
+    }
+    efface_status status = EFFACE_E_ARGUMENT;
+    if (array_length(&a) == array_length(&b)) {
+        PyThreadState *const state = PyEval_SaveThread();
+        status = compute(array_length(&a), a.buf, b.buf, &value, &error);
+        PyEval_RestoreThread(state);
+    } else {
+        PyErr_Format(PyExc_ValueError, "there are %zu labels in one labelling, %zu in the other",
+                     array_length(&a), array_length(&b));
+    }
+    PyBuffer_Release(&a);
+    PyBuffer_Release(&b);
+    return status == EFFACE_OK ? PyFloat_FromDouble(value) : raise_error(status, &error);
+}
+
+static PyObject *nmi(PyObject *module, PyObject *arguments) {
+    (void)module;
+    return compare_labels(arguments, efface_nmi);
+}
+
+static PyObject *ari(PyObject *module, PyObject *arguments) {
+    (void)module;
+    return compare_labels(arguments, efface_ari);
+}
+
+static PyObject *text_id(PyObject *module, PyObject *arguments) {
+    const char *text, *key;
+    Py_ssize_t n_text, n_key;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "s#y#", &text, &n_text, &key, &n_key))
+        return NULL;
+    if (n_key != EFFACE_HASH_KEY_BYTES) {
+        PyErr_Format(PyExc_ValueError, "a key has %d bytes", EFFACE_HASH_KEY_BYTES);
+        return NULL;
+    }
+    return PyLong_FromUnsignedLongLong(
+        efface_text_id(text, (size_t)n_text, (const unsigned char *)key));
+}
+
+/* (rows, weights, unit, out) */
+static PyObject *row_ids(PyObject *module, PyObject *arguments) {
+    PyObject *rows, *weights, *array, *result = NULL;
+    long long unit;
+    Py_buffer ids;
+    row_arrays arrays;
+    const efface_error error = {0};
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OOLO", &rows, &weights, &unit, &array) ||
+        !row_arrays_open(&arrays, rows, Py_None, weights, Py_None, Py_None, 0, NULL))
+        return NULL;
+    if (array_open(&ids, array, "QL", true)) {
+        if (array_length(&ids) == arrays.rows.n_rows) {
+            PyThreadState *const state = PyEval_SaveThread();
+            const efface_status status =
+                derive_ids(&arrays.matrix, arrays.rows.weights, unit, NULL, ids.buf);
+            PyEval_RestoreThread(state);
+            result = status == EFFACE_OK ? Py_NewRef(Py_None) : raise_error(status, &error);
+        } else {
+            PyErr_SetString(PyExc_ValueError, "there must be room for an id of each row");
+        }
+        PyBuffer_Release(&ids);
+    }
+    row_arrays_close(&arrays);
+    return result;
+}
+
+/* (ids, out) */
+static PyObject *read_ids(PyObject *module, PyObject *arguments) {
+    PyObject *object, *array, *result = NULL;
+    Py_buffer out;
+    id_list ids;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OO", &object, &array) || !ids_open(&ids, object, NULL))
+        return NULL;
+    if (array_open(&out, array, "QL", true)) {
+        if (array_length(&out) == ids.n) {
+            memcpy(out.buf, ids.items, ids.n * sizeof *ids.items);
+            result = Py_NewRef(Py_None);
+        } else {
+            PyErr_Format(PyExc_ValueError, "there are %zu ids for %zu rows", ids.n,
+                         array_length(&out));
+        }
+        PyBuffer_Release(&out);
+    }
+    ids_close(&ids);
+    return result;
+}
+
+/* (clusters, columns, rows a cluster, seed, values, labels) */
+static PyObject *make_gaussian(PyObject *module, PyObject *arguments) {
+    unsigned n_clusters, n_columns;
+    Py_ssize_t n_each;
+    unsigned long long seed;
+    PyObject *values, *labels;
+    Py_buffer rows, classes;
+    efface_data *data = NULL;
+    efface_error error = {0};
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "IInKOO", &n_clusters, &n_columns, &n_each, &seed, &values,
+                          &labels) ||
+        !array_open(&rows, values, "f", true))
+        return NULL;
+    if (!array_open(&classes, labels, "il", true)) {
+        PyBuffer_Release(&rows);
+        return NULL;
+    }
+    PyThreadState *const state = PyEval_SaveThread();
+    efface_status status =
+        efface_data_make_gaussian(n_clusters, n_columns, (size_t)n_each, seed, &data, &error);
+    const size_t n = status == EFFACE_OK ? efface_data_n_rows(data) : 0;
+    if (array_length(&rows) < n * n_columns || array_length(&classes) < n)
+        status = EFFACE_E_ARGUMENT;
+    for (size_t i = 0; i < n && status == EFFACE_OK; i++) {
+        efface_data_values(data, i, (float *)rows.buf + i * n_columns);
+        ((int32_t *)classes.buf)[i] = efface_data_row(data, i).label;
+    }
+    efface_data_free(data);
+    PyEval_RestoreThread(state);
+    PyBuffer_Release(&rows);
+    PyBuffer_Release(&classes);
+    return status == EFFACE_OK ? Py_NewRef(Py_None) : raise_error(status, &error);
+}
+
+static PyObject *version(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    return PyUnicode_FromString(efface_version());
+}
+
+static PyObject *kernels(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    const char *const name = efface_kernels_name();
+    return name != NULL ? PyUnicode_FromString(name) : Py_NewRef(Py_None);
+}
+
+bool add_functions(PyObject *module) {
+    static PyMethodDef functions[] = {
+        {"nmi", nmi, METH_VARARGS, "nmi(a, b): normalized mutual information"},
+        {"ari", ari, METH_VARARGS, "ari(a, b): adjusted Rand index"},
+        {"text_id", text_id, METH_VARARGS, "text_id(text, key): a text as a number"},
+        {"row_ids", row_ids, METH_VARARGS,
+         "row_ids(rows, weights, unit, out): the ids that rows without ids get"},
+        {"read_ids", read_ids, METH_VARARGS, "read_ids(ids, out): ids as numbers"},
+        {"make_gaussian", make_gaussian, METH_VARARGS,
+         "make_gaussian(n_clusters, n_columns, n_each, seed, values, labels)"},
+        {"version", version, METH_NOARGS, "version(): of the library"},
+        {"kernels", kernels, METH_NOARGS, "kernels(): the kernel table in use"},
+        {NULL, NULL, 0, NULL},
+    };
+    return PyModule_AddFunctions(module, functions) == 0;
+}

@@ -1,0 +1,102 @@
+/* The type Models itself: its life and its table of methods. */
+#include "models.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static PyTypeObject *models_type;
+
+PyObject *models_wrap(efface_data *data, efface_kmeans *const *items, size_t n_items) {
+    models *const self = (models *)PyType_GenericAlloc(models_type, 0);
+    if (self == NULL)
+        return NULL;
+    self->items = calloc(n_items + 1, sizeof *self->items);
+    if (self->items == NULL || !gate_make(&self->gate)) {
+        if (self->items == NULL)
+            PyErr_NoMemory();
+        Py_DECREF(self);
+        return NULL;
+    }
+    memcpy(self->items, items, n_items * sizeof *items);
+    self->n_items = n_items;
+    self->data = data;
+    for (size_t i = 0; i < efface_data_n_rows(data); i++) {
+        const int32_t arrival = efface_data_row(data, i).label;
+        if (arrival >= self->next_arrival)
+            self->next_arrival = arrival < INT32_MAX ? arrival + 1 : arrival;
+    }
+    return (PyObject *)self;
+}
+
+void models_free_all(efface_kmeans **items, size_t n_items) {
+    for (size_t i = 0; i < n_items; i++) {
+        efface_kmeans_free(items[i]);
+        items[i] = NULL;
+    }
+}
+
+static void dealloc(PyObject *object) {
+    models *const self = (models *)object;
+    PyTypeObject *const type = Py_TYPE(object);
+    if (self->items != NULL)
+        models_free_all(self->items, self->n_items);
+    efface_data_free(self->data);
+    free(self->items);
+    gate_free(&self->gate);
+    PyObject_Free(object);
+    Py_DECREF(type);
+}
+
+/* `run` is the number of a model. Results that are arrays go into `out`. */
+static PyMethodDef methods[] = {
+    {"forget", (PyCFunction)(void (*)(void))models_forget, METH_FASTCALL,
+     "forget(ids, owners, skip): forgets rows; a tuple for Report"},
+    {"preview", (PyCFunction)(void (*)(void))models_preview, METH_FASTCALL,
+     "preview(ids, owners, skip): what that would take"},
+    {"learn", models_learn, METH_VARARGS, "learn(rows, ids, weights, owners, unit): learns rows"},
+    {"update", models_update, METH_VARARGS,
+     "update(rows, ids, weights, owners, unit): gives rows other values"},
+    {"rekey", models_rekey, METH_VARARGS, "rekey(params, seeds): fits anew with other seeds"},
+    {"shape", models_shape, METH_NOARGS, "shape(): rows, columns, models, total weight"},
+    {"rows", models_rows, METH_VARARGS,
+     "rows(values, ids, weights, owners, arrivals): writes those that are not None"},
+    {"info", models_info, METH_O, "info(run): a tuple for ModelInfo"},
+    {"coarse_columns", models_coarse_columns, METH_O, "coarse_columns(run): their numbers"},
+    {"centroids", models_centroids, METH_VARARGS, "centroids(run, out)"},
+    {"labels", models_labels, METH_VARARGS, "labels(run, out): of the rows of the set"},
+    {"predict", models_predict, METH_VARARGS, "predict(run, rows, out)"},
+    {"square_distances", models_square_distances, METH_VARARGS,
+     "square_distances(run, rows, out)"},
+    {"loss", models_loss, METH_O, "loss(run): of the rows of the set"},
+    {"loss_of", models_loss_of, METH_VARARGS, "loss_of(run, rows, weights)"},
+    {"silhouette", models_silhouette, METH_VARARGS, "silhouette(run, labels, max_rows)"},
+    {"encode", models_encode, METH_O, "encode(run): canonical bytes"},
+    {"digest", models_digest, METH_O, "digest(run): of these bytes"},
+    {"verify", models_verify, METH_O, "verify(run): a tuple for Difference"},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMethodDef functions[] = {
+    {"fit", models_fit, METH_VARARGS,
+     "fit(rows, ids, weights, owners, unit, params, seeds, arrivals, states): models, one for each "
+     "seed, fitted or made again from their states"},
+    {NULL, NULL, 0, NULL},
+};
+
+bool add_models(PyObject *module) {
+    PyType_Slot slots[] = {
+        {Py_tp_dealloc, (void *)(uintptr_t)dealloc},
+        {Py_tp_methods, methods},
+        {0, NULL},
+    };
+    PyType_Spec spec = {
+        .name = "efface._efface.Models",
+        .basicsize = sizeof(models),
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+        .slots = slots,
+    };
+    models_type = (PyTypeObject *)PyType_FromSpec(&spec);
+    return models_type != NULL &&
+           PyModule_AddObjectRef(module, "Models", (PyObject *)models_type) == 0 &&
+           PyModule_AddFunctions(module, functions) == 0;
+}

@@ -1,0 +1,49 @@
+/* The type Models: one or more models over one set of rows, which change together. (An estimator
+ * with n_init runs has that many models.) None of its methods looks at what is its own without
+ * having passed the gate. */
+#ifndef EFFACE_EXTENSION_MODELS_H
+#define EFFACE_EXTENSION_MODELS_H
+
+#include "extension.h"
+
+typedef struct models {
+    PyObject_HEAD
+    gate gate;
+    efface_data *data;
+    efface_kmeans **items;
+    size_t n_items;
+    int32_t next_arrival;
+} models;
+
+/* The object comes to own the set and the models. NULL with an exception set, and nothing owned. */
+PyObject *models_wrap(efface_data *data, efface_kmeans *const *items, size_t n_items);
+
+void models_free_all(efface_kmeans **items, size_t n_items);
+
+/* models_fit.c; the first is a function of the module. */
+PyObject *models_fit(PyObject *module, PyObject *arguments);
+PyObject *models_rekey(PyObject *self, PyObject *arguments);
+
+/* models_change.c */
+PyObject *models_forget(PyObject *self, PyObject *const *arguments, Py_ssize_t n_arguments);
+PyObject *models_preview(PyObject *self, PyObject *const *arguments, Py_ssize_t n_arguments);
+PyObject *models_learn(PyObject *self, PyObject *arguments);
+PyObject *models_update(PyObject *self, PyObject *arguments);
+
+/* models_read.c */
+PyObject *models_shape(PyObject *self, PyObject *none);
+PyObject *models_rows(PyObject *self, PyObject *arguments);
+PyObject *models_info(PyObject *self, PyObject *run);
+PyObject *models_coarse_columns(PyObject *self, PyObject *run);
+PyObject *models_centroids(PyObject *self, PyObject *arguments);
+PyObject *models_labels(PyObject *self, PyObject *arguments);
+PyObject *models_predict(PyObject *self, PyObject *arguments);
+PyObject *models_square_distances(PyObject *self, PyObject *arguments);
+PyObject *models_loss(PyObject *self, PyObject *run);
+PyObject *models_loss_of(PyObject *self, PyObject *arguments);
+PyObject *models_silhouette(PyObject *self, PyObject *arguments);
+PyObject *models_encode(PyObject *self, PyObject *run);
+PyObject *models_digest(PyObject *self, PyObject *run);
+PyObject *models_verify(PyObject *self, PyObject *run);
+
+#endif

@@ -1,0 +1,157 @@
+/* Making models: fitted to rows, made again from their canonical bytes, or fitted anew with other
+ * seeds. */
+#include "models.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Seeds and, for models that are to be as they were, their canonical bytes. */
+typedef struct recipes {
+    size_t n;
+    uint64_t *seeds;
+    efface_kmeans **items;
+    const char **states;
+    Py_ssize_t *state_sizes;
+} recipes;
+
+static void recipes_close(recipes *r) {
+    if (r->items != NULL)
+        models_free_all(r->items, r->n);
+    free(r->seeds);
+    free(r->items);
+    free(r->states);
+    free(r->state_sizes);
+    memset(r, 0, sizeof *r);
+}
+
+/* `states` is None or a tuple of bytes that outlives the recipes. */
+static bool recipes_open(recipes *r, PyObject *seeds, PyObject *states) {
+    memset(r, 0, sizeof *r);
+    r->n = (size_t)PyTuple_Size(seeds);
+    r->seeds = calloc(r->n + 1, sizeof *r->seeds);
+    r->items = calloc(r->n + 1, sizeof *r->items);
+    r->states = calloc(r->n + 1, sizeof *r->states);
+    r->state_sizes = calloc(r->n + 1, sizeof *r->state_sizes);
+    if (r->seeds == NULL || r->items == NULL || r->states == NULL || r->state_sizes == NULL) {
+        PyErr_NoMemory();
+    } else if (states != Py_None &&
+               (!PyTuple_Check(states) || PyTuple_Size(states) != (Py_ssize_t)r->n)) {
+        PyErr_SetString(PyExc_ValueError, "there must be as many states as seeds");
+    } else {
+        for (size_t i = 0; i < r->n && PyErr_Occurred() == NULL; i++) {
+            r->seeds[i] = PyLong_AsUnsignedLongLong(PyTuple_GetItem(seeds, (Py_ssize_t)i));
+            char *bytes;
+            if (states != Py_None &&
+                PyBytes_AsStringAndSize(PyTuple_GetItem(states, (Py_ssize_t)i), &bytes,
+                                        &r->state_sizes[i]) == 0)
+                r->states[i] = bytes;
+        }
+    }
+    if (PyErr_Occurred() == NULL)
+        return true;
+    recipes_close(r);
+    return false;
+}
+
+static efface_status recipes_cook(recipes *r, const efface_data *data, efface_kmeans_params params,
+                                  efface_error *error) {
+    efface_status status = EFFACE_OK;
+    for (size_t i = 0; i < r->n && status == EFFACE_OK; i++) {
+        params.seed = r->seeds[i];
+        status = r->states[i] == NULL
+                     ? efface_kmeans_fit(data, &params, &r->items[i], error)
+                     : efface_kmeans_decode((const unsigned char *)r->states[i],
+                                            (size_t)r->state_sizes[i], &params, data, &r->items[i],
+                                            error);
+    }
+    return status;
+}
+
+PyObject *models_fit(PyObject *module, PyObject *arguments) {
+    PyObject *rows, *ids, *weights, *owners, *dictionary, *seeds, *arrivals, *states;
+    long long unit;
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "OOOOLO!O!OO", &rows, &ids, &weights, &owners, &unit,
+                          &PyDict_Type, &dictionary, &PyTuple_Type, &seeds, &arrivals, &states))
+        return NULL;
+    row_arrays arrays;
+    fit_params params;
+    recipes runs;
+    efface_data *data = NULL;
+    efface_error error = {0};
+    PyObject *result = NULL;
+    if (!recipes_open(&runs, seeds, states))
+        return NULL;
+    if (!params_open(&params, dictionary))
+        goto close_runs;
+    if (!row_arrays_open(&arrays, rows, ids, weights, owners, arrivals, 0, NULL))
+        goto close_params;
+    const uint32_t n_columns = arrays.matrix.n_columns;
+    if (params.n_bounds != 0 && params.n_bounds != n_columns) {
+        PyErr_Format(PyExc_ValueError, "there are bounds for %zu features, but X has %u",
+                     params.n_bounds, (unsigned)n_columns);
+        row_arrays_close(&arrays);
+        goto close_params;
+    }
+    PyThreadState *const state = PyEval_SaveThread();
+    efface_status status = row_arrays_make_ids(&arrays, unit, NULL);
+    if (status == EFFACE_OK)
+        status = row_arrays_make_set(&arrays, &data, &error);
+    PyEval_RestoreThread(state);
+    row_arrays_close(&arrays); /* before the fit: it may hold a converted copy of the rows */
+    if (status == EFFACE_OK) {
+        PyThreadState *const fitting = PyEval_SaveThread();
+        status = recipes_cook(&runs, data, params.values, &error);
+        PyEval_RestoreThread(fitting);
+    }
+    if (status == EFFACE_OK)
+        result = models_wrap(data, runs.items, runs.n);
+    else
+        raise_error(status, &error);
+    if (result != NULL)
+        memset(runs.items, 0, runs.n * sizeof *runs.items);
+    else
+        efface_data_free(data);
+close_params:
+    params_close(&params);
+close_runs:
+    recipes_close(&runs);
+    return result;
+}
+
+/* rekey: (params, seeds). All models are fitted anew before the first is replaced. */
+PyObject *models_rekey(PyObject *object, PyObject *arguments) {
+    models *const self = (models *)object;
+    PyObject *dictionary, *seeds;
+    if (!PyArg_ParseTuple(arguments, "O!O!", &PyDict_Type, &dictionary, &PyTuple_Type, &seeds))
+        return NULL;
+    recipes runs;
+    fit_params params;
+    efface_error error = {0};
+    efface_report report = {.action = EFFACE_ACTION_REFITTED, .reason = EFFACE_REASON_REKEY};
+    PyObject *result = NULL;
+    if (!recipes_open(&runs, seeds, Py_None))
+        return NULL;
+    if (runs.n != self->n_items)
+        PyErr_SetString(PyExc_ValueError, "there must be a seed for each model");
+    if (runs.n == self->n_items && params_open(&params, dictionary)) {
+        PyThreadState *const state = gate_enter(&self->gate);
+        efface_status status = EFFACE_OK;
+        if (state != NULL) {
+            status = recipes_cook(&runs, self->data, params.values, &error);
+            for (size_t i = 0; i < runs.n && status == EFFACE_OK; i++) {
+                efface_kmeans *const old = self->items[i];
+                self->items[i] = runs.items[i];
+                runs.items[i] = old;
+            }
+            gate_leave(&self->gate, state);
+        }
+        if (state != NULL && status == EFFACE_OK)
+            result = report_tuple(&report);
+        else if (state != NULL)
+            raise_error(status, &error);
+        params_close(&params);
+    }
+    recipes_close(&runs);
+    return result;
+}

@@ -1,0 +1,64 @@
+/* What goes out as tuples: the Python layer knows the names of their items. */
+#include "extension.h"
+
+/* Takes a tuple's items in order; the first that could not be made has set the exception. */
+typedef struct builder {
+    PyObject *tuple;
+    Py_ssize_t n;
+} builder;
+
+static void add(builder *b, PyObject *item) {
+    if (b->tuple != NULL && item != NULL) {
+        PyTuple_SetItem(b->tuple, b->n++, item);
+        return;
+    }
+    Py_XDECREF(item);
+    Py_CLEAR(b->tuple);
+}
+
+static void add_whole(builder *b, uint64_t number) {
+    add(b, PyLong_FromUnsignedLongLong(number));
+}
+
+static void add_name(builder *b, const char *name) {
+    add(b, PyUnicode_InternFromString(name));
+}
+
+PyObject *report_tuple(const efface_report *report) {
+    builder b = {PyTuple_New(10), 0};
+    add_name(&b, efface_action_name(report->action));
+    add_name(&b, efface_reason_name(report->reason));
+    add_whole(&b, report->level);
+    add_whole(&b, report->levels_replayed);
+    add_whole(&b, report->rows_forgotten);
+    add_whole(&b, report->rows_learned);
+    add_whole(&b, report->rows_missing);
+    add_whole(&b, report->rows_visited);
+    add_whole(&b, report->depth);
+    add(&b, PyFloat_FromDouble(report->seconds));
+    return b.tuple;
+}
+
+PyObject *difference_tuple(const efface_difference *difference) {
+    builder b = {PyTuple_New(7), 0};
+    add(&b, PyBool_FromLong(difference->identical));
+    add_name(&b, difference->what != NULL ? difference->what : "");
+    add_whole(&b, difference->level);
+    add_whole(&b, difference->cluster);
+    add_whole(&b, difference->column);
+    add_whole(&b, difference->depth);
+    add_whole(&b, difference->node);
+    return b.tuple;
+}
+
+PyObject *info_tuple(const efface_kmeans_info *info) {
+    builder b = {PyTuple_New(7), 0};
+    add_whole(&b, info->n_clusters);
+    add_whole(&b, info->n_rows);
+    add_whole(&b, info->iterations);
+    add(&b, PyBool_FromLong(info->stable));
+    add(&b, PyFloat_FromDouble(info->epsilon));
+    add_whole(&b, info->width);
+    add_whole(&b, info->n_coarse_columns);
+    return b.tuple;
+}

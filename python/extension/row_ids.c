@@ -1,0 +1,77 @@
+/*
+ * Ids of rows that come without any: a hash of the row's values and weight. So the ids, and with
+ * them the model, do not depend on the order of the rows.
+ *
+ * Rows that are there several times are told apart by a count: the first has the hash itself, the
+ * next the hash of that hash and 1, then 2, and so on; counts of rows that are in the set already
+ * are passed over. Equal rows have equal values and weights, so it does not matter for a model
+ * which of them has which id.
+ */
+#include "extension.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How many rows there were with a hash: an open table, at most half full. */
+typedef struct seen {
+    uint64_t hash;
+    uint64_t count; /* 0: no entry */
+} seen;
+
+static seen *find(seen *table, size_t mask, uint64_t hash) {
+    size_t place = (size_t)hash & mask;
+    while (table[place].count != 0 && table[place].hash != hash)
+        place = (place + 1) & mask;
+    return &table[place];
+}
+
+static uint64_t hash_bytes(const void *bytes, size_t n_bytes) {
+    static const unsigned char no_key[EFFACE_HASH_KEY_BYTES];
+    return efface_text_id(bytes, n_bytes, no_key);
+}
+
+static uint64_t hash_copy(uint64_t hash, uint64_t count) {
+    const uint64_t both[2] = {hash, count};
+    return count == 0 ? hash : hash_bytes(both, sizeof both);
+}
+
+/* `room` is for n_columns floats and a weight. */
+static uint64_t hash_row(const float *row, uint32_t n_columns, int64_t weight, float *room) {
+    for (uint32_t j = 0; j < n_columns; j++)
+        room[j] = row[j] + 0.0f; /* minus zero becomes zero, as in the set */
+    memcpy(room + n_columns, &weight, sizeof weight);
+    return hash_bytes(room, n_columns * sizeof *room + sizeof weight);
+}
+
+static bool is_there(const efface_data *data, uint64_t id) {
+    size_t position;
+    return data != NULL && efface_data_find(data, id, &position) == EFFACE_OK;
+}
+
+efface_status derive_ids(const matrix *m, const int64_t *weights, int64_t unit,
+                         const efface_data *data, uint64_t *ids) {
+    size_t n_places = 16;
+    while (n_places / 2 < m->n_rows)
+        n_places *= 2;
+    seen *const table = calloc(n_places, sizeof *table);
+    float *const room = malloc((m->n_columns + 2) * sizeof *room);
+    for (size_t first = 0; table != NULL && room != NULL && first < m->n_rows;) {
+        const size_t rest = m->n_rows - first, n = rest < m->n_batch ? rest : m->n_batch;
+        const float *const rows = matrix_read(m, first, n);
+        for (size_t i = 0; i < n; i++) {
+            const int64_t weight = weights != NULL ? weights[first + i] : unit;
+            const uint64_t hash = hash_row(rows + i * m->stride, m->n_columns, weight, room);
+            seen *const entry = find(table, n_places - 1, hash);
+            uint64_t count = entry->count;
+            while (is_there(data, hash_copy(hash, count)))
+                count++;
+            ids[first + i] = hash_copy(hash, count);
+            *entry = (seen){hash, count + 1};
+        }
+        first += n;
+    }
+    const bool done = table != NULL && room != NULL;
+    free(table);
+    free(room);
+    return done ? EFFACE_OK : EFFACE_E_MEMORY;
+}

@@ -1,0 +1,102 @@
+/*
+ * Rows on their way from Python's arrays into a set.
+ *
+ * Python wants rows back in the order they came in, and a set has no order. So every row carries
+ * the number of its arrival, in the field of the set that is for the class of a row, which models
+ * do not look at.
+ */
+#include "extension.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool same_length(const char *what, size_t n, size_t n_rows) {
+    if (n != n_rows)
+        PyErr_Format(PyExc_ValueError, "there are %zu %s for %zu rows", n, what, n_rows);
+    return n == n_rows;
+}
+
+static bool number_arrivals(row_arrays *arrays, int32_t first) {
+    const size_t n = arrays->matrix.n_rows;
+    arrays->numbers = malloc((n + 1) * sizeof *arrays->numbers);
+    if (arrays->numbers == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    /* After 2^31 arrivals all get the last number: they come in any order then. */
+    for (size_t i = 0; i < n; i++)
+        arrays->numbers[i] =
+            i < (size_t)(INT32_MAX - first) ? first + (int32_t)i : INT32_MAX;
+    arrays->rows.labels = arrays->numbers;
+    return true;
+}
+
+bool row_arrays_open(row_arrays *arrays, PyObject *rows, PyObject *ids, PyObject *weights,
+                     PyObject *owners, PyObject *arrivals, int32_t first_arrival,
+                     const efface_store *store) {
+    memset(arrays, 0, sizeof *arrays);
+    if (!matrix_open(&arrays->matrix, rows, true))
+        return false;
+    const size_t n = arrays->matrix.n_rows;
+    if (!ids_open(&arrays->ids, ids, store) || !ids_open(&arrays->owners, owners, store))
+        goto failed;
+    if ((ids != Py_None && !same_length("ids", arrays->ids.n, n)) ||
+        (owners != Py_None && !same_length("owners", arrays->owners.n, n)))
+        goto failed;
+    if (weights != Py_None && (!array_open(&arrays->weights, weights, "ql", false) ||
+                               !same_length("weights", array_length(&arrays->weights), n)))
+        goto failed;
+    if (arrivals != Py_None && (!array_open(&arrays->arrivals, arrivals, "il", false) ||
+                                !same_length("arrivals", array_length(&arrays->arrivals), n)))
+        goto failed;
+    arrays->rows = (efface_rows){
+        .n_rows = n,
+        .values = arrays->matrix.direct,
+        .stride = arrays->matrix.stride,
+        .ids = arrays->ids.items,
+        .weights = arrays->weights.buf,
+        .owners = arrays->owners.items,
+        .labels = arrays->arrivals.buf,
+    };
+    if (arrivals != Py_None || number_arrivals(arrays, first_arrival))
+        return true;
+failed:
+    row_arrays_close(arrays);
+    return false;
+}
+
+void row_arrays_close(row_arrays *arrays) {
+    if (arrays->weights.obj != NULL)
+        PyBuffer_Release(&arrays->weights);
+    if (arrays->arrivals.obj != NULL)
+        PyBuffer_Release(&arrays->arrivals);
+    ids_close(&arrays->ids);
+    ids_close(&arrays->owners);
+    matrix_close(&arrays->matrix);
+    free(arrays->numbers);
+    free(arrays->made_ids);
+    memset(arrays, 0, sizeof *arrays);
+}
+
+efface_status row_arrays_make_ids(row_arrays *arrays, int64_t unit, const efface_data *data) {
+    if (arrays->rows.ids != NULL)
+        return EFFACE_OK;
+    arrays->made_ids = malloc((arrays->rows.n_rows + 1) * sizeof *arrays->made_ids);
+    arrays->rows.ids = arrays->made_ids;
+    return arrays->made_ids == NULL ? EFFACE_E_MEMORY
+                                    : derive_ids(&arrays->matrix, arrays->rows.weights, unit, data,
+                                                 arrays->made_ids);
+}
+
+efface_status row_arrays_make_set(const row_arrays *arrays, efface_data **data,
+                                  efface_error *error) {
+    efface_data *set = NULL;
+    efface_status status = efface_data_create(arrays->matrix.n_columns, &set, error);
+    if (status == EFFACE_OK)
+        status = efface_data_add(set, &arrays->rows, error);
+    if (status == EFFACE_OK)
+        *data = set;
+    else
+        efface_data_free(set);
+    return status;
+}
