@@ -17,7 +17,8 @@ from ._efface import BusyError, CorruptError, NotFoundError
 from ._efface import version as _version
 from ._kmeans import KMeans
 from ._model import Model
-from ._reports import Difference, Report
+from ._reports import Difference, ModelChange, Report, StoreReport
+from ._store import Store, StoredModel, create, make_keys, open, verify_receipt
 
 __version__ = _version()
 
@@ -27,8 +28,16 @@ __all__ = [
     "Difference",
     "KMeans",
     "Model",
+    "ModelChange",
     "NotFoundError",
     "Report",
+    "Store",
+    "StoreReport",
+    "StoredModel",
+    "create",
     "datasets",
+    "make_keys",
     "metrics",
+    "open",
+    "verify_receipt",
 ]

@@ -15,14 +15,17 @@ class Model:
     least loss, the first of them if there are several.
     """
 
-    __slots__ = ("cache", "has_owners", "models", "params", "seeds", "weight_unit")
+    __slots__ = ("cache", "has_arrivals", "has_owners", "models", "params", "seeds", "weight_unit")
 
-    def __init__(self, models, *, params=None, seeds=None, weight_unit=1, has_owners=True):
+    def __init__(
+        self, models, *, params=None, seeds=None, weight_unit=1, has_owners=True, has_arrivals=True
+    ):
         self.models = models
         self.params = params
         self.seeds = seeds
         self.weight_unit = weight_unit
         self.has_owners = has_owners
+        self.has_arrivals = has_arrivals
         self.cache = {}
 
     def __repr__(self):
@@ -66,7 +69,9 @@ class Model:
         return arrays[place]
 
     def _order(self):
-        """Positions in the order of arrival; None if that is the order of positions."""
+        """Positions in the order of arrival; None if that is the order of positions, or unknown."""
+        if not self.has_arrivals:
+            return None
         arrivals = self._column(4, np.int32)
         in_order = bool((arrivals[1:] >= arrivals[:-1]).all())
         return None if in_order else np.argsort(arrivals, kind="stable")

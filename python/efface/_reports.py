@@ -145,3 +145,67 @@ class ModelInfo(NamedTuple):
     epsilon: float
     width: int
     n_coarse_columns: int
+
+
+class ModelChange(NamedTuple):
+    """What a request did to one model of a store; digests are in hexadecimal digits."""
+
+    name: str
+    report: Report
+    before: str
+    after: str
+
+    @classmethod
+    def make(cls, name, report, before, after):
+        """From what the extension gives."""
+        return cls(name, Report._make(report), before.hex(), after.hex())
+
+
+class StoreReport(NamedTuple):
+    """What a request to a store did.
+
+    Attributes
+    ----------
+    n_requested : int
+        Ids and owners.
+    n_missing : int
+        Those of them that were not there.
+    n_forgotten, n_learned : int
+        Rows.
+    receipt : int
+        The number of its receipt; 0 if there is none.
+    seconds : float
+    models : tuple of ModelChange
+    """
+
+    n_requested: int
+    n_missing: int
+    n_forgotten: int
+    n_learned: int
+    receipt: int
+    seconds: float
+    models: tuple
+
+    def _rows(self):
+        parts = [
+            _count(number, "row") + " " + what
+            for number, what in ((self.n_forgotten, "forgotten"), (self.n_learned, "learned"))
+            if number
+        ]
+        if self.n_missing:
+            parts.append(f"{self.n_missing:,} of {self.n_requested:,} requested not there")
+        return ", ".join(parts) or "no rows"
+
+    def __repr__(self):
+        changes = "".join(f"; {change.name} {change.report.action}" for change in self.models)
+        receipt = f"receipt {self.receipt}" if self.receipt else "no receipt"
+        return f"<StoreReport: {self._rows()}{changes}; {receipt}, {_seconds(self.seconds)}>"
+
+    def _repr_html_(self):
+        cells = [("rows", self._rows())]
+        cells += [
+            (change.name, f"{change.report.action}, now {change.after[:16]}...")
+            for change in self.models
+        ]
+        cells += [("receipt", self.receipt or "none"), ("time", _seconds(self.seconds))]
+        return html_table("efface store report", cells)

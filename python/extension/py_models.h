@@ -4,11 +4,10 @@
 #ifndef EFFACE_EXTENSION_MODELS_H
 #define EFFACE_EXTENSION_MODELS_H
 
-#include "extension.h"
+#include "py_extension.h"
 
 typedef struct models {
-    PyObject_HEAD
-    gate gate;
+    PyObject_HEAD gate gate;
     efface_data *data;
     efface_kmeans **items;
     size_t n_items;
@@ -20,17 +19,17 @@ PyObject *models_wrap(efface_data *data, efface_kmeans *const *items, size_t n_i
 
 void models_free_all(efface_kmeans **items, size_t n_items);
 
-/* models_fit.c; the first is a function of the module. */
+/* py_models_fit.c; the first is a function of the module. */
 PyObject *models_fit(PyObject *module, PyObject *arguments);
 PyObject *models_rekey(PyObject *self, PyObject *arguments);
 
-/* models_change.c */
+/* py_models_change.c */
 PyObject *models_forget(PyObject *self, PyObject *const *arguments, Py_ssize_t n_arguments);
 PyObject *models_preview(PyObject *self, PyObject *const *arguments, Py_ssize_t n_arguments);
 PyObject *models_learn(PyObject *self, PyObject *arguments);
 PyObject *models_update(PyObject *self, PyObject *arguments);
 
-/* models_read.c */
+/* py_models_read.c */
 PyObject *models_shape(PyObject *self, PyObject *none);
 PyObject *models_rows(PyObject *self, PyObject *arguments);
 PyObject *models_info(PyObject *self, PyObject *run);

@@ -1,6 +1,6 @@
 /* What comes in: matrices, arrays and ids, as any object with the buffer protocol, and ids as any
  * collection. */
-#include "extension.h"
+#include "py_extension.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -144,15 +144,14 @@ size_t array_length(const Py_buffer *view) {
 
 /* ------------------------------------------------------------------ ids */
 
-static bool id_from_object(PyObject *object, const efface_store *store, uint64_t *id) {
+static bool id_from_object(PyObject *object, const unsigned char *key, uint64_t *id) {
     static const unsigned char no_key[EFFACE_HASH_KEY_BYTES];
     if (PyUnicode_Check(object)) {
         Py_ssize_t n_bytes;
         const char *const text = PyUnicode_AsUTF8AndSize(object, &n_bytes);
         if (text == NULL)
             return false;
-        *id = store != NULL ? efface_store_text_id(store, text, (size_t)n_bytes)
-                            : efface_text_id(text, (size_t)n_bytes, no_key);
+        *id = efface_text_id(text, (size_t)n_bytes, key != NULL ? key : no_key);
         return true;
     }
     PyObject *const number = PyNumber_Index(object);
@@ -210,7 +209,7 @@ static bool ids_from_buffer(id_list *list, PyObject *object) {
     return done;
 }
 
-bool ids_open(id_list *list, PyObject *object, const efface_store *store) {
+bool ids_open(id_list *list, PyObject *object, const unsigned char *key) {
     list->items = NULL;
     list->n = 0;
     if (object == Py_None)
@@ -228,14 +227,14 @@ bool ids_open(id_list *list, PyObject *object, const efface_store *store) {
         PyErr_Clear();
         if (!make_list(list, 1))
             return false;
-        if (id_from_object(object, store, list->items))
+        if (id_from_object(object, key, list->items))
             return true;
         ids_close(list);
         return false;
     }
     bool done = items != NULL && make_list(list, (size_t)PyTuple_Size(items));
     for (size_t i = 0; done && i < list->n; i++)
-        done = id_from_object(PyTuple_GetItem(items, (Py_ssize_t)i), store, &list->items[i]);
+        done = id_from_object(PyTuple_GetItem(items, (Py_ssize_t)i), key, &list->items[i]);
     Py_XDECREF(items);
     if (!done)
         ids_close(list);

@@ -1,5 +1,5 @@
 /* Parameters of a fit, from the dictionary that the Python layer makes of an estimator's. */
-#include "extension.h"
+#include "py_extension.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -102,6 +102,7 @@ static bool read_array(PyObject *dictionary, const char *key, const char *format
 bool params_open(fit_params *params, PyObject *dictionary) {
     memset(params, 0, sizeof *params);
     efface_kmeans_params_init(&params->values);
+    params->values.interrupted = interrupted;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         PyObject *const value = PyDict_GetItemString(dictionary, fields[i].key);
         if (value != NULL && !read_field(&params->values, &fields[i], value))

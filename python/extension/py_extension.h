@@ -14,7 +14,7 @@
 #include <efface/efface.h>
 #include <stdbool.h>
 
-/* ------------------------------------------------------------------ errors.c */
+/* ------------------------------------------------------------------ py_errors.c */
 
 /* Adds the exceptions of the package to the module. */
 bool add_exceptions(PyObject *module);
@@ -22,7 +22,7 @@ bool add_exceptions(PyObject *module);
 /* Sets the Python exception of a failed call, and gives NULL. */
 PyObject *raise_error(efface_status status, const efface_error *error);
 
-/* ------------------------------------------------------------------ calls.c */
+/* ------------------------------------------------------------------ py_calls.c */
 
 /* An object of the library is used by one thread at a time. A gate makes others wait, without the
  * GIL; a thread that is inside already (a signal handler that interrupts its call) gets an
@@ -40,7 +40,10 @@ void gate_free(gate *g);
 PyThreadState *gate_enter(gate *g);
 void gate_leave(gate *g, PyThreadState *state);
 
-/* ------------------------------------------------------------------ buffers.c */
+/* For efface_kmeans_params: true, with the exception set, if a signal handler raised one. */
+int interrupted(void *context);
+
+/* ------------------------------------------------------------------ py_buffers.c */
 
 /* Rows as Python holds them: any two-dimensional buffer of numbers. */
 typedef struct matrix {
@@ -50,8 +53,8 @@ typedef struct matrix {
     const float *direct; /* the rows themselves, if the library can read them where they are, */
     size_t stride;       /* so many floats apart; */
     void (*convert)(const char *from, Py_ssize_t stride, size_t n, float *to); /* else how not */
-    size_t n_batch;                                                           /* rows at a time */
-    float *room;                                                              /* for a batch */
+    size_t n_batch;                                                            /* rows at a time */
+    float *room;                                                               /* for a batch */
 } matrix;
 
 /* False with an exception set if the object is no such buffer. A batch holds a megabyte, or all
@@ -67,24 +70,24 @@ const float *matrix_read(const matrix *m, size_t first, size_t n);
 bool array_open(Py_buffer *view, PyObject *object, const char *formats, bool writable);
 size_t array_length(const Py_buffer *view);
 
-/* Ids or owners: a whole number, a text, or any collection of them. Texts are hashed, by the store
- * if there is one. */
+/* Ids or owners: a whole number, a text, or any collection of them. Texts are hashed, with a key of
+ * zeros if `key` is NULL. */
 typedef struct id_list {
     uint64_t *items; /* NULL if there are none */
     size_t n;
 } id_list;
 
-bool ids_open(id_list *list, PyObject *object, const efface_store *store);
+bool ids_open(id_list *list, PyObject *object, const unsigned char *key);
 void ids_close(id_list *list);
 
-/* ------------------------------------------------------------------ row_ids.c */
+/* ------------------------------------------------------------------ py_row_ids.c */
 
-/* Ids of rows that came without any, made of their content; see row_ids.c. `data` is the set they
- * will join, or NULL. Needs no GIL. */
+/* Ids of rows that came without any, made of their content; see py_row_ids.c. `data` is the set
+ * they will join, or NULL. Needs no GIL. */
 efface_status derive_ids(const matrix *m, const int64_t *weights, int64_t unit,
                          const efface_data *data, uint64_t *ids);
 
-/* ------------------------------------------------------------------ params.c */
+/* ------------------------------------------------------------------ py_params.c */
 
 /* Parameters from a dictionary, and what they point to. */
 typedef struct fit_params {
@@ -97,14 +100,14 @@ typedef struct fit_params {
 bool params_open(fit_params *params, PyObject *dictionary);
 void params_close(fit_params *params);
 
-/* ------------------------------------------------------------------ results.c */
+/* ------------------------------------------------------------------ py_results.c */
 
 /* Tuples for Report, Difference and ModelInfo of the Python layer; NULL with an exception set. */
 PyObject *report_tuple(const efface_report *report);
 PyObject *difference_tuple(const efface_difference *difference);
 PyObject *info_tuple(const efface_kmeans_info *info);
 
-/* ------------------------------------------------------------------ row_sets.c */
+/* ------------------------------------------------------------------ py_row_sets.c */
 
 /* The arguments of efface_rows from Python's arrays. */
 typedef struct row_arrays {
@@ -120,10 +123,10 @@ typedef struct row_arrays {
  * without arrivals are numbered from `first_arrival` on. */
 bool row_arrays_open(row_arrays *arrays, PyObject *rows, PyObject *ids, PyObject *weights,
                      PyObject *owners, PyObject *arrivals, int32_t first_arrival,
-                     const efface_store *store);
+                     const unsigned char *key);
 void row_arrays_close(row_arrays *arrays);
 
-/* Gives rows without ids those of row_ids.c; see there for `unit`. Needs no GIL. */
+/* Gives rows without ids those of py_row_ids.c; see there for `unit`. Needs no GIL. */
 efface_status row_arrays_make_ids(row_arrays *arrays, int64_t unit, const efface_data *data);
 
 /* Makes a set of the rows. Needs no GIL. */

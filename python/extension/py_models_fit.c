@@ -1,6 +1,6 @@
 /* Making models: fitted to rows, made again from their canonical bytes, or fitted anew with other
  * seeds. */
-#include "models.h"
+#include "py_models.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,9 +41,8 @@ static bool recipes_open(recipes *r, PyObject *seeds, PyObject *states) {
         for (size_t i = 0; i < r->n && PyErr_Occurred() == NULL; i++) {
             r->seeds[i] = PyLong_AsUnsignedLongLong(PyTuple_GetItem(seeds, (Py_ssize_t)i));
             char *bytes;
-            if (states != Py_None &&
-                PyBytes_AsStringAndSize(PyTuple_GetItem(states, (Py_ssize_t)i), &bytes,
-                                        &r->state_sizes[i]) == 0)
+            if (states != Py_None && PyBytes_AsStringAndSize(PyTuple_GetItem(states, (Py_ssize_t)i),
+                                                             &bytes, &r->state_sizes[i]) == 0)
                 r->states[i] = bytes;
         }
     }
@@ -58,11 +57,10 @@ static efface_status recipes_cook(recipes *r, const efface_data *data, efface_km
     efface_status status = EFFACE_OK;
     for (size_t i = 0; i < r->n && status == EFFACE_OK; i++) {
         params.seed = r->seeds[i];
-        status = r->states[i] == NULL
-                     ? efface_kmeans_fit(data, &params, &r->items[i], error)
-                     : efface_kmeans_decode((const unsigned char *)r->states[i],
-                                            (size_t)r->state_sizes[i], &params, data, &r->items[i],
-                                            error);
+        status = r->states[i] == NULL ? efface_kmeans_fit(data, &params, &r->items[i], error)
+                                      : efface_kmeans_decode((const unsigned char *)r->states[i],
+                                                             (size_t)r->state_sizes[i], &params,
+                                                             data, &r->items[i], error);
     }
     return status;
 }

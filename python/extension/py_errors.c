@@ -1,5 +1,5 @@
 /* The one table from statuses of the library to exceptions of Python. */
-#include "extension.h"
+#include "py_extension.h"
 
 static PyObject *not_found, *busy, *corrupt;
 
@@ -10,6 +10,7 @@ static PyObject *exception_of(efface_status status) {
     case EFFACE_E_NOT_FOUND: return not_found;
     case EFFACE_E_BUSY: return busy;
     case EFFACE_E_CORRUPT: return corrupt;
+    case EFFACE_E_INTERRUPTED: return PyExc_KeyboardInterrupt;
     case EFFACE_E_KERNELS: return PyExc_RuntimeError;
     case EFFACE_E_ARGUMENT:
     case EFFACE_E_LIMIT:

@@ -1,5 +1,5 @@
 /* The module efface._efface. */
-#include "extension.h"
+#include "py_extension.h"
 
 PyMODINIT_FUNC PyInit__efface(void);
 
@@ -11,7 +11,8 @@ PyMODINIT_FUNC PyInit__efface(void) {
         .m_size = -1,
     };
     PyObject *module = PyModule_Create(&definition);
-    if (module != NULL && !(add_exceptions(module) && add_models(module) && add_functions(module)))
+    if (module != NULL && !(add_exceptions(module) && add_models(module) && add_stores(module) &&
+                            add_functions(module)))
         Py_CLEAR(module);
     return module;
 }

@@ -1,5 +1,5 @@
 /* Changing models: forget, learn and update, for all models over a set together. */
-#include "models.h"
+#include "py_models.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +47,8 @@ static efface_status add_owned(const efface_data *data, const id_list *ids, id_l
         memcpy(out->items, ids->items, ids->n * sizeof *out->items);
     for (size_t i = 0; i < n_rows; i++) {
         const efface_row row = efface_data_row(data, i);
-        const uint64_t *const owner = bsearch(&row.owner, owners->items, owners->n,
-                                              sizeof *owners->items, compare_ids);
+        const uint64_t *const owner =
+            bsearch(&row.owner, owners->items, owners->n, sizeof *owners->items, compare_ids);
         if (owner != NULL) {
             out->items[out->n++] = row.id;
             found[owner - owners->items] = true;
@@ -99,8 +99,7 @@ static PyObject *forget_or_look(models *self, PyObject *const *arguments, Py_ssi
         return NULL;
     }
     efface_report one, *reports = &one;
-    if (self->n_items > 1 &&
-        (reports = calloc(self->n_items, sizeof *reports)) == NULL) {
+    if (self->n_items > 1 && (reports = calloc(self->n_items, sizeof *reports)) == NULL) {
         PyErr_NoMemory();
         goto out;
     }
@@ -111,10 +110,10 @@ static PyObject *forget_or_look(models *self, PyObject *const *arguments, Py_ssi
         status = add_owned(self->data, &ids, &owners, skip, &all, &error);
     const id_list *const wanted = owners.n != 0 ? &all : &ids;
     if (status == EFFACE_OK)
-        status = only_look ? preview_all(self, wanted, missing, reports, &error)
-                           : efface_models_forget(self->items, self->n_items, self->data,
-                                                  wanted->items, wanted->n, missing, reports,
-                                                  &error);
+        status = only_look
+                     ? preview_all(self, wanted, missing, reports, &error)
+                     : efface_models_forget(self->items, self->n_items, self->data, wanted->items,
+                                            wanted->n, missing, reports, &error);
     gate_leave(&self->gate, state);
     if (status == EFFACE_OK) {
         one = merge_reports(reports, self->n_items);

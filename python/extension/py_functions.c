@@ -1,8 +1,9 @@
 /* Functions of the module that need no object: metrics, hashes, generated data, keys. */
-#include "extension.h"
+#include "py_extension.h"
 
 #include <string.h>
 
+/* How two labellings agree. */
 typedef efface_status (*agreement)(size_t n, const uint32_t *a, const uint32_t *b, double *value,
                                    efface_error *error);
 
@@ -140,6 +141,32 @@ static PyObject *make_gaussian(PyObject *module, PyObject *arguments) {
     return status == EFFACE_OK ? Py_NewRef(Py_None) : raise_error(status, &error);
 }
 
+static PyObject *make_keys(PyObject *module, PyObject *none) {
+    unsigned char secret_key[EFFACE_SECRET_KEY_BYTES], public_key[EFFACE_PUBLIC_KEY_BYTES];
+    efface_error error = {0};
+    (void)module, (void)none;
+    const efface_status status = efface_keys_make(secret_key, public_key, &error);
+    if (status != EFFACE_OK)
+        return raise_error(status, &error);
+    return Py_BuildValue("y#y#", (const char *)secret_key, (Py_ssize_t)sizeof secret_key,
+                         (const char *)public_key, (Py_ssize_t)sizeof public_key);
+}
+
+static PyObject *verify_receipt(PyObject *module, PyObject *arguments) {
+    const char *json, *key;
+    Py_ssize_t n_key;
+    efface_error error = {0};
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "sy#", &json, &key, &n_key))
+        return NULL;
+    if (n_key != EFFACE_PUBLIC_KEY_BYTES) {
+        PyErr_Format(PyExc_ValueError, "a public key has %d bytes", EFFACE_PUBLIC_KEY_BYTES);
+        return NULL;
+    }
+    const efface_status status = efface_receipt_verify(json, (const unsigned char *)key, &error);
+    return status == EFFACE_OK ? Py_NewRef(Py_None) : raise_error(status, &error);
+}
+
 static PyObject *version(PyObject *module, PyObject *none) {
     (void)module, (void)none;
     return PyUnicode_FromString(efface_version());
@@ -161,6 +188,9 @@ bool add_functions(PyObject *module) {
         {"read_ids", read_ids, METH_VARARGS, "read_ids(ids, out): ids as numbers"},
         {"make_gaussian", make_gaussian, METH_VARARGS,
          "make_gaussian(n_clusters, n_columns, n_each, seed, values, labels)"},
+        {"make_keys", make_keys, METH_NOARGS, "make_keys(): a secret and a public key"},
+        {"verify_receipt", verify_receipt, METH_VARARGS,
+         "verify_receipt(json, public_key): raises ValueError if it is none"},
         {"version", version, METH_NOARGS, "version(): of the library"},
         {"kernels", kernels, METH_NOARGS, "kernels(): the kernel table in use"},
         {NULL, NULL, 0, NULL},

@@ -5,7 +5,7 @@
  * the number of its arrival, in the field of the set that is for the class of a row, which models
  * do not look at.
  */
-#include "extension.h"
+#include "py_extension.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,20 +25,19 @@ static bool number_arrivals(row_arrays *arrays, int32_t first) {
     }
     /* After 2^31 arrivals all get the last number: they come in any order then. */
     for (size_t i = 0; i < n; i++)
-        arrays->numbers[i] =
-            i < (size_t)(INT32_MAX - first) ? first + (int32_t)i : INT32_MAX;
+        arrays->numbers[i] = i < (size_t)(INT32_MAX - first) ? first + (int32_t)i : INT32_MAX;
     arrays->rows.labels = arrays->numbers;
     return true;
 }
 
 bool row_arrays_open(row_arrays *arrays, PyObject *rows, PyObject *ids, PyObject *weights,
                      PyObject *owners, PyObject *arrivals, int32_t first_arrival,
-                     const efface_store *store) {
+                     const unsigned char *key) {
     memset(arrays, 0, sizeof *arrays);
     if (!matrix_open(&arrays->matrix, rows, true))
         return false;
     const size_t n = arrays->matrix.n_rows;
-    if (!ids_open(&arrays->ids, ids, store) || !ids_open(&arrays->owners, owners, store))
+    if (!ids_open(&arrays->ids, ids, key) || !ids_open(&arrays->owners, owners, key))
         goto failed;
     if ((ids != Py_None && !same_length("ids", arrays->ids.n, n)) ||
         (owners != Py_None && !same_length("owners", arrays->owners.n, n)))
@@ -83,9 +82,9 @@ efface_status row_arrays_make_ids(row_arrays *arrays, int64_t unit, const efface
         return EFFACE_OK;
     arrays->made_ids = malloc((arrays->rows.n_rows + 1) * sizeof *arrays->made_ids);
     arrays->rows.ids = arrays->made_ids;
-    return arrays->made_ids == NULL ? EFFACE_E_MEMORY
-                                    : derive_ids(&arrays->matrix, arrays->rows.weights, unit, data,
-                                                 arrays->made_ids);
+    return arrays->made_ids == NULL
+               ? EFFACE_E_MEMORY
+               : derive_ids(&arrays->matrix, arrays->rows.weights, unit, data, arrays->made_ids);
 }
 
 efface_status row_arrays_make_set(const row_arrays *arrays, efface_data **data,

@@ -7,7 +7,7 @@
  * are passed over. Equal rows have equal values and weights, so it does not matter for a model
  * which of them has which id.
  */
-#include "extension.h"
+#include "py_extension.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +25,29 @@ static seen *find(seen *table, size_t mask, uint64_t hash) {
     return &table[place];
 }
 
-static uint64_t hash_bytes(const void *bytes, size_t n_bytes) {
-    static const unsigned char no_key[EFFACE_HASH_KEY_BYTES];
-    return efface_text_id(bytes, n_bytes, no_key);
+/* The halves of a 128-bit product, folded: each bit of a and b reaches all bits of the result. */
+static uint64_t mix(uint64_t a, uint64_t b) {
+    __extension__ typedef unsigned __int128 wide;
+    const wide product = (wide)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static uint64_t read_word(const unsigned char *bytes) {
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+/* A hash of 64 bits for a multiple of 16 bytes. It is fast and spreads well, as ids must; it is no
+ * secret, and who can choose rows can make two hashes collide. Such rows are then told apart as
+ * equal rows are. */
+static uint64_t hash_bytes(const void *start, size_t n_bytes) {
+    const unsigned char *const bytes = start;
+    uint64_t hash = mix(n_bytes ^ UINT64_C(0x9e3779b97f4a7c15), UINT64_C(0xd1342543de82ef95));
+    for (size_t i = 0; i < n_bytes; i += 16)
+        hash = mix(read_word(bytes + i) ^ UINT64_C(0xa0761d6478bd642f),
+                   read_word(bytes + i + 8) ^ hash);
+    return mix(hash ^ UINT64_C(0xe7037ed1a0b428db), n_bytes ^ UINT64_C(0x8ebc6af09c88c6e3));
 }
 
 static uint64_t hash_copy(uint64_t hash, uint64_t count) {
@@ -35,12 +55,13 @@ static uint64_t hash_copy(uint64_t hash, uint64_t count) {
     return count == 0 ? hash : hash_bytes(both, sizeof both);
 }
 
-/* `room` is for n_columns floats and a weight. */
-static uint64_t hash_row(const float *row, uint32_t n_columns, int64_t weight, float *room) {
+/* `room` is for n_room floats, zeros at first, of which the last two hold the weight. */
+static uint64_t hash_row(const float *row, uint32_t n_columns, int64_t weight, float *room,
+                         size_t n_room) {
     for (uint32_t j = 0; j < n_columns; j++)
         room[j] = row[j] + 0.0f; /* minus zero becomes zero, as in the set */
-    memcpy(room + n_columns, &weight, sizeof weight);
-    return hash_bytes(room, n_columns * sizeof *room + sizeof weight);
+    memcpy(room + n_room - 2, &weight, sizeof weight);
+    return hash_bytes(room, n_room * sizeof *room);
 }
 
 static bool is_there(const efface_data *data, uint64_t id) {
@@ -54,13 +75,15 @@ efface_status derive_ids(const matrix *m, const int64_t *weights, int64_t unit,
     while (n_places / 2 < m->n_rows)
         n_places *= 2;
     seen *const table = calloc(n_places, sizeof *table);
-    float *const room = malloc((m->n_columns + 2) * sizeof *room);
+    const size_t n_room = ((size_t)m->n_columns + 2 + 3) / 4 * 4;
+    float *const room = calloc(n_room, sizeof *room);
     for (size_t first = 0; table != NULL && room != NULL && first < m->n_rows;) {
         const size_t rest = m->n_rows - first, n = rest < m->n_batch ? rest : m->n_batch;
         const float *const rows = matrix_read(m, first, n);
         for (size_t i = 0; i < n; i++) {
             const int64_t weight = weights != NULL ? weights[first + i] : unit;
-            const uint64_t hash = hash_row(rows + i * m->stride, m->n_columns, weight, room);
+            const uint64_t hash =
+                hash_row(rows + i * m->stride, m->n_columns, weight, room, n_room);
             seen *const entry = find(table, n_places - 1, hash);
             uint64_t count = entry->count;
             while (is_there(data, hash_copy(hash, count)))

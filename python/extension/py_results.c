@@ -1,5 +1,5 @@
 /* What goes out as tuples: the Python layer knows the names of their items. */
-#include "extension.h"
+#include "py_extension.h"
 
 /* Takes a tuple's items in order; the first that could not be made has set the exception. */
 typedef struct builder {

@@ -1,5 +1,5 @@
 /* The type Models itself: its life and its table of methods. */
-#include "models.h"
+#include "py_models.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,8 +65,7 @@ static PyMethodDef methods[] = {
     {"centroids", models_centroids, METH_VARARGS, "centroids(run, out)"},
     {"labels", models_labels, METH_VARARGS, "labels(run, out): of the rows of the set"},
     {"predict", models_predict, METH_VARARGS, "predict(run, rows, out)"},
-    {"square_distances", models_square_distances, METH_VARARGS,
-     "square_distances(run, rows, out)"},
+    {"square_distances", models_square_distances, METH_VARARGS, "square_distances(run, rows, out)"},
     {"loss", models_loss, METH_O, "loss(run): of the rows of the set"},
     {"loss_of", models_loss_of, METH_VARARGS, "loss_of(run, rows, weights)"},
     {"silhouette", models_silhouette, METH_VARARGS, "silhouette(run, labels, max_rows)"},

@@ -4,7 +4,7 @@
  * Arrays for results are made by the Python layer, which asks for their size first. Another thread
  * may change the model between the two calls; so sizes are compared behind the gate.
  */
-#include "models.h"
+#include "py_models.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -155,8 +155,8 @@ static efface_status write_centroids(const models *self, size_t run, const Py_bu
     const uint32_t k = efface_kmeans_get_info(self->items[run]).n_clusters;
     efface_status status = check_length(out, (size_t)k * d, error);
     for (uint32_t c = 0; c < k && status == EFFACE_OK; c++)
-        status = efface_kmeans_centroid(self->items[run], c, (double *)out->buf + (size_t)c * d,
-                                        error);
+        status =
+            efface_kmeans_centroid(self->items[run], c, (double *)out->buf + (size_t)c * d, error);
     return status;
 }
 
@@ -164,9 +164,9 @@ static efface_status write_labels(const models *self, size_t run, const Py_buffe
                                   efface_error *error) {
     const efface_status status = check_length(out, efface_data_n_rows(self->data), error);
     /* Numbers of clusters are below 2^24: they are the same signed or not. */
-    return status != EFFACE_OK ? status
-                               : efface_kmeans_labels(self->items[run], self->data,
-                                                      (uint32_t *)out->buf, error);
+    return status != EFFACE_OK
+               ? status
+               : efface_kmeans_labels(self->items[run], self->data, (uint32_t *)out->buf, error);
 }
 
 PyObject *models_centroids(PyObject *self, PyObject *arguments) {

@@ -1,0 +1,53 @@
+/* How the library is called: one thread at a time for each object, without the GIL, and so that a
+ * KeyboardInterrupt ends long work. */
+#include "py_extension.h"
+
+#include <time.h>
+
+bool gate_make(gate *g) {
+    g->lock = PyThread_allocate_lock();
+    if (g->lock == NULL)
+        PyErr_NoMemory();
+    return g->lock != NULL;
+}
+
+void gate_free(gate *g) {
+    if (g->lock != NULL)
+        PyThread_free_lock(g->lock);
+    g->lock = NULL;
+}
+
+PyThreadState *gate_enter(gate *g) {
+    const unsigned long self = PyThread_get_thread_ident();
+    if (g->inside == self) {
+        PyErr_SetString(PyExc_RuntimeError, "a call that is not finished is using this object");
+        return NULL;
+    }
+    PyThreadState *const state = PyEval_SaveThread();
+    (void)PyThread_acquire_lock(g->lock, WAIT_LOCK);
+    g->inside = self;
+    return state;
+}
+
+void gate_leave(gate *g, PyThreadState *state) {
+    g->inside = 0;
+    PyThread_release_lock(g->lock);
+    PyEval_RestoreThread(state);
+}
+
+/* The library asks this before every pass over rows, which may be very short, and taking the GIL
+ * may mean to wait for other threads: so it looks at signals only every now and then. */
+int interrupted(void *context) {
+    static _Thread_local double last;
+    struct timespec time;
+    (void)context;
+    (void)timespec_get(&time, TIME_UTC);
+    const double now = (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+    if (now >= last && now < last + 0.02)
+        return 0;
+    last = now;
+    const PyGILState_STATE state = PyGILState_Ensure();
+    const int raised = PyErr_CheckSignals() != 0;
+    PyGILState_Release(state);
+    return raised;
+}
