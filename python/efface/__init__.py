@@ -17,7 +17,7 @@ from ._efface import BusyError, CorruptError, NotFoundError
 from ._efface import version as _version
 from ._kmeans import KMeans
 from ._model import Model
-from ._reports import Difference, ModelChange, Report, StoreReport
+from ._reports import Difference, ModelChange, ModelInfo, Report, StoreReport
 from ._store import Store, StoredModel, create, make_keys, open, verify_receipt
 
 __version__ = _version()
@@ -29,6 +29,7 @@ __all__ = [
     "KMeans",
     "Model",
     "ModelChange",
+    "ModelInfo",
     "NotFoundError",
     "Report",
     "Store",

@@ -214,6 +214,11 @@ bool ids_open(id_list *list, PyObject *object, const unsigned char *key) {
     list->n = 0;
     if (object == Py_None)
         return true;
+    if (PyBytes_Check(object) || PyByteArray_Check(object)) {
+        /* They are arrays of small numbers, which nobody means who passes them. */
+        PyErr_Format(PyExc_TypeError, "ids and owners are whole numbers or texts, not %R", object);
+        return false;
+    }
     const bool one = PyLong_Check(object) || PyUnicode_Check(object);
     if (!one && PyObject_CheckBuffer(object)) {
         if (ids_from_buffer(list, object))

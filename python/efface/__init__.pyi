@@ -1,0 +1,267 @@
+from os import PathLike
+from typing import Any, Collection, Iterable, Literal, NamedTuple, Sequence, SupportsIndex
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import datasets as datasets
+from . import metrics as metrics
+
+_Ids = SupportsIndex | str | Collection[SupportsIndex | str] | NDArray[np.integer[Any]]
+_Each = Iterable[SupportsIndex | str] | NDArray[np.integer[Any]]
+_Seed = int | np.random.RandomState | np.random.Generator | None
+_Method = Literal["pyramid", "lloyd", "quantized", "tree"]
+_Missing = Literal["raise", "skip"]
+_Path = str | PathLike[str]
+
+__version__: str
+
+class NotFoundError(LookupError): ...
+class BusyError(RuntimeError): ...
+class CorruptError(RuntimeError): ...
+
+class Report(NamedTuple):
+    action: Literal["untouched", "repaired", "refitted"]
+    reason: str
+    level: int
+    levels_replayed: int
+    rows_forgotten: int
+    rows_learned: int
+    rows_missing: int
+    rows_visited: int
+    depth: int
+    seconds: float
+
+class Difference(NamedTuple):
+    identical: bool
+    what: str
+    level: int
+    cluster: int
+    column: int
+    depth: int
+    node: int
+    def __bool__(self) -> bool: ...
+
+class ModelInfo(NamedTuple):
+    n_clusters: int
+    n_rows: int
+    iterations: int
+    stable: bool
+    epsilon: float
+    width: int
+    n_coarse_columns: int
+
+class ModelChange(NamedTuple):
+    name: str
+    report: Report
+    before: str
+    after: str
+
+class StoreReport(NamedTuple):
+    n_requested: int
+    n_missing: int
+    n_forgotten: int
+    n_learned: int
+    receipt: int
+    seconds: float
+    models: tuple[ModelChange, ...]
+
+class StoredModel(NamedTuple):
+    name: str
+    method: _Method
+    n_clusters: int
+    n_features: int
+    digest: str
+
+class Model:
+    @property
+    def run(self) -> int: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def info(self) -> ModelInfo: ...
+    @property
+    def ids_(self) -> NDArray[np.uint64]: ...
+    @property
+    def owners_(self) -> NDArray[np.uint64]: ...
+    @property
+    def rows_(self) -> NDArray[np.float32]: ...
+    @property
+    def cluster_centers_(self) -> NDArray[np.float64]: ...
+    @property
+    def labels_(self) -> NDArray[np.int32]: ...
+    @property
+    def inertia_(self) -> float: ...
+    def predict(self, X: ArrayLike) -> NDArray[np.int32]: ...
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]: ...
+    def score(
+        self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> float: ...
+    def digest(self) -> str: ...
+    def encode(self) -> bytes: ...
+    def verify(self) -> Difference: ...
+    def silhouette(self, labels: ArrayLike | None = None, max_rows: int = 10_000) -> float: ...
+
+class KMeans:
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        method: _Method = "pyramid",
+        n_init: int = 1,
+        max_iter: int | None = 10,
+        random_state: _Seed = None,
+        scale: Literal["minmax"] | None = None,
+        bound: float | None = None,
+        column_range: tuple[ArrayLike, ArrayLike] | None = None,
+        empty: Literal["reseed", "keep"] = "reseed",
+        epsilon: float | None = None,
+        gamma: float = 0.2,
+        rate: float | None = None,
+        passes: int = 1,
+        n_starts: int = 5,
+        height: int = 1,
+        width: int | None = None,
+        leaf_method: Literal["lloyd", "quantized", "pyramid"] = "lloyd",
+        node_method: Literal["lloyd", "quantized", "pyramid"] = "lloyd",
+        depth_clusters: Sequence[int] | None = None,
+        weigh_centroids: bool = False,
+        n_threads: int | None = None,
+    ) -> None: ...
+    @property
+    def cluster_centers_(self) -> NDArray[np.float64]: ...
+    @property
+    def labels_(self) -> NDArray[np.int32]: ...
+    @property
+    def ids_(self) -> NDArray[np.uint64]: ...
+    @property
+    def inertia_(self) -> float: ...
+    @property
+    def n_iter_(self) -> int: ...
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def set_params(self, **params: Any) -> KMeans: ...
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]: ...
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        ids: _Each | None = None,
+        owners: _Each | None = None,
+    ) -> KMeans: ...
+    def fit_predict(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        ids: _Each | None = None,
+        owners: _Each | None = None,
+    ) -> NDArray[np.int32]: ...
+    def fit_transform(
+        self, X: ArrayLike, y: Any = None, **fit_params: Any
+    ) -> NDArray[np.float64]: ...
+    def predict(self, X: ArrayLike) -> NDArray[np.int32]: ...
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]: ...
+    def score(
+        self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> float: ...
+    def verify(self) -> Difference: ...
+    def digest(self) -> str: ...
+    def encode(self) -> bytes: ...
+    def forget(
+        self,
+        ids: _Ids | None = None,
+        *,
+        owners: _Ids | None = None,
+        missing: _Missing = "raise",
+    ) -> Report: ...
+    def preview(
+        self,
+        ids: _Ids | None = None,
+        *,
+        owners: _Ids | None = None,
+        missing: _Missing = "raise",
+    ) -> Report: ...
+    def learn(
+        self,
+        X: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        ids: _Each | None = None,
+        owners: _Each | None = None,
+    ) -> Report: ...
+    def update(
+        self,
+        X: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        ids: _Each,
+        owners: _Each | None = None,
+    ) -> Report: ...
+    def rekey(self, random_state: _Seed = None) -> Report: ...
+
+class Store:
+    def __enter__(self) -> Store: ...
+    def __exit__(self, *exception: object) -> None: ...
+    def close(self) -> None: ...
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def n_features(self) -> int: ...
+    @property
+    def feature_names(self) -> list[str] | None: ...
+    @property
+    def models(self) -> list[StoredModel]: ...
+    def load(self, name: str) -> Model: ...
+    def digest(self, name: str) -> str: ...
+    def encode(self, name: str) -> bytes: ...
+    def verify(self, name: str | None = None) -> Difference: ...
+    def check(self) -> list[str]: ...
+    @property
+    def receipts(self) -> list[dict[str, Any]]: ...
+    def receipt(self, number: int) -> str: ...
+    def fit(
+        self, name: str, estimator: KMeans, columns: Sequence[int] | None = None
+    ) -> StoredModel: ...
+    def drop(self, name: str) -> None: ...
+    def rekey(self, name: str | None = None, random_state: _Seed = None) -> None: ...
+    def forget(
+        self,
+        ids: _Ids | None = None,
+        *,
+        owners: _Ids | None = None,
+        missing: _Missing = "raise",
+    ) -> StoreReport: ...
+    def preview(
+        self,
+        ids: _Ids | None = None,
+        *,
+        owners: _Ids | None = None,
+        missing: _Missing = "raise",
+    ) -> StoreReport: ...
+    def learn(
+        self,
+        X: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        ids: _Each | None = None,
+        owners: _Each | None = None,
+    ) -> StoreReport: ...
+    def sign_with(self, secret_key: bytes) -> None: ...
+
+def open(path: _Path, *, write: bool = True) -> Store: ...
+def create(
+    path: _Path,
+    X: ArrayLike,
+    weights: ArrayLike | None = None,
+    *,
+    ids: _Each | None = None,
+    owners: _Each | None = None,
+    hash_key: bytes | None = None,
+) -> Store: ...
+def make_keys() -> tuple[bytes, bytes]: ...
+def verify_receipt(receipt: str, public_key: bytes) -> None: ...

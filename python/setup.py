@@ -1,0 +1,57 @@
+"""Builds the extension with the project's own CMake, from the source tree around this folder.
+
+    pip install --no-build-isolation ./python
+
+needs no network: only a C compiler, CMake and the libraries that the C library needs.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+PROJECT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def version():
+    """The version has one home, the public header."""
+    header = (PROJECT / "include" / "efface" / "efface.h").read_text(encoding="utf-8")
+    return re.search(r'^#define EFFACE_VERSION "(.+)"$', header, flags=re.M).group(1)
+
+
+class BuildWithCMake(build_ext):
+    """One extension, which is a target of the project."""
+
+    def build_extension(self, extension):
+        folder = pathlib.Path(self.build_temp).resolve() / "cmake"
+        configure = [
+            "cmake",
+            f"-S{PROJECT}",
+            f"-B{folder}",
+            "-DCMAKE_BUILD_TYPE=Release",
+            "-DEFFACE_PYTHON=ON",
+            f"-DPython3_EXECUTABLE={sys.executable}",
+        ]
+        jobs = str(os.cpu_count() or 1)
+        subprocess.run(configure, check=True)
+        subprocess.run(
+            ["cmake", "--build", folder, "--target", "efface_python", "--parallel", jobs],
+            check=True,
+        )
+        built = folder / "python" / "efface" / "_efface.abi3.so"
+        wanted = pathlib.Path(self.get_ext_fullpath(extension.name))
+        wanted.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(built, wanted)
+
+
+setup(
+    version=version(),
+    ext_modules=[Extension("efface._efface", sources=[], py_limited_api=True)],
+    cmdclass={"build_ext": BuildWithCMake},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+)

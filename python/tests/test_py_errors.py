@@ -1,0 +1,203 @@
+"""Wrong input: exceptions with the messages that scikit-learn's users expect, never a crash, and
+nothing changed."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+
+import efface
+from efface import KMeans
+
+
+@pytest.fixture
+def model(gaussian):
+    return KMeans(3, random_state=0).fit(gaussian, ids=range(len(gaussian)))
+
+
+@pytest.mark.parametrize(
+    "X, exception, message",
+    [
+        ([[1.0, np.nan], [2, 3], [4, 5]], ValueError, "contains NaN"),
+        ([[1.0, np.inf], [2, 3], [4, 5]], ValueError, "contains infinity"),
+        ([[1e300, 1.0], [2, 3], [4, 5]], ValueError, "infinity or a value too large"),
+        (np.array([[1e300, 1.0], [2, 3], [4, 5]]), ValueError, "not a finite number"),
+        ([[1e38, 1.0], [2, 3], [4, 5]], ValueError, "magnitude 2.126"),
+        ([1.0, 2.0, 3.0], ValueError, "Expected 2D array, got 1D array"),
+        (3.0, ValueError, "Expected 2D array, got scalar array"),
+        (np.ones((3, 2, 2)), ValueError, "Found array with dim 3"),
+        (np.ones((0, 2)), ValueError, r"0 sample\(s\)"),
+        (np.ones((3, 0)), ValueError, r"0 feature\(s\)"),
+        (np.ones((3, 40_000), np.int8), ValueError, "40000 features"),
+        (np.ones((3, 2), complex), ValueError, "Complex data not supported"),
+        ([["a", "b"], ["c", "d"], ["e", "f"]], ValueError, "could not convert string to float"),
+        ([[1, 2], [3]], ValueError, "inhomogeneous"),
+        (None, ValueError, ""),
+        (object(), TypeError, ""),
+        (sparse.csr_matrix(np.eye(3)), TypeError, "sparse"),
+    ],
+    ids=lambda value: "",
+)
+@pytest.mark.filterwarnings("ignore")
+def test_wrong_rows(X, exception, message, model):
+    before = model.digest()
+    with pytest.raises(exception, match=message):
+        KMeans(3).fit(X)
+    for call in (model.predict, model.transform, model.score, model.learn):
+        with pytest.raises((ValueError, TypeError)):
+            call(X)
+    assert model.digest() == before and model.verify()
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"n_clusters": 0}, "'n_clusters' parameter of KMeans must be an int in the range"),
+        ({"n_clusters": 2.5}, "'n_clusters' parameter of KMeans must be an int"),
+        ({"n_clusters": True}, "'n_clusters'"),
+        ({"n_clusters": 10**30}, "'n_clusters'"),
+        ({"n_clusters": 2000}, r"n_samples=1500 should be >= n_clusters=2000\."),
+        ({"method": "elkan"}, "'method' parameter of KMeans must be a str among"),
+        ({"method": []}, "'method'"),
+        ({"n_init": 0}, "'n_init'"),
+        ({"max_iter": 0}, "'max_iter'"),
+        ({"random_state": -1}, "'random_state'"),
+        ({"random_state": "zero"}, "'random_state'"),
+        ({"scale": "standard"}, "'scale'"),
+        ({"bound": 0.0}, "'bound'"),
+        ({"bound": 0.001}, ""),
+        ({"gamma": float("nan")}, "'gamma'"),
+        ({"column_range": 3}, "'column_range'"),
+        ({"column_range": ([0], [1]), "scale": "minmax"}, "bounds for 1 features, but X has 4"),
+        ({"column_range": ([0], [1, 2]), "scale": "minmax"}, "as many lower as upper"),
+        ({"depth_clusters": 3}, "'depth_clusters'"),
+        ({"depth_clusters": [3, 3], "method": "tree"}, "height of 1"),
+        ({"n_threads": 0}, "'n_threads'"),
+        ({"weigh_centroids": 1}, "'weigh_centroids'"),
+    ],
+    ids=repr,
+)
+def test_wrong_parameters(gaussian, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        KMeans(**parameters).fit(gaussian)
+
+
+@pytest.mark.parametrize(
+    "arguments, exception, message",
+    [
+        ({"ids": [1, 2]}, ValueError, "2 ids for 1500 rows"),
+        ({"owners": [1, 2]}, ValueError, "2 owners for 1500 rows"),
+        ({"ids": np.zeros(1500, int)}, ValueError, "0"),
+        ({"ids": -np.arange(1500)}, ValueError, "not negative"),
+        ({"ids": np.arange(1500.0)}, TypeError, "whole numbers or texts"),
+        ({"ids": [None] * 1500}, TypeError, "whole numbers or texts"),
+        ({"ids": [2**64] + list(range(1499))}, ValueError, r"2\*\*64 - 1"),
+        ({"ids": ["\ud800"] + list(range(1499))}, UnicodeEncodeError, ""),
+        ({"sample_weight": [1, 2]}, ValueError, "sample_weight.shape == "),
+        ({"sample_weight": np.ones((1500, 2))}, ValueError, "must be 1D array or scalar"),
+        ({"sample_weight": -1.0}, ValueError, "Negative values"),
+        ({"sample_weight": np.nan}, ValueError, "contains NaN"),
+        ({"sample_weight": np.inf}, ValueError, "contains infinity"),
+        ({"sample_weight": 1e9}, ValueError, "divide the weights"),
+        ({"sample_weight": 0}, ValueError, "n_samples=0 should be >= n_clusters=3"),
+    ],
+    ids=lambda value: "",
+)
+def test_wrong_arguments_of_fit(gaussian, arguments, exception, message):
+    with pytest.raises(exception, match=message):
+        KMeans(3).fit(gaussian, **arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments, exception, message",
+    [
+        ({"ids": [0, 1500, 2000]}, efface.NotFoundError, "1500"),
+        ({"ids": "nobody"}, LookupError, "not"),
+        ({"ids": [3, 3]}, ValueError, "3"),
+        ({"ids": -3}, ValueError, "0 to"),
+        ({"ids": 2.0}, TypeError, "whole numbers or texts"),
+        ({"ids": [[1, 2]]}, TypeError, "whole numbers or texts"),
+        ({"ids": np.ones((2, 2), int)}, TypeError, "whole numbers or texts"),
+        ({"ids": b"abc"}, TypeError, "whole numbers or texts"),
+        ({"ids": np.array([b"abc"])}, TypeError, "whole numbers or texts"),
+        ({}, ValueError, "ids or owners"),
+        ({"owners": 3}, ValueError, "fitted without owners"),
+        ({"ids": 3, "missing": "ignore"}, ValueError, "'raise' or 'skip'"),
+        ({"ids": 3, "missing": []}, ValueError, "'raise' or 'skip'"),
+    ],
+    ids=lambda value: "",
+)
+def test_wrong_requests(model, arguments, exception, message):
+    before = model.digest()
+    for call in (model.forget, model.preview):
+        with pytest.raises(exception, match=message):
+            call(**arguments)
+    assert model.digest() == before and model.verify()
+
+
+def test_wrong_changes(model, gaussian):
+    before = model.digest()
+    cases = [
+        lambda: model.learn(gaussian[:1], ids=[3]),
+        lambda: model.learn(gaussian[:2], ids=[5000, 5000]),
+        lambda: model.learn(gaussian[:1], ids=[5000], owners=[1]),
+        lambda: model.learn(gaussian[:, :2], ids=range(5000, 6500)),
+        lambda: model.update(gaussian[:1], ids=[5000]),
+        lambda: model.update(gaussian[:1], ids=[1, 2]),
+        lambda: model.update(gaussian[:1], ids=[1], owners=[1]),
+        lambda: model.update(gaussian[:1], ids=[1], sample_weight=2),
+        lambda: model.rekey(random_state="x"),
+        lambda: model.predict(gaussian[:, :2]),
+    ]
+    for case in cases:
+        with pytest.raises((ValueError, LookupError)):
+            case()
+    assert model.digest() == before and model.verify()
+
+
+def test_not_fitted(gaussian):
+    fresh = KMeans(3)
+    for name in ("labels_", "cluster_centers_", "inertia_", "n_iter_", "ids_"):
+        assert not hasattr(fresh, name)
+    for call in (fresh.predict, fresh.transform, fresh.score, fresh.forget, fresh.learn):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            call(gaussian)
+
+
+def test_refit_after_failure_keeps_the_model(model, gaussian):
+    before = model.digest()
+    with pytest.raises(ValueError):
+        model.set_params(n_clusters=5000).fit(gaussian)
+    assert model.digest() == before
+
+
+def test_extension_survives_nonsense(model):
+    """What the Python layer would never pass."""
+    from efface import _efface
+
+    inner = model._model.models
+    nonsense = (None, 1, "x", b"x", [], {}, object(), np.ones(3), np.ones((2, 2)), -1, 10**30)
+    for name in dir(inner):
+        if name.startswith("_"):
+            continue
+        for n_arguments in range(6):
+            for value in nonsense:
+                try:
+                    getattr(inner, name)(*[value] * n_arguments)
+                except Exception:
+                    pass
+    for name in ("fit", "nmi", "ari", "text_id", "row_ids", "read_ids", "make_gaussian",
+                 "open_store", "create_store", "verify_receipt"):
+        for n_arguments in range(10):
+            for value in nonsense:
+                try:
+                    getattr(_efface, name)(*[value] * n_arguments)
+                except Exception:
+                    pass
+    with pytest.raises(TypeError):
+        _efface.Models()
+    read_only = np.empty(len(model.ids_), np.int32)
+    read_only.flags.writeable = False
+    with pytest.raises(ValueError):
+        inner.labels(0, read_only)
+    assert model.verify()

@@ -1,0 +1,131 @@
+"""Long calls: Ctrl-C ends them, other threads run meanwhile, and threads share a model safely."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import efface
+from efface import KMeans
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return efface.datasets.make_gaussian(50, 16, 2000, seed=1)[0]
+
+
+def interrupt_after(seconds):
+    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    return timer
+
+
+def test_fit_is_interrupted(rows, method):
+    """Without the interruption this takes minutes."""
+    slow = KMeans(500, method=method, max_iter=1000, n_init=100, random_state=0)
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        interrupt_after(0.3)
+        slow.fit(rows)
+    assert time.monotonic() - begin < 60
+    assert not hasattr(slow, "labels_")
+
+
+def test_an_interrupted_change_changes_nothing(rows):
+    model = KMeans(200, method="lloyd", max_iter=20, random_state=0, n_init=20)
+    model.fit(rows[:5000], ids=range(5000))
+    with pytest.raises(KeyboardInterrupt):
+        interrupt_after(0.3)
+        for seed in range(1000):
+            before = model._model.models.digest(0)
+            model.rekey(random_state=seed)
+    assert model._model.models.digest(0) == before and model.verify()
+
+
+def test_an_exception_of_a_handler_comes_through(rows):
+    def handler(number, frame):
+        raise TimeoutError("enough")
+
+    previous = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(TimeoutError, match="enough"):
+            KMeans(500, method="lloyd", max_iter=1000, n_init=100).fit(rows)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def test_a_handler_cannot_use_the_model_it_interrupts(rows):
+    model = KMeans(200, method="lloyd", max_iter=20, random_state=0, n_init=20)
+    model.fit(rows[:5000], ids=range(5000))
+    caught = []
+
+    def handler(number, frame):
+        try:
+            model.predict(rows[:10])
+        except RuntimeError as error:
+            caught.append(str(error))
+
+    previous = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+        model.rekey(random_state=1)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert model.verify()
+    assert caught == [] or "not finished" in caught[0]
+
+
+def test_other_threads_run_meanwhile(rows):
+    done = threading.Event()
+
+    def work():
+        KMeans(100, method="lloyd", max_iter=20, random_state=0, n_threads=1).fit(rows)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    turns = 0
+    while not done.is_set():
+        turns += 1
+        time.sleep(0.001)
+    thread.join()
+    assert turns > 20
+
+
+def test_threads_share_a_model(rows):
+    model = KMeans(10, random_state=0, n_threads=1).fit(rows[:20_000], ids=range(20_000))
+    errors = []
+
+    def forget(first):
+        try:
+            for i in range(first, first + 200):
+                model.forget(ids=i)
+        except Exception as error:
+            errors.append(error)
+
+    def ask():
+        try:
+            for _ in range(50):
+                assert model.predict(rows[:100]).max() < 10
+                model.transform(rows[:10])
+                model.verify()
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=forget, args=(1000 * i,)) for i in range(4)]
+    threads += [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    gone = np.concatenate([np.arange(1000 * i, 1000 * i + 200) for i in range(4)])
+    left = np.delete(np.arange(20_000), gone)
+    fresh = KMeans(10, random_state=0).fit(rows[left], ids=left)
+    assert model.digest() == fresh.digest()

@@ -1,0 +1,134 @@
+"""The law, through Python: whatever is called in whatever order, the state is that of a fresh fit to
+the rows that are there."""
+
+import pickle
+
+import numpy as np
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+
+from efface import KMeans
+
+# Few different values, so that there are equal rows, ties and empty clusters.
+ROWS = st.lists(st.integers(-3, 3).map(lambda v: v / 2), min_size=2, max_size=2)
+WEIGHTS = st.sampled_from([0.25, 1.0, 1.5, 3.0])
+
+
+class Law(RuleBasedStateMachine):
+    """Rows are kept here as a dictionary: id to (values, weight, owner)."""
+
+    @initialize(
+        rows=st.lists(st.tuples(ROWS, WEIGHTS, st.integers(1, 4)), min_size=3, max_size=40),
+        method=st.sampled_from(["pyramid", "lloyd", "quantized", "tree"]),
+        n_init=st.integers(1, 3),
+        scale=st.sampled_from([None, "minmax"]),
+        weighted=st.booleans(),
+    )
+    def fit(self, rows, method, n_init, scale, weighted):
+        self.parameters = {
+            "n_clusters": 3,
+            "method": method,
+            "n_init": n_init,
+            "scale": scale,
+            "random_state": 1,
+            "rate": 0.5,
+            "n_threads": 1,
+        }
+        self.weighted = weighted
+        self.rows = dict(enumerate(rows))
+        self.n_ever = len(rows)
+        self.model = self.fresh()
+
+    def arguments(self, rows, ids):
+        values, weights, owners = zip(*rows)
+        arguments = {"ids": list(ids), "owners": owners}
+        if self.weighted:
+            arguments["sample_weight"] = weights
+        return np.array(values), arguments
+
+    def fresh(self):
+        X, arguments = self.arguments(self.rows.values(), self.rows.keys())
+        return KMeans(**self.parameters).fit(X, **arguments)
+
+    @rule(data=st.data())
+    @precondition(lambda self: self.rows)
+    def forget_ids(self, data):
+        ids = data.draw(st.sets(st.sampled_from(sorted(self.rows)), max_size=4))
+        assert self.model.forget(ids=ids).rows_forgotten == len(ids)
+        for i in ids:
+            del self.rows[i]
+
+    @rule(owner=st.integers(1, 5))
+    def forget_owner(self, owner):
+        gone = [i for i, row in self.rows.items() if row[2] == owner]
+        report = self.model.forget(owners=owner, missing="skip")
+        assert report.rows_forgotten == len(gone)
+        for i in gone:
+            del self.rows[i]
+
+    @rule(rows=st.lists(st.tuples(ROWS, WEIGHTS, st.integers(1, 4)), min_size=1, max_size=4))
+    def learn(self, rows):
+        ids = range(self.n_ever, self.n_ever + len(rows))
+        X, arguments = self.arguments(rows, ids)
+        assert self.model.learn(X, **arguments).rows_learned == len(rows)
+        self.rows.update(zip(ids, rows))
+        self.n_ever += len(rows)
+
+    @rule(data=st.data(), row=st.tuples(ROWS, WEIGHTS, st.integers(1, 4)))
+    @precondition(lambda self: self.rows)
+    def update(self, data, row):
+        i = data.draw(st.sampled_from(sorted(self.rows)))
+        X, arguments = self.arguments([row], [i])
+        self.model.update(X, **arguments)
+        self.rows[i] = row
+
+    @rule(seed=st.integers(0, 5))
+    def rekey(self, seed):
+        self.model.rekey(random_state=seed)
+        self.parameters["random_state"] = seed
+
+    @rule()
+    def pickle(self):
+        self.model = pickle.loads(pickle.dumps(self.model))
+
+    @rule(data=st.data())
+    @precondition(lambda self: self.rows)
+    def refuse_what_is_not_there(self, data):
+        i = data.draw(st.sampled_from(sorted(self.rows)))
+        for ids in ([i, 10**6], [i, i]):
+            try:
+                self.model.forget(ids=ids)
+            except (LookupError, ValueError):
+                continue
+            raise AssertionError("an id that is not there, or comes twice")
+
+    @invariant()
+    def the_law(self):
+        if not hasattr(self, "model"):
+            return
+        assert self.model.verify()
+        np.testing.assert_array_equal(self.model.ids_, list(self.rows))
+        if len(self.rows) < self.parameters["n_clusters"]:
+            return  # a fit would refuse so few rows
+        fresh = self.fresh()
+        assert self.model.encode() == fresh.encode()
+        np.testing.assert_array_equal(self.model.labels_, fresh.labels_)
+        np.testing.assert_array_equal(self.model.cluster_centers_, fresh.cluster_centers_)
+        assert self.model.inertia_ == fresh.inertia_
+
+
+TestLaw = Law.TestCase
+TestLaw.settings = settings(
+    max_examples=150,
+    stateful_step_count=15,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)

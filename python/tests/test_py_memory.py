@@ -1,0 +1,118 @@
+"""Memory: no copy of the input beyond the library's own, and no leak."""
+
+import subprocess
+import sys
+import textwrap
+
+MEGABYTE = 1 << 20
+
+
+def in_a_process(code):
+    """Runs code that prints a number of bytes."""
+    start = """
+        import os, resource
+        import numpy as np
+        import efface
+        from efface import KMeans
+
+        def now():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * resource.getpagesize()
+
+        def peak():
+            with open("/proc/self/status") as file:
+                line = next(line for line in file if line.startswith("VmHWM"))
+            return int(line.split()[1]) * 1024
+
+        def forget_peak():
+            with open("/proc/self/clear_refs", "w") as file:
+                file.write("5")
+    """
+    code = textwrap.dedent(start) + textwrap.dedent(code)
+    result = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+    return int(result.stdout)
+
+
+def test_no_copy_of_float32():
+    """64 MB of rows: the library's copy, some bytes a row, and no second copy."""
+    for method in ("lloyd", "pyramid"):
+        grown = in_a_process(f"""
+            X = np.random.RandomState(0).uniform(size=(65536, 256)).astype(np.float32)
+            KMeans(8, method={method!r}, n_threads=1).fit(X[:1000])  # what is loaded only once
+            forget_peak()
+            before = peak()
+            model = KMeans(8, method={method!r}, n_threads=1).fit(X)
+            assert model.predict(X).shape == (65536,)
+            print(peak() - before)
+        """)
+        assert 60 * MEGABYTE < grown < 64 * MEGABYTE * 1.25
+
+
+def test_no_copy_to_predict():
+    """Rows of another type are converted a little at a time."""
+    grown = in_a_process("""
+        X = np.random.RandomState(0).uniform(size=(65536, 256))
+        model = KMeans(8, n_threads=1).fit(X[:1000])
+        forget_peak()
+        before = peak()
+        model.predict(X)
+        print(peak() - before)
+    """)
+    assert grown < 16 * MEGABYTE
+
+
+def test_no_leak():
+    """10,000 fits and forgets after a first thousand; a leak of 100 bytes each would be seen."""
+    grown = in_a_process("""
+        X = np.random.RandomState(0).uniform(size=(50, 3)).astype(np.float32)
+        names = [f"row {i}" for i in range(50)]
+        failures = 0
+
+        def once(i):
+            global failures
+            method = ("pyramid", "lloyd", "quantized", "tree")[i % 4]
+            model = KMeans(3, method=method, n_init=1 + i % 2, random_state=i, n_threads=1)
+            model.fit(X, ids=names, owners=names, sample_weight=1.0 if i % 3 else None)
+            model.forget(ids=names[:3])
+            model.forget(owners=names[5])
+            model.learn(X[:3].astype(float), ids=names[:3], owners=names[:3])
+            model.labels_, model.ids_, model.cluster_centers_, model.inertia_
+            model.transform(X), model.digest(), model.preview(ids=names[7])
+            for wrong in (lambda: model.forget(ids="x"), lambda: model.learn(X[:1], ids=["row 9"])):
+                try:
+                    wrong()
+                except Exception:
+                    failures += 1
+
+        for i in range(1000):
+            once(i)
+        before = now()
+        for i in range(10_000):
+            once(i)
+        assert failures == 22_000
+        print(max(0, now() - before))
+    """)
+    assert grown < MEGABYTE
+
+
+def test_no_leak_of_stores(tmp_path):
+    grown = in_a_process(f"""
+        X = np.random.RandomState(0).uniform(size=(50, 3)).astype(np.float32)
+        with efface.create({str(tmp_path / "s.store")!r}, X) as store:
+            store.fit("m", KMeans(3, method="lloyd"))
+
+        def once():
+            with efface.open({str(tmp_path / "s.store")!r}) as store:
+                store.preview(ids=[1, 2]), store.load("m").labels_, store.models
+                store.verify(), store.check(), repr(store)
+
+        for _ in range(300):
+            once()
+        before = now()
+        for _ in range(1000):
+            once()
+        print(max(0, now() - before))
+    """)
+    assert grown < MEGABYTE

@@ -1,0 +1,233 @@
+"""The package as a whole: what it needs, what it says of itself, and that it can be installed."""
+
+import ast
+import inspect
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import efface
+
+PACKAGE = pathlib.Path(efface.__file__).parent
+PROJECT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def run(code, *arguments, blocked=(), python=sys.executable, **options):
+    """Runs code in a process in which some packages cannot be imported."""
+    start = f"""
+        import sys
+
+        class Blocked:
+            def find_spec(self, name, path=None, target=None):
+                if name.split(".")[0] in {blocked!r}:
+                    raise ModuleNotFoundError("No module named " + name, name=name)
+
+        sys.meta_path.insert(0, Blocked())
+    """
+    command = [python, "-c", textwrap.dedent(start) + textwrap.dedent(code), *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, **options)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+USE = """
+    import numpy as np
+    import efface
+
+    X = efface.datasets.make_gaussian(3, 4, 100)[0]
+    model = efface.KMeans(3, random_state=1).fit(X, ids=range(300), sample_weight=1.0)
+    model.forget(ids=[1, 2, 3])
+    assert model.verify() and "n_clusters=3" in repr(model)
+    print(model.digest())
+"""
+
+
+def test_without_scikit_learn_and_pandas():
+    bare = run(
+        USE
+        + """
+    assert "sklearn" not in sys.modules and "pandas" not in sys.modules
+    assert model.fit_transform(X).shape == (300, 3) and model.fit_predict(X).shape == (300,)
+    assert model.get_params()["method"] == "pyramid"
+    assert model.set_params(n_clusters=2).fit(X).cluster_centers_.shape == (2, 4)
+    assert list(model.get_feature_names_out()) == ["kmeans0", "kmeans1"]
+
+    class Sparse:
+        nnz = 1
+        def toarray(self): ...
+
+    for wrong, message in [
+        (np.full((5, 2), np.nan), "Input X contains NaN."),
+        (np.full((5, 2), np.inf), "Input X contains infinity"),
+        (np.ones(5), "Expected 2D array, got 1D array instead"),
+        (np.ones((5, 2, 2)), "Found array with dim 3."),
+        (np.ones((0, 2)), "0 sample(s)"),
+        (np.ones((5, 0)), "0 feature(s)"),
+        (np.ones((5, 2), complex), "Complex data not supported"),
+        (Sparse(), "sparse"),
+        (np.ones((1, 2)), "n_samples=1 should be >= n_clusters=2."),
+    ]:
+        try:
+            model.fit(wrong)
+        except (ValueError, TypeError) as error:
+            assert message in str(error), error
+        else:
+            raise AssertionError(message)
+    try:
+        model.set_params(tol=1)
+    except ValueError as error:
+        assert "Invalid parameter 'tol'" in str(error)
+    try:
+        efface.KMeans().predict(X)
+    except AttributeError as error:
+        assert "not fitted yet" in str(error)
+    """,
+        blocked=("sklearn", "pandas", "scipy"),
+    )
+    assert bare == run(USE)
+
+
+def test_import_is_quiet_and_versioned():
+    assert run("import efface; print(efface.__version__)").strip() == efface.__version__
+    header = (PROJECT / "include" / "efface" / "efface.h").read_text(encoding="utf-8")
+    assert f'#define EFFACE_VERSION "{efface.__version__}"' in header
+
+
+# ------------------------------------------------------------------ documentation and stubs
+
+
+def public(module):
+    return [(name, getattr(module, name)) for name in module.__all__]
+
+
+def members(cls):
+    """The public methods and properties that a class defines itself."""
+    for name, member in vars(cls).items():
+        if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property)):
+            yield name, member
+
+
+@pytest.mark.parametrize("module", [efface, efface.metrics, efface.datasets], ids=repr)
+def test_everything_has_a_docstring(module):
+    assert inspect.getdoc(module)
+    for name, value in public(module):
+        assert inspect.getdoc(value), name
+        if inspect.isclass(value) and value is not efface.KMeans:
+            for member, function in members(value):
+                assert inspect.getdoc(function), f"{name}.{member}"
+    for member, function in members(efface.KMeans):
+        described = isinstance(function, property) and f"{member} :" in efface.KMeans.__doc__
+        assert inspect.getdoc(function) or described, member
+
+
+def stub(module):
+    name = "__init__" if module is efface else module.__name__.rpartition(".")[2]
+    tree = ast.parse((PACKAGE / f"{name}.pyi").read_text(encoding="utf-8"))
+    return tree.body
+
+
+def arguments(function):
+    """Names and kinds of the arguments of a function or of its stub, and which have defaults."""
+    if isinstance(function, ast.FunctionDef):
+        given = function.args
+        first = [a.arg for a in given.args]
+        n_plain = len(first) - len(given.defaults)
+        found = [(name, "plain", i >= n_plain) for i, name in enumerate(first)]
+        found += [
+            (a.arg, "keyword", default is not None)
+            for a, default in zip(given.kwonlyargs, given.kw_defaults)
+        ]
+        return found
+    kinds = {
+        inspect.Parameter.POSITIONAL_OR_KEYWORD: "plain",
+        inspect.Parameter.KEYWORD_ONLY: "keyword",
+    }
+    return [
+        (p.name, kinds[p.kind], p.default is not p.empty)
+        for p in inspect.signature(function).parameters.values()
+        if p.kind in kinds
+    ]
+
+
+@pytest.mark.parametrize("module", [efface, efface.metrics, efface.datasets], ids=repr)
+def test_stubs_say_what_is_there(module):
+    declared = {node.name: node for node in stub(module) if hasattr(node, "name")}
+    for name, value in public(module):
+        if inspect.ismodule(value):
+            continue
+        assert name in declared, name
+        if inspect.isfunction(value):
+            assert arguments(declared[name]) == arguments(value), name
+        elif hasattr(value, "_fields"):
+            fields = [f.target.id for f in declared[name].body if isinstance(f, ast.AnnAssign)]
+            assert fields == list(value._fields), name
+        else:
+            inner = {node.name: node for node in declared[name].body if hasattr(node, "name")}
+            for member, function in members(value):
+                if name == "Model" and member.endswith("_array"):
+                    continue  # for the estimator
+                assert member in inner, f"{name}.{member}"
+                if inspect.isfunction(function):
+                    assert arguments(inner[member]) == arguments(function), f"{name}.{member}"
+            for member in inner:
+                assert hasattr(value, member), f"{name}.{member}"
+    if module is efface:
+        init = next(n for n in declared["KMeans"].body if getattr(n, "name", "") == "__init__")
+        assert arguments(init) == arguments(efface.KMeans.__init__)
+
+
+def test_typed_marker():
+    assert (PACKAGE / "py.typed").exists()
+
+
+def test_every_parameter_is_described():
+    for name in efface.KMeans().get_params():
+        assert f"    {name}" in efface.KMeans.__doc__ or f", {name} :" in efface.KMeans.__doc__, name
+
+
+def test_parameters_are_on_the_page():
+    page = (PROJECT / "docs" / "python.md").read_text(encoding="utf-8")
+    for name in efface.KMeans().get_params():
+        assert f"`{name}" in page, name
+
+
+def test_docstring_examples():
+    import doctest
+
+    assert doctest.testmod(sys.modules["efface._kmeans"]).failed == 0
+
+
+def test_tutorial():
+    environment = dict(os.environ, PYTHONWARNINGS="error::UserWarning")
+    script = PROJECT / "python" / "tutorial.py"
+    result = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, env=environment
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == "" and "byte for byte" in result.stdout
+
+
+# ------------------------------------------------------------------ installation
+
+
+@pytest.mark.skipif("EFFACE_TEST_INSTALL" not in os.environ, reason="set EFFACE_TEST_INSTALL=1")
+def test_pip_install_without_a_network(tmp_path):
+    source, venv = tmp_path / "source", tmp_path / "venv"
+    leave_out = shutil.ignore_patterns("build*", ".git", "__pycache__", "tests")
+    shutil.copytree(PROJECT, source, ignore=leave_out)
+    subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", venv], check=True)
+    python = venv / "bin" / "python"
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    pip = [python, "-m", "pip", "install", "--no-index", "--no-build-isolation", source / "python"]
+    result = subprocess.run(pip, capture_output=True, text=True, env=environment)
+    assert result.returncode == 0, result.stdout + result.stderr
+    where = run("import efface; print(efface.__file__)", python=python, env=environment)
+    assert str(venv) in where
+    assert run(USE, python=python, env=environment) == run(USE)
+    assert list((venv / "lib").glob("python3*/site-packages/efface/py.typed"))
+    assert list((venv / "lib").glob("python3*/site-packages/efface/_efface.abi3.so"))

@@ -1,0 +1,126 @@
+"""Stores from Python."""
+
+import json
+
+import numpy as np
+import pytest
+
+import efface
+from efface import KMeans
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "people.store"
+
+
+@pytest.fixture
+def store(path, gaussian):
+    owners = [f"p{i % 50}" for i in range(len(gaussian))]
+    with efface.create(path, gaussian, owners=owners) as store:
+        store.fit("all", KMeans(3, random_state=1))
+        store.fit("some", KMeans(4, method="lloyd", random_state=2), columns=[0, 2])
+        yield store
+
+
+def test_models(store, gaussian):
+    names = [(m.name, m.method, m.n_clusters, m.n_features) for m in store.models]
+    assert names == [("all", "pyramid", 3, 4), ("some", "lloyd", 4, 2)]
+    model = store.load("some")
+    fresh = KMeans(4, method="lloyd", random_state=2).fit(gaussian[:, [0, 2]], ids=range(1500))
+    assert model.digest() == store.digest("some") == fresh.digest()
+    assert model.encode() == store.encode("some")
+    np.testing.assert_array_equal(model.cluster_centers_, fresh.cluster_centers_)
+    np.testing.assert_array_equal(model.predict(gaussian[:, [0, 2]]), fresh.labels_)
+    np.testing.assert_array_equal(np.sort(model.ids_), fresh.ids_)
+    assert model.inertia_ == fresh.inertia_ and model.verify()
+    store.drop("some")
+    assert [m.name for m in store.models] == ["all"]
+    with pytest.raises(efface.NotFoundError):
+        store.load("some")
+    with pytest.raises(efface.NotFoundError):
+        store.digest("some")
+
+
+def test_forget(store, path, gaussian):
+    preview = store.preview(owners="p7")
+    assert preview.n_forgotten == 30 and preview.receipt == 0 and store.n_rows == 1500
+    report = store.forget(owners=["p7", "p8"], ids=[0])
+    assert report.n_forgotten == 61 and [c.name for c in report.models] == ["all", "some"]
+    assert "61 rows forgotten" in repr(report) and "<table>" in report._repr_html_()
+    assert store.digest("all") == report.models[0].after != report.models[0].before
+    left = [i for i in range(1500) if i % 50 not in (7, 8) and i != 0]
+    fresh = KMeans(3, random_state=1).fit(gaussian[left], ids=left)
+    assert store.digest("all") == fresh.digest() and store.verify() and store.check() == []
+    with pytest.raises(efface.NotFoundError):
+        store.forget(owners="p7")
+    assert store.forget(owners="p7", missing="skip").n_missing == 1
+    store.close()
+    with efface.open(path) as again:
+        assert again.n_rows == 1439 and again.verify("all")
+        assert again.digest("all") == fresh.digest()
+
+
+def test_learn_and_rekey(store, gaussian):
+    report = store.learn(gaussian[:3] + 1, owners=["p7"] * 3)
+    assert report.n_learned == 3 and store.n_rows == 1503
+    store.learn(gaussian[:1] + 2, [5], ids=["new"], owners=["p9"])
+    assert store.forget(ids="new").n_forgotten == 1
+    before = store.digest("all"), store.digest("some")
+    store.rekey("all", random_state=4)
+    assert store.digest("all") != before[0] and store.digest("some") == before[1]
+    store.rekey()
+    assert store.digest("some") != before[1] and store.verify()
+
+
+def test_receipts(store):
+    store.forget(ids=1)
+    secret, public = efface.make_keys()
+    store.sign_with(secret)
+    store.forget(ids=2)
+    assert [receipt["forgotten"] for receipt in store.receipts] == [1, 1]
+    efface.verify_receipt(store.receipt(2), public)
+    changed = json.dumps({**json.loads(store.receipt(2)), "forgotten": 5})
+    for wrong, key in ((changed, public), (store.receipt(1), public), (store.receipt(2), secret)):
+        with pytest.raises(ValueError):
+            efface.verify_receipt(wrong, key)
+
+
+def test_wrong_calls(store, path, tmp_path, gaussian):
+    with pytest.raises(FileExistsError):
+        efface.create(path, gaussian)
+    with pytest.raises(FileNotFoundError):
+        efface.open(tmp_path / "nowhere.store")
+    (tmp_path / "text").write_text("no store " * 1000)
+    with pytest.raises(ValueError):
+        efface.open(tmp_path / "text")
+    for call in (
+        lambda: store.forget(),
+        lambda: store.forget(ids=1, missing="maybe"),
+        lambda: store.fit("all", KMeans(2)),
+        lambda: store.fit("a/b", KMeans(2)),
+        lambda: store.fit("new", KMeans(2, n_init=3)),
+        lambda: store.fit("new", KMeans(2), columns=[9]),
+        lambda: store.learn(gaussian[:1], ids=[3]),
+        lambda: store.learn(gaussian[:1, :2]),
+        lambda: store.learn(gaussian[:1], [0.5]),
+        lambda: store.sign_with(b"short"),
+        lambda: efface.create(tmp_path / "new", gaussian, hash_key=b"short"),
+    ):
+        with pytest.raises(ValueError):
+            call()
+    assert store.verify() and store.n_rows == 1500
+    with efface.open(path, write=False) as reader:
+        with pytest.raises(ValueError, match="read only"):
+            reader.forget(ids=1)
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        store.load("all").__reduce__()
+
+
+def test_closed(store):
+    store.close()
+    store.close()
+    assert "closed" in repr(store)
+    for call in (lambda: store.n_rows, lambda: store.forget(ids=1), lambda: store.verify()):
+        with pytest.raises(ValueError, match="closed"):
+            call()
