@@ -9,6 +9,10 @@ all:
 	cmake --preset release --log-level=WARNING
 	cmake --build --preset release
 
+python:
+	cmake --preset release -DEFFACE_PYTHON=ON --log-level=WARNING
+	cmake --build --preset release --target efface_python
+
 demo:
 	scripts/install-packages build
 	$(MAKE) all
@@ -58,4 +62,4 @@ clean:
 	rm -rf build build-*
 
 .NOTPARALLEL:
-.PHONY: all demo paper check check-full fuzz format format-check install clean
+.PHONY: all python demo paper check check-full fuzz format format-check install clean
