@@ -35,7 +35,7 @@ def test_fit_is_interrupted(rows, method):
 
 
 def test_an_interrupted_change_changes_nothing(rows):
-    model = KMeans(200, method="lloyd", max_iter=20, random_state=0, n_init=20)
+    model = KMeans(100, method="lloyd", random_state=0, n_init=10)
     model.fit(rows[:5000], ids=range(5000))
     with pytest.raises(KeyboardInterrupt):
         interrupt_after(0.3)
@@ -60,7 +60,7 @@ def test_an_exception_of_a_handler_comes_through(rows):
 
 
 def test_a_handler_cannot_use_the_model_it_interrupts(rows):
-    model = KMeans(200, method="lloyd", max_iter=20, random_state=0, n_init=20)
+    model = KMeans(100, method="lloyd", random_state=0, n_init=10)
     model.fit(rows[:5000], ids=range(5000))
     caught = []
 

@@ -1,6 +1,7 @@
 """The law, through Python: whatever is called in whatever order, the state is that of a fresh fit to
 the rows that are there."""
 
+import os
 import pickle
 
 import numpy as np
@@ -126,7 +127,7 @@ class Law(RuleBasedStateMachine):
 
 TestLaw = Law.TestCase
 TestLaw.settings = settings(
-    max_examples=150,
+    max_examples=int(os.environ.get("EFFACE_TEST_CASES", 50)),
     stateful_step_count=15,
     deadline=None,
     database=None,

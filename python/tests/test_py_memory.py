@@ -64,7 +64,8 @@ def test_no_copy_to_predict():
 
 
 def test_no_leak():
-    """10,000 fits and forgets after a first thousand; a leak of 100 bytes each would be seen."""
+    """10,000 fits and 20,000 forgets after a first thousand: a leak of 100 bytes each would be
+    seen. All other methods are called a thousand times."""
     grown = in_a_process("""
         X = np.random.RandomState(0).uniform(size=(50, 3)).astype(np.float32)
         names = [f"row {i}" for i in range(50)]
@@ -77,6 +78,8 @@ def test_no_leak():
             model.fit(X, ids=names, owners=names, sample_weight=1.0 if i % 3 else None)
             model.forget(ids=names[:3])
             model.forget(owners=names[5])
+            if i % 10:
+                return
             model.learn(X[:3].astype(float), ids=names[:3], owners=names[:3])
             model.labels_, model.ids_, model.cluster_centers_, model.inertia_
             model.transform(X), model.digest(), model.preview(ids=names[7])
@@ -91,7 +94,7 @@ def test_no_leak():
         before = now()
         for i in range(10_000):
             once(i)
-        assert failures == 22_000
+        assert failures == 2_200
         print(max(0, now() - before))
     """)
     assert grown < MEGABYTE
@@ -108,10 +111,10 @@ def test_no_leak_of_stores(tmp_path):
                 store.preview(ids=[1, 2]), store.load("m").labels_, store.models
                 store.verify(), store.check(), repr(store)
 
-        for _ in range(300):
+        for _ in range(100):
             once()
         before = now()
-        for _ in range(1000):
+        for _ in range(300):
             once()
         print(max(0, now() - before))
     """)

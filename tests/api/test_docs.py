@@ -5,6 +5,8 @@ usage: test_docs.py SOURCE_DIR BUILD_DIR [--cc COMPILER]
 
 - C code in the header's opening comment (the indented block of THE LIFE OF A MODEL) and in ```c
   blocks of README.md. Code without a main() is put into one.
+- ```python blocks of README.md and of docs/python.md, each page as one script, if the build has the
+  Python package.
 - Commands in ```sh blocks of README.md and docs/tutorial.md, one shell for each block, except lines
   that begin with make or git: those set up what this test already has. Blocks with another name
   (```text) are not run.
@@ -47,8 +49,9 @@ def commands(block):
 def run(what, command, folder, may_speak=False):
     """Runs a command; it must succeed and, unless it may, say nothing on standard error."""
     path = os.path.join(folder, "build") + os.pathsep + os.environ["PATH"]
+    package = os.path.join(folder, "build", "python")
     result = subprocess.run(command, cwd=folder, text=True, capture_output=True,
-                            env=dict(os.environ, PATH=path))
+                            env=dict(os.environ, PATH=path, PYTHONPATH=package))
     if result.returncode != 0 or result.stderr and not may_speak:
         sys.exit(f"{what}: exit status {result.returncode}\n{result.stdout}{result.stderr}")
     print(f"{what}: works")
@@ -73,6 +76,9 @@ def main():
     scripts = [(f"{page}, sh block {i}", commands(block))
                for page in ("README.md", "docs/tutorial.md")
                for i, block in enumerate(blocks(read(page), "sh"), 1)]
+    with_python = os.path.exists(os.path.join(build, "python", "efface"))
+    pages = [(f"{page}, Python", "\n".join(blocks(read(page), "python")))
+             for page in ("README.md", "docs/python.md") if with_python]
 
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(build, os.path.join(folder, "build"))
@@ -90,6 +96,8 @@ def main():
                 [arguments.cc, "-std=c11", "-Wall", "-Wextra", "-Iinclude", "program.c",
                  "-o", "program", "-Lbuild", "-lefface", "-Wl,-rpath," + build], folder)
             run(what + ", run", ["./program"], folder)
+        for what, script in pages:
+            run(what, [sys.executable, "-B", "-c", script], folder)
         for what, script in scripts:
             run(what, ["sh", "-eu", "-c", script], folder,
                 may_speak=re.search(r"^(build/)?efface ", script, flags=re.M) is not None)

@@ -183,6 +183,23 @@ static uint32_t nearest(const efface_kmeans *model, const float *row, const long
     return best;
 }
 
+/* Squared distances are least at the label of a row, and the loss is the sum of these. */
+static void check_squares(const efface_kmeans *model, size_t n, const float *values,
+                          const int64_t *weights, const uint32_t *labels, double loss) {
+    const uint32_t k = efface_kmeans_get_info(model).n_clusters;
+    double *const squares = test_malloc(n * k * sizeof *squares);
+    long double sum = 0.0L;
+    assert_int_equal(efface_kmeans_square_distances(model, n, values, 0, squares, NULL), EFFACE_OK);
+    for (size_t i = 0; i < n; i++) {
+        const double *const own = squares + i * k;
+        for (uint32_t c = 0; c < k; c++)
+            assert_true(own[c] >= own[labels[i]]);
+        sum += (long double)own[labels[i]] * (weights != NULL ? (long double)weights[i] : 1.0L);
+    }
+    assert_true(fabsl((long double)loss - sum) <= 1e-12L * sum);
+    test_free(squares);
+}
+
 /* Labels are predictions, and the nearest by plain arithmetic; the loss is the sum of its squares.
  */
 static void check_answers(const efface_kmeans *model, size_t n, const float *values,
@@ -206,6 +223,7 @@ static void check_answers(const efface_kmeans *model, size_t n, const float *val
     }
     assert_true(n_clear > n * 8 / 10);
     assert_true(fabsl((long double)loss - right) <= 1e-6L * right);
+    check_squares(model, n, values, weights, labels, loss);
     test_free(predicted);
     efface_data_free(data);
 }

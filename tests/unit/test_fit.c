@@ -252,13 +252,15 @@ static void bad_rows_have_no_prediction(void **unused) {
     const efface_kmeans_params p = params_of(3, 5);
     efface_kmeans *const model = fit(data, &p);
     uint32_t labels[20], all[20];
-    double loss = -1.0;
+    double loss = -1.0, squares[60];
     memset(labels, 0xFF, sizeof labels);
     for (size_t i = 0; i < 4; i++) {
         efface_error e = {.message = ""};
         values[59] = bad[i];
         assert_int_equal(efface_kmeans_predict(model, 20, values, 0, labels, &e), EFFACE_E_LIMIT);
         assert_true(strlen(e.message) > 10 && labels[0] == UINT32_MAX);
+        assert_int_equal(efface_kmeans_square_distances(model, 20, values, 0, squares, NULL),
+                         EFFACE_E_LIMIT);
     }
     values[59] = -0x1p126F; /* the largest there is */
     assert_int_equal(efface_kmeans_predict(model, 20, values, 0, all, NULL), EFFACE_OK);

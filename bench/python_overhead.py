@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""What the Python package costs, one thread: a fit against scikit-learn's, and a forget against C's.
+
+    PYTHONPATH=build/python bench/python_overhead.py [--data FILE.npy[.gz] -k K] [--repeats R]
+
+Without --data it makes the Gaussian benchmark set (100,000 x 25, k = 5).
+
+fit      efface.KMeans(method="lloyd") and sklearn.cluster.KMeans(algorithm="lloyd"), with the same
+         work: n_init=1, max_iter=10, tol=0, k-means++, labels. The two take turns, R rounds, and
+         the medians are compared. Both are given the same float32 array; efface makes the ids of
+         the rows from their content, and its labels_ are read.
+forget   a thousand calls of forget(id) on a pyramid. The overhead is the time of the loop in Python
+         less what the C library says each call took.
+"""
+
+import os
+
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[_variable] = "1"  # before numpy is imported: libraries read it once
+
+import argparse
+import gzip
+import json
+import statistics
+import time
+import warnings
+
+import numpy as np
+from sklearn.cluster import KMeans as TheirKMeans
+
+import efface
+
+ITERATIONS = 10
+N_FORGETS = 1000
+
+
+def load(path):
+    opened = gzip.open(path) if path.endswith(".gz") else open(path, "rb")
+    with opened as file:
+        rows = np.load(file)
+    return np.ascontiguousarray(rows.reshape(len(rows), -1), dtype=np.float32)
+
+
+def seconds(work):
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def compare_fits(X, k, repeats):
+    """Median seconds of ours and of theirs."""
+
+    def ours():
+        model = efface.KMeans(
+            k, method="lloyd", max_iter=ITERATIONS, random_state=0, n_threads=1
+        )
+        return model.fit(X).labels_
+
+    def theirs():
+        model = TheirKMeans(
+            k, n_init=1, max_iter=ITERATIONS, tol=0, random_state=0, algorithm="lloyd"
+        )
+        return model.fit(X).labels_
+
+    ours(), theirs()  # what is loaded only once
+    times = [(seconds(ours), seconds(theirs)) for _ in range(repeats)]
+    return [statistics.median(column) for column in zip(*times)]
+
+
+def forget_overhead(X, k):
+    """Seconds of a call of forget, and what of it Python adds."""
+    model = efface.KMeans(k, random_state=0, n_threads=1).fit(X, ids=np.arange(len(X)))
+    ids = np.random.default_rng(0).permutation(len(X))[:N_FORGETS].tolist()
+    begin = time.perf_counter()
+    reports = [model.forget(i) for i in ids]
+    total = time.perf_counter() - begin
+    assert model.verify()
+    inside = sum(report.seconds for report in reports)
+    return total / N_FORGETS, (total - inside) / N_FORGETS
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data")
+    parser.add_argument("-k", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+
+    X = load(arguments.data) if arguments.data else efface.datasets.make_gaussian()[0]
+    ours, theirs = compare_fits(X, arguments.k, arguments.repeats)
+    call, overhead = forget_overhead(X, arguments.k)
+    if arguments.json:
+        print(
+            json.dumps(
+                {
+                    "bench": "python_overhead",
+                    "n": X.shape[0],
+                    "d": X.shape[1],
+                    "k": arguments.k,
+                    "fit_seconds": ours,
+                    "sklearn_fit_seconds": theirs,
+                    "ratio": theirs / ours,
+                    "forget_seconds": call,
+                    "forget_overhead_seconds": overhead,
+                }
+            )
+        )
+        return
+    print(f"{X.shape[0]:,} x {X.shape[1]}, k = {arguments.k}, one thread")
+    print(f"fit      efface {ours:.3f} s, scikit-learn {theirs:.3f} s: {theirs / ours:.2f} x")
+    print(f"forget   {call * 1e6:.1f} us a call, of which Python {overhead * 1e6:.2f} us")
+
+
+if __name__ == "__main__":
+    main()
