@@ -310,7 +310,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         model = self._fitted()
         skip = _check_request(model, ids, owners, missing)
         report = model.models.forget(ids, owners, skip)
-        model.cache.clear()
+        model.cache = {}
         return Report._make(report)
 
     def preview(self, ids=None, *, owners=None, missing="raise"):
@@ -318,7 +318,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         model = self._fitted()
         skip = _check_request(model, ids, owners, missing)
         report = model.models.preview(ids, owners, skip)
-        model.cache.clear()
+        model.cache = {}  # positions may differ
         return Report._make(report)
 
     def learn(self, X, sample_weight=None, *, ids=None, owners=None):
@@ -345,7 +345,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             X, weights = X[present], weights[present]
             owners = None if owners is None else [o for o, p in zip(owners, present) if p]
         report = model.models.learn(X, ids, weights, owners, WEIGHT_UNIT)
-        model.cache.clear()
+        model.cache = {}
         return Report._make(report)
 
     def update(self, X, sample_weight=None, *, ids, owners=None):
@@ -365,7 +365,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         if owners is not None and not model.has_owners:
             raise ValueError("the model was fitted without owners")
         report = model.models.update(X, ids, weights, owners, WEIGHT_UNIT)
-        model.cache.clear()
+        model.cache = {}
         return Report._make(report)
 
     def rekey(self, random_state=None):
@@ -383,7 +383,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         seeds = run_seeds(draw_seed(random_state), len(model.seeds))
         report = model.models.rekey(model.params, seeds)
         model.seeds = seeds
-        model.cache.clear()
+        model.cache = {}
         return Report._make(report)._replace(seconds=time.perf_counter() - begin)
 
 

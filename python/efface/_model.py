@@ -36,9 +36,10 @@ class Model:
         )
 
     def _cached(self, name, compute):
-        if name not in self.cache:
-            self.cache[name] = compute()
-        return self.cache[name]
+        cache = self.cache  # a change meanwhile, by another thread, replaces it
+        if name not in cache:
+            cache[name] = compute()
+        return cache[name]
 
     def _choose_run(self):
         n_runs = self.models.shape()[2]

@@ -1,5 +1,6 @@
 """The estimator: what scikit-learn's users know, and what they do not."""
 
+import copy
 import pickle
 import warnings
 
@@ -95,6 +96,7 @@ def test_random_state(gaussian):
         lambda X: np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],
         lambda X: np.lib.stride_tricks.as_strided(X, writeable=False),
         lambda X: np.frombuffer(b"\0" + X.tobytes(), dtype=np.uint8)[1:].view("f4").reshape(X.shape),
+        lambda X: memoryview(X),
         lambda X: pd.DataFrame(X, columns=list("abcd")),
     ],
     ids=lambda convert: "array",
@@ -267,7 +269,7 @@ def test_pickle(gaussian, method):
     model.fit(gaussian, ids=range(1500), owners=np.arange(1500) % 7, sample_weight=0.5)
     model.forget(ids=range(10, 50))
     other = pickle.loads(pickle.dumps(model))
-    assert other.digest() == model.digest()
+    assert other.digest() == model.digest() == copy.deepcopy(model).digest()
     np.testing.assert_array_equal(other.labels_, model.labels_)
     assert other.inertia_ == model.inertia_
     for one in (model, other):
@@ -279,10 +281,10 @@ def test_pickle(gaussian, method):
 
 def test_clone_and_params(gaussian):
     model = KMeans(4, method="tree", random_state=1).fit(gaussian)
-    copy = clone(model)
-    assert copy.get_params() == model.get_params() and not hasattr(copy, "labels_")
-    assert "method='tree'" in repr(copy)
-    assert copy.set_params(n_clusters=2).fit(gaussian).cluster_centers_.shape == (2, 4)
+    other = clone(model)
+    assert other.get_params() == model.get_params() and not hasattr(other, "labels_")
+    assert "method='tree'" in repr(other)
+    assert other.set_params(n_clusters=2).fit(gaussian).cluster_centers_.shape == (2, 4)
 
 
 def test_pipeline_and_grid_search(gaussian):
