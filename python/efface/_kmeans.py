@@ -194,7 +194,6 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         self._model = Model(
             models,
             params=params,
-            seeds=seeds,
             weight_unit=1 if weights is None else WEIGHT_UNIT,
             has_owners=owners is not None,
         )
@@ -309,16 +308,14 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         """
         model = self._fitted()
         skip = _check_request(model, ids, owners, missing)
-        report = model.models.forget(ids, owners, skip)
-        model.cache = {}
+        report = model.change(model.models.forget, ids, owners, skip)
         return Report._make(report)
 
     def preview(self, ids=None, *, owners=None, missing="raise"):
         """What `forget` would take, without doing it; `rows_visited` is an upper bound."""
         model = self._fitted()
         skip = _check_request(model, ids, owners, missing)
-        report = model.models.preview(ids, owners, skip)
-        model.cache = {}  # positions may differ
+        report = model.change(model.models.preview, ids, owners, skip)  # positions may differ
         return Report._make(report)
 
     def learn(self, X, sample_weight=None, *, ids=None, owners=None):
@@ -344,8 +341,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             ids = _all_ids(X, weights, ids)[present]
             X, weights = X[present], weights[present]
             owners = None if owners is None else [o for o, p in zip(owners, present) if p]
-        report = model.models.learn(X, ids, weights, owners, WEIGHT_UNIT)
-        model.cache = {}
+        report = model.change(model.models.learn, X, ids, weights, owners, WEIGHT_UNIT)
         return Report._make(report)
 
     def update(self, X, sample_weight=None, *, ids, owners=None):
@@ -364,8 +360,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
                 raise ValueError("a weight of 0: forget the row instead")
         if owners is not None and not model.has_owners:
             raise ValueError("the model was fitted without owners")
-        report = model.models.update(X, ids, weights, owners, WEIGHT_UNIT)
-        model.cache = {}
+        report = model.change(model.models.update, X, ids, weights, owners, WEIGHT_UNIT)
         return Report._make(report)
 
     def rekey(self, random_state=None):
@@ -380,10 +375,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         model = self._fitted()
         check_parameters(type(self).__name__, {"random_state": random_state})
         begin = time.perf_counter()
-        seeds = run_seeds(draw_seed(random_state), len(model.seeds))
-        report = model.models.rekey(model.params, seeds)
-        model.seeds = seeds
-        model.cache = {}
+        seeds = run_seeds(draw_seed(random_state), len(model.models.seeds()))
+        report = model.change(model.models.rekey, model.params, seeds)
         return Report._make(report)._replace(seconds=time.perf_counter() - begin)
 
 

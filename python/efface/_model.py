@@ -15,14 +15,13 @@ class Model:
     least loss, the first of them if there are several.
     """
 
-    __slots__ = ("cache", "has_arrivals", "has_owners", "models", "params", "seeds", "weight_unit")
+    __slots__ = ("cache", "has_arrivals", "has_owners", "models", "params", "weight_unit")
 
     def __init__(
-        self, models, *, params=None, seeds=None, weight_unit=1, has_owners=True, has_arrivals=True
+        self, models, *, params=None, weight_unit=1, has_owners=True, has_arrivals=True
     ):
         self.models = models
         self.params = params
-        self.seeds = seeds
         self.weight_unit = weight_unit
         self.has_owners = has_owners
         self.has_arrivals = has_arrivals
@@ -34,6 +33,17 @@ class Model:
             f"<Model: {len(self.cluster_centers_)} clusters of {n_rows:,} rows with {n_columns} "
             f"features, digest {self.digest()[:16]}...>"
         )
+
+    def change(self, verb, *arguments):
+        """Calls a method that changes the models; what was computed before is dropped.
+
+        Before and after: an exception of a signal handler may come right after the change.
+        """
+        self.cache = {}
+        try:
+            return verb(*arguments)
+        finally:
+            self.cache = {}
 
     def _cached(self, name, compute):
         cache = self.cache  # a change meanwhile, by another thread, replaces it
@@ -196,17 +206,18 @@ class Model:
     # -------------------------------------------------------------- pickling
 
     def __reduce__(self):
-        if self.seeds is None:
+        seeds = self.models.seeds()
+        if seeds is None:
             raise TypeError("a model of a store cannot be pickled: the store keeps its seed")
         n_rows = self.shape[0]
         values = np.empty(self.shape, dtype=np.float32)
         ids, owners = np.empty(n_rows, np.uint64), np.empty(n_rows, np.uint64)
         weights, arrivals = np.empty(n_rows, np.int64), np.empty(n_rows, np.int32)
         self.models.rows(values, ids, weights, owners, arrivals)
-        states = tuple(self.models.encode(run) for run in range(len(self.seeds)))
+        states = tuple(self.models.encode(run) for run in range(len(seeds)))
         return _restore, (
             self.params,
-            self.seeds,
+            seeds,
             self.weight_unit,
             self.has_owners,
             (values, ids, weights, owners, arrivals),
@@ -220,6 +231,4 @@ def _restore(params, seeds, weight_unit, has_owners, rows, states):
     models = _efface.fit(
         values, ids, weights, owners, WEIGHT_UNIT, params, seeds, arrivals, states
     )
-    return Model(
-        models, params=params, seeds=seeds, weight_unit=weight_unit, has_owners=has_owners
-    )
+    return Model(models, params=params, weight_unit=weight_unit, has_owners=has_owners)

@@ -6,18 +6,23 @@
 
 static PyTypeObject *models_type;
 
-PyObject *models_wrap(efface_data *data, efface_kmeans *const *items, size_t n_items) {
+PyObject *models_wrap(efface_data *data, efface_kmeans *const *items, const uint64_t *seeds,
+                      size_t n_items) {
     models *const self = (models *)PyType_GenericAlloc(models_type, 0);
     if (self == NULL)
         return NULL;
     self->items = calloc(n_items + 1, sizeof *self->items);
-    if (self->items == NULL || !gate_make(&self->gate)) {
-        if (self->items == NULL)
-            PyErr_NoMemory();
-        Py_DECREF(self);
+    self->seeds = seeds != NULL ? calloc(n_items + 1, sizeof *self->seeds) : NULL;
+    const bool fits = self->items != NULL && (seeds == NULL || self->seeds != NULL);
+    if (!fits)
+        PyErr_NoMemory();
+    if (!fits || !gate_make(&self->gate)) {
+        Py_DECREF((PyObject *)self);
         return NULL;
     }
     memcpy(self->items, items, n_items * sizeof *items);
+    if (seeds != NULL)
+        memcpy(self->seeds, seeds, n_items * sizeof *seeds);
     self->n_items = n_items;
     self->data = data;
     for (size_t i = 0; i < efface_data_n_rows(data); i++) {
@@ -42,6 +47,7 @@ static void dealloc(PyObject *object) {
         models_free_all(self->items, self->n_items);
     efface_data_free(self->data);
     free(self->items);
+    free(self->seeds);
     gate_free(&self->gate);
     PyObject_Free(object);
     Py_DECREF(type);
@@ -57,6 +63,7 @@ static PyMethodDef methods[] = {
     {"update", models_update, METH_VARARGS,
      "update(rows, ids, weights, owners, unit): gives rows other values"},
     {"rekey", models_rekey, METH_VARARGS, "rekey(params, seeds): fits anew with other seeds"},
+    {"seeds", models_seeds, METH_NOARGS, "seeds(): of the models; None if they are not known"},
     {"shape", models_shape, METH_NOARGS, "shape(): rows, columns, models, total weight"},
     {"rows", models_rows, METH_VARARGS,
      "rows(values, ids, weights, owners, arrivals): writes those that are not None"},

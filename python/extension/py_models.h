@@ -10,12 +10,14 @@ typedef struct models {
     PyObject_HEAD gate gate;
     efface_data *data;
     efface_kmeans **items;
+    uint64_t *seeds; /* of the models; NULL if they are not known */
     size_t n_items;
     int32_t next_arrival;
 } models;
 
 /* The object comes to own the set and the models. NULL with an exception set, and nothing owned. */
-PyObject *models_wrap(efface_data *data, efface_kmeans *const *items, size_t n_items);
+PyObject *models_wrap(efface_data *data, efface_kmeans *const *items, const uint64_t *seeds,
+                      size_t n_items);
 
 void models_free_all(efface_kmeans **items, size_t n_items);
 
@@ -30,6 +32,7 @@ PyObject *models_learn(PyObject *self, PyObject *arguments);
 PyObject *models_update(PyObject *self, PyObject *arguments);
 
 /* py_models_read.c */
+PyObject *models_seeds(PyObject *self, PyObject *none);
 PyObject *models_shape(PyObject *self, PyObject *none);
 PyObject *models_rows(PyObject *self, PyObject *arguments);
 PyObject *models_info(PyObject *self, PyObject *run);

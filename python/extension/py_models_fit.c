@@ -103,7 +103,7 @@ PyObject *models_fit(PyObject *module, PyObject *arguments) {
         PyEval_RestoreThread(fitting);
     }
     if (status == EFFACE_OK)
-        result = models_wrap(data, runs.items, runs.n);
+        result = models_wrap(data, runs.items, runs.seeds, runs.n);
     else
         raise_error(status, &error);
     if (result != NULL)
@@ -130,9 +130,10 @@ PyObject *models_rekey(PyObject *object, PyObject *arguments) {
     PyObject *result = NULL;
     if (!recipes_open(&runs, seeds, Py_None))
         return NULL;
-    if (runs.n != self->n_items)
+    const bool fits = runs.n == self->n_items && self->seeds != NULL;
+    if (!fits)
         PyErr_SetString(PyExc_ValueError, "there must be a seed for each model");
-    if (runs.n == self->n_items && params_open(&params, dictionary)) {
+    if (fits && params_open(&params, dictionary)) {
         PyThreadState *const state = gate_enter(&self->gate);
         efface_status status = EFFACE_OK;
         if (state != NULL) {
@@ -140,6 +141,7 @@ PyObject *models_rekey(PyObject *object, PyObject *arguments) {
             for (size_t i = 0; i < runs.n && status == EFFACE_OK; i++) {
                 efface_kmeans *const old = self->items[i];
                 self->items[i] = runs.items[i];
+                self->seeds[i] = runs.seeds[i];
                 runs.items[i] = old;
             }
             gate_leave(&self->gate, state);

@@ -33,6 +33,25 @@ static PyObject *none_or_error(efface_status status, const efface_error *error) 
     return status == EFFACE_OK ? Py_NewRef(Py_None) : raise_error(status, error);
 }
 
+PyObject *models_seeds(PyObject *object, PyObject *none) {
+    models *const self = (models *)object;
+    (void)none;
+    PyThreadState *const state = gate_enter(&self->gate);
+    if (state == NULL)
+        return NULL;
+    PyEval_RestoreThread(state);
+    PyObject *tuple = self->seeds != NULL ? PyTuple_New((Py_ssize_t)self->n_items) : NULL;
+    for (size_t i = 0; i < self->n_items && tuple != NULL; i++) {
+        PyObject *const seed = PyLong_FromUnsignedLongLong(self->seeds[i]);
+        if (seed != NULL)
+            PyTuple_SetItem(tuple, (Py_ssize_t)i, seed);
+        else
+            Py_CLEAR(tuple);
+    }
+    gate_leave(&self->gate, PyEval_SaveThread());
+    return tuple == NULL && PyErr_Occurred() == NULL ? Py_NewRef(Py_None) : tuple;
+}
+
 PyObject *models_shape(PyObject *object, PyObject *none) {
     models *const self = (models *)object;
     (void)none;

@@ -177,7 +177,7 @@ static PyObject *load(PyObject *object, PyObject *arguments) {
     gate_leave(&self->gate, state);
     if (status != EFFACE_OK)
         return raise_error(status, &error);
-    PyObject *const result = models_wrap(data, &found, 1);
+    PyObject *const result = models_wrap(data, &found, NULL, 1);
     if (result == NULL) {
         efface_kmeans_free(found);
         efface_data_free(data);

@@ -1,6 +1,7 @@
 """Long calls: Ctrl-C ends them, other threads run meanwhile, and threads share a model safely."""
 
 import os
+import pickle
 import signal
 import threading
 import time
@@ -34,15 +35,18 @@ def test_fit_is_interrupted(rows, method):
     assert not hasattr(slow, "labels_")
 
 
-def test_an_interrupted_change_changes_nothing(rows):
+def test_an_interrupted_change_changes_all_or_nothing(rows):
     model = KMeans(100, method="lloyd", random_state=0, n_init=10)
     model.fit(rows[:5000], ids=range(5000))
-    with pytest.raises(KeyboardInterrupt):
-        interrupt_after(0.3)
-        for seed in range(1000):
-            before = model._model.models.digest(0)
-            model.rekey(random_state=seed)
-    assert model._model.models.digest(0) == before and model.verify()
+    for seconds in (0.05, 0.1, 0.2, 0.3):
+        with pytest.raises(KeyboardInterrupt):
+            interrupt_after(seconds)
+            for seed in range(10**6):
+                model.rekey(random_state=seed)
+        assert model.verify()
+        assert pickle.loads(pickle.dumps(model)).rekey(random_state=1).action == "refitted"
+        fresh = KMeans(100, method="lloyd", random_state=model._model.models.seeds()[0], n_init=10)
+        assert fresh.fit(rows[:5000], ids=range(5000)).digest() == model.digest()
 
 
 def test_an_exception_of_a_handler_comes_through(rows):
