@@ -48,6 +48,31 @@ void ef_ranges_add(ef_ranges *ranges, const float *values, size_t stride, bool f
     }
 }
 
+void ef_ranges_add_panel(ef_ranges *ranges, const float *panel) {
+    for (uint32_t j = 0; j < ranges->n_columns; j++, panel += EF_PANEL) {
+        float least = panel[0], most = panel[0];
+        for (size_t i = 1; i < EF_PANEL; i++) {
+            least = panel[i] < least ? panel[i] : least;
+            most = panel[i] > most ? panel[i] : most;
+        }
+        if (least > ranges->least[j] && most < ranges->most[j])
+            continue;
+        uint32_t n_least = 0, n_most = 0;
+        for (size_t i = 0; i < EF_PANEL; i++) {
+            n_least += panel[i] == least;
+            n_most += panel[i] == most;
+        }
+        if (least <= ranges->least[j]) {
+            ranges->n_least[j] = n_least + (least < ranges->least[j] ? 0 : ranges->n_least[j]);
+            ranges->least[j] = least;
+        }
+        if (most >= ranges->most[j]) {
+            ranges->n_most[j] = n_most + (most > ranges->most[j] ? 0 : ranges->n_most[j]);
+            ranges->most[j] = most;
+        }
+    }
+}
+
 void ef_ranges_remove(ef_ranges *ranges, const float *values, size_t stride) {
     for (uint32_t j = 0; j < ranges->n_columns; j++) {
         const float x = values[j * stride];

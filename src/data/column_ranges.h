@@ -8,6 +8,8 @@
 #ifndef EF_COLUMN_RANGES_H
 #define EF_COLUMN_RANGES_H
 
+#include "base/grid.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +29,9 @@ void ef_ranges_free(ef_ranges *ranges);
 
 /* Takes in the values of a row, `stride` floats apart; with `first` they replace all before. */
 void ef_ranges_add(ef_ranges *ranges, const float *values, size_t stride, bool first);
+
+/* Takes in a panel of EF_PANEL rows, when others have been. */
+void ef_ranges_add_panel(ef_ranges *ranges, const float *panel);
 
 /* Takes out the values of a row that was taken in. */
 void ef_ranges_remove(ef_ranges *ranges, const float *values, size_t stride);

@@ -205,6 +205,18 @@ static void write_row(efface_data *data, size_t position, const float *values) {
     ef_ranges_add(&data->ranges, row, EF_PANEL, is_new && position == 0);
 }
 
+/* The same for as many new rows as fill a panel, `stride` floats apart, in a set that has rows. To
+ * go through the panel once, column by column, is several times faster than once for each row. */
+static void write_panel(efface_data *data, size_t position, const float *values, size_t stride) {
+    float *const panel = ef_data_first(data, position);
+    for (uint32_t j = 0; j < data->n_columns; j++)
+        for (size_t i = 0; i < EF_PANEL; i++)
+            panel[j * EF_PANEL + i] = values[i * stride + j] + 0.0F;
+    for (size_t i = 0; i < EF_PANEL; i++)
+        data->exponents.rows[exponent_slot(values + i * stride, data->n_columns, 1)]++;
+    ef_ranges_add_panel(&data->ranges, panel);
+}
+
 /* Takes the values of a row that will go, or change, out of the statistics. */
 static void unwrite_row(efface_data *data, size_t position) {
     const float *const row = ef_data_first(data, position);
@@ -376,16 +388,25 @@ efface_status efface_data_add(efface_data *data, const efface_rows *rows, efface
             return status;
     }
 
+    const size_t begin = data->n_rows, stride = rows->stride != 0 ? rows->stride : data->n_columns;
+    while (data->n_rows - begin < rows->n_rows) {
+        const size_t position = data->n_rows, i = position - begin;
+        if (position != 0 && position % EF_PANEL == 0 && rows->n_rows - i >= EF_PANEL) {
+            write_panel(data, position, source_row(data, rows, i), stride);
+            data->n_rows += EF_PANEL;
+        } else {
+            write_row(data, position, source_row(data, rows, i));
+            data->n_rows++;
+        }
+    }
     for (size_t i = 0; i < rows->n_rows; i++) {
-        const size_t position = data->n_rows;
-        write_row(data, position, source_row(data, rows, i));
+        const size_t position = begin + i;
         if (data->weights != NULL)
             data->weights[position] = rows->weights != NULL ? rows->weights[i] : 1;
         if (data->owners != NULL)
             data->owners[position] = rows->owners != NULL ? rows->owners[i] : 0;
         if (data->labels != NULL)
             data->labels[position] = rows->labels != NULL ? rows->labels[i] : 0;
-        data->n_rows++;
     }
     data->next_id = next_id;
     data->named |= rows->ids != NULL && rows->n_rows != 0;

@@ -299,6 +299,41 @@ static bool holds(const void *memory, size_t n_bytes, float value) {
 
 /* Rows are added one by one, between other allocations, so that the values move in
  * memory; each row has numbers of its own, to be looked for once it is gone. */
+/* Rows that come together are copied a panel at a time: the set is the same as if they had come one
+ * by one. Few different values, so that several rows are at the ends of a column. */
+static void rows_together_are_rows_one_by_one(void **state) {
+    (void)state;
+    enum { N = 120, D = 5, STRIDE = 7 };
+    for (size_t n_first = 0; n_first < 40; n_first++) {
+        efface_data *together = NULL, *apart = NULL;
+        float values[N * STRIDE];
+        for (size_t i = 0; i < N * STRIDE; i++)
+            values[i] = (float)(draw() % 7) - 3.0F;
+        values[0] = -0.0F;
+        assert_int_equal(efface_data_create(D, &together, NULL), EFFACE_OK);
+        assert_int_equal(efface_data_create(D, &apart, NULL), EFFACE_OK);
+        const efface_rows first = {.n_rows = n_first, .values = values, .stride = STRIDE};
+        const efface_rows rest = {
+            .n_rows = N - n_first, .values = values + n_first * STRIDE, .stride = STRIDE};
+        assert_int_equal(efface_data_add(together, &first, NULL), EFFACE_OK);
+        assert_int_equal(efface_data_add(together, &rest, NULL), EFFACE_OK);
+        for (size_t i = 0; i < N; i++) {
+            const efface_rows one = {.n_rows = 1, .values = values + i * STRIDE};
+            assert_int_equal(efface_data_add(apart, &one, NULL), EFFACE_OK);
+        }
+        for (size_t i = 0; i < N; i++)
+            for (uint32_t j = 0; j < D; j++)
+                assert_true(ef_data_value(together, i, j) == ef_data_value(apart, i, j));
+        assert_memory_equal(&together->exponents, &apart->exponents, sizeof apart->exponents);
+        assert_memory_equal(together->ranges.least, apart->ranges.least, D * sizeof(float));
+        assert_memory_equal(together->ranges.most, apart->ranges.most, D * sizeof(float));
+        assert_memory_equal(together->ranges.n_least, apart->ranges.n_least, D * sizeof(uint64_t));
+        assert_memory_equal(together->ranges.n_most, apart->ranges.n_most, D * sizeof(uint64_t));
+        efface_data_free(together);
+        efface_data_free(apart);
+    }
+}
+
 static void removed_values_are_wiped(void **state) {
     (void)state;
     enum { D = 3, N = 208, OWNER = 70000 };
@@ -424,6 +459,7 @@ int main(void) {
         cmocka_unit_test(ids_are_spelled_out_only_when_needed),
         cmocka_unit_test(ids_at_the_upper_end),
         cmocka_unit_test(ranges_go_stale_only_with_an_end),
+        cmocka_unit_test(rows_together_are_rows_one_by_one),
         cmocka_unit_test(removed_values_are_wiped),
         cmocka_unit_test(stride_leaves_gaps_alone),
         cmocka_unit_test(index_finds_what_is_there),
