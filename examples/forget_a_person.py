@@ -1,9 +1,9 @@
 # %% [markdown]
 # # A model that can forget
 #
-# A plain script with cells: run it with `python3 examples/forget_a_person.py`, or open it as a notebook. It fits a
-# model, looks at it, lets a person be forgotten, checks that this is exact, and compares the result
-# with scikit-learn's. The tests run it.
+# A plain script with cells: run it with `python3 examples/forget_a_person.py`, or open it as a
+# notebook. It fits a model, looks at it, lets a person be forgotten, checks that this is exact, and
+# compares the result with scikit-learn's. The tests run it.
 
 # %%
 import time
@@ -60,8 +60,8 @@ print(model.forget(owners="person 123"))
 # %% [markdown]
 # ## Verify
 #
-# `verify` fits the visits that are left anew, with the same seed, and compares byte by byte. Whoever
-# does not trust it makes that model themselves.
+# `verify` fits the visits that are left anew, with the same seed, and compares byte by byte.
+# Whoever does not trust it makes that model themselves.
 
 # %%
 print(model.verify())

@@ -1,4 +1,4 @@
-"""The same data, parameters and seed have the same digest from C, from the program and from Python."""
+"""The same data, parameters and seed: the same digest from C, the program and Python."""
 
 import json
 import re

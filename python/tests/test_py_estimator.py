@@ -95,7 +95,7 @@ def test_random_state(gaussian):
         lambda X: np.repeat(X, 3, axis=0)[::3],
         lambda X: np.ascontiguousarray(X[::-1, ::-1])[::-1, ::-1],
         lambda X: np.lib.stride_tricks.as_strided(X, writeable=False),
-        lambda X: np.frombuffer(b"\0" + X.tobytes(), dtype=np.uint8)[1:].view("f4").reshape(X.shape),
+        lambda X: np.frombuffer(b"\0" + X.tobytes(), np.uint8)[1:].view("f4").reshape(X.shape),
         lambda X: memoryview(X),
         lambda X: pd.DataFrame(X, columns=list("abcd")),
     ],

@@ -1,5 +1,5 @@
-"""The law, through Python: whatever is called in whatever order, the state is that of a fresh fit to
-the rows that are there."""
+"""The law, through Python: whatever is called in whatever order, the state is that of a fresh fit
+to the rows that are there."""
 
 import os
 import pickle

@@ -287,18 +287,6 @@ static void ranges_go_stale_only_with_an_end(void **state) {
     efface_data_free(data);
 }
 
-/* ---------------------------------------------------------------- memory */
-
-static bool holds(const void *memory, size_t n_bytes, float value) {
-    const unsigned char *const bytes = memory;
-    for (size_t i = 0; i + sizeof value <= n_bytes; i += sizeof value)
-        if (memcmp(bytes + i, &value, sizeof value) == 0)
-            return true;
-    return false;
-}
-
-/* Rows are added one by one, between other allocations, so that the values move in
- * memory; each row has numbers of its own, to be looked for once it is gone. */
 /* Rows that come together are copied a panel at a time: the set is the same as if they had come one
  * by one. Few different values, so that several rows are at the ends of a column. */
 static void rows_together_are_rows_one_by_one(void **state) {
@@ -334,6 +322,18 @@ static void rows_together_are_rows_one_by_one(void **state) {
     }
 }
 
+/* ---------------------------------------------------------------- memory */
+
+static bool holds(const void *memory, size_t n_bytes, float value) {
+    const unsigned char *const bytes = memory;
+    for (size_t i = 0; i + sizeof value <= n_bytes; i += sizeof value)
+        if (memcmp(bytes + i, &value, sizeof value) == 0)
+            return true;
+    return false;
+}
+
+/* Rows are added one by one, between other allocations, so that the values move in
+ * memory; each row has numbers of its own, to be looked for once it is gone. */
 static void removed_values_are_wiped(void **state) {
     (void)state;
     enum { D = 3, N = 208, OWNER = 70000 };
