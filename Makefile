@@ -10,6 +10,7 @@ all:
 	cmake --build --preset release
 
 python:
+	scripts/install-packages build python
 	cmake --preset release -DEFFACE_PYTHON=ON --log-level=WARNING
 	cmake --build --preset release --target efface_python
 

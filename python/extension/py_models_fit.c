@@ -34,6 +34,8 @@ static bool recipes_open(recipes *r, PyObject *seeds, PyObject *states) {
     r->state_sizes = calloc(r->n + 1, sizeof *r->state_sizes);
     if (r->seeds == NULL || r->items == NULL || r->states == NULL || r->state_sizes == NULL) {
         PyErr_NoMemory();
+    } else if (r->n == 0) {
+        PyErr_SetString(PyExc_ValueError, "there must be a seed");
     } else if (states != Py_None &&
                (!PyTuple_Check(states) || PyTuple_Size(states) != (Py_ssize_t)r->n)) {
         PyErr_SetString(PyExc_ValueError, "there must be as many states as seeds");

@@ -62,9 +62,10 @@ static PyObject *open_store(PyObject *module, PyObject *arguments) {
     (void)module;
     if (!PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &writable))
         return NULL;
+    const char *const name = PyBytes_AsString(path);
     PyThreadState *const state = PyEval_SaveThread();
-    const efface_status status = efface_store_open(
-        PyBytes_AsString(path), writable ? EFFACE_ACCESS_WRITE : EFFACE_ACCESS_READ, &file, &error);
+    const efface_status status =
+        efface_store_open(name, writable ? EFFACE_ACCESS_WRITE : EFFACE_ACCESS_READ, &file, &error);
     PyEval_RestoreThread(state);
     Py_DECREF(path);
     return status == EFFACE_OK ? wrap(file) : raise_error(status, &error);
@@ -89,11 +90,11 @@ static PyObject *create_store(PyObject *module, PyObject *arguments) {
     } else if (row_arrays_open(&arrays, rows, ids, weights, owners, Py_None, 0,
                                (const unsigned char *)key)) {
         arrays.rows.labels = NULL; /* the store keeps no order */
+        const char *const name = PyBytes_AsString(path);
         PyThreadState *const state = PyEval_SaveThread();
         efface_status status = row_arrays_make_set(&arrays, &data, &error);
         if (status == EFFACE_OK)
-            status = efface_store_create(PyBytes_AsString(path), data, (const unsigned char *)key,
-                                         &file, &error);
+            status = efface_store_create(name, data, (const unsigned char *)key, &file, &error);
         efface_data_free(data);
         PyEval_RestoreThread(state);
         row_arrays_close(&arrays);

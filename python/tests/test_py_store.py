@@ -1,6 +1,8 @@
 """Stores from Python."""
 
+import contextlib
 import json
+import sqlite3
 
 import numpy as np
 import pytest
@@ -115,6 +117,27 @@ def test_wrong_calls(store, path, tmp_path, gaussian):
             reader.forget(ids=1)
     with pytest.raises(TypeError, match="cannot be pickled"):
         store.load("all").__reduce__()
+
+
+def test_another_process_is_writing(store, path):
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(efface.BusyError):
+            store.forget(ids=1)
+    assert store.forget(ids=1).n_forgotten == 1
+
+
+def test_damage(store, path):
+    store.close()
+    content = bytearray(path.read_bytes())
+    for place in range(5000, len(content), 500):
+        content[place] ^= 0xFF
+    path.write_bytes(content)
+    with efface.open(path) as damaged:
+        assert damaged.check()
+        for call in (damaged.verify, lambda: damaged.load("all"), lambda: damaged.forget(ids=3)):
+            with pytest.raises(efface.CorruptError, match="damaged"):
+                call()
 
 
 def test_closed(store):
