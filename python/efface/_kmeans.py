@@ -198,13 +198,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             has_owners=owners is not None,
         )
         if absent is not None:
-            X, self._model.cache["ids"] = absent
-            self._model.cache["labels"] = self._model.predict_array(X)
+            X, self._model._cache["ids"] = absent
+            self._model._cache["labels"] = self._model._predict_array(X)
         self._warn_coarse()
         return self
 
     def _warn_coarse(self):
-        coarse = self._model.models.coarse_columns(0)
+        coarse = self._model._models.coarse_columns(0)
         if coarse:
             some = ", ".join(map(str, coarse[:5])) + (", ..." if coarse[5:] else "")
             warnings.warn(
@@ -259,17 +259,17 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     def predict(self, X):
         """The nearest centroid of each row of X."""
         model = self._fitted()
-        return model.predict_array(check_rows(self, X))
+        return model._predict_array(check_rows(self, X))
 
     def transform(self, X):
         """The distance of each row of X to each centroid (of scaled values, if scaled)."""
         model = self._fitted()
-        return model.transform_array(check_rows(self, X))
+        return model._transform_array(check_rows(self, X))
 
     def score(self, X, y=None, sample_weight=None):
         """Minus the sum of weighted squared distances of the rows of X to their centroids."""
         model = self._fitted()
-        return model.score_array(check_rows(self, X), sample_weight)
+        return model._score_array(check_rows(self, X), sample_weight)
 
     def verify(self):
         """Fits the rows that are there anew and compares the states byte by byte.
@@ -308,14 +308,14 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         """
         model = self._fitted()
         skip = _check_request(model, ids, owners, missing)
-        report = model.change(model.models.forget, ids, owners, skip)
+        report = model._change(model._models.forget, ids, owners, skip)
         return Report._make(report)
 
     def preview(self, ids=None, *, owners=None, missing="raise"):
         """What `forget` would take, without doing it; `rows_visited` is an upper bound."""
         model = self._fitted()
         skip = _check_request(model, ids, owners, missing)
-        report = model.change(model.models.preview, ids, owners, skip)  # positions may differ
+        report = model._change(model._models.preview, ids, owners, skip)  # positions may differ
         return Report._make(report)
 
     def learn(self, X, sample_weight=None, *, ids=None, owners=None):
@@ -330,10 +330,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         model = self._fitted()
         X = check_rows(self, X)
         weights = _weights_like(model, sample_weight, X.shape[0])
-        if model.has_owners != (owners is not None):
+        if model._has_owners != (owners is not None):
             raise ValueError(
                 "owners are missing: the model was fitted with them"
-                if model.has_owners
+                if model._has_owners
                 else "the model was fitted without owners"
             )
         if weights is not None and not weights.all():
@@ -341,7 +341,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             ids = _all_ids(X, weights, ids)[present]
             X, weights = X[present], weights[present]
             owners = None if owners is None else [o for o, p in zip(owners, present) if p]
-        report = model.change(model.models.learn, X, ids, weights, owners, WEIGHT_UNIT)
+        report = model._change(model._models.learn, X, ids, weights, owners, WEIGHT_UNIT)
         return Report._make(report)
 
     def update(self, X, sample_weight=None, *, ids, owners=None):
@@ -358,9 +358,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             weights = _weights_like(model, sample_weight, X.shape[0])
             if not weights.all():
                 raise ValueError("a weight of 0: forget the row instead")
-        if owners is not None and not model.has_owners:
+        if owners is not None and not model._has_owners:
             raise ValueError("the model was fitted without owners")
-        report = model.change(model.models.update, X, ids, weights, owners, WEIGHT_UNIT)
+        report = model._change(model._models.update, X, ids, weights, owners, WEIGHT_UNIT)
         return Report._make(report)
 
     def rekey(self, random_state=None):
@@ -375,8 +375,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         model = self._fitted()
         check_parameters(type(self).__name__, {"random_state": random_state})
         begin = time.perf_counter()
-        seeds = run_seeds(draw_seed(random_state), len(model.models.seeds()))
-        report = model.change(model.models.rekey, model.params, seeds)
+        seeds = run_seeds(draw_seed(random_state), len(model._models.seeds()))
+        report = model._change(model._models.rekey, model._params, seeds)
         return Report._make(report)._replace(seconds=time.perf_counter() - begin)
 
 
@@ -384,7 +384,7 @@ def _check_request(model, ids, owners, missing):
     """Whether what is missing is skipped."""
     if ids is None and owners is None:
         raise ValueError("say what to forget: ids or owners")
-    if owners is not None and not model.has_owners:
+    if owners is not None and not model._has_owners:
         raise ValueError("the model was fitted without owners: say which ids to forget")
     try:
         return _SKIP[missing]
@@ -394,7 +394,7 @@ def _check_request(model, ids, owners, missing):
 
 def _weights_like(model, sample_weight, n_rows):
     """Weights of rows that join others."""
-    if model.weight_unit != 1:
+    if model._weight_unit != 1:
         return check_weights(1.0 if sample_weight is None else sample_weight, n_rows)
     if sample_weight is not None:
         raise ValueError(

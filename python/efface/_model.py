@@ -15,17 +15,17 @@ class Model:
     least loss, the first of them if there are several.
     """
 
-    __slots__ = ("cache", "has_arrivals", "has_owners", "models", "params", "weight_unit")
+    __slots__ = ("_cache", "_has_arrivals", "_has_owners", "_models", "_params", "_weight_unit")
 
     def __init__(
         self, models, *, params=None, weight_unit=1, has_owners=True, has_arrivals=True
     ):
-        self.models = models
-        self.params = params
-        self.weight_unit = weight_unit
-        self.has_owners = has_owners
-        self.has_arrivals = has_arrivals
-        self.cache = {}
+        self._models = models
+        self._params = params
+        self._weight_unit = weight_unit
+        self._has_owners = has_owners
+        self._has_arrivals = has_arrivals
+        self._cache = {}
 
     def __repr__(self):
         n_rows, n_columns = self.shape
@@ -34,26 +34,26 @@ class Model:
             f"features, digest {self.digest()[:16]}...>"
         )
 
-    def change(self, verb, *arguments):
+    def _change(self, verb, *arguments):
         """Calls a method that changes the models; what was computed before is dropped.
 
         Before and after: an exception of a signal handler may come right after the change.
         """
-        self.cache = {}
+        self._cache = {}
         try:
             return verb(*arguments)
         finally:
-            self.cache = {}
+            self._cache = {}
 
     def _cached(self, name, compute):
-        cache = self.cache  # a change meanwhile, by another thread, replaces it
+        cache = self._cache  # a change meanwhile, by another thread, replaces it
         if name not in cache:
             cache[name] = compute()
         return cache[name]
 
     def _choose_run(self):
-        n_runs = self.models.shape()[2]
-        return 0 if n_runs == 1 else int(np.argmin([self.models.loss(r) for r in range(n_runs)]))
+        n_runs = self._models.shape()[2]
+        return 0 if n_runs == 1 else int(np.argmin([self._models.loss(r) for r in range(n_runs)]))
 
     @property
     def run(self):
@@ -63,12 +63,12 @@ class Model:
     @property
     def shape(self):
         """Rows and columns."""
-        return self.models.shape()[:2]
+        return self._models.shape()[:2]
 
     @property
     def info(self):
         """What is known of the fit, as a ModelInfo."""
-        return ModelInfo(*self.models.info(self.run))
+        return ModelInfo(*self._models.info(self.run))
 
     # -------------------------------------------------------------- the rows
 
@@ -76,12 +76,12 @@ class Model:
         """One of the arrays of Models.rows, in the order of positions."""
         arrays = [None] * 5
         arrays[place] = np.empty(self.shape if place == 0 else self.shape[0], dtype=dtype)
-        self.models.rows(*arrays)
+        self._models.rows(*arrays)
         return arrays[place]
 
     def _order(self):
         """Positions in the order of arrival; None if that is the order of positions, or unknown."""
-        if not self.has_arrivals:
+        if not self._has_arrivals:
             return None
         arrivals = self._column(4, np.int32)
         in_order = bool((arrivals[1:] >= arrivals[:-1]).all())
@@ -110,12 +110,12 @@ class Model:
 
     def _centers(self):
         centers = np.empty((self.info.n_clusters, self.shape[1]))
-        self.models.centroids(self.run, centers)
+        self._models.centroids(self.run, centers)
         return centers
 
     def _labels(self):
         labels = np.empty(self.shape[0], dtype=np.int32)
-        self.models.labels(self.run, labels)
+        self._models.labels(self.run, labels)
         return self._in_order(labels)
 
     @property
@@ -131,52 +131,52 @@ class Model:
     @property
     def inertia_(self):
         """The sum of weighted squared distances of the rows to their centroids."""
-        loss = self._cached("loss", lambda: self.models.loss(self.run))
-        return loss / self.weight_unit
+        loss = self._cached("loss", lambda: self._models.loss(self.run))
+        return loss / self._weight_unit
 
-    def predict_array(self, X):
+    def _predict_array(self, X):
         """`predict` for an array that was checked."""
         labels = np.empty(X.shape[0], dtype=np.int32)
-        self.models.predict(self.run, X, labels)
+        self._models.predict(self.run, X, labels)
         return labels
 
-    def transform_array(self, X):
+    def _transform_array(self, X):
         """`transform` for an array that was checked."""
         distances = np.empty((X.shape[0], self.info.n_clusters))
-        self.models.square_distances(self.run, X, distances)
+        self._models.square_distances(self.run, X, distances)
         return np.sqrt(distances, out=distances)
 
-    def score_array(self, X, sample_weight=None):
+    def _score_array(self, X, sample_weight=None):
         """`score` for an array that was checked."""
         weights = check_weights(sample_weight, X.shape[0])
         if weights is None:
-            return -self.models.loss_of(self.run, X, None)
+            return -self._models.loss_of(self.run, X, None)
         present = weights > 0
         if not present.all():
             X, weights = X[present], weights[present]
-        return -self.models.loss_of(self.run, X, weights) / WEIGHT_UNIT
+        return -self._models.loss_of(self.run, X, weights) / WEIGHT_UNIT
 
     def predict(self, X):
         """The nearest centroid of each row of X."""
-        return self.predict_array(plain_rows(X))
+        return self._predict_array(plain_rows(X))
 
     def transform(self, X):
         """The distance of each row of X to each centroid."""
-        return self.transform_array(plain_rows(X))
+        return self._transform_array(plain_rows(X))
 
     def score(self, X, y=None, sample_weight=None):
         """Minus the sum of weighted squared distances of the rows of X to their centroids."""
-        return self.score_array(plain_rows(X), sample_weight)
+        return self._score_array(plain_rows(X), sample_weight)
 
     # -------------------------------------------------------------- the state
 
     def digest(self):
         """The BLAKE2b-256 digest of the canonical bytes, in hexadecimal digits."""
-        return self.models.digest(self.run).hex()
+        return self._models.digest(self.run).hex()
 
     def encode(self):
         """The canonical bytes of the state (docs/format.md)."""
-        return self.models.encode(self.run)
+        return self._models.encode(self.run)
 
     def verify(self):
         """Fits the rows that are there anew and compares the states byte by byte.
@@ -186,8 +186,8 @@ class Model:
         Difference
             True if the states of all runs are identical.
         """
-        for run in range(self.models.shape()[2]):
-            difference = Difference(*self.models.verify(run))
+        for run in range(self._models.shape()[2]):
+            difference = Difference(*self._models.verify(run))
             if not difference:
                 break
         return difference
@@ -201,25 +201,25 @@ class Model:
                 by_position = np.empty_like(labels)
                 by_position[order] = labels
                 labels = by_position
-        return self.models.silhouette(self.run, labels, int(max_rows))
+        return self._models.silhouette(self.run, labels, int(max_rows))
 
     # -------------------------------------------------------------- pickling
 
     def __reduce__(self):
-        seeds = self.models.seeds()
+        seeds = self._models.seeds()
         if seeds is None:
             raise TypeError("a model of a store cannot be pickled: the store keeps its seed")
         n_rows = self.shape[0]
         values = np.empty(self.shape, dtype=np.float32)
         ids, owners = np.empty(n_rows, np.uint64), np.empty(n_rows, np.uint64)
         weights, arrivals = np.empty(n_rows, np.int64), np.empty(n_rows, np.int32)
-        self.models.rows(values, ids, weights, owners, arrivals)
-        states = tuple(self.models.encode(run) for run in range(len(seeds)))
+        self._models.rows(values, ids, weights, owners, arrivals)
+        states = tuple(self._models.encode(run) for run in range(len(seeds)))
         return _restore, (
-            self.params,
+            self._params,
             seeds,
-            self.weight_unit,
-            self.has_owners,
+            self._weight_unit,
+            self._has_owners,
             (values, ids, weights, owners, arrivals),
             states,
         )

@@ -175,7 +175,7 @@ def test_extension_survives_nonsense(model):
     """What the Python layer would never pass."""
     from efface import _efface
 
-    inner = model._model.models
+    inner = model._model._models
     nonsense = (None, 1, "x", b"x", [], {}, object(), np.ones(3), np.ones((2, 2)), -1, 10**30)
     for name in dir(inner):
         if name.startswith("_"):

@@ -250,7 +250,7 @@ def test_several_runs(gaussian, method):
     model = KMeans(6, method=method, n_init=4, random_state=2).fit(gaussian, ids=range(1500))
     single = KMeans(6, method=method, random_state=2).fit(gaussian, ids=range(1500))
     assert model.inertia_ <= single.inertia_
-    assert model._model.models.digest(0).hex() == single.digest()
+    assert model._model._models.digest(0).hex() == single.digest()
     for first in range(0, 1400, 100):
         model.forget(ids=range(first, first + 100))
     assert model.verify()

@@ -45,7 +45,7 @@ def test_an_interrupted_change_changes_all_or_nothing(rows):
                 model.rekey(random_state=seed)
         assert model.verify()
         assert pickle.loads(pickle.dumps(model)).rekey(random_state=1).action == "refitted"
-        fresh = KMeans(100, method="lloyd", random_state=model._model.models.seeds()[0], n_init=10)
+        fresh = KMeans(100, method="lloyd", random_state=model._model._models.seeds()[0], n_init=10)
         assert fresh.fit(rows[:5000], ids=range(5000)).digest() == model.digest()
 
 
@@ -89,8 +89,10 @@ def test_other_threads_run_meanwhile(rows):
     done = threading.Event()
 
     def work():
-        KMeans(100, method="lloyd", max_iter=20, random_state=0, n_threads=1).fit(rows)
-        done.set()
+        try:
+            KMeans(100, method="lloyd", max_iter=20, random_state=0, n_threads=1).fit(rows)
+        finally:
+            done.set()
 
     thread = threading.Thread(target=work)
     thread.start()
