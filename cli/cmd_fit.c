@@ -11,7 +11,8 @@
 typedef struct choices {
     const char *data_path, *store_path, *name, *column_list, *like;
     uint32_t n_clusters;
-    int method, scale;
+    int method, leaf_method, node_method, scale;
+    bool weigh;
     cli_number seed;
     cli_data_options data;
     efface_kmeans_params params;
@@ -19,6 +20,7 @@ typedef struct choices {
 } choices;
 
 static const char *const method_words[] = {"lloyd", "quantized", "pyramid", "tree", NULL};
+static const char *const node_words[] = {"lloyd", "quantized", "pyramid", NULL};
 static const char *const scale_words[] = {"none", "minmax", NULL};
 
 static bool read_choices(choices *c, int n_arguments, char **arguments) {
@@ -34,7 +36,12 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
         {"--gamma", CLI_REAL, &c->params.gamma, NULL},
         {"--width", CLI_WHOLE, &c->params.width, NULL},
         {"--height", CLI_WHOLE, &c->params.height, NULL},
+        {"--leaf-method", CLI_WORD, &c->leaf_method, node_words},
+        {"--node-method", CLI_WORD, &c->node_method, node_words},
+        {"--weigh", CLI_FLAG, &c->weigh, NULL},
         {"--rate", CLI_REAL, &c->params.rate, NULL},
+        {"--passes", CLI_COUNT, &c->params.passes, NULL},
+        {"--starts", CLI_COUNT, &c->params.starts, NULL},
         {"--scale", CLI_WORD, &c->scale, scale_words},
         {"--columns", CLI_TEXT, &c->column_list, NULL},
         {"--threads", CLI_COUNT, &c->params.n_threads, NULL},
@@ -48,6 +55,9 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
     if (!cli_parse("fit", options, n_arguments, arguments))
         return false;
     c->params.method = (efface_method)c->method;
+    c->params.leaf_method = (efface_method)c->leaf_method;
+    c->params.node_method = (efface_method)c->node_method;
+    c->params.weigh_centroids = c->weigh;
     c->params.scale = (efface_scale)c->scale;
     c->params.n_clusters = c->n_clusters;
     if (c->n_clusters == 0 || c->store_path == NULL) {
@@ -259,8 +269,11 @@ const cli_command cli_fit = {
     "  --scale S       none (default) or minmax: each column to [0, 1]\n"
     "  --columns LIST  columns of the model by name or number: age,3,5-7 (all)\n"
     "  --epsilon E --gamma G          quantized: lattice width, held-back clusters\n"
-    "  --rate R                       pyramid: part of the rows in the sample\n"
+    "  --rate R --passes P --starts S  pyramid: part of the rows in the sample, passes\n"
+    "                  over all rows, seedings tried on the sample\n"
     "  --width W --height H           tree: children of a node, levels of nodes\n"
+    "  --leaf-method M --node-method M --weigh  tree: what leaves and other nodes do;\n"
+    "                  centroids count with the weight of their rows\n"
     "  --id COL --owner COL --weight COL --label COL   columns of DATA that are no\n"
     "                  values, by header or number; ids and owners may be texts\n"
     "  --header yes|no, --ids numbers|text             what cannot be told from DATA\n"

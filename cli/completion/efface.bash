@@ -15,11 +15,12 @@ _efface() {
 
     case $prev in
     --method) options="lloyd quantized pyramid tree" ;;
+    --leaf-method | --node-method) options="lloyd quantized pyramid" ;;
     --scale) options="none minmax" ;;
     --header) options="yes no detect" ;;
     --ids) options="numbers text detect" ;;
     -k | --model | --seed | --iters | --epsilon | --gamma | --width | --height | --rate | \
-        --threads | --columns | --key | --owner-key | --weight | --label) return ;;
+        --passes | --starts | --threads | --columns | --key | --owner-key | --weight | --label) return ;;
     --id | --owner) return ;;
     -o | --from | --sign | --like | --secret | --public | --public-key)
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
@@ -29,7 +30,8 @@ _efface() {
         local data="--id --owner --weight --label --header --ids"
         case $command in
         fit) options="-k -o --model --method --seed --iters --epsilon --gamma --width --height
-            --rate --scale --columns --threads --like $data" ;;
+            --leaf-method --node-method --weigh --rate --passes --starts --scale --columns
+            --threads --like $data" ;;
         forget) options="--id --key --owner --owner-key --from --dry-run --skip-missing --sign
             --yes" ;;
         learn) options="--sign $data" ;;

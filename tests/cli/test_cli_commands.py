@@ -147,6 +147,28 @@ class Fit(ProgramTest):
                          ("default", "tree", 3, 2))
         self.assertRegex(model["digest"], "^[0-9a-f]{64}$")
 
+    def test_options_of_methods_reach_the_model(self):
+        ways = {
+            "tree": ["--method", "tree", "--width", "2"],
+            "tree, quantized leaves": ["--method", "tree", "--width", "2",
+                                       "--leaf-method", "quantized"],
+            "tree, quantized root": ["--method", "tree", "--width", "2",
+                                     "--node-method", "quantized"],
+            "tree, weighed": ["--method", "tree", "--width", "2", "--weigh"],
+            "pyramid": ["--method", "pyramid", "--rate", "0.25"],
+            "pyramid, one start": ["--method", "pyramid", "--rate", "0.25", "--starts", "1"],
+            "pyramid, two passes": ["--method", "pyramid", "--rate", "0.25", "--passes", "2"],
+        }
+        digests = {}
+        for number, (way, words) in enumerate(ways.items()):
+            store = f"{number}.store"
+            made = self.json("fit", "people.csv", "--id", "id", "--owner", "user", "-k", "3",
+                             "--seed", "5", "-o", store, *words)
+            digests[made["model"]["digest"]] = way
+            self.output("forget", store, "--id", "7", "--yes")
+            self.output("verify", store)
+        self.assertEqual(len(digests), len(ways), digests)
+
     def test_same_seed_same_model(self):
         self.fit("a.store")
         self.fit("b.store")
