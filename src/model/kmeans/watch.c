@@ -132,8 +132,12 @@ static ef_watched take(ef_watch *watch, size_t position, size_t d) {
     const uint32_t number = watch->tier_of[position], slot = watch->slots[position];
     ef_tier *const tier = &watch->tiers[number];
     const ef_watched row = tier->rows[slot], last = tier->rows[--tier->n_rows];
-    if (number == EF_FRONT && slot != tier->n_rows)
-        copy_row(front_row(watch, slot, d), front_row(watch, tier->n_rows, d), d);
+    if (number == EF_FRONT) {
+        float *const end = front_row(watch, tier->n_rows, d);
+        copy_row(front_row(watch, slot, d), end, d);
+        for (size_t at = 0; at < d * EF_PANEL; at += EF_PANEL)
+            end[at] = 0.0F; /* a row that is forgotten leaves no copy */
+    }
     tier->rows[slot] = last;
     watch->slots[last.position] = slot;
     return row;
@@ -285,7 +289,8 @@ static size_t note_moves(ef_watch *watch, const ef_moving *m, size_t look[EF_TIE
     look[EF_FRONT] = step > 0.0 || watch->has_new ? watch->tiers[EF_FRONT].n_rows : 0;
     n += look[EF_FRONT];
     /* Towards the median of steps, for a few of them are very long. */
-    watch->usual *= step > watch->usual ? LATELY : 1.0 / LATELY;
+    if (step > 0.0)
+        watch->usual *= step > watch->usual ? LATELY : 1.0 / LATELY;
     set_edge(watch);
     return n;
 }
