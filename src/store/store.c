@@ -69,18 +69,34 @@ void efface_store_close(efface_store *store) {
     free(store);
 }
 
+/* The path as SQLite has to see it: to SQLite "" and ":memory:" are no files, and "file:" may begin
+ * an address. In a folder they are names like others. NULL if memory is short. */
+static char *name_of_file(const char *path) {
+    const char *const folder = path[0] == '/' ? "" : "./";
+    const size_t n_folder = strlen(folder), n = strlen(path) + 1;
+    char *const name = ef_alloc(n_folder + n, 1);
+    if (name != NULL) {
+        memcpy(name, folder, n_folder);
+        memcpy(name + n_folder, path, n);
+    }
+    return name;
+}
+
 /* Opens the file and sets what invariants 1 and 2 need. */
 static efface_status open_file(const char *path, bool writes, efface_store **out,
                                efface_error *error) {
     efface_store *const store = ef_alloc_zero(1, sizeof *store);
-    if (store == NULL || sodium_init() < 0) {
+    char *const name = name_of_file(path);
+    if (store == NULL || name == NULL || sodium_init() < 0) {
         free(store);
+        free(name);
         return ef_fail_memory(error);
     }
     store->writes = writes;
     /* A reader may have to roll back what a process that died left behind, so it may write too. */
     const int code =
-        sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
+        sqlite3_open_v2(name, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
+    free(name);
     efface_status status = EFFACE_OK;
     if (code == SQLITE_CANTOPEN)
         status = ef_fail(error, EFFACE_E_IO, "%s: %s", path, sqlite3_errmsg(store->db));

@@ -55,6 +55,35 @@ static void other_files_are_refused(void **state) {
     empty_folder();
 }
 
+/* A name that SQLite has a meaning of its own for is the name of a file here. */
+static void names_are_files(void **state) {
+    (void)state;
+    static const char *const names[] = {":memory:", "file:plain?mode=memory"};
+    efface_store_close(make_store());
+    char *const before = realpath(".", NULL);
+    assert_non_null(before);
+    assert_int_equal(chdir(folder), 0);
+    check_no_store("", EFFACE_E_IO);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        check_no_store(names[i], EFFACE_E_IO);
+        efface_store *store = NULL;
+        efface_data *const data = make_rows(N_ROWS, 0, true);
+        REQUIRE_OK(efface_store_create(names[i], data, hash_key, &store, error));
+        fit(store, "a", EFFACE_METHOD_LLOYD);
+        efface_store_close(store);
+        efface_data_free(data);
+        store = open_store(names[i], EFFACE_ACCESS_WRITE);
+        const uint64_t id = 3;
+        const efface_request request = {.ids = &id, .n_ids = 1};
+        REQUIRE_OK(efface_store_forget(store, &request, NULL, error));
+        efface_store_close(store);
+        assert_int_equal(access(names[i], R_OK), 0);
+    }
+    assert_int_equal(chdir(before), 0);
+    free(before);
+    empty_folder();
+}
+
 static void count_problem(void *context, const char *problem) {
     assert_true(problem[0] != '\0');
     ++*(unsigned *)context;
@@ -129,6 +158,7 @@ static void a_store_that_was_cut_is_found_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(names_are_files),
         cmocka_unit_test(damage_is_found),
         cmocka_unit_test(a_store_that_was_cut_is_found_out),
     };
