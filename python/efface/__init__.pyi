@@ -189,16 +189,16 @@ class KMeans:
     def learn(
         self,
         X: ArrayLike,
-        sample_weight: ArrayLike | None = None,
         *,
+        sample_weight: ArrayLike | None = None,
         ids: _Each | None = None,
         owners: _Each | None = None,
     ) -> Report: ...
     def update(
         self,
         X: ArrayLike,
-        sample_weight: ArrayLike | None = None,
         *,
+        sample_weight: ArrayLike | None = None,
         ids: _Each,
         owners: _Each | None = None,
     ) -> Report: ...
@@ -246,8 +246,8 @@ class Store:
     def learn(
         self,
         X: ArrayLike,
-        weights: ArrayLike | None = None,
         *,
+        weights: ArrayLike | None = None,
         ids: _Each | None = None,
         owners: _Each | None = None,
     ) -> StoreReport: ...
@@ -257,8 +257,8 @@ def open(path: _Path, *, write: bool = True) -> Store: ...
 def create(
     path: _Path,
     X: ArrayLike,
-    weights: ArrayLike | None = None,
     *,
+    weights: ArrayLike | None = None,
     ids: _Each | None = None,
     owners: _Each | None = None,
     hash_key: bytes | None = None,

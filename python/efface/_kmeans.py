@@ -318,7 +318,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         report = model._change(model._models.preview, ids, owners, skip)  # positions may differ
         return Report._make(report)
 
-    def learn(self, X, sample_weight=None, *, ids=None, owners=None):
+    def learn(self, X, *, sample_weight=None, ids=None, owners=None):
         """Adds rows, as if they had been there all the time; arguments as in `fit`.
 
         Rows without a weight have weight 1. Owners are given if, and only if, they were in `fit`.
@@ -344,7 +344,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         report = model._change(model._models.learn, X, ids, weights, owners, WEIGHT_UNIT)
         return Report._make(report)
 
-    def update(self, X, sample_weight=None, *, ids, owners=None):
+    def update(self, X, *, sample_weight=None, ids, owners=None):
         """Gives the rows with these ids other values; and other weights and owners, if given.
 
         Returns

@@ -194,7 +194,7 @@ class Store:
         """What `forget` would take, without doing it."""
         return self._request(ids, owners, missing, True)
 
-    def learn(self, X, weights=None, *, ids=None, owners=None):
+    def learn(self, X, *, weights=None, ids=None, owners=None):
         """Adds rows to the store and to all models.
 
         Parameters
@@ -249,7 +249,7 @@ def open(path, *, write=True):
     return Store(_efface.open_store(path, write), path)
 
 
-def create(path, X, weights=None, *, ids=None, owners=None, hash_key=None):
+def create(path, X, *, weights=None, ids=None, owners=None, hash_key=None):
     """Makes a store with the rows of X and no models. A file that exists is never overwritten.
 
     Parameters

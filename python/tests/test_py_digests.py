@@ -52,7 +52,7 @@ def test_texts_and_weights(build_dir, tmp_path, rng):
     path.write_text("\n".join(["weight,a,b,c", *lines]) + "\n")
     options = ["-k", 3, "--weight", "weight", "--seed", 2, "-o", store_path]
     run(build_dir / "efface", "fit", path, *options)
-    with efface.create(tmp_path / "mine.store", X, weights) as mine:
+    with efface.create(tmp_path / "mine.store", X, weights=weights) as mine:
         mine.fit("default", KMeans(3, method="lloyd", random_state=2))
         with efface.open(store_path) as theirs:
             assert theirs.feature_names == ["a", "b", "c"]

@@ -66,7 +66,7 @@ def test_forget(store, path, gaussian):
 def test_learn_and_rekey(store, gaussian):
     report = store.learn(gaussian[:3] + 1, owners=["p7"] * 3)
     assert report.n_learned == 3 and store.n_rows == 1503
-    store.learn(gaussian[:1] + 2, [5], ids=["new"], owners=["p9"])
+    store.learn(gaussian[:1] + 2, weights=[5], ids=["new"], owners=["p9"])
     assert store.forget(ids="new").n_forgotten == 1
     before = store.digest("all"), store.digest("some")
     store.rekey("all", random_state=4)
@@ -105,12 +105,19 @@ def test_wrong_calls(store, path, tmp_path, gaussian):
         lambda: store.fit("new", KMeans(2), columns=[9]),
         lambda: store.learn(gaussian[:1], ids=[3]),
         lambda: store.learn(gaussian[:1, :2]),
-        lambda: store.learn(gaussian[:1], [0.5]),
+        lambda: store.learn(gaussian[:1], weights=[0.5]),
         lambda: store.sign_with(b"short"),
         lambda: efface.create(tmp_path / "new", gaussian, hash_key=b"short"),
     ):
         with pytest.raises(ValueError):
             call()
+    for call in (
+        lambda: store.learn(gaussian[:1], ["p7"]),  # are they ids, owners or weights?
+        lambda: efface.create(tmp_path / "new", gaussian, range(1500)),
+    ):
+        with pytest.raises(TypeError):
+            call()
+    assert not (tmp_path / "new").exists()
     assert store.verify() and store.n_rows == 1500
     with efface.open(path, write=False) as reader:
         with pytest.raises(ValueError, match="read only"):
