@@ -4,6 +4,7 @@ Arrays that the extension can read as they are (any numbers, in any memory layou
 without a copy.
 """
 
+import numbers
 import warnings
 
 import numpy as np
@@ -49,7 +50,7 @@ def _check_array_alone(X, name):
     return array
 
 
-def _feature_names(X):
+def feature_names(X):
     """The names of a data frame's columns, or None."""
     if not hasattr(X, "columns"):
         return None
@@ -68,7 +69,7 @@ def _feature_names(X):
 
 
 def _check_feature_names(estimator, X):
-    names, fitted = _feature_names(X), getattr(estimator, "feature_names_in_", None)
+    names, fitted = feature_names(X), getattr(estimator, "feature_names_in_", None)
     title = type(estimator).__name__
     if names is None and fitted is not None:
         warnings.warn(
@@ -95,20 +96,11 @@ def _check_feature_names(estimator, X):
         raise ValueError(message)
 
 
-def check_rows(estimator, X, reset=False):
-    """X as an array the extension can read; its features are noted (`reset`) or compared."""
-    if reset:
-        names = _feature_names(X)
-        if names is not None:
-            estimator.feature_names_in_ = names
-        elif hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
-    else:
-        _check_feature_names(estimator, X)
+def check_rows(estimator, X):
+    """X as an array the extension can read, with the features that the estimator was fitted to."""
+    _check_feature_names(estimator, X)
     array = plain_rows(X, estimator)
-    if reset:
-        estimator.n_features_in_ = array.shape[1]
-    elif array.shape[1] != estimator.n_features_in_:
+    if array.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X has {array.shape[1]} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input"
@@ -121,6 +113,26 @@ def plain_rows(X, estimator=None):
     if check_array is None:
         return _check_array_alone(X, "X")
     return check_array(X, dtype=_READABLE, estimator=estimator, input_name="X")
+
+
+def keep_present(owners, present):
+    """The owners of those rows that are present; None if there are none."""
+    if owners is None:
+        return None
+    if isinstance(owners, (str, numbers.Integral)):
+        owners = [owners]
+    owners = list(owners)
+    if len(owners) != len(present):
+        raise ValueError(f"there are {len(owners)} owners for {len(present)} rows")
+    return [owner for owner, is_present in zip(owners, present) if is_present]
+
+
+def number_labels(labels):
+    """Labels of any kind as 32-bit numbers."""
+    array = np.asarray(labels)
+    if array.ndim != 1:
+        raise ValueError(f"labels must be 1D: shape is {array.shape}")
+    return np.unique(array, return_inverse=True)[1].astype(np.int32)
 
 
 def check_weights(sample_weight, n_rows):

@@ -6,7 +6,14 @@ import warnings
 import numpy as np
 
 from . import _efface
-from ._arrays import WEIGHT_UNIT, check_rows, check_weights
+from ._arrays import (
+    WEIGHT_UNIT,
+    check_rows,
+    check_weights,
+    feature_names,
+    keep_present,
+    plain_rows,
+)
 from ._bases import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -15,10 +22,15 @@ from ._bases import (
     TransformerMixin,
 )
 from ._model import Model
-from ._parameters import check_parameters, draw_seed, library_parameters, run_seeds
+from ._parameters import (
+    check_parameters,
+    draw_seed,
+    library_parameters,
+    parameters_of,
+    run_seeds,
+    skips_missing,
+)
 from ._reports import Report
-
-_SKIP = {"raise": False, "skip": True}
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -173,9 +185,10 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         KMeans
             The estimator itself.
         """
-        parameters = self.get_params(deep=False)
+        parameters = parameters_of(self)
         check_parameters(type(self).__name__, parameters)
-        X = check_rows(self, X, reset=True)
+        names = feature_names(X)
+        X = plain_rows(X, self)
         weights = check_weights(sample_weight, X.shape[0])
         absent = None
         if weights is not None and not weights.all():
@@ -183,7 +196,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             present = weights > 0
             ids = absent[1][present]
             X, weights = X[present], weights[present]
-            owners = None if owners is None else [o for o, p in zip(owners, present) if p]
+            owners = keep_present(owners, present)
         if X.shape[0] < self.n_clusters:
             raise ValueError(
                 f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}."
@@ -191,15 +204,20 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         params = library_parameters(parameters)
         seeds = run_seeds(draw_seed(self.random_state), self.n_init)
         models = _efface.fit(X, ids, weights, owners, WEIGHT_UNIT, params, seeds, None, None)
-        self._model = Model(
+        model = Model(
             models,
             params=params,
             weight_unit=1 if weights is None else WEIGHT_UNIT,
             has_owners=owners is not None,
         )
         if absent is not None:
-            X, self._model._cache["ids"] = absent
-            self._model._cache["labels"] = self._model._predict_array(X)
+            model._keep_absent(*absent)
+        # Only now, so that a fit which fails leaves the estimator as it was.
+        self._model, self.n_features_in_ = model, X.shape[1]
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         self._warn_coarse()
         return self
 
@@ -233,22 +251,27 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
 
     @property
     def cluster_centers_(self):
+        """The centroids in the units of the data."""
         return self._fitted().cluster_centers_
 
     @property
     def labels_(self):
+        """The cluster of each row, in the order in which rows came."""
         return self._fitted().labels_
 
     @property
     def ids_(self):
+        """The ids of the rows, in the order in which rows came."""
         return self._fitted().ids_
 
     @property
     def inertia_(self):
+        """The sum of weighted squared distances of the rows to their centroids."""
         return self._fitted().inertia_
 
     @property
     def n_iter_(self):
+        """The iterations of the fit."""
         # A fit whose seeds are its centroids still passed over the rows once.
         return max(1, self._fitted().info.iterations)
 
@@ -315,8 +338,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         """What `forget` would take, without doing it; `rows_visited` is an upper bound."""
         model = self._fitted()
         skip = _check_request(model, ids, owners, missing)
-        report = model._change(model._models.preview, ids, owners, skip)  # positions may differ
-        return Report._make(report)
+        return Report._make(model._look(model._models.preview, ids, owners, skip))
 
     def learn(self, X, *, sample_weight=None, ids=None, owners=None):
         """Adds rows, as if they had been there all the time; arguments as in `fit`.
@@ -340,7 +362,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             present = weights > 0
             ids = _all_ids(X, weights, ids)[present]
             X, weights = X[present], weights[present]
-            owners = None if owners is None else [o for o, p in zip(owners, present) if p]
+            owners = keep_present(owners, present)
         report = model._change(model._models.learn, X, ids, weights, owners, WEIGHT_UNIT)
         return Report._make(report)
 
@@ -353,6 +375,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         """
         model = self._fitted()
         X = check_rows(self, X)
+        if ids is None:
+            raise ValueError("say which rows to update: ids")
         weights = None
         if sample_weight is not None:
             weights = _weights_like(model, sample_weight, X.shape[0])
@@ -386,10 +410,7 @@ def _check_request(model, ids, owners, missing):
         raise ValueError("say what to forget: ids or owners")
     if owners is not None and not model._has_owners:
         raise ValueError("the model was fitted without owners: say which ids to forget")
-    try:
-        return _SKIP[missing]
-    except (KeyError, TypeError):
-        raise ValueError(f"missing must be 'raise' or 'skip', not {missing!r}") from None
+    return skips_missing(missing)
 
 
 def _weights_like(model, sample_weight, n_rows):

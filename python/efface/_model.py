@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import _efface
-from ._arrays import WEIGHT_UNIT, check_weights, plain_rows
+from ._arrays import WEIGHT_UNIT, check_weights, number_labels, plain_rows
 from ._reports import Difference, ModelInfo
 
 
@@ -15,7 +15,14 @@ class Model:
     least loss, the first of them if there are several.
     """
 
-    __slots__ = ("_cache", "_has_arrivals", "_has_owners", "_models", "_params", "_weight_unit")
+    __slots__ = (
+        "_cache",
+        "_has_arrivals",
+        "_has_owners",
+        "_models",
+        "_params",
+        "_weight_unit",
+    )
 
     def __init__(
         self, models, *, params=None, weight_unit=1, has_owners=True, has_arrivals=True
@@ -45,11 +52,22 @@ class Model:
         finally:
             self._cache = {}
 
+    def _look(self, verb, *arguments):
+        """Calls a method that changes nothing but the positions of rows."""
+        try:
+            return verb(*arguments)
+        finally:
+            self._cache.pop("order", None)
+
     def _cached(self, name, compute):
         cache = self._cache  # a change meanwhile, by another thread, replaces it
         if name not in cache:
             cache[name] = compute()
         return cache[name]
+
+    def _keep_absent(self, X, ids):
+        """Answers for rows of a fit that have the weight 0 as well, until the next change."""
+        self._cache.update(ids=ids, labels=self._predict_array(X), absent=True)
 
     def _choose_run(self):
         n_runs = self._models.shape()[2]
@@ -193,9 +211,11 @@ class Model:
         return difference
 
     def silhouette(self, labels=None, max_rows=10_000):
-        """The mean silhouette of the rows, in [-1, 1]; see `metrics.silhouette`."""
+        """The mean silhouette of the rows, in [-1, 1]; see `metrics.silhouette_score`."""
+        if max_rows < 1:
+            raise ValueError(f"max_rows must be at least 1, not {max_rows}")
         if labels is not None:
-            labels = np.ascontiguousarray(labels, dtype=np.int32)
+            labels = number_labels(labels)
             order = self._cached("order", self._order)
             if order is not None and labels.shape == order.shape:
                 by_position = np.empty_like(labels)
@@ -222,13 +242,18 @@ class Model:
             self._has_owners,
             (values, ids, weights, owners, arrivals),
             states,
+            {name: self._cache[name] for name in ("ids", "labels", "absent")}
+            if "absent" in self._cache
+            else {},
         )
 
 
-def _restore(params, seeds, weight_unit, has_owners, rows, states):
+def _restore(params, seeds, weight_unit, has_owners, rows, states, answers):
     """Makes a model again from its pickle."""
     values, ids, weights, owners, arrivals = rows
     models = _efface.fit(
         values, ids, weights, owners, WEIGHT_UNIT, params, seeds, arrivals, states
     )
-    return Model(models, params=params, weight_unit=weight_unit, has_owners=has_owners)
+    model = Model(models, params=params, weight_unit=weight_unit, has_owners=has_owners)
+    model._cache.update(answers)
+    return model

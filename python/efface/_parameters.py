@@ -11,6 +11,8 @@ METHODS = ("pyramid", "lloyd", "quantized", "tree")
 MAX_CLUSTERS = 2**24
 MAX_THREADS = 1024
 
+_SKIP = {"raise": False, "skip": True}
+
 
 def _whole(low, high):
     return (
@@ -53,8 +55,8 @@ RULES = {
     "random_state": (
         lambda v: v is None
         or (isinstance(v, numbers.Integral) and 0 <= v < 2**64)
-        or hasattr(v, "randint")
-        or hasattr(v, "integers"),
+        or isinstance(v, (np.random.RandomState, np.random.Generator))
+        or v is np.random,
         "an int in the range [0, 2**64), a RandomState or None",
     ),
     "scale": _or_none(_one_of("minmax")),
@@ -74,12 +76,17 @@ RULES = {
     "leaf_method": _one_of("lloyd", "quantized", "pyramid"),
     "node_method": _one_of("lloyd", "quantized", "pyramid"),
     "depth_clusters": (
-        lambda v: v is None or all(_whole(1, MAX_CLUSTERS)[0](k) for k in v),
+        lambda v: v is None or len(v) >= 0 and all(_whole(1, MAX_CLUSTERS)[0](k) for k in v),
         "a sequence of ints or None",
     ),
     "weigh_centroids": (lambda v: isinstance(v, (bool, np.bool_)), "a bool"),
     "n_threads": _or_none(_whole(1, MAX_THREADS)),
 }
+
+
+def parameters_of(estimator):
+    """Parameters by name. A subclass may take others as well, or fewer."""
+    return {name: getattr(estimator, name) for name in RULES}
 
 
 def check_parameters(owner, parameters):
@@ -94,6 +101,13 @@ def check_parameters(owner, parameters):
             raise ValueError(
                 f"The {name!r} parameter of {owner} must be {description}. Got {value!r} instead."
             )
+
+
+def skips_missing(missing):
+    """Whether an id or an owner that is not there is passed over."""
+    if not isinstance(missing, str) or missing not in _SKIP:
+        raise ValueError(f"missing must be 'raise' or 'skip', not {missing!r}")
+    return _SKIP[missing]
 
 
 def library_parameters(parameters):

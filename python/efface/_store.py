@@ -9,11 +9,17 @@ import numpy as np
 
 from . import _efface
 from ._arrays import plain_rows
+from ._kmeans import KMeans
 from ._model import Model
-from ._parameters import check_parameters, draw_seed, library_parameters
+from ._parameters import (
+    check_parameters,
+    draw_seed,
+    library_parameters,
+    parameters_of,
+    skips_missing,
+)
 from ._reports import Difference, ModelChange, StoreReport
 
-_SKIP = {"raise": False, "skip": True}
 _HASH_KEY_BYTES = 16
 
 
@@ -145,14 +151,16 @@ class Store:
         -------
         StoredModel
         """
-        parameters = estimator.get_params(deep=False)
+        if not isinstance(estimator, KMeans):
+            raise TypeError(f"estimator must be an efface.KMeans, not {estimator!r}")
+        parameters = parameters_of(estimator)
         check_parameters(type(estimator).__name__, parameters)
         if parameters["n_init"] != 1:
             raise ValueError("a store keeps one run of a model: use n_init=1")
         params = library_parameters(parameters)
         params["seed"] = draw_seed(estimator.random_state)
         if columns is not None:
-            columns = np.array(columns, dtype=np.uint32)
+            columns = _column_numbers(columns, self.n_features)
         self._file.fit(name, params, columns)
         return next(model for model in self.models if model.name == name)
 
@@ -170,9 +178,8 @@ class Store:
     def _request(self, ids, owners, missing, only_look):
         if ids is None and owners is None:
             raise ValueError("say what to forget: ids or owners")
-        if missing not in _SKIP:
-            raise ValueError(f"missing must be 'raise' or 'skip', not {missing!r}")
-        return _report(self._file.forget(ids, owners, _SKIP[missing], only_look))
+        skip = skips_missing(missing)
+        return _report(self._file.forget(ids, owners, skip, only_look))
 
     def forget(self, ids=None, *, owners=None, missing="raise"):
         """Removes rows from the store and from all models.
@@ -225,10 +232,22 @@ def _whole_weights(weights):
     if weights is None:
         return None
     array = np.asarray(weights)
-    whole = array.astype(np.int64)
-    if array.dtype.kind not in "iuf" or (whole != array).any():
+    if array.ndim != 1:
+        raise ValueError("weights must be a 1D array")
+    if array.dtype.kind not in "iuf" or not (array == np.rint(array)).all():
         raise ValueError("the weights of a store are whole numbers")
-    return whole
+    if (abs(array) >= 2.0**40).any():
+        raise ValueError("all weights together stay below 2**40")
+    return array.astype(np.int64)
+
+
+def _column_numbers(columns, n_features):
+    array = np.asarray(columns)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array):
+        raise ValueError("columns must be a sequence of whole numbers, at least one")
+    if ((array < 0) | (array >= n_features)).any():
+        raise ValueError(f"columns are counted from 0, and the last is {n_features - 1}: {columns}")
+    return array.astype(np.uint32)
 
 
 def open(path, *, write=True):

@@ -1,5 +1,7 @@
 """Generated data sets: the same arguments give the same bits on every machine."""
 
+import operator
+
 import numpy as np
 
 from . import _efface
@@ -23,6 +25,14 @@ def make_gaussian(n_clusters=5, n_features=25, rows_per_cluster=20_000, seed=0):
     y : ndarray of int32
         The cluster that each row was made for.
     """
+    for name, value, high in (
+        ("n_clusters", n_clusters, 2**24),
+        ("n_features", n_features, 32767),
+        ("rows_per_cluster", rows_per_cluster, 2**40),
+        ("seed", seed, 2**64 - 1),
+    ):
+        if not 0 <= operator.index(value) <= high:
+            raise ValueError(f"{name} must be in the range [0, {high}]. Got {value!r} instead.")
     n_rows = n_clusters * rows_per_cluster
     X = np.empty((n_rows, n_features), dtype=np.float32)
     y = np.empty(n_rows, dtype=np.int32)

@@ -154,7 +154,10 @@ static bool id_from_object(PyObject *object, const unsigned char *key, uint64_t 
         *id = efface_text_id(text, (size_t)n_bytes, key != NULL ? key : no_key);
         return true;
     }
-    PyObject *const number = PyNumber_Index(object);
+    /* A truth value could be read as 0 or 1: then a mask of rows would name two of them. */
+    PyObject *const number = PyBool_Check(object) ? NULL : PyNumber_Index(object);
+    if (number == NULL && PyErr_Occurred() == NULL)
+        PyErr_SetNone(PyExc_TypeError);
     if (number == NULL) {
         if (PyErr_ExceptionMatches(PyExc_TypeError))
             PyErr_Format(PyExc_TypeError, "ids and owners are whole numbers or texts, not %R",
@@ -190,6 +193,9 @@ static bool ids_from_buffer(id_list *list, PyObject *object) {
     const bool is_signed = format != '\0' && strchr("bhilqn", format) != NULL;
     const bool is_unsigned = format != '\0' && strchr("BHILQN", format) != NULL;
     const size_t size = (size_t)view.itemsize;
+    if (format == '?')
+        PyErr_SetString(PyExc_TypeError, "ids and owners are whole numbers or texts, not truth "
+                                         "values: choose ids with a mask, as in ids_[mask]");
     if (view.ndim == 1 && (is_signed || is_unsigned) && make_list(list, (size_t)view.shape[0])) {
         const char *from = view.buf;
         done = true;

@@ -128,7 +128,8 @@ static PyObject *make_gaussian(PyObject *module, PyObject *arguments) {
     efface_status status =
         efface_data_make_gaussian(n_clusters, n_columns, (size_t)n_each, seed, &data, &error);
     const size_t n = status == EFFACE_OK ? efface_data_n_rows(data) : 0;
-    if (array_length(&rows) < n * n_columns || array_length(&classes) < n)
+    if (status == EFFACE_OK &&
+        (array_length(&rows) != n * n_columns || array_length(&classes) != n))
         status = EFFACE_E_ARGUMENT;
     for (size_t i = 0; i < n && status == EFFACE_OK; i++) {
         efface_data_values(data, i, (float *)rows.buf + i * n_columns);

@@ -298,8 +298,8 @@ PyObject *models_silhouette(PyObject *object, PyObject *arguments) {
         return NULL;
     PyThreadState *const state = gate_enter(&self->gate);
     if (state != NULL) {
-        if (view.buf != NULL)
-            status = check_length(&view, efface_data_n_rows(self->data), &error);
+        if (view.obj != NULL && array_length(&view) != efface_data_n_rows(self->data))
+            status = fail(&error, "there must be a label for each row of the model");
         if (status == EFFACE_OK)
             status = efface_kmeans_silhouette(self->items[run], self->data, view.buf,
                                               (size_t)max_rows, &silhouette, &error);

@@ -264,6 +264,26 @@ static PyObject *check(PyObject *object, PyObject *none) {
 
 /* ------------------------------------------------------------------ changing */
 
+/* Fits a model to `columns`, or to all if that holds nothing. */
+static efface_status fit_columns(efface_store *file, const char *name, const fit_params *params,
+                                 const Py_buffer *columns, efface_error *error) {
+    efface_store_info found;
+    const efface_status status = efface_store_get_info(file, &found, error);
+    if (status != EFFACE_OK)
+        return status;
+    const bool all = columns->obj == NULL;
+    const size_t n_columns = all ? found.n_columns : array_length(columns);
+    if (params->n_bounds != 0 && params->n_bounds != n_columns) {
+        error->status = EFFACE_E_ARGUMENT;
+        PyOS_snprintf(error->message, sizeof error->message,
+                      "there are bounds for %zu features, but the model has %zu", params->n_bounds,
+                      n_columns);
+        return EFFACE_E_ARGUMENT;
+    }
+    return efface_store_fit(file, name, &params->values, columns->buf,
+                            all ? 0 : (uint32_t)n_columns, error);
+}
+
 /* (name, params, columns or None) */
 static PyObject *fit(PyObject *object, PyObject *arguments) {
     store *const self = (store *)object;
@@ -278,9 +298,7 @@ static PyObject *fit(PyObject *object, PyObject *arguments) {
     if (numbers == Py_None || array_open(&columns, numbers, "IL", false)) {
         PyThreadState *const state = enter(self);
         if (state != NULL) {
-            const efface_status status = efface_store_fit(
-                self->file, name, &params.values, columns.buf,
-                columns.obj != NULL ? (uint32_t)array_length(&columns) : 0, &error);
+            const efface_status status = fit_columns(self->file, name, &params, &columns, &error);
             gate_leave(&self->gate, state);
             result = none_or_error(status, &error);
         }

@@ -1,7 +1,10 @@
 """Wrong input: exceptions with the messages that scikit-learn's users expect, never a crash, and
 nothing changed."""
 
+import random
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
@@ -63,6 +66,7 @@ def test_wrong_rows(X, exception, message, model):
         ({"max_iter": 0}, "'max_iter'"),
         ({"random_state": -1}, "'random_state'"),
         ({"random_state": "zero"}, "'random_state'"),
+        ({"random_state": random}, "'random_state'"),
         ({"scale": "standard"}, "'scale'"),
         ({"bound": 0.0}, "'bound'"),
         ({"bound": 0.001}, ""),
@@ -71,6 +75,7 @@ def test_wrong_rows(X, exception, message, model):
         ({"column_range": ([0], [1]), "scale": "minmax"}, "bounds for 1 features, but X has 4"),
         ({"column_range": ([0], [1, 2]), "scale": "minmax"}, "as many lower as upper"),
         ({"depth_clusters": 3}, "'depth_clusters'"),
+        ({"depth_clusters": iter([3]), "method": "tree"}, "'depth_clusters'"),
         ({"depth_clusters": [3, 3], "method": "tree"}, "height of 1"),
         ({"n_threads": 0}, "'n_threads'"),
         ({"weigh_centroids": 1}, "'weigh_centroids'"),
@@ -100,6 +105,12 @@ def test_wrong_parameters(gaussian, parameters, message):
         ({"sample_weight": np.inf}, ValueError, "contains infinity"),
         ({"sample_weight": 1e9}, ValueError, "divide the weights"),
         ({"sample_weight": 0}, ValueError, "n_samples=0 should be >= n_clusters=3"),
+        (
+            {"sample_weight": [0] + [1] * 1499, "owners": range(1501)},
+            ValueError,
+            "1501 owners for 1500 rows",
+        ),
+        ({"sample_weight": [0] + [1] * 1499, "owners": 7}, ValueError, "1 owners for 1500 rows"),
     ],
     ids=lambda value: "",
 )
@@ -120,6 +131,9 @@ def test_wrong_arguments_of_fit(gaussian, arguments, exception, message):
         ({"ids": np.ones((2, 2), int)}, TypeError, "whole numbers or texts"),
         ({"ids": b"abc"}, TypeError, "whole numbers or texts"),
         ({"ids": np.array([b"abc"])}, TypeError, "whole numbers or texts"),
+        ({"ids": True}, TypeError, "whole numbers or texts"),
+        ({"ids": [False, True]}, TypeError, "whole numbers or texts"),
+        ({"ids": np.arange(1500) == 1}, TypeError, r"ids_\[mask\]"),
         ({}, ValueError, "ids or owners"),
         ({"owners": 3}, ValueError, "fitted without owners"),
         ({"ids": 3, "missing": "ignore"}, ValueError, "'raise' or 'skip'"),
@@ -144,6 +158,7 @@ def test_wrong_changes(model, gaussian):
         lambda: model.learn(gaussian[:, :2], ids=range(5000, 6500)),
         lambda: model.update(gaussian[:1], ids=[5000]),
         lambda: model.update(gaussian[:1], ids=[1, 2]),
+        lambda: model.update(gaussian[:1], ids=None),
         lambda: model.update(gaussian[:1], ids=[1], owners=[1]),
         lambda: model.update(gaussian[:1], ids=[1], sample_weight=2),
         lambda: model.rekey(random_state="x"),
@@ -164,11 +179,36 @@ def test_not_fitted(gaussian):
             call(gaussian)
 
 
-def test_refit_after_failure_keeps_the_model(model, gaussian):
+def test_a_fit_that_fails_keeps_the_model(model, gaussian):
     before = model.digest()
-    with pytest.raises(ValueError):
-        model.set_params(n_clusters=5000).fit(gaussian)
-    assert model.digest() == before
+    names = pd.DataFrame(gaussian[:, :2], columns=["a", "b"])
+    model.set_params(n_clusters=5000)
+    for X in (gaussian, gaussian[:, :2], names):
+        with pytest.raises(ValueError):
+            model.fit(X)
+    assert model.digest() == before and model.n_features_in_ == 4
+    assert not hasattr(model, "feature_names_in_")
+    np.testing.assert_array_equal(model.predict(gaussian), model.labels_)
+
+
+def test_wrong_metrics(model, gaussian):
+    score = efface.metrics.silhouette_score
+    for call, exception, message in (
+        (lambda: score(model, [1, 2]), ValueError, "a label for each row"),
+        (lambda: score(model, np.zeros((1500, 2))), ValueError, "1D"),
+        (lambda: score(model, max_rows=-1), ValueError, "max_rows"),
+        (lambda: score(KMeans(3)), NotFittedError, "not fitted yet"),
+        (lambda: score(gaussian, model.labels_), TypeError, "not ndarray"),
+    ):
+        with pytest.raises(exception, match=message):
+            call()
+
+
+def test_wrong_sizes_of_generated_data():
+    wrong = (-1, 4, -5), (2**32 + 1, 1, 1), (1, 40_000, 1), (1, 1, 1, -1), (1, 1, 1, 2**64)
+    for arguments in wrong:
+        with pytest.raises(ValueError, match="must be in the range"):
+            efface.datasets.make_gaussian(*arguments)
 
 
 def test_extension_survives_nonsense(model):

@@ -133,6 +133,10 @@ def test_weights(gaussian, method, rng):
     assert model.digest() == other.digest()
     np.testing.assert_array_equal(model.labels_, model.predict(gaussian))
     assert len(model.ids_) == len(gaussian)
+    model.preview(ids=model.ids_[present][:3])
+    for same in (model, copy.deepcopy(model)):
+        np.testing.assert_array_equal(same.labels_, model.predict(gaussian))
+        assert len(same.ids_) == len(gaussian)
     np.testing.assert_allclose(model.inertia_, -model.score(gaussian, sample_weight=weights))
     model.forget(ids=model.ids_[present][:3])
     assert model.verify()
@@ -335,5 +339,18 @@ def test_metrics(gaussian):
     model.forget(ids=model.ids_[:100])
     expected = metrics.silhouette_score(gaussian[100:], labels[100:])
     assert np.isclose(efface.metrics.silhouette_score(model, labels[100:]), expected, atol=1e-4)
+    texts = np.array(["x", "y", "z"])[labels]
+    for other in (texts, labels - 1, labels.astype(np.int64) << 40):
+        assert np.isclose(efface.metrics.silhouette_score(model, other[100:]), expected, atol=1e-4)
     with pytest.raises(ValueError, match="labels in one labelling"):
         efface.metrics.adjusted_rand_score([1, 2], [1, 2, 3])
+
+
+def test_subclasses_have_parameters_of_their_own(gaussian):
+    class Threes(KMeans):
+        def __init__(self, color="red", random_state=None):
+            super().__init__(3, random_state=random_state)
+            self.color = color
+
+    model = clone(Threes(random_state=7)).fit(gaussian)
+    assert model.digest() == KMeans(3, random_state=7).fit(gaussian).digest()

@@ -6,6 +6,7 @@ import sqlite3
 
 import numpy as np
 import pytest
+import sklearn.cluster
 
 import efface
 from efface import KMeans
@@ -103,6 +104,18 @@ def test_wrong_calls(store, path, tmp_path, gaussian):
         lambda: store.fit("a/b", KMeans(2)),
         lambda: store.fit("new", KMeans(2, n_init=3)),
         lambda: store.fit("new", KMeans(2), columns=[9]),
+        lambda: store.fit("new", KMeans(2), columns=[-1]),
+        lambda: store.fit("new", KMeans(2), columns=[]),
+        lambda: store.fit("new", KMeans(2), columns=[1.5]),
+        lambda: store.fit("new", KMeans(2), columns=[True, False, True, True]),
+        lambda: store.fit("new", KMeans(2, scale="minmax", column_range=([-99], [99]))),
+        lambda: store.fit(
+            "new", KMeans(2, scale="minmax", column_range=([-99] * 4, [99] * 4)), columns=[0, 1]
+        ),
+        lambda: store.forget(ids=1, missing=[]),
+        lambda: store.learn(gaussian[:1], weights=[[1]]),
+        lambda: store.learn(gaussian[:1], weights=["1"]),
+        lambda: store.learn(gaussian[:1], weights=[2**64 - 1]),
         lambda: store.learn(gaussian[:1], ids=[3]),
         lambda: store.learn(gaussian[:1, :2]),
         lambda: store.learn(gaussian[:1], weights=[0.5]),
@@ -112,6 +125,8 @@ def test_wrong_calls(store, path, tmp_path, gaussian):
         with pytest.raises(ValueError):
             call()
     for call in (
+        lambda: store.fit("new", sklearn.cluster.KMeans(2)),
+        lambda: store.fit(KMeans(2), "new"),
         lambda: store.learn(gaussian[:1], ["p7"]),  # are they ids, owners or weights?
         lambda: efface.create(tmp_path / "new", gaussian, range(1500)),
     ):
@@ -154,3 +169,12 @@ def test_closed(store):
     for call in (lambda: store.n_rows, lambda: store.forget(ids=1), lambda: store.verify()):
         with pytest.raises(ValueError, match="closed"):
             call()
+
+
+def test_any_name_is_a_file(tmp_path, monkeypatch, gaussian):
+    monkeypatch.chdir(tmp_path)
+    with efface.create(":memory:", gaussian) as store:
+        store.fit("all", KMeans(3))
+    with efface.open(":memory:") as store:
+        assert store.forget(ids=3).n_forgotten == 1
+    assert (tmp_path / ":memory:").stat().st_size > gaussian.nbytes
