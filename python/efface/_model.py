@@ -1,10 +1,25 @@
 """A fitted model with its rows: what can be asked of it."""
 
+import functools
+import threading
+
 import numpy as np
 
 from . import _efface
 from ._arrays import WEIGHT_UNIT, check_weights, number_labels, plain_rows
 from ._reports import Difference, ModelInfo
+
+
+def _of_one_state(method):
+    """For an answer that takes several calls of the extension: no other thread changes the model
+    between them."""
+
+    @functools.wraps(method)
+    def locked(self, *arguments, **named):
+        with self._lock:
+            return method(self, *arguments, **named)
+
+    return locked
 
 
 class Model:
@@ -19,6 +34,7 @@ class Model:
         "_cache",
         "_has_arrivals",
         "_has_owners",
+        "_lock",
         "_models",
         "_params",
         "_weight_unit",
@@ -33,6 +49,7 @@ class Model:
         self._has_owners = has_owners
         self._has_arrivals = has_arrivals
         self._cache = {}
+        self._lock = threading.RLock()
 
     def __repr__(self):
         n_rows, n_columns = self.shape
@@ -46,24 +63,27 @@ class Model:
 
         Before and after: an exception of a signal handler may come right after the change.
         """
-        self._cache = {}
-        try:
-            return verb(*arguments)
-        finally:
+        with self._lock:
             self._cache = {}
+            try:
+                return verb(*arguments)
+            finally:
+                self._cache = {}
 
     def _look(self, verb, *arguments):
         """Calls a method that changes nothing but the positions of rows."""
-        try:
-            return verb(*arguments)
-        finally:
-            self._cache.pop("order", None)
+        with self._lock:
+            try:
+                return verb(*arguments)
+            finally:
+                self._cache.pop("order", None)
 
     def _cached(self, name, compute):
-        cache = self._cache  # a change meanwhile, by another thread, replaces it
-        if name not in cache:
-            cache[name] = compute()
-        return cache[name]
+        with self._lock:
+            cache = self._cache  # a change meanwhile, by a signal handler, replaces it
+            if name not in cache:
+                cache[name] = compute()
+            return cache[name]
 
     def _keep_absent(self, X, ids):
         """Answers for rows of a fit that have the weight 0 as well, until the next change."""
@@ -84,6 +104,7 @@ class Model:
         return self._models.shape()[:2]
 
     @property
+    @_of_one_state
     def info(self):
         """What is known of the fit, as a ModelInfo."""
         return ModelInfo(*self._models.info(self.run))
@@ -115,11 +136,13 @@ class Model:
         return self._cached("ids", lambda: self._in_order(self._column(1, np.uint64)))
 
     @property
+    @_of_one_state
     def owners_(self):
         """The owners of the rows, in the order of `ids_`; 0 for none."""
         return self._in_order(self._column(3, np.uint64))
 
     @property
+    @_of_one_state
     def rows_(self):
         """The rows themselves, in the order of `ids_`."""
         return self._in_order(self._column(0, np.float32))
@@ -152,18 +175,21 @@ class Model:
         loss = self._cached("loss", lambda: self._models.loss(self.run))
         return loss / self._weight_unit
 
+    @_of_one_state
     def _predict_array(self, X):
         """`predict` for an array that was checked."""
         labels = np.empty(X.shape[0], dtype=np.int32)
         self._models.predict(self.run, X, labels)
         return labels
 
+    @_of_one_state
     def _transform_array(self, X):
         """`transform` for an array that was checked."""
         distances = np.empty((X.shape[0], self.info.n_clusters))
         self._models.square_distances(self.run, X, distances)
         return np.sqrt(distances, out=distances)
 
+    @_of_one_state
     def _score_array(self, X, sample_weight=None):
         """`score` for an array that was checked."""
         weights = check_weights(sample_weight, X.shape[0])
@@ -188,14 +214,17 @@ class Model:
 
     # -------------------------------------------------------------- the state
 
+    @_of_one_state
     def digest(self):
         """The BLAKE2b-256 digest of the canonical bytes, in hexadecimal digits."""
         return self._models.digest(self.run).hex()
 
+    @_of_one_state
     def encode(self):
         """The canonical bytes of the state (docs/format.md)."""
         return self._models.encode(self.run)
 
+    @_of_one_state
     def verify(self):
         """Fits the rows that are there anew and compares the states byte by byte.
 
@@ -210,6 +239,7 @@ class Model:
                 break
         return difference
 
+    @_of_one_state
     def silhouette(self, labels=None, max_rows=10_000):
         """The mean silhouette of the rows, in [-1, 1]; see `metrics.silhouette_score`."""
         if max_rows < 1:
@@ -225,6 +255,7 @@ class Model:
 
     # -------------------------------------------------------------- pickling
 
+    @_of_one_state
     def __reduce__(self):
         seeds = self._models.seeds()
         if seeds is None:

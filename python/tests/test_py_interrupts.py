@@ -104,6 +104,33 @@ def test_other_threads_run_meanwhile(rows):
     assert turns > 20
 
 
+def test_threads_ask_while_others_change(rows):
+    """What takes several calls of the extension is about one state all the same."""
+    X, n = rows[:20_000], 20_000
+    model = KMeans(10, random_state=0, n_threads=1).fit(X, ids=range(n))
+    errors, done = [], threading.Event()
+
+    def ask():
+        try:
+            while not done.is_set():
+                ids = model.ids_
+                assert (ids[1:] > ids[:-1]).all()
+                assert len(model._model.rows_) <= n and len(model.labels_) <= n
+                assert pickle.loads(pickle.dumps(model)).verify()
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for i in range(2000):
+        model.forget(ids=i * 7)
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
 def test_threads_share_a_model(rows):
     model = KMeans(10, random_state=0, n_threads=1).fit(rows[:20_000], ids=range(20_000))
     errors = []
