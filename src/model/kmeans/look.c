@@ -67,47 +67,60 @@ static bool beats(double key, uint64_t id, const ef_winner *winner) {
     return key < winner->key || (key == winner->key && id < winner->id);
 }
 
-/* The first round that a row which comes would win; n_clusters if it wins none. */
-static uint32_t first_round_won(const ef_pending *r, size_t i) {
+/* How many seeds there are before the race was one among equals. From then on every row has the
+ * place of a seed, and so have the seeds that follow: it is enough to look from the end. */
+static uint32_t count_apart(const efface_kmeans *m) {
+    const size_t d = m->domain.map.n_columns;
+    const int32_t *const seeds = m->levels[0].centers;
+    uint32_t n = m->plan.n_clusters;
+    for (uint32_t s = 0; n > 1 && s < n - 1;) {
+        const bool same = memcmp(seeds + (n - 1) * d, seeds + s * d, d * sizeof *seeds) == 0;
+        n -= same;
+        s = same ? 0 : s + 1;
+    }
+    return n;
+}
+
+/* The first round below `end` that a row which comes would win; `end` if it wins none. The race is
+ * among equals from round n_apart on. Cost O(end * d). */
+static uint32_t first_round_won(const ef_pending *r, size_t i, uint32_t n_apart, uint32_t end) {
     const efface_kmeans *const m = r->model;
     const uint32_t d = m->domain.map.n_columns;
     const int32_t *const seeds = m->levels[0].centers;
     const uint64_t id = r->change->rows[i].id;
     snap_changed(r, i, r->point);
     int64_t distance = 1;
-    for (uint32_t l = 0; l < m->plan.n_clusters; l++) {
+    for (uint32_t l = 0; l < end; l++) {
         const uint64_t bits = ef_tape(m->plan.seed, EF_TAPE_SEED, 0, id, l);
-        int64_t winners = 1; /* the winner's own distance: 0 if this was a race among equals */
-        for (uint32_t s = 0; s < l; s++) {
-            const int64_t to_row = ef_grid_sqdist(r->point, seeds + (size_t)s * d, d);
-            const int64_t to_seed = ef_grid_sqdist(seeds + (size_t)l * d, seeds + (size_t)s * d, d);
-            distance = s == 0 || to_row < distance ? to_row : distance;
-            winners = s == 0 || to_seed < winners ? to_seed : winners;
+        if (l != 0) {
+            const int64_t to_row = ef_grid_sqdist(r->point, seeds + (size_t)(l - 1) * d, d);
+            distance = l == 1 || to_row < distance ? to_row : distance;
         }
-        if (winners == 0 && distance > 0)
+        if (l >= n_apart && distance > 0)
             return l;
-        if (winners == 0 && beats(ef_tape_exponential(bits), id, &m->seeds[l]))
+        if (l >= n_apart && beats(ef_tape_exponential(bits), id, &m->seeds[l]))
             return l;
-        if (winners > 0 && distance > 0 &&
+        if (l < n_apart && distance > 0 &&
             beats(ef_race_key(bits, r->change->rows[i].weight, distance), id, &m->seeds[l]))
             return l;
     }
-    return m->plan.n_clusters;
+    return end;
 }
 
 static void look_at_seeds(ef_pending *r) {
     const efface_kmeans *const m = r->model;
+    const uint32_t n_apart = count_apart(m);
     r->round = m->plan.n_clusters;
     for (size_t i = 0; i < r->change->n_rows; i++) {
-        uint32_t round = m->plan.n_clusters;
+        uint32_t round = r->round; /* later rounds make no difference */
         if (r->change->leaves[i]) {
-            for (uint32_t l = m->plan.n_clusters; l > 0; l--)
+            for (uint32_t l = r->round; l > 0; l--)
                 if (m->seeds[l - 1].id == r->change->rows[i].id)
                     round = l - 1;
         } else {
-            round = first_round_won(r, i);
+            round = first_round_won(r, i, n_apart, r->round);
         }
-        r->round = round < r->round ? round : r->round;
+        r->round = round;
     }
     if (r->round < m->plan.n_clusters) {
         r->reason = EFFACE_REASON_SEED;
