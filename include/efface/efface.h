@@ -502,7 +502,8 @@ EFFACE_API efface_status efface_kmeans_forget(efface_kmeans *model, efface_data 
                                               efface_missing missing, efface_report *report,
                                               efface_error *error);
 
-/* Forgets all rows of an owner; an owner without rows is NOT_FOUND, or nothing with SKIP.
+/* Forgets all rows of an owner; an owner without rows is NOT_FOUND, or nothing with SKIP. In a set
+ * in which no row has another owner, 0 is nobody, and has no rows.
  * Cost: O(n) to find them, then as above. */
 EFFACE_API efface_status efface_kmeans_forget_owner(efface_kmeans *model, efface_data *data,
                                                     uint64_t owner, efface_missing missing,
@@ -695,7 +696,8 @@ typedef struct efface_request {
     size_t n_ids;
     const uint64_t *owners;
     size_t n_owners;
-    efface_missing missing; /* what to do if an id, or an owner, is not there */
+    efface_missing missing; /* what to do if an id, or an owner, is not there; owner 0 is nobody,
+                               and is not there, where no row has another */
     int only_look;          /* if not 0, say what it would take and change nothing */
 } efface_request;
 

@@ -178,3 +178,12 @@ def test_any_name_is_a_file(tmp_path, monkeypatch, gaussian):
     with efface.open(":memory:") as store:
         assert store.forget(ids=3).n_forgotten == 1
     assert (tmp_path / ":memory:").stat().st_size > gaussian.nbytes
+
+
+def test_nobody_is_no_owner(tmp_path, gaussian):
+    with efface.create(tmp_path / "plain.store", gaussian[:20]) as store:
+        with pytest.raises(efface.NotFoundError):
+            store.forget(owners=0)
+        assert store.forget(owners=0, missing="skip").n_forgotten == 0
+    with efface.create(tmp_path / "owned.store", gaussian[:20], owners=[0] * 5 + [3] * 15) as store:
+        assert store.forget(owners=0).n_forgotten == 5

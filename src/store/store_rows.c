@@ -264,10 +264,12 @@ efface_status ef_rows_find(efface_store *store, const efface_request *request, e
         status =
             search_by(store, &s, "SELECT id, owner, weight, label, vals FROM rows WHERE id = ?",
                       "id", request->ids, request->n_ids, error);
+    /* Where no row has an owner, all have owner 0, which is nobody's name then. */
     if (status == EFFACE_OK)
-        status =
-            search_by(store, &s, "SELECT id, owner, weight, label, vals FROM rows WHERE owner = ?",
-                      "owner", request->owners, request->n_owners, error);
+        status = search_by(store, &s,
+                           "SELECT id, owner, weight, label, vals FROM rows WHERE owner = ?1 AND "
+                           "(?1 <> 0 OR EXISTS(SELECT 1 FROM rows WHERE owner <> 0))",
+                           "owner", request->owners, request->n_owners, error);
     if (status == EFFACE_OK && s.n_missing != 0 && request->missing == EFFACE_MISSING_FAIL)
         status = ef_fail(error, EFFACE_E_NOT_FOUND,
                          "nothing was forgotten: there is no row with %s%s (%" PRIu64 " in all)",

@@ -108,6 +108,37 @@ static void ids_that_come_twice_are_refused(void **state) {
     free_pair(&p);
 }
 
+/* Rows without owners all have owner 0: who asks for it must not get them all. */
+static void nobody_is_no_owner(void **state) {
+    (void)state;
+    const float values[] = {1.0F, 2.0F, 3.0F, 4.0F, 50.0F, 60.0F};
+    const efface_rows rows = {.n_rows = 6, .values = values};
+    const uint64_t owners[] = {0, 0, 0, 0, 0, 9};
+    const efface_rows owned = {.n_rows = 6, .values = values, .owners = owners};
+    pair p = {.params = params_of(EFFACE_METHOD_LLOYD, 2, 5)};
+    assert_int_equal(efface_data_create(1, &p.data, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_add(p.data, &rows, NULL), EFFACE_OK);
+    p.model = fit(p.data, &p.params);
+    REFUSED(&p, EFFACE_E_NOT_FOUND, "owner 0",
+            efface_kmeans_forget_owner(p.model, p.data, 0, EFFACE_MISSING_FAIL, &report, &error));
+    efface_report done;
+    assert_int_equal(
+        efface_kmeans_forget_owner(p.model, p.data, 0, EFFACE_MISSING_SKIP, &done, NULL),
+        EFFACE_OK);
+    assert_int_equal(done.rows_forgotten, 0);
+    free_pair(&p);
+
+    p = (pair){.params = params_of(EFFACE_METHOD_LLOYD, 2, 5)};
+    assert_int_equal(efface_data_create(1, &p.data, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_add(p.data, &owned, NULL), EFFACE_OK);
+    p.model = fit(p.data, &p.params);
+    assert_int_equal(
+        efface_kmeans_forget_owner(p.model, p.data, 0, EFFACE_MISSING_FAIL, &done, NULL),
+        EFFACE_OK);
+    assert_int_equal(done.rows_forgotten, 5);
+    free_pair(&p);
+}
+
 static void owners_leave_with_all_their_rows(void **state) {
     (void)state;
     pair p = make_twenty();
@@ -543,6 +574,7 @@ int main(void) {
         cmocka_unit_test(unknown_ids_can_be_skipped),
         cmocka_unit_test(ids_that_come_twice_are_refused),
         cmocka_unit_test(owners_leave_with_all_their_rows),
+        cmocka_unit_test(nobody_is_no_owner),
         cmocka_unit_test(another_set_is_refused),
         cmocka_unit_test(verify_refuses_other_columns),
         cmocka_unit_test(null_is_refused),

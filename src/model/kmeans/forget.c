@@ -199,8 +199,12 @@ efface_status efface_models_forget_owner(efface_kmeans *const *models, size_t n_
     if (status != EFFACE_OK)
         return status;
     size_t n = 0;
-    for (size_t i = 0; i < data->n_rows; i++)
+    bool owned = false; /* or else all rows have owner 0, which is nobody's name then */
+    for (size_t i = 0; i < data->n_rows; i++) {
         n += efface_data_row(data, i).owner == owner;
+        owned |= efface_data_row(data, i).owner != 0;
+    }
+    n = owned ? n : 0;
     if (n == 0 && missing == EFFACE_MISSING_FAIL)
         return ef_fail(error, EFFACE_E_NOT_FOUND,
                        "nothing was forgotten: the owner %" PRIu64 " has no rows", owner);
@@ -208,7 +212,7 @@ efface_status efface_models_forget_owner(efface_kmeans *const *models, size_t n_
     if (ids == NULL)
         return ef_fail_memory(error);
     n = 0;
-    for (size_t i = 0; i < data->n_rows; i++)
+    for (size_t i = 0; owned && i < data->n_rows; i++)
         if (efface_data_row(data, i).owner == owner)
             ids[n++] = ef_data_id(data, i);
     const efface_status done =
