@@ -386,8 +386,12 @@ static void call_forget_owner(world *w, input *in) {
     const uint64_t owner = byte & 3;
     const efface_missing missing = byte >= 128 ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL;
     size_t n = 0;
-    for (size_t slot = 0; slot < MOST_ROWS; slot++)
+    bool owned = false; /* if no row is, owner 0 is nobody */
+    for (size_t slot = 0; slot < MOST_ROWS; slot++) {
         n += w->rows[slot].inside && w->rows[slot].owner == owner;
+        owned |= w->rows[slot].inside && w->rows[slot].owner != 0;
+    }
+    n = owned ? n : 0;
     efface_report report;
     efface_error error;
     w->doing = "forget an owner";
@@ -398,7 +402,7 @@ static void call_forget_owner(world *w, input *in) {
     if (status != EFFACE_OK)
         return;
     require(w, report.rows_forgotten == n, "reports another number of rows");
-    for (size_t slot = 0; slot < MOST_ROWS; slot++)
+    for (size_t slot = 0; slot < MOST_ROWS && n != 0; slot++)
         if (w->rows[slot].owner == owner)
             w->rows[slot].inside = false;
 }
