@@ -14,6 +14,7 @@ enum { BENCH_DONE = 0, BENCH_FAILED = 1, BENCH_USAGE = 2 };
 typedef int (*bench_command)(int n_arguments, char **arguments);
 int bench_train(int n_arguments, char **arguments);
 int bench_online(int n_arguments, char **arguments);
+int bench_roofline(int n_arguments, char **arguments);
 int bench_data(int n_arguments, char **arguments);
 int bench_demo(int n_arguments, char **arguments);
 

@@ -11,6 +11,7 @@ static const struct {
 } commands[] = {
     {"train", bench_train, "time the training of a model on a data set"},
     {"online", bench_online, "forget rows one request after the other, and time each"},
+    {"roofline", bench_roofline, "time a pass over the rows against the limits of the machine"},
     {"data", bench_data, "write a generated data set to a file"},
     {"demo", bench_demo, "forget a thousand rows and prove it"},
 };
@@ -20,7 +21,7 @@ static const struct {
 static void usage(FILE *out) {
     fputs("usage: efface-bench COMMAND [OPTIONS]\n\n", out);
     for (size_t i = 0; i < N_COMMANDS; i++)
-        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].summary);
+        fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
     fputs("\n"
           "  efface-bench train --data DATA -k K [--method M] [--json]\n"
           "      M: lloyd, quantized, pyramid or tree\n"
@@ -34,6 +35,8 @@ static void usage(FILE *out) {
           "      and those of train but --repeats and --metrics; --height and --width may be lists "
           "(1,2,4);\n"
           "      online --help says what is reported\n"
+          "  efface-bench roofline [--shapes 'N,D,K;N,D,K'] [--seconds S] [--quick] [--json]\n"
+          "      roofline --help says what is measured\n"
           "  efface-bench data gaussian --out FILE.npy [--labels FILE.npy] [--clusters K]\n"
           "      [--columns D] [--rows ROWS_PER_CLUSTER] [--seed S]\n"
           "  efface-bench demo\n\n"
