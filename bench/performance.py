@@ -1,0 +1,367 @@
+#!/usr/bin/python3
+"""Measures how fast efface trains and forgets: the numbers of docs/performance.md.
+
+    bench/performance.py --data DIR [--quick]   measure; write CSV files, the figure, the tables
+    bench/performance.py --reuse                measure nothing: figure and tables of the CSV files
+    bench/performance.py --check PAGE           fail if a table of the CSV files is not on the page
+
+DIR has the sets celltype, covtype and mnist (docs/data.md says how they lie there); gaussian is
+generated. What is measured:
+
+  roofline.csv    one pass over the rows against the limits of the machine (efface-bench roofline,
+                  whose help says what is counted); machine.csv has the limits, sweep.csv more
+                  shapes, all of them small enough for a cache
+  training.csv    a fit against scikit-learn and faiss, one thread (bench/peers.py)
+  threads.csv     a fit with one and with two threads
+  forgetting.csv  requests of one row, one after the other, lloyd and pyramid
+  worst.csv       the same, always a seed or a row of the sample
+  batches.csv     as many rows in one request
+  growth.csv      requests of pyramid on sets of more and more rows
+
+They go to --out. What a run printed is kept in --work, and a run that is there already is not done
+again: stop it and start it as you like. Times are those of the machine as it is: run this alone, or
+on a machine that others use as `chrt -f 50 bench/performance.py ...`. Needs what paper.py needs.
+"""
+
+import argparse
+import statistics
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import performance_figure  # noqa: E402
+import performance_tables  # noqa: E402
+from experiments import Failure, plan, runs, sets  # noqa: E402
+from experiments.tables import mean, save, spread  # noqa: E402
+from paper import machine  # noqa: E402
+
+SETS = ("celltype", "covtype", "mnist", "gaussian")
+METHODS = ("lloyd", "pyramid")
+SPENDERS = {"lloyd": "seeds", "pyramid": "sample"}  # whom to ask for to make requests cost most
+LARGE = ((10**6, 16, 100), (10**6, 128, 256), (10**7, 8, 16))  # rows, columns, clusters
+SWEEP_VALUES = 2**18  # of a set: a megabyte
+SWEEP_COLUMNS, SWEEP_CLUSTERS = (8, 32, 128, 512), (4, 12, 48, 192)
+GROWTH_COLUMNS, GROWTH_CLUSTERS = 16, 8
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much is measured."""
+
+    replicates: int
+    deletions: int
+    most_lloyd: int  # deletions where one of them takes long
+    worst: int  # deletions
+    train_repeats: int
+    peer_repeats: int
+    growth: tuple  # numbers of rows
+    large: tuple  # shapes
+    most_rows: int | None  # of a set
+    roofline: tuple  # options
+
+
+FULL = Size(5, 1000, 300, 20, 15, 5, (10**4, 10**5, 10**6, 10**7), LARGE, None, ())
+QUICK = Size(2, 20, 10, 4, 3, 1, (1000, 10000), ((20000, 8, 16),), 2000,
+             ("--quick", "--shapes", "2000,8,4;2000,16,20"))
+
+
+# ---------------------------------------------------------------- the runs
+
+
+def run_of(group, name, method, words, value=None, program="bench"):
+    return plan.Run(group, name, method, program, tuple(map(str, words)), value)
+
+
+def sweep_shapes():
+    return ";".join(f"{SWEEP_VALUES // d},{d},{k}" for d in SWEEP_COLUMNS for k in SWEEP_CLUSTERS)
+
+
+def roofline_runs(size):
+    yield run_of("roofline", "shapes", "pass", ["roofline", *size.roofline])
+    if not size.roofline:
+        words = ["roofline", "--seconds", 0.5, "--shapes", sweep_shapes()]
+        yield run_of("roofline", "sweep", "pass", words)
+
+
+def thread_runs(name, words, repeats):
+    for threads in (1, 2):
+        extra = ["--threads", threads, "--repeats", repeats]
+        yield run_of("threads", name, "lloyd", ["train", *words, *extra], threads)
+
+
+def large_name(shape):
+    return "x".join(map(str, shape))
+
+
+def training_runs(chosen, size, peers):
+    for data_set in chosen:
+        words = ["--data", data_set.x, "-k", data_set.k, "--scale", data_set.scale]
+        yield from thread_runs(data_set.name, words, size.train_repeats)
+        if peers:
+            extra = ["--repeats", size.peer_repeats]
+            yield run_of("peers", data_set.name, "all", [*words, *extra], program="peers")
+    for n, d, k in size.large:
+        repeats = 1 if n * d * k > 10**10 else 3
+        words = ["--data", f"gaussian:1,{d},{n}", "-k", k]
+        yield from thread_runs(large_name((n, d, k)), words, repeats)
+
+
+def forgetting_runs(chosen, size):
+    for data_set in chosen:
+        words = ["online", *plan.options_of(data_set), "--replicates", size.replicates]
+        for method in METHODS:
+            own = [*words, "--method", method]
+            slow = method == "lloyd" and plan.is_large(data_set)
+            deletions = min(size.most_lloyd, size.deletions) if slow else size.deletions
+            # The loss of lloyd is that of k-means: nothing to compare.
+            metrics = "--skip-metrics" if method == "lloyd" else "--metrics-at-end"
+            yield run_of("forget", data_set.name, method,
+                         [*own, "--deletions", deletions, metrics])
+            yield run_of("batch", data_set.name, method,
+                         [*own, "--deletions", size.deletions, "--batch", size.deletions,
+                          "--skip-metrics"])
+            yield run_of("worst", data_set.name, method,
+                         [*own, "--order", SPENDERS[method], "--deletions", size.worst,
+                          "--skip-metrics"])
+
+
+def growth_runs(size):
+    for n in size.growth:
+        data = f"gaussian:{GROWTH_CLUSTERS},{GROWTH_COLUMNS},{n // GROWTH_CLUSTERS}"
+        words = ["online", "--data", data, "-k", GROWTH_CLUSTERS, "--scale", "minmax"]
+        words += ["--method", "pyramid", "--deletions", size.deletions, "--replicates", 3]
+        yield run_of("growth", "gaussian", "pyramid", [*words, "--skip-metrics", "--trace"], n)
+
+
+def all_runs(chosen, size, peers=True):
+    return [*roofline_runs(size), *training_runs(chosen, size, peers),
+            *forgetting_runs(chosen, size), *growth_runs(size)]
+
+
+# ---------------------------------------------------------------- the CSV files
+
+
+class Found:
+    """What the runs printed, and the commands, by group, set, method and value."""
+
+    def __init__(self, runner):
+        self.lines = {}
+        self.commands = {}
+        for run, lines in runner.results.items():
+            self.lines[run.group, run.set, run.method, run.value] = lines
+            self.commands.setdefault(run.group, []).append(runner.shown(run))
+
+    def get(self, group, name, method, value=None):
+        return self.lines.get((group, name, method, value), [])
+
+    def retraining(self, name):
+        """Seconds by seed: the median of what the runs of a set found."""
+        found = {}
+        for (group, of_set, _, _), lines in self.lines.items():
+            if of_set == name and group in ("forget", "batch", "worst"):
+                for line in lines:
+                    found.setdefault(line["seed"], []).append(line["baseline_seconds"])
+        return {seed: statistics.median(values) for seed, values in found.items()}
+
+
+def shape_of(line):
+    return {field: line[field] for field in ("n", "d", "k")}
+
+
+PASS = """name n d k repeats passes bound seconds gflops gbs flops_per_byte read_gbs limit_seconds
+    fraction fraction_main_memory rows_moved rows_undecided"""
+
+
+def passes(found, name):
+    return [{field: line[field] for field in PASS.split()}
+            for line in found.get("roofline", name, "pass") if line["what"] == "pass"]
+
+
+def machine_lines(found):
+    lines = [line for line in found.get("roofline", "shapes", "pass") if line["what"] == "machine"]
+    about = machine()
+    for line in lines:
+        yield {"processor": about["processor"], "cores": about["cores"],
+               "system": about["system"], "date": time.strftime("%Y-%m-%d"),
+               **{field: line[field] for field in
+                  ("kernels", "compiler", "peak_gflops", "read_gbs", "triad_gbs")}}
+
+
+def training(found, names):
+    for name in names:
+        lines = {line["contestant"]: line for line in found.get("peers", name, "all")}
+        if not lines:
+            continue
+        ms = {key: 1e3 * line["seconds"] for key, line in lines.items()}
+        first = lines["efface"]
+        yield {"set": name, **shape_of(first), "scale": first["scale"], "blas": first["blas"],
+               "efface_ms": ms["efface"], "sklearn_lloyd_ms": ms["sklearn lloyd"],
+               "sklearn_elkan_ms": ms["sklearn elkan"], "faiss_ms": ms["faiss"],
+               "ratio": min(ms[key] for key in ms if key != "efface") / ms["efface"]}
+
+
+def threads(found, names):
+    for name in names:
+        one, two = (found.get("threads", name, "lloyd", t)[0] for t in (1, 2))
+        if one["digest"] != two["digest"]:
+            raise Failure(f"{name}: one and two threads do not give the same model")
+        yield {"set": name, **shape_of(one), "one_ms": 1e3 * one["seconds"],
+               "two_ms": 1e3 * two["seconds"], "ratio": one["seconds"] / two["seconds"]}
+
+
+def requests(found, group, name, method):
+    """Means of the replicates of a run, or None."""
+    lines = found.get(group, name, method)
+    if not lines:
+        return None
+    if not all(line["verified"] for line in lines):
+        raise Failure(f"{group}, {name}, {method}: a state was not verified")
+    again = found.retraining(name)
+    ratios = [line["requests"] * again[line["seed"]] / line["delete_seconds_total"]
+              for line in lines]
+    losses = [line["loss_ratio"] for line in lines if line["loss_ratio"] is not None]
+
+    def mean_of(field, factor=1.0):
+        return factor * mean([line[field] for line in lines])
+
+    return {
+        "set": name, "method": method, **shape_of(lines[0]), "replicates": len(lines),
+        "deletions": lines[0]["deletions"], "requests": lines[0]["requests"],
+        "retrain_ms": 1e3 * mean(list(again.values())), "train_ms": mean_of("train_seconds", 1e3),
+        "us_mean": mean_of("delete_us_mean"), "us_median": mean_of("delete_us_median"),
+        "us_p99": mean_of("delete_us_p99"),
+        "us_max": max(line["delete_us_max"] for line in lines),
+        "untouched": sum(line["untouched"] for line in lines),
+        "repairs": sum(line["repairs"] for line in lines),
+        "refits": sum(line["refits"] for line in lines),
+        "rows_visited": mean_of("rows_visited_mean"),
+        "speedup": mean(ratios), "speedup_sd": spread(ratios),
+        "loss_ratio": mean(losses) if losses else None,
+        "loss_ratio_sd": spread(losses) if losses else None,
+        "state_bytes_per_row": mean_of("state_bytes_per_row"),
+    }
+
+
+REQUESTS = """set method n d k replicates deletions requests retrain_ms train_ms us_mean us_median
+    us_p99 us_max untouched repairs refits rows_visited speedup speedup_sd loss_ratio loss_ratio_sd
+    state_bytes_per_row"""
+
+
+def all_requests(found, group, names):
+    lines = [requests(found, group, name, method) for name in names for method in METHODS]
+    return [line for line in lines if line is not None]
+
+
+def batches(found, names):
+    """One request for all rows, against as many as there are rows, at the mean of those made."""
+    for line in all_requests(found, "batch", names):
+        single = requests(found, "forget", line["set"], line["method"])
+        singles = 1e-3 * single["us_mean"] * line["deletions"]
+        batch = 1e-3 * line["us_mean"]
+        yield {"set": line["set"], "method": line["method"], "rows": line["deletions"],
+               "batch_ms": batch, "singles_ms": singles, "part": batch / singles,
+               "retrain_ms": line["retrain_ms"]}
+
+
+def growth(found, size):
+    for n in size.growth:
+        lines = found.get("growth", "gaussian", "pyramid", n)
+        yield {"n": lines[0]["n"], "d": lines[0]["d"], "k": lines[0]["k"],
+               "replicates": len(lines), "requests": lines[0]["requests"],
+               "retrain_ms": 1e3 * mean([line["baseline_seconds"] for line in lines]),
+               **{f"us_{what}": mean([line[f"delete_us_{what}"] for line in lines])
+                  for what in ("median", "mean", "p99")},
+               "us_first": mean([line["request_us"][0] for line in lines]),
+               "state_bytes_per_row": mean([line["state_bytes_per_row"] for line in lines])}
+
+
+def save_all(found, names, size, out):
+    def put(name, fields, lines, group):
+        save(out, name, fields, list(lines), found.commands.get(group, []))
+
+    put("machine", "processor cores system date kernels compiler peak_gflops read_gbs triad_gbs",
+        machine_lines(found), "roofline")
+    put("roofline", PASS, passes(found, "shapes"), "roofline")
+    put("sweep", PASS, passes(found, "sweep"), "roofline")
+    put("training", "set n d k scale blas efface_ms sklearn_lloyd_ms sklearn_elkan_ms faiss_ms "
+        "ratio", training(found, names), "peers")
+    everything = [*names, *map(large_name, size.large)]
+    put("threads", "set n d k one_ms two_ms ratio", threads(found, everything), "threads")
+    put("forgetting", REQUESTS, all_requests(found, "forget", names), "forget")
+    put("worst", REQUESTS, all_requests(found, "worst", names), "worst")
+    put("batches", "set method rows batch_ms singles_ms part retrain_ms", batches(found, names),
+        "batch")
+    put("growth", "n d k replicates requests retrain_ms us_median us_mean us_p99 "
+        "us_first state_bytes_per_row", growth(found, size), "growth")
+
+
+# ---------------------------------------------------------------- the program
+
+
+def prepare(options, size):
+    """The sets, which must be the real ones."""
+    work = options.work / ("sets-quick" if options.quick else "sets")
+    chosen = []
+    for name in SETS:
+        data_set = sets.prepare(name, options.data, work, size.most_rows,
+                                sets.bench_gaussian(options.bench))
+        if data_set.kind == "stand-in":
+            raise Failure(f"{options.data} has no {name}; docs/data.md says how to lay it out")
+        chosen.append(data_set)
+    return chosen
+
+
+def measure(options):
+    size = QUICK if options.quick else FULL
+    if not options.data.is_dir():
+        raise Failure(f"{options.data} is no folder")
+    chosen = prepare(options, size)
+    folder = options.work / ("runs-quick" if options.quick else "runs")
+    runner = runs.Runner(folder, options.bench, HERE / "peers.py")
+    seconds = runner.run_all(all_runs(chosen, size, not options.skip_peers))
+    print(f"all runs took {runs.duration(seconds)}", file=sys.stderr)
+    save_all(Found(runner), [data_set.name for data_set in chosen], size, options.out)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--data", type=Path, metavar="DIR")
+    what.add_argument("--reuse", action="store_true")
+    what.add_argument("--check", type=Path, metavar="PAGE")
+    parser.add_argument("--out", type=Path, default=Path("docs/performance"), metavar="DIR")
+    parser.add_argument("--work", type=Path, default=Path("build/performance"), metavar="DIR")
+    parser.add_argument("--bench", default="build/efface-bench", metavar="PATH")
+    parser.add_argument("--quick", action="store_true", help="a minute: small sets, few requests")
+    parser.add_argument("--skip-peers", action="store_true")
+    return parser.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    try:
+        if options.check is not None:
+            performance_tables.check(options.check, options.out)
+            return 0
+        options.out.mkdir(parents=True, exist_ok=True)
+        if not options.reuse:
+            measure(options)
+        performance_figure.draw_roofline(options.out)
+        for name, rows in performance_tables.all_tables(options.out):
+            print(f"{name}:\n\n" + "\n".join(rows) + "\n")
+    except (Failure, OSError) as failure:
+        print(f"performance.py: {failure}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nperformance.py: stopped; the same command goes on from here", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
