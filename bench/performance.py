@@ -17,6 +17,7 @@ generated. What is measured:
   worst.csv       the same, always a seed or a row of the sample
   batches.csv     as many rows in one request
   growth.csv      requests of pyramid on sets of more and more rows
+  profile.csv     in which functions passes, fits and requests spend their time, if there is perf
 
 They go to --out. What a run printed is kept in --work, and a run that is there already is not done
 again: stop it and start it as you like. Times are those of the machine as it is: run this alone, or
@@ -34,6 +35,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
 import performance_figure  # noqa: E402
+import performance_profile  # noqa: E402
 import performance_tables  # noqa: E402
 from experiments import Failure, plan, runs, sets  # noqa: E402
 from experiments.tables import mean, save, spread  # noqa: E402
@@ -120,7 +122,7 @@ def forgetting_runs(chosen, size):
             # The loss of lloyd is that of k-means: nothing to compare.
             metrics = "--skip-metrics" if method == "lloyd" else "--metrics-at-end"
             yield run_of("forget", data_set.name, method,
-                         [*own, "--deletions", deletions, metrics])
+                         [*own, "--deletions", deletions, metrics, "--trace"])
             yield run_of("batch", data_set.name, method,
                          [*own, "--deletions", size.deletions, "--batch", size.deletions,
                           "--skip-metrics"])
@@ -213,6 +215,30 @@ def threads(found, names):
                "two_ms": 1e3 * two["seconds"], "ratio": one["seconds"] / two["seconds"]}
 
 
+ACTIONS = {"u": "untouched", "r": "repaired", "f": "refitted"}
+
+
+def by_action(lines):
+    """The mean time of requests by what they did, the part of all time that goes to each, and to
+    the slowest hundredth of them."""
+    all_us = [us for line in lines for us in line["request_us"]]
+    for letter, action in ACTIONS.items():
+        own = [us for line in lines for us, done in zip(line["request_us"], line["request_actions"])
+               if done == letter]
+        yield f"{action}_us", mean(own) if own else None
+        yield f"{action}_part", sum(own) / sum(all_us)
+    slowest = sorted(all_us)[-max(1, len(all_us) // 100):]
+    yield "slowest_part", sum(slowest) / sum(all_us)
+
+
+def actions(found, names):
+    for line in all_requests(found, "forget", names):
+        lines = found.get("forget", line["set"], line["method"])
+        yield {**{field: line[field] for field in
+                  ("set", "method", "untouched", "repairs", "refits", "us_median")},
+               **dict(by_action(lines))}
+
+
 def requests(found, group, name, method):
     """Means of the replicates of a run, or None."""
     lines = found.get(group, name, method)
@@ -292,6 +318,9 @@ def save_all(found, names, size, out):
     everything = [*names, *map(large_name, size.large)]
     put("threads", "set n d k one_ms two_ms ratio", threads(found, everything), "threads")
     put("forgetting", REQUESTS, all_requests(found, "forget", names), "forget")
+    put("actions", "set method untouched repairs refits us_median untouched_us untouched_part "
+        "repaired_us repaired_part refitted_us refitted_part slowest_part",
+        actions(found, names), "forget")
     put("worst", REQUESTS, all_requests(found, "worst", names), "worst")
     put("batches", "set method rows batch_ms singles_ms part retrain_ms", batches(found, names),
         "batch")
@@ -325,6 +354,9 @@ def measure(options):
     seconds = runner.run_all(all_runs(chosen, size, not options.skip_peers))
     print(f"all runs took {runs.duration(seconds)}", file=sys.stderr)
     save_all(Found(runner), [data_set.name for data_set in chosen], size, options.out)
+    if not options.quick:
+        lines, commands = performance_profile.measure(options.bench, chosen, size.large)
+        save(options.out, "profile", performance_profile.FIELDS, lines, commands)
 
 
 def parse_arguments():

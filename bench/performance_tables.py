@@ -20,8 +20,8 @@ BATCH_GOAL = 0.05
 BYTES_GOALS = {"lloyd": 12, "pyramid": 8}  # a row; for lloyd also a level
 LEVELS = 10
 
-NAMES = ["machine", "roofline", "sweep", "training", "threads", "forgetting", "worst", "batches",
-         "growth"]
+NAMES = ["machine", "roofline", "sweep", "training", "threads", "forgetting", "actions", "worst",
+         "batches", "growth", "profile"]
 
 
 # ---------------------------------------------------------------- cells
@@ -144,6 +144,17 @@ def forgetting_tables(rows):
     return tables
 
 
+def actions_tables(rows):
+    head = ["set", "method", "untouched", "repaired", "refitted", "part of the time: untouched",
+            "repaired", "refitted", "the slowest 1 %"]
+    means = ("untouched_us", "repaired_us", "refitted_us")
+    parts = ("untouched_part", "repaired_part", "refitted_part", "slowest_part")
+    return [("the time of requests by what they do", table(head, [
+        [row["set"], row["method"], *(results.microseconds(row, field) for field in means),
+         *(percent(number(row, field)) for field in parts)]
+        for row in rows]))]
+
+
 ASKED_FOR = {"lloyd": "a seed", "pyramid": "a row of the sample"}
 
 
@@ -178,6 +189,19 @@ def growth_tables(rows):
         [f"{int(row['n']):,}", *(time_of(row, field, 1e-6) for field in fields),
          time_of(row, "retrain_ms", 1e-3)]
         for row in rows]))]
+
+
+def profile_tables(rows):
+    lines = {}
+    for row in rows:
+        name = row["set"]
+        if re.match(r"[0-9]", name):
+            name = shape(dict(zip("ndk", name.split("x"))))
+        told = f"`{row['function']}` {percent(number(row, 'share'))}"
+        lines.setdefault((row["what"], name), []).append(told)
+    head = ["what", "set", "functions"]
+    return [("where the time goes", table(head, [[*key, ", ".join(told)]
+                                                 for key, told in lines.items()]))] if rows else []
 
 
 def bytes_a_row(row):
@@ -277,6 +301,9 @@ def load(folder):
     files = {}
     for name in NAMES:
         path = folder / f"{name}.csv"
+        if name == "profile" and not path.exists():
+            files[name] = []  # needs perf, and is no part of a quick run
+            continue
         if not path.exists():
             raise Failure(f"{path}: there is no such file; performance.py --data DIR makes it")
         files[name] = results.Table(path).rows
@@ -287,7 +314,8 @@ def all_tables(folder):
     files = load(folder)
     tables = [goals_table(files)]
     makers = [machine_tables, roofline_tables, sweep_tables, training_tables, threads_tables,
-              forgetting_tables, worst_tables, batches_tables, growth_tables]
+              forgetting_tables, actions_tables, worst_tables, batches_tables, growth_tables,
+              profile_tables]
     for name, make in zip(NAMES, makers):
         tables += make(files[name])
     return tables + memory_tables(files["forgetting"])

@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 import performance  # noqa: E402
 import performance_figure  # noqa: E402
+import performance_profile  # noqa: E402
 import performance_tables  # noqa: E402
 from experiments import Failure  # noqa: E402
 
@@ -68,7 +69,8 @@ def fake_requests(run):
                "delete_us_median": us, "delete_us_p99": us, "delete_us_max": us,
                "untouched": n_requests, "repairs": 0, "refits": 0, "rows_visited_mean": 3.0,
                "loss_ratio": 1.004 if run.method == "pyramid" else None,
-               "state_bytes_per_row": 5.0, "request_us": [us] * n_requests, "verified": True}
+               "state_bytes_per_row": 5.0, "request_us": [us] * n_requests,
+               "request_actions": "u" * n_requests, "verified": True}
 
 
 def fake_training(run):
@@ -158,6 +160,24 @@ class Numbers(unittest.TestCase):
                          ["1.60", "1.7", "**missed**"])
         self.assertEqual(self.row("one and two threads", "gaussian")[4:],
                          ["1.60", "not slower", "reached"])
+
+    def test_time_is_told_by_what_requests_do(self):
+        lines = [{"request_us": [1.0, 1.0, 6.0], "request_actions": "uur"},
+                 {"request_us": [8.0], "request_actions": "r"}]
+        told = dict(performance.by_action(lines))
+        self.assertEqual([told["untouched_us"], told["repaired_us"], told["refitted_us"]],
+                         [1.0, 7.0, None])
+        self.assertEqual([told["untouched_part"], told["repaired_part"]], [2 / 16, 14 / 16])
+        self.assertEqual(told["slowest_part"], 8 / 16)
+
+    def test_functions_of_a_profile(self):
+        report = "# Overhead  Symbol\n#\n    20.50%  [.] nearest\n    30.00%  [.] scores_of\n"
+        self.assertEqual(performance_profile.functions(report),
+                         [("scores_of", 0.3), ("nearest", 0.205)])
+        rows = [{"what": "passes", "set": "10x2x3", "function": "nearest", "share": "0.205"},
+                {"what": "passes", "set": "10x2x3", "function": "move_row", "share": "0.05"}]
+        ((_, lines),) = performance_tables.profile_tables(rows)
+        self.assertEqual(lines[2], "| passes | 10 × 2, k 3 | `nearest` 20 %, `move_row` 5 % |")
 
     def test_states_that_are_not_verified_are_refused(self):
         run = performance.run_of("forget", "celltype", "lloyd", ["--deletions", 3])
