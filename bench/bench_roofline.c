@@ -137,9 +137,10 @@ static int measure_passes(const efface_data *data, const roofline_options *optio
 static int measure(const machine *m, const roofline_options *options, measurement *out) {
     const shape *const s = &out->shape;
     const size_t n_values = s->n * s->d;
-    out->read = m->read;
+    out->read = m->read; /* at least, however small the array */
     if (n_values < m->n_values)
-        out->read = peak_read(m->loops, m->values, n_values, options->quick ? 0.02 : 0.3);
+        out->read =
+            fmax(m->read, peak_read(m->loops, m->values, n_values, options->quick ? 0.02 : 0.3));
     efface_data *data = NULL;
     efface_error error;
     if (efface_data_make_gaussian(1, s->d, s->n, 1, &data, &error) != EFFACE_OK)

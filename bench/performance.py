@@ -45,8 +45,8 @@ SETS = ("celltype", "covtype", "mnist", "gaussian")
 METHODS = ("lloyd", "pyramid")
 SPENDERS = {"lloyd": "seeds", "pyramid": "sample"}  # whom to ask for to make requests cost most
 LARGE = ((10**6, 16, 100), (10**6, 128, 256), (10**7, 8, 16))  # rows, columns, clusters
-SWEEP_VALUES = 2**18  # of a set: a megabyte
-SWEEP_COLUMNS, SWEEP_CLUSTERS = (8, 32, 128, 512), (4, 12, 48, 192)
+SWEEP_VALUES = 2**21  # of a set: 8 MB
+SWEEP_COLUMNS, SWEEP_CLUSTERS = (8, 32, 128), (4, 12, 48, 192)
 GROWTH_COLUMNS, GROWTH_CLUSTERS = 16, 8
 
 
@@ -66,7 +66,7 @@ class Size:
     roofline: tuple  # options
 
 
-FULL = Size(5, 1000, 300, 20, 15, 5, (10**4, 10**5, 10**6, 10**7), LARGE, None, ())
+FULL = Size(5, 1000, 300, 10, 15, 5, (10**4, 10**5, 10**6, 10**7), LARGE, None, ())
 QUICK = Size(2, 20, 10, 4, 3, 1, (1000, 10000), ((20000, 8, 16),), 2000,
              ("--quick", "--shapes", "2000,8,4;2000,16,20"))
 
@@ -90,9 +90,11 @@ def roofline_runs(size):
 
 
 def thread_runs(name, words, repeats):
-    for threads in (1, 2):
-        extra = ["--threads", threads, "--repeats", repeats]
-        yield run_of("threads", name, "lloyd", ["train", *words, *extra], threads)
+    """Fits of one and of ten iterations: the seeding is in the first."""
+    for iterations in (1, 10):
+        for threads in (1, 2):
+            extra = ["--iters", iterations, "--threads", threads, "--repeats", repeats]
+            yield run_of("threads", name, f"lloyd_{iterations}", ["train", *words, *extra], threads)
 
 
 def large_name(shape):
@@ -208,11 +210,16 @@ def training(found, names):
 
 def threads(found, names):
     for name in names:
-        one, two = (found.get("threads", name, "lloyd", t)[0] for t in (1, 2))
+        (first_one, first_two), (one, two) = (
+            [found.get("threads", name, f"lloyd_{iterations}", t)[0] for t in (1, 2)]
+            for iterations in (1, 10))
         if one["digest"] != two["digest"]:
             raise Failure(f"{name}: one and two threads do not give the same model")
         yield {"set": name, **shape_of(one), "one_ms": 1e3 * one["seconds"],
-               "two_ms": 1e3 * two["seconds"], "ratio": one["seconds"] / two["seconds"]}
+               "two_ms": 1e3 * two["seconds"], "ratio": one["seconds"] / two["seconds"],
+               "first_one_ms": 1e3 * first_one["seconds"],
+               "first_two_ms": 1e3 * first_two["seconds"],
+               "first_ratio": first_one["seconds"] / first_two["seconds"]}
 
 
 ACTIONS = {"u": "untouched", "r": "repaired", "f": "refitted"}
@@ -316,7 +323,8 @@ def save_all(found, names, size, out):
     put("training", "set n d k scale blas efface_ms sklearn_lloyd_ms sklearn_elkan_ms faiss_ms "
         "ratio", training(found, names), "peers")
     everything = [*names, *map(large_name, size.large)]
-    put("threads", "set n d k one_ms two_ms ratio", threads(found, everything), "threads")
+    put("threads", "set n d k one_ms two_ms ratio first_one_ms first_two_ms "
+        "first_ratio", threads(found, everything), "threads")
     put("forgetting", REQUESTS, all_requests(found, "forget", names), "forget")
     put("actions", "set method untouched repairs refits us_median untouched_us untouched_part "
         "repaired_us repaired_part refitted_us refitted_part slowest_part",

@@ -22,16 +22,16 @@ def cases(chosen, large):
     """What is profiled: (what, set, words of efface-bench)."""
     for data_set in chosen:
         n, d, k = data_set.n, data_set.d, data_set.k
-        repeats = max(4, 4 * 10**9 // (n * d * (k + 10)))
+        repeats = max(16, 4 * 10**9 // (n * d * (k + 10)))
         words = ["--data", f"gaussian:1,{d},{n}", "-k", k, *PASSES, "--repeats", repeats]
         yield "passes", data_set.name, ["train", *words]
     for n, d, k in large:
         if n * d * k < 10**10:
-            words = ["--data", f"gaussian:1,{d},{n}", "-k", k, *PASSES, "--repeats", 4]
+            words = ["--data", f"gaussian:1,{d},{n}", "-k", k, *PASSES, "--repeats", 16]
             yield "passes", "x".join(map(str, (n, d, k))), ["train", *words]
     for data_set in chosen:
         words = ["--data", data_set.x, "-k", data_set.k, "--scale", data_set.scale]
-        repeats = max(8, 4 * 10**9 // (data_set.n * data_set.d * (data_set.k + 10)))
+        repeats = max(12, 4 * 10**9 // (data_set.n * data_set.d * (data_set.k + 10)))
         yield "a fit", data_set.name, ["train", *words, "--repeats", repeats]
     for data_set in chosen:
         words = ["--data", data_set.x, "-k", data_set.k, "--scale", data_set.scale]

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "base/checked.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +88,8 @@ static void check(const scene *s) {
 /* A watch by what a pass over all rows would find. */
 static void make(scene *s) {
     uint32_t labels[MOST_ROWS];
-    float *const margins = aligned_alloc(64, (MOST_ROWS + EF_PANEL) * sizeof *margins);
-    float *const panel = aligned_alloc(64, EF_PANEL * MOST_COLUMNS * sizeof *panel);
+    float *const margins = ef_alloc_aligned(MOST_ROWS + EF_PANEL, sizeof *margins);
+    float *const panel = ef_alloc_aligned(EF_PANEL * MOST_COLUMNS, sizeof *panel);
     const ef_kernels *const kernels = ef_kernels_get();
     const size_t n = efface_data_n_rows(s->data);
     ef_centers centers;
@@ -193,7 +195,7 @@ static void move_centers(scene *s, int32_t most) {
                         .after = after,
                         .counts = s->counts,
                         .sums = s->sums,
-                        .room = aligned_alloc(64, 2 * EF_PANEL * MOST_COLUMNS * sizeof(float))};
+                        .room = ef_alloc_aligned(2 * EF_PANEL * MOST_COLUMNS, sizeof(float))};
     assert_non_null(moving.room);
     memset(moving.room, 0, 2 * EF_PANEL * MOST_COLUMNS * sizeof(float));
     bool few = false;
