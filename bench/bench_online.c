@@ -276,7 +276,7 @@ out:
     return code;
 }
 
-void online_result_free(online_result *result) {
+static void free_result(online_result *result) {
     free(result->request_seconds);
     free(result->request_actions);
 }
@@ -318,7 +318,7 @@ static int run_all(const online_options *options) {
     if (code == BENCH_DONE && !options->json)
         online_print_summary(results, options);
     for (uint32_t i = 0; i < options->replicates; i++)
-        online_result_free(&results[i]);
+        free_result(&results[i]);
     free(results);
     return verified ? code : BENCH_FAILED;
 }

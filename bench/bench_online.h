@@ -78,8 +78,6 @@ typedef struct online_result {
     efface_difference difference; /* between the last state and a fresh fit */
 } online_result;
 
-void online_result_free(online_result *result);
-
 double online_loss_ratio(const online_result *result); /* NAN as above */
 double online_speedup(const online_result *result);
 double online_speedup_amortized(const online_result *result);

@@ -281,15 +281,17 @@ def time_section(run):
 
 
 def fewer_requests(costs):
-    """Which methods were measured with fewer requests than others."""
-    few = set()
-    for name in costs.sets():
+    """Which methods were measured with fewer requests than others, and on which sets."""
+    few = {}
+    for name, first in costs.sets().items():
         counts = {r["method"]: number(r, "requests") for r in costs.find(set=name)
                   if number(r, "requests")}
-        few |= {m for m, count in counts.items() if count < max(counts.values())}
-    if few:
-        titles = listed(plain(method_title(m)) for m in results.ordered(few, results.METHODS))
-        yield f"Of {titles}, fewer requests were measured; their mean stands for all."
+        for method, count in counts.items():
+            if count < max(counts.values()):
+                few.setdefault(method, []).append(plain(set_title(first)))
+    for method in results.ordered(few, results.METHODS):
+        yield (f"Of {plain(method_title(method))}, fewer requests were measured on "
+               f"{listed(few[method])}; their mean stands for all.")
 
 
 def request_grid(costs):
