@@ -1,0 +1,367 @@
+/*
+ * Scenes for failing calls: small sets and models of every method, and all that can be seen of them
+ * from outside and from inside, to be compared before and after.
+ */
+#ifndef MEMORY_SCENE_H
+#define MEMORY_SCENE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "model/kmeans/tree.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_ROWS 220
+#define MOST_COLUMNS 64
+#define MOST_REQUEST 5
+#define OUTLIER 5 /* the row that is far out */
+
+/* How large the set is: so small that every failure can start from a new scene, or so wide that
+ * passes over it have work for two threads. */
+typedef struct set_shape {
+    size_t n;
+    uint32_t d, k, iterations, n_threads;
+    bool thorough;
+    bool derived; /* the bound follows from the rows, of which one is far out */
+    double rate;  /* of pyramid: the jury is all rows, or with a rate of 1/8 about half of them */
+    bool watched; /* the model has watches of its levels */
+} set_shape;
+
+static const set_shape small = {60, 3, 5, 6, 1, true, false, 0.5, false};
+static const set_shape wide = {200, 64, 24, 3, 2, false, false, 1.0, false};
+static const set_shape brief = {60, 3, 5, 1, 1, true, false, 0.5, false};
+static const set_shape derived = {60, 3, 5, 6, 1, true, true, 0.5, false};
+/* For lloyd. */
+static const set_shape watched = {90, 3, 5, 6, 1, true, false, 0.5, true};
+/* One column, in which the starts of pyramid come out so alike that a row makes another the best.
+ */
+static const set_shape narrow = {60, 1, 2, 1, 1, true, false, 0.5, false};
+/* So few rows in the sample that the jury is a copy too. */
+static const set_shape sparse = {60, 3, 2, 2, 1, true, false, 0.125, false};
+/* For trees: about as many rows as leaves. */
+static const set_shape scattered = {8, 2, 2, 2, 1, true, false, 0.5, false};
+/* For two models. */
+static const set_shape two = {60, 3, 5, 6, 1, true, false, 0.5, false};
+
+/* A row that a request brings in. */
+typedef struct newcomer {
+    float values[MOST_COLUMNS];
+} newcomer;
+
+/* The methods, the one that draws again, which is not exact but must fail as cleanly, and trees of
+ * height 1 with leaves of lloyd or pyramid, and of height 2 with leaves of quantized. */
+enum { LLOYD, QUANTIZED, PYRAMID, FRESH, TREE, SAMPLED_TREE, TALL_TREE, N_METHODS };
+
+static const char *const method_names[] = {"lloyd", "quantized",       "pyramid",  "fresh",
+                                           "tree",  "tree of samples", "tall tree"};
+
+typedef struct scene {
+    const set_shape *shape;
+    efface_kmeans_params params;
+    efface_data *data;
+    efface_kmeans *model;
+    efface_kmeans_params second_params;
+    efface_kmeans *second; /* another model of the same set, or NULL */
+    unsigned candidate;    /* which request, of many, so that each action can be looked for */
+    unsigned char *bytes;  /* of the model */
+    size_t n_bytes;
+    size_t n_nodes; /* of the first, if it is a tree, before the call */
+
+    /* What the call hands out. All bytes of it are compared. */
+    struct {
+        efface_kmeans *model;
+        efface_data *data;
+        unsigned char *bytes;
+        size_t n_bytes;
+        unsigned char digest[EFFACE_DIGEST_BYTES];
+        efface_report reports[2];
+        efface_difference difference;
+        double number;
+        uint32_t labels[MOST_ROWS];
+    } out;
+} scene;
+
+typedef efface_status (*operation)(scene *s, efface_error *error);
+
+static uint64_t mix(uint64_t z) {
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+/* Whole numbers on a grid of step 1: means are rounded so much that many a row can go unnoticed. */
+static float whole_value(uint64_t row, uint32_t column) {
+    const uint64_t place = mix(row % 7 * 100 + column) % 40;
+    return (float)(place + mix(row * 1000 + column) % 5);
+}
+
+static newcomer make_newcomer(unsigned candidate, size_t i, uint32_t d) {
+    newcomer row;
+    const uint64_t number = 5000 + candidate * 10 + i;
+    for (uint32_t j = 0; j < d; j++)
+        row.values[j] = whole_value(number, j) + (candidate % 4 == 3 ? 90.0F : 0.0F);
+    return row;
+}
+
+static efface_data *make_set(const set_shape *shape) {
+    static float values[MOST_ROWS * MOST_COLUMNS];
+    static uint64_t owners[MOST_ROWS];
+    static int32_t labels[MOST_ROWS];
+    const size_t n = shape->n;
+    for (size_t i = 0; i < n; i++) {
+        for (uint32_t j = 0; j < shape->d; j++)
+            values[i * shape->d + j] = whole_value(i, j);
+        if (shape->derived && i == OUTLIER)
+            values[i * shape->d] = 100.0F;
+        owners[i] = i / 3;
+        labels[i] = (int32_t)(i % 7);
+    }
+    const efface_rows rows = {.n_rows = n, .values = values, .owners = owners, .labels = labels};
+    efface_data *data = NULL;
+    assert_int_equal(efface_data_create(shape->d, &data, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_add(data, &rows, NULL), EFFACE_OK);
+    return data;
+}
+
+static efface_method flat_method(int method) {
+    switch (method) {
+    case LLOYD:
+    case TREE: return EFFACE_METHOD_LLOYD;
+    case PYRAMID:
+    case SAMPLED_TREE: return EFFACE_METHOD_PYRAMID;
+    default: return EFFACE_METHOD_QUANTIZED;
+    }
+}
+
+static size_t count_nodes(const efface_kmeans *model) {
+    size_t n = 0;
+    for (uint32_t l = 0; model->tree != NULL && l <= model->tree->height; l++)
+        for (size_t i = 0; i < model->tree->n_nodes[l]; i++)
+            n += model->tree->nodes[l][i].model != NULL;
+    return n;
+}
+
+/* Turns the parameters into those of a tree. */
+static void make_tree(scene *s, int method) {
+    static const uint32_t fewer[2] = {2, 3};
+    s->params.leaf_method = s->params.method;
+    s->params.node_method = method == TALL_TREE ? EFFACE_METHOD_QUANTIZED : EFFACE_METHOD_LLOYD;
+    s->params.method = EFFACE_METHOD_TREE;
+    s->params.height = method == TALL_TREE ? 2 : 1;
+    s->params.width = s->shape == &scattered ? (method == TALL_TREE ? 5 : 8) : 2;
+    s->params.weigh_centroids = method == SAMPLED_TREE;
+    s->params.starts = 2;
+    s->params.depth_clusters = method == TALL_TREE ? fewer : NULL;
+}
+
+/* Some rows leave that are not needed, until levels have been made anew. */
+static void make_watches(scene *s) {
+    uint64_t id = s->shape->n;
+    s->model->was_rebuilt = true;
+    while (s->model->watches == NULL && id > s->shape->n - 20) {
+        id--;
+        assert_int_equal(
+            efface_kmeans_forget(s->model, s->data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
+            EFFACE_OK);
+    }
+    assert_non_null(s->model->watches);
+}
+
+static void begin(scene *s, const set_shape *shape, int method, unsigned candidate) {
+    memset(s, 0, sizeof *s);
+    s->shape = shape;
+    s->candidate = candidate;
+    efface_kmeans_params_init(&s->params);
+    s->params.method = flat_method(method);
+    s->params.redraw = method == FRESH ? EFFACE_REDRAW_FRESH : EFFACE_REDRAW_SAME;
+    s->params.n_clusters = shape->k;
+    s->params.iterations = shape->iterations;
+    s->params.n_threads = shape->n_threads;
+    s->params.seed = 20191105;
+    s->params.bound = shape->derived ? 0.0 : 0x1p23;
+    s->params.epsilon = s->params.method == EFFACE_METHOD_QUANTIZED ? 6 * 0x1p-23 : 0.0;
+    s->params.rate = shape->rate;
+    s->params.passes = 2;
+    if (method >= TREE)
+        make_tree(s, method);
+    s->data = make_set(shape);
+    assert_int_equal(efface_kmeans_fit(s->data, &s->params, &s->model, NULL), EFFACE_OK);
+    if (shape->watched)
+        make_watches(s);
+    assert_int_equal(efface_kmeans_encode(s->model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
+    s->n_nodes = count_nodes(s->model);
+    if (shape == &two) {
+        /* The sample of the one and the levels of the other are not reached by the same rows. */
+        s->second_params = s->params;
+        s->second_params.method = method == PYRAMID ? EFFACE_METHOD_TREE : EFFACE_METHOD_PYRAMID;
+        s->second_params.redraw = EFFACE_REDRAW_SAME;
+        s->second_params.seed++;
+        assert_int_equal(efface_kmeans_fit(s->data, &s->second_params, &s->second, NULL),
+                         EFFACE_OK);
+    }
+    memset(&s->out, 0xA5, sizeof s->out);
+}
+
+static void end(scene *s) {
+    efface_bytes_free(s->bytes);
+    efface_kmeans_free(s->second);
+    efface_kmeans_free(s->model);
+    efface_data_free(s->data);
+}
+
+/* ---------------------------------------------------------------- what can be seen */
+
+typedef struct snapshot {
+    unsigned char *bytes;
+    size_t n_bytes;
+    uint32_t labels[MOST_ROWS]; /* that pyramid keeps */
+    ef_members members;
+    int64_t total_weight;
+    uint64_t next_id;
+    size_t n_rows;
+    efface_row rows[MOST_ROWS]; /* by position */
+    float values[MOST_ROWS][MOST_COLUMNS];
+    float least[MOST_COLUMNS], most[MOST_COLUMNS];
+    uint64_t nodes; /* a hash of the sets of all nodes, and of the labels that they keep */
+    unsigned char second[EFFACE_DIGEST_BYTES]; /* the other model, */
+    uint64_t second_nodes;                     /* and what it has beside its bytes */
+} snapshot;
+
+/* Of a multiple of 4 bytes. */
+static void hash(uint64_t *sum, const void *bytes, size_t n) {
+    for (size_t i = 0; i < n; i += 4) {
+        uint32_t word;
+        memcpy(&word, (const char *)bytes + i, sizeof word);
+        *sum = mix(*sum + word + 1);
+    }
+}
+
+/* All that can be seen of a node beside its model's bytes; positions and ranges too. */
+static void hash_node(uint64_t *sum, const ef_node *node) {
+    const efface_data *const set = node->data;
+    float values[MOST_COLUMNS], least[MOST_COLUMNS], most[MOST_COLUMNS];
+    const size_t n = efface_data_n_rows(set), n_bytes = set->n_columns * sizeof *values;
+    hash(sum, &n, sizeof n);
+    hash(sum, &set->total_weight, sizeof set->total_weight);
+    hash(sum, &set->next_id, sizeof set->next_id);
+    for (size_t i = 0; i < n; i++) {
+        const efface_row row = efface_data_row(set, i);
+        size_t position = SIZE_MAX;
+        assert_int_equal(efface_data_find(set, row.id, &position), EFFACE_OK);
+        assert_int_equal(position, i);
+        efface_data_values(set, i, values);
+        hash(sum, &row.id, sizeof row.id);
+        hash(sum, &row.weight, sizeof row.weight);
+        hash(sum, values, n_bytes);
+    }
+    ef_data_column_ranges(set, least, most);
+    hash(sum, least, n_bytes);
+    hash(sum, most, n_bytes);
+    hash(sum, &node->model->members, sizeof node->model->members);
+    hash(sum, node->model->labels, node->model->labels != NULL ? n * sizeof(uint32_t) : 0);
+}
+
+static uint64_t hash_nodes(const efface_kmeans *model) {
+    const ef_tree *const tree = model->tree;
+    uint64_t sum = 1;
+    for (uint32_t l = 0; tree != NULL && l <= tree->height; l++)
+        for (size_t i = 0; i < tree->n_nodes[l]; i++) {
+            const uint32_t there = tree->nodes[l][i].model != NULL;
+            hash(&sum, &there, sizeof there);
+            if (there != 0)
+                hash_node(&sum, &tree->nodes[l][i]);
+        }
+    return sum;
+}
+
+static void look(const scene *s, snapshot *sight) {
+    memset(sight, 0, sizeof *sight);
+    assert_int_equal(efface_kmeans_encode(s->model, &sight->bytes, &sight->n_bytes, NULL),
+                     EFFACE_OK);
+    sight->members = s->model->members;
+    sight->n_rows = efface_data_n_rows(s->data);
+    sight->total_weight = efface_data_total_weight(s->data);
+    sight->next_id = s->data->next_id;
+    assert_true(sight->n_rows <= MOST_ROWS);
+    for (size_t i = 0; i < sight->n_rows; i++) {
+        const efface_row row = efface_data_row(s->data, i);
+        size_t position = SIZE_MAX;
+        assert_int_equal(efface_data_find(s->data, row.id, &position), EFFACE_OK);
+        assert_int_equal(position, i);
+        sight->rows[i].id = row.id;
+        sight->rows[i].weight = row.weight;
+        sight->rows[i].owner = row.owner;
+        sight->rows[i].label = row.label;
+        efface_data_values(s->data, i, sight->values[i]);
+    }
+    if (s->model->labels != NULL)
+        memcpy(sight->labels, s->model->labels, (size_t)s->model->n_rows * sizeof *sight->labels);
+    ef_data_column_ranges(s->data, sight->least, sight->most);
+    sight->nodes = hash_nodes(s->model);
+    if (s->second == NULL)
+        return;
+    assert_int_equal(efface_kmeans_digest(s->second, sight->second, NULL), EFFACE_OK);
+    sight->second_nodes = hash_nodes(s->second);
+    hash(&sight->second_nodes, &s->second->members, sizeof s->second->members);
+    hash(&sight->second_nodes, s->second->labels,
+         s->second->labels != NULL ? sight->n_rows * sizeof(uint32_t) : 0);
+}
+
+/* Positions are compared too: nothing that failed has moved a row. */
+static bool same_sight(const snapshot *a, const snapshot *b) {
+    return a->n_bytes == b->n_bytes && memcmp(a->bytes, b->bytes, a->n_bytes) == 0 &&
+           a->n_rows == b->n_rows && a->total_weight == b->total_weight &&
+           a->next_id == b->next_id && memcmp(a->rows, b->rows, sizeof a->rows) == 0 &&
+           memcmp(a->values, b->values, sizeof a->values) == 0 &&
+           memcmp(a->labels, b->labels, sizeof a->labels) == 0 &&
+           memcmp(&a->members, &b->members, sizeof a->members) == 0 &&
+           memcmp(a->least, b->least, sizeof a->least) == 0 &&
+           memcmp(a->most, b->most, sizeof a->most) == 0 && a->nodes == b->nodes &&
+           memcmp(a->second, b->second, sizeof a->second) == 0 &&
+           a->second_nodes == b->second_nodes;
+}
+
+static void free_sight(snapshot *sight) {
+    efface_bytes_free(sight->bytes);
+}
+
+/* The model is that of a fresh fit, or, where randomness is drawn again, of one with that draw. */
+static void check_model(const efface_kmeans *model, const efface_kmeans_params *params,
+                        const efface_data *data, const char *what, long n) {
+    efface_difference difference;
+    assert_int_equal(efface_kmeans_verify(model, data, &difference, NULL), EFFACE_OK);
+    if (!difference.identical)
+        fail_msg("%s, allocation %ld: not the bytes of a fit afterwards", what, n);
+    if (params->redraw == EFFACE_REDRAW_FRESH)
+        return;
+    efface_kmeans *fresh = NULL;
+    unsigned char *a = NULL, *b = NULL;
+    size_t n_a = 0, n_b = 0;
+    assert_int_equal(efface_kmeans_fit(data, params, &fresh, NULL), EFFACE_OK);
+    assert_int_equal(efface_kmeans_encode(model, &a, &n_a, NULL), EFFACE_OK);
+    assert_int_equal(efface_kmeans_encode(fresh, &b, &n_b, NULL), EFFACE_OK);
+    if (n_a != n_b || memcmp(a, b, n_a) != 0)
+        fail_msg("%s, allocation %ld: not the bytes of a fresh fit afterwards", what, n);
+    if (fresh->labels != NULL &&
+        memcmp(model->labels, fresh->labels, (size_t)fresh->n_rows * sizeof *fresh->labels) != 0)
+        fail_msg("%s, allocation %ld: not the labels of a fresh fit afterwards", what, n);
+    efface_bytes_free(a);
+    efface_bytes_free(b);
+    efface_kmeans_free(fresh);
+}
+
+static void check_law(const scene *s, const char *what, long n) {
+    check_model(s->model, &s->params, s->data, what, n);
+    if (s->second != NULL)
+        check_model(s->second, &s->second_params, s->data, what, n);
+}
+
+#endif
