@@ -56,6 +56,13 @@ static inline float *ef_data_first(const efface_data *data, size_t position) {
     return ef_data_panel(data, position / EF_PANEL) + position % EF_PANEL;
 }
 
+/* The values of a row into a place of a panel. */
+static inline void ef_data_gather(const efface_data *data, size_t position, float *to) {
+    const float *const row = ef_data_first(data, position);
+    for (size_t at = 0; at < (size_t)data->n_columns * EF_PANEL; at += EF_PANEL)
+        to[at] = row[at];
+}
+
 static inline float ef_data_value(const efface_data *data, size_t position, uint32_t column) {
     return ef_data_first(data, position)[(size_t)column * EF_PANEL];
 }

@@ -3,6 +3,8 @@
 
 #include "base/checked.h"
 
+#include <math.h>
+
 bool ef_centers_init(ef_centers *centers, const int32_t *grid, uint32_t n_clusters,
                      uint32_t n_columns, uint32_t tile) {
     size_t n_values;
@@ -68,4 +70,35 @@ int64_t ef_centers_sqdist(const ef_centers *centers, uint32_t cluster, const flo
         distance += difference * difference;
     }
     return distance;
+}
+
+float ef_margin(int64_t least, int64_t second) {
+    if (second <= least)
+        return 0.0F;
+    return (float)(0.9999 * (double)(second - least) /
+                   (sqrt((double)second) + sqrt((double)least)));
+}
+
+void ef_centers_survey(const ef_centers *centers, const float *panel, unsigned row,
+                       ef_survey *found) {
+    int64_t least = INT64_MAX, second = INT64_MAX, third = INT64_MAX;
+    for (uint32_t c = 0; c < centers->n_clusters; c++) {
+        const int64_t distance = ef_centers_sqdist(centers, c, panel, row);
+        if (distance < least) {
+            third = second;
+            second = least;
+            least = distance;
+            found->second[row] = c != 0 ? found->nearest[row] : 0;
+            found->nearest[row] = c;
+        } else if (distance < second) {
+            third = second;
+            second = distance;
+            found->second[row] = c;
+        } else if (distance < third) {
+            third = distance;
+        }
+    }
+    found->gap[row] = (float)(0.9999 * (double)(second - least));
+    found->margin[row] = ef_margin(least, second);
+    found->beyond[row] = ef_margin(least, third);
 }

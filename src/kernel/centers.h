@@ -64,8 +64,25 @@ static inline uint32_t ef_centers_tile(const ef_centers *centers, uint32_t first
     return first < larger * (small + 1) ? small + 1 : small;
 }
 
+/* Up to sixteen rows and the centroids around them. D1, D2 and D3 are a row's distances to the
+ * nearest centroid, to a second, and to the nearest of all others. `gap` is D2^2 - D1^2, `margin`
+ * and `beyond` are D2 - D1 and D3 - D1, in grid steps: each of them or less, for they are rounded
+ * downwards. Where there is no second or third centroid, what would be said of it is large. All but
+ * `nearest` differs between tables of kernels. */
+typedef struct ef_survey {
+    uint32_t nearest[EF_PANEL], second[EF_PANEL];
+    float gap[EF_PANEL], margin[EF_PANEL], beyond[EF_PANEL];
+} ef_survey;
+
+/* Makes entry `row` of a survey by integers. */
+void ef_centers_survey(const ef_centers *centers, const float *panel, unsigned row,
+                       ef_survey *found);
+
 /* The squared distance, by integers, of row `row` of a panel of sixteen to a centroid. */
 int64_t ef_centers_sqdist(const ef_centers *centers, uint32_t cluster, const float *panel,
                           unsigned row);
+
+/* D2 - D1, given D1^2 and D2^2, rounded downwards by more than the operations can be off. */
+float ef_margin(int64_t least, int64_t second);
 
 #endif

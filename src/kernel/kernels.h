@@ -38,6 +38,23 @@ typedef struct ef_kernels {
                         unsigned n_rows, const float *ahead, float *panel,
                         uint32_t labels[EF_PANEL], float *margins);
 
+    /* What there is to know of up to sixteen rows: see ef_survey. `panel` becomes the grid points.
+     * Returns how many the filter could not decide. */
+    unsigned (*survey)(const ef_centers *centers, const ef_map *map, const float *values,
+                       unsigned n_rows, float *panel, ef_survey *found);
+
+    /* out[i] = D2^2 - D1^2 of row i of `values`, by integers: its squared distances to the grid
+     * points `other` and `own`. */
+    void (*gaps)(const ef_map *map, const float *values, const int32_t *own, const int32_t *other,
+                 int64_t out[EF_PANEL]);
+
+    /* Sifts rows of which only a byte for each coordinate is kept, in panels of sixteen: byte j
+     * of row i of a panel at 16 j + i. `found` becomes the numbers, ascending, of those for
+     * which gaps[i] + sum over j of slopes[j] * byte j, in float32, the gap added last,
+     * is at most `least` or at least `most`. Returns how many. `gaps` has whole panels. */
+    size_t (*sift)(const int8_t *bytes, size_t n_rows, uint32_t n_columns, const float *slopes,
+                   const float *gaps, float least, float most, uint32_t *found);
+
     /* out[i] = sum over j of (g - point[j])^2 in float32, g being row i of `values` on the grid,
      * without fused multiply-adds: even and odd j are added up apart, each in order, then the two.
      * Differences of grid points are exact, so the result is the squared distance but for a

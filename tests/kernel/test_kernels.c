@@ -198,6 +198,87 @@ static void check_margins(const ef_kernels *table, const problem *p) {
     ef_centers_free(&centers);
 }
 
+/* (other - own) / (root of other + root of own) for squared distances. */
+static double difference_of_roots(int64_t other, int64_t own) {
+    return other > own ? (double)(other - own) / (sqrt((double)other) + sqrt((double)own)) : 0.0;
+}
+
+/* A survey has the nearest center, and of the others never more than what there is. */
+static void check_survey(const ef_kernels *table, const problem *p) {
+    ef_centers centers;
+    assert_true(ef_centers_init(&centers, p->grid, p->k, p->d, table->tile));
+    ef_survey got, exact;
+    (void)table->survey(&centers, &p->map, p->values, p->n_rows, p->room, &got);
+    compare("panel of survey", table, p, p->room, p->panel,
+            (size_t)p->d * EF_PANEL * sizeof(float));
+    for (unsigned i = 0; i < p->n_rows; i++)
+        ef_centers_survey(&centers, p->panel, i, &exact);
+    compare("survey", table, p, got.nearest, exact.nearest, p->n_rows * sizeof got.nearest[0]);
+    for (unsigned i = 0; i < p->n_rows && p->k > 1; i++) {
+        const int64_t own = ef_centers_sqdist(&centers, got.nearest[i], p->panel, i);
+        assert_true(got.second[i] < p->k && got.second[i] != got.nearest[i]);
+        const int64_t second = ef_centers_sqdist(&centers, got.second[i], p->panel, i);
+        assert_true((double)got.gap[i] <= (double)(second - own));
+        for (uint32_t c = 0; c < p->k; c++) {
+            const int64_t other = ef_centers_sqdist(&centers, c, p->panel, i);
+            if (c != got.nearest[i])
+                assert_true((double)got.margin[i] <= difference_of_roots(other, own));
+            if (c != got.nearest[i] && c != got.second[i])
+                assert_true((double)got.beyond[i] <= difference_of_roots(other, own));
+        }
+    }
+    ef_centers_free(&centers);
+}
+
+static void check_gaps(const ef_kernels *table, const problem *p) {
+    const int32_t *const own = p->grid, *const other = p->grid + (p->k > 1 ? p->d : 0);
+    int64_t got[EF_PANEL];
+    table->gaps(&p->map, p->values, own, other, got);
+    for (unsigned i = 0; i < p->n_rows; i++) {
+        int64_t wanted = 0;
+        for (uint32_t j = 0; j < p->d; j++) {
+            const int64_t g = (int64_t)p->panel[(size_t)j * EF_PANEL + i];
+            wanted += (g - other[j]) * (g - other[j]) - (g - own[j]) * (g - own[j]);
+        }
+        compare("gap", table, p, &got[i], &wanted, sizeof wanted);
+    }
+}
+
+/* Sifting finds what is beyond its bounds, but for rounding, and nothing else. */
+static void check_sift(const ef_kernels *table, const problem *p) {
+    const size_t n = 1 + below(50), n_panels = (n + EF_PANEL - 1) / EF_PANEL;
+    guarded memory[3];
+    int8_t *const bytes = guarded_alloc(&memory[0], n_panels * EF_PANEL * p->d);
+    float *const gaps = guarded_alloc(&memory[1], n_panels * EF_PANEL * sizeof *gaps);
+    float *const slopes = guarded_alloc(&memory[2], p->d * sizeof *slopes);
+    uint32_t found[64];
+    for (size_t i = 0; i < n_panels * EF_PANEL * p->d; i++)
+        bytes[i] = (int8_t)((int)below(256) - 128);
+    for (uint32_t j = 0; j < p->d; j++)
+        slopes[j] = (float)below(1u << 20) - 0x1p19F;
+    const double scale = 0x1p25 * sqrt((double)p->d), error = 0x1p-20 * (double)(p->d + 8) * scale;
+    for (size_t i = 0; i < n_panels * EF_PANEL; i++)
+        gaps[i] = (float)((double)below(1000) * 1e-3 * scale);
+    const float least = (float)(0.3 * scale), most = (float)(0.9 * scale);
+    const size_t n_found = table->sift(bytes, n, p->d, slopes, gaps, least, most, found);
+    size_t next = 0;
+    for (size_t i = 0; i < n; i++) {
+        double gap = (double)gaps[i];
+        for (size_t j = 0; j < p->d; j++)
+            gap += (double)slopes[j] *
+                   bytes[i / EF_PANEL * EF_PANEL * p->d + j * EF_PANEL + i % EF_PANEL];
+        const bool is_found = next < n_found && found[next] == i;
+        next += is_found;
+        if (gap < (double)least - error || gap > (double)most + error)
+            assert_true(is_found);
+        if (gap > (double)least + error && gap < (double)most - error)
+            assert_false(is_found);
+    }
+    assert_int_equal(next, n_found);
+    for (int i = 0; i < 3; i++)
+        guarded_free(&memory[i]);
+}
+
 static void check_sums(const ef_kernels *table, const problem *p) {
     float distance[2][EF_PANEL];
     int64_t squares[2][EF_PANEL];
@@ -261,11 +342,17 @@ static void check_all(uint32_t d, uint32_t k, unsigned n_rows, spread s) {
         check_snap(tables[t], &p);
         check_nearest(tables[t], &p);
         check_margins(tables[t], &p);
+        check_survey(tables[t], &p);
+        check_gaps(tables[t], &p);
+        check_sift(tables[t], &p);
         check_sums(tables[t], &p);
         check_moves(tables[t], &p);
         check_lanes(tables[t], &p);
     }
     check_margins(&ef_kernels_ref, &p);
+    check_survey(&ef_kernels_ref, &p);
+    check_gaps(&ef_kernels_ref, &p);
+    check_sift(&ef_kernels_ref, &p);
     check_moves(&ef_kernels_ref, &p);
     check_lanes(&ef_kernels_ref, &p);
     free_problem(&p);

@@ -103,7 +103,7 @@ static void make(scene *s) {
     }
     ef_centers_free(&centers);
     const ef_level level = {.centers = s->centers};
-    assert_true(ef_watch_make(&s->watch, s->data, &level, s->k, labels, margins, 2.0));
+    assert_true(ef_watch_make(&s->watch, s->data, &s->map, &level, s->k, labels, margins, 2.0));
     memset(s->counts, 0, sizeof s->counts);
     memset(s->sums, 0, sizeof s->sums);
     for (size_t i = 0; i < n; i++) {
@@ -183,10 +183,11 @@ static void change_rows(scene *s) {
     ef_change_free(&change);
 }
 
-static void move_centers(scene *s, int32_t most) {
-    int32_t after[MOST_CLUSTERS * MOST_COLUMNS];
-    for (uint32_t i = 0; i < s->k * s->d; i++)
-        after[i] = s->centers[i] + (int32_t)below((uint32_t)(2 * most + 1)) - most;
+/* Brings the centers to where they are now. */
+static void move_to(scene *s, const int32_t *after) {
+    ef_shift shift;
+    ef_positions look = {0}, crossed = {0};
+    assert_true(ef_shift_init(&shift, s->k, s->d));
     ef_moving moving = {.data = s->data,
                         .map = &s->map,
                         .kernels = ef_kernels_get(),
@@ -195,18 +196,31 @@ static void move_centers(scene *s, int32_t most) {
                         .after = after,
                         .counts = s->counts,
                         .sums = s->sums,
-                        .room = ef_alloc_aligned(2 * EF_PANEL * MOST_COLUMNS, sizeof(float))};
+                        .room = ef_alloc_aligned(2 * EF_PANEL * MOST_COLUMNS, sizeof(float)),
+                        .shift = &shift,
+                        .look = &look,
+                        .crossed = &crossed};
     assert_non_null(moving.room);
     memset(moving.room, 0, 2 * EF_PANEL * MOST_COLUMNS * sizeof(float));
     bool few = false;
     assert_int_equal(ef_watch_move(&s->watch, &moving, &few, NULL), EFFACE_OK);
     free(moving.room);
-    memcpy(s->centers, after, sizeof after);
+    free(look.at);
+    free(crossed.at);
+    ef_shift_free(&shift);
+    memcpy(s->centers, after, s->k * s->d * sizeof *after);
     s->n_looked += few ? moving.rows_looked : efface_data_n_rows(s->data);
     if (!few) {
         s->n_remade++;
         make(s);
     }
+}
+
+static void move_centers(scene *s, int32_t most) {
+    int32_t after[MOST_CLUSTERS * MOST_COLUMNS];
+    for (uint32_t i = 0; i < s->k * s->d; i++)
+        after[i] = s->centers[i] + (int32_t)below((uint32_t)(2 * most + 1)) - most;
+    move_to(s, after);
 }
 
 /* ---------------------------------------------------------------- tests */
@@ -218,12 +232,37 @@ static void partitions_are_exact(void **context) {
         state = 1000 + round;
         const uint32_t k = 1 + below(MOST_CLUSTERS), d = 1 + below(MOST_COLUMNS);
         /* A range of 4 has many ties and rows at the same place. */
-        begin(&s, 301 + below(200), d, k, round % 3 == 0 ? 4 : 100000);
+        static const int32_t ranges[] = {4, 100000, EF_GRID_MAX};
+        const int32_t range = ranges[round % 3], step = range / 50000;
+        begin(&s, 301 + below(200), d, k, range);
         for (int i = 0; i < 60; i++) {
             if (below(2) == 0)
                 change_rows(&s);
-            const int32_t far = below(10) == 0 ? 30000 : (int32_t)below(200);
-            move_centers(&s, round % 3 == 0 ? (int32_t)below(2) : far);
+            const int32_t far = below(10) == 0 ? 15000 * step : (int32_t)below(100) * step;
+            move_centers(&s, step == 0 ? (int32_t)below(2) : far);
+            check(&s);
+        }
+        end(&s);
+    }
+}
+
+/* Steps in one direction, so that what gaps and tiers are measured from is left behind, and back
+ * again, to its other side. */
+static void centers_may_go_far(void **context) {
+    (void)context;
+    for (uint32_t round = 0; round < 8; round++) {
+        scene s;
+        int32_t after[MOST_CLUSTERS * MOST_COLUMNS], way[MOST_CLUSTERS * MOST_COLUMNS];
+        state = 50 + round;
+        begin(&s, MOST_ROWS, 2 + 6 * (round % 3), 2 + round % 4, EF_GRID_MAX);
+        for (uint32_t i = 0; i < s.k * s.d; i++)
+            way[i] = (int32_t)below(3001) - 1500;
+        const int turn = round % 2 == 0 ? 400 : 3 + (int)below(20);
+        for (int step = 0; step < 400; step++) {
+            for (uint32_t i = 0; i < s.k * s.d; i++)
+                after[i] =
+                    s.centers[i] + way[i] * (int32_t)below(3) * (step / turn % 2 == 0 ? 1 : -1);
+            move_to(&s, after);
             check(&s);
         }
         end(&s);
@@ -248,15 +287,18 @@ static void centers_that_stay_need_no_look(void **context) {
     scene s;
     state = 9;
     begin(&s, 400, 3, 4, 1000);
+    move_centers(&s, 0); /* the front looks at its rows once */
+    const uint64_t n_looked = s.n_looked;
     for (int i = 0; i < 10; i++)
         move_centers(&s, 0);
-    assert_int_equal(s.n_looked, 0);
+    assert_int_equal(s.n_looked, n_looked);
     end(&s);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(partitions_are_exact),
+        cmocka_unit_test(centers_may_go_far),
         cmocka_unit_test(small_moves_look_at_few_rows),
         cmocka_unit_test(centers_that_stay_need_no_look),
     };

@@ -17,6 +17,11 @@ typedef uint32x4_t vm;  /* all bits of a lane, or none */
 LANE_OP vf vf_load(const float *p) {
     return vld1q_f32(p);
 }
+/* Small integers as floats. */
+LANE_OP vf vf_load_bytes(const int8_t *p) {
+    const int32_t lanes[LANES] = {p[0], p[1], p[2], p[3]};
+    return vcvtq_f32_s32(vld1q_s32(lanes));
+}
 LANE_OP void vf_store(float *p, vf a) {
     vst1q_f32(p, a);
 }
@@ -114,6 +119,12 @@ LANE_OP vq vq_add_square(vq sum, vf a) {
     const int32x4_t whole = vcvtq_s32_f32(a);
     return (vq){vmlal_s32(sum.low, vget_low_s32(whole), vget_low_s32(whole)),
                 vmlal_high_s32(sum.high, whole, whole)};
+}
+/* sum + a * b for lanes that hold signed integers. */
+LANE_OP vq vq_add_product(vq sum, vu a, vu b) {
+    const int32x4_t x = vreinterpretq_s32_u32(a), y = vreinterpretq_s32_u32(b);
+    return (vq){vmlal_s32(sum.low, vget_low_s32(x), vget_low_s32(y)),
+                vmlal_high_s32(sum.high, x, y)};
 }
 LANE_OP void vq_store(int64_t *p, vq a) {
     vst1q_s64(p, a.low);

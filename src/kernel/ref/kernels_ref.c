@@ -2,8 +2,6 @@
 #include "base/tape.h"
 #include "kernel/kernels.h"
 
-#include <math.h>
-
 /* Coordinate j of the row that begins at `row`. Values of rows that a panel does not have may be
  * far outside the domain, hence the wide form. */
 static int64_t on_grid(const ef_map *map, const float *row, uint32_t j) {
@@ -14,14 +12,6 @@ static void snap(const ef_map *map, const float *values, unsigned n_rows, float 
     for (uint32_t j = 0; j < map->n_columns; j++)
         for (unsigned i = 0; i < EF_PANEL; i++)
             panel[(size_t)j * EF_PANEL + i] = (float)on_grid(map, values + (i < n_rows ? i : 0), j);
-}
-
-/* D2 - D1 = (D2^2 - D1^2) / (D2 + D1), rounded downwards by more than the operations can be off. */
-static float margin_of(int64_t least, int64_t second) {
-    if (second <= least)
-        return 0.0F;
-    return (float)(0.9999 * (double)(second - least) /
-                   (sqrt((double)second) + sqrt((double)least)));
 }
 
 static unsigned nearest(const ef_centers *centers, const ef_map *map, const float *values,
@@ -42,9 +32,45 @@ static unsigned nearest(const ef_centers *centers, const ef_map *map, const floa
             }
         }
         if (margins != NULL)
-            margins[i] = margin_of(least, second);
+            margins[i] = ef_margin(least, second);
     }
     return n_rows; /* there is no filter: integers decide every row */
+}
+
+static unsigned survey(const ef_centers *centers, const ef_map *map, const float *values,
+                       unsigned n_rows, float *panel, ef_survey *found) {
+    snap(map, values, n_rows, panel);
+    for (unsigned i = 0; i < n_rows; i++)
+        ef_centers_survey(centers, panel, i, found);
+    return n_rows;
+}
+
+static void gaps(const ef_map *map, const float *values, const int32_t *own, const int32_t *other,
+                 int64_t out[EF_PANEL]) {
+    for (unsigned i = 0; i < EF_PANEL; i++) {
+        int64_t far = 0, near = 0;
+        for (uint32_t j = 0; j < map->n_columns; j++) {
+            const int64_t g = ef_snap(values[(size_t)j * EF_PANEL + i], map->low[j], map->step[j]);
+            far += (g - other[j]) * (g - other[j]);
+            near += (g - own[j]) * (g - own[j]);
+        }
+        out[i] = far - near;
+    }
+}
+
+static size_t sift(const int8_t *bytes, size_t n_rows, uint32_t n_columns, const float *slopes,
+                   const float *gaps, float least, float most, uint32_t *found) {
+    size_t n_found = 0;
+    for (size_t i = 0; i < n_rows; i++) {
+        const int8_t *const row = bytes + i / EF_PANEL * EF_PANEL * n_columns + i % EF_PANEL;
+        float change = 0.0F;
+        for (size_t j = 0; j < n_columns; j++)
+            change += slopes[j] * (float)row[j * EF_PANEL];
+        const float gap = gaps[i] + change;
+        if (gap <= least || gap >= most)
+            found[n_found++] = (uint32_t)i;
+    }
+    return n_found;
 }
 
 static void sqdist(const ef_map *map, const float *values, const float *point, const float *ahead,
@@ -106,6 +132,9 @@ const ef_kernels ef_kernels_ref = {
     .tile = 8,
     .snap = snap,
     .nearest = nearest,
+    .survey = survey,
+    .gaps = gaps,
+    .sift = sift,
     .sqdist = sqdist,
     .squares = squares,
     .move_row = move_row,

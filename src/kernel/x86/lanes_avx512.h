@@ -17,6 +17,11 @@ typedef __mmask16 vm; /* one truth value a lane */
 LANE_OP vf vf_load(const float *p) {
     return _mm512_loadu_ps(p);
 }
+/* Small integers as floats. */
+LANE_OP vf vf_load_bytes(const int8_t *p) {
+    return _mm512_cvtepi32_ps(
+        _mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)));
+}
 LANE_OP void vf_store(float *p, vf a) {
     _mm512_storeu_ps(p, a);
 }
@@ -113,6 +118,11 @@ LANE_OP vq vq_add_square(vq sum, vf a) {
     const __m512i odd = _mm512_srli_epi64(whole, 32);
     return (vq){_mm512_add_epi64(sum.even, _mm512_mul_epi32(whole, whole)),
                 _mm512_add_epi64(sum.odd, _mm512_mul_epi32(odd, odd))};
+}
+/* sum + a * b for lanes that hold signed integers. */
+LANE_OP vq vq_add_product(vq sum, vu a, vu b) {
+    const __m512i odd = _mm512_mul_epi32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
+    return (vq){_mm512_add_epi64(sum.even, _mm512_mul_epi32(a, b)), _mm512_add_epi64(sum.odd, odd)};
 }
 LANE_OP void vq_store(int64_t *p, vq a) {
     int64_t even[LANES / 2], odd[LANES / 2];

@@ -139,10 +139,21 @@ static rational mean(const efface_kmeans *model, const ef_level *level, uint32_t
 }
 
 /* The same to the grid for a plain mean, in 64 bits. */
-static int32_t round_mean(int64_t sum, int64_t count) {
-    const int64_t quotient = sum / count, rest = sum % count, size = rest < 0 ? -rest : rest;
-    const int64_t away = size >= count - size ? (sum < 0 ? -1 : 1) : 0;
-    return (int32_t)(quotient + away);
+static int32_t round_mean(int64_t sum, int64_t count, double inverse) {
+    /* |sum / count| <= 2^23, so the product is off by far less than 1: truncated, it is the
+     * quotient or next to it. A division of integers takes several times as long. */
+    const int64_t size = sum < 0 ? -sum : sum;
+    int64_t quotient = (int64_t)((double)size * inverse);
+    int64_t rest = size - quotient * count;
+    if (rest < 0) {
+        quotient--;
+        rest += count;
+    } else if (rest >= count) {
+        quotient++;
+        rest -= count;
+    }
+    quotient += rest >= count - rest;
+    return (int32_t)(sum < 0 ? -quotient : quotient);
 }
 
 static int32_t round_to_lattice(rational x, int64_t epsilon, int64_t phase) {
@@ -166,8 +177,9 @@ void ef_next_center(const efface_kmeans *model, const ef_level *level, uint32_t 
     const bool lattice = plan->method == EFFACE_METHOD_QUANTIZED;
     const int64_t count = level->counts[cluster];
     if (!lattice && count != 0) {
+        const double inverse = 1.0 / (double)count;
         for (uint32_t j = 0; j < d; j++)
-            next[j] = round_mean(level->sums[(size_t)cluster * d + j], count);
+            next[j] = round_mean(level->sums[(size_t)cluster * d + j], count, inverse);
         return;
     }
     for (uint32_t j = 0; j < d; j++) {

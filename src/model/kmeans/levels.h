@@ -40,9 +40,11 @@ typedef struct ef_maker {
 
     /* For a model that keeps watches of its levels, or shall have them. */
     bool watches;
-    bool labels_are_old;       /* those of `previous` are in its watch */
-    float *margins;            /* room for those of all rows */
-    float *room;               /* two panels */
+    bool labels_are_old; /* those of `previous` are in its watch */
+    float *margins;      /* room for those of all rows */
+    float *room;         /* two panels */
+    ef_shift shift;      /* more room */
+    ef_positions look, crossed;
     const efface_kmeans *from; /* the model before a change, */
     const ef_change *change;   /* and the change, which the watches have followed */
     uint32_t *gone;            /* at each level of `from`: the clusters of changed rows that left */

@@ -124,7 +124,8 @@ static efface_status start_from_labels(ef_pending *r, ef_maker *maker, efface_er
  * lattice to the next, which is farther than most margins. */
 static bool wants_watches(const efface_kmeans *m) {
     return m->params.keep_margins && m->was_rebuilt && m->plan.method == EFFACE_METHOD_LLOYD &&
-           m->plan.iterations <= EF_MOST_WATCHED_LEVELS;
+           m->plan.iterations <= EF_MOST_WATCHED_LEVELS &&
+           m->plan.n_clusters <= EF_MOST_WATCHED_CLUSTERS;
 }
 
 /* Lets the watches follow the change, so that the maker can use them. From now on they are those
@@ -140,7 +141,8 @@ static efface_status use_watches(ef_pending *r, ef_maker *maker, efface_error *e
     const size_t n_room = 2 * EF_PANEL * (size_t)m->domain.map.n_columns;
     maker->gone = ef_alloc(n * m->n_levels, sizeof *maker->gone);
     maker->room = ef_alloc_aligned(n_room, sizeof *maker->room);
-    if (maker->gone == NULL || maker->room == NULL)
+    if (maker->gone == NULL || maker->room == NULL ||
+        !ef_shift_init(&maker->shift, m->plan.n_clusters, m->domain.map.n_columns))
         return ef_fail_memory(error);
     memset(maker->room, 0, n_room * sizeof *maker->room);
     r->watches_moved = true;
@@ -148,7 +150,7 @@ static efface_status use_watches(ef_pending *r, ef_maker *maker, efface_error *e
         uint32_t *const labels = maker->gone + t * n;
         for (size_t i = 0; i < n; i++)
             labels[i] = t < r->first ? ef_labels_at(r, t)[i] : EF_NO_CLUSTER;
-        if (m->watches[t].tier_of != NULL && !ef_watch_follow(&m->watches[t], r->change, labels))
+        if (m->watches[t].tiers != NULL && !ef_watch_follow(&m->watches[t], r->change, labels))
             return ef_fail_memory(error);
     }
     return EFFACE_OK;
@@ -157,7 +159,7 @@ static efface_status use_watches(ef_pending *r, ef_maker *maker, efface_error *e
 /* Levels that stay as they are but for the rows that changed. */
 static void follow_watches(const ef_pending *r, efface_kmeans *m, uint32_t kept) {
     for (uint32_t t = 0; t < m->n_watches && t < kept && t < r->n_looked; t++)
-        if (m->watches[t].tier_of != NULL &&
+        if (m->watches[t].tiers != NULL &&
             !ef_watch_follow(&m->watches[t], r->change, ef_labels_at(r, t)))
             ef_watch_free(&m->watches[t]);
 }

@@ -11,6 +11,15 @@
 /* Looking at a row costs several times what it costs in a pass, which reads memory in order. */
 #define PASS_FROM_PART 6
 
+/* How many times the usual move a margin must be for a row to be in no need of the front: looking
+ * at a row of a tier costs far more than sifting it. */
+#define FRONT_MOVES 8.0
+
+#define THIRD_BEFORE_EDGE 2
+
+/* Tiers beyond the edge that are told apart: the farthest is due after 2^8 times as many. */
+#define MOST_BEYOND_EDGE 8
+
 /* By what factor the usual move changes with each that is longer or shorter. */
 #define LATELY 1.0625
 
@@ -30,11 +39,11 @@ static uint32_t tier_for(double margin) {
     memcpy(&bits, &rounded, sizeof bits);
     if (bits >> 23 > 127) /* margins are not negative, so this is the exponent */
         tier = (bits >> 23) - 127;
-    return tier < EF_TIERS ? tier : EF_TIERS - 1;
+    return tier < EF_TIER_NEW ? tier : EF_TIER_NEW - 1;
 }
 
 static void set_edge(ef_watch *watch) {
-    const uint32_t wanted = tier_for(2.0 * watch->usual);
+    const uint32_t wanted = tier_for(FRONT_MOVES * watch->usual);
     watch->edge = wanted < watch->last_edge ? wanted : watch->last_edge;
 }
 
@@ -54,192 +63,144 @@ static double farthest(const int32_t *from, const int32_t *to, uint32_t k, uint3
 }
 
 void ef_watch_free(ef_watch *watch) {
-    for (unsigned j = 0; j < EF_TIERS; j++) {
-        free(watch->tiers[j].rows);
-        free(watch->tiers[j].anchor);
-    }
-    free(watch->tier_of);
-    free(watch->slots);
-    free(watch->front);
+    for (unsigned j = 0; j < EF_TIERS; j++)
+        free(watch->anchors[j]);
+    ef_front_free(&watch->front);
+    free(watch->tiers);
+    free(watch->clusters);
     *watch = (ef_watch){0};
 }
 
 size_t ef_watch_bytes(const ef_watch *watch, size_t n_clusters, size_t n_columns) {
-    size_t n = watch->capacity * (sizeof *watch->tier_of + sizeof *watch->slots);
-    n += watch->tiers[EF_FRONT].capacity * n_columns * sizeof *watch->front;
-    for (unsigned j = 0; j < EF_TIERS; j++) {
-        const ef_tier *const tier = &watch->tiers[j];
-        n += tier->capacity * sizeof *tier->rows;
-        n += tier->anchor != NULL ? n_clusters * n_columns * sizeof *tier->anchor : 0;
-    }
-    return n;
+    size_t n = watch->capacity * (sizeof *watch->tiers + sizeof *watch->clusters);
+    for (unsigned j = 0; j < EF_TIERS; j++)
+        n += watch->anchors[j] != NULL ? n_clusters * n_columns * sizeof *watch->anchors[j] : 0;
+    return n + ef_front_bytes(&watch->front);
 }
 
-/* ---------------------------------------------------------------- lists, and the front */
+/* ---------------------------------------------------------------- making */
 
-/* The first value of row number `slot` of the front; the others follow EF_PANEL floats apart. */
-static float *front_row(const ef_watch *watch, size_t slot, size_t d) {
-    return watch->front + slot / EF_PANEL * EF_PANEL * d + slot % EF_PANEL;
-}
-
-static void copy_row(float *to, const float *from, size_t d) {
-    for (size_t at = 0; at < d * EF_PANEL; at += EF_PANEL)
-        to[at] = from[at];
-}
-
-/* Makes room for one more row in a tier. */
-static bool make_room(ef_watch *watch, uint32_t number, size_t d) {
-    ef_tier *const tier = &watch->tiers[number];
-    if (tier->n_rows < tier->capacity)
-        return true;
-    const size_t more = tier->capacity / 4 / EF_PANEL * EF_PANEL + EF_PANEL;
-    const size_t capacity = tier->capacity + more;
-    ef_watched *const rows = ef_realloc(tier->rows, capacity, sizeof *rows);
-    if (rows == NULL)
+/* Measures a tier from these centers on. */
+static bool anchor(ef_watch *watch, uint32_t tier, const int32_t *centers, size_t n_values) {
+    if (watch->anchors[tier] == NULL)
+        watch->anchors[tier] = ef_alloc(n_values, sizeof *watch->anchors[tier]);
+    if (watch->anchors[tier] == NULL)
         return false;
-    tier->rows = rows;
-    if (number == EF_FRONT) {
-        float *const front = ef_alloc_aligned(capacity, d * sizeof *front);
-        if (front == NULL)
-            return false;
-        if (tier->capacity != 0)
-            memcpy(front, watch->front, tier->capacity * d * sizeof *front);
-        memset(front + tier->capacity * d, 0, more * d * sizeof *front);
-        free(watch->front);
-        watch->front = front;
-    }
-    tier->capacity = capacity;
+    memcpy(watch->anchors[tier], centers, n_values * sizeof *centers);
+    watch->moved[tier] = 0.0;
     return true;
 }
 
-/* Puts a row into a tier; false if memory is short. */
-static bool put(ef_watch *watch, uint32_t number, ef_watched row, const efface_data *data) {
-    const size_t d = data->n_columns;
-    if (!make_room(watch, number, d))
-        return false;
-    ef_tier *const tier = &watch->tiers[number];
-    const size_t slot = tier->n_rows++;
-    if (number == EF_FRONT)
-        copy_row(front_row(watch, slot, d), ef_data_first(data, row.position), d);
-    watch->slots[row.position] = (uint32_t)slot;
-    watch->tier_of[row.position] = (uint8_t)number;
-    tier->rows[slot] = row;
-    return true;
+/* The highest tier that is in use for a margin; the edge or below for the front. */
+static uint32_t highest(const ef_watch *watch, double margin) {
+    const uint32_t tier = tier_for(margin), most = watch->edge + MOST_BEYOND_EDGE;
+    return tier < most ? tier : most;
 }
 
-/* Takes a row out of its tier; the last of the list comes into its place. */
-static ef_watched take(ef_watch *watch, size_t position, size_t d) {
-    const uint32_t number = watch->tier_of[position], slot = watch->slots[position];
-    ef_tier *const tier = &watch->tiers[number];
-    const ef_watched row = tier->rows[slot], last = tier->rows[--tier->n_rows];
-    if (number == EF_FRONT) {
-        float *const end = front_row(watch, tier->n_rows, d);
-        copy_row(front_row(watch, slot, d), end, d);
-        for (size_t at = 0; at < d * EF_PANEL; at += EF_PANEL)
-            end[at] = 0.0F; /* a row that is forgotten leaves no copy */
+/* A front whose cells have the ranges of the columns. */
+static bool make_front(ef_front *front, const efface_data *data, const ef_map *map,
+                       const int32_t *centers, uint32_t n_clusters) {
+    const uint32_t d = map->n_columns;
+    int32_t *const ends = ef_alloc(2 * (size_t)d, sizeof *ends);
+    if (ends == NULL)
+        return false;
+    for (uint32_t j = 0; j < d; j++) {
+        ends[j] = ef_snap(data->ranges.least[j], map->low[j], map->step[j]);
+        ends[d + j] = ef_snap(data->ranges.most[j], map->low[j], map->step[j]);
     }
-    tier->rows[slot] = last;
-    watch->slots[last.position] = slot;
-    return row;
+    const bool fits = ef_front_init(front, centers, n_clusters, d, ends, ends + d);
+    free(ends);
+    return fits;
 }
 
-/* Gives a tier the centers that it is measured from. */
-static bool anchor(ef_tier *tier, const int32_t *centers, size_t n_values) {
-    if (tier->anchor == NULL)
-        tier->anchor = ef_alloc(n_values, sizeof *tier->anchor);
-    if (tier->anchor == NULL)
-        return false;
-    memcpy(tier->anchor, centers, n_values * sizeof *centers);
-    tier->moved = 0.0;
-    return true;
-}
-
-bool ef_watch_make(ef_watch *watch, const efface_data *data, const ef_level *level,
-                   uint32_t n_clusters, const uint32_t *labels, const float *margins,
-                   double usual) {
+bool ef_watch_make(ef_watch *watch, const efface_data *data, const ef_map *map,
+                   const ef_level *level, uint32_t n_clusters, const uint32_t *labels,
+                   const float *margins, double usual) {
     const size_t n = data->n_rows, n_values = (size_t)n_clusters * data->n_columns;
     const double before = watch->usual;
     ef_watch_free(watch);
     watch->usual = before > 0.0 ? before : usual;
     watch->n_rows = watch->capacity = n;
-    watch->tier_of = ef_alloc(n, sizeof *watch->tier_of);
-    watch->slots = ef_alloc(n, sizeof *watch->slots);
+    watch->tiers = ef_alloc(n, sizeof *watch->tiers);
+    watch->clusters = ef_alloc(n, sizeof *watch->clusters);
+    bool fits = n < UINT32_MAX && watch->tiers != NULL && watch->clusters != NULL &&
+                make_front(&watch->front, data, map, level->centers, n_clusters);
     size_t counts[EF_TIERS] = {0};
-    bool fits = n < UINT32_MAX && watch->tier_of != NULL && watch->slots != NULL;
     for (size_t i = 0; i < n; i++)
         counts[tier_for((double)margins[i])]++;
-    for (size_t below = counts[0]; watch->last_edge + 1 < EF_TIERS; watch->last_edge++) {
+    for (size_t below = counts[0]; watch->last_edge + 1 < EF_TIER_NEW - MOST_BEYOND_EDGE;
+         watch->last_edge++) {
         below += counts[watch->last_edge + 1];
         if (below > n / FRONT_PART)
             break;
     }
     set_edge(watch);
-    for (unsigned j = watch->edge + 1; fits && j < EF_TIERS; j++) {
-        ef_tier *const tier = &watch->tiers[j];
-        if (counts[j] == 0)
-            continue;
-        tier->rows = ef_alloc(counts[j], sizeof *tier->rows);
-        tier->capacity = counts[j];
-        fits = tier->rows != NULL && anchor(tier, level->centers, n_values);
-    }
     for (size_t i = 0; fits && i < n; i++) {
-        const uint32_t number = tier_for((double)margins[i]);
-        fits = put(watch, number > watch->edge ? number : EF_FRONT,
-                   (ef_watched){(uint32_t)i, labels[i]}, data);
+        /* The front will want to know more of its rows: they are looked at once more. */
+        const uint32_t number = highest(watch, (double)margins[i]);
+        const uint32_t tier = number > watch->edge ? number : EF_TIER_NEW;
+        watch->tiers[i] = (uint8_t)tier;
+        watch->clusters[i] = (uint16_t)labels[i];
+        watch->n_in[tier]++;
     }
+    for (uint32_t j = 1; fits && j < EF_TIER_NEW; j++)
+        fits = watch->n_in[j] == 0 || anchor(watch, j, level->centers, n_values);
     if (!fits)
         ef_watch_free(watch);
     return fits;
 }
 
+static uint32_t cluster_of(const ef_watch *watch, size_t position) {
+    const uint16_t cluster = watch->clusters[position];
+    return cluster != UINT16_MAX ? cluster : EF_NO_CLUSTER;
+}
+
 void ef_watch_labels(const ef_watch *watch, uint32_t *labels) {
-    for (unsigned j = 0; j < EF_TIERS; j++)
-        for (size_t i = 0; i < watch->tiers[j].n_rows; i++)
-            labels[watch->tiers[j].rows[i].position] = watch->tiers[j].rows[i].cluster;
+    for (size_t i = 0; i < watch->n_rows; i++)
+        labels[i] = cluster_of(watch, i);
 }
 
 /* ---------------------------------------------------------------- rows that leave and come */
 
-/* Takes out the row at a position, where the last one then is. Returns its cluster. */
-static uint32_t leave(ef_watch *watch, size_t position, size_t d) {
-    const uint32_t cluster = take(watch, position, d).cluster;
-    const size_t last = --watch->n_rows;
-    if (position != last) {
-        const uint8_t number = watch->tier_of[last];
-        watch->tier_of[position] = number;
-        watch->slots[position] = watch->slots[last];
-        watch->tiers[number].rows[watch->slots[last]].position = (uint32_t)position;
-    }
-    return cluster;
+/* Takes a row out of its tier or of the front. */
+static void take(ef_watch *watch, size_t position) {
+    const uint8_t tier = watch->tiers[position];
+    if (tier == EF_IN_FRONT)
+        watch->users[ef_front_take(&watch->front, watch->clusters[position], position)]--;
+    else
+        watch->n_in[tier]--;
 }
 
-/* A row that comes is in the front until it is looked at. */
-static bool come(ef_watch *watch, const ef_change *change, size_t i, uint32_t cluster) {
-    const size_t position = change->positions[i], d = change->n_columns;
-    if (!make_room(watch, EF_FRONT, d))
-        return false;
-    ef_tier *const front = &watch->tiers[EF_FRONT];
-    const size_t slot = front->n_rows++;
-    copy_row(front_row(watch, slot, d), ef_change_first(change, i), d);
-    front->rows[slot] = (ef_watched){(uint32_t)position, cluster};
-    watch->slots[position] = (uint32_t)slot;
-    watch->tier_of[position] = EF_FRONT;
-    watch->has_new |= cluster == EF_NO_CLUSTER;
-    return true;
+/* Takes out the row at a position, where the last one then is. */
+static void leave(ef_watch *watch, size_t position) {
+    take(watch, position);
+    const size_t last = --watch->n_rows;
+    if (position == last)
+        return;
+    if (watch->tiers[last] == EF_IN_FRONT)
+        ef_front_rename(&watch->front, watch->clusters[last], last, position);
+    watch->tiers[position] = watch->tiers[last];
+    watch->clusters[position] = watch->clusters[last];
+}
+
+static void come(ef_watch *watch, size_t position, uint32_t cluster) {
+    watch->tiers[position] = EF_TIER_NEW;
+    watch->clusters[position] = cluster != EF_NO_CLUSTER ? (uint16_t)cluster : UINT16_MAX;
+    watch->n_in[EF_TIER_NEW]++;
 }
 
 /* Makes room for one more row at the end. */
 static bool grow(ef_watch *watch) {
     if (watch->n_rows == watch->capacity) {
         const size_t capacity = watch->capacity + watch->capacity / 4 + EF_PANEL;
-        uint8_t *const tier_of = ef_realloc(watch->tier_of, capacity, sizeof *tier_of);
-        if (tier_of == NULL)
+        uint8_t *const tiers = ef_realloc(watch->tiers, capacity, sizeof *tiers);
+        if (tiers == NULL)
             return false;
-        watch->tier_of = tier_of;
-        uint32_t *const slots = ef_realloc(watch->slots, capacity, sizeof *slots);
-        if (slots == NULL)
+        watch->tiers = tiers;
+        uint16_t *const clusters = ef_realloc(watch->clusters, capacity, sizeof *clusters);
+        if (clusters == NULL)
             return false;
-        watch->slots = slots;
+        watch->clusters = clusters;
         watch->capacity = capacity;
     }
     watch->n_rows++;
@@ -247,140 +208,157 @@ static bool grow(ef_watch *watch) {
 }
 
 bool ef_watch_follow(ef_watch *watch, const ef_change *change, uint32_t *labels) {
-    const size_t d = change->n_columns;
     for (size_t i = 0; i < change->n_rows; i++) {
         const size_t position = change->positions[i];
-        if (change->leaves[i] && change->replaces) {
-            const ef_tier *const tier = &watch->tiers[watch->tier_of[position]];
-            labels[i] = tier->rows[watch->slots[position]].cluster;
-        } else if (change->leaves[i]) {
-            labels[i] = leave(watch, position, d);
-        } else {
-            if (change->replaces)
-                (void)take(watch, position, d);
-            else if (!grow(watch))
-                return false;
-            if (!come(watch, change, i, labels[i]))
-                return false;
+        if (change->leaves[i]) {
+            labels[i] = cluster_of(watch, position);
+            if (!change->replaces)
+                leave(watch, position);
+            continue;
         }
+        if (change->replaces)
+            take(watch, position);
+        else if (!grow(watch))
+            return false;
+        come(watch, position, labels[i]);
     }
     return true;
 }
 
 /* ---------------------------------------------------------------- centers that move */
 
-/* Notes how far centers have moved, and how many rows of each tier are therefore to be looked at:
- * all or none. Returns how many that is. */
-static size_t note_moves(ef_watch *watch, const ef_moving *m, size_t look[EF_TIERS]) {
+/* Notes how far centers have moved, and which tiers are therefore to be looked at. Returns how many
+ * rows of tiers that is. */
+static size_t note_moves(ef_watch *watch, const ef_moving *m, bool due[EF_TIERS], double *step) {
     const uint32_t k = m->n_clusters, d = m->map->n_columns;
-    const double step = farthest(m->before, m->after, k, d);
-    size_t n = 0;
-    for (uint32_t j = 1; j < EF_TIERS; j++) {
-        ef_tier *const tier = &watch->tiers[j];
-        look[j] = 0;
-        if (tier->n_rows == 0)
+    size_t n = watch->n_in[EF_TIER_NEW];
+    *step = farthest(m->before, m->after, k, d);
+    memset(due, 0, EF_TIERS * sizeof *due);
+    due[EF_TIER_NEW] = n != 0;
+    for (uint32_t j = 1; j < EF_TIER_NEW; j++) {
+        if (watch->n_in[j] + watch->users[j] == 0)
             continue;
-        tier->moved = (tier->moved + step) * (1.0 + 0x1p-48);
-        if (tier->moved >= reach(j))
-            tier->moved = farthest(tier->anchor, m->after, k, d);
-        look[j] = tier->moved >= reach(j) ? tier->n_rows : 0;
-        n += look[j];
+        watch->moved[j] = (watch->moved[j] + *step) * (1.0 + 0x1p-48);
+        if (watch->moved[j] >= reach(j))
+            watch->moved[j] = farthest(watch->anchors[j], m->after, k, d);
+        due[j] = watch->moved[j] >= reach(j);
+        n += due[j] ? watch->n_in[j] : 0;
     }
-    look[EF_FRONT] = step > 0.0 || watch->has_new ? watch->tiers[EF_FRONT].n_rows : 0;
-    n += look[EF_FRONT];
     /* Towards the median of steps, for a few of them are very long. */
-    if (step > 0.0)
-        watch->usual *= step > watch->usual ? LATELY : 1.0 / LATELY;
+    if (*step > 0.0)
+        watch->usual *= *step > watch->usual ? LATELY : 1.0 / LATELY;
     set_edge(watch);
     return n;
 }
 
-/* The highest tier that a margin, measured from `after`, allows: the tier's reach, and what centers
- * have moved since its anchor. EF_TIERS if memory is short. */
-static uint32_t choose(ef_watch *watch, const ef_moving *m, float margin) {
-    for (uint32_t number = tier_for((double)margin); number > watch->edge; number--) {
-        ef_tier *const tier = &watch->tiers[number];
-        if (tier->n_rows == 0 && !anchor(tier, m->after, (size_t)m->n_clusters * m->map->n_columns))
-            return EF_TIERS;
-        if ((double)margin >= reach(number) + tier->moved)
-            return number;
-    }
-    return EF_FRONT;
-}
-
-static void move(const ef_moving *m, size_t position, uint32_t from, uint32_t to) {
-    const size_t d = m->map->n_columns;
-    const int64_t weight = ef_data_weight(m->data, position);
-    m->counts[to] += weight;
-    if (from != EF_NO_CLUSTER)
-        m->counts[from] -= weight;
-    m->kernels->move_row(m->map, ef_data_first(m->data, position), weight, m->sums + to * d,
-                         from != EF_NO_CLUSTER ? m->sums + from * d : NULL);
-}
-
-/* What becomes of a row that was looked at: its cluster, and the tier it goes to. */
-static bool settle(ef_watch *watch, ef_moving *m, uint32_t number, size_t slot, uint32_t cluster,
-                   float margin) {
-    ef_watched *const row = &watch->tiers[number].rows[slot];
-    if (cluster != row->cluster) {
-        move(m, row->position, row->cluster, cluster);
-        m->rows_moved += row->cluster != EF_NO_CLUSTER;
-        row->cluster = cluster;
-    }
-    const uint32_t to = choose(watch, m, margin);
-    return to == number || (to < EF_TIERS &&
-                            put(watch, to, take(watch, row->position, m->map->n_columns), m->data));
-}
-
-/* The values of up to sixteen rows as a panel. */
-static void gather(const ef_moving *m, const ef_watched *rows, unsigned n, float *values) {
-    for (unsigned i = 0; i < n; i++)
-        copy_row(values + i, ef_data_first(m->data, rows[i].position), m->map->n_columns);
-}
-
-/* Looks at the first rows of a tier, from the last of them on: where a row leaves the list, one
- * that was looked at takes its place. */
-static bool look_at(ef_watch *watch, ef_moving *m, uint32_t number, size_t n_rows,
-                    const ef_centers *centers) {
-    const size_t d = m->map->n_columns;
-    /* A row of the front stays there until its margin is well beyond the edge. */
-    const float stays = (float)reach(watch->edge + 1 < EF_TIERS ? watch->edge + 1 : EF_TIERS - 1);
-    for (size_t panel = (n_rows + EF_PANEL - 1) / EF_PANEL; panel-- > 0;) {
-        uint32_t nearest[EF_PANEL];
-        float margins[EF_PANEL];
-        const size_t first = panel * EF_PANEL;
-        const unsigned n = n_rows - first < EF_PANEL ? (unsigned)(n_rows - first) : EF_PANEL;
-        const ef_watched *const rows = watch->tiers[number].rows + first;
-        const float *values = m->room;
-        if (number == EF_FRONT)
-            values = watch->front + first * d;
-        else
-            gather(m, rows, n, m->room);
-        m->rows_undecided += m->kernels->nearest(centers, m->map, values, n, values,
-                                                 m->room + d * EF_PANEL, nearest, margins);
-        for (unsigned i = n; i-- > 0;) {
-            const ef_watched *const row = &watch->tiers[number].rows[first + i];
-            if (number == EF_FRONT && nearest[i] == row->cluster && margins[i] < stays)
-                continue;
-            if (!settle(watch, m, number, first + i, nearest[i], margins[i]))
+/* Takes the rows that are to be looked at out of tiers and front; those of the front that are now
+ * on the other side of their border it moves. */
+static bool collect(ef_watch *watch, ef_moving *m, const bool due[EF_TIERS], double step) {
+    m->look->n = m->crossed->n = 0;
+    for (uint32_t j = 1; j < EF_TIERS; j++) {
+        if (!due[j])
+            continue;
+        const uint8_t *at = watch->tiers;
+        for (size_t left = watch->n_in[j]; left > 0; left--, at++) {
+            at = memchr(at, (int)j, watch->n_rows - (size_t)(at - watch->tiers));
+            assert(at != NULL);
+            if (!ef_positions_add(m->look, (size_t)(at - watch->tiers)))
                 return false;
         }
+        watch->n_in[j] = 0;
     }
-    m->rows_looked += n_rows;
+    if (watch->front.n_rows == 0 || !(step > 0.0))
+        return true;
+    ef_front_rebase(&watch->front, m->shift, m->after, reach(watch->edge));
+    ef_sifting sifting = {
+        .data = m->data,
+        .map = m->map,
+        .kernels = m->kernels,
+        .centers = m->after,
+        .values = m->room,
+        .far = 1.5 * reach(watch->edge + 2),
+        .users = watch->users,
+        .look = m->look,
+        .crossed = m->crossed,
+    };
+    memcpy(sifting.due, due, sizeof sifting.due);
+    const bool fits = ef_front_sift(&watch->front, m->shift, &sifting);
+    m->rows_looked += sifting.n_judged;
+    return fits;
+}
+
+/* The highest tier above `least` that a margin, measured from `after`, allows: the tier's reach,
+ * and what centers have moved since its anchor. 0 for none, EF_TIERS if memory is short. */
+static uint32_t choose(ef_watch *watch, const ef_moving *m, float margin, uint32_t least) {
+    for (uint32_t j = highest(watch, (double)margin); j > least; j--) {
+        if (watch->n_in[j] + watch->users[j] == 0 &&
+            !anchor(watch, j, m->after, (size_t)m->n_clusters * m->map->n_columns))
+            return EF_TIERS;
+        if ((double)margin >= reach(j) + watch->moved[j])
+            return j;
+    }
+    return 0;
+}
+
+/* Third clusters may be nearer than the edge: only a few rows have one. */
+static uint32_t third_from(const ef_watch *watch) {
+    return watch->edge > THIRD_BEFORE_EDGE ? watch->edge - THIRD_BEFORE_EDGE : 0;
+}
+
+/* Gives a row to another cluster. */
+static void move(ef_watch *watch, ef_moving *m, size_t position, uint32_t to) {
+    const size_t d = m->map->n_columns;
+    const int64_t weight = ef_data_weight(m->data, position);
+    const uint32_t from = cluster_of(watch, position);
+    watch->clusters[position] = (uint16_t)to;
+    m->counts[to] += weight;
+    int64_t *loses = NULL;
+    if (from != EF_NO_CLUSTER) {
+        m->counts[from] -= weight;
+        m->rows_moved++;
+        loses = m->sums + from * d;
+    }
+    m->kernels->move_row(m->map, ef_data_first(m->data, position), weight, m->sums + to * d, loses);
+}
+
+/* What becomes of a row that was looked at: its cluster, and where it is watched from now on. */
+static bool settle(ef_watch *watch, ef_moving *m, size_t position, const ef_survey *found,
+                   unsigned i, const float *panel) {
+    if (cluster_of(watch, position) != found->nearest[i])
+        move(watch, m, position, found->nearest[i]);
+    uint32_t tier = choose(watch, m, found->margin[i], watch->edge);
+    if (tier != 0) {
+        watch->tiers[position] = (uint8_t)tier;
+        watch->n_in[tier]++;
+        return tier < EF_TIERS;
+    }
+    tier = choose(watch, m, found->beyond[i], third_from(watch));
+    if (tier == EF_TIERS)
+        return false;
+    uint8_t third = (uint8_t)tier;
+    if (!ef_front_put(&watch->front, m->shift, position, found, i, panel, &third))
+        return false;
+    watch->tiers[position] = EF_IN_FRONT;
+    watch->users[third]++;
     return true;
 }
 
-/* Looks at the tiers that are to be looked at. From now on they are measured from `after`. */
-static bool look_at_all(ef_watch *watch, ef_moving *m, const size_t look[EF_TIERS],
-                        const ef_centers *centers) {
-    const size_t n_values = (size_t)m->n_clusters * m->map->n_columns;
-    for (uint32_t j = 1; j < EF_TIERS; j++)
-        if (look[j] != 0 && !anchor(&watch->tiers[j], m->after, n_values))
-            return false;
-    for (uint32_t j = 0; j < EF_TIERS; j++)
-        if (look[j] != 0 && !look_at(watch, m, j, look[j], centers))
-            return false;
-    watch->has_new = false;
+/* Looks at the rows that were taken out, and settles each. */
+static bool look(ef_watch *watch, ef_moving *m, const ef_centers *centers) {
+    float *const values = m->room, *const panel = m->room + (size_t)m->map->n_columns * EF_PANEL;
+    for (size_t first = 0; first < m->look->n; first += EF_PANEL) {
+        const uint32_t *const rows = m->look->at + first;
+        const size_t rest = m->look->n - first;
+        const unsigned n = rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
+        ef_survey found;
+        for (unsigned i = 0; i < n; i++)
+            ef_data_gather(m->data, rows[i], values + i);
+        m->rows_undecided += m->kernels->survey(centers, m->map, values, n, panel, &found);
+        for (unsigned i = 0; i < n; i++)
+            if (!settle(watch, m, rows[i], &found, i, panel))
+                return false;
+    }
+    m->rows_looked += m->look->n;
     return true;
 }
 
@@ -394,26 +372,39 @@ static void check_all(const ef_watch *watch, const ef_moving *m, const ef_center
         const unsigned n = rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
         const float *const values = ef_data_panel(m->data, first / EF_PANEL);
         (void)m->kernels->nearest(centers, m->map, values, n, values, m->room, nearest, NULL);
-        for (unsigned i = 0; i < n; i++) {
-            const ef_tier *const tier = &watch->tiers[watch->tier_of[first + i]];
-            const ef_watched *const row = &tier->rows[watch->slots[first + i]];
-            assert(row->position == first + i && row->cluster == nearest[i]);
-        }
+        for (unsigned i = 0; i < n; i++)
+            assert(watch->clusters[first + i] == nearest[i]);
     }
 }
 #endif
 
 efface_status ef_watch_move(ef_watch *watch, ef_moving *m, bool *few, efface_error *error) {
     const uint32_t k = m->n_clusters, d = m->map->n_columns;
-    size_t look[EF_TIERS];
-    const size_t n = note_moves(watch, m, look);
-    *few = n <= watch->n_rows / PASS_FROM_PART + EF_PANEL;
-    if (!*few || n == 0)
+    const size_t n_values = (size_t)k * d, most = watch->n_rows / PASS_FROM_PART + EF_PANEL;
+    bool due[EF_TIERS];
+    double step;
+    *few = note_moves(watch, m, due, &step) <= most;
+    if (!*few)
         return EFFACE_OK;
-    ef_centers centers;
-    if (!ef_centers_init(&centers, m->after, k, d, m->kernels->tile))
+    ef_shift_measure(m->shift, &watch->front, m->before, m->after);
+    if (!collect(watch, m, due, step))
         return ef_fail_memory(error);
-    const bool fits = look_at_all(watch, m, look, &centers);
+    *few = m->look->n <= most;
+    if (!*few)
+        return EFFACE_OK;
+    for (size_t i = 0; i < m->crossed->n; i += 2)
+        move(watch, m, m->crossed->at[i], m->crossed->at[i + 1]);
+#ifdef NDEBUG
+    if (m->look->n == 0)
+        return EFFACE_OK;
+#endif
+    bool fits = true;
+    for (uint32_t j = 1; j < EF_TIER_NEW && fits; j++)
+        fits = !due[j] || anchor(watch, j, m->after, n_values);
+    ef_centers centers;
+    if (!fits || !ef_centers_init(&centers, m->after, k, d, m->kernels->tile))
+        return ef_fail_memory(error);
+    fits = look(watch, m, &centers);
 #ifndef NDEBUG
     if (fits)
         check_all(watch, m, &centers);

@@ -50,6 +50,9 @@ static efface_status move_watched(ef_maker *maker, efface_kmeans *model, uint32_
         .counts = level->counts,
         .sums = level->sums,
         .room = maker->room,
+        .shift = &maker->shift,
+        .look = &maker->look,
+        .crossed = &maker->crossed,
     };
     efface_status status = ef_kernels_require(&moving.kernels, error);
     if (status != EFFACE_OK)
@@ -92,15 +95,15 @@ static efface_status watch_level(const ef_maker *maker, efface_kmeans *model, ui
     const double square = (double)ef_level_loss(model, level) / weight;
     /* What one row moves the center of its cluster by; from level to level that grows. */
     const double usual = 4.0 * sqrt(square) * model->plan.n_clusters / weight;
-    return ef_watch_make(watch, maker->data, level, model->plan.n_clusters, maker->labels,
-                         maker->margins, usual)
+    return ef_watch_make(watch, maker->data, &model->domain.map, level, model->plan.n_clusters,
+                         maker->labels, maker->margins, usual)
                ? EFFACE_OK
                : ef_fail_memory(error);
 }
 
 static bool is_watched(const ef_maker *maker, const efface_kmeans *model, uint32_t t) {
     return maker->watches && maker->from != NULL && t < maker->from->n_levels &&
-           t < model->n_watches && model->watches[t].tier_of != NULL;
+           t < model->n_watches && model->watches[t].tiers != NULL;
 }
 
 efface_status ef_unpack_labels(ef_maker *maker, const efface_kmeans *model, uint32_t t,
