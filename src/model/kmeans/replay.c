@@ -133,9 +133,16 @@ static bool wants_watches(const efface_kmeans *m) {
 static efface_status use_watches(ef_pending *r, ef_maker *maker, efface_error *error) {
     const efface_kmeans *const m = r->model;
     const size_t n = r->change->n_rows;
-    maker->watches = wants_watches(m);
-    if (!maker->watches)
+    if (!wants_watches(m))
         return EFFACE_OK;
+    if (r->round < m->plan.n_clusters) {
+        /* With other seeds the watches are worth nothing. New ones would double the cost of this
+         * request; the next makes them. */
+        r->watches_moved = true;
+        ef_watches_drop(&r->next, 0);
+        return EFFACE_OK;
+    }
+    maker->watches = true;
     maker->from = m;
     maker->change = r->change;
     const size_t n_room = 2 * EF_PANEL * (size_t)m->domain.map.n_columns;
