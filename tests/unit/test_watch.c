@@ -38,6 +38,7 @@ typedef struct scene {
     int32_t centers[MOST_CLUSTERS * MOST_COLUMNS];
     int64_t counts[MOST_CLUSTERS], sums[MOST_CLUSTERS * MOST_COLUMNS];
     ef_watch watch;
+    ef_shelf *shelf;
     uint64_t next_id;
     uint64_t n_looked, n_remade;
 } scene;
@@ -131,12 +132,15 @@ static void begin(scene *s, uint32_t n, uint32_t d, uint32_t k, int32_t range) {
     assert_int_equal(efface_data_add(s->data, &rows, NULL), EFFACE_OK);
     for (uint32_t i = 0; i < k * d; i++)
         s->centers[i] = (int32_t)below((uint32_t)range);
+    s->shelf = ef_shelf_create(8 * (size_t)n, d); /* large, so that rows stay on it */
+    assert_non_null(s->shelf);
     make(s);
     check(s);
 }
 
 static void end(scene *s) {
     ef_watch_free(&s->watch);
+    ef_shelf_free(s->shelf);
     efface_data_free(s->data);
 }
 
@@ -147,6 +151,7 @@ static void follow(scene *s, const ef_change *change, bool known) {
     uint32_t labels[MOST_ROWS];
     for (size_t i = 0; i < change->n_rows; i++)
         labels[i] = !change->leaves[i] && known ? nearest(s, change->positions[i]) : EF_NO_CLUSTER;
+    ef_shelf_follow(s->shelf, change, s->watch.n_rows);
     assert_true(ef_watch_follow(&s->watch, change, labels));
     for (size_t i = 0; i < change->n_rows; i++) {
         if (!change->leaves[i] && !known)
@@ -186,7 +191,7 @@ static void change_rows(scene *s) {
 /* Brings the centers to where they are now. */
 static void move_to(scene *s, const int32_t *after) {
     ef_shift shift;
-    ef_positions look = {0}, crossed = {0};
+    ef_positions look = {0};
     assert_true(ef_shift_init(&shift, s->k, s->d));
     ef_moving moving = {.data = s->data,
                         .map = &s->map,
@@ -199,14 +204,13 @@ static void move_to(scene *s, const int32_t *after) {
                         .room = ef_alloc_aligned(2 * EF_PANEL * MOST_COLUMNS, sizeof(float)),
                         .shift = &shift,
                         .look = &look,
-                        .crossed = &crossed};
+                        .shelf = s->shelf};
     assert_non_null(moving.room);
     memset(moving.room, 0, 2 * EF_PANEL * MOST_COLUMNS * sizeof(float));
     bool few = false;
     assert_int_equal(ef_watch_move(&s->watch, &moving, &few, NULL), EFFACE_OK);
     free(moving.room);
     free(look.at);
-    free(crossed.at);
     ef_shift_free(&shift);
     memcpy(s->centers, after, s->k * s->d * sizeof *after);
     s->n_looked += few ? moving.rows_looked : efface_data_n_rows(s->data);
@@ -295,12 +299,45 @@ static void centers_that_stay_need_no_look(void **context) {
     end(&s);
 }
 
+static void a_row_that_is_forgotten_is_on_no_shelf(void **context) {
+    (void)context;
+    enum { N = 200, D = 3 };
+    float values[N * D], panel[D * EF_PANEL] = {0.0F};
+    for (int i = 0; i < N * D; i++)
+        values[i] = (float)(i + 1);
+    efface_data *data = NULL;
+    const efface_rows rows = {.n_rows = N, .values = values};
+    assert_int_equal(efface_data_create(D, &data, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_add(data, &rows, NULL), EFFACE_OK);
+    ef_shelf *const shelf = ef_shelf_create(64 * N, D);
+    assert_non_null(shelf);
+    state = 11;
+    for (size_t n = N; n > 0; n--) {
+        for (size_t i = 0; i < n; i++) {
+            ef_shelf_gather(shelf, data, i, true, panel);
+            for (uint32_t j = 0; j < D; j++)
+                assert_true(panel[j * EF_PANEL] == ef_data_value(data, i, j));
+        }
+        const uint64_t id = ef_data_id(data, below((uint32_t)n));
+        ef_change change;
+        assert_true(ef_change_init(&change, D, 1));
+        assert_int_equal(ef_change_forget(&change, data, &id, 1, NULL), EFFACE_OK);
+        ef_shelf_follow(shelf, &change, n);
+        ef_change_free(&change);
+        for (size_t i = 0; i < (size_t)shelf->n_places * D; i++)
+            assert_true(shelf->values[i] != values[id * D]);
+    }
+    ef_shelf_free(shelf);
+    efface_data_free(data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(partitions_are_exact),
         cmocka_unit_test(centers_may_go_far),
         cmocka_unit_test(small_moves_look_at_few_rows),
         cmocka_unit_test(centers_that_stay_need_no_look),
+        cmocka_unit_test(a_row_that_is_forgotten_is_on_no_shelf),
     };
     return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
 }

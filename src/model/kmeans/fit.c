@@ -35,7 +35,7 @@ void ef_maker_free(ef_maker *maker) {
     free(maker->gone);
     ef_shift_free(&maker->shift);
     free(maker->look.at);
-    free(maker->crossed.at);
+
     *maker = (ef_maker){0};
 }
 

@@ -152,32 +152,41 @@ void ef_shift_free(ef_shift *shift) {
     *shift = (ef_shift){0};
 }
 
+#define CHAINS 4 /* additions that need not wait for each other */
+
 /* With g = m + h (byte + e), |e| <= 1/2, the term of a column in |C|^2 - |B|^2 - 2 g.(C - B) is
  * C^2 - B^2 - 2 m (C - B), and -2 h (C - B) for each unit of the byte. */
+static inline void measure(const ef_front *front, size_t j, int32_t from, int32_t to, float *slope,
+                           double *constant, double *size) {
+    const double move = (double)(to - from);
+    const double change = 2.0 * front->cells[j].width * move;
+    *slope = (float)change;
+    *constant += move * ((double)(to + from) - 2.0 * front->cells[j].middle);
+    *size += fabs(change);
+}
+
 void ef_shift_measure(ef_shift *shift, const ef_front *front, const int32_t *before,
                       const int32_t *after) {
     const size_t k = front->n_clusters, d = front->n_columns;
     for (size_t c = 0; c < k; c++) {
         const int32_t *const from = front->base + c * d, *const to = after + c * d;
         float *const slopes = shift->slopes + c * d;
-        double constant = 0.0, terms = 0.0, sizes = 0.0;
-        for (size_t j = 0; j < d; j++) {
-            const double move = (double)(to[j] - from[j]);
-            const double term =
-                move * ((double)to[j] + (double)from[j] - 2.0 * front->cells[j].middle);
-            const double slope = 2.0 * front->cells[j].width * move;
-            slopes[j] = (float)slope;
-            constant += term;
-            terms += fabs(term);
-            sizes += fabs(slope);
-        }
-        shift->constants[c] = constant;
+        double constants[CHAINS] = {0.0}, sizes[CHAINS] = {0.0};
+        size_t j = 0;
+        for (; j + CHAINS <= d; j += CHAINS)
+            for (unsigned i = 0; i < CHAINS; i++)
+                measure(front, j + i, from[j + i], to[j + i], &slopes[j + i], &constants[i],
+                        &sizes[i]);
+        for (; j < d; j++)
+            measure(front, j, from[j], to[j], &slopes[j], &constants[0], &sizes[0]);
+        const double size = (sizes[0] + sizes[1]) + (sizes[2] + sizes[3]);
+        shift->constants[c] = (constants[0] + constants[1]) + (constants[2] + constants[3]);
         /* Half a cell for each coordinate. Then what floats are off by: of sums that nowhere exceed
          * 128 times their slopes there are d + 8 roundings, those of the slopes and of their
-         * differences among them. And what doubles are, of which there are d. */
-        shift->errors[c] =
-            sizes * (0.5 * (1.0 + 0x1p-20) + 128.0 * 0x1p-24 * 1.01 * ((double)d + 8.0)) +
-            terms * ((double)d + 8.0) * 0x1p-51;
+         * differences among them. And what doubles are, of which there are d: terms are below 2^26
+         * times a move, and that is at most 128 times its slope. */
+        shift->errors[c] = size * (0.5 * (1.0 + 0x1p-20) + ((double)d + 8.0) * 1.01 * 0x1p-17 +
+                                   ((double)d + 8.0) * 0x1p-19);
         shift->moved[c] = memcmp(before + c * d, to, d * sizeof *to) != 0;
     }
 }
@@ -217,8 +226,6 @@ static bool cells_of(const ef_front *front, const float *panel, unsigned i, int8
     }
     return within;
 }
-
-#define CHAINS 4 /* additions that need not wait for each other */
 
 /* The gap of a row as it would be with the centers of the base, or less. */
 static double gap_at_base(const ef_front *front, const ef_border *border, const float *panel,
@@ -356,7 +363,8 @@ static bool hand_over(ef_front *front, ef_border *border, size_t slot, ef_siftin
 
 /* Puts a row, taken out of the border of two clusters, on its other side. `gap` is what it is with
  * the centers of the base. */
-static bool cross(ef_front *front, uint32_t number, size_t slot, int64_t gap, ef_sifting *s) {
+static bool cross(ef_front *front, uint32_t number, size_t slot, int64_t gap, const float *row,
+                  ef_sifting *s) {
     const size_t d = front->n_columns;
     const uint32_t own = front->borders[number].own, other = front->borders[number].other;
     ef_border *const to = border_of(front, other, own);
@@ -376,7 +384,8 @@ static bool cross(ef_front *front, uint32_t number, size_t slot, int64_t gap, ef
         to->span = from->span;
     front->n_rows++;
     take_out(front, from, slot);
-    return ef_positions_add(s->crossed, position) && ef_positions_add(s->crossed, other);
+    s->cross(s->context, position, other, row);
+    return true;
 }
 
 /* Decides by integers up to sixteen rows of a border, the last first. */
@@ -387,7 +396,7 @@ static bool judge(ef_front *front, uint32_t number, const uint32_t *slots, unsig
     const uint32_t own = border->own, other = border->other;
     const double far = s->far * border->span;
     for (unsigned i = 0; i < n; i++)
-        ef_data_gather(s->data, border->positions[slots[i]], s->values + i);
+        ef_shelf_gather(s->shelf, s->data, border->positions[slots[i]], true, s->values + i);
     s->n_judged += n;
     int64_t gaps[EF_PANEL], at_base[EF_PANEL];
     s->kernels->gaps(s->map, s->values, s->centers + own * d, s->centers + other * d, gaps);
@@ -398,7 +407,7 @@ static bool judge(ef_front *front, uint32_t number, const uint32_t *slots, unsig
                 s->kernels->gaps(s->map, s->values, front->base + own * d, front->base + other * d,
                                  at_base);
             knows_base = true;
-            fits = cross(front, number, slots[i], at_base[i], s);
+            fits = cross(front, number, slots[i], at_base[i], s->values + i, s);
         } else if ((double)gaps[i] > far) {
             fits = hand_over(front, &front->borders[number], slots[i], s);
         }

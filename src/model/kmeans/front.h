@@ -25,8 +25,8 @@
 #ifndef EF_FRONT_H
 #define EF_FRONT_H
 
-#include "data/rows.h"
 #include "kernel/kernels.h"
+#include "model/kmeans/shelf.h"
 
 #define EF_TIERS 64
 
@@ -109,6 +109,7 @@ void ef_front_rebase(ef_front *front, ef_shift *shift, const int32_t *after, dou
 /* What it takes to sift. */
 typedef struct ef_sifting {
     const efface_data *data;
+    ef_shelf *shelf;
     const ef_map *map;
     const ef_kernels *kernels;
     const int32_t *centers; /* where the shift leads */
@@ -117,8 +118,11 @@ typedef struct ef_sifting {
     bool due[EF_TIERS];     /* as are those with such a third */
     size_t *users;          /* of each tier as third: falls with each row taken out */
     ef_positions *look;     /* rows taken out, to be looked at */
-    uint64_t n_judged;      /* rows decided by integers */
-    ef_positions *crossed;  /* rows that are now on the other side: position and cluster of each */
+    /* Told of each row that is now on the other side, with its values as in a panel. */
+    void (*cross)(void *context, size_t position, uint32_t to, const float *row);
+    void *context;
+    uint64_t n_judged; /* rows decided by integers */
+
 } ef_sifting;
 
 /* Finds the rows that centers have moved across, and takes out those that must be looked at:

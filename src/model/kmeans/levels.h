@@ -44,7 +44,7 @@ typedef struct ef_maker {
     float *margins;      /* room for those of all rows */
     float *room;         /* two panels */
     ef_shift shift;      /* more room */
-    ef_positions look, crossed;
+    ef_positions look;
     const efface_kmeans *from; /* the model before a change, */
     const ef_change *change;   /* and the change, which the watches have followed */
     uint32_t *gone;            /* at each level of `from`: the clusters of changed rows that left */

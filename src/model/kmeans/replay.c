@@ -153,6 +153,12 @@ static efface_status use_watches(ef_pending *r, ef_maker *maker, efface_error *e
         return ef_fail_memory(error);
     memset(maker->room, 0, n_room * sizeof *maker->room);
     r->watches_moved = true;
+    if (r->next.shelf == NULL)
+        r->next.shelf = ef_shelf_create(r->data->n_rows, m->domain.map.n_columns);
+    else
+        ef_shelf_follow(r->next.shelf, r->change, m->n_rows);
+    if (r->next.shelf == NULL)
+        return ef_fail_memory(error);
     for (uint32_t t = 0; t < m->n_watches && t < m->n_levels; t++) {
         uint32_t *const labels = maker->gone + t * n;
         for (size_t i = 0; i < n; i++)
@@ -165,6 +171,8 @@ static efface_status use_watches(ef_pending *r, ef_maker *maker, efface_error *e
 
 /* Levels that stay as they are but for the rows that changed. */
 static void follow_watches(const ef_pending *r, efface_kmeans *m, uint32_t kept) {
+    if (m->shelf != NULL)
+        ef_shelf_follow(m->shelf, r->change, m->n_rows);
     for (uint32_t t = 0; t < m->n_watches && t < kept && t < r->n_looked; t++)
         if (m->watches[t].tiers != NULL &&
             !ef_watch_follow(&m->watches[t], r->change, ef_labels_at(r, t)))
@@ -269,6 +277,8 @@ void ef_pending_free(ef_pending *r) {
         free(r->next.watches);
         r->watched->watches = NULL;
         r->watched->n_watches = 0;
+        ef_shelf_free(r->next.shelf);
+        r->watched->shelf = NULL;
     }
     for (uint32_t t = r->first; r->owns_levels && r->next.levels != NULL && t < r->next.n_levels;
          t++)
@@ -367,6 +377,7 @@ void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
     } else if (!r->watches_moved) {
         ef_watches_drop(m, 0);
     }
+
     for (uint32_t t = kept; t < m->n_levels; t++)
         ef_level_free(&m->levels[t]);
     if (r->owns_levels) {

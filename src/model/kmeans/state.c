@@ -19,6 +19,7 @@ void efface_kmeans_free(efface_kmeans *model) {
     free(model->labels);
     ef_watches_drop(model, 0);
     free(model->watches);
+    ef_shelf_free(model->shelf);
     free(model->column_min);
     free(model->column_max);
     free(model->depth_clusters);
@@ -297,6 +298,7 @@ size_t efface_kmeans_state_bytes(const efface_kmeans *model) {
              level->n_reseeded * sizeof *level->reseeded;
     }
     n += model->n_watches * sizeof *model->watches;
+    n += model->shelf != NULL ? ef_shelf_bytes(model->shelf) : 0;
     for (uint32_t t = 0; t < model->n_watches; t++)
         n += ef_watch_bytes(&model->watches[t], k, d);
     return n + (model->labels != NULL ? (size_t)model->n_rows * sizeof *model->labels : 0);

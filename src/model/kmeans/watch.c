@@ -251,10 +251,36 @@ static size_t note_moves(ef_watch *watch, const ef_moving *m, bool due[EF_TIERS]
     return n;
 }
 
+/* Gives a row to another cluster. */
+static void move(ef_watch *watch, ef_moving *m, size_t position, uint32_t to, const float *row) {
+    const size_t d = m->map->n_columns;
+    const int64_t weight = ef_data_weight(m->data, position);
+    const uint32_t from = cluster_of(watch, position);
+    watch->clusters[position] = (uint16_t)to;
+    m->counts[to] += weight;
+    int64_t *loses = NULL;
+    if (from != EF_NO_CLUSTER) {
+        m->counts[from] -= weight;
+        m->rows_moved++;
+        loses = m->sums + from * d;
+    }
+    m->kernels->move_row(m->map, row, weight, m->sums + to * d, loses);
+}
+
+typedef struct crossing {
+    ef_watch *watch;
+    ef_moving *moving;
+} crossing;
+
+static void cross(void *context, size_t position, uint32_t to, const float *row) {
+    const crossing *const c = context;
+    move(c->watch, c->moving, position, to, row);
+}
+
 /* Takes the rows that are to be looked at out of tiers and front; those of the front that are now
  * on the other side of their border it moves. */
 static bool collect(ef_watch *watch, ef_moving *m, const bool due[EF_TIERS], double step) {
-    m->look->n = m->crossed->n = 0;
+    m->look->n = 0;
     for (uint32_t j = 1; j < EF_TIERS; j++) {
         if (!due[j])
             continue;
@@ -272,6 +298,7 @@ static bool collect(ef_watch *watch, ef_moving *m, const bool due[EF_TIERS], dou
     ef_front_rebase(&watch->front, m->shift, m->after, reach(watch->edge));
     ef_sifting sifting = {
         .data = m->data,
+        .shelf = m->shelf,
         .map = m->map,
         .kernels = m->kernels,
         .centers = m->after,
@@ -279,7 +306,8 @@ static bool collect(ef_watch *watch, ef_moving *m, const bool due[EF_TIERS], dou
         .far = 1.5 * reach(watch->edge + 2),
         .users = watch->users,
         .look = m->look,
-        .crossed = m->crossed,
+        .cross = cross,
+        .context = &(crossing){watch, m},
     };
     memcpy(sifting.due, due, sizeof sifting.due);
     const bool fits = ef_front_sift(&watch->front, m->shift, &sifting);
@@ -305,27 +333,11 @@ static uint32_t third_from(const ef_watch *watch) {
     return watch->edge > THIRD_BEFORE_EDGE ? watch->edge - THIRD_BEFORE_EDGE : 0;
 }
 
-/* Gives a row to another cluster. */
-static void move(ef_watch *watch, ef_moving *m, size_t position, uint32_t to) {
-    const size_t d = m->map->n_columns;
-    const int64_t weight = ef_data_weight(m->data, position);
-    const uint32_t from = cluster_of(watch, position);
-    watch->clusters[position] = (uint16_t)to;
-    m->counts[to] += weight;
-    int64_t *loses = NULL;
-    if (from != EF_NO_CLUSTER) {
-        m->counts[from] -= weight;
-        m->rows_moved++;
-        loses = m->sums + from * d;
-    }
-    m->kernels->move_row(m->map, ef_data_first(m->data, position), weight, m->sums + to * d, loses);
-}
-
 /* What becomes of a row that was looked at: its cluster, and where it is watched from now on. */
 static bool settle(ef_watch *watch, ef_moving *m, size_t position, const ef_survey *found,
                    unsigned i, const float *panel) {
     if (cluster_of(watch, position) != found->nearest[i])
-        move(watch, m, position, found->nearest[i]);
+        move(watch, m, position, found->nearest[i], m->room + i);
     uint32_t tier = choose(watch, m, found->margin[i], watch->edge);
     if (tier != 0) {
         watch->tiers[position] = (uint8_t)tier;
@@ -352,7 +364,7 @@ static bool look(ef_watch *watch, ef_moving *m, const ef_centers *centers) {
         const unsigned n = rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
         ef_survey found;
         for (unsigned i = 0; i < n; i++)
-            ef_data_gather(m->data, rows[i], values + i);
+            ef_shelf_gather(m->shelf, m->data, rows[i], false, values + i);
         m->rows_undecided += m->kernels->survey(centers, m->map, values, n, panel, &found);
         for (unsigned i = 0; i < n; i++)
             if (!settle(watch, m, rows[i], &found, i, panel))
@@ -392,8 +404,6 @@ efface_status ef_watch_move(ef_watch *watch, ef_moving *m, bool *few, efface_err
     *few = m->look->n <= most;
     if (!*few)
         return EFFACE_OK;
-    for (size_t i = 0; i < m->crossed->n; i += 2)
-        move(watch, m, m->crossed->at[i], m->crossed->at[i + 1]);
 #ifdef NDEBUG
     if (m->look->n == 0)
         return EFFACE_OK;

@@ -76,13 +76,15 @@ typedef struct ef_moving {
     int64_t *counts, *sums;        /* of the rows with a cluster; then of all */
     float *room;                   /* two panels, the first of finite values */
     ef_shift *shift;               /* room, as is the next */
-    ef_positions *look, *crossed;
+    ef_positions *look;
+    ef_shelf *shelf;
     uint64_t rows_looked, rows_moved, rows_undecided; /* added to */
 } ef_moving;
 
 /* Brings partition, counts and sums to what they are with the centers `after`. `few` is false if so
- * many rows would have to be looked at that a pass over all is faster; the partition is then as it
- * was, and the watch must be made anew. Errors: MEMORY, and then the watch is of no use any more.
+ * many rows would have to be looked at that a pass over all is faster; partition, counts and sums
+ * then still belong together, and the watch must be made anew. Errors: MEMORY, and then the watch
+ * is of no use any more.
  */
 efface_status ef_watch_move(ef_watch *watch, ef_moving *moving, bool *few, efface_error *error);
 
