@@ -5,6 +5,20 @@
 
 #include <math.h>
 
+/* Larger weights of folded centroids might overflow float32. */
+#define MOST_WEIGHT 0x1p100
+
+/* Folding is worth it while the error is small beside the squared distance of centroids: else the
+ * filter would leave too much to the integers. */
+#define MOST_ERROR (1.0 / 32.0)
+
+/* 1.05 (l + b + 2) u of centers.h. */
+static double rounding_unit(uint32_t n_columns) {
+    const double n_blocks = (double)((n_columns + EF_BLOCK - 1) / EF_BLOCK);
+    const double block = n_columns < EF_BLOCK ? (double)n_columns : EF_BLOCK;
+    return 1.05 * (block + n_blocks + 2.0) * 0x1p-24;
+}
+
 bool ef_centers_init(ef_centers *centers, const int32_t *grid, uint32_t n_clusters,
                      uint32_t n_columns, uint32_t tile) {
     size_t n_values;
@@ -38,24 +52,75 @@ bool ef_centers_init(ef_centers *centers, const int32_t *grid, uint32_t n_cluste
         }
         first += width;
     }
-    /* See the head of centers.h. |C| <= (1 + |C|^2 / s) s / 2 for any s > 0, with equality at
-     * s = |C|: a few steps of Newton's square root stay above it and need no libm. */
-    const double n_blocks = (double)((n_columns + EF_BLOCK - 1) / EF_BLOCK);
-    const double block = n_columns < EF_BLOCK ? (double)n_columns : EF_BLOCK;
-    const double unit = 1.05 * (block + n_blocks + 2.0) * 0x1p-24;
-    double root = 1.0;
-    while (root * root < (double)largest)
-        root *= 2.0;
-    for (int step = 0; step < 6; step++)
-        root = 0.5 * (root + (double)largest / root);
+    const double unit = rounding_unit(n_columns), root = sqrt((double)largest);
     centers->error_norm = (float)(2.0 * unit * root);
     centers->error_bias = (float)(unit * (double)largest);
+    return true;
+}
+
+/* What is known of a folded centroid; V and a are those of centers.h. */
+typedef struct folding {
+    double bias;  /* a */
+    double norm1; /* the sum of |V_j| */
+    double norm2; /* |V|^2 */
+} folding;
+
+/* Folds column j, relative to the mean of the centroids. */
+static void fold_column(ef_centers *centers, uint32_t j, double low, double step,
+                        folding folded[EF_MOST_TILE]) {
+    const uint32_t k = centers->n_clusters;
+    const int32_t *const column = centers->grid + j;
+    int64_t sum = 0;
+    for (uint32_t c = 0; c < k; c++)
+        sum += column[(size_t)c * centers->n_columns];
+    const int64_t origin = sum / k;
+    for (uint32_t c = 0; c < k; c++) {
+        const int64_t center = column[(size_t)c * centers->n_columns];
+        const double v = (double)(center - origin), weight = -2.0 * v * step;
+        if (!(fabs(weight) < MOST_WEIGHT))
+            centers->folds = false;
+        centers->folded[(size_t)j * k + c] = centers->folds ? (float)weight : 0.0F;
+        folded[c].bias += (double)(center * center - origin * origin) + 2.0 * v * low;
+        folded[c].norm1 += fabs(v);
+        folded[c].norm2 += v * v;
+    }
+}
+
+bool ef_centers_fold(ef_centers *centers, const ef_map *map, int64_t most_square) {
+    const uint32_t k = centers->n_clusters, d = centers->n_columns;
+    if (k > centers->tile)
+        return true;
+    centers->folded = ef_alloc((size_t)k * (d + 1), sizeof *centers->folded);
+    if (centers->folded == NULL)
+        return false;
+    centers->folded_bias = centers->folded + (size_t)k * d;
+    centers->folds = true;
+    folding folded[EF_MOST_TILE] = {{0}}, most = {0};
+    double low2 = 0.0;
+    for (uint32_t j = 0; j < d; j++) {
+        const double step = (double)map->step[j], low = (double)map->low[j] * step;
+        fold_column(centers, j, low, step, folded);
+        low2 += low * low;
+    }
+    for (uint32_t c = 0; c < k; c++) {
+        centers->folded_bias[c] = (float)folded[c].bias;
+        most.bias = fmax(most.bias, fabs(folded[c].bias));
+        most.norm1 = fmax(most.norm1, folded[c].norm1);
+        most.norm2 = fmax(most.norm2, folded[c].norm2);
+    }
+    const double norm = sqrt((double)most_square) + 1.51 * sqrt((double)d) + sqrt(low2);
+    const double terms = most.bias + 2.0 * norm * sqrt(most.norm2);
+    const double error = (rounding_unit(d) + 1.05 * 0x1p-24) * terms + 3.02 * most.norm1;
+    centers->folded_slack = (float)(2.0 * error);
+    centers->folds = centers->folds && error <= MOST_ERROR * most.norm2;
     return true;
 }
 
 void ef_centers_free(ef_centers *centers) {
     free(centers->tiles);
     free(centers->bias);
+    free(centers->folded);
+    centers->folded = NULL;
     centers->tiles = NULL;
     centers->bias = NULL;
 }

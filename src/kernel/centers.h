@@ -3,14 +3,15 @@
  *
  * The search compares scores |C|^2 - 2 g.C, which differ from squared distances by |g|^2 only. A
  * vector kernel computes them in float32 from exact inputs (grid integers and -2 C are exact
- * floats), in this order: products are added up over blocks of EF_BLOCK coordinates, fused or not;
- * the blocks' sums are added to the total, which starts from |C|^2 rounded to float32.
+ * floats), in this order: a sum starts from |C|^2, rounded to float32, and takes the products of
+ * the first block of EF_BLOCK coordinates, fused or not; the products of every further block are
+ * added up by themselves, and the block's sum is added to the first.
  *
  * The bound. Let u = 2^-24, b the number of blocks and l the length of the longest (EF_BLOCK, or d
- * if that is less). A product g_j (-2 C_j) passes through at most l roundings in its block (its
- * own, unless fused, and one for each addition to something) and one for each block from its own
- * on; |C|^2 through one of its own and one for each block. So no term passes through more than l +
- * b roundings, and
+ * if that is less). A product g_j (-2 C_j) passes through at most l + 1 roundings in the first
+ * block (its own, unless fused, and one for each addition) and l in another, whose sum starts from
+ * 0; then through one for each block that is added: at most l + b in all. |C|^2 passes through its
+ * own, l in the first block, and b - 1. So
  *
  *     |score - exact| <= ((1 + u)^(l + b) - 1) (|C|^2 + 2 sum |g_j C_j|)
  *                     <= 1.01 (l + b) u (|C|^2 + 2 |g| |C|)          for (l + b) u < 0.01
@@ -25,6 +26,38 @@
  * covers; rounding the limit costs at most u (|C|^2 + 2 |g| |C|), which the 2 in l + b + 2 covers
  * four times over. Nothing overflows (scores are below 2^63 in magnitude) and nothing underflows
  * (inputs are integers).
+ *
+ * Folding. Where rows are compared with few centroids, to snap them costs as much as their scores.
+ * With the map folded into the centroids the filter reads values as they are. Let m be a point of
+ * the grid, V = C - m, and let (x - low) step be written p - q with p = x step and q = low step, in
+ * each column. Then
+ *
+ *     |g - C|^2 - |g - m|^2 = |C|^2 - |m|^2 - 2 g.V
+ *                           ~ a + sum x_j w_j,    a = |C|^2 - |m|^2 + 2 q.V,   w_j = -2 V_j step_j
+ *
+ * orders the centroids as their distances do. As m we take their mean, which makes V small. a and w
+ * are computed in double, where V_j step_j and low_j step_j are exact, and rounded to float32; the
+ * scores are added up as above. They are off by no more than
+ *
+ *  1. the grid: g = rint(y), y = (p - q)(1 + e)(1 + e') with |e|, |e'| <= u, and |g| <= 2^23. So
+ *     |y| <= 2^23 + 1/2, |y - (p - q)| < 1.000001, |g - (p - q)| < 1.500001: together less than
+ *     3.00001 sum |V_j|;
+ *  2. the roundings, of which w_j brings one more: 1.01 (l + b + 1) u (|a| + 2 |p| |V|), where
+ *     |p| <= |g| + 1.51 sqrt(d) + |q|;
+ *  3. those of a in double: (2 d + 2) 2^-53 (2^24 sum |V_j| + 2 |q| |V|), which is less than
+ *     2^-12 sum |V_j| and a small part of u 2 |p| |V|;
+ *  4. products x_j w_j that underflow, or whose x_j is subnormal and taken for 0: less than 2^-26
+ *     each as |w_j| < 2^100, and nothing where V_j = 0; so less than 2^-26 sum |V_j|.
+ *
+ * With the largest |a|, |V| and sum |V_j| of all centroids and the largest |g| of all rows this is
+ * one number for all rows: no norms either. The kernel uses
+ *
+ *     E = 1.05 (l + b + 3) u (|a| + 2 |p| |V|) + 3.02 sum |V_j|,
+ *
+ * computed in double, and the limit "smallest + 2 E" in float32, whose rounding is covered as
+ * above. Nothing overflows: |x_j w_j| = 2 |p_j V_j| is below 2^75, as rows are within the domain
+ * and its low and high, if they are not the same, differ by at least 2^-24 of their size. But a
+ * large q, of columns far from 0 for their spread, makes E useless; such centroids are not folded.
  */
 #ifndef EF_CENTERS_H
 #define EF_CENTERS_H
@@ -35,6 +68,7 @@
 #include <stdint.h>
 
 #define EF_BLOCK 64
+#define EF_MOST_TILE 16
 
 typedef struct ef_centers {
     uint32_t n_clusters;
@@ -47,12 +81,24 @@ typedef struct ef_centers {
     uint32_t tile;
     float error_norm; /* E = error_norm |g| + error_bias */
     float error_bias;
+
+    /* Folded; only centroids that are one tile can be. */
+    bool folds;
+    float *folded;      /* w, as `tiles` */
+    float *folded_bias; /* a, as `bias`; part of `folded` */
+    float folded_slack; /* 2 E */
 } ef_centers;
 
 /* Makes `centers` ready for a table with tiles of at most `tile` clusters. False if memory is
  * short. Cost O(k d). */
 bool ef_centers_init(ef_centers *centers, const int32_t *grid, uint32_t n_clusters,
                      uint32_t n_columns, uint32_t tile);
+
+/* Folds the map into the centroids if they are one tile and it is of use: the kernels' `assign` is
+ * quicker then. No row that comes has a |g|^2 above `most_square`. False if memory is short. Cost
+ * O(k d). */
+bool ef_centers_fold(ef_centers *centers, const ef_map *map, int64_t most_square);
+
 void ef_centers_free(ef_centers *centers);
 
 /* How many clusters the tile that begins with cluster `first` has. */

@@ -55,6 +55,16 @@ typedef struct ef_kernels {
     size_t (*sift)(const int8_t *bytes, size_t n_rows, uint32_t n_columns, const float *slopes,
                    const float *gaps, float least, float most, uint32_t *found);
 
+    /* The same for the rows of up to EF_RUN panels that follow each other, with the labels they
+     * have now to compare with: nearest[i] becomes the nearest centroid of row i, and `movers` the
+     * n_movers rows, in order, for which that is not labels[i]. `nearest` has room for whole
+     * panels, `movers` for EF_RUN * EF_PANEL + 4; n_movers NULL: they
+     * are not wanted. Centers that are folded (centers.h) are
+     * quicker. */
+    unsigned (*assign)(const ef_centers *centers, const ef_map *map, const float *values,
+                       size_t n_rows, const uint32_t *labels, float *panel, uint32_t *nearest,
+                       uint16_t *movers, size_t *n_movers);
+
     /* out[i] = sum over j of (g - point[j])^2 in float32, g being row i of `values` on the grid,
      * without fused multiply-adds: even and odd j are added up apart, each in order, then the two.
      * Differences of grid points are exact, so the result is the squared distance but for a
@@ -81,6 +91,8 @@ typedef struct ef_kernels {
     void (*tape_high)(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],
                       uint32_t step, uint32_t out[EF_PANEL]);
 } ef_kernels;
+
+#define EF_RUN 64 /* labels of so many panels stay in the first cache */
 
 #define EF_MOST_IN_LANE 255 /* 2^23 each */
 

@@ -9,10 +9,17 @@
 #include "kernel/kernels.h"
 
 #define GROUPS (EF_PANEL / LANES)
+_Static_assert(TILE <= EF_MOST_TILE, "folded centroids are one tile");
 
 /* Sixteen floats are a cache line; it goes to the second level, which has room for two panels. */
-LANE_OP void fetch(const float *line) {
+LANE_OP void fetch(const void *line) {
     __builtin_prefetch(line, 0, 2);
+}
+
+/* What lies n_bytes further on, to be fetched: it may be beyond the end, which does no harm then.
+ */
+LANE_OP const void *beyond(const void *p, size_t n_bytes) {
+    return (const void *)((uintptr_t)p + n_bytes);
 }
 
 /* Values on the grid; a small negative value may become minus zero. */
@@ -34,295 +41,10 @@ static void snap(const ef_map *map, const float *values, unsigned n_rows, float 
             panel[at + i] = panel[at];
 }
 
-/* ---------------------------------------------------------------- nearest */
+#include "kernel/panel_nearest.h"
 
-/* Where `score_tile` finds the grid points: in values, to be snapped and perhaps kept for the next
- * tile, or in a panel that was kept. */
-typedef struct source {
-    const float *values; /* or the panel */
-    const float *low, *step;
-    float *keep; /* or NULL */
-    const float *ahead;
-} source;
-
-/* Scores of one tile of `width` clusters: scores[16 c + i] for row i. The order of operations is
- * the one that the error bound in centers.h is derived for. With `snapping`, norm2 becomes |g|^2.
- * `width` and `snapping` are constants wherever this is inlined, so that all sums stay in
- * registers. */
-LANE_OP void score_tile(const source *from, const float *tile, const float *bias, uint32_t d,
-                        unsigned width, int snapping, float *scores, float *norm2) {
-    const float *const values = from->values, *const low = from->low, *const step = from->step;
-    const float *const ahead = from->ahead;
-    float *const keep = from->keep;
-    vf squares[GROUPS];
-    vf total[TILE][GROUPS];
-    for (unsigned g = 0; g < GROUPS; g++) {
-        squares[g] = vf_set1(0.0F);
-        for (unsigned c = 0; c < width; c++)
-            total[c][g] = vf_set1(bias[c]);
-    }
-    for (uint32_t begin = 0; begin < d; begin += EF_BLOCK) {
-        const uint32_t end = d - begin < EF_BLOCK ? d : begin + EF_BLOCK;
-        vf sum[TILE][GROUPS];
-        for (unsigned c = 0; c < width; c++)
-            for (unsigned g = 0; g < GROUPS; g++)
-                sum[c][g] = vf_set1(0.0F);
-        for (uint32_t j = begin; j < end; j++) {
-            const size_t at = (size_t)j * EF_PANEL;
-            const float *const w = tile + (size_t)j * width;
-            vf x[GROUPS];
-            for (unsigned g = 0; g < GROUPS; g++) {
-                x[g] = vf_load(values + at + g * LANES);
-                if (snapping) {
-                    x[g] = on_grid(x[g], low[j], step[j]);
-                    squares[g] = vf_muladd(x[g], x[g], squares[g]);
-                    if (keep != NULL)
-                        vf_store(keep + at + g * LANES, x[g]);
-                }
-            }
-            if (snapping)
-                fetch(ahead + at);
-            for (unsigned c = 0; c < width; c++) {
-                const vf factor = vf_set1(w[c]);
-                for (unsigned g = 0; g < GROUPS; g++)
-                    sum[c][g] = vf_muladd(x[g], factor, sum[c][g]);
-            }
-        }
-        for (unsigned c = 0; c < width; c++)
-            for (unsigned g = 0; g < GROUPS; g++)
-                total[c][g] = vf_add(total[c][g], sum[c][g]);
-    }
-    for (unsigned g = 0; g < GROUPS; g++) {
-        for (unsigned c = 0; c < width; c++)
-            vf_store(scores + c * EF_PANEL + g * LANES, total[c][g]);
-        if (snapping)
-            vf_store(norm2 + g * LANES, squares[g]);
-    }
-}
-
-#define TILE_OF(width)                                                                             \
-    case width:                                                                                    \
-        if (snapping)                                                                              \
-            score_tile(from, tile, bias, d, width, 1, scores, norm2);                              \
-        else                                                                                       \
-            score_tile(from, tile, bias, d, width, 0, scores, norm2);                              \
-        break;
-
-static void scores_of(const ef_centers *centers, uint32_t first, unsigned width, const source *from,
-                      int snapping, float *scores, float *norm2) {
-    const uint32_t d = centers->n_columns;
-    const float *const tile = centers->tiles + (size_t)first * d;
-    const float *const bias = centers->bias + first;
-    switch (width) {
-        TILE_OF(1)
-        TILE_OF(2)
-        TILE_OF(3)
-        TILE_OF(4)
-        TILE_OF(5)
-#if TILE > 5
-        TILE_OF(6)
-#endif
-#if TILE > 6
-        TILE_OF(7)
-        TILE_OF(8)
-        TILE_OF(9)
-        TILE_OF(10)
-        TILE_OF(11)
-        TILE_OF(12)
-#endif
-    default: break;
-    }
-}
-
-/* Decides by integers the rows whose bit in `open` is set, among the clusters whose score does not
- * exceed the row's limit. Clusters come in order, so a tie stays with the lower one. */
-static void decide(const ef_centers *centers, const float *panel, const float limit[EF_PANEL],
-                   unsigned open, uint32_t labels[EF_PANEL]) {
-    const source kept = {.values = panel};
-    int64_t least[EF_PANEL];
-    for (unsigned i = 0; i < EF_PANEL; i++)
-        least[i] = INT64_MAX;
-    for (uint32_t first = 0, width; first < centers->n_clusters; first += width) {
-        width = ef_centers_tile(centers, first);
-        float scores[TILE * EF_PANEL];
-        scores_of(centers, first, width, &kept, 0, scores, NULL);
-        for (uint32_t c = 0; c < width; c++) {
-            unsigned near = 0;
-            for (unsigned g = 0; g < GROUPS; g++) {
-                const vf score = vf_load(scores + c * EF_PANEL + g * LANES);
-                near |= vm_bits(vf_at_most(score, vf_load(limit + g * LANES))) << (g * LANES);
-            }
-            for (near &= open; near != 0; near &= near - 1) {
-                const unsigned row = (unsigned)__builtin_ctz(near);
-                const int64_t distance = ef_centers_sqdist(centers, first + c, panel, row);
-                if (distance < least[row]) {
-                    least[row] = distance;
-                    labels[row] = first + c;
-                }
-            }
-        }
-    }
-}
-
-/* A lower bound on D2 - D1, where D1 and D2 are the distances to the nearest and the second-nearest
- * centroid: it is (D2^2 - D1^2) / (D2 + D1), whose numerator is at least `second` - `most`, and
- * whose denominator is at most 2 D2 then. D2^2 = second + |g|^2, but for `error` of the former and
- * (d + 2) 2^-24 of the latter (centers.h). What is rounded here has a relative error below 2^-21;
- * the factor covers it. */
-LANE_OP vf margin_of(vf second, vf most, vf norm2, vf error, float norm_error) {
-    const vf off = vf_muladd(norm2, vf_set1(norm_error), error);
-    const vf far = vf_sqrt(vf_max(vf_add(vf_add(second, norm2), off), vf_set1(1.0F)));
-    const vf gap = vf_mul(vf_sub(second, most), vf_set1(0.4999F));
-    return vf_max(vf_div(gap, far), vf_set1(0.0F));
-}
-
-static unsigned nearest(const ef_centers *centers, const ef_map *map, const float *values,
-                        unsigned n_rows, const float *ahead, float *panel,
-                        uint32_t labels[EF_PANEL], float *margins) {
-    const bool one_tile = centers->n_clusters <= TILE;
-    const source fresh = {values, map->low, map->step, one_tile ? NULL : panel, ahead};
-    const source kept = {.values = panel};
-    float norm2[EF_PANEL];
-    vf best[GROUPS], second[GROUPS];
-    vu label[GROUPS];
-    for (unsigned g = 0; g < GROUPS; g++) {
-        best[g] = second[g] = vf_set1(0x1p100F); /* above every score */
-        label[g] = vu_set1(0);
-    }
-    for (uint32_t first = 0, width; first < centers->n_clusters; first += width) {
-        width = ef_centers_tile(centers, first);
-        float scores[TILE * EF_PANEL];
-        scores_of(centers, first, width, first == 0 ? &fresh : &kept, first == 0, scores, norm2);
-        for (uint32_t c = 0; c < width; c++)
-            for (unsigned g = 0; g < GROUPS; g++) {
-                const vf score = vf_load(scores + c * EF_PANEL + g * LANES);
-                label[g] = vu_pick(vf_less(score, best[g]), vu_set1(first + c), label[g]);
-                second[g] = vf_min(second[g], vf_max(score, best[g]));
-                best[g] = vf_min(best[g], score);
-            }
-    }
-    const float norm_error = 1.1F * (float)(centers->n_columns + 2) * 0x1p-24F;
-    float limit[EF_PANEL];
-    unsigned open = 0;
-    for (unsigned g = 0; g < GROUPS; g++) {
-        const vf norm = vf_sqrt(vf_load(norm2 + g * LANES));
-        const vf error =
-            vf_muladd(norm, vf_set1(centers->error_norm), vf_set1(centers->error_bias));
-        const vf most = vf_add(best[g], vf_add(error, error));
-        vf_store(limit + g * LANES, most);
-        open |= vm_bits(vf_at_most(second[g], most)) << (g * LANES);
-        vu_store(labels + g * LANES, label[g]);
-        if (margins != NULL)
-            vf_store(margins + g * LANES,
-                     margin_of(second[g], most, vf_load(norm2 + g * LANES), error, norm_error));
-    }
-    open &= (1u << n_rows) - 1;
-    if (open != 0) {
-        snap(map, values, n_rows, panel);
-        decide(centers, panel, limit, open, labels);
-    }
-    return (unsigned)__builtin_popcount(open);
-}
-
-static unsigned survey(const ef_centers *centers, const ef_map *map, const float *values,
-                       unsigned n_rows, float *panel, ef_survey *found) {
-    const source fresh = {values, map->low, map->step, panel, values};
-    const source kept = {.values = panel};
-    float norm2[EF_PANEL];
-    vf best[GROUPS], second[GROUPS], third[GROUPS];
-    vu label[GROUPS], runner[GROUPS];
-    for (unsigned g = 0; g < GROUPS; g++) {
-        best[g] = second[g] = third[g] = vf_set1(0x1p100F); /* above every score */
-        label[g] = runner[g] = vu_set1(0);
-    }
-    for (uint32_t first = 0, width; first < centers->n_clusters; first += width) {
-        width = ef_centers_tile(centers, first);
-        float scores[TILE * EF_PANEL];
-        scores_of(centers, first, width, first == 0 ? &fresh : &kept, first == 0, scores, norm2);
-        for (uint32_t c = 0; c < width; c++)
-            for (unsigned g = 0; g < GROUPS; g++) {
-                const vf score = vf_load(scores + c * EF_PANEL + g * LANES);
-                const vm is_best = vf_less(score, best[g]), is_second = vf_less(score, second[g]);
-                const vf worse = vf_max(score, best[g]);
-                runner[g] = vu_pick(is_second, vu_set1(first + c), runner[g]);
-                runner[g] = vu_pick(is_best, label[g], runner[g]);
-                label[g] = vu_pick(is_best, vu_set1(first + c), label[g]);
-                third[g] = vf_min(third[g], vf_max(worse, second[g]));
-                second[g] = vf_min(second[g], worse);
-                best[g] = vf_min(best[g], score);
-            }
-    }
-    const float norm_error = 1.1F * (float)(centers->n_columns + 2) * 0x1p-24F;
-    unsigned open = 0;
-    for (unsigned g = 0; g < GROUPS; g++) {
-        const vf square = vf_load(norm2 + g * LANES);
-        const vf error =
-            vf_muladd(vf_sqrt(square), vf_set1(centers->error_norm), vf_set1(centers->error_bias));
-        const vf most = vf_add(best[g], vf_add(error, error));
-        open |= vm_bits(vf_at_most(second[g], most)) << (g * LANES);
-        vu_store(found->nearest + g * LANES, label[g]);
-        vu_store(found->second + g * LANES, runner[g]);
-        vf_store(found->gap + g * LANES, vf_sub(second[g], most));
-        vf_store(found->margin + g * LANES, margin_of(second[g], most, square, error, norm_error));
-        vf_store(found->beyond + g * LANES, margin_of(third[g], most, square, error, norm_error));
-    }
-    snap(map, values, n_rows, panel);
-    open &= (1u << n_rows) - 1;
-    for (unsigned rest = open; rest != 0; rest &= rest - 1)
-        ef_centers_survey(centers, panel, (unsigned)__builtin_ctz(rest), found);
-    return (unsigned)__builtin_popcount(open);
-}
-
-static void gaps(const ef_map *map, const float *values, const int32_t *own, const int32_t *other,
-                 int64_t out[EF_PANEL]) {
-    const float *const low = map->low, *const step = map->step;
-    for (unsigned g = 0; g < GROUPS; g++) {
-        vq sum = vq_zero();
-        for (size_t j = 0; j < map->n_columns; j++) {
-            const vf x = vf_load(values + j * EF_PANEL + g * LANES);
-            const vu point = vf_whole(on_grid(x, low[j], step[j]));
-            /* (g - b)^2 - (g - a)^2 = (2 g - a - b) (a - b) */
-            const vu away = vu_add(vu_add(point, point), vu_set1((uint32_t)(-own[j] - other[j])));
-            sum = vq_add_product(sum, away, vu_set1((uint32_t)(own[j] - other[j])));
-        }
-        vq_store(out + g * LANES, sum);
-    }
-}
-
-#define CHAINS 4 /* additions that need not wait for each other */
-
-static size_t sift(const int8_t *bytes, size_t n_rows, uint32_t n_columns, const float *slopes,
-                   const float *gaps, float least, float most, uint32_t *found) {
-    size_t n_found = 0;
-    for (size_t first = 0; first < n_rows; first += EF_PANEL) {
-        const int8_t *const panel = bytes + first * n_columns;
-        unsigned bits = 0;
-        for (unsigned g = 0; g < GROUPS; g++) {
-            const int8_t *const from = panel + g * LANES;
-            vf sum[CHAINS];
-            for (unsigned c = 0; c < CHAINS; c++)
-                sum[c] = vf_set1(0.0F);
-            uint32_t j = 0;
-            for (; j + CHAINS <= n_columns; j += CHAINS)
-                for (unsigned c = 0; c < CHAINS; c++)
-                    sum[c] = vf_muladd(vf_load_bytes(from + (size_t)(j + c) * EF_PANEL),
-                                       vf_set1(slopes[j + c]), sum[c]);
-            for (; j < n_columns; j++)
-                sum[0] = vf_muladd(vf_load_bytes(from + (size_t)j * EF_PANEL), vf_set1(slopes[j]),
-                                   sum[0]);
-            const vf change = vf_add(vf_add(sum[0], sum[1]), vf_add(sum[2], sum[3]));
-            const vf gap = vf_add(vf_load(gaps + first + g * LANES), change);
-            bits |=
-                (vm_bits(vf_at_most(gap, vf_set1(least))) | vm_bits(vf_at_most(vf_set1(most), gap)))
-                << (g * LANES);
-        }
-        if (n_rows - first < EF_PANEL)
-            bits &= (1u << (n_rows - first)) - 1;
-        for (; bits != 0; bits &= bits - 1)
-            found[n_found++] = (uint32_t)first + (uint32_t)__builtin_ctz(bits);
-    }
-    return n_found;
-}
+#include "kernel/panel_assign.h"
+#include "kernel/panel_survey.h"
 
 /* ---------------------------------------------------------------- sums */
 
@@ -447,6 +169,7 @@ const ef_kernels TABLE = {
     .tile = TILE,
     .snap = snap,
     .nearest = nearest,
+    .assign = assign,
     .survey = survey,
     .gaps = gaps,
     .sift = sift,

@@ -84,6 +84,17 @@ LANE_OP vu vu_set1(uint32_t x) {
 LANE_OP vu vu_add(vu a, vu b) {
     return vaddq_u32(a, b);
 }
+LANE_OP vu vu_sub(vu a, vu b) {
+    return vsubq_u32(a, b);
+}
+/* m ? a + b : a */
+LANE_OP vu vu_add_where(vm m, vu a, vu b) {
+    return vaddq_u32(a, vandq_u32(m, b));
+}
+/* a > b, for numbers below 2^31. */
+LANE_OP vm vu_above(vu a, vu b) {
+    return vcgtq_u32(a, b);
+}
 LANE_OP vm vu_equal(vu a, vu b) {
     return vceqq_u32(a, b);
 }
@@ -129,6 +140,48 @@ LANE_OP vq vq_add_product(vq sum, vu a, vu b) {
 LANE_OP void vq_store(int64_t *p, vq a) {
     vst1q_s64(p, a.low);
     vst1q_s64(p + 2, a.high);
+}
+
+/* Four columns of one row, 64-bit integers. */
+#define COLUMNS 4
+typedef struct vl {
+    int64x2_t low, high;
+} vl;
+LANE_OP vl vl_zero(void) {
+    return (vl){vdupq_n_s64(0), vdupq_n_s64(0)};
+}
+LANE_OP vl vl_halves(int32x4_t whole) {
+    return (vl){vmovl_s32(vget_low_s32(whole)), vmovl_high_s32(whole)};
+}
+/* The grid points of values that are sixteen floats apart. */
+LANE_OP vl vl_on_grid(const float *row, const float *low, const float *step) {
+    const float x[COLUMNS] = {row[0], row[16], row[32], row[48]};
+    return vl_halves(
+        vcvtnq_s32_f32(vmulq_f32(vsubq_f32(vld1q_f32(x), vld1q_f32(low)), vld1q_f32(step))));
+}
+LANE_OP vl vl_load(const int64_t *p) {
+    return (vl){vld1q_s64(p), vld1q_s64(p + 2)};
+}
+LANE_OP void vl_store(int64_t *p, vl a) {
+    vst1q_s64(p, a.low);
+    vst1q_s64(p + 2, a.high);
+}
+LANE_OP vl vl_add(vl a, vl b) {
+    return (vl){vaddq_s64(a.low, b.low), vaddq_s64(a.high, b.high)};
+}
+LANE_OP vl vl_sub(vl a, vl b) {
+    return (vl){vsubq_s64(a.low, b.low), vsubq_s64(a.high, b.high)};
+}
+LANE_OP vl vl_widen(const int32_t *p) {
+    return vl_halves(vld1q_s32(p));
+}
+/* a * a, for numbers of 32 bits. */
+LANE_OP vl vl_square(vl a) {
+    const int32x2_t low = vmovn_s64(a.low), high = vmovn_s64(a.high);
+    return (vl){vmull_s32(low, low), vmull_s32(high, high)};
+}
+LANE_OP int64_t vl_total(vl a) {
+    return vaddvq_s64(vaddq_s64(a.low, a.high));
 }
 
 #endif

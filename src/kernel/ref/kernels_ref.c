@@ -73,6 +73,23 @@ static size_t sift(const int8_t *bytes, size_t n_rows, uint32_t n_columns, const
     return n_found;
 }
 
+static unsigned assign(const ef_centers *centers, const ef_map *map, const float *values,
+                       size_t n_rows, const uint32_t *labels, float *panel, uint32_t *nearest_of,
+                       uint16_t *movers, size_t *n_movers) {
+    size_t n = 0;
+    for (size_t at = 0; at < n_rows; at += EF_PANEL) {
+        const size_t rest = n_rows - at < EF_PANEL ? n_rows - at : EF_PANEL;
+        const float *const from = values + at * map->n_columns;
+        (void)nearest(centers, map, from, (unsigned)rest, from, panel, nearest_of + at, NULL);
+        for (size_t i = at; n_movers != NULL && i < at + rest; i++)
+            if (nearest_of[i] != labels[i])
+                movers[n++] = (uint16_t)i;
+    }
+    if (n_movers != NULL)
+        *n_movers = n;
+    return (unsigned)n_rows;
+}
+
 static void sqdist(const ef_map *map, const float *values, const float *point, const float *ahead,
                    float out[EF_PANEL]) {
     (void)ahead;
@@ -135,6 +152,7 @@ const ef_kernels ef_kernels_ref = {
     .survey = survey,
     .gaps = gaps,
     .sift = sift,
+    .assign = assign,
     .sqdist = sqdist,
     .squares = squares,
     .move_row = move_row,

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define LANES 16
-#define TILE 12
+#define TILE 16
 
 typedef __m512 vf;    /* floats */
 typedef __m512i vu;   /* 32-bit unsigned integers */
@@ -83,6 +83,17 @@ LANE_OP vu vu_set1(uint32_t x) {
 LANE_OP vu vu_add(vu a, vu b) {
     return _mm512_add_epi32(a, b);
 }
+LANE_OP vu vu_sub(vu a, vu b) {
+    return _mm512_sub_epi32(a, b);
+}
+/* m ? a + b : a */
+LANE_OP vu vu_add_where(vm m, vu a, vu b) {
+    return _mm512_mask_add_epi32(a, m, a, b);
+}
+/* a > b, for numbers below 2^31. */
+LANE_OP vm vu_above(vu a, vu b) {
+    return _mm512_cmpgt_epi32_mask(a, b);
+}
 LANE_OP vm vu_equal(vu a, vu b) {
     return _mm512_cmpeq_epi32_mask(a, b);
 }
@@ -132,6 +143,42 @@ LANE_OP void vq_store(int64_t *p, vq a) {
         p[2 * i] = even[i];
         p[2 * i + 1] = odd[i];
     }
+}
+
+/* Eight columns of one row, 64-bit integers. */
+#define COLUMNS 8
+typedef __m512i vl;
+LANE_OP vl vl_zero(void) {
+    return _mm512_setzero_si512();
+}
+/* The grid points of values that are sixteen floats apart. */
+LANE_OP vl vl_on_grid(const float *row, const float *low, const float *step) {
+    const __m256 x =
+        _mm256_setr_ps(row[0], row[16], row[32], row[48], row[64], row[80], row[96], row[112]);
+    return _mm512_cvtepi32_epi64(_mm256_cvtps_epi32(
+        _mm256_mul_ps(_mm256_sub_ps(x, _mm256_loadu_ps(low)), _mm256_loadu_ps(step))));
+}
+LANE_OP vl vl_load(const int64_t *p) {
+    return _mm512_loadu_si512(p);
+}
+LANE_OP void vl_store(int64_t *p, vl a) {
+    _mm512_storeu_si512(p, a);
+}
+LANE_OP vl vl_add(vl a, vl b) {
+    return _mm512_add_epi64(a, b);
+}
+LANE_OP vl vl_sub(vl a, vl b) {
+    return _mm512_sub_epi64(a, b);
+}
+LANE_OP vl vl_widen(const int32_t *p) {
+    return _mm512_cvtepi32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+/* a * a, for numbers of 32 bits. */
+LANE_OP vl vl_square(vl a) {
+    return _mm512_mul_epi32(a, a);
+}
+LANE_OP int64_t vl_total(vl a) {
+    return _mm512_reduce_add_epi64(a);
 }
 
 #endif

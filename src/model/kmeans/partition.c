@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define MOST_LANE_CLUSTERS 16
+#define RUN_BYTES 32768
 
 typedef struct pass {
     ef_workspace *space;
@@ -42,9 +43,11 @@ static void add_squares(const ef_workspace *space, ef_worker *worker, size_t pan
     int64_t squares[EF_PANEL];
     ef_workspace_load(space, worker, panel);
     space->kernels->squares(worker->panel, space->map->n_columns, squares);
-    for (unsigned i = 0; i < ef_workspace_rows(space, panel); i++)
+    for (unsigned i = 0; i < ef_workspace_rows(space, panel); i++) {
         worker->square_sum +=
             (ef_i128)ef_data_weight(space->data, panel * EF_PANEL + i) * squares[i];
+        worker->most_square = squares[i] > worker->most_square ? squares[i] : worker->most_square;
+    }
 }
 
 /* ---------------------------------------------------------------- rows that all come */
@@ -103,31 +106,65 @@ static void add_panel(const ef_workspace *space, ef_worker *worker, size_t panel
 
 /* ---------------------------------------------------------------- a pass */
 
+static void assign_run(const pass *a, ef_worker *worker, size_t first, size_t n_panels) {
+    const ef_workspace *const space = a->space;
+    uint32_t nearest[EF_RUN * EF_PANEL];
+    uint16_t movers[EF_RUN * EF_PANEL + 4];
+    size_t n_movers = 0;
+    const size_t begin = first * EF_PANEL, rest = space->data->n_rows - begin;
+    const size_t n_rows = n_panels * EF_PANEL < rest ? n_panels * EF_PANEL : rest;
+    uint32_t *const labels = a->labels + begin;
+    worker->rows_undecided += space->kernels->assign(
+        a->centers, space->map, ef_data_panel(space->data, first), n_rows, labels, worker->panel,
+        nearest, movers, worker->lanes == NULL ? &n_movers : NULL);
+    for (size_t p = 0; a->squares && p < n_panels; p++)
+        add_squares(space, worker, first + p);
+    if (worker->lanes != NULL) {
+        for (size_t p = 0; p < n_panels; p++)
+            add_panel(space, worker, first + p, ef_workspace_rows(space, first + p),
+                      nearest + p * EF_PANEL);
+        memcpy(labels, nearest, n_rows * sizeof *labels);
+        return;
+    }
+    for (size_t m = 0; m < n_movers; m++) {
+        const size_t i = movers[m];
+        move_row(space, worker, begin + i, labels[i], nearest[i]);
+        labels[i] = nearest[i];
+    }
+}
+
 static void assign_panels(void *context, unsigned number, size_t first, size_t last) {
+    const pass *const a = context;
+    ef_worker *const worker = &a->space->workers[number];
+    /* Rows that move are read again, column by column: they should still be in a cache. */
+    const size_t near = 1 + RUN_BYTES / (a->space->map->n_columns * EF_PANEL * sizeof(float));
+    const size_t most = near < EF_RUN ? near : EF_RUN;
+    for (size_t n; first < last; first += n) {
+        n = last - first < most ? last - first : most;
+        assign_run(a, worker, first, n);
+    }
+}
+
+/* A pass that wants margins too. */
+static void assign_with_margins(void *context, unsigned number, size_t first, size_t last) {
     const pass *const a = context;
     const ef_workspace *const space = a->space;
     ef_worker *const worker = &space->workers[number];
     for (size_t p = first; p < last; p++) {
         uint32_t nearest[EF_PANEL];
+        uint32_t *const labels = a->labels + p * EF_PANEL;
         const unsigned n = ef_workspace_rows(space, p);
-        worker->rows_undecided +=
-            space->kernels->nearest(a->centers, space->map, ef_data_panel(space->data, p), n,
-                                    ef_workspace_ahead(space, p, last), worker->panel, nearest,
-                                    a->margins != NULL ? a->margins + p * EF_PANEL : NULL);
+        worker->rows_undecided += space->kernels->nearest(
+            a->centers, space->map, ef_data_panel(space->data, p), n,
+            ef_workspace_ahead(space, p, last), worker->panel, nearest, a->margins + p * EF_PANEL);
         if (a->squares)
             add_squares(space, worker, p);
-        if (worker->lanes != NULL) {
+        if (worker->lanes != NULL)
             add_panel(space, worker, p, n, nearest);
-            memcpy(a->labels + p * EF_PANEL, nearest, n * sizeof *nearest);
-            continue;
-        }
-        for (unsigned i = 0; i < n; i++) {
-            const size_t position = p * EF_PANEL + i;
-            if (nearest[i] == a->labels[position])
-                continue;
-            move_row(space, worker, position, a->labels[position], nearest[i]);
-            a->labels[position] = nearest[i];
-        }
+        for (unsigned i = 0; worker->lanes == NULL && i < n; i++)
+            if (nearest[i] != labels[i])
+                move_row(space, worker, p * EF_PANEL + i, labels[i], nearest[i]);
+        memcpy(labels, nearest, n * sizeof *nearest);
     }
 }
 
@@ -136,15 +173,18 @@ static void collect(ef_workspace *space, efface_kmeans *model, ef_level *level,
                     ef_i128 *square_sum) {
     const size_t k = model->plan.n_clusters, n_sums = k * space->map->n_columns;
     if (square_sum != NULL)
-        *square_sum = 0;
+        *square_sum = space->most_square = 0;
     for (unsigned w = 0; w < space->n_workers; w++) {
         ef_worker *const worker = &space->workers[w];
         for (size_t c = 0; c < k; c++)
             level->counts[c] += worker->counts[c];
         for (size_t i = 0; i < n_sums; i++)
             level->sums[i] += worker->sums[i];
-        if (square_sum != NULL)
+        if (square_sum != NULL) {
             *square_sum += worker->square_sum;
+            if (worker->most_square > space->most_square)
+                space->most_square = worker->most_square;
+        }
         model->rows_undecided += worker->rows_undecided;
         model->rows_moved += worker->rows_moved;
         memset(worker->counts, 0, k * sizeof *worker->counts);
@@ -165,6 +205,10 @@ efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *
     if (!ef_centers_init(&centers, level->centers, (uint32_t)k, space->map->n_columns,
                          space->kernels->tile))
         return ef_fail_memory(error);
+    if (margins == NULL && !ef_centers_fold(&centers, space->map, space->most_square)) {
+        ef_centers_free(&centers);
+        return ef_fail_memory(error);
+    }
     if (previous != NULL && previous != level) {
         memcpy(level->counts, previous->counts, k * sizeof *level->counts);
         memcpy(level->sums, previous->sums, n_sums * sizeof *level->sums);
@@ -174,7 +218,8 @@ efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *
     if (previous == NULL && takes_lanes(space) && !lanes_init(space))
         status = ef_fail_memory(error);
     if (status == EFFACE_OK)
-        status = ef_workspace_run(space, assign_panels, &a, error);
+        status = ef_workspace_run(space, margins != NULL ? assign_with_margins : assign_panels, &a,
+                                  error);
     for (unsigned w = 0; status == EFFACE_OK && w < space->n_workers; w++)
         empty_lanes(space, &space->workers[w]);
     if (status == EFFACE_OK)

@@ -37,6 +37,7 @@ efface_status ef_workspace_init(ef_workspace *space, const efface_data *data, co
         .map = map,
         .n_clusters = n_clusters,
         .n_panels = data->n_rows / EF_PANEL + (data->n_rows % EF_PANEL != 0),
+        .most_square = (int64_t)data->n_columns * EF_GRID_MAX * EF_GRID_MAX,
         .interrupt = plan->interrupt,
     };
     const efface_status status = ef_kernels_require(&space->kernels, error);

@@ -29,6 +29,7 @@ typedef struct ef_worker {
     int32_t *lanes;  /* sums by cluster, column and row of a panel; NULL but while they are used */
     unsigned n_in_lanes;
     ef_i128 square_sum;
+    int64_t most_square; /* the largest square in it */
     ef_candidate best;
     uint64_t rows_undecided;
     uint64_t rows_moved;
@@ -44,6 +45,7 @@ typedef struct ef_workspace {
     unsigned n_workers;
     size_t n_panels;
     size_t grain; /* panels handed out at a time */
+    int64_t most_square; /* no row's |g|^2 is larger */
     ef_interrupt interrupt;
 } ef_workspace;
 

@@ -1,0 +1,174 @@
+/*
+ * New labels for runs of panels, for any number of lanes; part of panel_kernels.h.
+ *
+ * In a pass over the rows of a set most rows keep their label, and with few centroids a row costs
+ * so little that everything beside its scores counts. So the centroids are folded (centers.h),
+ * scores stay in registers, and no branch depends on what a row turns out to do: a bit for each row
+ * says whether it moves, and the bits are made a list at the end of the run.
+ */
+/* How far ahead to fetch where memory is read from front to back: so far that a new page is no
+ * surprise. */
+#define FAR 8192
+
+/* A row's label and, from here on, how many clusters are within the limit of its best score. */
+#define ONE_NEAR (1u << 16)
+
+/* The squared distance, by integers, of the row whose first value is at `row` to a centroid. */
+static int64_t exact_sqdist(const ef_centers *centers, uint32_t cluster, const ef_map *map,
+                            const float *row) {
+    const size_t d = centers->n_columns;
+    const float *const low = map->low, *const step = map->step;
+    const int32_t *const center = centers->grid + cluster * d;
+    vl sum = vl_zero();
+    size_t j = 0;
+    for (; j + COLUMNS <= d; j += COLUMNS)
+        sum = vl_add(sum, vl_square(vl_sub(vl_on_grid(row + j * EF_PANEL, low + j, step + j),
+                                           vl_widen(center + j))));
+    int64_t distance = vl_total(sum);
+    for (; j < d; j++) {
+        const int64_t difference =
+            (int64_t)round_one((row[j * EF_PANEL] - low[j]) * step[j]) - center[j];
+        distance += difference * difference;
+    }
+    return distance;
+}
+
+/* Decides by integers the rows of a panel that have more than one cluster near, given the scores of
+ * all clusters. Returns how many there are, and in *differ which rows change their labels. */
+static unsigned settle(const ef_centers *centers, const ef_map *map, const float *values,
+                       const float *scores, const float limit[EF_PANEL], const uint32_t *labels,
+                       uint32_t *nearest_of, uint16_t *differ) {
+    unsigned n_open = 0, bits = 0;
+    for (unsigned i = 0; i < EF_PANEL; i++) {
+        if (nearest_of[i] >= ONE_NEAR) {
+            int64_t least = INT64_MAX;
+            for (uint32_t c = 0; c < centers->n_clusters; c++) {
+                if (scores[c * EF_PANEL + i] > limit[i])
+                    continue;
+                const int64_t distance = exact_sqdist(centers, c, map, values + i);
+                if (distance < least) {
+                    least = distance;
+                    nearest_of[i] = c;
+                }
+            }
+            n_open++;
+        }
+        bits |= (unsigned)(nearest_of[i] != labels[i]) << i;
+    }
+    *differ = (uint16_t)bits;
+    return n_open;
+}
+
+/* The smallest score of each row; two at a time, so that one need not wait for the other. */
+LANE_OP vf least_of(vf total[TILE][GROUPS], unsigned width, unsigned g) {
+    vf even = total[0][g], odd = width > 1 ? total[1][g] : even;
+    for (unsigned c = 2; c < width; c += 2)
+        even = vf_min(even, total[c][g]);
+    for (unsigned c = 3; c < width; c += 2)
+        odd = vf_min(odd, total[c][g]);
+    return vf_min(even, odd);
+}
+
+/* `assign` for whole panels and folded centers, which are one tile of `width` clusters. */
+LANE_OP unsigned filter_panels(const ef_centers *centers, const ef_map *map, const float *values,
+                               size_t n_panels, const uint32_t *labels, uint32_t *nearest_of,
+                               uint16_t *differ, unsigned width) {
+    const uint32_t d = centers->n_columns;
+    const vf slack = vf_set1(centers->folded_slack);
+    unsigned n_open = 0;
+    for (size_t p = 0; p < n_panels; p++) {
+        const float *const from = values + p * d * EF_PANEL;
+        const uint32_t *const old = labels + p * EF_PANEL;
+        uint32_t *const now = nearest_of + p * EF_PANEL;
+        const source raw = {.values = from, .ahead = beyond(from, FAR)};
+        vf total[TILE][GROUPS], squares[GROUPS], limit[GROUPS];
+        score(&raw, centers->folded, centers->folded_bias, d, width, RAW, total, squares);
+        unsigned same = 0, open = 0;
+        for (unsigned g = 0; g < GROUPS; g++) {
+            limit[g] = vf_add(least_of(total, width, g), slack);
+            vu near = vu_set1(0u - ONE_NEAR);
+            for (unsigned c = 0; c < width; c++)
+                near = vu_add_where(vf_at_most(total[c][g], limit[g]), near, vu_set1(ONE_NEAR + c));
+            same |= vm_bits(vu_equal(near, vu_load(old + g * LANES))) << (g * LANES);
+            open |= vm_bits(vu_above(near, vu_set1(ONE_NEAR - 1)));
+            vu_store(now + g * LANES, near);
+        }
+        fetch(beyond(old, FAR));
+        differ[p] = (uint16_t)~same;
+        if (open != 0) {
+            float scores[TILE * EF_PANEL], limits[EF_PANEL];
+            for (unsigned g = 0; g < GROUPS; g++) {
+                vf_store(limits + g * LANES, limit[g]);
+                for (unsigned c = 0; c < width; c++)
+                    vf_store(scores + c * EF_PANEL + g * LANES, total[c][g]);
+            }
+            n_open += settle(centers, map, from, scores, limits, old, now, &differ[p]);
+        }
+    }
+    return n_open;
+}
+
+#define FILTER_OF(width)                                                                           \
+    static unsigned filter_##width(const ef_centers *centers, const ef_map *map,                   \
+                                   const float *values, size_t n_panels, const uint32_t *labels,   \
+                                   uint32_t *nearest_of, uint16_t *differ) {                       \
+        return filter_panels(centers, map, values, n_panels, labels, nearest_of, differ, width);   \
+    }
+EACH_WIDTH(FILTER_OF)
+
+#define NAME_OF(width) filter_##width,
+static unsigned (*const filters[])(const ef_centers *centers, const ef_map *map,
+                                   const float *values, size_t n_panels, const uint32_t *labels,
+                                   uint32_t *nearest_of, uint16_t *differ) = {EACH_WIDTH(NAME_OF)};
+
+/* Takes the lowest bit out of those of some panels, the first of which is `panel`. */
+LANE_OP uint16_t next_row(size_t panel, uint64_t *bits) {
+    const unsigned row = (unsigned)__builtin_ctzll(*bits | UINT64_C(1) << 63);
+    *bits &= *bits - 1;
+    return (uint16_t)(panel * EF_PANEL + row);
+}
+
+/* The rows whose bits are set. Most panels have none or one: branches would be guesses. */
+static size_t list_rows(const uint16_t *differ, size_t n_panels, uint16_t *rows) {
+    size_t n_rows = 0;
+    for (size_t p = 0; p < n_panels; p += 4) {
+        uint64_t bits = 0;
+        for (size_t i = 0; i < 4 && p + i < n_panels; i++)
+            bits |= (uint64_t)differ[p + i] << (16 * i);
+        uint16_t *const out = rows + n_rows;
+        const int n = __builtin_popcountll(bits);
+        for (int i = 0; i < 4; i++)
+            out[i] = next_row(p, &bits);
+        for (int i = 4; i < n; i++)
+            out[i] = next_row(p, &bits);
+        n_rows += (size_t)n;
+    }
+    return n_rows;
+}
+
+static unsigned assign(const ef_centers *centers, const ef_map *map, const float *values,
+                       size_t n_rows, const uint32_t *labels, float *panel, uint32_t *nearest_of,
+                       uint16_t *movers, size_t *n_movers) {
+    uint16_t differ[EF_RUN];
+    unsigned n_open = 0;
+    size_t p = 0;
+    if (centers->folds) {
+        p = n_rows / EF_PANEL;
+        n_open =
+            filters[centers->n_clusters - 1](centers, map, values, p, labels, nearest_of, differ);
+    }
+    for (size_t at = p * EF_PANEL; at < n_rows; at += EF_PANEL) {
+        const float *const from = values + at * map->n_columns;
+        const unsigned n = n_rows - at < EF_PANEL ? (unsigned)(n_rows - at) : EF_PANEL;
+        n_open +=
+            nearest(centers, map, from, n, beyond(from, map->n_columns * EF_PANEL * sizeof *from),
+                    panel, nearest_of + at, NULL);
+        unsigned bits = 0;
+        for (unsigned i = 0; i < n; i++)
+            bits |= (unsigned)(nearest_of[at + i] != labels[at + i]) << i;
+        differ[p++] = (uint16_t)bits;
+    }
+    if (n_movers != NULL)
+        *n_movers = list_rows(differ, p, movers);
+    return n_open;
+}
