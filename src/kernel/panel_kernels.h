@@ -91,15 +91,18 @@ static void move_row(const ef_map *map, const float *row, int64_t weight, int64_
                      int64_t *loses) {
     const size_t d = map->n_columns;
     const float *const low = map->low, *const step = map->step;
-    if (loses == NULL) {
-        for (size_t j = 0; j < d; j++)
-            gains[j] += weight * round_one((row[j * EF_PANEL] - low[j]) * step[j]);
-        return;
+    size_t j = 0;
+    for (; weight == 1 && j + COLUMNS <= d; j += COLUMNS) {
+        const vl moved = vl_on_grid(row + j * EF_PANEL, low + j, step + j);
+        vl_store(gains + j, vl_add(vl_load(gains + j), moved));
+        if (loses != NULL)
+            vl_store(loses + j, vl_sub(vl_load(loses + j), moved));
     }
-    for (size_t j = 0; j < d; j++) {
+    for (; j < d; j++) {
         const int64_t moved = weight * round_one((row[j * EF_PANEL] - low[j]) * step[j]);
         gains[j] += moved;
-        loses[j] -= moved;
+        if (loses != NULL)
+            loses[j] -= moved;
     }
 }
 
