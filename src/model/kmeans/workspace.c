@@ -102,11 +102,6 @@ efface_status ef_workspace_run(ef_workspace *space, ef_work work, void *context,
 
 /* ---------------------------------------------------------------- panels */
 
-unsigned ef_workspace_rows(const ef_workspace *space, size_t panel) {
-    const size_t rest = space->data->n_rows - panel * EF_PANEL;
-    return rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
-}
-
 void ef_workspace_load(const ef_workspace *space, ef_worker *worker, size_t panel) {
     space->kernels->snap(space->map, ef_data_panel(space->data, panel),
                          ef_workspace_rows(space, panel), worker->panel);

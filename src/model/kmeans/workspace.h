@@ -63,7 +63,10 @@ efface_status ef_workspace_run(ef_workspace *space, ef_work work, void *context,
                                efface_error *error);
 
 /* How many rows panel number `panel` has, 1 to 16. */
-unsigned ef_workspace_rows(const ef_workspace *space, size_t panel);
+static inline unsigned ef_workspace_rows(const ef_workspace *space, size_t panel) {
+    const size_t rest = space->data->n_rows - panel * EF_PANEL;
+    return rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
+}
 
 /* Panel number `panel` as grid points in the worker's own; places beyond the last row repeat the
  * first. */
