@@ -6,9 +6,14 @@
 #include "base/cpu.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #define MOST_THREADS 1024
+
+/* How often a thread looks before it sleeps, giving way each time: some 30 microseconds. From one
+ * run to the next it is often less, and to be woken takes as long. */
+#define LOOKS 64
 
 struct ef_pool {
     unsigned n_workers; /* the calling thread is worker 0 */
@@ -16,9 +21,9 @@ struct ef_pool {
     pthread_mutex_t lock;
     pthread_cond_t begin;
     pthread_cond_t end;
-    size_t round;    /* counts runs; a worker waits for it to move */
-    unsigned n_busy; /* workers that have not finished this run */
-    bool stopping;
+    atomic_size_t round; /* counts runs; moves under the lock, and workers wait for that */
+    atomic_uint n_busy;  /* workers that have not finished this run */
+    bool stopping;       /* the round that comes is none: workers end */
     /* The current run. */
     ef_work work;
     void *context;
@@ -33,36 +38,71 @@ typedef struct start {
     unsigned worker;
 } start;
 
+/* Long stretches first, which are read from front to back, and short ones at the end, so that all
+ * finish together. */
 static void take_items(ef_pool *pool, unsigned worker) {
-    for (;;) {
-        const size_t first = atomic_fetch_add(&pool->next, pool->grain);
-        if (first >= pool->n_items || ef_pool_stopped(pool))
-            return;
-        const size_t rest = pool->n_items - first;
-        pool->work(pool->context, worker, first, first + (rest < pool->grain ? rest : pool->grain));
+    size_t first = atomic_load(&pool->next);
+    while (first < pool->n_items && !ef_pool_stopped(pool)) {
+        const size_t rest = pool->n_items - first, part = rest / (4 * (size_t)pool->n_workers);
+        const size_t wanted = part > pool->grain ? part : pool->grain;
+        const size_t n = wanted < rest ? wanted : rest;
+        if (!atomic_compare_exchange_weak(&pool->next, &first, first + n))
+            continue;
+        pool->work(pool->context, worker, first, first + n);
+        first = atomic_load(&pool->next);
     }
+}
+
+/* Waits until there is another round than the one that was seen. */
+static size_t await_round(ef_pool *pool, size_t seen) {
+    for (int i = 0; i < LOOKS; i++) {
+        const size_t round = atomic_load(&pool->round);
+        if (round != seen)
+            return round;
+        sched_yield();
+    }
+    pthread_mutex_lock(&pool->lock);
+    while (atomic_load(&pool->round) == seen)
+        pthread_cond_wait(&pool->begin, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+    return seen + 1;
+}
+
+static void await_workers(ef_pool *pool) {
+    for (int i = 0; i < LOOKS; i++) {
+        if (atomic_load(&pool->n_busy) == 0)
+            return;
+        sched_yield();
+    }
+    pthread_mutex_lock(&pool->lock);
+    while (atomic_load(&pool->n_busy) != 0)
+        pthread_cond_wait(&pool->end, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
 }
 
 static void *worker_main(void *argument) {
     const start own = *(start *)argument;
     free(argument);
     ef_pool *const pool = own.pool;
-    size_t seen = 0;
-    pthread_mutex_lock(&pool->lock);
-    for (;;) {
-        while (pool->round == seen && !pool->stopping)
-            pthread_cond_wait(&pool->begin, &pool->lock);
+    for (size_t seen = 0;;) {
+        seen = await_round(pool, seen);
         if (pool->stopping)
-            break;
-        seen = pool->round;
-        pthread_mutex_unlock(&pool->lock);
+            return NULL;
         take_items(pool, own.worker);
-        pthread_mutex_lock(&pool->lock);
-        if (--pool->n_busy == 0)
-            pthread_cond_signal(&pool->end);
+        if (atomic_fetch_sub(&pool->n_busy, 1) != 1)
+            continue;
+        pthread_mutex_lock(&pool->lock); /* so that nobody is between looking and sleeping */
+        pthread_cond_signal(&pool->end);
+        pthread_mutex_unlock(&pool->lock);
     }
+}
+
+/* Begins a round; all that it needs is there already. */
+static void begin_round(ef_pool *pool) {
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_add(&pool->round, 1);
+    pthread_cond_broadcast(&pool->begin);
     pthread_mutex_unlock(&pool->lock);
-    return NULL;
 }
 
 static bool start_worker(ef_pool *pool) {
@@ -103,10 +143,8 @@ ef_pool *ef_pool_create(unsigned n_threads) {
 void ef_pool_free(ef_pool *pool) {
     if (pool == NULL)
         return;
-    pthread_mutex_lock(&pool->lock);
     pool->stopping = true;
-    pthread_cond_broadcast(&pool->begin);
-    pthread_mutex_unlock(&pool->lock);
+    begin_round(pool);
     for (unsigned i = 1; i < pool->n_workers; i++)
         pthread_join(pool->threads[i - 1], NULL);
     pthread_cond_destroy(&pool->end);
@@ -128,21 +166,15 @@ void ef_pool_run(ef_pool *pool, size_t n_items, size_t grain, ef_work work, void
         work(context, 0, 0, n_items);
         return;
     }
-    pthread_mutex_lock(&pool->lock);
     pool->work = work;
     pool->context = context;
     pool->n_items = n_items;
     pool->grain = grain;
     atomic_store(&pool->next, 0);
-    pool->n_busy = pool->n_workers - 1;
-    pool->round++;
-    pthread_cond_broadcast(&pool->begin);
-    pthread_mutex_unlock(&pool->lock);
+    atomic_store(&pool->n_busy, pool->n_workers - 1);
+    begin_round(pool);
     take_items(pool, 0);
-    pthread_mutex_lock(&pool->lock);
-    while (pool->n_busy != 0)
-        pthread_cond_wait(&pool->end, &pool->lock);
-    pthread_mutex_unlock(&pool->lock);
+    await_workers(pool);
 }
 
 void ef_pool_stop(ef_pool *pool) {

@@ -24,8 +24,9 @@ void ef_pool_free(ef_pool *pool);
 /* How many workers there are; worker numbers are below. */
 unsigned ef_pool_size(const ef_pool *pool);
 
-/* Calls `work` until all n_items are done, `grain` (at least 1) at a time, and returns then. With
- * one worker, or no more than `grain` items, the calling thread does it all as worker 0. */
+/* Calls `work` until all n_items are done, `grain` (at least 1) or more at a time, and returns
+ * then. With one worker, or no more than `grain` items, the calling thread does it all as worker 0.
+ */
 void ef_pool_run(ef_pool *pool, size_t n_items, size_t grain, ef_work work, void *context);
 
 /* For `work`: hands out no more items in this run; and whether a worker has wanted that. */

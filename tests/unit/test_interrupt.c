@@ -433,7 +433,7 @@ static void visit(void *context, unsigned worker, size_t first, size_t last) {
         atomic_fetch_add(&v->times[p], 1);
 }
 
-/* So many clusters and columns that each panel is a grain. */
+/* So many clusters and columns that there is a question after each 64 panels of a worker. */
 static void long_passes_ask_on_the_way(void **state) {
     (void)state;
     static float values[LONG_PANELS * 16 * 64];
@@ -449,9 +449,9 @@ static void long_passes_ask_on_the_way(void **state) {
         static visits v;
         ef_workspace space;
         assert_int_equal(ef_workspace_init(&space, data, &map, &plan, NULL), EFFACE_OK);
-        assert_int_equal(space.grain, 1);
+        assert_int_equal(ef_pass_grain(space.operations), 1);
         assert_int_equal(space.n_workers, n_threads);
-        const long n_questions = n_threads == 1 ? 4 : 2; /* of 256 panels for each worker */
+        const long n_questions = n_threads == 1 ? 16 : 8;
         memset(&v, 0, sizeof v);
         assert_int_equal(ef_workspace_run(&space, visit, &v, NULL), EFFACE_OK);
         assert_int_equal(a.n_asked, n_questions);
@@ -462,7 +462,7 @@ static void long_passes_ask_on_the_way(void **state) {
             a.n_asked = 0;
             a.end_at = n;
             assert_int_equal(ef_workspace_run(&space, visit, &v, NULL), EFFACE_E_INTERRUPTED);
-            const size_t done = (size_t)(n - 1) * 256 * n_threads;
+            const size_t done = (size_t)(n - 1) * 64 * n_threads;
             for (size_t p = 0; p < LONG_PANELS; p++)
                 assert_int_equal(atomic_load(&v.times[p]), p < done);
         }

@@ -39,8 +39,10 @@ static uint64_t value_of(size_t item) {
 static void count_items(void *context, unsigned worker, size_t first, size_t last) {
     tally *const t = context;
     atomic_fetch_add(&t->n_calls, 1);
+    const size_t part = (t->n_items - first) / (4 * t->n_workers);
+    const size_t most = part > t->grain ? part : t->grain;
     if (worker >= t->n_workers || first >= last || last > t->n_items ||
-        (t->n_workers > 1 && last - first > t->grain)) {
+        (t->n_workers > 1 && last - first > most)) {
         atomic_fetch_add(&t->n_wrong, 1);
         return;
     }

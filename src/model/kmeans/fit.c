@@ -45,15 +45,23 @@ efface_status ef_maker_take_labels(ef_maker *maker, efface_error *error) {
     return maker->labels != NULL ? EFFACE_OK : ef_fail_memory(error);
 }
 
+static void clear_labels(void *context, unsigned worker, size_t first, size_t last) {
+    const ef_maker *const maker = context;
+    const size_t begin = first * EF_PANEL, end = last * EF_PANEL, n = maker->data->n_rows;
+    (void)worker;
+    memset(maker->labels + begin, 0xFF, ((end < n ? end : n) - begin) * sizeof *maker->labels);
+}
+
 efface_status ef_make_partition(ef_maker *maker, efface_kmeans *model, ef_level *level,
                                 efface_error *error) {
     efface_status status = ef_maker_prepare(maker, model, error);
     if (status == EFFACE_OK)
         status = ef_maker_take_labels(maker, error);
+    /* By all workers: memory that is touched for the first time is slow. */
+    if (status == EFFACE_OK && maker->previous == NULL)
+        status = ef_workspace_run_light(&maker->space, EF_PANEL, clear_labels, maker, error);
     if (status != EFFACE_OK)
         return status;
-    if (maker->previous == NULL)
-        memset(maker->labels, 0xFF, maker->data->n_rows * sizeof *maker->labels);
     status = ef_partition(&maker->space, model, level, maker->previous, maker->labels,
                           maker->margins, maker->knows_squares ? NULL : &model->square_sum, error);
     maker->previous = level;

@@ -138,7 +138,7 @@ static efface_status run(prediction *p, ef_i128 *loss, efface_error *error) {
     const ef_plan *const plan = &p->model->plan;
     const uint32_t d = p->model->domain.map.n_columns;
     const size_t n_panels = p->n_rows / EF_PANEL + (p->n_rows % EF_PANEL != 0);
-    const size_t grain = ef_grain(d, plan->n_clusters);
+    const size_t operations = ef_pass_operations(d, plan->n_clusters);
     if (plan->n_clusters == 0)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the model was fitted to no rows and has no centroids");
@@ -146,7 +146,7 @@ static efface_status run(prediction *p, ef_i128 *loss, efface_error *error) {
     if (status != EFFACE_OK)
         return status;
     unsigned n_workers = 0;
-    ef_pool *const pool = ef_pool_create(n_panels <= grain ? 1 : plan->n_threads);
+    ef_pool *const pool = ef_pool_create(ef_pass_threads(plan->n_threads, n_panels, operations));
     bool fits = pool != NULL && ef_centers_init(&p->centers, ef_kmeans_centers(p->model),
                                                 plan->n_clusters, d, p->kernels->tile);
     if (fits) {
@@ -157,7 +157,7 @@ static efface_status run(prediction *p, ef_i128 *loss, efface_error *error) {
     for (unsigned w = 0; w < n_workers; w++)
         fits = predictor_init(&p->predictors[w], d) && fits;
     if (fits)
-        ef_pool_run(pool, n_panels, grain, predict_panels, p);
+        ef_pool_run(pool, n_panels, ef_pass_grain(operations), predict_panels, p);
     else
         status = ef_fail_memory(error);
     *loss = 0;

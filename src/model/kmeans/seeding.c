@@ -22,6 +22,10 @@
 
 #include <string.h>
 
+/* Multiply-adds that take as long as the numbers of a panel, and as its first distances. */
+#define OF_TAPE 1024
+#define OF_DISTANCE(d) ((size_t)EF_PANEL * 8 * (d))
+
 /* How well a panel is known. */
 typedef struct panel_bound {
     double most;   /* the largest weight * bound of its rows */
@@ -177,7 +181,9 @@ efface_status ef_seed(ef_workspace *space, efface_kmeans *model, ef_level *level
                 .chosen = chosen,
             };
             ef_workspace_begin_race(space);
-            status = ef_workspace_run(space, race_panels, &r, error);
+            const bool measures_all = l != 0 && (l == 1 || l == from);
+            status = ef_workspace_run_light(space, OF_TAPE + (measures_all ? OF_DISTANCE(d) : 0),
+                                            race_panels, &r, error);
             if (status != EFFACE_OK)
                 break;
             chosen[l] = ef_workspace_end_race(space);

@@ -2,19 +2,32 @@
 #include "model/kmeans/workspace.h"
 
 #include "base/checked.h"
+#include "base/cpu.h"
 #include "base/status.h"
 #include "base/tape.h"
 
 #include <string.h>
 
-/* What a worker does from one question to the next: some 5 milliseconds, beside which it does not
- * matter that all wait for the last. */
-#define GRAINS_A_QUESTION 256
+/* In multiply-adds, of which a worker does some ten in a nanosecond: what is worth a thread, what a
+ * worker takes at a time at least, and what it does from one question to the next. To start a
+ * thread takes some 30 microseconds, which fits of a few passes then gain; to wait for the last
+ * worker does not matter beside some milliseconds. */
+#define WORTH_A_THREAD ((size_t)1 << 18)
+#define WORTH_A_TURN ((size_t)1 << 16)
+#define WORTH_A_QUESTION ((size_t)1 << 26)
 
-size_t ef_grain(uint32_t n_columns, uint32_t n_clusters) {
-    /* Multiply-adds that are worth waking a thread for: some 20 microseconds. */
-    const size_t worth = (size_t)1 << 18;
-    return 1 + worth / ((size_t)EF_PANEL * n_columns * ((size_t)n_clusters + 8));
+size_t ef_pass_operations(uint32_t n_columns, uint32_t n_clusters) {
+    return (size_t)EF_PANEL * n_columns * ((size_t)n_clusters + 8);
+}
+
+size_t ef_pass_grain(size_t operations) {
+    return 1 + WORTH_A_TURN / operations;
+}
+
+unsigned ef_pass_threads(unsigned asked, size_t n_panels, size_t operations) {
+    const size_t most = n_panels / (1 + WORTH_A_THREAD / operations);
+    const unsigned wanted = asked != 0 ? asked : ef_cpu_count();
+    return most == 0 ? 1 : most < wanted ? (unsigned)most : wanted;
 }
 
 static bool worker_init(ef_worker *worker, size_t n_columns, size_t n_clusters) {
@@ -43,8 +56,9 @@ efface_status ef_workspace_init(ef_workspace *space, const efface_data *data, co
     const efface_status status = ef_kernels_require(&space->kernels, error);
     if (status != EFFACE_OK)
         return status;
-    space->grain = ef_grain(data->n_columns, n_clusters);
-    space->pool = ef_pool_create(space->n_panels <= space->grain ? 1 : plan->n_threads);
+    space->operations = ef_pass_operations(data->n_columns, n_clusters);
+    space->pool =
+        ef_pool_create(ef_pass_threads(plan->n_threads, space->n_panels, space->operations));
     bool fits = space->pool != NULL;
     if (fits) {
         space->n_workers = ef_pool_size(space->pool);
@@ -88,14 +102,20 @@ static void work_on_stretch(void *context, unsigned worker, size_t first, size_t
 
 efface_status ef_workspace_run(ef_workspace *space, ef_work work, void *context,
                                efface_error *error) {
-    const size_t most = space->grain * space->n_workers * GRAINS_A_QUESTION;
+    return ef_workspace_run_light(space, space->operations, work, context, error);
+}
+
+efface_status ef_workspace_run_light(ef_workspace *space, size_t operations, ef_work work,
+                                     void *context, efface_error *error) {
+    const size_t most = space->n_workers * (1 + WORTH_A_QUESTION / operations);
     stretch s = {0, work, context};
     efface_status status = EFFACE_OK;
     for (; status == EFFACE_OK && s.first < space->n_panels; s.first += most) {
         const size_t rest = space->n_panels - s.first;
         status = ef_ask(&space->interrupt, error);
         if (status == EFFACE_OK)
-            ef_pool_run(space->pool, rest < most ? rest : most, space->grain, work_on_stretch, &s);
+            ef_pool_run(space->pool, rest < most ? rest : most, ef_pass_grain(operations),
+                        work_on_stretch, &s);
     }
     return status;
 }

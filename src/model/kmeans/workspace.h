@@ -44,13 +44,17 @@ typedef struct ef_workspace {
     ef_worker *workers;
     unsigned n_workers;
     size_t n_panels;
-    size_t grain; /* panels handed out at a time */
     int64_t most_square; /* no row's |g|^2 is larger */
+    size_t operations;   /* of a panel, if each row is compared with all clusters */
     ef_interrupt interrupt;
 } ef_workspace;
 
-/* How many panels are worth a thread's while in a pass over the rows. */
-size_t ef_grain(uint32_t n_columns, uint32_t n_clusters);
+/* What a panel costs in a pass that compares each row with all clusters, in multiply-adds; how many
+ * panels of some cost are handed out at a time at least; and how many threads of those asked for
+ * (0: as many as there are processors) have enough to do in a pass. */
+size_t ef_pass_operations(uint32_t n_columns, uint32_t n_clusters);
+size_t ef_pass_grain(size_t operations);
+unsigned ef_pass_threads(unsigned asked, size_t n_panels, size_t operations);
 
 /* For passes over the rows of a set, as a plan wants them. */
 efface_status ef_workspace_init(ef_workspace *space, const efface_data *data, const ef_map *map,
@@ -61,6 +65,11 @@ void ef_workspace_free(ef_workspace *space);
  * and every few milliseconds, whether to go on; if not, some panels are done and some are not. */
 efface_status ef_workspace_run(ef_workspace *space, ef_work work, void *context,
                                efface_error *error);
+
+/* The same for work that does not compare each row with all clusters: a panel takes as long as so
+ * many multiply-adds. */
+efface_status ef_workspace_run_light(ef_workspace *space, size_t operations, ef_work work,
+                                     void *context, efface_error *error);
 
 /* How many rows panel number `panel` has, 1 to 16. */
 static inline unsigned ef_workspace_rows(const ef_workspace *space, size_t panel) {
