@@ -16,7 +16,8 @@ static unsigned survey(const ef_centers *centers, const ef_map *map, const float
     for (uint32_t first = 0, width; first < centers->n_clusters; first += width) {
         width = ef_centers_tile(centers, first);
         float scores[TILE * EF_PANEL];
-        scores_of(centers, first, width, first == 0 ? &fresh : &kept, first == 0, scores, norm2);
+        scores_of(centers, first, width, first == 0 ? &fresh : &kept, first == 0 ? SNAPPED : KEPT,
+                  scores, norm2);
         for (uint32_t c = 0; c < width; c++)
             for (unsigned g = 0; g < GROUPS; g++) {
                 const vf score = vf_load(scores + c * EF_PANEL + g * LANES);
