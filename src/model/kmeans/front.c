@@ -126,28 +126,23 @@ static ef_border *border_of(ef_front *front, uint32_t own, uint32_t other) {
 /* ---------------------------------------------------------------- shifts */
 
 bool ef_shift_init(ef_shift *shift, uint32_t n_clusters, uint32_t n_columns) {
+    /* One block, the widest numbers first. */
     const size_t k = n_clusters, d = n_columns;
-    *shift = (ef_shift){
-        .slopes = ef_alloc((k + 1) * d, sizeof *shift->slopes),
-        .constants = ef_alloc(2 * k, sizeof *shift->constants),
-        .moved = ef_alloc(k, sizeof *shift->moved),
-        .bytes = ef_alloc(d, sizeof *shift->bytes),
-    };
-    if (shift->slopes == NULL || shift->constants == NULL || shift->moved == NULL ||
-        shift->bytes == NULL) {
-        ef_shift_free(shift);
+    const size_t n_bytes = 2 * k * sizeof *shift->constants + (k + 1) * d * sizeof *shift->slopes +
+                           k * sizeof *shift->moved + d * sizeof *shift->bytes;
+    *shift = (ef_shift){.constants = ef_alloc(n_bytes, 1)};
+    if (shift->constants == NULL)
         return false;
-    }
-    shift->difference = shift->slopes + k * d;
     shift->errors = shift->constants + k;
+    shift->slopes = (float *)(void *)(shift->errors + k);
+    shift->difference = shift->slopes + k * d;
+    shift->moved = (bool *)(void *)(shift->difference + d);
+    shift->bytes = (int8_t *)(void *)(shift->moved + k);
     return true;
 }
 
 void ef_shift_free(ef_shift *shift) {
-    free(shift->slopes);
     free(shift->constants);
-    free(shift->moved);
-    free(shift->bytes);
     free(shift->found);
     *shift = (ef_shift){0};
 }

@@ -136,7 +136,9 @@ uint32_t ef_mass_level(const efface_kmeans *model);
 bool ef_starts_init(ef_starts *starts, size_t n_starts, size_t n_clusters, size_t n_columns);
 void ef_starts_free(ef_starts *starts);
 
-/* Releases a level. */
+/* A level, all of it cleared, with n_values = n_clusters * n_columns coordinates; false if memory
+ * is short. Releases one. */
+bool ef_level_init(ef_level *level, size_t n_clusters, size_t n_values);
 void ef_level_free(ef_level *level);
 
 /* Room for one more level, all of it cleared; NULL if memory is short. */

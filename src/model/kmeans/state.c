@@ -36,11 +36,23 @@ void ef_kmeans_become(efface_kmeans *model, efface_kmeans *fresh) {
 }
 
 void ef_level_free(ef_level *level) {
-    free(level->centers);
-    free(level->counts);
     free(level->sums);
     free(level->reseeded);
     *level = (ef_level){0};
+}
+
+bool ef_level_init(ef_level *level, size_t n_clusters, size_t n_values) {
+    /* One block, for a request makes some ten levels and releases as many. */
+    size_t n_integers;
+    if (!ef_add_size(n_values, n_clusters, &n_integers) ||
+        !ef_add_size(n_integers, n_values / 2 + 1, &n_integers))
+        return false;
+    *level = (ef_level){.sums = ef_alloc_zero(n_integers, sizeof *level->sums)};
+    if (level->sums == NULL)
+        return false;
+    level->counts = level->sums + n_values;
+    level->centers = (int32_t *)(void *)(level->counts + n_clusters);
+    return true;
 }
 
 ef_level *ef_kmeans_add_level(efface_kmeans *model) {
@@ -52,16 +64,8 @@ ef_level *ef_kmeans_add_level(efface_kmeans *model) {
     size_t n_values;
     if (!ef_mul_size(k, model->domain.map.n_columns, &n_values))
         return NULL;
-    ef_level level = {
-        .centers = ef_alloc_zero(n_values, sizeof *level.centers),
-        .counts = ef_alloc_zero(k, sizeof *level.counts),
-        .sums = ef_alloc_zero(n_values, sizeof *level.sums),
-    };
-    if (level.centers == NULL || level.counts == NULL || level.sums == NULL) {
-        ef_level_free(&level);
+    if (!ef_level_init(&more[model->n_levels], k, n_values))
         return NULL;
-    }
-    more[model->n_levels] = level;
     return &more[model->n_levels++];
 }
 
