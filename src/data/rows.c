@@ -43,9 +43,8 @@ void efface_data_free(efface_data *data) {
         for (uint32_t j = 0; j < data->n_columns; j++)
             free(data->names[j]);
     free(data->names);
-    ef_id_index_free(&data->index);
+    ef_row_ids_free(&data->ids);
     free(data->block);
-    free(data->ids);
     free(data->weights);
     free(data->owners);
     free(data->labels);
@@ -100,8 +99,8 @@ efface_status ef_data_reserve(efface_data *data, size_t n_rows, efface_error *er
     const efface_status status = grow_values(data, n_rows, error);
     if (status != EFFACE_OK)
         return status;
-    if (data->ids != NULL)
-        GROW(data->ids, sizeof *data->ids);
+    if (!ef_row_ids_grow(&data->ids, data->capacity, n_rows))
+        return ef_fail_memory(error);
     if (data->weights != NULL)
         GROW(data->weights, sizeof *data->weights);
     if (data->owners != NULL)
@@ -123,27 +122,7 @@ static efface_status reserve_more(efface_data *data, size_t n_more, efface_error
     return ef_data_reserve(data, wanted > generous ? wanted : generous, error);
 }
 
-/* Gives every row its own id, weight, owner or label where they were all alike. */
-static efface_status spell_out_ids(efface_data *data, size_t n_ids, efface_error *error) {
-    if (data->ids != NULL)
-        return ef_id_index_reserve(&data->index, data->ids, data->n_rows, n_ids)
-                   ? EFFACE_OK
-                   : ef_fail_memory(error);
-    uint64_t *ids = ef_alloc(data->capacity, sizeof *ids);
-    if (ids == NULL)
-        return ef_fail_memory(error);
-    for (size_t i = 0; i < data->n_rows; i++)
-        ids[i] = i;
-    if (!ef_id_index_reserve(&data->index, ids, 0, n_ids)) {
-        free(ids);
-        return ef_fail_memory(error);
-    }
-    for (size_t i = 0; i < data->n_rows; i++)
-        ef_id_index_insert(&data->index, ids, i);
-    data->ids = ids;
-    return EFFACE_OK;
-}
-
+/* Gives every row its own weight, owner or label where they were all alike. */
 static efface_status spell_out_weights(efface_data *data, efface_error *error) {
     if (data->weights != NULL)
         return EFFACE_OK;
@@ -332,8 +311,8 @@ static efface_status spell_out_beside(efface_data *data, const efface_rows *rows
 }
 
 /* Whether the ids of new rows are just their positions in a set where that holds for all. */
-static bool ids_are_positions(const efface_data *data, const efface_rows *rows) {
-    if (data->ids != NULL || data->next_id != data->n_rows)
+static bool adds_positions(const efface_data *data, const efface_rows *rows) {
+    if (!ef_data_ids_are_positions(data))
         return false;
     if (rows->ids != NULL)
         for (size_t i = 0; i < rows->n_rows; i++)
@@ -347,15 +326,14 @@ static efface_status enter_ids(efface_data *data, const efface_rows *rows, uint6
     for (size_t i = 0; i < rows->n_rows; i++) {
         const size_t position = data->n_rows + i;
         const uint64_t id = rows->ids != NULL ? rows->ids[i] : *next_id;
-        if (ef_id_index_find(&data->index, data->ids, id) != EF_NO_POSITION) {
+        if (ef_row_ids_find(&data->ids, position, id) != EF_NO_POSITION) {
             for (size_t back = i; back > 0; back--)
-                ef_id_index_remove(&data->index, data->ids, data->ids[data->n_rows + back - 1]);
+                ef_row_ids_drop(&data->ids, data->n_rows + back - 1);
             return ef_fail(error, EFFACE_E_DUPLICATE,
                            "row %zu: the id %" PRIu64 " is there already; ids are unique", i + 1,
                            id);
         }
-        data->ids[position] = id;
-        ef_id_index_insert(&data->index, data->ids, position);
+        ef_row_ids_set(&data->ids, position, id);
         if (id >= *next_id)
             *next_id = id + 1 != 0 ? id + 1 : id;
     }
@@ -375,15 +353,16 @@ efface_status efface_data_add(efface_data *data, const efface_rows *rows, efface
         return status;
 
     uint64_t next_id = data->next_id;
-    if (ids_are_positions(data, rows)) {
+    if (adds_positions(data, rows)) {
         next_id += rows->n_rows;
     } else {
         if (rows->ids == NULL && UINT64_MAX - next_id < rows->n_rows)
             return ef_fail(error, EFFACE_E_LIMIT,
                            "there are no ids left above %" PRIu64 "; give the rows ids", next_id);
-        status = spell_out_ids(data, data->n_rows + rows->n_rows, error);
-        if (status == EFFACE_OK)
-            status = enter_ids(data, rows, &next_id, error);
+        if (!ef_row_ids_reserve(&data->ids, data->capacity, data->n_rows,
+                                data->n_rows + rows->n_rows, rows->n_rows))
+            return ef_fail_memory(error);
+        status = enter_ids(data, rows, &next_id, error);
         if (status != EFFACE_OK)
             return status;
     }
@@ -420,9 +399,7 @@ static int compare_ids(const void *a, const void *b) {
 }
 
 static size_t position_of(const efface_data *data, uint64_t id) {
-    if (data->ids == NULL)
-        return id < data->n_rows ? (size_t)id : EF_NO_POSITION;
-    return ef_id_index_find(&data->index, data->ids, id);
+    return ef_row_ids_find(&data->ids, data->n_rows, id);
 }
 
 /* Every id is there, and none comes twice. */
@@ -464,22 +441,18 @@ void ef_data_take_out(efface_data *data, size_t position) {
     const size_t last = data->n_rows - 1;
     unwrite_row(data, position);
     data->total_weight -= ef_data_weight(data, position);
-    if (data->ids != NULL)
-        ef_id_index_remove(&data->index, data->ids, data->ids[position]);
-    assert(data->ids != NULL || position == last);
     float *const freed = ef_data_first(data, position), *const from = ef_data_first(data, last);
     for (size_t j = 0; j < (size_t)data->n_columns * EF_PANEL; j += EF_PANEL) {
         freed[j] = from[j];
         from[j] = 0.0F;
     }
+    const efface_row moved = efface_data_row(data, last);
+    ef_row_ids_drop(&data->ids, last);
     if (position != last) {
-        ef_id_index_move(&data->index, data->ids, data->ids[last], position);
-        const efface_row moved = efface_data_row(data, last);
-        data->ids[position] = moved.id;
+        ef_row_ids_drop(&data->ids, position);
+        ef_row_ids_set(&data->ids, position, moved.id);
         write_beside(data, position, &moved);
     }
-    if (data->ids != NULL)
-        data->ids[last] = 0;
     write_beside(data, last, &(efface_row){.id = 0});
     data->n_rows = last;
 }
@@ -487,7 +460,7 @@ void ef_data_take_out(efface_data *data, size_t position) {
 void ef_data_put_back(efface_data *data, size_t position, const efface_row *row,
                       const float *values) {
     const size_t last = data->n_rows;
-    assert(data->ids != NULL && last < data->capacity && position <= last);
+    assert(last < data->capacity && position <= last);
     if (position != last) { /* the row that came from the end goes back there */
         const efface_row moved = efface_data_row(data, position);
         float *const to = ef_data_first(data, last), *const from = ef_data_first(data, position);
@@ -495,12 +468,11 @@ void ef_data_put_back(efface_data *data, size_t position, const efface_row *row,
             memset(to, 0, (size_t)data->n_columns * EF_PANEL * sizeof *to);
         for (size_t j = 0; j < (size_t)data->n_columns * EF_PANEL; j += EF_PANEL)
             to[j] = from[j];
-        data->ids[last] = moved.id;
-        ef_id_index_move(&data->index, data->ids, moved.id, last);
+        ef_row_ids_drop(&data->ids, position);
+        ef_row_ids_set(&data->ids, last, moved.id);
         write_beside(data, last, &moved);
     }
-    data->ids[position] = row->id;
-    ef_id_index_insert(&data->index, data->ids, position);
+    ef_row_ids_set(&data->ids, position, row->id);
     write_row(data, position, values);
     write_beside(data, position, row);
     data->total_weight += row->weight;
@@ -522,8 +494,8 @@ efface_status ef_data_copy_rows(const efface_data *data, const size_t *positions
     if (status == EFFACE_OK)
         status = ef_data_reserve(copy, n, error);
     if (status == EFFACE_OK) {
-        copy->ids = ef_alloc(copy->capacity, sizeof *copy->ids);
-        status = copy->ids != NULL ? EFFACE_OK : ef_fail_memory(error);
+        copy->ids.own = ef_alloc(copy->capacity, sizeof *copy->ids.own);
+        status = copy->ids.own != NULL ? EFFACE_OK : ef_fail_memory(error);
     }
     if (status == EFFACE_OK && data->weights != NULL)
         status = spell_out_weights(copy, error);
@@ -538,7 +510,7 @@ efface_status ef_data_copy_rows(const efface_data *data, const size_t *positions
             memset(to, 0, (size_t)data->n_columns * EF_PANEL * sizeof *to);
         for (size_t j = 0; j < (size_t)data->n_columns * EF_PANEL; j += EF_PANEL)
             to[j] = from[j];
-        copy->ids[i] = ef_data_id(data, positions[i]);
+        copy->ids.own[i] = ef_data_id(data, positions[i]);
         if (copy->weights != NULL)
             copy->weights[i] = data->weights[positions[i]];
         copy->total_weight += ef_data_weight(data, positions[i]);
@@ -550,17 +522,21 @@ efface_status ef_data_copy_rows(const efface_data *data, const size_t *positions
 
 size_t ef_data_bytes(const efface_data *data) {
     const size_t a_row = data->n_columns * sizeof *data->values +
-                         (data->ids != NULL ? sizeof *data->ids : 0) +
                          (data->weights != NULL ? sizeof *data->weights : 0) +
                          (data->owners != NULL ? sizeof *data->owners : 0) +
                          (data->labels != NULL ? sizeof *data->labels : 0);
-    return sizeof *data + data->capacity * a_row + data->index.n_slots * sizeof *data->index.slots;
+    return sizeof *data + data->capacity * a_row + ef_row_ids_bytes(&data->ids, data->capacity);
 }
 
 efface_status ef_data_prepare_remove(efface_data *data, const uint64_t *ids, size_t n_ids,
                                      efface_error *error) {
     const efface_status status = check_ids(data, ids, n_ids, error);
-    return status == EFFACE_OK && n_ids != 0 ? spell_out_ids(data, data->n_rows, error) : status;
+    if (status != EFFACE_OK || n_ids == 0)
+        return status;
+    /* Each makes the id of one row other than its position, of the row that is moved. */
+    return ef_row_ids_reserve(&data->ids, data->capacity, data->n_rows, data->n_rows, n_ids)
+               ? EFFACE_OK
+               : ef_fail_memory(error);
 }
 
 efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t n_ids,

@@ -7,16 +7,16 @@
  * the number of columns, and a pass over the set reads memory from front to back. The price is that
  * one row alone lies scattered over as many cache lines as it has columns.
  *
- * What every row of a set has in common is not stored: `ids` is NULL while the ids are the
- * positions, `weights` while all are 1, `owners` and `labels` while all are 0. So a plain matrix
- * costs its own size and nothing else.
+ * What every row of a set has in common is not stored: ids that are the positions (row_ids.h),
+ * `weights` while all are 1, `owners` and `labels` while all are 0. So a plain matrix costs its own
+ * size and nothing else.
  */
 #ifndef EF_ROWS_H
 #define EF_ROWS_H
 
 #include "base/grid.h"
 #include "data/column_ranges.h"
-#include "data/id_index.h"
+#include "data/row_ids.h"
 #include "efface/efface.h"
 
 struct efface_data {
@@ -25,13 +25,12 @@ struct efface_data {
     size_t capacity; /* rows there is room for; a multiple of EF_PANEL */
     float *values;   /* panels, 64-byte aligned in `block`; free places of the last are 0 */
     void *block;
-    uint64_t *ids;     /* or NULL: the id of a row is its position */
-    bool named;        /* rows were added with ids of their own, be they the positions */
-    int64_t *weights;  /* or NULL: 1 */
-    uint64_t *owners;  /* or NULL: 0 */
-    int32_t *labels;   /* or NULL: 0 */
-    ef_id_index index; /* positions by id; empty while ids is NULL */
-    uint64_t next_id;  /* larger than every id the set ever held */
+    ef_row_ids ids;
+    bool named;       /* rows were added with ids of their own, be they the positions */
+    int64_t *weights; /* or NULL: 1 */
+    uint64_t *owners; /* or NULL: 0 */
+    int32_t *labels;  /* or NULL: 0 */
+    uint64_t next_id; /* larger than every id the set ever held */
     int64_t total_weight;
     ef_exponent_counts exponents; /* of the rows that are there */
     ef_ranges ranges;             /* of the columns, of the rows that are there */
@@ -39,7 +38,12 @@ struct efface_data {
 };
 
 static inline uint64_t ef_data_id(const efface_data *data, size_t position) {
-    return data->ids != NULL ? data->ids[position] : (uint64_t)position;
+    return ef_row_ids_at(&data->ids, position);
+}
+
+/* Whether each row has the id that it would be given if it came without. */
+static inline bool ef_data_ids_are_positions(const efface_data *data) {
+    return data->ids.own == NULL && data->ids.n_strays == 0 && data->next_id == data->n_rows;
 }
 
 static inline int64_t ef_data_weight(const efface_data *data, size_t position) {
@@ -75,7 +79,7 @@ efface_status ef_data_prepare_remove(efface_data *data, const uint64_t *ids, siz
                                      efface_error *error);
 
 /* The parts of a change that cannot fail, for calls that must be undone when a later part does.
- * `take_out` removes the row at a position (the last, while the ids are the positions) and moves
+ * `take_out` removes the row at a position (the last, unless its removal was prepared) and moves
  * the last row there; `put_back`, given the same position, undoes the latest removal; `overwrite`
  * gives a row other values, and other weight, owner and label if the set stores such. */
 void ef_data_take_out(efface_data *data, size_t position);

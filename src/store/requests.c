@@ -195,7 +195,7 @@ static efface_status change_total(efface_store *store, uint64_t n_leave, uint64_
 static uint64_t *list_ids(const efface_data *rows, uint64_t first_id) {
     uint64_t *const ids = ef_alloc(rows->n_rows, sizeof *ids);
     for (size_t i = 0; ids != NULL && i < rows->n_rows; i++)
-        ids[i] = rows->ids != NULL ? rows->ids[i] : first_id + i;
+        ids[i] = first_id + ef_data_id(rows, i);
     return ids;
 }
 
@@ -267,7 +267,7 @@ static efface_status learn(efface_store *store, const efface_data *data,
     if (status != EFFACE_OK)
         return status;
     /* Rows without ids of their own get new ones. */
-    const bool named = data->ids != NULL || data->named;
+    const bool named = !ef_data_ids_are_positions(data) || data->named;
     const uint64_t first_id = named ? 0 : next_id;
     if (!named && UINT64_MAX - next_id < data->n_rows)
         return ef_fail(error, EFFACE_E_LIMIT, "there are no ids left; give the rows ids");

@@ -72,7 +72,7 @@ void ef_clean_writes(sqlite3 *db, ef_clean_file *to);
 
 /* ------------------------------------------------------------------ rows (store_rows.c) */
 
-/* Writes all rows of a set; their ids are `first_id` and on unless the set has ids. */
+/* Writes all rows of a set; their ids are those in the set plus `first_id`. */
 efface_status ef_rows_insert(efface_store *store, const efface_data *data, uint64_t first_id,
                              efface_error *error);
 

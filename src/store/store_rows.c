@@ -52,7 +52,7 @@ efface_status ef_rows_insert(efface_store *store, const efface_data *data, uint6
             ef_sql_prepare(store, "INSERT INTO rows VALUES (?, ?, ?, ?, ?)", &statement, error);
     for (size_t i = 0; status == EFFACE_OK && i < data->n_rows; i++) {
         const efface_row row = efface_data_row(data, i);
-        const uint64_t id = data->ids != NULL ? row.id : first_id + i;
+        const uint64_t id = first_id + row.id;
         efface_data_values(data, i, values);
         write_values(values, d, bytes);
         (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)id);

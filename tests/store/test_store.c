@@ -412,6 +412,11 @@ static void rows_without_ids_get_new_ones(void **state) {
     const uint64_t ids[] = {N_ROWS, N_ROWS + 1, N_ROWS + 2, N_ROWS + 3};
     REQUIRE_OK(forget_ids(store, ids, 4, EFFACE_MISSING_FAIL, NULL, error));
     assert_int_equal(info_of(store).n_rows, N_ROWS - 1);
+    /* A set that has lost rows keeps the ids of the others. */
+    data = make_rows(40, 0, false);
+    REQUIRE_OK(efface_data_remove(data, (uint64_t[]){5, 39}, 2, error));
+    REFUSED(EFFACE_E_DUPLICATE, "the id", efface_store_learn(store, data, NULL, error));
+    efface_data_free(data);
     data = make_rows(1, UINT64_MAX, true);
     REQUIRE_OK(efface_store_learn(store, data, NULL, error));
     efface_data_free(data);

@@ -217,12 +217,12 @@ static void ids_are_spelled_out_only_when_needed(void **state) {
     const efface_rows same = {
         .n_rows = 3, .values = (float[]){1, 2, 3}, .ids = more, .weights = (int64_t[]){1, 1, 1}};
     assert_int_equal(efface_data_replace(data, &same, NULL), EFFACE_OK);
-    assert_true(data->ids == NULL && data->weights == NULL);
+    assert_true(ef_data_ids_are_positions(data) && data->weights == NULL);
     assert_true(data->owners == NULL && data->labels == NULL);
     assert_int_equal(efface_data_find(data, 7, &position), EFFACE_OK);
     assert_int_equal(position, 7);
     assert_int_equal(add_ids(data, (uint64_t[]){100}, 1), EFFACE_OK);
-    assert_non_null(data->ids);
+    assert_non_null(data->ids.own);
     assert_int_equal(efface_data_row(data, 8).id, 100);
     assert_int_equal(add_ids(data, NULL, 2), EFFACE_OK); /* after the largest, not in the gap */
     assert_int_equal(efface_data_row(data, 10).id, 102);
@@ -360,7 +360,9 @@ static void removed_values_are_wiped(void **state) {
         for (size_t j = 0; j < D; j++)
             assert_false(holds(data->block, ahead + n_bytes, 1000.25F + (float)(id * D + j)));
         for (size_t i = 0; i < N; i++) /* nor who it belonged to */
-            assert_true(data->owners[i] != OWNER + id && (i < left - 1 || data->ids[i] == 0));
+            assert_true(data->owners[i] != OWNER + id);
+        for (size_t i = left - 1; i < N && data->ids.own != NULL; i++)
+            assert_int_equal(data->ids.own[i], 0);
         check_memory(data, N);
         free(between[left - 1]);
     }

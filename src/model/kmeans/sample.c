@@ -19,8 +19,7 @@ static void panel_exponents(const efface_data *data, const ef_kernels *kernels, 
                             size_t first, unsigned n, uint32_t exponents[EF_PANEL]) {
     uint64_t ids[EF_PANEL];
     uint32_t high[EF_PANEL];
-    for (unsigned i = 0; i < EF_PANEL; i++)
-        ids[i] = ef_data_id(data, first + (i < n ? i : 0));
+    ef_row_ids_panel(&data->ids, first, n, ids);
     kernels->tape_high(seed, EF_TAPE_MEMBER, ids, 0, high);
     for (unsigned i = 0; i < n; i++)
         exponents[i] = high[i] != 0 ? leading_zeros((uint64_t)high[i] << 32)

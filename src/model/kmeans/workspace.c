@@ -128,9 +128,7 @@ void ef_workspace_load(const ef_workspace *space, ef_worker *worker, size_t pane
 }
 
 void ef_workspace_ids(const ef_workspace *space, size_t panel, uint64_t ids[EF_PANEL]) {
-    const unsigned n = ef_workspace_rows(space, panel);
-    for (unsigned i = 0; i < EF_PANEL; i++)
-        ids[i] = ef_data_id(space->data, panel * EF_PANEL + (i < n ? i : 0));
+    ef_row_ids_panel(&space->data->ids, panel * EF_PANEL, ef_workspace_rows(space, panel), ids);
 }
 
 void ef_workspace_snap(const ef_workspace *space, size_t position, int32_t *point) {
