@@ -8,6 +8,7 @@
 #ifndef EF_TESTS_CHECK_NODES_H
 #define EF_TESTS_CHECK_NODES_H
 
+#include "exact/check_kept.h"
 #include "model/kmeans/tree.h"
 
 #include <inttypes.h>
@@ -86,8 +87,8 @@ static void check_kept(const ef_node *node) {
     efface_kmeans *fresh = NULL;
     assert_int_equal(efface_kmeans_fit(node->data, &node->model->params, &fresh, NULL), EFFACE_OK);
     assert_memory_equal(&node->model->members, &fresh->members, sizeof fresh->members);
-    assert_memory_equal(node->model->labels, fresh->labels,
-                        (size_t)fresh->n_rows * sizeof *fresh->labels);
+    assert_true(same_kept(node->model, fresh));
+    check_jury(node->model, node->data);
     efface_kmeans_free(fresh);
 }
 
@@ -112,7 +113,7 @@ static inline void check_nodes(const efface_kmeans *model, const efface_data *da
             if (!difference.identical)
                 fail_msg("node %zu at depth %u is not a fit to its rows: %s", i, l,
                          difference.what);
-            if (node->model->labels != NULL)
+            if (node->model->guard.codes != NULL)
                 check_kept(node);
             assert_int_equal(node->model->plan.n_threads, model->plan.n_threads);
             assert_int_equal(node->model->params.n_threads, model->plan.n_threads);

@@ -70,12 +70,13 @@ static void compare_what_is_kept(const walk *w, const efface_kmeans *fresh, uint
     const efface_kmeans *const m = w->model;
     if (memcmp(&m->members, &fresh->members, sizeof m->members) != 0)
         fail_msg("EFFACE_TEST_SEED=0x%" PRIx64 ", after %s: other members", seed, w->did);
-    assert_true((m->labels == NULL) == (fresh->labels == NULL));
-    for (size_t i = 0; m->labels != NULL && i < w->n_inside; i++)
-        if (m->labels[i] != fresh->labels[i])
+    assert_true((m->guard.codes == NULL) == (fresh->guard.codes == NULL));
+    for (size_t i = 0; m->guard.codes != NULL && i < w->n_inside; i++)
+        if (kept_of(m, i) != kept_of(fresh, i))
             fail_msg("EFFACE_TEST_SEED=0x%" PRIx64 ", after %s: the row at %zu has label %" PRIx32
                      ", not %" PRIx32,
-                     seed, w->did, i, m->labels[i], fresh->labels[i]);
+                     seed, w->did, i, kept_of(m, i), kept_of(fresh, i));
+    check_jury(m, w->data);
 }
 
 /* Nor are all answers: which columns are coarse, and the rest of what is known of a model. */

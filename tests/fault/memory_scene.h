@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "exact/check_kept.h"
 #include "model/kmeans/tree.h"
 
 #include <stdbool.h>
@@ -244,6 +245,13 @@ static void hash(uint64_t *sum, const void *bytes, size_t n) {
     }
 }
 
+static void hash_kept(uint64_t *sum, const efface_kmeans *model) {
+    for (size_t i = 0; model->guard.codes != NULL && i < (size_t)model->n_rows; i++) {
+        const uint32_t kept = kept_of(model, i);
+        hash(sum, &kept, sizeof kept);
+    }
+}
+
 /* All that can be seen of a node beside its model's bytes; positions and ranges too. */
 static void hash_node(uint64_t *sum, const ef_node *node) {
     const efface_data *const set = node->data;
@@ -266,7 +274,7 @@ static void hash_node(uint64_t *sum, const ef_node *node) {
     hash(sum, least, n_bytes);
     hash(sum, most, n_bytes);
     hash(sum, &node->model->members, sizeof node->model->members);
-    hash(sum, node->model->labels, node->model->labels != NULL ? n * sizeof(uint32_t) : 0);
+    hash_kept(sum, node->model);
 }
 
 static uint64_t hash_nodes(const efface_kmeans *model) {
@@ -302,8 +310,9 @@ static void look(const scene *s, snapshot *sight) {
         sight->rows[i].label = row.label;
         efface_data_values(s->data, i, sight->values[i]);
     }
-    if (s->model->labels != NULL)
-        memcpy(sight->labels, s->model->labels, (size_t)s->model->n_rows * sizeof *sight->labels);
+    for (size_t i = 0; s->model->guard.codes != NULL && i < (size_t)s->model->n_rows; i++)
+        sight->labels[i] = kept_of(s->model, i);
+    check_jury(s->model, s->data);
     ef_data_column_ranges(s->data, sight->least, sight->most);
     sight->nodes = hash_nodes(s->model);
     if (s->second == NULL)
@@ -311,8 +320,8 @@ static void look(const scene *s, snapshot *sight) {
     assert_int_equal(efface_kmeans_digest(s->second, sight->second, NULL), EFFACE_OK);
     sight->second_nodes = hash_nodes(s->second);
     hash(&sight->second_nodes, &s->second->members, sizeof s->second->members);
-    hash(&sight->second_nodes, s->second->labels,
-         s->second->labels != NULL ? sight->n_rows * sizeof(uint32_t) : 0);
+    hash_kept(&sight->second_nodes, s->second);
+    check_jury(s->second, s->data);
 }
 
 /* Positions are compared too: nothing that failed has moved a row. */
@@ -350,8 +359,7 @@ static void check_model(const efface_kmeans *model, const efface_kmeans_params *
     assert_int_equal(efface_kmeans_encode(fresh, &b, &n_b, NULL), EFFACE_OK);
     if (n_a != n_b || memcmp(a, b, n_a) != 0)
         fail_msg("%s, allocation %ld: not the bytes of a fresh fit afterwards", what, n);
-    if (fresh->labels != NULL &&
-        memcmp(model->labels, fresh->labels, (size_t)fresh->n_rows * sizeof *fresh->labels) != 0)
+    if (fresh->guard.codes != NULL && !same_kept(model, fresh))
         fail_msg("%s, allocation %ld: not the labels of a fresh fit afterwards", what, n);
     efface_bytes_free(a);
     efface_bytes_free(b);

@@ -6,6 +6,7 @@
 #include "unit/change_ways.h"
 
 #include "base/tape.h"
+#include "exact/check_kept.h"
 #include "model/kmeans/levels.h"
 
 static uint64_t random_state = 20191105;
@@ -328,7 +329,7 @@ static bool is_among_seeds(const efface_kmeans *m, uint64_t id) {
 static void check_marks(const pair *p, uint64_t n_ids) {
     const efface_kmeans *const m = p->model;
     const ef_kernels *kernels = NULL;
-    uint32_t marks[MOST_ROWS];
+    uint8_t marks[MOST_ROWS];
     ef_members members;
     assert_int_equal(ef_kernels_require(&kernels, NULL), EFFACE_OK);
     ef_sample_mark(p->data, kernels, m->plan.seed, m->plan.rate, marks);
@@ -336,7 +337,7 @@ static void check_marks(const pair *p, uint64_t n_ids) {
     assert_memory_equal(&m->members, &members, sizeof members);
     for (size_t i = 0; i < p->data->n_rows; i++) {
         const uint64_t id = efface_data_row(p->data, i).id;
-        assert_int_equal(m->labels[i] & EF_MARKS, marks[i]);
+        assert_int_equal(m->guard.codes[i] & EF_MARKS, marks[i]);
         assert_int_equal(marks[i], marks_of(m, id));
         assert_int_equal(efface_kmeans_in_sample(m, id), (marks[i] & EF_IN_SAMPLE) != 0);
         assert_int_equal(efface_kmeans_is_seed(m, id), is_among_seeds(m, id));
@@ -366,7 +367,7 @@ static void check_partition(const pair *p) {
             nearest = square < least ? c : nearest;
             least = square < least ? square : least;
         }
-        assert_int_equal(m->labels[i] & ~EF_MARKS, nearest);
+        assert_int_equal(ef_guard_label(&m->guard, i), nearest);
     }
 }
 
@@ -414,14 +415,16 @@ static void what_is_kept_follows_every_change(void **state) {
             }
             check_marks(&p, next_id);
             check_partition(&p);
+            check_jury(p.model, p.data);
             check_losses(&p);
             check_law(&p);
         }
+        assert_true(p.model->jury.n_starts != 0 || p.model->plan.rate < 3);
         free_pair(&p);
     }
 }
 
-/* Four bytes for each row, and some for each start. */
+/* Two bytes for each row, and some for each start and for its jury. */
 static void the_state_stays_small(void **state) {
     (void)state;
     efface_data *data = NULL;
@@ -430,8 +433,8 @@ static void the_state_stays_small(void **state) {
     efface_kmeans *const model = fit(data, &params);
     const size_t n_bytes = efface_kmeans_state_bytes(model);
     assert_int_equal(efface_data_n_rows(data), 20000);
-    assert_true(n_bytes < 16 * 20000);
-    assert_true(n_bytes >= 20000 * sizeof *model->labels + 5 * 8 * 16 * sizeof(int32_t));
+    assert_true(n_bytes < 8 * 20000);
+    assert_true(n_bytes >= 20000 * 2 + 5 * 8 * 16 * sizeof(int32_t));
     efface_kmeans_free(model);
     efface_data_free(data);
 }

@@ -260,11 +260,13 @@ static efface_status make_labels(efface_kmeans *m, const efface_data *data, effa
     ef_level level = {.centers = m->levels[0].centers,
                       .counts = ef_alloc_zero(k, sizeof *level.counts),
                       .sums = ef_alloc_zero(k * d, sizeof *level.sums)};
-    m->labels = ef_alloc(data->n_rows, sizeof *m->labels);
+    const bool fits = ef_guard_init(&m->guard, data->n_rows, (uint32_t)k, (uint32_t)d);
     const ef_kernels *kernels = NULL;
     efface_status status = ef_kernels_require(&kernels, error);
-    if (status == EFFACE_OK && (m->labels == NULL || level.counts == NULL || level.sums == NULL))
+    if (status == EFFACE_OK && (!fits || level.counts == NULL || level.sums == NULL))
         status = ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        status = ef_maker_take_margins(&maker, error);
     if (status == EFFACE_OK)
         status = ef_make_partition(&maker, m, &level, error);
     if (status == EFFACE_OK &&
@@ -272,9 +274,9 @@ static efface_status make_labels(efface_kmeans *m, const efface_data *data, effa
          memcmp(level.sums, m->levels[0].sums, k * d * sizeof *level.sums) != 0))
         status = damaged(error, "it belongs to other rows");
     if (status == EFFACE_OK) {
-        ef_sample_mark(data, kernels, m->plan.seed, m->plan.rate, m->labels);
-        for (size_t i = 0; i < data->n_rows; i++)
-            m->labels[i] |= maker.labels[i];
+        ef_sample_mark(data, kernels, m->plan.seed, m->plan.rate, m->guard.codes);
+        ef_guard_pack(&m->guard, data->n_rows, maker.labels, maker.margins, level.centers,
+                      (uint32_t)k, (uint32_t)d);
     }
     m->rows_assigned = m->rows_undecided = m->rows_moved = 0;
     free(level.counts);

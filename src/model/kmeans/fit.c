@@ -52,6 +52,13 @@ static void clear_labels(void *context, unsigned worker, size_t first, size_t la
     memset(maker->labels + begin, 0xFF, ((end < n ? end : n) - begin) * sizeof *maker->labels);
 }
 
+efface_status ef_maker_take_margins(ef_maker *maker, efface_error *error) {
+    const size_t n_panels = (maker->data->n_rows + EF_PANEL - 1) / EF_PANEL;
+    if (maker->margins == NULL)
+        maker->margins = ef_alloc_aligned(n_panels, EF_PANEL * sizeof *maker->margins);
+    return maker->margins != NULL ? EFFACE_OK : ef_fail_memory(error);
+}
+
 efface_status ef_make_partition(ef_maker *maker, efface_kmeans *model, ef_level *level,
                                 efface_error *error) {
     efface_status status = ef_maker_prepare(maker, model, error);
@@ -87,12 +94,6 @@ static efface_status next_centers(ef_maker *maker, efface_kmeans *model, uint32_
     return ef_next_centers(&maker->space, model, t, maker->labels, next, error);
 }
 
-/* Pyramid: keeps the partition of level 0 beside the marks. */
-static void keep_labels(const ef_maker *maker, efface_kmeans *model) {
-    for (size_t i = 0; i < maker->data->n_rows; i++)
-        model->labels[i] = (model->labels[i] & EF_MARKS) | maker->labels[i];
-}
-
 /* Whether level t is the last and needs no partition. */
 static bool is_open(const ef_plan *plan, uint32_t t) {
     switch (plan->method) {
@@ -117,12 +118,13 @@ efface_status ef_make_levels(ef_maker *maker, efface_kmeans *model, uint32_t t, 
         model->model_level = t;
         if (is_open(plan, t))
             break;
-        status = maker->watches ? ef_make_watched(maker, model, t, error)
-                                : ef_make_partition(maker, model, level, error);
+        if (t == 0 && plan->method == EFFACE_METHOD_PYRAMID)
+            status = ef_make_guarded(maker, model, error);
+        else
+            status = maker->watches ? ef_make_watched(maker, model, t, error)
+                                    : ef_make_partition(maker, model, level, error);
         if (status != EFFACE_OK)
             break;
-        if (t == 0 && plan->method == EFFACE_METHOD_PYRAMID)
-            keep_labels(maker, model);
         if (quantized) {
             const ef_i128 now = ef_level_loss(model, level);
             if (t != 0 && now >= loss) {
@@ -144,6 +146,12 @@ efface_status ef_make_levels(ef_maker *maker, efface_kmeans *model, uint32_t t, 
         if (more == NULL) {
             status = ef_fail_memory(error);
             break;
+        }
+        if (is_open(plan, t + 1)) {
+            free(more->counts);
+            free(more->sums);
+            more->counts = NULL;
+            more->sums = NULL;
         }
         maker->previous = &model->levels[t]; /* the array of levels may have moved */
         memcpy(more->centers, next, n_values * sizeof *next);
@@ -167,14 +175,15 @@ efface_status ef_make_run(ef_maker *maker, efface_kmeans *model, efface_error *e
 static efface_status make_pyramid(ef_maker *maker, efface_kmeans *model, efface_error *error) {
     const ef_kernels *kernels = NULL;
     efface_status status = ef_kernels_require(&kernels, error);
-    model->labels = ef_alloc(maker->data->n_rows, sizeof *model->labels);
     ef_level *const level = ef_kmeans_add_level(model);
-    if (status == EFFACE_OK && (model->labels == NULL || level == NULL))
+    if (status == EFFACE_OK &&
+        (level == NULL || !ef_guard_init(&model->guard, maker->data->n_rows, model->plan.n_clusters,
+                                         model->domain.map.n_columns)))
         status = ef_fail_memory(error);
     if (status != EFFACE_OK)
         return status;
-    ef_sample_mark(maker->data, kernels, model->plan.seed, model->plan.rate, model->labels);
-    status = ef_starts_run(&model->starts, model, maker->data, error);
+    ef_sample_mark(maker->data, kernels, model->plan.seed, model->plan.rate, model->guard.codes);
+    status = ef_starts_run(&model->starts, model, maker->data, NULL, NULL, error);
     if (status != EFFACE_OK)
         return status;
     model->start = ef_starts_best(model->plan.starts, model->starts.losses);

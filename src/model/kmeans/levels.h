@@ -82,10 +82,25 @@ efface_status ef_make_levels(ef_maker *maker, efface_kmeans *model, uint32_t t, 
 /* Makes the seeds and all levels of a model that has none. */
 efface_status ef_make_run(ef_maker *maker, efface_kmeans *model, efface_error *error);
 
-/* Pyramid: runs the starts and lets the jury judge, with the rows of `data` that are marked in
- * model->labels. Counts the work in the model. On success the caller has `starts` to release. */
+/* Room for maker->margins. */
+efface_status ef_maker_take_margins(ef_maker *maker, efface_error *error);
+
+/* Pyramid: makes the partition of level 0, by the guard if maker->previous is a level whose
+ * partition that has, or by a pass. */
+efface_status ef_make_guarded(ef_maker *maker, efface_kmeans *model, efface_error *error);
+
+/* Pyramid: runs the starts and lets the jury judge, with the rows of `data` that are marked in the
+ * guard's codes. A jury that the model has must belong to the starts `before` and have followed the
+ * change since. stands[r] says that start r has the seeds it had before; NULL for none. Counts the
+ * work in the model. On success the caller has `starts` to release. */
 efface_status ef_starts_run(ef_starts *starts, efface_kmeans *model, const efface_data *data,
-                            efface_error *error);
+                            const ef_starts *before, const bool *stands, efface_error *error);
+
+/* The seed of a start, and the grid points of the rows that won its seeding; false if one of them
+ * is not in the set. */
+uint64_t ef_start_seed(uint64_t seed, uint32_t start);
+bool ef_start_points(const efface_kmeans *model, const efface_data *data, const ef_winner *seeds,
+                     int32_t *points);
 
 /* The start with the smallest loss. */
 uint32_t ef_starts_best(uint32_t n_starts, const ef_i128 *losses);

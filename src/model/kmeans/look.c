@@ -67,11 +67,17 @@ static bool beats(double key, uint64_t id, const ef_winner *winner) {
     return key < winner->key || (key == winner->key && id < winner->id);
 }
 
+/* The seeding that a change is held against. */
+typedef struct seeding {
+    uint64_t seed;
+    const ef_winner *winners;
+    const int32_t *points; /* the winners' grid points */
+} seeding;
+
 /* How many seeds there are before the race was one among equals. From then on every row has the
  * place of a seed, and so have the seeds that follow: it is enough to look from the end. */
-static uint32_t count_apart(const efface_kmeans *m) {
+static uint32_t count_apart(const efface_kmeans *m, const int32_t *seeds) {
     const size_t d = m->domain.map.n_columns;
-    const int32_t *const seeds = m->levels[0].centers;
     uint32_t n = m->plan.n_clusters;
     for (uint32_t s = 0; n > 1 && s < n - 1;) {
         const bool same = memcmp(seeds + (n - 1) * d, seeds + s * d, d * sizeof *seeds) == 0;
@@ -83,33 +89,59 @@ static uint32_t count_apart(const efface_kmeans *m) {
 
 /* The first round below `end` that a row which comes would win; `end` if it wins none. The race is
  * among equals from round n_apart on. Cost O(end * d). */
-static uint32_t first_round_won(const ef_pending *r, size_t i, uint32_t n_apart, uint32_t end) {
-    const efface_kmeans *const m = r->model;
-    const uint32_t d = m->domain.map.n_columns;
-    const int32_t *const seeds = m->levels[0].centers;
+static uint32_t first_round_won(const ef_pending *r, size_t i, const seeding *s, uint32_t n_apart,
+                                uint32_t end) {
+    const uint32_t d = r->model->domain.map.n_columns;
     const uint64_t id = r->change->rows[i].id;
     snap_changed(r, i, r->point);
     int64_t distance = 1;
     for (uint32_t l = 0; l < end; l++) {
-        const uint64_t bits = ef_tape(m->plan.seed, EF_TAPE_SEED, 0, id, l);
+        const uint64_t bits = ef_tape(s->seed, EF_TAPE_SEED, 0, id, l);
         if (l != 0) {
-            const int64_t to_row = ef_grid_sqdist(r->point, seeds + (size_t)(l - 1) * d, d);
+            const int64_t to_row = ef_grid_sqdist(r->point, s->points + (size_t)(l - 1) * d, d);
             distance = l == 1 || to_row < distance ? to_row : distance;
         }
         if (l >= n_apart && distance > 0)
             return l;
-        if (l >= n_apart && beats(ef_tape_exponential(bits), id, &m->seeds[l]))
+        if (l >= n_apart && beats(ef_tape_exponential(bits), id, &s->winners[l]))
             return l;
         if (l < n_apart && distance > 0 &&
-            beats(ef_race_key(bits, r->change->rows[i].weight, distance), id, &m->seeds[l]))
+            beats(ef_race_key(bits, r->change->rows[i].weight, distance), id, &s->winners[l]))
             return l;
     }
     return end;
 }
 
+bool ef_start_stands(ef_pending *r, uint32_t start) {
+    const efface_kmeans *const m = r->model;
+    const ef_change *const change = r->change;
+    const uint32_t k = m->plan.n_clusters;
+    const seeding s = {ef_start_seed(m->plan.seed, start), m->starts.seeds + (size_t)start * k,
+                       r->centers};
+    for (size_t i = 0; i < change->n_rows; i++)
+        for (uint32_t l = 0; change->leaves[i] && l < k; l++)
+            if (s.winners[l].id == change->rows[i].id)
+                return false;
+    uint32_t n_apart = 0; /* not known yet */
+    for (size_t i = 0; i < change->n_rows; i++) {
+        if (change->leaves[i] ||
+            ef_member_exponent(m->plan.seed, change->rows[i].id) < m->plan.rate)
+            continue;
+        if (n_apart == 0) {
+            if (!ef_start_points(m, r->data, s.winners, r->centers))
+                return false;
+            n_apart = count_apart(m, s.points);
+        }
+        if (first_round_won(r, i, &s, n_apart, k) < k)
+            return false;
+    }
+    return true;
+}
+
 static void look_at_seeds(ef_pending *r) {
     const efface_kmeans *const m = r->model;
-    const uint32_t n_apart = count_apart(m);
+    const seeding s = {m->plan.seed, m->seeds, m->levels[0].centers};
+    const uint32_t n_apart = count_apart(m, s.points);
     r->round = m->plan.n_clusters;
     for (size_t i = 0; i < r->change->n_rows; i++) {
         uint32_t round = r->round; /* later rounds make no difference */
@@ -118,7 +150,7 @@ static void look_at_seeds(ef_pending *r) {
                 if (m->seeds[l - 1].id == r->change->rows[i].id)
                     round = l - 1;
         } else {
-            round = first_round_won(r, i, n_apart, r->round);
+            round = first_round_won(r, i, &s, n_apart, r->round);
         }
         r->round = round;
     }

@@ -9,7 +9,7 @@
 #include "base/encode.h"
 #include "base/interrupt.h"
 #include "model/kmeans/domain.h"
-#include "model/kmeans/sample.h"
+#include "model/kmeans/jury.h"
 #include "model/kmeans/shelf.h"
 
 /* Parameters after everything automatic was decided. */
@@ -46,7 +46,7 @@ typedef struct ef_reseeding {
 typedef struct ef_level {
     int32_t *centers;    /* n_clusters * n_columns grid coordinates */
     bool has_partition;  /* then counts and sums are those of the rows nearest to each center */
-    int64_t *counts;     /* n_clusters sums of weights */
+    int64_t *counts;     /* n_clusters sums of weights; this and sums may be NULL without one */
     int64_t *sums;       /* n_clusters * n_columns sums of weight times grid coordinate */
     uint32_t n_reseeded; /* clusters that were reseeded to make the next level */
     ef_reseeding *reseeded;
@@ -82,7 +82,8 @@ struct efface_kmeans {
 
     /* For pyramid: what follows from the rows and is kept to be found again quickly. */
     ef_members members; /* of the rows that are there */
-    uint32_t *labels;   /* the partition of level 0, by position, with marks (sample.h) */
+    ef_guard guard;     /* the partition of level 0, by position, with marks (sample.h) */
+    ef_jury jury;
 
     /* For lloyd: watches of levels (watch.h), once changes have moved centers. */
     struct ef_watch *watches;

@@ -4,9 +4,10 @@
  *
  * A small sample has worse local optima than all rows have, and is a poor judge of its own; the
  * best of a few by the loss over more rows makes up for both. Results and losses of all starts are
- * kept. A change that reaches the sample makes them anew. One that reaches the jury alone, which is
- * more common, changes the losses by what its own rows add or take, in integers: no other row is
- * looked at unless another start is now the best.
+ * kept. A change that reaches the sample makes them anew, but for seedings that it does not change;
+ * the jury then looks at the rows that may have changed their cluster since (jury.h). A change that
+ * reaches the jury alone, which is more common, changes the losses by what its own rows add or
+ * take, in integers: no other row is looked at unless another start is now the best.
  */
 #include "base/checked.h"
 #include "base/status.h"
@@ -15,7 +16,7 @@
 
 #include <string.h>
 
-static uint64_t seed_of_start(uint64_t seed, uint32_t start) {
+uint64_t ef_start_seed(uint64_t seed, uint32_t start) {
     return start == 0 ? seed : ef_tape(seed, EF_TAPE_START, 0, start, 0);
 }
 
@@ -47,73 +48,294 @@ static void forget_levels(efface_kmeans *run) {
     run->n_levels = 0;
 }
 
-/* A maker for the rows with a mark: copies of them, or, at exponent 0, the set itself. */
-static efface_status gather(ef_maker *maker, efface_data **copy, const efface_kmeans *model,
-                            const efface_data *data, uint32_t exponent, uint32_t mark,
-                            efface_error *error) {
-    *maker = (ef_maker){.data = data};
-    if (exponent == 0)
+bool ef_start_points(const efface_kmeans *model, const efface_data *data, const ef_winner *seeds,
+                     int32_t *points) {
+    const ef_map *const map = &model->domain.map;
+    for (uint32_t c = 0; c < model->plan.n_clusters; c++) {
+        size_t position;
+        if (efface_data_find(data, seeds[c].id, &position) != EFFACE_OK)
+            return false;
+        const float *const row = ef_data_first(data, position);
+        for (uint32_t j = 0; j < map->n_columns; j++)
+            *points++ = ef_snap(row[(size_t)j * EF_PANEL], map->low[j], map->step[j]);
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------- running and judging */
+
+/* What running and judging the starts takes. */
+typedef struct trial {
+    efface_kmeans *model;
+    const efface_data *data;
+    size_t *positions; /* of the rows of the jury, those of the sample first */
+    size_t n_jury, n_sample;
+    efface_data *jury_copy, *sample_copy; /* or NULL */
+    efface_data view;                     /* the sample in the copy of the jury */
+    efface_kmeans run, judge;
+    ef_maker runs, judges;
+    ef_guarded moving;
+    ef_level scratch; /* for a jury that is not kept */
+} trial;
+
+static efface_status find_rows(trial *t, efface_error *error) {
+    const ef_jury *const jury = &t->model->jury;
+    if (jury->n_starts == 0)
+        return ef_sample_find(t->model->guard.codes, t->data->n_rows, &t->positions, &t->n_jury,
+                              &t->n_sample, error);
+    t->n_jury = jury->n_rows;
+    t->n_sample = jury->n_sample;
+    t->positions = ef_alloc(t->n_jury, sizeof *t->positions);
+    if (t->positions == NULL)
+        return ef_fail_memory(error);
+    for (size_t i = 0; i < t->n_jury; i++)
+        t->positions[i] = jury->positions[i];
+    return EFFACE_OK;
+}
+
+/* The rows of the jury for passes: copies of them, or the set itself. */
+static efface_status gather_jury(trial *t, efface_error *error) {
+    if (t->judges.data != NULL)
         return EFFACE_OK;
-    const efface_status status = ef_sample_copy(data, model->labels, mark, copy, error);
-    maker->data = *copy;
+    t->judges.data = t->data;
+    if (ef_jury_exponent(t->model->plan.rate) == 0)
+        return EFFACE_OK;
+    const efface_status status =
+        ef_data_copy_rows(t->data, t->positions, t->n_jury, &t->jury_copy, error);
+    t->judges.data = t->jury_copy;
     return status;
 }
 
-/* The loss of centers over the rows of a maker. `judge` has no levels before and after. */
-static efface_status judge_start(ef_maker *maker, efface_kmeans *judge, const int32_t *centers,
-                                 ef_i128 *loss, efface_error *error) {
-    ef_level *const level = ef_kmeans_add_level(judge);
+/* The same for the sample; they may be among the copies of the jury. */
+static efface_status gather_sample(trial *t, efface_error *error) {
+    t->runs.data = t->data;
+    if (t->model->plan.rate == 0)
+        return EFFACE_OK;
+    if (t->jury_copy != NULL) {
+        t->view = *t->jury_copy;
+        t->view.n_rows = t->n_sample;
+        t->runs.data = &t->view;
+        return EFFACE_OK;
+    }
+    const efface_status status =
+        ef_data_copy_rows(t->data, t->positions, t->n_sample, &t->sample_copy, error);
+    t->runs.data = t->sample_copy;
+    return status;
+}
+
+/* Room for what the jury comes to: in the model, if it is to be kept. */
+static efface_status prepare_jury(trial *t, efface_error *error) {
+    const ef_plan *const plan = &t->model->plan;
+    const uint32_t k = plan->n_clusters, d = t->model->domain.map.n_columns;
+    ef_jury *const jury = &t->model->jury;
+    if (jury->n_starts != 0) {
+        t->judge.square_sum = jury->square_sum;
+        t->judges.knows_squares = true;
+    } else {
+        const efface_status status = gather_jury(t, error);
+        if (status != EFFACE_OK)
+            return status;
+        bool fits = true;
+        if (t->jury_copy != NULL &&
+            ef_jury_is_small(t->n_jury, t->data->n_rows, plan->starts, k, d)) {
+            fits = ef_jury_init(jury, t->positions, t->n_jury, t->n_sample, plan->starts, k, d);
+        } else {
+            t->scratch.counts = ef_alloc(k, sizeof *t->scratch.counts);
+            t->scratch.sums = ef_alloc((size_t)k * d, sizeof *t->scratch.sums);
+            fits = t->scratch.counts != NULL && t->scratch.sums != NULL;
+        }
+        if (!fits)
+            return ef_fail_memory(error);
+    }
+    const efface_status status =
+        ef_guarded_init(&t->moving, t->data, &t->model->domain.map, k, error);
+    t->moving.positions = jury->positions;
+    t->moving.n_rows = jury->n_rows;
+    return status;
+}
+
+static efface_status trial_init(trial *t, efface_kmeans *model, const efface_data *data,
+                                efface_error *error) {
+    *t = (trial){.model = model, .data = data};
+    t->run = (efface_kmeans){.plan = model->plan, .domain = model->domain};
+    t->judge = t->run;
+    t->run.plan.method = EFFACE_METHOD_LLOYD;
+    efface_status status = find_rows(t, error);
+    if (status == EFFACE_OK)
+        status = prepare_jury(t, error);
+    if (status == EFFACE_OK)
+        status = gather_sample(t, error);
+    return status;
+}
+
+static void trial_free(trial *t) {
+    efface_kmeans *const model = t->model;
+    model->rows_assigned += t->run.rows_assigned + t->judge.rows_assigned + t->moving.rows_looked;
+    model->rows_undecided +=
+        t->run.rows_undecided + t->judge.rows_undecided + t->moving.rows_undecided;
+    model->rows_moved += t->run.rows_moved;
+    free(t->positions);
+    ef_maker_free(&t->runs);
+    ef_maker_free(&t->judges);
+    ef_guarded_free(&t->moving);
+    efface_data_free(t->sample_copy);
+    efface_data_free(t->jury_copy);
+    free(t->scratch.counts);
+    free(t->scratch.sums);
+    free(t->run.levels);
+}
+
+/* A pass over all rows of the jury, which may have been judged before. */
+static efface_status judge_all(trial *t, ef_level *level, ef_guard *guard, efface_error *error) {
+    const uint32_t k = t->model->plan.n_clusters, d = t->model->domain.map.n_columns;
+    ef_maker *const maker = &t->judges;
+    efface_status status = gather_jury(t, error);
+    if (status == EFFACE_OK)
+        status = ef_maker_take_labels(maker, error);
+    if (status == EFFACE_OK && guard != NULL)
+        status = ef_maker_take_margins(maker, error);
+    if (status != EFFACE_OK)
+        return status;
+    maker->previous = NULL;
+    if (guard != NULL && guard->is_anchored) {
+        ef_guard_unpack(guard, t->n_jury, maker->labels);
+        maker->previous = level;
+    }
+    status = ef_make_partition(maker, &t->judge, level, error);
+    if (status == EFFACE_OK && guard != NULL)
+        ef_guard_pack(guard, t->n_jury, maker->labels, maker->margins, level->centers, k, d);
+    return status;
+}
+
+/* The loss of a start's centers over the jury. */
+static efface_status judge_start(trial *t, uint32_t start, int32_t *centers, ef_i128 *loss,
+                                 efface_error *error) {
+    const size_t k = t->model->plan.n_clusters, n_values = k * t->model->domain.map.n_columns;
+    ef_jury *const jury = &t->model->jury;
+    ef_guard *const guard = jury->n_starts != 0 ? &jury->guards[start] : NULL;
+    ef_level level = t->scratch;
+    bool done = false;
+    efface_status status = EFFACE_OK;
+    level.centers = centers;
+    if (guard != NULL) {
+        level.counts = jury->counts + start * k;
+        level.sums = jury->sums + start * n_values;
+        status = ef_guard_move(guard, &t->moving, centers, level.counts, level.sums, &done, error);
+    } else {
+        memset(level.counts, 0, k * sizeof *level.counts);
+        memset(level.sums, 0, n_values * sizeof *level.sums);
+    }
+    if (status == EFFACE_OK && !done)
+        status = judge_all(t, &level, guard, error);
+    if (status == EFFACE_OK)
+        *loss = ef_level_loss(&t->judge, &level);
+    jury->square_sum = t->judge.square_sum;
+    return status;
+}
+
+/* The run of a start, with the seeds it has or with seeds to be drawn. */
+static efface_status run_start(trial *t, bool has_seeds, efface_error *error) {
+    efface_kmeans *const run = &t->run;
+    t->runs.previous = NULL;
+    if (!has_seeds)
+        return ef_make_run(&t->runs, run, error);
+    ef_level *const level = ef_kmeans_add_level(run);
     if (level == NULL)
         return ef_fail_memory(error);
-    memcpy(level->centers, centers,
-           (size_t)judge->plan.n_clusters * judge->domain.map.n_columns * sizeof *centers);
-    maker->previous = NULL;
-    const efface_status status = ef_make_partition(maker, judge, level, error);
-    if (status == EFFACE_OK)
-        *loss = ef_level_loss(judge, level);
-    forget_levels(judge);
-    return status;
+    if (ef_start_points(run, t->data, run->seeds, level->centers))
+        return ef_make_levels(&t->runs, run, 0, 0, error);
+    forget_levels(run); /* a state that was read, of other rows */
+    return ef_make_run(&t->runs, run, error);
 }
 
 efface_status ef_starts_run(ef_starts *starts, efface_kmeans *model, const efface_data *data,
-                            efface_error *error) {
+                            const ef_starts *before, const bool *stands, efface_error *error) {
     const ef_plan *const plan = &model->plan;
     const size_t k = plan->n_clusters, n_values = k * model->domain.map.n_columns;
-    efface_kmeans run = {.plan = *plan, .domain = model->domain}, judge = run;
-    run.plan.method = EFFACE_METHOD_LLOYD;
-    efface_data *sample = NULL, *jury = NULL;
-    ef_maker runs = {0}, judges = {0};
     if (!ef_starts_init(starts, plan->starts, k, model->domain.map.n_columns))
         return ef_fail_memory(error);
-    efface_status status = gather(&runs, &sample, model, data, plan->rate, EF_IN_SAMPLE, error);
-    if (status == EFFACE_OK)
-        status =
-            gather(&judges, &jury, model, data, ef_jury_exponent(plan->rate), EF_IN_JURY, error);
+    trial t;
+    efface_status status = trial_init(&t, model, data, error);
     for (uint32_t r = 0; status == EFFACE_OK && r < plan->starts; r++) {
         int32_t *const centers = starts->centers + r * n_values;
-        run.plan.seed = seed_of_start(plan->seed, r);
-        run.seeds = starts->seeds + r * k;
-        runs.previous = NULL;
-        status = ef_make_run(&runs, &run, error);
+        const bool has_seeds = stands != NULL && stands[r];
+        t.run.plan.seed = ef_start_seed(plan->seed, r);
+        t.run.seeds = starts->seeds + r * k;
+        if (has_seeds)
+            memcpy(t.run.seeds, before->seeds + r * k, k * sizeof *t.run.seeds);
+        status = run_start(&t, has_seeds, error);
         if (status == EFFACE_OK) {
-            memcpy(centers, ef_kmeans_centers(&run), n_values * sizeof *centers);
-            status = judge_start(&judges, &judge, centers, &starts->losses[r], error);
+            memcpy(centers, ef_kmeans_centers(&t.run), n_values * sizeof *centers);
+            status = judge_start(&t, r, centers, &starts->losses[r], error);
         }
-        forget_levels(&run);
+        forget_levels(&t.run);
     }
-    model->rows_assigned += run.rows_assigned + judge.rows_assigned;
-    model->rows_undecided += run.rows_undecided + judge.rows_undecided;
-    model->rows_moved += run.rows_moved;
-    ef_maker_free(&runs);
-    ef_maker_free(&judges);
-    efface_data_free(sample);
-    efface_data_free(jury);
-    free(run.levels);
-    free(judge.levels);
+    trial_free(&t);
     if (status != EFFACE_OK)
         ef_starts_free(starts);
     return status;
 }
+
+/* ---------------------------------------------------------------- the pass over all rows */
+
+/* By the guard, if few rows can have moved. */
+static efface_status move_guarded(ef_maker *maker, efface_kmeans *model, bool *done,
+                                  efface_error *error) {
+    const size_t k = model->plan.n_clusters, n_values = k * model->domain.map.n_columns;
+    ef_level *const level = &model->levels[0];
+    ef_guarded moving;
+    memcpy(level->counts, maker->previous->counts, k * sizeof *level->counts);
+    memcpy(level->sums, maker->previous->sums, n_values * sizeof *level->sums);
+    efface_status status =
+        ef_guarded_init(&moving, maker->data, &model->domain.map, (uint32_t)k, error);
+    if (status == EFFACE_OK)
+        status = ef_guard_move(&model->guard, &moving, level->centers, level->counts, level->sums,
+                               done, error);
+    ef_guarded_free(&moving);
+    model->rows_assigned += moving.rows_looked;
+    model->rows_moved += moving.rows_moved;
+    model->rows_undecided += moving.rows_undecided;
+    return status;
+}
+
+/* Whether what follows level 0 asks for its partition. */
+static bool needs_labels(const efface_kmeans *model) {
+    bool empty = false;
+    for (uint32_t c = 0; c < model->plan.n_clusters; c++)
+        empty |= model->levels[0].counts[c] == 0;
+    return empty || model->plan.passes > 1;
+}
+
+efface_status ef_make_guarded(ef_maker *maker, efface_kmeans *model, efface_error *error) {
+    const size_t n = maker->data->n_rows;
+    ef_level *const level = &model->levels[0];
+    bool done = false;
+    efface_status status = EFFACE_OK;
+    if (maker->previous != NULL)
+        status = move_guarded(maker, model, &done, error);
+    const bool unpacks = maker->previous != NULL && (!done || needs_labels(model));
+    if (status == EFFACE_OK && (unpacks || !done))
+        status = ef_maker_take_labels(maker, error);
+    if (status == EFFACE_OK && unpacks)
+        ef_guard_unpack(&model->guard, n, maker->labels);
+    if (status == EFFACE_OK && done) {
+        level->has_partition = true;
+        maker->previous = level;
+    }
+    if (status != EFFACE_OK || done)
+        return status;
+    status = ef_maker_take_margins(maker, error);
+    if (status == EFFACE_OK)
+        status = ef_make_partition(maker, model, level, error);
+    if (status == EFFACE_OK)
+        ef_guard_pack(&model->guard, n, maker->labels, maker->margins, level->centers,
+                      model->plan.n_clusters, model->domain.map.n_columns);
+    free(maker->margins); /* those of later levels are not wanted */
+    maker->margins = NULL;
+    return status;
+}
+
+/* ---------------------------------------------------------------- what starts came to */
 
 uint32_t ef_starts_best(uint32_t n_starts, const ef_i128 *losses) {
     uint32_t best = 0;

@@ -24,55 +24,87 @@
 
 #include <string.h>
 
-/* ---------------------------------------------------------------- kept labels of pyramid */
+/* ---------------------------------------------------------------- what pyramid keeps */
 
 static bool samples(const efface_kmeans *model) {
     return model->plan.method == EFFACE_METHOD_PYRAMID;
 }
 
-/* Lets the kept labels follow the change; `labels` has room for the rows that come, and those rows'
- * labels are known from looking at level 0. */
-static void follow_positions(const ef_pending *r, uint32_t *labels) {
+/* Lets a jury follow row number i of the change. `codes` are those of the set before that row,
+ * which then had n rows. A jury that cannot be kept is dropped. */
+static void follow_in_jury(const ef_pending *r, size_t i, const uint8_t *codes, size_t n,
+                           ef_jury *jury) {
+    const ef_change *const change = r->change;
+    const ef_plan *const plan = &r->model->plan;
+    const ef_map *const map = &r->model->domain.map;
+    const size_t position = change->positions[i];
+    if (change->leaves[i]) {
+        if ((codes[position] & EF_IN_JURY) != 0)
+            ef_jury_leave(jury, change, i, map, r->kernels);
+        if (!change->replaces && position != n - 1 && (codes[n - 1] & EF_IN_JURY) != 0)
+            ef_jury_rename(jury, n - 1, position);
+        return;
+    }
+    const uint8_t marks = ef_marks(ef_member_exponent(plan->seed, change->rows[i].id), plan->rate);
+    if ((marks & EF_IN_JURY) != 0 &&
+        !ef_jury_come(jury, change, i, map, r->kernels, (marks & EF_IN_SAMPLE) != 0))
+        ef_jury_free(jury);
+}
+
+/* Lets the kept partition of level 0 follow the change, and the jury unless it is NULL. `guard` has
+ * room for the rows that come, and those rows' labels are known from looking at level 0. */
+static void follow_positions(const ef_pending *r, ef_guard *guard, ef_jury *jury) {
     const ef_change *const change = r->change;
     const ef_plan *const plan = &r->model->plan;
     size_t n = r->model->n_rows;
     for (size_t i = 0; i < change->n_rows; i++) {
         const size_t position = change->positions[i];
+        if (jury != NULL && jury->n_starts != 0)
+            follow_in_jury(r, i, guard->codes, n, jury);
         if (change->leaves[i] && !change->replaces) {
-            labels[position] = labels[--n];
+            ef_guard_move_row(guard, position, --n);
         } else if (!change->leaves[i]) {
             const uint32_t exponent = ef_member_exponent(plan->seed, change->rows[i].id);
-            labels[position] = ef_labels_at(r, 0)[i] | ef_marks(exponent, plan->rate);
+            ef_guard_set_label(guard, position, ef_labels_at(r, 0)[i]);
+            guard->codes[position] = ef_marks(exponent, plan->rate);
+            n += !change->replaces;
         }
     }
 }
 
 /* Room for the labels of rows that come. The model is none the wiser. */
 static efface_status make_room(const ef_pending *r, efface_kmeans *model, efface_error *error) {
-    if (model->labels == NULL || r->data->n_rows <= model->n_rows)
+    if (model->guard.codes == NULL || r->data->n_rows <= model->n_rows)
         return EFFACE_OK;
-    uint32_t *const labels = ef_realloc(model->labels, r->data->n_rows, sizeof *labels);
-    if (labels == NULL)
-        return ef_fail_memory(error);
-    model->labels = labels;
-    return EFFACE_OK;
+    return ef_guard_grow(&model->guard, (size_t)model->n_rows, r->data->n_rows)
+               ? EFFACE_OK
+               : ef_fail_memory(error);
 }
 
-/* Gives the model to be labels of its own: those of level 0 as it was, after the change. Leaves
- * that level in r->scratch. */
-static efface_status copy_labels(ef_pending *r, efface_error *error) {
+/* Gives the model to be a guard of its own, with level 0 as it was, after the change; and a jury of
+ * its own unless `jury` is NULL. Leaves that level in r->scratch. */
+static efface_status copy_guard(ef_pending *r, ef_jury *jury, efface_error *error) {
     const efface_kmeans *const m = r->model;
     const size_t most = m->n_rows > r->data->n_rows ? (size_t)m->n_rows : r->data->n_rows;
     const efface_status status = ef_take_in(r, 0, error);
     if (status != EFFACE_OK)
         return status;
-    r->next.labels = ef_alloc(most, sizeof *r->next.labels);
-    if (r->next.labels == NULL)
+    if (!ef_guard_copy(&r->next.guard, &m->guard, (size_t)m->n_rows, most, m->plan.n_clusters,
+                       m->domain.map.n_columns))
         return ef_fail_memory(error);
-    r->owns_labels = true;
-    memcpy(r->next.labels, m->labels, (size_t)m->n_rows * sizeof *m->labels);
-    follow_positions(r, r->next.labels);
+    r->owns_guard = true;
+    follow_positions(r, &r->next.guard, jury);
     return EFFACE_OK;
+}
+
+/* The same for the jury, if there is one, without following. */
+static efface_status copy_jury(ef_pending *r, efface_error *error) {
+    const ef_jury *const jury = &r->model->jury;
+    r->next.jury = (ef_jury){0};
+    r->owns_jury = true;
+    return jury->n_starts == 0 || ef_jury_copy(&r->next.jury, jury, r->model->domain.map.n_columns)
+               ? EFFACE_OK
+               : ef_fail_memory(error);
 }
 
 /* ---------------------------------------------------------------- build */
@@ -82,9 +114,15 @@ static efface_status copy_labels(ef_pending *r, efface_error *error) {
 static efface_status resample(ef_pending *r, efface_error *error) {
     const efface_kmeans *const m = r->model;
     const size_t n_values = (size_t)m->plan.n_clusters * m->domain.map.n_columns;
-    efface_status status = copy_labels(r, error);
+    bool *const stands = ef_alloc(m->plan.starts, sizeof *stands);
+    efface_status status = stands != NULL ? copy_jury(r, error) : ef_fail_memory(error);
     if (status == EFFACE_OK)
-        status = ef_starts_run(&r->next.starts, &r->next, r->data, error);
+        status = copy_guard(r, &r->next.jury, error);
+    for (uint32_t s = 0; status == EFFACE_OK && s < m->plan.starts; s++)
+        stands[s] = ef_start_stands(r, s);
+    if (status == EFFACE_OK)
+        status = ef_starts_run(&r->next.starts, &r->next, r->data, &m->starts, stands, error);
+    free(stands);
     if (status != EFFACE_OK)
         return status;
     r->owns_starts = true;
@@ -95,27 +133,17 @@ static efface_status resample(ef_pending *r, efface_error *error) {
         r->first = 0;
         return EFFACE_OK;
     }
-    free(r->next.labels);
-    r->next.labels = m->labels;
-    r->owns_labels = false;
+    ef_guard_free(&r->next.guard);
+    r->next.guard = m->guard;
+    r->owns_guard = false;
     return ef_look_at_levels(r, error);
 }
 
 /* Pyramid: level 0 has a partition to start from, that of its old centers. */
-static efface_status start_from_labels(ef_pending *r, ef_maker *maker, efface_error *error) {
-    const size_t n = r->data->n_rows;
-    if (!r->owns_labels) {
-        const efface_status status = copy_labels(r, error);
-        if (status != EFFACE_OK)
-            return status;
-    }
-    maker->labels = ef_alloc(n, sizeof *maker->labels);
-    if (maker->labels == NULL)
-        return ef_fail_memory(error);
-    for (size_t i = 0; i < n; i++)
-        maker->labels[i] = r->next.labels[i] & ~EF_MARKS;
+static efface_status start_from_guard(ef_pending *r, ef_maker *maker, efface_error *error) {
+    const efface_status status = r->owns_guard ? EFFACE_OK : copy_guard(r, NULL, error);
     maker->previous = &r->scratch;
-    return EFFACE_OK;
+    return status;
 }
 
 /* ---------------------------------------------------------------- watches */
@@ -210,7 +238,7 @@ static efface_status build(ef_pending *r, efface_error *error) {
         memcpy(level->centers, r->centers, k * d * sizeof *level->centers);
     }
     if (status == EFFACE_OK && samples(m) && r->first == 0)
-        status = start_from_labels(r, &maker, error);
+        status = start_from_guard(r, &maker, error);
     if (status == EFFACE_OK)
         status = use_watches(r, &maker, error);
     if (status == EFFACE_OK)
@@ -263,8 +291,8 @@ efface_status ef_pending_make(ef_pending *r, efface_kmeans *model, const efface_
         return refit(r, error);
     if (status == EFFACE_OK)
         status = make_room(r, model, error);
-    if (status == EFFACE_OK && !r->owns_labels)
-        r->next.labels = model->labels;
+    if (status == EFFACE_OK && !r->owns_guard)
+        r->next.guard = model->guard;
     if (status == EFFACE_OK && r->build)
         status = build(r, error);
     return status;
@@ -289,8 +317,10 @@ void ef_pending_free(ef_pending *r) {
         free(r->next.seeds);
     if (r->owns_starts)
         ef_starts_free(&r->next.starts);
-    if (r->owns_labels)
-        free(r->next.labels);
+    if (r->owns_guard)
+        ef_guard_free(&r->next.guard);
+    if (r->owns_jury)
+        ef_jury_free(&r->next.jury);
     free(r->losses);
     ef_ascent_free(r->ascent);
     efface_kmeans_free(r->fresh);
@@ -350,6 +380,21 @@ void ef_pending_report(const ef_pending *r, efface_report *report) {
 
 /* ---------------------------------------------------------------- commit */
 
+/* What pyramid keeps: that of the model to be, or that of the model, which follows. */
+static void commit_kept(ef_pending *r, efface_kmeans *m) {
+    const bool jury_follows = !r->owns_jury && m->jury.n_starts != 0;
+    if (m->guard.codes != NULL && (!r->owns_guard || jury_follows))
+        follow_positions(r, &m->guard, jury_follows ? &m->jury : NULL);
+    if (r->owns_guard)
+        ef_guard_free(&m->guard);
+    else
+        r->next.guard = m->guard;
+    if (r->owns_jury)
+        ef_jury_free(&m->jury);
+    else
+        r->next.jury = m->jury;
+}
+
 void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
     if (r->fresh != NULL) {
         ef_kmeans_become(m, r->fresh);
@@ -367,10 +412,7 @@ void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
     const uint32_t kept = r->build ? r->first : r->next.n_levels;
     for (uint32_t t = 0; t < r->n_looked && t < kept; t++)
         ef_apply_change(r, ef_labels_at(r, t), m->levels[t].counts, m->levels[t].sums);
-    if (r->owns_labels)
-        free(m->labels);
-    else if (m->labels != NULL)
-        follow_positions(r, m->labels);
+    commit_kept(r, m);
     if (!r->build) {
         follow_watches(r, m, kept);
         ef_watches_drop(m, kept < r->n_looked ? kept : r->n_looked);
@@ -401,7 +443,7 @@ void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
     r->next.domain.n_coarse = r->domain.n_coarse;
     r->domain.coarse = m->domain.coarse;
     *m = r->next;
-    r->owns_levels = r->owns_seeds = r->owns_starts = r->owns_labels = false;
+    r->owns_levels = r->owns_seeds = r->owns_starts = r->owns_guard = r->owns_jury = false;
     r->watches_moved = false;
 }
 

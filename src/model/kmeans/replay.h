@@ -43,7 +43,8 @@ typedef struct ef_pending {
     bool owns_levels;         /* next.levels and what they hold from `first` on */
     bool owns_seeds;          /* next.seeds */
     bool owns_starts;         /* next.starts */
-    bool owns_labels;         /* next.labels */
+    bool owns_guard;          /* next.guard */
+    bool owns_jury;           /* next.jury */
 
     efface_kmeans *watched; /* the model again: what it keeps to be quick may change in place */
     bool watches_moved;     /* its watches are those of `next` now */
@@ -68,6 +69,9 @@ void ef_pending_report(const ef_pending *pending, efface_report *report);
 /* The first part of making: finds out what differs, and makes nothing. */
 efface_status ef_look(ef_pending *pending, efface_error *error);
 efface_status ef_look_at_levels(ef_pending *pending, efface_error *error);
+
+/* Pyramid: whether a start has the same seeds after the change. */
+bool ef_start_stands(ef_pending *pending, uint32_t start);
 
 /* Makes pending->scratch the level t after the change. */
 efface_status ef_take_in(ef_pending *pending, uint32_t t, efface_error *error);

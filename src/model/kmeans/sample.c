@@ -1,4 +1,4 @@
-/* The sample of the method pyramid: who takes part, and a copy of them. */
+/* The sample of the method pyramid: who takes part. */
 #include "model/kmeans/sample.h"
 
 #include "base/checked.h"
@@ -50,30 +50,32 @@ uint32_t ef_members_rate(const ef_members *members, uint32_t wanted, uint64_t le
 }
 
 void ef_sample_mark(const efface_data *data, const ef_kernels *kernels, uint64_t seed,
-                    uint32_t sample, uint32_t *labels) {
+                    uint32_t sample, uint8_t *codes) {
     for (size_t first = 0; first < data->n_rows; first += EF_PANEL) {
         const size_t rest = data->n_rows - first;
         const unsigned n = rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
         uint32_t exponents[EF_PANEL];
         panel_exponents(data, kernels, seed, first, n, exponents);
         for (unsigned i = 0; i < n; i++)
-            labels[first + i] = ef_marks(exponents[i], sample);
+            codes[first + i] = ef_marks(exponents[i], sample);
     }
 }
 
-efface_status ef_sample_copy(const efface_data *data, const uint32_t *labels, uint32_t mark,
-                             efface_data **out, efface_error *error) {
-    size_t n = 0;
-    for (size_t i = 0; i < data->n_rows; i++)
-        n += (labels[i] & mark) != 0;
-    size_t *const positions = ef_alloc(n, sizeof *positions);
-    if (positions == NULL)
+efface_status ef_sample_find(const uint8_t *codes, size_t n_rows, size_t **positions,
+                             size_t *n_jury, size_t *n_sample, efface_error *error) {
+    size_t n = 0, m = 0;
+    for (size_t i = 0; i < n_rows; i++) {
+        n += (codes[i] & EF_IN_JURY) != 0;
+        m += (codes[i] & EF_IN_SAMPLE) != 0;
+    }
+    *positions = ef_alloc(n, sizeof **positions);
+    if (*positions == NULL)
         return ef_fail_memory(error);
+    *n_jury = n;
+    *n_sample = m;
     n = 0;
-    for (size_t i = 0; i < data->n_rows; i++)
-        if ((labels[i] & mark) != 0)
-            positions[n++] = i;
-    const efface_status status = ef_data_copy_rows(data, positions, n, out, error);
-    free(positions);
-    return status;
+    for (size_t i = 0; i < n_rows; i++)
+        if ((codes[i] & EF_MARKS) != 0)
+            (*positions)[(codes[i] & EF_IN_SAMPLE) != 0 ? n++ : m++] = i;
+    return EFFACE_OK;
 }

@@ -33,23 +33,24 @@ static inline uint32_t ef_jury_exponent(uint32_t sample) {
     return sample < 2 ? 0 : sample - 2;
 }
 
-/* Marks in the label that a model of pyramid keeps for a row. */
-#define EF_IN_SAMPLE (UINT32_C(1) << 31)
-#define EF_IN_JURY (UINT32_C(1) << 30)
+/* Marks in the code (guard.h) that a model of pyramid keeps for a row. */
+#define EF_IN_SAMPLE 0x80
+#define EF_IN_JURY 0x40
 #define EF_MARKS (EF_IN_SAMPLE | EF_IN_JURY)
 
 /* The marks of a row with this member exponent, if the sample has the exponent `sample`. */
-static inline uint32_t ef_marks(uint32_t exponent, uint32_t sample) {
-    return (exponent >= sample ? EF_IN_SAMPLE : 0) |
-           (exponent >= ef_jury_exponent(sample) ? EF_IN_JURY : 0);
+static inline uint8_t ef_marks(uint32_t exponent, uint32_t sample) {
+    return (uint8_t)((exponent >= sample ? EF_IN_SAMPLE : 0) |
+                     (exponent >= ef_jury_exponent(sample) ? EF_IN_JURY : 0));
 }
 
-/* Makes the label of each row its marks. Cost O(n). */
+/* Makes the code of each row its marks. Cost O(n). */
 void ef_sample_mark(const efface_data *data, const ef_kernels *kernels, uint64_t seed,
-                    uint32_t sample, uint32_t *labels);
+                    uint32_t sample, uint8_t *codes);
 
-/* A set with copies of the rows that have a mark. Cost O(n + m d) for m of them. */
-efface_status ef_sample_copy(const efface_data *data, const uint32_t *labels, uint32_t mark,
-                             efface_data **out, efface_error *error);
+/* The positions of the rows of the jury, those of the sample first. Cost O(n). The caller has
+ * `positions` to free. */
+efface_status ef_sample_find(const uint8_t *codes, size_t n_rows, size_t **positions,
+                             size_t *n_jury, size_t *n_sample, efface_error *error);
 
 #endif

@@ -16,7 +16,8 @@ void efface_kmeans_free(efface_kmeans *model) {
     free(model->levels);
     free(model->seeds);
     ef_starts_free(&model->starts);
-    free(model->labels);
+    ef_guard_free(&model->guard);
+    ef_jury_free(&model->jury);
     ef_watches_drop(model, 0);
     free(model->watches);
     ef_shelf_free(model->shelf);
@@ -298,14 +299,16 @@ size_t efface_kmeans_state_bytes(const efface_kmeans *model) {
               sizeof *model->starts.losses);
     for (uint32_t t = 0; t < model->n_levels; t++) {
         const ef_level *const level = &model->levels[t];
-        n += k * d * (sizeof *level->centers + sizeof *level->sums) + k * sizeof *level->counts +
-             level->n_reseeded * sizeof *level->reseeded;
+        n += k * d * sizeof *level->centers + level->n_reseeded * sizeof *level->reseeded;
+        if (level->sums != NULL)
+            n += k * d * sizeof *level->sums + k * sizeof *level->counts;
     }
     n += model->n_watches * sizeof *model->watches;
     n += model->shelf != NULL ? ef_shelf_bytes(model->shelf) : 0;
     for (uint32_t t = 0; t < model->n_watches; t++)
         n += ef_watch_bytes(&model->watches[t], k, d);
-    return n + (model->labels != NULL ? (size_t)model->n_rows * sizeof *model->labels : 0);
+    return n + ef_guard_bytes(&model->guard, (size_t)model->n_rows, k, d) +
+           ef_jury_bytes(&model->jury, d);
 }
 
 void efface_kmeans_coarse_columns(const efface_kmeans *model, uint32_t *columns, size_t capacity) {
