@@ -119,7 +119,7 @@ efface_status ef_make_levels(ef_maker *maker, efface_kmeans *model, uint32_t t, 
         if (is_open(plan, t))
             break;
         if (t == 0 && plan->method == EFFACE_METHOD_PYRAMID)
-            status = ef_make_guarded(maker, model, error);
+            status = ef_make_guarded(maker, model, t, error);
         else
             status = maker->watches ? ef_make_watched(maker, model, t, error)
                                     : ef_make_partition(maker, model, level, error);

@@ -12,6 +12,9 @@
  * one costs several times what it costs in a pass, which reads memory in order. */
 #define PASS_FROM_PART 6
 
+/* Most passes without margins. */
+#define MOST_WAITS 31
+
 #define BYTE_CLUSTERS 256
 
 /* ---------------------------------------------------------------- codes */
@@ -30,9 +33,8 @@ static uint8_t code_of(float margin, uint32_t base) {
     uint32_t bits;
     memcpy(&bits, &margin, sizeof bits);
     bits >>= 21; /* margins are not negative */
-    if (bits <= base)
-        return 0;
-    return (uint8_t)(bits - base < EF_GUARD_CODES ? bits - base : EF_GUARD_CODES - 1);
+    bits = bits > base ? bits - base : 0;
+    return (uint8_t)(bits < EF_GUARD_CODES ? bits : EF_GUARD_CODES - 1);
 }
 
 /* The smallest margin that has a code. */
@@ -79,8 +81,11 @@ bool ef_guard_copy(ef_guard *guard, const ef_guard *from, size_t n_rows, size_t 
     memcpy(guard->labels, from->labels, n_rows * (guard->wide ? sizeof(uint32_t) : 1));
     if (from->is_anchored)
         memcpy(guard->anchor, from->anchor, (size_t)k * d * sizeof *guard->anchor);
+    guard->is_filled = from->is_filled;
     guard->is_anchored = from->is_anchored;
     guard->n_looked = from->n_looked;
+    guard->n_passes = from->n_passes;
+    guard->n_waits = from->n_waits;
     return true;
 }
 
@@ -106,19 +111,35 @@ size_t ef_guard_bytes(const ef_guard *guard, size_t n_rows, size_t k, size_t d) 
 }
 
 void ef_guard_unpack(const ef_guard *guard, size_t n_rows, uint32_t *labels) {
+    if (guard->wide) {
+        memcpy(labels, guard->labels, n_rows * sizeof *labels);
+        return;
+    }
+    const uint8_t *const bytes = guard->labels;
     for (size_t i = 0; i < n_rows; i++)
-        labels[i] = ef_guard_label(guard, i);
+        labels[i] = bytes[i];
 }
 
 void ef_guard_pack(ef_guard *guard, size_t n_rows, const uint32_t *labels, const float *margins,
                    const int32_t *centers, uint32_t k, uint32_t d) {
     const uint32_t base = code_base(d);
-    for (size_t i = 0; i < n_rows; i++) {
-        guard->codes[i] = (uint8_t)((guard->codes[i] & ~EF_GUARD_CODE) | code_of(margins[i], base));
-        ef_guard_set_label(guard, i, labels[i]);
-    }
-    memcpy(guard->anchor, centers, (size_t)k * d * sizeof *centers);
-    guard->is_anchored = true;
+    uint8_t *const codes = guard->codes;
+    for (size_t i = 0; margins != NULL && i < n_rows; i++)
+        codes[i] = (uint8_t)((codes[i] & ~EF_GUARD_CODE) | code_of(margins[i], base));
+    for (size_t i = 0; margins == NULL && guard->is_anchored && i < n_rows; i++)
+        codes[i] &= (uint8_t)~EF_GUARD_CODE;
+    uint8_t *const bytes = guard->labels;
+    if (guard->wide)
+        memcpy(guard->labels, labels, n_rows * sizeof *labels);
+    else
+        for (size_t i = 0; i < n_rows; i++)
+            bytes[i] = (uint8_t)labels[i];
+    if (margins != NULL)
+        memcpy(guard->anchor, centers, (size_t)k * d * sizeof *centers);
+    else
+        guard->n_passes--;
+    guard->is_filled = true;
+    guard->is_anchored = margins != NULL;
     guard->n_looked = 0;
 }
 
@@ -226,9 +247,16 @@ efface_status ef_guard_move(ef_guard *guard, ef_guarded *m, const int32_t *cente
         return EFFACE_OK;
     const uint32_t limit = limit_of(farthest(guard->anchor, centers, k, d), code_base(d));
     size_t left = count_below(guard->codes, m->n_rows, limit);
-    if (guard->n_looked + left > m->n_rows / PASS_FROM_PART + EF_PANEL)
+    if (guard->n_looked + left > m->n_rows / PASS_FROM_PART + EF_PANEL) {
+        if (guard->n_looked == 0) {
+            guard->n_passes = guard->n_waits;
+            guard->n_waits =
+                guard->n_waits < MOST_WAITS ? (uint8_t)(2 * guard->n_waits + 1) : MOST_WAITS;
+        }
         return EFFACE_OK;
+    }
     *done = true;
+    guard->n_waits = 0;
     ef_centers ready;
     if (!ef_centers_init(&ready, centers, k, d, m->kernels->tile))
         return ef_fail_memory(error);

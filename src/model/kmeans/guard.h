@@ -29,9 +29,12 @@ typedef struct ef_guard {
     uint8_t *codes;   /* of each row; NULL: no guard */
     void *labels;     /* of each row, bytes, or 32-bit integers if clusters are many */
     bool wide;        /* they are */
-    size_t n_looked;  /* rows looked at since the margins were measured */
+    bool is_filled;   /* the labels are a partition */
+    bool is_anchored; /* and margins are known, from here: */
     int32_t *anchor;  /* centers */
-    bool is_anchored; /* else margins are not known, and all codes are 0 */
+    size_t n_looked;  /* rows looked at since */
+    uint8_t n_passes; /* before margins are measured again, and */
+    uint8_t n_waits;  /* as many if they are of no use once more */
 } ef_guard;
 
 /* Room for n_rows rows, all loose and in cluster 0. False if memory is short. */
@@ -68,7 +71,13 @@ static inline void ef_guard_move_row(ef_guard *guard, size_t to, size_t from) {
     ef_guard_set_label(guard, to, ef_guard_label(guard, from));
 }
 
-/* All labels as 32-bit integers, and the other way round with margins measured from `centers`. */
+/* Whether margins are wanted of the next pass. */
+static inline bool ef_guard_wants_margins(const ef_guard *guard) {
+    return guard->n_passes == 0;
+}
+
+/* All labels as 32-bit integers; and the other way round after a pass, with margins measured from
+ * `centers`, or NULL. */
 void ef_guard_unpack(const ef_guard *guard, size_t n_rows, uint32_t *labels);
 void ef_guard_pack(ef_guard *guard, size_t n_rows, const uint32_t *labels, const float *margins,
                    const int32_t *centers, uint32_t n_clusters, uint32_t n_columns);

@@ -87,7 +87,8 @@ efface_status ef_maker_take_margins(ef_maker *maker, efface_error *error);
 
 /* Pyramid: makes the partition of level 0, by the guard if maker->previous is a level whose
  * partition that has, or by a pass. */
-efface_status ef_make_guarded(ef_maker *maker, efface_kmeans *model, efface_error *error);
+efface_status ef_make_guarded(ef_maker *maker, efface_kmeans *model, uint32_t t,
+                              efface_error *error);
 
 /* Pyramid: runs the starts and lets the jury judge, with the rows of `data` that are marked in the
  * guard's codes. A jury that the model has must belong to the starts `before` and have followed the

@@ -173,13 +173,19 @@ void ef_apply_change(const ef_pending *r, const uint32_t *labels, int64_t *count
     }
 }
 
-efface_status ef_take_in(ef_pending *r, uint32_t t, efface_error *error) {
-    const ef_level *const level = &r->model->levels[t];
+/* Where the changed rows belong at level t. */
+static efface_status find_labels(const ef_pending *r, uint32_t t, uint32_t *labels,
+                                 efface_error *error) {
     const ef_map *const map = &r->model->domain.map;
-    const size_t k = r->model->plan.n_clusters, d = map->n_columns, n = r->change->n_rows;
-    uint32_t *const labels = ef_labels_at(r, t);
+    const ef_guard *const guard = &r->model->guard;
+    const size_t n = r->change->n_rows;
     ef_centers centers;
-    if (!ef_centers_init(&centers, level->centers, (uint32_t)k, map->n_columns, r->kernels->tile))
+    if (t == 0 && n == 1 && r->change->leaves[0] && guard->codes != NULL) {
+        labels[0] = ef_guard_label(guard, r->change->positions[0]);
+        return EFFACE_OK;
+    }
+    if (!ef_centers_init(&centers, r->model->levels[t].centers, r->model->plan.n_clusters,
+                         map->n_columns, r->kernels->tile))
         return ef_fail_memory(error);
     for (size_t i = 0; i < n; i += EF_PANEL) {
         const float *const values = ef_change_first(r->change, i);
@@ -189,6 +195,17 @@ efface_status ef_take_in(ef_pending *r, uint32_t t, efface_error *error) {
         memcpy(labels + i, nearest, n_rows * sizeof *nearest);
     }
     ef_centers_free(&centers);
+    return EFFACE_OK;
+}
+
+efface_status ef_take_in(ef_pending *r, uint32_t t, efface_error *error) {
+    const ef_level *const level = &r->model->levels[t];
+    const ef_map *const map = &r->model->domain.map;
+    const size_t k = r->model->plan.n_clusters, d = map->n_columns, n = r->change->n_rows;
+    uint32_t *const labels = ef_labels_at(r, t);
+    const efface_status status = find_labels(r, t, labels, error);
+    if (status != EFFACE_OK)
+        return status;
     memset(r->touched, 0, k * sizeof *r->touched);
     for (size_t i = 0; i < n; i++)
         r->touched[labels[i]] = true;

@@ -192,12 +192,14 @@ static efface_status judge_all(trial *t, ef_level *level, ef_guard *guard, effac
     efface_status status = gather_jury(t, error);
     if (status == EFFACE_OK)
         status = ef_maker_take_labels(maker, error);
-    if (status == EFFACE_OK && guard != NULL)
+    free(maker->margins);
+    maker->margins = NULL;
+    if (status == EFFACE_OK && guard != NULL && ef_guard_wants_margins(guard))
         status = ef_maker_take_margins(maker, error);
     if (status != EFFACE_OK)
         return status;
     maker->previous = NULL;
-    if (guard != NULL && guard->is_anchored) {
+    if (guard != NULL && guard->is_filled) {
         ef_guard_unpack(guard, t->n_jury, maker->labels);
         maker->previous = level;
     }
@@ -279,10 +281,9 @@ efface_status ef_starts_run(ef_starts *starts, efface_kmeans *model, const effac
 /* ---------------------------------------------------------------- the pass over all rows */
 
 /* By the guard, if few rows can have moved. */
-static efface_status move_guarded(ef_maker *maker, efface_kmeans *model, bool *done,
-                                  efface_error *error) {
+static efface_status move_guarded(ef_maker *maker, efface_kmeans *model, ef_level *level,
+                                  bool *done, efface_error *error) {
     const size_t k = model->plan.n_clusters, n_values = k * model->domain.map.n_columns;
-    ef_level *const level = &model->levels[0];
     ef_guarded moving;
     memcpy(level->counts, maker->previous->counts, k * sizeof *level->counts);
     memcpy(level->sums, maker->previous->sums, n_values * sizeof *level->sums);
@@ -298,22 +299,23 @@ static efface_status move_guarded(ef_maker *maker, efface_kmeans *model, bool *d
     return status;
 }
 
-/* Whether what follows level 0 asks for its partition. */
-static bool needs_labels(const efface_kmeans *model) {
+/* Whether what follows a level asks for its partition. */
+static bool needs_labels(const efface_kmeans *model, const ef_level *level) {
     bool empty = false;
     for (uint32_t c = 0; c < model->plan.n_clusters; c++)
-        empty |= model->levels[0].counts[c] == 0;
+        empty |= level->counts[c] == 0;
     return empty || model->plan.passes > 1;
 }
 
-efface_status ef_make_guarded(ef_maker *maker, efface_kmeans *model, efface_error *error) {
+efface_status ef_make_guarded(ef_maker *maker, efface_kmeans *model, uint32_t t,
+                              efface_error *error) {
     const size_t n = maker->data->n_rows;
-    ef_level *const level = &model->levels[0];
+    ef_level *const level = &model->levels[t];
     bool done = false;
     efface_status status = EFFACE_OK;
     if (maker->previous != NULL)
-        status = move_guarded(maker, model, &done, error);
-    const bool unpacks = maker->previous != NULL && (!done || needs_labels(model));
+        status = move_guarded(maker, model, level, &done, error);
+    const bool unpacks = maker->previous != NULL && (!done || needs_labels(model, level));
     if (status == EFFACE_OK && (unpacks || !done))
         status = ef_maker_take_labels(maker, error);
     if (status == EFFACE_OK && unpacks)
@@ -324,13 +326,14 @@ efface_status ef_make_guarded(ef_maker *maker, efface_kmeans *model, efface_erro
     }
     if (status != EFFACE_OK || done)
         return status;
-    status = ef_maker_take_margins(maker, error);
+    if (ef_guard_wants_margins(&model->guard))
+        status = ef_maker_take_margins(maker, error);
     if (status == EFFACE_OK)
         status = ef_make_partition(maker, model, level, error);
     if (status == EFFACE_OK)
         ef_guard_pack(&model->guard, n, maker->labels, maker->margins, level->centers,
                       model->plan.n_clusters, model->domain.map.n_columns);
-    free(maker->margins); /* those of later levels are not wanted */
+    free(maker->margins); /* those of later levels may not be wanted */
     maker->margins = NULL;
     return status;
 }
