@@ -187,14 +187,18 @@ static efface_status find_labels(const ef_pending *r, uint32_t t, uint32_t *labe
     if (!ef_centers_init(&centers, r->model->levels[t].centers, r->model->plan.n_clusters,
                          map->n_columns, r->kernels->tile))
         return ef_fail_memory(error);
-    for (size_t i = 0; i < n; i += EF_PANEL) {
+    float *const panel = ef_alloc_aligned(map->n_columns, EF_PANEL * sizeof *panel);
+    for (size_t i = 0; panel != NULL && i < n; i += EF_PANEL) {
         const float *const values = ef_change_first(r->change, i);
         const unsigned n_rows = n - i < EF_PANEL ? (unsigned)(n - i) : EF_PANEL;
         uint32_t nearest[EF_PANEL];
-        (void)r->kernels->nearest(&centers, map, values, n_rows, values, r->panel, nearest, NULL);
+        (void)r->kernels->nearest(&centers, map, values, n_rows, values, panel, nearest, NULL);
         memcpy(labels + i, nearest, n_rows * sizeof *nearest);
     }
     ef_centers_free(&centers);
+    if (panel == NULL)
+        return ef_fail_memory(error);
+    free(panel);
     return EFFACE_OK;
 }
 
@@ -384,6 +388,11 @@ static efface_status look_at_jury(ef_pending *r, efface_error *error) {
     const efface_kmeans *const m = r->model;
     const uint32_t jury = ef_jury_exponent(m->plan.rate), n_starts = m->plan.starts;
     const size_t n_values = (size_t)m->plan.n_clusters * m->domain.map.n_columns;
+    bool reached = false;
+    for (size_t i = 0; i < r->change->n_rows; i++)
+        reached |= ef_member_exponent(m->plan.seed, r->change->rows[i].id) >= jury;
+    if (!reached)
+        return EFFACE_OK;
     r->losses = ef_alloc(n_starts, sizeof *r->losses);
     if (r->losses == NULL)
         return ef_fail_memory(error);
@@ -419,20 +428,26 @@ static void change_squares(ef_pending *r) {
     }
 }
 
+/* One block, for most requests do little else than take and release memory. */
 static bool take_memory(ef_pending *r) {
     const size_t k = r->model->plan.n_clusters, d = r->model->domain.map.n_columns;
-    size_t n_labels;
-    if (!ef_mul_size(r->change->n_rows, r->model->n_levels, &n_labels))
+    size_t n_labels, n_label_bytes, n_bytes;
+    const size_t n_own = k * d * (sizeof *r->scratch.sums + sizeof *r->centers) +
+                         k * (sizeof *r->scratch.counts + sizeof *r->touched) +
+                         d * sizeof *r->point;
+    if (!ef_mul_size(r->change->n_rows, r->model->n_levels, &n_labels) ||
+        !ef_mul_size(n_labels, sizeof *r->labels, &n_label_bytes) ||
+        !ef_add_size(n_own, n_label_bytes, &n_bytes))
         return false;
-    r->scratch.counts = ef_alloc(k, sizeof *r->scratch.counts);
-    r->scratch.sums = ef_alloc(k * d, sizeof *r->scratch.sums);
-    r->touched = ef_alloc(k, sizeof *r->touched);
-    r->centers = ef_alloc(k * d, sizeof *r->centers);
-    r->point = ef_alloc(d, sizeof *r->point);
-    r->panel = ef_alloc_aligned(d, EF_PANEL * sizeof *r->panel);
-    r->labels = ef_alloc(n_labels, sizeof *r->labels);
-    return r->scratch.counts != NULL && r->scratch.sums != NULL && r->touched != NULL &&
-           r->centers != NULL && r->point != NULL && r->panel != NULL && r->labels != NULL;
+    r->scratch.sums = ef_alloc(n_bytes, 1);
+    if (r->scratch.sums == NULL)
+        return false;
+    r->scratch.counts = r->scratch.sums + k * d;
+    r->centers = (int32_t *)(r->scratch.counts + k);
+    r->point = r->centers + k * d;
+    r->labels = (uint32_t *)(r->point + d);
+    r->touched = (bool *)(r->labels + n_labels);
+    return true;
 }
 
 efface_status ef_look(ef_pending *r, efface_error *error) {

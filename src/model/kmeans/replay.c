@@ -97,12 +97,14 @@ static efface_status copy_guard(ef_pending *r, ef_jury *jury, efface_error *erro
     return EFFACE_OK;
 }
 
-/* The same for the jury, if there is one, without following. */
+/* The same for the jury, if there is one, without following; not if so much changes that it has to
+ * be made anew. */
 static efface_status copy_jury(ef_pending *r, efface_error *error) {
     const ef_jury *const jury = &r->model->jury;
     r->next.jury = (ef_jury){0};
     r->owns_jury = true;
-    return jury->n_starts == 0 || ef_jury_copy(&r->next.jury, jury, r->model->domain.map.n_columns)
+    return jury->n_starts == 0 || r->change->n_rows > jury->n_rows / 16 ||
+                   ef_jury_copy(&r->next.jury, jury, r->model->domain.map.n_columns)
                ? EFFACE_OK
                : ef_fail_memory(error);
 }
@@ -325,13 +327,7 @@ void ef_pending_free(ef_pending *r) {
     ef_ascent_free(r->ascent);
     efface_kmeans_free(r->fresh);
     ef_domain_free(&r->domain);
-    free(r->scratch.counts);
-    free(r->scratch.sums);
-    free(r->touched);
-    free(r->centers);
-    free(r->point);
-    free(r->panel);
-    free(r->labels);
+    free(r->scratch.sums); /* and what lies behind them */
     *r = (ef_pending){0};
 }
 

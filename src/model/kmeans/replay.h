@@ -18,12 +18,11 @@ typedef struct ef_pending {
     efface_kmeans next; /* the model to be; levels before `first` and much else are shared */
     ef_domain domain;   /* as a fit would have it */
 
-    /* For looking at one level. */
+    /* For looking at one level: one block of memory, which begins with scratch.sums. */
     ef_level scratch; /* its counts and sums after the change */
     bool *touched;    /* clusters that a changed row is in */
     int32_t *centers; /* of the level to come */
     int32_t *point;   /* a row */
-    float *panel;
     uint32_t *labels; /* of each changed row at each level that was looked at */
 
     /* What was found. */
