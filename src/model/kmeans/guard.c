@@ -73,6 +73,12 @@ bool ef_guard_init(ef_guard *guard, size_t n_rows, uint32_t k, uint32_t d) {
     return false;
 }
 
+bool ef_guard_init_labels(ef_guard *guard, size_t n_rows, uint32_t k) {
+    *guard = (ef_guard){.wide = k > BYTE_CLUSTERS};
+    guard->labels = ef_alloc_zero(n_rows, guard->wide ? sizeof(uint32_t) : 1);
+    return guard->labels != NULL;
+}
+
 bool ef_guard_copy(ef_guard *guard, const ef_guard *from, size_t n_rows, size_t room, uint32_t k,
                    uint32_t d) {
     if (!ef_guard_init(guard, room, k, d))
@@ -136,7 +142,7 @@ void ef_guard_pack(ef_guard *guard, size_t n_rows, const uint32_t *labels, const
             bytes[i] = (uint8_t)labels[i];
     if (margins != NULL)
         memcpy(guard->anchor, centers, (size_t)k * d * sizeof *centers);
-    else
+    else if (guard->n_passes != 0)
         guard->n_passes--;
     guard->is_filled = true;
     guard->is_anchored = margins != NULL;

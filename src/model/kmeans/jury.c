@@ -9,6 +9,9 @@
 #define MOST_BYTES_A_ROW 4.0
 #define MOST_BYTES 4096.0
 
+/* The same for all that pyramid keeps. */
+#define MOST_BYTES_A_ROW_IN_ALL 7.5
+
 bool ef_jury_is_small(size_t n_jury, size_t n_rows, uint32_t n_starts, uint32_t k, uint32_t d) {
     const double a_row = 4.0 + 2.0 * n_starts;
     const double a_value = sizeof(int64_t) + sizeof(int32_t);
@@ -16,7 +19,31 @@ bool ef_jury_is_small(size_t n_jury, size_t n_rows, uint32_t n_starts, uint32_t 
                                       MOST_BYTES + MOST_BYTES_A_ROW * (double)n_rows;
 }
 
+void ef_jury_drop_trails(ef_jury *jury) {
+    for (uint32_t r = 0; jury->trails != NULL && r < jury->n_starts; r++)
+        ef_trail_free(&jury->trails[r]);
+    free(jury->trails);
+    jury->trails = NULL;
+}
+
+bool ef_jury_add_trails(ef_jury *jury, size_t n_rows, uint32_t d, uint32_t most_steps) {
+    const double n_values = (double)jury->n_clusters * d;
+    const double others = 2.0 * (double)n_rows + (double)ef_jury_bytes(jury, d) +
+                          n_values * (4.0 * jury->n_starts + 20.0);
+    const double left = MOST_BYTES + MOST_BYTES_A_ROW_IN_ALL * (double)n_rows - others;
+    const uint32_t steps =
+        ef_trail_steps(left, jury->n_sample, jury->n_starts, jury->n_clusters, d);
+    if (steps == 0)
+        return true;
+    jury->trails = ef_alloc_zero(jury->n_starts, sizeof *jury->trails);
+    bool fits = jury->trails != NULL;
+    for (uint32_t r = 0; fits && r < jury->n_starts; r++)
+        fits = ef_trail_init(&jury->trails[r], steps < most_steps ? steps : most_steps);
+    return fits;
+}
+
 void ef_jury_free(ef_jury *jury) {
+    ef_jury_drop_trails(jury);
     for (uint32_t r = 0; r < jury->n_starts; r++)
         ef_guard_free(&jury->guards[r]);
     free(jury->positions);
@@ -74,6 +101,7 @@ bool ef_jury_copy(ef_jury *jury, const ef_jury *from, uint32_t d) {
     jury->n_rows = from->n_rows;
     jury->n_sample = from->n_sample;
     jury->square_sum = from->square_sum;
+    jury->sample_square_sum = from->sample_square_sum;
     return true;
 }
 
@@ -83,6 +111,8 @@ size_t ef_jury_bytes(const ef_jury *jury, size_t d) {
     for (uint32_t r = 0; r < jury->n_starts; r++)
         n += sizeof *jury->guards + ef_guard_bytes(&jury->guards[r], jury->capacity, k, d) +
              k * sizeof *jury->counts + k * d * sizeof *jury->sums;
+    for (uint32_t r = 0; jury->trails != NULL && r < jury->n_starts; r++)
+        n += sizeof *jury->trails + ef_trail_bytes(&jury->trails[r], jury->n_sample, k, d);
     return n;
 }
 
@@ -154,7 +184,9 @@ static void correct(ef_jury *jury, const ef_change *change, size_t i, const ef_m
                     const ef_kernels *kernels, size_t row) {
     const int64_t weight = ef_change_weight(change, i);
     const float *const values = ef_change_first(change, i);
-    jury->square_sum += (ef_i128)weight * square_of(map, values);
+    const ef_i128 square = (ef_i128)weight * square_of(map, values);
+    jury->square_sum += square;
+    jury->sample_square_sum += row < jury->n_sample ? square : 0;
     for (uint32_t r = 0; r < jury->n_starts; r++) {
         const size_t cluster = (size_t)r * jury->n_clusters + ef_guard_label(&jury->guards[r], row);
         jury->counts[cluster] += weight;
@@ -166,6 +198,10 @@ void ef_jury_leave(ef_jury *jury, const ef_change *change, size_t i, const ef_ma
                    const ef_kernels *kernels) {
     const size_t row = find(jury, change->positions[i]);
     correct(jury, change, i, map, kernels, row);
+    if (row < jury->n_sample && change->replaces)
+        ef_jury_drop_trails(jury);
+    for (uint32_t r = 0; row < jury->n_sample && jury->trails != NULL && r < jury->n_starts; r++)
+        ef_trail_leave(&jury->trails[r], change, i, map, kernels, row, jury->n_sample - 1);
     if (!change->replaces) {
         take_out(jury, row);
         return;
@@ -177,6 +213,8 @@ void ef_jury_leave(ef_jury *jury, const ef_change *change, size_t i, const ef_ma
 bool ef_jury_come(ef_jury *jury, const ef_change *change, size_t i, const ef_map *map,
                   const ef_kernels *kernels, bool in_sample) {
     const size_t position = change->positions[i];
+    if (in_sample)
+        ef_jury_drop_trails(jury);
     if (!change->replaces && !make_room(jury))
         return false;
     const size_t row = change->replaces ? find(jury, position) : take_in(jury, position, in_sample);

@@ -13,16 +13,19 @@
 #include "model/kmeans/change.h"
 #include "model/kmeans/guard.h"
 #include "model/kmeans/sample.h"
+#include "model/kmeans/trail.h"
 
 typedef struct ef_jury {
     uint32_t *positions; /* of its rows in the set, those of the sample first */
     size_t n_rows, n_sample, capacity;
-    ef_i128 square_sum; /* of weight * |g|^2 */
-    uint32_t n_starts;  /* 0: nothing is kept */
+    ef_i128 square_sum;        /* of weight * |g|^2, */
+    ef_i128 sample_square_sum; /* and over the sample */
+    uint32_t n_starts;         /* 0: nothing is kept */
     uint32_t n_clusters;
     ef_guard *guards; /* one for each start; rows have the numbers of their positions */
     int64_t *counts;  /* n_starts * n_clusters */
     int64_t *sums;    /* n_starts * n_clusters * n_columns */
+    ef_trail *trails; /* one for each start, of the sample's rows; or NULL */
 } ef_jury;
 
 /* Whether the jury of so many rows in a set is worth its memory. */
@@ -32,6 +35,10 @@ bool ef_jury_is_small(size_t n_jury, size_t n_rows, uint32_t n_starts, uint32_t 
 /* Room for a jury whose rows are these, with all sums 0. False if memory is short. */
 bool ef_jury_init(ef_jury *jury, const size_t *positions, size_t n_rows, size_t n_sample,
                   uint32_t n_starts, uint32_t n_clusters, uint32_t n_columns);
+/* Room for the trails of its starts as well, if they are worth their memory in a set of n_rows. */
+bool ef_jury_add_trails(ef_jury *jury, size_t n_rows, uint32_t n_columns, uint32_t most_steps);
+void ef_jury_drop_trails(ef_jury *jury);
+/* A jury of its own, but without trails. */
 bool ef_jury_copy(ef_jury *jury, const ef_jury *from, uint32_t n_columns);
 void ef_jury_free(ef_jury *jury);
 size_t ef_jury_bytes(const ef_jury *jury, size_t n_columns);

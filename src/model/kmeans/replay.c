@@ -98,15 +98,19 @@ static efface_status copy_guard(ef_pending *r, ef_jury *jury, efface_error *erro
 }
 
 /* The same for the jury, if there is one, without following; not if so much changes that it has to
- * be made anew. */
+ * be made anew. Trails are too large to be copied: they are from now on those of the model to be.
+ */
 static efface_status copy_jury(ef_pending *r, efface_error *error) {
-    const ef_jury *const jury = &r->model->jury;
+    ef_jury *const jury = &r->watched->jury;
     r->next.jury = (ef_jury){0};
     r->owns_jury = true;
-    return jury->n_starts == 0 || r->change->n_rows > jury->n_rows / 16 ||
-                   ef_jury_copy(&r->next.jury, jury, r->model->domain.map.n_columns)
-               ? EFFACE_OK
-               : ef_fail_memory(error);
+    if (jury->n_starts == 0 || r->change->n_rows > jury->n_rows / 16)
+        return EFFACE_OK;
+    if (!ef_jury_copy(&r->next.jury, jury, r->model->domain.map.n_columns))
+        return ef_fail_memory(error);
+    r->next.jury.trails = jury->trails;
+    jury->trails = NULL;
+    return EFFACE_OK;
 }
 
 /* ---------------------------------------------------------------- build */
