@@ -295,6 +295,8 @@ efface_status ef_starts_run(ef_starts *starts, efface_kmeans *model, const effac
             memcpy(t.run.seeds, before->seeds + r * k, k * sizeof *t.run.seeds);
         status = run_start(&t, r, has_seeds, error);
         model->jury.sample_square_sum = t.run.square_sum;
+        if (model->jury.trails != NULL)
+            ef_trail_cut(&model->jury.trails[r]);
         if (status == EFFACE_OK) {
             memcpy(centers, ef_kmeans_centers(&t.run), n_values * sizeof *centers);
             status = judge_start(&t, r, centers, &starts->losses[r], error);

@@ -12,12 +12,22 @@ bool ef_trail_init(ef_trail *trail, uint32_t most) {
     return trail->steps != NULL;
 }
 
+static void step_free(ef_step *step) {
+    ef_guard_free(&step->guard);
+    free(step->counts);
+    free(step->sums);
+    *step = (ef_step){0};
+}
+
+void ef_trail_cut(ef_trail *trail) {
+    for (uint32_t t = trail->n_steps; t < trail->most; t++)
+        step_free(&trail->steps[t]);
+}
+
 void ef_trail_free(ef_trail *trail) {
-    for (uint32_t t = 0; trail->steps != NULL && t < trail->most; t++) {
-        ef_guard_free(&trail->steps[t].guard);
-        free(trail->steps[t].counts);
-        free(trail->steps[t].sums);
-    }
+    trail->n_steps = 0;
+    if (trail->steps != NULL)
+        ef_trail_cut(trail);
     free(trail->steps);
     *trail = (ef_trail){0};
 }
@@ -73,10 +83,7 @@ static ef_step *take_step(const ef_trailing *run, uint32_t t) {
     step->sums = ef_alloc((size_t)k * d, sizeof *step->sums);
     if (fits && step->counts != NULL && step->sums != NULL)
         return step;
-    ef_guard_free(&step->guard);
-    free(step->counts);
-    free(step->sums);
-    *step = (ef_step){0};
+    step_free(step);
     return NULL;
 }
 

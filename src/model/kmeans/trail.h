@@ -27,6 +27,10 @@ typedef struct ef_trail {
 
 bool ef_trail_init(ef_trail *trail, uint32_t most);
 void ef_trail_free(ef_trail *trail);
+
+/* Releases steps that the run did not come to: their sums would not follow the rows. */
+void ef_trail_cut(ef_trail *trail);
+
 size_t ef_trail_bytes(const ef_trail *trail, size_t n_rows, size_t n_clusters, size_t n_columns);
 
 /* How many steps a trail may have that all starts together take at most n_bytes. */
