@@ -101,7 +101,7 @@ static efface_status read_level(ef_reader *r, efface_kmeans *m, efface_error *er
     const size_t k = m->plan.n_clusters, n_values = k * m->domain.map.n_columns;
     if (!ef_reader_has(r, n_values, sizeof(int32_t)))
         return damaged(error, "it ends too early");
-    ef_level *const level = ef_kmeans_add_level(m);
+    ef_level *const level = ef_kmeans_add_level(m, false);
     if (level == NULL)
         return ef_fail_memory(error);
     if (!read_points(r, level->centers, n_values))

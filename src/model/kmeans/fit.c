@@ -144,16 +144,10 @@ efface_status ef_make_levels(ef_maker *maker, efface_kmeans *model, uint32_t t, 
             model->stable = true;
             break;
         }
-        ef_level *const more = ef_kmeans_add_level(model);
+        ef_level *const more = ef_kmeans_add_level(model, is_open(plan, t + 1));
         if (more == NULL) {
             status = ef_fail_memory(error);
             break;
-        }
-        if (is_open(plan, t + 1)) {
-            free(more->counts);
-            free(more->sums);
-            more->counts = NULL;
-            more->sums = NULL;
         }
         maker->previous = &model->levels[t]; /* the array of levels may have moved */
         memcpy(more->centers, next, n_values * sizeof *next);
@@ -164,7 +158,7 @@ efface_status ef_make_levels(ef_maker *maker, efface_kmeans *model, uint32_t t, 
 
 efface_status ef_make_run(ef_maker *maker, efface_kmeans *model, efface_error *error) {
     efface_status status = ef_maker_prepare(maker, model, error);
-    ef_level *const level = status == EFFACE_OK ? ef_kmeans_add_level(model) : NULL;
+    ef_level *const level = status == EFFACE_OK ? ef_kmeans_add_level(model, false) : NULL;
     if (status == EFFACE_OK)
         status =
             level != NULL ? ef_seed(&maker->space, model, level, 0, error) : ef_fail_memory(error);
@@ -177,7 +171,7 @@ efface_status ef_make_run(ef_maker *maker, efface_kmeans *model, efface_error *e
 static efface_status make_pyramid(ef_maker *maker, efface_kmeans *model, efface_error *error) {
     const ef_kernels *kernels = NULL;
     efface_status status = ef_kernels_require(&kernels, error);
-    ef_level *const level = ef_kmeans_add_level(model);
+    ef_level *const level = ef_kmeans_add_level(model, false);
     if (status == EFFACE_OK &&
         (level == NULL || !ef_guard_init(&model->guard, maker->data->n_rows, model->plan.n_clusters,
                                          model->domain.map.n_columns)))

@@ -50,6 +50,7 @@ typedef struct ef_level {
     int64_t *sums;       /* n_clusters * n_columns sums of weight times grid coordinate */
     uint32_t n_reseeded; /* clusters that were reseeded to make the next level */
     ef_reseeding *reseeded;
+    void *block; /* where all but `reseeded` is */
 } ef_level;
 
 /* What the starts of pyramid came to: for each the winners of its seeding, its centers, and their
@@ -137,13 +138,12 @@ uint32_t ef_mass_level(const efface_kmeans *model);
 bool ef_starts_init(ef_starts *starts, size_t n_starts, size_t n_clusters, size_t n_columns);
 void ef_starts_free(ef_starts *starts);
 
-/* A level, all of it cleared, with n_values = n_clusters * n_columns coordinates; false if memory
- * is short. Releases one. */
-bool ef_level_init(ef_level *level, size_t n_clusters, size_t n_values);
+/* Releases a level. */
 void ef_level_free(ef_level *level);
 
-/* Room for one more level, all of it cleared; NULL if memory is short. */
-ef_level *ef_kmeans_add_level(efface_kmeans *model);
+/* Room for one more level, all of it cleared; NULL if memory is short. One that is open is the last
+ * and has no partition: no counts and sums. */
+ef_level *ef_kmeans_add_level(efface_kmeans *model, bool is_open);
 
 /* Changes how the model works from now on: with how many threads, and whom it asks. */
 void ef_kmeans_set_work(efface_kmeans *model, uint32_t n_threads, ef_interrupt interrupt);

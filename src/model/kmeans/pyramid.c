@@ -260,7 +260,7 @@ static efface_status draw_seeds(trial *t, ef_level *level, efface_error *error) 
 static efface_status run_start(trial *t, uint32_t start, bool has_seeds, efface_error *error) {
     efface_kmeans *const run = &t->run;
     ef_trail *const trails = t->model->jury.trails;
-    ef_level *const level = ef_kmeans_add_level(run);
+    ef_level *const level = ef_kmeans_add_level(run, false);
     if (level == NULL)
         return ef_fail_memory(error);
     t->runs.previous = NULL;

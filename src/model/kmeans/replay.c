@@ -226,7 +226,7 @@ static efface_status build(ef_pending *r, efface_error *error) {
     r->owns_levels = true;
     if (next->levels != NULL) {
         memcpy(next->levels, m->levels, r->first * sizeof *next->levels);
-        level = ef_kmeans_add_level(next);
+        level = ef_kmeans_add_level(next, false);
     }
     if (level == NULL)
         return ef_fail_memory(error);

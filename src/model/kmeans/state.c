@@ -37,37 +37,33 @@ void ef_kmeans_become(efface_kmeans *model, efface_kmeans *fresh) {
 }
 
 void ef_level_free(ef_level *level) {
-    free(level->sums);
+    free(level->block);
     free(level->reseeded);
     *level = (ef_level){0};
 }
 
-bool ef_level_init(ef_level *level, size_t n_clusters, size_t n_values) {
-    /* One block, for a request makes some ten levels and releases as many. */
-    size_t n_integers;
-    if (!ef_add_size(n_values, n_clusters, &n_integers) ||
-        !ef_add_size(n_integers, n_values / 2 + 1, &n_integers))
-        return false;
-    *level = (ef_level){.sums = ef_alloc_zero(n_integers, sizeof *level->sums)};
-    if (level->sums == NULL)
-        return false;
-    level->counts = level->sums + n_values;
-    level->centers = (int32_t *)(void *)(level->counts + n_clusters);
-    return true;
-}
-
-ef_level *ef_kmeans_add_level(efface_kmeans *model) {
+ef_level *ef_kmeans_add_level(efface_kmeans *model, bool is_open) {
     ef_level *const more = ef_realloc(model->levels, (size_t)model->n_levels + 1, sizeof *more);
     if (more == NULL)
         return NULL;
     model->levels = more;
     const size_t k = model->plan.n_clusters;
-    size_t n_values;
-    if (!ef_mul_size(k, model->domain.map.n_columns, &n_values))
+    size_t n_values, n_sums = 0;
+    if (!ef_mul_size(k, model->domain.map.n_columns, &n_values) ||
+        (!is_open && !ef_add_size(n_values, k, &n_sums)))
         return NULL;
-    if (!ef_level_init(&more[model->n_levels], k, n_values))
+    /* One block, for a request makes some ten levels and releases as many. */
+    ef_level *const level = &more[model->n_levels];
+    int64_t *const block = ef_alloc_zero(n_sums + n_values / 2 + 1, sizeof *block);
+    if (block == NULL)
         return NULL;
-    return &more[model->n_levels++];
+    *level = (ef_level){.block = block, .centers = (int32_t *)(void *)(block + n_sums)};
+    if (!is_open) {
+        level->sums = block;
+        level->counts = block + n_values;
+    }
+    model->n_levels++;
+    return level;
 }
 
 ef_i128 ef_level_loss(const efface_kmeans *model, const ef_level *level) {
