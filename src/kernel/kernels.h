@@ -80,12 +80,10 @@ typedef struct ef_kernels {
     void (*move_row)(const ef_map *map, const float *row, int64_t weight, int64_t *gains,
                      int64_t *loses);
 
-    /* Adds the grid points of the first n_rows rows of `values` to 32-bit sums, one for each
-     * cluster, column and row of a panel: lanes[(labels[i] * n_columns + j) * EF_PANEL + i] += g.
-     * For rows of few clusters this is far quicker than moving one after the other. A lane holds
-     * the sum of up to EF_MOST_IN_LANE grid coordinates. */
+    /* Adds the grid points of the first n_rows rows of `values` to the sums of their clusters:
+     * sums[labels[i] * n_columns + j] += g. */
     void (*add_rows)(const ef_map *map, const float *values, unsigned n_rows,
-                     const uint32_t labels[EF_PANEL], int32_t *lanes);
+                     const uint32_t labels[EF_PANEL], int64_t *sums);
 
     /* out[i] = the upper half of tape(seed, ..., ids[i], step): the leading bits of its v. */
     void (*tape_high)(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],
@@ -93,8 +91,6 @@ typedef struct ef_kernels {
 } ef_kernels;
 
 #define EF_RUN 64 /* labels of so many panels stay in the first cache */
-
-#define EF_MOST_IN_LANE 255 /* 2^23 each */
 
 /* Of d + 2 roundings (the subtraction is exact, one square, d - 1 additions, the conversion): each
  * at most 2^-24, and (1 + 2^-24)^(d + 2) - 1 < 1.01 (d + 2) 2^-24 for d < 2^15. */

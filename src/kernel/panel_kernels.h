@@ -106,37 +106,42 @@ static void move_row(const ef_map *map, const float *row, int64_t weight, int64_
     }
 }
 
-static void add_rows(const ef_map *map, const float *values, unsigned n_rows,
-                     const uint32_t labels[EF_PANEL], int32_t *lanes) {
-    const size_t d = map->n_columns;
-    const float *const low = map->low, *const step = map->step;
-    /* The clusters there are, and for each the rows it has. */
-    int32_t *sums[EF_PANEL];
-    vm rows[EF_PANEL][GROUPS];
-    unsigned n_clusters = 0;
-    uint32_t wanted[EF_PANEL];
-    for (unsigned i = 0; i < EF_PANEL; i++)
-        wanted[i] = i < n_rows ? labels[i] : UINT32_MAX;
-    for (unsigned open = (1u << n_rows) - 1; open != 0; n_clusters++) {
-        const uint32_t cluster = labels[__builtin_ctz(open)];
-        unsigned bits = 0;
-        for (unsigned g = 0; g < GROUPS; g++) {
-            rows[n_clusters][g] = vu_equal(vu_load(wanted + g * LANES), vu_set1(cluster));
-            bits |= vm_bits(rows[n_clusters][g]) << (g * LANES);
-        }
-        sums[n_clusters] = lanes + cluster * d * EF_PANEL;
-        open &= ~bits;
+/* `width` columns, up to LANES, of as many rows: the columns are made rows, which are added to the
+ * sums of their clusters, `d` apart. */
+LANE_OP void add_block(const float *values, const float *low, const float *step, size_t width,
+                       unsigned n_rows, const uint32_t *labels, int64_t *sums, size_t d) {
+    vu block[LANES];
+    for (unsigned c = 0; c < LANES; c++)
+        block[c] = c < width ? vf_whole(on_grid(vf_load(values + c * EF_PANEL), low[c], step[c]))
+                             : vu_set1(0);
+    vu_transpose(block);
+    uint32_t rows[LANES][LANES];
+    for (unsigned i = 0; i < LANES; i++)
+        vu_store(rows[i], block[i]);
+    for (unsigned i = 0; i < n_rows; i++) {
+        const int32_t *const row = (const int32_t *)rows[i];
+        int64_t *const sum = sums + labels[i] * d;
+        size_t c = 0;
+        for (; c + COLUMNS <= width; c += COLUMNS)
+            vl_store(sum + c, vl_add(vl_load(sum + c), vl_widen(row + c)));
+        for (; c < width; c++)
+            sum[c] += row[c];
     }
-    const vu zero = vu_set1(0);
-    for (size_t j = 0; j < d; j++)
-        for (unsigned g = 0; g < GROUPS; g++) {
-            const size_t at = j * EF_PANEL + g * LANES;
-            const vu point = vf_whole(on_grid(vf_load(values + at), low[j], step[j]));
-            for (unsigned c = 0; c < n_clusters; c++) {
-                uint32_t *const sum = (uint32_t *)sums[c] + at;
-                vu_store(sum, vu_add(vu_load(sum), vu_pick(rows[c][g], point, zero)));
-            }
-        }
+}
+
+static void add_rows(const ef_map *map, const float *values, unsigned n_rows,
+                     const uint32_t labels[EF_PANEL], int64_t *sums) {
+    const size_t d = map->n_columns;
+    for (unsigned first = 0; first < n_rows; first += LANES) {
+        const unsigned n = n_rows - first < LANES ? n_rows - first : LANES;
+        size_t j = 0;
+        for (; j + LANES <= d; j += LANES)
+            add_block(values + j * EF_PANEL + first, map->low + j, map->step + j, LANES, n,
+                      labels + first, sums + j, d);
+        if (j < d)
+            add_block(values + j * EF_PANEL + first, map->low + j, map->step + j, d - j, n,
+                      labels + first, sums + j, d);
+    }
 }
 
 static void tape_high(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],

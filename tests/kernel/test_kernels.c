@@ -315,23 +315,22 @@ static void check_moves(const ef_kernels *table, const problem *p) {
     guarded_free(&memory[1]);
 }
 
-static void check_lanes(const ef_kernels *table, const problem *p) {
+static void check_added(const ef_kernels *table, const problem *p) {
     guarded memory;
     uint32_t labels[EF_PANEL];
-    const size_t n_lanes = (size_t)p->k * p->d * EF_PANEL;
-    int32_t *const got = guarded_alloc(&memory, n_lanes * sizeof *got);
-    int32_t *const wanted = malloc(n_lanes * sizeof *wanted);
+    const size_t n_sums = (size_t)p->k * p->d;
+    int64_t *const got = guarded_alloc(&memory, n_sums * sizeof *got);
+    int64_t *const wanted = malloc(n_sums * sizeof *wanted);
     assert_non_null(wanted);
-    for (size_t i = 0; i < n_lanes; i++)
-        got[i] = wanted[i] = (int32_t)below(1000) - 500;
+    for (size_t i = 0; i < n_sums; i++)
+        got[i] = wanted[i] = (int64_t)(draw() >> 2) - ((int64_t)1 << 61);
     for (unsigned i = 0; i < EF_PANEL; i++)
         labels[i] = below(p->k);
     table->add_rows(&p->map, p->values, p->n_rows, labels, got);
     for (unsigned i = 0; i < p->n_rows; i++)
         for (uint32_t j = 0; j < p->d; j++)
-            wanted[((size_t)labels[i] * p->d + j) * EF_PANEL + i] +=
-                (int32_t)p->panel[(size_t)j * EF_PANEL + i];
-    compare("lanes of add_rows", table, p, got, wanted, n_lanes * sizeof *got);
+            wanted[(size_t)labels[i] * p->d + j] += (int64_t)p->panel[(size_t)j * EF_PANEL + i];
+    compare("sums of add_rows", table, p, got, wanted, n_sums * sizeof *got);
     free(wanted);
     guarded_free(&memory);
 }
@@ -347,14 +346,14 @@ static void check_all(uint32_t d, uint32_t k, unsigned n_rows, spread s) {
         check_sift(tables[t], &p);
         check_sums(tables[t], &p);
         check_moves(tables[t], &p);
-        check_lanes(tables[t], &p);
+        check_added(tables[t], &p);
     }
     check_margins(&ef_kernels_ref, &p);
     check_survey(&ef_kernels_ref, &p);
     check_gaps(&ef_kernels_ref, &p);
     check_sift(&ef_kernels_ref, &p);
     check_moves(&ef_kernels_ref, &p);
-    check_lanes(&ef_kernels_ref, &p);
+    check_added(&ef_kernels_ref, &p);
     free_problem(&p);
 }
 

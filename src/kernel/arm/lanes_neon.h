@@ -109,6 +109,17 @@ LANE_OP vu vu_xor(vu a, vu b) {
 LANE_OP vu vu_pick(vm m, vu a, vu b) {
     return vbslq_u32(m, a, b);
 }
+/* Lane i of vector c goes to lane c of vector i. */
+LANE_OP void vu_transpose(vu a[LANES]) {
+    const uint64x2_t t0 = vreinterpretq_u64_u32(vtrn1q_u32(a[0], a[1]));
+    const uint64x2_t t1 = vreinterpretq_u64_u32(vtrn2q_u32(a[0], a[1]));
+    const uint64x2_t t2 = vreinterpretq_u64_u32(vtrn1q_u32(a[2], a[3]));
+    const uint64x2_t t3 = vreinterpretq_u64_u32(vtrn2q_u32(a[2], a[3]));
+    a[0] = vreinterpretq_u32_u64(vtrn1q_u64(t0, t2));
+    a[1] = vreinterpretq_u32_u64(vtrn1q_u64(t1, t3));
+    a[2] = vreinterpretq_u32_u64(vtrn2q_u64(t0, t2));
+    a[3] = vreinterpretq_u32_u64(vtrn2q_u64(t1, t3));
+}
 /* The two halves of the 64-bit products a * factor. */
 LANE_OP void vu_multiply(vu a, vu factor, vu *high, vu *low) {
     const uint32x4_t first =

@@ -125,11 +125,9 @@ static void move_row(const ef_map *map, const float *row, int64_t weight, int64_
 }
 
 static void add_rows(const ef_map *map, const float *values, unsigned n_rows,
-                     const uint32_t labels[EF_PANEL], int32_t *lanes) {
-    const size_t d = map->n_columns;
+                     const uint32_t labels[EF_PANEL], int64_t *sums) {
     for (unsigned i = 0; i < n_rows; i++)
-        for (uint32_t j = 0; j < d; j++)
-            lanes[(labels[i] * d + j) * EF_PANEL + i] += (int32_t)on_grid(map, values + i, j);
+        move_row(map, values + i, 1, sums + (size_t)labels[i] * map->n_columns, NULL);
 }
 
 static void tape_high(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],

@@ -2,6 +2,8 @@
 #ifndef EF_LANES_AVX2_H
 #define EF_LANES_AVX2_H
 
+#include "kernel/x86/columns_avx2.h"
+
 #include <immintrin.h>
 #include <stdint.h>
 
@@ -11,8 +13,6 @@
 typedef __m256 vf;  /* floats */
 typedef __m256i vu; /* 32-bit unsigned integers */
 typedef __m256 vm;  /* all bits of a lane, or none */
-
-#define LANE_OP static inline __attribute__((always_inline))
 
 LANE_OP vf vf_load(const float *p) {
     return _mm256_loadu_ps(p);
@@ -108,6 +108,25 @@ LANE_OP vu vu_xor(vu a, vu b) {
 LANE_OP vu vu_pick(vm m, vu a, vu b) {
     return _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(b), _mm256_castsi256_ps(a), m));
 }
+/* Lane i of vector c goes to lane c of vector i. */
+LANE_OP void vu_transpose(vu a[LANES]) {
+    vu t[LANES];
+    for (int i = 0; i < LANES; i += 2) {
+        t[i] = _mm256_unpacklo_epi32(a[i], a[i + 1]);
+        t[i + 1] = _mm256_unpackhi_epi32(a[i], a[i + 1]);
+    }
+    for (int i = 0; i < LANES; i += 4) {
+        a[i] = _mm256_unpacklo_epi64(t[i], t[i + 2]);
+        a[i + 1] = _mm256_unpackhi_epi64(t[i], t[i + 2]);
+        a[i + 2] = _mm256_unpacklo_epi64(t[i + 1], t[i + 3]);
+        a[i + 3] = _mm256_unpackhi_epi64(t[i + 1], t[i + 3]);
+    }
+    for (int i = 0; i < 4; i++) {
+        const vu upper = _mm256_permute2x128_si256(a[i], a[4 + i], 0x31);
+        a[i] = _mm256_permute2x128_si256(a[i], a[4 + i], 0x20);
+        a[4 + i] = upper;
+    }
+}
 /* The two halves of the 64-bit products a * factor. */
 LANE_OP void vu_multiply(vu a, vu factor, vu *high, vu *low) {
     const __m256i even = _mm256_mul_epu32(a, factor);
@@ -143,53 +162,6 @@ LANE_OP void vq_store(int64_t *p, vq a) {
         p[2 * i] = even[i];
         p[2 * i + 1] = odd[i];
     }
-}
-
-/* Eight columns of one row, 64-bit integers. */
-#define COLUMNS 8
-typedef struct vl {
-    __m256i low, high;
-} vl;
-LANE_OP vl vl_zero(void) {
-    return (vl){_mm256_setzero_si256(), _mm256_setzero_si256()};
-}
-/* The grid points of values that are sixteen floats apart. */
-LANE_OP vl vl_on_grid(const float *row, const float *low, const float *step) {
-    const __m256 x =
-        _mm256_setr_ps(row[0], row[16], row[32], row[48], row[64], row[80], row[96], row[112]);
-    const __m256i whole = _mm256_cvtps_epi32(
-        _mm256_mul_ps(_mm256_sub_ps(x, _mm256_loadu_ps(low)), _mm256_loadu_ps(step)));
-    return (vl){_mm256_cvtepi32_epi64(_mm256_castsi256_si128(whole)),
-                _mm256_cvtepi32_epi64(_mm256_extracti128_si256(whole, 1))};
-}
-LANE_OP vl vl_load(const int64_t *p) {
-    return (vl){_mm256_loadu_si256((const __m256i *)(const void *)p),
-                _mm256_loadu_si256((const __m256i *)(const void *)(p + 4))};
-}
-LANE_OP void vl_store(int64_t *p, vl a) {
-    _mm256_storeu_si256((__m256i *)(void *)p, a.low);
-    _mm256_storeu_si256((__m256i *)(void *)(p + 4), a.high);
-}
-LANE_OP vl vl_add(vl a, vl b) {
-    return (vl){_mm256_add_epi64(a.low, b.low), _mm256_add_epi64(a.high, b.high)};
-}
-LANE_OP vl vl_sub(vl a, vl b) {
-    return (vl){_mm256_sub_epi64(a.low, b.low), _mm256_sub_epi64(a.high, b.high)};
-}
-LANE_OP vl vl_widen(const int32_t *p) {
-    return (vl){_mm256_cvtepi32_epi64(_mm_loadu_si128((const __m128i *)(const void *)p)),
-                _mm256_cvtepi32_epi64(_mm_loadu_si128((const __m128i *)(const void *)(p + 4)))};
-}
-/* a * a, for numbers of 32 bits. */
-LANE_OP vl vl_square(vl a) {
-    return (vl){_mm256_mul_epi32(a.low, a.low), _mm256_mul_epi32(a.high, a.high)};
-}
-LANE_OP int64_t vl_total(vl a) {
-    int64_t parts[4], total = 0;
-    _mm256_storeu_si256((__m256i *)(void *)parts, _mm256_add_epi64(a.low, a.high));
-    for (int i = 0; i < 4; i++)
-        total += parts[i];
-    return total;
 }
 
 #endif

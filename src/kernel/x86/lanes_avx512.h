@@ -2,6 +2,8 @@
 #ifndef EF_LANES_AVX512_H
 #define EF_LANES_AVX512_H
 
+#include "kernel/x86/columns_avx2.h"
+
 #include <immintrin.h>
 #include <stdint.h>
 
@@ -11,8 +13,6 @@
 typedef __m512 vf;    /* floats */
 typedef __m512i vu;   /* 32-bit unsigned integers */
 typedef __mmask16 vm; /* one truth value a lane */
-
-#define LANE_OP static inline __attribute__((always_inline))
 
 LANE_OP vf vf_load(const float *p) {
     return _mm512_loadu_ps(p);
@@ -108,6 +108,29 @@ LANE_OP vu vu_xor(vu a, vu b) {
 LANE_OP vu vu_pick(vm m, vu a, vu b) {
     return _mm512_mask_blend_epi32(m, b, a);
 }
+/* Lane i of vector c goes to lane c of vector i. */
+LANE_OP void vu_transpose(vu a[LANES]) {
+    vu t[LANES];
+    for (int i = 0; i < LANES; i += 2) {
+        t[i] = _mm512_unpacklo_epi32(a[i], a[i + 1]);
+        t[i + 1] = _mm512_unpackhi_epi32(a[i], a[i + 1]);
+    }
+    for (int i = 0; i < LANES; i += 4) {
+        a[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
+        a[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
+        a[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
+        a[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
+    }
+    for (int i = 0; i < 4; i++)
+        for (int half = 0; half < LANES; half += 8) {
+            t[half + i] = _mm512_shuffle_i32x4(a[half + i], a[half + 4 + i], 0x88);
+            t[half + 4 + i] = _mm512_shuffle_i32x4(a[half + i], a[half + 4 + i], 0xDD);
+        }
+    for (int i = 0; i < 8; i++) {
+        a[i] = _mm512_shuffle_i32x4(t[i], t[8 + i], 0x88);
+        a[8 + i] = _mm512_shuffle_i32x4(t[i], t[8 + i], 0xDD);
+    }
+}
 /* The two halves of the 64-bit products a * factor. */
 LANE_OP void vu_multiply(vu a, vu factor, vu *high, vu *low) {
     const __m512i even = _mm512_mul_epu32(a, factor);
@@ -143,42 +166,6 @@ LANE_OP void vq_store(int64_t *p, vq a) {
         p[2 * i] = even[i];
         p[2 * i + 1] = odd[i];
     }
-}
-
-/* Eight columns of one row, 64-bit integers. */
-#define COLUMNS 8
-typedef __m512i vl;
-LANE_OP vl vl_zero(void) {
-    return _mm512_setzero_si512();
-}
-/* The grid points of values that are sixteen floats apart. */
-LANE_OP vl vl_on_grid(const float *row, const float *low, const float *step) {
-    const __m256 x =
-        _mm256_setr_ps(row[0], row[16], row[32], row[48], row[64], row[80], row[96], row[112]);
-    return _mm512_cvtepi32_epi64(_mm256_cvtps_epi32(
-        _mm256_mul_ps(_mm256_sub_ps(x, _mm256_loadu_ps(low)), _mm256_loadu_ps(step))));
-}
-LANE_OP vl vl_load(const int64_t *p) {
-    return _mm512_loadu_si512(p);
-}
-LANE_OP void vl_store(int64_t *p, vl a) {
-    _mm512_storeu_si512(p, a);
-}
-LANE_OP vl vl_add(vl a, vl b) {
-    return _mm512_add_epi64(a, b);
-}
-LANE_OP vl vl_sub(vl a, vl b) {
-    return _mm512_sub_epi64(a, b);
-}
-LANE_OP vl vl_widen(const int32_t *p) {
-    return _mm512_cvtepi32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)p));
-}
-/* a * a, for numbers of 32 bits. */
-LANE_OP vl vl_square(vl a) {
-    return _mm512_mul_epi32(a, a);
-}
-LANE_OP int64_t vl_total(vl a) {
-    return _mm512_reduce_add_epi64(a);
 }
 
 #endif

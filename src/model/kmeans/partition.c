@@ -11,7 +11,6 @@
 
 #include <string.h>
 
-#define MOST_LANE_CLUSTERS 16
 #define RUN_BYTES 32768
 
 typedef struct pass {
@@ -20,6 +19,7 @@ typedef struct pass {
     uint32_t *labels;
     float *margins; /* wanted too, or NULL */
     bool squares;   /* wanted too */
+    bool adds;      /* all rows come, with weight 1 */
 } pass;
 
 /* Moves a row from one cluster, if it has one, to another. */
@@ -50,58 +50,14 @@ static void add_squares(const ef_workspace *space, ef_worker *worker, size_t pan
     }
 }
 
-/* ---------------------------------------------------------------- rows that all come */
-
-/* Where no row has a cluster yet, all of them are to be added: by lanes, if clusters are few. */
-static bool takes_lanes(const ef_workspace *space) {
-    const size_t k = space->n_clusters;
-    return k <= MOST_LANE_CLUSTERS && space->data->weights == NULL &&
-           space->data->n_rows >= k * EF_PANEL;
-}
-
-static bool lanes_init(ef_workspace *space) {
-    size_t n_lanes;
-    if (!ef_mul_size((size_t)space->n_clusters * space->map->n_columns, EF_PANEL, &n_lanes))
-        return false;
-    bool fits = true;
-    for (unsigned w = 0; w < space->n_workers; w++) {
-        ef_worker *const worker = &space->workers[w];
-        worker->n_in_lanes = 0;
-        worker->lanes = ef_alloc_zero(n_lanes, sizeof *worker->lanes);
-        fits = fits && worker->lanes != NULL;
-    }
-    return fits;
-}
-
-static void lanes_free(ef_workspace *space) {
-    for (unsigned w = 0; w < space->n_workers; w++) {
-        free(space->workers[w].lanes);
-        space->workers[w].lanes = NULL;
-    }
-}
-
-/* Adds the lanes to the worker's sums, and clears them. */
-static void empty_lanes(const ef_workspace *space, ef_worker *worker) {
-    const size_t n_sums = (size_t)space->n_clusters * space->map->n_columns;
-    for (size_t s = 0; s < n_sums && worker->n_in_lanes != 0; s++) {
-        int32_t *const lanes = worker->lanes + s * EF_PANEL;
-        int64_t sum = 0;
-        for (unsigned i = 0; i < EF_PANEL; i++)
-            sum += lanes[i];
-        worker->sums[s] += sum;
-        memset(lanes, 0, EF_PANEL * sizeof *lanes);
-    }
-    worker->n_in_lanes = 0;
-}
-
-static void add_panel(const ef_workspace *space, ef_worker *worker, size_t panel, unsigned n,
+/* Adds all rows of a panel, none of which has a cluster yet. */
+static void add_panel(const ef_workspace *space, ef_worker *worker, size_t panel,
                       const uint32_t *labels) {
+    const unsigned n = ef_workspace_rows(space, panel);
     space->kernels->add_rows(space->map, ef_data_panel(space->data, panel), n, labels,
-                             worker->lanes);
+                             worker->sums);
     for (unsigned i = 0; i < n; i++)
         worker->counts[labels[i]]++;
-    if (++worker->n_in_lanes == EF_MOST_IN_LANE)
-        empty_lanes(space, worker);
 }
 
 /* ---------------------------------------------------------------- a pass */
@@ -114,15 +70,14 @@ static void assign_run(const pass *a, ef_worker *worker, size_t first, size_t n_
     const size_t begin = first * EF_PANEL, rest = space->data->n_rows - begin;
     const size_t n_rows = n_panels * EF_PANEL < rest ? n_panels * EF_PANEL : rest;
     uint32_t *const labels = a->labels + begin;
-    worker->rows_undecided += space->kernels->assign(
-        a->centers, space->map, ef_data_panel(space->data, first), n_rows, labels, worker->panel,
-        nearest, movers, worker->lanes == NULL ? &n_movers : NULL);
+    worker->rows_undecided +=
+        space->kernels->assign(a->centers, space->map, ef_data_panel(space->data, first), n_rows,
+                               labels, worker->panel, nearest, movers, a->adds ? NULL : &n_movers);
     for (size_t p = 0; a->squares && p < n_panels; p++)
         add_squares(space, worker, first + p);
-    if (worker->lanes != NULL) {
+    if (a->adds) {
         for (size_t p = 0; p < n_panels; p++)
-            add_panel(space, worker, first + p, ef_workspace_rows(space, first + p),
-                      nearest + p * EF_PANEL);
+            add_panel(space, worker, first + p, nearest + p * EF_PANEL);
         memcpy(labels, nearest, n_rows * sizeof *labels);
         return;
     }
@@ -159,9 +114,9 @@ static void assign_with_margins(void *context, unsigned number, size_t first, si
             ef_workspace_ahead(space, p, last), worker->panel, nearest, a->margins + p * EF_PANEL);
         if (a->squares)
             add_squares(space, worker, p);
-        if (worker->lanes != NULL)
-            add_panel(space, worker, p, n, nearest);
-        for (unsigned i = 0; worker->lanes == NULL && i < n; i++)
+        if (a->adds)
+            add_panel(space, worker, p, nearest);
+        for (unsigned i = 0; !a->adds && i < n; i++)
             if (nearest[i] != labels[i])
                 move_row(space, worker, p * EF_PANEL + i, labels[i], nearest[i]);
         memcpy(labels, nearest, n * sizeof *nearest);
@@ -213,18 +168,16 @@ efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *
         memcpy(level->counts, previous->counts, k * sizeof *level->counts);
         memcpy(level->sums, previous->sums, n_sums * sizeof *level->sums);
     }
-    pass a = {space, &centers, labels, margins, square_sum != NULL};
-    efface_status status = EFFACE_OK;
-    if (previous == NULL && takes_lanes(space) && !lanes_init(space))
-        status = ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = ef_workspace_run(space, margins != NULL ? assign_with_margins : assign_panels, &a,
-                                  error);
-    for (unsigned w = 0; status == EFFACE_OK && w < space->n_workers; w++)
-        empty_lanes(space, &space->workers[w]);
+    pass a = {.space = space,
+              .centers = &centers,
+              .labels = labels,
+              .margins = margins,
+              .squares = square_sum != NULL,
+              .adds = previous == NULL && space->data->weights == NULL};
+    const efface_status status =
+        ef_workspace_run(space, margins != NULL ? assign_with_margins : assign_panels, &a, error);
     if (status == EFFACE_OK)
         collect(space, model, level, square_sum);
-    lanes_free(space);
     ef_centers_free(&centers);
     return status;
 }

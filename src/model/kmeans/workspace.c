@@ -36,10 +36,13 @@ static bool worker_init(ef_worker *worker, size_t n_columns, size_t n_clusters) 
         return false;
     worker->panel = ef_alloc_aligned(n_columns, EF_PANEL * sizeof *worker->panel);
     worker->point = ef_alloc(n_columns, sizeof *worker->point);
-    worker->sums = ef_alloc_zero(n_sums, sizeof *worker->sums);
+    worker->sums = ef_alloc_aligned(n_sums, sizeof *worker->sums);
     worker->counts = ef_alloc_zero(n_clusters, sizeof *worker->counts);
-    return worker->panel != NULL && worker->point != NULL && worker->sums != NULL &&
-           worker->counts != NULL;
+    if (worker->panel == NULL || worker->point == NULL || worker->sums == NULL ||
+        worker->counts == NULL)
+        return false;
+    memset(worker->sums, 0, n_sums * sizeof *worker->sums);
+    return true;
 }
 
 efface_status ef_workspace_init(ef_workspace *space, const efface_data *data, const ef_map *map,

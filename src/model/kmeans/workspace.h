@@ -26,8 +26,6 @@ typedef struct ef_worker {
     int32_t *point;  /* n_columns: a row on the grid */
     int64_t *sums;   /* n_clusters * n_columns */
     int64_t *counts; /* n_clusters */
-    int32_t *lanes;  /* sums by cluster, column and row of a panel; NULL but while they are used */
-    unsigned n_in_lanes;
     ef_i128 square_sum;
     int64_t most_square; /* the largest square in it */
     ef_candidate best;

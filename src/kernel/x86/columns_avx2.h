@@ -1,0 +1,59 @@
+/* Columns of one row: the part of panel_kernels.h's vocabulary that AVX2 and AVX-512 share. Vectors
+ * of twice the width are no quicker here: most of their loads and stores would cross cache lines.
+ */
+#ifndef EF_COLUMNS_AVX2_H
+#define EF_COLUMNS_AVX2_H
+
+#include <immintrin.h>
+#include <stdint.h>
+
+#define LANE_OP static inline __attribute__((always_inline))
+
+/* Eight columns of one row, 64-bit integers. */
+#define COLUMNS 8
+typedef struct vl {
+    __m256i low, high;
+} vl;
+LANE_OP vl vl_zero(void) {
+    return (vl){_mm256_setzero_si256(), _mm256_setzero_si256()};
+}
+/* The grid points of values that are sixteen floats apart. */
+LANE_OP vl vl_on_grid(const float *row, const float *low, const float *step) {
+    const __m256 x =
+        _mm256_setr_ps(row[0], row[16], row[32], row[48], row[64], row[80], row[96], row[112]);
+    const __m256i whole = _mm256_cvtps_epi32(
+        _mm256_mul_ps(_mm256_sub_ps(x, _mm256_loadu_ps(low)), _mm256_loadu_ps(step)));
+    return (vl){_mm256_cvtepi32_epi64(_mm256_castsi256_si128(whole)),
+                _mm256_cvtepi32_epi64(_mm256_extracti128_si256(whole, 1))};
+}
+LANE_OP vl vl_load(const int64_t *p) {
+    return (vl){_mm256_loadu_si256((const __m256i *)(const void *)p),
+                _mm256_loadu_si256((const __m256i *)(const void *)(p + 4))};
+}
+LANE_OP void vl_store(int64_t *p, vl a) {
+    _mm256_storeu_si256((__m256i *)(void *)p, a.low);
+    _mm256_storeu_si256((__m256i *)(void *)(p + 4), a.high);
+}
+LANE_OP vl vl_add(vl a, vl b) {
+    return (vl){_mm256_add_epi64(a.low, b.low), _mm256_add_epi64(a.high, b.high)};
+}
+LANE_OP vl vl_sub(vl a, vl b) {
+    return (vl){_mm256_sub_epi64(a.low, b.low), _mm256_sub_epi64(a.high, b.high)};
+}
+LANE_OP vl vl_widen(const int32_t *p) {
+    return (vl){_mm256_cvtepi32_epi64(_mm_loadu_si128((const __m128i *)(const void *)p)),
+                _mm256_cvtepi32_epi64(_mm_loadu_si128((const __m128i *)(const void *)(p + 4)))};
+}
+/* a * a, for numbers of 32 bits. */
+LANE_OP vl vl_square(vl a) {
+    return (vl){_mm256_mul_epi32(a.low, a.low), _mm256_mul_epi32(a.high, a.high)};
+}
+LANE_OP int64_t vl_total(vl a) {
+    int64_t parts[4], total = 0;
+    _mm256_storeu_si256((__m256i *)(void *)parts, _mm256_add_epi64(a.low, a.high));
+    for (int i = 0; i < 4; i++)
+        total += parts[i];
+    return total;
+}
+
+#endif
