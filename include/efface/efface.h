@@ -335,10 +335,10 @@ typedef struct efface_kmeans_params {
 EFFACE_API void efface_kmeans_params_init(efface_kmeans_params *params);
 
 /* Fits a model to the rows of a set. Cost O(n * k * d * iterations); memory beyond the data 4
- * bytes a row while it runs, O(k * d * iterations) after; a pyramid keeps the 4 bytes a row, a tree
- * keeps copies of the rows in its leaves. An empty set gives a model without centroids. The model
- * does not refer to the set afterwards. Errors: MEMORY; ARGUMENT for parameters out of range; LIMIT
- * for a value outside a bound that was given; KERNELS. */
+ * bytes a row while it runs, O(k * d * iterations) after; a pyramid takes 8 bytes a row while it
+ * runs and keeps 2 to 8, a tree keeps copies of the rows in its leaves. An empty set gives a model
+ * without centroids. The model does not refer to the set afterwards. Errors: MEMORY; ARGUMENT for
+ * parameters out of range; LIMIT for a value outside a bound that was given; KERNELS. */
 EFFACE_API efface_status efface_kmeans_fit(const efface_data *data,
                                            const efface_kmeans_params *params, efface_kmeans **out,
                                            efface_error *error);
