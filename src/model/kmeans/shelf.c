@@ -8,7 +8,7 @@
 /* The shelf takes about this many bytes for each row of the set, and has at most this part of the
  * rows. */
 #define BYTES_A_ROW 64
-#define MOST_PART 8
+#define MOST_PART 4
 
 ef_shelf *ef_shelf_create(size_t n_rows, uint32_t n_columns) {
     ef_shelf *const shelf = ef_alloc(1, sizeof *shelf);

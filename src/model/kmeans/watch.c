@@ -364,7 +364,7 @@ static bool look(ef_watch *watch, ef_moving *m, const ef_centers *centers) {
         const unsigned n = rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
         ef_survey found;
         for (unsigned i = 0; i < n; i++)
-            ef_shelf_gather(m->shelf, m->data, rows[i], false, values + i);
+            ef_shelf_gather(m->shelf, m->data, rows[i], true, values + i);
         m->rows_undecided += m->kernels->survey(centers, m->map, values, n, panel, &found);
         for (unsigned i = 0; i < n; i++)
             if (!settle(watch, m, rows[i], &found, i, panel))
