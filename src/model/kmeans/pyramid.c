@@ -135,6 +135,7 @@ static efface_status prepare_jury(trial *t, efface_error *error) {
         t->judge.square_sum = jury->square_sum;
         t->run.square_sum = jury->sample_square_sum;
         t->judges.knows_squares = t->runs.knows_squares = true;
+        /* Not in a fit, which shall not pay for changes that may never come. */
         if (jury->trails == NULL && !ef_jury_add_trails(jury, t->data->n_rows, d, plan->iterations))
             return ef_fail_memory(error);
     } else {
@@ -144,8 +145,7 @@ static efface_status prepare_jury(trial *t, efface_error *error) {
         bool fits = true;
         if (t->jury_copy != NULL &&
             ef_jury_is_small(t->n_jury, t->data->n_rows, plan->starts, k, d)) {
-            fits = ef_jury_init(jury, t->positions, t->n_jury, t->n_sample, plan->starts, k, d) &&
-                   ef_jury_add_trails(jury, t->data->n_rows, d, plan->iterations);
+            fits = ef_jury_init(jury, t->positions, t->n_jury, t->n_sample, plan->starts, k, d);
         } else {
             t->scratch.counts = ef_alloc(k, sizeof *t->scratch.counts);
             t->scratch.sums = ef_alloc((size_t)k * d, sizeof *t->scratch.sums);
