@@ -102,9 +102,6 @@ LANE_OP vm vu_equal(vu a, vu b) {
 LANE_OP vu vf_whole(vf a) {
     return vreinterpretq_u32_s32(vcvtq_s32_f32(a));
 }
-LANE_OP vu vu_xor(vu a, vu b) {
-    return veorq_u32(a, b);
-}
 /* m ? a : b */
 LANE_OP vu vu_pick(vm m, vu a, vu b) {
     return vbslq_u32(m, a, b);
@@ -120,13 +117,31 @@ LANE_OP void vu_transpose(vu a[LANES]) {
     a[2] = vreinterpretq_u32_u64(vtrn2q_u64(t0, t2));
     a[3] = vreinterpretq_u32_u64(vtrn2q_u64(t1, t3));
 }
-/* The two halves of the 64-bit products a * factor. */
-LANE_OP void vu_multiply(vu a, vu factor, vu *high, vu *low) {
-    const uint32x4_t first =
-        vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(factor)));
-    const uint32x4_t second = vreinterpretq_u32_u64(vmull_high_u32(a, factor));
-    *high = vuzp2q_u32(first, second);
-    *low = vuzp1q_u32(first, second);
+
+/* Words of 64 bits. */
+#define WORDS 2
+typedef uint64x2_t vw;
+LANE_OP vw vw_load(const uint64_t *p) {
+    return vld1q_u64(p);
+}
+LANE_OP vw vw_set1(uint64_t x) {
+    return vdupq_n_u64(x);
+}
+LANE_OP vw vw_add(vw a, vw b) {
+    return vaddq_u64(a, b);
+}
+LANE_OP vw vw_upper(vw a) {
+    return vshrq_n_u64(a, 32);
+}
+/* The product of the lower halves. */
+LANE_OP vw vw_multiply(vw a, vw b) {
+    return vmull_u32(vmovn_u64(a), vmovn_u64(b));
+}
+LANE_OP vw vw_xor(vw a, vw b, vw c) {
+    return veorq_u64(veorq_u64(a, b), c);
+}
+LANE_OP void vw_store_lower(uint32_t *p, vw a) {
+    vst1_u32(p, vmovn_u64(a));
 }
 
 /* 64-bit integers, one a lane: the lower half of the lanes and the upper. */

@@ -101,9 +101,6 @@ LANE_OP vm vu_equal(vu a, vu b) {
 LANE_OP vu vf_whole(vf a) {
     return _mm256_cvtps_epi32(a);
 }
-LANE_OP vu vu_xor(vu a, vu b) {
-    return _mm256_xor_si256(a, b);
-}
 /* m ? a : b */
 LANE_OP vu vu_pick(vm m, vu a, vu b) {
     return _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(b), _mm256_castsi256_ps(a), m));
@@ -127,12 +124,32 @@ LANE_OP void vu_transpose(vu a[LANES]) {
         a[4 + i] = upper;
     }
 }
-/* The two halves of the 64-bit products a * factor. */
-LANE_OP void vu_multiply(vu a, vu factor, vu *high, vu *low) {
-    const __m256i even = _mm256_mul_epu32(a, factor);
-    const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), factor);
-    *high = _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
-    *low = _mm256_blend_epi32(even, _mm256_slli_epi64(odd, 32), 0xAA);
+
+/* Words of 64 bits. */
+#define WORDS 4
+typedef __m256i vw;
+LANE_OP vw vw_load(const uint64_t *p) {
+    return _mm256_loadu_si256((const __m256i *)(const void *)p);
+}
+LANE_OP vw vw_set1(uint64_t x) {
+    return _mm256_set1_epi64x((long long)x);
+}
+LANE_OP vw vw_add(vw a, vw b) {
+    return _mm256_add_epi64(a, b);
+}
+LANE_OP vw vw_upper(vw a) {
+    return _mm256_srli_epi64(a, 32);
+}
+/* The product of the lower halves. */
+LANE_OP vw vw_multiply(vw a, vw b) {
+    return _mm256_mul_epu32(a, b);
+}
+LANE_OP vw vw_xor(vw a, vw b, vw c) {
+    return _mm256_xor_si256(_mm256_xor_si256(a, b), c);
+}
+LANE_OP void vw_store_lower(uint32_t *p, vw a) {
+    const __m256i lower = _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
+    _mm_storeu_si128((__m128i *)(void *)p, _mm256_castsi256_si128(lower));
 }
 
 /* 64-bit integers, one a lane: the even lanes and the odd ones. */

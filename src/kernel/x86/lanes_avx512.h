@@ -101,9 +101,6 @@ LANE_OP vm vu_equal(vu a, vu b) {
 LANE_OP vu vf_whole(vf a) {
     return _mm512_cvtps_epi32(a);
 }
-LANE_OP vu vu_xor(vu a, vu b) {
-    return _mm512_xor_si512(a, b);
-}
 /* m ? a : b */
 LANE_OP vu vu_pick(vm m, vu a, vu b) {
     return _mm512_mask_blend_epi32(m, b, a);
@@ -131,12 +128,31 @@ LANE_OP void vu_transpose(vu a[LANES]) {
         a[8 + i] = _mm512_shuffle_i32x4(t[i], t[8 + i], 0xDD);
     }
 }
-/* The two halves of the 64-bit products a * factor. */
-LANE_OP void vu_multiply(vu a, vu factor, vu *high, vu *low) {
-    const __m512i even = _mm512_mul_epu32(a, factor);
-    const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), factor);
-    *high = _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
-    *low = _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64(odd, 32));
+
+/* Words of 64 bits. */
+#define WORDS 8
+typedef __m512i vw;
+LANE_OP vw vw_load(const uint64_t *p) {
+    return _mm512_loadu_si512(p);
+}
+LANE_OP vw vw_set1(uint64_t x) {
+    return _mm512_set1_epi64((long long)x);
+}
+LANE_OP vw vw_add(vw a, vw b) {
+    return _mm512_add_epi64(a, b);
+}
+LANE_OP vw vw_upper(vw a) {
+    return _mm512_srli_epi64(a, 32);
+}
+/* The product of the lower halves. */
+LANE_OP vw vw_multiply(vw a, vw b) {
+    return _mm512_mul_epu32(a, b);
+}
+LANE_OP vw vw_xor(vw a, vw b, vw c) {
+    return _mm512_ternarylogic_epi64(a, b, c, 0x96);
+}
+LANE_OP void vw_store_lower(uint32_t *p, vw a) {
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtepi64_epi32(a));
 }
 
 /* 64-bit integers, one a lane: the even lanes and the odd ones. */
