@@ -72,7 +72,7 @@ LANE_OP vf least_of(vf total[TILE][GROUPS], unsigned width, unsigned g) {
 /* `assign` for whole panels and folded centers, which are one tile of `width` clusters. */
 LANE_OP unsigned filter_panels(const ef_centers *centers, const ef_map *map, const float *values,
                                size_t n_panels, const uint32_t *labels, uint32_t *nearest_of,
-                               uint16_t *differ, unsigned width) {
+                               uint16_t *differ, unsigned width, reading how) {
     const uint32_t d = centers->n_columns;
     const vf slack = vf_set1(centers->folded_slack);
     unsigned n_open = 0;
@@ -82,7 +82,7 @@ LANE_OP unsigned filter_panels(const ef_centers *centers, const ef_map *map, con
         uint32_t *const now = nearest_of + p * EF_PANEL;
         const source raw = {.values = from, .ahead = beyond(from, FAR)};
         vf total[TILE][GROUPS], squares[GROUPS], limit[GROUPS];
-        score(&raw, centers->folded, centers->folded_bias, d, width, RAW, total, squares);
+        score(&raw, centers->folded, centers->folded_bias, d, width, how, total, squares);
         unsigned same = 0, open = 0;
         for (unsigned g = 0; g < GROUPS; g++) {
             limit[g] = vf_add(least_of(total, width, g), slack);
@@ -93,7 +93,7 @@ LANE_OP unsigned filter_panels(const ef_centers *centers, const ef_map *map, con
             open |= vm_bits(vu_above(near, vu_set1(ONE_NEAR - 1)));
             vu_store(now + g * LANES, near);
         }
-        fetch(beyond(old, FAR));
+        fetch_near(beyond(old, FAR));
         differ[p] = (uint16_t)~same;
         if (open != 0) {
             float scores[TILE * EF_PANEL], limits[EF_PANEL];
@@ -112,7 +112,11 @@ LANE_OP unsigned filter_panels(const ef_centers *centers, const ef_map *map, con
     static unsigned filter_##width(const ef_centers *centers, const ef_map *map,                   \
                                    const float *values, size_t n_panels, const uint32_t *labels,   \
                                    uint32_t *nearest_of, uint16_t *differ) {                       \
-        return filter_panels(centers, map, values, n_panels, labels, nearest_of, differ, width);   \
+        if (centers->n_columns <= EF_BLOCK)                                                        \
+            return filter_panels(centers, map, values, n_panels, labels, nearest_of, differ,       \
+                                 width, RAW_NARROW);                                               \
+        return filter_panels(centers, map, values, n_panels, labels, nearest_of, differ, width,    \
+                             RAW);                                                                 \
     }
 EACH_WIDTH(FILTER_OF)
 

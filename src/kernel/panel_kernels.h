@@ -16,8 +16,12 @@ LANE_OP void fetch(const void *line) {
     __builtin_prefetch(line, 0, 2);
 }
 
-/* What lies n_bytes further on, to be fetched: it may be beyond the end, which does no harm then.
- */
+/* To the first level. */
+LANE_OP void fetch_near(const void *line) {
+    __builtin_prefetch(line, 0, 3);
+}
+
+/* What lies n_bytes further on, to be fetched: beyond the end, that does no harm. */
 LANE_OP const void *beyond(const void *p, size_t n_bytes) {
     return (const void *)((uintptr_t)p + n_bytes);
 }

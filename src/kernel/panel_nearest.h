@@ -1,7 +1,9 @@
 /* The nearest centroid of the rows of a panel, for any number of lanes; part of panel_kernels.h. */
+
 /* What the scores' inner loop reads: values to be snapped and perhaps kept for the next tile, a
- * panel that was kept, or values as they are. */
-typedef enum reading { SNAPPED, KEPT, RAW } reading;
+ * panel that was kept, or values as they are. RAW_NARROW is RAW with at most EF_BLOCK columns, few
+ * enough to be fetched to the first cache. */
+typedef enum reading { SNAPPED, KEPT, RAW, RAW_NARROW } reading;
 
 typedef struct source {
     const float *values; /* or the panel */
@@ -29,7 +31,9 @@ LANE_OP void add_products(const source *from, const float *tile, uint32_t begin,
                     vf_store(keep + at + g * LANES, x[g]);
             }
         }
-        if (how != KEPT)
+        if (how == RAW_NARROW)
+            fetch_near(ahead + at * sizeof *values);
+        else if (how != KEPT)
             fetch(ahead + at * sizeof *values);
         for (unsigned c = 0; c < width; c++) {
             const vf factor = vf_set1(w[c]);
@@ -50,6 +54,8 @@ LANE_OP void score(const source *from, const float *tile, const float *bias, uin
             total[c][g] = vf_set1(bias[c]);
     }
     add_products(from, tile, 0, d < EF_BLOCK ? d : EF_BLOCK, width, how, total, squares);
+    if (how == RAW_NARROW)
+        return;
     for (uint32_t begin = EF_BLOCK; begin < d; begin += EF_BLOCK) {
         const uint32_t end = d - begin < EF_BLOCK ? d : begin + EF_BLOCK;
         vf sum[TILE][GROUPS];
