@@ -12,6 +12,24 @@
  * filter would leave too much to the integers. */
 #define MOST_ERROR (1.0 / 32.0)
 
+static double size_of(double x) {
+    return x < 0.0 ? -x : x;
+}
+
+static double larger_of(double a, double b) {
+    return a > b ? a : b;
+}
+
+/* The square root, or up to 2^-24 of it more (but for rounding). No libm: Newton's steps stay
+ * above the root, and begin within twice of it. */
+static double root_above(double square) {
+    const int exponent = ef_exponent((float)square);
+    double root = ef_power_of_two((exponent + (exponent > 0)) / 2);
+    for (int step = 0; step < 4; step++)
+        root = 0.5 * (root + square / root);
+    return root;
+}
+
 /* 1.05 (l + b + 2) u of centers.h. */
 static double rounding_unit(uint32_t n_columns) {
     const double n_blocks = (double)((n_columns + EF_BLOCK - 1) / EF_BLOCK);
@@ -52,7 +70,7 @@ bool ef_centers_init(ef_centers *centers, const int32_t *grid, uint32_t n_cluste
         }
         first += width;
     }
-    const double unit = rounding_unit(n_columns), root = sqrt((double)largest);
+    const double unit = rounding_unit(n_columns), root = root_above((double)largest);
     centers->error_norm = (float)(2.0 * unit * root);
     centers->error_bias = (float)(unit * (double)largest);
     return true;
@@ -77,11 +95,11 @@ static void fold_column(ef_centers *centers, uint32_t j, double low, double step
     for (uint32_t c = 0; c < k; c++) {
         const int64_t center = column[(size_t)c * centers->n_columns];
         const double v = (double)(center - origin), weight = -2.0 * v * step;
-        if (!(fabs(weight) < MOST_WEIGHT))
+        if (!(size_of(weight) < MOST_WEIGHT))
             centers->folds = false;
         centers->folded[(size_t)j * k + c] = centers->folds ? (float)weight : 0.0F;
         folded[c].bias += (double)(center * center - origin * origin) + 2.0 * v * low;
-        folded[c].norm1 += fabs(v);
+        folded[c].norm1 += size_of(v);
         folded[c].norm2 += v * v;
     }
 }
@@ -104,12 +122,13 @@ bool ef_centers_fold(ef_centers *centers, const ef_map *map, int64_t most_square
     }
     for (uint32_t c = 0; c < k; c++) {
         centers->folded_bias[c] = (float)folded[c].bias;
-        most.bias = fmax(most.bias, fabs(folded[c].bias));
-        most.norm1 = fmax(most.norm1, folded[c].norm1);
-        most.norm2 = fmax(most.norm2, folded[c].norm2);
+        most.bias = larger_of(most.bias, size_of(folded[c].bias));
+        most.norm1 = larger_of(most.norm1, folded[c].norm1);
+        most.norm2 = larger_of(most.norm2, folded[c].norm2);
     }
-    const double norm = sqrt((double)most_square) + 1.51 * sqrt((double)d) + sqrt(low2);
-    const double terms = most.bias + 2.0 * norm * sqrt(most.norm2);
+    const double norm =
+        root_above((double)most_square) + 1.51 * root_above((double)d) + root_above(low2);
+    const double terms = most.bias + 2.0 * norm * root_above(most.norm2);
     const double error = (rounding_unit(d) + 1.05 * 0x1p-24) * terms + 3.02 * most.norm1;
     centers->folded_slack = (float)(2.0 * error);
     centers->folds = centers->folds && error <= MOST_ERROR * most.norm2;
