@@ -43,7 +43,8 @@ static void add_squares(const ef_workspace *space, ef_worker *worker, size_t pan
     int64_t squares[EF_PANEL];
     ef_workspace_load(space, worker, panel);
     space->kernels->squares(worker->panel, space->map->n_columns, squares);
-    for (unsigned i = 0; i < ef_workspace_rows(space, panel); i++) {
+    const unsigned n = ef_workspace_rows(space, panel);
+    for (unsigned i = 0; i < n; i++) {
         worker->square_sum +=
             (ef_i128)ef_data_weight(space->data, panel * EF_PANEL + i) * squares[i];
         worker->most_square = squares[i] > worker->most_square ? squares[i] : worker->most_square;
