@@ -92,6 +92,7 @@ static void fold_column(ef_centers *centers, uint32_t j, double low, double step
     for (uint32_t c = 0; c < k; c++)
         sum += column[(size_t)c * centers->n_columns];
     const int64_t origin = sum / k;
+    centers->folded_origin[j] = (float)(low + (double)origin);
     for (uint32_t c = 0; c < k; c++) {
         const int64_t center = column[(size_t)c * centers->n_columns];
         const double v = (double)(center - origin), weight = -2.0 * v * step;
@@ -108,10 +109,11 @@ bool ef_centers_fold(ef_centers *centers, const ef_map *map, int64_t most_square
     const uint32_t k = centers->n_clusters, d = centers->n_columns;
     if (k > centers->tile)
         return true;
-    centers->folded = ef_alloc((size_t)k * (d + 1), sizeof *centers->folded);
+    centers->folded = ef_alloc((size_t)k * (d + 1) + d, sizeof *centers->folded);
     if (centers->folded == NULL)
         return false;
     centers->folded_bias = centers->folded + (size_t)k * d;
+    centers->folded_origin = centers->folded_bias + k;
     centers->folds = true;
     folding folded[EF_MOST_TILE] = {{0}}, most = {0};
     double low2 = 0.0;
@@ -131,6 +133,10 @@ bool ef_centers_fold(ef_centers *centers, const ef_map *map, int64_t most_square
     const double terms = most.bias + 2.0 * norm * root_above(most.norm2);
     const double error = (rounding_unit(d) + 1.05 * 0x1p-24) * terms + 3.02 * most.norm1;
     centers->folded_slack = (float)(2.0 * error);
+    /* |v| <= |q| + |m|, and |m| is at most the largest |C|. */
+    centers->folded_norm = (float)(1.6 * root_above((double)d) +
+                                   4.0 * 0x1p-24 * (2.0 * norm + 0x1p23 * root_above((double)d)));
+    centers->folded_norm_factor = (float)(1.0 + 2.0 * ((double)d + 8.0) * 0x1p-24 + 0x1p-22);
     centers->folds = centers->folds && error <= MOST_ERROR * most.norm2;
     return true;
 }

@@ -58,6 +58,13 @@
  * above. Nothing overflows: |x_j w_j| = 2 |p_j V_j| is below 2^75, as rows are within the domain
  * and its low and high, if they are not the same, differ by at least 2^-24 of their size. But a
  * large q, of columns far from 0 for their spread, makes E useless; such centroids are not folded.
+ *
+ * Margins need |g - m|, for D^2 is a score and its square. With v = q + m, rounded to float32, the
+ * kernel adds up (x_j step_j - v_j)^2. Each term's root is off by 2 u |p_j| + 3 u |v_j| for its
+ * roundings and by 1.500001 for the grid (above), the sum and its root by a factor of
+ * 1 + (d + 4) u. So |g - m| is at most
+ *
+ *     (1 + 2 (d + 8) u) root + 1.6 sqrt(d) + 4 u (|p| + |v|).
  */
 #ifndef EF_CENTERS_H
 #define EF_CENTERS_H
@@ -84,9 +91,12 @@ typedef struct ef_centers {
 
     /* Folded; only centroids that are one tile can be. */
     bool folds;
-    float *folded;      /* w, as `tiles` */
-    float *folded_bias; /* a, as `bias`; part of `folded` */
-    float folded_slack; /* 2 E */
+    float *folded;        /* w, as `tiles` */
+    float *folded_bias;   /* a, as `bias`; part of `folded` */
+    float folded_slack;   /* 2 E */
+    float *folded_origin; /* q + m; part of `folded` */
+    float folded_norm; /* |g - m| is at most folded_norm_factor times what was measured, and this */
+    float folded_norm_factor;
 } ef_centers;
 
 /* Makes `centers` ready for a table with tiles of at most `tile` clusters. False if memory is

@@ -58,12 +58,11 @@ typedef struct ef_kernels {
     /* The same for the rows of up to EF_RUN panels that follow each other, with the labels they
      * have now to compare with: nearest[i] becomes the nearest centroid of row i, and `movers` the
      * n_movers rows, in order, for which that is not labels[i]. `nearest` has room for whole
-     * panels, `movers` for EF_RUN * EF_PANEL + 4; n_movers NULL: they
-     * are not wanted. Centers that are folded (centers.h) are
-     * quicker. */
+     * panels, as have margins unless they are NULL, `movers` for EF_RUN * EF_PANEL + 4; n_movers
+     * NULL: they are not wanted. Centers that are folded (centers.h) are quicker. */
     unsigned (*assign)(const ef_centers *centers, const ef_map *map, const float *values,
                        size_t n_rows, const uint32_t *labels, float *panel, uint32_t *nearest,
-                       uint16_t *movers, size_t *n_movers);
+                       uint16_t *movers, size_t *n_movers, float *margins);
 
     /* out[i] = sum over j of (g - point[j])^2 in float32, g being row i of `values` on the grid,
      * without fused multiply-adds: even and odd j are added up apart, each in order, then the two.

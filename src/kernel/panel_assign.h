@@ -69,10 +69,27 @@ LANE_OP vf least_of(vf total[TILE][GROUPS], unsigned width, unsigned g) {
     return vf_min(even, odd);
 }
 
+/* As margin_of, of folded scores: D2^2 is the second score and |g - m|^2, which is the square that
+ * was measured but for what folded_norm says (centers.h). Rows within the limit of two clusters
+ * have 0. */
+LANE_OP vf folded_margin(const ef_centers *centers, vf total[TILE][GROUPS], vf square, vf limit,
+                         unsigned width, unsigned g) {
+    vf best = total[0][g], second = vf_set1(0x1p100F);
+    for (unsigned c = 1; c < width; c++) {
+        second = vf_min(second, vf_max(total[c][g], best));
+        best = vf_min(best, total[c][g]);
+    }
+    const vf norm = vf_muladd(vf_sqrt(square), vf_set1(centers->folded_norm_factor),
+                              vf_set1(centers->folded_norm));
+    const vf far2 = vf_add(vf_muladd(norm, norm, second), vf_set1(centers->folded_slack));
+    const vf gap = vf_mul(vf_sub(second, limit), vf_set1(0.4999F));
+    return vf_max(vf_div(gap, vf_sqrt(vf_max(far2, vf_set1(1.0F)))), vf_set1(0.0F));
+}
+
 /* `assign` for whole panels and folded centers, which are one tile of `width` clusters. */
 LANE_OP unsigned filter_panels(const ef_centers *centers, const ef_map *map, const float *values,
                                size_t n_panels, const uint32_t *labels, uint32_t *nearest_of,
-                               uint16_t *differ, unsigned width, reading how) {
+                               uint16_t *differ, float *margins, unsigned width, reading how) {
     const uint32_t d = centers->n_columns;
     const vf slack = vf_set1(centers->folded_slack);
     unsigned n_open = 0;
@@ -80,7 +97,10 @@ LANE_OP unsigned filter_panels(const ef_centers *centers, const ef_map *map, con
         const float *const from = values + p * d * EF_PANEL;
         const uint32_t *const old = labels + p * EF_PANEL;
         uint32_t *const now = nearest_of + p * EF_PANEL;
-        const source raw = {.values = from, .ahead = beyond(from, FAR)};
+        const source raw = {.values = from,
+                            .low = centers->folded_origin,
+                            .step = map->step,
+                            .ahead = beyond(from, FAR)};
         vf total[TILE][GROUPS], squares[GROUPS], limit[GROUPS];
         score(&raw, centers->folded, centers->folded_bias, d, width, how, total, squares);
         unsigned same = 0, open = 0;
@@ -92,6 +112,9 @@ LANE_OP unsigned filter_panels(const ef_centers *centers, const ef_map *map, con
             same |= vm_bits(vu_equal(near, vu_load(old + g * LANES))) << (g * LANES);
             open |= vm_bits(vu_above(near, vu_set1(ONE_NEAR - 1)));
             vu_store(now + g * LANES, near);
+            if (how == RAW_MEASURED)
+                vf_store(margins + p * EF_PANEL + g * LANES,
+                         folded_margin(centers, total, squares[g], limit[g], width, g));
         }
         fetch_near(beyond(old, FAR));
         differ[p] = (uint16_t)~same;
@@ -111,19 +134,23 @@ LANE_OP unsigned filter_panels(const ef_centers *centers, const ef_map *map, con
 #define FILTER_OF(width)                                                                           \
     static unsigned filter_##width(const ef_centers *centers, const ef_map *map,                   \
                                    const float *values, size_t n_panels, const uint32_t *labels,   \
-                                   uint32_t *nearest_of, uint16_t *differ) {                       \
-        if (centers->n_columns <= EF_BLOCK)                                                        \
+                                   uint32_t *nearest_of, uint16_t *differ, float *margins) {       \
+        if (margins != NULL)                                                                       \
             return filter_panels(centers, map, values, n_panels, labels, nearest_of, differ,       \
+                                 margins, width, RAW_MEASURED);                                    \
+        if (centers->n_columns <= EF_BLOCK)                                                        \
+            return filter_panels(centers, map, values, n_panels, labels, nearest_of, differ, NULL, \
                                  width, RAW_NARROW);                                               \
-        return filter_panels(centers, map, values, n_panels, labels, nearest_of, differ, width,    \
-                             RAW);                                                                 \
+        return filter_panels(centers, map, values, n_panels, labels, nearest_of, differ, NULL,     \
+                             width, RAW);                                                          \
     }
 EACH_WIDTH(FILTER_OF)
 
 #define NAME_OF(width) filter_##width,
 static unsigned (*const filters[])(const ef_centers *centers, const ef_map *map,
                                    const float *values, size_t n_panels, const uint32_t *labels,
-                                   uint32_t *nearest_of, uint16_t *differ) = {EACH_WIDTH(NAME_OF)};
+                                   uint32_t *nearest_of, uint16_t *differ,
+                                   float *margins) = {EACH_WIDTH(NAME_OF)};
 
 /* Takes the lowest bit out of those of some panels, the first of which is `panel`. */
 LANE_OP uint16_t next_row(size_t panel, uint64_t *bits) {
@@ -152,21 +179,21 @@ static size_t list_rows(const uint16_t *differ, size_t n_panels, uint16_t *rows)
 
 static unsigned assign(const ef_centers *centers, const ef_map *map, const float *values,
                        size_t n_rows, const uint32_t *labels, float *panel, uint32_t *nearest_of,
-                       uint16_t *movers, size_t *n_movers) {
+                       uint16_t *movers, size_t *n_movers, float *margins) {
     uint16_t differ[EF_RUN];
     unsigned n_open = 0;
     size_t p = 0;
     if (centers->folds) {
         p = n_rows / EF_PANEL;
-        n_open =
-            filters[centers->n_clusters - 1](centers, map, values, p, labels, nearest_of, differ);
+        n_open = filters[centers->n_clusters - 1](centers, map, values, p, labels, nearest_of,
+                                                  differ, margins);
     }
     for (size_t at = p * EF_PANEL; at < n_rows; at += EF_PANEL) {
         const float *const from = values + at * map->n_columns;
         const unsigned n = n_rows - at < EF_PANEL ? (unsigned)(n_rows - at) : EF_PANEL;
         n_open +=
             nearest(centers, map, from, n, beyond(from, map->n_columns * EF_PANEL * sizeof *from),
-                    panel, nearest_of + at, NULL);
+                    panel, nearest_of + at, margins != NULL ? margins + at : NULL);
         unsigned bits = 0;
         for (unsigned i = 0; i < n; i++)
             bits |= (unsigned)(nearest_of[at + i] != labels[at + i]) << i;

@@ -2,8 +2,8 @@
 
 /* What the scores' inner loop reads: values to be snapped and perhaps kept for the next tile, a
  * panel that was kept, or values as they are. RAW_NARROW is RAW with at most EF_BLOCK columns, few
- * enough to be fetched to the first cache. */
-typedef enum reading { SNAPPED, KEPT, RAW, RAW_NARROW } reading;
+ * enough to be fetched to the first cache, RAW_MEASURED is RAW with the distance to a point. */
+typedef enum reading { SNAPPED, KEPT, RAW, RAW_NARROW, RAW_MEASURED } reading;
 
 typedef struct source {
     const float *values; /* or the panel */
@@ -30,6 +30,10 @@ LANE_OP void add_products(const source *from, const float *tile, uint32_t begin,
                 if (keep != NULL)
                     vf_store(keep + at + g * LANES, x[g]);
             }
+            if (how == RAW_MEASURED) {
+                const vf away = vf_sub(vf_mul(x[g], vf_set1(step[j])), vf_set1(low[j]));
+                squares[g] = vf_muladd(away, away, squares[g]);
+            }
         }
         if (how == RAW_NARROW)
             fetch_near(ahead + at * sizeof *values);
@@ -44,8 +48,9 @@ LANE_OP void add_products(const source *from, const float *tile, uint32_t begin,
 }
 
 /* Scores of one tile of `width` clusters. The order of operations is the one that the error bounds
- * in centers.h are derived for. Of SNAPPED values, squares becomes |g|^2. `width` and `how`
- * are constants wherever this is inlined, so that all sums stay in registers. */
+ * in centers.h are derived for. Of SNAPPED values, squares becomes |g|^2; of RAW_MEASURED ones it
+ * is the squared distance of x step from `low`. `width` and `how` are constants wherever this is
+ * inlined, so that all sums stay in registers. */
 LANE_OP void score(const source *from, const float *tile, const float *bias, uint32_t d,
                    unsigned width, reading how, vf total[TILE][GROUPS], vf squares[GROUPS]) {
     for (unsigned g = 0; g < GROUPS; g++) {

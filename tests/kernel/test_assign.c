@@ -178,6 +178,7 @@ typedef struct answer {
     size_t n_movers;
     unsigned n_open;
     bool folds;
+    float margins[MOST_ROWS + EF_PANEL];
 } answer;
 
 static void ask(const ef_kernels *table, const problem *p, int64_t most_square, answer *out) {
@@ -187,12 +188,35 @@ static void ask(const ef_kernels *table, const problem *p, int64_t most_square, 
     assert_true(ef_centers_fold(&centers, &p->map, most_square));
     out->folds = centers.folds;
     out->n_open = table->assign(&centers, &p->map, p->values, p->n_rows, p->labels, panel,
-                                out->nearest, out->movers, &out->n_movers);
+                                out->nearest, out->movers, &out->n_movers, out->margins);
+    /* What comes out does not depend on whether margins are wanted. */
+    static uint32_t again[MOST_ROWS + EF_PANEL];
+    (void)table->assign(&centers, &p->map, p->values, p->n_rows, p->labels, panel, again, NULL,
+                        NULL, NULL);
+    assert_memory_equal(again, out->nearest, p->n_rows * sizeof *again);
     ef_centers_free(&centers);
     free(panel);
 }
 
 static answer wanted, got;
+static double sum_of_ratios;
+static size_t n_ratios;
+
+/* Margins are not above those of integers; how far below they are is noted. */
+static void check_margins(const answer *a, const answer *exact, size_t n_rows) {
+    for (size_t i = 0; i < n_rows; i++) {
+        const double ratio = (double)a->margins[i] / ((double)exact->margins[i] / 0.9999);
+        if (exact->margins[i] == 0.0F)
+            assert_true(a->margins[i] == 0.0F);
+        else if (!(ratio <= 1.000001))
+            fail_msg("margin %g, not %g", (double)a->margins[i], (double)exact->margins[i]);
+        if (exact->margins[i] > 0x1p20F && a->folds) {
+            sum_of_ratios += ratio;
+            n_ratios++;
+        }
+    }
+}
+
 static size_t n_folded[N_KINDS];
 
 static void check(uint32_t d, uint32_t k, size_t n_rows, kind how, place where) {
@@ -211,6 +235,8 @@ static void check(uint32_t d, uint32_t k, size_t n_rows, kind how, place where) 
             fail_msg("labels of %s differ from the reference: d %u, k %u, %zu rows, map %d, "
                      "centers %d",
                      tables[t]->name, d, k, n_rows, (int)how, (int)where);
+        if (k > 1)
+            check_margins(&got, &wanted, n_rows);
         assert_int_equal(got.n_movers, n_movers);
         assert_memory_equal(got.movers, wanted.movers, n_movers * sizeof got.movers[0]);
         assert_in_range(got.n_open, 0, n_rows);
@@ -238,6 +264,12 @@ static void labels_are_the_references_with_many_columns(void **state) {
             check(784, 2, 64, (kind)how, (place)where);
             check(EFFACE_MAX_COLUMNS, 3, 17, (kind)how, (place)where);
         }
+}
+
+/* Measured by the tests before. */
+static void margins_are_of_use(void **state) {
+    (void)state;
+    assert_true(n_ratios == 0 || sum_of_ratios > 0.45 * (double)n_ratios);
 }
 
 static void folding_is_for_maps_that_can_be_folded(void **state) {
@@ -281,7 +313,7 @@ static void movers_need_not_be_wanted(void **state) {
         assert_true(ef_centers_init(&centers, p.grid, p.k, p.d, tables[t]->tile));
         assert_true(ef_centers_fold(&centers, &p.map, p.most_square));
         (void)tables[t]->assign(&centers, &p.map, p.values, p.n_rows, p.labels, panel, got.nearest,
-                                NULL, NULL);
+                                NULL, NULL, NULL);
         assert_memory_equal(got.nearest, wanted.nearest, p.n_rows * sizeof got.nearest[0]);
         ef_centers_free(&centers);
     }
@@ -298,6 +330,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_are_the_references),
         cmocka_unit_test(labels_are_the_references_with_many_columns),
+        cmocka_unit_test(margins_are_of_use),
         cmocka_unit_test(folding_is_for_maps_that_can_be_folded),
         cmocka_unit_test(filter_is_useful),
         cmocka_unit_test(movers_need_not_be_wanted),

@@ -75,12 +75,13 @@ static size_t sift(const int8_t *bytes, size_t n_rows, uint32_t n_columns, const
 
 static unsigned assign(const ef_centers *centers, const ef_map *map, const float *values,
                        size_t n_rows, const uint32_t *labels, float *panel, uint32_t *nearest_of,
-                       uint16_t *movers, size_t *n_movers) {
+                       uint16_t *movers, size_t *n_movers, float *margins) {
     size_t n = 0;
     for (size_t at = 0; at < n_rows; at += EF_PANEL) {
         const size_t rest = n_rows - at < EF_PANEL ? n_rows - at : EF_PANEL;
         const float *const from = values + at * map->n_columns;
-        (void)nearest(centers, map, from, (unsigned)rest, from, panel, nearest_of + at, NULL);
+        (void)nearest(centers, map, from, (unsigned)rest, from, panel, nearest_of + at,
+                      margins != NULL ? margins + at : NULL);
         for (size_t i = at; n_movers != NULL && i < at + rest; i++)
             if (nearest_of[i] != labels[i])
                 movers[n++] = (uint16_t)i;

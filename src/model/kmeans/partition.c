@@ -73,7 +73,8 @@ static void assign_run(const pass *a, ef_worker *worker, size_t first, size_t n_
     uint32_t *const labels = a->labels + begin;
     worker->rows_undecided +=
         space->kernels->assign(a->centers, space->map, ef_data_panel(space->data, first), n_rows,
-                               labels, worker->panel, nearest, movers, a->adds ? NULL : &n_movers);
+                               labels, worker->panel, nearest, movers, a->adds ? NULL : &n_movers,
+                               a->margins != NULL ? a->margins + begin : NULL);
     for (size_t p = 0; a->squares && p < n_panels; p++)
         add_squares(space, worker, first + p);
     if (a->adds) {
@@ -98,29 +99,6 @@ static void assign_panels(void *context, unsigned number, size_t first, size_t l
     for (size_t n; first < last; first += n) {
         n = last - first < most ? last - first : most;
         assign_run(a, worker, first, n);
-    }
-}
-
-/* A pass that wants margins too. */
-static void assign_with_margins(void *context, unsigned number, size_t first, size_t last) {
-    const pass *const a = context;
-    const ef_workspace *const space = a->space;
-    ef_worker *const worker = &space->workers[number];
-    for (size_t p = first; p < last; p++) {
-        uint32_t nearest[EF_PANEL];
-        uint32_t *const labels = a->labels + p * EF_PANEL;
-        const unsigned n = ef_workspace_rows(space, p);
-        worker->rows_undecided += space->kernels->nearest(
-            a->centers, space->map, ef_data_panel(space->data, p), n,
-            ef_workspace_ahead(space, p, last), worker->panel, nearest, a->margins + p * EF_PANEL);
-        if (a->squares)
-            add_squares(space, worker, p);
-        if (a->adds)
-            add_panel(space, worker, p, nearest);
-        for (unsigned i = 0; !a->adds && i < n; i++)
-            if (nearest[i] != labels[i])
-                move_row(space, worker, p * EF_PANEL + i, labels[i], nearest[i]);
-        memcpy(labels, nearest, n * sizeof *nearest);
     }
 }
 
@@ -161,7 +139,7 @@ efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *
     if (!ef_centers_init(&centers, level->centers, (uint32_t)k, space->map->n_columns,
                          space->kernels->tile))
         return ef_fail_memory(error);
-    if (margins == NULL && !ef_centers_fold(&centers, space->map, space->most_square)) {
+    if (!ef_centers_fold(&centers, space->map, space->most_square)) {
         ef_centers_free(&centers);
         return ef_fail_memory(error);
     }
@@ -175,8 +153,7 @@ efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *
               .margins = margins,
               .squares = square_sum != NULL,
               .adds = previous == NULL && space->data->weights == NULL};
-    const efface_status status =
-        ef_workspace_run(space, margins != NULL ? assign_with_margins : assign_panels, &a, error);
+    const efface_status status = ef_workspace_run(space, assign_panels, &a, error);
     if (status == EFFACE_OK)
         collect(space, model, level, square_sum);
     ef_centers_free(&centers);

@@ -32,18 +32,16 @@ static double reach(uint32_t tier) {
 }
 
 /* The highest tier whose reach a margin has; 0 for none. */
-static uint32_t tier_for(double margin) {
-    uint32_t tier = 0;
-    const float rounded = (float)margin;
+static uint32_t tier_for(float margin) {
     uint32_t bits;
-    memcpy(&bits, &rounded, sizeof bits);
-    if (bits >> 23 > 127) /* margins are not negative, so this is the exponent */
-        tier = (bits >> 23) - 127;
+    memcpy(&bits, &margin, sizeof bits);
+    const uint32_t exponent = bits >> 23; /* margins are not negative */
+    const uint32_t tier = exponent > 127 ? exponent - 127 : 0;
     return tier < EF_TIER_NEW ? tier : EF_TIER_NEW - 1;
 }
 
 static void set_edge(ef_watch *watch) {
-    const uint32_t wanted = tier_for(FRONT_MOVES * watch->usual);
+    const uint32_t wanted = tier_for((float)(FRONT_MOVES * watch->usual));
     watch->edge = wanted < watch->last_edge ? wanted : watch->last_edge;
 }
 
@@ -92,7 +90,7 @@ static bool anchor(ef_watch *watch, uint32_t tier, const int32_t *centers, size_
 }
 
 /* The highest tier that is in use for a margin; the edge or below for the front. */
-static uint32_t highest(const ef_watch *watch, double margin) {
+static uint32_t highest(const ef_watch *watch, float margin) {
     const uint32_t tier = tier_for(margin), most = watch->edge + MOST_BEYOND_EDGE;
     return tier < most ? tier : most;
 }
@@ -113,6 +111,17 @@ static bool make_front(ef_front *front, const efface_data *data, const ef_map *m
     return fits;
 }
 
+/* The tiers that margins would have, and how many rows are in each. */
+static void note_tiers(const float *margins, size_t n, uint8_t *tiers, size_t counts[EF_TIERS]) {
+    for (size_t i = 0; i < n; i++)
+        tiers[i] = (uint8_t)tier_for(margins[i]);
+    size_t parts[4][EF_TIERS] = {{0}}; /* so that one need not wait for the other */
+    for (size_t i = 0; i < n; i++)
+        parts[i % 4][tiers[i]]++;
+    for (unsigned j = 0; j < EF_TIERS; j++)
+        counts[j] = parts[0][j] + parts[1][j] + parts[2][j] + parts[3][j];
+}
+
 bool ef_watch_make(ef_watch *watch, const efface_data *data, const ef_map *map,
                    const ef_level *level, uint32_t n_clusters, const uint32_t *labels,
                    const float *margins, double usual) {
@@ -126,8 +135,8 @@ bool ef_watch_make(ef_watch *watch, const efface_data *data, const ef_map *map,
     bool fits = n < UINT32_MAX && watch->tiers != NULL && watch->clusters != NULL &&
                 make_front(&watch->front, data, map, level->centers, n_clusters);
     size_t counts[EF_TIERS] = {0};
-    for (size_t i = 0; i < n; i++)
-        counts[tier_for((double)margins[i])]++;
+    if (fits)
+        note_tiers(margins, n, watch->tiers, counts);
     for (size_t below = counts[0]; watch->last_edge + 1 < EF_TIER_NEW - MOST_BEYOND_EDGE;
          watch->last_edge++) {
         below += counts[watch->last_edge + 1];
@@ -135,13 +144,16 @@ bool ef_watch_make(ef_watch *watch, const efface_data *data, const ef_map *map,
             break;
     }
     set_edge(watch);
+    /* The front will want to know more of its rows: they are looked at once more. */
+    uint8_t becomes[EF_TIERS];
+    for (uint32_t j = 0; j < EF_TIERS; j++) {
+        const uint32_t most = watch->edge + MOST_BEYOND_EDGE, number = j < most ? j : most;
+        becomes[j] = (uint8_t)(number > watch->edge ? number : EF_TIER_NEW);
+        watch->n_in[becomes[j]] += counts[j];
+    }
     for (size_t i = 0; fits && i < n; i++) {
-        /* The front will want to know more of its rows: they are looked at once more. */
-        const uint32_t number = highest(watch, (double)margins[i]);
-        const uint32_t tier = number > watch->edge ? number : EF_TIER_NEW;
-        watch->tiers[i] = (uint8_t)tier;
+        watch->tiers[i] = becomes[watch->tiers[i]];
         watch->clusters[i] = (uint16_t)labels[i];
-        watch->n_in[tier]++;
     }
     for (uint32_t j = 1; fits && j < EF_TIER_NEW; j++)
         fits = watch->n_in[j] == 0 || anchor(watch, j, level->centers, n_values);
@@ -318,7 +330,7 @@ static bool collect(ef_watch *watch, ef_moving *m, const bool due[EF_TIERS], dou
 /* The highest tier above `least` that a margin, measured from `after`, allows: the tier's reach,
  * and what centers have moved since its anchor. 0 for none, EF_TIERS if memory is short. */
 static uint32_t choose(ef_watch *watch, const ef_moving *m, float margin, uint32_t least) {
-    for (uint32_t j = highest(watch, (double)margin); j > least; j--) {
+    for (uint32_t j = highest(watch, margin); j > least; j--) {
         if (watch->n_in[j] + watch->users[j] == 0 &&
             !anchor(watch, j, m->after, (size_t)m->n_clusters * m->map->n_columns))
             return EF_TIERS;
