@@ -10,7 +10,7 @@
 #define MOST_BYTES 4096.0
 
 /* The same for all that pyramid keeps. */
-#define MOST_BYTES_A_ROW_IN_ALL 7.5
+#define MOST_BYTES_A_ROW_IN_ALL 7.3
 
 bool ef_jury_is_small(size_t n_jury, size_t n_rows, uint32_t n_starts, uint32_t k, uint32_t d) {
     const double a_row = 4.0 + 2.0 * n_starts;

@@ -117,13 +117,6 @@ efface_status ef_unpack_labels(ef_maker *maker, const efface_kmeans *model, uint
     return status;
 }
 
-static efface_status take_margins(ef_maker *maker, efface_error *error) {
-    const size_t n_panels = (maker->data->n_rows + EF_PANEL - 1) / EF_PANEL;
-    if (maker->margins == NULL)
-        maker->margins = ef_alloc_aligned(n_panels, EF_PANEL * sizeof *maker->margins);
-    return maker->margins != NULL ? EFFACE_OK : ef_fail_memory(error);
-}
-
 efface_status ef_make_watched(ef_maker *maker, efface_kmeans *model, uint32_t t,
                               efface_error *error) {
     efface_status status = EFFACE_OK;
@@ -136,7 +129,7 @@ efface_status ef_make_watched(ef_maker *maker, efface_kmeans *model, uint32_t t,
         maker->previous = &model->levels[t];
     if (status != EFFACE_OK || done)
         return status;
-    status = take_margins(maker, error);
+    status = ef_maker_take_margins(maker, error);
     if (status == EFFACE_OK)
         status = ef_make_partition(maker, model, &model->levels[t], error);
     if (status == EFFACE_OK)
