@@ -192,3 +192,17 @@ void ef_centers_survey(const ef_centers *centers, const float *panel, unsigned r
     found->margin[row] = ef_margin(least, second);
     found->beyond[row] = ef_margin(least, third);
 }
+
+double ef_farthest(const int32_t *from, const int32_t *to, uint32_t k, uint32_t d) {
+    int64_t first = 0, second = 0;
+    for (uint32_t c = 0; c < k; c++) {
+        const int64_t square = ef_grid_sqdist(from + (size_t)c * d, to + (size_t)c * d, d);
+        if (square > first) {
+            second = first;
+            first = square;
+        } else if (square > second) {
+            second = square;
+        }
+    }
+    return (sqrt((double)first) + sqrt((double)second)) * (1.0 + 0x1p-48);
+}

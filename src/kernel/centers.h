@@ -138,6 +138,9 @@ void ef_centers_survey(const ef_centers *centers, const float *panel, unsigned r
 int64_t ef_centers_sqdist(const ef_centers *centers, uint32_t cluster, const float *panel,
                           unsigned row);
 
+/* The two largest moves together of any of k centroids, rounded upwards. */
+double ef_farthest(const int32_t *from, const int32_t *to, uint32_t k, uint32_t d);
+
 /* D2 - D1, given D1^2 and D2^2, rounded downwards by more than the operations can be off. */
 float ef_margin(int64_t least, int64_t second);
 

@@ -5,7 +5,6 @@
 #include "base/status.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 /* Rows looked at since the last pass, as a part of all, that make the next move a pass: to look at
@@ -170,21 +169,6 @@ void ef_guarded_free(ef_guarded *m) {
     m->room = NULL;
 }
 
-/* The two largest moves together of any centers, rounded upwards. */
-static double farthest(const int32_t *from, const int32_t *to, uint32_t k, uint32_t d) {
-    int64_t first = 0, second = 0;
-    for (uint32_t c = 0; c < k; c++) {
-        const int64_t square = ef_grid_sqdist(from + (size_t)c * d, to + (size_t)c * d, d);
-        if (square > first) {
-            second = first;
-            first = square;
-        } else if (square > second) {
-            second = square;
-        }
-    }
-    return (sqrt((double)first) + sqrt((double)second)) * (1.0 + 0x1p-48);
-}
-
 static size_t count_below(const uint8_t *codes, size_t n, uint32_t limit) {
     size_t total = 0;
     /* Short stretches whose count fits in a byte let the compiler use vectors of bytes. */
@@ -251,7 +235,7 @@ efface_status ef_guard_move(ef_guard *guard, ef_guarded *m, const int32_t *cente
     *done = false;
     if (!guard->is_anchored)
         return EFFACE_OK;
-    const uint32_t limit = limit_of(farthest(guard->anchor, centers, k, d), code_base(d));
+    const uint32_t limit = limit_of(ef_farthest(guard->anchor, centers, k, d), code_base(d));
     size_t left = count_below(guard->codes, m->n_rows, limit);
     if (guard->n_looked + left > m->n_rows / PASS_FROM_PART + EF_PANEL) {
         if (guard->n_looked == 0) {

@@ -5,7 +5,6 @@
 #include "base/status.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 /* Looking at a row costs several times what it costs in a pass, which reads memory in order. */
@@ -43,21 +42,6 @@ static uint32_t tier_for(float margin) {
 static void set_edge(ef_watch *watch) {
     const uint32_t wanted = tier_for((float)(FRONT_MOVES * watch->usual));
     watch->edge = wanted < watch->last_edge ? wanted : watch->last_edge;
-}
-
-/* The two largest moves together of any centers, rounded upwards. */
-static double farthest(const int32_t *from, const int32_t *to, uint32_t k, uint32_t d) {
-    int64_t first = 0, second = 0;
-    for (uint32_t c = 0; c < k; c++) {
-        const int64_t square = ef_grid_sqdist(from + (size_t)c * d, to + (size_t)c * d, d);
-        if (square > first) {
-            second = first;
-            first = square;
-        } else if (square > second) {
-            second = square;
-        }
-    }
-    return (sqrt((double)first) + sqrt((double)second)) * (1.0 + 0x1p-48);
 }
 
 void ef_watch_free(ef_watch *watch) {
@@ -244,7 +228,7 @@ bool ef_watch_follow(ef_watch *watch, const ef_change *change, uint32_t *labels)
 static size_t note_moves(ef_watch *watch, const ef_moving *m, bool due[EF_TIERS], double *step) {
     const uint32_t k = m->n_clusters, d = m->map->n_columns;
     size_t n = watch->n_in[EF_TIER_NEW];
-    *step = farthest(m->before, m->after, k, d);
+    *step = ef_farthest(m->before, m->after, k, d);
     memset(due, 0, EF_TIERS * sizeof *due);
     due[EF_TIER_NEW] = n != 0;
     for (uint32_t j = 1; j < EF_TIER_NEW; j++) {
@@ -252,7 +236,7 @@ static size_t note_moves(ef_watch *watch, const ef_moving *m, bool due[EF_TIERS]
             continue;
         watch->moved[j] = (watch->moved[j] + *step) * (1.0 + 0x1p-48);
         if (watch->moved[j] >= reach(j))
-            watch->moved[j] = farthest(watch->anchors[j], m->after, k, d);
+            watch->moved[j] = ef_farthest(watch->anchors[j], m->after, k, d);
         due[j] = watch->moved[j] >= reach(j);
         n += due[j] ? watch->n_in[j] : 0;
     }
