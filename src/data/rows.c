@@ -203,17 +203,46 @@ static void unwrite_row(efface_data *data, size_t position) {
     ef_ranges_remove(&data->ranges, row, EF_PANEL);
 }
 
-/* The ends of a column and how many rows are there, from the rows. Cost O(n). */
+/* The ends of a column and how many rows are there, from the rows. Cost O(n). Whole panels go by
+ * lanes, which the compiler makes vectors of. */
 static void measure_column(const efface_data *data, uint32_t column, float ends[2],
                            uint64_t counts[2]) {
-    ends[0] = ends[1] = ef_data_value(data, 0, column);
+    const size_t n_panels = data->n_rows / EF_PANEL;
+    float low[EF_PANEL], high[EF_PANEL];
+    for (unsigned i = 0; i < EF_PANEL; i++)
+        low[i] = high[i] = ef_data_value(data, 0, column);
+    for (size_t p = 0; p < n_panels; p++) {
+        const float *const x = ef_data_panel(data, p) + (size_t)column * EF_PANEL;
+        for (unsigned i = 0; i < EF_PANEL; i++) {
+            low[i] = x[i] < low[i] ? x[i] : low[i];
+            high[i] = x[i] > high[i] ? x[i] : high[i];
+        }
+    }
+    for (size_t row = n_panels * EF_PANEL; row < data->n_rows; row++) {
+        const float x = ef_data_value(data, row, column);
+        low[0] = x < low[0] ? x : low[0];
+        high[0] = x > high[0] ? x : high[0];
+    }
+    ends[0] = low[0];
+    ends[1] = high[0];
+    for (unsigned i = 1; i < EF_PANEL; i++) {
+        ends[0] = low[i] < ends[0] ? low[i] : ends[0];
+        ends[1] = high[i] > ends[1] ? high[i] : ends[1];
+    }
     counts[0] = counts[1] = 0;
-    for (size_t i = 0; i < data->n_rows; i++) {
-        const float x = ef_data_value(data, i, column);
-        counts[0] = x < ends[0] ? 1 : counts[0] + (x == ends[0]);
-        counts[1] = x > ends[1] ? 1 : counts[1] + (x == ends[1]);
-        ends[0] = x < ends[0] ? x : ends[0];
-        ends[1] = x > ends[1] ? x : ends[1];
+    for (size_t p = 0; p < n_panels; p++) {
+        const float *const x = ef_data_panel(data, p) + (size_t)column * EF_PANEL;
+        uint32_t least = 0, most = 0;
+        for (unsigned i = 0; i < EF_PANEL; i++) {
+            least += x[i] == ends[0];
+            most += x[i] == ends[1];
+        }
+        counts[0] += least;
+        counts[1] += most;
+    }
+    for (size_t row = n_panels * EF_PANEL; row < data->n_rows; row++) {
+        counts[0] += ef_data_value(data, row, column) == ends[0];
+        counts[1] += ef_data_value(data, row, column) == ends[1];
     }
 }
 
