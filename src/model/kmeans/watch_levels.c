@@ -70,7 +70,9 @@ static efface_status move_watched(ef_maker *maker, efface_kmeans *model, uint32_
                                  level->sums + (size_t)cluster * d, NULL);
     }
     status = ef_watch_move(&model->watches[t], &moving, done, error);
-    model->rows_assigned += moving.rows_looked;
+    /* Some rows are looked at twice; and if there is a pass, it counts for all. */
+    const uint64_t n = maker->data->n_rows;
+    model->rows_assigned += !*done ? 0 : moving.rows_looked < n ? moving.rows_looked : n;
     model->rows_moved += moving.rows_moved;
     model->rows_undecided += moving.rows_undecided;
     if (status == EFFACE_OK && *done) {
