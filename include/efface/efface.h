@@ -542,8 +542,10 @@ EFFACE_API efface_status efface_models_update(efface_kmeans *const *models, size
                                               efface_report *reports, efface_error *error);
 
 /* Says what forgetting these ids would take, without doing it: `seconds` is the time of the look
- * itself, and rows_visited an upper bound; for a tree it takes as long as the forgetting would. The
- * set is the same afterwards, though positions may differ. Errors: as efface_kmeans_forget. */
+ * itself, and rows_visited an upper bound. For a tree it takes as long as the forgetting would, and
+ * rows_visited is what it took here: nodes of pyramid may know less afterwards of what keeps later
+ * requests short. The set is the same afterwards, though positions may differ. Errors: as
+ * efface_kmeans_forget. */
 EFFACE_API efface_status efface_kmeans_preview(const efface_kmeans *model, efface_data *data,
                                                const uint64_t *ids, size_t n_ids,
                                                efface_missing missing, efface_report *report,

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define ROWS_A_STRAY 16 /* at least, or ids are spelled out */
+#define ROWS_A_STRAY 8 /* at least, or ids are spelled out */
 
 static void free_strays(ef_row_ids *ids) {
     free(ids->marks);

@@ -4,7 +4,7 @@
  * A row that comes without an id gets its position, and most keep it: a removal moves one row, the
  * last, into the gap. So as long as nearly all ids are positions, only the others are stored, the
  * strays: a plain matrix costs nothing for its ids, and its first removal no more than any other.
- * When one row in sixteen would be a stray, all ids are spelled out, with an index of them; the
+ * When one row in eight would be a stray, all ids are spelled out, with an index of them; the
  * O(n) that this costs is little for each of the requests that made the strays.
  */
 #ifndef EF_ROW_IDS_H

@@ -276,13 +276,15 @@ static void compare_reports(const walk *w, const efface_report *preview,
     assert_int_equal(preview->level, report->level);
     assert_int_equal(preview->reason, report->reason);
     assert_int_equal(preview->depth, report->depth);
-    if (preview->rows_visited < report->rows_visited)
-        fail_msg("%llu rows visited, not at most %llu: method %d",
-                 (unsigned long long)report->rows_visited,
-                 (unsigned long long)preview->rows_visited, (int)w->model->params.method);
+    const efface_kmeans_params *const p = &w->model->params;
+    const bool is_tree = w->model->tree != NULL;
+    /* A preview of such a tree leaves less behind of what keeps requests short. */
+    const bool forgets = is_tree && (p->leaf_method == EFFACE_METHOD_PYRAMID ||
+                                     p->node_method == EFFACE_METHOD_PYRAMID);
+    assert_true(forgets || preview->rows_visited >= report->rows_visited);
     assert_true(preview->levels_replayed >= report->levels_replayed);
-    if (w->model->tree != NULL) /* which does all the work to say it */
-        assert_true(preview->rows_visited == report->rows_visited &&
+    if (is_tree) /* which does all the work to say it */
+        assert_true((forgets || preview->rows_visited == report->rows_visited) &&
                     preview->levels_replayed == report->levels_replayed);
 }
 
