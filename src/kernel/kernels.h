@@ -43,10 +43,10 @@ typedef struct ef_kernels {
     unsigned (*survey)(const ef_centers *centers, const ef_map *map, const float *values,
                        unsigned n_rows, float *panel, ef_survey *found);
 
-    /* out[i] = D2^2 - D1^2 of row i of `values`, by integers: its squared distances to the grid
-     * points `other` and `own`. */
-    void (*gaps)(const ef_map *map, const float *values, const int32_t *own, const int32_t *other,
-                 int64_t out[EF_PANEL]);
+    /* out[i] = D2^2 - D1^2 of row i of the first n_rows of `values`, by integers: its squared
+     * distances to the grid points `other` and `own`. */
+    void (*gaps)(const ef_map *map, const float *values, unsigned n_rows, const int32_t *own,
+                 const int32_t *other, int64_t out[EF_PANEL]);
 
     /* Sifts rows of which only a byte for each coordinate is kept, in panels of sixteen: byte j
      * of row i of a panel at 16 j + i. `found` becomes the numbers, ascending, of those for

@@ -52,8 +52,9 @@ static unsigned survey(const ef_centers *centers, const ef_map *map, const float
     return (unsigned)__builtin_popcount(open);
 }
 
-static void gaps(const ef_map *map, const float *values, const int32_t *own, const int32_t *other,
-                 int64_t out[EF_PANEL]) {
+static void gaps(const ef_map *map, const float *values, unsigned n_rows, const int32_t *own,
+                 const int32_t *other, int64_t out[EF_PANEL]) {
+    (void)n_rows; /* for other rows anything may come out */
     const float *const low = map->low, *const step = map->step;
     for (unsigned g = 0; g < GROUPS; g++) {
         vq sum = vq_zero();

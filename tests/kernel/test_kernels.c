@@ -233,7 +233,7 @@ static void check_survey(const ef_kernels *table, const problem *p) {
 static void check_gaps(const ef_kernels *table, const problem *p) {
     const int32_t *const own = p->grid, *const other = p->grid + (p->k > 1 ? p->d : 0);
     int64_t got[EF_PANEL];
-    table->gaps(&p->map, p->values, own, other, got);
+    table->gaps(&p->map, p->values, p->n_rows, own, other, got);
     for (unsigned i = 0; i < p->n_rows; i++) {
         int64_t wanted = 0;
         for (uint32_t j = 0; j < p->d; j++) {

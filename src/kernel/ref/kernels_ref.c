@@ -45,9 +45,9 @@ static unsigned survey(const ef_centers *centers, const ef_map *map, const float
     return n_rows;
 }
 
-static void gaps(const ef_map *map, const float *values, const int32_t *own, const int32_t *other,
-                 int64_t out[EF_PANEL]) {
-    for (unsigned i = 0; i < EF_PANEL; i++) {
+static void gaps(const ef_map *map, const float *values, unsigned n_rows, const int32_t *own,
+                 const int32_t *other, int64_t out[EF_PANEL]) {
+    for (unsigned i = 0; i < n_rows; i++) {
         int64_t far = 0, near = 0;
         for (uint32_t j = 0; j < map->n_columns; j++) {
             const int64_t g = ef_snap(values[(size_t)j * EF_PANEL + i], map->low[j], map->step[j]);

@@ -394,13 +394,13 @@ static bool judge(ef_front *front, uint32_t number, const uint32_t *slots, unsig
         ef_shelf_gather(s->shelf, s->data, border->positions[slots[i]], true, s->values + i);
     s->n_judged += n;
     int64_t gaps[EF_PANEL], at_base[EF_PANEL];
-    s->kernels->gaps(s->map, s->values, s->centers + own * d, s->centers + other * d, gaps);
+    s->kernels->gaps(s->map, s->values, n, s->centers + own * d, s->centers + other * d, gaps);
     bool fits = true, knows_base = false;
     for (unsigned i = n; i-- > 0 && fits;) {
         if (gaps[i] < 0 || (gaps[i] == 0 && other < own)) {
             if (!knows_base)
-                s->kernels->gaps(s->map, s->values, front->base + own * d, front->base + other * d,
-                                 at_base);
+                s->kernels->gaps(s->map, s->values, n, front->base + own * d,
+                                 front->base + other * d, at_base);
             knows_base = true;
             fits = cross(front, number, slots[i], at_base[i], s->values + i, s);
         } else if ((double)gaps[i] > far) {
