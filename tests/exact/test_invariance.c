@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "efface/efface.h"
+#include "model/kmeans/workspace.h"
 #include "oracle/difference.h"
 #include "oracle/oracle.h"
 
@@ -422,6 +423,36 @@ static void threads_do_not_matter(void **state) {
     }
 }
 
+/* Small sets are one thread's; here each of seven has enough to do. */
+static void threads_do_not_matter_with_many_rows(void **state) {
+    (void)state;
+    static const efface_method methods[] = {EFFACE_METHOD_LLOYD, EFFACE_METHOD_QUANTIZED,
+                                            EFFACE_METHOD_PYRAMID};
+    static const uint32_t n_threads[] = {2, 3, 7};
+    efface_data *data = NULL;
+    assert_int_equal(efface_data_make_gaussian(8, 20, 2000, 5, &data, NULL), EFFACE_OK);
+    assert_true(ef_pass_threads(7, 1000, ef_pass_operations(20, 16)) == 7);
+    for (size_t i = 0; i < 3; i++) {
+        efface_kmeans_params p;
+        efface_kmeans_params_init(&p);
+        p.n_clusters = 16;
+        p.method = methods[i];
+        p.seed = 77;
+        digest one = {{0}};
+        for (size_t j = 0; j <= 3; j++) {
+            efface_kmeans *model = NULL;
+            p.n_threads = j == 0 ? 1 : n_threads[j - 1];
+            assert_int_equal(efface_kmeans_fit(data, &p, &model, NULL), EFFACE_OK);
+            const digest d = digest_of_model(model);
+            if (j == 0)
+                one = d;
+            assert_string_equal(one.hex, d.hex);
+            efface_kmeans_free(model);
+        }
+    }
+    efface_data_free(data);
+}
+
 static void order_does_not_matter(void **state) {
     (void)state;
     for (size_t i = 0; i < N_CONFIGS; i++) {
@@ -607,10 +638,15 @@ static void changed_models_are_the_same(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(state_equals_oracle),      cmocka_unit_test(digests_are_the_frozen_ones),
-        cmocka_unit_test(threads_do_not_matter),    cmocka_unit_test(order_does_not_matter),
-        cmocka_unit_test(strangers_leave_no_trace), cmocka_unit_test(detours_leave_no_trace),
-        cmocka_unit_test(ranges_move_back),         cmocka_unit_test(changed_models_are_the_same),
+        cmocka_unit_test(state_equals_oracle),
+        cmocka_unit_test(digests_are_the_frozen_ones),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(threads_do_not_matter_with_many_rows),
+        cmocka_unit_test(order_does_not_matter),
+        cmocka_unit_test(strangers_leave_no_trace),
+        cmocka_unit_test(detours_leave_no_trace),
+        cmocka_unit_test(ranges_move_back),
+        cmocka_unit_test(changed_models_are_the_same),
     };
     if (efface_kernels_name() == NULL) {
         fprintf(stderr, "this processor has not got the kernels of EFFACE_KERNELS\n");

@@ -10,9 +10,9 @@
 
 /* In multiply-adds, of which a worker does some ten in a nanosecond: what is worth a thread, what a
  * worker takes at a time at least, and what it does from one question to the next. To start a
- * thread takes some 30 microseconds, which fits of a few passes then gain; to wait for the last
- * worker does not matter beside some milliseconds. */
-#define WORTH_A_THREAD ((size_t)1 << 18)
+ * thread and to wait for the last worker of each pass takes some 100 microseconds of a fit, and
+ * more if others use the processors: a pass should take as long. */
+#define WORTH_A_THREAD ((size_t)1 << 20)
 #define WORTH_A_TURN ((size_t)1 << 16)
 #define WORTH_A_QUESTION ((size_t)1 << 26)
 
