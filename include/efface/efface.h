@@ -313,9 +313,10 @@ typedef struct efface_kmeans_params {
     uint32_t n_threads;  /* 0: as many as there are processors; no result depends on it */
 
     int keep_margins; /* lloyd: if not 0 (the default), a model whose centroids were moved by a
-                         change keeps 3 bytes for each row and level, and for up to 1/32 of the
-                         rows a byte a column more, so that later changes look at few rows only;
-                         no result depends on it */
+                         change keeps 3 bytes for each row and level, for up to 1/32 of the rows a
+                         byte a column more, and copies of some rows, up to 64 bytes a row of the
+                         set, so that later changes look at few rows only; no result depends on
+                         it */
 
     /* To interrupt long work: `interrupted` is asked now and then, with interrupt_context, on the
      * thread that made the call. If it returns non-zero, the call ends with EFFACE_E_INTERRUPTED

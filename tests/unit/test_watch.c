@@ -273,6 +273,25 @@ static void centers_may_go_far(void **context) {
     }
 }
 
+/* On a line, where a margin is used up by exactly what centers move: to one side of where a tier is
+ * measured from, where rows come into it, and then to the other. */
+static void centers_may_come_back(void **context) {
+    (void)context;
+    for (uint32_t round = 0; round < 40; round++) {
+        scene s;
+        state = 900 + round;
+        begin(&s, MOST_ROWS, 1, 2, EF_GRID_MAX);
+        const int32_t step = 200 + (int32_t)below(20000);
+        const int swing = 1 + (int)below(40);
+        for (int i = 0; i < 300; i++) {
+            const int32_t way = i / swing % 2 == 0 ? step : -step;
+            move_to(&s, (int32_t[]){s.centers[0] + way, s.centers[1] + way});
+            check(&s);
+        }
+        end(&s);
+    }
+}
+
 static void small_moves_look_at_few_rows(void **context) {
     (void)context;
     scene s;
@@ -335,6 +354,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(partitions_are_exact),
         cmocka_unit_test(centers_may_go_far),
+        cmocka_unit_test(centers_may_come_back),
         cmocka_unit_test(small_moves_look_at_few_rows),
         cmocka_unit_test(centers_that_stay_need_no_look),
         cmocka_unit_test(a_row_that_is_forgotten_is_on_no_shelf),

@@ -107,6 +107,11 @@ static bool make_room(ef_border *border, size_t d) {
     return true;
 }
 
+/* The first cell of a row; the others follow EF_PANEL bytes apart. */
+static int8_t *cells_at(const ef_border *border, size_t slot, size_t d) {
+    return border->bytes + slot / EF_PANEL * EF_PANEL * d + slot % EF_PANEL;
+}
+
 static ef_border *border_of(ef_front *front, uint32_t own, uint32_t other) {
     for (uint32_t b = front->first[own]; b != EF_NO_BORDER; b = front->borders[b].next)
         if (front->borders[b].other == other)
@@ -255,7 +260,7 @@ bool ef_front_put(ef_front *front, ef_shift *shift, size_t position, const ef_su
     front->n_rows++;
     if (own == other)
         return true;
-    int8_t *const bytes = border->bytes + slot / EF_PANEL * EF_PANEL * d + slot % EF_PANEL;
+    int8_t *const bytes = cells_at(border, slot, d);
     for (size_t j = 0; j < d; j++)
         bytes[j * EF_PANEL] = shift->bytes[j];
     border->gaps[slot] = below(gap_at_base(front, border, panel, i));
@@ -275,8 +280,7 @@ static void take_out(ef_front *front, ef_border *border, size_t slot) {
         return;
     border->gaps[slot] = border->gaps[last];
     border->gaps[last] = 0.0F;
-    int8_t *const to = border->bytes + slot / EF_PANEL * EF_PANEL * d + slot % EF_PANEL;
-    int8_t *const from = border->bytes + last / EF_PANEL * EF_PANEL * d + last % EF_PANEL;
+    int8_t *const to = cells_at(border, slot, d), *const from = cells_at(border, last, d);
     for (size_t j = 0; j < d * EF_PANEL; j += EF_PANEL) {
         to[j] = from[j];
         from[j] = 0;
@@ -356,8 +360,7 @@ static bool hand_over(ef_front *front, ef_border *border, size_t slot, ef_siftin
     return fits;
 }
 
-/* Puts a row, taken out of the border of two clusters, on its other side. `gap` is what it is with
- * the centers of the base. */
+/* Puts a row of a border on its other side. `gap` is what it is with the centers of the base. */
 static bool cross(ef_front *front, uint32_t number, size_t slot, int64_t gap, const float *row,
                   ef_sifting *s) {
     const size_t d = front->n_columns;
@@ -371,8 +374,8 @@ static bool cross(ef_front *front, uint32_t number, size_t slot, int64_t gap, co
     to->positions[place] = position;
     to->thirds[place] = from->thirds[slot];
     to->gaps[place] = below(-(double)gap);
-    const int8_t *const old = from->bytes + slot / EF_PANEL * EF_PANEL * d + slot % EF_PANEL;
-    int8_t *const bytes = to->bytes + place / EF_PANEL * EF_PANEL * d + place % EF_PANEL;
+    const int8_t *const old = cells_at(from, slot, d);
+    int8_t *const bytes = cells_at(to, place, d);
     for (size_t j = 0; j < d * EF_PANEL; j += EF_PANEL)
         bytes[j] = old[j];
     if (!(to->span > 0.0))

@@ -14,13 +14,15 @@
  * Of a coordinate a byte is enough: the range of a column is cut into 256 cells, and g is the
  * middle of its cell but for half a cell h. So the sum is off by at most h1 |w1| + ... + hd |wd|,
  * some hundredths of what the move could change at most. All of this is rounded so that no row is
- * missed. When the base is so far away that
- * this error matters, gaps are measured from where centers are now.
+ * missed. When the base is so far away that this error matters, gaps are measured from where
+ * centers are now.
  *
  * Which of the two has a row that was found is then decided by integers. That no third can have it,
- * the tiers of the watch say: each row of the front has the number of one, which its distances to
- * all others allow. Rows near three clusters, which no tier
- * would have, are in the corner of their cluster and looked at whenever a center moves.
+ * the tiers of the watch say: each row of the front has the number of one, its third, which its
+ * distances to all other centers allow. They are measured against the row's own center at the time,
+ * so they hold on whichever side of the border it is later: no third is as near as the nearer of
+ * the two. Rows near three clusters, which no tier would have, are in the corner of their cluster
+ * and looked at whenever a center moves.
  */
 #ifndef EF_FRONT_H
 #define EF_FRONT_H
@@ -115,14 +117,13 @@ typedef struct ef_sifting {
     const int32_t *centers; /* where the shift leads */
     float *values;          /* room for a panel of finite values */
     double far;             /* rows with margins beyond this are to be looked at */
-    bool due[EF_TIERS];     /* as are those with such a third */
+    const bool *due;        /* of each tier: rows with this third are to be looked at too */
     size_t *users;          /* of each tier as third: falls with each row taken out */
     ef_positions *look;     /* rows taken out, to be looked at */
     /* Told of each row that is now on the other side, with its values as in a panel. */
     void (*cross)(void *context, size_t position, uint32_t to, const float *row);
     void *context;
     uint64_t n_judged; /* rows decided by integers */
-
 } ef_sifting;
 
 /* Finds the rows that centers have moved across, and takes out those that must be looked at:

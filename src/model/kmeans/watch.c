@@ -14,9 +14,16 @@
  * at a row of a tier costs far more than sifting it. */
 #define FRONT_MOVES 8.0
 
+/* When to look at a row of the front that is far from its border by now: beyond the edge by so
+ * much that it will not be back at once. */
+#define LEAVES_FRONT 6.0
+
+/* How many tiers below the edge may be a row's third: they are due often, but rows with a third
+ * cluster so near are few. */
 #define THIRD_BEFORE_EDGE 2
 
-/* Tiers beyond the edge that are told apart: the farthest is due after 2^8 times as many. */
+/* How many tiers above the edge are told apart. Rows with larger margins are in the last of them.
+ */
 #define MOST_BEYOND_EDGE 8
 
 /* By what factor the usual move changes with each that is longer or shorter. */
@@ -73,9 +80,9 @@ static bool anchor(ef_watch *watch, uint32_t tier, const int32_t *centers, size_
     return true;
 }
 
-/* The highest tier that is in use for a margin; the edge or below for the front. */
-static uint32_t highest(const ef_watch *watch, float margin) {
-    const uint32_t tier = tier_for(margin), most = watch->edge + MOST_BEYOND_EDGE;
+/* The tier in use that rows of a tier belong to; the edge or below for the front. */
+static uint32_t in_use(const ef_watch *watch, uint32_t tier) {
+    const uint32_t most = watch->edge + MOST_BEYOND_EDGE;
     return tier < most ? tier : most;
 }
 
@@ -131,7 +138,7 @@ bool ef_watch_make(ef_watch *watch, const efface_data *data, const ef_map *map,
     /* The front will want to know more of its rows: they are looked at once more. */
     uint8_t becomes[EF_TIERS];
     for (uint32_t j = 0; j < EF_TIERS; j++) {
-        const uint32_t most = watch->edge + MOST_BEYOND_EDGE, number = j < most ? j : most;
+        const uint32_t number = in_use(watch, j);
         becomes[j] = (uint8_t)(number > watch->edge ? number : EF_TIER_NEW);
         watch->n_in[becomes[j]] += counts[j];
     }
@@ -299,13 +306,13 @@ static bool collect(ef_watch *watch, ef_moving *m, const bool due[EF_TIERS], dou
         .kernels = m->kernels,
         .centers = m->after,
         .values = m->room,
-        .far = 1.5 * reach(watch->edge + 2),
+        .far = LEAVES_FRONT * reach(watch->edge),
+        .due = due,
         .users = watch->users,
         .look = m->look,
         .cross = cross,
         .context = &(crossing){watch, m},
     };
-    memcpy(sifting.due, due, sizeof sifting.due);
     const bool fits = ef_front_sift(&watch->front, m->shift, &sifting);
     m->rows_looked += sifting.n_judged;
     return fits;
@@ -314,7 +321,7 @@ static bool collect(ef_watch *watch, ef_moving *m, const bool due[EF_TIERS], dou
 /* The highest tier above `least` that a margin, measured from `after`, allows: the tier's reach,
  * and what centers have moved since its anchor. 0 for none, EF_TIERS if memory is short. */
 static uint32_t choose(ef_watch *watch, const ef_moving *m, float margin, uint32_t least) {
-    for (uint32_t j = highest(watch, margin); j > least; j--) {
+    for (uint32_t j = in_use(watch, tier_for(margin)); j > least; j--) {
         if (watch->n_in[j] + watch->users[j] == 0 &&
             !anchor(watch, j, m->after, (size_t)m->n_clusters * m->map->n_columns))
             return EF_TIERS;
@@ -324,7 +331,7 @@ static uint32_t choose(ef_watch *watch, const ef_moving *m, float margin, uint32
     return 0;
 }
 
-/* Third clusters may be nearer than the edge: only a few rows have one. */
+/* The tier above which thirds are. */
 static uint32_t third_from(const ef_watch *watch) {
     return watch->edge > THIRD_BEFORE_EDGE ? watch->edge - THIRD_BEFORE_EDGE : 0;
 }
@@ -334,16 +341,18 @@ static bool settle(ef_watch *watch, ef_moving *m, size_t position, const ef_surv
                    unsigned i, const float *panel) {
     if (cluster_of(watch, position) != found->nearest[i])
         move(watch, m, position, found->nearest[i], m->room + i);
-    uint32_t tier = choose(watch, m, found->margin[i], watch->edge);
+    const uint32_t tier = choose(watch, m, found->margin[i], watch->edge);
+    if (tier == EF_TIERS)
+        return false;
     if (tier != 0) {
         watch->tiers[position] = (uint8_t)tier;
         watch->n_in[tier]++;
-        return tier < EF_TIERS;
+        return true;
     }
-    tier = choose(watch, m, found->beyond[i], third_from(watch));
-    if (tier == EF_TIERS)
+    const uint32_t allowed = choose(watch, m, found->beyond[i], third_from(watch));
+    if (allowed == EF_TIERS)
         return false;
-    uint8_t third = (uint8_t)tier;
+    uint8_t third = (uint8_t)allowed;
     if (!ef_front_put(&watch->front, m->shift, position, found, i, panel, &third))
         return false;
     watch->tiers[position] = EF_IN_FRONT;

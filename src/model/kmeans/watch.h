@@ -20,7 +20,7 @@
  * each. Which margins these are follows from how far centers have moved lately.
  *
  * Memory: 3 bytes a row, some ten copies of the centers, and for each row of the front its
- * coordinates at a byte each.
+ * coordinates at a byte each. The shelf (shelf.h) is one for all levels.
  */
 #ifndef EF_WATCH_H
 #define EF_WATCH_H
