@@ -203,14 +203,15 @@ static double sum_of_ratios;
 static size_t n_ratios;
 
 /* Margins are not above those of integers; how far below they are is noted. */
-static void check_margins(const answer *a, const answer *exact, size_t n_rows) {
+static void check_margins(const ef_kernels *table, const answer *a, const answer *exact,
+                          size_t n_rows) {
     for (size_t i = 0; i < n_rows; i++) {
         const double ratio = (double)a->margins[i] / ((double)exact->margins[i] / 0.9999);
         if (exact->margins[i] == 0.0F)
             assert_true(a->margins[i] == 0.0F);
         else if (!(ratio <= 1.000001))
             fail_msg("margin %g, not %g", (double)a->margins[i], (double)exact->margins[i]);
-        if (exact->margins[i] > 0x1p20F && a->folds) {
+        if (exact->margins[i] > 0x1p20F && a->folds && table != &ef_kernels_ref) {
             sum_of_ratios += ratio;
             n_ratios++;
         }
@@ -236,7 +237,7 @@ static void check(uint32_t d, uint32_t k, size_t n_rows, kind how, place where) 
                      "centers %d",
                      tables[t]->name, d, k, n_rows, (int)how, (int)where);
         if (k > 1)
-            check_margins(&got, &wanted, n_rows);
+            check_margins(tables[t], &got, &wanted, n_rows);
         assert_int_equal(got.n_movers, n_movers);
         assert_memory_equal(got.movers, wanted.movers, n_movers * sizeof got.movers[0]);
         assert_in_range(got.n_open, 0, n_rows);
@@ -274,8 +275,7 @@ static void margins_are_of_use(void **state) {
         for (int how = 0; how < N_KINDS; how++)
             for (int where = 0; where < N_PLACES; where++)
                 check(25, k, 100, (kind)how, (place)where);
-    /* The reference, which does not fold, is one of the tables. */
-    assert_true(n_tables == 1 || n_ratios > 1000);
+    assert_true(n_tables == 1 /* the reference, which has margins of its own */ || n_ratios > 1000);
     assert_true(sum_of_ratios >= 0.45 * (double)n_ratios);
 }
 
