@@ -38,7 +38,7 @@ import performance_figure  # noqa: E402
 import performance_profile  # noqa: E402
 import performance_tables  # noqa: E402
 from experiments import Failure, plan, runs, sets  # noqa: E402
-from experiments.tables import mean, save, spread  # noqa: E402
+from experiments.tables import Printed, mean, save, spread  # noqa: E402
 from paper import machine  # noqa: E402
 
 SETS = ("celltype", "covtype", "mnist", "gaussian")
@@ -149,18 +149,8 @@ def all_runs(chosen, size, peers=True):
 # ---------------------------------------------------------------- the CSV files
 
 
-class Found:
-    """What the runs printed, and the commands, by group, set, method and value."""
-
-    def __init__(self, runner):
-        self.lines = {}
-        self.commands = {}
-        for run, lines in runner.results.items():
-            self.lines[run.group, run.set, run.method, run.value] = lines
-            self.commands.setdefault(run.group, []).append(runner.shown(run))
-
-    def get(self, group, name, method, value=None):
-        return self.lines.get((group, name, method, value), [])
+class Found(Printed):
+    """What the runs of this program printed."""
 
     def retraining(self, name):
         """Seconds by seed: the median of what the runs of a set found."""

@@ -3,7 +3,7 @@ that were set beside what was measured."""
 
 import re
 
-from experiments import Failure, results
+from experiments import Failure, prose, results
 from experiments.results import digits, duration, number
 
 LIMIT_GOAL = 0.6
@@ -325,17 +325,4 @@ def all_tables(folder):
 
 
 def check(page, folder):
-    """The tables are those of the CSV files, and numbers of the text stand in a table too: those
-    with a fraction or in thousands, outside of code."""
-    text = page.read_text(encoding="utf-8")
-    missing = [name for name, rows in all_tables(folder) if "\n".join(rows) not in text]
-    if missing:
-        raise Failure(f"{page.name} has not the table of the CSV files: {'; '.join(missing)}")
-    pattern = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w,]*\d)")
-    lines = re.sub(r"```.*?```|`[^`]*`", " ", text, flags=re.S).splitlines()
-    known = {n for line in lines if line.startswith("|") for n in pattern.findall(line)}
-    known |= {"1,000", "5,000"}  # deletions; of five replicates
-    strange = sorted({n for line in lines if not line.startswith("|") for n in pattern.findall(line)
-                      if ("." in n or "," in n) and n not in known})
-    if strange:
-        raise Failure(f"{page.name} has numbers that no table has: {', '.join(strange)}")
+    prose.check(page, all_tables(folder), {"1,000", "5,000"})  # deletions; of five replicates

@@ -30,6 +30,8 @@ import textwrap
 from collections import namedtuple
 from pathlib import Path
 
+from experiments import Failure, prose
+
 WIDTHS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 HEIGHTS = [0, 1, 2, 3]
 HEIGHTS_WIDTH = 8
@@ -60,10 +62,6 @@ SETS = {
     "mnist": (10, "none", (25.4, 1.014, 0.003)),
     "gaussian": (5, "none", (34.5, 1.003, 0.014)),
 }
-
-
-class Failure(Exception):
-    """Something the user can mend; the message says what."""
 
 
 # ---------------------------------------------------------------- measuring
@@ -500,21 +498,8 @@ def all_tables(folder):
 
 
 def check(page, folder):
-    """The tables are those of the CSV files, and numbers of the text stand in a table too: those
-    with a fraction or in thousands, outside of code."""
-    text = page.read_text(encoding="utf-8")
-    missing = [name for name, rows in all_tables(folder) if "\n".join(rows) not in text]
-    if missing:
-        raise Failure(f"{page} has not the table of the CSV files: {'; '.join(missing)}")
-    number = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\w,]*\d)")
-    prose = re.sub(r"```.*?```|`[^`]*`", " ", text, flags=re.S)
-    lines = prose.splitlines()
-    known = {n for line in lines if line.startswith("|") for n in number.findall(line)}
-    known |= {"1,000", "6,500", "5,000"}  # deletions; cluster sizes in round numbers; requests
-    strange = sorted({n for line in lines if not line.startswith("|") for n in number.findall(line)
-                      if ("." in n or "," in n) and n not in known})
-    if strange:
-        raise Failure(f"{page} has numbers that no table has: {', '.join(strange)}")
+    # Deletions, cluster sizes in round numbers, requests.
+    prose.check(page, all_tables(folder), {"1,000", "6,500", "5,000"})
 
 
 def draw_all(folder):

@@ -30,12 +30,10 @@ def cell(value):
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-class Results:
-    """What the runs printed, by group, set, method and value."""
+class Printed:
+    """What the runs printed, and the commands, by group, set, method and value."""
 
-    def __init__(self, runner, sets):
-        self.runner = runner
-        self.sets = {data_set.name: data_set for data_set in sets}
+    def __init__(self, runner):
         self.lines = {}
         self.commands = {}
         for run, lines in runner.results.items():
@@ -44,6 +42,15 @@ class Results:
 
     def get(self, group, name, method, value=None):
         return self.lines.get((group, name, method, value), [])
+
+
+class Results(Printed):
+    """The same of the paper's experiments."""
+
+    def __init__(self, runner, sets):
+        super().__init__(runner)
+        self.runner = runner
+        self.sets = {data_set.name: data_set for data_set in sets}
 
     def values(self, group, name, method):
         return sorted(key[3] for key in self.lines if key[:3] == (group, name, method))
