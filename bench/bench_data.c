@@ -41,7 +41,7 @@ static bool write_labels(FILE *file, const efface_data *data) {
     const size_t n = efface_data_n_rows(data);
     bool ok = write_header(file, "<i4", n, 0);
     for (size_t i = 0; i < n && ok; i++) {
-        const int32_t label = efface_data_row(data, i).label;
+        const int32_t label = (int32_t)efface_data_row(data, i).label;
         ok = fwrite(&label, sizeof label, 1, file) == 1;
     }
     return ok;

@@ -119,10 +119,15 @@ typedef struct efface_data efface_data;
 #define EFFACE_MAX_WEIGHT (INT64_C(1) << 40)      /* the total weight of a set stays below this */
 #define EFFACE_MAX_MAGNITUDE 8.507059173023462e37 /* 2^126 */
 
+/* A row has an owner, or none; a label, or none. No request finds rows by an owner they do not
+ * have: EFFACE_NO_OWNER in a request is an error. */
+#define EFFACE_NO_OWNER UINT64_MAX
+#define EFFACE_NO_LABEL INT64_MIN
+
 /* Rows as a caller holds them, for adding and replacing. Any pointer but `values` may be NULL:
  * ids then continue after the largest id that the set ever held (0, 1, 2, ... in a new set),
- * weights are 1, owners and labels 0. `stride` is the distance between rows in floats, 0 meaning
- * n_columns. */
+ * weights are 1, and there are no owners and no labels. `stride` is the distance between rows in
+ * floats, 0 meaning n_columns. */
 typedef struct efface_rows {
     size_t n_rows;
     const float *values;
@@ -130,7 +135,7 @@ typedef struct efface_rows {
     const uint64_t *ids;
     const int64_t *weights;
     const uint64_t *owners;
-    const int32_t *labels;
+    const int64_t *labels;
 } efface_rows;
 
 /* What a row has beside its values. */
@@ -138,7 +143,7 @@ typedef struct efface_row {
     uint64_t id;
     int64_t weight;
     uint64_t owner;
-    int32_t label;
+    int64_t label;
 } efface_row;
 
 /* Makes an empty set of rows with 1 to EFFACE_MAX_COLUMNS columns.
@@ -180,8 +185,41 @@ EFFACE_API size_t efface_data_n_rows(const efface_data *data);
 EFFACE_API uint32_t efface_data_n_columns(const efface_data *data);
 EFFACE_API int64_t efface_data_total_weight(const efface_data *data);
 
-/* The name of a column from a file's header, or NULL if it has none. */
+/* The name of a column, from a file's header or given, or NULL if it has none. A name is a copy;
+ * NULL takes it away. Errors: MEMORY; ARGUMENT for a column that is not there. */
 EFFACE_API const char *efface_data_column_name(const efface_data *data, uint32_t column);
+EFFACE_API efface_status efface_data_name_column(efface_data *data, uint32_t column,
+                                                 const char *name, efface_error *error);
+
+/* ------------------------------------------------------------------ data: texts */
+
+/* Ids, owners and labels are numbers here. Where a file has texts, a number stands for each: that
+ * of an id or an owner is a keyed hash (efface_text_id), so that nobody can aim at the number of
+ * somebody else; that of a label is a hash without a key, the same everywhere. A collection of
+ * texts keeps what the numbers stand for. A set does not need it. */
+typedef struct efface_texts efface_texts;
+
+typedef enum efface_text_kind {
+    EFFACE_TEXT_ID = 0,
+    EFFACE_TEXT_OWNER = 1,
+    EFFACE_TEXT_LABEL = 2
+} efface_text_kind;
+
+/* Makes an empty collection. Errors: MEMORY. */
+EFFACE_API efface_status efface_texts_create(efface_texts **out, efface_error *error);
+
+/* Releases a collection; the memory is overwritten. Takes NULL. */
+EFFACE_API void efface_texts_free(efface_texts *texts);
+
+/* Keeps a copy of a text of n_bytes, valid UTF-8 or not, without zero bytes. One that is there
+ * already stays. Cost O(n_bytes) expected. Errors: MEMORY; ARGUMENT. */
+EFFACE_API efface_status efface_texts_add(efface_texts *texts, efface_text_kind kind,
+                                          uint64_t number, const char *text, size_t n_bytes,
+                                          efface_error *error);
+
+/* The text of a number, or NULL. Valid until the collection is released. Takes NULL. */
+EFFACE_API const char *efface_texts_find(const efface_texts *texts, efface_text_kind kind,
+                                         uint64_t number);
 
 /* ------------------------------------------------------------------ data: files */
 
@@ -210,9 +248,10 @@ typedef struct efface_load_options {
     const char *id_column;
     const char *owner_column;
     const char *weight_column;
-    const char *label_column; /* a class for each row; text classes are numbered */
+    const char *label_column; /* a class for each row: a whole number, or a text that is hashed */
     efface_ids ids;
     unsigned char hash_key[EFFACE_HASH_KEY_BYTES]; /* for ids and owners that are text */
+    efface_texts *texts; /* default NULL; else the texts of ids, owners and labels are added */
 } efface_load_options;
 
 /* Fills the options with their defaults: detect everything, all columns are values, key 0. */
@@ -234,9 +273,11 @@ EFFACE_API efface_status efface_data_load(const char *path, const efface_load_op
 EFFACE_API efface_status efface_data_load_labels(efface_data *data, const char *path,
                                                  efface_error *error);
 
-/* The 64-bit id that a text id of a file has, under the same hash key. */
+/* The 64-bit id that a text id, or the text of an owner, has under a hash key; and the number of a
+ * label that is a text. A UUID, in capitals or not, in braces or not, is one text. */
 EFFACE_API uint64_t efface_text_id(const char *text, size_t n_bytes,
                                    const unsigned char key[EFFACE_HASH_KEY_BYTES]);
+EFFACE_API int64_t efface_text_label(const char *text, size_t n_bytes);
 
 /* Makes the benchmark set of spherical Gaussian clusters: centres uniform in the unit cube,
  * variance 0.8, rows_per_cluster rows around each, labelled by cluster; not scaled. The same
@@ -503,9 +544,8 @@ EFFACE_API efface_status efface_kmeans_forget(efface_kmeans *model, efface_data 
                                               efface_missing missing, efface_report *report,
                                               efface_error *error);
 
-/* Forgets all rows of an owner; an owner without rows is NOT_FOUND, or nothing with SKIP. In a set
- * in which no row has another owner, 0 is nobody, and has no rows.
- * Cost: O(n) to find them, then as above. */
+/* Forgets all rows of an owner; an owner without rows is NOT_FOUND, or nothing with SKIP;
+ * EFFACE_NO_OWNER is ARGUMENT. Cost: O(n) to find them, then as above. */
 EFFACE_API efface_status efface_kmeans_forget_owner(efface_kmeans *model, efface_data *data,
                                                     uint64_t owner, efface_missing missing,
                                                     efface_report *report, efface_error *error);

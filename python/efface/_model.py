@@ -122,7 +122,7 @@ class Model:
         """Positions in the order of arrival; None if that is the order of positions, or unknown."""
         if not self._has_arrivals:
             return None
-        arrivals = self._column(4, np.int32)
+        arrivals = self._column(4, np.int64)
         in_order = bool((arrivals[1:] >= arrivals[:-1]).all())
         return None if in_order else np.argsort(arrivals, kind="stable")
 
@@ -263,7 +263,7 @@ class Model:
         n_rows = self.shape[0]
         values = np.empty(self.shape, dtype=np.float32)
         ids, owners = np.empty(n_rows, np.uint64), np.empty(n_rows, np.uint64)
-        weights, arrivals = np.empty(n_rows, np.int64), np.empty(n_rows, np.int32)
+        weights, arrivals = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
         self._models.rows(values, ids, weights, owners, arrivals)
         states = tuple(self._models.encode(run) for run in range(len(seeds)))
         return _restore, (

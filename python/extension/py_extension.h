@@ -115,14 +115,14 @@ typedef struct row_arrays {
     id_list ids, owners;
     Py_buffer weights, arrivals;
     efface_rows rows; /* points into them */
-    int32_t *numbers; /* arrival numbers that were made here */
+    int64_t *numbers; /* arrival numbers that were made here */
     uint64_t *made_ids;
 } row_arrays;
 
 /* `ids`, `weights` (64-bit integers), `owners` and `arrivals` (32-bit integers) may be None. Rows
  * without arrivals are numbered from `first_arrival` on. */
 bool row_arrays_open(row_arrays *arrays, PyObject *rows, PyObject *ids, PyObject *weights,
-                     PyObject *owners, PyObject *arrivals, int32_t first_arrival,
+                     PyObject *owners, PyObject *arrivals, int64_t first_arrival,
                      const unsigned char *key);
 void row_arrays_close(row_arrays *arrays);
 

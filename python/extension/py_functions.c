@@ -133,7 +133,7 @@ static PyObject *make_gaussian(PyObject *module, PyObject *arguments) {
         status = EFFACE_E_ARGUMENT;
     for (size_t i = 0; i < n && status == EFFACE_OK; i++) {
         efface_data_values(data, i, (float *)rows.buf + i * n_columns);
-        ((int32_t *)classes.buf)[i] = efface_data_row(data, i).label;
+        ((int32_t *)classes.buf)[i] = (int32_t)efface_data_row(data, i).label;
     }
     efface_data_free(data);
     PyEval_RestoreThread(state);

@@ -26,9 +26,9 @@ PyObject *models_wrap(efface_data *data, efface_kmeans *const *items, const uint
     self->n_items = n_items;
     self->data = data;
     for (size_t i = 0; i < efface_data_n_rows(data); i++) {
-        const int32_t arrival = efface_data_row(data, i).label;
+        const int64_t arrival = efface_data_row(data, i).label;
         if (arrival >= self->next_arrival)
-            self->next_arrival = arrival < INT32_MAX ? arrival + 1 : arrival;
+            self->next_arrival = arrival + 1;
     }
     return (PyObject *)self;
 }

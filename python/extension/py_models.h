@@ -12,7 +12,7 @@ typedef struct models {
     efface_kmeans **items;
     uint64_t *seeds; /* of the models; NULL if they are not known */
     size_t n_items;
-    int32_t next_arrival;
+    int64_t next_arrival;
 } models;
 
 /* The object comes to own the set and the models. NULL with an exception set, and nothing owned. */

@@ -166,7 +166,7 @@ static PyObject *learn_or_update(models *self, PyObject *arguments, bool is_new)
                                          reports, &error);
         if (status == EFFACE_OK && arrays.rows.n_rows != 0)
             self->next_arrival = arrays.rows.labels[arrays.rows.n_rows - 1];
-        if (status == EFFACE_OK && arrays.rows.n_rows != 0 && self->next_arrival < INT32_MAX)
+        if (status == EFFACE_OK && arrays.rows.n_rows != 0)
             self->next_arrival++;
     } else {
         arrays.rows.labels = NULL; /* they keep their place */

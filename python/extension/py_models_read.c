@@ -67,7 +67,7 @@ PyObject *models_shape(PyObject *object, PyObject *none) {
 
 PyObject *models_rows(PyObject *object, PyObject *arguments) {
     enum { VALUES, IDS, WEIGHTS, OWNERS, ARRIVALS, N_ARRAYS };
-    static const char *const formats[N_ARRAYS] = {"f", "QL", "ql", "QL", "il"};
+    static const char *const formats[N_ARRAYS] = {"f", "QL", "ql", "QL", "ql"};
     models *const self = (models *)object;
     PyObject *out[N_ARRAYS], *result = NULL;
     Py_buffer views[N_ARRAYS];
@@ -99,7 +99,7 @@ PyObject *models_rows(PyObject *object, PyObject *arguments) {
         if (views[OWNERS].buf != NULL)
             ((uint64_t *)views[OWNERS].buf)[i] = row.owner;
         if (views[ARRIVALS].buf != NULL)
-            ((int32_t *)views[ARRIVALS].buf)[i] = row.label;
+            ((int64_t *)views[ARRIVALS].buf)[i] = row.label;
     }
     gate_leave(&self->gate, state);
     result = none_or_error(status, &error);

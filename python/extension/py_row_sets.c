@@ -16,22 +16,21 @@ static bool same_length(const char *what, size_t n, size_t n_rows) {
     return n == n_rows;
 }
 
-static bool number_arrivals(row_arrays *arrays, int32_t first) {
+static bool number_arrivals(row_arrays *arrays, int64_t first) {
     const size_t n = arrays->matrix.n_rows;
     arrays->numbers = malloc((n + 1) * sizeof *arrays->numbers);
     if (arrays->numbers == NULL) {
         PyErr_NoMemory();
         return false;
     }
-    /* After 2^31 arrivals all get the last number: they come in any order then. */
     for (size_t i = 0; i < n; i++)
-        arrays->numbers[i] = i < (size_t)(INT32_MAX - first) ? first + (int32_t)i : INT32_MAX;
+        arrays->numbers[i] = first + (int64_t)i;
     arrays->rows.labels = arrays->numbers;
     return true;
 }
 
 bool row_arrays_open(row_arrays *arrays, PyObject *rows, PyObject *ids, PyObject *weights,
-                     PyObject *owners, PyObject *arrivals, int32_t first_arrival,
+                     PyObject *owners, PyObject *arrivals, int64_t first_arrival,
                      const unsigned char *key) {
     memset(arrays, 0, sizeof *arrays);
     if (!matrix_open(&arrays->matrix, rows, true))
@@ -45,7 +44,7 @@ bool row_arrays_open(row_arrays *arrays, PyObject *rows, PyObject *ids, PyObject
     if (weights != Py_None && (!array_open(&arrays->weights, weights, "ql", false) ||
                                !same_length("weights", array_length(&arrays->weights), n)))
         goto failed;
-    if (arrivals != Py_None && (!array_open(&arrays->arrivals, arrivals, "il", false) ||
+    if (arrivals != Py_None && (!array_open(&arrays->arrivals, arrivals, "ql", false) ||
                                 !same_length("arrivals", array_length(&arrays->arrivals), n)))
         goto failed;
     arrays->rows = (efface_rows){

@@ -92,7 +92,7 @@ efface_status efface_data_make_gaussian(uint32_t n_clusters, uint32_t n_columns,
 
     const size_t batch_rows = BATCH_FLOATS / n_columns; /* at least 2 */
     float *const values = ef_alloc(batch_rows * n_columns, sizeof *values);
-    int32_t *const labels = ef_alloc(batch_rows, sizeof *labels);
+    int64_t *const labels = ef_alloc(batch_rows, sizeof *labels);
     double *const centre = ef_alloc(n_columns, sizeof *centre);
     if (values == NULL || labels == NULL || centre == NULL) {
         status = ef_fail_memory(error);
@@ -107,7 +107,7 @@ efface_status efface_data_make_gaussian(uint32_t n_clusters, uint32_t n_columns,
             if (row % rows_per_cluster == 0)
                 make_centre(seed, row / rows_per_cluster, n_columns, centre);
             make_row(seed, row, n_columns, centre, values + i * n_columns);
-            labels[i] = (int32_t)(row / rows_per_cluster);
+            labels[i] = (int64_t)(row / rows_per_cluster);
         }
         const efface_rows rows = {.n_rows = batch, .values = values, .labels = labels};
         status = efface_data_add(data, &rows, error);

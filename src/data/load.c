@@ -83,7 +83,7 @@ efface_status ef_load(ef_reader *reader, const efface_load_options *options, eff
     return status == EFFACE_OK ? ef_array_load(reader, &array, out, error) : status;
 }
 
-static efface_status read_labels(ef_reader *reader, int32_t *labels, size_t n_rows,
+static efface_status read_labels(ef_reader *reader, int64_t *labels, size_t n_rows,
                                  efface_error *error) {
     format found = CSV;
     efface_status status = tell_format(reader, &found, error);
@@ -100,7 +100,7 @@ static efface_status read_labels(ef_reader *reader, int32_t *labels, size_t n_ro
 
 efface_status ef_load_labels(ef_reader *reader, efface_data *data, efface_error *error) {
     const size_t n_rows = efface_data_n_rows(data);
-    int32_t *const labels = ef_alloc(n_rows, sizeof *labels);
+    int64_t *const labels = ef_alloc(n_rows, sizeof *labels);
     if (labels == NULL)
         return ef_fail_memory(error);
     efface_status status = read_labels(reader, labels, n_rows, error);

@@ -117,8 +117,8 @@ static void convert(const ef_array *array, const unsigned char *from, size_t n, 
     }
 }
 
-/* An element as a double, for labels and messages. Labels are far below 2^53, where integers begin
- * to be rounded; larger ones stay too large. */
+/* An element as a double, for labels and messages. Labels are at most 2^53, beyond which integers
+ * are rounded; larger ones stay too large. */
 static double convert_one(const ef_array *array, const unsigned char *from) {
     const bool swap = array->big_endian != HOST_BIG_ENDIAN;
     if (array->element == EF_ELEMENT_F8)
@@ -276,7 +276,7 @@ efface_status ef_array_load(ef_reader *reader, const ef_array *array, efface_dat
     return status;
 }
 
-efface_status ef_array_load_labels(ef_reader *reader, const ef_array *array, int32_t *labels,
+efface_status ef_array_load_labels(ef_reader *reader, const ef_array *array, int64_t *labels,
                                    size_t n_rows, efface_error *error) {
     if (array->n_columns != 1)
         return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
@@ -295,10 +295,11 @@ efface_status ef_array_load_labels(ef_reader *reader, const ef_array *array, int
             return status;
         for (size_t i = 0; i < part; i++) {
             const double value = convert_one(array, ef_reader_at(reader) + i * size);
-            if (!(value >= INT32_MIN && value <= INT32_MAX) || value != (double)(int32_t)value)
+            if (!(value >= -EF_LARGEST_LABEL && value <= EF_LARGEST_LABEL) ||
+                value != (double)(int64_t)value)
                 return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, done + i + 1, 1,
-                                  "the label %g is not a whole number of 32 bits", value);
-            labels[done + i] = (int32_t)value;
+                                  "the label %g is not a whole number of at most 2^53", value);
+            labels[done + i] = (int64_t)value;
         }
         ef_reader_take(reader, part * size);
         done += part;

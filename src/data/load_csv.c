@@ -43,7 +43,7 @@ typedef struct loader {
     uint64_t *batch_checks;
     uint64_t *batch_owners;
     int64_t *batch_weights;
-    int32_t *batch_labels;
+    int64_t *batch_labels;
     uint64_t *batch_lines;
 } loader;
 
@@ -121,15 +121,10 @@ static efface_status read_whole(const ef_csv *csv, size_t field, int64_t least, 
     return EFFACE_OK;
 }
 
-static efface_status read_label_number(const ef_csv *csv, size_t field, int32_t *label,
+static efface_status read_label_number(const ef_csv *csv, size_t field, int64_t *label,
                                        efface_error *error) {
-    int64_t whole = 0;
-    const efface_status status =
-        read_whole(csv, field, INT32_MIN, INT32_MAX,
-                   "is no whole number of 32 bits, as a label has to be", &whole, error);
-    if (status == EFFACE_OK)
-        *label = (int32_t)whole;
-    return status;
+    return read_whole(csv, field, -(int64_t)EF_LARGEST_LABEL, (int64_t)EF_LARGEST_LABEL,
+                      "is no whole number of at most 2^53, as a label has to be", label, error);
 }
 
 static efface_status fail_empty(const ef_csv *csv, size_t field, const char *role,
@@ -157,6 +152,14 @@ static efface_status read_whole64(const ef_csv *csv, size_t field, const char *m
     return EFFACE_OK;
 }
 
+/* Where the caller wants to know what numbers stand for. */
+static efface_status keep_text(const loader *l, efface_text_kind of, uint64_t number, ef_field text,
+                               efface_error *error) {
+    return l->options->texts != NULL
+               ? efface_texts_add(l->options->texts, of, number, text.text, text.n_bytes, error)
+               : EFFACE_OK;
+}
+
 static efface_status read_id(loader *l, size_t field, efface_error *error) {
     const ef_field text = l->csv.fields[field];
     if (text.n_bytes == 0)
@@ -173,22 +176,30 @@ static efface_status read_id(loader *l, size_t field, efface_error *error) {
     const ef_text_hash hash = ef_hash_text(text.text, text.n_bytes, l->options->hash_key);
     l->batch_ids[l->n_batch] = hash.id;
     l->batch_checks[l->n_batch] = hash.check;
-    return EFFACE_OK;
+    return keep_text(l, EFFACE_TEXT_ID, hash.id, text, error);
 }
 
 static efface_status read_owner(loader *l, size_t field, efface_error *error) {
     const ef_field text = l->csv.fields[field];
     uint64_t *const owner = &l->batch_owners[l->n_batch];
-    *owner = 0;
+    *owner = EFFACE_NO_OWNER;
     if (text.n_bytes == 0)
         return EFFACE_OK;
     if (l->owner_kind == UNDECIDED)
         l->owner_kind = ef_number_is_digits(text.text, text.n_bytes) ? NUMBERS : TEXT;
-    if (l->owner_kind == NUMBERS)
-        return read_whole64(&l->csv, field,
-                            "is no whole number, and the first owner is one; make all owners "
-                            "numbers, or all text",
-                            owner, error);
+    if (l->owner_kind == NUMBERS) {
+        const efface_status status =
+            read_whole64(&l->csv, field,
+                         "is no whole number, and the first owner is one; make all owners numbers, "
+                         "or all text",
+                         owner, error);
+        return status == EFFACE_OK && *owner == EFFACE_NO_OWNER
+                   ? fail_field(&l->csv, field, EFFACE_E_FORMAT,
+                                "is the number of no owner; leave the field empty, or number the "
+                                "owner differently",
+                                error)
+                   : status;
+    }
     const ef_text_hash hash = ef_hash_text(text.text, text.n_bytes, l->options->hash_key);
     size_t number;
     if (!ef_texts_enter(&l->owners, hash, &number))
@@ -196,12 +207,13 @@ static efface_status read_owner(loader *l, size_t field, efface_error *error) {
     if (number == EF_TEXT_COLLISION)
         return fail_collision(&l->csv, l->csv.line, "owner", error);
     *owner = hash.id;
-    return EFFACE_OK;
+    return keep_text(l, EFFACE_TEXT_OWNER, hash.id, text, error);
 }
 
 static efface_status read_label(loader *l, size_t field, efface_error *error) {
     const ef_field text = l->csv.fields[field];
-    int32_t *const label = &l->batch_labels[l->n_batch];
+    int64_t *const label = &l->batch_labels[l->n_batch];
+    *label = EFFACE_NO_LABEL;
     if (text.n_bytes == 0)
         return fail_empty(&l->csv, field, "label", error);
     double ignored;
@@ -210,16 +222,15 @@ static efface_status read_label(loader *l, size_t field, efface_error *error) {
             ef_number_parse(text.text, text.n_bytes, &ignored) != EF_NUMBER_NONE ? NUMBERS : TEXT;
     if (l->label_kind == NUMBERS)
         return read_label_number(&l->csv, field, label, error);
+    const ef_text_hash hash = ef_hash_label(text.text, text.n_bytes);
     size_t number;
-    if (!ef_texts_enter(&l->labels, ef_hash_text(text.text, text.n_bytes, l->options->hash_key),
-                        &number))
+    if (!ef_texts_enter(&l->labels, hash, &number))
         return ef_fail_memory(error);
     if (number == EF_TEXT_COLLISION)
-        return fail_collision(&l->csv, l->csv.line, "label", error);
-    if (number > INT32_MAX)
-        return fail_field(&l->csv, field, EFFACE_E_LIMIT, "is one of more than 2^31 labels", error);
-    *label = (int32_t)number;
-    return EFFACE_OK;
+        return fail_field(&l->csv, field, EFFACE_E_DUPLICATE,
+                          "has the same 64-bit hash as another label; rename it", error);
+    *label = (int64_t)hash.id;
+    return keep_text(l, EFFACE_TEXT_LABEL, hash.id, text, error);
 }
 
 static efface_status read_weight(loader *l, size_t field, efface_error *error) {
@@ -356,7 +367,7 @@ static efface_status name_columns(loader *l, efface_error *error) {
         memcpy(name, field.text, field.n_bytes);
         name[field.n_bytes] = '\0';
         const efface_status status =
-            field.n_bytes > 0 ? ef_data_name_column(l->data, column, name, error) : EFFACE_OK;
+            field.n_bytes > 0 ? efface_data_name_column(l->data, column, name, error) : EFFACE_OK;
         free(name);
         if (status != EFFACE_OK)
             return status;
@@ -418,7 +429,7 @@ efface_status ef_csv_load(ef_reader *reader, const efface_load_options *options,
 
 /* ---------------------------------------------------------------- labels */
 
-static efface_status read_labels(ef_csv *csv, int32_t *labels, size_t n_rows, efface_error *error) {
+static efface_status read_labels(ef_csv *csv, int64_t *labels, size_t n_rows, efface_error *error) {
     efface_status status = ef_csv_next(csv, error);
     double ignored;
     if (status == EFFACE_OK && csv->n_fields == 1 &&
@@ -446,7 +457,7 @@ static efface_status read_labels(ef_csv *csv, int32_t *labels, size_t n_rows, ef
     return status;
 }
 
-efface_status ef_csv_load_labels(ef_reader *reader, int32_t *labels, size_t n_rows,
+efface_status ef_csv_load_labels(ef_reader *reader, int64_t *labels, size_t n_rows,
                                  efface_error *error) {
     ef_csv csv;
     efface_status status = ef_csv_open(&csv, reader, 0, error);

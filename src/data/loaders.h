@@ -43,10 +43,12 @@ typedef struct ef_array {
 /* The shape from a header: the first dimension is the rows, the others together the columns. */
 void ef_array_shape(ef_array *array, const uint64_t *dimensions, size_t n_dimensions);
 
+#define EF_LARGEST_LABEL 9007199254740992.0 /* 2^53: larger ones are rounded */
+
 /* Reads the elements to the end of the file, as rows or as labels (one column, n_rows rows). */
 efface_status ef_array_load(ef_reader *reader, const ef_array *array, efface_data **out,
                             efface_error *error);
-efface_status ef_array_load_labels(ef_reader *reader, const ef_array *array, int32_t *labels,
+efface_status ef_array_load_labels(ef_reader *reader, const ef_array *array, int64_t *labels,
                                    size_t n_rows, efface_error *error);
 
 /* load_npy.c and load_idx.c: take the header of a file that begins with the format's magic, leaving
@@ -57,7 +59,7 @@ efface_status ef_idx_header(ef_reader *reader, ef_array *array, efface_error *er
 /* load_csv.c */
 efface_status ef_csv_load(ef_reader *reader, const efface_load_options *options, efface_data **out,
                           efface_error *error);
-efface_status ef_csv_load_labels(ef_reader *reader, int32_t *labels, size_t n_rows,
+efface_status ef_csv_load_labels(ef_reader *reader, int64_t *labels, size_t n_rows,
                                  efface_error *error);
 
 /* load.c: efface_data_load and efface_data_load_labels for a reader that is open. */

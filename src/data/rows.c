@@ -135,15 +135,25 @@ static efface_status spell_out_weights(efface_data *data, efface_error *error) {
 }
 
 static efface_status spell_out_owners(efface_data *data, efface_error *error) {
+    if (data->owners != NULL)
+        return EFFACE_OK;
+    data->owners = ef_alloc(data->capacity, sizeof *data->owners);
     if (data->owners == NULL)
-        data->owners = ef_alloc_zero(data->capacity, sizeof *data->owners);
-    return data->owners != NULL ? EFFACE_OK : ef_fail_memory(error);
+        return ef_fail_memory(error);
+    for (size_t i = 0; i < data->n_rows; i++)
+        data->owners[i] = EFFACE_NO_OWNER;
+    return EFFACE_OK;
 }
 
 static efface_status spell_out_labels(efface_data *data, efface_error *error) {
+    if (data->labels != NULL)
+        return EFFACE_OK;
+    data->labels = ef_alloc(data->capacity, sizeof *data->labels);
     if (data->labels == NULL)
-        data->labels = ef_alloc_zero(data->capacity, sizeof *data->labels);
-    return data->labels != NULL ? EFFACE_OK : ef_fail_memory(error);
+        return ef_fail_memory(error);
+    for (size_t i = 0; i < data->n_rows; i++)
+        data->labels[i] = EFFACE_NO_LABEL;
+    return EFFACE_OK;
 }
 
 /* ---------------------------------------------------------------- values */
@@ -412,9 +422,9 @@ efface_status efface_data_add(efface_data *data, const efface_rows *rows, efface
         if (data->weights != NULL)
             data->weights[position] = rows->weights != NULL ? rows->weights[i] : 1;
         if (data->owners != NULL)
-            data->owners[position] = rows->owners != NULL ? rows->owners[i] : 0;
+            data->owners[position] = rows->owners != NULL ? rows->owners[i] : EFFACE_NO_OWNER;
         if (data->labels != NULL)
-            data->labels[position] = rows->labels != NULL ? rows->labels[i] : 0;
+            data->labels[position] = rows->labels != NULL ? rows->labels[i] : EFFACE_NO_LABEL;
     }
     data->next_id = next_id;
     data->named |= rows->ids != NULL && rows->n_rows != 0;
@@ -626,8 +636,8 @@ efface_row efface_data_row(const efface_data *data, size_t position) {
     return (efface_row){
         .id = ef_data_id(data, position),
         .weight = ef_data_weight(data, position),
-        .owner = data->owners != NULL ? data->owners[position] : 0,
-        .label = data->labels != NULL ? data->labels[position] : 0,
+        .owner = data->owners != NULL ? data->owners[position] : EFFACE_NO_OWNER,
+        .label = data->labels != NULL ? data->labels[position] : EFFACE_NO_LABEL,
     };
 }
 
@@ -653,23 +663,30 @@ const char *efface_data_column_name(const efface_data *data, uint32_t column) {
     return data->names != NULL && column < data->n_columns ? data->names[column] : NULL;
 }
 
-efface_status ef_data_name_column(efface_data *data, uint32_t column, const char *name,
-                                  efface_error *error) {
+efface_status efface_data_name_column(efface_data *data, uint32_t column, const char *name,
+                                      efface_error *error) {
+    if (data == NULL || column >= data->n_columns)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "there is no column %" PRIu32, column + 1);
+    if (name == NULL && data->names == NULL)
+        return EFFACE_OK;
     if (data->names == NULL)
         data->names = ef_alloc_zero(data->n_columns, sizeof *data->names);
     if (data->names == NULL)
         return ef_fail_memory(error);
-    const size_t n_bytes = strlen(name) + 1;
-    char *const copy = ef_alloc(n_bytes, 1);
-    if (copy == NULL)
-        return ef_fail_memory(error);
-    memcpy(copy, name, n_bytes);
+    char *copy = NULL;
+    if (name != NULL) {
+        const size_t n_bytes = strlen(name) + 1;
+        copy = ef_alloc(n_bytes, 1);
+        if (copy == NULL)
+            return ef_fail_memory(error);
+        memcpy(copy, name, n_bytes);
+    }
     free(data->names[column]);
     data->names[column] = copy;
     return EFFACE_OK;
 }
 
-efface_status ef_data_set_labels(efface_data *data, const int32_t *labels, efface_error *error) {
+efface_status ef_data_set_labels(efface_data *data, const int64_t *labels, efface_error *error) {
     const efface_status status = spell_out_labels(data, error);
     if (status == EFFACE_OK && data->n_rows != 0)
         memcpy(data->labels, labels, data->n_rows * sizeof *labels);

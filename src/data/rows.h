@@ -8,8 +8,8 @@
  * one row alone lies scattered over as many cache lines as it has columns.
  *
  * What every row of a set has in common is not stored: ids that are the positions (row_ids.h),
- * `weights` while all are 1, `owners` and `labels` while all are 0. So a plain matrix costs its own
- * size and nothing else.
+ * `weights` while all are 1, `owners` and `labels` while no row has one. So a plain matrix costs
+ * its own size and nothing else.
  */
 #ifndef EF_ROWS_H
 #define EF_ROWS_H
@@ -28,8 +28,8 @@ struct efface_data {
     ef_row_ids ids;
     bool named;       /* rows were added with ids of their own, be they the positions */
     int64_t *weights; /* or NULL: 1 */
-    uint64_t *owners; /* or NULL: 0 */
-    int32_t *labels;  /* or NULL: 0 */
+    uint64_t *owners; /* or NULL: none */
+    int64_t *labels;  /* or NULL: none */
     uint64_t next_id; /* larger than every id the set ever held */
     int64_t total_weight;
     ef_exponent_counts exponents; /* of the rows that are there */
@@ -100,12 +100,8 @@ efface_status ef_data_copy_rows(const efface_data *data, const size_t *positions
 /* Memory that the set takes. */
 size_t ef_data_bytes(const efface_data *data);
 
-/* Gives column `column` a name (a copy is taken). */
-efface_status ef_data_name_column(efface_data *data, uint32_t column, const char *name,
-                                  efface_error *error);
-
 /* Makes labels[i] the label of the row at position i; there are n_rows of them. */
-efface_status ef_data_set_labels(efface_data *data, const int32_t *labels, efface_error *error);
+efface_status ef_data_set_labels(efface_data *data, const int64_t *labels, efface_error *error);
 
 /* The smallest and largest value of each column of the rows that are there; 0 for no rows.
  * Cost O(d), and O(n) for each column that is stale. */

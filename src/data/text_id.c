@@ -22,12 +22,25 @@ ef_text_hash ef_hash_text(const char *text, size_t n_bytes,
                           const unsigned char key[EFFACE_HASH_KEY_BYTES]) {
     unsigned char hash[crypto_shorthash_siphashx24_BYTES];
     (void)crypto_shorthash_siphashx24(hash, (const unsigned char *)text, n_bytes, key);
-    return (ef_text_hash){read_little_endian(hash), read_little_endian(hash + 8)};
+    const ef_text_hash found = {read_little_endian(hash), read_little_endian(hash + 8)};
+    /* The number of no owner is nobody's. */
+    return found.id != EFFACE_NO_OWNER ? found : (ef_text_hash){found.check >> 1, found.id};
+}
+
+ef_text_hash ef_hash_label(const char *text, size_t n_bytes) {
+    static const unsigned char no_key[EFFACE_HASH_KEY_BYTES] = {0};
+    const ef_text_hash found = ef_hash_text(text, n_bytes, no_key);
+    return found.id != (uint64_t)EFFACE_NO_LABEL ? found
+                                                 : (ef_text_hash){found.check >> 1, found.id};
 }
 
 uint64_t efface_text_id(const char *text, size_t n_bytes,
                         const unsigned char key[EFFACE_HASH_KEY_BYTES]) {
     return ef_hash_text(text, n_bytes, key).id;
+}
+
+int64_t efface_text_label(const char *text, size_t n_bytes) {
+    return (int64_t)ef_hash_label(text, n_bytes).id;
 }
 
 static bool make_room(ef_texts *texts) {

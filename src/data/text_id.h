@@ -16,6 +16,10 @@ typedef struct ef_text_hash {
 ef_text_hash ef_hash_text(const char *text, size_t n_bytes,
                           const unsigned char key[EFFACE_HASH_KEY_BYTES]);
 
+/* The same for labels, without a key: a model orders classes by their numbers, and may not depend
+ * on the key of a store. */
+ef_text_hash ef_hash_label(const char *text, size_t n_bytes);
+
 /* The different texts seen so far, numbered from 0 in the order of their first appearance. Begins
  * as all zeros. */
 typedef struct ef_texts {

@@ -106,7 +106,7 @@ typedef struct batch {
     float *values;
     uint64_t *ids, *owners;
     int64_t *weights;
-    int32_t *labels;
+    int64_t *labels;
 } batch;
 
 static efface_status batch_begin(batch *b, const efface_store *store, const uint32_t *columns,
@@ -149,7 +149,7 @@ static efface_status batch_add(batch *b, const efface_store *store, sqlite3_stmt
     b->ids[b->n] = (uint64_t)sqlite3_column_int64(statement, 0);
     b->owners[b->n] = (uint64_t)sqlite3_column_int64(statement, 1);
     b->weights[b->n] = sqlite3_column_int64(statement, 2);
-    b->labels[b->n] = sqlite3_column_int(statement, 3);
+    b->labels[b->n] = sqlite3_column_int64(statement, 3);
     b->n++;
     return b->n == BATCH_ROWS ? batch_flush(b, error) : EFFACE_OK;
 }
@@ -193,7 +193,7 @@ efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_
     (void)sqlite3_finalize(statement);
     for (uint32_t j = 0; status == EFFACE_OK && store->names != NULL && j < b.n_columns; j++)
         status =
-            ef_data_name_column(b.data, j, store->names[columns != NULL ? columns[j] : j], error);
+            efface_data_name_column(b.data, j, store->names[columns != NULL ? columns[j] : j], error);
     status = batch_end(&b, status, out, error);
     if (status == EFFACE_OK && (*out)->n_rows != n_rows) {
         efface_data_free(*out);

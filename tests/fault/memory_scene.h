@@ -115,7 +115,7 @@ static newcomer make_newcomer(unsigned candidate, size_t i, uint32_t d) {
 static efface_data *make_set(const set_shape *shape) {
     static float values[MOST_ROWS * MOST_COLUMNS];
     static uint64_t owners[MOST_ROWS];
-    static int32_t labels[MOST_ROWS];
+    static int64_t labels[MOST_ROWS];
     const size_t n = shape->n;
     for (size_t i = 0; i < n; i++) {
         for (uint32_t j = 0; j < shape->d; j++)
@@ -123,7 +123,7 @@ static efface_data *make_set(const set_shape *shape) {
         if (shape->derived && i == OUTLIER)
             values[i * shape->d] = 100.0F;
         owners[i] = i / 3;
-        labels[i] = (int32_t)(i % 7);
+        labels[i] = (int64_t)(i % 7);
     }
     const efface_rows rows = {.n_rows = n, .values = values, .owners = owners, .labels = labels};
     efface_data *data = NULL;

@@ -168,7 +168,7 @@ static efface_status op_add_all(scene *s, efface_error *error) {
     float values[20 * MOST_COLUMNS] = {0};
     uint64_t ids[20], owners[20];
     int64_t weights[20];
-    int32_t labels[20];
+    int64_t labels[20];
     for (unsigned i = 0; i < 20; i++) {
         ids[i] = 1000 - i;
         weights[i] = 2 + i;
@@ -188,7 +188,7 @@ static efface_status op_replace(scene *s, efface_error *error) {
     float values[2 * MOST_COLUMNS] = {0};
     const uint64_t ids[2] = {3, s->shape->n - 1}, owners[2] = {8, 9};
     const int64_t weights[2] = {5, 6};
-    const int32_t labels[2] = {1, 2};
+    const int64_t labels[2] = {1, 2};
     const efface_rows rows = {2, values, 0, ids, weights, owners, labels};
     return efface_data_replace(s->data, &rows, error);
 }

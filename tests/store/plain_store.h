@@ -22,11 +22,11 @@ static inline float value_of(uint64_t row, uint32_t column) {
 static inline efface_data *make_rows(size_t n, uint64_t first, bool with_ids) {
     float values[N_ROWS * N_COLUMNS];
     uint64_t ids[N_ROWS], owners[N_ROWS];
-    int32_t labels[N_ROWS];
+    int64_t labels[N_ROWS];
     for (size_t i = 0; i < n; i++) {
         ids[i] = first + i;
         owners[i] = 1000 + (first + i) / 3;
-        labels[i] = (int32_t)i - 5;
+        labels[i] = (int64_t)i - 5;
         for (uint32_t j = 0; j < N_COLUMNS; j++)
             values[i * N_COLUMNS + j] = value_of(first + i, j);
     }

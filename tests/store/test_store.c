@@ -45,7 +45,7 @@ static void a_store_is_created_and_opened(void **state) {
         size_t position;
         assert_int_equal(efface_data_find(data, i, &position), EFFACE_OK);
         const efface_row row = efface_data_row(data, position);
-        assert_true(row.owner == 1000 + i / 3 && row.weight == 1 && row.label == (int32_t)i - 5);
+        assert_true(row.owner == 1000 + i / 3 && row.weight == 1 && row.label == (int64_t)i - 5);
         efface_data_values(data, position, values);
         for (uint32_t j = 0; j < N_COLUMNS; j++)
             assert_true(values[j] == value_of(i, j));

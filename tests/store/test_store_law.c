@@ -120,7 +120,7 @@ static efface_data *mirror_data(const scene *s, const uint32_t *columns, uint32_
     float *const values = make(s->n * n_columns, sizeof *values);
     uint64_t *const ids = make(s->n, sizeof *ids), *const owners = make(s->n, sizeof *owners);
     int64_t *const weights = make(s->n, sizeof *weights);
-    int32_t *const labels = make(s->n, sizeof *labels);
+    int64_t *const labels = make(s->n, sizeof *labels);
     const size_t first = s->n != 0 ? (size_t)below(s->n) : 0;
     for (size_t k = 0; k < s->n; k++) {
         const mirror_row *const from = &s->rows[(first + k) % s->n];
@@ -244,7 +244,7 @@ static void begin(scene *s, uint64_t seed) {
         const efface_row row = {.id = s->t.rows.ids != NULL ? s->t.rows.ids[i] : i,
                                 .weight = s->t.rows.weights != NULL ? s->t.rows.weights[i] : 1,
                                 .owner = s->owners[below(6)],
-                                .label = (int32_t)below(100) - 50};
+                                .label = (int64_t)below(100) - 50};
         mirror_add(s, &row, s->t.values + i * s->d);
     }
     s->n_models = one_in(15) ? 0 : 1 + (uint32_t)below(MOST_MODELS);
@@ -554,7 +554,7 @@ static void learn(scene *s) {
     float *const values = make(n * s->d, sizeof *values);
     uint64_t ids[MOST_BATCH], owners[MOST_BATCH];
     int64_t weights[MOST_BATCH], total = 0;
-    int32_t labels[MOST_BATCH];
+    int64_t labels[MOST_BATCH];
     const int id_kind = (int)below(4); /* none; anew; small ones from 0 on; one of those there */
     bool doubled = false, outside = false;
     for (size_t i = 0; i < n; i++) {
@@ -566,7 +566,7 @@ static void learn(scene *s) {
         owners[i] = s->owners[below(6)];
         weights[i] = 1 + (int64_t)below((uint64_t)heavy);
         total += weights[i];
-        labels[i] = (int32_t)below(9);
+        labels[i] = (int64_t)below(9);
         for (uint32_t k = 0; k < s->n_models; k++)
             outside |= is_outside(&s->models[k], values + i * s->d);
     }

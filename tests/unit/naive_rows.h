@@ -153,7 +153,7 @@ typedef struct batch {
     uint64_t ids[MOST_BATCH];
     int64_t weights[MOST_BATCH];
     uint64_t owners[MOST_BATCH];
-    int32_t labels[MOST_BATCH];
+    int64_t labels[MOST_BATCH];
 } batch;
 
 static float draw_value(void) {
@@ -182,7 +182,7 @@ static void draw_batch(batch *b, uint32_t d) {
     for (size_t i = 0; i < MOST_BATCH; i++) {
         b->weights[i] = ones ? 1 : 1 + (int64_t)(draw() % 1000);
         b->owners[i] = draw() >> draw() % 64;
-        b->labels[i] = (int32_t)(draw() % 100) - 50;
+        b->labels[i] = (int64_t)(draw() % 100) - 50;
     }
 }
 

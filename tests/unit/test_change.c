@@ -313,7 +313,7 @@ static void rows_that_cannot_be_updated_change_nothing(void **state) {
     const uint64_t ids[2] = {4, 9}, unknown[2] = {4, 20};
     const uint64_t owners[2] = {50, 51};
     const int64_t weights[2] = {5, 6}, no_weight[2] = {2, -3};
-    const int32_t labels[2] = {7, 8};
+    const int64_t labels[2] = {7, 8};
     efface_rows rows = {2, fine, 0, unknown, weights, owners, labels};
     REFUSED(&p, EFFACE_E_NOT_FOUND, "20", UPDATE(&p, &rows));
     rows.ids = ids;

@@ -588,18 +588,18 @@ static void test_large_claim(void **state) {
 static efface_data *three_rows(void) {
     efface_data *data;
     assert_int_equal(efface_data_create(1, &data, NULL), EFFACE_OK);
-    const efface_rows rows = {.n_rows = 3, .values = six, .labels = (const int32_t[]){7, 8, 9}};
+    const efface_rows rows = {.n_rows = 3, .values = six, .labels = (const int64_t[]){7, 8, 9}};
     assert_int_equal(efface_data_add(data, &rows, NULL), EFFACE_OK);
     return data;
 }
 
-static void assert_labels(const efface_data *data, int32_t a, int32_t b, int32_t c) {
+static void assert_labels(const efface_data *data, int64_t a, int64_t b, int64_t c) {
     assert_int_equal(efface_data_row(data, 0).label, a);
     assert_int_equal(efface_data_row(data, 1).label, b);
     assert_int_equal(efface_data_row(data, 2).label, c);
 }
 
-static void labels_ok(const void *bytes, size_t n_bytes, int32_t a, int32_t b, int32_t c) {
+static void labels_ok(const void *bytes, size_t n_bytes, int64_t a, int64_t b, int64_t c) {
     efface_data *const data = three_rows();
     efface_error error;
     if (efface_data_load_labels(data, write_plain(bytes, n_bytes), &error) != EFFACE_OK)

@@ -198,13 +198,12 @@ efface_status efface_models_forget_owner(efface_kmeans *const *models, size_t n_
     const efface_status status = check_models(models, n_models, data, error);
     if (status != EFFACE_OK)
         return status;
+    if (owner == EFFACE_NO_OWNER)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "EFFACE_NO_OWNER is no owner: rows without one are forgotten by their ids");
     size_t n = 0;
-    bool owned = false; /* or else all rows have owner 0, which is nobody's name then */
-    for (size_t i = 0; i < data->n_rows; i++) {
+    for (size_t i = 0; i < data->n_rows; i++)
         n += efface_data_row(data, i).owner == owner;
-        owned |= efface_data_row(data, i).owner != 0;
-    }
-    n = owned ? n : 0;
     if (n == 0 && missing == EFFACE_MISSING_FAIL)
         return ef_fail(error, EFFACE_E_NOT_FOUND,
                        "nothing was forgotten: the owner %" PRIu64 " has no rows", owner);
@@ -212,7 +211,7 @@ efface_status efface_models_forget_owner(efface_kmeans *const *models, size_t n_
     if (ids == NULL)
         return ef_fail_memory(error);
     n = 0;
-    for (size_t i = 0; owned && i < data->n_rows; i++)
+    for (size_t i = 0; i < data->n_rows; i++)
         if (efface_data_row(data, i).owner == owner)
             ids[n++] = ef_data_id(data, i);
     const efface_status done =

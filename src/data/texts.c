@@ -1,0 +1,97 @@
+/*
+ * What numbers stand for: texts by kind and number.
+ *
+ * Each kind has its numbers, its texts, and an index from one to the other. Texts are kept one by
+ * one, so that each is overwritten whole when the collection is released.
+ */
+#include "base/checked.h"
+#include "base/status.h"
+#include "data/id_index.h"
+#include "efface/efface.h"
+
+#include <sodium/utils.h>
+#include <string.h>
+
+#define N_KINDS 3
+
+typedef struct of_kind {
+    size_t n_texts;
+    size_t capacity;
+    uint64_t *numbers;
+    char **texts;
+    ef_id_index index;
+} of_kind;
+
+struct efface_texts {
+    of_kind kinds[N_KINDS];
+};
+
+efface_status efface_texts_create(efface_texts **out, efface_error *error) {
+    if (out == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "out must not be NULL");
+    efface_texts *const texts = ef_alloc_zero(1, sizeof *texts);
+    if (texts == NULL)
+        return ef_fail_memory(error);
+    *out = texts;
+    return EFFACE_OK;
+}
+
+void efface_texts_free(efface_texts *texts) {
+    if (texts == NULL)
+        return;
+    for (size_t i = 0; i < N_KINDS; i++) {
+        of_kind *const kind = &texts->kinds[i];
+        for (size_t j = 0; j < kind->n_texts; j++) {
+            sodium_memzero(kind->texts[j], strlen(kind->texts[j]));
+            free(kind->texts[j]);
+        }
+        free(kind->numbers);
+        free(kind->texts);
+        ef_id_index_free(&kind->index);
+    }
+    free(texts);
+}
+
+static bool make_room(of_kind *kind) {
+    if (kind->n_texts == kind->capacity) {
+        const size_t capacity = kind->capacity + kind->capacity / 2 + 16;
+        uint64_t *const numbers = ef_realloc(kind->numbers, capacity, sizeof *numbers);
+        if (numbers == NULL)
+            return false;
+        kind->numbers = numbers;
+        char **const texts = ef_realloc(kind->texts, capacity, sizeof *texts);
+        if (texts == NULL)
+            return false;
+        kind->texts = texts;
+        kind->capacity = capacity;
+    }
+    return ef_id_index_reserve(&kind->index, kind->numbers, kind->n_texts, kind->n_texts + 1);
+}
+
+efface_status efface_texts_add(efface_texts *texts, efface_text_kind which, uint64_t number,
+                               const char *text, size_t n_bytes, efface_error *error) {
+    if (texts == NULL || text == NULL || (unsigned)which >= N_KINDS)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "texts and text must not be NULL");
+    if (memchr(text, '\0', n_bytes) != NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "a text must not have a zero byte");
+    of_kind *const kind = &texts->kinds[which];
+    if (ef_id_index_find(&kind->index, kind->numbers, number) != EF_NO_POSITION)
+        return EFFACE_OK;
+    char *const copy = make_room(kind) ? ef_alloc(n_bytes + 1, 1) : NULL;
+    if (copy == NULL)
+        return ef_fail_memory(error);
+    memcpy(copy, text, n_bytes);
+    copy[n_bytes] = '\0';
+    kind->numbers[kind->n_texts] = number;
+    kind->texts[kind->n_texts] = copy;
+    ef_id_index_insert(&kind->index, kind->numbers, kind->n_texts++);
+    return EFFACE_OK;
+}
+
+const char *efface_texts_find(const efface_texts *texts, efface_text_kind which, uint64_t number) {
+    if (texts == NULL || (unsigned)which >= N_KINDS)
+        return NULL;
+    const of_kind *const kind = &texts->kinds[which];
+    const size_t found = ef_id_index_find(&kind->index, kind->numbers, number);
+    return found != EF_NO_POSITION ? kind->texts[found] : NULL;
+}
