@@ -370,6 +370,11 @@ typedef struct efface_kmeans_params {
      * must not use the model or the set. */
     int (*interrupted)(void *context);
     void *interrupt_context;
+
+    /* Told where `interrupted` would be asked, with interrupt_context, how much of a fit is done,
+     * from 0 to 1: an estimate from passes over the rows, which never falls during one fit. The
+     * same rules hold for it. NULL, the default: never told. */
+    void (*progress)(void *context, double part);
 } efface_kmeans_params;
 
 /* Fills the parameters with their defaults: lloyd, 8 clusters, 10 iterations, seed 0, no scaling.
@@ -387,6 +392,10 @@ EFFACE_API efface_status efface_kmeans_fit(const efface_data *data,
 
 /* Releases the memory of a model. */
 EFFACE_API void efface_kmeans_free(efface_kmeans *model);
+
+/* The parameters of a model, the seed left out (0). Pointers among them are valid until the model
+ * is released. */
+EFFACE_API efface_kmeans_params efface_kmeans_get_params(const efface_kmeans *model);
 
 /* What is known of a fitted model. The fields after `n_coarse_columns` describe the work of the
  * fit; they are no part of the state. */
@@ -641,43 +650,109 @@ EFFACE_API efface_status efface_ari(size_t n, const uint32_t *a, const uint32_t 
 /* A store is one file (an SQLite database) with rows, any number of models over them, and a receipt
  * of every request. A request is one transaction over the rows and every model: when the call
  * returns it is on the disk, and if it fails nothing has changed. After a row was forgotten its
- * bytes are in no file of the store. Opening a store and forgetting a row reads that row, the
- * states of the models, and more only if a model has to be repaired. The file grows to 128 GiB at
- * most.
+ * bytes are in no file of the store. Opening a store and forgetting a row reads that row and its
+ * neighbours, the states of the models, and more only if a model has to be repaired. The file grows
+ * to 128 GiB at most.
  *
- * Several processes may have a store open. One writes at a time; another that wants to waits a few
- * seconds, and then gets EFFACE_E_BUSY. */
+ * What a decision rests on is covered by digests (docs/store.md). A request verifies what it
+ * touches before it changes or acknowledges anything, "there is no such row" included; what does
+ * not hold is EFFACE_E_CORRUPT, and nothing is changed. The digests find damage; whoever can write
+ * the file and knows efface can make them anew.
+ *
+ * Several processes may have a store open. One writes at a time; another that wants to waits, and
+ * then gets EFFACE_E_BUSY. A handle is of the process that opened it: a child that was forked opens
+ * the store again. */
 typedef struct efface_store efface_store;
 
 typedef enum efface_access { EFFACE_ACCESS_READ = 0, EFFACE_ACCESS_WRITE = 1 } efface_access;
 
-/* Makes a store with the rows of a set and no models. `hash_key` is the one that texts were hashed
- * with when the set was loaded (efface_load_options). A file that exists is never overwritten.
- * Errors: IO; ARGUMENT if the file exists; MEMORY. */
+#define EFFACE_SECRET_KEY_BYTES 64
+#define EFFACE_PUBLIC_KEY_BYTES 32
+#define EFFACE_RECEIPT_KEY_BYTES 32
+#define EFFACE_ROW_HASH_BYTES 16
+
+/* How to make or open a store. Fill with efface_store_options_init, then change what differs. */
+typedef struct efface_store_options {
+    uint32_t version;     /* set by efface_store_options_init */
+    efface_access access; /* open: default READ */
+    double wait_seconds;  /* for other processes, before EFFACE_E_BUSY; default 5 */
+    unsigned char hash_key[EFFACE_HASH_KEY_BYTES]; /* create: the one that texts were hashed with
+                                                      when the set was loaded; default 0 */
+    int keep_texts; /* create: if not 0, the texts of ids and owners are kept, and can be shown;
+                       default 0: their numbers only. Texts of labels are always kept */
+    const unsigned char *receipt_key; /* of EFFACE_RECEIPT_KEY_BYTES: hashes the ids in receipts.
+                                         create: kept by the caller, and given whenever the store is
+                                         opened to write; NULL, the default: kept in the store,
+                                         where it lets whoever has the file try ids */
+    const unsigned char *secret_key;  /* of EFFACE_SECRET_KEY_BYTES: signs receipts, and how many
+                                         there are; default NULL: nothing is signed */
+
+    /* Asked now and then during long work on the rows of a store (load, check, fit, learn, verify),
+     * on the thread that made the call, with the part that is done, from 0 to 1, or -1 if that is
+     * not known. If it returns non-zero the call ends with EFFACE_E_INTERRUPTED and has changed
+     * nothing. It must not use the store. Default NULL. */
+    int (*progress)(void *context, double part);
+    void *progress_context;
+} efface_store_options;
+
+/* Fills the options with their defaults. */
+EFFACE_API void efface_store_options_init(efface_store_options *options);
+
+/* A model to be fitted: to some columns of the rows (NULL: all). A name is 1 to 63 letters, digits,
+ * '-', '_' or '.'. */
+typedef struct efface_new_model {
+    const char *name;
+    const efface_kmeans_params *params;
+    const uint32_t *columns;
+    uint32_t n_columns;
+} efface_new_model;
+
+/* Makes a store with the rows of a set, and models over them (n_models may be 0). `texts` has what
+ * the set's ids, owners and labels stand for; NULL, and what it lacks: nothing is known. The store
+ * appears under its name when it is whole, or not at all: until then it is a file named like it
+ * with "-new" behind, which the next attempt replaces if the process dies. A file that exists is
+ * never overwritten. `options` may be NULL.
+ * Errors: IO; ARGUMENT if the file exists; BUSY if another process is making it; MEMORY; as
+ * efface_kmeans_fit. */
 EFFACE_API efface_status efface_store_create(const char *path, const efface_data *data,
-                                             const unsigned char hash_key[EFFACE_HASH_KEY_BYTES],
+                                             const efface_texts *texts,
+                                             const efface_store_options *options,
+                                             const efface_new_model *models, size_t n_models,
                                              efface_store **out, efface_error *error);
 
-/* Opens a store. Errors: IO; FORMAT for a file that is no store, or of a newer version; CORRUPT;
- * BUSY; MEMORY. */
-EFFACE_API efface_status efface_store_open(const char *path, efface_access access,
+/* Opens a store; `options` NULL: to read. A store of an older format is carried over when it is
+ * opened to write; opened to read it is carried over in memory only, which takes as much as the
+ * file. Errors: IO; FORMAT for a file that is no store, or of a newer version; CORRUPT, also for
+ * tables, triggers or views that are not ours; BUSY; MEMORY; ARGUMENT for a receipt key that is
+ * missing, or not that of the store. */
+EFFACE_API efface_status efface_store_open(const char *path, const efface_store_options *options,
                                            efface_store **out, efface_error *error);
 
 /* Closes a store. Takes NULL. */
 EFFACE_API void efface_store_close(efface_store *store);
 
 typedef struct efface_store_info {
+    uint32_t format; /* of the file: 2; 1 if it was opened to read and is older */
     uint64_t n_rows;
     uint32_t n_columns;
     uint32_t n_models;
+    uint64_t n_owners;       /* different ones */
+    uint64_t n_unowned_rows; /* rows without an owner */
+    uint64_t n_labels;       /* different ones */
     uint64_t n_receipts;
+    int keeps_texts;
+    int receipt_key_outside;
+    int owner_zero_is_old; /* rows of owner 0 come from an older format, which did not tell that
+                              owner from none */
+    uint64_t file_bytes;
+    uint64_t free_bytes; /* of them, pages without content: later rows use them; see compact */
 } efface_store_info;
 
 /* How much is in a store. Errors: CORRUPT; BUSY; IO. */
 EFFACE_API efface_status efface_store_get_info(efface_store *store, efface_store_info *info,
                                                efface_error *error);
 
-/* The name of a column; NULL if columns have no names. Valid until the store is closed. */
+/* The name of a column; NULL if it has none. Valid until the store is closed. */
 EFFACE_API const char *efface_store_column(const efface_store *store, uint32_t column);
 
 /* The id of a row, or of an owner, that is a text; and options to load rows for this store, with
@@ -685,6 +760,19 @@ EFFACE_API const char *efface_store_column(const efface_store *store, uint32_t c
 EFFACE_API uint64_t efface_store_text_id(const efface_store *store, const char *text,
                                          size_t n_bytes);
 EFFACE_API void efface_store_load_options(const efface_store *store, efface_load_options *options);
+
+/* Hands out the text of an id, an owner or a label, if rows have it and the store keeps texts; else
+ * NULL. Release with efface_text_free. Errors: CORRUPT; BUSY; IO. */
+EFFACE_API efface_status efface_store_text(efface_store *store, efface_text_kind kind,
+                                           uint64_t number, char **text, efface_error *error);
+EFFACE_API void efface_text_free(char *text);
+
+/* Calls `each` for every owner, in no particular order, with the number of its rows and its text,
+ * or NULL. It must not use the store. Cost O(owners). Errors: CORRUPT; BUSY; IO. */
+EFFACE_API efface_status efface_store_owners(efface_store *store,
+                                             void (*each)(void *context, uint64_t owner,
+                                                          const char *text, uint64_t n_rows),
+                                             void *context, efface_error *error);
 
 #define EFFACE_MODEL_NAME_BYTES 64 /* with the ending 0 */
 
@@ -696,17 +784,27 @@ typedef struct efface_model_info {
     unsigned char digest[EFFACE_DIGEST_BYTES];
 } efface_model_info;
 
-/* What is known of model number `index`, in the order of names. Errors: NOT_FOUND; CORRUPT; ... */
-EFFACE_API efface_status efface_store_model(efface_store *store, uint32_t index,
-                                            efface_model_info *info, efface_error *error);
+/* What is known of all models, in the order of names, and of one, without reading their states.
+ * Release the list with efface_models_free. Errors: NOT_FOUND; CORRUPT; BUSY; IO. */
+EFFACE_API efface_status efface_store_models(efface_store *store, efface_model_info **models,
+                                             size_t *n_models, efface_error *error);
+EFFACE_API void efface_models_free(efface_model_info *models);
+EFFACE_API efface_status efface_store_find_model(efface_store *store, const char *name,
+                                                 efface_model_info *info, efface_error *error);
 
-/* Fits a model to some columns of the rows (NULL: all), and adds it. A name is 1 to 63 letters,
- * digits, '-', '_' or '.'. Errors: as efface_kmeans_fit; DUPLICATE for a name that is taken; BUSY;
- * IO. */
-EFFACE_API efface_status efface_store_fit(efface_store *store, const char *name,
-                                          const efface_kmeans_params *params,
-                                          const uint32_t *columns, uint32_t n_columns,
-                                          efface_error *error);
+/* Hands out the columns of a model, n_columns of them (see efface_model_info), counted from 0.
+ * Release with efface_columns_free. Errors: NOT_FOUND; CORRUPT; BUSY; IO. */
+EFFACE_API efface_status efface_store_model_columns(efface_store *store, const char *name,
+                                                    uint32_t **columns, efface_error *error);
+EFFACE_API void efface_columns_free(uint32_t *columns);
+
+/* Fits a model and adds it. Others may read and write the store meanwhile: what they changed is
+ * followed before the model is added. `model`, if not NULL, is handed the fitted model, to be asked
+ * for what it is; the store knows nothing of what becomes of it.
+ * Errors: as efface_kmeans_fit; DUPLICATE for a name that is taken; LIMIT for a state that is
+ * larger than a store can hold; BUSY; IO. */
+EFFACE_API efface_status efface_store_fit(efface_store *store, const efface_new_model *asked,
+                                          efface_kmeans **model, efface_error *error);
 
 /* Takes a model out. Errors: NOT_FOUND; BUSY; IO. */
 EFFACE_API efface_status efface_store_drop(efface_store *store, const char *name,
@@ -733,16 +831,20 @@ EFFACE_API efface_status efface_store_encode(efface_store *store, const char *na
 EFFACE_API efface_status efface_store_verify(efface_store *store, const char *name,
                                              efface_difference *difference, efface_error *error);
 
-/* Who is to be forgotten: rows by their ids, and all rows of owners. */
+/* Who is meant: rows by their ids, and all rows of owners. */
 typedef struct efface_request {
     const uint64_t *ids;
     size_t n_ids;
-    const uint64_t *owners;
+    const uint64_t *owners; /* EFFACE_NO_OWNER is none: an ARGUMENT error */
     size_t n_owners;
-    efface_missing missing; /* what to do if an id, or an owner, is not there; owner 0 is nobody,
-                               and is not there, where no row has another */
-    int only_look;          /* if not 0, say what it would take and change nothing */
+    efface_missing missing; /* what to do if an id, or an owner, is not there */
+    int only_look;          /* forget: if not 0, say what it would take and change nothing */
 } efface_request;
+
+/* Hands out the rows of a request as a set, with the names of columns: what a store has of a
+ * person. Errors: NOT_FOUND; CORRUPT; BUSY; IO; MEMORY. */
+EFFACE_API efface_status efface_store_find(efface_store *store, const efface_request *request,
+                                           efface_data **rows, efface_error *error);
 
 /* What a request did to a model. */
 typedef struct efface_model_report {
@@ -753,55 +855,97 @@ typedef struct efface_model_report {
 } efface_model_report;
 
 typedef struct efface_store_report {
-    uint64_t n_requested; /* ids and owners */
+    uint64_t n_requested; /* ids and owners; or rows */
     uint64_t n_missing;   /* of them that were not there */
     uint64_t n_forgotten; /* rows */
     uint64_t n_learned;
+    uint64_t n_updated;
     uint64_t receipt; /* its number; 0 if there is none */
     double seconds;
     uint32_t n_models;
     efface_model_report *models;
+    uint64_t *new_ids;         /* learn: the ids that rows without ids got, in the order of
+                                  positions, n_learned of them; or NULL */
+    unsigned char *row_hashes; /* the hashes of the rows' ids that the receipt's root is made of, in
+                                  order, EFFACE_ROW_HASH_BYTES each; NULL if there is no receipt */
+    uint64_t n_row_hashes;
 } efface_store_report;
 
 /* Releases what a report holds, and clears it. */
 EFFACE_API void efface_store_report_free(efface_store_report *report);
 
 /* Forgets rows, in the store and in all models. `report` may be NULL. Errors: NOT_FOUND; BUSY; IO
- * (a full disk, say); CORRUPT; MEMORY. */
+ * (a full disk, say); CORRUPT; MEMORY; ARGUMENT. */
 EFFACE_API efface_status efface_store_forget(efface_store *store, const efface_request *request,
                                              efface_store_report *report, efface_error *error);
 
 /* Learns the rows of a set, in the store and in all models. Rows that were added to the set without
- * ids get new ones, above all that the store ever had. Errors: as efface_kmeans_learn; BUSY;
- * IO; CORRUPT. */
+ * ids get random ones of 63 bits, which the report lists: numbering on would give an id that was
+ * forgotten to somebody else, and a request that comes twice would hit them. `texts` as in
+ * efface_store_create. Errors: as efface_kmeans_learn; DUPLICATE for an id that is there; BUSY; IO;
+ * CORRUPT. */
 EFFACE_API efface_status efface_store_learn(efface_store *store, const efface_data *data,
-                                            efface_store_report *report, efface_error *error);
+                                            const efface_texts *texts, efface_store_report *report,
+                                            efface_error *error);
+
+/* Gives rows that are there the values, weights, owners and labels of the rows of a set with the
+ * same ids, in the store and in all models; an owner or a label that the set does not have stays.
+ * Errors: NOT_FOUND; as efface_store_learn. */
+EFFACE_API efface_status efface_store_update(efface_store *store, const efface_data *data,
+                                             const efface_texts *texts, efface_store_report *report,
+                                             efface_error *error);
+
+/* ------------------------------------------------------------------ the store: receipts */
 
 /* Hands out receipt number `number`, from 1, as one line of JSON. Release with efface_text_free.
- * Errors: NOT_FOUND. */
+ * Errors: NOT_FOUND; CORRUPT. */
 EFFACE_API efface_status efface_store_receipt(efface_store *store, uint64_t number, char **json,
                                               efface_error *error);
-EFFACE_API void efface_text_free(char *text);
 
-/* Receipts can be signed (Ed25519). A pair of keys; signing of all receipts that follow; and
- * whether a line of JSON is a receipt signed with this key: ARGUMENT if it is not signed, FORMAT if
- * it was changed or signed with another key. */
-#define EFFACE_SECRET_KEY_BYTES 64
-#define EFFACE_PUBLIC_KEY_BYTES 32
+/* A pair of keys to sign receipts with (Ed25519). */
 EFFACE_API efface_status efface_keys_make(unsigned char secret_key[EFFACE_SECRET_KEY_BYTES],
                                           unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES],
                                           efface_error *error);
-EFFACE_API void efface_store_sign_with(efface_store *store,
-                                       const unsigned char secret_key[EFFACE_SECRET_KEY_BYTES]);
+
+/* Whether a line of JSON is a receipt signed with this key. Errors: ARGUMENT if it is not signed;
+ * FORMAT if it was changed or signed with another key. */
 EFFACE_API efface_status efface_receipt_verify(
     const char *json, const unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES], efface_error *error);
 
-/* Looks for damage: of the file, of the rows against what is counted of them, and of every model's
- * state. Calls `found` with a sentence for each thing that is wrong. Errors: what kept it from
- * looking; damage is none. */
+/* Whether n_lines lines are a chain of receipts: each names the digest of the one before, their
+ * numbers follow each other. Calls `found` with the line, from 1, and a sentence for each that is
+ * missing, doubled, out of order, changed, or, if `public_key` is not NULL, not signed with that
+ * key. The first line may have any number. Errors: MEMORY; ARGUMENT. */
+EFFACE_API efface_status
+efface_receipts_verify(const char *const *lines, size_t n_lines,
+                       const unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES],
+                       void (*found)(void *context, size_t line, const char *problem),
+                       void *context, efface_error *error);
+
+/* The hash that stands for an id in receipts, under a receipt key; NULL for the one that is kept in
+ * the store. Errors: ARGUMENT if the store has none. */
+EFFACE_API efface_status efface_store_row_hash(
+    efface_store *store, const unsigned char receipt_key[EFFACE_RECEIPT_KEY_BYTES], uint64_t id,
+    unsigned char hash[EFFACE_ROW_HASH_BYTES], efface_error *error);
+
+/* The Merkle root of hashes (docs/store.md), which a receipt has instead of them. They are put in
+ * order first. Errors: MEMORY. */
+EFFACE_API efface_status efface_receipt_root(const unsigned char *hashes, size_t n_hashes,
+                                             unsigned char root[EFFACE_DIGEST_BYTES],
+                                             efface_error *error);
+
+/* ------------------------------------------------------------------ the store: upkeep */
+
+/* Looks for damage: of the file, of its schema, of everything that digests cover, and of every
+ * model's state. Calls `found` with a sentence for each thing that is wrong. Cost: reads the file,
+ * and the rows once. Errors: what kept it from looking; damage is none. */
 EFFACE_API efface_status efface_store_check(efface_store *store,
                                             void (*found)(void *context, const char *problem),
                                             void *context, efface_error *error);
+
+/* Makes the file as small as it can be. Takes memory of the size of the file. Errors: BUSY; IO;
+ * CORRUPT; MEMORY. */
+EFFACE_API efface_status efface_store_compact(efface_store *store, efface_error *error);
 
 /* ------------------------------------------------------------------ the machine */
 
