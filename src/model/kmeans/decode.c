@@ -303,10 +303,12 @@ efface_status ef_kmeans_attach(efface_kmeans *model, const efface_data *data, ef
     ef_domain_free(&model->domain);
     model->domain = domain;
     if (model->tree != NULL)
-        return ef_tree_attach(model, data, error);
-    return model->plan.method == EFFACE_METHOD_PYRAMID && model->n_levels != 0
-               ? make_labels(model, data, error)
-               : EFFACE_OK;
+        status = ef_tree_attach(model, data, error);
+    else if (model->plan.method == EFFACE_METHOD_PYRAMID && model->n_levels != 0)
+        status = make_labels(model, data, error);
+    if (status == EFFACE_OK)
+        model->stamp = data->stamp;
+    return status;
 }
 
 efface_status efface_kmeans_decode(const unsigned char *bytes, size_t n_bytes,

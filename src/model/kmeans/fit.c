@@ -256,6 +256,7 @@ efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_pa
         goto out;
     model->n_rows = data->n_rows;
     model->total_weight = data->total_weight;
+    model->stamp = data->stamp;
     if (params->method == EFFACE_METHOD_TREE) {
         model->tree = ef_tree_create(&model->plan, &model->params);
         status = model->tree != NULL ? ef_tree_fit(model, data, error) : ef_fail_memory(error);

@@ -1,7 +1,8 @@
 /*
  * A fitted k-means model: parameters made definite, the domain, the winners of the seeding races,
- * and the levels. What is here, the statistics at the end apart, is the state: a pure function of
- * rows, parameters and seed (docs/numerics.md), written out by ef_kmeans_write (docs/format.md).
+ * and the levels. What is here, but for what the end of the struct says of itself, is the state: a
+ * pure function of rows, parameters and seed (docs/numerics.md), written out by ef_kmeans_write
+ * (docs/format.md).
  */
 #ifndef EF_MODEL_H
 #define EF_MODEL_H
@@ -91,6 +92,10 @@ struct efface_kmeans {
     uint32_t n_watches; /* of the first levels; some may be missing */
     ef_shelf *shelf;    /* of their rows, or NULL */
     bool was_rebuilt;   /* by a change, so that it is worth to have watches */
+
+    /* The set that the model belongs to, as it was when both last agreed; none if it was read
+     * without its rows. No part of the state. */
+    ef_stamp stamp;
 
     /* Statistics of the fit, no part of the state. */
     uint64_t rows_assigned;

@@ -22,6 +22,7 @@
 #include "base/tape.h"
 #include "model/kmeans/tree.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---------------------------------------------------------------- what pyramid keeps */
@@ -283,7 +284,9 @@ static efface_status make_tree(ef_pending *r, efface_error *error) {
 
 efface_status ef_pending_make(ef_pending *r, efface_kmeans *model, const efface_data *data,
                               const ef_change *change, efface_error *error) {
+    assert(ef_stamps_equal(model->stamp, change->before));
     *r = begin(model, data, change);
+    r->next.stamp = data->stamp;
     r->watched = model;
     efface_status status = ef_look(r, error);
     if (status == EFFACE_OK && model->tree != NULL)
