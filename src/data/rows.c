@@ -19,6 +19,8 @@
 #define LARGEST 0x7E800000u /* the bits of 2^126 */
 #define CACHE_LINE 64
 
+size_t ef_most_short_positions = UINT32_MAX - 1;
+
 /* How many sets this process has made. */
 static atomic_uint_fast64_t n_sets;
 

@@ -50,6 +50,15 @@ struct efface_data {
     char **names;                 /* n_columns names, or NULL */
 };
 
+/* What a model keeps only to be quicker has positions of 32 bits. This says whether they suffice
+ * for n_rows rows, with UINT32_MAX left over to mean none; if they do not, it is not kept. The
+ * limit is a variable only because a test cannot make so many rows: it lowers it. */
+extern size_t ef_most_short_positions;
+
+static inline bool ef_positions_are_short(size_t n_rows) {
+    return n_rows <= ef_most_short_positions;
+}
+
 static inline uint64_t ef_data_id(const efface_data *data, size_t position) {
     return ef_row_ids_at(&data->ids, position);
 }

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "exact/check_kept.h"
+#include "model/kmeans/levels.h"
 #include "model/kmeans/tree.h"
 
 #include <stdbool.h>
@@ -42,6 +43,8 @@ static const set_shape brief = {60, 3, 5, 1, 1, true, false, 0.5, false};
 static const set_shape derived = {60, 3, 5, 6, 1, true, true, 0.5, false};
 /* For lloyd. */
 static const set_shape watched = {90, 3, 5, 6, 1, true, false, 0.5, true};
+/* The same, but the watches are taken away and no new ones wanted. */
+static const set_shape unwatched = {90, 3, 5, 6, 1, true, false, 0.5, true};
 /* One column, in which the starts of pyramid come out so alike that a row makes another the best.
  */
 static const set_shape narrow = {60, 1, 2, 1, 1, true, false, 0.5, false};
@@ -197,6 +200,10 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
     assert_int_equal(efface_kmeans_fit(s->data, &s->params, &s->model, NULL), EFFACE_OK);
     if (shape->watched)
         make_watches(s);
+    if (shape == &unwatched) {
+        s->model->params.keep_margins = 0;
+        ef_watches_drop(s->model, 0);
+    }
     assert_int_equal(efface_kmeans_encode(s->model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
     s->n_nodes = count_nodes(s->model);
     if (shape == &two) {

@@ -265,10 +265,10 @@ static efface_status make_labels(efface_kmeans *m, const efface_data *data, effa
     efface_status status = ef_kernels_require(&kernels, error);
     if (status == EFFACE_OK && (!fits || level.counts == NULL || level.sums == NULL))
         status = ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = ef_maker_take_margins(&maker, error);
-    if (status == EFFACE_OK)
+    if (status == EFFACE_OK) {
+        ef_maker_take_margins(&maker);
         status = ef_make_partition(&maker, m, &level, error);
+    }
     if (status == EFFACE_OK &&
         (memcmp(level.counts, m->levels[0].counts, k * sizeof *level.counts) != 0 ||
          memcmp(level.sums, m->levels[0].sums, k * d * sizeof *level.sums) != 0))
