@@ -12,6 +12,7 @@
 #include "model/kmeans/levels.h"
 #include "model/kmeans/tree.h"
 
+#include <assert.h>
 #include <string.h>
 
 static efface_status damaged(efface_error *error, const char *what) {
@@ -286,6 +287,7 @@ static efface_status make_labels(efface_kmeans *m, const efface_data *data, effa
 }
 
 efface_status ef_kmeans_attach(efface_kmeans *model, const efface_data *data, efface_error *error) {
+    assert(model->stamp.set == 0); /* else it has rows already */
     if (data->n_columns != model->domain.map.n_columns || data->n_rows != model->n_rows ||
         data->total_weight != model->total_weight)
         return damaged(error, "it belongs to other rows");

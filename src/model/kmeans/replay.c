@@ -485,6 +485,7 @@ efface_status ef_replay_look(const efface_kmeans *model, const efface_data *data
 efface_status ef_replay_cold(efface_kmeans *model, const efface_data *counts,
                              const ef_change *change, bool only_look, bool *done,
                              efface_report *report, efface_error *error) {
+    assert(model->stamp.set == 0); /* what it keeps by position would not follow */
     *done = false;
     if (model->tree != NULL)
         return EFFACE_OK;
