@@ -528,8 +528,8 @@ typedef enum efface_reason {
     EFFACE_REASON_WIDTH = 13    /* the automatic width of the tree moved */
 } efface_reason;
 
-/* The name of an action in a word ("untouched", "repaired", "refitted"), and of a reason in a few.
- * Never NULL. */
+/* The name of an action in a word or two ("sums corrected", "repaired", "refitted"), and of a
+ * reason in a few. Never NULL. */
 EFFACE_API const char *efface_action_name(efface_action action);
 EFFACE_API const char *efface_reason_name(efface_reason reason);
 

@@ -92,9 +92,8 @@ efface_status ef_buckets_count(efface_store *store, efface_error *error) {
     store->head_changed = true;
     efface_status status = ef_sql_run(store, "DELETE FROM buckets", error);
     if (status == EFFACE_OK)
-        status =
-            ef_sql_prepare(store, "SELECT " EF_ROW_COLUMNS " FROM rows ORDER BY bucket, id", &read,
-                           error);
+        status = ef_sql_prepare(store, "SELECT " EF_ROW_COLUMNS " FROM rows ORDER BY bucket, id",
+                                &read, error);
     if (status == EFFACE_OK)
         status = ef_sql_prepare(store, "INSERT INTO buckets VALUES (?, ?, ?)", &write, error);
     while (status == EFFACE_OK) {
@@ -145,9 +144,9 @@ efface_status ef_buckets_fit(efface_store *store, uint64_t n_rows, efface_error 
     if (status == EFFACE_OK)
         status = ef_buckets_count(store, error);
     /* The sum over all rows does not depend on their buckets. */
-    if (status == EFFACE_OK && (head->rows_sum != before.rows_sum ||
-                                head->n_rows != before.n_rows || head->n_unowned != before.n_unowned ||
-                                head->total_weight != before.total_weight))
+    if (status == EFFACE_OK &&
+        (head->rows_sum != before.rows_sum || head->n_rows != before.n_rows ||
+         head->n_unowned != before.n_unowned || head->total_weight != before.total_weight))
         status = ef_store_corrupt(error, "its rows are not those that it has counted");
     return status;
 }

@@ -120,11 +120,12 @@ static efface_status move_rows(efface_store *store, efface_error *error) {
                                 &store->head, give_bucket, NULL, NULL) != SQLITE_OK)
         return ef_sql_fail(store, error);
     sqlite3_stmt *statement = NULL;
-    status = ef_sql_prepare(store,
-                            "INSERT INTO rows SELECT ef_bucket(id), id, CASE WHEN ?1 THEN owner END,"
-                            " weight, CASE WHEN ?2 THEN label END, NULL, vals FROM old_rows"
-                            " ORDER BY 1, 2",
-                            &statement, error);
+    status =
+        ef_sql_prepare(store,
+                       "INSERT INTO rows SELECT ef_bucket(id), id, CASE WHEN ?1 THEN owner END,"
+                       " weight, CASE WHEN ?2 THEN label END, NULL, vals FROM old_rows"
+                       " ORDER BY 1, 2",
+                       &statement, error);
     if (status == EFFACE_OK) {
         (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)owned);
         (void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)labelled);
@@ -177,8 +178,8 @@ static efface_status move_models(efface_store *store, efface_error *error) {
         store, "SELECT name, params, columns, counts, digest, state FROM old_models ORDER BY name",
         &read, error);
     if (status == EFFACE_OK)
-        status = ef_sql_prepare(store, "INSERT INTO models VALUES (?, ?, ?, ?, ?, ?, ?)", &write,
-                                error);
+        status =
+            ef_sql_prepare(store, "INSERT INTO models VALUES (?, ?, ?, ?, ?, ?, ?)", &write, error);
     while (status == EFFACE_OK) {
         status = ef_sql_step(store, read, &row, error);
         if (status != EFFACE_OK || !row)
@@ -193,8 +194,8 @@ static efface_status move_models(efface_store *store, efface_error *error) {
         unsigned char bytes[16];
         for (int i = 0; i < 5; i++)
             parts[i] = ef_sql_bytes(read, 1 + i);
-        const ef_u128 seal = ef_seal_model(&store->head, name, parts[0], parts[1], parts[2],
-                                           parts[3]);
+        const ef_u128 seal =
+            ef_seal_model(&store->head, name, parts[0], parts[1], parts[2], parts[3]);
         ef_sql_bind_text(write, 1, name);
         for (int i = 0; i < 4; i++)
             ef_sql_bind_bytes(write, 2 + i, parts[i].bytes, parts[i].n_bytes);
@@ -244,8 +245,8 @@ static efface_status complete_names(efface_store *store, efface_error *error) {
     efface_status status = read_number(store, "SELECT count(*) FROM columns", &n, error);
     sqlite3_stmt *statement = NULL;
     if (status == EFFACE_OK && n != 0)
-        status =
-            ef_sql_prepare(store, "INSERT OR IGNORE INTO columns VALUES (?, NULL)", &statement, error);
+        status = ef_sql_prepare(store, "INSERT OR IGNORE INTO columns VALUES (?, NULL)", &statement,
+                                error);
     for (uint32_t j = 0; status == EFFACE_OK && n != 0 && j < store->head.n_columns; j++) {
         (void)sqlite3_bind_int64(statement, 1, (int64_t)j + 1);
         status = ef_sql_do(store, statement, error);

@@ -157,8 +157,7 @@ static efface_status check_all(const checker *c, efface_error *error) {
         say(c, "the file: %s", c->store->foreign);
     efface_status status = told(c, check_file(c, &problem), &problem, error);
     if (status == EFFACE_OK)
-        status =
-            told(c, ef_rows_load(c->store, NULL, 0, &all, NULL, &problem), &problem, error);
+        status = told(c, ef_rows_load(c->store, NULL, 0, &all, NULL, &problem), &problem, error);
     if (status == EFFACE_OK && all != NULL)
         status = told(c, check_groups(c, all, &problem), &problem, error);
     if (status == EFFACE_OK)

@@ -66,10 +66,9 @@ static efface_status lock_beside(making *m, efface_error *error) {
             const int why = errno;
             (void)close(file);
             errno = why;
-            return why == EWOULDBLOCK
-                       ? ef_fail(error, EFFACE_E_BUSY, "%s is being made by another process",
-                                 m->path)
-                       : fail_system(m->beside, "cannot be locked", error);
+            return why == EWOULDBLOCK ? ef_fail(error, EFFACE_E_BUSY,
+                                                "%s is being made by another process", m->path)
+                                      : fail_system(m->beside, "cannot be locked", error);
         }
         if (has_name(file, m->beside)) {
             m->file = file;
@@ -119,8 +118,7 @@ static efface_status sync_folder(const char *path, efface_error *error) {
     const int file = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const bool synced = file >= 0 && (fsync(file) == 0 || errno == EINVAL);
     const efface_status status =
-        synced ? EFFACE_OK
-               : fail_system(path, "was made, but may not outlive a power loss", error);
+        synced ? EFFACE_OK : fail_system(path, "was made, but may not outlive a power loss", error);
     if (file >= 0)
         (void)close(file);
     free(folder);
@@ -145,8 +143,7 @@ static efface_status write_names(efface_store *store, const efface_data *data,
                                  efface_error *error) {
     const uint32_t d = data->n_columns;
     sqlite3_stmt *statement = NULL;
-    efface_status status =
-        ef_names_digest(data->names, d, store->head.names_digest, error);
+    efface_status status = ef_names_digest(data->names, d, store->head.names_digest, error);
     if (status == EFFACE_OK && data->names != NULL)
         status = ef_sql_prepare(store, "INSERT INTO columns VALUES (?, ?)", &statement, error);
     for (uint32_t j = 0; status == EFFACE_OK && data->names != NULL && j < d; j++) {

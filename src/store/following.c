@@ -149,8 +149,8 @@ static efface_status follow_together(const following *f, efface_kmeans *const *m
     if (change->only_look)
         return status;
     ef_given given;
-    status = ef_given_make(&given, change->come, change->ids, record->columns, record->n_columns,
-                           error);
+    status =
+        ef_given_make(&given, change->come, change->ids, record->columns, record->n_columns, error);
     if (status != EFFACE_OK)
         return status;
     status = change->leave != NULL
@@ -170,9 +170,8 @@ static efface_status follow_hot(following *f, waiting *first, efface_data *data,
     waiting **const who = ef_alloc(room, sizeof(waiting *));
     efface_report *const reports = ef_alloc_zero(room, sizeof *reports);
     size_t n = 0;
-    efface_status status = models != NULL && who != NULL && reports != NULL
-                               ? EFFACE_OK
-                               : ef_fail_memory(error);
+    efface_status status =
+        models != NULL && who != NULL && reports != NULL ? EFFACE_OK : ef_fail_memory(error);
     for (waiting *w = first; status == EFFACE_OK && w < f->waiting + f->n_waiting; w++)
         if (!w->done && same_columns(&w->record, record)) {
             status = ef_record_attach(w->model, data, error);
@@ -196,8 +195,8 @@ static efface_status follow_hot(following *f, waiting *first, efface_data *data,
     return status;
 }
 
-/* Those over some columns first, on copies; those over all columns then change the rows as they were
- * loaded. */
+/* Those over some columns first, on copies; those over all columns then change the rows as they
+ * were loaded. */
 static efface_status follow_waiting(following *f, efface_error *error) {
     efface_data *all = NULL;
     if (f->n_waiting == 0)

@@ -35,9 +35,8 @@ static void close_statements(statements *s) {
 }
 
 static efface_status open_to_read(efface_store *store, statements *s, efface_error *error) {
-    efface_status status =
-        ef_sql_prepare(store, "SELECT n_groups, sum FROM group_buckets WHERE number = ?",
-                       &s->read_bucket, error);
+    efface_status status = ef_sql_prepare(
+        store, "SELECT n_groups, sum FROM group_buckets WHERE number = ?", &s->read_bucket, error);
     if (status == EFFACE_OK)
         status = ef_sql_prepare(store,
                                 "SELECT number, n_rows, members, text FROM groups WHERE bucket = ?",
@@ -260,8 +259,7 @@ efface_status ef_group_find(efface_store *store, ef_group_kind kind, uint64_t nu
     *found = false;
     efface_status status = open_to_read(store, &s, error);
     if (status == EFFACE_OK)
-        status =
-            read_bucket(store, &s, ef_group_bucket_of(&store->head, kind, number), &b, error);
+        status = read_bucket(store, &s, ef_group_bucket_of(&store->head, kind, number), &b, error);
     ef_group *const there = status == EFFACE_OK ? find(&b, number) : NULL;
     if (there != NULL) {
         *group = *there;
@@ -344,8 +342,8 @@ static efface_status collect(void *context, const ef_group *group, efface_error 
 /* Spreads the groups anew when there are too many for their buckets. */
 static efface_status fit_buckets(efface_store *store, efface_error *error) {
     ef_head *const head = &store->head;
-    const uint64_t most = head->n_groups[0] > head->n_groups[1] ? head->n_groups[0]
-                                                                : head->n_groups[1];
+    const uint64_t most =
+        head->n_groups[0] > head->n_groups[1] ? head->n_groups[0] : head->n_groups[1];
     if (most / FULL <= head->group_slots)
         return EFFACE_OK;
     all_groups all = {NULL, 0, 0};

@@ -106,11 +106,10 @@ efface_status ef_head_read(efface_store *store, efface_error *error) {
     bool row = false;
     ef_head head;
     unsigned char seal[EFFACE_DIGEST_BYTES];
-    efface_status status = ef_sql_prepare(
-        store,
-        "SELECT (SELECT value FROM facts WHERE name = 'head'),"
-        " (SELECT value FROM facts WHERE name = 'seal')",
-        &statement, error);
+    efface_status status = ef_sql_prepare(store,
+                                          "SELECT (SELECT value FROM facts WHERE name = 'head'),"
+                                          " (SELECT value FROM facts WHERE name = 'seal')",
+                                          &statement, error);
     if (status == EFFACE_OK)
         status = ef_sql_step(store, statement, &row, error);
     if (status == EFFACE_OK) {
@@ -138,9 +137,8 @@ efface_status ef_head_write(efface_store *store, efface_error *error) {
         return ef_fail_memory(error);
     }
     ef_digest(w.bytes, w.n_bytes, seal);
-    efface_status status =
-        ef_sql_prepare(store, "INSERT OR REPLACE INTO facts VALUES ('head', ?1), ('seal', ?2)",
-                       &statement, error);
+    efface_status status = ef_sql_prepare(
+        store, "INSERT OR REPLACE INTO facts VALUES ('head', ?1), ('seal', ?2)", &statement, error);
     if (status == EFFACE_OK) {
         ef_sql_bind_bytes(statement, 1, w.bytes, w.n_bytes);
         ef_sql_bind_bytes(statement, 2, seal, sizeof seal);

@@ -77,8 +77,8 @@ static efface_status read_moved(const adding *a, news *n, efface_error *error) {
     efface_store *const store = a->store;
     sqlite3_stmt *rows = NULL, *sums = NULL;
     const bool respread = store->head.dense != a->head.dense;
-    efface_status status = ef_sql_prepare(
-        store, "SELECT " EF_ROW_COLUMNS " FROM rows WHERE bucket = ?", &rows, error);
+    efface_status status =
+        ef_sql_prepare(store, "SELECT " EF_ROW_COLUMNS " FROM rows WHERE bucket = ?", &rows, error);
     if (status == EFFACE_OK)
         status =
             ef_sql_prepare(store, "SELECT n_rows, sum FROM buckets WHERE number = ?", &sums, error);
@@ -92,8 +92,8 @@ static efface_status read_moved(const adding *a, news *n, efface_error *error) {
         if (status == EFFACE_OK)
             should.n_rows = (uint64_t)sqlite3_column_int64(sums, 0);
         (void)sqlite3_reset(sums);
-        n->moved[b] = respread || should.n_rows != a->buckets[b].n_rows ||
-                      should.sum != a->buckets[b].sum;
+        n->moved[b] =
+            respread || should.n_rows != a->buckets[b].n_rows || should.sum != a->buckets[b].sum;
         if (status != EFFACE_OK || !n->moved[b])
             continue;
         (void)sqlite3_bind_int64(rows, 1, (sqlite3_int64)b);
@@ -144,10 +144,10 @@ static efface_status follow_departures(adding *a, const news *n, efface_error *e
         if (n->moved[ef_bucket_of(&a->store->head, id)] && !n->stays[i])
             gone[n_gone++] = id;
     }
-    const efface_status status =
-        n_gone != 0 ? efface_kmeans_forget(a->model, a->data, gone, n_gone, EFFACE_MISSING_FAIL,
-                                           NULL, error)
-                    : EFFACE_OK;
+    const efface_status status = n_gone != 0
+                                     ? efface_kmeans_forget(a->model, a->data, gone, n_gone,
+                                                            EFFACE_MISSING_FAIL, NULL, error)
+                                     : EFFACE_OK;
     free(gone);
     return status;
 }
@@ -159,8 +159,8 @@ static efface_status catch_up(adding *a, efface_error *error) {
         return EFFACE_OK;
     news n = {.stays = ef_alloc_zero(a->data->n_rows, sizeof *n.stays),
               .moved = ef_alloc_zero((size_t)ef_buckets(now), sizeof *n.moved)};
-    efface_status status = ef_batch_begin(&n.came, a->store, a->record.columns,
-                                          a->record.n_columns, false, error);
+    efface_status status =
+        ef_batch_begin(&n.came, a->store, a->record.columns, a->record.n_columns, false, error);
     if (status == EFFACE_OK)
         status = ef_batch_begin(&n.changed, a->store, a->record.columns, a->record.n_columns, false,
                                 error);
@@ -192,10 +192,9 @@ static efface_status check_free(efface_store *store, const char *name, efface_er
     if (status == EFFACE_OK)
         ef_record_free(&record);
     return status == EFFACE_E_NOT_FOUND ? EFFACE_OK
-           : status == EFFACE_OK
-               ? ef_fail(error, EFFACE_E_DUPLICATE, "there is a model with the name %s already",
-                         name)
-               : ef_record_read(store, name, false, &record, error);
+           : status == EFFACE_OK        ? ef_fail(error, EFFACE_E_DUPLICATE,
+                                                  "there is a model with the name %s already", name)
+                                        : ef_record_read(store, name, false, &record, error);
 }
 
 static efface_status copy_rows(adding *a, efface_error *error) {

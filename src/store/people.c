@@ -76,13 +76,15 @@ efface_status efface_store_find(efface_store *store, const efface_request *reque
     if (store == NULL || request == NULL || rows == NULL ||
         (request->n_ids != 0 && request->ids == NULL) ||
         (request->n_owners != 0 && request->owners == NULL))
-        return ef_fail(error, EFFACE_E_ARGUMENT, "store, request, its lists and rows must not be "
-                                                 "NULL");
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "store, request, its lists and rows must not be "
+                       "NULL");
     ef_found found = {NULL, NULL, 0};
     uint64_t n_missing;
     efface_status status = ef_store_begin(store, false, error);
     if (status == EFFACE_OK)
-        status = ef_store_end(store, ef_rows_find(store, request, &found, &n_missing, error), error);
+        status =
+            ef_store_end(store, ef_rows_find(store, request, &found, &n_missing, error), error);
     if (status == EFFACE_OK) {
         *rows = found.data;
         found.data = NULL;

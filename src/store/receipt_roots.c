@@ -72,11 +72,13 @@ efface_status efface_receipt_root(const unsigned char *hashes, size_t n_hashes,
     return EFFACE_OK;
 }
 
-efface_status
-efface_store_row_hash(efface_store *store, const unsigned char receipt_key[EFFACE_RECEIPT_KEY_BYTES],
-                      uint64_t id, unsigned char hash[EFFACE_ROW_HASH_BYTES], efface_error *error) {
+efface_status efface_store_row_hash(efface_store *store,
+                                    const unsigned char receipt_key[EFFACE_RECEIPT_KEY_BYTES],
+                                    uint64_t id, unsigned char hash[EFFACE_ROW_HASH_BYTES],
+                                    efface_error *error) {
     if (hash == NULL || (store == NULL && receipt_key == NULL))
-        return ef_fail(error, EFFACE_E_ARGUMENT, "hash, and one of store and key, must not be NULL");
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "hash, and one of store and key, must not be NULL");
     if (sodium_init() < 0)
         return ef_fail_memory(error);
     if (receipt_key == NULL && !store->has_receipt_key)

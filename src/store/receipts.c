@@ -24,7 +24,6 @@
 #include <string.h>
 #include <time.h>
 
-
 static void put(ef_writer *w, const char *text) {
     ef_write_bytes(w, text, strlen(text));
 }
@@ -77,8 +76,8 @@ static void put_body(ef_writer *w, const char *kind, const efface_store_report *
                ",\"kind\":\"%s\",\"requested\":%" PRIu64 ",\"missing\":%" PRIu64
                ",\"forgotten\":%" PRIu64 ",\"learned\":%" PRIu64 ",\"updated\":%" PRIu64
                ",\"rows\":{\"count\":%" PRIu64 ",\"root\":\"",
-               kind, report->n_requested, report->n_missing, report->n_forgotten,
-               report->n_learned, report->n_updated, report->n_row_hashes);
+               kind, report->n_requested, report->n_missing, report->n_forgotten, report->n_learned,
+               report->n_updated, report->n_row_hashes);
     put_hex(w, root, EFFACE_DIGEST_BYTES);
     put(w, "\"},\"models\":[");
     for (uint32_t i = 0; i < report->n_models; i++) {
@@ -107,7 +106,8 @@ static void sign(ef_writer *w, const efface_store *store) {
     put(w, "\"}");
 }
 
-/* ---------------------------------------------------------------- the number of receipts, signed */
+/* ---------------------------------------------------------------- the number of receipts, signed
+ */
 
 #define SIGNED_COUNT_BYTES (8 + EFFACE_DIGEST_BYTES)
 #define SIGNATURE_BYTES (SIGNED_COUNT_BYTES + EFFACE_PUBLIC_KEY_BYTES + crypto_sign_BYTES)
@@ -149,8 +149,8 @@ static efface_status read_signature(efface_store *store, uint64_t *number,
     sqlite3_stmt *statement = NULL;
     bool row = false;
     *number = 0;
-    efface_status status = ef_sql_prepare(
-        store, "SELECT value FROM facts WHERE name = 'signature'", &statement, error);
+    efface_status status = ef_sql_prepare(store, "SELECT value FROM facts WHERE name = 'signature'",
+                                          &statement, error);
     if (status == EFFACE_OK)
         status = ef_sql_step(store, statement, &row, error);
     if (status == EFFACE_OK && row) {

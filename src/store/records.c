@@ -133,8 +133,7 @@ static efface_status read_record(efface_store *store, sqlite3_stmt *statement, b
     ef_reader params = ef_sql_bytes(statement, 0);
     const ef_reader columns = ef_sql_bytes(statement, 1), counts = ef_sql_bytes(statement, 2);
     ef_reader digest = ef_sql_bytes(statement, 3);
-    const ef_u128 seal =
-        ef_seal_model(&store->head, record->name, params, columns, counts, digest);
+    const ef_u128 seal = ef_seal_model(&store->head, record->name, params, columns, counts, digest);
     if (!ef_sql_read_sum(statement, 4, &record->seal) || record->seal != seal ||
         digest.n_bytes != sizeof record->digest)
         return ef_store_corrupt(error, "a model is not what its seal says");
@@ -280,10 +279,10 @@ efface_status ef_record_write(efface_store *store, ef_record *record, const effa
         counts.bytes = NULL;
         ef_digest(state, n_state, record->digest);
         const ef_u128 before = is_new ? 0 : record->seal;
-        record->seal = ef_seal_model(&store->head, record->name, reader_of(&params),
-                                     reader_of(&columns), reader_of(&counts_kept),
-                                     (ef_reader){.bytes = record->digest,
-                                                 .n_bytes = sizeof record->digest});
+        record->seal =
+            ef_seal_model(&store->head, record->name, reader_of(&params), reader_of(&columns),
+                          reader_of(&counts_kept),
+                          (ef_reader){.bytes = record->digest, .n_bytes = sizeof record->digest});
         store->head.models_sum += record->seal - before;
         store->head.n_models += is_new;
         store->head_changed = true;

@@ -149,8 +149,8 @@ static efface_status draw_ids(efface_store *store, uint64_t *ids, size_t n, effa
 static efface_status check_new(efface_store *store, const uint64_t *ids, size_t n,
                                efface_error *error) {
     bool *const there = ef_alloc(n, sizeof *there);
-    efface_status status = there != NULL ? ef_rows_look_up(store, ids, n, there, NULL, error)
-                                         : ef_fail_memory(error);
+    efface_status status =
+        there != NULL ? ef_rows_look_up(store, ids, n, there, NULL, error) : ef_fail_memory(error);
     for (size_t i = 0; status == EFFACE_OK && i < n; i++)
         if (there[i])
             status = ef_fail(error, EFFACE_E_DUPLICATE,
@@ -197,9 +197,9 @@ efface_status efface_store_learn(efface_store *store, const efface_data *data,
     efface_status status = check_rows(store, data, error);
     if (status == EFFACE_OK)
         status = ef_store_begin(store, true, error);
-    return status == EFFACE_OK ? finish(store, learn(store, data, texts, &done, error), begin,
-                                        &done, report, error)
-                               : status;
+    return status == EFFACE_OK
+               ? finish(store, learn(store, data, texts, &done, error), begin, &done, report, error)
+               : status;
 }
 
 /* ---------------------------------------------------------------- update */
@@ -246,9 +246,8 @@ static efface_status update(efface_store *store, const efface_data *data, const 
     uint64_t *const asked = list_ids(data);
     const efface_request request = {.ids = asked, .n_ids = data->n_rows};
     uint64_t n_missing = 0;
-    efface_status status = asked != NULL
-                               ? ef_rows_find(store, &request, &found, &n_missing, error)
-                               : ef_fail_memory(error);
+    efface_status status = asked != NULL ? ef_rows_find(store, &request, &found, &n_missing, error)
+                                         : ef_fail_memory(error);
     free(asked);
     if (status != EFFACE_OK)
         return status;

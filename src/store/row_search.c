@@ -111,8 +111,8 @@ efface_status ef_rows_look_up(efface_store *store, const uint64_t *ids, size_t n
         size_t n = 1;
         while (i + n < n_ids && list[i + n].bucket == list[i].bucket)
             n++;
-        status = search_bucket(store, rows, sums, list + i, n, there,
-                               found != NULL ? &batch : NULL, error);
+        status = search_bucket(store, rows, sums, list + i, n, there, found != NULL ? &batch : NULL,
+                               error);
         i += n;
     }
     (void)sqlite3_finalize(rows);
@@ -213,8 +213,9 @@ static efface_status add_owners(efface_store *store, const efface_request *reque
     for (size_t i = 0; status == EFFACE_OK && i < request->n_owners; i++) {
         bool found = false;
         if (request->owners[i] == EFFACE_NO_OWNER)
-            status = ef_fail(error, EFFACE_E_ARGUMENT,
-                             "EFFACE_NO_OWNER is no owner: rows without one are found by their ids");
+            status =
+                ef_fail(error, EFFACE_E_ARGUMENT,
+                        "EFFACE_NO_OWNER is no owner: rows without one are found by their ids");
         else
             status = add_owner(store, statement, request->owners[i], list, &found, error);
         if (status == EFFACE_OK && !found)
@@ -248,9 +249,8 @@ efface_status ef_rows_find(efface_store *store, const efface_request *request, e
         memcpy(asked, list.ids != NULL ? list.ids : asked, n_asked * sizeof *asked);
         drop_doubles(&list);
         there = ef_alloc(list.n_ids, sizeof *there);
-        status = there != NULL
-                     ? ef_rows_look_up(store, list.ids, list.n_ids, there, &rows, error)
-                     : ef_fail_memory(error);
+        status = there != NULL ? ef_rows_look_up(store, list.ids, list.n_ids, there, &rows, error)
+                               : ef_fail_memory(error);
         size_t at = 0;
         for (size_t i = 0; status == EFFACE_OK && i < list.n_ids; i++) {
             const bool by_id = at < n_asked && asked[at] == list.ids[i];

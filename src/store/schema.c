@@ -31,9 +31,9 @@
 #define RECEIPTS "CREATE TABLE receipts(number INTEGER PRIMARY KEY, body TEXT NOT NULL)"
 #define ROWS_BY_OWNER "CREATE INDEX rows_by_owner ON rows(owner) WHERE owner IS NOT NULL"
 
-const char ef_schema[] = FACTS ";" COLUMNS ";" ROWS ";" BUCKETS ";" GROUPS ";" GROUP_BUCKETS
-                               ";" MODELS ";" RECEIPTS ";"
-                               "PRAGMA application_id = 1162233409;" EF_STORE_SET_VERSION;
+const char ef_schema[] =
+    FACTS ";" COLUMNS ";" ROWS ";" BUCKETS ";" GROUPS ";" GROUP_BUCKETS ";" MODELS ";" RECEIPTS ";"
+          "PRAGMA application_id = 1162233409;" EF_STORE_SET_VERSION;
 const char ef_schema_late[] = ROWS_BY_OWNER;
 
 static const struct {

@@ -74,7 +74,6 @@ void ef_sql_bind_bytes(sqlite3_stmt *statement, int parameter, const void *bytes
     (void)sqlite3_bind_blob64(statement, parameter, bytes, n_bytes, SQLITE_STATIC);
 }
 
-
 void ef_sql_bind_text(sqlite3_stmt *statement, int parameter, const char *text) {
     if (text != NULL)
         (void)sqlite3_bind_text(statement, parameter, text, -1, SQLITE_STATIC);

@@ -189,9 +189,9 @@ efface_status ef_store_open_file(const char *path, bool writes, const efface_sto
     else if (code != SQLITE_OK)
         status = store->db != NULL ? ef_sql_fail(store, error) : ef_fail_memory(error);
     if (status == EFFACE_OK && !ef_clean_writes(store->db, &store->clean))
-        status = ef_fail(error, EFFACE_E_IO,
-                         "%s cannot be opened: SQLite does not let efface clean the pages it writes",
-                         path);
+        status = ef_fail(
+            error, EFFACE_E_IO,
+            "%s cannot be opened: SQLite does not let efface clean the pages it writes", path);
     if (status == EFFACE_OK) {
         (void)sqlite3_busy_timeout(store->db, (int)(options->wait_seconds * 1000.0));
         status = harden(store, error);
@@ -246,9 +246,10 @@ static efface_status find_receipt_key(efface_store *store, efface_error *error) 
         return EFFACE_OK;
     }
     if (!store->has_receipt_key)
-        return store->writes ? ef_fail(error, EFFACE_E_ARGUMENT,
-                                       "the receipt key of the store is kept outside of it: give it")
-                             : EFFACE_OK;
+        return store->writes
+                   ? ef_fail(error, EFFACE_E_ARGUMENT,
+                             "the receipt key of the store is kept outside of it: give it")
+                   : EFFACE_OK;
     ef_receipt_key_digest(store->receipt_key, digest);
     return memcmp(digest, store->head.receipt_key_digest, sizeof digest) == 0
                ? EFFACE_OK
@@ -295,9 +296,9 @@ static efface_status read_all(efface_store *store, efface_error *error) {
 /* A store of an older format that is only read is carried over in memory. */
 static efface_status move_to_memory(efface_store *store, efface_error *error) {
     sqlite3 *memory = NULL;
-    int code = sqlite3_open_v2(":memory:", &memory, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX |
-                                                        SQLITE_OPEN_MEMORY,
-                               NULL);
+    int code =
+        sqlite3_open_v2(":memory:", &memory,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | SQLITE_OPEN_MEMORY, NULL);
     sqlite3_backup *const copy =
         code == SQLITE_OK ? sqlite3_backup_init(memory, "main", store->db, "main") : NULL;
     if (copy != NULL) {

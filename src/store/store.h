@@ -285,8 +285,8 @@ efface_status ef_rows_look_up(efface_store *store, const uint64_t *ids, size_t n
 efface_status ef_rows_find(efface_store *store, const efface_request *request, ef_found *found,
                            uint64_t *n_missing, efface_error *error);
 
-/* The rows of a set under other ids (NULL: their own), some columns of them (NULL: all), as a caller
- * of learn holds them. */
+/* The rows of a set under other ids (NULL: their own), some columns of them (NULL: all), as a
+ * caller of learn holds them. */
 typedef struct ef_given {
     efface_rows rows;
     float *values;

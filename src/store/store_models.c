@@ -173,9 +173,8 @@ efface_status efface_store_rekey(efface_store *store, const char *name, uint64_t
     efface_status status = ef_store_may_write(store, error);
     if (status == EFFACE_OK)
         status = ef_store_begin(store, true, error);
-    return status == EFFACE_OK
-               ? ef_store_end(store, rekey_some(store, name, seed, error), error)
-               : status;
+    return status == EFFACE_OK ? ef_store_end(store, rekey_some(store, name, seed, error), error)
+                               : status;
 }
 
 /* ---------------------------------------------------------------- out of the store */

@@ -185,25 +185,26 @@ static void ledger_add(ledger *l, efface_store *store, const ef_stored_row *row,
     ef_head *const head = &store->head;
     const efface_row *const r = &row->row;
     const ef_u128 seal = ef_seal_row(head, row);
-    l->buckets[l->n_buckets++] = (ef_bucket_change){
-        .bucket = ef_bucket_of(head, r->id), .n_rows = leaves ? -1 : 1, .sum = leaves ? -seal : seal};
+    l->buckets[l->n_buckets++] = (ef_bucket_change){.bucket = ef_bucket_of(head, r->id),
+                                                    .n_rows = leaves ? -1 : 1,
+                                                    .sum = leaves ? -seal : seal};
     if (r->owner != EFFACE_NO_OWNER)
         l->members[l->n_members++] = (ef_member){
             .kind = EF_GROUP_OWNER,
             .leaves = leaves,
             .number = r->owner,
             .id = r->id,
-            .text = head->keeps_texts ? efface_texts_find(texts, EFFACE_TEXT_OWNER, r->owner)
-                                      : NULL};
+            .text =
+                head->keeps_texts ? efface_texts_find(texts, EFFACE_TEXT_OWNER, r->owner) : NULL};
     else
         head->n_unowned += leaves ? UINT64_MAX : 1;
     if (r->label != EFFACE_NO_LABEL)
-        l->members[l->n_members++] = (ef_member){
-            .kind = EF_GROUP_LABEL,
-            .leaves = leaves,
-            .number = (uint64_t)r->label,
-            .id = r->id,
-            .text = efface_texts_find(texts, EFFACE_TEXT_LABEL, (uint64_t)r->label)};
+        l->members[l->n_members++] =
+            (ef_member){.kind = EF_GROUP_LABEL,
+                        .leaves = leaves,
+                        .number = (uint64_t)r->label,
+                        .id = r->id,
+                        .text = efface_texts_find(texts, EFFACE_TEXT_LABEL, (uint64_t)r->label)};
     head->total_weight += leaves ? -r->weight : r->weight;
 }
 
@@ -243,10 +244,9 @@ efface_status ef_rows_insert(efface_store *store, const efface_data *data, const
     float *const values = ef_alloc(d, sizeof *values);
     unsigned char *const bytes = ef_alloc(d, 4);
     place *const places = ef_alloc(n, sizeof *places);
-    efface_status status =
-        ledger_begin(&l, n) && values != NULL && bytes != NULL && places != NULL
-            ? EFFACE_OK
-            : ef_fail_memory(error);
+    efface_status status = ledger_begin(&l, n) && values != NULL && bytes != NULL && places != NULL
+                               ? EFFACE_OK
+                               : ef_fail_memory(error);
     for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
         const uint64_t id = ids != NULL ? ids[i] : ef_data_id(data, i);
         places[i] = (place){ef_bucket_of(&store->head, id), id, i};
@@ -371,8 +371,7 @@ efface_status ef_given_make(ef_given *given, const efface_data *data, const uint
     size_t n_values;
     float *const all = ef_alloc(data->n_columns, sizeof *all);
     *given = (ef_given){.values = NULL};
-    given->values =
-        ef_mul_size(n, d, &n_values) ? ef_alloc(n_values, sizeof *given->values) : NULL;
+    given->values = ef_mul_size(n, d, &n_values) ? ef_alloc(n_values, sizeof *given->values) : NULL;
     given->ids = ef_alloc(n, sizeof *given->ids);
     given->weights = ef_alloc(n, sizeof *given->weights);
     if (all == NULL || given->values == NULL || given->ids == NULL || given->weights == NULL) {
@@ -482,8 +481,7 @@ static efface_status load_all(efface_store *store, sqlite3_stmt *rows, sqlite3_s
         if (status == EFFACE_OK && b % 32 == 0)
             status = ef_store_progress(store, b, n_buckets, error);
     }
-    if (status == EFFACE_OK &&
-        (row || n_rows != store->head.n_rows || sum != store->head.rows_sum))
+    if (status == EFFACE_OK && (row || n_rows != store->head.n_rows || sum != store->head.rows_sum))
         status = ef_store_corrupt(error, "its rows are not those that it has counted");
     return status;
 }
@@ -502,9 +500,8 @@ efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_
     if (status == EFFACE_OK)
         (void)ef_data_reserve(batch.found.data, (size_t)store->head.n_rows, NULL);
     if (status == EFFACE_OK)
-        status =
-            ef_sql_prepare(store, "SELECT " EF_ROW_COLUMNS " FROM rows ORDER BY bucket, id", &rows,
-                           error);
+        status = ef_sql_prepare(store, "SELECT " EF_ROW_COLUMNS " FROM rows ORDER BY bucket, id",
+                                &rows, error);
     if (status == EFFACE_OK)
         status = ef_sql_prepare(store, "SELECT number, n_rows, sum FROM buckets ORDER BY number",
                                 &sums, error);

@@ -74,10 +74,11 @@ efface_status ef_store_begin(efface_store *store, bool writes, efface_error *err
 static efface_status fail_commit(efface_store *store, efface_error *error) {
     if (sqlite3_errcode(store->db) != SQLITE_BUSY)
         return ef_sql_fail(store, error);
-    return ef_fail(error, EFFACE_E_BUSY,
-                   "the store is busy: another process is reading it; it was waited for %g seconds; "
-                   "nothing was changed; try again, or wait longer",
-                   store->wait_seconds);
+    return ef_fail(
+        error, EFFACE_E_BUSY,
+        "the store is busy: another process is reading it; it was waited for %g seconds; "
+        "nothing was changed; try again, or wait longer",
+        store->wait_seconds);
 }
 
 /* A transaction is done when the journal is empty. If that could not be synced the commit is an

@@ -20,7 +20,7 @@
 
 const char *efface_action_name(efface_action action) {
     switch (action) {
-    case EFFACE_ACTION_UNTOUCHED: return "untouched";
+    case EFFACE_ACTION_UNTOUCHED: return "sums corrected";
     case EFFACE_ACTION_REPAIRED: return "repaired";
     case EFFACE_ACTION_REFITTED: return "refitted";
     }
