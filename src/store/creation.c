@@ -93,13 +93,14 @@ static efface_status begin_making(making *m, const char *path, efface_error *err
     return lock_beside(m, error);
 }
 
-/* Takes the file beside away, if it is still ours. */
+/* Takes the file beside away, unless it got its name by renaming. */
 static void end_making(making *m) {
-    if (m->file >= 0) {
+    if (m->file >= 0 && has_name(m->file, m->beside)) {
         (void)unlink(m->journal);
         (void)unlink(m->beside);
-        (void)close(m->file);
     }
+    if (m->file >= 0)
+        (void)close(m->file);
     free(m->beside);
     free(m->journal);
 }

@@ -178,6 +178,7 @@ efface_status ef_store_open_file(const char *path, bool writes, const efface_sto
         return ef_fail_memory(error);
     }
     store->writes = writes;
+    store->schema_version = -1;
     set_up(store, options);
     /* A reader may have to roll back what a process that died left behind, so it may write too. */
     const int code =
@@ -278,12 +279,7 @@ static efface_status read_all(efface_store *store, efface_error *error) {
     if (status == EFFACE_OK && store->format < EF_STORE_VERSION)
         status = ef_carry_over(store, error);
     if (status == EFFACE_OK)
-        status = ef_schema_compare(store, store->foreign, error);
-    if (status == EFFACE_OK && store->foreign[0] != '\0' && store->writes)
-        status = ef_fail(error, EFFACE_E_CORRUPT,
-                         "the store is not written to: %s; put back a copy, or make it again from "
-                         "the data",
-                         store->foreign);
+        status = ef_schema_check(store, error);
     if (status == EFFACE_OK && !store->head_changed)
         status = ef_head_read(store, error);
     if (status == EFFACE_OK)

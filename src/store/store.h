@@ -26,10 +26,11 @@ struct efface_store {
     bool writes;
     uint32_t format; /* of the file */
     double wait_seconds;
-    ef_head head;      /* as the transaction under way has it */
-    bool head_changed; /* since it was read */
-    char **names;      /* of the columns, or NULL; each may be NULL */
-    char foreign[200]; /* what the schema has that is not ours; "" for nothing */
+    ef_head head;           /* as the transaction under way has it */
+    bool head_changed;      /* since it was read */
+    char **names;           /* of the columns, or NULL; each may be NULL */
+    char foreign[200];      /* what the schema has that is not ours; "" for nothing */
+    int64_t schema_version; /* SQLite's count of its changes when it was compared */
     unsigned char receipt_key[EFFACE_RECEIPT_KEY_BYTES]; /* ids in receipts are hashed with it */
     bool has_receipt_key;
     bool signs;
@@ -108,9 +109,10 @@ efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64
 extern const char ef_schema[];      /* makes all tables */
 extern const char ef_schema_late[]; /* what is faster to make when rows are there */
 
-/* Looks for tables, indexes, views and triggers that are not ours, or not as ours; `foreign` then
- * says which. */
-efface_status ef_schema_compare(efface_store *store, char foreign[200], efface_error *error);
+/* Looks for tables, indexes, views and triggers that are not ours, or not as ours; store->foreign
+ * then says which. CORRUPT if the store is open to write and has any. Does nothing if the schema is
+ * that of the last time. */
+efface_status ef_schema_check(efface_store *store, efface_error *error);
 
 /* ------------------------------------------------------------------ pages (page_slack.c) */
 
