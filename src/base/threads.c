@@ -82,7 +82,7 @@ static void await_workers(ef_pool *pool) {
 
 static void *worker_main(void *argument) {
     const start own = *(start *)argument;
-    free(argument);
+    ef_free(argument);
     ef_pool *const pool = own.pool;
     for (size_t seen = 0;;) {
         seen = await_round(pool, seen);
@@ -111,7 +111,7 @@ static bool start_worker(ef_pool *pool) {
         return false;
     *argument = (start){pool, pool->n_workers};
     if (pthread_create(&pool->threads[pool->n_workers - 1], NULL, worker_main, argument) != 0) {
-        free(argument);
+        ef_free(argument);
         return false;
     }
     pool->n_workers++;
@@ -128,7 +128,7 @@ ef_pool *ef_pool_create(unsigned n_threads) {
         return NULL;
     pool->threads = ef_alloc(n_threads, sizeof *pool->threads);
     if (pool->threads == NULL) {
-        free(pool);
+        ef_free(pool);
         return NULL;
     }
     pthread_mutex_init(&pool->lock, NULL);
@@ -150,8 +150,8 @@ void ef_pool_free(ef_pool *pool) {
     pthread_cond_destroy(&pool->end);
     pthread_cond_destroy(&pool->begin);
     pthread_mutex_destroy(&pool->lock);
-    free(pool->threads);
-    free(pool);
+    ef_free(pool->threads);
+    ef_free(pool);
 }
 
 unsigned ef_pool_size(const ef_pool *pool) {

@@ -19,10 +19,10 @@ bool ef_ranges_init(ef_ranges *ranges, uint32_t n_columns) {
 }
 
 void ef_ranges_free(ef_ranges *ranges) {
-    free(ranges->least);
-    free(ranges->most);
-    free(ranges->n_least);
-    free(ranges->n_most);
+    ef_free(ranges->least);
+    ef_free(ranges->most);
+    ef_free(ranges->n_least);
+    ef_free(ranges->n_most);
     *ranges = (ef_ranges){0};
 }
 

@@ -106,7 +106,7 @@ efface_status ef_load_labels(ef_reader *reader, efface_data *data, efface_error 
     efface_status status = read_labels(reader, labels, n_rows, error);
     if (status == EFFACE_OK)
         status = ef_data_set_labels(data, labels, error);
-    free(labels);
+    ef_free(labels);
     return status;
 }
 

@@ -155,10 +155,23 @@ static efface_status make_room(ef_reader *reader, size_t n_bytes, efface_error *
     return EFFACE_OK;
 }
 
+/* inflate keeps what it gave last; that is rows too. */
+static void *take_memory(void *context, unsigned count, unsigned size) {
+    (void)context;
+    return ef_alloc(count, size);
+}
+
+static void release_memory(void *context, void *memory) {
+    (void)context;
+    ef_free(memory);
+}
+
 static efface_status begin_inflate(ef_reader *reader, efface_error *error) {
     reader->packed = ef_alloc(BUFFER_BYTES + 1, 1); /* one byte: see next_member */
     if (reader->packed == NULL)
         return ef_fail_memory(error);
+    reader->inflater.zalloc = take_memory;
+    reader->inflater.zfree = release_memory;
     /* 15 bits of window, 16: expect gzip's header and check its trailer. */
     if (inflateInit2(&reader->inflater, 15 + 16) != Z_OK)
         return ef_fail_memory(error);
@@ -222,8 +235,8 @@ void ef_reader_close(ef_reader *reader) {
         (void)close(reader->file);
     if (reader->gzipped)
         (void)inflateEnd(&reader->inflater);
-    free(reader->packed);
-    free(reader->bytes);
+    ef_free(reader->packed);
+    ef_free(reader->bytes);
     *reader = (ef_reader){.file = -1};
 }
 

@@ -135,7 +135,7 @@ static efface_status take_out(efface_data *data, const uint64_t *ids, size_t n_i
         if (status != EFFACE_OK)
             ef_change_free(change);
     }
-    free(found);
+    ef_free(found);
     return status;
 }
 
@@ -164,7 +164,7 @@ static efface_status follow(efface_kmeans *const *models, size_t n_models, effac
         ef_pending_free(&pending[i]);
     }
     if (pending != &one)
-        free(pending);
+        ef_free(pending);
     if (status != EFFACE_OK)
         ef_change_undo(change, data);
     ef_change_free(change);
@@ -217,7 +217,7 @@ efface_status efface_models_forget_owner(efface_kmeans *const *models, size_t n_
             ids[n++] = ef_data_id(data, i);
     const efface_status done =
         efface_models_forget(models, n_models, data, ids, n, EFFACE_MISSING_FAIL, reports, error);
-    free(ids);
+    ef_free(ids);
     return done;
 }
 

@@ -55,9 +55,9 @@ static uint32_t limit_of(double moved, uint32_t base) {
 /* ---------------------------------------------------------------- memory */
 
 void ef_guard_free(ef_guard *guard) {
-    free(guard->codes);
-    free(guard->labels);
-    free(guard->anchor);
+    ef_free(guard->codes);
+    ef_free(guard->labels);
+    ef_free(guard->anchor);
     *guard = (ef_guard){0};
 }
 
@@ -165,7 +165,7 @@ efface_status ef_guarded_init(ef_guarded *m, const efface_data *data, const ef_m
 }
 
 void ef_guarded_free(ef_guarded *m) {
-    free(m->room);
+    ef_free(m->room);
     m->room = NULL;
 }
 
