@@ -42,8 +42,11 @@ static inline void *ef_alloc_aligned(size_t count, size_t size) {
 /* Overwrites memory, and does so though nobody reads it afterwards (wipe.c). */
 void ef_wipe(void *memory, size_t n_bytes);
 
-/* Overwrites the part of the stack that calls before this one have used and left. */
-void ef_wipe_stack(void);
+/* Overwrites the part of the stack that calls before this one have used and left: calls that go
+ * through rows many times, or those that only look at few. */
+#define EF_DEEP_STACK 32768
+#define EF_SHALLOW_STACK 4096
+void ef_wipe_stack(size_t n_bytes);
 
 /* Overwrites the whole block and releases it. Takes NULL. */
 void ef_free(void *memory);

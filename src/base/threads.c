@@ -5,7 +5,6 @@
 #include "base/checked.h"
 #include "base/cpu.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -32,6 +31,10 @@ struct ef_pool {
     atomic_size_t next;
     atomic_bool stopped;
 };
+
+void ef_do_once(ef_once *once, void (*work)(void)) {
+    (void)pthread_once(once, work);
+}
 
 typedef struct start {
     ef_pool *pool;
@@ -86,8 +89,10 @@ static void *worker_main(void *argument) {
     ef_pool *const pool = own.pool;
     for (size_t seen = 0;;) {
         seen = await_round(pool, seen);
-        if (pool->stopping)
+        if (pool->stopping) {
+            ef_wipe_stack(EF_DEEP_STACK); /* it is kept for the next thread */
             return NULL;
+        }
         take_items(pool, own.worker);
         if (atomic_fetch_sub(&pool->n_busy, 1) != 1)
             continue;

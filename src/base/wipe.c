@@ -6,11 +6,16 @@
  * but here.
  *
  * Blocks do not tell how many bytes were asked for, so all of what the allocator gave is
- * overwritten.
+ * overwritten. The pages of very large blocks are given back to the system instead, which
+ * forgets them: they may have room that nobody ever touched, and free would give them back anyway.
  */
+#define _DEFAULT_SOURCE /* madvise */
+
 #include "base/checked.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #if defined(__APPLE__)
 #include <malloc/malloc.h>
@@ -25,8 +30,7 @@
 #error "say here how large a block of malloc's is: without that it cannot be overwritten"
 #endif
 
-/* More than what the deepest call below a request takes. */
-#define STACK_BYTES 8192
+#define LARGE_BYTES ((size_t)32 << 20) /* glibc has a mapping for each of these, always */
 
 void ef_wipe(void *memory, size_t n_bytes) {
     memset(memory, 0, n_bytes);
@@ -34,15 +38,39 @@ void ef_wipe(void *memory, size_t n_bytes) {
     __asm__ volatile("" : : "r"(memory) : "memory");
 }
 
-__attribute__((noinline)) void ef_wipe_stack(void) {
-    unsigned char below[STACK_BYTES];
+__attribute__((noinline)) void ef_wipe_stack(size_t n_bytes) {
+    unsigned char below[4096];
+    if (n_bytes > sizeof below)
+        ef_wipe_stack(n_bytes - sizeof below);
     ef_wipe(below, sizeof below);
+}
+
+/* Gives back the whole pages of a block, bytes *begin to *end - 1 of it. */
+static bool drop_pages(char *memory, size_t n_bytes, size_t *begin, size_t *end) {
+#if defined(__linux__) /* elsewhere the same call may leave the pages as they are */
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t first = (page - (uintptr_t)memory % page) % page;
+    const size_t whole = (n_bytes - first) / page * page;
+    *begin = first;
+    *end = first + whole;
+    return madvise(memory + first, whole, MADV_DONTNEED) == 0;
+#else
+    (void)memory, (void)n_bytes, (void)begin, (void)end;
+    return false;
+#endif
 }
 
 void ef_free(void *memory) {
     if (memory == NULL)
         return;
-    ef_wipe(memory, BLOCK_BYTES(memory));
+    const size_t n_bytes = BLOCK_BYTES(memory);
+    size_t begin, end;
+    if (n_bytes >= LARGE_BYTES && drop_pages(memory, n_bytes, &begin, &end)) {
+        ef_wipe(memory, begin);
+        ef_wipe((char *)memory + end, n_bytes - end);
+    } else {
+        ef_wipe(memory, n_bytes);
+    }
     free(memory);
 }
 

@@ -339,5 +339,6 @@ efface_status efface_kmeans_silhouette(const efface_kmeans *model, const efface_
     *silhouette = sum / (double)s.n_rows;
 out:
     sample_free(&s);
+    ef_wipe_stack(EF_DEEP_STACK);
     return status;
 }

@@ -93,6 +93,7 @@ static efface_status open_file(const char *path, bool writes, efface_store **out
         return ef_fail_memory(error);
     }
     store->writes = writes;
+    (void)ef_sql_wipe_memory();
     /* A reader may have to roll back what a process that died left behind, so it may write too. */
     const int code =
         sqlite3_open_v2(name, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);

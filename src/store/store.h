@@ -70,6 +70,12 @@ efface_status ef_fact_write(efface_store *store, const char *name, uint64_t valu
 /* Has every page cleaned that a database writes from now on; `to` must outlive it. */
 void ef_clean_writes(sqlite3 *db, ef_clean_file *to);
 
+/* ------------------------------------------------------------------ memory (wiping_memory.c) */
+
+/* Has SQLite overwrite memory before it releases it; once for a process, before its first use.
+ * False if somebody used SQLite already, now as later. */
+bool ef_sql_wipe_memory(void);
+
 /* ------------------------------------------------------------------ rows (store_rows.c) */
 
 /* Writes all rows of a set; their ids are those in the set plus `first_id`. */

@@ -329,5 +329,6 @@ efface_status efface_kmeans_decode(const unsigned char *bytes, size_t n_bytes,
         efface_kmeans_free(model);
     else
         *out = model;
+    ef_wipe_stack(EF_DEEP_STACK);
     return status;
 }

@@ -229,7 +229,9 @@ efface_status efface_kmeans_fit(const efface_data *data, const efface_kmeans_par
     if (status != EFFACE_OK)
         return status;
     const efface_kmeans_params used = ef_params_used(params);
-    return ef_kmeans_fit_draw(data, &used, 0, out, error);
+    const efface_status done = ef_kmeans_fit_draw(data, &used, 0, out, error);
+    ef_wipe_stack(EF_DEEP_STACK);
+    return done;
 }
 
 efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_params *params,

@@ -225,3 +225,11 @@ bool ef_jury_come(ef_jury *jury, const ef_change *change, size_t i, const ef_map
 void ef_jury_rename(ef_jury *jury, size_t from, size_t to) {
     jury->positions[find(jury, from)] = (uint32_t)to;
 }
+
+void ef_jury_forget(ef_jury *jury, const ef_change *change, size_t i, const ef_map *map) {
+    for (uint32_t r = 0; r < jury->n_starts; r++) {
+        ef_guard_forget(&jury->guards[r], change, i, map, jury->n_clusters);
+        for (uint32_t t = 0; jury->trails != NULL && t < jury->trails[r].most; t++)
+            ef_guard_forget(&jury->trails[r].steps[t].guard, change, i, map, jury->n_clusters);
+    }
+}

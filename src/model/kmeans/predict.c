@@ -170,6 +170,7 @@ static efface_status run(prediction *p, ef_i128 *loss, efface_error *error) {
     ef_free(p->predictors);
     ef_centers_free(&p->centers);
     ef_pool_free(pool);
+    ef_wipe_stack(EF_DEEP_STACK);
     return status;
 }
 

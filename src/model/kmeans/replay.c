@@ -393,6 +393,12 @@ static void commit_kept(ef_pending *r, efface_kmeans *m) {
         ef_jury_free(&m->jury);
     else
         r->next.jury = m->jury;
+    /* Centers of the sample may have been copies of its rows. */
+    for (size_t i = 0; r->resample && i < r->change->n_rows; i++)
+        if (r->change->leaves[i]) {
+            ef_guard_forget(&r->next.guard, r->change, i, &m->domain.map, m->plan.n_clusters);
+            ef_jury_forget(&r->next.jury, r->change, i, &m->domain.map);
+        }
 }
 
 void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
