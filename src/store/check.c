@@ -2,6 +2,7 @@
  * Looking for damage: of the file, and of what stands in it against the invariants (store.c) that
  * can be seen without fitting anew; for that there is verify.
  */
+#include "base/checked.h"
 #include "base/status.h"
 #include "store/store.h"
 
@@ -77,7 +78,7 @@ static efface_status check_model(const checker *c, const char *name, efface_erro
         else if (counts.n_bytes != record.n_counts ||
                  memcmp(counts.bytes, record.counts, counts.n_bytes) != 0)
             say(c, "model %s: what it counts of its rows is not what the rows are", name);
-        free(counts.bytes);
+        ef_free(counts.bytes);
     }
     efface_kmeans_free(model);
     efface_data_free(data);
@@ -116,7 +117,7 @@ static efface_status check_all(const checker *c, efface_error *error) {
                        checked != EFFACE_OK ? about.message : "");
         status = told(c, checked, checked == EFFACE_E_CORRUPT ? &problem : &about, error);
     }
-    free(names);
+    ef_free(names);
     return status;
 }
 

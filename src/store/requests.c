@@ -21,7 +21,7 @@ static double now(void) {
 }
 
 void efface_store_report_free(efface_store_report *report) {
-    free(report->models);
+    ef_free(report->models);
     *report = (efface_store_report){0};
 }
 
@@ -52,8 +52,8 @@ static efface_status make_change(const request *q, const ef_record *record, effa
     }
     const efface_status status =
         fits && all != NULL && values != NULL ? EFFACE_OK : ef_fail_memory(error);
-    free(all);
-    free(values);
+    ef_free(all);
+    ef_free(values);
     return status;
 }
 
@@ -108,9 +108,9 @@ static efface_status learn_hot(const request *q, const ef_record *record, efface
     const efface_rows rows = {.n_rows = n, .values = values, .ids = q->ids, .weights = weights};
     if (status == EFFACE_OK)
         status = efface_kmeans_learn(model, data, &rows, report, error);
-    free(all);
-    free(values);
-    free(weights);
+    ef_free(all);
+    ef_free(values);
+    ef_free(weights);
     return status;
 }
 
@@ -175,7 +175,7 @@ static efface_status follow_all(const request *q, efface_store_report *report,
         status = ef_fail_memory(error);
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
         status = follow(q, names[i], &report->models[i], error);
-    free(names);
+    ef_free(names);
     return status;
 }
 
@@ -224,7 +224,7 @@ static efface_status forget(efface_store *store, const efface_request *asked,
         if (status == EFFACE_OK)
             status = ef_receipt_append(store, "forget", ids, rows->n_rows, report, error);
     }
-    free(ids);
+    ef_free(ids);
     efface_data_free(rows);
     return status;
 }
@@ -296,7 +296,7 @@ static efface_status learn(efface_store *store, const efface_data *data,
         status = ef_fact_write(store, "next_id", after, error);
     if (status == EFFACE_OK)
         status = ef_receipt_append(store, "learn", ids, data->n_rows, report, error);
-    free(ids);
+    ef_free(ids);
     return status;
 }
 

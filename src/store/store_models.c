@@ -55,7 +55,7 @@ efface_status ef_models_list(efface_store *store, char (**names)[EFFACE_MODEL_NA
     }
     (void)sqlite3_finalize(statement);
     if (status != EFFACE_OK) {
-        free(list);
+        ef_free(list);
         return status;
     }
     *names = list;
@@ -66,11 +66,11 @@ efface_status ef_models_list(efface_store *store, char (**names)[EFFACE_MODEL_NA
 /* ---------------------------------------------------------------- records */
 
 void ef_record_free(ef_record *record) {
-    free(record->bounds);
-    free(record->depth_clusters);
-    free(record->columns);
-    free(record->counts);
-    free(record->state);
+    ef_free(record->bounds);
+    ef_free(record->depth_clusters);
+    ef_free(record->columns);
+    ef_free(record->counts);
+    ef_free(record->state);
     *record = (ef_record){.n_columns = 0};
 }
 
@@ -187,8 +187,8 @@ efface_status ef_record_write(efface_store *store, ef_record *record, const effa
         status = ef_fail_memory(error);
     }
     if (status == EFFACE_OK) {
-        free(record->counts);
-        free(record->state);
+        ef_free(record->counts);
+        ef_free(record->state);
         record->counts = counts.bytes;
         record->n_counts = counts.n_bytes;
         record->state = state;
@@ -197,9 +197,9 @@ efface_status ef_record_write(efface_store *store, ef_record *record, const effa
         ef_digest(state, n_state, record->digest);
         status = write_record(store, record, &params, &columns, is_new, error);
     }
-    free(counts.bytes);
-    free(params.bytes);
-    free(columns.bytes);
+    ef_free(counts.bytes);
+    ef_free(params.bytes);
+    ef_free(columns.bytes);
     return status;
 }
 
@@ -278,7 +278,7 @@ efface_status efface_store_model(efface_store *store, uint32_t index, efface_mod
         memcpy(info->digest, record.digest, sizeof info->digest);
     }
     ef_record_free(&record);
-    free(names);
+    ef_free(names);
     return status;
 }
 
@@ -384,7 +384,7 @@ static efface_status rekey_all(efface_store *store, uint64_t seed, efface_error 
     efface_status status = ef_models_list(store, &names, &n, error);
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
         status = rekey(store, names[i], ef_tape(seed, EF_TAPE_REDRAW, 0, i, 0), error);
-    free(names);
+    ef_free(names);
     return status;
 }
 

@@ -65,8 +65,8 @@ efface_status ef_rows_insert(efface_store *store, const efface_data *data, uint6
             status = ef_fail(error, status, "a row with the id %" PRIu64 " is there already", id);
     }
     (void)sqlite3_finalize(statement);
-    free(values);
-    free(bytes);
+    ef_free(values);
+    ef_free(bytes);
     return status;
 }
 
@@ -163,12 +163,12 @@ static efface_status batch_end(batch *b, efface_status status, efface_data **out
         *out = b->data;
     else
         efface_data_free(b->data);
-    free(b->all);
-    free(b->values);
-    free(b->ids);
-    free(b->owners);
-    free(b->weights);
-    free(b->labels);
+    ef_free(b->all);
+    ef_free(b->values);
+    ef_free(b->ids);
+    ef_free(b->owners);
+    ef_free(b->weights);
+    ef_free(b->labels);
     return status;
 }
 
