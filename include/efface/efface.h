@@ -48,6 +48,7 @@
  * Ownership. What a function named create, load, fit or encode hands out is the caller's, to be
  * released with the free function of that type. Pointers passed in are only read during the call.
  * `free` releases memory and takes NULL; data leaves a model or a set by `remove` and `forget`.
+ * The library overwrites memory before it releases it. What a caller has copied is the caller's.
  *
  * Interruption. A fit, and all that may have to fit again, can be interrupted: see `interrupted` in
  * efface_kmeans_params, and EFFACE_E_INTERRUPTED, which such calls may return.
@@ -739,6 +740,10 @@ EFFACE_API efface_status efface_store_open(const char *path, const efface_store_
 
 /* Closes a store. Takes NULL. */
 EFFACE_API void efface_store_close(efface_store *store);
+
+/* Whether memory that SQLite frees is overwritten: not if another part of the process began to use
+ * SQLite before the first store was opened. To ask settles it, as to open a store does. */
+EFFACE_API int efface_store_wipes_memory(void);
 
 typedef struct efface_store_info {
     uint32_t format; /* of the file: 2; 1 if it was opened to read and is older */

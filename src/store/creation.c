@@ -101,8 +101,8 @@ static void end_making(making *m) {
     }
     if (m->file >= 0)
         (void)close(m->file);
-    free(m->beside);
-    free(m->journal);
+    ef_free(m->beside);
+    ef_free(m->journal);
 }
 
 /* The name of a file is on the disk when its folder is. */
@@ -122,7 +122,7 @@ static efface_status sync_folder(const char *path, efface_error *error) {
         synced ? EFFACE_OK : fail_system(path, "was made, but may not outlive a power loss", error);
     if (file >= 0)
         (void)close(file);
-    free(folder);
+    ef_free(folder);
     return status;
 }
 

@@ -122,6 +122,12 @@ efface_status ef_schema_check(efface_store *store, efface_error *error);
  * cannot be. */
 bool ef_clean_writes(sqlite3 *db, ef_clean_file *to);
 
+/* ------------------------------------------------------------------ memory (wiping_memory.c) */
+
+/* Has SQLite overwrite memory before it releases it; once for a process, before its first use.
+ * False if somebody used SQLite already, now as later. */
+bool ef_sql_wipe_memory(void);
+
 /* ------------------------------------------------------------------ seals (seals.c) */
 
 /* A row as it stands in the file: `values` are the bytes of its float32 numbers. */
@@ -211,7 +217,7 @@ efface_status ef_groups_change(efface_store *store, ef_member *members, size_t n
                                efface_error *error);
 
 /* The group with a number, its bucket verified; `found` is false if there is none. Release its text
- * with free. */
+ * with ef_free. */
 efface_status ef_group_find(efface_store *store, ef_group_kind kind, uint64_t number,
                             ef_group *group, bool *found, efface_error *error);
 
@@ -274,7 +280,7 @@ efface_status ef_rows_replace(efface_store *store, const ef_found *old, const ef
 efface_status ef_rows_delete(efface_store *store, const ef_found *rows, efface_error *error);
 
 /* Loads all rows, or some columns of them (NULL: all), verified bucket by bucket. `buckets`, if not
- * NULL, is handed all of them; release with free. */
+ * NULL, is handed all of them; release with ef_free. */
 efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_t n_columns,
                            efface_data **out, ef_bucket **buckets, efface_error *error);
 
@@ -327,7 +333,7 @@ void ef_record_free(ef_record *record);
 efface_status ef_model_name_check(const char *name, efface_error *error);
 void ef_model_name_copy(char to[EFFACE_MODEL_NAME_BYTES], const char *name);
 
-/* The names of all models, in order. Release with free. */
+/* The names of all models, in order. Release with ef_free. */
 efface_status ef_models_list(efface_store *store, char (**names)[EFFACE_MODEL_NAME_BYTES],
                              uint32_t *n_names, efface_error *error);
 
