@@ -186,7 +186,7 @@ EFFACE_API uint32_t efface_data_n_columns(const efface_data *data);
 EFFACE_API int64_t efface_data_total_weight(const efface_data *data);
 
 /* The name of a column, from a file's header or given, or NULL if it has none. A name is a copy;
- * NULL takes it away. Errors: MEMORY; ARGUMENT for a column that is not there. */
+ * NULL or an empty one takes it away. Errors: MEMORY; ARGUMENT for a column that is not there. */
 EFFACE_API const char *efface_data_column_name(const efface_data *data, uint32_t column);
 EFFACE_API efface_status efface_data_name_column(efface_data *data, uint32_t column,
                                                  const char *name, efface_error *error);

@@ -552,7 +552,11 @@ static void test_duplicates(void **state) {
     options = options_of(NULL, "who", NULL, NULL);
     bad("who,x\n" TWIN_A ",2\n" TWIN_B ",3\n", &options, duplicate, 3, 0, "owner");
     options = options_of(NULL, NULL, NULL, "class");
-    bad("class,x\n" TWIN_A ",2\n" TWIN_B ",3\n", &options, duplicate, 3, 0, "label");
+    /* Labels have no key. */
+    const char *const classes = "x,class\n2," TWIN_A "\n3," TWIN_B "\n";
+    bad(classes, &options, duplicate, 3, 2, "same 64-bit hash as another label");
+    options.hash_key[0] = 1;
+    bad(classes, &options, duplicate, 3, 2, TWIN_B);
 
     /* The duplicate is in a later batch than its fellow, and is not the first of it. */
     options = options_of("1", NULL, NULL, NULL);
@@ -576,9 +580,9 @@ static void test_owners(void **state) {
     (void)state;
     const efface_load_options options = options_of(NULL, "who", NULL, NULL);
     const double values[] = {1, 2, 3};
-    efface_data *data = expect("x,who\n1,\n2,18446744073709551615\n3,7\n", &options, 3, 1, values);
-    assert_int_equal(efface_data_row(data, 0).owner, 0);
-    assert_int_equal(efface_data_row(data, 1).owner, UINT64_MAX);
+    efface_data *data = expect("x,who\n1,\n2,18446744073709551614\n3,7\n", &options, 3, 1, values);
+    assert_true(efface_data_row(data, 0).owner == EFFACE_NO_OWNER);
+    assert_true(efface_data_row(data, 1).owner == UINT64_MAX - 1);
     assert_int_equal(efface_data_row(data, 2).owner, 7);
     efface_data_free(data);
     data = expect("x,who\n1,ann\n2,7\n3,ann\n", &options, 3, 1, values);
@@ -586,6 +590,18 @@ static void test_owners(void **state) {
     assert_int_equal(efface_data_row(data, 1).owner, efface_text_id("7", 1, options.hash_key));
     assert_int_equal(efface_data_row(data, 2).owner, efface_text_id("ann", 3, options.hash_key));
     efface_data_free(data);
+    data = expect("x,who\n1,ann\n2,\n3,  \n", &options, 3, 1, values);
+    assert_int_equal(efface_data_row(data, 0).owner, efface_text_id("ann", 3, options.hash_key));
+    assert_true(efface_data_row(data, 1).owner == EFFACE_NO_OWNER);
+    assert_true(efface_data_row(data, 2).owner == EFFACE_NO_OWNER);
+    efface_data_free(data);
+    /* 0 is an owner, and nobody else: the row without one stays. */
+    data = expect("x,who\n1,0\n2,\n3,\"\"\n", &options, 3, 1, values);
+    assert_int_equal(efface_data_row(data, 0).owner, 0);
+    assert_true(efface_data_row(data, 1).owner == EFFACE_NO_OWNER);
+    assert_true(efface_data_row(data, 2).owner == EFFACE_NO_OWNER);
+    efface_data_free(data);
+    bad("x,who\n1,\n2,18446744073709551615\n", &options, EFFACE_E_FORMAT, 3, 2, "no owner");
     bad("x,who\n1,\n2,7\n3,ann\n", &options, EFFACE_E_FORMAT, 4, 2, "first owner");
     bad("x,who\n1,18446744073709551616\n", &options, EFFACE_E_FORMAT, 2, 2, "2^64");
 }
@@ -621,14 +637,25 @@ static void test_label_column(void **state) {
     assert_int_equal(efface_data_row(data, 3).label, 16777217);
     efface_data_free(data);
     data = expect("x,class\n1,oak\n2,elm\n3,oak\n4,12\n", &options, 4, 1, values);
-    assert_int_equal(efface_data_row(data, 0).label, 0);
-    assert_int_equal(efface_data_row(data, 1).label, 1);
-    assert_int_equal(efface_data_row(data, 2).label, 0);
-    assert_int_equal(efface_data_row(data, 3).label, 2);
+    assert_int_equal(efface_data_row(data, 0).label, efface_text_label("oak", 3));
+    assert_int_equal(efface_data_row(data, 1).label, efface_text_label("elm", 3));
+    assert_int_equal(efface_data_row(data, 2).label, efface_text_label("oak", 3));
+    assert_int_equal(efface_data_row(data, 3).label, efface_text_label("12", 2));
+    efface_data_free(data);
+    /* They depend neither on the order of rows nor on the key. */
+    efface_load_options keyed = options;
+    keyed.hash_key[5] = 9;
+    data = expect("x,class\n1,elm\n2,oak\n", &keyed, 2, 1, values);
+    assert_int_equal(efface_data_row(data, 0).label, efface_text_label("elm", 3));
+    assert_int_equal(efface_data_row(data, 1).label, efface_text_label("oak", 3));
+    efface_data_free(data);
+    data = expect("x,class\n1,-9007199254740992\n2,9007199254740992\n", &options, 2, 1, values);
+    assert_int_equal(efface_data_row(data, 0).label, -(INT64_C(1) << 53));
+    assert_int_equal(efface_data_row(data, 1).label, INT64_C(1) << 53);
     efface_data_free(data);
     bad("x,class\n1,3\n2,oak\n", &options, EFFACE_E_FORMAT, 3, 2, "not a number");
-    bad("x,class\n1,3\n2,2147483648\n", &options, EFFACE_E_FORMAT, 3, 2, "32 bits");
-    bad("x,class\n1,1.5\n", &options, EFFACE_E_FORMAT, 2, 2, "32 bits");
+    bad("x,class\n1,3\n2,9007199254740994\n", &options, EFFACE_E_FORMAT, 3, 2, "2^53");
+    bad("x,class\n1,1.5\n", &options, EFFACE_E_FORMAT, 2, 2, "2^53");
     bad("x,class\n1,\n", &options, EFFACE_E_FORMAT, 2, 2, "label is empty");
     bad("x,class\n1,oak\n2,\n", &options, EFFACE_E_FORMAT, 3, 2, "label is empty");
 }
