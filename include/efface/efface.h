@@ -240,7 +240,8 @@ typedef enum efface_ids {
 
 /* How to read a file. Fill with efface_load_options_init, then change what differs. Column names
  * apply to CSV only; a column is named by its header or, if no header matches, by its number
- * counted from 1. Columns that are not named here are values. */
+ * counted from 1. Columns that are not named here are values. A header's field of spaces only is no
+ * name. A name that two columns have is an error: give the number. */
 typedef struct efface_load_options {
     uint32_t version; /* set by efface_load_options_init */
     efface_header header;

@@ -37,11 +37,15 @@ void ef_csv_close(ef_csv *csv);
 /* Reads the next record; n_fields is 0 at the end of the file, otherwise at least 1. */
 efface_status ef_csv_next(ef_csv *csv, efface_error *error);
 
-/* A copy of a field for messages: shortened, and without bytes that could upset a terminal. */
+/* A copy of a field for messages: shortened, valid UTF-8, and without anything that could upset a
+ * terminal. Bytes that are no UTF-8 and control characters are written as \xHH. */
 typedef struct ef_field_shown {
     char text[48];
 } ef_field_shown;
 
 ef_field_shown ef_field_show(ef_field field);
+
+/* Nothing, or spaces, tabs and line ends only: as a name in a header, none. */
+bool ef_field_is_blank(ef_field field);
 
 #endif

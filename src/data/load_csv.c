@@ -366,8 +366,9 @@ static efface_status name_columns(loader *l, efface_error *error) {
             return ef_fail_memory(error);
         memcpy(name, field.text, field.n_bytes);
         name[field.n_bytes] = '\0';
-        const efface_status status =
-            field.n_bytes > 0 ? efface_data_name_column(l->data, column, name, error) : EFFACE_OK;
+        const efface_status status = !ef_field_is_blank(field)
+                                         ? efface_data_name_column(l->data, column, name, error)
+                                         : EFFACE_OK;
         free(name);
         if (status != EFFACE_OK)
             return status;

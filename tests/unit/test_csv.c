@@ -3,6 +3,7 @@
 
 #include "load_ways.h"
 
+#include "data/csv_records.h"
 #include "data/number.h"
 
 #include <locale.h>
@@ -119,7 +120,7 @@ static void test_bad_records(void **state) {
     bad(text, NULL, format, 2, 2, "\xC3\xBC...\" is not");
     (void)snprintf(text, sizeof text, "a,b\n1,%s%s%s\n", u, u, u);
     bad(text, NULL, format, 2, 2, "\xC3\xBC...\" is not");
-    bad("a,b\n1,\x1B[2J\x7F\n", NULL, format, 2, 2, "\"?[2J?\" is not");
+    bad("a,b\n1,\x1B[2J\x7F\n", NULL, format, 2, 2, "\"\\x1B[2J\\x7F\" is not");
 }
 
 /* ---------------------------------------------------------------- numbers */
@@ -350,6 +351,91 @@ static void test_header(void **state) {
     efface_data_free(data);
 }
 
+/* A field of the header that is empty, or spaces only, is no name. */
+static void test_columns_without_names(void **state) {
+    (void)state;
+    const double six[] = {1, 2, 3, 4, 5, 6};
+    const struct {
+        const char *header, *names[3];
+    } cases[] = {
+        {"x,,y", {"x", NULL, "y"}},           {"x,y,", {"x", "y", NULL}},
+        {",,y", {NULL, NULL, "y"}},           {",,", {NULL, NULL, NULL}},
+        {"x,   ,y", {"x", NULL, "y"}},        {"x,\"  \",y", {"x", NULL, "y"}},
+        {"x,\t,y", {"x", NULL, "y"}},         {"x,\" \r\n\",y", {"x", NULL, "y"}},
+        {"\"\",\" y\",z", {NULL, " y", "z"}}, {"\xFF,\x1B,\xC3\xBC", {"\xFF", "\x1B", "\xC3\xBC"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[64];
+        (void)snprintf(text, sizeof text, "%s\n1,2,3\n4,5,6\n", cases[i].header);
+        efface_data *const data = expect(text, NULL, 2, 3, six);
+        for (uint32_t j = 0; j < 3; j++) {
+            const char *const name = efface_data_column_name(data, j);
+            assert_int_equal(name == NULL, cases[i].names[j] == NULL);
+            if (name != NULL)
+                assert_string_equal(name, cases[i].names[j]);
+        }
+        efface_data_free(data);
+    }
+    /* Nobody finds such a column by the name that it does not have, but by its number. */
+    efface_load_options options = options_of("", NULL, NULL, NULL);
+    bad("x,,y\n1,2,3\n", &options, EFFACE_E_FORMAT, 1, 0,
+        "no id column \"\"; the file has the columns x, (no name), y");
+    bad("x,\" \",\n1,2,3\n", &options, EFFACE_E_FORMAT, 1, 0, "x, (no name), (no name)");
+    options.id_column = " ";
+    bad("x,\" \",y\n1,2,3\n", &options, EFFACE_E_FORMAT, 1, 0, "no id column \" \"");
+    options.id_column = "2";
+    efface_data *const data = expect("x,,y\n1,7,2\n", &options, 1, 2, six);
+    assert_int_equal(efface_data_row(data, 0).id, 7);
+    assert_string_equal(efface_data_column_name(data, 0), "x");
+    assert_string_equal(efface_data_column_name(data, 1), "y");
+    efface_data_free(data);
+    /* A comma at the end of a header is a column: rows need it too. */
+    bad("x,y,\n1,2\n", NULL, EFFACE_E_FORMAT, 2, 0, "2 fields, and the first line has 3");
+    bad("x,y,\n1,2,\n", NULL, EFFACE_E_FORMAT, 2, 3, "the field is empty");
+}
+
+static void assert_shown(const char *text, size_t n_bytes, const char *right) {
+    const ef_field_shown shown = ef_field_show((ef_field){text, n_bytes});
+    assert_string_equal(shown.text, right);
+}
+
+/* What messages show of names and fields, which may be any bytes. */
+static void test_shown(void **state) {
+    (void)state;
+    assert_shown(BYTES(""), "");
+    assert_shown(BYTES("plain \\ \"text\""), "plain \\ \"text\"");
+    assert_shown(BYTES("\xC3\xBC \xE2\x82\xAC \xF0\x9F\x8C\xB2"),
+                 "\xC3\xBC \xE2\x82\xAC \xF0\x9F\x8C\xB2");
+    assert_shown(BYTES("a\nb\tc\0d\x7F"), "a\\x0Ab\\x09c\\x00d\\x7F");
+    /* No UTF-8: bytes astray, cut short, too long, surrogates, beyond the last character. */
+    assert_shown(BYTES("\x80-\xFF-\xC3"), "\\x80-\\xFF-\\xC3");
+    assert_shown(BYTES("\xE2\x82-"), "\\xE2\\x82-");
+    assert_shown(BYTES("\xC0\xAF"), "\\xC0\\xAF");
+    assert_shown(BYTES("\xE0\x80\xAF"), "\\xE0\\x80\\xAF");
+    assert_shown(BYTES("\xED\xA0\x80"), "\\xED\\xA0\\x80");
+    assert_shown(BYTES("\xF4\x90\x80\x80"), "\\xF4\\x90\\x80\\x80");
+    /* Control characters of more than one byte: CSI, and one that turns the line around. */
+    assert_shown(BYTES("\xC2\x9B"
+                       "1m"),
+                 "\\xC2\\x9B"
+                 "1m");
+    assert_shown(BYTES("\xE2\x80\xAE"), "\\xE2\\x80\\xAE");
+    /* 44 bytes are shown; what is escaped is not cut in two. */
+    char text[64], right[64];
+    memset(text, 'a', sizeof text);
+    (void)snprintf(right, sizeof right, "%.44s", text);
+    assert_shown(text, 44, right);
+    (void)snprintf(right, sizeof right, "%.44s...", text);
+    assert_shown(text, 45, right);
+    text[42] = '\x1B';
+    (void)snprintf(right, sizeof right, "%.42s...", text);
+    assert_shown(text, 43, right);
+    /* In the messages about columns. */
+    const efface_load_options options = options_of("\x1B[2J", NULL, NULL, NULL);
+    bad("a\xFF,\x07\n1,2\n", &options, EFFACE_E_FORMAT, 1, 0,
+        "no id column \"\\x1B[2J\"; the file has the columns a\\xFF, \\x07");
+}
+
 /* Lines that could be a header or a row are not guessed at: a row would be lost. */
 static void test_unclear_header(void **state) {
     (void)state;
@@ -416,7 +502,21 @@ static void test_columns(void **state) {
     options = options_of("id", NULL, NULL, "1");
     bad("id,a,b\n1,2,3\n", &options, format, 1, 1, "both the id and the label column");
     options = options_of("a", NULL, NULL, NULL);
-    bad("id,a,a\n1,2,3\n", &options, format, 1, 3, "two columns have the name \"a\"");
+    bad("id,a,b,a\n1,2,3,4\n", &options, format, 1, 4,
+        "the columns 2 and 4 both have the name \"a\" of the id column; rename one, or name the "
+        "column by its number");
+    options = options_of("3", NULL, NULL, NULL);
+    data = expect("a,b,a\n1,2,7\n", &options, 1, 2, two);
+    assert_int_equal(efface_data_row(data, 0).id, 7);
+    efface_data_free(data);
+    /* No number helps among numbers. */
+    options.header = EFFACE_HEADER_YES;
+    bad("3,3,x\n1,2,3\n", &options, format, 1, 2, "of the id column; rename one (the file");
+    /* Nobody asked for the name. */
+    data = load_ok(BYTES("a,a\n1,2\n"), NULL);
+    assert_string_equal(efface_data_column_name(data, 0), "a");
+    assert_string_equal(efface_data_column_name(data, 1), "a");
+    efface_data_free(data);
     options = options_of("id", "a", "b", NULL);
     bad("id,a,b\n1,2,3\n", &options, format, 1, 0, "no column is left");
     /* Names do not fold, and long lists are cut. */
@@ -757,6 +857,8 @@ int main(void) {
         cmocka_unit_test(test_header),
         cmocka_unit_test(test_unclear_header),
         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_columns_without_names),
+        cmocka_unit_test(test_shown),
         cmocka_unit_test(test_many_columns),
         cmocka_unit_test(test_options),
         cmocka_unit_test(test_ids),
