@@ -269,13 +269,14 @@ EFFACE_API efface_status efface_data_load(const char *path, const efface_load_op
                                           efface_data **out, efface_error *error);
 
 /* Reads one whole number for each row, in the order of positions, and makes it the row's label:
- * the y.npy that lies beside many an x.npy. Formats as above with one column.
+ * the y.npy that lies beside many an x.npy. Formats and paths as above, with one column.
  * Errors: as efface_data_load; FORMAT if the number of rows differs. */
 EFFACE_API efface_status efface_data_load_labels(efface_data *data, const char *path,
                                                  efface_error *error);
 
 /* The 64-bit id that a text id, or the text of an owner, has under a hash key; and the number of a
- * label that is a text. A UUID, in capitals or not, in braces or not, is one text. */
+ * label that is a text. All forms of a UUID are one id: in capitals or not, in braces or not, after
+ * "urn:uuid:" or not. Labels are taken as they stand. */
 EFFACE_API uint64_t efface_text_id(const char *text, size_t n_bytes,
                                    const unsigned char key[EFFACE_HASH_KEY_BYTES]);
 EFFACE_API int64_t efface_text_label(const char *text, size_t n_bytes);

@@ -155,9 +155,12 @@ static efface_status read_whole64(const ef_csv *csv, size_t field, const char *m
 /* Where the caller wants to know what numbers stand for. */
 static efface_status keep_text(const loader *l, efface_text_kind of, uint64_t number, ef_field text,
                                efface_error *error) {
-    return l->options->texts != NULL
-               ? efface_texts_add(l->options->texts, of, number, text.text, text.n_bytes, error)
-               : EFFACE_OK;
+    if (l->options->texts == NULL)
+        return EFFACE_OK;
+    char uuid[EF_UUID_BYTES];
+    if (of != EFFACE_TEXT_LABEL && ef_uuid_read(text.text, text.n_bytes, uuid))
+        text = (ef_field){uuid, sizeof uuid};
+    return efface_texts_add(l->options->texts, of, number, text.text, text.n_bytes, error);
 }
 
 static efface_status read_id(loader *l, size_t field, efface_error *error) {

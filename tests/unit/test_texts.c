@@ -106,6 +106,63 @@ static void labels_have_no_key(void **state) {
     assert_true(efface_text_label("", 0) != EFFACE_NO_LABEL);
 }
 
+#define UUID "123e4567-e89b-12d3-a456-426614174000"
+
+static const char *const forms[] = {
+    UUID,
+    "123E4567-E89B-12D3-A456-426614174000",
+    "123e4567-E89B-12d3-a456-426614174000",
+    "{" UUID "}",
+    "{123E4567-E89B-12D3-A456-426614174000}",
+    "urn:uuid:" UUID,
+    "URN:UUID:123E4567-E89B-12D3-A456-426614174000",
+    "urn:uuid:{" UUID "}",
+};
+
+static void a_uuid_is_one_text(void **state) {
+    (void)state;
+    static const unsigned char key[EFFACE_HASH_KEY_BYTES] = {5, 6, 7};
+    const ef_text_hash right = ef_hash_text(UUID, 36, key);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        char plain[EF_UUID_BYTES];
+        assert_true(ef_uuid_read(forms[i], strlen(forms[i]), plain));
+        assert_memory_equal(plain, UUID, 36);
+        const ef_text_hash hash = ef_hash_text(forms[i], strlen(forms[i]), key);
+        assert_true(hash.id == right.id && hash.check == right.check);
+        assert_true(efface_text_id(forms[i], strlen(forms[i]), key) == right.id);
+        for (size_t j = 0; j < i; j++)
+            assert_true(efface_text_label(forms[i], strlen(forms[i])) !=
+                        efface_text_label(forms[j], strlen(forms[j])));
+    }
+    static const char *const others[] = {
+        "",
+        "123e4567",
+        "123e4567e89b12d3a456426614174000",
+        "123e4567-e89b-12d3-a456-42661417400",
+        "123e4567-e89b-12d3-a456-4266141740000",
+        "123e4567-e89b-12d3-a456-42661417400g",
+        "123e4567-e89b-12d3-a4564-26614174000",
+        "123e4567-e89b-12d3_a456-426614174000",
+        "{" UUID,
+        "{" UUID " ",
+        UUID "}",
+        "(" UUID ")",
+        "{{" UUID "}}",
+        "urn:uuid:",
+        "urn:uuid:urn:uuid:" UUID,
+        "{urn:uuid:" UUID "}",
+        "urn:uuid" UUID,
+        " " UUID,
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char plain[EF_UUID_BYTES];
+        assert_false(ef_uuid_read(others[i], strlen(others[i]), plain));
+        assert_true(efface_text_id(others[i], strlen(others[i]), key) != right.id);
+    }
+    /* What is no UUID keeps its capitals. */
+    assert_true(efface_text_id("Ann", 3, key) != efface_text_id("ann", 3, key));
+}
+
 /* ---------------------------------------------------------------- what a loader adds */
 
 static void a_load_tells_what_numbers_stand_for(void **state) {
@@ -140,6 +197,33 @@ static void a_load_tells_what_numbers_stand_for(void **state) {
     efface_texts_free(options.texts);
 }
 
+static void a_load_knows_all_forms_of_a_uuid(void **state) {
+    (void)state;
+    efface_load_options options;
+    efface_load_options_init(&options);
+    options.owner_column = "who";
+    options.label_column = "kind";
+    options.texts = make();
+    efface_data *const data =
+        load_ok(BYTES("who,kind,x\n"
+                      "{123E4567-E89B-12D3-A456-426614174000},{" UUID "},1\n" UUID "," UUID ",2\n"),
+                &options);
+    const efface_row first = efface_data_row(data, 0), second = efface_data_row(data, 1);
+    assert_true(first.owner == second.owner &&
+                first.owner == efface_text_id(UUID, 36, options.hash_key));
+    assert_text(options.texts, EFFACE_TEXT_OWNER, first.owner, UUID);
+    assert_true(first.label != second.label);
+    assert_text(options.texts, EFFACE_TEXT_LABEL, (uint64_t)first.label, "{" UUID "}");
+    efface_data_free(data);
+    efface_texts_free(options.texts);
+    /* So they are duplicates as ids. */
+    options.texts = NULL;
+    options.id_column = "id";
+    options.owner_column = options.label_column = NULL;
+    load_bad(BYTES("id,x\n" UUID ",1\nb,2\nurn:uuid:" UUID ",3\n"), &options, EFFACE_E_DUPLICATE, 4,
+             0, "that of row 1");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_are_apart),
@@ -147,7 +231,9 @@ int main(void) {
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(many_are_found),
         cmocka_unit_test(labels_have_no_key),
+        cmocka_unit_test(a_uuid_is_one_text),
         cmocka_unit_test(a_load_tells_what_numbers_stand_for),
+        cmocka_unit_test(a_load_knows_all_forms_of_a_uuid),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
