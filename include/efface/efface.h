@@ -261,6 +261,8 @@ EFFACE_API void efface_load_options_init(efface_load_options *options);
 /* Reads a set of rows from a file: NumPy .npy (float32, float64, integers, booleans; C order), IDX,
  * or CSV, each of them also gzipped. The format is told from the content. The first dimension of an
  * array is the rows, the others together are the columns.
+ * A pipe is as good as a file, and "-" is standard input (a file of that name is "./-"): it is read
+ * from where it stands to its end, and stays open.
  * Values are rounded to float32. Rows of a file without an id column get the ids 0, 1, 2, ...
  * `options` may be NULL. On failure nothing is handed out.
  * Errors: MEMORY; IO; FORMAT with file, line and column; DUPLICATE (also for two texts with the
