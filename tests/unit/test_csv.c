@@ -847,6 +847,39 @@ static void test_long_records(void **state) {
     free(endless);
 }
 
+/* ---------------------------------------------------------------- the example */
+
+static void test_people(void **state) {
+    (void)state;
+    const efface_load_options options = options_of("id", "owner", NULL, "kind");
+    const outcome o = load_path(EXAMPLES "/people.csv", &options);
+    if (o.status != EFFACE_OK)
+        fail_msg("%s", o.error.message);
+    assert_int_equal(efface_data_n_rows(o.data), 60);
+    assert_int_equal(efface_data_n_columns(o.data), 3);
+    assert_string_equal(efface_data_column_name(o.data, 0), "age");
+    size_t n_of[21] = {0}, n_regular = 0; /* rows of nobody, p1, p2, ... */
+    for (size_t i = 0; i < 60; i++) {
+        const efface_row row = efface_data_row(o.data, i);
+        assert_int_equal(row.id, i + 1);
+        n_regular += row.label == efface_text_label("regular", 7);
+        size_t person = row.owner == EFFACE_NO_OWNER ? 0 : 21;
+        for (size_t p = 1; p <= 20 && person == 21; p++) {
+            char name[8];
+            const int n = snprintf(name, sizeof name, "p%zu", p);
+            if (row.owner == efface_text_id(name, (size_t)n, options.hash_key))
+                person = p;
+        }
+        assert_true(person <= 20);
+        n_of[person]++;
+    }
+    assert_int_equal(n_of[0], 5);
+    for (size_t p = 1; p <= 20; p++)
+        assert_in_range(n_of[p], 2, 3);
+    assert_int_equal(n_regular, 20);
+    efface_data_free(o.data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_records),
@@ -869,6 +902,7 @@ int main(void) {
         cmocka_unit_test(test_label_column),
         cmocka_unit_test(test_truncation),
         cmocka_unit_test(test_long_records),
+        cmocka_unit_test(test_people),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
