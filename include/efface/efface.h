@@ -252,7 +252,8 @@ typedef struct efface_load_options {
     const char *label_column; /* a class for each row: a whole number, or a text that is hashed */
     efface_ids ids;
     unsigned char hash_key[EFFACE_HASH_KEY_BYTES]; /* for ids and owners that are text */
-    efface_texts *texts; /* default NULL; else the texts of ids, owners and labels are added */
+    efface_texts *texts; /* default NULL; else the texts of ids, owners and labels are added, if
+                            the load succeeds */
 } efface_load_options;
 
 /* Fills the options with their defaults: detect everything, all columns are values, key 0. */

@@ -4,6 +4,7 @@
 #include "load_ways.h"
 
 #include "data/text_id.h"
+#include "data/texts.h"
 
 static efface_texts *make(void) {
     efface_texts *texts = NULL;
@@ -94,6 +95,27 @@ static void many_are_found(void **state) {
     /* Texts stay where they are while the collection grows. */
     assert_ptr_equal(efface_texts_find(texts, EFFACE_TEXT_ID, 0), first);
     efface_texts_free(texts);
+}
+
+static void texts_move_from_one_to_another(void **state) {
+    (void)state;
+    efface_texts *const to = make(), *const from = make();
+    add(to, EFFACE_TEXT_ID, 1, "first");
+    add(to, EFFACE_TEXT_ID, 2, "second");
+    for (uint64_t i = 2; i < 100; i++)
+        add(from, EFFACE_TEXT_ID, i, i == 2 ? "another" : "more");
+    add(from, EFFACE_TEXT_LABEL, 2, "oak");
+    const char *const moved = efface_texts_find(from, EFFACE_TEXT_LABEL, 2);
+    assert_int_equal(ef_texts_move(to, from, NULL), EFFACE_OK);
+    efface_texts_free(from);
+    assert_text(to, EFFACE_TEXT_ID, 1, "first");
+    assert_text(to, EFFACE_TEXT_ID, 2, "second");
+    for (uint64_t i = 3; i < 100; i++)
+        assert_text(to, EFFACE_TEXT_ID, i, "more");
+    assert_ptr_equal(efface_texts_find(to, EFFACE_TEXT_LABEL, 2), moved);
+    add(to, EFFACE_TEXT_LABEL, 3, "elm");
+    assert_text(to, EFFACE_TEXT_LABEL, 3, "elm");
+    efface_texts_free(to);
 }
 
 /* ---------------------------------------------------------------- numbers of texts */
@@ -197,6 +219,21 @@ static void a_load_tells_what_numbers_stand_for(void **state) {
     efface_texts_free(options.texts);
 }
 
+/* Nor is a text kept of rows that nobody gets. */
+static void a_load_that_fails_adds_nothing(void **state) {
+    (void)state;
+    efface_load_options options;
+    efface_load_options_init(&options);
+    options.owner_column = "who";
+    options.texts = make();
+    add(options.texts, EFFACE_TEXT_OWNER, 1, "before");
+    load_bad(BYTES("who,x\nann,1\nbob,?\n"), &options, EFFACE_E_FORMAT, 3, 2, "not a number");
+    assert_null(efface_texts_find(options.texts, EFFACE_TEXT_OWNER,
+                                  efface_text_id("ann", 3, options.hash_key)));
+    assert_text(options.texts, EFFACE_TEXT_OWNER, 1, "before");
+    efface_texts_free(options.texts);
+}
+
 static void a_load_knows_all_forms_of_a_uuid(void **state) {
     (void)state;
     efface_load_options options;
@@ -230,9 +267,11 @@ int main(void) {
         cmocka_unit_test(any_bytes_but_zero),
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(many_are_found),
+        cmocka_unit_test(texts_move_from_one_to_another),
         cmocka_unit_test(labels_have_no_key),
         cmocka_unit_test(a_uuid_is_one_text),
         cmocka_unit_test(a_load_tells_what_numbers_stand_for),
+        cmocka_unit_test(a_load_that_fails_adds_nothing),
         cmocka_unit_test(a_load_knows_all_forms_of_a_uuid),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
