@@ -291,6 +291,8 @@ static void test_npy_headers(void **state) {
                                  "<f4 ", "|S5", "<M8[ns]", "!f4", "",    "<"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         LOAD_BAD(npy(types[i], "(2, 3)", six, sizeof six), EFFACE_E_FORMAT, 0, 0, "astype");
+    LOAD_BAD(npy("\x1B[2J\xFF", "(2, 3)", six, sizeof six), EFFACE_E_FORMAT, 0, 0,
+             "'\\x1B[2J\\xFF' cannot be read");
     LOAD_BAD(npy("<f4", "()", six, 4), EFFACE_E_FORMAT, 0, 0, "single number");
 
     made wrong = npy("<f4", "(2, 3)", six, sizeof six);
