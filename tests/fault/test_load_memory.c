@@ -35,17 +35,25 @@ static efface_status load(const source *s, efface_data **out, efface_error *erro
     return status;
 }
 
-/* Nobody's and everybody's: a text that is there before, and one that the source brings. */
+/* Whether the collection has the text of an owner. */
 static bool has_text(const source *s, const char *text) {
     const uint64_t number = efface_text_id(text, strlen(text), s->options.hash_key);
     return efface_texts_find(s->options.texts, EFFACE_TEXT_OWNER, number) != NULL;
 }
 
+/* A collection with a text of its own, and one that the source brings again. */
+static void make_texts(source *s) {
+    efface_texts *texts = NULL;
+    const uint64_t bob = efface_text_id("bob", 3, s->options.hash_key);
+    assert_int_equal(efface_texts_create(&texts, NULL), EFFACE_OK);
+    assert_int_equal(efface_texts_add(texts, EFFACE_TEXT_OWNER, 1, "before", 6, NULL), EFFACE_OK);
+    assert_int_equal(efface_texts_add(texts, EFFACE_TEXT_OWNER, bob, "bob", 3, NULL), EFFACE_OK);
+    s->options.texts = texts;
+}
+
 static void fail_each(source *s, size_t n_rows) {
     const long blocks = atomic_load(&n_blocks);
-    assert_int_equal(efface_texts_create(&s->options.texts, NULL), EFFACE_OK);
-    assert_int_equal(efface_texts_add(s->options.texts, EFFACE_TEXT_OWNER, 1, "before", 6, NULL),
-                     EFFACE_OK);
+    make_texts(s);
     const long blocks_before = atomic_load(&n_blocks);
     long n_failed = 0;
     for (long n = 1;; n++) {
@@ -62,10 +70,7 @@ static void fail_each(source *s, size_t n_rows) {
                 break;
             /* The texts are there now: begin with a fresh collection. */
             efface_texts_free(s->options.texts);
-            assert_int_equal(efface_texts_create(&s->options.texts, NULL), EFFACE_OK);
-            assert_int_equal(
-                efface_texts_add(s->options.texts, EFFACE_TEXT_OWNER, 1, "before", 6, NULL),
-                EFFACE_OK);
+            make_texts(s);
             continue;
         }
         n_failed++;

@@ -230,6 +230,12 @@ static void standard_input_is_read_from_where_it_stands(void **state) {
     assert_true(file >= 0);
     assert_int_equal(lseek(file, 5, SEEK_SET), 5);
     const int before = place_stdin(file);
+    ef_reader reader;
+    uint64_t left = 0;
+    assert_int_equal(ef_reader_open(&reader, "-", NULL), EFFACE_OK);
+    assert_true(ef_reader_left(&reader, &left) && left == c.n_bytes);
+    ef_reader_close(&reader);
+    assert_int_equal(lseek(file, 5, SEEK_SET), 5);
     outcome o = load_path("-", NULL);
     check_rows(&o);
     /* At its end there is nothing more. */
