@@ -55,8 +55,26 @@ void cli_unpaint(FILE *out);
 
 /* ---- stores.c: opening stores and choosing models */
 
+/* How a store is opened: what to do there, and key files to sign receipts and to hash ids in them
+ * with, or NULL. */
+typedef struct cli_open {
+    efface_access access;
+    const char *sign;
+    const char *receipt_key;
+    double wait; /* seconds for other processes; < 0: the default */
+} cli_open;
+
 /* False, after a message, if it cannot be opened; `code` then has the exit code. */
-bool cli_open_store(const char *path, efface_access access, efface_store **store, int *code);
+bool cli_open_store(const char *path, const cli_open *how, efface_store **store, int *code);
+
+/* The same as options of the library, for who makes a store. They point into `keys`, which is to be
+ * wiped afterwards. False, after a message, if a key cannot be read. */
+typedef struct cli_keys {
+    unsigned char secret[EFFACE_SECRET_KEY_BYTES], receipt[EFFACE_RECEIPT_KEY_BYTES];
+} cli_keys;
+
+bool cli_store_options(const cli_open *how, efface_store_options *options, cli_keys *keys,
+                       int *code);
 
 /* The model that was asked for or, if none was (`wanted` NULL), the only one there is. CLI_DONE, or
  * after a message another exit code. */
@@ -96,14 +114,12 @@ double cli_now(void);
 bool cli_random(void *bytes, size_t n_bytes);
 void cli_wipe(void *bytes, size_t n_bytes);
 
-/* Key files are one line of hexadecimal digits. A new one is never written over another file. */
-bool cli_write_key(const char *path, const unsigned char *key, size_t n_bytes, bool secret,
-                   int *code);
-bool cli_read_key(const char *path, unsigned char *key, size_t n_bytes, bool secret, int *code);
+typedef enum cli_key { CLI_SECRET_KEY, CLI_PUBLIC_KEY, CLI_RECEIPT_KEY } cli_key;
 
-/* Signs the receipts of a store with the secret key of a file, if there is one (`path` not NULL).
- * CLI_DONE, or after a message another exit code. */
-int cli_sign_with(efface_store *store, const char *path);
+/* Key files are one line of hexadecimal digits. A new one is never written over another file.
+ * False, after a message, if it cannot be written or read; `code` then has the exit code. */
+bool cli_write_key(const char *path, cli_key kind, const unsigned char *key, int *code);
+bool cli_read_key(const char *path, cli_key kind, unsigned char *key, int *code);
 
 /* ---- change_report.c: what forget and learn print */
 
