@@ -20,7 +20,8 @@ enum {
     CLI_DIFFERENT = 3, /* verify, or receipt verify, found a difference */
     CLI_NOT_FOUND = 4, /* a file, store, model, row or owner */
     CLI_BUSY = 5,
-    CLI_DAMAGED = 6
+    CLI_DAMAGED = 6,
+    CLI_INTERRUPTED = 130 /* what shells say of a program that SIGINT ended */
 };
 
 /* A command: its arguments begin after its name. `help` fits a screen of 24 lines. */
@@ -34,18 +35,42 @@ typedef struct cli_command {
 extern const cli_command cli_fit, cli_forget, cli_learn, cli_predict, cli_export, cli_info,
     cli_verify, cli_check, cli_rekey, cli_drop, cli_receipt;
 
+/* ---- escape.c: texts of any bytes, as they come from files and stores */
+
+/* Writes a text: valid UTF-8 as it is, control characters and other bytes as \xHH. NULL is
+ * nothing. */
+void cli_put_text(FILE *out, const char *text);
+
+typedef struct cli_character {
+    size_t n_bytes; /* at least 1 */
+    enum { CLI_VISIBLE, CLI_CONTROL, CLI_NO_CHARACTER } kind;
+} cli_character;
+
+/* What a text that does not end here begins with. CLI_NO_CHARACTER: a byte that is no UTF-8. */
+cli_character cli_next_character(const char *text);
+
 /* ---- messages.c: what is said, and the exit codes that go with it */
 
-/* A line on standard error, after "efface: ". */
+/* From now on every message is a JSON object on a line of its own. */
+void cli_messages_as_json(void);
+
+/* A line on standard error, after "efface: ". Messages are escaped as in cli_put_text. */
 __attribute__((format(printf, 1, 2))) void cli_say(const char *format, ...);
 
-/* The same; they return CLI_FAILED, CLI_USAGE and CLI_NOT_FOUND. */
+/* The same, of something to be looked at. */
+__attribute__((format(printf, 1, 2))) void cli_warn(const char *format, ...);
+
+/* The same, of what went wrong; they return CLI_FAILED, CLI_USAGE and CLI_NOT_FOUND. */
 __attribute__((format(printf, 1, 2))) int cli_failed(const char *format, ...);
 __attribute__((format(printf, 1, 2))) int cli_wrong(const char *format, ...);
 __attribute__((format(printf, 1, 2))) int cli_not_found(const char *format, ...);
 
 /* Says what the library said; returns the exit code of that status. */
 int cli_report_error(const efface_error *error);
+
+/* The same where the library's word for it came from the command line: returns CLI_USAGE for an
+ * argument that makes no sense. */
+int cli_report_wrong(const efface_error *error);
 int cli_out_of_memory(void);
 
 /* Begins and ends a colour (31 red, 32 green, ...) where that is wanted: on a terminal, and unless

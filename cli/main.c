@@ -33,9 +33,9 @@ static const cli_command *find_command(const char *name) {
     return NULL;
 }
 
-static bool wants_help(int n_arguments, char **arguments) {
+static bool has(int n_arguments, char **arguments, const char *word) {
     for (int i = 0; i < n_arguments && strcmp(arguments[i], "--") != 0; i++)
-        if (strcmp(arguments[i], "--help") == 0 || strcmp(arguments[i], "-h") == 0)
+        if (strcmp(arguments[i], word) == 0)
             return true;
     return false;
 }
@@ -46,7 +46,8 @@ static int run(int n_arguments, char **arguments) {
         return CLI_USAGE;
     }
     const char *name = arguments[1];
-    bool help = wants_help(n_arguments - 2, arguments + 2);
+    bool help =
+        has(n_arguments - 2, arguments + 2, "--help") || has(n_arguments - 2, arguments + 2, "-h");
     if (strcmp(name, "--version") == 0) {
         printf("efface %s\n", efface_version());
         return CLI_DONE;
@@ -70,6 +71,9 @@ static int run(int n_arguments, char **arguments) {
 }
 
 int main(int n_arguments, char **arguments) {
+    /* Before anything else: what is wrong with the other arguments is said as JSON, too. */
+    if (has(n_arguments, arguments, "--json"))
+        cli_messages_as_json();
     const int code = run(n_arguments, arguments);
     cli_progress_end();
     errno = 0;

@@ -101,7 +101,7 @@ bool cli_read_key(const char *path, cli_key kind, unsigned char *key, int *code)
     }
     const ssize_t n = read(file, text, sizeof text - 1);
     if (kind != CLI_PUBLIC_KEY && fstat(file, &about) == 0 && (about.st_mode & 077) != 0)
-        cli_say("warning: others can read the %s key %s; chmod 600 it", name_of(kind), path);
+        cli_warn("others can read the %s key %s; chmod 600 it", name_of(kind), path);
     (void)close(file);
     const bool good = n > 0 && decode_key(text, (size_t)n, key, bytes_of(kind));
     cli_wipe(text, sizeof text);
