@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const char *const cli_header_words[] = {"detect", "yes", "no", NULL};
@@ -31,8 +32,22 @@ static void apply(const cli_data_options *options, efface_load_options *load) {
         load->ids = (efface_ids)options->ids;
 }
 
+static bool is_stdin(const char *path) {
+    return strcmp(path, "-") == 0;
+}
+
+const char *cli_data_name(const char *path) {
+    return is_stdin(path) ? "standard input" : path;
+}
+
+/* Pipes and standard input are gone when they were read. */
+static bool can_be_read_again(const char *path) {
+    struct stat about;
+    return !is_stdin(path) && stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 static bool find_file(const char *path, int *code) {
-    if (access(path, F_OK) == 0 || errno != ENOENT)
+    if (is_stdin(path) || access(path, F_OK) == 0 || errno != ENOENT)
         return true;
     *code = cli_not_found("there is no file '%s'", path);
     return false;
@@ -66,7 +81,8 @@ bool cli_load_some(const char *path, const cli_data_options *options, efface_loa
     for (size_t i = 0; efface_data_load(path, load, data, &error) != EFFACE_OK; i++) {
         while (i < N_PLACES && *places[i] != NULL)
             i++;
-        if (error.status != EFFACE_E_FORMAT || error.column == 0 || i >= N_PLACES) {
+        if (error.status != EFFACE_E_FORMAT || error.column == 0 || i >= N_PLACES ||
+            !can_be_read_again(path)) {
             *code = cli_report_error(&error);
             return false;
         }
