@@ -33,7 +33,8 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_fit, cli_forget, cli_learn, cli_predict, cli_export, cli_info,
-    cli_verify, cli_check, cli_rekey, cli_drop, cli_receipt;
+    cli_verify, cli_check, cli_rekey, cli_drop, cli_receipt, cli_show, cli_owners, cli_update,
+    cli_compact;
 
 /* ---- escape.c: texts of any bytes, as they come from files and stores */
 
@@ -158,15 +159,5 @@ typedef enum cli_key { CLI_SECRET_KEY, CLI_PUBLIC_KEY, CLI_RECEIPT_KEY } cli_key
  * False, after a message, if it cannot be written or read; `code` then has the exit code. */
 bool cli_write_key(const char *path, cli_key kind, const unsigned char *key, int *code);
 bool cli_read_key(const char *path, cli_key kind, unsigned char *key, int *code);
-
-/* ---- change_report.c: what forget and learn print */
-
-typedef struct cli_change {
-    const char *verb;   /* "forgotten", "would be forgotten", "learned" */
-    bool learned, look; /* learned: rows came; look: nothing was changed */
-    bool json;
-} cli_change;
-
-void cli_print_change(const cli_change *change, const efface_store_report *report);
 
 #endif

@@ -32,21 +32,25 @@ static void apply(const cli_data_options *options, efface_load_options *load) {
         load->ids = (efface_ids)options->ids;
 }
 
-/* The library reads pipes as well, but under their names. */
-static const char *place_of(const char *path) {
-    return strcmp(path, "-") == 0 ? "/dev/stdin" : path;
+static bool is_stdin(const char *path) {
+    return strcmp(path, "-") == 0;
+}
+
+const char *cli_data_name(const char *path) {
+    return is_stdin(path) ? "standard input" : path;
+}
+
+/* Pipes and standard input are gone when they were read. */
+static bool can_be_read_again(const char *path) {
+    struct stat about;
+    return !is_stdin(path) && stat(path, &about) == 0 && S_ISREG(about.st_mode);
 }
 
 static bool find_file(const char *path, int *code) {
-    if (access(place_of(path), F_OK) == 0 || errno != ENOENT)
+    if (is_stdin(path) || access(path, F_OK) == 0 || errno != ENOENT)
         return true;
     *code = cli_not_found("there is no file '%s'", path);
     return false;
-}
-
-static bool can_be_read_again(const char *path) {
-    struct stat about;
-    return stat(place_of(path), &about) == 0 && S_ISREG(about.st_mode);
 }
 
 static int explain(const efface_error *error) {
@@ -62,7 +66,7 @@ bool cli_load_data(const char *path, const cli_data_options *options, efface_loa
     if (!find_file(path, code))
         return false;
     apply(options, load);
-    if (efface_data_load(place_of(path), load, data, &error) == EFFACE_OK)
+    if (efface_data_load(path, load, data, &error) == EFFACE_OK)
         return true;
     *code = explain(&error);
     return false;
@@ -80,7 +84,7 @@ bool cli_load_some(const char *path, const cli_data_options *options, efface_loa
         return false;
     apply(options, load);
     const bool again = can_be_read_again(path);
-    for (size_t i = 0; efface_data_load(place_of(path), load, data, &error) != EFFACE_OK; i++) {
+    for (size_t i = 0; efface_data_load(path, load, data, &error) != EFFACE_OK; i++) {
         while (i < N_PLACES && *places[i] != NULL)
             i++;
         if (!again || error.status != EFFACE_E_FORMAT || error.column == 0 || i >= N_PLACES) {

@@ -22,6 +22,9 @@ extern const char *const cli_header_words[], *const cli_ids_words[];
     {"--ids", CLI_WORD, &(d).ids, cli_ids_words}
 /* clang-format on */
 
+/* What messages call DATA: a dash is standard input. */
+const char *cli_data_name(const char *path);
+
 /* Whether any of them was given. */
 bool cli_data_options_given(const cli_data_options *options);
 
@@ -31,11 +34,19 @@ bool cli_load_data(const char *path, const cli_data_options *options, efface_loa
                    efface_data **data, int *code);
 
 /* The same for who needs some columns only: up to three columns with texts that nobody said
- * anything about are passed over, if the file is none that is read once, as pipes are. `why` then
- * is the error that the last of them was, for the case that it is needed after all; else its status
- * is EFFACE_OK. */
+ * anything about are passed over, unless DATA can be read only once. `why` then is the error that
+ * the last of them was, for the case that it is needed after all; else its status is EFFACE_OK. */
 bool cli_load_some(const char *path, const cli_data_options *options, efface_load_options *load,
                    efface_data **data, efface_error *why, int *code);
+
+/* ---- column_order.c */
+
+/* Reads DATA for a store that is there, with its texts, and puts its columns in the order of the
+ * store's where both have names. CLI_DONE, or after a message another exit code. */
+int cli_load_rows(efface_store *store, const char *path, const cli_data_options *options,
+                  efface_data **data, efface_texts **texts);
+
+/* ---- data_files.c again */
 
 /* Columns that can be named: of a store or of a set. */
 typedef struct cli_columns {

@@ -5,14 +5,15 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {
-    &cli_fit,    &cli_forget, &cli_learn, &cli_predict, &cli_export,  &cli_info,
-    &cli_verify, &cli_check,  &cli_rekey, &cli_drop,    &cli_receipt,
+    &cli_fit,    &cli_forget,  &cli_learn,  &cli_update, &cli_show,
+    &cli_owners, &cli_predict, &cli_export, &cli_info,   &cli_verify,
+    &cli_check,  &cli_compact, &cli_rekey,  &cli_drop,   &cli_receipt,
 };
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
 
 static void print_help(FILE *out) {
-    fputs("usage: efface COMMAND [OPTIONS]\n\n"
+    fputs("usage: efface COMMAND [OPTIONS]\n"
           "Clusters rows into models that can forget rows again, exactly.\n\n",
           out);
     for (size_t i = 0; i < N_COMMANDS; i++)
@@ -20,7 +21,7 @@ static void print_help(FILE *out) {
     fputs("\n"
           "efface COMMAND --help tells more. Every command takes --json.\n"
           "Exit codes: 0 done, 1 failed, 2 usage, 3 verify found a difference,\n"
-          "4 not found, 5 busy, 6 damaged store.\n\n"
+          "4 not found, 5 busy, 6 damaged store.\n"
           "  efface fit people.csv --id id -k 8 -o people.store\n"
           "  efface forget people.store --id 17 --yes\n",
           out);
