@@ -109,6 +109,10 @@ int cli_find_model(efface_store *store, const char *name, efface_model_info *inf
 
 const char *cli_method_name(efface_method method);
 
+/* What is to be known of a store if owner_zero_is_old. */
+#define CLI_OLD_OWNER                                                                              \
+    "rows of owner 0 come from the older format, which did not tell that owner from none"
+
 #define CLI_HEX_BYTES (2 * EFFACE_DIGEST_BYTES + 1)
 void cli_hex(const unsigned char *bytes, size_t n_bytes, char *hex);
 
@@ -127,10 +131,19 @@ __attribute__((format(printf, 1, 2))) bool cli_ask(const char *format, ...);
 
 /* ---- progress.c: that something is going on */
 
-/* Shows on a terminal, from the second second on, what is being done and for how long; `step` of
- * `n_steps` is shown as a bar if there are several. Does nothing elsewhere. */
+/* Shows on a terminal, from the second second on, what is being done, how much of it as a bar and a
+ * percentage, for how long, and how long it may still take. `step` of `n_steps` is which of several
+ * parts now begins, from 0; n_steps is 0 or 1 if there is one. Elsewhere it shows nothing. */
 void cli_progress_begin(const char *what, unsigned step, unsigned n_steps);
 void cli_progress_end(void);
+
+/* For efface_store_options.progress, set in every store that is opened here. Between begin and end
+ * SIGINT and SIGTERM no longer end the program once this was called: it then returns 1, and the
+ * library ends what it does with EFFACE_E_INTERRUPTED. A second signal ends the program. */
+int cli_progress_part(void *context, double part);
+
+/* The same for a fit that is about to begin. */
+void cli_watch_fit(efface_kmeans_params *params);
 
 /* Seconds on a clock that only goes forward. */
 double cli_now(void);

@@ -28,8 +28,8 @@ const char *cli_data_name(const char *path);
 /* Whether any of them was given. */
 bool cli_data_options_given(const cli_data_options *options);
 
-/* Reads a file; `load` has the hash key. False, after a message, if it cannot be read; `code` then
- * has the exit code. */
+/* Reads a file, or standard input for "-"; `load` has the hash key. False, after a message, if it
+ * cannot be read; `code` then has the exit code. */
 bool cli_load_data(const char *path, const cli_data_options *options, efface_load_options *load,
                    efface_data **data, int *code);
 
@@ -58,9 +58,9 @@ typedef struct cli_columns {
 /* The name of a column; NULL if it has none. */
 const char *cli_column_name(const cli_columns *columns, uint32_t column);
 
-/* The columns of a model, given the set that came with it: they have the names of the store's if
- * the model has all of those. CLI_DONE, or after a message another exit code. */
-int cli_model_columns(efface_store *store, const efface_data *fitted, cli_columns *out);
+/* The column with a name, from 0; columns may have the same one. */
+typedef enum cli_found { CLI_NONE, CLI_ONE, CLI_SEVERAL } cli_found;
+cli_found cli_find_column(const cli_columns *columns, const char *name, uint32_t *column);
 
 /* Reads a list of names, numbers from 1 and ranges (age,3,5-7) into column numbers from 0, sorted.
  * Release them with free. False, after a message, for a list that makes no sense. */

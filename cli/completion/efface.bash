@@ -20,9 +20,9 @@ _efface() {
     --header) options="yes no detect" ;;
     --ids) options="numbers text detect" ;;
     -k | --model | --seed | --iters | --epsilon | --gamma | --width | --height | --rate | \
-        --passes | --starts | --threads | --columns | --key | --owner-key | --weight | --label) return ;;
+        --passes | --starts | --threads | --wait | --columns | --key | --owner-key | --weight | --label) return ;;
     --id | --owner) return ;;
-    -o | --from | --sign | --like | --secret | --public | --public-key)
+    -o | --from | --sign | --receipt-key | --like | --secret | --public | --public-key)
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         return
         ;;
@@ -31,13 +31,13 @@ _efface() {
         case $command in
         fit) options="-k -o --model --method --seed --iters --epsilon --gamma --width --height
             --leaf-method --node-method --weigh --rate --passes --starts --scale --columns
-            --threads --like $data" ;;
+            --threads --like --keep-texts --receipt-key --wait $data" ;;
         forget) options="--id --key --owner --owner-key --from --dry-run --skip-missing --sign
             --yes" ;;
         learn) options="--sign $data" ;;
-        predict) options="-o --model --columns $data" ;;
-        export) options="--centroids --labels --canonical --receipts -o --model" ;;
-        verify) options="--model" ;;
+        predict) options="-o --model --columns --wait $data" ;;
+        export) options="--centroids --labels --canonical --receipts -o --model --wait" ;;
+        verify) options="--model --wait" ;;
         rekey) options="--model --seed --yes" ;;
         drop) options="--model --yes" ;;
         receipt)
@@ -55,7 +55,8 @@ _efface() {
             mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
             return
             ;;
-        info | check) options="" ;;
+        info) options="--model --full --wait" ;;
+        check) options="--wait" ;;
         *) return ;;
         esac
         if [[ $cur != -* ]]; then
