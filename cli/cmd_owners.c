@@ -102,8 +102,7 @@ static void say_notes(const owners *o) {
     if (!o->info.keeps_texts && o->n > 0)
         cli_say_no_texts();
     if (zero && o->info.owner_zero_is_old)
-        cli_say("rows of owner 0 are from an older format of stores, which did not tell that owner "
-                "from none");
+        cli_say("%s", CLI_OLD_OWNER);
 }
 
 static int write_owners(const cli_listing *l, const char *path, const owners *o) {
