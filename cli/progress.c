@@ -120,10 +120,10 @@ static void draw(int signal_number) {
     errno = kept_errno;
 }
 
-static void set_timer(long first_ms, long next_ms) {
+static void set_timer(long long first, long long next) {
     const struct itimerval timer = {
-        .it_interval = {next_ms / 1000, next_ms % 1000 * 1000},
-        .it_value = {first_ms / 1000, first_ms % 1000 * 1000},
+        .it_interval = {next / 1000, next % 1000 * 1000},
+        .it_value = {first / 1000, first % 1000 * 1000},
     };
     (void)setitimer(ITIMER_REAL, &timer, NULL);
 }
@@ -237,7 +237,8 @@ void cli_progress_begin(const char *what, unsigned step, unsigned n_steps) {
     if (sigaction(SIGALRM, &action, NULL) != 0)
         return;
     running = true;
-    set_timer(step == 0 ? FIRST_MS : NEXT_MS, NEXT_MS);
+    const long long wait = FIRST_MS - ms_since_begin();
+    set_timer(wait > NEXT_MS ? wait : NEXT_MS, NEXT_MS);
 }
 
 void cli_progress_end(void) {
