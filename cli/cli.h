@@ -153,6 +153,9 @@ double cli_now(void);
 bool cli_random(void *bytes, size_t n_bytes);
 void cli_wipe(void *bytes, size_t n_bytes);
 
+/* Hexadecimal digits of n_bytes and the end of a line, of which there may be none. */
+bool cli_from_hex(const char *text, size_t n_text, unsigned char *bytes, size_t n_bytes);
+
 typedef enum cli_key { CLI_SECRET_KEY, CLI_PUBLIC_KEY, CLI_RECEIPT_KEY } cli_key;
 
 /* Key files are one line of hexadecimal digits. A new one is never written over another file.

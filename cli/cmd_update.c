@@ -86,9 +86,9 @@ const cli_command cli_update = {
     "update",
     "give rows new values, in the store and in every model",
     "usage: efface update STORE DATA --id COL [OPTIONS]\n"
-    "Gives rows that are there the values of the rows of DATA (CSV, also gzipped; - is\n"
-    "standard input) with the same ids, in the store and in every model: all rows or,\n"
-    "if one is not there, none. Columns that have names are found by them.\n"
+    "Gives rows that are there the values of rows of DATA (CSV, also gzipped; - is\n"
+    "standard input) with the same ids, in the store and in every model: all of them\n"
+    "or, if one is not there, none. Columns that have names are found by them.\n"
     "  --id COL         the column of DATA that has the ids, by header or number\n"
     "  --owner COL, --label COL\n"
     "                   new owners and labels; without them, the old ones stay\n"

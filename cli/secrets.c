@@ -75,8 +75,7 @@ static int digit_of(char c) {
     return -1;
 }
 
-/* Hexadecimal digits and the end of a line, of which there may be none. */
-static bool decode_key(const char *text, size_t n_text, unsigned char *key, size_t n_bytes) {
+bool cli_from_hex(const char *text, size_t n_text, unsigned char *key, size_t n_bytes) {
     if (n_text < 2 * n_bytes || strspn(text + 2 * n_bytes, "\r\n") != n_text - 2 * n_bytes)
         return false;
     for (size_t i = 0; i < n_bytes; i++) {
@@ -103,7 +102,7 @@ bool cli_read_key(const char *path, cli_key kind, unsigned char *key, int *code)
     if (kind != CLI_PUBLIC_KEY && fstat(file, &about) == 0 && (about.st_mode & 077) != 0)
         cli_warn("others can read the %s key %s; chmod 600 it", name_of(kind), path);
     (void)close(file);
-    const bool good = n > 0 && decode_key(text, (size_t)n, key, bytes_of(kind));
+    const bool good = n > 0 && cli_from_hex(text, (size_t)n, key, bytes_of(kind));
     cli_wipe(text, sizeof text);
     if (!good)
         *code =
