@@ -55,13 +55,13 @@ static bool match_names(const choices *c, const cli_columns *there, const cli_co
         if (found == CLI_SEVERAL)
             (void)cli_failed("there are several columns '%s'; --columns says by number which ones "
                              "of %s to use",
-                             name, c->data_path);
+                             name, cli_data_name(c->data_path));
         else if (passed_over->status != EFFACE_OK)
             (void)cli_report_error(passed_over);
         else
             (void)cli_failed("%s has no column '%s', which the model needs; --columns says which "
                              "ones to use",
-                             c->data_path, name);
+                             cli_data_name(c->data_path), name);
         return false;
     }
     return true;
@@ -95,7 +95,7 @@ static uint32_t *match_columns(const choices *c, const efface_data *rows, const 
     } else if (fitted->n != there.n) {
         (void)cli_failed("%s has %" PRIu32 " columns of values, the model has %" PRIu32
                          ": say with --columns which ones it was fitted to",
-                         c->data_path, there.n, fitted->n);
+                         cli_data_name(c->data_path), there.n, fitted->n);
         good = false;
     } else {
         for (uint32_t i = 0; i < there.n; i++)

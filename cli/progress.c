@@ -24,8 +24,14 @@ enum {
 };
 
 static atomic_int done; /* of WHOLE; -1: not known */
+
+/* From when, and from which part on, the time left is estimated: work may have stretches that count
+ * their parts from 0 again, and take their own time. */
+static atomic_int first_done;
+static atomic_llong first_ms;
+
 static atomic_int drawn;
-static bool active, running;
+static bool active, running, fit_only;
 static unsigned step_now, n_steps_now;
 static struct timespec begun;
 static char what_now[100];
@@ -35,6 +41,12 @@ static struct timespec clock_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now;
+}
+
+static long long ms_since_begin(void) {
+    const struct timespec now = clock_now();
+    return (long long)(now.tv_sec - begun.tv_sec) * 1000 +
+           ((long long)now.tv_nsec - (long long)begun.tv_nsec) / 1000000;
 }
 
 double cli_now(void) {
@@ -79,10 +91,8 @@ static void put_time(line *l, long long seconds) {
 static void draw(int signal_number) {
     (void)signal_number;
     const int kept_errno = errno;
-    const struct timespec now = clock_now();
-    const long long ms = (long long)(now.tv_sec - begun.tv_sec) * 1000 +
-                         ((long long)now.tv_nsec - (long long)begun.tv_nsec) / 1000000;
-    const int part = atomic_load(&done);
+    const long long ms = ms_since_begin();
+    const int part = atomic_load(&done), since = part - atomic_load(&first_done);
     line l = {.n = 0};
     if (part >= 0) {
         put(&l, "[");
@@ -95,9 +105,9 @@ static void draw(int signal_number) {
     put(&l, what_now);
     put(&l, ", ");
     put_time(&l, ms / 1000);
-    if (part >= ENOUGH) {
+    if (part >= 0 && since >= ENOUGH) {
         put(&l, ", ");
-        put_time(&l, (ms * (WHOLE - part) / part + 500) / 1000);
+        put_time(&l, ((ms - atomic_load(&first_ms)) * (WHOLE - part) / since + 500) / 1000);
         put(&l, " left");
     }
     char text[sizeof l.text + 8];
@@ -110,10 +120,10 @@ static void draw(int signal_number) {
     errno = kept_errno;
 }
 
-static void set_timer(long first_ms, long next_ms) {
+static void set_timer(long long first, long long next) {
     const struct itimerval timer = {
-        .it_interval = {next_ms / 1000, next_ms % 1000 * 1000},
-        .it_value = {first_ms / 1000, first_ms % 1000 * 1000},
+        .it_interval = {next / 1000, next % 1000 * 1000},
+        .it_value = {first / 1000, first % 1000 * 1000},
     };
     (void)setitimer(ITIMER_REAL, &timer, NULL);
 }
@@ -160,16 +170,17 @@ static void leave_signals(void) {
 /* ---- what commands and the library call */
 
 static void note_part(double part) {
+    const double n = n_steps_now > 1 ? n_steps_now : 1;
     if (!active)
         return;
-    if (!(part >= 0)) {
-        atomic_store(&done,
-                     n_steps_now > 1 ? (int)((long long)WHOLE * step_now / n_steps_now) : -1);
-        return;
+    int now = -1;
+    if (part >= 0 || n_steps_now > 1)
+        now = (int)(WHOLE * ((double)step_now + (part < 0 ? 0 : part < 1 ? part : 1)) / n);
+    const int last = atomic_exchange(&done, now);
+    if (now >= 0 && now < last) {
+        atomic_store(&first_done, now);
+        atomic_store(&first_ms, ms_since_begin());
     }
-    const double whole =
-        ((double)step_now + (part < 1 ? part : 1)) / (double)(n_steps_now > 1 ? n_steps_now : 1);
-    atomic_store(&done, (int)(WHOLE * (whole < 1 ? whole : 1)));
 }
 
 int cli_progress_part(void *context, double part) {
@@ -177,7 +188,8 @@ int cli_progress_part(void *context, double part) {
     /* Whoever calls this asks whether to go on; until then a signal ends the program at once. */
     if (active && !catching)
         catch_signals();
-    note_part(part);
+    if (!fit_only)
+        note_part(part);
     return interrupted;
 }
 
@@ -188,6 +200,8 @@ static int is_interrupted(void *context) {
 
 static void hear_of_fit(void *context, double part) {
     (void)context;
+    if (fit_only && atomic_load(&done) < 0)
+        atomic_store(&first_ms, ms_since_begin());
     note_part(part);
 }
 
@@ -195,15 +209,22 @@ void cli_watch_fit(efface_kmeans_params *params) {
     params->interrupted = is_interrupted;
     params->progress = hear_of_fit;
     (void)cli_progress_part(NULL, -1);
+    /* Rows are read or written before, which is a small part: one bar for both would go back. */
+    fit_only = true;
 }
 
 void cli_progress_begin(const char *what, unsigned step, unsigned n_steps) {
     active = true;
     step_now = step;
     n_steps_now = n_steps;
-    note_part(-1);
-    if (step == 0)
+    fit_only = false;
+    if (step == 0) {
         begun = clock_now();
+        atomic_store(&done, -1);
+        atomic_store(&first_done, 0);
+        atomic_store(&first_ms, 0);
+    }
+    note_part(-1);
     if (isatty(STDERR_FILENO) == 0)
         return;
     snprintf(what_now, sizeof what_now, "%s", what);
@@ -216,7 +237,8 @@ void cli_progress_begin(const char *what, unsigned step, unsigned n_steps) {
     if (sigaction(SIGALRM, &action, NULL) != 0)
         return;
     running = true;
-    set_timer(step == 0 ? FIRST_MS : NEXT_MS, NEXT_MS);
+    const long long wait = FIRST_MS - ms_since_begin();
+    set_timer(wait > NEXT_MS ? wait : NEXT_MS, NEXT_MS);
 }
 
 void cli_progress_end(void) {
