@@ -174,9 +174,9 @@ const cli_command cli_info = {
     "  --wait SECONDS  for a store that is busy (5)\n"
     "  --json          as JSON: format, bytes, free_bytes, rows, dim, columns,\n"
     "                  owners, rows_without_owner, labels, keeps_texts, receipts,\n"
-    "                  receipt_key, notes, models with name, method, k, dim and digest;\n"
-    "                  and model with these, parameters, levels, stable, epsilon,\n"
-    "                  width, loss, columns and clusters\n"
+    "                  receipt_key, notes, models with name, method, k, dim and\n"
+    "                  digest; and model with these, parameters, levels, stable,\n"
+    "                  epsilon, width, loss, columns and clusters\n"
     "Exit codes: 0 done, 1 failed (the file is no store, say), 2 usage, 4 not found,\n"
     "5 busy, 6 damaged.\n"
     "example: efface info people.store --full\n",
