@@ -61,9 +61,11 @@ __attribute__((format(printf, 1, 2))) void cli_say(const char *format, ...);
 /* The same, of something to be looked at. */
 __attribute__((format(printf, 1, 2))) void cli_warn(const char *format, ...);
 
-/* The same, of what went wrong; they return CLI_FAILED, CLI_USAGE and CLI_NOT_FOUND. */
+/* The same, of what went wrong; they return CLI_FAILED, CLI_USAGE, CLI_DIFFERENT and
+ * CLI_NOT_FOUND. */
 __attribute__((format(printf, 1, 2))) int cli_failed(const char *format, ...);
 __attribute__((format(printf, 1, 2))) int cli_wrong(const char *format, ...);
+__attribute__((format(printf, 1, 2))) int cli_different(const char *format, ...);
 __attribute__((format(printf, 1, 2))) int cli_not_found(const char *format, ...);
 
 /* Says what the library said; returns the exit code of that status. */

@@ -88,7 +88,7 @@ static void add_finding(void *context, size_t line, const char *problem) {
     findings *const f = context;
     const size_t i = line > 0 && line <= f->lines->n ? line - 1 : f->lines->n - 1;
     f->bad[i] = true;
-    (void)cli_failed("line %zu: %s", f->lines->numbers[i], problem);
+    (void)cli_different("line %zu: %s", f->lines->numbers[i], problem);
     cli_json_open(&f->list, NULL, '{');
     cli_json_whole(&f->list, "line", f->lines->numbers[i]);
     cli_json_text(&f->list, "problem", problem);
@@ -204,10 +204,10 @@ static char *find_root(const has_choices *c, const cli_lines *receipts, const cl
     if (out == NULL || fclose(out) != 0) {
         *code = cli_out_of_memory();
     } else if (n_found == 0) {
-        (void)cli_failed("no receipt of %s has the root of %s: the list is of another receipt, or "
-                         "was changed",
-                         c->receipts_path, c->list_path);
-        *code = CLI_DIFFERENT;
+        *code =
+            cli_different("no receipt of %s has the root of %s: the list is of another receipt, "
+                          "or was changed",
+                          c->receipts_path, c->list_path);
     } else {
         return found;
     }

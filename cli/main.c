@@ -21,7 +21,7 @@ static void print_help(FILE *out) {
     fputs("\n"
           "efface COMMAND --help tells more. Every command takes --json.\n"
           "Exit codes: 0 done, 1 failed, 2 usage, 3 verify found a difference,\n"
-          "4 not found, 5 busy, 6 damaged store.\n"
+          "4 not found, 5 busy, 6 damaged store, 130 interrupted.\n"
           "  efface fit people.csv --id id -k 8 -o people.store\n"
           "  efface forget people.store --id 17 --yes\n",
           out);

@@ -117,6 +117,14 @@ int cli_wrong(const char *format, ...) {
     return CLI_USAGE;
 }
 
+int cli_different(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(&(about){"error", CLI_DIFFERENT, "different", NULL}, format, arguments);
+    va_end(arguments);
+    return CLI_DIFFERENT;
+}
+
 int cli_not_found(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

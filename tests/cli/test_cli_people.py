@@ -16,11 +16,11 @@ from cli_program import N_ROWS, PROGRAM, ProgramTest, rows, write_people
 NO_TEXTS = "the store keeps no texts"
 UUID = "6F9619FF-8B86-D011-B42D-00CF4FC964FF"
 
-# Ids, owners and classes that are texts; what is empty is none.
+# Ids, owners and classes that are texts; an owner that is empty is none.
 NAMES = f"""\
 name,user,kind,age,height
 p123,anna,"tall, old",31.5,170
-p124,anna,,20.25,150
+p124,anna,small,20.25,150
 {UUID},,short,40,160
 007,bob,short,50,180
 """
@@ -76,7 +76,12 @@ class Show(PeopleTest):
         self.assertEqual(sorted(found["rows"], key=lambda row: row["id"]), [
             {"id": "p123", "owner": "anna", "weight": 1, "label": "tall, old",
              "values": [31.5, 170]},
-            {"id": "p124", "owner": "anna", "weight": 1, "label": None, "values": [20.25, 150]}])
+            {"id": "p124", "owner": "anna", "weight": 1, "label": "small",
+             "values": [20.25, 150]}])
+        self.write("more.csv", "name,age,height\np5,1,2\n")
+        self.output("learn", "t.store", "more.csv", "--id", "name", "--ids", "text")
+        self.assertEqual(self.json("show", "t.store", "--id", "p5")["rows"], [
+            {"id": "p5", "owner": None, "weight": 1, "label": None, "values": [1, 2]}])
 
     def test_texts_that_are_not_kept(self):
         self.fit_names()
