@@ -132,7 +132,7 @@ static const char *column_name(const shown *s, uint32_t column, char made_up[32]
 
 static void write_csv(FILE *out, const shown *s) {
     const uint32_t n = efface_data_n_columns(s->data);
-    char made_up[32];
+    char made_up[32], digits[32];
     fputs("id,owner,weight,label", out);
     for (uint32_t j = 0; j < n; j++) {
         fputc(',', out);
@@ -147,8 +147,10 @@ static void write_csv(FILE *out, const shown *s) {
         fprintf(out, ",%" PRId64 ",", row->weight);
         cli_csv_token(out, &row->label);
         efface_data_values(s->data, row->position, s->values);
-        for (uint32_t j = 0; j < n; j++)
-            fprintf(out, ",%.9g", (double)s->values[j]);
+        for (uint32_t j = 0; j < n; j++) {
+            cli_format_value(digits, s->values[j]);
+            fprintf(out, ",%s", digits);
+        }
         fputc('\n', out);
     }
 }
@@ -195,7 +197,7 @@ static void write_json(FILE *out, const shown *s) {
         cli_json_open(&json, "values", '[');
         efface_data_values(s->data, row->position, s->values);
         for (uint32_t j = 0; j < n; j++) {
-            snprintf(digits, sizeof digits, "%.9g", (double)s->values[j]);
+            cli_format_value(digits, s->values[j]);
             cli_json_raw(&json, NULL, digits);
         }
         cli_json_close(&json, ']');
@@ -228,7 +230,7 @@ static void print_models(FILE *out, const shown *s) {
 
 static void write_text(FILE *out, const shown *s) {
     const uint32_t n = efface_data_n_columns(s->data);
-    char made_up[32];
+    char made_up[32], digits[32];
     fprintf(out, "%zu row%s\n", s->n_rows, s->n_rows == 1 ? "" : "s");
     for (size_t i = 0; i < s->n_rows; i++) {
         const shown_row *const row = &s->rows[i];
@@ -244,7 +246,8 @@ static void write_text(FILE *out, const shown *s) {
         for (uint32_t j = 0; j < n; j++) {
             fputs("  ", out);
             cli_put_text(out, column_name(s, j, made_up));
-            fprintf(out, " %.9g\n", (double)s->values[j]);
+            cli_format_value(digits, s->values[j]);
+            fprintf(out, " %s\n", digits);
         }
     }
     print_models(out, s);

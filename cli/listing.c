@@ -2,6 +2,7 @@
 #include "listing.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 const char *const cli_form_words[] = {"text", "csv", "json", NULL};
 
@@ -63,6 +64,14 @@ void cli_json_token(cli_json *json, const char *key, const cli_token *token) {
     else
         snprintf(digits, sizeof digits, "%" PRIu64, token->number);
     cli_json_raw(json, key, digits);
+}
+
+void cli_format_value(char text[32], float value) {
+    for (int digits = 6; digits <= 9; digits++) {
+        snprintf(text, 32, "%.*g", digits, (double)value);
+        if (strtof(text, NULL) == value)
+            break;
+    }
 }
 
 void cli_say_no_texts(void) {

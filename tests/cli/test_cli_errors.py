@@ -48,7 +48,6 @@ USAGE = [
     ("show needs --id", "show s.store"),
     (".csv or .json", "show s.store --id 1 -o x.npy"),
     ("--format cannot be 'npy': it is text, csv or json", "owners s.store --format npy"),
-    ("--json and --format csv", "owners s.store --format csv --json"),
     ("--wait cannot be '-1'", "owners s.store --wait -1"),
     ("drop needs --model", "drop s.store --yes"),
     ("needs one of", "export s.store -o x.csv"),

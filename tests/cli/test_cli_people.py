@@ -29,11 +29,11 @@ COLUMNS = ["--id", "name", "--owner", "user", "--label", "kind", "--ids", "text"
 SHOW = """\
 2 rows
 row 4: owner u1, weight 1, no class
-  age 40.61
-  height 159.389999
+  age 40.63
+  height 159.37
 row 5: owner u1, weight 1, no class
-  age 60.79
-  height 169.210007
+  age 60.03
+  height 169.97
 models that saw them:
   default: lloyd, k 3, all columns
   tall: lloyd, k 2, columns height
@@ -161,6 +161,11 @@ class Owners(PeopleTest):
         done = self.run_with(0, "owners", "n.store", "-o", "-")
         self.assertEqual(done.stdout, "owner,rows\n9,2\n8,1\n70,1\n")
         self.assertIn(NO_TEXTS, done.stderr)
+
+    def test_one_form_on_standard_output(self):
+        self.fit_names()
+        done = self.run_with(2, "owners", "t.store", "--format", "csv", "--json")
+        self.assertIn("--json and --format csv", json.loads(done.stderr)["error"]["message"])
 
     def test_nobody(self):
         self.write("n.csv", "1\n2\n")

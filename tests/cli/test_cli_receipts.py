@@ -86,7 +86,7 @@ class Signatures(ProgramTest):
         changed = self.read("r.jsonl").decode().replace('"forgotten":1', '"forgotten":2')
         self.write("changed.jsonl", changed)
         done = self.run_with(3, "receipt", "verify", "changed.jsonl", "--public-key", "k.public")
-        self.assertEqual(done.stdout, "1 valid, 1 not\n")
+        self.assertEqual(done.stdout, "0 valid, 2 not\n")  # the second names the first as it was
         self.assertIn("line 1: ", done.stderr)
         self.output("receipt", "keys", "--secret", "o.secret", "--public", "o.public")
         self.run_with(3, "receipt", "verify", "r.json", "--public-key", "o.public")
@@ -123,7 +123,7 @@ class Keys(ProgramTest):
             self.refused(1, "receipt key", "compact", "s.store", *more)
             self.refused(1, "receipt key", "rekey", "s.store", "--yes", *more)
         self.assertEqual(self.read("s.store"), before)
-        self.output("show", "s.store", "--id", "1", "--owner", "u0", "-o", "x.json", "--json")
+        self.run_with(0, "show", "s.store", "--owner", "u0")  # to look, no key is needed
         key = ["--receipt-key", "r.key"]
         self.output("forget", "s.store", "--id", "1", "--yes", *key)
         self.output("compact", "s.store", *key)
