@@ -72,6 +72,8 @@ static int run(int n_arguments, char **arguments) {
 }
 
 int main(int n_arguments, char **arguments) {
+    /* Whole lines: what several processes say, or somebody types, does not get in between. */
+    (void)setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
     /* Before anything else: what is wrong with the other arguments is said as JSON, too. */
     if (has(n_arguments, arguments, "--json"))
         cli_messages_as_json();

@@ -248,6 +248,8 @@ void cli_progress_end(void) {
         return;
     set_timer(0, 0);
     running = false;
-    if (atomic_exchange(&drawn, 0) != 0)
+    if (atomic_exchange(&drawn, 0) != 0) {
         fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
 }

@@ -216,22 +216,28 @@ class Lists(ProgramTest):
         self.assertFalse(os.path.exists(self.path("new")))
 
     def test_nothing_is_lost_if_it_cannot_be_written(self):
-        """A file of ids that outgrows the limit; the store, which has room, does not grow."""
-        write_people(self.path("many.csv"), range(3000))
-        self.fit("s.store", "many.csv")
-        self.write("list", "\n".join(map(str, range(2900))))
-        self.output("forget", "s.store", "--from", "list", "--yes")
-        size = os.path.getsize(self.path("s.store"))
-        self.write("plain.csv", "age,height\n" + "20,150\n" * 500)
+        """A list that outgrows the limit, of a store that has room: the hashes are said instead."""
+        n = 20000
+        self.write("x.csv", "".join(f"{i}\n" for i in range(n)))
+        self.output("fit", "x.csv", "--header", "no", "-k", "1", "--iters", "1", "-o", "s.store")
+        self.write("all", "".join(f"{i}\n" for i in range(n)))
+        most = os.path.getsize(self.path("s.store")) + 65536
+        self.assertLess(most, 33 * n)
 
         def limit():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-        os.symlink("/dev/full", self.path("full"))
-        process = self.start("learn", "s.store", "plain.csv", "--ids-out", "ids", preexec_fn=limit)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        process = self.start("forget", "s.store", "--from", "all", "--list", "l", "--yes",
+                             preexec_fn=limit)
         printed, said = process.communicate()
-        self.assertEqual(process.returncode, 0, said)
-        self.assertIn("500 rows learned", printed)
+        self.assertEqual(process.returncode, 1, said[:1000])
+        self.assertTrue(printed.startswith(f"{n} rows forgotten"), printed)
+        first, *hashes = said.splitlines()
+        self.assertIn("the store was changed, but l cannot be written", first)
+        self.assertFalse(os.path.exists(self.path("l")))
+        self.write("said", "".join(line.removeprefix("efface: ") + "\n" for line in hashes))
+        self.output("export", "s.store", "--receipts", "-o", "r.jsonl")
+        self.output("receipt", "has", "r.jsonl", "s.store", "--list", "said", "--id", "0,19999")
 
 
 if __name__ == "__main__":
