@@ -335,7 +335,7 @@ static efface_status take_read(climber *w, climb *c) {
         return ef_fail(&w->error, EFFACE_E_FORMAT, "the state of the tree belongs to other rows");
     c->fresh.model = *slot;
     *slot = NULL;
-    ef_kmeans_set_work(c->fresh.model, a->n_threads, (ef_interrupt){must_end, w});
+    ef_kmeans_set_work(c->fresh.model, a->n_threads, (ef_interrupt){must_end, w, NULL});
     return ef_kmeans_attach(c->fresh.model, c->fresh.data, &w->error);
 }
 
@@ -347,6 +347,7 @@ static efface_status make_node(climber *w, climb *c, const efface_rows *rows) {
     params.n_threads = a->n_threads;
     params.interrupted = must_end;
     params.interrupt_context = w;
+    params.progress = NULL;
     efface_status status = efface_data_create(a->data->n_columns, &c->fresh.data, error);
     if (status == EFFACE_OK)
         status = ef_data_reserve(c->fresh.data, rows->n_rows, error);
@@ -374,7 +375,7 @@ static efface_status change_node(climber *w, climb *c, const ef_node *node, cons
         return ef_fail_memory(error);
     }
     c->ongoing = o;
-    ef_kmeans_set_work(node->model, w->ascent->n_threads, (ef_interrupt){must_end, w});
+    ef_kmeans_set_work(node->model, w->ascent->n_threads, (ef_interrupt){must_end, w, NULL});
     efface_status status = ef_change_forget(&o->change, node->data, e->leave, e->n_leave, error);
     if (status == EFFACE_OK)
         status = ef_change_learn(&o->change, node->data, rows, error);
@@ -412,9 +413,13 @@ static void climb_nodes(void *context, unsigned worker, size_t first, size_t las
     const ef_ascent *const a = context;
     climber *const w = &a->climbers[worker];
     for (size_t i = first; i < last && w->status == EFFACE_OK; i++) {
-        w->status = ef_ask(&(ef_interrupt){must_end, w}, &w->error);
+        w->status = ef_ask(&(ef_interrupt){must_end, w, NULL}, &w->error);
         if (w->status == EFFACE_OK)
             w->status = climb_node(w, &a->climbs[a->depth][i]);
+        /* Nodes are handed out in order, and leaves, which come first, have nearly all the work. */
+        if (w->made_call)
+            ef_tell(a->model->plan.interrupt.progress,
+                    0.99 * (double)(i + 1) / (double)a->n_climbs[a->depth]);
     }
     if (w->status != EFFACE_OK && a->pool != NULL)
         ef_pool_stop(a->pool);

@@ -95,6 +95,7 @@ void ef_kmeans_set_work(efface_kmeans *model, uint32_t n_threads, ef_interrupt i
     model->params.interrupt_context = interrupt.context;
     model->plan.n_threads = n_threads;
     model->plan.interrupt = interrupt;
+    model->plan.interrupt.progress = NULL; /* of a fit under way, which will be over */
 }
 
 const int32_t *ef_kmeans_centers(const efface_kmeans *model) {

@@ -119,6 +119,8 @@ efface_status ef_workspace_run_light(ef_workspace *space, size_t operations, ef_
         if (status == EFFACE_OK)
             ef_pool_run(space->pool, rest < most ? rest : most, ef_pass_grain(operations),
                         work_on_stretch, &s);
+        ef_tell_work(space->interrupt.progress,
+                     (double)(rest < most ? rest : most) * (double)operations);
     }
     return status;
 }
