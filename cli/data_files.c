@@ -88,7 +88,9 @@ bool cli_load_some(const char *path, const cli_data_options *options, efface_loa
         while (i < N_PLACES && *places[i] != NULL)
             i++;
         if (!again || error.status != EFFACE_E_FORMAT || error.column == 0 || i >= N_PLACES) {
-            *code = again ? cli_report_error(&error) : explain(&error);
+            /* Texts that come twice make no ids, but nobody said that they were ids. */
+            const bool by_us = error.status == EFFACE_E_DUPLICATE && why->status != EFFACE_OK;
+            *code = by_us ? explain(why) : again ? cli_report_error(&error) : explain(&error);
             return false;
         }
         /* Numbers with a text among them are no column of texts. */

@@ -307,8 +307,10 @@ class Others(ProgramTest):
         self.fit()
         self.output("fit", "-k", "3", "-o", "s.store", "--model", "tall", "--columns", "height")
         options = ["--id", "id", "--owner", "user", "--model", "tall", "--columns", "height"]
-        found = self.output("predict", "s.store", "people.csv", *options)
-        self.assertEqual(len(set(found.split())), 3)
+        found = self.json("predict", "s.store", "people.csv", *options)
+        self.assertEqual(sorted(set(found["labels"])), [0, 1, 2])
+        # The model knows the names of its columns.
+        self.assertEqual(found, self.json("predict", "s.store", "people.csv", *options[:-2]))
 
     def test_export(self):
         self.fit()

@@ -170,10 +170,10 @@ class Damage(ProgramTest):
         database.close()
 
     def test_different(self):
-        self.fit()
-        (vals,) = sqlite3.connect(self.path("s.store")).execute(
-            "SELECT vals FROM rows WHERE id = 30").fetchone()
-        self.change("UPDATE rows SET vals = ? WHERE id = 33", vals)
+        # Rows that are not those of the model: today's stores would be damaged, older ones differ.
+        self.make_old_store("s.store", "UPDATE rows SET vals = (SELECT vals FROM rows WHERE id = 3) "
+                                       "WHERE id = 2;")
+        self.output("compact", "s.store")
         done = self.run_with(3, "verify", "s.store")
         self.assertRegex(done.stdout, r"^default: DIFFERENT [0-9a-f]{64}\n  first difference: ")
         found = self.json("verify", "s.store", code=3)

@@ -123,7 +123,10 @@ class Ids(ProgramTest):
         text = self.output("predict", "s.store", "t.csv", *options)
         self.assertTrue(text.startswith("id,label\nbeta,"), text)
         # Columns of texts that are passed over are no ids.
-        self.assertNotIn("ids", self.json("predict", "s.store", "t.csv"))
+        found = self.json("predict", "s.store", "t.csv", "--label", "kind")
+        self.assertEqual(set(found), {"model", "rows", "labels"})
+        # One too many: what is said is about the column, not about ids that come twice.
+        self.refused(1, '"odd"', "predict", "s.store", "t.csv")
 
     def test_pipes(self):
         data = self.read("people.csv").decode()
@@ -230,6 +233,20 @@ class Info(ProgramTest):
         self.assertEqual(info["bytes"], os.path.getsize(self.path("o.store")))
 
 
+class OldStores(ProgramTest):
+    NOTE = ("rows of owner 0 come from the older format, which did not tell that owner from none")
+
+    def test_notes(self):
+        self.make_old_store("o.store")
+        self.output("compact", "o.store")
+        self.assertEqual(self.output("check", "o.store"), f"no damage\nnote: {self.NOTE}\n")
+        self.assertEqual(self.json("check", "o.store"),
+                         {"damaged": False, "problems": [], "notes": [self.NOTE]})
+        self.assertIn(f"note      {self.NOTE}\n", self.output("info", "o.store"))
+        info = self.json("info", "o.store")
+        self.assertEqual((info["notes"], info["format"], info["owners"]), ([self.NOTE], 2, 3))
+
+
 class Messages(ProgramTest):
     """With --json, every line on standard error is an object with one field."""
 
@@ -249,7 +266,7 @@ class Messages(ProgramTest):
         self.assertEqual(self.error(2, "info")["status"], "usage")
         self.assertEqual(self.error(2, "nonsense")["status"], "usage")
         self.assertEqual(self.error(2, "fit", "-k", "3", "-o", "s.store", "--model", "a/b")["status"],
-                         "invalid argument")
+                         "bad argument")
         self.assertEqual(self.error(4, "info", "none")["status"], "not found")
         self.assertEqual(self.error(4, "verify", "s.store", "--model", "none")["status"],
                          "not found")
