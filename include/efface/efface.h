@@ -48,6 +48,7 @@
  * Ownership. What a function named create, load, fit or encode hands out is the caller's, to be
  * released with the free function of that type. Pointers passed in are only read during the call.
  * `free` releases memory and takes NULL; data leaves a model or a set by `remove` and `forget`.
+ * The library overwrites memory before it releases it. What a caller has copied is the caller's.
  *
  * Interruption. A fit, and all that may have to fit again, can be interrupted: see `interrupted` in
  * efface_kmeans_params, and EFFACE_E_INTERRUPTED, which such calls may return.
@@ -740,6 +741,10 @@ EFFACE_API efface_status efface_store_open(const char *path, const efface_store_
 /* Closes a store. Takes NULL. */
 EFFACE_API void efface_store_close(efface_store *store);
 
+/* Whether memory that SQLite frees is overwritten: not if another part of the process began to use
+ * SQLite before the first store was opened. To ask settles it, as to open a store does. */
+EFFACE_API int efface_store_wipes_memory(void);
+
 typedef struct efface_store_info {
     uint32_t format; /* of the file: 2; 1 if it was opened to read and is older */
     uint64_t n_rows;
@@ -898,8 +903,8 @@ EFFACE_API efface_status efface_store_learn(efface_store *store, const efface_da
                                             efface_error *error);
 
 /* Gives rows that are there the values, weights, owners and labels of the rows of a set with the
- * same ids, in the store and in all models; an owner or a label that the set does not have stays.
- * Errors: NOT_FOUND; as efface_store_learn. */
+ * same ids, in the store and in all models. What the set does not have stays: an owner or a label
+ * of a row, and weights if all of the set are 1. Errors: NOT_FOUND; as efface_store_learn. */
 EFFACE_API efface_status efface_store_update(efface_store *store, const efface_data *data,
                                              const efface_texts *texts, efface_store_report *report,
                                              efface_error *error);

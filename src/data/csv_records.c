@@ -279,7 +279,7 @@ efface_status ef_csv_open(ef_csv *csv, ef_reader *reader, char delimiter, efface
 }
 
 void ef_csv_close(ef_csv *csv) {
-    free(csv->fields);
+    ef_free(csv->fields);
     csv->fields = NULL;
 }
 

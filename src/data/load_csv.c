@@ -52,15 +52,15 @@ static void close_loader(loader *l) {
     efface_data_free(l->data);
     ef_texts_free(&l->owners);
     ef_texts_free(&l->labels);
-    free(l->columns.roles);
-    free(l->id_checks);
-    free(l->batch_values);
-    free(l->batch_ids);
-    free(l->batch_checks);
-    free(l->batch_owners);
-    free(l->batch_weights);
-    free(l->batch_labels);
-    free(l->batch_lines);
+    ef_free(l->columns.roles);
+    ef_free(l->id_checks);
+    ef_free(l->batch_values);
+    ef_free(l->batch_ids);
+    ef_free(l->batch_checks);
+    ef_free(l->batch_owners);
+    ef_free(l->batch_weights);
+    ef_free(l->batch_labels);
+    ef_free(l->batch_lines);
 }
 
 /* ---------------------------------------------------------------- fields */
@@ -368,7 +368,7 @@ static efface_status name_columns(loader *l, efface_error *error) {
         name[field.n_bytes] = '\0';
         const efface_status status =
             field.n_bytes > 0 ? efface_data_name_column(l->data, column, name, error) : EFFACE_OK;
-        free(name);
+        ef_free(name);
         if (status != EFFACE_OK)
             return status;
         column++;

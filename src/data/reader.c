@@ -26,6 +26,7 @@
 #endif
 
 #define BUFFER_BYTES ((size_t)256 * 1024)
+#define SPARE_BYTES 64 /* so that there is room to look for the end */
 
 /* Reads up to `room` bytes from the source; *n_read is 0 only at its end. */
 static efface_status read_source(ef_reader *reader, unsigned char *to, size_t room, size_t *n_read,
@@ -155,10 +156,23 @@ static efface_status make_room(ef_reader *reader, size_t n_bytes, efface_error *
     return EFFACE_OK;
 }
 
+/* inflate keeps what it gave last; that is rows too. */
+static void *take_memory(void *context, unsigned count, unsigned size) {
+    (void)context;
+    return ef_alloc(count, size);
+}
+
+static void release_memory(void *context, void *memory) {
+    (void)context;
+    ef_free(memory);
+}
+
 static efface_status begin_inflate(ef_reader *reader, efface_error *error) {
     reader->packed = ef_alloc(BUFFER_BYTES + 1, 1); /* one byte: see next_member */
     if (reader->packed == NULL)
         return ef_fail_memory(error);
+    reader->inflater.zalloc = take_memory;
+    reader->inflater.zfree = release_memory;
     /* 15 bits of window, 16: expect gzip's header and check its trailer. */
     if (inflateInit2(&reader->inflater, 15 + 16) != Z_OK)
         return ef_fail_memory(error);
@@ -171,12 +185,15 @@ static efface_status begin_inflate(ef_reader *reader, efface_error *error) {
     reader->inflater.next_in = reader->packed;
     reader->inflater.avail_in = (uInt)available;
     reader->begin = reader->end = 0;
-    return EFFACE_OK;
+    /* Short files may become long ones. */
+    return reader->capacity < BUFFER_BYTES ? make_room(reader, BUFFER_BYTES / 2, error) : EFFACE_OK;
 }
 
 /* Everything but the source is in place: allocates the buffer and looks at the first bytes. */
 static efface_status begin(ef_reader *reader, efface_error *error) {
-    reader->capacity = BUFFER_BYTES;
+    /* A short file needs a small buffer: all of it will be overwritten in the end. */
+    const bool is_short = reader->size_known && reader->n_source_bytes < BUFFER_BYTES - SPARE_BYTES;
+    reader->capacity = is_short ? (size_t)reader->n_source_bytes + SPARE_BYTES : BUFFER_BYTES;
     reader->bytes = ef_alloc(reader->capacity, 1);
     efface_status status = reader->bytes != NULL ? EFFACE_OK : ef_fail_memory(error);
     if (status == EFFACE_OK)
@@ -222,8 +239,8 @@ void ef_reader_close(ef_reader *reader) {
         (void)close(reader->file);
     if (reader->gzipped)
         (void)inflateEnd(&reader->inflater);
-    free(reader->packed);
-    free(reader->bytes);
+    ef_free(reader->packed);
+    ef_free(reader->bytes);
     *reader = (ef_reader){.file = -1};
 }
 

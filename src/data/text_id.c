@@ -75,8 +75,8 @@ bool ef_texts_enter(ef_texts *texts, ef_text_hash hash, size_t *number) {
 }
 
 void ef_texts_free(ef_texts *texts) {
-    free(texts->ids);
-    free(texts->checks);
+    ef_free(texts->ids);
+    ef_free(texts->checks);
     ef_id_index_free(&texts->index);
     *texts = (ef_texts){.n_texts = 0};
 }

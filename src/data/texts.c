@@ -2,14 +2,13 @@
  * What numbers stand for: texts by kind and number.
  *
  * Each kind has its numbers, its texts, and an index from one to the other. Texts are kept one by
- * one, so that each is overwritten whole when the collection is released.
+ * one.
  */
 #include "base/checked.h"
 #include "base/status.h"
 #include "data/id_index.h"
 #include "efface/efface.h"
 
-#include <sodium/utils.h>
 #include <string.h>
 
 #define N_KINDS 3
@@ -41,15 +40,13 @@ void efface_texts_free(efface_texts *texts) {
         return;
     for (size_t i = 0; i < N_KINDS; i++) {
         of_kind *const kind = &texts->kinds[i];
-        for (size_t j = 0; j < kind->n_texts; j++) {
-            sodium_memzero(kind->texts[j], strlen(kind->texts[j]));
-            free(kind->texts[j]);
-        }
-        free(kind->numbers);
-        free(kind->texts);
+        for (size_t j = 0; j < kind->n_texts; j++)
+            ef_free(kind->texts[j]);
+        ef_free(kind->numbers);
+        ef_free(kind->texts);
         ef_id_index_free(&kind->index);
     }
-    free(texts);
+    ef_free(texts);
 }
 
 static bool make_room(of_kind *kind) {

@@ -29,12 +29,12 @@ efface_status ef_maker_prepare(ef_maker *maker, const efface_kmeans *model, effa
 
 void ef_maker_free(ef_maker *maker) {
     ef_workspace_free(&maker->space);
-    free(maker->labels);
-    free(maker->margins);
-    free(maker->room);
-    free(maker->gone);
+    ef_free(maker->labels);
+    ef_free(maker->margins);
+    ef_free(maker->room);
+    ef_free(maker->gone);
     ef_shift_free(&maker->shift);
-    free(maker->look.at);
+    ef_free(maker->look.at);
 
     *maker = (ef_maker){0};
 }
@@ -151,7 +151,7 @@ efface_status ef_make_levels(ef_maker *maker, efface_kmeans *model, uint32_t t, 
         maker->previous = &model->levels[t]; /* the array of levels may have moved */
         memcpy(more->centers, next, n_values * sizeof *next);
     }
-    free(next);
+    ef_free(next);
     return status;
 }
 
@@ -241,7 +241,9 @@ efface_status efface_kmeans_fit(const efface_data *data, const efface_kmeans_par
     if (status != EFFACE_OK)
         return status;
     const efface_kmeans_params used = ef_params_used(params);
-    return ef_kmeans_fit_draw(data, &used, 0, out, error);
+    const efface_status done = ef_kmeans_fit_draw(data, &used, 0, out, error);
+    ef_wipe_stack(EF_DEEP_STACK);
+    return done;
 }
 
 efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_params *params,
