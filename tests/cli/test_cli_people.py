@@ -183,7 +183,8 @@ class Update(ProgramTest):
         self.write("new.csv", "height,id,age\n" + "".join(
             f"{row[3]},{row[0]},{row[2]}\n" for row in new))
         others = [line for line in rows(range(N_ROWS)) if int(line.split(",")[0]) not in (3, 4, 5)]
-        self.write("all.csv", "\n".join(["id,user,age,height", *map(",".join, new), *others]) + "\n")
+        lines = ["id,user,age,height", *map(",".join, new), *others]
+        self.write("all.csv", "\n".join(lines) + "\n")
         self.fit("n.store", "all.csv")
         done = self.json("update", "s.store", "new.csv", "--id", "id", "--yes")
         self.assertEqual((done["updated"], done["receipt"]), (3, 1))
@@ -199,6 +200,17 @@ class Update(ProgramTest):
         done = self.output("update", "s.store", "-", "--id", "id", "--owner", "user", "--yes",
                            stdin=self.read("new.csv").decode())
         self.assertTrue(done.startswith("1 row updated; receipt 1; "), done)
+
+    def test_what_is_not_given_stays(self):
+        self.write("a.csv", "id,o,w,l,x,y\n1,5,3,9,1,2\n2,5,4,8,3,4\n")
+        names = ["--owner", "o", "--weight", "w", "--label", "l"]
+        self.output("fit", "a.csv", "--id", "id", *names, "-k", "1", "-o", "w.store")
+        self.write("b.csv", "y,x,id\n20,10,1\n")
+        self.output("update", "w.store", "b.csv", "--id", "id", "--yes")
+        self.write("c.csv", "id,o,w,l,x,y\n2,,7,6,30,40\n")
+        self.output("update", "w.store", "c.csv", "--id", "id", *names, "--yes")
+        self.assertEqual(self.run_with(0, "show", "w.store", "--id", "1,2", "-o", "-").stdout,
+                         "id,owner,weight,label,x,y\n1,5,3,9,10,20\n2,5,7,6,30,40\n")
 
     def test_refused(self):
         self.fit()
