@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,9 +41,14 @@ static efface_status read_source(ef_reader *reader, unsigned char *to, size_t ro
         reader->memory_left -= *n_read;
     } else {
         ssize_t count;
-        do
-            count = read(reader->file, to, room);
-        while (count < 0 && errno == EINTR);
+        while ((count = read(reader->file, to, room)) < 0) {
+            /* A pipe that somebody made non-blocking is waited for all the same. */
+            struct pollfd more = {.fd = reader->file, .events = POLLIN};
+            if (errno == EAGAIN || errno == EWOULDBLOCK)
+                (void)poll(&more, 1, -1);
+            else if (errno != EINTR)
+                break;
+        }
         if (count < 0)
             return ef_fail_at(error, EFFACE_E_IO, reader->name, 0, 0, "cannot read the file: %s",
                               strerror(errno));
@@ -206,18 +212,29 @@ static efface_status begin(ef_reader *reader, efface_error *error) {
     return status;
 }
 
-efface_status ef_reader_open(ef_reader *reader, const char *path, efface_error *error) {
-    *reader = (ef_reader){.name = path, .chunk_bytes = BUFFER_BYTES};
-    reader->file = open(path, O_RDONLY | O_CLOEXEC);
-    if (reader->file < 0)
-        return ef_fail_at(error, EFFACE_E_IO, path, 0, 0, "cannot open the file: %s",
-                          strerror(errno));
+/* The size of a regular file, from where it stands. */
+static void find_size(ef_reader *reader) {
     struct stat about;
     /* Files of /proc claim to have no bytes; they are read like pipes. */
-    if (fstat(reader->file, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0) {
-        reader->size_known = true;
-        reader->n_source_bytes = (uint64_t)about.st_size;
-    }
+    if (fstat(reader->file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0)
+        return;
+    const off_t at = lseek(reader->file, 0, SEEK_CUR); /* standard input may be read in part */
+    if (at < 0 || at > about.st_size)
+        return;
+    reader->size_known = true;
+    reader->n_source_bytes = (uint64_t)(about.st_size - at);
+}
+
+efface_status ef_reader_open(ef_reader *reader, const char *path, efface_error *error) {
+    const bool standard = strcmp(path, "-") == 0;
+    *reader = (ef_reader){.name = standard ? "standard input" : path, .chunk_bytes = BUFFER_BYTES};
+    /* A copy of the descriptor: closing it leaves standard input open. */
+    reader->file =
+        standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+    if (reader->file < 0)
+        return ef_fail_at(error, EFFACE_E_IO, reader->name, 0, 0, "cannot open the file: %s",
+                          strerror(errno));
+    find_size(reader);
     return begin(reader, error);
 }
 

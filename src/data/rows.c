@@ -662,6 +662,8 @@ efface_status efface_data_name_column(efface_data *data, uint32_t column, const 
                                       efface_error *error) {
     if (data == NULL || column >= data->n_columns)
         return ef_fail(error, EFFACE_E_ARGUMENT, "there is no column %" PRIu32, column + 1);
+    if (name != NULL && *name == '\0')
+        name = NULL; /* an empty name is none */
     if (name == NULL && data->names == NULL)
         return EFFACE_OK;
     if (data->names == NULL)
