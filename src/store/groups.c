@@ -62,7 +62,7 @@ static efface_status open_to_write(efface_store *store, statements *s, efface_er
 
 static void clear(bucket *b) {
     for (size_t i = 0; i < b->n_groups; i++)
-        free(b->groups[i].text);
+        ef_free(b->groups[i].text);
     b->n_groups = 0;
     b->sum = 0;
 }
@@ -207,7 +207,7 @@ static efface_status change_group(efface_store *store, const statements *s, buck
         (void)sqlite3_bind_int64(s->drop_group, 2, (sqlite3_int64)group->number);
         status = ef_sql_do(store, s->drop_group, error);
         head->n_groups[kind] -= !is_new;
-        free(group->text);
+        ef_free(group->text);
         *group = b->groups[--b->n_groups];
     }
     b->sum += after - before;
@@ -269,7 +269,7 @@ efface_status ef_groups_change(efface_store *store, ef_member *members, size_t n
     }
     store->head_changed = true;
     clear(&b);
-    free(b.groups);
+    ef_free(b.groups);
     close_statements(&s);
     const uint64_t *const n_groups = store->head.n_groups;
     return status == EFFACE_OK
@@ -294,7 +294,7 @@ efface_status ef_group_find(efface_store *store, ef_group_kind kind, uint64_t nu
         *found = true;
     }
     clear(&b);
-    free(b.groups);
+    ef_free(b.groups);
     close_statements(&s);
     return status;
 }
@@ -323,7 +323,7 @@ efface_status ef_groups_each(efface_store *store,
                                                  ? "its owners are not those that it has counted"
                                                  : "its labels are not those that it has counted");
     clear(&b);
-    free(b.groups);
+    ef_free(b.groups);
     close_statements(&s);
     return status;
 }
@@ -396,9 +396,9 @@ static efface_status fit_buckets(efface_store *store, uint64_t n_groups, efface_
         status = write_bucket(store, &s, &buckets[i], error);
     }
     close_statements(&s);
-    free(buckets);
+    ef_free(buckets);
     for (size_t i = 0; i < all.n_groups; i++)
-        free(all.groups[i].text);
-    free(all.groups);
+        ef_free(all.groups[i].text);
+    ef_free(all.groups);
     return status;
 }
