@@ -88,12 +88,11 @@ class LongWork(ProgramTest):
     def test_parts_of_a_fit(self):
         process, terminal = self.start_at_terminal(*self.long_fit)
         seen = self.wait_for_progress(process, terminal)
-        while len(LINE.findall(seen)) < 8:
+        while len(LINE.findall(seen)) < 4:
             seen += os.read(terminal, 4096)
         process.kill()
-        if b"%" not in seen:
-            self.skipTest("fits do not tell yet how much of them is done")
         parts = [int(part) for part in re.findall(rb"(\d+) % fitting", seen)]
+        self.assertGreater(len(parts), 0, seen)
         self.assertEqual(parts, sorted(parts))
 
     def test_killed_fit(self):
