@@ -108,7 +108,8 @@ static efface_status require(efface_store *store, const char *pragma, const char
     if (status == EFFACE_OK)
         status = ef_sql_step(store, statement, &row, error);
     if (status == EFFACE_OK && row) {
-        const char *const answer = (const char *)sqlite3_column_text(statement, 0);
+        const char *answer = NULL;
+        status = ef_sql_text(store, statement, 0, &answer, error);
         right = answer != NULL && strcmp(answer, wanted) == 0;
     }
     (void)sqlite3_finalize(statement);
