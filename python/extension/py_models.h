@@ -12,12 +12,23 @@ typedef struct models {
     efface_kmeans **items;
     uint64_t *seeds; /* of the models; NULL if they are not known */
     size_t n_items;
+    bool has_arrivals; /* labels of rows are the numbers of their arrival */
     int64_t next_arrival;
+    unsigned char key[EFFACE_HASH_KEY_BYTES]; /* that texts are hashed with */
 } models;
 
+/* What an object is made of; the pointers after `items` may be NULL. */
+typedef struct models_parts {
+    efface_data *data;
+    efface_kmeans *const *items;
+    size_t n_items; /* 0 for rows alone */
+    const uint64_t *seeds;
+    const unsigned char *key; /* zeros by default */
+    bool has_arrivals;
+} models_parts;
+
 /* The object comes to own the set and the models. NULL with an exception set, and nothing owned. */
-PyObject *models_wrap(efface_data *data, efface_kmeans *const *items, const uint64_t *seeds,
-                      size_t n_items);
+PyObject *models_wrap(const models_parts *parts);
 
 void models_free_all(efface_kmeans **items, size_t n_items);
 
@@ -34,6 +45,8 @@ PyObject *models_update(PyObject *self, PyObject *arguments);
 /* py_models_read.c */
 PyObject *models_seeds(PyObject *self, PyObject *none);
 PyObject *models_shape(PyObject *self, PyObject *none);
+PyObject *models_column_names(PyObject *self, PyObject *none);
+PyObject *models_text_id(PyObject *self, PyObject *text);
 PyObject *models_rows(PyObject *self, PyObject *arguments);
 PyObject *models_info(PyObject *self, PyObject *run);
 PyObject *models_coarse_columns(PyObject *self, PyObject *run);

@@ -36,20 +36,29 @@ static PyObject *none_or_error(efface_status status, const efface_error *error) 
 PyObject *models_seeds(PyObject *object, PyObject *none) {
     models *const self = (models *)object;
     (void)none;
+    if (self->seeds == NULL)
+        return Py_NewRef(Py_None);
+    uint64_t *const seeds = calloc(self->n_items + 1, sizeof *seeds);
+    if (seeds == NULL)
+        return PyErr_NoMemory();
     PyThreadState *const state = gate_enter(&self->gate);
-    if (state == NULL)
+    if (state == NULL) {
+        free(seeds);
         return NULL;
-    PyEval_RestoreThread(state);
-    PyObject *tuple = self->seeds != NULL ? PyTuple_New((Py_ssize_t)self->n_items) : NULL;
+    }
+    memcpy(seeds, self->seeds, self->n_items * sizeof *seeds);
+    gate_leave(&self->gate, state);
+    PyObject *tuple = PyTuple_New((Py_ssize_t)self->n_items);
     for (size_t i = 0; i < self->n_items && tuple != NULL; i++) {
-        PyObject *const seed = PyLong_FromUnsignedLongLong(self->seeds[i]);
+        PyObject *const seed = PyLong_FromUnsignedLongLong(seeds[i]);
         if (seed != NULL)
             PyTuple_SetItem(tuple, (Py_ssize_t)i, seed);
         else
             Py_CLEAR(tuple);
     }
-    gate_leave(&self->gate, PyEval_SaveThread());
-    return tuple == NULL && PyErr_Occurred() == NULL ? Py_NewRef(Py_None) : tuple;
+    wipe(seeds, self->n_items * sizeof *seeds);
+    free(seeds);
+    return tuple;
 }
 
 PyObject *models_shape(PyObject *object, PyObject *none) {
@@ -59,10 +68,36 @@ PyObject *models_shape(PyObject *object, PyObject *none) {
     if (state == NULL)
         return NULL;
     const size_t n_rows = efface_data_n_rows(self->data);
+    const uint32_t n_columns = efface_data_n_columns(self->data);
     const int64_t weight = efface_data_total_weight(self->data);
     gate_leave(&self->gate, state);
-    return Py_BuildValue("nInL", (Py_ssize_t)n_rows, (unsigned)efface_data_n_columns(self->data),
-                         (Py_ssize_t)self->n_items, (long long)weight);
+    return Py_BuildValue("nInL", (Py_ssize_t)n_rows, (unsigned)n_columns, (Py_ssize_t)self->n_items,
+                         (long long)weight);
+}
+
+/* Names never change: they need no gate. */
+PyObject *models_column_names(PyObject *object, PyObject *none) {
+    models *const self = (models *)object;
+    (void)none;
+    const uint32_t n_columns = efface_data_n_columns(self->data);
+    PyObject *tuple = PyTuple_New((Py_ssize_t)n_columns);
+    for (uint32_t j = 0; j < n_columns && tuple != NULL; j++) {
+        PyObject *const name = name_or_none(efface_data_column_name(self->data, j));
+        if (name != NULL)
+            PyTuple_SetItem(tuple, (Py_ssize_t)j, name);
+        else
+            Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+PyObject *models_text_id(PyObject *object, PyObject *text) {
+    const models *const self = (const models *)object;
+    Py_ssize_t n_bytes;
+    const char *const bytes = PyUnicode_AsUTF8AndSize(text, &n_bytes);
+    if (bytes == NULL)
+        return NULL;
+    return PyLong_FromUnsignedLongLong(efface_text_id(bytes, (size_t)n_bytes, self->key));
 }
 
 PyObject *models_rows(PyObject *object, PyObject *arguments) {
@@ -123,28 +158,14 @@ PyObject *models_info(PyObject *object, PyObject *number) {
 
 PyObject *models_coarse_columns(PyObject *object, PyObject *number) {
     models *const self = (models *)object;
-    size_t run;
+    size_t run, n = 0;
+    uint32_t *columns = NULL;
     PyThreadState *state;
-    const uint32_t d = efface_data_n_columns(self->data);
-    uint32_t *const columns = calloc(d, sizeof *columns);
-    if (columns == NULL)
-        return PyErr_NoMemory();
-    if (!read_run(self, number, &run) || (state = gate_enter(&self->gate)) == NULL) {
-        free(columns);
+    if (!read_run(self, number, &run) || (state = gate_enter(&self->gate)) == NULL)
         return NULL;
-    }
-    const uint32_t n = efface_kmeans_get_info(self->items[run]).n_coarse_columns;
-    efface_kmeans_coarse_columns(self->items[run], columns, d);
+    const bool fits = copy_coarse(self->items[run], &columns, &n);
     gate_leave(&self->gate, state);
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; i < n && list != NULL; i++) {
-        PyObject *const column = PyLong_FromUnsignedLong(columns[i]);
-        if (column == NULL || PyList_Append(list, column) != 0)
-            Py_CLEAR(list);
-        Py_XDECREF(column);
-    }
-    free(columns);
-    return list;
+    return fits ? column_list(columns, n) : PyErr_NoMemory();
 }
 
 /* centroids and labels: (run, out). */
@@ -266,8 +287,10 @@ PyObject *models_loss_of(PyObject *object, PyObject *arguments) {
     efface_error error = {0};
     efface_status status = EFFACE_OK;
     if (!PyArg_ParseTuple(arguments, "OOO", &number, &rows, &weights) ||
-        !read_run(self, number, &run) ||
-        !row_arrays_open(&arrays, rows, Py_None, weights, Py_None, Py_None, 0, NULL))
+        !read_run(self, number, &run))
+        return NULL;
+    const row_objects objects = {rows, Py_None, weights, Py_None, Py_None};
+    if (!row_arrays_open(&arrays, &objects, NULL, NULL))
         return NULL;
     PyThreadState *const state = gate_enter(&self->gate);
     if (state != NULL) {
