@@ -51,26 +51,24 @@ static efface_status make_rows(size_t n_rows, uint32_t n_columns, efface_data **
 }
 
 static int make(const char *path, size_t n_rows, uint32_t n_columns, size_t n_ids) {
-    static const unsigned char key[EFFACE_HASH_KEY_BYTES];
     efface_error error;
     efface_data *data = NULL;
     efface_store *store = NULL;
     efface_kmeans *model = NULL;
-    efface_kmeans_params params;
-    efface_kmeans_params_init(&params);
-    params.n_clusters = N_CLUSTERS;
-    params.seed = 1;
+    efface_kmeans_params quantized, pyramid;
+    efface_kmeans_params_init(&quantized);
+    quantized.n_clusters = N_CLUSTERS;
+    quantized.seed = 1;
+    pyramid = quantized;
+    quantized.method = EFFACE_METHOD_QUANTIZED;
+    pyramid.method = EFFACE_METHOD_PYRAMID;
+    const efface_new_model models[] = {{.name = "quantized", .params = &quantized},
+                                       {.name = "pyramid", .params = &pyramid}};
     efface_status status = make_rows(n_rows, n_columns, &data, &error);
     if (status == EFFACE_OK)
-        status = efface_store_create(path, data, key, &store, &error);
-    params.method = EFFACE_METHOD_QUANTIZED;
+        status = efface_store_create(path, data, NULL, NULL, models, 2, &store, &error);
     if (status == EFFACE_OK)
-        status = efface_store_fit(store, "quantized", &params, NULL, 0, &error);
-    params.method = EFFACE_METHOD_PYRAMID;
-    if (status == EFFACE_OK)
-        status = efface_store_fit(store, "pyramid", &params, NULL, 0, &error);
-    if (status == EFFACE_OK)
-        status = efface_kmeans_fit(data, &params, &model, &error);
+        status = efface_kmeans_fit(data, &pyramid, &model, &error);
     efface_store_close(store);
     for (uint64_t i = 1; status == EFFACE_OK && n_ids != 0; i++) {
         const uint64_t id = i * UINT64_C(2654435761) % n_rows;
@@ -91,7 +89,10 @@ static int forget(const char *path, uint64_t id) {
     efface_store *store = NULL;
     efface_store_report report;
     const efface_request request = {.ids = &id, .n_ids = 1};
-    efface_status status = efface_store_open(path, EFFACE_ACCESS_WRITE, &store, &error);
+    efface_store_options options;
+    efface_store_options_init(&options);
+    options.access = EFFACE_ACCESS_WRITE;
+    efface_status status = efface_store_open(path, &options, &store, &error);
     if (status == EFFACE_OK)
         status = efface_store_forget(store, &request, &report, &error);
     efface_store_close(store);

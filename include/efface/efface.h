@@ -491,8 +491,14 @@ EFFACE_API efface_status efface_kmeans_digest(const efface_kmeans *model,
 
 /* What follows changes a model and the set it was fitted to, together: afterwards the model is,
  * byte for byte, what a fit to the rows that are there now would give with the same parameters and
- * the same seed. A call that fails has changed neither. The set must be the one the model was
- * fitted to, and be changed through these calls only. */
+ * the same seed. A call that fails has changed neither.
+ *
+ * The set must be the one the model was fitted to or decoded with, and be changed through these
+ * calls only. That is checked, and not by counting rows: another set, even one with the same rows,
+ * and a set that was changed by efface_data_add, efface_data_remove or efface_data_replace, or
+ * through another model alone, even if its rows are now what they were, are ARGUMENT. What to do is
+ * to give the right set, or to fit the model to this one anew. Which set it is, is known in this
+ * process only; no encoding has it. */
 
 /* What a change took. */
 typedef enum efface_action {
@@ -522,8 +528,8 @@ typedef enum efface_reason {
     EFFACE_REASON_WIDTH = 13    /* the automatic width of the tree moved */
 } efface_reason;
 
-/* The name of an action in a word ("untouched", "repaired", "refitted"), and of a reason in a few.
- * Never NULL. */
+/* The name of an action in a word or two ("sums corrected", "repaired", "refitted"), and of a
+ * reason in a few. Never NULL. */
 EFFACE_API const char *efface_action_name(efface_action action);
 EFFACE_API const char *efface_reason_name(efface_reason reason);
 
@@ -574,8 +580,10 @@ EFFACE_API efface_status efface_kmeans_update(efface_kmeans *model, efface_data 
 /* The same for several models that were fitted to one set (with other parameters or seeds): the set
  * and all of them change, or nothing does. `reports` is NULL or has n_models elements, each with
  * what its model took and the seconds of the whole call. A set that has several models is changed
- * through these calls only, with all of them.
- * Errors: as for one model; ARGUMENT if there is no model, or one comes twice. */
+ * through these calls only, with all of them: a model that a request leaves out is refused from
+ * then on.
+ * Errors: as for one model; ARGUMENT if there is no model, one comes twice, or the set is not that
+ * of each. */
 EFFACE_API efface_status efface_models_forget(efface_kmeans *const *models, size_t n_models,
                                               efface_data *data, const uint64_t *ids, size_t n_ids,
                                               efface_missing missing, efface_report *reports,
@@ -611,13 +619,14 @@ typedef struct efface_difference {
 } efface_difference;
 
 /* Fits the rows of the set anew with the model's parameters and seed, and compares the two states
- * byte by byte. Cost: that of a fit. Errors: as efface_kmeans_fit; ARGUMENT if the number of
- * columns differs. */
+ * byte by byte. Any set will do that has as many columns. Cost: that of a fit. Errors: as
+ * efface_kmeans_fit; ARGUMENT if the number of columns differs. */
 EFFACE_API efface_status efface_kmeans_verify(const efface_kmeans *model, const efface_data *data,
                                               efface_difference *difference, efface_error *error);
 
 /* Gives the model another seed: a full refit, after which nothing of the old randomness remains.
- * Due when requests may have been chosen by looking at published models. Errors: as a fit. */
+ * Due when requests may have been chosen by looking at published models. Errors: as a fit; ARGUMENT
+ * if the set is not the model's. */
 EFFACE_API efface_status efface_kmeans_rekey(efface_kmeans *model, const efface_data *data,
                                              uint64_t seed, efface_report *report,
                                              efface_error *error);

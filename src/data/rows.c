@@ -12,11 +12,17 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define ALL_BUT_SIGN 0x7FFFFFFFu
 #define LARGEST 0x7E800000u /* the bits of 2^126 */
 #define CACHE_LINE 64
+
+size_t ef_most_short_positions = UINT32_MAX - 1;
+
+/* How many sets this process has made. */
+static atomic_uint_fast64_t n_sets;
 
 efface_status efface_data_create(uint32_t n_columns, efface_data **out, efface_error *error) {
     if (out == NULL)
@@ -27,6 +33,7 @@ efface_status efface_data_create(uint32_t n_columns, efface_data **out, efface_e
     efface_data *data = ef_alloc_zero(1, sizeof *data);
     if (data == NULL)
         return ef_fail_memory(error);
+    data->stamp.set = (uint64_t)atomic_fetch_add_explicit(&n_sets, 1, memory_order_relaxed) + 1;
     data->n_columns = n_columns;
     if (!ef_ranges_init(&data->ranges, n_columns)) {
         efface_data_free(data);
@@ -428,6 +435,7 @@ efface_status efface_data_add(efface_data *data, const efface_rows *rows, efface
     }
     data->next_id = next_id;
     data->named |= rows->ids != NULL && rows->n_rows != 0;
+    data->stamp.generation += rows->n_rows != 0;
     data->total_weight = total_weight;
     return EFFACE_OK;
 }
@@ -494,6 +502,7 @@ void ef_data_take_out(efface_data *data, size_t position) {
     }
     write_beside(data, last, &(efface_row){.id = 0});
     data->n_rows = last;
+    data->stamp.generation++;
 }
 
 void ef_data_put_back(efface_data *data, size_t position, const efface_row *row,
@@ -619,6 +628,7 @@ efface_status efface_data_replace(efface_data *data, const efface_rows *rows, ef
     }
     if (rows->weights != NULL)
         data->total_weight = total_weight;
+    data->stamp.generation += rows->n_rows != 0;
     return EFFACE_OK;
 }
 

@@ -19,7 +19,20 @@
 #include "data/row_ids.h"
 #include "efface/efface.h"
 
+/* Which set, and as which changes have left it. A model has that of the set it belongs to, and so
+ * knows a set that is another's, or was changed without it, however alike the rows may be. It is no
+ * part of any result. */
+typedef struct ef_stamp {
+    uint64_t set;        /* its number, which no other set of this process ever has; 0: no set */
+    uint64_t generation; /* advances with every change of rows */
+} ef_stamp;
+
+static inline bool ef_stamps_equal(ef_stamp a, ef_stamp b) {
+    return a.set == b.set && a.generation == b.generation;
+}
+
 struct efface_data {
+    ef_stamp stamp;
     uint32_t n_columns;
     size_t n_rows;
     size_t capacity; /* rows there is room for; a multiple of EF_PANEL */
@@ -36,6 +49,15 @@ struct efface_data {
     ef_ranges ranges;             /* of the columns, of the rows that are there */
     char **names;                 /* n_columns names, or NULL */
 };
+
+/* What a model keeps only to be quicker has positions of 32 bits. This says whether they suffice
+ * for n_rows rows, with UINT32_MAX left over to mean none; if they do not, it is not kept. The
+ * limit is a variable only because a test cannot make so many rows: it lowers it. */
+extern size_t ef_most_short_positions;
+
+static inline bool ef_positions_are_short(size_t n_rows) {
+    return n_rows <= ef_most_short_positions;
+}
 
 static inline uint64_t ef_data_id(const efface_data *data, size_t position) {
     return ef_row_ids_at(&data->ids, position);
@@ -81,7 +103,8 @@ efface_status ef_data_prepare_remove(efface_data *data, const uint64_t *ids, siz
 /* The parts of a change that cannot fail, for calls that must be undone when a later part does.
  * `take_out` removes the row at a position (the last, unless its removal was prepared) and moves
  * the last row there; `put_back`, given the same position, undoes the latest removal; `overwrite`
- * gives a row other values, and other weight, owner and label if the set stores such. */
+ * gives a row other values, and other weight, owner and label if the set stores such. The first
+ * advances the generation as a change does; who undoes one gives the set the stamp it had. */
 void ef_data_take_out(efface_data *data, size_t position);
 void ef_data_put_back(efface_data *data, size_t position, const efface_row *row,
                       const float *values);

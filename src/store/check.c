@@ -55,23 +55,24 @@ static efface_status check_file(const checker *c, efface_error *error) {
     return status;
 }
 
-/* A model against the rows: its state, its digest, and what it counts. */
-static efface_status check_model(const checker *c, const char *name, efface_error *error) {
+/* A model against the rows, of which `all` has every column: its state and what it counts. */
+static efface_status check_model(const checker *c, const char *name, const efface_data *all,
+                                 ef_u128 *seals, efface_error *error) {
     ef_record record;
     efface_kmeans *model = NULL;
-    efface_data *data = NULL;
-    unsigned char digest[EFFACE_DIGEST_BYTES];
-    efface_status status = ef_record_read(c->store, name, &record, error);
+    efface_data *some = NULL;
+    efface_status status = ef_record_read(c->store, name, true, &record, error);
     if (status != EFFACE_OK)
         return status;
-    status = ef_record_hot(c->store, &record, &model, &data, error);
+    *seals += record.seal;
+    if (record.columns != NULL)
+        status = ef_rows_copy(all, record.columns, record.n_columns, &some, error);
+    const efface_data *const data = some != NULL ? some : all;
     if (status == EFFACE_OK)
-        status = efface_kmeans_digest(model, digest, error);
+        status = ef_record_hot(&record, data, &model, error);
     if (status == EFFACE_OK) {
         ef_writer counts = {0};
         ef_counts_write(&counts, data);
-        if (memcmp(digest, record.digest, sizeof digest) != 0)
-            say(c, "model %s: its digest is not that of its state", name);
         if (counts.failed)
             status = ef_fail_memory(error);
         else if (counts.n_bytes != record.n_counts ||
@@ -80,43 +81,90 @@ static efface_status check_model(const checker *c, const char *name, efface_erro
         free(counts.bytes);
     }
     efface_kmeans_free(model);
-    efface_data_free(data);
+    efface_data_free(some);
     ef_record_free(&record);
     return status;
 }
 
-/* The rows can be loaded, and no id is one that could be given again. */
-static efface_status check_rows(const checker *c, efface_error *error) {
-    efface_data *rows = NULL;
-    uint64_t next_id = 0;
-    efface_status status = ef_rows_load(c->store, NULL, 0, &rows, error);
-    if (status == EFFACE_OK)
-        status = ef_fact_read(c->store, "next_id", &next_id, error);
-    if (status == EFFACE_OK && rows->next_id > next_id)
-        status = ef_store_corrupt(error, "it has ids that new rows could get again");
-    efface_data_free(rows);
+static efface_status check_models(const checker *c, const efface_data *all, efface_error *error) {
+    char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
+    uint32_t n = 0;
+    ef_u128 seals = 0;
+    efface_error problem;
+    efface_status status = told(c, ef_models_list(c->store, &names, &n, &problem), &problem, error);
+    for (uint32_t i = 0; status == EFFACE_OK && i < n; i++) {
+        efface_error about;
+        const efface_status checked = check_model(c, names[i], all, &seals, &about);
+        (void)snprintf(problem.message, sizeof problem.message, "model %s: %.400s", names[i],
+                       checked != EFFACE_OK ? about.message : "");
+        status = told(c, checked, checked == EFFACE_E_CORRUPT ? &problem : &about, error);
+        if (checked != EFFACE_OK)
+            seals = c->store->head.models_sum; /* said already */
+        if (status == EFFACE_OK)
+            status = ef_store_progress(c->store, i + 1, n, error);
+    }
+    if (status == EFFACE_OK && names != NULL)
+        status = told(c, ef_models_verify(c->store, n, seals, &problem), &problem, error);
+    free(names);
     return status;
+}
+
+/* The groups, against the rows that they are made of. */
+typedef struct group_sums {
+    uint64_t n_rows[EF_GROUP_KINDS];
+    ef_u128 members[EF_GROUP_KINDS];
+} group_sums;
+
+static efface_status add_group(void *context, const ef_group *group, efface_error *error) {
+    (void)error;
+    group_sums *const sums = context;
+    sums->n_rows[group->kind] += group->n_rows;
+    sums->members[group->kind] += group->members;
+    return EFFACE_OK;
+}
+
+static efface_status check_groups(const checker *c, const efface_data *all, efface_error *error) {
+    const ef_head *const head = &c->store->head;
+    group_sums kept = {{0}, {0}}, found = {{0}, {0}};
+    const efface_status status = ef_groups_each(c->store, add_group, &kept, error);
+    if (status != EFFACE_OK)
+        return status;
+    for (size_t i = 0; i < all->n_rows; i++) {
+        const efface_row row = efface_data_row(all, i);
+        if (row.owner != EFFACE_NO_OWNER) {
+            found.n_rows[EF_GROUP_OWNER]++;
+            found.members[EF_GROUP_OWNER] +=
+                ef_seal_member(head, EF_GROUP_OWNER, row.owner, row.id);
+        }
+        if (row.label != EFFACE_NO_LABEL) {
+            found.n_rows[EF_GROUP_LABEL]++;
+            found.members[EF_GROUP_LABEL] +=
+                ef_seal_member(head, EF_GROUP_LABEL, (uint64_t)row.label, row.id);
+        }
+    }
+    const bool right = memcmp(kept.n_rows, found.n_rows, sizeof kept.n_rows) == 0 &&
+                       memcmp(kept.members, found.members, sizeof kept.members) == 0 &&
+                       all->n_rows - found.n_rows[EF_GROUP_OWNER] == head->n_unowned &&
+                       all->total_weight == head->total_weight;
+    return right ? EFFACE_OK
+                 : ef_store_corrupt(error, "owners, labels or weights are not those of its rows");
 }
 
 static efface_status check_all(const checker *c, efface_error *error) {
     efface_error problem;
-    char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
-    uint32_t n = 0;
+    efface_data *all = NULL;
+    if (c->store->foreign[0] != '\0')
+        say(c, "the file: %s", c->store->foreign);
     efface_status status = told(c, check_file(c, &problem), &problem, error);
     if (status == EFFACE_OK)
-        status = told(c, check_rows(c, &problem), &problem, error);
+        status = told(c, ef_rows_load(c->store, NULL, 0, &all, NULL, &problem), &problem, error);
+    if (status == EFFACE_OK && all != NULL)
+        status = told(c, check_groups(c, all, &problem), &problem, error);
     if (status == EFFACE_OK)
         status = told(c, ef_receipts_check(c->store, &problem), &problem, error);
-    if (status == EFFACE_OK)
-        status = told(c, ef_models_list(c->store, &names, &n, &problem), &problem, error);
-    for (uint32_t i = 0; status == EFFACE_OK && i < n; i++) {
-        efface_error about;
-        const efface_status checked = check_model(c, names[i], &about);
-        (void)snprintf(problem.message, sizeof problem.message, "model %s: %.400s", names[i],
-                       checked != EFFACE_OK ? about.message : "");
-        status = told(c, checked, checked == EFFACE_E_CORRUPT ? &problem : &about, error);
-    }
-    free(names);
+    if (status == EFFACE_OK && all != NULL)
+        status = check_models(c, all, error);
+    efface_data_free(all);
     return status;
 }
 

@@ -46,13 +46,14 @@ static int write_clean(sqlite3_file *file, const void *bytes, int n, sqlite3_int
     return to->below->xWrite(file, is_page ? to->page : bytes, n, at);
 }
 
-void ef_clean_writes(sqlite3 *db, ef_clean_file *to) {
+bool ef_clean_writes(sqlite3 *db, ef_clean_file *to) {
     sqlite3_file *file = NULL;
     if (sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK ||
         file == NULL || file->pMethods == NULL)
-        return;
+        return false;
     to->below = file->pMethods;
     to->methods = *file->pMethods;
     to->methods.xWrite = write_clean;
     file->pMethods = &to->methods;
+    return true;
 }

@@ -1,9 +1,15 @@
 /*
- * Receipts: a line of JSON for each request, without a value of a row, and with ids only as hashes
- * under a key of the store: who has the store can tell whether an id is among them, nobody else
- * can. Each names the digest of the one before, so that none can be taken out unnoticed.
+ * Receipts: a line of JSON for each request, without a value of a row. Of the ids of rows it has
+ * their number and the root of a tree of hashes under the receipt key (receipt_roots.c): whoever
+ * has the key and the list of hashes can tell whether an id was among them, nobody else can. Each
+ * receipt names the digest of the one before, and the head of the store has the number of receipts
+ * and the digest of the last, so that none can be taken out unnoticed.
  *
- * A signature covers the line as it is without its last two fields, public_key and signature.
+ * A signature covers the line as it is without its last two fields, public_key and signature. If
+ * receipts are signed, so is the number of them, in the fact "signature":
+ *
+ *     u64  receipts    32  digest of the last    32  public key    64  signature of the first 40
+ *                                                                  bytes after "efface receipts"
  */
 #define _POSIX_C_SOURCE 200809L
 #include "base/checked.h"
@@ -17,9 +23,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-#define ID_HASH_BYTES 16
-#define SIGNED_FIELDS ",\"public_key\":\""
 
 static void put(ef_writer *w, const char *text) {
     ef_write_bytes(w, text, strlen(text));
@@ -45,15 +48,6 @@ static void put_hex(ef_writer *w, const unsigned char *bytes, size_t n_bytes) {
     put(w, hex);
 }
 
-static void put_id_hash(ef_writer *w, const efface_store *store, uint64_t id) {
-    unsigned char bytes[8], hash[ID_HASH_BYTES];
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (unsigned char)(id >> (8 * i));
-    (void)crypto_generichash(hash, sizeof hash, bytes, sizeof bytes, store->receipt_key,
-                             sizeof store->receipt_key);
-    put_hex(w, hash, sizeof hash);
-}
-
 static void put_time(ef_writer *w) {
     const time_t now = time(NULL);
     struct tm utc;
@@ -74,42 +68,18 @@ static void put_model(ef_writer *w, const efface_model_report *m) {
     put(w, "\"}");
 }
 
-/* The digest of the last receipt; zeros if there is none. And its number. */
-static efface_status read_last(efface_store *store, uint64_t *number,
-                               unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error) {
-    sqlite3_stmt *statement = NULL;
-    bool row = false;
-    memset(digest, 0, EFFACE_DIGEST_BYTES);
-    *number = 0;
-    efface_status status = ef_sql_prepare(
-        store, "SELECT number, body FROM receipts ORDER BY number DESC LIMIT 1", &statement, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_step(store, statement, &row, error);
-    if (status == EFFACE_OK && row) {
-        const ef_reader body = ef_sql_bytes(statement, 1);
-        *number = (uint64_t)sqlite3_column_int64(statement, 0);
-        ef_digest(body.bytes, body.n_bytes, digest);
-    }
-    (void)sqlite3_finalize(statement);
-    return status;
-}
-
-static void put_body(ef_writer *w, const efface_store *store, const char *kind, const uint64_t *ids,
-                     size_t n_ids, const efface_store_report *report,
-                     const unsigned char *previous) {
+static void put_body(ef_writer *w, const char *kind, const efface_store_report *report,
+                     const unsigned char root[EFFACE_DIGEST_BYTES], const unsigned char *previous) {
     put_format(w, "{\"receipt\":%" PRIu64 ",", report->receipt);
     put_time(w);
     put_format(w,
                ",\"kind\":\"%s\",\"requested\":%" PRIu64 ",\"missing\":%" PRIu64
-               ",\"forgotten\":%" PRIu64 ",\"learned\":%" PRIu64 ",\"rows\":[",
-               kind, report->n_requested, report->n_missing, report->n_forgotten,
-               report->n_learned);
-    for (size_t i = 0; i < n_ids; i++) {
-        put(w, i != 0 ? ",\"" : "\"");
-        put_id_hash(w, store, ids[i]);
-        put(w, "\"");
-    }
-    put(w, "],\"models\":[");
+               ",\"forgotten\":%" PRIu64 ",\"learned\":%" PRIu64 ",\"updated\":%" PRIu64
+               ",\"rows\":{\"count\":%" PRIu64 ",\"root\":\"",
+               kind, report->n_requested, report->n_missing, report->n_forgotten, report->n_learned,
+               report->n_updated, report->n_row_hashes);
+    put_hex(w, root, EFFACE_DIGEST_BYTES);
+    put(w, "\"},\"models\":[");
     for (uint32_t i = 0; i < report->n_models; i++) {
         put(w, i != 0 ? "," : "");
         put_model(w, &report->models[i]);
@@ -129,81 +99,176 @@ static void sign(ef_writer *w, const efface_store *store) {
     }
     (void)crypto_sign_ed25519_sk_to_pk(public_key, store->secret_key);
     w->n_bytes--;
-    put(w, SIGNED_FIELDS);
+    put(w, EF_SIGNED_FIELDS);
     put_hex(w, public_key, sizeof public_key);
     put(w, "\",\"signature\":\"");
     put_hex(w, signature, sizeof signature);
     put(w, "\"}");
 }
 
-efface_status ef_receipt_append(efface_store *store, const char *kind, const uint64_t *ids,
-                                size_t n_ids, efface_store_report *report, efface_error *error) {
-    unsigned char previous[EFFACE_DIGEST_BYTES];
-    uint64_t last = 0;
-    efface_status status = read_last(store, &last, previous, error);
-    if (status != EFFACE_OK)
-        return status;
-    report->receipt = last + 1;
-    ef_writer w = {0};
-    put_body(&w, store, kind, ids, n_ids, report, previous);
-    if (store->signs)
-        sign(&w, store);
+/* ---------------------------------------------------------------- the number of receipts, signed
+ */
+
+#define SIGNED_COUNT_BYTES (8 + EFFACE_DIGEST_BYTES)
+#define SIGNATURE_BYTES (SIGNED_COUNT_BYTES + EFFACE_PUBLIC_KEY_BYTES + crypto_sign_BYTES)
+
+static const char signed_as[] = "efface receipts";
+
+/* What is signed of a number of receipts whose first bytes are `count`. */
+static void signed_bytes(const unsigned char count[SIGNED_COUNT_BYTES],
+                         unsigned char out[sizeof signed_as + SIGNED_COUNT_BYTES]) {
+    memcpy(out, signed_as, sizeof signed_as);
+    memcpy(out + sizeof signed_as, count, SIGNED_COUNT_BYTES);
+}
+
+static efface_status sign_count(efface_store *store, efface_error *error) {
+    unsigned char fact[SIGNATURE_BYTES], bytes[sizeof signed_as + SIGNED_COUNT_BYTES];
+    for (int i = 0; i < 8; i++)
+        fact[i] = (unsigned char)(store->head.n_receipts >> (8 * i));
+    memcpy(fact + 8, store->head.last_receipt, EFFACE_DIGEST_BYTES);
+    (void)crypto_sign_ed25519_sk_to_pk(fact + SIGNED_COUNT_BYTES, store->secret_key);
+    signed_bytes(fact, bytes);
+    if (crypto_sign_detached(fact + SIGNED_COUNT_BYTES + EFFACE_PUBLIC_KEY_BYTES, NULL, bytes,
+                             sizeof bytes, store->secret_key) != 0)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "the secret key cannot sign");
     sqlite3_stmt *statement = NULL;
-    status = w.failed
-                 ? ef_fail_memory(error)
-                 : ef_sql_prepare(store, "INSERT INTO receipts VALUES (?, ?)", &statement, error);
+    efface_status status = ef_sql_prepare(
+        store, "INSERT OR REPLACE INTO facts VALUES ('signature', ?)", &statement, error);
     if (status == EFFACE_OK) {
-        (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)report->receipt);
-        (void)sqlite3_bind_text64(statement, 2, (const char *)w.bytes, w.n_bytes, SQLITE_STATIC,
-                                  SQLITE_UTF8);
+        ef_sql_bind_bytes(statement, 1, fact, sizeof fact);
         status = ef_sql_do(store, statement, error);
     }
     (void)sqlite3_finalize(statement);
-    free(w.bytes);
     return status;
 }
 
-/* Whether a receipt names a digest as that of the one before. */
-static bool names_previous(ef_reader body, const unsigned char digest[EFFACE_DIGEST_BYTES]) {
-    static const char field[] = "\"previous\":\"";
-    char wanted[sizeof field + 2 * EFFACE_DIGEST_BYTES];
-    memcpy(wanted, field, sizeof field - 1);
-    (void)sodium_bin2hex(wanted + sizeof field - 1, 2 * EFFACE_DIGEST_BYTES + 1, digest,
-                         EFFACE_DIGEST_BYTES);
-    const size_t n = strlen(wanted);
-    for (size_t at = 0; at + n <= body.n_bytes; at++)
-        if (memcmp(body.bytes + at, wanted, n) == 0)
-            return true;
-    return false;
-}
-
-efface_status ef_receipts_check(efface_store *store, efface_error *error) {
-    unsigned char digest[EFFACE_DIGEST_BYTES] = {0};
+/* The receipt whose digest was signed, and that digest; number 0 if nothing was signed. */
+static efface_status read_signature(efface_store *store, uint64_t *number,
+                                    unsigned char digest[EFFACE_DIGEST_BYTES],
+                                    efface_error *error) {
     sqlite3_stmt *statement = NULL;
-    bool row = true;
-    efface_status status = ef_sql_prepare(
-        store, "SELECT number, body FROM receipts ORDER BY number", &statement, error);
-    for (int64_t number = 1; status == EFFACE_OK; number++) {
+    bool row = false;
+    *number = 0;
+    efface_status status = ef_sql_prepare(store, "SELECT value FROM facts WHERE name = 'signature'",
+                                          &statement, error);
+    if (status == EFFACE_OK)
         status = ef_sql_step(store, statement, &row, error);
-        if (status != EFFACE_OK || !row)
-            break;
-        const ef_reader body = ef_sql_bytes(statement, 1);
-        if (sqlite3_column_int64(statement, 0) != number)
-            status = ef_store_corrupt(error, "a receipt is missing");
-        else if (!names_previous(body, digest))
-            status = ef_store_corrupt(error, "a receipt does not name the one before it");
-        ef_digest(body.bytes, body.n_bytes, digest);
+    if (status == EFFACE_OK && row) {
+        const ef_reader fact = ef_sql_bytes(statement, 0);
+        unsigned char bytes[sizeof signed_as + SIGNED_COUNT_BYTES];
+        bool right = fact.n_bytes == SIGNATURE_BYTES;
+        if (right) {
+            signed_bytes(fact.bytes, bytes);
+            right = crypto_sign_verify_detached(
+                        fact.bytes + SIGNED_COUNT_BYTES + EFFACE_PUBLIC_KEY_BYTES, bytes,
+                        sizeof bytes, fact.bytes + SIGNED_COUNT_BYTES) == 0;
+        }
+        if (right) {
+            ef_reader reader = fact;
+            *number = ef_read_u64(&reader);
+            ef_read_bytes(&reader, digest, EFFACE_DIGEST_BYTES);
+        } else {
+            status = ef_store_corrupt(error, "the signature of the number of its receipts");
+        }
     }
     (void)sqlite3_finalize(statement);
     return status;
 }
 
-efface_status efface_store_receipt(efface_store *store, uint64_t number, char **json,
-                                   efface_error *error) {
-    if (store == NULL || json == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "store and json must not be NULL");
+/* ---------------------------------------------------------------- append and check */
+
+static efface_status insert_receipt(efface_store *store, uint64_t number, const ef_writer *w,
+                                    efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    efface_status status =
+        ef_sql_prepare(store, "INSERT INTO receipts VALUES (?, ?)", &statement, error);
+    if (status == EFFACE_OK) {
+        (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)number);
+        (void)sqlite3_bind_text64(statement, 2, (const char *)w->bytes, w->n_bytes, SQLITE_STATIC,
+                                  SQLITE_UTF8);
+        status = ef_sql_do(store, statement, error);
+        if (status == EFFACE_E_DUPLICATE)
+            status = ef_store_corrupt(error, "it has more receipts than it counts");
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+efface_status ef_receipt_append(efface_store *store, const char *kind, const uint64_t *ids,
+                                size_t n_ids, efface_store_report *report, efface_error *error) {
+    ef_head *const head = &store->head;
+    unsigned char root[EFFACE_DIGEST_BYTES];
+    report->row_hashes = ef_alloc(n_ids, EFFACE_ROW_HASH_BYTES);
+    if (report->row_hashes == NULL)
+        return ef_fail_memory(error);
+    report->n_row_hashes = n_ids;
+    for (size_t i = 0; i < n_ids; i++)
+        ef_row_hash(store->receipt_key, ids[i], report->row_hashes + i * EFFACE_ROW_HASH_BYTES);
+    ef_row_hashes_sort(report->row_hashes, n_ids);
+    efface_status status = efface_receipt_root(report->row_hashes, n_ids, root, error);
+    if (status != EFFACE_OK)
+        return status;
+    report->receipt = head->n_receipts + 1;
+    ef_writer w = {0};
+    put_body(&w, kind, report, root, head->last_receipt);
+    if (store->signs)
+        sign(&w, store);
+    status = w.failed ? ef_fail_memory(error) : insert_receipt(store, report->receipt, &w, error);
+    if (status == EFFACE_OK) {
+        head->n_receipts++;
+        ef_digest(w.bytes, w.n_bytes, head->last_receipt);
+        store->head_changed = true;
+    }
+    free(w.bytes);
+    return status == EFFACE_OK && store->signs ? sign_count(store, error) : status;
+}
+
+/* Makes `digest`, that of the receipt before, the one of this; CORRUPT if it does not name it. */
+static efface_status check_receipt(sqlite3_stmt *statement, uint64_t number,
+                                   unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error) {
+    const ef_reader body = ef_sql_bytes(statement, 1);
+    if ((uint64_t)sqlite3_column_int64(statement, 0) != number)
+        return ef_store_corrupt(error, "a receipt is missing");
+    if (!ef_receipt_follows(body, digest))
+        return ef_store_corrupt(error, "a receipt does not name the one before it");
+    ef_digest(body.bytes, body.n_bytes, digest);
+    return EFFACE_OK;
+}
+
+efface_status ef_receipts_check(efface_store *store, efface_error *error) {
+    const ef_head *const head = &store->head;
+    unsigned char digest[EFFACE_DIGEST_BYTES] = {0}, signed_digest[EFFACE_DIGEST_BYTES];
+    sqlite3_stmt *statement = NULL;
+    bool row = true;
+    uint64_t n = 0, n_signed = 0;
+    efface_status status = read_signature(store, &n_signed, signed_digest, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_prepare(store, "SELECT number, body FROM receipts ORDER BY number",
+                                &statement, error);
+    while (status == EFFACE_OK) {
+        status = ef_sql_step(store, statement, &row, error);
+        if (status != EFFACE_OK || !row)
+            break;
+        status = check_receipt(statement, ++n, digest, error);
+        if (status == EFFACE_OK && n == n_signed &&
+            memcmp(digest, signed_digest, sizeof digest) != 0)
+            status = ef_store_corrupt(error, "its receipts are not those that were signed");
+    }
+    (void)sqlite3_finalize(statement);
+    if (status == EFFACE_OK && n_signed > n)
+        status = ef_store_corrupt(error, "it has fewer receipts than were signed");
+    if (status == EFFACE_OK &&
+        (n != head->n_receipts || memcmp(digest, head->last_receipt, sizeof digest) != 0))
+        status = ef_store_corrupt(error, "its last receipts are not those that it has counted");
+    return status;
+}
+
+static efface_status read_receipt(efface_store *store, uint64_t number, char **json,
+                                  efface_error *error) {
     sqlite3_stmt *statement = NULL;
     bool row = false;
+    if (number == 0 || number > store->head.n_receipts)
+        return ef_fail(error, EFFACE_E_NOT_FOUND, "there is no receipt %" PRIu64, number);
     efface_status status =
         ef_sql_prepare(store, "SELECT body FROM receipts WHERE number = ?", &statement, error);
     if (status == EFFACE_OK) {
@@ -211,7 +276,7 @@ efface_status efface_store_receipt(efface_store *store, uint64_t number, char **
         status = ef_sql_step(store, statement, &row, error);
     }
     if (status == EFFACE_OK && !row)
-        status = ef_fail(error, EFFACE_E_NOT_FOUND, "there is no receipt %" PRIu64, number);
+        status = ef_store_corrupt(error, "a receipt is missing");
     if (status == EFFACE_OK) {
         ef_reader body = ef_sql_bytes(statement, 0);
         const size_t n = body.n_bytes;
@@ -228,60 +293,12 @@ efface_status efface_store_receipt(efface_store *store, uint64_t number, char **
     return status;
 }
 
-/* ---------------------------------------------------------------- keys */
-
-efface_status efface_keys_make(unsigned char secret_key[EFFACE_SECRET_KEY_BYTES],
-                               unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES],
-                               efface_error *error) {
-    if (sodium_init() < 0 || crypto_sign_keypair(public_key, secret_key) != 0)
-        return ef_fail(error, EFFACE_E_IO, "the system has no random numbers for keys");
-    return EFFACE_OK;
-}
-
-void efface_store_sign_with(efface_store *store,
-                            const unsigned char secret_key[EFFACE_SECRET_KEY_BYTES]) {
-    memcpy(store->secret_key, secret_key, sizeof store->secret_key);
-    store->signs = true;
-}
-
-/* Reads `n` bytes of hexadecimal text that ends with a quote. Capitals are not what was signed. */
-static bool read_hex(const char *hex, unsigned char *bytes, size_t n) {
-    size_t n_read = 0;
-    const char *end = NULL;
-    return strspn(hex, "0123456789abcdef") == 2 * n &&
-           sodium_hex2bin(bytes, n, hex, 2 * n, NULL, &n_read, &end) == 0 && n_read == n &&
-           end[0] == '"';
-}
-
-efface_status efface_receipt_verify(const char *json,
-                                    const unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES],
-                                    efface_error *error) {
-    if (json == NULL || public_key == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "json and public_key must not be NULL");
-    const char *const fields = strstr(json, SIGNED_FIELDS);
-    if (fields == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "the receipt is not signed");
-    if (sodium_init() < 0)
-        return ef_fail_memory(error);
-    const char *const key = fields + strlen(SIGNED_FIELDS);
-    const char *const between = "\",\"signature\":\"";
-    unsigned char signer[EFFACE_PUBLIC_KEY_BYTES], signature[crypto_sign_BYTES];
-    const size_t n_body = (size_t)(fields - json) + 1;
-    char *const body = ef_alloc(n_body, 1);
-    if (body == NULL)
-        return ef_fail_memory(error);
-    memcpy(body, json, n_body - 1);
-    body[n_body - 1] = '}';
-    bool right = read_hex(key, signer, sizeof signer);
-    const char *const rest = right ? key + 2 * sizeof signer : "";
-    right = right && strncmp(rest, between, strlen(between)) == 0 &&
-            read_hex(rest + strlen(between), signature, sizeof signature) &&
-            strcmp(rest + strlen(between) + 2 * sizeof signature, "\"}") == 0 &&
-            memcmp(signer, public_key, sizeof signer) == 0 &&
-            crypto_sign_verify_detached(signature, (const unsigned char *)body, n_body,
-                                        public_key) == 0;
-    free(body);
-    return right ? EFFACE_OK
-                 : ef_fail(error, EFFACE_E_FORMAT,
-                           "the receipt was changed, or signed with another key");
+efface_status efface_store_receipt(efface_store *store, uint64_t number, char **json,
+                                   efface_error *error) {
+    if (store == NULL || json == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store and json must not be NULL");
+    efface_status status = ef_store_begin(store, false, error);
+    return status == EFFACE_OK
+               ? ef_store_end(store, read_receipt(store, number, json, error), error)
+               : status;
 }

@@ -11,58 +11,75 @@
  *     of rows that were forgotten are in no file: freed cells and pages are overwritten with zeros
  *     (secure_delete), and so is what lies between cells (page_slack.c); no tree keeps the key of a
  *     row that left (rows have no rowid: a tree of rowids does); temporary data stays in memory
- *     (temp_store).
+ *     (temp_store). Where SQLite cannot do one of these the store is not opened to write.
  *  3. Each model's state is that of a fit to the rows that are there, with its parameters, seed and
  *     columns; `digest` is the digest of that state.
- *  4. Each model's `counts` are those of the rows that are there; the fact n_rows is their number;
- *     next_id is larger than every id there ever was.
- *  5. Receipts are numbered from 1 without gaps. They are only appended.
- *  6. The seed of a model, the key that ids in receipts are hashed with, and the key of texts are
- *     in the file, and leave it only through functions that say so.
+ *  4. Each model's `counts` are those of the rows that are there.
+ *  5. Receipts are numbered from 1 without gaps. They are only appended. The head has their number
+ *     and the digest of the last.
+ *  6. The seed of a model, the key that ids in receipts are hashed with unless it is kept outside,
+ *     and the key of texts are in the file, and leave it only through functions that say so.
+ *  7. The head (head.h) is what its seal says. Each bucket has the number of its rows and the sum
+ *     of their seals (seals.c), each owner and label those of its members, each bucket of owners or
+ *     labels those of its groups, the head those of all rows, groups and models. A request verifies
+ *     every bucket, group and model it reads before it changes or acknowledges anything.
+ *  8. The file has the tables and indexes of schema.c and nothing else, or is not written to.
  *
  * Tables:
  *
- *     facts     name, value                     n_rows, next_id, n_columns; keys as blobs
- *     columns   number, name                    if columns have names
- *     rows      id, owner, weight, label, vals  vals: float32, little-endian, side by side
- *     models    name, params, columns, counts, state, digest
- *     receipts  number, body                    a line of JSON
+ *     facts          name, value                    "head" and "seal" (head.c); "signature"
+ *     columns        number, name                   if any column has a name
+ *     rows           bucket, id, owner, weight,     owner and class may be absent; text: of the id,
+ *                    class, text, vals              if kept; vals: float32, little-endian
+ *     buckets        number, n_rows, sum            of rows
+ *     groups         bucket, number, n_rows,        owners and labels; text: of the owner, if kept,
+ *                    members, text                  or of the label
+ *     group_buckets  number, n_groups, sum          owners first, then labels
+ *     models         name, params, columns,
+ *                    counts, digest, seal, state
+ *     receipts       number, body                   a line of JSON
  *
  * Ids and owners are unsigned in the library and signed in SQLite: the same 64 bits.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "store/store.h"
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "data/text_id.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
 #include <string.h>
 #include <unistd.h>
 
 #define APPLICATION_ID 1162233409 /* "EFFA" */
-#define STORE_VERSION 1           /* as EF_STORE_SET_VERSION has it */
-#define WAIT_MILLISECONDS 5000
+#define OPTIONS_VERSION 1
+#define MOST_WAIT_SECONDS 1e6
 
-static const char schema[] =
-    "CREATE TABLE facts(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE columns(number INTEGER PRIMARY KEY, name TEXT NOT NULL);"
-    "CREATE TABLE rows(id INTEGER PRIMARY KEY, owner INTEGER NOT NULL, weight INTEGER NOT NULL,"
-    " label INTEGER NOT NULL, vals BLOB NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE models(name TEXT NOT NULL UNIQUE, params BLOB NOT NULL, columns BLOB NOT NULL,"
-    " counts BLOB NOT NULL, digest BLOB NOT NULL, state BLOB NOT NULL);"
-    "CREATE TABLE receipts(number INTEGER PRIMARY KEY, body TEXT NOT NULL);"
-    "PRAGMA application_id = 1162233409;" EF_STORE_SET_VERSION;
+void efface_store_options_init(efface_store_options *options) {
+    *options = (efface_store_options){.version = OPTIONS_VERSION, .wait_seconds = 5.0};
+}
+
+efface_status ef_store_options_check(const efface_store_options *options, efface_error *error) {
+    if (options->version != OPTIONS_VERSION)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the options of the store have version %u; fill them with "
+                       "efface_store_options_init",
+                       (unsigned)options->version);
+    return options->wait_seconds >= 0.0 && options->wait_seconds <= MOST_WAIT_SECONDS
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_ARGUMENT, "a store waits for 0 to %g seconds",
+                         MOST_WAIT_SECONDS);
+}
 
 /* ---------------------------------------------------------------- open and close */
 
 void efface_store_close(efface_store *store) {
     if (store == NULL)
         return;
-    (void)sqlite3_close(store->db);
-    for (uint32_t j = 0; store->names != NULL && j < store->n_columns; j++)
+    /* In a child that was forked SQLite must not touch the file: its parent may be writing. */
+    if (store->process == (int64_t)getpid())
+        (void)sqlite3_close(store->db);
+    for (uint32_t j = 0; store->names != NULL && j < store->head.n_columns; j++)
         free(store->names[j]);
     free(store->names);
     sodium_memzero(store, sizeof *store);
@@ -82,9 +99,77 @@ static char *name_of_file(const char *path) {
     return name;
 }
 
-/* Opens the file and sets what invariants 1 and 2 need. */
-static efface_status open_file(const char *path, bool writes, efface_store **out,
-                               efface_error *error) {
+/* Whether a pragma was taken: SQLite may be built without it, or be told otherwise. */
+static efface_status require(efface_store *store, const char *pragma, const char *wanted,
+                             const char *what, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    bool row = false, right = false;
+    efface_status status = ef_sql_prepare(store, pragma, &statement, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_step(store, statement, &row, error);
+    if (status == EFFACE_OK && row) {
+        const char *const answer = (const char *)sqlite3_column_text(statement, 0);
+        right = answer != NULL && strcmp(answer, wanted) == 0;
+    }
+    (void)sqlite3_finalize(statement);
+    if (status == EFFACE_OK && !right)
+        status = ef_fail(error, EFFACE_E_IO,
+                         "the store cannot be opened to write: SQLite would not %s; use a library "
+                         "of SQLite that does, or a disk that lets it",
+                         what);
+    return status;
+}
+
+/* What invariants 1 and 2 need. */
+static efface_status prepare_to_write(efface_store *store, efface_error *error) {
+    efface_status status = require(store, "PRAGMA journal_mode = TRUNCATE", "truncate",
+                                   "empty its journal after each request", error);
+    if (status == EFFACE_OK)
+        status = ef_sql_run(store, "PRAGMA synchronous = FULL;", error);
+    if (status == EFFACE_OK)
+        status = require(store, "PRAGMA synchronous", "2", "wait for the disk", error);
+    if (status == EFFACE_OK)
+        status = require(store, "PRAGMA secure_delete = ON", "1",
+                         "overwrite what is deleted (secure_delete)", error);
+    if (status == EFFACE_OK)
+        status = require(store, "PRAGMA temp_store", "2", "keep temporary data in memory", error);
+    return status;
+}
+
+static void set_up(efface_store *store, const efface_store_options *options) {
+    store->process = (int64_t)getpid();
+    store->wait_seconds = options->wait_seconds;
+    store->progress = options->progress;
+    store->progress_context = options->progress_context;
+    if (options->secret_key != NULL) {
+        memcpy(store->secret_key, options->secret_key, sizeof store->secret_key);
+        store->signs = true;
+    }
+    if (options->receipt_key != NULL) {
+        memcpy(store->receipt_key, options->receipt_key, sizeof store->receipt_key);
+        store->has_receipt_key = true;
+    }
+}
+
+/* Triggers never run, views are never used, and what the file says is not trusted. */
+static efface_status harden(efface_store *store, efface_error *error) {
+    int triggers = 1, views = 1, defensive = 0;
+    if (sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, &triggers) != SQLITE_OK ||
+        sqlite3_db_config(store->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, &views) != SQLITE_OK ||
+        sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, &defensive) != SQLITE_OK ||
+        triggers != 0 || views != 0 || defensive != 1)
+        return ef_fail(error, EFFACE_E_IO,
+                       "the store cannot be opened: SQLite would run triggers of the file; use a "
+                       "newer library of SQLite");
+    return ef_sql_run(store,
+                      "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;"
+                      "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;"
+                      "PRAGMA max_page_count = " EF_STORE_MOST_PAGES ";",
+                      error);
+}
+
+efface_status ef_store_open_file(const char *path, bool writes, const efface_store_options *options,
+                                 efface_store **out, efface_error *error) {
     efface_store *const store = ef_alloc_zero(1, sizeof *store);
     char *const name = name_of_file(path);
     if (store == NULL || name == NULL || sodium_init() < 0) {
@@ -93,6 +178,7 @@ static efface_status open_file(const char *path, bool writes, efface_store **out
         return ef_fail_memory(error);
     }
     store->writes = writes;
+    set_up(store, options);
     /* A reader may have to roll back what a process that died left behind, so it may write too. */
     const int code =
         sqlite3_open_v2(name, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
@@ -102,23 +188,17 @@ static efface_status open_file(const char *path, bool writes, efface_store **out
         status = ef_fail(error, EFFACE_E_IO, "%s: %s", path, sqlite3_errmsg(store->db));
     else if (code != SQLITE_OK)
         status = store->db != NULL ? ef_sql_fail(store, error) : ef_fail_memory(error);
+    if (status == EFFACE_OK && !ef_clean_writes(store->db, &store->clean))
+        status = ef_fail(
+            error, EFFACE_E_IO,
+            "%s cannot be opened: SQLite does not let efface clean the pages it writes", path);
     if (status == EFFACE_OK) {
-        ef_clean_writes(store->db, &store->clean);
-        (void)sqlite3_busy_timeout(store->db, WAIT_MILLISECONDS);
-        (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-        status = ef_sql_run(store,
-                            "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;"
-                            "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;"
-                            "PRAGMA max_page_count = " EF_STORE_MOST_PAGES ";",
-                            error);
+        (void)sqlite3_busy_timeout(store->db, (int)(options->wait_seconds * 1000.0));
+        status = harden(store, error);
     }
-    if (status == EFFACE_OK && writes)
-        status = ef_sql_run(store,
-                            "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL;"
-                            "PRAGMA secure_delete = ON;",
-                            error);
-    if (status == EFFACE_OK && !writes)
-        status = ef_sql_run(store, "PRAGMA query_only = ON;", error);
+    if (status == EFFACE_OK)
+        status = writes ? prepare_to_write(store, error)
+                        : ef_sql_run(store, "PRAGMA query_only = ON;", error);
     if (status != EFFACE_OK) {
         efface_store_close(store);
         return status;
@@ -127,195 +207,155 @@ static efface_status open_file(const char *path, bool writes, efface_store **out
     return EFFACE_OK;
 }
 
-static efface_status read_pragma(efface_store *store, const char *sql, int64_t *value,
-                                 efface_error *error) {
+efface_status ef_store_read_names(efface_store *store, efface_error *error) {
     sqlite3_stmt *statement = NULL;
     bool row = false;
-    efface_status status = ef_sql_prepare(store, sql, &statement, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_step(store, statement, &row, error);
-    if (status == EFFACE_OK)
-        *value = sqlite3_column_int64(statement, 0);
-    (void)sqlite3_finalize(statement);
-    return status;
-}
-
-static efface_status read_names(efface_store *store, efface_error *error) {
-    sqlite3_stmt *statement = NULL;
-    bool row = false;
+    unsigned char digest[EFFACE_DIGEST_BYTES];
     efface_status status = ef_sql_prepare(store, "SELECT number, name FROM columns ORDER BY number",
                                           &statement, error);
     for (uint32_t j = 0; status == EFFACE_OK; j++) {
         status = ef_sql_step(store, statement, &row, error);
         if (status != EFFACE_OK || !row)
             break;
-        const char *const name = (const char *)sqlite3_column_text(statement, 1);
-        if (j >= store->n_columns || sqlite3_column_int64(statement, 0) != (int64_t)j + 1 ||
-            name == NULL) {
+        if (j >= store->head.n_columns || sqlite3_column_int64(statement, 0) != (int64_t)j + 1) {
             status = ef_store_corrupt(error, "the names of its columns");
             break;
         }
         if (store->names == NULL)
-            store->names = ef_alloc_zero(store->n_columns, sizeof *store->names);
-        const size_t n_bytes = strlen(name) + 1;
-        char *const copy = store->names != NULL ? ef_alloc(n_bytes, 1) : NULL;
-        if (copy == NULL) {
+            store->names = ef_alloc_zero(store->head.n_columns, sizeof *store->names);
+        if (store->names == NULL || !ef_sql_copy_text(statement, 1, &store->names[j]))
             status = ef_fail_memory(error);
-            break;
-        }
-        memcpy(copy, name, n_bytes);
-        store->names[j] = copy;
     }
     (void)sqlite3_finalize(statement);
+    if (status == EFFACE_OK)
+        status = ef_names_digest(store->names, store->head.n_columns, digest, error);
+    if (status == EFFACE_OK && memcmp(digest, store->head.names_digest, sizeof digest) != 0)
+        status = ef_store_corrupt(error, "the names of its columns");
     return status;
 }
 
-static efface_status read_head(efface_store *store, efface_error *error) {
+/* The receipt key that is needed to write, from the store or from the caller. */
+static efface_status find_receipt_key(efface_store *store, efface_error *error) {
+    unsigned char digest[EFFACE_DIGEST_BYTES];
+    if (!store->head.key_outside) {
+        if (store->has_receipt_key)
+            return ef_fail(error, EFFACE_E_ARGUMENT,
+                           "the store has its receipt key inside; leave the key out");
+        memcpy(store->receipt_key, store->head.receipt_key, sizeof store->receipt_key);
+        store->has_receipt_key = true;
+        return EFFACE_OK;
+    }
+    if (!store->has_receipt_key)
+        return store->writes
+                   ? ef_fail(error, EFFACE_E_ARGUMENT,
+                             "the receipt key of the store is kept outside of it: give it")
+                   : EFFACE_OK;
+    ef_receipt_key_digest(store->receipt_key, digest);
+    return memcmp(digest, store->head.receipt_key_digest, sizeof digest) == 0
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_ARGUMENT, "the receipt key is not that of the store");
+}
+
+static efface_status check_format(efface_store *store, efface_error *error) {
     int64_t id = 0, version = 0;
-    uint64_t n_columns = 0;
-    efface_status status = read_pragma(store, "PRAGMA application_id", &id, error);
+    efface_status status = ef_sql_number(store, "PRAGMA application_id", &id, error);
     if (status == EFFACE_OK)
-        status = read_pragma(store, "PRAGMA user_version", &version, error);
+        status = ef_sql_number(store, "PRAGMA user_version", &version, error);
     if (status == EFFACE_OK && id != APPLICATION_ID)
         status = ef_fail(error, EFFACE_E_FORMAT, "the file is not a store of efface");
-    if (status == EFFACE_OK && version != STORE_VERSION)
+    if (status == EFFACE_OK && (version < 1 || version > EF_STORE_VERSION))
         status = ef_fail(error, EFFACE_E_FORMAT,
-                         "the store has version %lld; this program knows version %d, a newer one "
-                         "may be needed",
-                         (long long)version, STORE_VERSION);
-    if (status == EFFACE_OK)
-        status = ef_fact_read(store, "n_columns", &n_columns, error);
-    if (status == EFFACE_OK && (n_columns == 0 || n_columns > EFFACE_MAX_COLUMNS))
-        status = ef_store_corrupt(error, "its number of columns");
-    store->n_columns = (uint32_t)n_columns;
-    if (status == EFFACE_OK)
-        status =
-            ef_fact_read_key(store, "hash_key", store->hash_key, sizeof store->hash_key, error);
-    if (status == EFFACE_OK)
-        status = ef_fact_read_key(store, "receipt_key", store->receipt_key,
-                                  sizeof store->receipt_key, error);
-    if (status == EFFACE_OK)
-        status = read_names(store, error);
+                         "the store has version %lld; this program knows versions 1 to %d, a newer "
+                         "one may be needed",
+                         (long long)version, EF_STORE_VERSION);
+    store->format = (uint32_t)version;
     return status;
 }
 
-efface_status efface_store_open(const char *path, efface_access access, efface_store **out,
-                                efface_error *error) {
-    if (path == NULL || out == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "path and out must not be NULL");
-    efface_store *store = NULL;
-    efface_status status = open_file(path, access == EFFACE_ACCESS_WRITE, &store, error);
+/* Within a transaction: what a store is, and whether it is whole enough to go on. */
+static efface_status read_all(efface_store *store, efface_error *error) {
+    efface_status status = check_format(store, error);
+    if (status == EFFACE_OK && store->format < EF_STORE_VERSION)
+        status = ef_carry_over(store, error);
+    if (status == EFFACE_OK)
+        status = ef_schema_compare(store, store->foreign, error);
+    if (status == EFFACE_OK && store->foreign[0] != '\0' && store->writes)
+        status = ef_fail(error, EFFACE_E_CORRUPT,
+                         "the store is not written to: %s; put back a copy, or make it again from "
+                         "the data",
+                         store->foreign);
+    if (status == EFFACE_OK && !store->head_changed)
+        status = ef_head_read(store, error);
+    if (status == EFFACE_OK)
+        status = find_receipt_key(store, error);
+    if (status == EFFACE_OK)
+        status = ef_store_read_names(store, error);
+    return status;
+}
+
+/* A store of an older format that is only read is carried over in memory. */
+static efface_status move_to_memory(efface_store *store, efface_error *error) {
+    sqlite3 *memory = NULL;
+    int code =
+        sqlite3_open_v2(":memory:", &memory,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX | SQLITE_OPEN_MEMORY, NULL);
+    sqlite3_backup *const copy =
+        code == SQLITE_OK ? sqlite3_backup_init(memory, "main", store->db, "main") : NULL;
+    if (copy != NULL) {
+        code = sqlite3_backup_step(copy, -1);
+        (void)sqlite3_backup_finish(copy);
+    }
+    if (copy == NULL || code != SQLITE_DONE) {
+        (void)sqlite3_close(memory);
+        return code == SQLITE_BUSY || code == SQLITE_LOCKED
+                   ? ef_fail(error, EFFACE_E_BUSY, "the store is busy: another process is writing")
+                   : ef_fail(error, EFFACE_E_IO,
+                             "the store, of an older format, cannot be read to memory");
+    }
+    (void)sqlite3_close(store->db);
+    store->db = memory;
+    return harden(store, error);
+}
+
+static efface_status open_store(efface_store *store, efface_error *error) {
+    efface_status status = ef_store_begin_bare(store, store->writes, error);
     if (status != EFFACE_OK)
         return status;
-    status = ef_store_begin(store, false, error);
+    status = check_format(store, error);
+    if (status == EFFACE_OK && (store->format == EF_STORE_VERSION || store->writes))
+        return ef_store_end(store, read_all(store, error), error);
+    status = ef_store_end(store, status, error);
     if (status == EFFACE_OK)
-        status = ef_store_end(store, read_head(store, error), error);
+        status = move_to_memory(store, error);
+    if (status == EFFACE_OK)
+        status = ef_store_begin_bare(store, true, error);
+    if (status == EFFACE_OK)
+        status = ef_store_end(store, read_all(store, error), error);
+    store->format = 1;
+    return status == EFFACE_OK ? ef_sql_run(store, "PRAGMA query_only = ON;", error) : status;
+}
+
+efface_status efface_store_open(const char *path, const efface_store_options *options,
+                                efface_store **out, efface_error *error) {
+    if (path == NULL || out == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "path and out must not be NULL");
+    efface_store_options defaults;
+    efface_store_options_init(&defaults);
+    if (options == NULL)
+        options = &defaults;
+    efface_store *store = NULL;
+    efface_status status = ef_store_options_check(options, error);
+    if (status == EFFACE_OK)
+        status = ef_store_open_file(path, options->access == EFFACE_ACCESS_WRITE, options, &store,
+                                    error);
+    if (status != EFFACE_OK)
+        return status;
+    status = open_store(store, error);
     if (status != EFFACE_OK)
         efface_store_close(store);
     else
         *out = store;
     return status;
-}
-
-/* ---------------------------------------------------------------- create */
-
-static efface_status write_key(efface_store *store, const char *name, const unsigned char *key,
-                               size_t n_bytes, efface_error *error) {
-    sqlite3_stmt *statement = NULL;
-    efface_status status =
-        ef_sql_prepare(store, "INSERT INTO facts VALUES (?, ?)", &statement, error);
-    if (status == EFFACE_OK) {
-        (void)sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
-        ef_sql_bind_bytes(statement, 2, key, n_bytes);
-        status = ef_sql_do(store, statement, error);
-    }
-    (void)sqlite3_finalize(statement);
-    return status;
-}
-
-static efface_status write_names(efface_store *store, const efface_data *data,
-                                 efface_error *error) {
-    sqlite3_stmt *statement = NULL;
-    efface_status status =
-        ef_sql_prepare(store, "INSERT INTO columns VALUES (?, ?)", &statement, error);
-    for (uint32_t j = 0; status == EFFACE_OK && j < data->n_columns; j++) {
-        const char *const name = efface_data_column_name(data, j);
-        if (name == NULL)
-            break;
-        (void)sqlite3_bind_int64(statement, 1, (int64_t)j + 1);
-        (void)sqlite3_bind_text(statement, 2, name, -1, SQLITE_STATIC);
-        status = ef_sql_do(store, statement, error);
-    }
-    (void)sqlite3_finalize(statement);
-    return status;
-}
-
-static efface_status write_all(efface_store *store, const efface_data *data, efface_error *error) {
-    efface_status status = ef_sql_run(store, schema, error);
-    if (status == EFFACE_OK)
-        status = ef_fact_write(store, "n_columns", data->n_columns, error);
-    if (status == EFFACE_OK)
-        status = write_key(store, "hash_key", store->hash_key, sizeof store->hash_key, error);
-    if (status == EFFACE_OK)
-        status =
-            write_key(store, "receipt_key", store->receipt_key, sizeof store->receipt_key, error);
-    if (status == EFFACE_OK)
-        status = ef_fact_write(store, "n_rows", data->n_rows, error);
-    if (status == EFFACE_OK)
-        status = ef_fact_write(store, "next_id", data->next_id, error);
-    if (status == EFFACE_OK)
-        status = write_names(store, data, error);
-    if (status == EFFACE_OK)
-        status = ef_rows_insert(store, data, 0, error);
-    /* Made after the rows: that is faster than keeping it up to date meanwhile. */
-    return status == EFFACE_OK
-               ? ef_sql_run(store, "CREATE INDEX rows_by_owner ON rows(owner)", error)
-               : status;
-}
-
-/* Of a store that could not be made. */
-static void remove_files(const char *path) {
-    static const char ending[] = "-journal";
-    const size_t n = strlen(path);
-    char *const journal = ef_alloc(n + sizeof ending, 1);
-    (void)unlink(path);
-    if (journal == NULL)
-        return;
-    memcpy(journal, path, n);
-    memcpy(journal + n, ending, sizeof ending);
-    (void)unlink(journal);
-    free(journal);
-}
-
-efface_status efface_store_create(const char *path, const efface_data *data,
-                                  const unsigned char hash_key[EFFACE_HASH_KEY_BYTES],
-                                  efface_store **out, efface_error *error) {
-    if (path == NULL || data == NULL || hash_key == NULL || out == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "path, data, hash_key and out must not be NULL");
-    const int file = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
-    if (file < 0 && errno == EEXIST)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "%s is there already", path);
-    if (file < 0 || close(file) != 0)
-        return ef_fail(error, EFFACE_E_IO, "%s cannot be made: %s", path, strerror(errno));
-    efface_store *store = NULL;
-    efface_status status = open_file(path, true, &store, error);
-    if (status == EFFACE_OK) {
-        store->n_columns = data->n_columns;
-        memcpy(store->hash_key, hash_key, sizeof store->hash_key);
-        randombytes_buf(store->receipt_key, sizeof store->receipt_key);
-        status = ef_store_begin(store, true, error);
-    }
-    if (status == EFFACE_OK)
-        status = ef_store_end(store, write_all(store, data, error), error);
-    if (status == EFFACE_OK)
-        status = read_names(store, error);
-    if (status != EFFACE_OK) {
-        efface_store_close(store);
-        remove_files(path);
-        return status;
-    }
-    *out = store;
-    return EFFACE_OK;
 }
 
 /* ---------------------------------------------------------------- what is in it */
@@ -324,39 +364,65 @@ efface_status efface_store_get_info(efface_store *store, efface_store_info *info
                                     efface_error *error) {
     if (store == NULL || info == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store and info must not be NULL");
-    efface_store_info found = {.n_columns = store->n_columns};
-    int64_t n_models = 0, n_receipts = 0;
+    int64_t n_pages = 0, n_free = 0, page_bytes = 0;
     efface_status status = ef_store_begin(store, false, error);
     if (status != EFFACE_OK)
         return status;
-    status = ef_fact_read(store, "n_rows", &found.n_rows, error);
+    const ef_head head = store->head;
+    status = ef_sql_number(store, "PRAGMA page_count", &n_pages, error);
     if (status == EFFACE_OK)
-        status = read_pragma(store, "SELECT count(*) FROM models", &n_models, error);
+        status = ef_sql_number(store, "PRAGMA freelist_count", &n_free, error);
     if (status == EFFACE_OK)
-        status =
-            read_pragma(store, "SELECT ifnull(max(number), 0) FROM receipts", &n_receipts, error);
+        status = ef_sql_number(store, "PRAGMA page_size", &page_bytes, error);
     status = ef_store_end(store, status, error);
-    if (status == EFFACE_OK) {
-        found.n_models = (uint32_t)n_models;
-        found.n_receipts = (uint64_t)n_receipts;
-        *info = found;
-    }
+    if (status == EFFACE_OK)
+        *info = (efface_store_info){
+            .format = store->format,
+            .n_rows = head.n_rows,
+            .n_columns = head.n_columns,
+            .n_models = (uint32_t)head.n_models,
+            .n_owners = head.n_groups[EF_GROUP_OWNER],
+            .n_unowned_rows = head.n_unowned,
+            .n_labels = head.n_groups[EF_GROUP_LABEL],
+            .n_receipts = head.n_receipts,
+            .keeps_texts = head.keeps_texts,
+            .receipt_key_outside = head.key_outside,
+            .owner_zero_is_old = head.owner_zero_is_old,
+            .file_bytes = (uint64_t)(n_pages * page_bytes),
+            .free_bytes = (uint64_t)(n_free * page_bytes),
+        };
     return status;
 }
 
 const char *efface_store_column(const efface_store *store, uint32_t column) {
-    return store->names != NULL && column < store->n_columns ? store->names[column] : NULL;
+    return store->names != NULL && column < store->head.n_columns ? store->names[column] : NULL;
 }
 
 uint64_t efface_store_text_id(const efface_store *store, const char *text, size_t n_bytes) {
-    return efface_text_id(text, n_bytes, store->hash_key);
+    return efface_text_id(text, n_bytes, store->head.hash_key);
 }
 
 void efface_store_load_options(const efface_store *store, efface_load_options *options) {
     efface_load_options_init(options);
-    memcpy(options->hash_key, store->hash_key, sizeof options->hash_key);
+    memcpy(options->hash_key, store->head.hash_key, sizeof options->hash_key);
 }
 
 void efface_text_free(char *text) {
     free(text);
+}
+
+/* ---------------------------------------------------------------- upkeep */
+
+efface_status efface_store_compact(efface_store *store, efface_error *error) {
+    efface_status status = ef_store_may_write(store, error);
+    /* The head is read to see that this is a store that may be rewritten. */
+    if (status == EFFACE_OK)
+        status = ef_store_begin(store, true, error);
+    if (status == EFFACE_OK)
+        status = ef_store_end(store, EFFACE_OK, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_run(store, "VACUUM", error);
+    if (store != NULL && store->process == (int64_t)getpid())
+        (void)sqlite3_db_release_memory(store->db);
+    return status;
 }

@@ -5,11 +5,12 @@
 #include "base/encode.h"
 #include "data/cold_set.h"
 #include "model/kmeans/replay.h"
+#include "store/head.h"
 
 #include <sqlite3.h>
 
-#define EF_STORE_KEY_BYTES 32
-#define EF_STORE_SET_VERSION "PRAGMA user_version = 1;"
+#define EF_STORE_VERSION 2
+#define EF_STORE_SET_VERSION "PRAGMA user_version = 2;"
 
 /* A file whose pages are cleaned when they are written (page_slack.c). */
 typedef struct ef_clean_file {
@@ -21,14 +22,32 @@ typedef struct ef_clean_file {
 struct efface_store {
     sqlite3 *db;
     ef_clean_file clean;
+    int64_t process; /* that opened it */
     bool writes;
-    uint32_t n_columns;
-    char **names; /* of the columns, or NULL */
-    unsigned char hash_key[EFFACE_HASH_KEY_BYTES];
-    unsigned char receipt_key[EF_STORE_KEY_BYTES]; /* ids in receipts are hashed with it */
+    uint32_t format; /* of the file */
+    double wait_seconds;
+    ef_head head;      /* as the transaction under way has it */
+    bool head_changed; /* since it was read */
+    char **names;      /* of the columns, or NULL; each may be NULL */
+    char foreign[200]; /* what the schema has that is not ours; "" for nothing */
+    unsigned char receipt_key[EFFACE_RECEIPT_KEY_BYTES]; /* ids in receipts are hashed with it */
+    bool has_receipt_key;
     bool signs;
     unsigned char secret_key[EFFACE_SECRET_KEY_BYTES];
+    int (*progress)(void *context, double part);
+    void *progress_context;
 };
+
+/* ------------------------------------------------------------------ opening (store.c) */
+
+efface_status ef_store_options_check(const efface_store_options *options, efface_error *error);
+
+/* Opens the file of a store and sets what the invariants need, and no more. */
+efface_status ef_store_open_file(const char *path, bool writes, const efface_store_options *options,
+                                 efface_store **out, efface_error *error);
+
+/* Reads the names of the columns and verifies them. */
+efface_status ef_store_read_names(efface_store *store, efface_error *error);
 
 /* ------------------------------------------------------------------ SQL (sql.c) */
 
@@ -46,55 +65,245 @@ efface_status ef_sql_step(efface_store *store, sqlite3_stmt *statement, bool *ro
 /* Runs a statement that has no rows, and makes it ready to run again. */
 efface_status ef_sql_do(efface_store *store, sqlite3_stmt *statement, efface_error *error);
 
-/* A transaction: `end` commits it if `status` is OK, else takes it back, and returns what became of
- * it. */
-efface_status ef_store_begin(efface_store *store, bool writes, efface_error *error);
-efface_status ef_store_end(efface_store *store, efface_status status, efface_error *error);
+/* The whole number that a statement without parameters gives first. */
+efface_status ef_sql_number(efface_store *store, const char *sql, int64_t *value,
+                            efface_error *error);
 
 /* Bytes of a column, for as long as the statement is not moved. */
 ef_reader ef_sql_bytes(sqlite3_stmt *statement, int column);
 void ef_sql_bind_bytes(sqlite3_stmt *statement, int parameter, const void *bytes, size_t n_bytes);
 
-/* A fact of the store: a whole number, or a key of n_bytes. */
-efface_status ef_fact_read(efface_store *store, const char *name, uint64_t *value,
-                           efface_error *error);
-efface_status ef_fact_read_key(efface_store *store, const char *name, unsigned char *key,
-                               size_t n_bytes, efface_error *error);
-efface_status ef_fact_write(efface_store *store, const char *name, uint64_t value,
-                            efface_error *error);
+/* A text, or nothing if it is NULL; and a copy of a text of a column, NULL if there is none. False
+ * if memory is short. */
+void ef_sql_bind_text(sqlite3_stmt *statement, int parameter, const char *text);
+bool ef_sql_copy_text(sqlite3_stmt *statement, int column, char **text);
+
+/* A sum of hashes, as 16 bytes. Reading is false if they are not 16. */
+void ef_sql_bind_sum(sqlite3_stmt *statement, int parameter, ef_u128 sum, unsigned char bytes[16]);
+bool ef_sql_read_sum(sqlite3_stmt *statement, int column, ef_u128 *sum);
+
+efface_status ef_store_corrupt(efface_error *error, const char *what);
+
+/* ------------------------------------------------------------------ transactions
+ * (transactions.c) */
+
+/* A transaction; it begins with the head of the store, whose seal is verified. `end` commits it if
+ * `status` is OK, with the head if that has changed, else takes it back, and returns what became of
+ * it. */
+efface_status ef_store_begin(efface_store *store, bool writes, efface_error *error);
+efface_status ef_store_end(efface_store *store, efface_status status, efface_error *error);
+
+/* The same for a file whose head cannot be read yet. */
+efface_status ef_store_begin_bare(efface_store *store, bool writes, efface_error *error);
+
+/* Whether the store was opened to write, by this process. */
+efface_status ef_store_may_write(const efface_store *store, efface_error *error);
+
+/* Tells the caller how much of long work is done. */
+efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64_t of,
+                                efface_error *error);
+
+/* ------------------------------------------------------------------ schema (schema.c) */
+
+extern const char ef_schema[];      /* makes all tables */
+extern const char ef_schema_late[]; /* what is faster to make when rows are there */
+
+/* Looks for tables, indexes, views and triggers that are not ours, or not as ours; `foreign` then
+ * says which. */
+efface_status ef_schema_compare(efface_store *store, char foreign[200], efface_error *error);
 
 /* ------------------------------------------------------------------ pages (page_slack.c) */
 
 #define EF_STORE_MOST_PAGES "33554431" /* 2^25 - 1: 128 GiB */
 
-/* Has every page cleaned that a database writes from now on; `to` must outlive it. */
-void ef_clean_writes(sqlite3 *db, ef_clean_file *to);
+/* Has every page cleaned that a database writes from now on; `to` must outlive it. False if that
+ * cannot be. */
+bool ef_clean_writes(sqlite3 *db, ef_clean_file *to);
 
-/* ------------------------------------------------------------------ rows (store_rows.c) */
+/* ------------------------------------------------------------------ seals (seals.c) */
 
-/* Writes all rows of a set; their ids are those in the set plus `first_id`. */
-efface_status ef_rows_insert(efface_store *store, const efface_data *data, uint64_t first_id,
+/* A row as it stands in the file: `values` are the bytes of its float32 numbers. */
+typedef struct ef_stored_row {
+    efface_row row;
+    const char *text; /* of its id, or NULL */
+    const unsigned char *values;
+} ef_stored_row;
+
+/* Rows are groups by owner, and by label. */
+typedef enum ef_group_kind { EF_GROUP_OWNER = 0, EF_GROUP_LABEL = 1 } ef_group_kind;
+#define EF_GROUP_KINDS 2
+
+typedef struct ef_group {
+    ef_group_kind kind;
+    uint64_t number;
+    uint64_t n_rows;
+    ef_u128 members; /* sum of the seals of its members */
+    char *text;      /* or NULL */
+} ef_group;
+
+/* Hashes under the key of the store: of a row, of a row as a member of a group, of a group, and of
+ * bytes with a name. */
+ef_u128 ef_seal_row(const ef_head *head, const ef_stored_row *row);
+ef_u128 ef_seal_member(const ef_head *head, ef_group_kind kind, uint64_t number, uint64_t id);
+ef_u128 ef_seal_group(const ef_head *head, const ef_group *group);
+ef_u128 ef_seal_named(const ef_head *head, const char *name, const void *bytes, size_t n_bytes);
+
+/* The bucket of an id, of n buckets; and of a group. */
+uint64_t ef_bucket_of(const ef_head *head, uint64_t id);
+uint64_t ef_buckets(const ef_head *head);
+uint64_t ef_group_bucket_of(const ef_head *head, ef_group_kind kind, uint64_t number);
+uint64_t ef_group_buckets(const ef_head *head);
+
+/* The number of ids whose buckets follow their order, for n_rows rows; and the number of buckets of
+ * a kind of groups, for n_groups of them. */
+uint64_t ef_dense_for(uint64_t n_rows);
+uint64_t ef_group_slots_for(uint64_t n_groups);
+
+/* ------------------------------------------------------------------ buckets (buckets.c) */
+
+/* What is kept of the rows of a bucket. */
+typedef struct ef_bucket {
+    uint64_t n_rows;
+    ef_u128 sum;
+} ef_bucket;
+
+/* Makes all buckets, empty. */
+efface_status ef_buckets_make(efface_store *store, efface_error *error);
+
+/* A change of a bucket: rows and their seals that come, less those that leave. */
+typedef struct ef_bucket_change {
+    uint64_t bucket;
+    int64_t n_rows;
+    ef_u128 sum;
+} ef_bucket_change;
+
+/* Changes buckets, and the head; `changes` is put in order. */
+efface_status ef_buckets_change(efface_store *store, ef_bucket_change *changes, size_t n,
+                                efface_error *error);
+
+/* Chooses other buckets for n_rows rows if those that there are have become too large, and spreads
+ * the rows anew. */
+efface_status ef_buckets_fit(efface_store *store, uint64_t n_rows, efface_error *error);
+
+/* Makes buckets and the counts of the head from the rows. */
+efface_status ef_buckets_count(efface_store *store, efface_error *error);
+
+/* ------------------------------------------------------------------ groups (groups.c) */
+
+/* A row comes to a group, or leaves it. */
+typedef struct ef_member {
+    ef_group_kind kind;
+    bool leaves;
+    uint64_t number;
+    uint64_t id;
+    const char *text; /* of the group, where it comes; or NULL */
+    uint64_t bucket;  /* filled in by ef_groups_change */
+    size_t order;     /* the same */
+} ef_member;
+
+/* Makes empty buckets of groups for as many groups as there will be. */
+efface_status ef_groups_make(efface_store *store, uint64_t n_groups, efface_error *error);
+
+/* Changes groups, and the head; `members` is put in order. Buckets are verified first. */
+efface_status ef_groups_change(efface_store *store, ef_member *members, size_t n,
+                               efface_error *error);
+
+/* The group with a number, its bucket verified; `found` is false if there is none. Release its text
+ * with free. */
+efface_status ef_group_find(efface_store *store, ef_group_kind kind, uint64_t number,
+                            ef_group *group, bool *found, efface_error *error);
+
+/* Calls `each` for every group, all buckets verified. */
+efface_status ef_groups_each(efface_store *store,
+                             efface_status (*each)(void *context, const ef_group *group,
+                                                   efface_error *error),
+                             void *context, efface_error *error);
+
+/* ------------------------------------------------------------------ rows (store_rows.c,
+ * row_search.c) */
+
+/* Rows of the store, as a set; in the order of positions the texts of their ids, or NULL. */
+typedef struct ef_found {
+    efface_data *data;
+    char **texts;
+    size_t n_texts;
+} ef_found;
+
+void ef_found_free(ef_found *found);
+
+/* Puts rows together, batch by batch, to a set: some columns of them (NULL: all). */
+typedef struct ef_row_batch {
+    ef_found found;
+    const uint32_t *columns;
+    uint32_t n_columns; /* of the set */
+    bool keeps_texts;
+    size_t n;
+    float *values;
+    uint64_t *ids, *owners;
+    int64_t *weights, *labels;
+} ef_row_batch;
+
+efface_status ef_batch_begin(ef_row_batch *batch, const efface_store *store,
+                             const uint32_t *columns, uint32_t n_columns, bool keeps_texts,
                              efface_error *error);
+efface_status ef_batch_add(ef_row_batch *batch, const ef_stored_row *row, efface_error *error);
 
-/* Loads all rows, or some columns of them (NULL: all). */
+/* Hands out the set, with the names of its columns, or releases it if `status` is not OK. */
+efface_status ef_batch_end(ef_row_batch *batch, const efface_store *store, efface_status status,
+                           ef_found *out, efface_error *error);
+
+#define EF_ROW_COLUMNS "bucket, id, owner, weight, class, text, vals"
+
+/* The row that a statement of EF_ROW_COLUMNS is at; valid until it is moved. */
+efface_status ef_row_read(const efface_store *store, sqlite3_stmt *statement, ef_stored_row *row,
+                          uint64_t *bucket, efface_error *error);
+
+/* Writes all rows of a set under other ids (NULL: their own), and counts them in buckets, groups
+ * and head; `texts` may be NULL. Buckets and groups are there. */
+efface_status ef_rows_insert(efface_store *store, const efface_data *data, const uint64_t *ids,
+                             const efface_texts *texts, efface_error *error);
+
+/* Gives rows that were found the values, weights, owners and labels of the rows of a set, position
+ * by position. */
+efface_status ef_rows_replace(efface_store *store, const ef_found *old, const efface_data *data,
+                              const efface_texts *texts, efface_error *error);
+
+/* Takes rows out that were found. */
+efface_status ef_rows_delete(efface_store *store, const ef_found *rows, efface_error *error);
+
+/* Loads all rows, or some columns of them (NULL: all), verified bucket by bucket. `buckets`, if not
+ * NULL, is handed all of them; release with free. */
 efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_t n_columns,
-                           efface_data **out, efface_error *error);
+                           efface_data **out, ef_bucket **buckets, efface_error *error);
 
-/* The rows that a request is about, as a set; how many of its ids and owners are not there. */
-efface_status ef_rows_find(efface_store *store, const efface_request *request, efface_data **out,
+/* The rows of ids, with their buckets verified. `there` says of each id whether there is such a
+ * row; `found`, if not NULL, is handed the rows. No id comes twice. */
+efface_status ef_rows_look_up(efface_store *store, const uint64_t *ids, size_t n_ids, bool *there,
+                              ef_found *found, efface_error *error);
+
+/* The rows that a request is about; how many of its ids and owners are not there. */
+efface_status ef_rows_find(efface_store *store, const efface_request *request, ef_found *found,
                            uint64_t *n_missing, efface_error *error);
 
-/* The weight of all rows, from the rows themselves. Cost O(n). */
-efface_status ef_rows_weight(efface_store *store, int64_t *weight, efface_error *error);
+/* The rows of a set under other ids (NULL: their own), some columns of them (NULL: all), as a
+ * caller of learn holds them. */
+typedef struct ef_given {
+    efface_rows rows;
+    float *values;
+    uint64_t *ids;
+    int64_t *weights;
+} ef_given;
 
-/* Takes the rows of a set out. */
-efface_status ef_rows_delete(efface_store *store, const efface_data *rows, efface_error *error);
+efface_status ef_given_make(ef_given *given, const efface_data *data, const uint64_t *ids,
+                            const uint32_t *columns, uint32_t n_columns, efface_error *error);
+void ef_given_free(ef_given *given);
 
-/* Some columns of the row at a position, side by side. */
-void ef_rows_pick(const efface_data *data, size_t position, const uint32_t *columns,
-                  uint32_t n_columns, float *all, float *picked);
+/* A set with some columns of another (NULL: all of them). */
+efface_status ef_rows_copy(const efface_data *data, const uint32_t *columns, uint32_t n_columns,
+                           efface_data **out, efface_error *error);
 
-/* ------------------------------------------------------------------ models (store_models.c) */
+/* ------------------------------------------------------------------ models (records.c,
+ * store_models.c, model_adding.c) */
 
 /* A model as it stands in the file. */
 typedef struct ef_record {
@@ -108,41 +317,83 @@ typedef struct ef_record {
     size_t n_counts;
     unsigned char *state;
     size_t n_state;
-    unsigned char digest[EFFACE_DIGEST_BYTES];
+    unsigned char digest[EFFACE_DIGEST_BYTES]; /* of the state */
+    ef_u128 seal;                              /* of all but the state, which has its digest */
 } ef_record;
 
 void ef_record_free(ef_record *record);
+efface_status ef_model_name_check(const char *name, efface_error *error);
+void ef_model_name_copy(char to[EFFACE_MODEL_NAME_BYTES], const char *name);
 
 /* The names of all models, in order. Release with free. */
 efface_status ef_models_list(efface_store *store, char (**names)[EFFACE_MODEL_NAME_BYTES],
                              uint32_t *n_names, efface_error *error);
-efface_status ef_record_read(efface_store *store, const char *name, ef_record *record,
-                             efface_error *error);
 
-/* Writes a model that has changed, or a new one. */
+/* Reads and verifies a model, without its state unless that is asked for. */
+efface_status ef_record_read(efface_store *store, const char *name, bool with_state,
+                             ef_record *record, efface_error *error);
+
+/* Writes a model that has changed, or a new one, and changes the head. */
 efface_status ef_record_write(efface_store *store, ef_record *record, const efface_kmeans *model,
                               const efface_data *counted, bool is_new, efface_error *error);
 
-/* The model without rows and its set without rows; or both with all rows. */
+/* Takes a model out, and changes the head. */
+efface_status ef_record_drop(efface_store *store, const ef_record *record, efface_error *error);
+
+/* A record of a model that is to be made. */
+efface_status ef_record_new(const efface_store *store, const efface_new_model *asked,
+                            ef_record *record, efface_error *error);
+
+/* The model without rows and its set without rows; the same model, given its rows; or with all its
+ * rows at once. */
 efface_status ef_record_cold(const ef_record *record, efface_kmeans **model, efface_data **counts,
                              efface_error *error);
-efface_status ef_record_hot(efface_store *store, const ef_record *record, efface_kmeans **model,
-                            efface_data **data, efface_error *error);
+efface_status ef_record_attach(efface_kmeans *model, const efface_data *data, efface_error *error);
+efface_status ef_record_hot(const ef_record *record, const efface_data *data, efface_kmeans **model,
+                            efface_error *error);
+
+/* The seal of what stands in the file of a model beside its state. */
+ef_u128 ef_seal_model(const ef_head *head, const char *name, ef_reader params, ef_reader columns,
+                      ef_reader counts, ef_reader digest);
+
+/* Whether the models that were read, seals added up, are those that the head has. */
+efface_status ef_models_verify(const efface_store *store, uint64_t n_models, ef_u128 sum,
+                               efface_error *error);
+
+/* Fits a model to rows and writes it. */
+efface_status ef_model_add(efface_store *store, const efface_new_model *asked,
+                           const efface_data *data, efface_error *error);
 
 /* Parameters as bytes (params_record.c). */
 void ef_params_write(ef_writer *writer, const efface_kmeans_params *params, uint32_t n_columns);
 efface_status ef_params_read(ef_reader *reader, ef_record *record, efface_error *error);
 
-/* ------------------------------------------------------------------ receipts (receipts.c) */
+/* ------------------------------------------------------------------ receipts (receipts.c,
+ * receipt_roots.c, receipt_chains.c) */
 
-/* Appends the receipt of a request: `kind` is "forget" or "learn", `ids` are those of the rows
- * concerned. */
+#define EF_SIGNED_FIELDS ",\"public_key\":\""
+
+/* The hash of an id under a receipt key; hashes in order. */
+void ef_row_hash(const unsigned char key[EFFACE_RECEIPT_KEY_BYTES], uint64_t id,
+                 unsigned char hash[EFFACE_ROW_HASH_BYTES]);
+void ef_row_hashes_sort(unsigned char *hashes, size_t n_hashes);
+
+/* Whether a receipt names a digest as that of the one before. */
+bool ef_receipt_follows(ef_reader body, const unsigned char digest[EFFACE_DIGEST_BYTES]);
+
+/* Appends the receipt of a request: `kind` is "forget", "learn" or "update", `ids` are those of the
+ * rows concerned. Hands their hashes to the report. */
 efface_status ef_receipt_append(efface_store *store, const char *kind, const uint64_t *ids,
                                 size_t n_ids, efface_store_report *report, efface_error *error);
 
-/* Whether receipts have no gaps and each names the one before; CORRUPT if not. */
+/* Whether receipts have no gaps, each names the one before, and the last is the one that the head
+ * has; CORRUPT if not. And the signature of how many there are. */
 efface_status ef_receipts_check(efface_store *store, efface_error *error);
 
-efface_status ef_store_corrupt(efface_error *error, const char *what);
+/* ------------------------------------------------------------------ older formats
+ * (carry_over.c) */
+
+/* Makes a store of format 1 one of today's, within a transaction. */
+efface_status ef_carry_over(efface_store *store, efface_error *error);
 
 #endif

@@ -1,16 +1,141 @@
-/* The rows of a store: in, out, and found. */
+/* The rows of a store: in, out, and all of them to a set. */
 #include "base/checked.h"
 #include "base/status.h"
 #include "store/store.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #define BATCH_ROWS 1024
-#define MOST_NAMED 8
 
-/* ---------------------------------------------------------------- values as bytes */
+/* ---------------------------------------------------------------- batches of rows to a set */
+
+void ef_found_free(ef_found *found) {
+    for (size_t i = 0; i < found->n_texts; i++)
+        free(found->texts[i]);
+    free(found->texts);
+    efface_data_free(found->data);
+    *found = (ef_found){NULL, NULL, 0};
+}
+
+efface_status ef_batch_begin(ef_row_batch *b, const efface_store *store, const uint32_t *columns,
+                             uint32_t n_columns, bool keeps_texts, efface_error *error) {
+    *b = (ef_row_batch){.columns = columns,
+                        .n_columns = columns != NULL ? n_columns : store->head.n_columns,
+                        .keeps_texts = keeps_texts && store->head.keeps_texts};
+    b->values = ef_alloc((size_t)BATCH_ROWS * b->n_columns, sizeof *b->values);
+    b->ids = ef_alloc(BATCH_ROWS, sizeof *b->ids);
+    b->owners = ef_alloc(BATCH_ROWS, sizeof *b->owners);
+    b->weights = ef_alloc(BATCH_ROWS, sizeof *b->weights);
+    b->labels = ef_alloc(BATCH_ROWS, sizeof *b->labels);
+    if (b->values == NULL || b->ids == NULL || b->owners == NULL || b->weights == NULL ||
+        b->labels == NULL)
+        return ef_fail_memory(error);
+    return efface_data_create(b->n_columns, &b->found.data, error);
+}
+
+/* What no row of a batch has is not given, so that a set without owners spends nothing on them. */
+static efface_status flush(ef_row_batch *b, efface_error *error) {
+    bool owned = false, labelled = false;
+    for (size_t i = 0; i < b->n; i++) {
+        owned |= b->owners[i] != EFFACE_NO_OWNER;
+        labelled |= b->labels[i] != EFFACE_NO_LABEL;
+    }
+    const efface_rows rows = {.n_rows = b->n,
+                              .values = b->values,
+                              .ids = b->ids,
+                              .weights = b->weights,
+                              .owners = owned ? b->owners : NULL,
+                              .labels = labelled ? b->labels : NULL};
+    efface_status status = efface_data_add(b->found.data, &rows, error);
+    if (status != EFFACE_OK && status != EFFACE_E_MEMORY)
+        status = ef_store_corrupt(error, "a row has values that no row can have");
+    b->n = 0;
+    return status;
+}
+
+static efface_status keep_text(ef_row_batch *b, const char *text, efface_error *error) {
+    ef_found *const found = &b->found;
+    if ((found->n_texts & (found->n_texts - 1)) == 0) {
+        char **const more =
+            ef_realloc(found->texts, found->n_texts != 0 ? 2 * found->n_texts : 1, sizeof *more);
+        if (more == NULL)
+            return ef_fail_memory(error);
+        found->texts = more;
+    }
+    char *copy = NULL;
+    if (text != NULL) {
+        copy = ef_alloc(strlen(text) + 1, 1);
+        if (copy == NULL)
+            return ef_fail_memory(error);
+        memcpy(copy, text, strlen(text) + 1);
+    }
+    found->texts[found->n_texts++] = copy;
+    return EFFACE_OK;
+}
+
+efface_status ef_batch_add(ef_row_batch *b, const ef_stored_row *row, efface_error *error) {
+    float *const values = b->values + b->n * b->n_columns;
+    for (uint32_t j = 0; j < b->n_columns; j++) {
+        const unsigned char *const bytes =
+            row->values + 4 * (size_t)(b->columns != NULL ? b->columns[j] : j);
+        ef_reader reader = {.bytes = bytes, .n_bytes = 4};
+        values[j] = ef_read_f32(&reader);
+    }
+    b->ids[b->n] = row->row.id;
+    b->owners[b->n] = row->row.owner;
+    b->weights[b->n] = row->row.weight;
+    b->labels[b->n] = row->row.label;
+    const efface_status status = b->keeps_texts ? keep_text(b, row->text, error) : EFFACE_OK;
+    if (status != EFFACE_OK)
+        return status;
+    b->n++;
+    return b->n == BATCH_ROWS ? flush(b, error) : EFFACE_OK;
+}
+
+efface_status ef_batch_end(ef_row_batch *b, const efface_store *store, efface_status status,
+                           ef_found *out, efface_error *error) {
+    if (status == EFFACE_OK && b->n != 0)
+        status = flush(b, error);
+    for (uint32_t j = 0; status == EFFACE_OK && store->names != NULL && j < b->n_columns; j++)
+        status = efface_data_name_column(
+            b->found.data, j, store->names[b->columns != NULL ? b->columns[j] : j], error);
+    if (status == EFFACE_OK)
+        *out = b->found;
+    else
+        ef_found_free(&b->found);
+    free(b->values);
+    free(b->ids);
+    free(b->owners);
+    free(b->weights);
+    free(b->labels);
+    return status;
+}
+
+/* ---------------------------------------------------------------- in and out */
+
+efface_status ef_row_read(const efface_store *store, sqlite3_stmt *statement, ef_stored_row *row,
+                          uint64_t *bucket, efface_error *error) {
+    const ef_reader values = ef_sql_bytes(statement, 6);
+    if (values.n_bytes != (size_t)store->head.n_columns * 4)
+        return ef_store_corrupt(error, "a row has not as many values as there are columns");
+    *row = (ef_stored_row){
+        .row = {.id = (uint64_t)sqlite3_column_int64(statement, 1),
+                .owner = EFFACE_NO_OWNER,
+                .weight = sqlite3_column_int64(statement, 3),
+                .label = EFFACE_NO_LABEL},
+        .text = (const char *)sqlite3_column_text(statement, 5),
+        .values = values.bytes,
+    };
+    if (sqlite3_column_type(statement, 2) != SQLITE_NULL)
+        row->row.owner = (uint64_t)sqlite3_column_int64(statement, 2);
+    if (sqlite3_column_type(statement, 4) != SQLITE_NULL)
+        row->row.label = sqlite3_column_int64(statement, 4);
+    *bucket = (uint64_t)sqlite3_column_int64(statement, 0);
+    return *bucket == ef_bucket_of(&store->head, row->row.id)
+               ? EFFACE_OK
+               : ef_store_corrupt(error, "a row stands where none should");
+}
 
 static void write_values(const float *values, uint32_t n, unsigned char *bytes) {
     for (uint32_t j = 0; j < n; j++) {
@@ -21,259 +146,376 @@ static void write_values(const float *values, uint32_t n, unsigned char *bytes) 
     }
 }
 
-/* The values of a row that a statement is at. False if they are not n numbers. */
-static bool read_values(sqlite3_stmt *statement, int column, uint32_t n, float *values) {
-    ef_reader reader = ef_sql_bytes(statement, column);
-    if (reader.n_bytes != (size_t)n * 4)
-        return false;
-    for (uint32_t j = 0; j < n; j++)
-        values[j] = ef_read_f32(&reader);
-    return true;
+/* Where a row of a set goes. */
+typedef struct place {
+    uint64_t bucket, id;
+    size_t position;
+} place;
+
+static int compare_places(const void *a, const void *b) {
+    const place *const x = a, *const y = b;
+    if (x->bucket != y->bucket)
+        return x->bucket > y->bucket ? 1 : -1;
+    return (x->id > y->id) - (x->id < y->id);
 }
 
-void ef_rows_pick(const efface_data *data, size_t position, const uint32_t *columns,
-                  uint32_t n_columns, float *all, float *picked) {
-    efface_data_values(data, position, all);
-    for (uint32_t j = 0; j < n_columns; j++)
-        picked[j] = all[columns != NULL ? columns[j] : j];
+/* What changes with rows that come or leave. */
+typedef struct ledger {
+    ef_bucket_change *buckets;
+    size_t n_buckets;
+    ef_member *members;
+    size_t n_members;
+} ledger;
+
+static bool ledger_begin(ledger *l, size_t n_rows) {
+    *l = (ledger){.buckets = ef_alloc(n_rows, sizeof *l->buckets)};
+    size_t n_members;
+    if (ef_mul_size(n_rows, EF_GROUP_KINDS, &n_members))
+        l->members = ef_alloc(n_members, sizeof *l->members);
+    return l->buckets != NULL && l->members != NULL;
 }
 
-/* ---------------------------------------------------------------- in and out */
+static void ledger_end(ledger *l) {
+    free(l->buckets);
+    free(l->members);
+}
 
-efface_status ef_rows_insert(efface_store *store, const efface_data *data, uint64_t first_id,
-                             efface_error *error) {
+static void ledger_add(ledger *l, efface_store *store, const ef_stored_row *row, bool leaves,
+                       const efface_texts *texts) {
+    ef_head *const head = &store->head;
+    const efface_row *const r = &row->row;
+    const ef_u128 seal = ef_seal_row(head, row);
+    l->buckets[l->n_buckets++] = (ef_bucket_change){.bucket = ef_bucket_of(head, r->id),
+                                                    .n_rows = leaves ? -1 : 1,
+                                                    .sum = leaves ? -seal : seal};
+    if (r->owner != EFFACE_NO_OWNER)
+        l->members[l->n_members++] = (ef_member){
+            .kind = EF_GROUP_OWNER,
+            .leaves = leaves,
+            .number = r->owner,
+            .id = r->id,
+            .text =
+                head->keeps_texts ? efface_texts_find(texts, EFFACE_TEXT_OWNER, r->owner) : NULL};
+    else
+        head->n_unowned += leaves ? UINT64_MAX : 1;
+    if (r->label != EFFACE_NO_LABEL)
+        l->members[l->n_members++] =
+            (ef_member){.kind = EF_GROUP_LABEL,
+                        .leaves = leaves,
+                        .number = (uint64_t)r->label,
+                        .id = r->id,
+                        .text = efface_texts_find(texts, EFFACE_TEXT_LABEL, (uint64_t)r->label)};
+    head->total_weight += leaves ? -r->weight : r->weight;
+}
+
+static efface_status ledger_apply(ledger *l, efface_store *store, efface_error *error) {
+    const efface_status status = ef_buckets_change(store, l->buckets, l->n_buckets, error);
+    return status == EFFACE_OK ? ef_groups_change(store, l->members, l->n_members, error) : status;
+}
+
+static efface_status insert_row(efface_store *store, sqlite3_stmt *statement, uint64_t bucket,
+                                const ef_stored_row *row, efface_error *error) {
+    const efface_row *const r = &row->row;
+    (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)bucket);
+    (void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)r->id);
+    if (r->owner != EFFACE_NO_OWNER)
+        (void)sqlite3_bind_int64(statement, 3, (sqlite3_int64)r->owner);
+    else
+        (void)sqlite3_bind_null(statement, 3);
+    (void)sqlite3_bind_int64(statement, 4, r->weight);
+    if (r->label != EFFACE_NO_LABEL)
+        (void)sqlite3_bind_int64(statement, 5, r->label);
+    else
+        (void)sqlite3_bind_null(statement, 5);
+    ef_sql_bind_text(statement, 6, row->text);
+    ef_sql_bind_bytes(statement, 7, row->values, (size_t)store->head.n_columns * 4);
+    const efface_status status = ef_sql_do(store, statement, error);
+    return status == EFFACE_E_DUPLICATE
+               ? ef_fail(error, status, "a row with the id %" PRIu64 " is there already", r->id)
+               : status;
+}
+
+efface_status ef_rows_insert(efface_store *store, const efface_data *data, const uint64_t *ids,
+                             const efface_texts *texts, efface_error *error) {
     const uint32_t d = data->n_columns;
+    const size_t n = data->n_rows;
     sqlite3_stmt *statement = NULL;
+    ledger l;
     float *const values = ef_alloc(d, sizeof *values);
     unsigned char *const bytes = ef_alloc(d, 4);
-    efface_status status = values != NULL && bytes != NULL ? EFFACE_OK : ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status =
-            ef_sql_prepare(store, "INSERT INTO rows VALUES (?, ?, ?, ?, ?)", &statement, error);
-    for (size_t i = 0; status == EFFACE_OK && i < data->n_rows; i++) {
-        const efface_row row = efface_data_row(data, i);
-        const uint64_t id = first_id + row.id;
-        efface_data_values(data, i, values);
-        write_values(values, d, bytes);
-        (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)id);
-        (void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)row.owner);
-        (void)sqlite3_bind_int64(statement, 3, row.weight);
-        (void)sqlite3_bind_int64(statement, 4, row.label);
-        ef_sql_bind_bytes(statement, 5, bytes, (size_t)d * 4);
-        status = ef_sql_do(store, statement, error);
-        if (status == EFFACE_E_DUPLICATE)
-            status = ef_fail(error, status, "a row with the id %" PRIu64 " is there already", id);
+    place *const places = ef_alloc(n, sizeof *places);
+    efface_status status = ledger_begin(&l, n) && values != NULL && bytes != NULL && places != NULL
+                               ? EFFACE_OK
+                               : ef_fail_memory(error);
+    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
+        const uint64_t id = ids != NULL ? ids[i] : ef_data_id(data, i);
+        places[i] = (place){ef_bucket_of(&store->head, id), id, i};
     }
+    /* In the order of the tree, which is faster and leaves pages full. */
+    if (status == EFFACE_OK && n != 0)
+        qsort(places, n, sizeof *places, compare_places);
+    if (status == EFFACE_OK)
+        status = ef_sql_prepare(store,
+                                "INSERT INTO rows(" EF_ROW_COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?)",
+                                &statement, error);
+    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
+        ef_stored_row row = {.row = efface_data_row(data, places[i].position), .values = bytes};
+        row.row.id = places[i].id;
+        if (store->head.keeps_texts)
+            row.text = efface_texts_find(texts, EFFACE_TEXT_ID, row.row.id);
+        efface_data_values(data, places[i].position, values);
+        write_values(values, d, bytes);
+        ledger_add(&l, store, &row, false, texts);
+        status = insert_row(store, statement, places[i].bucket, &row, error);
+        if (status == EFFACE_OK && i % BATCH_ROWS == 0)
+            status = ef_store_progress(store, i, n, error);
+    }
+    if (status == EFFACE_OK)
+        status = ledger_apply(&l, store, error);
     (void)sqlite3_finalize(statement);
+    ledger_end(&l);
+    free(values);
+    free(bytes);
+    free(places);
+    return status;
+}
+
+efface_status ef_rows_delete(efface_store *store, const ef_found *rows, efface_error *error) {
+    const efface_data *const data = rows->data;
+    sqlite3_stmt *statement = NULL;
+    ledger l;
+    float *const values = ef_alloc(data->n_columns, sizeof *values);
+    unsigned char *const bytes = ef_alloc(data->n_columns, 4);
+    efface_status status = ledger_begin(&l, data->n_rows) && values != NULL && bytes != NULL
+                               ? EFFACE_OK
+                               : ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        status = ef_sql_prepare(store, "DELETE FROM rows WHERE bucket = ? AND id = ?", &statement,
+                                error);
+    for (size_t i = 0; status == EFFACE_OK && i < data->n_rows; i++) {
+        const ef_stored_row row = {.row = efface_data_row(data, i),
+                                   .text = rows->texts != NULL ? rows->texts[i] : NULL,
+                                   .values = bytes};
+        efface_data_values(data, i, values);
+        write_values(values, data->n_columns, bytes);
+        ledger_add(&l, store, &row, true, NULL);
+        (void)sqlite3_bind_int64(statement, 1,
+                                 (sqlite3_int64)ef_bucket_of(&store->head, row.row.id));
+        (void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)row.row.id);
+        status = ef_sql_do(store, statement, error);
+        if (status == EFFACE_OK && sqlite3_changes(store->db) != 1)
+            status = ef_store_corrupt(error, "a row that it has cannot be taken out");
+    }
+    if (status == EFFACE_OK)
+        status = ledger_apply(&l, store, error);
+    (void)sqlite3_finalize(statement);
+    ledger_end(&l);
     free(values);
     free(bytes);
     return status;
 }
 
-efface_status ef_rows_delete(efface_store *store, const efface_data *rows, efface_error *error) {
+efface_status ef_rows_replace(efface_store *store, const ef_found *old, const efface_data *data,
+                              const efface_texts *texts, efface_error *error) {
+    const uint32_t d = data->n_columns;
     sqlite3_stmt *statement = NULL;
-    efface_status status =
-        ef_sql_prepare(store, "DELETE FROM rows WHERE id = ?", &statement, error);
-    for (size_t i = 0; status == EFFACE_OK && i < rows->n_rows; i++) {
-        (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)ef_data_id(rows, i));
-        status = ef_sql_do(store, statement, error);
+    ledger l;
+    size_t n_changes;
+    float *const values = ef_alloc(d, sizeof *values);
+    unsigned char *const bytes = ef_alloc(d, 4);
+    efface_status status = ef_mul_size(data->n_rows, 2, &n_changes) &&
+                                   ledger_begin(&l, n_changes) && values != NULL && bytes != NULL
+                               ? EFFACE_OK
+                               : ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        status = ef_sql_prepare(store,
+                                "UPDATE rows SET owner = ?3, weight = ?4, class = ?5, text = ?6,"
+                                " vals = ?7 WHERE bucket = ?1 AND id = ?2",
+                                &statement, error);
+    for (size_t i = 0; status == EFFACE_OK && i < data->n_rows; i++) {
+        ef_stored_row row = {.row = efface_data_row(old->data, i),
+                             .text = old->texts != NULL ? old->texts[i] : NULL,
+                             .values = bytes};
+        efface_data_values(old->data, i, values);
+        write_values(values, d, bytes);
+        ledger_add(&l, store, &row, true, NULL);
+        row.row = efface_data_row(data, i);
+        efface_data_values(data, i, values);
+        write_values(values, d, bytes);
+        ledger_add(&l, store, &row, false, texts);
+        status = insert_row(store, statement, ef_bucket_of(&store->head, row.row.id), &row, error);
+        if (status == EFFACE_OK && sqlite3_changes(store->db) != 1)
+            status = ef_store_corrupt(error, "a row that it has cannot be changed");
     }
+    if (status == EFFACE_OK)
+        status = ledger_apply(&l, store, error);
     (void)sqlite3_finalize(statement);
+    ledger_end(&l);
+    free(values);
+    free(bytes);
     return status;
 }
 
-efface_status ef_rows_weight(efface_store *store, int64_t *weight, efface_error *error) {
-    sqlite3_stmt *statement = NULL;
-    bool row = false;
-    efface_status status =
-        ef_sql_prepare(store, "SELECT ifnull(sum(weight), 0) FROM rows", &statement, error);
-    if (status == EFFACE_OK)
-        status = ef_sql_step(store, statement, &row, error);
-    if (status == EFFACE_OK)
-        *weight = sqlite3_column_int64(statement, 0);
-    (void)sqlite3_finalize(statement);
-    return status;
+/* ---------------------------------------------------------------- from set to set */
+
+void ef_given_free(ef_given *given) {
+    free(given->values);
+    free(given->ids);
+    free(given->weights);
+    *given = (ef_given){.values = NULL};
 }
 
-/* ---------------------------------------------------------------- batches of rows to a set */
-
-typedef struct batch {
-    efface_data *data;
-    const uint32_t *columns; /* or NULL */
-    uint32_t n_columns;
-    float *all; /* values of one row */
-    size_t n;
-    float *values;
-    uint64_t *ids, *owners;
-    int64_t *weights;
-    int64_t *labels;
-} batch;
-
-static efface_status batch_begin(batch *b, const efface_store *store, const uint32_t *columns,
-                                 uint32_t n_columns, efface_error *error) {
-    *b = (batch){.columns = columns, .n_columns = columns != NULL ? n_columns : store->n_columns};
-    b->all = ef_alloc(store->n_columns, sizeof *b->all);
-    b->values = ef_alloc((size_t)BATCH_ROWS * b->n_columns, sizeof *b->values);
-    b->ids = ef_alloc(BATCH_ROWS, sizeof *b->ids);
-    b->owners = ef_alloc(BATCH_ROWS, sizeof *b->owners);
-    b->weights = ef_alloc(BATCH_ROWS, sizeof *b->weights);
-    b->labels = ef_alloc(BATCH_ROWS, sizeof *b->labels);
-    if (b->all == NULL || b->values == NULL || b->ids == NULL || b->owners == NULL ||
-        b->weights == NULL || b->labels == NULL)
+efface_status ef_given_make(ef_given *given, const efface_data *data, const uint64_t *ids,
+                            const uint32_t *columns, uint32_t n_columns, efface_error *error) {
+    const size_t n = data->n_rows, d = columns != NULL ? n_columns : data->n_columns;
+    size_t n_values;
+    float *const all = ef_alloc(data->n_columns, sizeof *all);
+    *given = (ef_given){.values = NULL};
+    given->values = ef_mul_size(n, d, &n_values) ? ef_alloc(n_values, sizeof *given->values) : NULL;
+    given->ids = ef_alloc(n, sizeof *given->ids);
+    given->weights = ef_alloc(n, sizeof *given->weights);
+    if (all == NULL || given->values == NULL || given->ids == NULL || given->weights == NULL) {
+        free(all);
+        ef_given_free(given);
         return ef_fail_memory(error);
-    return efface_data_create(b->n_columns, &b->data, error);
+    }
+    for (size_t i = 0; i < n; i++) {
+        efface_data_values(data, i, all);
+        for (size_t j = 0; j < d; j++)
+            given->values[i * d + j] = all[columns != NULL ? columns[j] : j];
+        given->ids[i] = ids != NULL ? ids[i] : ef_data_id(data, i);
+        given->weights[i] = ef_data_weight(data, i);
+    }
+    free(all);
+    given->rows = (efface_rows){
+        .n_rows = n, .values = given->values, .ids = given->ids, .weights = given->weights};
+    return EFFACE_OK;
 }
 
-static efface_status batch_flush(batch *b, efface_error *error) {
-    const efface_rows rows = {.n_rows = b->n,
-                              .values = b->values,
-                              .ids = b->ids,
-                              .weights = b->weights,
-                              .owners = b->owners,
-                              .labels = b->labels};
-    efface_status status = efface_data_add(b->data, &rows, error);
-    if (status != EFFACE_OK && status != EFFACE_E_MEMORY)
-        status = ef_store_corrupt(error, "a row has values that no row can have");
-    b->n = 0;
+efface_status ef_rows_copy(const efface_data *data, const uint32_t *columns, uint32_t n_columns,
+                           efface_data **out, efface_error *error) {
+    const size_t d = columns != NULL ? n_columns : data->n_columns;
+    efface_data *copy = NULL;
+    float *const all = ef_alloc(data->n_columns, sizeof *all);
+    float *const values = ef_alloc(BATCH_ROWS * d, sizeof *values);
+    uint64_t *const ids = ef_alloc(BATCH_ROWS, sizeof *ids);
+    int64_t *const weights = ef_alloc(BATCH_ROWS, sizeof *weights);
+    efface_status status = all != NULL && values != NULL && ids != NULL && weights != NULL
+                               ? efface_data_create((uint32_t)d, &copy, error)
+                               : ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        status = ef_data_reserve(copy, data->n_rows, error);
+    for (size_t first = 0; status == EFFACE_OK && first < data->n_rows; first += BATCH_ROWS) {
+        const size_t left = data->n_rows - first, n = left < BATCH_ROWS ? left : BATCH_ROWS;
+        for (size_t i = 0; i < n; i++) {
+            efface_data_values(data, first + i, all);
+            for (size_t j = 0; j < d; j++)
+                values[i * d + j] = all[columns != NULL ? columns[j] : j];
+            ids[i] = ef_data_id(data, first + i);
+            weights[i] = ef_data_weight(data, first + i);
+        }
+        const efface_rows rows = {.n_rows = n, .values = values, .ids = ids, .weights = weights};
+        status = efface_data_add(copy, &rows, error);
+    }
+    for (uint32_t j = 0; status == EFFACE_OK && j < d; j++)
+        status = efface_data_name_column(
+            copy, j, efface_data_column_name(data, columns != NULL ? columns[j] : j), error);
+    free(all);
+    free(values);
+    free(ids);
+    free(weights);
+    if (status == EFFACE_OK)
+        *out = copy;
+    else
+        efface_data_free(copy);
     return status;
 }
 
-/* Adds the row that a statement is at: id, owner, weight, label, vals. */
-static efface_status batch_add(batch *b, const efface_store *store, sqlite3_stmt *statement,
-                               efface_error *error) {
-    float *const values = b->values + b->n * b->n_columns;
-    if (!read_values(statement, 4, store->n_columns, b->all))
-        return ef_store_corrupt(error, "a row has not as many values as there are columns");
-    for (uint32_t j = 0; j < b->n_columns; j++)
-        values[j] = b->all[b->columns != NULL ? b->columns[j] : j];
-    b->ids[b->n] = (uint64_t)sqlite3_column_int64(statement, 0);
-    b->owners[b->n] = (uint64_t)sqlite3_column_int64(statement, 1);
-    b->weights[b->n] = sqlite3_column_int64(statement, 2);
-    b->labels[b->n] = sqlite3_column_int64(statement, 3);
-    b->n++;
-    return b->n == BATCH_ROWS ? batch_flush(b, error) : EFFACE_OK;
+/* ---------------------------------------------------------------- all rows */
+
+/* Reads the next bucket, which must be the one with this number. */
+static efface_status next_bucket(efface_store *store, sqlite3_stmt *statement, uint64_t number,
+                                 ef_bucket *bucket, efface_error *error) {
+    bool row = false;
+    const efface_status status = ef_sql_step(store, statement, &row, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (!row || (uint64_t)sqlite3_column_int64(statement, 0) != number ||
+        !ef_sql_read_sum(statement, 2, &bucket->sum))
+        return ef_store_corrupt(error, "a bucket of rows");
+    bucket->n_rows = (uint64_t)sqlite3_column_int64(statement, 1);
+    return EFFACE_OK;
 }
 
-/* Hands out the set, or releases it. */
-static efface_status batch_end(batch *b, efface_status status, efface_data **out,
-                               efface_error *error) {
-    if (status == EFFACE_OK && b->n != 0)
-        status = batch_flush(b, error);
-    if (status == EFFACE_OK)
-        *out = b->data;
-    else
-        efface_data_free(b->data);
-    free(b->all);
-    free(b->values);
-    free(b->ids);
-    free(b->owners);
-    free(b->weights);
-    free(b->labels);
+/* Rows and buckets side by side; every bucket must be what its rows are. */
+static efface_status load_all(efface_store *store, sqlite3_stmt *rows, sqlite3_stmt *buckets,
+                              ef_row_batch *batch, ef_bucket *kept, efface_error *error) {
+    const uint64_t n_buckets = ef_buckets(&store->head);
+    uint64_t n_rows = 0;
+    ef_u128 sum = 0;
+    bool row = true;
+    ef_stored_row found;
+    uint64_t bucket = 0;
+    efface_status status = ef_sql_step(store, rows, &row, error);
+    if (status == EFFACE_OK && row)
+        status = ef_row_read(store, rows, &found, &bucket, error);
+    for (uint64_t b = 0; status == EFFACE_OK && b < n_buckets; b++) {
+        ef_bucket is = {0}, should = {0};
+        while (status == EFFACE_OK && row && bucket == b) {
+            is.n_rows++;
+            is.sum += ef_seal_row(&store->head, &found);
+            status = ef_batch_add(batch, &found, error);
+            if (status == EFFACE_OK)
+                status = ef_sql_step(store, rows, &row, error);
+            if (status == EFFACE_OK && row)
+                status = ef_row_read(store, rows, &found, &bucket, error);
+        }
+        if (status == EFFACE_OK)
+            status = next_bucket(store, buckets, b, &should, error);
+        if (status == EFFACE_OK && (is.n_rows != should.n_rows || is.sum != should.sum))
+            status = ef_store_corrupt(error, "rows are not those that it has counted");
+        n_rows += is.n_rows;
+        sum += is.sum;
+        if (kept != NULL)
+            kept[b] = is;
+        if (status == EFFACE_OK && b % 32 == 0)
+            status = ef_store_progress(store, b, n_buckets, error);
+    }
+    if (status == EFFACE_OK && (row || n_rows != store->head.n_rows || sum != store->head.rows_sum))
+        status = ef_store_corrupt(error, "its rows are not those that it has counted");
     return status;
 }
 
 efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_t n_columns,
-                           efface_data **out, efface_error *error) {
-    sqlite3_stmt *statement = NULL;
-    bool row = true;
-    uint64_t n_rows = 0;
-    batch b;
-    efface_status status = batch_begin(&b, store, columns, n_columns, error);
+                           efface_data **out, ef_bucket **buckets, efface_error *error) {
+    sqlite3_stmt *rows = NULL, *sums = NULL;
+    ef_row_batch batch;
+    ef_found found = {NULL, NULL, 0};
+    ef_bucket *const kept =
+        buckets != NULL ? ef_alloc((size_t)ef_buckets(&store->head), sizeof *kept) : NULL;
+    efface_status status = ef_batch_begin(&batch, store, columns, n_columns, false, error);
+    if (status == EFFACE_OK && buckets != NULL && kept == NULL)
+        status = ef_fail_memory(error);
+    /* Of a damaged store this may be far too much. */
     if (status == EFFACE_OK)
-        status = ef_fact_read(store, "n_rows", &n_rows, error);
+        (void)ef_data_reserve(batch.found.data, (size_t)store->head.n_rows, NULL);
     if (status == EFFACE_OK)
-        status = ef_sql_prepare(store, "SELECT id, owner, weight, label, vals FROM rows",
-                                &statement, error);
-    while (status == EFFACE_OK) {
-        status = ef_sql_step(store, statement, &row, error);
-        if (status != EFFACE_OK || !row)
-            break;
-        status = batch_add(&b, store, statement, error);
+        status = ef_sql_prepare(store, "SELECT " EF_ROW_COLUMNS " FROM rows ORDER BY bucket, id",
+                                &rows, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_prepare(store, "SELECT number, n_rows, sum FROM buckets ORDER BY number",
+                                &sums, error);
+    if (status == EFFACE_OK)
+        status = load_all(store, rows, sums, &batch, kept, error);
+    (void)sqlite3_finalize(rows);
+    (void)sqlite3_finalize(sums);
+    status = ef_batch_end(&batch, store, status, &found, error);
+    if (status != EFFACE_OK) {
+        free(kept);
+        return status;
     }
-    (void)sqlite3_finalize(statement);
-    for (uint32_t j = 0; status == EFFACE_OK && store->names != NULL && j < b.n_columns; j++)
-        status =
-            efface_data_name_column(b.data, j, store->names[columns != NULL ? columns[j] : j], error);
-    status = batch_end(&b, status, out, error);
-    if (status == EFFACE_OK && (*out)->n_rows != n_rows) {
-        efface_data_free(*out);
-        *out = NULL;
-        status = ef_store_corrupt(error, "it has not as many rows as it counts");
-    }
-    return status;
-}
-
-/* ---------------------------------------------------------------- the rows of a request */
-
-typedef struct search {
-    batch found;
-    char named[MOST_NAMED * 28];
-    size_t n_named;
-    uint64_t n_missing;
-} search;
-
-static void note_missing(search *s, const char *what, uint64_t id) {
-    s->n_missing++;
-    if (s->n_named == MOST_NAMED)
-        return;
-    const size_t used = strlen(s->named);
-    (void)snprintf(s->named + used, sizeof s->named - used, "%s%s %" PRIu64,
-                   s->n_named != 0 ? ", " : "", what, id);
-    s->n_named++;
-}
-
-static bool is_found(const search *s, uint64_t id) {
-    size_t position;
-    for (size_t i = 0; i < s->found.n; i++)
-        if (s->found.ids[i] == id)
-            return true;
-    return efface_data_find(s->found.data, id, &position) == EFFACE_OK;
-}
-
-/* Runs a statement for each key, and adds the rows that are not found yet. */
-static efface_status search_by(efface_store *store, search *s, const char *sql, const char *what,
-                               const uint64_t *keys, size_t n_keys, efface_error *error) {
-    sqlite3_stmt *statement = NULL;
-    efface_status status = n_keys != 0 ? ef_sql_prepare(store, sql, &statement, error) : EFFACE_OK;
-    for (size_t i = 0; status == EFFACE_OK && i < n_keys; i++) {
-        bool row = true, any = false;
-        (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)keys[i]);
-        for (;;) {
-            status = ef_sql_step(store, statement, &row, error);
-            if (status != EFFACE_OK || !row)
-                break;
-            any = true;
-            if (!is_found(s, (uint64_t)sqlite3_column_int64(statement, 0)))
-                status = batch_add(&s->found, store, statement, error);
-            if (status != EFFACE_OK)
-                break;
-        }
-        (void)sqlite3_reset(statement);
-        if (status == EFFACE_OK && !any)
-            note_missing(s, what, keys[i]);
-    }
-    (void)sqlite3_finalize(statement);
-    return status;
-}
-
-efface_status ef_rows_find(efface_store *store, const efface_request *request, efface_data **out,
-                           uint64_t *n_missing, efface_error *error) {
-    search s = {.n_missing = 0};
-    efface_status status = batch_begin(&s.found, store, NULL, 0, error);
-    if (status == EFFACE_OK)
-        status =
-            search_by(store, &s, "SELECT id, owner, weight, label, vals FROM rows WHERE id = ?",
-                      "id", request->ids, request->n_ids, error);
-    /* Where no row has an owner, all have owner 0, which is nobody's name then. */
-    if (status == EFFACE_OK)
-        status = search_by(store, &s,
-                           "SELECT id, owner, weight, label, vals FROM rows WHERE owner = ?1 AND "
-                           "(?1 <> 0 OR EXISTS(SELECT 1 FROM rows WHERE owner <> 0))",
-                           "owner", request->owners, request->n_owners, error);
-    if (status == EFFACE_OK && s.n_missing != 0 && request->missing == EFFACE_MISSING_FAIL)
-        status = ef_fail(error, EFFACE_E_NOT_FOUND,
-                         "nothing was forgotten: there is no row with %s%s (%" PRIu64 " in all)",
-                         s.named, s.n_missing > s.n_named ? ", ..." : "", s.n_missing);
-    *n_missing = s.n_missing;
-    return batch_end(&s.found, status, out, error);
+    *out = found.data;
+    if (buckets != NULL)
+        *buckets = kept;
+    return EFFACE_OK;
 }

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "exact/check_kept.h"
+#include "model/kmeans/levels.h"
 #include "model/kmeans/tree.h"
 
 #include <stdbool.h>
@@ -42,6 +43,8 @@ static const set_shape brief = {60, 3, 5, 1, 1, true, false, 0.5, false};
 static const set_shape derived = {60, 3, 5, 6, 1, true, true, 0.5, false};
 /* For lloyd. */
 static const set_shape watched = {90, 3, 5, 6, 1, true, false, 0.5, true};
+/* The same, but the watches are taken away and no new ones wanted. */
+static const set_shape unwatched = {90, 3, 5, 6, 1, true, false, 0.5, true};
 /* One column, in which the starts of pyramid come out so alike that a row makes another the best.
  */
 static const set_shape narrow = {60, 1, 2, 1, 1, true, false, 0.5, false};
@@ -197,6 +200,10 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
     assert_int_equal(efface_kmeans_fit(s->data, &s->params, &s->model, NULL), EFFACE_OK);
     if (shape->watched)
         make_watches(s);
+    if (shape == &unwatched) {
+        s->model->params.keep_margins = 0;
+        ef_watches_drop(s->model, 0);
+    }
     assert_int_equal(efface_kmeans_encode(s->model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
     s->n_nodes = count_nodes(s->model);
     if (shape == &two) {
@@ -227,6 +234,7 @@ typedef struct snapshot {
     ef_members members;
     int64_t total_weight;
     uint64_t next_id;
+    ef_stamp stamps[3]; /* of the set and its models */
     size_t n_rows;
     efface_row rows[MOST_ROWS]; /* by position */
     float values[MOST_ROWS][MOST_COLUMNS];
@@ -260,6 +268,8 @@ static void hash_node(uint64_t *sum, const ef_node *node) {
     hash(sum, &n, sizeof n);
     hash(sum, &set->total_weight, sizeof set->total_weight);
     hash(sum, &set->next_id, sizeof set->next_id);
+    hash(sum, &set->stamp, sizeof set->stamp);
+    hash(sum, &node->model->stamp, sizeof node->model->stamp);
     for (size_t i = 0; i < n; i++) {
         const efface_row row = efface_data_row(set, i);
         size_t position = SIZE_MAX;
@@ -298,6 +308,8 @@ static void look(const scene *s, snapshot *sight) {
     sight->n_rows = efface_data_n_rows(s->data);
     sight->total_weight = efface_data_total_weight(s->data);
     sight->next_id = s->data->next_id;
+    sight->stamps[0] = s->data->stamp;
+    sight->stamps[1] = s->model->stamp;
     assert_true(sight->n_rows <= MOST_ROWS);
     for (size_t i = 0; i < sight->n_rows; i++) {
         const efface_row row = efface_data_row(s->data, i);
@@ -317,6 +329,7 @@ static void look(const scene *s, snapshot *sight) {
     sight->nodes = hash_nodes(s->model);
     if (s->second == NULL)
         return;
+    sight->stamps[2] = s->second->stamp;
     assert_int_equal(efface_kmeans_digest(s->second, sight->second, NULL), EFFACE_OK);
     sight->second_nodes = hash_nodes(s->second);
     hash(&sight->second_nodes, &s->second->members, sizeof s->second->members);
@@ -328,7 +341,8 @@ static void look(const scene *s, snapshot *sight) {
 static bool same_sight(const snapshot *a, const snapshot *b) {
     return a->n_bytes == b->n_bytes && memcmp(a->bytes, b->bytes, a->n_bytes) == 0 &&
            a->n_rows == b->n_rows && a->total_weight == b->total_weight &&
-           a->next_id == b->next_id && memcmp(a->rows, b->rows, sizeof a->rows) == 0 &&
+           a->next_id == b->next_id && memcmp(a->stamps, b->stamps, sizeof a->stamps) == 0 &&
+           memcmp(a->rows, b->rows, sizeof a->rows) == 0 &&
            memcmp(a->values, b->values, sizeof a->values) == 0 &&
            memcmp(a->labels, b->labels, sizeof a->labels) == 0 &&
            memcmp(&a->members, &b->members, sizeof a->members) == 0 &&

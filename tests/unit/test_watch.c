@@ -207,8 +207,7 @@ static void move_to(scene *s, const int32_t *after) {
                         .shelf = s->shelf};
     assert_non_null(moving.room);
     memset(moving.room, 0, 2 * EF_PANEL * MOST_COLUMNS * sizeof(float));
-    bool few = false;
-    assert_int_equal(ef_watch_move(&s->watch, &moving, &few, NULL), EFFACE_OK);
+    const bool few = ef_watch_move(&s->watch, &moving);
     free(moving.room);
     free(look.at);
     ef_shift_free(&shift);

@@ -53,6 +53,12 @@ void ef_change_free(ef_change *change) {
     *change = (ef_change){0};
 }
 
+/* Notes which set is to change, if this is the first part of a change. */
+static void note_set(ef_change *change, const efface_data *data) {
+    if (change->n_rows == 0)
+        change->before = data->stamp;
+}
+
 /* Notes the row at a position of a set, as it is there now. */
 static void note_row(ef_change *change, const efface_data *data, size_t position, bool leaves) {
     const size_t i = change->n_rows++;
@@ -80,6 +86,7 @@ void ef_change_note(ef_change *change, const efface_row *row, const float *value
 efface_status ef_change_forget(ef_change *change, efface_data *data, const uint64_t *ids,
                                size_t n_ids, efface_error *error) {
     const efface_status status = ef_data_prepare_remove(data, ids, n_ids, error);
+    note_set(change, data);
     for (size_t i = 0; status == EFFACE_OK && i < n_ids; i++) {
         size_t position = 0;
         (void)efface_data_find(data, ids[i], &position);
@@ -95,6 +102,7 @@ efface_status ef_change_learn(ef_change *change, efface_data *data, const efface
                               efface_error *error) {
     const size_t n_before = data->n_rows;
     const uint64_t next_id = data->next_id;
+    note_set(change, data);
     const efface_status status = efface_data_add(data, rows, error);
     if (status != EFFACE_OK)
         return status;
@@ -108,6 +116,7 @@ efface_status ef_change_learn(ef_change *change, efface_data *data, const efface
 efface_status ef_change_update(ef_change *change, efface_data *data, const efface_rows *rows,
                                efface_error *error) {
     change->replaces = true;
+    note_set(change, data);
     /* Rows that are not there, or come twice, are refused by efface_data_replace below. */
     for (size_t i = 0; i < rows->n_rows; i++) {
         size_t position;
@@ -145,4 +154,6 @@ void ef_change_undo(const ef_change *change, efface_data *data) {
         else
             ef_data_put_back(data, position, row, change->row);
     }
+    if (change->n_rows != 0)
+        data->stamp = change->before;
 }

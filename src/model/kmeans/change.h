@@ -22,6 +22,7 @@ typedef struct ef_change {
     float *values;    /* panels */
     float *row;       /* room for the values of one row, side by side */
     uint64_t next_id; /* of the set before rows came */
+    ef_stamp before;  /* of the set before the first row left or came; none without rows */
 } ef_change;
 
 /* Room for n_rows rows that leave or come; false if memory is short. */

@@ -535,6 +535,7 @@ void ef_ascent_commit(ef_ascent *a, efface_kmeans *model) {
     descend(a, true);
     model->n_rows = a->data->n_rows;
     model->total_weight = a->data->total_weight;
+    model->stamp = a->data->stamp;
     follow_root(model);
 }
 

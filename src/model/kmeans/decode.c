@@ -12,6 +12,7 @@
 #include "model/kmeans/levels.h"
 #include "model/kmeans/tree.h"
 
+#include <assert.h>
 #include <string.h>
 
 static efface_status damaged(efface_error *error, const char *what) {
@@ -265,10 +266,10 @@ static efface_status make_labels(efface_kmeans *m, const efface_data *data, effa
     efface_status status = ef_kernels_require(&kernels, error);
     if (status == EFFACE_OK && (!fits || level.counts == NULL || level.sums == NULL))
         status = ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = ef_maker_take_margins(&maker, error);
-    if (status == EFFACE_OK)
+    if (status == EFFACE_OK) {
+        ef_maker_take_margins(&maker);
         status = ef_make_partition(&maker, m, &level, error);
+    }
     if (status == EFFACE_OK &&
         (memcmp(level.counts, m->levels[0].counts, k * sizeof *level.counts) != 0 ||
          memcmp(level.sums, m->levels[0].sums, k * d * sizeof *level.sums) != 0))
@@ -286,6 +287,7 @@ static efface_status make_labels(efface_kmeans *m, const efface_data *data, effa
 }
 
 efface_status ef_kmeans_attach(efface_kmeans *model, const efface_data *data, efface_error *error) {
+    assert(model->stamp.set == 0); /* else it has rows already */
     if (data->n_columns != model->domain.map.n_columns || data->n_rows != model->n_rows ||
         data->total_weight != model->total_weight)
         return damaged(error, "it belongs to other rows");
@@ -303,10 +305,12 @@ efface_status ef_kmeans_attach(efface_kmeans *model, const efface_data *data, ef
     ef_domain_free(&model->domain);
     model->domain = domain;
     if (model->tree != NULL)
-        return ef_tree_attach(model, data, error);
-    return model->plan.method == EFFACE_METHOD_PYRAMID && model->n_levels != 0
-               ? make_labels(model, data, error)
-               : EFFACE_OK;
+        status = ef_tree_attach(model, data, error);
+    else if (model->plan.method == EFFACE_METHOD_PYRAMID && model->n_levels != 0)
+        status = make_labels(model, data, error);
+    if (status == EFFACE_OK)
+        model->stamp = data->stamp;
+    return status;
 }
 
 efface_status efface_kmeans_decode(const unsigned char *bytes, size_t n_bytes,

@@ -52,11 +52,10 @@ static void clear_labels(void *context, unsigned worker, size_t first, size_t la
     memset(maker->labels + begin, 0xFF, ((end < n ? end : n) - begin) * sizeof *maker->labels);
 }
 
-efface_status ef_maker_take_margins(ef_maker *maker, efface_error *error) {
+void ef_maker_take_margins(ef_maker *maker) {
     const size_t n_panels = (maker->data->n_rows + EF_PANEL - 1) / EF_PANEL;
     if (maker->margins == NULL)
         maker->margins = ef_alloc_aligned(n_panels, EF_PANEL * sizeof *maker->margins);
-    return maker->margins != NULL ? EFFACE_OK : ef_fail_memory(error);
 }
 
 efface_status ef_make_partition(ef_maker *maker, efface_kmeans *model, ef_level *level,
@@ -256,6 +255,7 @@ efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_pa
         goto out;
     model->n_rows = data->n_rows;
     model->total_weight = data->total_weight;
+    model->stamp = data->stamp;
     if (params->method == EFFACE_METHOD_TREE) {
         model->tree = ef_tree_create(&model->plan, &model->params);
         status = model->tree != NULL ? ef_tree_fit(model, data, error) : ef_fail_memory(error);

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "model/kmeans/replay.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 
 const char *efface_action_name(efface_action action) {
     switch (action) {
-    case EFFACE_ACTION_UNTOUCHED: return "untouched";
+    case EFFACE_ACTION_UNTOUCHED: return "sums corrected";
     case EFFACE_ACTION_REPAIRED: return "repaired";
     case EFFACE_ACTION_REFITTED: return "refitted";
     }
@@ -52,16 +53,25 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+/* A set is the model's own by its stamp, not by its looks: another with as many rows, or the same
+ * after rows went and came, would give a model of rows that are not there. */
 static efface_status check_set(const efface_kmeans *model, const efface_data *data,
                                efface_error *error) {
     if (model == NULL || data == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "model and data must not be NULL");
-    if (data->n_columns != model->domain.map.n_columns || data->n_rows != model->n_rows ||
-        data->total_weight != model->total_weight)
+    if (data->stamp.set != model->stamp.set)
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the set has %zu rows of %" PRIu32 " columns, but the model was made from "
-                       "%" PRIu64 " of %" PRIu32 "; change a set through its model only",
+                       "this set, of %zu rows of %" PRIu32 " columns, is not the one that the "
+                       "model was fitted to or decoded with, which had %" PRIu64 " of %" PRIu32
+                       "; give that set, or fit a model to this one",
                        data->n_rows, data->n_columns, model->n_rows, model->domain.map.n_columns);
+    if (data->stamp.generation != model->stamp.generation)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the set was changed without this model: it has %zu rows now, and the model "
+                       "was made from %" PRIu64 ", maybe others; fit the model to it again, and "
+                       "from then on change the set only by requests to all of its models",
+                       data->n_rows, model->n_rows);
+    assert(data->n_rows == model->n_rows && data->total_weight == model->total_weight);
     return EFFACE_OK;
 }
 

@@ -15,8 +15,8 @@
 bool ef_jury_is_small(size_t n_jury, size_t n_rows, uint32_t n_starts, uint32_t k, uint32_t d) {
     const double a_row = 4.0 + 2.0 * n_starts;
     const double a_value = sizeof(int64_t) + sizeof(int32_t);
-    return n_rows < UINT32_MAX && a_row * (double)n_jury + a_value * n_starts * k * d <=
-                                      MOST_BYTES + MOST_BYTES_A_ROW * (double)n_rows;
+    return ef_positions_are_short(n_rows) && a_row * (double)n_jury + a_value * n_starts * k * d <=
+                                                 MOST_BYTES + MOST_BYTES_A_ROW * (double)n_rows;
 }
 
 void ef_jury_drop_trails(ef_jury *jury) {
@@ -215,7 +215,7 @@ bool ef_jury_come(ef_jury *jury, const ef_change *change, size_t i, const ef_map
     const size_t position = change->positions[i];
     if (in_sample)
         ef_jury_drop_trails(jury);
-    if (!change->replaces && !make_room(jury))
+    if (!change->replaces && !(ef_positions_are_short(position + 1) && make_room(jury)))
         return false;
     const size_t row = change->replaces ? find(jury, position) : take_in(jury, position, in_sample);
     correct(jury, change, i, map, kernels, row);

@@ -44,7 +44,8 @@ void ef_jury_free(ef_jury *jury);
 size_t ef_jury_bytes(const ef_jury *jury, size_t n_columns);
 
 /* Lets the jury follow a row of a change that is in it, in the order of the change. One that comes
- * is loose; false if there is no memory for it, and then the jury is of no use any more. */
+ * is loose; false if there is no memory for it, or its position is too large, and then the jury is
+ * of no use any more. */
 void ef_jury_leave(ef_jury *jury, const ef_change *change, size_t i, const ef_map *map,
                    const ef_kernels *kernels);
 bool ef_jury_come(ef_jury *jury, const ef_change *change, size_t i, const ef_map *map,

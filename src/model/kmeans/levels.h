@@ -65,7 +65,7 @@ efface_status ef_make_partition(ef_maker *maker, efface_kmeans *model, ef_level 
                                 efface_error *error);
 
 /* The same for level t of a model with watches: by looking at the rows that its watch names, or by
- * a pass, and then it has a watch. */
+ * a pass, and then it has a watch if there is memory for one. */
 efface_status ef_make_watched(ef_maker *maker, efface_kmeans *model, uint32_t t,
                               efface_error *error);
 
@@ -84,8 +84,9 @@ efface_status ef_make_levels(ef_maker *maker, efface_kmeans *model, uint32_t t, 
 /* Makes the seeds and all levels of a model that has none. */
 efface_status ef_make_run(ef_maker *maker, efface_kmeans *model, efface_error *error);
 
-/* Room for maker->margins. */
-efface_status ef_maker_take_margins(ef_maker *maker, efface_error *error);
+/* Room for maker->margins, or NULL: they are of use to later requests only, which can do without.
+ */
+void ef_maker_take_margins(ef_maker *maker);
 
 /* Pyramid: makes the partition of level 0, by the guard if maker->previous is a level whose
  * partition that has, or by a pass. */

@@ -1,7 +1,8 @@
 /*
  * A fitted k-means model: parameters made definite, the domain, the winners of the seeding races,
- * and the levels. What is here, the statistics at the end apart, is the state: a pure function of
- * rows, parameters and seed (docs/numerics.md), written out by ef_kmeans_write (docs/format.md).
+ * and the levels. What is here, but for what the end of the struct says of itself, is the state: a
+ * pure function of rows, parameters and seed (docs/numerics.md), written out by ef_kmeans_write
+ * (docs/format.md).
  */
 #ifndef EF_MODEL_H
 #define EF_MODEL_H
@@ -92,6 +93,10 @@ struct efface_kmeans {
     ef_shelf *shelf;    /* of their rows, or NULL */
     bool was_rebuilt;   /* by a change, so that it is worth to have watches */
 
+    /* The set that the model belongs to, as it was when both last agreed; none if it was read
+     * without its rows. No part of the state. */
+    ef_stamp stamp;
+
     /* Statistics of the fit, no part of the state. */
     uint64_t rows_assigned;
     uint64_t rows_undecided;
@@ -158,10 +163,16 @@ efface_status ef_domain_read(ef_reader *reader, ef_domain *domain, uint32_t n_co
 #define EF_FORMAT_VERSION 1
 #define EF_FORMAT_FRESH 256 /* added to the method: not exact */
 
-/* Reads a model of rows with n_columns columns, without what follows from its rows; and adds that
- * from the rows. */
+/* Reads a model of rows with n_columns columns, without what follows from its rows: it is cold, and
+ * belongs to no set. It can follow a change that needs no rows (ef_replay_cold); if that says that
+ * it does, the model is as it was. */
 efface_status ef_kmeans_read(ef_reader *reader, const efface_kmeans_params *params,
                              uint32_t n_columns, efface_kmeans **out, efface_error *error);
+
+/* Gives a cold model its rows, as they are after the changes that it has followed: it is then what
+ * efface_kmeans_decode would make of its bytes, and belongs to the set. Where memory is short, or
+ * these are not its rows, all that can still be done with it is to free it. Cost and errors: as
+ * efface_kmeans_decode. */
 efface_status ef_kmeans_attach(efface_kmeans *model, const efface_data *data, efface_error *error);
 
 /* The loss of a level with a partition, exact, in squared grid steps. */

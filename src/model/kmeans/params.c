@@ -204,3 +204,12 @@ efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
     }
     return EFFACE_OK;
 }
+
+efface_kmeans_params efface_kmeans_get_params(const efface_kmeans *model) {
+    efface_kmeans_params params = model->params;
+    params.seed = 0;
+    params.interrupted = NULL;
+    params.interrupt_context = NULL;
+    params.progress = NULL;
+    return params;
+}

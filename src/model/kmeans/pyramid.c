@@ -126,7 +126,7 @@ static efface_status gather_sample(trial *t, efface_error *error) {
     return status;
 }
 
-/* Room for what the jury comes to: in the model, if it is to be kept. */
+/* Room for what the jury comes to: in the model, if it is to be kept and there is memory for it. */
 static efface_status prepare_jury(trial *t, efface_error *error) {
     const ef_plan *const plan = &t->model->plan;
     const uint32_t k = plan->n_clusters, d = t->model->domain.map.n_columns;
@@ -137,21 +137,20 @@ static efface_status prepare_jury(trial *t, efface_error *error) {
         t->judges.knows_squares = t->runs.knows_squares = true;
         /* Not in a fit, which shall not pay for changes that may never come. */
         if (jury->trails == NULL && !ef_jury_add_trails(jury, t->data->n_rows, d, plan->iterations))
-            return ef_fail_memory(error);
+            ef_jury_drop_trails(jury);
     } else {
         const efface_status status = gather_jury(t, error);
         if (status != EFFACE_OK)
             return status;
-        bool fits = true;
-        if (t->jury_copy != NULL &&
-            ef_jury_is_small(t->n_jury, t->data->n_rows, plan->starts, k, d)) {
-            fits = ef_jury_init(jury, t->positions, t->n_jury, t->n_sample, plan->starts, k, d);
-        } else {
+        const bool kept =
+            t->jury_copy != NULL &&
+            ef_jury_is_small(t->n_jury, t->data->n_rows, plan->starts, k, d) &&
+            ef_jury_init(jury, t->positions, t->n_jury, t->n_sample, plan->starts, k, d);
+        if (!kept) {
             t->scratch.counts = ef_alloc(k, sizeof *t->scratch.counts);
             t->scratch.sums = ef_alloc((size_t)k * d, sizeof *t->scratch.sums);
-            fits = t->scratch.counts != NULL && t->scratch.sums != NULL;
         }
-        if (!fits)
+        if (!kept && (t->scratch.counts == NULL || t->scratch.sums == NULL))
             return ef_fail_memory(error);
     }
     const efface_status status =
@@ -206,10 +205,10 @@ static efface_status judge_all(trial *t, ef_level *level, ef_guard *guard, effac
         status = ef_maker_take_labels(maker, error);
     free(maker->margins);
     maker->margins = NULL;
-    if (status == EFFACE_OK && guard != NULL && ef_guard_wants_margins(guard))
-        status = ef_maker_take_margins(maker, error);
     if (status != EFFACE_OK)
         return status;
+    if (guard != NULL && ef_guard_wants_margins(guard))
+        ef_maker_take_margins(maker);
     maker->previous = NULL;
     if (guard != NULL && guard->is_filled) {
         ef_guard_unpack(guard, t->n_jury, maker->labels);
@@ -358,9 +357,8 @@ efface_status ef_make_guarded(ef_maker *maker, efface_kmeans *model, uint32_t t,
     if (status != EFFACE_OK || done)
         return status;
     if (ef_guard_wants_margins(&model->guard))
-        status = ef_maker_take_margins(maker, error);
-    if (status == EFFACE_OK)
-        status = ef_make_partition(maker, model, level, error);
+        ef_maker_take_margins(maker);
+    status = ef_make_partition(maker, model, level, error);
     if (status == EFFACE_OK)
         ef_guard_pack(&model->guard, n, maker->labels, maker->margins, level->centers,
                       model->plan.n_clusters, model->domain.map.n_columns);

@@ -22,6 +22,7 @@
 #include "base/tape.h"
 #include "model/kmeans/tree.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---------------------------------------------------------------- what pyramid keeps */
@@ -97,20 +98,18 @@ static efface_status copy_guard(ef_pending *r, ef_jury *jury, efface_error *erro
     return EFFACE_OK;
 }
 
-/* The same for the jury, if there is one, without following; not if so much changes that it has to
- * be made anew. Trails are too large to be copied: they are from now on those of the model to be.
- */
-static efface_status copy_jury(ef_pending *r, efface_error *error) {
+/* The same for the jury, if there is one and memory for a second, without following; not if so much
+ * changes that it has to be made anew. Trails are too large to be copied: they are from now on
+ * those of the model to be. */
+static void copy_jury(ef_pending *r) {
     ef_jury *const jury = &r->watched->jury;
     r->next.jury = (ef_jury){0};
     r->owns_jury = true;
-    if (jury->n_starts == 0 || r->change->n_rows > jury->n_rows / 16)
-        return EFFACE_OK;
-    if (!ef_jury_copy(&r->next.jury, jury, r->model->domain.map.n_columns))
-        return ef_fail_memory(error);
+    if (jury->n_starts == 0 || r->change->n_rows > jury->n_rows / 16 ||
+        !ef_jury_copy(&r->next.jury, jury, r->model->domain.map.n_columns))
+        return;
     r->next.jury.trails = jury->trails;
     jury->trails = NULL;
-    return EFFACE_OK;
 }
 
 /* ---------------------------------------------------------------- build */
@@ -121,9 +120,11 @@ static efface_status resample(ef_pending *r, efface_error *error) {
     const efface_kmeans *const m = r->model;
     const size_t n_values = (size_t)m->plan.n_clusters * m->domain.map.n_columns;
     bool *const stands = ef_alloc(m->plan.starts, sizeof *stands);
-    efface_status status = stands != NULL ? copy_jury(r, error) : ef_fail_memory(error);
-    if (status == EFFACE_OK)
+    efface_status status = stands != NULL ? EFFACE_OK : ef_fail_memory(error);
+    if (status == EFFACE_OK) {
+        copy_jury(r);
         status = copy_guard(r, &r->next.jury, error);
+    }
     for (uint32_t s = 0; status == EFFACE_OK && s < m->plan.starts; s++)
         stands[s] = ef_start_stands(r, s);
     if (status == EFFACE_OK)
@@ -154,29 +155,20 @@ static efface_status start_from_guard(ef_pending *r, ef_maker *maker, efface_err
 
 /* ---------------------------------------------------------------- watches */
 
-/* Whether it is worth to watch the levels of a model: not where centers jump from one point of a
- * lattice to the next, which is farther than most margins. */
-static bool wants_watches(const efface_kmeans *m) {
+/* Whether it is possible, and worth it, to watch the levels of a model that will have n_rows rows:
+ * not where centers jump from one point of a lattice to the next, which is farther than most
+ * margins. */
+static bool wants_watches(const efface_kmeans *m, size_t n_rows) {
     return m->params.keep_margins && m->was_rebuilt && m->plan.method == EFFACE_METHOD_LLOYD &&
            m->plan.iterations <= EF_MOST_WATCHED_LEVELS &&
-           m->plan.n_clusters <= EF_MOST_WATCHED_CLUSTERS;
+           m->plan.n_clusters <= EF_MOST_WATCHED_CLUSTERS && ef_positions_are_short(n_rows);
 }
 
-/* Lets the watches follow the change, so that the maker can use them. From now on they are those
- * of the model to be. */
-static efface_status use_watches(ef_pending *r, ef_maker *maker, efface_error *error) {
+/* Lets the watches follow the change, and takes what the maker needs for using them. False if
+ * memory is short; some may then have followed. */
+static bool watches_follow(ef_pending *r, ef_maker *maker) {
     const efface_kmeans *const m = r->model;
     const size_t n = r->change->n_rows;
-    if (!wants_watches(m))
-        return EFFACE_OK;
-    if (r->round < m->plan.n_clusters) {
-        /* With other seeds the watches are worth nothing. New ones would double the cost of this
-         * request; the next makes them. */
-        r->watches_moved = true;
-        ef_watches_drop(&r->next, 0);
-        return EFFACE_OK;
-    }
-    maker->watches = true;
     maker->from = m;
     maker->change = r->change;
     const size_t n_room = 2 * EF_PANEL * (size_t)m->domain.map.n_columns;
@@ -184,23 +176,34 @@ static efface_status use_watches(ef_pending *r, ef_maker *maker, efface_error *e
     maker->room = ef_alloc_aligned(n_room, sizeof *maker->room);
     if (maker->gone == NULL || maker->room == NULL ||
         !ef_shift_init(&maker->shift, m->plan.n_clusters, m->domain.map.n_columns))
-        return ef_fail_memory(error);
+        return false;
     memset(maker->room, 0, n_room * sizeof *maker->room);
-    r->watches_moved = true;
     if (r->next.shelf == NULL)
         r->next.shelf = ef_shelf_create(r->data->n_rows, m->domain.map.n_columns);
     else
         ef_shelf_follow(r->next.shelf, r->change, m->n_rows);
     if (r->next.shelf == NULL)
-        return ef_fail_memory(error);
+        return false;
     for (uint32_t t = 0; t < m->n_watches && t < m->n_levels; t++) {
         uint32_t *const labels = maker->gone + t * n;
         for (size_t i = 0; i < n; i++)
             labels[i] = t < r->first ? ef_labels_at(r, t)[i] : EF_NO_CLUSTER;
         if (m->watches[t].tiers != NULL && !ef_watch_follow(&m->watches[t], r->change, labels))
-            return ef_fail_memory(error);
+            return false;
     }
-    return EFFACE_OK;
+    return true;
+}
+
+/* Lets the maker use the watches, which are from now on those of the model to be. With other seeds
+ * they are worth nothing, and new ones would double the cost of this request: the next makes them.
+ * The next makes them as well if there is no memory for using them now. */
+static void use_watches(ef_pending *r, ef_maker *maker) {
+    if (!wants_watches(r->model, r->data->n_rows))
+        return;
+    r->watches_moved = true;
+    maker->watches = r->round == r->model->plan.n_clusters && watches_follow(r, maker);
+    if (!maker->watches)
+        ef_watches_drop(&r->next, 0);
 }
 
 /* Levels that stay as they are but for the rows that changed. */
@@ -245,10 +248,10 @@ static efface_status build(ef_pending *r, efface_error *error) {
     }
     if (status == EFFACE_OK && samples(m) && r->first == 0)
         status = start_from_guard(r, &maker, error);
-    if (status == EFFACE_OK)
-        status = use_watches(r, &maker, error);
-    if (status == EFFACE_OK)
+    if (status == EFFACE_OK) {
+        use_watches(r, &maker);
         status = ef_make_levels(&maker, next, r->first, r->loss, error);
+    }
     ef_watches_drop(next, ef_count_partitions(next, 0));
     next->was_rebuilt = true;
     ef_maker_free(&maker);
@@ -283,7 +286,9 @@ static efface_status make_tree(ef_pending *r, efface_error *error) {
 
 efface_status ef_pending_make(ef_pending *r, efface_kmeans *model, const efface_data *data,
                               const ef_change *change, efface_error *error) {
+    assert(ef_stamps_equal(model->stamp, change->before));
     *r = begin(model, data, change);
+    r->next.stamp = data->stamp;
     r->watched = model;
     efface_status status = ef_look(r, error);
     if (status == EFFACE_OK && model->tree != NULL)
@@ -480,6 +485,7 @@ efface_status ef_replay_look(const efface_kmeans *model, const efface_data *data
 efface_status ef_replay_cold(efface_kmeans *model, const efface_data *counts,
                              const ef_change *change, bool only_look, bool *done,
                              efface_report *report, efface_error *error) {
+    assert(model->stamp.set == 0); /* what it keeps by position would not follow */
     *done = false;
     if (model->tree != NULL)
         return EFFACE_OK;

@@ -84,9 +84,11 @@ static inline uint32_t *ef_labels_at(const ef_pending *pending, uint32_t t) {
 void ef_apply_change(const ef_pending *pending, const uint32_t *labels, int64_t *counts,
                      int64_t *sums);
 
-/* Makes and commits for a model whose rows are not at hand: `counts` is its set after the change,
- * without rows (cold_set.h), and no column of it is stale. `done` is false if rows are needed, and
- * then nothing has changed. Fills the report in both cases; of a tree it knows nothing. */
+/* Makes and commits for a cold model, whose rows are not at hand (ef_kmeans_read): `counts` is its
+ * set after the change, without rows (cold_set.h), and no column of it is stale. `done` is false if
+ * rows are needed, and then the model has not changed: it can be given the rows as they are before
+ * the change (ef_kmeans_attach), and go on with the request. Fills the report in both cases; of a
+ * tree it knows nothing. */
 efface_status ef_replay_cold(efface_kmeans *model, const efface_data *counts,
                              const ef_change *change, bool only_look, bool *done,
                              efface_report *report, efface_error *error);

@@ -106,17 +106,17 @@ static efface_status pass(ef_maker *maker, efface_kmeans *model, uint32_t t, boo
     ef_trailing *const run = maker->trailing;
     ef_step *const step = t < run->trail->most ? take_step(run, t) : NULL;
     if (t < run->trail->most && step == NULL)
-        return ef_fail_memory(error);
+        run->trail->most = t; /* the trail ends here: a step that was there would have been taken */
     efface_status status = ef_trailing_gather(maker, error);
     const bool measures = step != NULL && t != 0 && ef_guard_wants_margins(&step->guard);
-    if (!measures) {
-        free(maker->margins);
-        maker->margins = NULL;
-    } else if (status == EFFACE_OK) {
-        status = ef_maker_take_margins(maker, error);
-    }
     if (status != EFFACE_OK)
         return status;
+    if (measures) {
+        ef_maker_take_margins(maker);
+    } else {
+        free(maker->margins);
+        maker->margins = NULL;
+    }
     if (known)
         ef_guard_unpack(&step->guard, run->moving.n_rows, maker->labels);
     else if (t != 0 && run->labels_of != t - 1)

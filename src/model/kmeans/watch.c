@@ -2,7 +2,6 @@
 #include "model/kmeans/watch.h"
 
 #include "base/checked.h"
-#include "base/status.h"
 
 #include <assert.h>
 #include <string.h>
@@ -119,11 +118,13 @@ bool ef_watch_make(ef_watch *watch, const efface_data *data, const ef_map *map,
     const size_t n = data->n_rows, n_values = (size_t)n_clusters * data->n_columns;
     const double before = watch->usual;
     ef_watch_free(watch);
+    if (!ef_positions_are_short(n))
+        return false;
     watch->usual = before > 0.0 ? before : usual;
     watch->n_rows = watch->capacity = n;
     watch->tiers = ef_alloc(n, sizeof *watch->tiers);
     watch->clusters = ef_alloc(n, sizeof *watch->clusters);
-    bool fits = n < UINT32_MAX && watch->tiers != NULL && watch->clusters != NULL &&
+    bool fits = watch->tiers != NULL && watch->clusters != NULL &&
                 make_front(&watch->front, data, map, level->centers, n_clusters);
     size_t counts[EF_TIERS] = {0};
     if (fits)
@@ -194,6 +195,8 @@ static void come(ef_watch *watch, size_t position, uint32_t cluster) {
 
 /* Makes room for one more row at the end. */
 static bool grow(ef_watch *watch) {
+    if (!ef_positions_are_short(watch->n_rows + 1))
+        return false;
     if (watch->n_rows == watch->capacity) {
         const size_t capacity = watch->capacity + watch->capacity / 4 + EF_PANEL;
         uint8_t *const tiers = ef_realloc(watch->tiers, capacity, sizeof *tiers);
@@ -207,7 +210,7 @@ static bool grow(ef_watch *watch) {
         watch->capacity = capacity;
     }
     watch->n_rows++;
-    return watch->n_rows < UINT32_MAX;
+    return true;
 }
 
 bool ef_watch_follow(ef_watch *watch, const ef_change *change, uint32_t *labels) {
@@ -395,35 +398,33 @@ static void check_all(const ef_watch *watch, const ef_moving *m, const ef_center
 }
 #endif
 
-efface_status ef_watch_move(ef_watch *watch, ef_moving *m, bool *few, efface_error *error) {
+/* Memory can run short anywhere below: a row is given to another cluster in partition, counts and
+ * sums at once, so these belong together wherever it ends. */
+bool ef_watch_move(ef_watch *watch, ef_moving *m) {
     const uint32_t k = m->n_clusters, d = m->map->n_columns;
     const size_t n_values = (size_t)k * d, most = watch->n_rows / PASS_FROM_PART + EF_PANEL;
     bool due[EF_TIERS];
     double step;
-    *few = note_moves(watch, m, due, &step) <= most;
-    if (!*few)
-        return EFFACE_OK;
+    if (note_moves(watch, m, due, &step) > most)
+        return false;
     ef_shift_measure(m->shift, &watch->front, m->before, m->after);
-    if (!collect(watch, m, due, step))
-        return ef_fail_memory(error);
-    *few = m->look->n <= most;
-    if (!*few)
-        return EFFACE_OK;
+    if (!collect(watch, m, due, step) || m->look->n > most)
+        return false;
 #ifdef NDEBUG
     if (m->look->n == 0)
-        return EFFACE_OK;
+        return true;
 #endif
     bool fits = true;
     for (uint32_t j = 1; j < EF_TIER_NEW && fits; j++)
         fits = !due[j] || anchor(watch, j, m->after, n_values);
     ef_centers centers;
     if (!fits || !ef_centers_init(&centers, m->after, k, d, m->kernels->tile))
-        return ef_fail_memory(error);
+        return false;
     fits = look(watch, m, &centers);
 #ifndef NDEBUG
     if (fits)
         check_all(watch, m, &centers);
 #endif
     ef_centers_free(&centers);
-    return fits ? EFFACE_OK : ef_fail_memory(error);
+    return fits;
 }

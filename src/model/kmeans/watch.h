@@ -52,8 +52,8 @@ void ef_watch_free(ef_watch *watch);
 size_t ef_watch_bytes(const ef_watch *watch, size_t n_clusters, size_t n_columns);
 
 /* Makes a watch of a level whose partition is in `labels`, given the margins of all rows. False if
- * memory is short, and then there is no watch. `usual` is a guess of how far a request will move
- * centers. */
+ * memory is short or rows are too many, and then there is no watch. `usual` is a guess of how far a
+ * request will move centers. */
 bool ef_watch_make(ef_watch *watch, const efface_data *data, const ef_map *map,
                    const ef_level *level, uint32_t n_clusters, const uint32_t *labels,
                    const float *margins, double usual);
@@ -62,8 +62,8 @@ bool ef_watch_make(ef_watch *watch, const efface_data *data, const ef_map *map,
 void ef_watch_labels(const ef_watch *watch, uint32_t *labels);
 
 /* Lets the watch follow a change of the set. labels[i] is read for a row that comes (EF_NO_CLUSTER
- * if it is not known) and written for one that leaves. False if memory is short; the watch is then
- * of no use any more. */
+ * if it is not known) and written for one that leaves. False if memory is short or rows are too
+ * many; the watch is then of no use any more. */
 bool ef_watch_follow(ef_watch *watch, const ef_change *change, uint32_t *labels);
 
 /* What it takes to move centers. */
@@ -81,11 +81,11 @@ typedef struct ef_moving {
     uint64_t rows_looked, rows_moved, rows_undecided; /* added to */
 } ef_moving;
 
-/* Brings partition, counts and sums to what they are with the centers `after`. `few` is false if so
- * many rows would have to be looked at that a pass over all is faster; partition, counts and sums
- * then still belong together, and the watch must be made anew. Errors: MEMORY, and then the watch
- * is of no use any more.
+/* Brings partition, counts and sums to what they are with the centers `after`. False if so many
+ * rows would have to be looked at that a pass over all is faster, or memory is short: partition,
+ * counts and sums then still belong together, for a pass to start from, but the watch must be made
+ * anew.
  */
-efface_status ef_watch_move(ef_watch *watch, ef_moving *moving, bool *few, efface_error *error);
+bool ef_watch_move(ef_watch *watch, ef_moving *moving);
 
 #endif

@@ -6,6 +6,9 @@
  * their memory. The watch of a level belongs to its partition in the model before the change; it
  * follows the rows that leave and come, and then the centers. From that moment on it belongs to the
  * model to be: if that comes to nothing, the watches are dropped.
+ *
+ * A watch that cannot be had, for want of memory or because there are too many rows, is missing: a
+ * pass over all rows does the same. No request fails for it.
  */
 #include "base/checked.h"
 #include "base/status.h"
@@ -34,8 +37,8 @@ static ef_watch *watch_of(efface_kmeans *model, uint32_t t) {
     return &more[t];
 }
 
-/* Moves the centers of a watched level to where they now are. `done` is false if a pass over all
- * rows is faster; then labels, counts and sums are ready for one. */
+/* Moves the centers of a watched level to where they now are. `done` is false if it takes a pass
+ * over all rows; then labels, counts and sums are ready for one. */
 static efface_status move_watched(ef_maker *maker, efface_kmeans *model, uint32_t t, bool *done,
                                   efface_error *error) {
     const ef_level *const old = &maker->from->levels[t];
@@ -69,40 +72,40 @@ static efface_status move_watched(ef_maker *maker, efface_kmeans *model, uint32_
         moving.kernels->move_row(map, ef_change_first(change, i), -change->rows[i].weight,
                                  level->sums + (size_t)cluster * d, NULL);
     }
-    status = ef_watch_move(&model->watches[t], &moving, done, error);
+    *done = ef_watch_move(&model->watches[t], &moving);
     /* Some rows are looked at twice; and if there is a pass, it counts for all. */
     const uint64_t n = maker->data->n_rows;
     model->rows_assigned += !*done ? 0 : moving.rows_looked < n ? moving.rows_looked : n;
     model->rows_moved += moving.rows_moved;
     model->rows_undecided += moving.rows_undecided;
-    if (status == EFFACE_OK && *done) {
+    if (*done) {
         level->has_partition = true;
         maker->labels_are_old = true;
-    } else if (status == EFFACE_OK) {
-        status = ef_maker_take_labels(maker, error);
-        if (status == EFFACE_OK)
-            ef_watch_labels(&model->watches[t], maker->labels);
-        maker->labels_are_old = false;
-        maker->previous = level;
+        return EFFACE_OK;
     }
+    status = ef_maker_take_labels(maker, error);
+    if (status == EFFACE_OK)
+        ef_watch_labels(&model->watches[t], maker->labels);
+    maker->labels_are_old = false;
+    maker->previous = level;
     return status;
 }
 
-/* Watches a level from now on. */
-static efface_status watch_level(const ef_maker *maker, efface_kmeans *model, uint32_t t,
-                                 efface_error *error) {
+/* Watches a level from now on, if it can be done: else it has no watch. */
+static void watch_level(const ef_maker *maker, efface_kmeans *model, uint32_t t) {
     const ef_level *const level = &model->levels[t];
     ef_watch *const watch = watch_of(model, t);
     if (watch == NULL)
-        return ef_fail_memory(error);
+        return;
     const double weight = (double)model->total_weight;
     const double square = (double)ef_level_loss(model, level) / weight;
     /* What one row moves the center of its cluster by; from level to level that grows. */
     const double usual = 4.0 * sqrt(square) * model->plan.n_clusters / weight;
-    return ef_watch_make(watch, maker->data, &model->domain.map, level, model->plan.n_clusters,
-                         maker->labels, maker->margins, usual)
-               ? EFFACE_OK
-               : ef_fail_memory(error);
+    /* One that was there is of centers that have moved. */
+    if (maker->margins == NULL ||
+        !ef_watch_make(watch, maker->data, &model->domain.map, level, model->plan.n_clusters,
+                       maker->labels, maker->margins, usual))
+        ef_watch_free(watch);
 }
 
 static bool is_watched(const ef_maker *maker, const efface_kmeans *model, uint32_t t) {
@@ -131,10 +134,9 @@ efface_status ef_make_watched(ef_maker *maker, efface_kmeans *model, uint32_t t,
         maker->previous = &model->levels[t];
     if (status != EFFACE_OK || done)
         return status;
-    status = ef_maker_take_margins(maker, error);
+    ef_maker_take_margins(maker);
+    status = ef_make_partition(maker, model, &model->levels[t], error);
     if (status == EFFACE_OK)
-        status = ef_make_partition(maker, model, &model->levels[t], error);
-    if (status == EFFACE_OK)
-        status = watch_level(maker, model, t, error);
+        watch_level(maker, model, t);
     return status;
 }

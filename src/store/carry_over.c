@@ -1,0 +1,301 @@
+/*
+ * Stores of format 1, made into today's when they are first opened to write.
+ *
+ * Format 1 had no buckets, groups or seals, and its rows no way to have no owner or label: 0 stood
+ * for both. Owner 0 becomes none where no row of the store has another owner; else it stays the
+ * person 0, and the head says that it may be wrong. Labels were numbers in the order of appearance
+ * or from files; 0 becomes none where no row has another. Ids, weights, values, models and receipts
+ * stay. The fact next_id, which had the largest id that there ever was, is gone.
+ *
+ *     facts     name, value                     n_rows, next_id, n_columns; keys as blobs
+ *     columns   number, name                    if columns have names
+ *     rows      id, owner, weight, label, vals
+ *     models    name, params, columns, counts, digest, state
+ *     receipts  number, body
+ */
+#include "base/checked.h"
+#include "base/digest.h"
+#include "base/status.h"
+#include "store/store.h"
+
+#include <sodium.h>
+#include <string.h>
+
+static efface_status read_number(efface_store *store, const char *sql, uint64_t *value,
+                                 efface_error *error) {
+    int64_t found = 0;
+    const efface_status status = ef_sql_number(store, sql, &found, error);
+    *value = (uint64_t)found;
+    return status;
+}
+
+static efface_status read_key(efface_store *store, const char *sql, unsigned char *key,
+                              size_t n_bytes, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    bool row = false;
+    efface_status status = ef_sql_prepare(store, sql, &statement, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_step(store, statement, &row, error);
+    if (status == EFFACE_OK) {
+        ef_reader reader = row ? ef_sql_bytes(statement, 0) : (ef_reader){.n_bytes = 0};
+        if (reader.n_bytes == n_bytes)
+            ef_read_bytes(&reader, key, n_bytes);
+        else
+            status = ef_store_corrupt(error, "a key is not whole");
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+/* The last receipt, for the head. */
+static efface_status read_last_receipt(efface_store *store, efface_error *error) {
+    ef_head *const head = &store->head;
+    sqlite3_stmt *statement = NULL;
+    bool row = false;
+    efface_status status = ef_sql_prepare(
+        store, "SELECT number, body FROM receipts ORDER BY number DESC LIMIT 1", &statement, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_step(store, statement, &row, error);
+    if (status == EFFACE_OK && row) {
+        const ef_reader body = ef_sql_bytes(statement, 1);
+        head->n_receipts = (uint64_t)sqlite3_column_int64(statement, 0);
+        ef_digest(body.bytes, body.n_bytes, head->last_receipt);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+static efface_status read_facts(efface_store *store, uint64_t *n_rows, efface_error *error) {
+    ef_head *const head = &store->head;
+    uint64_t n_columns = 0;
+    *head = (ef_head){.n_columns = 0};
+    efface_status status =
+        read_number(store, "SELECT value FROM facts WHERE name = 'n_columns'", &n_columns, error);
+    if (status == EFFACE_OK)
+        status = read_number(store, "SELECT value FROM facts WHERE name = 'n_rows'", n_rows, error);
+    if (status == EFFACE_OK && (n_columns == 0 || n_columns > EFFACE_MAX_COLUMNS))
+        status = ef_store_corrupt(error, "its number of columns");
+    if (status == EFFACE_OK && *n_rows >= (uint64_t)EFFACE_MAX_WEIGHT)
+        status = ef_store_corrupt(error, "its number of rows");
+    if (status != EFFACE_OK)
+        return status;
+    head->n_columns = (uint32_t)n_columns;
+    head->dense = ef_dense_for(*n_rows);
+    randombytes_buf(head->row_key, sizeof head->row_key);
+    status = read_key(store, "SELECT value FROM facts WHERE name = 'hash_key'", head->hash_key,
+                      sizeof head->hash_key, error);
+    if (status == EFFACE_OK)
+        status = read_key(store, "SELECT value FROM facts WHERE name = 'receipt_key'",
+                          head->receipt_key, sizeof head->receipt_key, error);
+    if (status == EFFACE_OK) {
+        ef_receipt_key_digest(head->receipt_key, head->receipt_key_digest);
+        status = read_last_receipt(store, error);
+    }
+    return status;
+}
+
+/* ---------------------------------------------------------------- rows and their groups */
+
+static void give_bucket(sqlite3_context *context, int n_values, sqlite3_value **values) {
+    (void)n_values;
+    const ef_head *const head = sqlite3_user_data(context);
+    const uint64_t id = (uint64_t)sqlite3_value_int64(values[0]);
+    sqlite3_result_int64(context, (sqlite3_int64)ef_bucket_of(head, id));
+}
+
+static efface_status move_rows(efface_store *store, efface_error *error) {
+    uint64_t owned = 0, labelled = 0, zeros = 0;
+    efface_status status =
+        read_number(store, "SELECT EXISTS(SELECT 1 FROM old_rows WHERE owner <> 0)", &owned, error);
+    if (status == EFFACE_OK)
+        status = read_number(store, "SELECT EXISTS(SELECT 1 FROM old_rows WHERE label <> 0)",
+                             &labelled, error);
+    if (status == EFFACE_OK)
+        status = read_number(store, "SELECT EXISTS(SELECT 1 FROM old_rows WHERE owner = 0)", &zeros,
+                             error);
+    if (status != EFFACE_OK)
+        return status;
+    store->head.owner_zero_is_old = owned != 0 && zeros != 0;
+    if (sqlite3_create_function(store->db, "ef_bucket", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
+                                &store->head, give_bucket, NULL, NULL) != SQLITE_OK)
+        return ef_sql_fail(store, error);
+    sqlite3_stmt *statement = NULL;
+    status =
+        ef_sql_prepare(store,
+                       "INSERT INTO rows SELECT ef_bucket(id), id, CASE WHEN ?1 THEN owner END,"
+                       " weight, CASE WHEN ?2 THEN label END, NULL, vals FROM old_rows"
+                       " ORDER BY 1, 2",
+                       &statement, error);
+    if (status == EFFACE_OK) {
+        (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)owned);
+        (void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)labelled);
+        status = ef_sql_do(store, statement, error);
+    }
+    (void)sqlite3_finalize(statement);
+    (void)sqlite3_create_function(store->db, "ef_bucket", 1, SQLITE_UTF8, NULL, NULL, NULL, NULL);
+    return status;
+}
+
+/* The members of all groups, from the rows. */
+static efface_status count_groups(efface_store *store, efface_error *error) {
+    const size_t n_rows = (size_t)store->head.n_rows;
+    sqlite3_stmt *statement = NULL;
+    bool row = true;
+    size_t n = 0, room;
+    ef_member *const members =
+        ef_mul_size(n_rows, EF_GROUP_KINDS, &room) ? ef_alloc(room, sizeof *members) : NULL;
+    if (members == NULL)
+        return ef_fail_memory(error);
+    efface_status status = ef_groups_make(store, 1, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_prepare(store, "SELECT id, owner, class FROM rows", &statement, error);
+    while (status == EFFACE_OK && n + EF_GROUP_KINDS <= room) {
+        status = ef_sql_step(store, statement, &row, error);
+        if (status != EFFACE_OK || !row)
+            break;
+        const uint64_t id = (uint64_t)sqlite3_column_int64(statement, 0);
+        for (int kind = 0; kind < EF_GROUP_KINDS; kind++)
+            if (sqlite3_column_type(statement, 1 + kind) != SQLITE_NULL)
+                members[n++] =
+                    (ef_member){.kind = (ef_group_kind)kind,
+                                .number = (uint64_t)sqlite3_column_int64(statement, 1 + kind),
+                                .id = id};
+    }
+    (void)sqlite3_finalize(statement);
+    if (status == EFFACE_OK)
+        status = ef_groups_change(store, members, n, error);
+    free(members);
+    return status;
+}
+
+/* ---------------------------------------------------------------- models and names */
+
+/* Reads every model and writes it with its seal. */
+static efface_status move_models(efface_store *store, efface_error *error) {
+    sqlite3_stmt *read = NULL, *write = NULL;
+    bool row = true;
+    efface_status status = ef_sql_prepare(
+        store, "SELECT name, params, columns, counts, digest, state FROM old_models ORDER BY name",
+        &read, error);
+    if (status == EFFACE_OK)
+        status =
+            ef_sql_prepare(store, "INSERT INTO models VALUES (?, ?, ?, ?, ?, ?, ?)", &write, error);
+    while (status == EFFACE_OK) {
+        status = ef_sql_step(store, read, &row, error);
+        if (status != EFFACE_OK || !row)
+            break;
+        const char *const name = (const char *)sqlite3_column_text(read, 0);
+        status = ef_model_name_check(name, error);
+        if (status != EFFACE_OK) {
+            status = ef_store_corrupt(error, "the name of a model");
+            break;
+        }
+        ef_reader parts[5];
+        unsigned char bytes[16];
+        for (int i = 0; i < 5; i++)
+            parts[i] = ef_sql_bytes(read, 1 + i);
+        const ef_u128 seal =
+            ef_seal_model(&store->head, name, parts[0], parts[1], parts[2], parts[3]);
+        ef_sql_bind_text(write, 1, name);
+        for (int i = 0; i < 4; i++)
+            ef_sql_bind_bytes(write, 2 + i, parts[i].bytes, parts[i].n_bytes);
+        ef_sql_bind_sum(write, 6, seal, bytes);
+        ef_sql_bind_bytes(write, 7, parts[4].bytes, parts[4].n_bytes);
+        status = ef_sql_do(store, write, error);
+        store->head.n_models++;
+        store->head.models_sum += seal;
+    }
+    (void)sqlite3_finalize(read);
+    (void)sqlite3_finalize(write);
+    return status;
+}
+
+/* The digest of the names as they stand; they are read and compared with it when this is done. */
+static efface_status seal_names(efface_store *store, efface_error *error) {
+    const uint32_t d = store->head.n_columns;
+    sqlite3_stmt *statement = NULL;
+    bool row = true;
+    char **const names = ef_alloc_zero(d, sizeof *names);
+    if (names == NULL)
+        return ef_fail_memory(error);
+    efface_status status =
+        ef_sql_prepare(store, "SELECT number, name FROM columns", &statement, error);
+    while (status == EFFACE_OK) {
+        status = ef_sql_step(store, statement, &row, error);
+        if (status != EFFACE_OK || !row)
+            break;
+        const int64_t number = sqlite3_column_int64(statement, 0);
+        if (number < 1 || number > (int64_t)d || names[number - 1] != NULL)
+            status = ef_store_corrupt(error, "the names of its columns");
+        else if (!ef_sql_copy_text(statement, 1, &names[number - 1]))
+            status = ef_fail_memory(error);
+    }
+    (void)sqlite3_finalize(statement);
+    if (status == EFFACE_OK)
+        status = ef_names_digest(names, d, store->head.names_digest, error);
+    for (uint32_t j = 0; j < d; j++)
+        free(names[j]);
+    free(names);
+    return status;
+}
+
+/* A store of format 1 in which a column had no name has names for those before it only. */
+static efface_status complete_names(efface_store *store, efface_error *error) {
+    uint64_t n = 0;
+    efface_status status = read_number(store, "SELECT count(*) FROM columns", &n, error);
+    sqlite3_stmt *statement = NULL;
+    if (status == EFFACE_OK && n != 0)
+        status = ef_sql_prepare(store, "INSERT OR IGNORE INTO columns VALUES (?, NULL)", &statement,
+                                error);
+    for (uint32_t j = 0; status == EFFACE_OK && n != 0 && j < store->head.n_columns; j++) {
+        (void)sqlite3_bind_int64(statement, 1, (int64_t)j + 1);
+        status = ef_sql_do(store, statement, error);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+efface_status ef_carry_over(efface_store *store, efface_error *error) {
+    uint64_t n_rows = 0;
+    efface_status status = read_facts(store, &n_rows, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_run(store,
+                            "DROP INDEX rows_by_owner;"
+                            "ALTER TABLE facts RENAME TO old_facts;"
+                            "ALTER TABLE columns RENAME TO old_columns;"
+                            "ALTER TABLE rows RENAME TO old_rows;"
+                            "ALTER TABLE models RENAME TO old_models;"
+                            "ALTER TABLE receipts RENAME TO old_receipts;",
+                            error);
+    if (status == EFFACE_OK)
+        status = ef_sql_run(store, ef_schema, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_run(store,
+                            "INSERT INTO columns SELECT number, name FROM old_columns;"
+                            "INSERT INTO receipts SELECT number, body FROM old_receipts;",
+                            error);
+    if (status == EFFACE_OK)
+        status = move_rows(store, error);
+    if (status == EFFACE_OK)
+        status = ef_buckets_count(store, error);
+    if (status == EFFACE_OK && store->head.n_rows != n_rows)
+        status = ef_store_corrupt(error, "it has not as many rows as it counts");
+    if (status == EFFACE_OK)
+        status = count_groups(store, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_run(store, ef_schema_late, error);
+    if (status == EFFACE_OK)
+        status = move_models(store, error);
+    if (status == EFFACE_OK)
+        status = complete_names(store, error);
+    if (status == EFFACE_OK)
+        status = seal_names(store, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_run(store,
+                            "DROP TABLE old_facts; DROP TABLE old_columns; DROP TABLE old_rows;"
+                            "DROP TABLE old_models; DROP TABLE old_receipts;",
+                            error);
+    store->head_changed = true;
+    store->format = EF_STORE_VERSION;
+    return status;
+}

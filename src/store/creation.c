@@ -1,0 +1,243 @@
+/*
+ * Making a store: it appears under its name when it is whole, or not at all.
+ *
+ * It is made in a file beside, PATH-new, which gets its name by a link when everything is on the
+ * disk: a link never replaces a file that is there. A process that dies leaves PATH-new behind; it
+ * is locked (flock) as long as its maker lives, and the next attempt takes over one that is not.
+ * From the link on nothing takes the store away again.
+ */
+#define _DEFAULT_SOURCE
+#include "base/checked.h"
+#include "base/digest.h"
+#include "base/status.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- the file beside */
+
+typedef struct making {
+    const char *path;
+    char *beside;  /* PATH-new */
+    char *journal; /* PATH-new-journal */
+    int file;      /* open and locked, or -1; closed after SQLite has closed it: closing it before
+                      would drop SQLite's locks */
+} making;
+
+static char *with_ending(const char *path, const char *ending) {
+    const size_t n = strlen(path), n_ending = strlen(ending) + 1;
+    char *const name = ef_alloc(n + n_ending, 1);
+    if (name != NULL) {
+        memcpy(name, path, n);
+        memcpy(name + n, ending, n_ending);
+    }
+    return name;
+}
+
+static efface_status fail_system(const char *path, const char *what, efface_error *error) {
+    return ef_fail(error, EFFACE_E_IO, "%s %s: %s", path, what, strerror(errno));
+}
+
+static bool is_there(const char *path) {
+    struct stat found;
+    return lstat(path, &found) == 0;
+}
+
+/* Whether a file that is open still has this name: its maker may have finished meanwhile. */
+static bool has_name(int file, const char *name) {
+    struct stat is, named;
+    return fstat(file, &is) == 0 && lstat(name, &named) == 0 && is.st_dev == named.st_dev &&
+           is.st_ino == named.st_ino;
+}
+
+static efface_status lock_beside(making *m, efface_error *error) {
+    for (int attempt = 0; attempt < 100; attempt++) {
+        const int file = open(m->beside, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (file < 0)
+            return fail_system(m->path, "cannot be made", error);
+        if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+            const int why = errno;
+            (void)close(file);
+            errno = why;
+            return why == EWOULDBLOCK ? ef_fail(error, EFFACE_E_BUSY,
+                                                "%s is being made by another process", m->path)
+                                      : fail_system(m->beside, "cannot be locked", error);
+        }
+        if (has_name(file, m->beside)) {
+            m->file = file;
+            (void)unlink(m->journal);
+            return ftruncate(file, 0) == 0 ? EFFACE_OK
+                                           : fail_system(m->beside, "cannot be emptied", error);
+        }
+        (void)close(file);
+    }
+    return ef_fail(error, EFFACE_E_BUSY, "%s is being made by other processes", m->path);
+}
+
+static efface_status begin_making(making *m, const char *path, efface_error *error) {
+    *m = (making){.path = path,
+                  .beside = with_ending(path, "-new"),
+                  .journal = with_ending(path, "-new-journal"),
+                  .file = -1};
+    if (m->beside == NULL || m->journal == NULL)
+        return ef_fail_memory(error);
+    if (is_there(path))
+        return ef_fail(error, EFFACE_E_ARGUMENT, "%s is there already", path);
+    return lock_beside(m, error);
+}
+
+/* Takes the file beside away, if it is still ours. */
+static void end_making(making *m) {
+    if (m->file >= 0) {
+        (void)unlink(m->journal);
+        (void)unlink(m->beside);
+        (void)close(m->file);
+    }
+    free(m->beside);
+    free(m->journal);
+}
+
+/* The name of a file is on the disk when its folder is. */
+static efface_status sync_folder(const char *path, efface_error *error) {
+    char *const folder = with_ending(path, "");
+    if (folder == NULL)
+        return ef_fail_memory(error);
+    char *const slash = strrchr(folder, '/');
+    const char *name = ".";
+    if (slash != NULL) {
+        slash[slash == folder ? 1 : 0] = '\0';
+        name = folder;
+    }
+    const int file = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool synced = file >= 0 && (fsync(file) == 0 || errno == EINVAL);
+    const efface_status status =
+        synced ? EFFACE_OK : fail_system(path, "was made, but may not outlive a power loss", error);
+    if (file >= 0)
+        (void)close(file);
+    free(folder);
+    return status;
+}
+
+static efface_status give_name(const making *m, efface_error *error) {
+    if (link(m->beside, m->path) == 0)
+        return EFFACE_OK;
+    if (errno == EEXIST)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "%s is there already", m->path);
+    /* A disk without links: between the look and the renaming another file might come. */
+    if ((errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP || errno == EMLINK) &&
+        !is_there(m->path) && rename(m->beside, m->path) == 0)
+        return EFFACE_OK;
+    return fail_system(m->path, "cannot be made", error);
+}
+
+/* ---------------------------------------------------------------- what goes in */
+
+static efface_status write_names(efface_store *store, const efface_data *data,
+                                 efface_error *error) {
+    const uint32_t d = data->n_columns;
+    sqlite3_stmt *statement = NULL;
+    efface_status status = ef_names_digest(data->names, d, store->head.names_digest, error);
+    if (status == EFFACE_OK && data->names != NULL)
+        status = ef_sql_prepare(store, "INSERT INTO columns VALUES (?, ?)", &statement, error);
+    for (uint32_t j = 0; status == EFFACE_OK && data->names != NULL && j < d; j++) {
+        (void)sqlite3_bind_int64(statement, 1, (int64_t)j + 1);
+        ef_sql_bind_text(statement, 2, data->names[j]);
+        status = ef_sql_do(store, statement, error);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+static void make_head(efface_store *store, const efface_data *data,
+                      const efface_store_options *options) {
+    ef_head *const head = &store->head;
+    head->n_columns = data->n_columns;
+    head->keeps_texts = options->keep_texts != 0;
+    head->key_outside = options->receipt_key != NULL;
+    memcpy(head->hash_key, options->hash_key, sizeof head->hash_key);
+    randombytes_buf(head->row_key, sizeof head->row_key);
+    if (!head->key_outside) {
+        randombytes_buf(head->receipt_key, sizeof head->receipt_key);
+        memcpy(store->receipt_key, head->receipt_key, sizeof store->receipt_key);
+        store->has_receipt_key = true;
+    }
+    ef_receipt_key_digest(store->receipt_key, head->receipt_key_digest);
+    head->dense = ef_dense_for(data->n_rows);
+    store->head_changed = true;
+}
+
+static efface_status write_all(efface_store *store, const efface_data *data,
+                               const efface_texts *texts, const efface_new_model *models,
+                               size_t n_models, efface_error *error) {
+    efface_status status = ef_sql_run(store, ef_schema, error);
+    if (status == EFFACE_OK)
+        status = write_names(store, data, error);
+    if (status == EFFACE_OK)
+        status = ef_buckets_make(store, error);
+    if (status == EFFACE_OK)
+        status = ef_groups_make(store, 1, error);
+    if (status == EFFACE_OK)
+        status = ef_rows_insert(store, data, NULL, texts, error);
+    /* Made after the rows: that is faster than keeping it up to date meanwhile. */
+    if (status == EFFACE_OK)
+        status = ef_sql_run(store, ef_schema_late, error);
+    for (size_t i = 0; status == EFFACE_OK && i < n_models; i++)
+        status = ef_model_add(store, &models[i], data, error);
+    return status;
+}
+
+static efface_status fill(const char *path, const efface_data *data, const efface_texts *texts,
+                          const efface_store_options *options, const efface_new_model *models,
+                          size_t n_models, efface_error *error) {
+    efface_store *store = NULL;
+    efface_status status = ef_store_open_file(path, true, options, &store, error);
+    if (status != EFFACE_OK)
+        return status;
+    make_head(store, data, options);
+    store->format = EF_STORE_VERSION;
+    status = ef_store_begin_bare(store, true, error);
+    if (status == EFFACE_OK)
+        status = ef_store_end(store, write_all(store, data, texts, models, n_models, error), error);
+    efface_store_close(store);
+    return status;
+}
+
+efface_status efface_store_create(const char *path, const efface_data *data,
+                                  const efface_texts *texts, const efface_store_options *options,
+                                  const efface_new_model *models, size_t n_models,
+                                  efface_store **out, efface_error *error) {
+    if (path == NULL || data == NULL || out == NULL || (models == NULL && n_models != 0))
+        return ef_fail(error, EFFACE_E_ARGUMENT, "path, data, models and out must not be NULL");
+    efface_store_options how;
+    efface_store_options_init(&how);
+    if (options != NULL)
+        how = *options;
+    how.access = EFFACE_ACCESS_WRITE;
+    making m;
+    efface_status status = ef_store_options_check(&how, error);
+    if (status != EFFACE_OK)
+        return status;
+    status = begin_making(&m, path, error);
+    if (status == EFFACE_OK)
+        status = fill(m.beside, data, texts, &how, models, n_models, error);
+    if (status == EFFACE_OK && fsync(m.file) != 0)
+        status = fail_system(path, "cannot be made", error);
+    if (status == EFFACE_OK)
+        status = give_name(&m, error);
+    if (status == EFFACE_OK)
+        status = sync_folder(path, error);
+    end_making(&m);
+    sodium_memzero(how.hash_key, sizeof how.hash_key);
+    if (status != EFFACE_OK)
+        return status;
+    how = options != NULL ? *options : how;
+    how.access = EFFACE_ACCESS_WRITE;
+    return efface_store_open(path, &how, out, error);
+}

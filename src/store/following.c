@@ -1,0 +1,256 @@
+/*
+ * The models of a store follow a change of its rows.
+ *
+ * A model is tried cold first: its state and what is counted of its rows are enough, unless a level
+ * has to be computed again or the range of a column is no longer known. Models for which that does
+ * not do wait until all have been tried; then the rows are loaded once, and those over the same
+ * columns change together.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "store/following.h"
+
+#include "base/checked.h"
+#include "base/status.h"
+
+#include <string.h>
+#include <time.h>
+
+double ef_store_now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* A model that needs its rows. */
+typedef struct waiting {
+    ef_record record;
+    efface_kmeans *model;
+    efface_model_report *report;
+    bool done;
+} waiting;
+
+typedef struct following {
+    efface_store *store;
+    const ef_store_change *change;
+    waiting *waiting;
+    size_t n_waiting;
+} following;
+
+/* ---------------------------------------------------------------- without rows */
+
+/* Notes the rows of a set as leaving or coming, in a model's columns, and counts them. */
+static void note_rows(ef_change *to, efface_data *counts, const ef_record *record,
+                      const efface_data *rows, const uint64_t *ids, bool leaves, float *all,
+                      float *values) {
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        efface_row row = efface_data_row(rows, i);
+        row.id = ids[i];
+        efface_data_values(rows, i, all);
+        for (uint32_t j = 0; j < record->n_columns; j++)
+            values[j] = all[record->columns != NULL ? record->columns[j] : j];
+        ef_change_note(to, &row, values, leaves);
+        ef_counts_change(counts, values, row.weight, leaves);
+    }
+}
+
+static efface_status make_change(const ef_store_change *change, const ef_record *record,
+                                 efface_data *counts, ef_change *to, efface_error *error) {
+    const bool both = change->leave != NULL && change->come != NULL;
+    const uint32_t d = change->leave != NULL ? change->leave->n_columns : change->come->n_columns;
+    size_t n;
+    float *const all = ef_alloc(d, sizeof *all);
+    float *const values = ef_alloc(record->n_columns, sizeof *values);
+    const bool fits = ef_mul_size(change->n_rows, both ? 2 : 1, &n) &&
+                      ef_change_init(to, record->n_columns, n) && all != NULL && values != NULL;
+    if (fits) {
+        to->replaces = both;
+        if (change->leave != NULL)
+            note_rows(to, counts, record, change->leave, change->ids, true, all, values);
+        if (change->come != NULL)
+            note_rows(to, counts, record, change->come, change->ids, false, all, values);
+    }
+    free(all);
+    free(values);
+    return fits ? EFFACE_OK : ef_fail_memory(error);
+}
+
+/* `done` is false if rows are needed; the model is then as it was. */
+static efface_status follow_cold(const following *f, ef_record *record, efface_kmeans **model,
+                                 bool *done, efface_report *report, efface_error *error) {
+    const ef_store_change *const change = f->change;
+    efface_data *counts = NULL;
+    ef_change to = {0};
+    *done = false;
+    efface_status status = ef_record_cold(record, model, &counts, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (counts->n_rows != f->store->head.n_rows)
+        status = ef_store_corrupt(error, "a model has not as many rows as the store");
+    if (status == EFFACE_OK)
+        status = make_change(change, record, counts, &to, error);
+    if (status == EFFACE_OK && !ef_counts_stale(counts))
+        status = ef_replay_cold(*model, counts, &to, change->only_look, done, report, error);
+    if (status == EFFACE_OK && *done && !change->only_look)
+        status = ef_record_write(f->store, record, *model, counts, false, error);
+    ef_change_free(&to);
+    efface_data_free(counts);
+    return status;
+}
+
+/* Tries a model cold; if that does not do, it waits for its rows. */
+static efface_status try_model(following *f, const char *name, efface_model_report *report,
+                               ef_u128 *seals, efface_error *error) {
+    const double begin = ef_store_now();
+    ef_record record;
+    efface_kmeans *model = NULL;
+    bool done = false;
+    efface_status status = ef_record_read(f->store, name, true, &record, error);
+    if (status != EFFACE_OK)
+        return status;
+    *seals += record.seal;
+    memcpy(report->name, record.name, sizeof report->name);
+    memcpy(report->before, record.digest, sizeof report->before);
+    status = follow_cold(f, &record, &model, &done, &report->report, error);
+    /* What a look without rows found out is all that a look with rows would; but not of a tree. */
+    done |= f->change->only_look && record.params.method != EFFACE_METHOD_TREE &&
+            report->report.reason != EFFACE_REASON_NONE;
+    memcpy(report->after, record.digest, sizeof report->after);
+    report->report.seconds = ef_store_now() - begin;
+    if (status == EFFACE_OK && !done) {
+        f->waiting[f->n_waiting++] = (waiting){.record = record, .model = model, .report = report};
+        return EFFACE_OK;
+    }
+    efface_kmeans_free(model);
+    ef_record_free(&record);
+    return status;
+}
+
+/* ---------------------------------------------------------------- with rows */
+
+static bool same_columns(const ef_record *a, const ef_record *b) {
+    if (a->n_columns != b->n_columns || (a->columns == NULL) != (b->columns == NULL))
+        return false;
+    return a->columns == NULL ||
+           memcmp(a->columns, b->columns, a->n_columns * sizeof *a->columns) == 0;
+}
+
+/* Models over the same columns, with a set of their own. */
+static efface_status follow_together(const following *f, efface_kmeans *const *models, size_t n,
+                                     const ef_record *record, efface_data *data,
+                                     efface_report *reports, efface_error *error) {
+    const ef_store_change *const change = f->change;
+    if (change->come == NULL && !change->only_look)
+        return efface_models_forget(models, n, data, change->ids, change->n_rows,
+                                    EFFACE_MISSING_FAIL, reports, error);
+    efface_status status = EFFACE_OK;
+    for (size_t i = 0; change->only_look && status == EFFACE_OK && i < n; i++)
+        status = efface_kmeans_preview(models[i], data, change->ids, change->n_rows,
+                                       EFFACE_MISSING_FAIL, &reports[i], error);
+    if (change->only_look)
+        return status;
+    ef_given given;
+    status =
+        ef_given_make(&given, change->come, change->ids, record->columns, record->n_columns, error);
+    if (status != EFFACE_OK)
+        return status;
+    status = change->leave != NULL
+                 ? efface_models_update(models, n, data, &given.rows, reports, error)
+                 : efface_models_learn(models, n, data, &given.rows, reports, error);
+    ef_given_free(&given);
+    return status;
+}
+
+/* All that wait over the columns of the first that is not done, and change a set of these. */
+static efface_status follow_hot(following *f, waiting *first, efface_data *data,
+                                efface_error *error) {
+    const ef_record *const record = &first->record;
+    const double begin = ef_store_now();
+    const size_t room = (size_t)(f->waiting + f->n_waiting - first);
+    efface_kmeans **const models = ef_alloc_zero(room, sizeof(efface_kmeans *));
+    waiting **const who = ef_alloc(room, sizeof(waiting *));
+    efface_report *const reports = ef_alloc_zero(room, sizeof *reports);
+    size_t n = 0;
+    efface_status status =
+        models != NULL && who != NULL && reports != NULL ? EFFACE_OK : ef_fail_memory(error);
+    for (waiting *w = first; status == EFFACE_OK && w < f->waiting + f->n_waiting; w++)
+        if (!w->done && same_columns(&w->record, record)) {
+            status = ef_record_attach(w->model, data, error);
+            models[n] = w->model;
+            who[n++] = w;
+        }
+    if (status == EFFACE_OK)
+        status = follow_together(f, models, n, record, data, reports, error);
+    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
+        efface_model_report *const report = who[i]->report;
+        who[i]->done = true;
+        report->report = reports[i];
+        report->report.seconds = ef_store_now() - begin;
+        if (!f->change->only_look)
+            status = ef_record_write(f->store, &who[i]->record, models[i], data, false, error);
+        memcpy(report->after, who[i]->record.digest, sizeof report->after);
+    }
+    free(reports);
+    free(who);
+    free(models);
+    return status;
+}
+
+/* Those over some columns first, on copies; those over all columns then change the rows as they
+ * were loaded. */
+static efface_status follow_waiting(following *f, efface_error *error) {
+    efface_data *all = NULL;
+    if (f->n_waiting == 0)
+        return EFFACE_OK;
+    efface_status status = ef_rows_load(f->store, NULL, 0, &all, NULL, error);
+    for (size_t i = 0; status == EFFACE_OK && i < f->n_waiting; i++) {
+        waiting *const w = &f->waiting[i];
+        efface_data *some = NULL;
+        if (w->done || w->record.columns == NULL)
+            continue;
+        status = ef_rows_copy(all, w->record.columns, w->record.n_columns, &some, error);
+        if (status == EFFACE_OK)
+            status = follow_hot(f, w, some, error);
+        efface_data_free(some);
+    }
+    for (size_t i = 0; status == EFFACE_OK && i < f->n_waiting; i++)
+        if (!f->waiting[i].done)
+            status = follow_hot(f, &f->waiting[i], all, error);
+    efface_data_free(all);
+    return status;
+}
+
+/* ---------------------------------------------------------------- all */
+
+efface_status ef_models_follow(efface_store *store, const ef_store_change *change,
+                               efface_store_report *report, efface_error *error) {
+    char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
+    uint32_t n = 0;
+    ef_u128 seals = 0;
+    const ef_head before = store->head;
+    efface_status status = ef_models_list(store, &names, &n, error);
+    if (status != EFFACE_OK)
+        return status;
+    following f = {.store = store, .change = change, .waiting = ef_alloc(n, sizeof *f.waiting)};
+    report->models = ef_alloc_zero(n, sizeof *report->models);
+    report->n_models = n;
+    if (report->models == NULL || f.waiting == NULL)
+        status = ef_fail_memory(error);
+    for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
+        status = try_model(&f, names[i], &report->models[i], &seals, error);
+    if (status == EFFACE_OK && seals != before.models_sum)
+        status = ef_store_corrupt(error, "its models are not those that it has counted");
+    if (status == EFFACE_OK)
+        status = follow_waiting(&f, error);
+    for (uint32_t i = 0; status == EFFACE_OK && i < n; i++) {
+        efface_report *const r = &report->models[i].report;
+        r->rows_forgotten = change->leave != NULL ? change->n_rows : 0;
+        r->rows_learned = change->come != NULL ? change->n_rows : 0;
+    }
+    for (size_t i = 0; i < f.n_waiting; i++) {
+        efface_kmeans_free(f.waiting[i].model);
+        ef_record_free(&f.waiting[i].record);
+    }
+    free(f.waiting);
+    free(names);
+    return status;
+}

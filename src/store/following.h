@@ -1,0 +1,24 @@
+/* How the models of a store follow a request (following.c). */
+#ifndef EF_FOLLOWING_H
+#define EF_FOLLOWING_H
+
+#include "store/store.h"
+
+/* A change of the rows of a store: rows that leave, rows that come; or both, position by position,
+ * of rows that get other values. The store has not changed yet. */
+typedef struct ef_store_change {
+    const efface_data *leave; /* or NULL */
+    const efface_data *come;  /* or NULL */
+    const uint64_t *ids;      /* of the rows, in the order of positions */
+    size_t n_rows;
+    bool only_look;
+} ef_store_change;
+
+/* Has all models follow and writes them, unless it is only looked. Fills report->models. */
+efface_status ef_models_follow(efface_store *store, const ef_store_change *change,
+                               efface_store_report *report, efface_error *error);
+
+/* Seconds on a clock that only goes forward. */
+double ef_store_now(void);
+
+#endif

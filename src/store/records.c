@@ -1,0 +1,357 @@
+/*
+ * The records of models: parameters, columns, counts and state, as they stand in the file.
+ *
+ * A record has a seal over everything but the state, whose digest is among what the seal covers;
+ * the head has the number of models and the sum of their seals.
+ */
+#include "base/checked.h"
+#include "base/digest.h"
+#include "base/status.h"
+#include "store/store.h"
+
+#include <string.h>
+
+/* ---------------------------------------------------------------- names */
+
+static bool is_name(const char *name) {
+    const char *const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    const size_t n = name != NULL ? strlen(name) : 0;
+    return n != 0 && n < EFFACE_MODEL_NAME_BYTES && strspn(name, allowed) == n;
+}
+
+efface_status ef_model_name_check(const char *name, efface_error *error) {
+    return is_name(name)
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_ARGUMENT,
+                         "the name of a model is 1 to %d letters, digits, '-', '_' or '.'",
+                         EFFACE_MODEL_NAME_BYTES - 1);
+}
+
+void ef_model_name_copy(char to[EFFACE_MODEL_NAME_BYTES], const char *name) {
+    memset(to, 0, EFFACE_MODEL_NAME_BYTES);
+    memcpy(to, name, strlen(name));
+}
+
+efface_status ef_models_list(efface_store *store, char (**names)[EFFACE_MODEL_NAME_BYTES],
+                             uint32_t *n_names, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    /* The head is verified: it says how many there are. */
+    const size_t room = (size_t)store->head.n_models;
+    char(*const list)[EFFACE_MODEL_NAME_BYTES] = ef_alloc(room, sizeof *list);
+    size_t n = 0;
+    bool row = true;
+    efface_status status =
+        list != NULL
+            ? ef_sql_prepare(store, "SELECT name FROM models ORDER BY name", &statement, error)
+            : ef_fail_memory(error);
+    while (status == EFFACE_OK) {
+        status = ef_sql_step(store, statement, &row, error);
+        if (status != EFFACE_OK || !row)
+            break;
+        const char *const name = (const char *)sqlite3_column_text(statement, 0);
+        if (!is_name(name) || n == room)
+            status = ef_store_corrupt(error, "the names of its models");
+        else
+            ef_model_name_copy(list[n++], name);
+    }
+    (void)sqlite3_finalize(statement);
+    if (status == EFFACE_OK && n != room)
+        status = ef_store_corrupt(error, "a model is missing");
+    if (status != EFFACE_OK) {
+        free(list);
+        return status;
+    }
+    *names = list;
+    *n_names = (uint32_t)n;
+    return EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- seals */
+
+ef_u128 ef_seal_model(const ef_head *head, const char *name, ef_reader params, ef_reader columns,
+                      ef_reader counts, ef_reader digest) {
+    const ef_reader parts[] = {params, columns, counts, digest};
+    unsigned char seals[4 * 16];
+    for (size_t i = 0; i < 4; i++) {
+        const ef_u128 seal = ef_seal_named(head, name, parts[i].bytes, parts[i].n_bytes);
+        for (int j = 0; j < 16; j++)
+            seals[16 * i + (size_t)j] = (unsigned char)(seal >> (8 * j));
+    }
+    return ef_seal_named(head, name, seals, sizeof seals);
+}
+
+efface_status ef_models_verify(const efface_store *store, uint64_t n_models, ef_u128 sum,
+                               efface_error *error) {
+    return n_models == store->head.n_models && sum == store->head.models_sum
+               ? EFFACE_OK
+               : ef_store_corrupt(error, "its models are not those that it has counted");
+}
+
+/* ---------------------------------------------------------------- records */
+
+void ef_record_free(ef_record *record) {
+    free(record->bounds);
+    free(record->depth_clusters);
+    free(record->columns);
+    free(record->counts);
+    free(record->state);
+    *record = (ef_record){.n_columns = 0};
+}
+
+static efface_status copy_bytes(ef_reader reader, unsigned char **bytes, size_t *n_bytes,
+                                efface_error *error) {
+    *bytes = ef_alloc(reader.n_bytes, 1);
+    if (*bytes == NULL)
+        return ef_fail_memory(error);
+    *n_bytes = reader.n_bytes;
+    ef_read_bytes(&reader, *bytes, reader.n_bytes);
+    return EFFACE_OK;
+}
+
+static efface_status read_columns(const efface_store *store, ef_reader reader, ef_record *record,
+                                  efface_error *error) {
+    record->n_columns = store->head.n_columns;
+    if (reader.n_bytes == 0)
+        return EFFACE_OK;
+    record->n_columns = (uint32_t)(reader.n_bytes / 4);
+    if (reader.n_bytes % 4 != 0 || record->n_columns > store->head.n_columns)
+        return ef_store_corrupt(error, "the columns of a model");
+    record->columns = ef_alloc(record->n_columns, sizeof *record->columns);
+    if (record->columns == NULL)
+        return ef_fail_memory(error);
+    for (uint32_t j = 0; j < record->n_columns; j++) {
+        record->columns[j] = ef_read_u32(&reader);
+        if (record->columns[j] >= store->head.n_columns)
+            return ef_store_corrupt(error, "the columns of a model");
+    }
+    return EFFACE_OK;
+}
+
+/* Fills a record from a statement that is at it, and verifies it. */
+static efface_status read_record(efface_store *store, sqlite3_stmt *statement, bool with_state,
+                                 ef_record *record, efface_error *error) {
+    ef_reader params = ef_sql_bytes(statement, 0);
+    const ef_reader columns = ef_sql_bytes(statement, 1), counts = ef_sql_bytes(statement, 2);
+    ef_reader digest = ef_sql_bytes(statement, 3);
+    const ef_u128 seal = ef_seal_model(&store->head, record->name, params, columns, counts, digest);
+    if (!ef_sql_read_sum(statement, 4, &record->seal) || record->seal != seal ||
+        digest.n_bytes != sizeof record->digest)
+        return ef_store_corrupt(error, "a model is not what its seal says");
+    ef_read_bytes(&digest, record->digest, sizeof record->digest);
+    efface_status status = read_columns(store, columns, record, error);
+    if (status == EFFACE_OK)
+        status = ef_params_read(&params, record, error);
+    if (status == EFFACE_OK)
+        status = copy_bytes(counts, &record->counts, &record->n_counts, error);
+    if (status == EFFACE_OK && with_state)
+        status = copy_bytes(ef_sql_bytes(statement, 5), &record->state, &record->n_state, error);
+    if (status == EFFACE_OK && with_state) {
+        unsigned char found[EFFACE_DIGEST_BYTES];
+        ef_digest(record->state, record->n_state, found);
+        if (memcmp(found, record->digest, sizeof found) != 0)
+            status = ef_store_corrupt(error, "the state of a model is not what its digest says");
+    }
+    return status;
+}
+
+efface_status ef_record_read(efface_store *store, const char *name, bool with_state,
+                             ef_record *record, efface_error *error) {
+    *record = (ef_record){.n_columns = 0};
+    efface_status status = ef_model_name_check(name, error);
+    if (status != EFFACE_OK)
+        return status;
+    ef_model_name_copy(record->name, name);
+    sqlite3_stmt *statement = NULL;
+    bool row = false;
+    status = ef_sql_prepare(store,
+                            with_state
+                                ? "SELECT params, columns, counts, digest, seal, state FROM models"
+                                  " WHERE name = ?"
+                                : "SELECT params, columns, counts, digest, seal FROM models"
+                                  " WHERE name = ?",
+                            &statement, error);
+    if (status == EFFACE_OK) {
+        ef_sql_bind_text(statement, 1, name);
+        status = ef_sql_step(store, statement, &row, error);
+    }
+    if (status == EFFACE_OK && !row)
+        status = ef_fail(error, EFFACE_E_NOT_FOUND, "there is no model with the name %s", name);
+    if (status == EFFACE_OK)
+        status = read_record(store, statement, with_state, record, error);
+    (void)sqlite3_finalize(statement);
+    if (status != EFFACE_OK)
+        ef_record_free(record);
+    return status;
+}
+
+efface_status ef_record_new(const efface_store *store, const efface_new_model *asked,
+                            ef_record *record, efface_error *error) {
+    const uint32_t d = store->head.n_columns, n = asked->n_columns;
+    *record = (ef_record){.n_columns = asked->columns != NULL ? n : d};
+    const efface_status status = ef_model_name_check(asked->name, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (asked->params == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "params must not be NULL");
+    ef_model_name_copy(record->name, asked->name);
+    if (asked->columns == NULL)
+        return EFFACE_OK;
+    if (n == 0 || n > d)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "a model has 1 to %u columns", (unsigned)d);
+    for (uint32_t j = 0; j < n; j++)
+        if (asked->columns[j] >= d)
+            return ef_fail(error, EFFACE_E_ARGUMENT, "there is no column %u; the store has %u",
+                           (unsigned)asked->columns[j] + 1, (unsigned)d);
+    record->columns = ef_alloc(n, sizeof *record->columns);
+    if (record->columns == NULL)
+        return ef_fail_memory(error);
+    memcpy(record->columns, asked->columns, n * sizeof *asked->columns);
+    return EFFACE_OK;
+}
+
+/* A state is one value of SQLite, which has a limit for that. */
+static efface_status check_size(efface_store *store, const ef_record *record, efface_error *error) {
+    const uint64_t most = (uint64_t)sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, -1);
+    return record->n_state + record->n_counts + 4096 < most
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_LIMIT,
+                         "the state of the model %s has %zu bytes, and a store holds %llu: use "
+                         "fewer clusters, columns or iterations; nothing was changed",
+                         record->name, record->n_state, (unsigned long long)most);
+}
+
+static efface_status write_record(efface_store *store, const ef_record *record, const ef_writer *w,
+                                  const ef_writer *columns, bool is_new, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    unsigned char seal[16];
+    efface_status status = ef_sql_prepare(
+        store,
+        is_new ? "INSERT INTO models(counts, digest, state, params, columns, seal, name)"
+                 " VALUES (?, ?, ?, ?, ?, ?, ?)"
+               : "UPDATE models SET counts = ?, digest = ?, state = ?, params = ?, columns = ?,"
+                 " seal = ? WHERE name = ?",
+        &statement, error);
+    if (status == EFFACE_OK) {
+        ef_sql_bind_bytes(statement, 1, record->counts, record->n_counts);
+        ef_sql_bind_bytes(statement, 2, record->digest, sizeof record->digest);
+        ef_sql_bind_bytes(statement, 3, record->state, record->n_state);
+        ef_sql_bind_bytes(statement, 4, w->bytes, w->n_bytes);
+        ef_sql_bind_bytes(statement, 5, columns->bytes != NULL ? (void *)columns->bytes : "",
+                          columns->n_bytes);
+        ef_sql_bind_sum(statement, 6, record->seal, seal);
+        ef_sql_bind_text(statement, 7, record->name);
+        status = ef_sql_do(store, statement, error);
+        if (status == EFFACE_E_DUPLICATE)
+            status =
+                ef_fail(error, status, "there is a model with the name %s already", record->name);
+    }
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+static ef_reader reader_of(const ef_writer *w) {
+    return (ef_reader){.bytes = w->bytes != NULL ? w->bytes : (const unsigned char *)"",
+                       .n_bytes = w->n_bytes};
+}
+
+efface_status ef_record_write(efface_store *store, ef_record *record, const efface_kmeans *model,
+                              const efface_data *counted, bool is_new, efface_error *error) {
+    ef_writer counts = {0}, params = {0}, columns = {0};
+    unsigned char *state = NULL;
+    size_t n_state = 0;
+    ef_counts_write(&counts, counted);
+    ef_params_write(&params, &model->params, record->n_columns);
+    for (uint32_t j = 0; record->columns != NULL && j < record->n_columns; j++)
+        ef_write_u32(&columns, record->columns[j]);
+    efface_status status = efface_kmeans_encode(model, &state, &n_state, error);
+    if (status == EFFACE_OK && (counts.failed || params.failed || columns.failed)) {
+        efface_bytes_free(state);
+        status = ef_fail_memory(error);
+    }
+    if (status == EFFACE_OK) {
+        free(record->counts);
+        free(record->state);
+        record->counts = counts.bytes;
+        record->n_counts = counts.n_bytes;
+        record->state = state;
+        record->n_state = n_state;
+        const ef_writer counts_kept = counts;
+        counts.bytes = NULL;
+        ef_digest(state, n_state, record->digest);
+        const ef_u128 before = is_new ? 0 : record->seal;
+        record->seal =
+            ef_seal_model(&store->head, record->name, reader_of(&params), reader_of(&columns),
+                          reader_of(&counts_kept),
+                          (ef_reader){.bytes = record->digest, .n_bytes = sizeof record->digest});
+        store->head.models_sum += record->seal - before;
+        store->head.n_models += is_new;
+        store->head_changed = true;
+        status = check_size(store, record, error);
+        if (status == EFFACE_OK)
+            status = write_record(store, record, &params, &columns, is_new, error);
+    }
+    free(counts.bytes);
+    free(params.bytes);
+    free(columns.bytes);
+    return status;
+}
+
+/* A state that a store wrote and a model refuses is damage of the store. */
+static efface_status as_damage(efface_status status, efface_error *error) {
+    if (status != EFFACE_E_FORMAT)
+        return status;
+    if (error == NULL)
+        return EFFACE_E_CORRUPT;
+    const efface_error cause = *error;
+    return ef_store_corrupt(error, cause.message);
+}
+
+efface_status ef_record_cold(const ef_record *record, efface_kmeans **model, efface_data **counts,
+                             efface_error *error) {
+    const efface_kmeans_params used = ef_params_used(&record->params);
+    ef_reader state = {.bytes = record->state, .n_bytes = record->n_state};
+    ef_reader reader = {.bytes = record->counts, .n_bytes = record->n_counts};
+    efface_status status = ef_kmeans_read(&state, &used, record->n_columns, model, error);
+    if (status == EFFACE_OK && state.n_bytes != 0) {
+        efface_kmeans_free(*model);
+        return ef_store_corrupt(error, "the state of a model");
+    }
+    if (status != EFFACE_OK)
+        return as_damage(status, error);
+    *counts = ef_counts_read(&reader, record->n_columns);
+    if (*counts == NULL || reader.n_bytes != 0 || (*counts)->n_rows != (*model)->n_rows ||
+        (*counts)->total_weight != (*model)->total_weight) {
+        const bool short_of_memory = *counts == NULL && !reader.failed;
+        efface_kmeans_free(*model);
+        efface_data_free(*counts);
+        return short_of_memory ? ef_fail_memory(error)
+                               : ef_store_corrupt(error, "what a model counts of its rows");
+    }
+    return EFFACE_OK;
+}
+
+efface_status ef_record_attach(efface_kmeans *model, const efface_data *data, efface_error *error) {
+    return as_damage(ef_kmeans_attach(model, data, error), error);
+}
+
+efface_status ef_record_hot(const ef_record *record, const efface_data *data, efface_kmeans **model,
+                            efface_error *error) {
+    return as_damage(
+        efface_kmeans_decode(record->state, record->n_state, &record->params, data, model, error),
+        error);
+}
+
+efface_status ef_record_drop(efface_store *store, const ef_record *record, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    efface_status status =
+        ef_sql_prepare(store, "DELETE FROM models WHERE name = ?", &statement, error);
+    if (status == EFFACE_OK) {
+        ef_sql_bind_text(statement, 1, record->name);
+        status = ef_sql_do(store, statement, error);
+    }
+    (void)sqlite3_finalize(statement);
+    store->head.n_models--;
+    store->head.models_sum -= record->seal;
+    store->head_changed = true;
+    return status;
+}

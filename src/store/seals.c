@@ -1,0 +1,132 @@
+/*
+ * Seals: hashes of what stands in a store, and the buckets in which they are added up.
+ *
+ * A seal is SipHash-2-4 with 128 bits of output under a key of the store. The seals of the rows of
+ * a bucket are added modulo 2^128: a row comes by an addition and leaves by a subtraction, in any
+ * order. To verify that a row is there, or is not, is to read its bucket and add up.
+ *
+ * Buckets have some 32 rows. Ids below `dense`, a power of two that is at least the number of rows
+ * there were when buckets were chosen, have buckets by their order: 0 to 31, 32 to 63, and so on.
+ * Rows stand in the order of buckets, so those of a matrix stay in the order of their ids. Larger
+ * ids are spread by a hash over as many buckets again.
+ *
+ * Groups are spread by a hash over `group_slots` buckets for each kind.
+ */
+#include "store/store.h"
+
+#include <sodium/crypto_shorthash_siphash24.h>
+#include <string.h>
+
+#define BUCKET_ROWS 32
+#define GROUPS_A_BUCKET 32
+
+_Static_assert(EF_ROW_KEY_BYTES == crypto_shorthash_siphashx24_KEYBYTES, "key of SipHash");
+
+static ef_u128 hash(const ef_head *head, const void *bytes, size_t n_bytes) {
+    unsigned char out[crypto_shorthash_siphashx24_BYTES];
+    (void)crypto_shorthash_siphashx24(out, bytes, n_bytes, head->row_key);
+    ef_u128 value = 0;
+    for (int i = 15; i >= 0; i--)
+        value = value << 8 | out[i];
+    return value;
+}
+
+/* Words to be hashed, little-endian on every machine. */
+typedef struct words {
+    unsigned char bytes[80];
+    size_t n_bytes;
+} words;
+
+static void add_word(words *w, uint64_t word) {
+    for (int i = 0; i < 8; i++)
+        w->bytes[w->n_bytes++] = (unsigned char)(word >> (8 * i));
+}
+
+static void add_wide(words *w, ef_u128 value) {
+    add_word(w, (uint64_t)value);
+    add_word(w, (uint64_t)(value >> 64));
+}
+
+/* A text that is not there differs from an empty one. */
+static void add_text(words *w, const ef_head *head, const char *text) {
+    add_wide(w, text != NULL ? hash(head, text, strlen(text)) : 0);
+}
+
+ef_u128 ef_seal_row(const ef_head *head, const ef_stored_row *row) {
+    words w = {.n_bytes = 0};
+    add_word(&w, 'r');
+    add_word(&w, row->row.id);
+    add_word(&w, row->row.owner);
+    add_word(&w, (uint64_t)row->row.weight);
+    add_word(&w, (uint64_t)row->row.label);
+    add_text(&w, head, row->text);
+    add_wide(&w, hash(head, row->values, (size_t)head->n_columns * 4));
+    return hash(head, w.bytes, w.n_bytes);
+}
+
+ef_u128 ef_seal_member(const ef_head *head, ef_group_kind kind, uint64_t number, uint64_t id) {
+    words w = {.n_bytes = 0};
+    add_word(&w, 'm');
+    add_word(&w, (uint64_t)kind);
+    add_word(&w, number);
+    add_word(&w, id);
+    return hash(head, w.bytes, w.n_bytes);
+}
+
+ef_u128 ef_seal_group(const ef_head *head, const ef_group *group) {
+    words w = {.n_bytes = 0};
+    add_word(&w, 'g');
+    add_word(&w, (uint64_t)group->kind);
+    add_word(&w, group->number);
+    add_word(&w, group->n_rows);
+    add_wide(&w, group->members);
+    add_text(&w, head, group->text);
+    return hash(head, w.bytes, w.n_bytes);
+}
+
+ef_u128 ef_seal_named(const ef_head *head, const char *name, const void *bytes, size_t n_bytes) {
+    words w = {.n_bytes = 0};
+    add_word(&w, 'n');
+    add_text(&w, head, name);
+    add_wide(&w, hash(head, bytes, n_bytes));
+    return hash(head, w.bytes, w.n_bytes);
+}
+
+/* The finalizer of SplitMix64: neighbours go to different buckets. */
+static uint64_t mix(uint64_t x) {
+    x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ x >> 27) * UINT64_C(0x94D049BB133111EB);
+    return x ^ x >> 31;
+}
+
+uint64_t ef_bucket_of(const ef_head *head, uint64_t id) {
+    const uint64_t half = head->dense / BUCKET_ROWS;
+    return id < head->dense ? id / BUCKET_ROWS : half + (mix(id) & (half - 1));
+}
+
+uint64_t ef_buckets(const ef_head *head) {
+    return 2 * (head->dense / BUCKET_ROWS);
+}
+
+uint64_t ef_group_bucket_of(const ef_head *head, ef_group_kind kind, uint64_t number) {
+    return (uint64_t)kind * head->group_slots + (mix(number) & (head->group_slots - 1));
+}
+
+uint64_t ef_group_buckets(const ef_head *head) {
+    return EF_GROUP_KINDS * head->group_slots;
+}
+
+static uint64_t power_of_two_from(uint64_t least, uint64_t n) {
+    uint64_t power = least;
+    while (power < n && power < (uint64_t)1 << 40)
+        power *= 2;
+    return power;
+}
+
+uint64_t ef_dense_for(uint64_t n_rows) {
+    return power_of_two_from(BUCKET_ROWS, n_rows);
+}
+
+uint64_t ef_group_slots_for(uint64_t n_groups) {
+    return power_of_two_from(1, (n_groups + GROUPS_A_BUCKET - 1) / GROUPS_A_BUCKET);
+}

@@ -1,0 +1,118 @@
+/* Transactions: their beginning, their end, and what a disk that fails makes of it. */
+#define _POSIX_C_SOURCE 200809L
+#include "base/status.h"
+#include "store/store.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* Locks are of a process: in a child that was forked SQLite would think that it has those of its
+ * parent, and might roll back what the parent is writing. */
+static efface_status check_process(const efface_store *store, efface_error *error) {
+    return store->process == (int64_t)getpid()
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_ARGUMENT,
+                         "the store was opened by another process, before a fork; open it again");
+}
+
+efface_status ef_store_may_write(const efface_store *store, efface_error *error) {
+    if (store == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store must not be NULL");
+    return store->writes ? check_process(store, error)
+                         : ef_fail(error, EFFACE_E_ARGUMENT, "the store was opened to read only");
+}
+
+efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64_t of,
+                                efface_error *error) {
+    if (store->progress == NULL)
+        return EFFACE_OK;
+    const double part = of != 0 ? (double)done / (double)of : -1.0;
+    return store->progress(store->progress_context, part) == 0
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_INTERRUPTED, "interrupted; nothing was changed");
+}
+
+efface_status ef_store_begin_bare(efface_store *store, bool writes, efface_error *error) {
+    const efface_status status = check_process(store, error);
+    return status == EFFACE_OK ? ef_sql_run(store, writes ? "BEGIN IMMEDIATE" : "BEGIN", error)
+                               : status;
+}
+
+/* Some errors have taken the transaction back already. */
+static void take_back(efface_store *store) {
+    if (sqlite3_get_autocommit(store->db) == 0)
+        (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+/* The file's own count of its changes. */
+static bool read_change_counter(efface_store *store, unsigned char counter[4]) {
+    sqlite3_file *file = NULL;
+    return sqlite3_file_control(store->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
+           file != NULL && file->pMethods->xRead(file, counter, 4, 24) == SQLITE_OK;
+}
+
+/* Whether the count is another by now, as who opens the file would see it. */
+static bool has_changed(efface_store *store, const unsigned char before[4]) {
+    unsigned char after[4];
+    const bool changed = ef_sql_run(store, "BEGIN; SELECT 1 FROM facts", NULL) == EFFACE_OK &&
+                         read_change_counter(store, after) && memcmp(before, after, 4) != 0;
+    take_back(store);
+    return changed;
+}
+
+efface_status ef_store_begin(efface_store *store, bool writes, efface_error *error) {
+    efface_status status = ef_store_begin_bare(store, writes, error);
+    if (status != EFFACE_OK)
+        return status;
+    status = ef_head_read(store, error);
+    if (status != EFFACE_OK)
+        take_back(store);
+    return status;
+}
+
+/* Others that read hold a commit up, not others that write. */
+static efface_status fail_commit(efface_store *store, efface_error *error) {
+    if (sqlite3_errcode(store->db) != SQLITE_BUSY)
+        return ef_sql_fail(store, error);
+    return ef_fail(
+        error, EFFACE_E_BUSY,
+        "the store is busy: another process is reading it; it was waited for %g seconds; "
+        "nothing was changed; try again, or wait longer",
+        store->wait_seconds);
+}
+
+/* A transaction is done when the journal is empty. If that could not be synced the commit is an
+ * error, and yet the file has changed. Another one that writes what is there makes it certain. */
+static efface_status commit(efface_store *store, efface_error *error) {
+    unsigned char before[4];
+    const bool counts = sqlite3_txn_state(store->db, "main") == SQLITE_TXN_WRITE &&
+                        read_change_counter(store, before);
+    efface_status status = sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK
+                               ? EFFACE_OK
+                               : fail_commit(store, error);
+    /* Pages in memory have slack that those in the file have not (page_slack.c), and would take it
+     * into the journal of the next transaction. */
+    (void)sqlite3_db_release_memory(store->db);
+    if (status == EFFACE_OK)
+        return EFFACE_OK;
+    take_back(store);
+    if (!counts || !has_changed(store, before))
+        return status;
+    status = ef_sql_run(store, "BEGIN IMMEDIATE;" EF_STORE_SET_VERSION "COMMIT", NULL);
+    take_back(store);
+    return status == EFFACE_OK
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_IO,
+                         "the request was done, but the disk failed when it was to keep it: after "
+                         "a power loss it may be undone; look at the disk, then at the store");
+}
+
+efface_status ef_store_end(efface_store *store, efface_status status, efface_error *error) {
+    if (status == EFFACE_OK && store->head_changed)
+        status = ef_head_write(store, error);
+    if (status == EFFACE_OK)
+        return commit(store, error);
+    take_back(store);
+    store->head_changed = false;
+    return status;
+}
