@@ -38,8 +38,8 @@ class Report(NamedTuple):
     Attributes
     ----------
     action : str
-        'untouched' (sums were corrected, no other row was looked at), 'repaired' (rows were
-        assigned again, from a level on) or 'refitted'.
+        'sums corrected' (no other row was looked at), 'repaired' (rows were assigned again, from a
+        level on) or 'refitted'.
     reason : str
         Why more than sums had to change.
     level : int
@@ -80,7 +80,7 @@ class Report(NamedTuple):
         done = self.action
         if self.action == "repaired":
             done += f" from level {self.level}"
-        if self.action != "untouched":
+        if self.action != "sums corrected":
             done += f" ({self.reason})"
         return ", ".join(parts) or "no rows", done
 

@@ -12,8 +12,10 @@ PyObject *models_wrap(const models_parts *parts) {
     if (self == NULL)
         return NULL;
     self->items = calloc(n + 1, sizeof *self->items);
+    self->sets = parts->sets != NULL ? calloc(n + 1, sizeof *self->sets) : NULL;
     self->seeds = parts->seeds != NULL ? calloc(n + 1, sizeof *self->seeds) : NULL;
-    const bool fits = self->items != NULL && (parts->seeds == NULL || self->seeds != NULL);
+    const bool fits = self->items != NULL && (parts->seeds == NULL || self->seeds != NULL) &&
+                      (parts->sets == NULL || self->sets != NULL);
     if (!fits)
         PyErr_NoMemory();
     if (!fits || !gate_make(&self->gate)) {
@@ -26,8 +28,10 @@ PyObject *models_wrap(const models_parts *parts) {
         memcpy(self->seeds, parts->seeds, n * sizeof *self->seeds);
     if (parts->key != NULL)
         memcpy(self->key, parts->key, sizeof self->key);
+    if (n != 0 && parts->sets != NULL)
+        memcpy(self->sets, parts->sets, n * sizeof *self->sets);
     self->n_items = n;
-    self->data = parts->data;
+    self->data = parts->sets != NULL ? parts->sets[0] : parts->data;
     self->has_arrivals = parts->has_arrivals;
     for (size_t i = 0; self->has_arrivals && i < efface_data_n_rows(self->data); i++) {
         const int64_t arrival = efface_data_row(self->data, i).label;
@@ -44,12 +48,30 @@ void models_free_all(efface_kmeans **items, size_t n_items) {
     }
 }
 
+PyThreadState *models_enter(models *self) {
+    PyThreadState *const state = gate_enter(&self->gate);
+    if (state != NULL && self->torn) {
+        gate_leave(&self->gate, state);
+        PyErr_SetString(PyExc_RuntimeError, "memory was short in the middle of a change: load the "
+                                            "model again");
+        return NULL;
+    }
+    return state;
+}
+
+efface_data *models_set(const models *self, size_t run) {
+    return self->sets != NULL ? self->sets[run] : self->data;
+}
+
 static void dealloc(PyObject *object) {
     models *const self = (models *)object;
     PyTypeObject *const type = Py_TYPE(object);
     if (self->items != NULL)
         models_free_all(self->items, self->n_items);
+    for (size_t i = 1; self->sets != NULL && i < self->n_items; i++)
+        efface_data_free(self->sets[i]);
     efface_data_free(self->data);
+    free(self->sets);
     free(self->items);
     free(self->seeds);
     gate_free(&self->gate);

@@ -70,12 +70,57 @@ static efface_status preview_all(models *self, const id_list *ids, efface_missin
                                  efface_report *reports, efface_error *error) {
     efface_status status = EFFACE_OK;
     for (size_t i = 0; i < self->n_items && status == EFFACE_OK; i++) {
-        status = efface_kmeans_preview(self->items[i], self->data, ids->items, ids->n, missing,
-                                       &reports[i], error);
+        status = efface_kmeans_preview(self->items[i], models_set(self, i), ids->items, ids->n,
+                                       missing, &reports[i], error);
         if (i > 0)
             reports[i].seconds += reports[i - 1].seconds;
     }
     return status;
+}
+
+/* A change of models, all of which have this set. */
+typedef struct change {
+    efface_status (*make)(const struct change *change, efface_kmeans *const *items, size_t n_items,
+                          efface_data *data, efface_report *reports, efface_error *error);
+    const id_list *ids;
+    efface_missing missing;
+    const efface_rows *rows;
+} change;
+
+static efface_status make_forget(const change *c, efface_kmeans *const *items, size_t n_items,
+                                 efface_data *data, efface_report *reports, efface_error *error) {
+    return efface_models_forget(items, n_items, data, c->ids->items, c->ids->n, c->missing, reports,
+                                error);
+}
+
+static efface_status make_learn(const change *c, efface_kmeans *const *items, size_t n_items,
+                                efface_data *data, efface_report *reports, efface_error *error) {
+    return efface_models_learn(items, n_items, data, c->rows, reports, error);
+}
+
+static efface_status make_update(const change *c, efface_kmeans *const *items, size_t n_items,
+                                 efface_data *data, efface_report *reports, efface_error *error) {
+    return efface_models_update(items, n_items, data, c->rows, reports, error);
+}
+
+static efface_status change_all(models *self, const change *c, efface_report *reports,
+                                efface_error *error) {
+    if (self->sets == NULL)
+        return c->make(c, self->items, self->n_items, self->data, reports, error);
+    efface_status status = EFFACE_OK;
+    for (size_t i = 0; i < self->n_items && status == EFFACE_OK; i++) {
+        status = c->make(c, &self->items[i], 1, self->sets[i], &reports[i], error);
+        self->torn = status != EFFACE_OK && i > 0;
+        if (i > 0)
+            reports[i].seconds += reports[i - 1].seconds;
+    }
+    return status;
+}
+
+static efface_status forget_rows(models *self, const id_list *ids, efface_missing missing,
+                                 efface_report *reports, efface_error *error) {
+    const change forgetting = {.make = make_forget, .ids = ids, .missing = missing};
+    return change_all(self, &forgetting, reports, error);
 }
 
 /* forget and preview: (ids, owners, whether those that are missing are skipped). */
@@ -103,17 +148,15 @@ static PyObject *forget_or_look(models *self, PyObject *const *arguments, Py_ssi
         PyErr_NoMemory();
         goto out;
     }
-    PyThreadState *const state = gate_enter(&self->gate);
+    PyThreadState *const state = models_enter(self);
     if (state == NULL)
         goto out;
     if (owners.n != 0)
         status = add_owned(self->data, &ids, &owners, skip, &all, &error);
     const id_list *const wanted = owners.n != 0 ? &all : &ids;
     if (status == EFFACE_OK)
-        status = only_look
-                     ? preview_all(self, wanted, missing, reports, &error)
-                     : efface_models_forget(self->items, self->n_items, self->data, wanted->items,
-                                            wanted->n, missing, reports, &error);
+        status = only_look ? preview_all(self, wanted, missing, reports, &error)
+                           : forget_rows(self, wanted, missing, reports, &error);
     gate_leave(&self->gate, state);
     if (status == EFFACE_OK) {
         one = merge_reports(reports, self->n_items);
@@ -145,9 +188,9 @@ static efface_status learn_rows(models *self, row_arrays *arrays, int64_t unit,
     efface_status status = row_arrays_make_ids(arrays, unit, self->data);
     if (status == EFFACE_OK && self->has_arrivals)
         status = row_arrays_number(arrays, self->next_arrival);
+    const change learning = {.make = make_learn, .rows = &arrays->rows};
     if (status == EFFACE_OK)
-        status = efface_models_learn(self->items, self->n_items, self->data, &arrays->rows, reports,
-                                     error);
+        status = change_all(self, &learning, reports, error);
     if (status == EFFACE_OK)
         self->next_arrival += (int64_t)arrays->rows.n_rows;
     return status;
@@ -164,9 +207,9 @@ static void fill_owners(const models *self, row_arrays *arrays) {
 
 static efface_status update_rows(models *self, row_arrays *arrays, efface_report *reports,
                                  efface_error *error) {
+    const change updating = {.make = make_update, .rows = &arrays->rows};
     fill_owners(self, arrays);
-    return efface_models_update(self->items, self->n_items, self->data, &arrays->rows, reports,
-                                error);
+    return change_all(self, &updating, reports, error);
 }
 
 static efface_status check_columns(const models *self, const row_arrays *arrays,
@@ -195,7 +238,7 @@ static PyObject *learn_or_update(models *self, PyObject *arguments, bool is_new)
     efface_report *const reports = calloc(self->n_items + 1, sizeof *reports);
     if (reports == NULL)
         PyErr_NoMemory();
-    PyThreadState *const state = reports != NULL ? gate_enter(&self->gate) : NULL;
+    PyThreadState *const state = reports != NULL ? models_enter(self) : NULL;
     if (state != NULL) {
         efface_status status = check_columns(self, &arrays, &error);
         if (status == EFFACE_OK)

@@ -137,7 +137,7 @@ static efface_status refit(models *self, recipes *runs, efface_error *error) {
         efface_kmeans_params params = efface_kmeans_get_params(self->items[i]);
         params.seed = runs->seeds[i];
         params.interrupted = interrupted;
-        status = efface_kmeans_fit(self->data, &params, &runs->items[i], error);
+        status = efface_kmeans_fit(models_set(self, i), &params, &runs->items[i], error);
     }
     for (size_t i = 0; i < runs->n && status == EFFACE_OK; i++) {
         efface_kmeans *const old = self->items[i];
@@ -165,7 +165,7 @@ PyObject *models_rekey(PyObject *object, PyObject *arguments) {
         recipes_close(&runs);
         return NULL;
     }
-    PyThreadState *const state = gate_enter(&self->gate);
+    PyThreadState *const state = models_enter(self);
     if (state != NULL) {
         const efface_status status = refit(self, &runs, &error);
         gate_leave(&self->gate, state);

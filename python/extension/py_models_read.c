@@ -41,7 +41,7 @@ PyObject *models_seeds(PyObject *object, PyObject *none) {
     uint64_t *const seeds = calloc(self->n_items + 1, sizeof *seeds);
     if (seeds == NULL)
         return PyErr_NoMemory();
-    PyThreadState *const state = gate_enter(&self->gate);
+    PyThreadState *const state = models_enter(self);
     if (state == NULL) {
         free(seeds);
         return NULL;
@@ -64,7 +64,7 @@ PyObject *models_seeds(PyObject *object, PyObject *none) {
 PyObject *models_shape(PyObject *object, PyObject *none) {
     models *const self = (models *)object;
     (void)none;
-    PyThreadState *const state = gate_enter(&self->gate);
+    PyThreadState *const state = models_enter(self);
     if (state == NULL)
         return NULL;
     const size_t n_rows = efface_data_n_rows(self->data);
@@ -115,7 +115,7 @@ PyObject *models_rows(PyObject *object, PyObject *arguments) {
     for (size_t a = 0; a < N_ARRAYS; a++)
         if (out[a] != Py_None && !array_open(&views[a], out[a], formats[a], true))
             goto out;
-    PyThreadState *const state = gate_enter(&self->gate);
+    PyThreadState *const state = models_enter(self);
     if (state == NULL)
         goto out;
     const size_t n_rows = efface_data_n_rows(self->data);
@@ -149,7 +149,7 @@ PyObject *models_info(PyObject *object, PyObject *number) {
     models *const self = (models *)object;
     size_t run;
     PyThreadState *state;
-    if (!read_run(self, number, &run) || (state = gate_enter(&self->gate)) == NULL)
+    if (!read_run(self, number, &run) || (state = models_enter(self)) == NULL)
         return NULL;
     const efface_kmeans_info info = efface_kmeans_get_info(self->items[run]);
     gate_leave(&self->gate, state);
@@ -161,7 +161,7 @@ PyObject *models_coarse_columns(PyObject *object, PyObject *number) {
     size_t run, n = 0;
     uint32_t *columns = NULL;
     PyThreadState *state;
-    if (!read_run(self, number, &run) || (state = gate_enter(&self->gate)) == NULL)
+    if (!read_run(self, number, &run) || (state = models_enter(self)) == NULL)
         return NULL;
     const bool fits = copy_coarse(self->items[run], &columns, &n);
     gate_leave(&self->gate, state);
@@ -179,7 +179,7 @@ static PyObject *write_array(models *self, PyObject *arguments, const char *form
     if (!PyArg_ParseTuple(arguments, "OO", &number, &array) || !read_run(self, number, &run) ||
         !array_open(&out, array, formats, true))
         return NULL;
-    PyThreadState *const state = gate_enter(&self->gate);
+    PyThreadState *const state = models_enter(self);
     if (state != NULL) {
         const efface_status status = write(self, run, &out, &error);
         gate_leave(&self->gate, state);
@@ -231,7 +231,7 @@ static PyObject *ask_rows(models *self, PyObject *arguments, bool want_labels) {
         matrix_close(&m);
         return NULL;
     }
-    PyThreadState *const state = gate_enter(&self->gate);
+    PyThreadState *const state = models_enter(self);
     if (state != NULL) {
         const efface_kmeans *const model = self->items[run];
         const size_t k = want_labels ? 1 : efface_kmeans_get_info(model).n_clusters;
@@ -269,7 +269,7 @@ PyObject *models_loss(PyObject *object, PyObject *number) {
     double loss;
     efface_error error = {0};
     PyThreadState *state;
-    if (!read_run(self, number, &run) || (state = gate_enter(&self->gate)) == NULL)
+    if (!read_run(self, number, &run) || (state = models_enter(self)) == NULL)
         return NULL;
     const efface_status status = efface_kmeans_loss(self->items[run], self->data, &loss, &error);
     gate_leave(&self->gate, state);
@@ -292,7 +292,7 @@ PyObject *models_loss_of(PyObject *object, PyObject *arguments) {
     const row_objects objects = {rows, Py_None, weights, Py_None, Py_None};
     if (!row_arrays_open(&arrays, &objects, NULL, NULL))
         return NULL;
-    PyThreadState *const state = gate_enter(&self->gate);
+    PyThreadState *const state = models_enter(self);
     if (state != NULL) {
         status = row_arrays_make_set(&arrays, &data, &error);
         if (status == EFFACE_OK)
@@ -319,7 +319,7 @@ PyObject *models_silhouette(PyObject *object, PyObject *arguments) {
         !read_run(self, number, &run) ||
         (labels != Py_None && !array_open(&view, labels, "il", false)))
         return NULL;
-    PyThreadState *const state = gate_enter(&self->gate);
+    PyThreadState *const state = models_enter(self);
     if (state != NULL) {
         if (view.obj != NULL && array_length(&view) != efface_data_n_rows(self->data))
             status = fail(&error, "there must be a label for each row of the model");
@@ -341,7 +341,7 @@ PyObject *models_encode(PyObject *object, PyObject *number) {
     unsigned char *bytes = NULL;
     efface_error error = {0};
     PyThreadState *state;
-    if (!read_run(self, number, &run) || (state = gate_enter(&self->gate)) == NULL)
+    if (!read_run(self, number, &run) || (state = models_enter(self)) == NULL)
         return NULL;
     const efface_status status = efface_kmeans_encode(self->items[run], &bytes, &n_bytes, &error);
     gate_leave(&self->gate, state);
@@ -358,7 +358,7 @@ PyObject *models_digest(PyObject *object, PyObject *number) {
     unsigned char digest[EFFACE_DIGEST_BYTES];
     efface_error error = {0};
     PyThreadState *state;
-    if (!read_run(self, number, &run) || (state = gate_enter(&self->gate)) == NULL)
+    if (!read_run(self, number, &run) || (state = models_enter(self)) == NULL)
         return NULL;
     const efface_status status = efface_kmeans_digest(self->items[run], digest, &error);
     gate_leave(&self->gate, state);
@@ -372,7 +372,7 @@ PyObject *models_verify(PyObject *object, PyObject *number) {
     efface_difference difference;
     efface_error error = {0};
     PyThreadState *state;
-    if (!read_run(self, number, &run) || (state = gate_enter(&self->gate)) == NULL)
+    if (!read_run(self, number, &run) || (state = models_enter(self)) == NULL)
         return NULL;
     const efface_status status =
         efface_kmeans_verify(self->items[run], self->data, &difference, &error);

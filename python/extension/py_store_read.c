@@ -141,51 +141,50 @@ PyObject *store_model_columns(PyObject *object, PyObject *arguments) {
 
 /* ------------------------------------------------------------------ models and their rows */
 
+/* What is loaded: models, each with the set it can be changed with. */
+typedef struct loaded {
+    size_t n;
+    const char **names;
+    efface_kmeans **items;
+    efface_data **sets;
+} loaded;
+
+static void loaded_free_all(loaded *l) {
+    models_free_all(l->items, l->n);
+    for (size_t i = 0; i < l->n; i++) {
+        efface_data_free(l->sets[i]);
+        l->sets[i] = NULL;
+    }
+}
+
 static bool same_rows(const efface_data *a, const efface_data *b) {
-    bool same = efface_data_n_rows(a) == efface_data_n_rows(b) &&
-                efface_data_n_columns(a) == efface_data_n_columns(b);
+    bool same = efface_data_n_rows(a) == efface_data_n_rows(b);
     for (size_t i = 0; same && i < efface_data_n_rows(a); i++)
         same = efface_data_row(a, i).id == efface_data_row(b, i).id;
     return same;
 }
 
-/* Loads several models over one set of rows. Each is loaded with rows of its own, of which those of
- * the first are kept; `*same` says whether they were the same. */
-static efface_status load_runs(efface_store *file, const char *const *names, size_t n,
-                               efface_data **data, efface_kmeans **items, bool *same,
-                               efface_error *error) {
-    efface_store_info before, after;
+/* Loads all; `*same` says whether their rows are the same. Every change of rows has a receipt. */
+static efface_status load_once(efface_store *file, loaded *l, bool *same, efface_error *error) {
+    efface_store_info before = {0}, after = {0};
     efface_status status = efface_store_get_info(file, &before, error);
-    *same = true;
-    for (size_t i = 0; i < n && status == EFFACE_OK; i++) {
-        efface_data *rows = NULL;
-        status = efface_store_load(file, names[i], &rows, &items[i], error);
-        if (status == EFFACE_OK && i == 0) {
-            *data = rows;
-        } else if (status == EFFACE_OK) {
-            *same = *same && same_rows(*data, rows);
-            efface_data_free(rows);
-        }
-    }
-    if (status == EFFACE_OK && n > 1)
+    for (size_t i = 0; i < l->n && status == EFFACE_OK; i++)
+        status = efface_store_load(file, l->names[i], &l->sets[i], &l->items[i], error);
+    if (status == EFFACE_OK)
         status = efface_store_get_info(file, &after, error);
-    /* Every change of rows has a receipt. */
-    if (status == EFFACE_OK && n > 1)
-        *same = *same && before.n_receipts == after.n_receipts;
-    if (status != EFFACE_OK || !*same) {
-        models_free_all(items, n);
-        efface_data_free(*data);
-        *data = NULL;
-    }
+    *same = l->n == 1 || before.n_receipts == after.n_receipts;
+    for (size_t i = 1; i < l->n && status == EFFACE_OK && *same; i++)
+        *same = same_rows(l->sets[0], l->sets[i]);
+    if (status != EFFACE_OK || !*same)
+        loaded_free_all(l);
     return status;
 }
 
 /* Again if another process changed rows between two loads. */
-static efface_status load_same(efface_store *file, const char *const *names, size_t n,
-                               efface_data **data, efface_kmeans **items, efface_error *error) {
+static efface_status load_same(efface_store *file, loaded *l, efface_error *error) {
     bool same = false;
     for (int attempt = 0; attempt < 10; attempt++) {
-        const efface_status status = load_runs(file, names, n, data, items, &same, error);
+        const efface_status status = load_once(file, l, &same, error);
         if (status != EFFACE_OK || same)
             return status;
     }
@@ -195,37 +194,36 @@ static efface_status load_same(efface_store *file, const char *const *names, siz
     return EFFACE_E_BUSY;
 }
 
-/* (names): the models, over one set of rows. */
+/* (names): the models, which are to change together. */
 PyObject *store_load(PyObject *object, PyObject *arguments) {
     store *const self = (store *)object;
     PyObject *tuple, *result = NULL;
     unsigned char key[EFFACE_HASH_KEY_BYTES];
-    efface_data *data = NULL;
     efface_error error = {0};
     if (!PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &tuple) || !store_key(self, key))
         return NULL;
-    const size_t n = (size_t)PyTuple_Size(tuple);
-    const char **const names = calloc(n + 1, sizeof *names);
-    efface_kmeans **const items = calloc(n + 1, sizeof(efface_kmeans *));
-    if (names == NULL || items == NULL)
+    loaded l = {.n = (size_t)PyTuple_Size(tuple)};
+    l.names = calloc(l.n + 1, sizeof *l.names);
+    l.items = calloc(l.n + 1, sizeof *l.items);
+    l.sets = calloc(l.n + 1, sizeof *l.sets);
+    if (l.names == NULL || l.items == NULL || l.sets == NULL)
         PyErr_NoMemory();
-    else if (n == 0)
+    else if (l.n == 0)
         PyErr_SetString(PyExc_ValueError, "there must be a name");
-    for (size_t i = 0; i < n && PyErr_Occurred() == NULL; i++)
-        names[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(tuple, (Py_ssize_t)i), NULL);
+    for (size_t i = 0; i < l.n && PyErr_Occurred() == NULL; i++)
+        l.names[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(tuple, (Py_ssize_t)i), NULL);
     PyThreadState *const state = PyErr_Occurred() == NULL ? store_enter(self) : NULL;
     if (state != NULL) {
-        const efface_status status = load_same(self->file, names, n, &data, items, &error);
+        const efface_status status = load_same(self->file, &l, &error);
         gate_leave(&self->gate, state);
-        const models_parts parts = {.data = data, .items = items, .n_items = n, .key = key};
+        const models_parts parts = {.sets = l.sets, .items = l.items, .n_items = l.n, .key = key};
         result = status == EFFACE_OK ? models_wrap(&parts) : raise_error(status, &error);
-        if (status == EFFACE_OK && result == NULL) {
-            models_free_all(items, n);
-            efface_data_free(data);
-        }
+        if (status == EFFACE_OK && result == NULL)
+            loaded_free_all(&l);
     }
-    free(names);
-    free(items);
+    free(l.names);
+    free(l.items);
+    free(l.sets);
     return result;
 }
 

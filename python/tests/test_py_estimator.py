@@ -180,7 +180,8 @@ def test_forget_is_a_fit_without(gaussian, method):
     ids = np.arange(len(gaussian))
     model = fit(gaussian, method, ids=ids)
     report = model.forget(ids=[3, 700, 1400])
-    assert report.rows_forgotten == 3 and report.action in ("untouched", "repaired", "refitted")
+    assert report.rows_forgotten == 3
+    assert report.action in ("sums corrected", "repaired", "refitted")
     left = np.delete(ids, [3, 700, 1400])
     assert model.digest() == fit(gaussian[left], method, ids=left).digest()
     assert model.verify()
