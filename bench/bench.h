@@ -124,7 +124,7 @@ uint64_t bench_peak_rss_bytes(void);
 /* Whether a person is watching standard error. */
 bool bench_is_watched(void);
 
-/* How well the clusters of a model agree with the labels of the rows. */
+/* How well the clusters of a model agree with the labels of the rows that have one. */
 efface_status bench_nmi(const efface_kmeans *model, const efface_data *data, double *nmi,
                         efface_error *error);
 

@@ -106,24 +106,58 @@ uint64_t bench_peak_rss_bytes(void) {
     return 1024 * (uint64_t)kilobytes;
 }
 
+static int compare_labels(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Labels are any numbers of 64 bits, hashes among them: makes numbers[i] the place of labels[i]
+ * among the different ones. `sorted` has room for n too. */
+static void number_labels(size_t n, const int64_t *labels, int64_t *sorted, uint32_t *numbers) {
+    memcpy(sorted, labels, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, compare_labels);
+    size_t n_different = 0;
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || sorted[i] != sorted[n_different - 1])
+            sorted[n_different++] = sorted[i];
+    for (size_t i = 0; i < n; i++) {
+        const int64_t *const place =
+            bsearch(&labels[i], sorted, n_different, sizeof *sorted, compare_labels);
+        numbers[i] = (uint32_t)(place - sorted);
+    }
+}
+
 efface_status bench_nmi(const efface_kmeans *model, const efface_data *data, double *nmi,
                         efface_error *error) {
     const size_t n = efface_data_n_rows(data);
     uint32_t *const found = malloc(n * sizeof *found);
     uint32_t *const given = malloc(n * sizeof *given);
+    int64_t *const labels = malloc(n * sizeof *labels);
+    int64_t *const sorted = malloc(n * sizeof *sorted);
     efface_status status = EFFACE_E_MEMORY;
-    if (n != 0 && (found == NULL || given == NULL)) {
+    if (n != 0 && (found == NULL || given == NULL || labels == NULL || sorted == NULL)) {
         *error = (efface_error){.status = status, .message = "out of memory"};
         goto out;
     }
-    for (size_t i = 0; i < n; i++)
-        given[i] = (uint32_t)efface_data_row(data, i).label;
     status = efface_kmeans_labels(model, data, found, error);
-    if (status == EFFACE_OK)
-        status = efface_nmi(n, found, given, nmi, error);
+    if (status != EFFACE_OK)
+        goto out;
+    size_t n_labelled = 0; /* rows without a label say nothing */
+    for (size_t i = 0; i < n; i++) {
+        const int64_t label = efface_data_row(data, i).label;
+        if (label == EFFACE_NO_LABEL)
+            continue;
+        labels[n_labelled] = label;
+        found[n_labelled++] = found[i];
+    }
+    if (n_labelled != 0)
+        number_labels(n_labelled, labels, sorted, given);
+    status = efface_nmi(n_labelled, found, given, nmi, error);
 out:
     free(found);
     free(given);
+    free(labels);
+    free(sorted);
     return status;
 }
 

@@ -7,6 +7,12 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/efface")
 
+# What is installed has its final RUNPATH from the start. Otherwise CMake leaves room in it for the
+# later one by a colon at its end, that is, an empty element: the current folder, whoever wrote what
+# is there.
+set_target_properties(efface efface-cli PROPERTIES
+    BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
+
 install(FILES "${PROJECT_SOURCE_DIR}/include/efface/efface.h"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/efface")
 install(TARGETS efface EXPORT efface-shared)

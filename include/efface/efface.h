@@ -48,6 +48,7 @@
  * Ownership. What a function named create, load, fit or encode hands out is the caller's, to be
  * released with the free function of that type. Pointers passed in are only read during the call.
  * `free` releases memory and takes NULL; data leaves a model or a set by `remove` and `forget`.
+ * The library overwrites memory before it releases it. What a caller has copied is the caller's.
  *
  * Interruption. A fit, and all that may have to fit again, can be interrupted: see `interrupted` in
  * efface_kmeans_params, and EFFACE_E_INTERRUPTED, which such calls may return.
@@ -186,7 +187,7 @@ EFFACE_API uint32_t efface_data_n_columns(const efface_data *data);
 EFFACE_API int64_t efface_data_total_weight(const efface_data *data);
 
 /* The name of a column, from a file's header or given, or NULL if it has none. A name is a copy;
- * NULL takes it away. Errors: MEMORY; ARGUMENT for a column that is not there. */
+ * NULL or an empty one takes it away. Errors: MEMORY; ARGUMENT for a column that is not there. */
 EFFACE_API const char *efface_data_column_name(const efface_data *data, uint32_t column);
 EFFACE_API efface_status efface_data_name_column(efface_data *data, uint32_t column,
                                                  const char *name, efface_error *error);
@@ -240,7 +241,8 @@ typedef enum efface_ids {
 
 /* How to read a file. Fill with efface_load_options_init, then change what differs. Column names
  * apply to CSV only; a column is named by its header or, if no header matches, by its number
- * counted from 1. Columns that are not named here are values. */
+ * counted from 1. Columns that are not named here are values. A header's field of spaces only is no
+ * name. A name that two columns have is an error: give the number. */
 typedef struct efface_load_options {
     uint32_t version; /* set by efface_load_options_init */
     efface_header header;
@@ -251,7 +253,8 @@ typedef struct efface_load_options {
     const char *label_column; /* a class for each row: a whole number, or a text that is hashed */
     efface_ids ids;
     unsigned char hash_key[EFFACE_HASH_KEY_BYTES]; /* for ids and owners that are text */
-    efface_texts *texts; /* default NULL; else the texts of ids, owners and labels are added */
+    efface_texts *texts; /* default NULL; else the texts of ids, owners and labels are added, if
+                            the load succeeds */
 } efface_load_options;
 
 /* Fills the options with their defaults: detect everything, all columns are values, key 0. */
@@ -260,6 +263,8 @@ EFFACE_API void efface_load_options_init(efface_load_options *options);
 /* Reads a set of rows from a file: NumPy .npy (float32, float64, integers, booleans; C order), IDX,
  * or CSV, each of them also gzipped. The format is told from the content. The first dimension of an
  * array is the rows, the others together are the columns.
+ * A pipe is as good as a file, and "-" is standard input (a file of that name is "./-"): it is read
+ * from where it stands to its end, and stays open.
  * Values are rounded to float32. Rows of a file without an id column get the ids 0, 1, 2, ...
  * `options` may be NULL. On failure nothing is handed out.
  * Errors: MEMORY; IO; FORMAT with file, line and column; DUPLICATE (also for two texts with the
@@ -268,13 +273,14 @@ EFFACE_API efface_status efface_data_load(const char *path, const efface_load_op
                                           efface_data **out, efface_error *error);
 
 /* Reads one whole number for each row, in the order of positions, and makes it the row's label:
- * the y.npy that lies beside many an x.npy. Formats as above with one column.
+ * the y.npy that lies beside many an x.npy. Formats and paths as above, with one column.
  * Errors: as efface_data_load; FORMAT if the number of rows differs. */
 EFFACE_API efface_status efface_data_load_labels(efface_data *data, const char *path,
                                                  efface_error *error);
 
 /* The 64-bit id that a text id, or the text of an owner, has under a hash key; and the number of a
- * label that is a text. A UUID, in capitals or not, in braces or not, is one text. */
+ * label that is a text. All forms of a UUID are one id: in capitals or not, in braces or not, after
+ * "urn:uuid:" or not. Labels are taken as they stand. */
 EFFACE_API uint64_t efface_text_id(const char *text, size_t n_bytes,
                                    const unsigned char key[EFFACE_HASH_KEY_BYTES]);
 EFFACE_API int64_t efface_text_label(const char *text, size_t n_bytes);
@@ -740,6 +746,10 @@ EFFACE_API efface_status efface_store_open(const char *path, const efface_store_
 /* Closes a store. Takes NULL. */
 EFFACE_API void efface_store_close(efface_store *store);
 
+/* Whether memory that SQLite frees is overwritten: not if another part of the process began to use
+ * SQLite before the first store was opened. To ask settles it, as to open a store does. */
+EFFACE_API int efface_store_wipes_memory(void);
+
 typedef struct efface_store_info {
     uint32_t format; /* of the file: 2; 1 if it was opened to read and is older */
     uint64_t n_rows;
@@ -898,8 +908,8 @@ EFFACE_API efface_status efface_store_learn(efface_store *store, const efface_da
                                             efface_error *error);
 
 /* Gives rows that are there the values, weights, owners and labels of the rows of a set with the
- * same ids, in the store and in all models; an owner or a label that the set does not have stays.
- * Errors: NOT_FOUND; as efface_store_learn. */
+ * same ids, in the store and in all models. What the set does not have stays: an owner or a label
+ * of a row, and weights if all of the set are 1. Errors: NOT_FOUND; as efface_store_learn. */
 EFFACE_API efface_status efface_store_update(efface_store *store, const efface_data *data,
                                              const efface_texts *texts, efface_store_report *report,
                                              efface_error *error);

@@ -5,7 +5,6 @@
 #include "base/checked.h"
 #include "base/cpu.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
@@ -32,6 +31,10 @@ struct ef_pool {
     atomic_size_t next;
     atomic_bool stopped;
 };
+
+void ef_do_once(ef_once *once, void (*work)(void)) {
+    (void)pthread_once(once, work);
+}
 
 typedef struct start {
     ef_pool *pool;
@@ -82,12 +85,14 @@ static void await_workers(ef_pool *pool) {
 
 static void *worker_main(void *argument) {
     const start own = *(start *)argument;
-    free(argument);
+    ef_free(argument);
     ef_pool *const pool = own.pool;
     for (size_t seen = 0;;) {
         seen = await_round(pool, seen);
-        if (pool->stopping)
+        if (pool->stopping) {
+            ef_wipe_stack(EF_DEEP_STACK); /* it is kept for the next thread */
             return NULL;
+        }
         take_items(pool, own.worker);
         if (atomic_fetch_sub(&pool->n_busy, 1) != 1)
             continue;
@@ -111,7 +116,7 @@ static bool start_worker(ef_pool *pool) {
         return false;
     *argument = (start){pool, pool->n_workers};
     if (pthread_create(&pool->threads[pool->n_workers - 1], NULL, worker_main, argument) != 0) {
-        free(argument);
+        ef_free(argument);
         return false;
     }
     pool->n_workers++;
@@ -128,7 +133,7 @@ ef_pool *ef_pool_create(unsigned n_threads) {
         return NULL;
     pool->threads = ef_alloc(n_threads, sizeof *pool->threads);
     if (pool->threads == NULL) {
-        free(pool);
+        ef_free(pool);
         return NULL;
     }
     pthread_mutex_init(&pool->lock, NULL);
@@ -150,8 +155,8 @@ void ef_pool_free(ef_pool *pool) {
     pthread_cond_destroy(&pool->end);
     pthread_cond_destroy(&pool->begin);
     pthread_mutex_destroy(&pool->lock);
-    free(pool->threads);
-    free(pool);
+    ef_free(pool->threads);
+    ef_free(pool);
 }
 
 unsigned ef_pool_size(const ef_pool *pool) {

@@ -8,8 +8,14 @@
 #ifndef EF_THREADS_H
 #define EF_THREADS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+/* Does `work` if nobody in the process did it yet, and returns when it is done. */
+typedef pthread_once_t ef_once;
+#define EF_ONCE PTHREAD_ONCE_INIT
+void ef_do_once(ef_once *once, void (*work)(void));
 
 typedef struct ef_pool ef_pool;
 

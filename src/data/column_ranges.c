@@ -2,6 +2,7 @@
 #include "data/column_ranges.h"
 
 #include "base/checked.h"
+#include "efface/efface.h"
 
 bool ef_ranges_init(ef_ranges *ranges, uint32_t n_columns) {
     *ranges = (ef_ranges){
@@ -19,10 +20,10 @@ bool ef_ranges_init(ef_ranges *ranges, uint32_t n_columns) {
 }
 
 void ef_ranges_free(ef_ranges *ranges) {
-    free(ranges->least);
-    free(ranges->most);
-    free(ranges->n_least);
-    free(ranges->n_most);
+    ef_free(ranges->least);
+    ef_free(ranges->most);
+    ef_free(ranges->n_least);
+    ef_free(ranges->n_most);
     *ranges = (ef_ranges){0};
 }
 
@@ -76,9 +77,13 @@ void ef_ranges_add_panel(ef_ranges *ranges, const float *panel) {
 void ef_ranges_remove(ef_ranges *ranges, const float *values, size_t stride) {
     for (uint32_t j = 0; j < ranges->n_columns; j++) {
         const float x = values[j * stride];
-        if (x == ranges->least[j] && --ranges->n_least[j] == 0)
+        if (x == ranges->least[j] && --ranges->n_least[j] == 0) {
+            ranges->least[j] = -(float)EFFACE_MAX_MAGNITUDE;
             ranges->any_stale = true;
-        if (x == ranges->most[j] && --ranges->n_most[j] == 0)
+        }
+        if (x == ranges->most[j] && --ranges->n_most[j] == 0) {
+            ranges->most[j] = (float)EFFACE_MAX_MAGNITUDE;
             ranges->any_stale = true;
+        }
     }
 }

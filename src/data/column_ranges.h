@@ -3,7 +3,8 @@
  *
  * With each extreme goes the number of rows that have it: a row that leaves changes a range only
  * if it was the last at an end. The column is then stale, which shows in a count of 0, and its
- * range has to be made anew from the rows.
+ * range has to be made anew from the rows. Until then the end is the farthest there can be: the
+ * value that was there is that of a row which may have been forgotten.
  */
 #ifndef EF_COLUMN_RANGES_H
 #define EF_COLUMN_RANGES_H

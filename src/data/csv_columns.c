@@ -31,7 +31,9 @@ static listing list_columns(const ef_csv *csv, bool names) {
     }
     size_t used = (size_t)snprintf(list.text, sizeof list.text, "the columns ");
     for (size_t i = 0; i < csv->n_fields; i++) {
-        const ef_field_shown shown = ef_field_show(csv->fields[i]);
+        ef_field_shown shown = {"(no name)"};
+        if (!ef_field_is_blank(csv->fields[i]))
+            shown = ef_field_show(csv->fields[i]);
         const size_t needed = strlen(shown.text) + 2;
         if (used + needed + sizeof "..." > sizeof list.text) {
             memcpy(list.text + used, "...", sizeof "...");
@@ -53,6 +55,29 @@ static efface_status fail_unclear(const ef_csv *csv, efface_error *error) {
                       "this line may be a header or a row; say which with the header option");
 }
 
+static ef_field_shown show_name(const char *name) {
+    return ef_field_show((ef_field){name, strlen(name)});
+}
+
+static bool has_name(ef_field field, const char *name, size_t length) {
+    return field.n_bytes == length && !ef_field_is_blank(field) &&
+           memcmp(field.text, name, length) == 0;
+}
+
+/* The columns at first and second have the name of the column that is asked for. A name that is a
+ * number does not give way to the number of a column. */
+static efface_status fail_two_columns(const ef_csv *csv, const char *name, ef_role role,
+                                      size_t first, size_t second, efface_error *error) {
+    return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, second + 1,
+                      "the columns %zu and %zu both have the name \"%s\" of the %s column; %s "
+                      "(the file has %s)",
+                      first + 1, second + 1, show_name(name).text, role_names[role],
+                      ef_number_is_digits(name, strlen(name))
+                          ? "rename one"
+                          : "rename one, or name the column by its number",
+                      list_columns(csv, true).text);
+}
+
 /* The field that `name` names, by the header if `names`, else by its number; *by_name: by the
  * header, and it is no number. While the header is only suspected (`guess`), a number that means
  * one column as a name and another by its place is not decided here. */
@@ -61,13 +86,10 @@ static efface_status find_column(const ef_csv *csv, const char *name, bool names
     const size_t length = strlen(name);
     *field = NO_FIELD;
     for (size_t i = 0; names && i < csv->n_fields; i++) {
-        if (csv->fields[i].n_bytes != length || memcmp(csv->fields[i].text, name, length) != 0)
+        if (!has_name(csv->fields[i], name, length))
             continue;
         if (*field != NO_FIELD)
-            return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, i + 1,
-                              "two columns have the name \"%.40s\" of the %s column; rename one "
-                              "(the file has %s)",
-                              name, role_names[role], list_columns(csv, names).text);
+            return fail_two_columns(csv, name, role, *field, i, error);
         *field = i;
     }
     uint64_t number = 0;
@@ -82,8 +104,8 @@ static efface_status find_column(const ef_csv *csv, const char *name, bool names
         *field = (size_t)(number - 1);
     if (*field == NO_FIELD)
         return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, 0,
-                          "there is no %s column \"%.40s\"; the file has %s", role_names[role],
-                          name, list_columns(csv, names).text);
+                          "there is no %s column \"%s\"; the file has %s", role_names[role],
+                          show_name(name).text, list_columns(csv, names).text);
     return EFFACE_OK;
 }
 
@@ -106,10 +128,10 @@ static efface_status assign_roles(const ef_csv *csv, const efface_load_options *
             return status;
         if (columns->roles[field] != EF_ROLE_VALUE)
             return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
-                              "the column \"%.40s\" cannot be both the %s and the %s column; the "
+                              "the column \"%s\" cannot be both the %s and the %s column; the "
                               "file has %s",
-                              wanted[i], role_names[columns->roles[field]], role_names[role],
-                              list_columns(csv, names).text);
+                              show_name(wanted[i]).text, role_names[columns->roles[field]],
+                              role_names[role], list_columns(csv, names).text);
         columns->roles[field] = (unsigned char)role;
         columns->has[role] = true;
         columns->n_values--;

@@ -279,21 +279,6 @@ efface_status ef_csv_open(ef_csv *csv, ef_reader *reader, char delimiter, efface
 }
 
 void ef_csv_close(ef_csv *csv) {
-    free(csv->fields);
+    ef_free(csv->fields);
     csv->fields = NULL;
-}
-
-ef_field_shown ef_field_show(ef_field field) {
-    ef_field_shown shown;
-    const size_t room = sizeof shown.text - 4;
-    size_t n = field.n_bytes < room ? field.n_bytes : room;
-    /* Do not cut a character of UTF-8 in two. */
-    while (n < field.n_bytes && n > 0 && ((unsigned char)field.text[n] & 0xC0) == 0x80)
-        n--;
-    for (size_t i = 0; i < n; i++) {
-        const unsigned char c = (unsigned char)field.text[i];
-        shown.text[i] = c < 0x20 || c == 0x7F ? '?' : field.text[i];
-    }
-    memcpy(shown.text + n, n < field.n_bytes ? "..." : "", n < field.n_bytes ? 4 : 1);
-    return shown;
 }

@@ -9,13 +9,9 @@
 #ifndef EF_CSV_RECORDS_H
 #define EF_CSV_RECORDS_H
 
+#include "data/field.h"
 #include "data/reader.h"
 #include "efface/efface.h"
-
-typedef struct ef_field {
-    const char *text; /* not terminated; without quotes, or without the spaces around it */
-    size_t n_bytes;
-} ef_field;
 
 typedef struct ef_csv {
     ef_reader *reader;
@@ -36,12 +32,5 @@ void ef_csv_close(ef_csv *csv);
 
 /* Reads the next record; n_fields is 0 at the end of the file, otherwise at least 1. */
 efface_status ef_csv_next(ef_csv *csv, efface_error *error);
-
-/* A copy of a field for messages: shortened, and without bytes that could upset a terminal. */
-typedef struct ef_field_shown {
-    char text[48];
-} ef_field_shown;
-
-ef_field_shown ef_field_show(ef_field field);
 
 #endif

@@ -114,9 +114,9 @@ efface_status efface_data_make_gaussian(uint32_t n_clusters, uint32_t n_columns,
     }
 
 out:
-    free(centre);
-    free(labels);
-    free(values);
+    ef_free(centre);
+    ef_free(labels);
+    ef_free(values);
     if (status == EFFACE_OK)
         *out = data;
     else

@@ -6,7 +6,7 @@
 #include <assert.h>
 
 void ef_id_index_free(ef_id_index *index) {
-    free(index->slots);
+    ef_free(index->slots);
     index->slots = NULL;
     index->n_slots = 0;
 }

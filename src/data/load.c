@@ -106,7 +106,7 @@ efface_status ef_load_labels(ef_reader *reader, efface_data *data, efface_error 
     efface_status status = read_labels(reader, labels, n_rows, error);
     if (status == EFFACE_OK)
         status = ef_data_set_labels(data, labels, error);
-    free(labels);
+    ef_free(labels);
     return status;
 }
 
@@ -120,6 +120,7 @@ efface_status efface_data_load(const char *path, const efface_load_options *opti
         return status;
     status = ef_load(&reader, options, out, error);
     ef_reader_close(&reader);
+    ef_wipe_stack(EF_DEEP_STACK);
     return status;
 }
 
@@ -132,5 +133,6 @@ efface_status efface_data_load_labels(efface_data *data, const char *path, effac
         return status;
     status = ef_load_labels(&reader, data, error);
     ef_reader_close(&reader);
+    ef_wipe_stack(EF_DEEP_STACK);
     return status;
 }

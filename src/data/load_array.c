@@ -272,7 +272,7 @@ efface_status ef_array_load(ef_reader *reader, const ef_array *array, efface_dat
         data = NULL;
     }
     efface_data_free(data);
-    free(chunk);
+    ef_free(chunk);
     return status;
 }
 

@@ -17,6 +17,7 @@
 #include "data/number.h"
 #include "data/rows.h"
 #include "data/text_id.h"
+#include "data/texts.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -33,6 +34,7 @@ typedef struct loader {
     efface_data *data;
     kind id_kind, owner_kind, label_kind;
     ef_texts owners, labels; /* that are text */
+    efface_texts *texts;     /* for the caller's collection, after success; or NULL */
     uint64_t *id_checks;     /* of the rows of `data`, if ids are text; see text_id.h */
     size_t id_checks_capacity;
 
@@ -52,15 +54,16 @@ static void close_loader(loader *l) {
     efface_data_free(l->data);
     ef_texts_free(&l->owners);
     ef_texts_free(&l->labels);
-    free(l->columns.roles);
-    free(l->id_checks);
-    free(l->batch_values);
-    free(l->batch_ids);
-    free(l->batch_checks);
-    free(l->batch_owners);
-    free(l->batch_weights);
-    free(l->batch_labels);
-    free(l->batch_lines);
+    efface_texts_free(l->texts);
+    ef_free(l->columns.roles);
+    ef_free(l->id_checks);
+    ef_free(l->batch_values);
+    ef_free(l->batch_ids);
+    ef_free(l->batch_checks);
+    ef_free(l->batch_owners);
+    ef_free(l->batch_weights);
+    ef_free(l->batch_labels);
+    ef_free(l->batch_lines);
 }
 
 /* ---------------------------------------------------------------- fields */
@@ -155,9 +158,12 @@ static efface_status read_whole64(const ef_csv *csv, size_t field, const char *m
 /* Where the caller wants to know what numbers stand for. */
 static efface_status keep_text(const loader *l, efface_text_kind of, uint64_t number, ef_field text,
                                efface_error *error) {
-    return l->options->texts != NULL
-               ? efface_texts_add(l->options->texts, of, number, text.text, text.n_bytes, error)
-               : EFFACE_OK;
+    if (l->texts == NULL)
+        return EFFACE_OK;
+    char uuid[EF_UUID_BYTES];
+    if (of != EFFACE_TEXT_LABEL && ef_uuid_read(text.text, text.n_bytes, uuid))
+        text = (ef_field){uuid, sizeof uuid};
+    return efface_texts_add(l->texts, of, number, text.text, text.n_bytes, error);
 }
 
 static efface_status read_id(loader *l, size_t field, efface_error *error) {
@@ -366,9 +372,10 @@ static efface_status name_columns(loader *l, efface_error *error) {
             return ef_fail_memory(error);
         memcpy(name, field.text, field.n_bytes);
         name[field.n_bytes] = '\0';
-        const efface_status status =
-            field.n_bytes > 0 ? efface_data_name_column(l->data, column, name, error) : EFFACE_OK;
-        free(name);
+        const efface_status status = !ef_field_is_blank(field)
+                                         ? efface_data_name_column(l->data, column, name, error)
+                                         : EFFACE_OK;
+        ef_free(name);
         if (status != EFFACE_OK)
             return status;
         column++;
@@ -408,6 +415,8 @@ efface_status ef_csv_load(ef_reader *reader, const efface_load_options *options,
                 : options->ids == EFFACE_IDS_TEXT  ? TEXT
                                                    : UNDECIDED;
     efface_status status = ef_csv_open(&l.csv, reader, options->delimiter, error);
+    if (status == EFFACE_OK && options->texts != NULL)
+        status = efface_texts_create(&l.texts, error);
     if (status == EFFACE_OK)
         status = begin_rows(&l, error);
     while (status == EFFACE_OK && l.csv.n_fields > 0) {
@@ -419,6 +428,8 @@ efface_status ef_csv_load(ef_reader *reader, const efface_load_options *options,
         status = flush(&l, error);
     if (status == EFFACE_OK && efface_data_n_rows(l.data) == 0)
         status = fail_no_rows(&l.csv, error);
+    if (status == EFFACE_OK && l.texts != NULL)
+        status = ef_texts_move(options->texts, l.texts, error);
     if (status == EFFACE_OK) {
         *out = l.data;
         l.data = NULL;

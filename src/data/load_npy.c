@@ -14,6 +14,7 @@
  * itself would not have written is refused.
  */
 #include "base/status.h"
+#include "data/field.h"
 #include "data/loaders.h"
 
 #include <assert.h>
@@ -233,7 +234,7 @@ efface_status ef_npy_header(ef_reader *reader, ef_array *array, efface_error *er
         return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
                           "numbers of type '%s' cannot be read; save the array as float32: "
                           "numpy.save(path, array.astype(numpy.float32))",
-                          h.descr);
+                          ef_field_show((ef_field){h.descr, strlen(h.descr)}).text);
     if (h.n_dimensions == 0)
         return fail_header(reader, "the file holds a single number and no rows", error);
     if (h.fortran_order && !order_is_indifferent(&h))

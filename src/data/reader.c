@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@
 #endif
 
 #define BUFFER_BYTES ((size_t)256 * 1024)
+#define SPARE_BYTES 64 /* so that there is room to look for the end */
 
 /* Reads up to `room` bytes from the source; *n_read is 0 only at its end. */
 static efface_status read_source(ef_reader *reader, unsigned char *to, size_t room, size_t *n_read,
@@ -39,9 +41,14 @@ static efface_status read_source(ef_reader *reader, unsigned char *to, size_t ro
         reader->memory_left -= *n_read;
     } else {
         ssize_t count;
-        do
-            count = read(reader->file, to, room);
-        while (count < 0 && errno == EINTR);
+        while ((count = read(reader->file, to, room)) < 0) {
+            /* A pipe that somebody made non-blocking is waited for all the same. */
+            struct pollfd more = {.fd = reader->file, .events = POLLIN};
+            if (errno == EAGAIN || errno == EWOULDBLOCK)
+                (void)poll(&more, 1, -1);
+            else if (errno != EINTR)
+                break;
+        }
         if (count < 0)
             return ef_fail_at(error, EFFACE_E_IO, reader->name, 0, 0, "cannot read the file: %s",
                               strerror(errno));
@@ -155,10 +162,23 @@ static efface_status make_room(ef_reader *reader, size_t n_bytes, efface_error *
     return EFFACE_OK;
 }
 
+/* inflate keeps what it gave last; that is rows too. */
+static void *take_memory(void *context, unsigned count, unsigned size) {
+    (void)context;
+    return ef_alloc(count, size);
+}
+
+static void release_memory(void *context, void *memory) {
+    (void)context;
+    ef_free(memory);
+}
+
 static efface_status begin_inflate(ef_reader *reader, efface_error *error) {
     reader->packed = ef_alloc(BUFFER_BYTES + 1, 1); /* one byte: see next_member */
     if (reader->packed == NULL)
         return ef_fail_memory(error);
+    reader->inflater.zalloc = take_memory;
+    reader->inflater.zfree = release_memory;
     /* 15 bits of window, 16: expect gzip's header and check its trailer. */
     if (inflateInit2(&reader->inflater, 15 + 16) != Z_OK)
         return ef_fail_memory(error);
@@ -171,12 +191,15 @@ static efface_status begin_inflate(ef_reader *reader, efface_error *error) {
     reader->inflater.next_in = reader->packed;
     reader->inflater.avail_in = (uInt)available;
     reader->begin = reader->end = 0;
-    return EFFACE_OK;
+    /* Short files may become long ones. */
+    return reader->capacity < BUFFER_BYTES ? make_room(reader, BUFFER_BYTES / 2, error) : EFFACE_OK;
 }
 
 /* Everything but the source is in place: allocates the buffer and looks at the first bytes. */
 static efface_status begin(ef_reader *reader, efface_error *error) {
-    reader->capacity = BUFFER_BYTES;
+    /* A short file needs a small buffer: all of it will be overwritten in the end. */
+    const bool is_short = reader->size_known && reader->n_source_bytes < BUFFER_BYTES - SPARE_BYTES;
+    reader->capacity = is_short ? (size_t)reader->n_source_bytes + SPARE_BYTES : BUFFER_BYTES;
     reader->bytes = ef_alloc(reader->capacity, 1);
     efface_status status = reader->bytes != NULL ? EFFACE_OK : ef_fail_memory(error);
     if (status == EFFACE_OK)
@@ -189,18 +212,29 @@ static efface_status begin(ef_reader *reader, efface_error *error) {
     return status;
 }
 
-efface_status ef_reader_open(ef_reader *reader, const char *path, efface_error *error) {
-    *reader = (ef_reader){.name = path, .chunk_bytes = BUFFER_BYTES};
-    reader->file = open(path, O_RDONLY | O_CLOEXEC);
-    if (reader->file < 0)
-        return ef_fail_at(error, EFFACE_E_IO, path, 0, 0, "cannot open the file: %s",
-                          strerror(errno));
+/* The size of a regular file, from where it stands. */
+static void find_size(ef_reader *reader) {
     struct stat about;
     /* Files of /proc claim to have no bytes; they are read like pipes. */
-    if (fstat(reader->file, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0) {
-        reader->size_known = true;
-        reader->n_source_bytes = (uint64_t)about.st_size;
-    }
+    if (fstat(reader->file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0)
+        return;
+    const off_t at = lseek(reader->file, 0, SEEK_CUR); /* standard input may be read in part */
+    if (at < 0 || at > about.st_size)
+        return;
+    reader->size_known = true;
+    reader->n_source_bytes = (uint64_t)(about.st_size - at);
+}
+
+efface_status ef_reader_open(ef_reader *reader, const char *path, efface_error *error) {
+    const bool standard = strcmp(path, "-") == 0;
+    *reader = (ef_reader){.name = standard ? "standard input" : path, .chunk_bytes = BUFFER_BYTES};
+    /* A copy of the descriptor: closing it leaves standard input open. */
+    reader->file =
+        standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+    if (reader->file < 0)
+        return ef_fail_at(error, EFFACE_E_IO, reader->name, 0, 0, "cannot open the file: %s",
+                          strerror(errno));
+    find_size(reader);
     return begin(reader, error);
 }
 
@@ -222,8 +256,8 @@ void ef_reader_close(ef_reader *reader) {
         (void)close(reader->file);
     if (reader->gzipped)
         (void)inflateEnd(&reader->inflater);
-    free(reader->packed);
-    free(reader->bytes);
+    ef_free(reader->packed);
+    ef_free(reader->bytes);
     *reader = (ef_reader){.file = -1};
 }
 

@@ -16,7 +16,7 @@
 #include <zlib.h>
 
 typedef struct ef_reader {
-    const char *name; /* for messages: the path as the caller gave it */
+    const char *name; /* for messages: the path as the caller gave it, or "standard input" */
     unsigned char *bytes;
     size_t begin; /* bytes[begin .. end) are read and not taken */
     size_t end;
@@ -37,8 +37,8 @@ typedef struct ef_reader {
     unsigned char *packed; /* NULL for plain files */
 } ef_reader;
 
-/* Opens a file; a directory, a missing file and the like are the error IO. After a failure there
- * is nothing to close. */
+/* Opens a file, which may be a pipe, or "-", standard input; a directory, a missing file and the
+ * like are the error IO. After a failure there is nothing to close. */
 efface_status ef_reader_open(ef_reader *reader, const char *path, efface_error *error);
 
 /* The same for bytes in memory, which must stay there. The source gives at most chunk_bytes bytes

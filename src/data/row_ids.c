@@ -9,9 +9,9 @@
 #define ROWS_A_STRAY 8 /* at least, or ids are spelled out */
 
 static void free_strays(ef_row_ids *ids) {
-    free(ids->marks);
-    free(ids->positions);
-    free(ids->ids);
+    ef_free(ids->marks);
+    ef_free(ids->positions);
+    ef_free(ids->ids);
     ef_id_index_free(&ids->by_position);
     ef_id_index_free(&ids->by_id);
     ids->marks = NULL;
@@ -21,7 +21,7 @@ static void free_strays(ef_row_ids *ids) {
 
 void ef_row_ids_free(ef_row_ids *ids) {
     free_strays(ids);
-    free(ids->own);
+    ef_free(ids->own);
     ef_id_index_free(&ids->index);
     ids->own = NULL;
 }
@@ -49,7 +49,7 @@ static bool spell_out(ef_row_ids *ids, size_t capacity, size_t n_rows, size_t n_
     for (size_t i = 0; own != NULL && i < n_rows; i++)
         own[i] = ef_row_ids_at(ids, i);
     if (own == NULL || !ef_id_index_reserve(&ids->index, own, n_rows, n_after)) {
-        free(own);
+        ef_free(own);
         return false;
     }
     free_strays(ids);

@@ -17,7 +17,6 @@
 
 #define ALL_BUT_SIGN 0x7FFFFFFFu
 #define LARGEST 0x7E800000u /* the bits of 2^126 */
-#define CACHE_LINE 64
 
 size_t ef_most_short_positions = UINT32_MAX - 1;
 
@@ -48,43 +47,29 @@ void efface_data_free(efface_data *data) {
         return;
     if (data->names != NULL)
         for (uint32_t j = 0; j < data->n_columns; j++)
-            free(data->names[j]);
-    free(data->names);
+            ef_free(data->names[j]);
+    ef_free(data->names);
     ef_row_ids_free(&data->ids);
-    free(data->block);
-    free(data->weights);
-    free(data->owners);
-    free(data->labels);
+    ef_free(data->values);
+    ef_free(data->weights);
+    ef_free(data->owners);
+    ef_free(data->labels);
     ef_ranges_free(&data->ranges);
-    free(data);
+    ef_free(data);
 }
 
 /* ---------------------------------------------------------------- room */
 
-/* Panels stand on a cache line's boundary, so that vector loads never straddle two. realloc may
- * move the block to an address that is aligned differently; the values are then shifted into place.
- */
+/* Panels stand on a cache line's boundary, so that vector loads never straddle two. */
 static efface_status grow_values(efface_data *data, size_t n_rows, efface_error *error) {
-    size_t n_bytes;
-    if (!ef_mul_size(n_rows, data->n_columns * sizeof *data->values, &n_bytes) ||
-        !ef_add_size(n_bytes, CACHE_LINE, &n_bytes))
+    const size_t row_bytes = data->n_columns * sizeof *data->values;
+    float *const values = ef_alloc_aligned(n_rows, row_bytes);
+    if (values == NULL)
         return ef_fail_memory(error);
-    const size_t used = data->capacity * data->n_columns * sizeof *data->values;
-    const size_t old_offset = used != 0 ? (size_t)((char *)data->values - (char *)data->block) : 0;
-    char *const block = ef_realloc(data->block, n_bytes, 1);
-    if (block == NULL)
-        return ef_fail_memory(error);
-    const size_t offset = (CACHE_LINE - (uintptr_t)block % CACHE_LINE) % CACHE_LINE;
-    if (used != 0 && offset != old_offset) {
-        memmove(block + offset, block + old_offset, used);
-        /* What the values left behind would outlive them. */
-        if (offset > old_offset)
-            memset(block + old_offset, 0, offset - old_offset);
-        else
-            memset(block + offset + used, 0, old_offset - offset);
-    }
-    data->block = block;
-    data->values = (float *)(void *)(block + offset);
+    if (data->capacity != 0)
+        memcpy(values, data->values, data->capacity * row_bytes);
+    ef_free(data->values);
+    data->values = values;
     return EFFACE_OK;
 }
 
@@ -470,7 +455,7 @@ static efface_status check_ids(const efface_data *data, const uint64_t *ids, siz
         if (sorted[i] == sorted[i - 1])
             status = ef_fail(error, EFFACE_E_DUPLICATE,
                              "the id %" PRIu64 " comes twice in one request", sorted[i]);
-    free(sorted);
+    ef_free(sorted);
     return status;
 }
 
@@ -677,6 +662,8 @@ efface_status efface_data_name_column(efface_data *data, uint32_t column, const 
                                       efface_error *error) {
     if (data == NULL || column >= data->n_columns)
         return ef_fail(error, EFFACE_E_ARGUMENT, "there is no column %" PRIu32, column + 1);
+    if (name != NULL && *name == '\0')
+        name = NULL; /* an empty name is none */
     if (name == NULL && data->names == NULL)
         return EFFACE_OK;
     if (data->names == NULL)
@@ -691,7 +678,7 @@ efface_status efface_data_name_column(efface_data *data, uint32_t column, const 
             return ef_fail_memory(error);
         memcpy(copy, name, n_bytes);
     }
-    free(data->names[column]);
+    ef_free(data->names[column]);
     data->names[column] = copy;
     return EFFACE_OK;
 }

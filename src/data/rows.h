@@ -36,8 +36,7 @@ struct efface_data {
     uint32_t n_columns;
     size_t n_rows;
     size_t capacity; /* rows there is room for; a multiple of EF_PANEL */
-    float *values;   /* panels, 64-byte aligned in `block`; free places of the last are 0 */
-    void *block;
+    float *values;   /* panels, 64-byte aligned; free places of the last are 0 */
     ef_row_ids ids;
     bool named;       /* rows were added with ids of their own, be they the positions */
     int64_t *weights; /* or NULL: 1 */

@@ -18,18 +18,59 @@ static uint64_t read_little_endian(const unsigned char bytes[8]) {
     return value;
 }
 
-ef_text_hash ef_hash_text(const char *text, size_t n_bytes,
-                          const unsigned char key[EFFACE_HASH_KEY_BYTES]) {
+static char small_letter(char c) {
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool begins_with(const char *text, size_t n_bytes, const char *start) {
+    size_t i = 0;
+    while (start[i] != '\0' && i < n_bytes && small_letter(text[i]) == start[i])
+        i++;
+    return start[i] == '\0';
+}
+
+bool ef_uuid_read(const char *text, size_t n_bytes, char plain[EF_UUID_BYTES]) {
+    static const char urn[] = "urn:uuid:";
+    if (begins_with(text, n_bytes, urn)) {
+        text += sizeof urn - 1;
+        n_bytes -= sizeof urn - 1;
+    }
+    if (n_bytes == EF_UUID_BYTES + 2 && text[0] == '{' && text[n_bytes - 1] == '}') {
+        text++;
+        n_bytes -= 2;
+    }
+    if (n_bytes != EF_UUID_BYTES)
+        return false;
+    for (size_t i = 0; i < EF_UUID_BYTES; i++) {
+        const char c = small_letter(text[i]);
+        const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+        if (dash ? c != '-' : !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+            return false;
+        plain[i] = c;
+    }
+    return true;
+}
+
+static ef_text_hash hash_bytes(const char *text, size_t n_bytes,
+                               const unsigned char key[EFFACE_HASH_KEY_BYTES]) {
     unsigned char hash[crypto_shorthash_siphashx24_BYTES];
     (void)crypto_shorthash_siphashx24(hash, (const unsigned char *)text, n_bytes, key);
-    const ef_text_hash found = {read_little_endian(hash), read_little_endian(hash + 8)};
+    return (ef_text_hash){read_little_endian(hash), read_little_endian(hash + 8)};
+}
+
+ef_text_hash ef_hash_text(const char *text, size_t n_bytes,
+                          const unsigned char key[EFFACE_HASH_KEY_BYTES]) {
+    char uuid[EF_UUID_BYTES];
+    const ef_text_hash found = ef_uuid_read(text, n_bytes, uuid)
+                                   ? hash_bytes(uuid, sizeof uuid, key)
+                                   : hash_bytes(text, n_bytes, key);
     /* The number of no owner is nobody's. */
     return found.id != EFFACE_NO_OWNER ? found : (ef_text_hash){found.check >> 1, found.id};
 }
 
 ef_text_hash ef_hash_label(const char *text, size_t n_bytes) {
     static const unsigned char no_key[EFFACE_HASH_KEY_BYTES] = {0};
-    const ef_text_hash found = ef_hash_text(text, n_bytes, no_key);
+    const ef_text_hash found = hash_bytes(text, n_bytes, no_key);
     return found.id != (uint64_t)EFFACE_NO_LABEL ? found
                                                  : (ef_text_hash){found.check >> 1, found.id};
 }
@@ -75,8 +116,8 @@ bool ef_texts_enter(ef_texts *texts, ef_text_hash hash, size_t *number) {
 }
 
 void ef_texts_free(ef_texts *texts) {
-    free(texts->ids);
-    free(texts->checks);
+    ef_free(texts->ids);
+    ef_free(texts->checks);
     ef_id_index_free(&texts->index);
     *texts = (ef_texts){.n_texts = 0};
 }

@@ -13,11 +13,19 @@ typedef struct ef_text_hash {
     uint64_t check;
 } ef_text_hash;
 
+#define EF_UUID_BYTES 36
+
+/* Whether a text is a UUID: hexadecimal digits as 8-4-4-4-12, in capitals or not, in braces or not,
+ * after "urn:uuid:" or not. If so, `plain` becomes the one form of all these: small letters and
+ * nothing around them. */
+bool ef_uuid_read(const char *text, size_t n_bytes, char plain[EF_UUID_BYTES]);
+
+/* All forms of a UUID have the hash of its plain one. */
 ef_text_hash ef_hash_text(const char *text, size_t n_bytes,
                           const unsigned char key[EFFACE_HASH_KEY_BYTES]);
 
-/* The same for labels, without a key: a model orders classes by their numbers, and may not depend
- * on the key of a store. */
+/* The same for labels, without a key and as they stand: a model orders classes by their numbers,
+ * and may not depend on the key of a store. */
 ef_text_hash ef_hash_label(const char *text, size_t n_bytes);
 
 /* The different texts seen so far, numbered from 0 in the order of their first appearance. Begins

@@ -2,14 +2,15 @@
  * What numbers stand for: texts by kind and number.
  *
  * Each kind has its numbers, its texts, and an index from one to the other. Texts are kept one by
- * one, so that each is overwritten whole when the collection is released.
+ * one.
  */
+#include "data/texts.h"
+
 #include "base/checked.h"
 #include "base/status.h"
 #include "data/id_index.h"
 #include "efface/efface.h"
 
-#include <sodium/utils.h>
 #include <string.h>
 
 #define N_KINDS 3
@@ -41,20 +42,18 @@ void efface_texts_free(efface_texts *texts) {
         return;
     for (size_t i = 0; i < N_KINDS; i++) {
         of_kind *const kind = &texts->kinds[i];
-        for (size_t j = 0; j < kind->n_texts; j++) {
-            sodium_memzero(kind->texts[j], strlen(kind->texts[j]));
-            free(kind->texts[j]);
-        }
-        free(kind->numbers);
-        free(kind->texts);
+        for (size_t j = 0; j < kind->n_texts; j++)
+            ef_free(kind->texts[j]);
+        ef_free(kind->numbers);
+        ef_free(kind->texts);
         ef_id_index_free(&kind->index);
     }
-    free(texts);
+    ef_free(texts);
 }
 
-static bool make_room(of_kind *kind) {
-    if (kind->n_texts == kind->capacity) {
-        const size_t capacity = kind->capacity + kind->capacity / 2 + 16;
+static bool make_room(of_kind *kind, size_t n_more) {
+    if (kind->capacity - kind->n_texts < n_more) {
+        const size_t capacity = kind->capacity + kind->capacity / 2 + n_more + 16;
         uint64_t *const numbers = ef_realloc(kind->numbers, capacity, sizeof *numbers);
         if (numbers == NULL)
             return false;
@@ -65,7 +64,14 @@ static bool make_room(of_kind *kind) {
         kind->texts = texts;
         kind->capacity = capacity;
     }
-    return ef_id_index_reserve(&kind->index, kind->numbers, kind->n_texts, kind->n_texts + 1);
+    return ef_id_index_reserve(&kind->index, kind->numbers, kind->n_texts, kind->n_texts + n_more);
+}
+
+/* There is room. */
+static void put(of_kind *kind, uint64_t number, char *text) {
+    kind->numbers[kind->n_texts] = number;
+    kind->texts[kind->n_texts] = text;
+    ef_id_index_insert(&kind->index, kind->numbers, kind->n_texts++);
 }
 
 efface_status efface_texts_add(efface_texts *texts, efface_text_kind which, uint64_t number,
@@ -77,14 +83,30 @@ efface_status efface_texts_add(efface_texts *texts, efface_text_kind which, uint
     of_kind *const kind = &texts->kinds[which];
     if (ef_id_index_find(&kind->index, kind->numbers, number) != EF_NO_POSITION)
         return EFFACE_OK;
-    char *const copy = make_room(kind) ? ef_alloc(n_bytes + 1, 1) : NULL;
+    char *const copy = make_room(kind, 1) ? ef_alloc(n_bytes + 1, 1) : NULL;
     if (copy == NULL)
         return ef_fail_memory(error);
     memcpy(copy, text, n_bytes);
     copy[n_bytes] = '\0';
-    kind->numbers[kind->n_texts] = number;
-    kind->texts[kind->n_texts] = copy;
-    ef_id_index_insert(&kind->index, kind->numbers, kind->n_texts++);
+    put(kind, number, copy);
+    return EFFACE_OK;
+}
+
+efface_status ef_texts_move(efface_texts *to, efface_texts *from, efface_error *error) {
+    for (size_t i = 0; i < N_KINDS; i++)
+        if (!make_room(&to->kinds[i], from->kinds[i].n_texts))
+            return ef_fail_memory(error);
+    for (size_t i = 0; i < N_KINDS; i++) {
+        of_kind *const kind = &to->kinds[i], *const rest = &from->kinds[i];
+        size_t n_rest = 0; /* texts that are there already are left behind */
+        for (size_t j = 0; j < rest->n_texts; j++) {
+            if (ef_id_index_find(&kind->index, kind->numbers, rest->numbers[j]) == EF_NO_POSITION)
+                put(kind, rest->numbers[j], rest->texts[j]);
+            else
+                rest->texts[n_rest++] = rest->texts[j];
+        }
+        rest->n_texts = n_rest;
+    }
     return EFFACE_OK;
 }
 

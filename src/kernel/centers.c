@@ -142,9 +142,9 @@ bool ef_centers_fold(ef_centers *centers, const ef_map *map, int64_t most_square
 }
 
 void ef_centers_free(ef_centers *centers) {
-    free(centers->tiles);
-    free(centers->bias);
-    free(centers->folded);
+    ef_free(centers->tiles);
+    ef_free(centers->bias);
+    ef_free(centers->folded);
     centers->folded = NULL;
     centers->tiles = NULL;
     centers->bias = NULL;

@@ -72,8 +72,8 @@ static bool tally_alloc(tally *t, size_t n) {
 }
 
 static void tally_free(tally *t) {
-    free(t->keys);
-    free(t->counts);
+    ef_free(t->keys);
+    ef_free(t->counts);
 }
 
 /* How often a key that is there comes. */

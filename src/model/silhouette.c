@@ -253,10 +253,10 @@ static efface_status score_all(const ef_kernels *kernels, sample *s, const ef_pl
     status = job.status;
 out:
     for (unsigned i = 0; workers != NULL && i < n_workers; i++) {
-        free(workers[i].points);
-        free(workers[i].sums);
+        ef_free(workers[i].points);
+        ef_free(workers[i].sums);
     }
-    free(workers);
+    ef_free(workers);
     ef_pool_free(pool);
     return status;
 }
@@ -282,13 +282,13 @@ static bool sample_alloc(sample *s) {
 }
 
 static void sample_free(sample *s) {
-    free(s->members);
-    free(s->clusters);
-    free(s->sizes);
-    free(s->scores);
-    free(s->panels);
-    free(s->low);
-    free(s->step);
+    ef_free(s->members);
+    ef_free(s->clusters);
+    ef_free(s->sizes);
+    ef_free(s->scores);
+    ef_free(s->panels);
+    ef_free(s->low);
+    ef_free(s->step);
 }
 
 efface_status efface_kmeans_silhouette(const efface_kmeans *model, const efface_data *data,
@@ -339,5 +339,6 @@ efface_status efface_kmeans_silhouette(const efface_kmeans *model, const efface_
     *silhouette = sum / (double)s.n_rows;
 out:
     sample_free(&s);
+    ef_wipe_stack(EF_DEEP_STACK);
     return status;
 }

@@ -164,7 +164,7 @@ static efface_status count_groups(efface_store *store, efface_error *error) {
     (void)sqlite3_finalize(statement);
     if (status == EFFACE_OK)
         status = ef_groups_change(store, members, n, error);
-    free(members);
+    ef_free(members);
     return status;
 }
 
@@ -234,8 +234,8 @@ static efface_status seal_names(efface_store *store, efface_error *error) {
     if (status == EFFACE_OK)
         status = ef_names_digest(names, d, store->head.names_digest, error);
     for (uint32_t j = 0; j < d; j++)
-        free(names[j]);
-    free(names);
+        ef_free(names[j]);
+    ef_free(names);
     return status;
 }
 

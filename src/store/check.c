@@ -2,6 +2,7 @@
  * Looking for damage: of the file, and of what stands in it against the invariants (store.c) that
  * can be seen without fitting anew; for that there is verify.
  */
+#include "base/checked.h"
 #include "base/status.h"
 #include "store/store.h"
 
@@ -78,7 +79,7 @@ static efface_status check_model(const checker *c, const char *name, const effac
         else if (counts.n_bytes != record.n_counts ||
                  memcmp(counts.bytes, record.counts, counts.n_bytes) != 0)
             say(c, "model %s: what it counts of its rows is not what the rows are", name);
-        free(counts.bytes);
+        ef_free(counts.bytes);
     }
     efface_kmeans_free(model);
     efface_data_free(some);
@@ -105,7 +106,7 @@ static efface_status check_models(const checker *c, const efface_data *all, effa
     }
     if (status == EFFACE_OK && names != NULL)
         status = told(c, ef_models_verify(c->store, n, seals, &problem), &problem, error);
-    free(names);
+    ef_free(names);
     return status;
 }
 

@@ -93,15 +93,16 @@ static efface_status begin_making(making *m, const char *path, efface_error *err
     return lock_beside(m, error);
 }
 
-/* Takes the file beside away, if it is still ours. */
+/* Takes the file beside away, unless it got its name by renaming. */
 static void end_making(making *m) {
-    if (m->file >= 0) {
+    if (m->file >= 0 && has_name(m->file, m->beside)) {
         (void)unlink(m->journal);
         (void)unlink(m->beside);
-        (void)close(m->file);
     }
-    free(m->beside);
-    free(m->journal);
+    if (m->file >= 0)
+        (void)close(m->file);
+    ef_free(m->beside);
+    ef_free(m->journal);
 }
 
 /* The name of a file is on the disk when its folder is. */
@@ -121,7 +122,7 @@ static efface_status sync_folder(const char *path, efface_error *error) {
         synced ? EFFACE_OK : fail_system(path, "was made, but may not outlive a power loss", error);
     if (file >= 0)
         (void)close(file);
-    free(folder);
+    ef_free(folder);
     return status;
 }
 

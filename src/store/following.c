@@ -69,8 +69,8 @@ static efface_status make_change(const ef_store_change *change, const ef_record 
         if (change->come != NULL)
             note_rows(to, counts, record, change->come, change->ids, false, all, values);
     }
-    free(all);
-    free(values);
+    ef_free(all);
+    ef_free(values);
     return fits ? EFFACE_OK : ef_fail_memory(error);
 }
 
@@ -189,9 +189,9 @@ static efface_status follow_hot(following *f, waiting *first, efface_data *data,
             status = ef_record_write(f->store, &who[i]->record, models[i], data, false, error);
         memcpy(report->after, who[i]->record.digest, sizeof report->after);
     }
-    free(reports);
-    free(who);
-    free(models);
+    ef_free(reports);
+    ef_free(who);
+    ef_free(models);
     return status;
 }
 
@@ -250,7 +250,7 @@ efface_status ef_models_follow(efface_store *store, const ef_store_change *chang
         efface_kmeans_free(f.waiting[i].model);
         ef_record_free(&f.waiting[i].record);
     }
-    free(f.waiting);
-    free(names);
+    ef_free(f.waiting);
+    ef_free(names);
     return status;
 }

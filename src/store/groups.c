@@ -62,7 +62,7 @@ static efface_status open_to_write(efface_store *store, statements *s, efface_er
 
 static void clear(bucket *b) {
     for (size_t i = 0; i < b->n_groups; i++)
-        free(b->groups[i].text);
+        ef_free(b->groups[i].text);
     b->n_groups = 0;
     b->sum = 0;
 }
@@ -207,7 +207,7 @@ static efface_status change_group(efface_store *store, const statements *s, buck
         (void)sqlite3_bind_int64(s->drop_group, 2, (sqlite3_int64)group->number);
         status = ef_sql_do(store, s->drop_group, error);
         head->n_groups[kind] -= !is_new;
-        free(group->text);
+        ef_free(group->text);
         *group = b->groups[--b->n_groups];
     }
     b->sum += after - before;
@@ -215,7 +215,30 @@ static efface_status change_group(efface_store *store, const statements *s, buck
     return status;
 }
 
-static efface_status fit_buckets(efface_store *store, efface_error *error);
+static efface_status fit_buckets(efface_store *store, uint64_t n_groups, efface_error *error);
+
+/* Puts members in the order of groups, by buckets or, if `head` is NULL, by kinds. */
+static void sort_members(ef_member *members, size_t n, const ef_head *head) {
+    for (size_t i = 0; i < n; i++)
+        members[i].bucket = head != NULL
+                                ? ef_group_bucket_of(head, members[i].kind, members[i].number)
+                                : (uint64_t)members[i].kind;
+    qsort(members, n, sizeof *members, compare_members);
+}
+
+/* Makes room in buckets for groups that come. There are no more of them than members, so that few
+ * members need not be counted. */
+static efface_status make_room(efface_store *store, ef_member *members, size_t n,
+                               efface_error *error) {
+    if (n / FULL < store->head.group_slots)
+        return EFFACE_OK;
+    uint64_t n_groups[EF_GROUP_KINDS] = {store->head.n_groups[0], store->head.n_groups[1]};
+    sort_members(members, n, NULL);
+    for (size_t i = 0; i < n; i++)
+        n_groups[members[i].kind] += i == 0 || members[i].number != members[i - 1].number ||
+                                     members[i].kind != members[i - 1].kind;
+    return fit_buckets(store, n_groups[0] > n_groups[1] ? n_groups[0] : n_groups[1], error);
+}
 
 efface_status ef_groups_change(efface_store *store, ef_member *members, size_t n,
                                efface_error *error) {
@@ -223,12 +246,13 @@ efface_status ef_groups_change(efface_store *store, ef_member *members, size_t n
         return EFFACE_OK;
     statements s = {NULL};
     bucket b = {.number = 0};
-    for (size_t i = 0; i < n; i++) {
-        members[i].bucket = ef_group_bucket_of(&store->head, members[i].kind, members[i].number);
+    for (size_t i = 0; i < n; i++)
         members[i].order = i;
+    efface_status status = make_room(store, members, n, error);
+    if (status == EFFACE_OK) {
+        sort_members(members, n, &store->head);
+        status = open_to_write(store, &s, error);
     }
-    qsort(members, n, sizeof *members, compare_members);
-    efface_status status = open_to_write(store, &s, error);
     for (size_t i = 0; status == EFFACE_OK && i < n;) {
         const uint64_t number = members[i].bucket;
         status = read_bucket(store, &s, number, &b, error);
@@ -245,9 +269,12 @@ efface_status ef_groups_change(efface_store *store, ef_member *members, size_t n
     }
     store->head_changed = true;
     clear(&b);
-    free(b.groups);
+    ef_free(b.groups);
     close_statements(&s);
-    return status == EFFACE_OK ? fit_buckets(store, error) : status;
+    const uint64_t *const n_groups = store->head.n_groups;
+    return status == EFFACE_OK
+               ? fit_buckets(store, n_groups[0] > n_groups[1] ? n_groups[0] : n_groups[1], error)
+               : status;
 }
 
 /* ---------------------------------------------------------------- looking */
@@ -267,7 +294,7 @@ efface_status ef_group_find(efface_store *store, ef_group_kind kind, uint64_t nu
         *found = true;
     }
     clear(&b);
-    free(b.groups);
+    ef_free(b.groups);
     close_statements(&s);
     return status;
 }
@@ -296,7 +323,7 @@ efface_status ef_groups_each(efface_store *store,
                                                  ? "its owners are not those that it has counted"
                                                  : "its labels are not those that it has counted");
     clear(&b);
-    free(b.groups);
+    ef_free(b.groups);
     close_statements(&s);
     return status;
 }
@@ -339,12 +366,10 @@ static efface_status collect(void *context, const ef_group *group, efface_error 
     return EFFACE_OK;
 }
 
-/* Spreads the groups anew when there are too many for their buckets. */
-static efface_status fit_buckets(efface_store *store, efface_error *error) {
+/* Spreads the groups anew when n_groups of a kind are too many for their buckets. */
+static efface_status fit_buckets(efface_store *store, uint64_t n_groups, efface_error *error) {
     ef_head *const head = &store->head;
-    const uint64_t most =
-        head->n_groups[0] > head->n_groups[1] ? head->n_groups[0] : head->n_groups[1];
-    if (most / FULL <= head->group_slots)
+    if (n_groups / FULL <= head->group_slots)
         return EFFACE_OK;
     all_groups all = {NULL, 0, 0};
     statements s = {NULL};
@@ -352,7 +377,7 @@ static efface_status fit_buckets(efface_store *store, efface_error *error) {
     if (status == EFFACE_OK)
         status = ef_sql_run(store, "DELETE FROM groups; DELETE FROM group_buckets", error);
     if (status == EFFACE_OK)
-        status = ef_groups_make(store, most, error);
+        status = ef_groups_make(store, n_groups, error);
     const size_t n_buckets = (size_t)ef_group_buckets(head);
     bucket *const buckets = ef_alloc_zero(n_buckets, sizeof *buckets);
     if (status == EFFACE_OK && buckets == NULL)
@@ -371,9 +396,9 @@ static efface_status fit_buckets(efface_store *store, efface_error *error) {
         status = write_bucket(store, &s, &buckets[i], error);
     }
     close_statements(&s);
-    free(buckets);
+    ef_free(buckets);
     for (size_t i = 0; i < all.n_groups; i++)
-        free(all.groups[i].text);
-    free(all.groups);
+        ef_free(all.groups[i].text);
+    ef_free(all.groups);
     return status;
 }

@@ -17,6 +17,7 @@
  */
 #include "store/head.h"
 
+#include "base/checked.h"
 #include "base/digest.h"
 #include "base/status.h"
 #include "store/store.h"
@@ -133,7 +134,7 @@ efface_status ef_head_write(efface_store *store, efface_error *error) {
     unsigned char seal[EFFACE_DIGEST_BYTES];
     encode(&w, &store->head);
     if (w.failed) {
-        free(w.bytes);
+        ef_free(w.bytes);
         return ef_fail_memory(error);
     }
     ef_digest(w.bytes, w.n_bytes, seal);
@@ -146,7 +147,7 @@ efface_status ef_head_write(efface_store *store, efface_error *error) {
     }
     (void)sqlite3_finalize(statement);
     sodium_memzero(w.bytes, w.n_bytes);
-    free(w.bytes);
+    ef_free(w.bytes);
     if (status == EFFACE_OK)
         store->head_changed = false;
     return status;
@@ -170,6 +171,6 @@ efface_status ef_names_digest(char *const *names, uint32_t n_columns,
     const bool failed = w.failed;
     if (!failed)
         ef_digest(w.bytes, w.n_bytes, digest);
-    free(w.bytes);
+    ef_free(w.bytes);
     return failed ? ef_fail_memory(error) : EFFACE_OK;
 }

@@ -148,7 +148,7 @@ static efface_status follow_departures(adding *a, const news *n, efface_error *e
                                      ? efface_kmeans_forget(a->model, a->data, gone, n_gone,
                                                             EFFACE_MISSING_FAIL, NULL, error)
                                      : EFFACE_OK;
-    free(gone);
+    ef_free(gone);
     return status;
 }
 
@@ -178,8 +178,8 @@ static efface_status catch_up(adding *a, efface_error *error) {
         status = follow_rows(a, n.all_came.data, true, error);
     ef_found_free(&n.all_came);
     ef_found_free(&n.all_changed);
-    free(n.stays);
-    free(n.moved);
+    ef_free(n.stays);
+    ef_free(n.moved);
     return status;
 }
 
@@ -240,7 +240,7 @@ efface_status efface_store_fit(efface_store *store, const efface_new_model *aske
     }
     efface_kmeans_free(a.model);
     efface_data_free(a.data);
-    free(a.buckets);
+    ef_free(a.buckets);
     ef_record_free(&a.record);
     return status;
 }

@@ -1,4 +1,5 @@
 /* What a store has of a person: owners, texts, and the rows of a request. */
+#include "base/checked.h"
 #include "base/status.h"
 #include "store/store.h"
 
@@ -67,7 +68,7 @@ efface_status efface_store_text(efface_store *store, efface_text_kind kind, uint
     if (status == EFFACE_OK)
         *text = found;
     else
-        free(found);
+        ef_free(found);
     return status;
 }
 

@@ -56,7 +56,7 @@ efface_status efface_receipt_verify(const char *json,
             memcmp(signer, public_key, sizeof signer) == 0 &&
             crypto_sign_verify_detached(signature, (const unsigned char *)body, n_body,
                                         public_key) == 0;
-    free(body);
+    ef_free(body);
     return right ? EFFACE_OK
                  : ef_fail(error, EFFACE_E_FORMAT,
                            "the receipt was changed, or signed with another key");

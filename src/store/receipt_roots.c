@@ -39,8 +39,8 @@ efface_status efface_receipt_root(const unsigned char *hashes, size_t n_hashes,
     unsigned char *const sorted = ef_alloc(n_hashes, EFFACE_ROW_HASH_BYTES);
     unsigned char(*const level)[EFFACE_DIGEST_BYTES] = ef_alloc(n_hashes, sizeof *level);
     if (sorted == NULL || level == NULL) {
-        free(sorted);
-        free(level);
+        ef_free(sorted);
+        ef_free(level);
         return ef_fail_memory(error);
     }
     if (n_hashes != 0)
@@ -67,8 +67,8 @@ efface_status efface_receipt_root(const unsigned char *hashes, size_t n_hashes,
         memcpy(root, level[0], EFFACE_DIGEST_BYTES);
     else
         ef_digest("", 0, root);
-    free(sorted);
-    free(level);
+    ef_free(sorted);
+    ef_free(level);
     return EFFACE_OK;
 }
 

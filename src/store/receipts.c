@@ -219,7 +219,7 @@ efface_status ef_receipt_append(efface_store *store, const char *kind, const uin
         ef_digest(w.bytes, w.n_bytes, head->last_receipt);
         store->head_changed = true;
     }
-    free(w.bytes);
+    ef_free(w.bytes);
     return status == EFFACE_OK && store->signs ? sign_count(store, error) : status;
 }
 

@@ -58,7 +58,7 @@ efface_status ef_models_list(efface_store *store, char (**names)[EFFACE_MODEL_NA
     if (status == EFFACE_OK && n != room)
         status = ef_store_corrupt(error, "a model is missing");
     if (status != EFFACE_OK) {
-        free(list);
+        ef_free(list);
         return status;
     }
     *names = list;
@@ -90,11 +90,11 @@ efface_status ef_models_verify(const efface_store *store, uint64_t n_models, ef_
 /* ---------------------------------------------------------------- records */
 
 void ef_record_free(ef_record *record) {
-    free(record->bounds);
-    free(record->depth_clusters);
-    free(record->columns);
-    free(record->counts);
-    free(record->state);
+    ef_free(record->bounds);
+    ef_free(record->depth_clusters);
+    ef_free(record->columns);
+    ef_free(record->counts);
+    ef_free(record->state);
     *record = (ef_record){.n_columns = 0};
 }
 
@@ -269,8 +269,8 @@ efface_status ef_record_write(efface_store *store, ef_record *record, const effa
         status = ef_fail_memory(error);
     }
     if (status == EFFACE_OK) {
-        free(record->counts);
-        free(record->state);
+        ef_free(record->counts);
+        ef_free(record->state);
         record->counts = counts.bytes;
         record->n_counts = counts.n_bytes;
         record->state = state;
@@ -290,9 +290,9 @@ efface_status ef_record_write(efface_store *store, ef_record *record, const effa
         if (status == EFFACE_OK)
             status = write_record(store, record, &params, &columns, is_new, error);
     }
-    free(counts.bytes);
-    free(params.bytes);
-    free(columns.bytes);
+    ef_free(counts.bytes);
+    ef_free(params.bytes);
+    ef_free(columns.bytes);
     return status;
 }
 

@@ -9,9 +9,9 @@
 #include <string.h>
 
 void efface_store_report_free(efface_store_report *report) {
-    free(report->models);
-    free(report->new_ids);
-    free(report->row_hashes);
+    ef_free(report->models);
+    ef_free(report->new_ids);
+    ef_free(report->row_hashes);
     *report = (efface_store_report){0};
 }
 
@@ -60,7 +60,7 @@ static efface_status forget(efface_store *store, const efface_request *asked,
         if (status == EFFACE_OK)
             status = ef_receipt_append(store, "forget", ids, change.n_rows, report, error);
     }
-    free(ids);
+    ef_free(ids);
     ef_found_free(&found);
     return status;
 }
@@ -122,7 +122,7 @@ static efface_status find_twins(const uint64_t *ids, size_t n, bool *twins, effa
     *twins = false;
     for (size_t i = 1; i < n; i++)
         *twins |= sorted[i] == sorted[i - 1];
-    free(sorted);
+    ef_free(sorted);
     return EFFACE_OK;
 }
 
@@ -142,7 +142,7 @@ static efface_status draw_ids(efface_store *store, uint64_t *ids, size_t n, effa
         for (size_t i = 0; status == EFFACE_OK && i < n; i++)
             again |= there[i];
     }
-    free(there);
+    ef_free(there);
     return status;
 }
 
@@ -156,7 +156,7 @@ static efface_status check_new(efface_store *store, const uint64_t *ids, size_t 
             status = ef_fail(error, EFFACE_E_DUPLICATE,
                              "a row with the id %" PRIu64 " is there already; nothing was learned",
                              ids[i]);
-    free(there);
+    ef_free(there);
     return status;
 }
 
@@ -185,7 +185,7 @@ static efface_status learn(efface_store *store, const efface_data *data, const e
     if (status == EFFACE_OK && !named)
         report->new_ids = ids;
     else
-        free(ids);
+        ef_free(ids);
     return status;
 }
 
@@ -231,7 +231,7 @@ static efface_status make_updated(const efface_data *old, const efface_data *dat
         if (status == EFFACE_OK)
             status = efface_data_add(made, &row, error);
     }
-    free(values);
+    ef_free(values);
     if (status == EFFACE_OK)
         *out = made;
     else
@@ -248,7 +248,7 @@ static efface_status update(efface_store *store, const efface_data *data, const 
     uint64_t n_missing = 0;
     efface_status status = asked != NULL ? ef_rows_find(store, &request, &found, &n_missing, error)
                                          : ef_fail_memory(error);
-    free(asked);
+    ef_free(asked);
     if (status != EFFACE_OK)
         return status;
     uint64_t *const ids = list_ids(found.data);
@@ -268,7 +268,7 @@ static efface_status update(efface_store *store, const efface_data *data, const 
         status = ef_rows_replace(store, &found, made, texts, error);
     if (status == EFFACE_OK)
         status = ef_receipt_append(store, "update", ids, change.n_rows, report, error);
-    free(ids);
+    ef_free(ids);
     efface_data_free(made);
     ef_found_free(&found);
     return status;

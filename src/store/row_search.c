@@ -117,7 +117,7 @@ efface_status ef_rows_look_up(efface_store *store, const uint64_t *ids, size_t n
     }
     (void)sqlite3_finalize(rows);
     (void)sqlite3_finalize(sums);
-    free(list);
+    ef_free(list);
     return found != NULL ? ef_batch_end(&batch, store, status, found, error) : status;
 }
 
@@ -149,7 +149,7 @@ static efface_status add_owner(efface_store *store, sqlite3_stmt *statement, uin
     efface_status status = ef_group_find(store, EF_GROUP_OWNER, owner, &group, found, error);
     if (status != EFFACE_OK || !*found)
         return status;
-    free(group.text);
+    ef_free(group.text);
     uint64_t n_rows = 0;
     ef_u128 sum = 0;
     bool row = true;
@@ -243,7 +243,7 @@ efface_status ef_rows_find(efface_store *store, const efface_request *request, e
         /* An id that is asked for and that an owner has is one row; it counts as asked for. */
         uint64_t *const asked = ef_alloc(n_asked, sizeof *asked);
         if (asked == NULL) {
-            free(list.ids);
+            ef_free(list.ids);
             return ef_fail_memory(error);
         }
         memcpy(asked, list.ids != NULL ? list.ids : asked, n_asked * sizeof *asked);
@@ -262,15 +262,15 @@ efface_status ef_rows_find(efface_store *store, const efface_request *request, e
             else
                 status = ef_store_corrupt(error, "an owner has a row that is not there");
         }
-        free(asked);
+        ef_free(asked);
     }
     if (status == EFFACE_OK && missing.n_missing != 0 && request->missing == EFFACE_MISSING_FAIL)
         status = ef_fail(error, EFFACE_E_NOT_FOUND,
                          "nothing was changed: there is no row with %s%s (%" PRIu64 " in all)",
                          missing.named, missing.n_missing > missing.n_named ? ", ..." : "",
                          missing.n_missing);
-    free(list.ids);
-    free(there);
+    ef_free(list.ids);
+    ef_free(there);
     if (status != EFFACE_OK) {
         ef_found_free(&rows);
         return status;

@@ -84,7 +84,7 @@ static void name_foreign(char foreign[200], const char *type, const char *name) 
                    plain);
 }
 
-efface_status ef_schema_compare(efface_store *store, char foreign[200], efface_error *error) {
+static efface_status compare(efface_store *store, char foreign[200], efface_error *error) {
     sqlite3_stmt *statement = NULL;
     bool row = true, seen[N_OURS] = {false};
     foreign[0] = '\0';
@@ -105,4 +105,19 @@ efface_status ef_schema_compare(efface_store *store, char foreign[200], efface_e
         if (!seen[i] && foreign[0] == '\0')
             (void)snprintf(foreign, 200, "the %s %s is missing", ours[i].type, ours[i].name);
     return status;
+}
+
+efface_status ef_schema_check(efface_store *store, efface_error *error) {
+    int64_t version = 0;
+    efface_status status = ef_sql_number(store, "PRAGMA schema_version", &version, error);
+    if (status == EFFACE_OK && version != store->schema_version) {
+        status = compare(store, store->foreign, error);
+        store->schema_version = version;
+    }
+    return status == EFFACE_OK && store->foreign[0] != '\0' && store->writes
+               ? ef_fail(error, EFFACE_E_CORRUPT,
+                         "the store is not written to: %s; put back a copy, or make it again from "
+                         "the data",
+                         store->foreign)
+               : status;
 }

@@ -80,10 +80,10 @@ void efface_store_close(efface_store *store) {
     if (store->process == (int64_t)getpid())
         (void)sqlite3_close(store->db);
     for (uint32_t j = 0; store->names != NULL && j < store->head.n_columns; j++)
-        free(store->names[j]);
-    free(store->names);
+        ef_free(store->names[j]);
+    ef_free(store->names);
     sodium_memzero(store, sizeof *store);
-    free(store);
+    ef_free(store);
 }
 
 /* The path as SQLite has to see it: to SQLite "" and ":memory:" are no files, and "file:" may begin
@@ -173,16 +173,18 @@ efface_status ef_store_open_file(const char *path, bool writes, const efface_sto
     efface_store *const store = ef_alloc_zero(1, sizeof *store);
     char *const name = name_of_file(path);
     if (store == NULL || name == NULL || sodium_init() < 0) {
-        free(store);
-        free(name);
+        ef_free(store);
+        ef_free(name);
         return ef_fail_memory(error);
     }
     store->writes = writes;
+    store->schema_version = -1;
     set_up(store, options);
+    (void)ef_sql_wipe_memory();
     /* A reader may have to roll back what a process that died left behind, so it may write too. */
     const int code =
         sqlite3_open_v2(name, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
-    free(name);
+    ef_free(name);
     efface_status status = EFFACE_OK;
     if (code == SQLITE_CANTOPEN)
         status = ef_fail(error, EFFACE_E_IO, "%s: %s", path, sqlite3_errmsg(store->db));
@@ -278,12 +280,7 @@ static efface_status read_all(efface_store *store, efface_error *error) {
     if (status == EFFACE_OK && store->format < EF_STORE_VERSION)
         status = ef_carry_over(store, error);
     if (status == EFFACE_OK)
-        status = ef_schema_compare(store, store->foreign, error);
-    if (status == EFFACE_OK && store->foreign[0] != '\0' && store->writes)
-        status = ef_fail(error, EFFACE_E_CORRUPT,
-                         "the store is not written to: %s; put back a copy, or make it again from "
-                         "the data",
-                         store->foreign);
+        status = ef_schema_check(store, error);
     if (status == EFFACE_OK && !store->head_changed)
         status = ef_head_read(store, error);
     if (status == EFFACE_OK)
@@ -408,7 +405,7 @@ void efface_store_load_options(const efface_store *store, efface_load_options *o
 }
 
 void efface_text_free(char *text) {
-    free(text);
+    ef_free(text);
 }
 
 /* ---------------------------------------------------------------- upkeep */

@@ -26,10 +26,11 @@ struct efface_store {
     bool writes;
     uint32_t format; /* of the file */
     double wait_seconds;
-    ef_head head;      /* as the transaction under way has it */
-    bool head_changed; /* since it was read */
-    char **names;      /* of the columns, or NULL; each may be NULL */
-    char foreign[200]; /* what the schema has that is not ours; "" for nothing */
+    ef_head head;           /* as the transaction under way has it */
+    bool head_changed;      /* since it was read */
+    char **names;           /* of the columns, or NULL; each may be NULL */
+    char foreign[200];      /* what the schema has that is not ours; "" for nothing */
+    int64_t schema_version; /* SQLite's count of its changes when it was compared */
     unsigned char receipt_key[EFFACE_RECEIPT_KEY_BYTES]; /* ids in receipts are hashed with it */
     bool has_receipt_key;
     bool signs;
@@ -108,9 +109,10 @@ efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64
 extern const char ef_schema[];      /* makes all tables */
 extern const char ef_schema_late[]; /* what is faster to make when rows are there */
 
-/* Looks for tables, indexes, views and triggers that are not ours, or not as ours; `foreign` then
- * says which. */
-efface_status ef_schema_compare(efface_store *store, char foreign[200], efface_error *error);
+/* Looks for tables, indexes, views and triggers that are not ours, or not as ours; store->foreign
+ * then says which. CORRUPT if the store is open to write and has any. Does nothing if the schema is
+ * that of the last time. */
+efface_status ef_schema_check(efface_store *store, efface_error *error);
 
 /* ------------------------------------------------------------------ pages (page_slack.c) */
 
@@ -119,6 +121,12 @@ efface_status ef_schema_compare(efface_store *store, char foreign[200], efface_e
 /* Has every page cleaned that a database writes from now on; `to` must outlive it. False if that
  * cannot be. */
 bool ef_clean_writes(sqlite3 *db, ef_clean_file *to);
+
+/* ------------------------------------------------------------------ memory (wiping_memory.c) */
+
+/* Has SQLite overwrite memory before it releases it; once for a process, before its first use.
+ * False if somebody used SQLite already, now as later. */
+bool ef_sql_wipe_memory(void);
 
 /* ------------------------------------------------------------------ seals (seals.c) */
 
@@ -209,7 +217,7 @@ efface_status ef_groups_change(efface_store *store, ef_member *members, size_t n
                                efface_error *error);
 
 /* The group with a number, its bucket verified; `found` is false if there is none. Release its text
- * with free. */
+ * with ef_free. */
 efface_status ef_group_find(efface_store *store, ef_group_kind kind, uint64_t number,
                             ef_group *group, bool *found, efface_error *error);
 
@@ -272,7 +280,7 @@ efface_status ef_rows_replace(efface_store *store, const ef_found *old, const ef
 efface_status ef_rows_delete(efface_store *store, const ef_found *rows, efface_error *error);
 
 /* Loads all rows, or some columns of them (NULL: all), verified bucket by bucket. `buckets`, if not
- * NULL, is handed all of them; release with free. */
+ * NULL, is handed all of them; release with ef_free. */
 efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_t n_columns,
                            efface_data **out, ef_bucket **buckets, efface_error *error);
 
@@ -325,7 +333,7 @@ void ef_record_free(ef_record *record);
 efface_status ef_model_name_check(const char *name, efface_error *error);
 void ef_model_name_copy(char to[EFFACE_MODEL_NAME_BYTES], const char *name);
 
-/* The names of all models, in order. Release with free. */
+/* The names of all models, in order. Release with ef_free. */
 efface_status ef_models_list(efface_store *store, char (**names)[EFFACE_MODEL_NAME_BYTES],
                              uint32_t *n_names, efface_error *error);
 

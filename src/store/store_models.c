@@ -39,9 +39,9 @@ static efface_status list_models(efface_store *store, efface_model_info **models
     }
     if (status == EFFACE_OK)
         status = ef_models_verify(store, n, sum, error);
-    free(names);
+    ef_free(names);
     if (status != EFFACE_OK) {
-        free(list);
+        ef_free(list);
         return status;
     }
     *models = list;
@@ -60,7 +60,7 @@ efface_status efface_store_models(efface_store *store, efface_model_info **model
 }
 
 void efface_models_free(efface_model_info *models) {
-    free(models);
+    ef_free(models);
 }
 
 /* A record, without its state, in a transaction of its own. */
@@ -104,7 +104,7 @@ efface_status efface_store_model_columns(efface_store *store, const char *name, 
 }
 
 void efface_columns_free(uint32_t *columns) {
-    free(columns);
+    ef_free(columns);
 }
 
 /* ---------------------------------------------------------------- drop and rekey */
@@ -163,7 +163,7 @@ static efface_status rekey_some(efface_store *store, const char *name, uint64_t 
         status = ef_models_list(store, &names, &n, error);
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
         status = rekey(store, names[i], ef_tape(seed, EF_TAPE_REDRAW, 0, i, 0), all, error);
-    free(names);
+    ef_free(names);
     efface_data_free(all);
     return status;
 }

@@ -12,8 +12,8 @@
 
 void ef_found_free(ef_found *found) {
     for (size_t i = 0; i < found->n_texts; i++)
-        free(found->texts[i]);
-    free(found->texts);
+        ef_free(found->texts[i]);
+    ef_free(found->texts);
     efface_data_free(found->data);
     *found = (ef_found){NULL, NULL, 0};
 }
@@ -104,11 +104,11 @@ efface_status ef_batch_end(ef_row_batch *b, const efface_store *store, efface_st
         *out = b->found;
     else
         ef_found_free(&b->found);
-    free(b->values);
-    free(b->ids);
-    free(b->owners);
-    free(b->weights);
-    free(b->labels);
+    ef_free(b->values);
+    ef_free(b->ids);
+    ef_free(b->owners);
+    ef_free(b->weights);
+    ef_free(b->labels);
     return status;
 }
 
@@ -176,8 +176,8 @@ static bool ledger_begin(ledger *l, size_t n_rows) {
 }
 
 static void ledger_end(ledger *l) {
-    free(l->buckets);
-    free(l->members);
+    ef_free(l->buckets);
+    ef_free(l->members);
 }
 
 static void ledger_add(ledger *l, efface_store *store, const ef_stored_row *row, bool leaves,
@@ -274,9 +274,9 @@ efface_status ef_rows_insert(efface_store *store, const efface_data *data, const
         status = ledger_apply(&l, store, error);
     (void)sqlite3_finalize(statement);
     ledger_end(&l);
-    free(values);
-    free(bytes);
-    free(places);
+    ef_free(values);
+    ef_free(bytes);
+    ef_free(places);
     return status;
 }
 
@@ -310,8 +310,8 @@ efface_status ef_rows_delete(efface_store *store, const ef_found *rows, efface_e
         status = ledger_apply(&l, store, error);
     (void)sqlite3_finalize(statement);
     ledger_end(&l);
-    free(values);
-    free(bytes);
+    ef_free(values);
+    ef_free(bytes);
     return status;
 }
 
@@ -351,17 +351,17 @@ efface_status ef_rows_replace(efface_store *store, const ef_found *old, const ef
         status = ledger_apply(&l, store, error);
     (void)sqlite3_finalize(statement);
     ledger_end(&l);
-    free(values);
-    free(bytes);
+    ef_free(values);
+    ef_free(bytes);
     return status;
 }
 
 /* ---------------------------------------------------------------- from set to set */
 
 void ef_given_free(ef_given *given) {
-    free(given->values);
-    free(given->ids);
-    free(given->weights);
+    ef_free(given->values);
+    ef_free(given->ids);
+    ef_free(given->weights);
     *given = (ef_given){.values = NULL};
 }
 
@@ -375,7 +375,7 @@ efface_status ef_given_make(ef_given *given, const efface_data *data, const uint
     given->ids = ef_alloc(n, sizeof *given->ids);
     given->weights = ef_alloc(n, sizeof *given->weights);
     if (all == NULL || given->values == NULL || given->ids == NULL || given->weights == NULL) {
-        free(all);
+        ef_free(all);
         ef_given_free(given);
         return ef_fail_memory(error);
     }
@@ -386,7 +386,7 @@ efface_status ef_given_make(ef_given *given, const efface_data *data, const uint
         given->ids[i] = ids != NULL ? ids[i] : ef_data_id(data, i);
         given->weights[i] = ef_data_weight(data, i);
     }
-    free(all);
+    ef_free(all);
     given->rows = (efface_rows){
         .n_rows = n, .values = given->values, .ids = given->ids, .weights = given->weights};
     return EFFACE_OK;
@@ -420,10 +420,10 @@ efface_status ef_rows_copy(const efface_data *data, const uint32_t *columns, uin
     for (uint32_t j = 0; status == EFFACE_OK && j < d; j++)
         status = efface_data_name_column(
             copy, j, efface_data_column_name(data, columns != NULL ? columns[j] : j), error);
-    free(all);
-    free(values);
-    free(ids);
-    free(weights);
+    ef_free(all);
+    ef_free(values);
+    ef_free(ids);
+    ef_free(weights);
     if (status == EFFACE_OK)
         *out = copy;
     else
@@ -511,7 +511,7 @@ efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_
     (void)sqlite3_finalize(sums);
     status = ef_batch_end(&batch, store, status, &found, error);
     if (status != EFFACE_OK) {
-        free(kept);
+        ef_free(kept);
         return status;
     }
     *out = found.data;

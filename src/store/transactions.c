@@ -64,7 +64,11 @@ efface_status ef_store_begin(efface_store *store, bool writes, efface_error *err
     efface_status status = ef_store_begin_bare(store, writes, error);
     if (status != EFFACE_OK)
         return status;
-    status = ef_head_read(store, error);
+    /* Another process may have added what is not ours since the store was opened. */
+    if (writes)
+        status = ef_schema_check(store, error);
+    if (status == EFFACE_OK)
+        status = ef_head_read(store, error);
     if (status != EFFACE_OK)
         take_back(store);
     return status;

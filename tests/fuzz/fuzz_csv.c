@@ -2,7 +2,8 @@
  * Any bytes as a CSV file with any options, as rows and as labels. The first four bytes are the
  * options:
  *
- *     byte 0   header (3 values, and one that is none), ids (the same), delimiter (8 values)
+ *     byte 0   header (3 values, and one that is none), ids (the same), delimiter (8 values),
+ *              whether texts are kept
  *     byte 1   id column (lower half) and owner column (upper half), from the list below
  *     byte 2   weight column and label column
  *     byte 3   hash key
@@ -28,7 +29,10 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
     options.weight_column = columns[bytes[2] & 15];
     options.label_column = columns[bytes[2] >> 4];
     options.hash_key[0] = bytes[3];
+    if ((bytes[0] & 0x80) != 0)
+        require(efface_texts_create(&options.texts, NULL) == EFFACE_OK);
     load_twice(bytes + 4, n_bytes - 4, &options);
+    efface_texts_free(options.texts);
     load_labels_checked(bytes + 4, n_bytes - 4);
     return 0;
 }

@@ -33,10 +33,24 @@ static inline void check_rows(const efface_data *data) {
     require(total_weight == efface_data_total_weight(data));
 }
 
+/* UTF-8 that no terminal is upset by. */
+static inline void check_message(const char *message) {
+    for (const unsigned char *at = (const unsigned char *)message; *at != '\0';) {
+        require(*at >= 0x20 && *at != 0x7F);
+        const size_t n = *at < 0x80 ? 1 : *at < 0xE0 ? 2 : *at < 0xF0 ? 3 : 4;
+        require(n == 1 || (*at >= 0xC2 && *at <= 0xF4));
+        require(n != 2 || *at != 0xC2 || at[1] >= 0xA0);
+        for (size_t i = 1; i < n; i++)
+            require((at[i] & 0xC0) == 0x80);
+        at += n;
+    }
+}
+
 static inline void check_failure(efface_status status, const efface_error *error) {
     require(error->status == status);
     require(error->message[0] != '\0');
     require(memchr(error->message, '\0', sizeof error->message) != NULL);
+    check_message(error->message);
     require(status == EFFACE_E_FORMAT || status == EFFACE_E_LIMIT || status == EFFACE_E_DUPLICATE ||
             status == EFFACE_E_ARGUMENT);
     require(status == EFFACE_E_ARGUMENT || strcmp(error->file, "fuzz") == 0);

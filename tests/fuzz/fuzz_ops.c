@@ -22,6 +22,7 @@
 #define MOST_COLUMNS 6
 #define MOST_CALLS 10
 #define MOST_HEIGHT 3
+#define NOBODY 3u              /* among two bits that say whose a row is; 0 is somebody */
 #define MISSING_SLOT MOST_ROWS /* an id that no row ever has */
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes);
@@ -102,13 +103,17 @@ static float value_of(unsigned kind, unsigned byte) {
     }
 }
 
+static uint64_t owner_of(unsigned bits) {
+    return bits != NOBODY ? bits : EFFACE_NO_OWNER;
+}
+
 static void read_row(world *w, input *in, listed *row) {
     static const int64_t heavy[] = {1, 2, 1000, INT64_C(1) << 30};
     for (uint32_t j = 0; j < w->d; j++)
         row->values[j] = value_of(w->value_kind, take(in));
-    const unsigned beside = w->weight_kind != 0 ? take(in) : 0;
+    const unsigned beside = w->weight_kind != 0 ? take(in) : NOBODY << 6;
     row->weight = w->weight_kind == 1 ? 1 + (beside & 3) : heavy[beside & 3];
-    row->owner = beside >> 6;
+    row->owner = owner_of(beside >> 6);
 }
 
 /* Whether a fit with these parameters takes such a row. */
@@ -216,12 +221,16 @@ static void add_to_table(const world *w, table *t, size_t slot, const listed *ro
     t->owners[t->n++] = row->owner;
 }
 
+/* Owners are left out where no row has one, as callers do that know none. */
 static efface_rows rows_of(const table *t) {
+    bool owned = false;
+    for (size_t i = 0; i < t->n; i++)
+        owned |= t->owners[i] != EFFACE_NO_OWNER;
     return (efface_rows){.n_rows = t->n,
                          .values = t->values,
                          .ids = t->ids,
                          .weights = t->weights,
-                         .owners = t->owners};
+                         .owners = owned ? t->owners : NULL};
 }
 
 static table inside_of(const world *w) {
@@ -383,22 +392,22 @@ static void call_forget(world *w, input *in) {
 
 static void call_forget_owner(world *w, input *in) {
     const unsigned byte = take(in);
-    const uint64_t owner = byte & 3;
+    const uint64_t owner = owner_of(byte & 3);
     const efface_missing missing = byte >= 128 ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL;
     size_t n = 0;
-    bool owned = false; /* if no row is, owner 0 is nobody */
-    for (size_t slot = 0; slot < MOST_ROWS; slot++) {
+    for (size_t slot = 0; slot < MOST_ROWS; slot++)
         n += w->rows[slot].inside && w->rows[slot].owner == owner;
-        owned |= w->rows[slot].inside && w->rows[slot].owner != 0;
-    }
-    n = owned ? n : 0;
+    efface_status right = EFFACE_OK;
+    if (owner == EFFACE_NO_OWNER)
+        right = EFFACE_E_ARGUMENT;
+    else if (n == 0 && missing == EFFACE_MISSING_FAIL)
+        right = EFFACE_E_NOT_FOUND;
     efface_report report;
     efface_error error;
     w->doing = "forget an owner";
     const efface_status status =
         efface_kmeans_forget_owner(w->model, w->data, owner, missing, &report, &error);
-    check_answer(w, status,
-                 n == 0 && missing == EFFACE_MISSING_FAIL ? EFFACE_E_NOT_FOUND : EFFACE_OK, &error);
+    check_answer(w, status, right, &error);
     if (status != EFFACE_OK)
         return;
     require(w, report.rows_forgotten == n, "reports another number of rows");
@@ -444,7 +453,9 @@ static void call_write(world *w, input *in, bool update) {
         right = spoilt != EFFACE_OK ? spoilt : twice ? EFFACE_E_DUPLICATE : EFFACE_OK;
     if (right == EFFACE_OK && beyond)
         right = EFFACE_E_LIMIT;
-    const efface_rows batch = rows_of(&t);
+    efface_rows batch = rows_of(&t);
+    if (update)
+        batch.owners = t.owners; /* without them, those of before would stay */
     efface_report report;
     efface_error error;
     const efface_status status =
@@ -528,7 +539,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
         if (slot < n)
             read_row(&w, &in, &w.rows[slot]);
         else
-            w.rows[slot].weight = 1;
+            w.rows[slot] = (listed){.weight = 1, .owner = EFFACE_NO_OWNER};
         w.rows[slot].inside = slot < n && allowed(&w, w.rows[slot].values);
     }
     const table t = inside_of(&w);

@@ -34,6 +34,9 @@ flags="-Wall -Wextra -Wpedantic -Werror"
 }
 for program in shared_c shared_cpp static_c; do LD_LIBRARY_PATH="$lib" "$tmp/$program"; done
 
+echo "RUNPATH"
+/usr/bin/python3 -B "$here/check_runpaths.py" "$tmp/prefix"
+
 # Nothing of the build machine leaked into what is installed.
 if grep -rl -e "$build" -e "$tmp" "$tmp/prefix" --include='*.cmake' --include='*.pc'; then
     echo "the files above name the build directory" >&2

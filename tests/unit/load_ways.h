@@ -153,7 +153,8 @@ static inline void assert_same_rows(const efface_data *a, const efface_data *b) 
 }
 
 /* Loads in all ways and hands out the rows. */
-static efface_data *load_ok(const void *bytes, size_t n_bytes, const efface_load_options *options) {
+static inline efface_data *load_ok(const void *bytes, size_t n_bytes,
+                                   const efface_load_options *options) {
     efface_data *first = NULL;
     outcome o;
     for (int way = 0; load_way(way, bytes, n_bytes, options, &o); way++) {
@@ -171,8 +172,9 @@ static efface_data *load_ok(const void *bytes, size_t n_bytes, const efface_load
 }
 
 /* Loads in all ways; each must fail like this, naming the file and saying `words`. */
-static void load_bad(const void *bytes, size_t n_bytes, const efface_load_options *options,
-                     efface_status status, uint64_t line, uint64_t column, const char *words) {
+static inline void load_bad(const void *bytes, size_t n_bytes, const efface_load_options *options,
+                            efface_status status, uint64_t line, uint64_t column,
+                            const char *words) {
     outcome o;
     for (int way = 0; load_way(way, bytes, n_bytes, options, &o); way++) {
         if (o.status != status || strstr(o.error.message, words) == NULL)

@@ -63,7 +63,10 @@ static void naive_add(naive_set *set, const efface_rows *from) {
     for (size_t i = 0; i < from->n_rows; i++) {
         naive_row *const row = &set->rows[set->n++];
         assert_true(set->n <= MOST_ROWS);
-        row->row = (efface_row){.id = from->ids != NULL ? from->ids[i] : set->next_id, .weight = 1};
+        row->row = (efface_row){.id = from->ids != NULL ? from->ids[i] : set->next_id,
+                                .weight = 1,
+                                .owner = EFFACE_NO_OWNER,
+                                .label = EFFACE_NO_LABEL};
         naive_assign(row, from, i, set->d);
         if (row->row.id >= set->next_id)
             set->next_id = row->row.id + 1;
@@ -181,8 +184,8 @@ static void draw_batch(batch *b, uint32_t d) {
     const bool ones = draw() % 2 == 0;
     for (size_t i = 0; i < MOST_BATCH; i++) {
         b->weights[i] = ones ? 1 : 1 + (int64_t)(draw() % 1000);
-        b->owners[i] = draw() >> draw() % 64;
-        b->labels[i] = (int64_t)(draw() % 100) - 50;
+        b->owners[i] = draw() % 8 == 0 ? EFFACE_NO_OWNER : draw() >> draw() % 64;
+        b->labels[i] = draw() % 8 == 0 ? EFFACE_NO_LABEL : (int64_t)draw() >> draw() % 64;
     }
 }
 

@@ -108,7 +108,7 @@ static void ids_that_come_twice_are_refused(void **state) {
     free_pair(&p);
 }
 
-/* Rows without owners all have owner 0: who asks for it must not get them all. */
+/* Rows without an owner are nobody's: who asks for owner 0 must not get them. */
 static void nobody_is_no_owner(void **state) {
     (void)state;
     const float values[] = {1.0F, 2.0F, 3.0F, 4.0F, 50.0F, 60.0F};
@@ -136,6 +136,35 @@ static void nobody_is_no_owner(void **state) {
         efface_kmeans_forget_owner(p.model, p.data, 0, EFFACE_MISSING_FAIL, &done, NULL),
         EFFACE_OK);
     assert_int_equal(done.rows_forgotten, 5);
+    free_pair(&p);
+
+    /* A set that has its first owners late. */
+    p = (pair){.params = params_of(EFFACE_METHOD_LLOYD, 2, 5)};
+    assert_int_equal(efface_data_create(1, &p.data, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_add(p.data, &rows, NULL), EFFACE_OK);
+    p.model = fit(p.data, &p.params);
+    const efface_rows two = {.n_rows = 2,
+                             .values = (const float[]){7.0F, 55.0F},
+                             .ids = (const uint64_t[]){100, 103},
+                             .owners = (const uint64_t[]){0, 3}};
+    assert_int_equal(efface_kmeans_learn(p.model, p.data, &two, NULL, NULL), EFFACE_OK);
+    REFUSED(&p, EFFACE_E_ARGUMENT, "EFFACE_NO_OWNER",
+            efface_kmeans_forget_owner(p.model, p.data, EFFACE_NO_OWNER, EFFACE_MISSING_SKIP,
+                                       &report, &error));
+    assert_int_equal(
+        efface_kmeans_forget_owner(p.model, p.data, 0, EFFACE_MISSING_FAIL, &done, NULL),
+        EFFACE_OK);
+    assert_int_equal(done.rows_forgotten, 1);
+    assert_int_equal(efface_data_n_rows(p.data), 7);
+    size_t position = 0;
+    assert_int_equal(efface_data_find(p.data, 100, &position), EFFACE_E_NOT_FOUND);
+    assert_int_equal(efface_data_find(p.data, 103, &position), EFFACE_OK);
+    assert_int_equal(efface_data_row(p.data, position).owner, 3);
+    for (uint64_t id = 0; id < 6; id++) {
+        assert_int_equal(efface_data_find(p.data, id, &position), EFFACE_OK);
+        assert_true(efface_data_row(p.data, position).owner == EFFACE_NO_OWNER);
+    }
+    check_law(&p);
     free_pair(&p);
 }
 

@@ -76,8 +76,8 @@ static void assert_values(const efface_data *data, const float *values, size_t n
         const efface_row row = efface_data_row(data, i);
         assert_int_equal(row.id, i);
         assert_int_equal(row.weight, 1);
-        assert_int_equal(row.owner, 0);
-        assert_int_equal(row.label, 0);
+        assert_true(row.owner == EFFACE_NO_OWNER);
+        assert_true(row.label == EFFACE_NO_LABEL);
         for (uint32_t j = 0; j < n_columns; j++) {
             const float value = ef_data_value(data, i, j);
             assert_memory_equal(&value, values + i * n_columns + j, sizeof value);
@@ -291,6 +291,8 @@ static void test_npy_headers(void **state) {
                                  "<f4 ", "|S5", "<M8[ns]", "!f4", "",    "<"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         LOAD_BAD(npy(types[i], "(2, 3)", six, sizeof six), EFFACE_E_FORMAT, 0, 0, "astype");
+    LOAD_BAD(npy("\x1B[2J\xFF", "(2, 3)", six, sizeof six), EFFACE_E_FORMAT, 0, 0,
+             "'\\x1B[2J\\xFF' cannot be read");
     LOAD_BAD(npy("<f4", "()", six, 4), EFFACE_E_FORMAT, 0, 0, "single number");
 
     made wrong = npy("<f4", "(2, 3)", six, sizeof six);
@@ -643,8 +645,14 @@ static void test_labels(void **state) {
     LABELS_OK(npy("|b1", "(3,)", "\1\0\1", 3), 1, 0, 1);
     labels_ok(BYTES("class\n3\n-4\n2147483647\n"), 3, -4, INT32_MAX);
     labels_ok(BYTES("3.0\n 4e0 \r\n\"5\""), 3, 4, 5);
+    /* All whole numbers that a double holds exactly, and those alone. */
+    const int64_t most = INT64_C(1) << 53;
+    const int64_t wide[] = {-most, INT64_C(1) << 31, most};
+    LABELS_OK(npy("<i8", "(3,)", wide, sizeof wide), -most, INT64_C(1) << 31, most);
+    labels_ok(BYTES("-9007199254740992\n2147483648\n9007199254740992\n"), -most, INT64_C(1) << 31,
+              most);
 
-    const int64_t beyond[] = {0, INT64_C(1) << 31, 0};
+    const int64_t beyond[] = {0, most + 2, 0};
     LABELS_BAD(npy("<i8", "(3,)", beyond, sizeof beyond), 2, 1, "whole number");
     const uint64_t wraps[] = {0, 0, UINT64_MAX};
     LABELS_BAD(npy("<u8", "(3,)", wraps, sizeof wraps), 3, 1, "whole number");
@@ -661,7 +669,7 @@ static void test_labels(void **state) {
     labels_bad(BYTES("1\n2\n3\n4\n"), 4, 0, "more labels");
     labels_bad(BYTES("1\n2\nx\n"), 3, 1, "not a number");
     labels_bad(BYTES("1\n2.5\n3\n"), 2, 1, "whole number");
-    labels_bad(BYTES("1\n2\n2147483648\n"), 3, 1, "whole number");
+    labels_bad(BYTES("1\n2\n9007199254740994\n"), 3, 1, "whole number");
     labels_bad(BYTES("a,b\n1,2\n1,2\n1,2\n"), 1, 0, "one column");
     labels_bad(BYTES("a\n1\n1,2\n1\n"), 3, 0, "one column");
     labels_bad(BYTES(""), 0, 0, "empty");

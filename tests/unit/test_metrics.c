@@ -453,7 +453,7 @@ static void gaussian_is_what_its_definition_says(void **state) {
         assert_int_equal(row.id, i);
         assert_int_equal(row.label, i / 40);
         assert_int_equal(row.weight, 1);
-        assert_int_equal(row.owner, 0);
+        assert_true(row.owner == EFFACE_NO_OWNER);
     }
     efface_data_free(data);
 }

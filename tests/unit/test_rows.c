@@ -351,14 +351,13 @@ static void removed_values_are_wiped(void **state) {
         check_memory(data, id + 1);
     }
     const size_t n_bytes = N * D * sizeof(float); /* whole panels */
-    const size_t ahead = (size_t)((char *)data->values - (char *)data->block);
     random_state = 7;
     for (uint64_t left = N; left > 0; left--) {
         const uint64_t id = efface_data_row(data, draw() % left).id;
         assert_true(holds(data->values, n_bytes, 1000.25F + (float)(id * D + D - 1)));
         assert_int_equal(efface_data_remove(data, &id, 1, NULL), EFFACE_OK);
         for (size_t j = 0; j < D; j++)
-            assert_false(holds(data->block, ahead + n_bytes, 1000.25F + (float)(id * D + j)));
+            assert_false(holds(data->values, n_bytes, 1000.25F + (float)(id * D + j)));
         for (size_t i = 0; i < N; i++) /* nor who it belonged to */
             assert_true(data->owners[i] != OWNER + id);
         for (size_t i = left - 1; i < N && data->ids.own != NULL; i++)
@@ -453,6 +452,71 @@ static void index_finds_what_is_there(void **state) {
     check_index(universe, N, 40, 5000);
 }
 
+/* What the rows before had, when later ones bring the first owners and labels. */
+static void first_owners_and_labels_may_come_late(void **state) {
+    (void)state;
+    const float values[] = {1, 2, 3};
+    efface_data *data = NULL;
+    assert_int_equal(efface_data_create(1, &data, NULL), EFFACE_OK);
+    assert_int_equal(add_ids(data, NULL, 3), EFFACE_OK);
+    assert_true(data->owners == NULL && data->labels == NULL);
+    const efface_rows labelled = {
+        .n_rows = 2, .values = values, .labels = (const int64_t[]){0, INT64_MAX}};
+    assert_int_equal(efface_data_add(data, &labelled, NULL), EFFACE_OK);
+    assert_true(data->owners == NULL && data->labels != NULL);
+    const efface_rows owned = {
+        .n_rows = 2, .values = values, .owners = (const uint64_t[]){0, UINT64_MAX - 1}};
+    assert_int_equal(efface_data_add(data, &owned, NULL), EFFACE_OK);
+    static const int64_t labels[] = {EFFACE_NO_LABEL, EFFACE_NO_LABEL, EFFACE_NO_LABEL, 0,
+                                     INT64_MAX,       EFFACE_NO_LABEL, EFFACE_NO_LABEL};
+    for (size_t i = 0; i < 7; i++) {
+        const efface_row row = efface_data_row(data, i);
+        assert_true(row.label == labels[i]);
+        assert_true(row.owner == (i == 5 ? 0 : i == 6 ? UINT64_MAX - 1 : EFFACE_NO_OWNER));
+    }
+    /* Replaced in a set in which no row had one. */
+    efface_data_free(data);
+    assert_int_equal(efface_data_create(1, &data, NULL), EFFACE_OK);
+    assert_int_equal(add_ids(data, NULL, 3), EFFACE_OK);
+    const efface_rows one = {.n_rows = 1,
+                             .values = values,
+                             .ids = (const uint64_t[]){1},
+                             .owners = (const uint64_t[]){0},
+                             .labels = (const int64_t[]){-5}};
+    assert_int_equal(efface_data_replace(data, &one, NULL), EFFACE_OK);
+    for (size_t i = 0; i < 3; i++) {
+        const efface_row row = efface_data_row(data, i);
+        assert_true(row.label == (i == 1 ? -5 : EFFACE_NO_LABEL));
+        assert_true(row.owner == (i == 1 ? 0 : EFFACE_NO_OWNER));
+    }
+    efface_data_free(data);
+}
+
+/* Names come and go one by one. */
+static void columns_have_names_or_none(void **state) {
+    (void)state;
+    efface_data *data = NULL;
+    efface_error error;
+    assert_int_equal(efface_data_create(3, &data, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_name_column(data, 1, NULL, NULL), EFFACE_OK);
+    assert_null(efface_data_column_name(data, 1));
+    char name[] = "age";
+    assert_int_equal(efface_data_name_column(data, 1, name, NULL), EFFACE_OK);
+    name[0] = 'x';
+    assert_null(efface_data_column_name(data, 0));
+    assert_string_equal(efface_data_column_name(data, 1), "age");
+    assert_null(efface_data_column_name(data, 2));
+    assert_null(efface_data_column_name(data, 3));
+    assert_int_equal(efface_data_name_column(data, 3, "late", &error), EFFACE_E_ARGUMENT);
+    assert_non_null(strstr(error.message, "no column 4"));
+    assert_int_equal(efface_data_name_column(NULL, 0, "x", NULL), EFFACE_E_ARGUMENT);
+    assert_int_equal(efface_data_name_column(data, 1, NULL, NULL), EFFACE_OK);
+    assert_null(efface_data_column_name(data, 1));
+    assert_int_equal(efface_data_name_column(data, 2, "", NULL), EFFACE_OK);
+    assert_null(efface_data_column_name(data, 2));
+    efface_data_free(data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_operations),
@@ -465,6 +529,8 @@ int main(void) {
         cmocka_unit_test(removed_values_are_wiped),
         cmocka_unit_test(stride_leaves_gaps_alone),
         cmocka_unit_test(index_finds_what_is_there),
+        cmocka_unit_test(first_owners_and_labels_may_come_late),
+        cmocka_unit_test(columns_have_names_or_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

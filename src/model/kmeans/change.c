@@ -17,7 +17,7 @@ bool ef_change_init(ef_change *change, uint32_t n_columns, size_t n_rows) {
     change->rows = ef_alloc(capacity, sizeof *change->rows);
     change->positions = ef_alloc(capacity, sizeof *change->positions);
     change->values = ef_alloc_aligned(capacity, n_columns * sizeof *change->values);
-    change->row = ef_alloc((size_t)n_columns + 1, sizeof *change->row); /* even, for wipe */
+    change->row = ef_alloc(n_columns, sizeof *change->row);
     if (change->leaves == NULL || change->rows == NULL || change->positions == NULL ||
         change->values == NULL || change->row == NULL) {
         ef_change_free(change);
@@ -27,29 +27,12 @@ bool ef_change_init(ef_change *change, uint32_t n_columns, size_t n_rows) {
     return true;
 }
 
-/* Overwrites memory that is about to be released, a multiple of 8 bytes; volatile, lest the
- * compiler see no use in it. */
-static void wipe(void *memory, size_t n_bytes) {
-    volatile uint64_t *const words = memory;
-    for (size_t i = 0; i < n_bytes / sizeof *words; i++)
-        words[i] = 0;
-}
-
 void ef_change_free(ef_change *change) {
-    /* Rows that leave should not live on in freed memory. */
-    const size_t n = change->n_rows;
-    const size_t n_panels = n / EF_PANEL + (n % EF_PANEL != 0);
-    if (change->row != NULL)
-        wipe(change->row, ((size_t)change->n_columns + 1) / 2 * 2 * sizeof *change->row);
-    if (n != 0) {
-        wipe(change->rows, n * sizeof *change->rows);
-        wipe(change->values, n_panels * EF_PANEL * change->n_columns * sizeof *change->values);
-    }
-    free(change->leaves);
-    free(change->rows);
-    free(change->positions);
-    free(change->values);
-    free(change->row);
+    ef_free(change->leaves);
+    ef_free(change->rows);
+    ef_free(change->positions);
+    ef_free(change->values);
+    ef_free(change->row);
     *change = (ef_change){0};
 }
 

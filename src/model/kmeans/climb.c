@@ -103,8 +103,8 @@ static efface_status sort_places(place *places, size_t n, size_t n_leaves, effac
             sorted[begins[places[i].leaf]++] = places[i];
         memcpy(places, sorted, n * sizeof *places);
     }
-    free(begins);
-    free(sorted);
+    ef_free(begins);
+    ef_free(sorted);
     return fits ? EFFACE_OK : ef_fail_memory(error);
 }
 
@@ -136,7 +136,7 @@ static efface_status reach_leaves(ef_ascent *a, efface_error *error) {
     }
     a->climbs[tree->height] = climbs;
     a->n_climbs[tree->height] = status == EFFACE_OK ? n_leaves : 0;
-    free(places);
+    ef_free(places);
     return status;
 }
 
@@ -257,10 +257,10 @@ static bool edit_init(edit *e, size_t n_leave, size_t n_come, uint32_t d) {
 }
 
 static void edit_free(edit *e) {
-    free(e->leave);
-    free(e->ids);
-    free(e->weights);
-    free(e->values);
+    ef_free(e->leave);
+    ef_free(e->ids);
+    ef_free(e->weights);
+    ef_free(e->values);
 }
 
 /* The rows that come to a leaf stand in the user's set. */
@@ -335,7 +335,7 @@ static efface_status take_read(climber *w, climb *c) {
         return ef_fail(&w->error, EFFACE_E_FORMAT, "the state of the tree belongs to other rows");
     c->fresh.model = *slot;
     *slot = NULL;
-    ef_kmeans_set_work(c->fresh.model, a->n_threads, (ef_interrupt){must_end, w});
+    ef_kmeans_set_work(c->fresh.model, a->n_threads, (ef_interrupt){must_end, w, NULL});
     return ef_kmeans_attach(c->fresh.model, c->fresh.data, &w->error);
 }
 
@@ -347,6 +347,7 @@ static efface_status make_node(climber *w, climb *c, const efface_rows *rows) {
     params.n_threads = a->n_threads;
     params.interrupted = must_end;
     params.interrupt_context = w;
+    params.progress = NULL;
     efface_status status = efface_data_create(a->data->n_columns, &c->fresh.data, error);
     if (status == EFFACE_OK)
         status = ef_data_reserve(c->fresh.data, rows->n_rows, error);
@@ -370,11 +371,11 @@ static efface_status change_node(climber *w, climb *c, const ef_node *node, cons
     efface_error *const error = &w->error;
     ongoing *const o = ef_alloc_zero(1, sizeof *o);
     if (o == NULL || !ef_change_init(&o->change, node->data->n_columns, e->n_leave + e->n_come)) {
-        free(o);
+        ef_free(o);
         return ef_fail_memory(error);
     }
     c->ongoing = o;
-    ef_kmeans_set_work(node->model, w->ascent->n_threads, (ef_interrupt){must_end, w});
+    ef_kmeans_set_work(node->model, w->ascent->n_threads, (ef_interrupt){must_end, w, NULL});
     efface_status status = ef_change_forget(&o->change, node->data, e->leave, e->n_leave, error);
     if (status == EFFACE_OK)
         status = ef_change_learn(&o->change, node->data, rows, error);
@@ -412,9 +413,13 @@ static void climb_nodes(void *context, unsigned worker, size_t first, size_t las
     const ef_ascent *const a = context;
     climber *const w = &a->climbers[worker];
     for (size_t i = first; i < last && w->status == EFFACE_OK; i++) {
-        w->status = ef_ask(&(ef_interrupt){must_end, w}, &w->error);
+        w->status = ef_ask(&(ef_interrupt){must_end, w, NULL}, &w->error);
         if (w->status == EFFACE_OK)
             w->status = climb_node(w, &a->climbs[a->depth][i]);
+        /* Nodes are handed out in order, and leaves, which come first, have nearly all the work. */
+        if (w->made_call)
+            ef_tell(a->model->plan.interrupt.progress,
+                    0.99 * (double)(i + 1) / (double)a->n_climbs[a->depth]);
     }
     if (w->status != EFFACE_OK && a->pool != NULL)
         ef_pool_stop(a->pool);
@@ -452,7 +457,7 @@ static efface_status climb_depth(ef_ascent *a, efface_error *error) {
                 *error = climbers[i].error;
         }
     ef_pool_free(pool);
-    free(climbers);
+    ef_free(climbers);
     return status;
 }
 
@@ -488,7 +493,7 @@ static void end_climb(const ef_ascent *a, uint32_t depth, climb *c, bool commit)
     if (c->ongoing != NULL) {
         ef_pending_free(&c->ongoing->pending);
         ef_change_free(&c->ongoing->change);
-        free(c->ongoing);
+        ef_free(c->ongoing);
     }
 }
 
@@ -497,11 +502,11 @@ static void descend(ef_ascent *a, bool commit) {
     for (uint32_t l = 0; l <= a->tree->height; l++) {
         for (size_t i = 0; i < a->n_climbs[l]; i++)
             end_climb(a, l, &a->climbs[l][i], commit);
-        free(a->climbs[l]);
+        ef_free(a->climbs[l]);
         a->climbs[l] = NULL;
         a->n_climbs[l] = 0;
     }
-    free(a->order);
+    ef_free(a->order);
     a->order = NULL;
 }
 
@@ -528,7 +533,7 @@ efface_status ef_ascent_make(ef_ascent **out, const efface_kmeans *model, const 
 void ef_ascent_free(ef_ascent *a) {
     if (a != NULL)
         descend(a, false);
-    free(a);
+    ef_free(a);
 }
 
 void ef_ascent_commit(ef_ascent *a, efface_kmeans *model) {

@@ -52,8 +52,8 @@ efface_status ef_domain_read(ef_reader *r, ef_domain *domain, uint32_t d, efface
     }
     if (status == EFFACE_OK && !ef_domain_restore(domain, d, scale, exponent, low, high))
         status = ef_fail_memory(error);
-    free(low);
-    free(high);
+    ef_free(low);
+    ef_free(high);
     return status;
 }
 
@@ -280,8 +280,8 @@ static efface_status make_labels(efface_kmeans *m, const efface_data *data, effa
                       (uint32_t)k, (uint32_t)d);
     }
     m->rows_assigned = m->rows_undecided = m->rows_moved = 0;
-    free(level.counts);
-    free(level.sums);
+    ef_free(level.counts);
+    ef_free(level.sums);
     ef_maker_free(&maker);
     return status;
 }
@@ -333,5 +333,6 @@ efface_status efface_kmeans_decode(const unsigned char *bytes, size_t n_bytes,
         efface_kmeans_free(model);
     else
         *out = model;
+    ef_wipe_stack(EF_DEEP_STACK);
     return status;
 }

@@ -99,8 +99,8 @@ efface_status ef_domain_init(ef_domain *domain, const efface_data *data,
     if (status == EFFACE_OK)
         note_coarse(domain, least, most, d);
 out:
-    free(least);
-    free(most);
+    ef_free(least);
+    ef_free(most);
     if (status != EFFACE_OK)
         ef_domain_free(domain);
     return status;
@@ -125,10 +125,10 @@ bool ef_domain_restore(ef_domain *domain, uint32_t n_columns, efface_scale scale
 }
 
 void ef_domain_free(ef_domain *domain) {
-    free(domain->low);
-    free(domain->high);
-    free(domain->step);
-    free(domain->coarse);
+    ef_free(domain->low);
+    ef_free(domain->high);
+    ef_free(domain->step);
+    ef_free(domain->coarse);
     *domain = (ef_domain){.scale = EFFACE_SCALE_NONE};
 }
 

@@ -29,12 +29,12 @@ efface_status ef_maker_prepare(ef_maker *maker, const efface_kmeans *model, effa
 
 void ef_maker_free(ef_maker *maker) {
     ef_workspace_free(&maker->space);
-    free(maker->labels);
-    free(maker->margins);
-    free(maker->room);
-    free(maker->gone);
+    ef_free(maker->labels);
+    ef_free(maker->margins);
+    ef_free(maker->room);
+    ef_free(maker->gone);
     ef_shift_free(&maker->shift);
-    free(maker->look.at);
+    ef_free(maker->look.at);
 
     *maker = (ef_maker){0};
 }
@@ -151,7 +151,7 @@ efface_status ef_make_levels(ef_maker *maker, efface_kmeans *model, uint32_t t, 
         maker->previous = &model->levels[t]; /* the array of levels may have moved */
         memcpy(more->centers, next, n_values * sizeof *next);
     }
-    free(next);
+    ef_free(next);
     return status;
 }
 
@@ -220,6 +220,19 @@ efface_status ef_keep_params(efface_kmeans *model, const efface_kmeans_params *p
     return EFFACE_OK;
 }
 
+#define PASSES_TO_CONVERGE 20 /* a guess */
+
+/* The multiply-adds that a fit may take: passes over all rows, seeding and what comes with it as
+ * two more. */
+static double expected_work(const efface_kmeans *model, const efface_data *data) {
+    const ef_plan *const plan = &model->plan;
+    const uint32_t passes = plan->method == EFFACE_METHOD_PYRAMID ? plan->passes
+                            : model->params.iterations != 0       ? model->params.iterations
+                                                                  : PASSES_TO_CONVERGE;
+    return (double)(data->n_rows / EF_PANEL + 1) * (double)(passes + 2) *
+           (double)ef_pass_operations(data->n_columns, plan->n_clusters);
+}
+
 efface_status efface_kmeans_fit(const efface_data *data, const efface_kmeans_params *params,
                                 efface_kmeans **out, efface_error *error) {
     if (data == NULL || params == NULL || out == NULL)
@@ -228,7 +241,9 @@ efface_status efface_kmeans_fit(const efface_data *data, const efface_kmeans_par
     if (status != EFFACE_OK)
         return status;
     const efface_kmeans_params used = ef_params_used(params);
-    return ef_kmeans_fit_draw(data, &used, 0, out, error);
+    const efface_status done = ef_kmeans_fit_draw(data, &used, 0, out, error);
+    ef_wipe_stack(EF_DEEP_STACK);
+    return done;
 }
 
 efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_params *params,
@@ -256,19 +271,25 @@ efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_pa
     model->n_rows = data->n_rows;
     model->total_weight = data->total_weight;
     model->stamp = data->stamp;
+    ef_progress progress = {.told = params->progress, .context = params->interrupt_context};
+    if (params->progress != NULL) {
+        progress.expected = expected_work(model, data);
+        model->plan.interrupt.progress = &progress;
+    }
     if (params->method == EFFACE_METHOD_TREE) {
         model->tree = ef_tree_create(&model->plan, &model->params);
         status = model->tree != NULL ? ef_tree_fit(model, data, error) : ef_fail_memory(error);
-        goto out;
-    }
-    if (params->method != EFFACE_METHOD_PYRAMID) {
+    } else if (params->method != EFFACE_METHOD_PYRAMID) {
         model->seeds = ef_alloc_zero(model->plan.n_clusters, sizeof *model->seeds);
         if (model->seeds == NULL)
             status = ef_fail_memory(error);
     }
-    if (status == EFFACE_OK && data->n_rows != 0)
+    if (status == EFFACE_OK && data->n_rows != 0 && params->method != EFFACE_METHOD_TREE)
         status = make_all(model, data, error);
+    if (status == EFFACE_OK)
+        ef_tell(model->plan.interrupt.progress, 1.0);
 out:
+    model->plan.interrupt.progress = NULL;
     if (status != EFFACE_OK)
         efface_kmeans_free(model);
     else

@@ -145,7 +145,7 @@ static efface_status take_out(efface_data *data, const uint64_t *ids, size_t n_i
         if (status != EFFACE_OK)
             ef_change_free(change);
     }
-    free(found);
+    ef_free(found);
     return status;
 }
 
@@ -164,9 +164,12 @@ static efface_status follow(efface_kmeans *const *models, size_t n_models, effac
     for (; status == EFFACE_OK && n_made < n; n_made++)
         status = ef_pending_make(&pending[n_made], models[n_made], data, change, error);
     const bool reported = status == EFFACE_OK && reports != NULL;
+    bool deep = status != EFFACE_OK; /* calls went deeper than for models that are untouched */
     for (size_t i = 0; reported && i < n_models; i++)
         reports[i] = *done;
     for (size_t i = 0; i < n_made; i++) {
+        deep |= pending[i].build || pending[i].resample || pending[i].refit ||
+                pending[i].ascent != NULL;
         if (reported)
             ef_pending_report(&pending[i], &reports[i]);
         if (status == EFFACE_OK)
@@ -174,10 +177,11 @@ static efface_status follow(efface_kmeans *const *models, size_t n_models, effac
         ef_pending_free(&pending[i]);
     }
     if (pending != &one)
-        free(pending);
+        ef_free(pending);
     if (status != EFFACE_OK)
         ef_change_undo(change, data);
     ef_change_free(change);
+    ef_wipe_stack(deep ? EF_DEEP_STACK : EF_SHALLOW_STACK);
     const double seconds = now() - begin;
     for (size_t i = 0; reported && i < n_models; i++)
         reports[i].seconds = seconds;
@@ -226,7 +230,7 @@ efface_status efface_models_forget_owner(efface_kmeans *const *models, size_t n_
             ids[n++] = ef_data_id(data, i);
     const efface_status done =
         efface_models_forget(models, n_models, data, ids, n, EFFACE_MISSING_FAIL, reports, error);
-    free(ids);
+    ef_free(ids);
     return done;
 }
 
@@ -247,6 +251,7 @@ efface_status efface_kmeans_preview(const efface_kmeans *model, efface_data *dat
         status = ef_replay_look(model, data, &change, &done, error);
     ef_change_undo(&change, data);
     ef_change_free(&change);
+    ef_wipe_stack(EF_DEEP_STACK);
     if (status == EFFACE_OK && report != NULL) {
         done.seconds = now() - begin;
         *report = done;

@@ -34,15 +34,15 @@ bool ef_front_init(ef_front *front, const int32_t *centers, uint32_t n_clusters,
 
 void ef_front_free(ef_front *front) {
     for (uint32_t b = 0; b < front->n_borders; b++) {
-        free(front->borders[b].positions);
-        free(front->borders[b].thirds);
-        free(front->borders[b].gaps);
-        free(front->borders[b].bytes);
+        ef_free(front->borders[b].positions);
+        ef_free(front->borders[b].thirds);
+        ef_free(front->borders[b].gaps);
+        ef_free(front->borders[b].bytes);
     }
-    free(front->borders);
-    free(front->first);
-    free(front->base);
-    free(front->cells);
+    ef_free(front->borders);
+    ef_free(front->first);
+    ef_free(front->base);
+    ef_free(front->cells);
     *front = (ef_front){0};
 }
 
@@ -147,8 +147,8 @@ bool ef_shift_init(ef_shift *shift, uint32_t n_clusters, uint32_t n_columns) {
 }
 
 void ef_shift_free(ef_shift *shift) {
-    free(shift->constants);
-    free(shift->found);
+    ef_free(shift->constants);
+    ef_free(shift->found);
     *shift = (ef_shift){0};
 }
 
@@ -418,7 +418,7 @@ static bool sift_border(ef_front *front, uint32_t number, ef_shift *shift, ef_si
     const effect now = effect_on(front, border, shift);
     const double needed = now.error - now.constant, beyond = needed + s->far * border->span;
     if (shift->n_found < border->capacity) {
-        free(shift->found);
+        ef_free(shift->found);
         shift->n_found = 0;
         shift->found = ef_alloc(border->capacity, sizeof *shift->found);
         if (shift->found == NULL)

@@ -55,17 +55,33 @@ static uint32_t limit_of(double moved, uint32_t base) {
 /* ---------------------------------------------------------------- memory */
 
 void ef_guard_free(ef_guard *guard) {
-    free(guard->codes);
-    free(guard->labels);
-    free(guard->anchor);
+    ef_free(guard->codes);
+    ef_free(guard->labels);
+    ef_free(guard->anchor);
     *guard = (ef_guard){0};
+}
+
+void ef_guard_forget(ef_guard *guard, const ef_change *change, size_t i, const ef_map *map,
+                     uint32_t k) {
+    const float *const row = ef_change_first(change, i);
+    const uint32_t d = map->n_columns;
+    for (uint32_t c = 0; guard->anchor != NULL && c < k; c++) {
+        const int32_t *const center = guard->anchor + (size_t)c * d;
+        uint32_t j = 0;
+        while (j < d && center[j] == ef_snap(row[(size_t)j * EF_PANEL], map->low[j], map->step[j]))
+            j++;
+        if (j == d) {
+            memset(guard->anchor, 0, (size_t)k * d * sizeof *guard->anchor);
+            guard->is_anchored = false;
+        }
+    }
 }
 
 bool ef_guard_init(ef_guard *guard, size_t n_rows, uint32_t k, uint32_t d) {
     *guard = (ef_guard){.wide = k > BYTE_CLUSTERS};
     guard->codes = ef_alloc_zero(n_rows, 1);
     guard->labels = ef_alloc_zero(n_rows, guard->wide ? sizeof(uint32_t) : 1);
-    guard->anchor = ef_alloc((size_t)k * d, sizeof *guard->anchor);
+    guard->anchor = ef_alloc_zero((size_t)k * d, sizeof *guard->anchor);
     if (guard->codes != NULL && guard->labels != NULL && guard->anchor != NULL)
         return true;
     ef_guard_free(guard);
@@ -165,7 +181,7 @@ efface_status ef_guarded_init(ef_guarded *m, const efface_data *data, const ef_m
 }
 
 void ef_guarded_free(ef_guarded *m) {
-    free(m->room);
+    ef_free(m->room);
     m->room = NULL;
 }
 

@@ -20,6 +20,7 @@
 
 #include "data/rows.h"
 #include "kernel/kernels.h"
+#include "model/kmeans/change.h"
 
 /* Codes have six bits; the others are the owner's (sample.h). */
 #define EF_GUARD_CODES 64
@@ -47,6 +48,10 @@ bool ef_guard_copy(ef_guard *guard, const ef_guard *from, size_t n_rows, size_t 
 /* Makes room for n_rows rows; the new ones are loose and in cluster 0. */
 bool ef_guard_grow(ef_guard *guard, size_t n_before, size_t n_rows);
 void ef_guard_free(ef_guard *guard);
+/* Row number i of a change leaves for good. A center of the anchor that stood where the row was (a
+ * seed, or the center of the row alone) is a copy of it: then there are no margins any more. */
+void ef_guard_forget(ef_guard *guard, const ef_change *change, size_t i, const ef_map *map,
+                     uint32_t n_clusters);
 size_t ef_guard_bytes(const ef_guard *guard, size_t n_rows, size_t n_clusters, size_t n_columns);
 
 static inline uint32_t ef_guard_label(const ef_guard *guard, size_t row) {

@@ -22,7 +22,7 @@ bool ef_jury_is_small(size_t n_jury, size_t n_rows, uint32_t n_starts, uint32_t 
 void ef_jury_drop_trails(ef_jury *jury) {
     for (uint32_t r = 0; jury->trails != NULL && r < jury->n_starts; r++)
         ef_trail_free(&jury->trails[r]);
-    free(jury->trails);
+    ef_free(jury->trails);
     jury->trails = NULL;
 }
 
@@ -46,10 +46,10 @@ void ef_jury_free(ef_jury *jury) {
     ef_jury_drop_trails(jury);
     for (uint32_t r = 0; r < jury->n_starts; r++)
         ef_guard_free(&jury->guards[r]);
-    free(jury->positions);
-    free(jury->guards);
-    free(jury->counts);
-    free(jury->sums);
+    ef_free(jury->positions);
+    ef_free(jury->guards);
+    ef_free(jury->counts);
+    ef_free(jury->sums);
     *jury = (ef_jury){0};
 }
 
@@ -224,4 +224,12 @@ bool ef_jury_come(ef_jury *jury, const ef_change *change, size_t i, const ef_map
 
 void ef_jury_rename(ef_jury *jury, size_t from, size_t to) {
     jury->positions[find(jury, from)] = (uint32_t)to;
+}
+
+void ef_jury_forget(ef_jury *jury, const ef_change *change, size_t i, const ef_map *map) {
+    for (uint32_t r = 0; r < jury->n_starts; r++) {
+        ef_guard_forget(&jury->guards[r], change, i, map, jury->n_clusters);
+        for (uint32_t t = 0; jury->trails != NULL && t < jury->trails[r].most; t++)
+            ef_guard_forget(&jury->trails[r].steps[t].guard, change, i, map, jury->n_clusters);
+    }
 }

@@ -51,6 +51,9 @@ void ef_jury_leave(ef_jury *jury, const ef_change *change, size_t i, const ef_ma
 bool ef_jury_come(ef_jury *jury, const ef_change *change, size_t i, const ef_map *map,
                   const ef_kernels *kernels, bool in_sample);
 
+/* Row number i of a change is in no guard's anchor any more (guard.h). */
+void ef_jury_forget(ef_jury *jury, const ef_change *change, size_t i, const ef_map *map);
+
 /* One of its rows is at another position now. */
 void ef_jury_rename(ef_jury *jury, size_t from, size_t to);
 

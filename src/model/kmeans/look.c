@@ -198,7 +198,7 @@ static efface_status find_labels(const ef_pending *r, uint32_t t, uint32_t *labe
     ef_centers_free(&centers);
     if (panel == NULL)
         return ef_fail_memory(error);
-    free(panel);
+    ef_free(panel);
     return EFFACE_OK;
 }
 

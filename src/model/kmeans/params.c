@@ -171,7 +171,7 @@ void ef_plan_fixed(ef_plan *plan, const efface_kmeans_params *params) {
         .iterations = params->iterations != 0 ? params->iterations : EFFACE_MAX_ITERATIONS,
         .seed = params->seed,
         .n_threads = params->n_threads,
-        .interrupt = {params->interrupted, params->interrupt_context},
+        .interrupt = {params->interrupted, params->interrupt_context, NULL},
     };
     if (plan->method == EFFACE_METHOD_QUANTIZED)
         plan->gamma = round_up_half(params->gamma * (double)EF_GAMMA_ONE);

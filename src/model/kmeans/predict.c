@@ -163,13 +163,14 @@ static efface_status run(prediction *p, ef_i128 *loss, efface_error *error) {
     *loss = 0;
     for (unsigned w = 0; w < n_workers; w++) {
         *loss += p->predictors[w].loss;
-        free(p->predictors[w].row);
-        free(p->predictors[w].values);
-        free(p->predictors[w].panel);
+        ef_free(p->predictors[w].row);
+        ef_free(p->predictors[w].values);
+        ef_free(p->predictors[w].panel);
     }
-    free(p->predictors);
+    ef_free(p->predictors);
     ef_centers_free(&p->centers);
     ef_pool_free(pool);
+    ef_wipe_stack(EF_DEEP_STACK);
     return status;
 }
 
@@ -259,6 +260,6 @@ efface_status efface_kmeans_loss(const efface_kmeans *model, const efface_data *
         }
         *loss = (ef_i128_to_double(inside) + outside) * ef_domain_square_unit(&model->domain);
     }
-    free(row);
+    ef_free(row);
     return status;
 }

@@ -21,9 +21,9 @@ uint64_t ef_start_seed(uint64_t seed, uint32_t start) {
 }
 
 void ef_starts_free(ef_starts *starts) {
-    free(starts->seeds);
-    free(starts->centers);
-    free(starts->losses);
+    ef_free(starts->seeds);
+    ef_free(starts->centers);
+    ef_free(starts->losses);
     *starts = (ef_starts){0};
 }
 
@@ -184,16 +184,16 @@ static void trial_free(trial *t) {
     model->rows_undecided +=
         t->run.rows_undecided + t->judge.rows_undecided + t->moving.rows_undecided;
     model->rows_moved += t->run.rows_moved;
-    free(t->positions);
+    ef_free(t->positions);
     ef_maker_free(&t->runs);
     ef_maker_free(&t->judges);
     ef_guarded_free(&t->moving);
     efface_data_free(t->sample_copy);
     efface_data_free(t->trailing.copy);
     efface_data_free(t->jury_copy);
-    free(t->scratch.counts);
-    free(t->scratch.sums);
-    free(t->run.levels);
+    ef_free(t->scratch.counts);
+    ef_free(t->scratch.sums);
+    ef_free(t->run.levels);
 }
 
 /* A pass over all rows of the jury, which may have been judged before. */
@@ -203,7 +203,7 @@ static efface_status judge_all(trial *t, ef_level *level, ef_guard *guard, effac
     efface_status status = gather_jury(t, error);
     if (status == EFFACE_OK)
         status = ef_maker_take_labels(maker, error);
-    free(maker->margins);
+    ef_free(maker->margins);
     maker->margins = NULL;
     if (status != EFFACE_OK)
         return status;
@@ -362,7 +362,7 @@ efface_status ef_make_guarded(ef_maker *maker, efface_kmeans *model, uint32_t t,
     if (status == EFFACE_OK)
         ef_guard_pack(&model->guard, n, maker->labels, maker->margins, level->centers,
                       model->plan.n_clusters, model->domain.map.n_columns);
-    free(maker->margins); /* those of later levels may not be wanted */
+    ef_free(maker->margins); /* those of later levels may not be wanted */
     maker->margins = NULL;
     return status;
 }

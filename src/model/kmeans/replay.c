@@ -129,7 +129,7 @@ static efface_status resample(ef_pending *r, efface_error *error) {
         stands[s] = ef_start_stands(r, s);
     if (status == EFFACE_OK)
         status = ef_starts_run(&r->next.starts, &r->next, r->data, &m->starts, stands, error);
-    free(stands);
+    ef_free(stands);
     if (status != EFFACE_OK)
         return status;
     r->owns_starts = true;
@@ -313,7 +313,7 @@ void ef_pending_free(ef_pending *r) {
     if (r->watches_moved) {
         /* They belong to a model that is not to be. */
         ef_watches_drop(&r->next, 0);
-        free(r->next.watches);
+        ef_free(r->next.watches);
         r->watched->watches = NULL;
         r->watched->n_watches = 0;
         ef_shelf_free(r->next.shelf);
@@ -323,20 +323,20 @@ void ef_pending_free(ef_pending *r) {
          t++)
         ef_level_free(&r->next.levels[t]);
     if (r->owns_levels)
-        free(r->next.levels);
+        ef_free(r->next.levels);
     if (r->owns_seeds)
-        free(r->next.seeds);
+        ef_free(r->next.seeds);
     if (r->owns_starts)
         ef_starts_free(&r->next.starts);
     if (r->owns_guard)
         ef_guard_free(&r->next.guard);
     if (r->owns_jury)
         ef_jury_free(&r->next.jury);
-    free(r->losses);
+    ef_free(r->losses);
     ef_ascent_free(r->ascent);
     efface_kmeans_free(r->fresh);
     ef_domain_free(&r->domain);
-    free(r->scratch.sums); /* and what lies behind them */
+    ef_free(r->scratch.sums); /* and what lies behind them */
     *r = (ef_pending){0};
 }
 
@@ -398,6 +398,12 @@ static void commit_kept(ef_pending *r, efface_kmeans *m) {
         ef_jury_free(&m->jury);
     else
         r->next.jury = m->jury;
+    /* Centers of the sample may have been copies of its rows. */
+    for (size_t i = 0; r->resample && i < r->change->n_rows; i++)
+        if (r->change->leaves[i]) {
+            ef_guard_forget(&r->next.guard, r->change, i, &m->domain.map, m->plan.n_clusters);
+            ef_jury_forget(&r->next.jury, r->change, i, &m->domain.map);
+        }
 }
 
 void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
@@ -428,13 +434,13 @@ void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
     for (uint32_t t = kept; t < m->n_levels; t++)
         ef_level_free(&m->levels[t]);
     if (r->owns_levels) {
-        free(m->levels);
+        ef_free(m->levels);
     } else if (!r->next.stable && kept != 0) {
         /* A fit that ends here, by its loss or its iterations, does not look for next centers. */
         m->levels[kept - 1].n_reseeded = 0;
     }
     if (r->owns_seeds)
-        free(m->seeds);
+        ef_free(m->seeds);
     if (r->owns_starts)
         ef_starts_free(&m->starts);
     else if (r->losses != NULL)

@@ -195,9 +195,9 @@ efface_status ef_seed(ef_workspace *space, efface_kmeans *model, ef_level *level
         for (uint32_t j = 0; j < d; j++)
             points[(size_t)l * d + j] = (float)center[j];
     }
-    free(panels);
-    free(upper);
-    free(points);
-    free(chosen);
+    ef_free(panels);
+    ef_free(upper);
+    ef_free(points);
+    ef_free(chosen);
     return status;
 }

@@ -37,9 +37,9 @@ ef_shelf *ef_shelf_create(size_t n_rows, uint32_t n_columns) {
 void ef_shelf_free(ef_shelf *shelf) {
     if (shelf == NULL)
         return;
-    free(shelf->tenants);
-    free(shelf->values);
-    free(shelf);
+    ef_free(shelf->tenants);
+    ef_free(shelf->values);
+    ef_free(shelf);
 }
 
 void ef_shelf_clear(ef_shelf *shelf) {

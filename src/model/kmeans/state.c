@@ -13,20 +13,20 @@ void efface_kmeans_free(efface_kmeans *model) {
         return;
     for (uint32_t t = 0; t < model->n_levels; t++)
         ef_level_free(&model->levels[t]);
-    free(model->levels);
-    free(model->seeds);
+    ef_free(model->levels);
+    ef_free(model->seeds);
     ef_starts_free(&model->starts);
     ef_guard_free(&model->guard);
     ef_jury_free(&model->jury);
     ef_watches_drop(model, 0);
-    free(model->watches);
+    ef_free(model->watches);
     ef_shelf_free(model->shelf);
-    free(model->column_min);
-    free(model->column_max);
-    free(model->depth_clusters);
+    ef_free(model->column_min);
+    ef_free(model->column_max);
+    ef_free(model->depth_clusters);
     ef_tree_free(model->tree);
     ef_domain_free(&model->domain);
-    free(model);
+    ef_free(model);
 }
 
 void ef_kmeans_become(efface_kmeans *model, efface_kmeans *fresh) {
@@ -37,8 +37,8 @@ void ef_kmeans_become(efface_kmeans *model, efface_kmeans *fresh) {
 }
 
 void ef_level_free(ef_level *level) {
-    free(level->block);
-    free(level->reseeded);
+    ef_free(level->block);
+    ef_free(level->reseeded);
     *level = (ef_level){0};
 }
 
@@ -95,6 +95,7 @@ void ef_kmeans_set_work(efface_kmeans *model, uint32_t n_threads, ef_interrupt i
     model->params.interrupt_context = interrupt.context;
     model->plan.n_threads = n_threads;
     model->plan.interrupt = interrupt;
+    model->plan.interrupt.progress = NULL; /* of a fit under way, which will be over */
 }
 
 const int32_t *ef_kmeans_centers(const efface_kmeans *model) {
@@ -211,7 +212,7 @@ efface_status efface_kmeans_encode(const efface_kmeans *model, unsigned char **b
     ef_writer writer = {0};
     ef_kmeans_write(&writer, model);
     if (writer.failed) {
-        free(writer.bytes);
+        ef_free(writer.bytes);
         return ef_fail_memory(error);
     }
     *bytes = writer.bytes;
@@ -220,7 +221,7 @@ efface_status efface_kmeans_encode(const efface_kmeans *model, unsigned char **b
 }
 
 void efface_bytes_free(unsigned char *bytes) {
-    free(bytes);
+    ef_free(bytes);
 }
 
 efface_status efface_kmeans_digest(const efface_kmeans *model,

@@ -14,8 +14,8 @@ bool ef_trail_init(ef_trail *trail, uint32_t most) {
 
 static void step_free(ef_step *step) {
     ef_guard_free(&step->guard);
-    free(step->counts);
-    free(step->sums);
+    ef_free(step->counts);
+    ef_free(step->sums);
     *step = (ef_step){0};
 }
 
@@ -28,7 +28,7 @@ void ef_trail_free(ef_trail *trail) {
     trail->n_steps = 0;
     if (trail->steps != NULL)
         ef_trail_cut(trail);
-    free(trail->steps);
+    ef_free(trail->steps);
     *trail = (ef_trail){0};
 }
 
@@ -114,7 +114,7 @@ static efface_status pass(ef_maker *maker, efface_kmeans *model, uint32_t t, boo
     if (measures) {
         ef_maker_take_margins(maker);
     } else {
-        free(maker->margins);
+        ef_free(maker->margins);
         maker->margins = NULL;
     }
     if (known)

@@ -53,10 +53,10 @@ void ef_tree_free(ef_tree *tree) {
             efface_data_free(tree->nodes[l][i].data);
             efface_kmeans_free(tree->nodes[l][i].model);
         }
-        free(tree->nodes[l]);
+        ef_free(tree->nodes[l]);
     }
     ef_tree_drop_read(tree);
-    free(tree);
+    ef_free(tree);
 }
 
 const efface_kmeans *ef_tree_root(const ef_tree *tree) {
@@ -139,7 +139,7 @@ bool ef_tree_read_is_taken(const ef_tree *tree) {
 void ef_tree_drop_read(ef_tree *tree) {
     for (size_t i = 0; tree->read != NULL && i < first_of_depth(tree, tree->height + 1); i++)
         efface_kmeans_free(tree->read[i]);
-    free(tree->read);
+    ef_free(tree->read);
     tree->read = NULL;
 }
 

@@ -1,4 +1,5 @@
 /* Verify: fit anew and compare, and if there is a difference, say where. */
+#include "base/checked.h"
 #include "base/status.h"
 #include "model/kmeans/tree.h"
 
@@ -117,5 +118,6 @@ efface_status efface_kmeans_verify(const efface_kmeans *model, const efface_data
             locate(model, fresh, difference);
     }
     efface_kmeans_free(fresh);
+    ef_wipe_stack(EF_DEEP_STACK);
     return status;
 }

@@ -52,10 +52,10 @@ static void set_edge(ef_watch *watch) {
 
 void ef_watch_free(ef_watch *watch) {
     for (unsigned j = 0; j < EF_TIERS; j++)
-        free(watch->anchors[j]);
+        ef_free(watch->anchors[j]);
     ef_front_free(&watch->front);
-    free(watch->tiers);
-    free(watch->clusters);
+    ef_free(watch->tiers);
+    ef_free(watch->clusters);
     *watch = (ef_watch){0};
 }
 
@@ -97,7 +97,7 @@ static bool make_front(ef_front *front, const efface_data *data, const ef_map *m
         ends[d + j] = ef_snap(data->ranges.most[j], map->low[j], map->step[j]);
     }
     const bool fits = ef_front_init(front, centers, n_clusters, d, ends, ends + d);
-    free(ends);
+    ef_free(ends);
     return fits;
 }
 

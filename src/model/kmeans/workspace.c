@@ -78,12 +78,12 @@ efface_status ef_workspace_init(ef_workspace *space, const efface_data *data, co
 
 void ef_workspace_free(ef_workspace *space) {
     for (unsigned i = 0; space->workers != NULL && i < space->n_workers; i++) {
-        free(space->workers[i].panel);
-        free(space->workers[i].point);
-        free(space->workers[i].sums);
-        free(space->workers[i].counts);
+        ef_free(space->workers[i].panel);
+        ef_free(space->workers[i].point);
+        ef_free(space->workers[i].sums);
+        ef_free(space->workers[i].counts);
     }
-    free(space->workers);
+    ef_free(space->workers);
     ef_pool_free(space->pool);
     space->workers = NULL;
     space->pool = NULL;
@@ -119,6 +119,8 @@ efface_status ef_workspace_run_light(ef_workspace *space, size_t operations, ef_
         if (status == EFFACE_OK)
             ef_pool_run(space->pool, rest < most ? rest : most, ef_pass_grain(operations),
                         work_on_stretch, &s);
+        ef_tell_work(space->interrupt.progress,
+                     (double)(rest < most ? rest : most) * (double)operations);
     }
     return status;
 }

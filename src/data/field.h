@@ -1,0 +1,24 @@
+/* A field of a file: bytes that should be text and need not be. */
+#ifndef EF_FIELD_H
+#define EF_FIELD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct ef_field {
+    const char *text; /* not terminated; in CSV without quotes, or without the spaces around it */
+    size_t n_bytes;
+} ef_field;
+
+/* A copy of a field for messages: shortened, valid UTF-8, and without anything that could upset a
+ * terminal. Bytes that are no UTF-8 and control characters are written as \xHH. */
+typedef struct ef_field_shown {
+    char text[48];
+} ef_field_shown;
+
+ef_field_shown ef_field_show(ef_field field);
+
+/* Nothing, or spaces, tabs and line ends only: as a name in a header, none. */
+bool ef_field_is_blank(ef_field field);
+
+#endif
