@@ -35,6 +35,7 @@ from ._store import (
     receipt_root,
     verify_receipt,
     verify_receipts,
+    wipes_memory,
 )
 
 __version__ = _version()
@@ -62,4 +63,5 @@ __all__ = [
     "receipt_root",
     "verify_receipt",
     "verify_receipts",
+    "wipes_memory",
 ]

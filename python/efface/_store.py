@@ -482,6 +482,15 @@ Store.open = staticmethod(open)
 Store.create = staticmethod(create)
 
 
+def wipes_memory():
+    """Whether memory that SQLite frees is overwritten, as the library's own always is.
+
+    It is not if another part of the process, such as the module `sqlite3`, began to use SQLite
+    before the first store was opened. To ask settles it: ask early.
+    """
+    return _efface.wipes_memory()
+
+
 def make_keys():
     """A pair of keys to sign receipts with: the secret one and the public one, as bytes."""
     return _efface.make_keys()

@@ -231,6 +231,11 @@ static PyObject *receipt_root(PyObject *module, PyObject *arguments) {
                                : raise_error(status, &error);
 }
 
+static PyObject *wipes_memory(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    return PyBool_FromLong(efface_store_wipes_memory());
+}
+
 static PyObject *version(PyObject *module, PyObject *none) {
     (void)module, (void)none;
     return PyUnicode_FromString(efface_version());
@@ -258,6 +263,8 @@ bool add_functions(PyObject *module) {
         {"verify_receipts", verify_receipts, METH_VARARGS,
          "verify_receipts(lines, public_key): a list of (line, problem)"},
         {"receipt_root", receipt_root, METH_VARARGS, "receipt_root(hashes): their Merkle root"},
+        {"wipes_memory", wipes_memory, METH_NOARGS,
+         "wipes_memory(): whether memory that SQLite frees is overwritten"},
         {"version", version, METH_NOARGS, "version(): of the library"},
         {"kernels", kernels, METH_NOARGS, "kernels(): the kernel table in use"},
         {NULL, NULL, 0, NULL},
