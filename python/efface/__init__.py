@@ -17,8 +17,26 @@ from ._efface import BusyError, CorruptError, NotFoundError
 from ._efface import version as _version
 from ._kmeans import KMeans
 from ._model import Model
-from ._reports import Difference, ModelChange, ModelInfo, Report, StoreReport
-from ._store import Store, StoredModel, create, make_keys, open, verify_receipt
+from ._reports import (
+    Difference,
+    FoundRows,
+    ModelChange,
+    ModelInfo,
+    Report,
+    StoredModel,
+    StoreInfo,
+    StoreReport,
+)
+from ._store import (
+    Store,
+    create,
+    make_keys,
+    open,
+    receipt_root,
+    verify_receipt,
+    verify_receipts,
+    wipes_memory,
+)
 
 __version__ = _version()
 
@@ -26,6 +44,7 @@ __all__ = [
     "BusyError",
     "CorruptError",
     "Difference",
+    "FoundRows",
     "KMeans",
     "Model",
     "ModelChange",
@@ -33,6 +52,7 @@ __all__ = [
     "NotFoundError",
     "Report",
     "Store",
+    "StoreInfo",
     "StoreReport",
     "StoredModel",
     "create",
@@ -40,5 +60,8 @@ __all__ = [
     "make_keys",
     "metrics",
     "open",
+    "receipt_root",
     "verify_receipt",
+    "verify_receipts",
+    "wipes_memory",
 ]

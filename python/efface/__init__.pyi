@@ -21,7 +21,7 @@ class BusyError(RuntimeError): ...
 class CorruptError(RuntimeError): ...
 
 class Report(NamedTuple):
-    action: Literal["untouched", "repaired", "refitted"]
+    action: Literal["sums corrected", "repaired", "refitted"]
     reason: str
     level: int
     levels_replayed: int

@@ -1,19 +1,11 @@
 """k-means as a scikit-learn estimator that can forget."""
 
-import time
 import warnings
 
 import numpy as np
 
 from . import _efface
-from ._arrays import (
-    WEIGHT_UNIT,
-    check_rows,
-    check_weights,
-    feature_names,
-    keep_present,
-    plain_rows,
-)
+from ._arrays import WEIGHT_UNIT, check_weights, keep_present, unmasked
 from ._bases import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -28,9 +20,11 @@ from ._parameters import (
     library_parameters,
     parameters_of,
     run_seeds,
-    skips_missing,
 )
-from ._reports import Report
+from ._rows import check_rows, feature_names, plain_rows
+from ._texts import name_texts
+
+_NO_KEY = bytes(16)
 
 
 class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -92,6 +86,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         The cluster of each row, in the order in which rows came.
     ids_ : ndarray of shape (n_rows,)
         The ids of the rows in the same order.
+    owners_ : masked array of shape (n_rows,)
+        The owners of the rows in the same order; a row without an owner is masked.
     inertia_ : float
         Sum of weighted squared distances to the nearest centroid (of scaled values, if scaled).
     n_iter_ : int
@@ -177,8 +173,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             What to call the rows by when they are to be forgotten. Texts are hashed. Without ids,
             a row's id is a hash of its content (see `ids_`), so that the order of rows does not
             matter.
-        owners : array-like of int or str, optional
-            Whose the rows are.
+        owners : array-like of int, str or None, optional
+            Whose the rows are. None, NaN and masked elements are nobody's: no request finds a row
+            by an owner that it does not have.
 
         Returns
         -------
@@ -188,48 +185,50 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         parameters = parameters_of(self)
         check_parameters(type(self).__name__, parameters)
         names = feature_names(X)
-        X = plain_rows(X, self)
-        weights = check_weights(sample_weight, X.shape[0])
-        absent = None
-        if weights is not None and not weights.all():
-            absent = X, _all_ids(X, weights, ids)
-            present = weights > 0
-            ids = absent[1][present]
-            X, weights = X[present], weights[present]
-            owners = keep_present(owners, present)
-        if X.shape[0] < self.n_clusters:
-            raise ValueError(
-                f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}."
-            )
-        params = library_parameters(parameters)
-        seeds = run_seeds(draw_seed(self.random_state), self.n_init)
-        models = _efface.fit(X, ids, weights, owners, WEIGHT_UNIT, params, seeds, None, None)
-        model = Model(
-            models,
-            params=params,
-            weight_unit=1 if weights is None else WEIGHT_UNIT,
-            has_owners=owners is not None,
-        )
-        if absent is not None:
-            model._keep_absent(*absent)
+        with plain_rows(X, self) as rows:
+            model = self._fit_rows(rows, parameters, sample_weight, ids, owners)
         # Only now, so that a fit which fails leaves the estimator as it was.
-        self._model, self.n_features_in_ = model, X.shape[1]
+        self._model, self.n_features_in_ = model, model.shape[1]
         if names is not None:
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self._warn_coarse()
+        warn_few_rows(self.n_clusters, model.shape[0], stacklevel=2)
+        warn_coarse(model._models.coarse_columns(0), stacklevel=2)
         return self
 
-    def _warn_coarse(self):
-        coarse = self._model._models.coarse_columns(0)
-        if coarse:
-            some = ", ".join(map(str, coarse[:5])) + (", ..." if coarse[5:] else "")
-            warnings.warn(
-                f"features {some} vary so little compared to the largest value that less than 8 "
-                "bits of them are kept: use scale='minmax'",
-                stacklevel=3,
-            )
+    def _fit_rows(self, rows, parameters, sample_weight, ids, owners):
+        """A Model of Rows. Those of weight 0 are absent from it, but have answers at first."""
+        weights = check_weights(sample_weight, len(rows))
+        present, all_ids = None, None
+        if weights is not None and not weights.all():
+            present = weights > 0
+            if not present.any():
+                raise ValueError(f"n_samples=0: all {len(rows)} weights are 0")
+            all_ids = _all_ids(rows.array, weights, ids)
+            ids, weights = all_ids[present], weights[present]
+        params = library_parameters(parameters)
+        seeds = run_seeds(draw_seed(self.random_state), self.n_init)
+        owned = keep_present(owners, present, "owners")
+        with rows.where(present) as some:
+            try:
+                models = _efface.fit(
+                    some.array,
+                    unmasked(ids),
+                    weights,
+                    unmasked(owned),
+                    WEIGHT_UNIT,
+                    params,
+                    seeds,
+                    None,
+                    None,
+                )
+            except (LookupError, ValueError) as error:
+                raise name_texts(error, _text_id, ids, owners) from None
+        model = Model(models, params=params, weighting="none" if weights is None else "parts")
+        if present is not None:
+            model._keep_absent(rows.array, all_ids)
+        return model
 
     def fit_predict(self, X, y=None, sample_weight=None, *, ids=None, owners=None):
         """Fits to X and gives the cluster of each row."""
@@ -265,6 +264,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         return self._fitted().ids_
 
     @property
+    def owners_(self):
+        """The owners of the rows in the same order; a row without an owner is masked."""
+        return self._fitted().owners_
+
+    @property
     def inertia_(self):
         """The sum of weighted squared distances of the rows to their centroids."""
         return self._fitted().inertia_
@@ -282,17 +286,20 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     def predict(self, X):
         """The nearest centroid of each row of X."""
         model = self._fitted()
-        return model._predict_array(check_rows(self, X))
+        with check_rows(self, X) as rows:
+            return model._predict_array(rows.array)
 
     def transform(self, X):
         """The distance of each row of X to each centroid (of scaled values, if scaled)."""
         model = self._fitted()
-        return model._transform_array(check_rows(self, X))
+        with check_rows(self, X) as rows:
+            return model._transform_array(rows.array)
 
     def score(self, X, y=None, sample_weight=None):
         """Minus the sum of weighted squared distances of the rows of X to their centroids."""
         model = self._fitted()
-        return model._score_array(check_rows(self, X), sample_weight)
+        with check_rows(self, X) as rows:
+            return model._score_rows(rows, sample_weight)
 
     def verify(self):
         """Fits the rows that are there anew and compares the states byte by byte.
@@ -329,42 +336,24 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         -------
         Report
         """
-        model = self._fitted()
-        skip = _check_request(model, ids, owners, missing)
-        report = model._change(model._models.forget, ids, owners, skip)
-        return Report._make(report)
+        return self._fitted().forget(ids, owners=owners, missing=missing)
 
     def preview(self, ids=None, *, owners=None, missing="raise"):
         """What `forget` would take, without doing it; `rows_visited` is an upper bound."""
-        model = self._fitted()
-        skip = _check_request(model, ids, owners, missing)
-        return Report._make(model._look(model._models.preview, ids, owners, skip))
+        return self._fitted().preview(ids, owners=owners, missing=missing)
 
     def learn(self, X, *, sample_weight=None, ids=None, owners=None):
         """Adds rows, as if they had been there all the time; arguments as in `fit`.
 
-        Rows without a weight have weight 1. Owners are given if, and only if, they were in `fit`.
+        Rows without a weight have weight 1, rows without an owner none.
 
         Returns
         -------
         Report
         """
         model = self._fitted()
-        X = check_rows(self, X)
-        weights = _weights_like(model, sample_weight, X.shape[0])
-        if model._has_owners != (owners is not None):
-            raise ValueError(
-                "owners are missing: the model was fitted with them"
-                if model._has_owners
-                else "the model was fitted without owners"
-            )
-        if weights is not None and not weights.all():
-            present = weights > 0
-            ids = _all_ids(X, weights, ids)[present]
-            X, weights = X[present], weights[present]
-            owners = keep_present(owners, present)
-        report = model._change(model._models.learn, X, ids, weights, owners, WEIGHT_UNIT)
-        return Report._make(report)
+        with check_rows(self, X) as rows:
+            return model._learn(rows, sample_weight, ids, owners)
 
     def update(self, X, *, sample_weight=None, ids, owners=None):
         """Gives the rows with these ids other values; and other weights and owners, if given.
@@ -374,18 +363,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         Report
         """
         model = self._fitted()
-        X = check_rows(self, X)
-        if ids is None:
-            raise ValueError("say which rows to update: ids")
-        weights = None
-        if sample_weight is not None:
-            weights = _weights_like(model, sample_weight, X.shape[0])
-            if not weights.all():
-                raise ValueError("a weight of 0: forget the row instead")
-        if owners is not None and not model._has_owners:
-            raise ValueError("the model was fitted without owners")
-        report = model._change(model._models.update, X, ids, weights, owners, WEIGHT_UNIT)
-        return Report._make(report)
+        with check_rows(self, X) as rows:
+            return model._update(rows, sample_weight, ids, owners)
 
     def rekey(self, random_state=None):
         """Fits anew with another seed, after which nothing of the old randomness remains.
@@ -396,33 +375,32 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         -------
         Report
         """
-        model = self._fitted()
-        check_parameters(type(self).__name__, {"random_state": random_state})
-        begin = time.perf_counter()
-        seeds = run_seeds(draw_seed(random_state), len(model._models.seeds()))
-        report = model._change(model._models.rekey, model._params, seeds)
-        return Report._make(report)._replace(seconds=time.perf_counter() - begin)
+        return self._fitted().rekey(random_state)
 
 
-def _check_request(model, ids, owners, missing):
-    """Whether what is missing is skipped."""
-    if ids is None and owners is None:
-        raise ValueError("say what to forget: ids or owners")
-    if owners is not None and not model._has_owners:
-        raise ValueError("the model was fitted without owners: say which ids to forget")
-    return skips_missing(missing)
-
-
-def _weights_like(model, sample_weight, n_rows):
-    """Weights of rows that join others."""
-    if model._weight_unit != 1:
-        return check_weights(1.0 if sample_weight is None else sample_weight, n_rows)
-    if sample_weight is not None:
-        raise ValueError(
-            "the model was fitted without weights: fit it with sample_weight=1.0 to give some "
-            "rows another weight later"
+def warn_few_rows(n_clusters, n_rows, stacklevel):
+    """Warns of a model that has as many centroids as rows, and not as many as were asked for."""
+    if n_rows < n_clusters:
+        warnings.warn(
+            f"n_samples={n_rows} should be >= n_clusters={n_clusters}: the model has {n_rows} "
+            f"centroid{'' if n_rows == 1 else 's'}, one for each row",
+            stacklevel=stacklevel + 1,
         )
-    return None
+
+
+def warn_coarse(columns, stacklevel):
+    """Warns of features of which the grid keeps too little."""
+    if columns:
+        some = ", ".join(map(str, columns[:5])) + (", ..." if columns[5:] else "")
+        warnings.warn(
+            f"features {some} vary so little compared to the largest value that less than 8 "
+            "bits of them are kept: use scale='minmax'",
+            stacklevel=stacklevel + 1,
+        )
+
+
+def _text_id(text):
+    return _efface.text_id(text, _NO_KEY)
 
 
 def _all_ids(X, weights, ids):
@@ -431,5 +409,5 @@ def _all_ids(X, weights, ids):
     if ids is None:
         _efface.row_ids(X, weights, WEIGHT_UNIT, out)
     else:
-        _efface.read_ids(ids, out)
+        _efface.read_ids(unmasked(ids), out)
     return out

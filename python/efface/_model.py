@@ -1,55 +1,89 @@
-"""A fitted model with its rows: what can be asked of it."""
+"""A fitted model with its rows: what can be asked of it, and how it changes."""
 
 import functools
 import threading
+import time
 
 import numpy as np
 
 from . import _efface
-from ._arrays import WEIGHT_UNIT, check_weights, number_labels, plain_rows
-from ._reports import Difference, ModelInfo
+from ._arrays import (
+    NO_OWNER,
+    WEIGHT_UNIT,
+    check_weights,
+    keep_present,
+    number_labels,
+    unmasked,
+    whole_weights,
+)
+from ._parameters import check_parameters, draw_seed, run_seeds, skips_missing
+from ._reports import Difference, ModelInfo, Report
+from ._rows import rows_by_name
+from ._texts import name_texts
+
+_ASKING, _CHANGING = 1, 2
+_UNKNOWN = object()
+_NOT_FINISHED = "a call that is not finished is using this object"
 
 
 def _of_one_state(method):
-    """For an answer that takes several calls of the extension: no other thread changes the model
-    between them."""
+    """For an answer that takes several calls of the extension: nothing changes the model between
+    them, no other thread, and no signal handler or finalizer that runs on this one."""
 
     @functools.wraps(method)
-    def locked(self, *arguments, **named):
+    def asked(self, *arguments, **named):
         with self._lock:
-            return method(self, *arguments, **named)
+            before = self._inside
+            if before == _CHANGING:
+                raise RuntimeError(_NOT_FINISHED)
+            try:
+                self._inside = _ASKING
+                return method(self, *arguments, **named)
+            finally:
+                self._inside = before
 
-    return locked
+    return asked
 
 
 class Model:
     """A fitted model and the rows it was fitted to.
 
-    `KMeans` holds one; `Store.load` hands one out. Results are computed when they are asked for,
-    and kept until the model changes. With several runs (`n_init`) answers come from the run of the
-    least loss, the first of them if there are several.
+    `Store.load` hands one out: a copy, which the store knows nothing of. (`KMeans` holds one.)
+    Results are computed when they are asked for, and kept until the model changes. With several
+    runs (`n_init`) answers come from the run of the least loss, the first of them if there are
+    several.
+
+    Attributes
+    ----------
+    ids_ : ndarray of shape (n_rows,)
+        The ids of the rows: in the order in which rows came, or from a store, in the order of ids.
+    owners_ : masked array of shape (n_rows,)
+        Their owners; a row without an owner is masked.
+    labels_ : ndarray of shape (n_rows,)
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+    inertia_ : float
     """
 
     __slots__ = (
         "_cache",
         "_has_arrivals",
-        "_has_owners",
+        "_inside",
         "_lock",
         "_models",
         "_params",
-        "_weight_unit",
+        "_weighting",
     )
 
-    def __init__(
-        self, models, *, params=None, weight_unit=1, has_owners=True, has_arrivals=True
-    ):
+    def __init__(self, models, *, params=None, weighting="none", has_arrivals=True):
         self._models = models
         self._params = params
-        self._weight_unit = weight_unit
-        self._has_owners = has_owners
+        # What weights are: there are "none", multiples of 1/1024 ("parts"), or "whole" numbers.
+        self._weighting = weighting
         self._has_arrivals = has_arrivals
         self._cache = {}
+        # A thread that holds the lock may take it again: `_inside` says what it was doing.
         self._lock = threading.RLock()
+        self._inside = 0
 
     def __repr__(self):
         n_rows, n_columns = self.shape
@@ -64,26 +98,36 @@ class Model:
         Before and after: an exception of a signal handler may come right after the change.
         """
         with self._lock:
-            self._cache = {}
+            if self._inside:
+                raise RuntimeError(_NOT_FINISHED)
             try:
+                self._inside = _CHANGING
+                self._cache = {}
                 return verb(*arguments)
             finally:
                 self._cache = {}
+                self._inside = 0
 
     def _look(self, verb, *arguments):
         """Calls a method that changes nothing but the positions of rows."""
         with self._lock:
+            if self._inside:
+                raise RuntimeError(_NOT_FINISHED)
+            cache = self._cache
             try:
+                self._inside = _CHANGING
+                self._cache = {}
                 return verb(*arguments)
             finally:
-                self._cache.pop("order", None)
+                cache["order"] = _UNKNOWN
+                self._cache = cache
+                self._inside = 0
 
+    @_of_one_state
     def _cached(self, name, compute):
-        with self._lock:
-            cache = self._cache  # a change meanwhile, by a signal handler, replaces it
-            if name not in cache:
-                cache[name] = compute()
-            return cache[name]
+        if self._cache.get(name, _UNKNOWN) is _UNKNOWN:
+            self._cache[name] = compute()
+        return self._cache[name]
 
     def _keep_absent(self, X, ids):
         """Answers for rows of a fit that have the weight 0 as well, until the next change."""
@@ -104,6 +148,12 @@ class Model:
         return self._models.shape()[:2]
 
     @property
+    def feature_names(self):
+        """The names of the features; None if they have none."""
+        names = list(self._models.column_names())
+        return None if None in names else names
+
+    @property
     @_of_one_state
     def info(self):
         """What is known of the fit, as a ModelInfo."""
@@ -119,12 +169,13 @@ class Model:
         return arrays[place]
 
     def _order(self):
-        """Positions in the order of arrival; None if that is the order of positions, or unknown."""
-        if not self._has_arrivals:
-            return None
-        arrivals = self._column(4, np.int64)
-        in_order = bool((arrivals[1:] >= arrivals[:-1]).all())
-        return None if in_order else np.argsort(arrivals, kind="stable")
+        """Positions in the order of arrival, or of ids; None if that is the order of positions."""
+        if self._has_arrivals:
+            keys = self._column(4, np.int64)
+        else:
+            keys = self._column(1, np.uint64)
+        in_order = bool((keys[1:] >= keys[:-1]).all())
+        return None if in_order else np.argsort(keys, kind="stable")
 
     def _in_order(self, values):
         order = self._cached("order", self._order)
@@ -132,20 +183,24 @@ class Model:
 
     @property
     def ids_(self):
-        """The ids of the rows, in the order in which the rows came."""
+        """The ids of the rows, in the order in which the rows came; from a store, in order."""
         return self._cached("ids", lambda: self._in_order(self._column(1, np.uint64)))
 
     @property
     @_of_one_state
     def owners_(self):
-        """The owners of the rows, in the order of `ids_`; 0 for none."""
-        return self._in_order(self._column(3, np.uint64))
+        """The owners of the rows, in the order of `ids_`; a row without an owner is masked."""
+        return masked_owners(self._in_order(self._column(3, np.uint64)))
 
     @property
     @_of_one_state
     def rows_(self):
         """The rows themselves, in the order of `ids_`."""
-        return self._in_order(self._column(0, np.float32))
+        values = self._column(0, np.float32)
+        ordered = self._in_order(values)
+        if ordered is not values:
+            values.fill(0)  # ours alone: nothing of a row stays in memory that is released
+        return ordered
 
     # -------------------------------------------------------------- the clusters
 
@@ -173,7 +228,7 @@ class Model:
     def inertia_(self):
         """The sum of weighted squared distances of the rows to their centroids."""
         loss = self._cached("loss", lambda: self._models.loss(self.run))
-        return loss / self._weight_unit
+        return loss / WEIGHT_UNIT if self._weighting == "parts" else loss
 
     @_of_one_state
     def _predict_array(self, X):
@@ -190,27 +245,35 @@ class Model:
         return np.sqrt(distances, out=distances)
 
     @_of_one_state
-    def _score_array(self, X, sample_weight=None):
-        """`score` for an array that was checked."""
-        weights = check_weights(sample_weight, X.shape[0])
+    def _score_rows(self, rows, sample_weight=None):
+        """`score` for Rows."""
+        weights = check_weights(sample_weight, len(rows))
         if weights is None:
-            return -self._models.loss_of(self.run, X, None)
-        present = weights > 0
-        if not present.all():
-            X, weights = X[present], weights[present]
-        return -self._models.loss_of(self.run, X, weights) / WEIGHT_UNIT
+            return -self._models.loss_of(self.run, rows.array, None)
+        present = None if weights.all() else weights > 0
+        with rows.where(present) as some:
+            loss = self._models.loss_of(
+                self.run, some.array, weights if present is None else weights[present]
+            )
+        return -loss / WEIGHT_UNIT
+
+    def _rows(self, X):
+        return rows_by_name(X, self.feature_names, "the model")
 
     def predict(self, X):
-        """The nearest centroid of each row of X."""
-        return self._predict_array(plain_rows(X))
+        """The nearest centroid of each row of X. A data frame is matched by name."""
+        with self._rows(X) as rows:
+            return self._predict_array(rows.array)
 
     def transform(self, X):
         """The distance of each row of X to each centroid."""
-        return self._transform_array(plain_rows(X))
+        with self._rows(X) as rows:
+            return self._transform_array(rows.array)
 
     def score(self, X, y=None, sample_weight=None):
         """Minus the sum of weighted squared distances of the rows of X to their centroids."""
-        return self._score_array(plain_rows(X), sample_weight)
+        with self._rows(X) as rows:
+            return self._score_rows(rows, sample_weight)
 
     # -------------------------------------------------------------- the state
 
@@ -253,6 +316,136 @@ class Model:
                 labels = by_position
         return self._models.silhouette(self.run, labels, int(max_rows))
 
+    # -------------------------------------------------------------- changing
+
+    def _named(self, error, *given):
+        return name_texts(error, self._models.text_id, *given)
+
+    def _request(self, call, verb, ids, owners, missing):
+        if ids is None and owners is None:
+            raise ValueError("say what to forget: ids or owners")
+        skip = skips_missing(missing)
+        try:
+            return Report._make(call(verb, unmasked(ids), unmasked(owners), skip))
+        except (LookupError, ValueError) as error:
+            raise self._named(error, ids, owners) from None
+
+    def forget(self, ids=None, *, owners=None, missing="raise"):
+        """Removes rows: afterwards the model is the one that never saw them.
+
+        Parameters
+        ----------
+        ids : int, str or a collection of them, optional
+        owners : int, str or a collection of them, optional
+            All rows of these owners.
+        missing : {'raise', 'skip'}, default='raise'
+            What to do if an id or an owner is not there. With 'raise' nothing is changed then.
+
+        Returns
+        -------
+        Report
+        """
+        return self._request(self._change, self._models.forget, ids, owners, missing)
+
+    def preview(self, ids=None, *, owners=None, missing="raise"):
+        """What `forget` would take, without doing it; `rows_visited` is an upper bound."""
+        return self._request(self._look, self._models.preview, ids, owners, missing)
+
+    def learn(self, X, *, sample_weight=None, ids=None, owners=None):
+        """Adds rows, as if they had been there all the time.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            A data frame is matched by name.
+        sample_weight : array-like, optional
+            Of a model from a store, whole numbers.
+        ids : array-like of int or str, optional
+            By default made of the content of rows.
+        owners : array-like of int, str or None, optional
+
+        Returns
+        -------
+        Report
+        """
+        with self._rows(X) as rows:
+            return self._learn(rows, sample_weight, ids, owners)
+
+    def update(self, X, *, sample_weight=None, ids, owners=None):
+        """Gives the rows with these ids other values; and other weights and owners, if given.
+
+        Returns
+        -------
+        Report
+        """
+        with self._rows(X) as rows:
+            return self._update(rows, sample_weight, ids, owners)
+
+    def rekey(self, random_state=None):
+        """Fits anew with another seed, after which nothing of the old randomness remains.
+
+        Due when people may have looked at the model before they asked to be forgotten.
+
+        Returns
+        -------
+        Report
+        """
+        check_parameters("rekey", {"random_state": random_state})
+        begin = time.perf_counter()
+        seeds = run_seeds(draw_seed(random_state), self._models.shape()[2])
+        report = Report._make(self._change(self._models.rekey, seeds))
+        return report._replace(seconds=time.perf_counter() - begin)
+
+    def _weights_like(self, sample_weight, n_rows):
+        """Weights of rows that join others."""
+        if self._weighting == "whole":
+            return whole_weights(sample_weight, n_rows)
+        if self._weighting == "parts":
+            return check_weights(1.0 if sample_weight is None else sample_weight, n_rows)
+        if sample_weight is not None:
+            raise ValueError(
+                "the model was fitted without weights: fit it with sample_weight=1.0 to give some "
+                "rows another weight later"
+            )
+        return None
+
+    def _change_rows(self, verb, rows, ids, weights, owners):
+        unit = 1 if self._weighting == "whole" else WEIGHT_UNIT
+        try:
+            report = self._change(
+                verb, rows.array, unmasked(ids), weights, unmasked(owners), unit
+            )
+        except (LookupError, ValueError) as error:
+            raise self._named(error, ids, owners) from None
+        return Report._make(report)
+
+    def _learn(self, rows, sample_weight, ids, owners):
+        """`learn` for Rows."""
+        weights = self._weights_like(sample_weight, len(rows))
+        present = None
+        if self._weighting == "parts" and not weights.all():
+            present = weights > 0
+            weights = weights[present]
+        with rows.where(present) as some:
+            return self._change_rows(
+                self._models.learn,
+                some,
+                keep_present(ids, present, "ids"),
+                weights,
+                keep_present(owners, present, "owners"),
+            )
+
+    def _update(self, rows, sample_weight, ids, owners):
+        """`update` for Rows."""
+        if ids is None:
+            raise ValueError("say which rows to update: ids")
+        weights = None
+        if sample_weight is not None:
+            weights = self._weights_like(sample_weight, len(rows))
+            if not weights.all():
+                raise ValueError("a weight of 0: forget the row instead")
+        return self._change_rows(self._models.update, rows, ids, weights, owners)
+
     # -------------------------------------------------------------- pickling
 
     @_of_one_state
@@ -269,8 +462,7 @@ class Model:
         return _restore, (
             self._params,
             seeds,
-            self._weight_unit,
-            self._has_owners,
+            self._weighting,
             (values, ids, weights, owners, arrivals),
             states,
             {name: self._cache[name] for name in ("ids", "labels", "absent")}
@@ -278,13 +470,25 @@ class Model:
             else {},
         )
 
+    def __deepcopy__(self, memo):
+        restore, parts = self.__reduce__()
+        try:
+            return restore(*parts)
+        finally:
+            parts[3][0].fill(0)  # the rows, which the copy has copied
 
-def _restore(params, seeds, weight_unit, has_owners, rows, states, answers):
+
+def masked_owners(owners):
+    """Owners as a masked array; should its mask get lost, nobody is named by mistake."""
+    return np.ma.MaskedArray(owners, mask=owners == NO_OWNER, fill_value=np.uint64(NO_OWNER))
+
+
+def _restore(params, seeds, weighting, rows, states, answers):
     """Makes a model again from its pickle."""
     values, ids, weights, owners, arrivals = rows
     models = _efface.fit(
         values, ids, weights, owners, WEIGHT_UNIT, params, seeds, arrivals, states
     )
-    model = Model(models, params=params, weight_unit=weight_unit, has_owners=has_owners)
+    model = Model(models, params=params, weighting=weighting)
     model._cache.update(answers)
     return model

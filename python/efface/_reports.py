@@ -1,7 +1,11 @@
 """What calls report, as tuples with names that print well in a terminal and in a notebook."""
 
 from html import escape
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_ROW_HASH_BYTES = 16
 
 
 def _seconds(seconds):
@@ -34,8 +38,8 @@ class Report(NamedTuple):
     Attributes
     ----------
     action : str
-        'untouched' (sums were corrected, no other row was looked at), 'repaired' (rows were
-        assigned again, from a level on) or 'refitted'.
+        'sums corrected' (no other row was looked at), 'repaired' (rows were assigned again, from a
+        level on) or 'refitted'.
     reason : str
         Why more than sums had to change.
     level : int
@@ -76,7 +80,7 @@ class Report(NamedTuple):
         done = self.action
         if self.action == "repaired":
             done += f" from level {self.level}"
-        if self.action != "untouched":
+        if self.action != "sums corrected":
             done += f" ({self.reason})"
         return ", ".join(parts) or "no rows", done
 
@@ -161,35 +165,144 @@ class ModelChange(NamedTuple):
         return cls(name, Report._make(report), before.hex(), after.hex())
 
 
+class StoreInfo(NamedTuple):
+    """How much is in a store.
+
+    Attributes
+    ----------
+    format : int
+        Of the file; an older one if it was opened to read and not carried over.
+    n_rows, n_features, n_models : int
+    n_owners : int
+        Different ones.
+    n_unowned_rows : int
+        Rows without an owner.
+    n_labels : int
+        Different ones.
+    n_receipts : int
+    keeps_texts : bool
+        Whether the texts of ids and owners are kept.
+    receipt_key_outside : bool
+        Whether the key of receipts is kept by the caller.
+    owner_zero_is_old : bool
+        Rows of owner 0 come from an older format, which did not tell that owner from none.
+    file_bytes, free_bytes : int
+        The size of the file, and how much of it has no content.
+    """
+
+    format: int
+    n_rows: int
+    n_features: int
+    n_models: int
+    n_owners: int
+    n_unowned_rows: int
+    n_labels: int
+    n_receipts: int
+    keeps_texts: bool
+    receipt_key_outside: bool
+    owner_zero_is_old: bool
+    file_bytes: int
+    free_bytes: int
+
+
+class StoredModel(NamedTuple):
+    """What is known of a model in a store.
+
+    Attributes
+    ----------
+    name, method : str
+    n_clusters : int
+        That were asked for.
+    n_features : int
+    digest : str
+        Of its first run.
+    n_init : int
+        How many runs it has; the others are in the file as `name..2`, `name..3` and so on.
+    """
+
+    name: str
+    method: str
+    n_clusters: int
+    n_features: int
+    digest: str
+    n_init: int = 1
+
+
+class FoundRows(NamedTuple):
+    """Rows that a store has, without pandas; arrays are in the same order.
+
+    Attributes
+    ----------
+    ids, owners : list
+        Texts where they are known, else numbers; an owner may be None.
+    weights : ndarray of int64
+    labels : list
+        Texts where they are known, else numbers, or None.
+    values : ndarray of float32, of shape (n_rows, n_features)
+    feature_names : list of str, or None
+    """
+
+    ids: list
+    owners: list
+    weights: Any
+    labels: list
+    values: Any
+    feature_names: Any
+
+
 class StoreReport(NamedTuple):
     """What a request to a store did.
 
     Attributes
     ----------
     n_requested : int
-        Ids and owners.
+        Ids and owners; or rows.
     n_missing : int
         Those of them that were not there.
-    n_forgotten, n_learned : int
+    n_forgotten, n_learned, n_updated : int
         Rows.
     receipt : int
         The number of its receipt; 0 if there is none.
     seconds : float
     models : tuple of ModelChange
+        One for each run of each model.
+    new_ids : ndarray of uint64 or None
+        The ids that rows which were learned without ids got, in the order of the rows.
+    row_hashes : tuple of str
+        What stands for the rows' ids in the receipt, in hexadecimal digits; see `receipt_root`.
     """
 
     n_requested: int
     n_missing: int
     n_forgotten: int
     n_learned: int
+    n_updated: int
     receipt: int
     seconds: float
     models: tuple
+    new_ids: Any
+    row_hashes: tuple
+
+    @classmethod
+    def make(cls, items):
+        """From what the extension gives."""
+        *numbers, changes, new_ids, hashes = items
+        size = _ROW_HASH_BYTES
+        return cls(
+            *numbers,
+            tuple(ModelChange.make(*change) for change in changes),
+            None if new_ids is None else np.frombuffer(new_ids, dtype=np.uint64),
+            tuple(hashes[i : i + size].hex() for i in range(0, len(hashes or b""), size)),
+        )
 
     def _rows(self):
         parts = [
             _count(number, "row") + " " + what
-            for number, what in ((self.n_forgotten, "forgotten"), (self.n_learned, "learned"))
+            for number, what in (
+                (self.n_forgotten, "forgotten"),
+                (self.n_learned, "learned"),
+                (self.n_updated, "updated"),
+            )
             if number
         ]
         if self.n_missing:

@@ -2,35 +2,34 @@
 
 import errno
 import json
+import numbers
 import os
-from typing import NamedTuple
 
 import numpy as np
 
 from . import _efface
-from ._arrays import plain_rows
-from ._kmeans import KMeans
+from ._arrays import unmasked, whole_weights
+from ._found import found_rows
+from ._kmeans import KMeans, warn_coarse, warn_few_rows
 from ._model import Model
 from ._parameters import (
     check_parameters,
     draw_seed,
     library_parameters,
     parameters_of,
+    run_seeds,
     skips_missing,
 )
-from ._reports import Difference, ModelChange, StoreReport
+from ._reports import Difference, StoredModel, StoreInfo, StoreReport
+from ._rows import distinct_names, plain_rows, rows_by_name
+from ._texts import name_texts
 
 _HASH_KEY_BYTES = 16
 
 
-class StoredModel(NamedTuple):
-    """What is known of a model in a store."""
-
-    name: str
-    method: str
-    n_clusters: int
-    n_features: int
-    digest: str
+def _run_name(name, run):
+    """What run number `run`, from 0, of a model is called in the file."""
+    return name if run == 0 else f"{name}..{run + 1}"
 
 
 class Store:
@@ -43,6 +42,7 @@ class Store:
     def __init__(self, file, path):
         self._file = file
         self._path = os.fspath(path)
+        self._keeps_texts = None
 
     def __enter__(self):
         return self
@@ -56,53 +56,127 @@ class Store:
 
     def __repr__(self):
         try:
-            n_rows, n_columns, n_models, n_receipts = self._file.info()
+            info, n_models = self.info, len(self.models)
         except ValueError:
             return f"<Store {self._path!r}, closed>"
         return (
-            f"<Store {self._path!r}: {n_rows:,} rows with {n_columns} features, {n_models} "
-            f"model{'' if n_models == 1 else 's'}, {n_receipts} "
-            f"receipt{'' if n_receipts == 1 else 's'}>"
+            f"<Store {self._path!r}: {info.n_rows:,} rows with {info.n_features} features, "
+            f"{n_models} model{'' if n_models == 1 else 's'}, {info.n_receipts} "
+            f"receipt{'' if info.n_receipts == 1 else 's'}>"
         )
 
     # -------------------------------------------------------------- asking
 
     @property
+    def info(self):
+        """How much is in the store, as a StoreInfo."""
+        return StoreInfo(*self._file.info())
+
+    @property
     def n_rows(self):
         """How many rows there are."""
-        return self._file.info()[0]
+        return self.info.n_rows
 
     @property
     def n_features(self):
         """How many features a row has."""
-        return self._file.info()[1]
+        return self.info.n_features
 
     @property
     def feature_names(self):
         """The names of the features; None if they have none."""
-        names = [self._file.column(i) for i in range(self.n_features)]
+        names = self._file.columns()
         return None if None in names else names
+
+    def owners(self):
+        """How many rows each owner has: a dictionary with texts, where they are known, or numbers.
+
+        Rows without an owner are not in it; `info.n_unowned_rows` counts them.
+        """
+        return {
+            number if text is None else text: n_rows
+            for number, text, n_rows in self._file.owners()
+        }
+
+    def find(self, ids=None, *, owners=None, missing="raise"):
+        """The rows with these ids, and all rows of these owners: what the store has of a person.
+
+        Parameters
+        ----------
+        ids, owners : int, str or a collection of them, optional
+        missing : {'raise', 'skip'}, default='raise'
+            What to do if an id or an owner is not there.
+
+        Returns
+        -------
+        DataFrame or FoundRows
+            With pandas, a data frame: its index are the ids, its columns the features and then
+            `owner`, `weight` and, if there are any, `label`. Without pandas a FoundRows.
+        """
+        if ids is None and owners is None:
+            raise ValueError("say which rows to find: ids or owners")
+        skip = skips_missing(missing)
+        try:
+            rows = self._file.find(unmasked(ids), unmasked(owners), skip)
+        except (LookupError, ValueError) as error:
+            raise self._named(error, ids, owners) from None
+        return found_rows(rows, self._file.text)
+
+    # -------------------------------------------------------------- models
 
     @property
     def models(self):
         """The models, as a list of StoredModel in the order of their names."""
-        found = (self._file.model(i) for i in range(self._file.info()[2]))
-        return [StoredModel(*model[:4], model[4].hex()) for model in found]
+        found = {model[0]: model for model in self._file.models()}
+        models = []
+        while found:
+            name, method, n_clusters, n_features, digest = found.pop(next(iter(found)))
+            n_runs = 1
+            while found.pop(_run_name(name, n_runs), None):
+                n_runs += 1
+            models.append(
+                StoredModel(name, method, n_clusters, n_features, digest.hex(), n_runs)
+            )
+        return models
 
-    def load(self, name):
-        """A copy of a model with its rows, as a `Model`; the store knows nothing of it."""
-        return Model(self._file.load(name), has_arrivals=False)
-
-    def digest(self, name):
-        """The digest of a model's canonical bytes, in hexadecimal digits."""
+    def _runs(self, name):
+        """The names of the runs of a model in the file."""
         for model in self.models:
             if model.name == name:
-                return model.digest
+                return tuple(_run_name(name, run) for run in range(model.n_init))
+        return (name,)  # one run of a model, or the library says that there is no such model
+
+    def columns(self, name):
+        """The features of a model: their names, or their numbers, counted from 0."""
+        names = self.feature_names
+        found = self._file.model_columns(name)
+        return found if names is None else [names[column] for column in found]
+
+    def load(self, name):
+        """A copy of a model with all rows, as a `Model`, which can forget by itself: the store
+        knows nothing of what becomes of it."""
+        return Model(self._file.load(self._runs(name)), weighting="whole", has_arrivals=False)
+
+    def predict(self, name, X):
+        """The nearest centroid of each row of X. A data frame is matched by name.
+
+        This loads the model and all rows: to predict more often, keep what `load` gives.
+        """
+        return self.load(name).predict(X)
+
+    def digest(self, name):
+        """The digest of a model's canonical bytes, in hexadecimal digits. Of a model with several
+        runs it is that of the one that answers, for which all have to be loaded."""
+        if len(self._runs(name)) > 1:
+            return self.load(name).digest()
+        for model in self._file.models():
+            if model[0] == name:
+                return model[4].hex()
         raise _efface.NotFoundError(f"there is no model {name!r}")
 
     def encode(self, name):
         """The canonical bytes of a model's state (docs/format.md)."""
-        return self._file.encode(name)
+        return self._file.encode(name) if len(self._runs(name)) == 1 else self.load(name).encode()
 
     def verify(self, name=None):
         """Fits a model, or each model, anew and compares the states byte by byte.
@@ -112,28 +186,13 @@ class Store:
         Difference
             True if all are identical; else that of the first model that differs.
         """
-        names = [model.name for model in self.models] if name is None else [name]
+        names = [model[0] for model in self._file.models()] if name is None else self._runs(name)
         difference = Difference(True, "", 0, 0, 0, 0, 0)
         for one in names:
             difference = Difference(*self._file.verify(one))
             if not difference:
                 break
         return difference
-
-    def check(self):
-        """Looks for damage; a list of sentences, empty if there is none."""
-        return self._file.check()
-
-    @property
-    def receipts(self):
-        """The receipts of all requests, as a list of dictionaries."""
-        return [json.loads(self.receipt(i + 1)) for i in range(self._file.info()[3])]
-
-    def receipt(self, number):
-        """Receipt number `number`, from 1, as one line of JSON, which may be signed."""
-        return self._file.receipt(number)
-
-    # -------------------------------------------------------------- models
 
     def fit(self, name, estimator, columns=None):
         """Fits a model and adds it.
@@ -143,9 +202,10 @@ class Store:
         name : str
             1 to 63 letters, digits, '-', '_' or '.'.
         estimator : KMeans
-            Its parameters are used; it is not fitted itself. `n_init` must be 1.
-        columns : sequence of int, optional
-            The features of the model, counted from 0; by default all.
+            Its parameters are used; it is not fitted itself. All runs of `n_init` are kept and
+            change together, as those of an estimator do.
+        columns : sequence of str or int, optional
+            The features of the model, by name or counted from 0; by default all.
 
         Returns
         -------
@@ -153,33 +213,89 @@ class Store:
         """
         if not isinstance(estimator, KMeans):
             raise TypeError(f"estimator must be an efface.KMeans, not {estimator!r}")
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a model must be a str, not {name!r}")
         parameters = parameters_of(estimator)
         check_parameters(type(estimator).__name__, parameters)
-        if parameters["n_init"] != 1:
-            raise ValueError("a store keeps one run of a model: use n_init=1")
         params = library_parameters(parameters)
-        params["seed"] = draw_seed(estimator.random_state)
+        seeds = run_seeds(draw_seed(estimator.random_state), parameters["n_init"])
         if columns is not None:
-            columns = _column_numbers(columns, self.n_features)
-        self._file.fit(name, params, columns)
+            columns = self._column_numbers(columns)
+        self._fit_runs(name, params, seeds, columns, parameters["n_clusters"])
         return next(model for model in self.models if model.name == name)
+
+    def _fit_runs(self, name, params, seeds, columns, n_clusters):
+        """Fits all runs, or none. The first comes last: until it is there, the model is not."""
+        names = [_run_name(name, run) for run in range(len(seeds))]
+        taken = {model[0] for model in self._file.models()}
+        if not taken.isdisjoint(names):
+            raise ValueError(f"there is a model {min(taken.intersection(names))!r} already")
+        added = []
+        try:
+            for one, seed in reversed(list(zip(names, seeds))):
+                found = self._file.fit(one, {**params, "seed": seed}, columns)
+                added.append(one)
+        except BaseException:
+            for one in added:
+                self._file.drop(one)
+            raise
+        _, n_rows, coarse = found
+        warn_few_rows(n_clusters, n_rows, stacklevel=3)
+        warn_coarse(coarse, stacklevel=3)
+
+    def _column_numbers(self, columns):
+        """Names and numbers of features as an array of numbers."""
+        names, n_features = self._file.columns(), self.n_features
+        columns = [columns] if isinstance(columns, str) else list(columns)
+        found = []
+        for column in columns:
+            if isinstance(column, str):
+                if names.count(column) != 1:
+                    how_many = "several features are" if column in names else "no feature is"
+                    raise ValueError(f"{how_many} called {column!r}; there are {names}")
+                found.append(names.index(column))
+            elif isinstance(column, numbers.Integral) and not isinstance(column, (bool, np.bool_)):
+                if not 0 <= column < n_features:
+                    raise ValueError(
+                        f"columns are counted from 0, and the last is {n_features - 1}: {column}"
+                    )
+                found.append(int(column))
+            else:
+                raise ValueError(f"columns are names or whole numbers, not {column!r}")
+        if not found or len(set(found)) < len(found):
+            raise ValueError(f"columns must be at least one, and each once: {columns}")
+        return np.array(found, dtype=np.uint32)
 
     def drop(self, name):
         """Takes a model out."""
-        self._file.drop(name)
+        for one in reversed(self._runs(name)):
+            self._file.drop(one)
 
     def rekey(self, name=None, random_state=None):
         """Gives a model, or each model, another seed and fits it anew."""
         check_parameters("Store.rekey", {"random_state": random_state})
-        self._file.rekey(name, draw_seed(random_state))
+        seed = draw_seed(random_state)
+        if name is None:
+            self._file.rekey(None, seed)
+            return
+        runs = self._runs(name)
+        for one, run_seed in zip(runs, run_seeds(seed, len(runs))):
+            self._file.rekey(one, run_seed)
 
     # -------------------------------------------------------------- requests
+
+    def _named(self, error, *given):
+        return name_texts(error, self._file.text_id, *given)
 
     def _request(self, ids, owners, missing, only_look):
         if ids is None and owners is None:
             raise ValueError("say what to forget: ids or owners")
         skip = skips_missing(missing)
-        return _report(self._file.forget(ids, owners, skip, only_look))
+        try:
+            items = self._file.forget(unmasked(ids), unmasked(owners), skip, only_look)
+        except (LookupError, ValueError) as error:
+            raise self._named(error, ids, owners) from None
+        return StoreReport.make(items)
 
     def forget(self, ids=None, *, owners=None, missing="raise"):
         """Removes rows from the store and from all models.
@@ -201,56 +317,80 @@ class Store:
         """What `forget` would take, without doing it."""
         return self._request(ids, owners, missing, True)
 
+    def _change_rows(self, verb, X, weights, ids, owners):
+        if self._keeps_texts is None:
+            self._keeps_texts = self.info.keeps_texts
+        with rows_by_name(X, self.feature_names, "the store") as rows:
+            weights = whole_weights(weights, len(rows))
+            try:
+                items = verb(
+                    rows.array, unmasked(ids), weights, unmasked(owners), self._keeps_texts
+                )
+            except (LookupError, ValueError) as error:
+                raise self._named(error, ids, owners) from None
+        return StoreReport.make(items)
+
     def learn(self, X, *, weights=None, ids=None, owners=None):
         """Adds rows to the store and to all models.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            A data frame is matched by name, in whatever order its columns stand.
         weights : array-like of int, optional
         ids : array-like of int or str, optional
-            By default new numbers above all that the store ever had.
-        owners : array-like of int or str, optional
+            By default random numbers, which the report has as `new_ids`.
+        owners : array-like of int, str or None, optional
 
         Returns
         -------
         StoreReport
         """
-        return _report(self._file.learn(plain_rows(X), ids, _whole_weights(weights), owners))
+        return self._change_rows(self._file.learn, X, weights, ids, owners)
 
-    def sign_with(self, secret_key):
-        """Signs the receipts of all requests that follow; see `make_keys`."""
-        self._file.sign_with(secret_key)
+    def update(self, X, *, ids, weights=None, owners=None):
+        """Gives the rows with these ids other values, in the store and in all models.
+
+        Weights and owners that are not given stay as they are.
+
+        Returns
+        -------
+        StoreReport
+        """
+        if ids is None:
+            raise ValueError("say which rows to update: ids")
+        return self._change_rows(self._file.update, X, weights, ids, owners)
+
+    # -------------------------------------------------------------- receipts
+
+    @property
+    def receipts(self):
+        """The receipts of all requests, as a list of dictionaries."""
+        return [json.loads(self.receipt(i + 1)) for i in range(self.info.n_receipts)]
+
+    def receipt(self, number):
+        """Receipt number `number`, from 1, as one line of JSON, which may be signed."""
+        return self._file.receipt(number)
+
+    def row_hash(self, id, *, receipt_key=None):
+        """What stands for an id in receipts, in hexadecimal digits.
+
+        The key is needed if it is not kept in the store; see `create`.
+        """
+        return self._file.row_hash(receipt_key, id).hex()
+
+    # -------------------------------------------------------------- upkeep
+
+    def check(self):
+        """Looks for damage; a list of sentences, empty if there is none."""
+        return self._file.check()
+
+    def compact(self):
+        """Makes the file as small as it can be."""
+        self._file.compact()
 
 
-def _report(items):
-    *numbers, changes = items
-    return StoreReport(*numbers, tuple(ModelChange.make(*change) for change in changes))
-
-
-def _whole_weights(weights):
-    if weights is None:
-        return None
-    array = np.asarray(weights)
-    if array.ndim != 1:
-        raise ValueError("weights must be a 1D array")
-    if array.dtype.kind not in "iuf" or not (array == np.rint(array)).all():
-        raise ValueError("the weights of a store are whole numbers")
-    if (abs(array) >= 2.0**40).any():
-        raise ValueError("all weights together stay below 2**40")
-    return array.astype(np.int64)
-
-
-def _column_numbers(columns, n_features):
-    array = np.asarray(columns)
-    if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array):
-        raise ValueError("columns must be a sequence of whole numbers, at least one")
-    if ((array < 0) | (array >= n_features)).any():
-        raise ValueError(f"columns are counted from 0, and the last is {n_features - 1}: {columns}")
-    return array.astype(np.uint32)
-
-
-def open(path, *, write=True):
+def open(path, *, write=True, wait=5.0, receipt_key=None, secret_key=None):
     """Opens a store.
 
     Parameters
@@ -258,6 +398,12 @@ def open(path, *, write=True):
     path : str or path-like
     write : bool, default=True
         Whether requests may be made.
+    wait : float, default=5.0
+        How many seconds to wait for other processes before `BusyError`.
+    receipt_key : bytes, optional
+        The 32 bytes that were given to `create`.
+    secret_key : bytes, optional
+        Signs the receipts of requests; see `make_keys`.
 
     Returns
     -------
@@ -265,22 +411,44 @@ def open(path, *, write=True):
     """
     if not os.path.exists(path):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
-    return Store(_efface.open_store(path, write), path)
+    return Store(_efface.open_store(path, write, wait, receipt_key, secret_key), path)
 
 
-def create(path, X, *, weights=None, ids=None, owners=None, hash_key=None):
+def create(
+    path,
+    X,
+    *,
+    weights=None,
+    ids=None,
+    owners=None,
+    hash_key=None,
+    keep_texts=False,
+    receipt_key=None,
+    secret_key=None,
+):
     """Makes a store with the rows of X and no models. A file that exists is never overwritten.
 
     Parameters
     ----------
     path : str or path-like
     X : array-like of shape (n_rows, n_features)
+        The store keeps the names of a data frame's columns.
     weights : array-like of int, optional
     ids : array-like of int or str, optional
         By default 0, 1, 2, ...
-    owners : array-like of int or str, optional
+    owners : array-like of int, str or None, optional
+        None, NaN and masked elements are nobody's.
     hash_key : bytes, optional
         16 bytes with which texts are hashed; by default random ones, which the store keeps.
+    keep_texts : bool, default=False
+        Whether the texts of ids and owners are kept, so that they can be shown; else only their
+        numbers are.
+    receipt_key : bytes, optional
+        32 bytes with which ids are hashed in receipts, kept by you and given to `open` whenever
+        requests are to be made. By default random ones, kept in the store, where they let whoever
+        has the file try ids.
+    secret_key : bytes, optional
+        Signs the receipts of requests; see `make_keys`.
 
     Returns
     -------
@@ -289,8 +457,38 @@ def create(path, X, *, weights=None, ids=None, owners=None, hash_key=None):
     if os.path.exists(path):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(path))
     key = os.urandom(_HASH_KEY_BYTES) if hash_key is None else hash_key
-    file = _efface.create_store(path, plain_rows(X), ids, _whole_weights(weights), owners, key)
+    names = distinct_names(X)
+    with plain_rows(X) as rows:
+        weights = whole_weights(weights, len(rows))
+        try:
+            file = _efface.create_store(
+                path,
+                rows.array,
+                unmasked(ids),
+                weights,
+                unmasked(owners),
+                None if names is None else tuple(names),
+                key,
+                keep_texts,
+                receipt_key,
+                secret_key,
+            )
+        except (LookupError, ValueError) as error:
+            raise name_texts(error, lambda text: _efface.text_id(text, key), ids, owners) from None
     return Store(file, path)
+
+
+Store.open = staticmethod(open)
+Store.create = staticmethod(create)
+
+
+def wipes_memory():
+    """Whether memory that SQLite frees is overwritten, as the library's own always is.
+
+    It is not if another part of the process, such as the module `sqlite3`, began to use SQLite
+    before the first store was opened. To ask settles it: ask early.
+    """
+    return _efface.wipes_memory()
 
 
 def make_keys():
@@ -301,3 +499,38 @@ def make_keys():
 def verify_receipt(receipt, public_key):
     """Raises ValueError unless a line of JSON is a receipt signed with this key."""
     _efface.verify_receipt(receipt, public_key)
+
+
+def verify_receipts(receipts, public_key=None):
+    """Looks for what is wrong with a chain of receipts, in which each names the one before.
+
+    Parameters
+    ----------
+    receipts : iterable of str
+        Lines of JSON, in order. The first may have any number.
+    public_key : bytes, optional
+        Each has to be signed with this key.
+
+    Returns
+    -------
+    list of str
+        A sentence for each that is missing, doubled, out of order, changed or not signed.
+    """
+    problems = _efface.verify_receipts(tuple(receipts), public_key)
+    return [f"line {line}: {problem}" for line, problem in problems]
+
+
+def receipt_root(row_hashes):
+    """The Merkle root of hashes of rows, which a receipt has instead of them.
+
+    Parameters
+    ----------
+    row_hashes : iterable of str
+        In any order; see `StoreReport.row_hashes` and `Store.row_hash`.
+
+    Returns
+    -------
+    str
+        In hexadecimal digits.
+    """
+    return _efface.receipt_root(b"".join(map(bytes.fromhex, row_hashes))).hex()

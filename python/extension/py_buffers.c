@@ -1,5 +1,4 @@
-/* What comes in: matrices, arrays and ids, as any object with the buffer protocol, and ids as any
- * collection. */
+/* What comes in as an object with the buffer protocol: matrices and arrays. */
 #include "py_extension.h"
 
 #include <stdlib.h>
@@ -7,8 +6,13 @@
 
 #define BATCH_BYTES ((size_t)1 << 20)
 
-/* The character of a buffer's item type; 0 if it is not one number in this machine's byte order. */
-static char item_format(const Py_buffer *view) {
+void wipe(void *memory, size_t n_bytes) {
+    static void *(*const volatile set)(void *, int, size_t) = memset;
+    if (memory != NULL && n_bytes != 0)
+        (void)set(memory, 0, n_bytes);
+}
+
+char item_format(const Py_buffer *view) {
     const char *format = view->format != NULL ? view->format : "B";
     if (*format == '@' || *format == '=' || (*format == '<' && PY_LITTLE_ENDIAN))
         format++;
@@ -107,6 +111,8 @@ failed:
 }
 
 void matrix_close(matrix *m) {
+    if (m->room != NULL)
+        wipe(m->room, (m->n_batch + 1) * m->stride * sizeof(float));
     free(m->room);
     if (m->view.obj != NULL)
         PyBuffer_Release(&m->view);
@@ -140,120 +146,4 @@ bool array_open(Py_buffer *view, PyObject *object, const char *formats, bool wri
 
 size_t array_length(const Py_buffer *view) {
     return (size_t)(view->len / view->itemsize);
-}
-
-/* ------------------------------------------------------------------ ids */
-
-static bool id_from_object(PyObject *object, const unsigned char *key, uint64_t *id) {
-    static const unsigned char no_key[EFFACE_HASH_KEY_BYTES];
-    if (PyUnicode_Check(object)) {
-        Py_ssize_t n_bytes;
-        const char *const text = PyUnicode_AsUTF8AndSize(object, &n_bytes);
-        if (text == NULL)
-            return false;
-        *id = efface_text_id(text, (size_t)n_bytes, key != NULL ? key : no_key);
-        return true;
-    }
-    /* A truth value could be read as 0 or 1: then a mask of rows would name two of them. */
-    PyObject *const number = PyBool_Check(object) ? NULL : PyNumber_Index(object);
-    if (number == NULL && PyErr_Occurred() == NULL)
-        PyErr_SetNone(PyExc_TypeError);
-    if (number == NULL) {
-        if (PyErr_ExceptionMatches(PyExc_TypeError))
-            PyErr_Format(PyExc_TypeError, "ids and owners are whole numbers or texts, not %R",
-                         object);
-        return false;
-    }
-    *id = PyLong_AsUnsignedLongLong(number);
-    Py_DECREF(number);
-    if (*id == UINT64_MAX && PyErr_ExceptionMatches(PyExc_OverflowError))
-        PyErr_Format(PyExc_ValueError, "ids and owners are numbers from 0 to 2**64 - 1, not %R",
-                     object);
-    return PyErr_Occurred() == NULL;
-}
-
-static bool make_list(id_list *list, size_t n) {
-    list->items = malloc((n + 1) * sizeof *list->items);
-    list->n = n;
-    if (list->items == NULL)
-        PyErr_NoMemory();
-    return list->items != NULL;
-}
-
-/* Ids of an array of whole numbers; false without an exception if it is an array of other things.
- */
-static bool ids_from_buffer(id_list *list, PyObject *object) {
-    Py_buffer view;
-    bool done = false;
-    if (PyObject_GetBuffer(object, &view, PyBUF_RECORDS_RO) != 0) {
-        PyErr_Clear();
-        return false;
-    }
-    const char format = item_format(&view);
-    const bool is_signed = format != '\0' && strchr("bhilqn", format) != NULL;
-    const bool is_unsigned = format != '\0' && strchr("BHILQN", format) != NULL;
-    const size_t size = (size_t)view.itemsize;
-    if (format == '?')
-        PyErr_SetString(PyExc_TypeError, "ids and owners are whole numbers or texts, not truth "
-                                         "values: choose ids with a mask, as in ids_[mask]");
-    if (view.ndim == 1 && (is_signed || is_unsigned) && make_list(list, (size_t)view.shape[0])) {
-        const char *from = view.buf;
-        done = true;
-        for (size_t i = 0; i < list->n && done; i++, from += view.strides[0]) {
-            uint64_t value = 0;
-            memcpy((char *)&value + (PY_LITTLE_ENDIAN ? 0 : sizeof value - size), from, size);
-            done = !(is_signed && value >> (8 * size - 1) != 0);
-            list->items[i] = value;
-        }
-        if (!done) {
-            ids_close(list);
-            PyErr_SetString(PyExc_ValueError,
-                            "ids and owners are numbers from 0 to 2**64 - 1, not negative");
-        }
-    }
-    PyBuffer_Release(&view);
-    return done;
-}
-
-bool ids_open(id_list *list, PyObject *object, const unsigned char *key) {
-    list->items = NULL;
-    list->n = 0;
-    if (object == Py_None)
-        return true;
-    if (PyBytes_Check(object) || PyByteArray_Check(object)) {
-        /* They are arrays of small numbers, which nobody means who passes them. */
-        PyErr_Format(PyExc_TypeError, "ids and owners are whole numbers or texts, not %R", object);
-        return false;
-    }
-    const bool one = PyLong_Check(object) || PyUnicode_Check(object);
-    if (!one && PyObject_CheckBuffer(object)) {
-        if (ids_from_buffer(list, object))
-            return true;
-        if (PyErr_Occurred() != NULL)
-            return false;
-    }
-    PyObject *const items = one ? PyTuple_Pack(1, object) : PySequence_Tuple(object);
-    if (items == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
-        /* A single number of another type, such as NumPy's. */
-        PyErr_Clear();
-        if (!make_list(list, 1))
-            return false;
-        if (id_from_object(object, key, list->items))
-            return true;
-        ids_close(list);
-        return false;
-    }
-    bool done = items != NULL && make_list(list, (size_t)PyTuple_Size(items));
-    for (size_t i = 0; done && i < list->n; i++)
-        done = id_from_object(PyTuple_GetItem(items, (Py_ssize_t)i), key, &list->items[i]);
-    Py_XDECREF(items);
-    if (!done)
-        ids_close(list);
-    return done;
-}
-
-void ids_close(id_list *list) {
-    free(list->items);
-    list->items = NULL;
-    list->n = 0;
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 
 bool gate_make(gate *g) {
+    atomic_init(&g->inside, 0);
     g->lock = PyThread_allocate_lock();
     if (g->lock == NULL)
         PyErr_NoMemory();
@@ -19,18 +20,24 @@ void gate_free(gate *g) {
 
 PyThreadState *gate_enter(gate *g) {
     const unsigned long self = PyThread_get_thread_ident();
-    if (g->inside == self) {
+    if (atomic_load(&g->inside) == self) {
         PyErr_SetString(PyExc_RuntimeError, "a call that is not finished is using this object");
         return NULL;
     }
-    PyThreadState *const state = PyEval_SaveThread();
-    (void)PyThread_acquire_lock(g->lock, WAIT_LOCK);
-    g->inside = self;
-    return state;
+    for (;;) {
+        PyThreadState *const state = PyEval_SaveThread();
+        if (PyThread_acquire_lock_timed(g->lock, -1, 1) == PY_LOCK_ACQUIRED) {
+            atomic_store(&g->inside, self);
+            return state;
+        }
+        PyEval_RestoreThread(state); /* a signal came */
+        if (PyErr_CheckSignals() != 0)
+            return NULL;
+    }
 }
 
 void gate_leave(gate *g, PyThreadState *state) {
-    g->inside = 0;
+    atomic_store(&g->inside, 0);
     PyThread_release_lock(g->lock);
     PyEval_RestoreThread(state);
 }
@@ -47,7 +54,15 @@ int interrupted(void *context) {
         return 0;
     last = now;
     const PyGILState_STATE state = PyGILState_Ensure();
-    const int raised = PyErr_CheckSignals() != 0;
+    /* It may be asked again on the way out: handlers do not run over an exception. */
+    const int raised = PyErr_Occurred() != NULL || PyErr_CheckSignals() != 0;
+    if (raised)
+        last = 0.0;
     PyGILState_Release(state);
     return raised;
+}
+
+int store_interrupted(void *context, double part) {
+    (void)part;
+    return interrupted(context);
 }

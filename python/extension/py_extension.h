@@ -12,6 +12,7 @@
 #include <Python.h>
 
 #include <efface/efface.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* ------------------------------------------------------------------ py_errors.c */
@@ -26,24 +27,31 @@ PyObject *raise_error(efface_status status, const efface_error *error);
 
 /* An object of the library is used by one thread at a time. A gate makes others wait, without the
  * GIL; a thread that is inside already (a signal handler that interrupts its call) gets an
- * exception instead of waiting for itself. */
+ * exception instead of waiting for itself. `inside` is written without the GIL while others read
+ * it; it can equal a thread only if that thread itself wrote it. */
 typedef struct gate {
     PyThread_type_lock lock;
-    unsigned long inside; /* the thread, if any */
+    atomic_ulong inside; /* the thread, or 0 */
 } gate;
 
 bool gate_make(gate *g);
 void gate_free(gate *g);
 
 /* Around calls of the library: through the gate, without the GIL. NULL with an exception set if
- * this thread is inside already. */
+ * this thread is inside already, or if a signal handler raised one while it waited. What can change
+ * is looked at behind the gate only, and no object of Python is made or released there. */
 PyThreadState *gate_enter(gate *g);
 void gate_leave(gate *g, PyThreadState *state);
 
-/* For efface_kmeans_params: true, with the exception set, if a signal handler raised one. */
+/* For efface_kmeans_params: true, with the exception set, if a signal handler raised one. The other
+ * is the same for efface_store_options. */
 int interrupted(void *context);
+int store_interrupted(void *context, double part);
 
 /* ------------------------------------------------------------------ py_buffers.c */
+
+/* Overwrites memory with zeros, which the compiler cannot leave out. */
+void wipe(void *memory, size_t n_bytes);
 
 /* Rows as Python holds them: any two-dimensional buffer of numbers. */
 typedef struct matrix {
@@ -58,7 +66,7 @@ typedef struct matrix {
 } matrix;
 
 /* False with an exception set if the object is no such buffer. A batch holds a megabyte, or all
- * rows if `whole`. */
+ * rows if `whole`. Converted rows are overwritten in the end. */
 bool matrix_open(matrix *m, PyObject *object, bool whole);
 void matrix_close(matrix *m);
 
@@ -66,18 +74,31 @@ void matrix_close(matrix *m);
  * floats apart. Needs no GIL. */
 const float *matrix_read(const matrix *m, size_t first, size_t n);
 
+/* The character of a buffer's item type; 0 if it is not one number in this machine's byte order. */
+char item_format(const Py_buffer *view);
+
 /* A contiguous array of numbers of one type, named by its characters in the struct module. */
 bool array_open(Py_buffer *view, PyObject *object, const char *formats, bool writable);
 size_t array_length(const Py_buffer *view);
 
-/* Ids or owners: a whole number, a text, or any collection of them. Texts are hashed, with a key of
- * zeros if `key` is NULL. */
+/* ------------------------------------------------------------------ py_ids.c */
+
+/* Ids or owners: a whole number, a text, or any collection of them. */
 typedef struct id_list {
     uint64_t *items; /* NULL if there are none */
     size_t n;
 } id_list;
 
-bool ids_open(id_list *list, PyObject *object, const unsigned char *key);
+typedef enum id_use {
+    USE_IDS,       /* of rows */
+    USE_OWNERS,    /* of rows: None, NaN and the like are EFFACE_NO_OWNER */
+    USE_KEPT,      /* owners of rows as a set has them, with EFFACE_NO_OWNER */
+    USE_REQUESTED, /* owners that are asked for: EFFACE_NO_OWNER is none of them */
+} id_use;
+
+/* Texts are hashed, with a key of zeros if `key` is NULL, and go to `texts` unless that is NULL. */
+bool ids_open(id_list *list, PyObject *object, id_use use, const unsigned char *key,
+              efface_texts *texts);
 void ids_close(id_list *list);
 
 /* ------------------------------------------------------------------ py_row_ids.c */
@@ -107,9 +128,23 @@ PyObject *report_tuple(const efface_report *report);
 PyObject *difference_tuple(const efface_difference *difference);
 PyObject *info_tuple(const efface_kmeans_info *info);
 
+/* The coarse columns of a model, which needs no GIL, and a list of column numbers; the second
+ * releases them. */
+bool copy_coarse(const efface_kmeans *model, uint32_t **columns, size_t *n);
+PyObject *column_list(uint32_t *columns, size_t n);
+
+/* A text, bytes of it that are no UTF-8 spelled out, or None for NULL. */
+PyObject *name_or_none(const char *text);
+
 /* ------------------------------------------------------------------ py_row_sets.c */
 
-/* The arguments of efface_rows from Python's arrays. */
+/* Python's arrays; each but `values` may be None. Weights and arrivals are 64-bit integers. Rows
+ * with arrivals have been in a set before: their owners are those of the set (USE_KEPT). */
+typedef struct row_objects {
+    PyObject *values, *ids, *weights, *owners, *arrivals;
+} row_objects;
+
+/* The arguments of efface_rows from them. */
 typedef struct row_arrays {
     matrix matrix;
     id_list ids, owners;
@@ -119,12 +154,13 @@ typedef struct row_arrays {
     uint64_t *made_ids;
 } row_arrays;
 
-/* `ids`, `weights` (64-bit integers), `owners` and `arrivals` (32-bit integers) may be None. Rows
- * without arrivals are numbered from `first_arrival` on. */
-bool row_arrays_open(row_arrays *arrays, PyObject *rows, PyObject *ids, PyObject *weights,
-                     PyObject *owners, PyObject *arrivals, int64_t first_arrival,
-                     const unsigned char *key);
+/* `key` and `texts` as in ids_open. */
+bool row_arrays_open(row_arrays *arrays, const row_objects *objects, const unsigned char *key,
+                     efface_texts *texts);
 void row_arrays_close(row_arrays *arrays);
+
+/* Numbers rows without arrivals from `first` on. Needs no GIL. */
+efface_status row_arrays_number(row_arrays *arrays, int64_t first);
 
 /* Gives rows without ids those of py_row_ids.c; see there for `unit`. Needs no GIL. */
 efface_status row_arrays_make_ids(row_arrays *arrays, int64_t unit, const efface_data *data);

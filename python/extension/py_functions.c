@@ -1,6 +1,7 @@
 /* Functions of the module that need no object: metrics, hashes, generated data, keys. */
-#include "py_extension.h"
+#include "py_store.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* How two labellings agree. */
@@ -65,8 +66,10 @@ static PyObject *row_ids(PyObject *module, PyObject *arguments) {
     row_arrays arrays;
     const efface_error error = {0};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOLO", &rows, &weights, &unit, &array) ||
-        !row_arrays_open(&arrays, rows, Py_None, weights, Py_None, Py_None, 0, NULL))
+    if (!PyArg_ParseTuple(arguments, "OOLO", &rows, &weights, &unit, &array))
+        return NULL;
+    const row_objects objects = {rows, Py_None, weights, Py_None, Py_None};
+    if (!row_arrays_open(&arrays, &objects, NULL, NULL))
         return NULL;
     if (array_open(&ids, array, "QL", true)) {
         if (array_length(&ids) == arrays.rows.n_rows) {
@@ -90,7 +93,8 @@ static PyObject *read_ids(PyObject *module, PyObject *arguments) {
     Py_buffer out;
     id_list ids;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OO", &object, &array) || !ids_open(&ids, object, NULL))
+    if (!PyArg_ParseTuple(arguments, "OO", &object, &array) ||
+        !ids_open(&ids, object, USE_IDS, NULL, NULL))
         return NULL;
     if (array_open(&out, array, "QL", true)) {
         if (array_length(&out) == ids.n) {
@@ -168,6 +172,70 @@ static PyObject *verify_receipt(PyObject *module, PyObject *arguments) {
     return status == EFFACE_OK ? Py_NewRef(Py_None) : raise_error(status, &error);
 }
 
+/* What is wrong with a chain: called without the GIL. */
+static void note_break(void *context, size_t line, const char *problem) {
+    const PyGILState_STATE state = PyGILState_Ensure();
+    if (PyErr_Occurred() == NULL) {
+        PyObject *const item = Py_BuildValue("nN", (Py_ssize_t)line, name_or_none(problem));
+        if (item != NULL)
+            (void)PyList_Append(context, item);
+        Py_XDECREF(item);
+    }
+    PyGILState_Release(state);
+}
+
+/* (a tuple of lines, public key or None): a list of (line, problem) */
+static PyObject *verify_receipts(PyObject *module, PyObject *arguments) {
+    PyObject *tuple, *key_object;
+    const unsigned char *key;
+    efface_error error = {0};
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "O!O", &PyTuple_Type, &tuple, &key_object) ||
+        !key_open(key_object, EFFACE_PUBLIC_KEY_BYTES, "public", &key))
+        return NULL;
+    const size_t n = (size_t)PyTuple_Size(tuple);
+    const char **const lines = calloc(n + 1, sizeof *lines);
+    PyObject *problems = lines != NULL ? PyList_New(0) : PyErr_NoMemory();
+    for (size_t i = 0; i < n && PyErr_Occurred() == NULL; i++)
+        lines[i] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(tuple, (Py_ssize_t)i), NULL);
+    if (PyErr_Occurred() == NULL) {
+        PyThreadState *const state = PyEval_SaveThread();
+        const efface_status status =
+            efface_receipts_verify(lines, n, key, note_break, problems, &error);
+        PyEval_RestoreThread(state);
+        if (status != EFFACE_OK)
+            raise_error(status, &error);
+    }
+    free(lines);
+    if (PyErr_Occurred() != NULL)
+        Py_CLEAR(problems);
+    return problems;
+}
+
+/* (hashes of rows, one after the other) */
+static PyObject *receipt_root(PyObject *module, PyObject *arguments) {
+    const char *hashes;
+    Py_ssize_t n_bytes;
+    unsigned char root[EFFACE_DIGEST_BYTES];
+    efface_error error = {0};
+    (void)module;
+    if (!PyArg_ParseTuple(arguments, "y#", &hashes, &n_bytes))
+        return NULL;
+    if (n_bytes % EFFACE_ROW_HASH_BYTES != 0) {
+        PyErr_Format(PyExc_ValueError, "the hash of a row has %d bytes", EFFACE_ROW_HASH_BYTES);
+        return NULL;
+    }
+    const efface_status status = efface_receipt_root(
+        (const unsigned char *)hashes, (size_t)n_bytes / EFFACE_ROW_HASH_BYTES, root, &error);
+    return status == EFFACE_OK ? PyBytes_FromStringAndSize((const char *)root, sizeof root)
+                               : raise_error(status, &error);
+}
+
+static PyObject *wipes_memory(PyObject *module, PyObject *none) {
+    (void)module, (void)none;
+    return PyBool_FromLong(efface_store_wipes_memory());
+}
+
 static PyObject *version(PyObject *module, PyObject *none) {
     (void)module, (void)none;
     return PyUnicode_FromString(efface_version());
@@ -192,6 +260,11 @@ bool add_functions(PyObject *module) {
         {"make_keys", make_keys, METH_NOARGS, "make_keys(): a secret and a public key"},
         {"verify_receipt", verify_receipt, METH_VARARGS,
          "verify_receipt(json, public_key): raises ValueError if it is none"},
+        {"verify_receipts", verify_receipts, METH_VARARGS,
+         "verify_receipts(lines, public_key): a list of (line, problem)"},
+        {"receipt_root", receipt_root, METH_VARARGS, "receipt_root(hashes): their Merkle root"},
+        {"wipes_memory", wipes_memory, METH_NOARGS,
+         "wipes_memory(): whether memory that SQLite frees is overwritten"},
         {"version", version, METH_NOARGS, "version(): of the library"},
         {"kernels", kernels, METH_NOARGS, "kernels(): the kernel table in use"},
         {NULL, NULL, 0, NULL},

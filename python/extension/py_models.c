@@ -6,28 +6,36 @@
 
 static PyTypeObject *models_type;
 
-PyObject *models_wrap(efface_data *data, efface_kmeans *const *items, const uint64_t *seeds,
-                      size_t n_items) {
+PyObject *models_wrap(const models_parts *parts) {
+    const size_t n = parts->n_items;
     models *const self = (models *)PyType_GenericAlloc(models_type, 0);
     if (self == NULL)
         return NULL;
-    self->items = calloc(n_items + 1, sizeof *self->items);
-    self->seeds = seeds != NULL ? calloc(n_items + 1, sizeof *self->seeds) : NULL;
-    const bool fits = self->items != NULL && (seeds == NULL || self->seeds != NULL);
+    self->items = calloc(n + 1, sizeof *self->items);
+    self->sets = parts->sets != NULL ? calloc(n + 1, sizeof *self->sets) : NULL;
+    self->seeds = parts->seeds != NULL ? calloc(n + 1, sizeof *self->seeds) : NULL;
+    const bool fits = self->items != NULL && (parts->seeds == NULL || self->seeds != NULL) &&
+                      (parts->sets == NULL || self->sets != NULL);
     if (!fits)
         PyErr_NoMemory();
     if (!fits || !gate_make(&self->gate)) {
         Py_DECREF((PyObject *)self);
         return NULL;
     }
-    memcpy(self->items, items, n_items * sizeof *items);
-    if (seeds != NULL)
-        memcpy(self->seeds, seeds, n_items * sizeof *seeds);
-    self->n_items = n_items;
-    self->data = data;
-    for (size_t i = 0; i < efface_data_n_rows(data); i++) {
-        const int64_t arrival = efface_data_row(data, i).label;
-        if (arrival >= self->next_arrival)
+    if (n != 0)
+        memcpy(self->items, parts->items, n * sizeof *self->items);
+    if (n != 0 && parts->seeds != NULL)
+        memcpy(self->seeds, parts->seeds, n * sizeof *self->seeds);
+    if (parts->key != NULL)
+        memcpy(self->key, parts->key, sizeof self->key);
+    if (n != 0 && parts->sets != NULL)
+        memcpy(self->sets, parts->sets, n * sizeof *self->sets);
+    self->n_items = n;
+    self->data = parts->sets != NULL ? parts->sets[0] : parts->data;
+    self->has_arrivals = parts->has_arrivals;
+    for (size_t i = 0; self->has_arrivals && i < efface_data_n_rows(self->data); i++) {
+        const int64_t arrival = efface_data_row(self->data, i).label;
+        if (arrival >= self->next_arrival && arrival < INT64_MAX)
             self->next_arrival = arrival + 1;
     }
     return (PyObject *)self;
@@ -40,12 +48,30 @@ void models_free_all(efface_kmeans **items, size_t n_items) {
     }
 }
 
+PyThreadState *models_enter(models *self) {
+    PyThreadState *const state = gate_enter(&self->gate);
+    if (state != NULL && self->torn) {
+        gate_leave(&self->gate, state);
+        PyErr_SetString(PyExc_RuntimeError, "memory was short in the middle of a change: load the "
+                                            "model again");
+        return NULL;
+    }
+    return state;
+}
+
+efface_data *models_set(const models *self, size_t run) {
+    return self->sets != NULL ? self->sets[run] : self->data;
+}
+
 static void dealloc(PyObject *object) {
     models *const self = (models *)object;
     PyTypeObject *const type = Py_TYPE(object);
     if (self->items != NULL)
         models_free_all(self->items, self->n_items);
+    for (size_t i = 1; self->sets != NULL && i < self->n_items; i++)
+        efface_data_free(self->sets[i]);
     efface_data_free(self->data);
+    free(self->sets);
     free(self->items);
     free(self->seeds);
     gate_free(&self->gate);
@@ -62,9 +88,11 @@ static PyMethodDef methods[] = {
     {"learn", models_learn, METH_VARARGS, "learn(rows, ids, weights, owners, unit): learns rows"},
     {"update", models_update, METH_VARARGS,
      "update(rows, ids, weights, owners, unit): gives rows other values"},
-    {"rekey", models_rekey, METH_VARARGS, "rekey(params, seeds): fits anew with other seeds"},
+    {"rekey", models_rekey, METH_VARARGS, "rekey(seeds): fits anew with other seeds"},
     {"seeds", models_seeds, METH_NOARGS, "seeds(): of the models; None if they are not known"},
     {"shape", models_shape, METH_NOARGS, "shape(): rows, columns, models, total weight"},
+    {"column_names", models_column_names, METH_NOARGS, "column_names(): a tuple of str or None"},
+    {"text_id", models_text_id, METH_O, "text_id(text): its number"},
     {"rows", models_rows, METH_VARARGS,
      "rows(values, ids, weights, owners, arrivals): writes those that are not None"},
     {"info", models_info, METH_O, "info(run): a tuple for ModelInfo"},

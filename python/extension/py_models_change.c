@@ -70,12 +70,57 @@ static efface_status preview_all(models *self, const id_list *ids, efface_missin
                                  efface_report *reports, efface_error *error) {
     efface_status status = EFFACE_OK;
     for (size_t i = 0; i < self->n_items && status == EFFACE_OK; i++) {
-        status = efface_kmeans_preview(self->items[i], self->data, ids->items, ids->n, missing,
-                                       &reports[i], error);
+        status = efface_kmeans_preview(self->items[i], models_set(self, i), ids->items, ids->n,
+                                       missing, &reports[i], error);
         if (i > 0)
             reports[i].seconds += reports[i - 1].seconds;
     }
     return status;
+}
+
+/* A change of models, all of which have this set. */
+typedef struct change {
+    efface_status (*make)(const struct change *change, efface_kmeans *const *items, size_t n_items,
+                          efface_data *data, efface_report *reports, efface_error *error);
+    const id_list *ids;
+    efface_missing missing;
+    const efface_rows *rows;
+} change;
+
+static efface_status make_forget(const change *c, efface_kmeans *const *items, size_t n_items,
+                                 efface_data *data, efface_report *reports, efface_error *error) {
+    return efface_models_forget(items, n_items, data, c->ids->items, c->ids->n, c->missing, reports,
+                                error);
+}
+
+static efface_status make_learn(const change *c, efface_kmeans *const *items, size_t n_items,
+                                efface_data *data, efface_report *reports, efface_error *error) {
+    return efface_models_learn(items, n_items, data, c->rows, reports, error);
+}
+
+static efface_status make_update(const change *c, efface_kmeans *const *items, size_t n_items,
+                                 efface_data *data, efface_report *reports, efface_error *error) {
+    return efface_models_update(items, n_items, data, c->rows, reports, error);
+}
+
+static efface_status change_all(models *self, const change *c, efface_report *reports,
+                                efface_error *error) {
+    if (self->sets == NULL)
+        return c->make(c, self->items, self->n_items, self->data, reports, error);
+    efface_status status = EFFACE_OK;
+    for (size_t i = 0; i < self->n_items && status == EFFACE_OK; i++) {
+        status = c->make(c, &self->items[i], 1, self->sets[i], &reports[i], error);
+        self->torn = status != EFFACE_OK && i > 0;
+        if (i > 0)
+            reports[i].seconds += reports[i - 1].seconds;
+    }
+    return status;
+}
+
+static efface_status forget_rows(models *self, const id_list *ids, efface_missing missing,
+                                 efface_report *reports, efface_error *error) {
+    const change forgetting = {.make = make_forget, .ids = ids, .missing = missing};
+    return change_all(self, &forgetting, reports, error);
 }
 
 /* forget and preview: (ids, owners, whether those that are missing are skipped). */
@@ -92,9 +137,9 @@ static PyObject *forget_or_look(models *self, PyObject *const *arguments, Py_ssi
     error.status = EFFACE_OK;
     efface_status status = EFFACE_OK;
     PyObject *result = NULL;
-    if (!ids_open(&ids, arguments[0], NULL))
+    if (!ids_open(&ids, arguments[0], USE_IDS, self->key, NULL))
         return NULL;
-    if (!ids_open(&owners, arguments[1], NULL)) {
+    if (!ids_open(&owners, arguments[1], USE_REQUESTED, self->key, NULL)) {
         ids_close(&ids);
         return NULL;
     }
@@ -103,17 +148,15 @@ static PyObject *forget_or_look(models *self, PyObject *const *arguments, Py_ssi
         PyErr_NoMemory();
         goto out;
     }
-    PyThreadState *const state = gate_enter(&self->gate);
+    PyThreadState *const state = models_enter(self);
     if (state == NULL)
         goto out;
     if (owners.n != 0)
         status = add_owned(self->data, &ids, &owners, skip, &all, &error);
     const id_list *const wanted = owners.n != 0 ? &all : &ids;
     if (status == EFFACE_OK)
-        status = only_look
-                     ? preview_all(self, wanted, missing, reports, &error)
-                     : efface_models_forget(self->items, self->n_items, self->data, wanted->items,
-                                            wanted->n, missing, reports, &error);
+        status = only_look ? preview_all(self, wanted, missing, reports, &error)
+                           : forget_rows(self, wanted, missing, reports, &error);
     gate_leave(&self->gate, state);
     if (status == EFFACE_OK) {
         one = merge_reports(reports, self->n_items);
@@ -138,51 +181,77 @@ PyObject *models_preview(PyObject *self, PyObject *const *arguments, Py_ssize_t 
     return forget_or_look((models *)self, arguments, n_arguments, true);
 }
 
+/* Behind the gate, as what follows: arrivals are numbered here, and ids made, so that rows of two
+ * threads never get the same. */
+static efface_status learn_rows(models *self, row_arrays *arrays, int64_t unit,
+                                efface_report *reports, efface_error *error) {
+    efface_status status = row_arrays_make_ids(arrays, unit, self->data);
+    if (status == EFFACE_OK && self->has_arrivals)
+        status = row_arrays_number(arrays, self->next_arrival);
+    const change learning = {.make = make_learn, .rows = &arrays->rows};
+    if (status == EFFACE_OK)
+        status = change_all(self, &learning, reports, error);
+    if (status == EFFACE_OK)
+        self->next_arrival += (int64_t)arrays->rows.n_rows;
+    return status;
+}
+
+/* An owner that is not given stays, as in a store. */
+static void fill_owners(const models *self, row_arrays *arrays) {
+    size_t position;
+    for (size_t i = 0; i < arrays->owners.n && i < arrays->ids.n; i++)
+        if (arrays->owners.items[i] == EFFACE_NO_OWNER &&
+            efface_data_find(self->data, arrays->ids.items[i], &position) == EFFACE_OK)
+            arrays->owners.items[i] = efface_data_row(self->data, position).owner;
+}
+
+static efface_status update_rows(models *self, row_arrays *arrays, efface_report *reports,
+                                 efface_error *error) {
+    const change updating = {.make = make_update, .rows = &arrays->rows};
+    fill_owners(self, arrays);
+    return change_all(self, &updating, reports, error);
+}
+
+static efface_status check_columns(const models *self, const row_arrays *arrays,
+                                   efface_error *error) {
+    const uint32_t n_columns = efface_data_n_columns(self->data);
+    if (arrays->matrix.n_columns == n_columns)
+        return EFFACE_OK;
+    error->status = EFFACE_E_ARGUMENT;
+    PyOS_snprintf(error->message, sizeof error->message, "the rows have %u features, the model %u",
+                  (unsigned)arrays->matrix.n_columns, (unsigned)n_columns);
+    return EFFACE_E_ARGUMENT;
+}
+
 /* learn and update: (rows, ids, weights, owners, unit). */
 static PyObject *learn_or_update(models *self, PyObject *arguments, bool is_new) {
-    PyObject *rows, *ids, *weights, *owners;
+    row_objects objects = {.arrivals = Py_None};
     long long unit;
-    if (!PyArg_ParseTuple(arguments, "OOOOL", &rows, &ids, &weights, &owners, &unit))
+    if (!PyArg_ParseTuple(arguments, "OOOOL", &objects.values, &objects.ids, &objects.weights,
+                          &objects.owners, &unit))
         return NULL;
     row_arrays arrays;
     efface_error error = {0};
-    efface_status status = EFFACE_OK;
     PyObject *result = NULL;
-    if (!row_arrays_open(&arrays, rows, ids, weights, owners, Py_None, self->next_arrival, NULL))
+    if (!row_arrays_open(&arrays, &objects, self->key, NULL))
         return NULL;
     efface_report *const reports = calloc(self->n_items + 1, sizeof *reports);
-    PyThreadState *const state = reports != NULL ? gate_enter(&self->gate) : NULL;
-    if (state == NULL)
-        goto out;
-    if (arrays.matrix.n_columns != efface_data_n_columns(self->data)) {
-        status = error.status = EFFACE_E_ARGUMENT;
-        PyOS_snprintf(error.message, sizeof error.message,
-                      "the rows have %u features, the model %u", (unsigned)arrays.matrix.n_columns,
-                      (unsigned)efface_data_n_columns(self->data));
-    } else if (is_new) {
-        status = row_arrays_make_ids(&arrays, unit, self->data);
-        if (status == EFFACE_OK)
-            status = efface_models_learn(self->items, self->n_items, self->data, &arrays.rows,
-                                         reports, &error);
-        if (status == EFFACE_OK && arrays.rows.n_rows != 0)
-            self->next_arrival = arrays.rows.labels[arrays.rows.n_rows - 1];
-        if (status == EFFACE_OK && arrays.rows.n_rows != 0)
-            self->next_arrival++;
-    } else {
-        arrays.rows.labels = NULL; /* they keep their place */
-        status = efface_models_update(self->items, self->n_items, self->data, &arrays.rows, reports,
-                                      &error);
-    }
-    gate_leave(&self->gate, state);
-    if (status == EFFACE_OK) {
-        const efface_report report = merge_reports(reports, self->n_items);
-        result = report_tuple(&report);
-    } else {
-        raise_error(status, &error);
-    }
-out:
     if (reports == NULL)
         PyErr_NoMemory();
+    PyThreadState *const state = reports != NULL ? models_enter(self) : NULL;
+    if (state != NULL) {
+        efface_status status = check_columns(self, &arrays, &error);
+        if (status == EFFACE_OK)
+            status = is_new ? learn_rows(self, &arrays, unit, reports, &error)
+                            : update_rows(self, &arrays, reports, &error);
+        gate_leave(&self->gate, state);
+        if (status == EFFACE_OK) {
+            const efface_report report = merge_reports(reports, self->n_items);
+            result = report_tuple(&report);
+        } else {
+            raise_error(status, &error);
+        }
+    }
     free(reports);
     row_arrays_close(&arrays);
     return result;

@@ -84,7 +84,8 @@ PyObject *models_fit(PyObject *module, PyObject *arguments) {
         return NULL;
     if (!params_open(&params, dictionary))
         goto close_runs;
-    if (!row_arrays_open(&arrays, rows, ids, weights, owners, arrivals, 0, NULL))
+    const row_objects objects = {rows, ids, weights, owners, arrivals};
+    if (!row_arrays_open(&arrays, &objects, NULL, NULL))
         goto close_params;
     const uint32_t n_columns = arrays.matrix.n_columns;
     if (params.n_bounds != 0 && params.n_bounds != n_columns) {
@@ -96,6 +97,8 @@ PyObject *models_fit(PyObject *module, PyObject *arguments) {
     PyThreadState *const state = PyEval_SaveThread();
     efface_status status = row_arrays_make_ids(&arrays, unit, NULL);
     if (status == EFFACE_OK)
+        status = row_arrays_number(&arrays, 0);
+    if (status == EFFACE_OK)
         status = row_arrays_make_set(&arrays, &data, &error);
     PyEval_RestoreThread(state);
     row_arrays_close(&arrays); /* before the fit: it may hold a converted copy of the rows */
@@ -104,8 +107,15 @@ PyObject *models_fit(PyObject *module, PyObject *arguments) {
         status = recipes_cook(&runs, data, params.values, &error);
         PyEval_RestoreThread(fitting);
     }
+    const models_parts parts = {
+        .data = data,
+        .items = runs.items,
+        .n_items = runs.n,
+        .seeds = runs.seeds,
+        .has_arrivals = true,
+    };
     if (status == EFFACE_OK)
-        result = models_wrap(data, runs.items, runs.seeds, runs.n);
+        result = models_wrap(&parts);
     else
         raise_error(status, &error);
     if (result != NULL)
@@ -119,40 +129,47 @@ close_runs:
     return result;
 }
 
-/* rekey: (params, seeds). All models are fitted anew before the first is replaced. */
+/* Behind the gate: fits every model anew before the first is replaced. Their parameters are their
+ * own, so that a model from a store can be given a seed too. */
+static efface_status refit(models *self, recipes *runs, efface_error *error) {
+    efface_status status = EFFACE_OK;
+    for (size_t i = 0; i < runs->n && status == EFFACE_OK; i++) {
+        efface_kmeans_params params = efface_kmeans_get_params(self->items[i]);
+        params.seed = runs->seeds[i];
+        params.interrupted = interrupted;
+        status = efface_kmeans_fit(models_set(self, i), &params, &runs->items[i], error);
+    }
+    for (size_t i = 0; i < runs->n && status == EFFACE_OK; i++) {
+        efface_kmeans *const old = self->items[i];
+        self->items[i] = runs->items[i];
+        runs->items[i] = old;
+        if (self->seeds != NULL)
+            self->seeds[i] = runs->seeds[i];
+    }
+    return status;
+}
+
+/* rekey: (seeds). */
 PyObject *models_rekey(PyObject *object, PyObject *arguments) {
     models *const self = (models *)object;
-    PyObject *dictionary, *seeds;
-    if (!PyArg_ParseTuple(arguments, "O!O!", &PyDict_Type, &dictionary, &PyTuple_Type, &seeds))
-        return NULL;
+    PyObject *seeds;
     recipes runs;
-    fit_params params;
     efface_error error = {0};
-    efface_report report = {.action = EFFACE_ACTION_REFITTED, .reason = EFFACE_REASON_REKEY};
+    const efface_report report = {.action = EFFACE_ACTION_REFITTED, .reason = EFFACE_REASON_REKEY};
     PyObject *result = NULL;
-    if (!recipes_open(&runs, seeds, Py_None))
+    if (!PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &seeds) ||
+        !recipes_open(&runs, seeds, Py_None))
         return NULL;
-    const bool fits = runs.n == self->n_items && self->seeds != NULL;
-    if (!fits)
+    if (runs.n != self->n_items) {
         PyErr_SetString(PyExc_ValueError, "there must be a seed for each model");
-    if (fits && params_open(&params, dictionary)) {
-        PyThreadState *const state = gate_enter(&self->gate);
-        efface_status status = EFFACE_OK;
-        if (state != NULL) {
-            status = recipes_cook(&runs, self->data, params.values, &error);
-            for (size_t i = 0; i < runs.n && status == EFFACE_OK; i++) {
-                efface_kmeans *const old = self->items[i];
-                self->items[i] = runs.items[i];
-                self->seeds[i] = runs.seeds[i];
-                runs.items[i] = old;
-            }
-            gate_leave(&self->gate, state);
-        }
-        if (state != NULL && status == EFFACE_OK)
-            result = report_tuple(&report);
-        else if (state != NULL)
-            raise_error(status, &error);
-        params_close(&params);
+        recipes_close(&runs);
+        return NULL;
+    }
+    PyThreadState *const state = models_enter(self);
+    if (state != NULL) {
+        const efface_status status = refit(self, &runs, &error);
+        gate_leave(&self->gate, state);
+        result = status == EFFACE_OK ? report_tuple(&report) : raise_error(status, &error);
     }
     recipes_close(&runs);
     return result;

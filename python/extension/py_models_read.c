@@ -36,33 +36,68 @@ static PyObject *none_or_error(efface_status status, const efface_error *error) 
 PyObject *models_seeds(PyObject *object, PyObject *none) {
     models *const self = (models *)object;
     (void)none;
-    PyThreadState *const state = gate_enter(&self->gate);
-    if (state == NULL)
+    if (self->seeds == NULL)
+        return Py_NewRef(Py_None);
+    uint64_t *const seeds = calloc(self->n_items + 1, sizeof *seeds);
+    if (seeds == NULL)
+        return PyErr_NoMemory();
+    PyThreadState *const state = models_enter(self);
+    if (state == NULL) {
+        free(seeds);
         return NULL;
-    PyEval_RestoreThread(state);
-    PyObject *tuple = self->seeds != NULL ? PyTuple_New((Py_ssize_t)self->n_items) : NULL;
+    }
+    memcpy(seeds, self->seeds, self->n_items * sizeof *seeds);
+    gate_leave(&self->gate, state);
+    PyObject *tuple = PyTuple_New((Py_ssize_t)self->n_items);
     for (size_t i = 0; i < self->n_items && tuple != NULL; i++) {
-        PyObject *const seed = PyLong_FromUnsignedLongLong(self->seeds[i]);
+        PyObject *const seed = PyLong_FromUnsignedLongLong(seeds[i]);
         if (seed != NULL)
             PyTuple_SetItem(tuple, (Py_ssize_t)i, seed);
         else
             Py_CLEAR(tuple);
     }
-    gate_leave(&self->gate, PyEval_SaveThread());
-    return tuple == NULL && PyErr_Occurred() == NULL ? Py_NewRef(Py_None) : tuple;
+    wipe(seeds, self->n_items * sizeof *seeds);
+    free(seeds);
+    return tuple;
 }
 
 PyObject *models_shape(PyObject *object, PyObject *none) {
     models *const self = (models *)object;
     (void)none;
-    PyThreadState *const state = gate_enter(&self->gate);
+    PyThreadState *const state = models_enter(self);
     if (state == NULL)
         return NULL;
     const size_t n_rows = efface_data_n_rows(self->data);
+    const uint32_t n_columns = efface_data_n_columns(self->data);
     const int64_t weight = efface_data_total_weight(self->data);
     gate_leave(&self->gate, state);
-    return Py_BuildValue("nInL", (Py_ssize_t)n_rows, (unsigned)efface_data_n_columns(self->data),
-                         (Py_ssize_t)self->n_items, (long long)weight);
+    return Py_BuildValue("nInL", (Py_ssize_t)n_rows, (unsigned)n_columns, (Py_ssize_t)self->n_items,
+                         (long long)weight);
+}
+
+/* Names never change: they need no gate. */
+PyObject *models_column_names(PyObject *object, PyObject *none) {
+    models *const self = (models *)object;
+    (void)none;
+    const uint32_t n_columns = efface_data_n_columns(self->data);
+    PyObject *tuple = PyTuple_New((Py_ssize_t)n_columns);
+    for (uint32_t j = 0; j < n_columns && tuple != NULL; j++) {
+        PyObject *const name = name_or_none(efface_data_column_name(self->data, j));
+        if (name != NULL)
+            PyTuple_SetItem(tuple, (Py_ssize_t)j, name);
+        else
+            Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+PyObject *models_text_id(PyObject *object, PyObject *text) {
+    const models *const self = (const models *)object;
+    Py_ssize_t n_bytes;
+    const char *const bytes = PyUnicode_AsUTF8AndSize(text, &n_bytes);
+    if (bytes == NULL)
+        return NULL;
+    return PyLong_FromUnsignedLongLong(efface_text_id(bytes, (size_t)n_bytes, self->key));
 }
 
 PyObject *models_rows(PyObject *object, PyObject *arguments) {
@@ -80,7 +115,7 @@ PyObject *models_rows(PyObject *object, PyObject *arguments) {
     for (size_t a = 0; a < N_ARRAYS; a++)
         if (out[a] != Py_None && !array_open(&views[a], out[a], formats[a], true))
             goto out;
-    PyThreadState *const state = gate_enter(&self->gate);
+    PyThreadState *const state = models_enter(self);
     if (state == NULL)
         goto out;
     const size_t n_rows = efface_data_n_rows(self->data);
@@ -114,7 +149,7 @@ PyObject *models_info(PyObject *object, PyObject *number) {
     models *const self = (models *)object;
     size_t run;
     PyThreadState *state;
-    if (!read_run(self, number, &run) || (state = gate_enter(&self->gate)) == NULL)
+    if (!read_run(self, number, &run) || (state = models_enter(self)) == NULL)
         return NULL;
     const efface_kmeans_info info = efface_kmeans_get_info(self->items[run]);
     gate_leave(&self->gate, state);
@@ -123,28 +158,14 @@ PyObject *models_info(PyObject *object, PyObject *number) {
 
 PyObject *models_coarse_columns(PyObject *object, PyObject *number) {
     models *const self = (models *)object;
-    size_t run;
+    size_t run, n = 0;
+    uint32_t *columns = NULL;
     PyThreadState *state;
-    const uint32_t d = efface_data_n_columns(self->data);
-    uint32_t *const columns = calloc(d, sizeof *columns);
-    if (columns == NULL)
-        return PyErr_NoMemory();
-    if (!read_run(self, number, &run) || (state = gate_enter(&self->gate)) == NULL) {
-        free(columns);
+    if (!read_run(self, number, &run) || (state = models_enter(self)) == NULL)
         return NULL;
-    }
-    const uint32_t n = efface_kmeans_get_info(self->items[run]).n_coarse_columns;
-    efface_kmeans_coarse_columns(self->items[run], columns, d);
+    const bool fits = copy_coarse(self->items[run], &columns, &n);
     gate_leave(&self->gate, state);
-    PyObject *list = PyList_New(0);
-    for (uint32_t i = 0; i < n && list != NULL; i++) {
-        PyObject *const column = PyLong_FromUnsignedLong(columns[i]);
-        if (column == NULL || PyList_Append(list, column) != 0)
-            Py_CLEAR(list);
-        Py_XDECREF(column);
-    }
-    free(columns);
-    return list;
+    return fits ? column_list(columns, n) : PyErr_NoMemory();
 }
 
 /* centroids and labels: (run, out). */
@@ -158,7 +179,7 @@ static PyObject *write_array(models *self, PyObject *arguments, const char *form
     if (!PyArg_ParseTuple(arguments, "OO", &number, &array) || !read_run(self, number, &run) ||
         !array_open(&out, array, formats, true))
         return NULL;
-    PyThreadState *const state = gate_enter(&self->gate);
+    PyThreadState *const state = models_enter(self);
     if (state != NULL) {
         const efface_status status = write(self, run, &out, &error);
         gate_leave(&self->gate, state);
@@ -210,7 +231,7 @@ static PyObject *ask_rows(models *self, PyObject *arguments, bool want_labels) {
         matrix_close(&m);
         return NULL;
     }
-    PyThreadState *const state = gate_enter(&self->gate);
+    PyThreadState *const state = models_enter(self);
     if (state != NULL) {
         const efface_kmeans *const model = self->items[run];
         const size_t k = want_labels ? 1 : efface_kmeans_get_info(model).n_clusters;
@@ -248,7 +269,7 @@ PyObject *models_loss(PyObject *object, PyObject *number) {
     double loss;
     efface_error error = {0};
     PyThreadState *state;
-    if (!read_run(self, number, &run) || (state = gate_enter(&self->gate)) == NULL)
+    if (!read_run(self, number, &run) || (state = models_enter(self)) == NULL)
         return NULL;
     const efface_status status = efface_kmeans_loss(self->items[run], self->data, &loss, &error);
     gate_leave(&self->gate, state);
@@ -266,10 +287,12 @@ PyObject *models_loss_of(PyObject *object, PyObject *arguments) {
     efface_error error = {0};
     efface_status status = EFFACE_OK;
     if (!PyArg_ParseTuple(arguments, "OOO", &number, &rows, &weights) ||
-        !read_run(self, number, &run) ||
-        !row_arrays_open(&arrays, rows, Py_None, weights, Py_None, Py_None, 0, NULL))
+        !read_run(self, number, &run))
         return NULL;
-    PyThreadState *const state = gate_enter(&self->gate);
+    const row_objects objects = {rows, Py_None, weights, Py_None, Py_None};
+    if (!row_arrays_open(&arrays, &objects, NULL, NULL))
+        return NULL;
+    PyThreadState *const state = models_enter(self);
     if (state != NULL) {
         status = row_arrays_make_set(&arrays, &data, &error);
         if (status == EFFACE_OK)
@@ -296,7 +319,7 @@ PyObject *models_silhouette(PyObject *object, PyObject *arguments) {
         !read_run(self, number, &run) ||
         (labels != Py_None && !array_open(&view, labels, "il", false)))
         return NULL;
-    PyThreadState *const state = gate_enter(&self->gate);
+    PyThreadState *const state = models_enter(self);
     if (state != NULL) {
         if (view.obj != NULL && array_length(&view) != efface_data_n_rows(self->data))
             status = fail(&error, "there must be a label for each row of the model");
@@ -318,7 +341,7 @@ PyObject *models_encode(PyObject *object, PyObject *number) {
     unsigned char *bytes = NULL;
     efface_error error = {0};
     PyThreadState *state;
-    if (!read_run(self, number, &run) || (state = gate_enter(&self->gate)) == NULL)
+    if (!read_run(self, number, &run) || (state = models_enter(self)) == NULL)
         return NULL;
     const efface_status status = efface_kmeans_encode(self->items[run], &bytes, &n_bytes, &error);
     gate_leave(&self->gate, state);
@@ -335,7 +358,7 @@ PyObject *models_digest(PyObject *object, PyObject *number) {
     unsigned char digest[EFFACE_DIGEST_BYTES];
     efface_error error = {0};
     PyThreadState *state;
-    if (!read_run(self, number, &run) || (state = gate_enter(&self->gate)) == NULL)
+    if (!read_run(self, number, &run) || (state = models_enter(self)) == NULL)
         return NULL;
     const efface_status status = efface_kmeans_digest(self->items[run], digest, &error);
     gate_leave(&self->gate, state);
@@ -349,7 +372,7 @@ PyObject *models_verify(PyObject *object, PyObject *number) {
     efface_difference difference;
     efface_error error = {0};
     PyThreadState *state;
-    if (!read_run(self, number, &run) || (state = gate_enter(&self->gate)) == NULL)
+    if (!read_run(self, number, &run) || (state = models_enter(self)) == NULL)
         return NULL;
     const efface_status status =
         efface_kmeans_verify(self->items[run], self->data, &difference, &error);

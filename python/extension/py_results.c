@@ -1,6 +1,9 @@
 /* What goes out as tuples: the Python layer knows the names of their items. */
 #include "py_extension.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 /* Takes a tuple's items in order; the first that could not be made has set the exception. */
 typedef struct builder {
     PyObject *tuple;
@@ -61,4 +64,30 @@ PyObject *info_tuple(const efface_kmeans_info *info) {
     add_whole(&b, info->width);
     add_whole(&b, info->n_coarse_columns);
     return b.tuple;
+}
+
+PyObject *name_or_none(const char *text) {
+    return text != NULL ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "backslashreplace")
+                        : Py_NewRef(Py_None);
+}
+
+bool copy_coarse(const efface_kmeans *model, uint32_t **columns, size_t *n) {
+    *n = efface_kmeans_get_info(model).n_coarse_columns;
+    *columns = calloc(*n + 1, sizeof **columns);
+    if (*columns != NULL)
+        efface_kmeans_coarse_columns(model, *columns, *n);
+    return *columns != NULL;
+}
+
+PyObject *column_list(uint32_t *columns, size_t n) {
+    PyObject *list = PyList_New((Py_ssize_t)n);
+    for (size_t i = 0; i < n && list != NULL; i++) {
+        PyObject *const column = PyLong_FromUnsignedLong(columns[i]);
+        if (column != NULL)
+            PyList_SetItem(list, (Py_ssize_t)i, column);
+        else
+            Py_CLEAR(list);
+    }
+    free(columns);
+    return list;
 }

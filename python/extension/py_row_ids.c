@@ -95,6 +95,8 @@ efface_status derive_ids(const matrix *m, const int64_t *weights, int64_t unit,
     }
     const bool done = table != NULL && room != NULL;
     free(table);
+    if (room != NULL)
+        wipe(room, n_room * sizeof *room);
     free(room);
     return done ? EFFACE_OK : EFFACE_E_MEMORY;
 }

@@ -16,36 +16,26 @@ static bool same_length(const char *what, size_t n, size_t n_rows) {
     return n == n_rows;
 }
 
-static bool number_arrivals(row_arrays *arrays, int64_t first) {
-    const size_t n = arrays->matrix.n_rows;
-    arrays->numbers = malloc((n + 1) * sizeof *arrays->numbers);
-    if (arrays->numbers == NULL) {
-        PyErr_NoMemory();
-        return false;
-    }
-    for (size_t i = 0; i < n; i++)
-        arrays->numbers[i] = first + (int64_t)i;
-    arrays->rows.labels = arrays->numbers;
-    return true;
-}
-
-bool row_arrays_open(row_arrays *arrays, PyObject *rows, PyObject *ids, PyObject *weights,
-                     PyObject *owners, PyObject *arrivals, int64_t first_arrival,
-                     const unsigned char *key) {
+bool row_arrays_open(row_arrays *arrays, const row_objects *objects, const unsigned char *key,
+                     efface_texts *texts) {
     memset(arrays, 0, sizeof *arrays);
-    if (!matrix_open(&arrays->matrix, rows, true))
+    if (!matrix_open(&arrays->matrix, objects->values, true))
         return false;
     const size_t n = arrays->matrix.n_rows;
-    if (!ids_open(&arrays->ids, ids, key) || !ids_open(&arrays->owners, owners, key))
+    const id_use owners = objects->arrivals != Py_None ? USE_KEPT : USE_OWNERS;
+    if (!ids_open(&arrays->ids, objects->ids, USE_IDS, key, texts) ||
+        !ids_open(&arrays->owners, objects->owners, owners, key, texts))
         goto failed;
-    if ((ids != Py_None && !same_length("ids", arrays->ids.n, n)) ||
-        (owners != Py_None && !same_length("owners", arrays->owners.n, n)))
+    if ((objects->ids != Py_None && !same_length("ids", arrays->ids.n, n)) ||
+        (objects->owners != Py_None && !same_length("owners", arrays->owners.n, n)))
         goto failed;
-    if (weights != Py_None && (!array_open(&arrays->weights, weights, "ql", false) ||
-                               !same_length("weights", array_length(&arrays->weights), n)))
+    if (objects->weights != Py_None &&
+        (!array_open(&arrays->weights, objects->weights, "ql", false) ||
+         !same_length("weights", array_length(&arrays->weights), n)))
         goto failed;
-    if (arrivals != Py_None && (!array_open(&arrays->arrivals, arrivals, "ql", false) ||
-                                !same_length("arrivals", array_length(&arrays->arrivals), n)))
+    if (objects->arrivals != Py_None &&
+        (!array_open(&arrays->arrivals, objects->arrivals, "ql", false) ||
+         !same_length("arrivals", array_length(&arrays->arrivals), n)))
         goto failed;
     arrays->rows = (efface_rows){
         .n_rows = n,
@@ -56,8 +46,7 @@ bool row_arrays_open(row_arrays *arrays, PyObject *rows, PyObject *ids, PyObject
         .owners = arrays->owners.items,
         .labels = arrays->arrivals.buf,
     };
-    if (arrivals != Py_None || number_arrivals(arrays, first_arrival))
-        return true;
+    return true;
 failed:
     row_arrays_close(arrays);
     return false;
@@ -74,6 +63,19 @@ void row_arrays_close(row_arrays *arrays) {
     free(arrays->numbers);
     free(arrays->made_ids);
     memset(arrays, 0, sizeof *arrays);
+}
+
+efface_status row_arrays_number(row_arrays *arrays, int64_t first) {
+    const size_t n = arrays->rows.n_rows;
+    if (arrays->rows.labels != NULL)
+        return EFFACE_OK;
+    arrays->numbers = malloc((n + 1) * sizeof *arrays->numbers);
+    if (arrays->numbers == NULL)
+        return EFFACE_E_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        arrays->numbers[i] = first + (int64_t)i;
+    arrays->rows.labels = arrays->numbers;
+    return EFFACE_OK;
 }
 
 efface_status row_arrays_make_ids(row_arrays *arrays, int64_t unit, const efface_data *data) {

@@ -59,7 +59,6 @@ def test_wrong_rows(X, exception, message, model):
         ({"n_clusters": 2.5}, "'n_clusters' parameter of KMeans must be an int"),
         ({"n_clusters": True}, "'n_clusters'"),
         ({"n_clusters": 10**30}, "'n_clusters'"),
-        ({"n_clusters": 2000}, r"n_samples=1500 should be >= n_clusters=2000\."),
         ({"method": "elkan"}, "'method' parameter of KMeans must be a str among"),
         ({"method": []}, "'method'"),
         ({"n_init": 0}, "'n_init'"),
@@ -104,7 +103,16 @@ def test_wrong_parameters(gaussian, parameters, message):
         ({"sample_weight": np.nan}, ValueError, "contains NaN"),
         ({"sample_weight": np.inf}, ValueError, "contains infinity"),
         ({"sample_weight": 1e9}, ValueError, "divide the weights"),
-        ({"sample_weight": 0}, ValueError, "n_samples=0 should be >= n_clusters=3"),
+        ({"sample_weight": 0}, ValueError, "n_samples=0: all 1500 weights are 0"),
+        ({"owners": [2**64 - 1] * 1500}, ValueError, "the owner None"),
+        ({"owners": np.full(1500, 2**64 - 1, np.uint64)}, ValueError, "the owner None"),
+        ({"owners": [True] * 1500}, TypeError, "whole numbers or texts"),
+        ({"owners": [0.5] * 1500}, TypeError, "whole numbers or texts"),
+        ({"owners": [-1.0] * 1500}, TypeError, "whole numbers or texts"),
+        ({"owners": [2.0**53] * 1500}, TypeError, "whole numbers or texts"),
+        ({"owners": [[1]] * 1500}, TypeError, "whole numbers or texts"),
+        ({"ids": np.ma.masked_equal(np.arange(1500), 3)}, TypeError, "texts, not None"),
+        ({"ids": ["twice"] * 1500}, ValueError, "'twice'"),
         (
             {"sample_weight": [0] + [1] * 1499, "owners": range(1501)},
             ValueError,
@@ -135,7 +143,14 @@ def test_wrong_arguments_of_fit(gaussian, arguments, exception, message):
         ({"ids": [False, True]}, TypeError, "whole numbers or texts"),
         ({"ids": np.arange(1500) == 1}, TypeError, r"ids_\[mask\]"),
         ({}, ValueError, "ids or owners"),
-        ({"owners": 3}, ValueError, "fitted without owners"),
+        ({"owners": 3}, efface.NotFoundError, "no row has the owner 3"),
+        ({"owners": "Ada"}, efface.NotFoundError, "no row has the owner 'Ada'"),
+        ({"ids": [0, "nobody"]}, efface.NotFoundError, "'nobody'"),
+        ({"owners": 2**64 - 1}, ValueError, "number of no owner"),
+        ({"owners": np.array([2**64 - 1], np.uint64)}, ValueError, "number of no owner"),
+        ({"owners": [None]}, TypeError, "whole numbers or texts"),
+        ({"owners": float("nan")}, TypeError, "whole numbers or texts"),
+        ({"owners": np.ma.masked_all(1, int)}, TypeError, "whole numbers or texts"),
         ({"ids": 3, "missing": "ignore"}, ValueError, "'raise' or 'skip'"),
         ({"ids": 3, "missing": []}, ValueError, "'raise' or 'skip'"),
     ],
@@ -154,12 +169,12 @@ def test_wrong_changes(model, gaussian):
     cases = [
         lambda: model.learn(gaussian[:1], ids=[3]),
         lambda: model.learn(gaussian[:2], ids=[5000, 5000]),
-        lambda: model.learn(gaussian[:1], ids=[5000], owners=[1]),
+        lambda: model.learn(gaussian[:1], ids=[5000], owners=[1, 2]),
         lambda: model.learn(gaussian[:, :2], ids=range(5000, 6500)),
         lambda: model.update(gaussian[:1], ids=[5000]),
         lambda: model.update(gaussian[:1], ids=[1, 2]),
         lambda: model.update(gaussian[:1], ids=None),
-        lambda: model.update(gaussian[:1], ids=[1], owners=[1]),
+        lambda: model.update(gaussian[:1], ids=[1], owners=[2**64 - 1]),
         lambda: model.update(gaussian[:1], ids=[1], sample_weight=2),
         lambda: model.rekey(random_state="x"),
         lambda: model.predict(gaussian[:, :2]),
@@ -182,7 +197,7 @@ def test_not_fitted(gaussian):
 def test_a_fit_that_fails_keeps_the_model(model, gaussian):
     before = model.digest()
     names = pd.DataFrame(gaussian[:, :2], columns=["a", "b"])
-    model.set_params(n_clusters=5000)
+    model.set_params(bound=1e-6)
     for X in (gaussian, gaussian[:, :2], names):
         with pytest.raises(ValueError):
             model.fit(X)

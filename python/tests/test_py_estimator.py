@@ -180,7 +180,8 @@ def test_forget_is_a_fit_without(gaussian, method):
     ids = np.arange(len(gaussian))
     model = fit(gaussian, method, ids=ids)
     report = model.forget(ids=[3, 700, 1400])
-    assert report.rows_forgotten == 3 and report.action in ("untouched", "repaired", "refitted")
+    assert report.rows_forgotten == 3
+    assert report.action in ("sums corrected", "repaired", "refitted")
     left = np.delete(ids, [3, 700, 1400])
     assert model.digest() == fit(gaussian[left], method, ids=left).digest()
     assert model.verify()
@@ -220,6 +221,83 @@ def test_pandas_ids_and_owners(gaussian):
     with pytest.raises(efface.NotFoundError, match="no row has the owner"):
         model.forget(owners=["p5", "p3"])
     assert model.forget(owners=["p5", "p3"], missing="skip").rows_forgotten == 150
+
+
+NOBODY = [None, float("nan"), np.float32("nan"), pd.NA, np.ma.masked]
+
+
+@pytest.mark.parametrize("nobody", NOBODY, ids=repr)
+def test_a_row_has_an_owner_or_none(gaussian, method, nobody):
+    """0 is a person; nobody is not."""
+    owners = [0, 1, nobody, "Ada", nobody] * 10
+    model = fit(gaussian[:50], method, ids=range(50), owners=owners)
+    ada = efface._efface.text_id("Ada", bytes(16))
+    assert model.owners_.tolist() == [0, 1, None, ada, None] * 10
+    assert model.owners_.dtype == np.uint64 and model.owners_.filled().max() == 2**64 - 1
+    assert model.forget(owners=[0, "Ada"]).rows_forgotten == 20
+    assert model.owners_.tolist() == [1, None, None] * 10 and model.verify()
+    with pytest.raises(efface.NotFoundError, match="no row has the owner 0"):
+        model.forget(owners=[1, 0])
+    with pytest.raises(ValueError, match="the owner None"):
+        model.forget(owners=model.owners_.filled())
+    model.update(gaussian[:2], ids=[1, 2], owners=[nobody, 5])  # an owner that is not given stays
+    assert model.owners_.tolist() == [1, 5, None] + [1, None, None] * 9
+    model.learn(gaussian[50:53], ids=[50, 51, 52], owners=[nobody, 7, 0])
+    model.learn(gaussian[53:54], ids=[53])
+    assert model.owners_.tolist()[-4:] == [None, 7, 0, None]
+    other = pickle.loads(pickle.dumps(model))
+    assert other.owners_.tolist() == model.owners_.tolist() == copy.deepcopy(model).owners_.tolist()
+    assert other.forget(owners=[0, 1, 7]).rows_forgotten == 12 and other.verify()
+
+
+@pytest.mark.parametrize(
+    "convert",
+    [
+        lambda owners: np.array(owners, float),
+        lambda owners: pd.Series(owners),
+        lambda owners: pd.Series(owners, dtype="Int64"),
+        lambda owners: np.ma.masked_invalid(np.array(owners, float)),
+        lambda owners: np.ma.MaskedArray([5, 0, 0, 3], mask=[False, False, True, False]),
+        lambda owners: pd.Series([5, 0, 9, 3]).where([True, True, False, True]),
+        tuple,
+    ],
+    ids=lambda convert: "owners",
+)
+def test_owners_of_any_column(gaussian, convert):
+    model = KMeans(2).fit(gaussian[:4], ids=range(4), owners=convert([5, 0, None, 3]))
+    assert model.owners_.tolist() == [5, 0, None, 3]
+    again = KMeans(2).fit(gaussian[:4], ids=range(4), owners=model.owners_)
+    assert again.owners_.tolist() == [5, 0, None, 3]
+    assert KMeans(2).fit(gaussian[:4]).owners_.tolist() == [None] * 4
+
+
+def test_owners_of_rows_without_weight(gaussian):
+    owners = np.ma.MaskedArray([1, 2, 3, 4], mask=[True, False, False, False])
+    model = KMeans(2).fit(gaussian[:4], owners=owners, sample_weight=[1, 0, 1, 1])
+    assert model.owners_.tolist() == [None, 3, 4]
+    model.learn(gaussian[:2], owners=[None, 9], sample_weight=[2, 0])
+    assert model.owners_.tolist() == [None, 3, 4, None] and model.verify()
+
+
+def test_learning_a_row_that_is_there_beside_one_of_no_weight(gaussian):
+    """The row gets another id than its equal, whether or not others are absent."""
+    model = KMeans(2, random_state=0).fit(gaussian[:10], sample_weight=1.0)
+    model.learn(gaussian[:2], sample_weight=[1, 0])
+    assert len(model.ids_) == 11 and model.verify()
+
+
+@pytest.mark.parametrize("n_rows", [1, 2])
+def test_fewer_rows_than_clusters(gaussian, method, n_rows):
+    with pytest.warns(UserWarning, match=f"n_samples={n_rows} should be >= n_clusters=3") as caught:
+        model = fit(gaussian[:n_rows], method, ids=range(n_rows))
+    assert [warning.filename for warning in caught] == [__file__]
+    assert model.cluster_centers_.shape == (n_rows, 4) and model.verify()
+    assert sorted(model.labels_) == list(range(n_rows))
+    model.learn(gaussian[n_rows:100], ids=range(n_rows, 100))
+    assert model.digest() == fit(gaussian[:100], method, ids=range(100)).digest()
+    model.forget(ids=range(n_rows, 100))
+    with pytest.warns(UserWarning):
+        assert model.digest() == fit(gaussian[:n_rows], method, ids=range(n_rows)).digest()
 
 
 def test_learn_update_preview_rekey(gaussian, method):

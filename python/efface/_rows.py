@@ -1,0 +1,207 @@
+"""Rows as users pass them, on their way to the extension.
+
+Arrays that the extension can read as they are (any numbers, in any memory layout) are handed on
+without a copy. Where a copy has to be made, of a list or of a data frame whose columns stand in
+another order, it is ours: it is overwritten before it is released, so that a row that is forgotten
+later does not stay behind in it. What belongs to the user is never written to.
+"""
+
+import warnings
+
+import numpy as np
+
+from ._bases import check_array
+
+_READABLE = [np.float32, np.float64]
+_READABLE += [np.dtype(f"{kind}{size}").type for kind in "iu" for size in (1, 2, 4, 8)]
+
+
+class Rows:
+    """A two-dimensional array of finite numbers; at the end of `with` it is overwritten if it is
+    ours."""
+
+    __slots__ = ("_ours", "array")
+
+    def __init__(self, array, ours):
+        self.array = array
+        self._ours = ours
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        if self._ours:
+            self.array.fill(0)
+
+    def __len__(self):
+        return self.array.shape[0]
+
+    def where(self, present):
+        """Some of the rows, as Rows of their own; all of them if `present` is None."""
+        if present is None:
+            return Rows(self.array, False)
+        return Rows(self.array[present], True)
+
+
+def _check_array_alone(X, name):
+    """What scikit-learn's check_array does, as far as it is needed here."""
+    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+        raise TypeError(
+            "A sparse matrix was passed, but dense data is required. "
+            "Use X.toarray() to convert to a dense numpy array."
+        )
+    array = np.asarray(X)
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported\n{array}\n")
+    if array.dtype not in _READABLE:
+        array = array.astype(np.float32)
+    if array.ndim < 2:
+        raise ValueError(
+            f"Expected 2D array, got {array.ndim}D array instead:\narray={array}.\n"
+            "Reshape your data either using array.reshape(-1, 1) if your data has a single feature "
+            "or array.reshape(1, -1) if it contains a single sample."
+        )
+    if array.ndim > 2:
+        raise ValueError(f"Found array with dim {array.ndim}. KMeans expected <= 2.")
+    for size, what in zip(array.shape, ("sample(s)", "feature(s)")):
+        if size < 1:
+            raise ValueError(
+                f"Found array with {size} {what} (shape={array.shape}) while a minimum of 1 is "
+                "required."
+            )
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        kind = "NaN" if np.isnan(array).any() else "infinity or a value too large"
+        raise ValueError(f"Input {name} contains {kind}.")
+    return array
+
+
+def _is_ours(array, X):
+    """Whether a check of X had to make this array. When in doubt it is the user's."""
+    if array is X or not array.flags.writeable:
+        return False
+    if isinstance(X, np.ndarray):
+        return not np.may_share_memory(array, X)
+    if hasattr(X, "iloc"):
+        # A data frame of one type hands out its own memory, of which each column is a part.
+        return not np.may_share_memory(array, X.iloc[:, 0].to_numpy())
+    return isinstance(X, (list, tuple))
+
+
+def plain_rows(X, estimator=None):
+    """X as Rows that the extension can read."""
+    if check_array is None:
+        array = _check_array_alone(X, "X")
+    else:
+        array = check_array(X, dtype=_READABLE, estimator=estimator, input_name="X")
+    return Rows(array, _is_ours(array, X))
+
+
+# ------------------------------------------------------------------ names of features
+
+
+def feature_names(X):
+    """The names of a data frame's columns, or None."""
+    if not hasattr(X, "columns"):
+        return None
+    names = np.asarray(X.columns, dtype=object)
+    texts = sum(isinstance(name, str) for name in names)
+    if len(names) == 0 or texts == 0:
+        return None
+    if texts < len(names):
+        raise TypeError(
+            "Feature names are only supported if all input features have string names, but your "
+            f"input has {sorted({type(name).__name__ for name in names})} as feature name / column "
+            "name types. If you want feature names to be stored and validated, you must convert "
+            "them all to strings, by using X.columns = X.columns.astype(str) for example."
+        )
+    return names
+
+
+def _listing(some):
+    return "".join(f"- {name}\n" for name in some[:5]) + ("- ...\n" if some[5:] else "")
+
+
+def _check_feature_names(estimator, X):
+    names, fitted = feature_names(X), getattr(estimator, "feature_names_in_", None)
+    title = type(estimator).__name__
+    if names is None and fitted is not None:
+        warnings.warn(
+            f"X does not have valid feature names, but {title} was fitted with feature names",
+            stacklevel=4,
+        )
+    elif names is not None and fitted is None:
+        warnings.warn(
+            f"X has feature names, but {title} was fitted without feature names", stacklevel=4
+        )
+    elif names is not None and (len(names) != len(fitted) or (names != fitted).any()):
+        message = "The feature names should match those that were passed during fit.\n"
+        unseen, missing = sorted(set(names) - set(fitted)), sorted(set(fitted) - set(names))
+        if unseen:
+            message += "Feature names unseen at fit time:\n" + _listing(unseen)
+        if missing:
+            message += "Feature names seen at fit time, yet now missing:\n" + _listing(missing)
+        if not unseen and not missing:
+            message += "Feature names must be in the same order as they were in fit.\n"
+        raise ValueError(message)
+
+
+def check_rows(estimator, X):
+    """X as Rows, with the features that the estimator was fitted to."""
+    _check_feature_names(estimator, X)
+    rows = plain_rows(X, estimator)
+    if rows.array.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {rows.array.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input"
+        )
+    return rows
+
+
+def distinct_names(X):
+    """The names of a data frame's columns as a list, or None; no two of them are the same."""
+    names = feature_names(X)
+    if names is None:
+        return None
+    names = [str(name) for name in names]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"features of X have the same name: {', '.join(map(repr, twice))}")
+    return names
+
+
+def _in_order(X, order):
+    """The columns of a data frame in another order, as Rows that are ours."""
+    columns = [X.iloc[:, place].to_numpy() for place in order]
+    if any(column.dtype not in _READABLE for column in columns):
+        rows = plain_rows(X)
+        with rows:
+            return Rows(rows.array[:, order], True)
+    array = np.empty((len(X), len(order)), dtype=np.result_type(*columns), order="F")
+    for j, column in enumerate(columns):
+        array[:, j] = column
+    return Rows(array, True)
+
+
+def rows_by_name(X, names, whose):
+    """X as Rows with the features `names`. A data frame is matched by name, in whatever order;
+    anything else by position."""
+    given = distinct_names(X)
+    if given is not None and names is None:
+        warnings.warn(
+            f"X has feature names, but {whose} has none: features are matched by position",
+            stacklevel=4,
+        )
+    if given is None or names is None or given == names:
+        return plain_rows(X)
+    unknown = [name for name in given if name not in names]
+    missing = [name for name in names if name not in given]
+    if unknown or missing:
+        message = f"The feature names of X should be those of {whose}.\n"
+        if unknown:
+            message += f"Feature names that {whose} does not have:\n" + _listing(unknown)
+        if missing:
+            message += "Feature names that are missing in X:\n" + _listing(missing)
+        raise ValueError(message)
+    rows = _in_order(X, [given.index(name) for name in names])
+    with_checks = plain_rows(rows.array)  # finite, not empty; of our own array it makes no copy
+    return Rows(with_checks.array, True)

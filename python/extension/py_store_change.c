@@ -1,0 +1,269 @@
+/* Changing a store: its models and its rows. */
+#include "py_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------ models */
+
+/* Fits a model to `columns`, or to all if that holds nothing. */
+static efface_status fit_columns(efface_store *file, const char *name, const fit_params *params,
+                                 const Py_buffer *columns, efface_kmeans **model,
+                                 efface_error *error) {
+    efface_store_info found;
+    const efface_status status = efface_store_get_info(file, &found, error);
+    if (status != EFFACE_OK)
+        return status;
+    const bool all = columns->obj == NULL;
+    const size_t n_columns = all ? found.n_columns : array_length(columns);
+    if (params->n_bounds != 0 && params->n_bounds != n_columns) {
+        error->status = EFFACE_E_ARGUMENT;
+        PyOS_snprintf(error->message, sizeof error->message,
+                      "there are bounds for %zu features, but the model has %zu", params->n_bounds,
+                      n_columns);
+        return EFFACE_E_ARGUMENT;
+    }
+    const efface_new_model asked = {
+        .name = name,
+        .params = &params->values,
+        .columns = columns->buf,
+        .n_columns = all ? 0 : (uint32_t)n_columns,
+    };
+    return efface_store_fit(file, &asked, model, error);
+}
+
+static PyObject *fit_tuple(const efface_kmeans *model) {
+    uint32_t *columns = NULL;
+    size_t n = 0;
+    if (!copy_coarse(model, &columns, &n))
+        return PyErr_NoMemory();
+    const efface_kmeans_info info = efface_kmeans_get_info(model);
+    return Py_BuildValue("IKN", (unsigned)info.n_clusters, (unsigned long long)info.n_rows,
+                         column_list(columns, n));
+}
+
+/* (name, params, columns or None): gives the numbers of centroids and of rows, and the coarse
+ * columns. */
+PyObject *store_fit(PyObject *object, PyObject *arguments) {
+    store *const self = (store *)object;
+    const char *name;
+    PyObject *dictionary, *numbers, *result = NULL;
+    Py_buffer columns = {0};
+    fit_params params;
+    efface_kmeans *model = NULL;
+    efface_error error = {0};
+    if (!PyArg_ParseTuple(arguments, "sO!O", &name, &PyDict_Type, &dictionary, &numbers) ||
+        !params_open(&params, dictionary))
+        return NULL;
+    if (numbers == Py_None || array_open(&columns, numbers, "IL", false)) {
+        PyThreadState *const state = store_enter(self);
+        if (state != NULL) {
+            const efface_status status =
+                fit_columns(self->file, name, &params, &columns, &model, &error);
+            gate_leave(&self->gate, state);
+            result = status == EFFACE_OK ? fit_tuple(model) : raise_error(status, &error);
+        }
+    }
+    efface_kmeans_free(model);
+    if (columns.obj != NULL)
+        PyBuffer_Release(&columns);
+    params_close(&params);
+    return result;
+}
+
+PyObject *store_drop(PyObject *object, PyObject *arguments) {
+    store *const self = (store *)object;
+    const char *name;
+    efface_error error = {0};
+    PyThreadState *state;
+    if (!PyArg_ParseTuple(arguments, "s", &name) || (state = store_enter(self)) == NULL)
+        return NULL;
+    const efface_status status = efface_store_drop(self->file, name, &error);
+    gate_leave(&self->gate, state);
+    return none_or_error(status, &error);
+}
+
+/* (name or None, seed) */
+PyObject *store_rekey(PyObject *object, PyObject *arguments) {
+    store *const self = (store *)object;
+    const char *name;
+    unsigned long long seed;
+    efface_error error = {0};
+    PyThreadState *state;
+    if (!PyArg_ParseTuple(arguments, "zK", &name, &seed) || (state = store_enter(self)) == NULL)
+        return NULL;
+    const efface_status status = efface_store_rekey(self->file, name, seed, &error);
+    gate_leave(&self->gate, state);
+    return none_or_error(status, &error);
+}
+
+/* ------------------------------------------------------------------ reports */
+
+/* Models as a tuple of (name, report, before, after). */
+static PyObject *model_reports(const efface_store_report *report) {
+    PyObject *tuple = PyTuple_New((Py_ssize_t)report->n_models);
+    for (uint32_t i = 0; i < report->n_models && tuple != NULL; i++) {
+        const efface_model_report *const one = &report->models[i];
+        PyObject *const item =
+            Py_BuildValue("sNy#y#", one->name, report_tuple(&one->report),
+                          (const char *)one->before, (Py_ssize_t)EFFACE_DIGEST_BYTES,
+                          (const char *)one->after, (Py_ssize_t)EFFACE_DIGEST_BYTES);
+        if (item != NULL)
+            PyTuple_SetItem(tuple, (Py_ssize_t)i, item);
+        else
+            Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+static PyObject *bytes_or_none(const void *bytes, size_t n_bytes) {
+    return bytes != NULL ? PyBytes_FromStringAndSize(bytes, (Py_ssize_t)n_bytes)
+                         : Py_NewRef(Py_None);
+}
+
+/* A tuple for StoreReport, or the exception; clears the report. */
+static PyObject *report_or_error(efface_status status, efface_store_report *report,
+                                 const efface_error *error) {
+    typedef unsigned long long wide;
+    if (status != EFFACE_OK || PyErr_Occurred() != NULL) {
+        efface_store_report_free(report);
+        return raise_error(status, error);
+    }
+    PyObject *const result = Py_BuildValue(
+        "KKKKKKdNNN", (wide)report->n_requested, (wide)report->n_missing, (wide)report->n_forgotten,
+        (wide)report->n_learned, (wide)report->n_updated, (wide)report->receipt, report->seconds,
+        model_reports(report),
+        bytes_or_none(report->new_ids, (size_t)report->n_learned * sizeof *report->new_ids),
+        bytes_or_none(report->row_hashes, (size_t)report->n_row_hashes * EFFACE_ROW_HASH_BYTES));
+    efface_store_report_free(report);
+    return result;
+}
+
+/* ------------------------------------------------------------------ rows */
+
+/* (ids, owners, skip, only look) */
+PyObject *store_forget(PyObject *object, PyObject *arguments) {
+    store *const self = (store *)object;
+    PyObject *id_object, *owner_object, *result = NULL;
+    int skip, only_look;
+    unsigned char key[EFFACE_HASH_KEY_BYTES];
+    id_list ids = {0}, owners = {0};
+    efface_store_report report = {0};
+    efface_error error = {0};
+    PyThreadState *state;
+    if (!PyArg_ParseTuple(arguments, "OOpp", &id_object, &owner_object, &skip, &only_look) ||
+        !store_key(self, key))
+        return NULL;
+    if (ids_open(&ids, id_object, USE_IDS, key, NULL) &&
+        ids_open(&owners, owner_object, USE_REQUESTED, key, NULL) &&
+        (state = store_enter(self)) != NULL) {
+        const efface_request request = {
+            .ids = ids.items,
+            .n_ids = ids.n,
+            .owners = owners.items,
+            .n_owners = owners.n,
+            .missing = skip ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL,
+            .only_look = only_look,
+        };
+        const efface_status status = efface_store_forget(self->file, &request, &report, &error);
+        gate_leave(&self->gate, state);
+        result = report_or_error(status, &report, &error);
+    }
+    ids_close(&ids);
+    ids_close(&owners);
+    return result;
+}
+
+/* A set gives every row a weight. So that rows which are updated without weights keep theirs, they
+ * are looked up, behind the same gate; *weights is to be released with free. */
+static efface_status keep_weights(efface_store *file, row_arrays *arrays, int64_t **weights,
+                                  efface_error *error) {
+    const size_t n = arrays->rows.n_rows;
+    const efface_request request = {.ids = arrays->rows.ids, .n_ids = arrays->ids.n};
+    efface_data *found = NULL;
+    if (arrays->rows.weights != NULL || n == 0)
+        return EFFACE_OK;
+    *weights = malloc(n * sizeof **weights);
+    if (*weights == NULL)
+        return EFFACE_E_MEMORY;
+    efface_status status = efface_store_find(file, &request, &found, error);
+    for (size_t i = 0; i < n && status == EFFACE_OK; i++) {
+        size_t position;
+        status = efface_data_find(found, arrays->rows.ids[i], &position);
+        if (status == EFFACE_OK)
+            (*weights)[i] = efface_data_row(found, position).weight;
+    }
+    efface_data_free(found);
+    arrays->rows.weights = *weights;
+    return status;
+}
+
+static efface_status change_rows(efface_store *file, row_arrays *arrays, const efface_texts *texts,
+                                 bool is_new, efface_store_report *report, efface_error *error) {
+    efface_data *data = NULL;
+    int64_t *weights = NULL;
+    efface_status status = is_new ? EFFACE_OK : keep_weights(file, arrays, &weights, error);
+    if (status == EFFACE_OK)
+        status = row_arrays_make_set(arrays, &data, error);
+    if (status == EFFACE_OK)
+        status = is_new ? efface_store_learn(file, data, texts, report, error)
+                        : efface_store_update(file, data, texts, report, error);
+    efface_data_free(data);
+    free(weights);
+    return status;
+}
+
+/* learn and update: (rows, ids, weights, owners, whether the store keeps texts) */
+static PyObject *learn_or_update(store *self, PyObject *arguments, bool is_new) {
+    row_objects objects = {.arrivals = Py_None};
+    int keep_texts;
+    unsigned char key[EFFACE_HASH_KEY_BYTES];
+    row_arrays arrays;
+    efface_texts *texts = NULL;
+    efface_store_report report = {0};
+    efface_error error = {0};
+    PyObject *result = NULL;
+    if (!PyArg_ParseTuple(arguments, "OOOOp", &objects.values, &objects.ids, &objects.weights,
+                          &objects.owners, &keep_texts) ||
+        !store_key(self, key))
+        return NULL;
+    if (!is_new && objects.ids == Py_None) {
+        PyErr_SetString(PyExc_ValueError, "say which rows to update: ids");
+        return NULL;
+    }
+    const efface_status made = keep_texts ? efface_texts_create(&texts, &error) : EFFACE_OK;
+    if (made != EFFACE_OK)
+        return raise_error(made, &error);
+    if (row_arrays_open(&arrays, &objects, key, texts)) {
+        PyThreadState *const state = store_enter(self);
+        if (state != NULL) {
+            const efface_status status =
+                change_rows(self->file, &arrays, texts, is_new, &report, &error);
+            gate_leave(&self->gate, state);
+            result = report_or_error(status, &report, &error);
+        }
+        row_arrays_close(&arrays);
+    }
+    efface_texts_free(texts);
+    return result;
+}
+
+PyObject *store_learn(PyObject *self, PyObject *arguments) {
+    return learn_or_update((store *)self, arguments, true);
+}
+
+PyObject *store_update(PyObject *self, PyObject *arguments) {
+    return learn_or_update((store *)self, arguments, false);
+}
+
+PyObject *store_compact(PyObject *object, PyObject *none) {
+    store *const self = (store *)object;
+    efface_error error = {0};
+    (void)none;
+    PyThreadState *const state = store_enter(self);
+    if (state == NULL)
+        return NULL;
+    const efface_status status = efface_store_compact(self->file, &error);
+    gate_leave(&self->gate, state);
+    return none_or_error(status, &error);
+}
