@@ -117,8 +117,8 @@ efface_status ef_head_read(efface_store *store, efface_error *error) {
         ef_reader body = ef_sql_bytes(statement, 0);
         const ef_reader found = ef_sql_bytes(statement, 1);
         ef_digest(body.bytes, body.n_bytes, seal);
-        if (found.n_bytes != sizeof seal || memcmp(found.bytes, seal, sizeof seal) != 0 ||
-            !decode(&body, &head))
+        if (!ef_sql_has(statement, "bb") || found.n_bytes != sizeof seal ||
+            memcmp(found.bytes, seal, sizeof seal) != 0 || !decode(&body, &head))
             status = ef_store_corrupt(error, "its head is not what its seal says");
         else
             store->head = head;

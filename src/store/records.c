@@ -52,7 +52,7 @@ efface_status ef_models_list(efface_store *store, char (**names)[EFFACE_MODEL_NA
         status = ef_sql_text(store, statement, 0, &name, error);
         if (status != EFFACE_OK)
             break;
-        if (!is_name(name) || n == room)
+        if (!ef_sql_has(statement, "t") || !is_name(name) || n == room)
             status = ef_store_corrupt(error, "the names of its models");
         else
             ef_model_name_copy(list[n++], name);
@@ -133,6 +133,8 @@ static efface_status read_columns(const efface_store *store, ef_reader reader, e
 /* Fills a record from a statement that is at it, and verifies it. */
 static efface_status read_record(efface_store *store, sqlite3_stmt *statement, bool with_state,
                                  ef_record *record, efface_error *error) {
+    if (!ef_sql_has(statement, with_state ? "bbbbbb" : "bbbbb"))
+        return ef_store_corrupt(error, "a model has values of the wrong kind");
     ef_reader params = ef_sql_bytes(statement, 0);
     const ef_reader columns = ef_sql_bytes(statement, 1), counts = ef_sql_bytes(statement, 2);
     ef_reader digest = ef_sql_bytes(statement, 3);

@@ -220,7 +220,8 @@ efface_status ef_store_read_names(efface_store *store, efface_error *error) {
         status = ef_sql_step(store, statement, &row, error);
         if (status != EFFACE_OK || !row)
             break;
-        if (j >= store->head.n_columns || sqlite3_column_int64(statement, 0) != (int64_t)j + 1) {
+        if (j >= store->head.n_columns || !ef_sql_has(statement, "iu") ||
+            sqlite3_column_int64(statement, 0) != (int64_t)j + 1) {
             status = ef_store_corrupt(error, "the names of its columns");
             break;
         }
