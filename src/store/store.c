@@ -411,6 +411,8 @@ uint64_t efface_store_text_id(const efface_store *store, const char *text, size_
 void efface_store_load_options(const efface_store *store, efface_load_options *options) {
     efface_load_options_init(options);
     memcpy(options->hash_key, store->head.hash_key, sizeof options->hash_key);
+    options->ids = store->head.id_kind;
+    options->owners = store->head.owner_kind;
 }
 
 void efface_text_free(char *text) {
