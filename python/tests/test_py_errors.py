@@ -242,8 +242,9 @@ def test_extension_survives_nonsense(model):
                 except Exception:
                     pass
     for name in ("fit", "nmi", "ari", "text_id", "row_ids", "read_ids", "make_gaussian",
-                 "open_store", "create_store", "verify_receipt"):
-        for n_arguments in range(10):
+                 "open_store", "create_store", "verify_receipt", "verify_receipts",
+                 "receipt_root", "wipes_memory", "make_keys"):
+        for n_arguments in range(11):
             for value in nonsense:
                 try:
                     getattr(_efface, name)(*[value] * n_arguments)
@@ -256,3 +257,19 @@ def test_extension_survives_nonsense(model):
     with pytest.raises(ValueError):
         inner.labels(0, read_only)
     assert model.verify()
+
+
+def test_stores_survive_nonsense(tmp_path, gaussian):
+    nonsense = (None, 1, "x", b"x", [], {}, (), (None,), ("x",), object(), np.ones((2, 2)), -1)
+    with efface.create(tmp_path / "store", gaussian) as store:
+        store.fit("x", KMeans(3))
+        for name in dir(store._file):
+            if name.startswith("_") or name == "close":
+                continue
+            for n_arguments in range(6):
+                for value in nonsense:
+                    try:
+                        getattr(store._file, name)(*[value] * n_arguments)
+                    except Exception:
+                        pass
+        assert store.check() == [] and store.verify()
