@@ -17,11 +17,12 @@ int cli_may_change(const char *command, bool yes, bool *ask) {
 }
 
 bool cli_ask(const char *format, ...) {
-    char answer[16] = "";
+    char question[1024], answer[16] = "";
     va_list arguments;
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    (void)vsnprintf(question, sizeof question, format, arguments);
     va_end(arguments);
+    cli_put_text(stderr, question);
     fputs(" [y/N] ", stderr);
     fflush(stderr);
     if (fgets(answer, sizeof answer, stdin) == NULL)

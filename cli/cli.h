@@ -20,7 +20,8 @@ enum {
     CLI_DIFFERENT = 3, /* verify, or receipt verify, found a difference */
     CLI_NOT_FOUND = 4, /* a file, store, model, row or owner */
     CLI_BUSY = 5,
-    CLI_DAMAGED = 6
+    CLI_DAMAGED = 6,
+    CLI_INTERRUPTED = 130 /* what shells say of a program that SIGINT ended */
 };
 
 /* A command: its arguments begin after its name. `help` fits a screen of 24 lines. */
@@ -32,20 +33,47 @@ typedef struct cli_command {
 } cli_command;
 
 extern const cli_command cli_fit, cli_forget, cli_learn, cli_predict, cli_export, cli_info,
-    cli_verify, cli_check, cli_rekey, cli_drop, cli_receipt;
+    cli_verify, cli_check, cli_rekey, cli_drop, cli_receipt, cli_show, cli_owners, cli_update,
+    cli_compact;
+
+/* ---- escape.c: texts of any bytes, as they come from files and stores */
+
+/* Writes a text: valid UTF-8 as it is, control characters and other bytes as \xHH. NULL is
+ * nothing. */
+void cli_put_text(FILE *out, const char *text);
+
+typedef struct cli_character {
+    size_t n_bytes; /* at least 1 */
+    enum { CLI_VISIBLE, CLI_CONTROL, CLI_NO_CHARACTER } kind;
+} cli_character;
+
+/* What a text that does not end here begins with. CLI_NO_CHARACTER: a byte that is no UTF-8. */
+cli_character cli_next_character(const char *text);
 
 /* ---- messages.c: what is said, and the exit codes that go with it */
 
-/* A line on standard error, after "efface: ". */
+/* From now on every message is a JSON object on a line of its own. */
+void cli_messages_as_json(void);
+
+/* A line on standard error, after "efface: ". Messages are escaped as in cli_put_text. */
 __attribute__((format(printf, 1, 2))) void cli_say(const char *format, ...);
 
-/* The same; they return CLI_FAILED, CLI_USAGE and CLI_NOT_FOUND. */
+/* The same, of something to be looked at. */
+__attribute__((format(printf, 1, 2))) void cli_warn(const char *format, ...);
+
+/* The same, of what went wrong; they return CLI_FAILED, CLI_USAGE, CLI_DIFFERENT and
+ * CLI_NOT_FOUND. */
 __attribute__((format(printf, 1, 2))) int cli_failed(const char *format, ...);
 __attribute__((format(printf, 1, 2))) int cli_wrong(const char *format, ...);
+__attribute__((format(printf, 1, 2))) int cli_different(const char *format, ...);
 __attribute__((format(printf, 1, 2))) int cli_not_found(const char *format, ...);
 
 /* Says what the library said; returns the exit code of that status. */
 int cli_report_error(const efface_error *error);
+
+/* The same where the library's word for it came from the command line: returns CLI_USAGE for an
+ * argument that makes no sense. */
+int cli_report_wrong(const efface_error *error);
 int cli_out_of_memory(void);
 
 /* Begins and ends a colour (31 red, 32 green, ...) where that is wanted: on a terminal, and unless
@@ -55,8 +83,26 @@ void cli_unpaint(FILE *out);
 
 /* ---- stores.c: opening stores and choosing models */
 
+/* How a store is opened: what to do there, and key files to sign receipts and to hash ids in them
+ * with, or NULL. */
+typedef struct cli_open {
+    efface_access access;
+    const char *sign;
+    const char *receipt_key;
+    double wait; /* seconds for other processes; < 0: the default */
+} cli_open;
+
 /* False, after a message, if it cannot be opened; `code` then has the exit code. */
-bool cli_open_store(const char *path, efface_access access, efface_store **store, int *code);
+bool cli_open_store(const char *path, const cli_open *how, efface_store **store, int *code);
+
+/* The same as options of the library, for who makes a store. They point into `keys`, which is to be
+ * wiped afterwards. False, after a message, if a key cannot be read. */
+typedef struct cli_keys {
+    unsigned char secret[EFFACE_SECRET_KEY_BYTES], receipt[EFFACE_RECEIPT_KEY_BYTES];
+} cli_keys;
+
+bool cli_store_options(const cli_open *how, efface_store_options *options, cli_keys *keys,
+                       int *code);
 
 /* The model that was asked for or, if none was (`wanted` NULL), the only one there is. CLI_DONE, or
  * after a message another exit code. */
@@ -64,6 +110,10 @@ int cli_choose_model(efface_store *store, const char *wanted, efface_model_info 
 int cli_find_model(efface_store *store, const char *name, efface_model_info *info);
 
 const char *cli_method_name(efface_method method);
+
+/* What is to be known of a store if owner_zero_is_old. */
+#define CLI_OLD_OWNER                                                                              \
+    "rows of owner 0 come from the older format, which did not tell that owner from none"
 
 #define CLI_HEX_BYTES (2 * EFFACE_DIGEST_BYTES + 1)
 void cli_hex(const unsigned char *bytes, size_t n_bytes, char *hex);
@@ -83,10 +133,19 @@ __attribute__((format(printf, 1, 2))) bool cli_ask(const char *format, ...);
 
 /* ---- progress.c: that something is going on */
 
-/* Shows on a terminal, from the second second on, what is being done and for how long; `step` of
- * `n_steps` is shown as a bar if there are several. Does nothing elsewhere. */
+/* Shows on a terminal, from the second second on, what is being done, how much of it as a bar and a
+ * percentage, for how long, and how long it may still take. `step` of `n_steps` is which of several
+ * parts now begins, from 0; n_steps is 0 or 1 if there is one. Elsewhere it shows nothing. */
 void cli_progress_begin(const char *what, unsigned step, unsigned n_steps);
 void cli_progress_end(void);
+
+/* For efface_store_options.progress, set in every store that is opened here. Between begin and end
+ * SIGINT and SIGTERM no longer end the program once this was called: it then returns 1, and the
+ * library ends what it does with EFFACE_E_INTERRUPTED. A second signal ends the program. */
+int cli_progress_part(void *context, double part);
+
+/* The same for a fit that is about to begin. */
+void cli_watch_fit(efface_kmeans_params *params);
 
 /* Seconds on a clock that only goes forward. */
 double cli_now(void);
@@ -96,23 +155,14 @@ double cli_now(void);
 bool cli_random(void *bytes, size_t n_bytes);
 void cli_wipe(void *bytes, size_t n_bytes);
 
-/* Key files are one line of hexadecimal digits. A new one is never written over another file. */
-bool cli_write_key(const char *path, const unsigned char *key, size_t n_bytes, bool secret,
-                   int *code);
-bool cli_read_key(const char *path, unsigned char *key, size_t n_bytes, bool secret, int *code);
+/* Hexadecimal digits of n_bytes and the end of a line, of which there may be none. */
+bool cli_from_hex(const char *text, size_t n_text, unsigned char *bytes, size_t n_bytes);
 
-/* Signs the receipts of a store with the secret key of a file, if there is one (`path` not NULL).
- * CLI_DONE, or after a message another exit code. */
-int cli_sign_with(efface_store *store, const char *path);
+typedef enum cli_key { CLI_SECRET_KEY, CLI_PUBLIC_KEY, CLI_RECEIPT_KEY } cli_key;
 
-/* ---- change_report.c: what forget and learn print */
-
-typedef struct cli_change {
-    const char *verb;   /* "forgotten", "would be forgotten", "learned" */
-    bool learned, look; /* learned: rows came; look: nothing was changed */
-    bool json;
-} cli_change;
-
-void cli_print_change(const cli_change *change, const efface_store_report *report);
+/* Key files are one line of hexadecimal digits. A new one is never written over another file.
+ * False, after a message, if it cannot be written or read; `code` then has the exit code. */
+bool cli_write_key(const char *path, cli_key kind, const unsigned char *key, int *code);
+bool cli_read_key(const char *path, cli_key kind, unsigned char *key, int *code);
 
 #endif

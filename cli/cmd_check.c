@@ -25,12 +25,17 @@ static void take_note(void *context, const char *problem) {
     f->problems[f->n++] = copy;
 }
 
-static void print_findings(const findings *f, bool as_json) {
+/* `note` is no damage; NULL: there is none. */
+static void print_findings(const findings *f, const char *note, bool as_json) {
     if (!as_json) {
-        for (size_t i = 0; i < f->n; i++)
-            puts(f->problems[i]);
+        for (size_t i = 0; i < f->n; i++) {
+            cli_put_text(stdout, f->problems[i]);
+            putchar('\n');
+        }
         if (f->n == 0)
             puts("no damage");
+        if (note != NULL)
+            printf("note: %s\n", note);
         return;
     }
     cli_json json = {.out = stdout};
@@ -40,38 +45,50 @@ static void print_findings(const findings *f, bool as_json) {
     for (size_t i = 0; i < f->n; i++)
         cli_json_text(&json, NULL, f->problems[i]);
     cli_json_close(&json, ']');
+    cli_json_open(&json, "notes", '[');
+    if (note != NULL)
+        cli_json_text(&json, NULL, note);
+    cli_json_close(&json, ']');
     cli_json_close(&json, '}');
+}
+
+static int check(efface_store *store, findings *f, bool as_json) {
+    efface_store_info info;
+    efface_error error;
+    cli_progress_begin("checking", 0, 0);
+    const efface_status status = efface_store_check(store, take_note, f, &error);
+    cli_progress_end();
+    if (status != EFFACE_OK)
+        return cli_report_error(&error);
+    if (f->no_memory)
+        return cli_out_of_memory();
+    /* A store so damaged that it cannot say what it holds has no notes. */
+    const bool old =
+        efface_store_get_info(store, &info, NULL) == EFFACE_OK && info.owner_zero_is_old != 0;
+    print_findings(f, old ? CLI_OLD_OWNER : NULL, as_json);
+    if (f->n > 0)
+        cli_say("the store is damaged: put back a copy, or make it again from the data");
+    return f->n > 0 ? CLI_DAMAGED : CLI_DONE;
 }
 
 static int run(int n_arguments, char **arguments) {
     const char *path = NULL;
     bool as_json = false;
+    cli_open how = {.access = EFFACE_ACCESS_READ, .wait = -1};
     const cli_option options[] = {
         {"STORE", CLI_PLACE, &path, NULL},
+        {"--wait", CLI_SECONDS, &how.wait, NULL},
         {"--json", CLI_FLAG, &as_json, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
     findings f = {.problems = NULL};
-    efface_error error;
     int code;
     if (!cli_parse("check", options, n_arguments, arguments))
         return CLI_USAGE;
-    if (!cli_open_store(path, EFFACE_ACCESS_READ, &store, &code))
+    if (!cli_open_store(path, &how, &store, &code))
         return code;
-    cli_progress_begin("checking", 0, 0);
-    const efface_status status = efface_store_check(store, take_note, &f, &error);
-    cli_progress_end();
-    if (status != EFFACE_OK) {
-        code = cli_report_error(&error);
-    } else if (f.no_memory) {
-        code = cli_out_of_memory();
-    } else {
-        print_findings(&f, as_json);
-        if (f.n > 0)
-            cli_say("the store is damaged: put back a copy, or make it again from the data");
-        code = f.n > 0 ? CLI_DAMAGED : CLI_DONE;
-    }
+    code = check(store, &f, as_json);
     for (size_t i = 0; i < f.n; i++)
         free(f.problems[i]);
     free(f.problems);
@@ -82,12 +99,14 @@ static int run(int n_arguments, char **arguments) {
 const cli_command cli_check = {
     "check",
     "look for damage of a store",
-    "usage: efface check STORE [--json]\n"
+    "usage: efface check STORE [--wait SECONDS] [--json]\n"
     "Looks for damage: of the file, of the rows against what is counted of them, and\n"
     "of every model's state. Prints a line for each thing that is wrong, or \"no\n"
-    "damage\". Whether models are what a fit would give is the question of verify.\n"
-    "  --json   as JSON: damaged, and problems\n"
-    "Exit codes: 0 no damage, 4 there is no such file, 6 damaged.\n"
+    "damage\", and notes of what is no damage but should be known. Whether models are\n"
+    "what a fit would give is the question of verify.\n"
+    "  --wait SECONDS  for a store that is busy (5)\n"
+    "  --json          as JSON: damaged, problems and notes\n"
+    "Exit codes: 0 no damage, 4 there is no such file, 5 busy, 6 damaged.\n"
     "example: efface check people.store\n",
     run,
 };

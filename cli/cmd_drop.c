@@ -4,10 +4,15 @@
 
 static int run(int n_arguments, char **arguments) {
     const char *path = NULL, *name = NULL;
+    cli_open how = {.access = EFFACE_ACCESS_WRITE, .wait = -1};
     bool yes = false, as_json = false, ask;
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &path, NULL}, {"--model", CLI_TEXT, &name, NULL},
-        {"--yes", CLI_FLAG, &yes, NULL},   {"--json", CLI_FLAG, &as_json, NULL},
+        {"STORE", CLI_PLACE, &path, NULL},
+        {"--model", CLI_TEXT, &name, NULL},
+        {"--yes", CLI_FLAG, &yes, NULL},
+        {"--json", CLI_FLAG, &as_json, NULL},
+        {"--receipt-key", CLI_TEXT, &how.receipt_key, NULL},
+        {"--wait", CLI_SECONDS, &how.wait, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
@@ -18,7 +23,7 @@ static int run(int n_arguments, char **arguments) {
     if (name == NULL)
         return cli_wrong("drop needs --model NAME; efface info lists them");
     int code = cli_may_change("drop", yes, &ask);
-    if (code != CLI_DONE || !cli_open_store(path, EFFACE_ACCESS_WRITE, &store, &code))
+    if (code != CLI_DONE || !cli_open_store(path, &how, &store, &code))
         return code;
     code = cli_find_model(store, name, &model);
     if (code == CLI_DONE && ask && !cli_ask("Drop the model %s of %s?", name, path))
@@ -42,11 +47,13 @@ static int run(int n_arguments, char **arguments) {
 const cli_command cli_drop = {
     "drop",
     "take a model out of a store; the rows stay",
-    "usage: efface drop STORE --model NAME [--yes] [--json]\n"
+    "usage: efface drop STORE --model NAME [--yes] [OPTIONS]\n"
     "Takes a model out of a store. The rows and the other models stay.\n"
-    "  --model NAME   which\n"
-    "  --yes          do not ask; needed where there is no terminal\n"
-    "  --json         as JSON: dropped\n"
+    "  --model NAME         which\n"
+    "  --receipt-key FILE   the key of ids in receipts, if it is not in the store\n"
+    "  --wait SECONDS       for other processes; 5 by default\n"
+    "  --yes                do not ask; needed where there is no terminal\n"
+    "  --json               as JSON: dropped\n"
     "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface drop people.store --model coarse --yes\n",
     run,

@@ -9,6 +9,7 @@
 
 typedef struct choices {
     const char *store_path, *name, *out_path;
+    cli_open open;
     bool centroids, labels, canonical, receipts, json;
 } choices;
 
@@ -62,15 +63,17 @@ static void write_centroids(FILE *out, cli_format format, const char *name, cons
     }
 }
 
-static int export_centroids(FILE *out, cli_format format, const char *name, efface_store *store,
+static int export_centroids(FILE *out, cli_format format, const char *name,
                             const efface_kmeans *model, const efface_data *data) {
     const efface_kmeans_info info = efface_kmeans_get_info(model);
-    matrix m = {.n_rows = info.n_clusters, .n_columns = info.n_columns};
+    matrix m = {.columns = {.n = info.n_columns, .data = data},
+                .n_rows = info.n_clusters,
+                .n_columns = info.n_columns};
     efface_error error;
+    int code = CLI_DONE;
     m.values = malloc(((size_t)m.n_rows * m.n_columns + 1) * sizeof *m.values);
     if (m.values == NULL)
         return cli_out_of_memory();
-    int code = cli_model_columns(store, data, &m.columns);
     for (uint32_t i = 0; i < m.n_rows && code == CLI_DONE; i++)
         if (efface_kmeans_centroid(model, i, m.values + (size_t)i * m.n_columns, &error) !=
             EFFACE_OK)
@@ -91,35 +94,54 @@ static int compare_ids(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void write_labels(FILE *out, cli_format format, const char *name, const labelled *rows,
-                         size_t n) {
+/* Writes ids as the texts they were, if the store keeps texts. */
+static int write_labels(FILE *out, cli_format format, const char *name, efface_store *store,
+                        const labelled *rows, size_t n) {
+    efface_store_info info;
+    efface_error error;
+    cli_json json = {.out = out};
+    if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
+        return cli_report_error(&error);
     if (format == CLI_NPY) {
         cli_npy_header(out, "<i4", n, 0);
         for (size_t i = 0; i < n; i++)
             cli_npy_int32(out, rows[i].label);
-    } else if (format == CLI_JSON) {
-        cli_json json = {.out = out};
+        return CLI_DONE;
+    }
+    if (format == CLI_JSON) {
         cli_json_open(&json, NULL, '{');
         cli_json_text(&json, "model", name);
         cli_json_open(&json, "ids", '[');
-        for (size_t i = 0; i < n; i++)
-            cli_json_whole(&json, NULL, rows[i].id);
+    } else {
+        fputs("id,label\n", out);
+    }
+    for (size_t i = 0; i < n; i++) {
+        char *text = NULL;
+        if (info.keeps_texts != 0 &&
+            efface_store_text(store, EFFACE_TEXT_ID, rows[i].id, &text, &error) != EFFACE_OK)
+            return cli_report_error(&error);
+        if (format == CLI_JSON) {
+            cli_json_id(&json, rows[i].id, text);
+        } else {
+            cli_csv_id(out, rows[i].id, text);
+            fprintf(out, ",%" PRIu32 "\n", rows[i].label);
+        }
+        efface_text_free(text);
+    }
+    if (format == CLI_JSON) {
         cli_json_close(&json, ']');
         cli_json_open(&json, "labels", '[');
         for (size_t i = 0; i < n; i++)
             cli_json_whole(&json, NULL, rows[i].label);
         cli_json_close(&json, ']');
         cli_json_close(&json, '}');
-    } else {
-        fputs("id,label\n", out);
-        for (size_t i = 0; i < n; i++)
-            fprintf(out, "%" PRIu64 ",%" PRIu32 "\n", rows[i].id, rows[i].label);
     }
+    return CLI_DONE;
 }
 
 /* In the order of ids: positions in a store depend on its history, a file must not. */
-static int export_labels(FILE *out, cli_format format, const char *name, const efface_kmeans *model,
-                         const efface_data *data) {
+static int export_labels(FILE *out, cli_format format, const char *name, efface_store *store,
+                         const efface_kmeans *model, const efface_data *data) {
     const size_t n = efface_data_n_rows(data);
     uint32_t *const labels = malloc((n + 1) * sizeof *labels);
     labelled *const rows = malloc((n + 1) * sizeof *rows);
@@ -133,7 +155,7 @@ static int export_labels(FILE *out, cli_format format, const char *name, const e
         for (size_t i = 0; i < n; i++)
             rows[i] = (labelled){efface_data_row(data, i).id, labels[i]};
         qsort(rows, n, sizeof *rows, compare_ids);
-        write_labels(out, format, name, rows, n);
+        code = write_labels(out, format, name, store, rows, n);
     }
     free(labels);
     free(rows);
@@ -184,8 +206,8 @@ static int write_export(const choices *c, cli_format format, const char *name, e
         return export_canonical(out, name, store);
     if (efface_store_load(store, name, &data, &model, &error) != EFFACE_OK)
         return cli_report_error(&error);
-    const int code = c->centroids ? export_centroids(out, format, name, store, model, data)
-                                  : export_labels(out, format, name, model, data);
+    const int code = c->centroids ? export_centroids(out, format, name, model, data)
+                                  : export_labels(out, format, name, store, model, data);
     efface_kmeans_free(model);
     efface_data_free(data);
     return code;
@@ -250,16 +272,13 @@ static bool choose_format(const choices *c, cli_format *format) {
 static int run(int n_arguments, char **arguments) {
     choices c;
     memset(&c, 0, sizeof c);
+    c.open = (cli_open){.access = EFFACE_ACCESS_READ, .wait = -1};
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &c.store_path, NULL},
-        {"--centroids", CLI_FLAG, &c.centroids, NULL},
-        {"--labels", CLI_FLAG, &c.labels, NULL},
-        {"--canonical", CLI_FLAG, &c.canonical, NULL},
-        {"--receipts", CLI_FLAG, &c.receipts, NULL},
-        {"-o", CLI_TEXT, &c.out_path, NULL},
-        {"--model", CLI_TEXT, &c.name, NULL},
-        {"--json", CLI_FLAG, &c.json, NULL},
-        {NULL, CLI_FLAG, NULL, NULL},
+        {"STORE", CLI_PLACE, &c.store_path, NULL},   {"--centroids", CLI_FLAG, &c.centroids, NULL},
+        {"--labels", CLI_FLAG, &c.labels, NULL},     {"--canonical", CLI_FLAG, &c.canonical, NULL},
+        {"--receipts", CLI_FLAG, &c.receipts, NULL}, {"-o", CLI_TEXT, &c.out_path, NULL},
+        {"--model", CLI_TEXT, &c.name, NULL},        {"--wait", CLI_SECONDS, &c.open.wait, NULL},
+        {"--json", CLI_FLAG, &c.json, NULL},         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
     cli_format format;
@@ -272,7 +291,7 @@ static int run(int n_arguments, char **arguments) {
         return cli_wrong("export needs -o FILE; -o - is standard output");
     if (!choose_format(&c, &format))
         return CLI_USAGE;
-    if (!cli_open_store(c.store_path, EFFACE_ACCESS_READ, &store, &code))
+    if (!cli_open_store(c.store_path, &c.open, &store, &code))
         return code;
     code = export_to_file(&c, format, store);
     efface_store_close(store);
@@ -283,19 +302,21 @@ const cli_command cli_export = {
     "export",
     "write centroids, labels, canonical bytes or receipts to a file",
     "usage: efface export STORE (--centroids | --labels | --canonical | --receipts)\n"
-    "           -o FILE [--model NAME] [--json]\n"
+    "           -o FILE [--model NAME] [--wait SECONDS] [--json]\n"
     "Writes a file; a file of that name is replaced when the new one is complete.\n"
     "  --centroids    in the units of the data: FILE.npy (float64), .csv or .json\n"
     "  --labels       the cluster of each row, by ascending id: FILE.npy (int32,\n"
-    "                 labels only), .csv or .json (ids and labels)\n"
+    "                 labels only), .csv or .json (ids and labels; ids are the\n"
+    "                 texts they were if the store keeps texts)\n"
     "  --canonical    the state of the model as bytes, whatever the name of FILE:\n"
     "                 equal states, equal files. The seed is not in them\n"
     "  --receipts     of all requests: FILE.json, an array with one a line, or\n"
     "                 another name, without the array\n"
     "  -o FILE        - is standard output: CSV, or JSON with --json\n"
     "  --model NAME   which model; needed if there are several\n"
+    "  --wait SECONDS for a store that is busy (5)\n"
     "  --json         what was done as JSON: exported, model, file, format\n"
-    "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 6 damaged.\n"
+    "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "examples: efface export people.store --centroids -o centroids.npy\n"
     "          efface export people.store --canonical -o people.state\n",
     run,

@@ -1,8 +1,7 @@
 /* efface fit: a new store with a model, or one more model in a store. */
-#include "data_files.h"
+#include "fit_warnings.h"
 #include "json_writer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,8 @@ typedef struct choices {
     const char *data_path, *store_path, *name, *column_list, *like;
     uint32_t n_clusters;
     int method, leaf_method, node_method, scale;
-    bool weigh;
+    bool weigh, keep_texts;
+    cli_open open;
     cli_number seed;
     cli_data_options data;
     efface_kmeans_params params;
@@ -46,12 +46,16 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
         {"--columns", CLI_TEXT, &c->column_list, NULL},
         {"--threads", CLI_COUNT, &c->params.n_threads, NULL},
         {"--like", CLI_TEXT, &c->like, NULL},
+        {"--keep-texts", CLI_FLAG, &c->keep_texts, NULL},
+        {"--receipt-key", CLI_TEXT, &c->open.receipt_key, NULL},
+        {"--wait", CLI_SECONDS, &c->open.wait, NULL},
         {"--json", CLI_FLAG, &c->json, NULL},
         CLI_DATA_OPTIONS(c->data),
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_kmeans_params_init(&c->params);
     c->name = "default";
+    c->open = (cli_open){.access = EFFACE_ACCESS_WRITE, .wait = -1};
     if (!cli_parse("fit", options, n_arguments, arguments))
         return false;
     c->params.method = (efface_method)c->method;
@@ -64,20 +68,29 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
         (void)cli_wrong("fit needs -k K, the number of clusters, and -o STORE");
         return false;
     }
-    if (c->data_path == NULL && (cli_data_options_given(&c->data) || c->like != NULL)) {
+    if (c->data_path == NULL &&
+        (cli_data_options_given(&c->data) || c->like != NULL || c->keep_texts)) {
         (void)cli_wrong("without DATA the store is there already, and its rows have their ids: "
-                        "leave out --id, --owner, --weight, --label, --header, --ids and --like");
+                        "leave out --id, --owner, --weight, --label, --header, --ids, --like and "
+                        "--keep-texts");
         return false;
     }
     return true;
 }
 
 /* Reads the columns of --columns; without it, none are named, which means all. */
-static bool choose_columns(const choices *c, const cli_columns *of, uint32_t **columns,
-                           uint32_t *n_columns) {
-    *columns = NULL;
-    *n_columns = 0;
-    return c->column_list == NULL || cli_read_columns(c->column_list, of, columns, n_columns);
+static int choose_columns(const choices *c, cli_chosen *chosen) {
+    return c->column_list == NULL || cli_read_columns(c->column_list, &chosen->of, &chosen->columns,
+                                                      &chosen->n_columns)
+               ? CLI_DONE
+               : CLI_USAGE;
+}
+
+static efface_new_model model_of(const choices *c, const cli_chosen *chosen) {
+    return (efface_new_model){.name = c->name,
+                              .params = &c->params,
+                              .columns = chosen->columns,
+                              .n_columns = chosen->n_columns};
 }
 
 /* A hash key of its own or, with --like, that of another store: ids that are texts are then the
@@ -87,7 +100,8 @@ static int choose_hash_key(const choices *c, efface_load_options *load) {
     int code = CLI_DONE;
     if (c->like == NULL)
         return cli_random(load->hash_key, sizeof load->hash_key) ? CLI_DONE : CLI_FAILED;
-    if (cli_open_store(c->like, EFFACE_ACCESS_READ, &other, &code)) {
+    const cli_open how = {.access = EFFACE_ACCESS_READ, .wait = c->open.wait};
+    if (cli_open_store(c->like, &how, &other, &code)) {
         efface_load_options known;
         efface_store_load_options(other, &known);
         memcpy(load->hash_key, known.hash_key, sizeof load->hash_key);
@@ -97,74 +111,93 @@ static int choose_hash_key(const choices *c, efface_load_options *load) {
     return code;
 }
 
-static void remove_store(const char *path) {
-    static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
-    char *const name = malloc(strlen(path) + 16);
-    if (name == NULL)
-        return;
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        strcpy(name, path);
-        strcat(name, endings[i]);
-        (void)unlink(name);
+/* Makes the store with its model: the library sees to it that there is all of it or nothing. */
+static int create_store(choices *c, const efface_load_options *load, const efface_data *data,
+                        const cli_chosen *chosen, efface_store **store) {
+    efface_store_options options;
+    efface_error error;
+    cli_keys keys;
+    int code = CLI_DONE;
+    if (cli_store_options(&c->open, &options, &keys, &code)) {
+        const efface_new_model model = model_of(c, chosen);
+        memcpy(options.hash_key, load->hash_key, sizeof options.hash_key);
+        options.keep_texts = c->keep_texts;
+        cli_progress_begin("fitting", 0, 0);
+        cli_watch_fit(&c->params);
+        /* Parameters and names that the library refuses came from the command line. */
+        if (efface_store_create(c->store_path, data, load->texts, &options, &model, 1, store,
+                                &error) != EFFACE_OK)
+            code = cli_report_wrong(&error);
+        cli_progress_end();
+        cli_wipe(&options, sizeof options);
     }
-    free(name);
+    cli_wipe(&keys, sizeof keys);
+    return code;
 }
 
-/* Makes the store. What can be wrong with --columns is found before. */
-static int make_store(const choices *c, uint32_t **columns, uint32_t *n_columns,
-                      efface_store **store) {
+static int make_store(choices *c, efface_store **store) {
     efface_load_options load;
     efface_data *data = NULL;
     efface_error error;
+    cli_chosen chosen = {.columns = NULL};
     efface_load_options_init(&load);
     int code = choose_hash_key(c, &load);
     if (code != CLI_DONE)
         return code;
-    cli_progress_begin("reading", 0, 0);
-    if (!cli_load_data(c->data_path, &c->data, &load, &data, &code))
-        goto out;
-    const cli_columns known = {.n = efface_data_n_columns(data), .data = data};
-    if (!choose_columns(c, &known, columns, n_columns))
-        code = CLI_USAGE;
-    else if (efface_store_create(c->store_path, data, load.hash_key, store, &error) != EFFACE_OK)
+    if (efface_texts_create(&load.texts, &error) != EFFACE_OK) {
         code = cli_report_error(&error);
-out:
+        goto out;
+    }
+    cli_progress_begin("reading", 0, 0);
+    const bool loaded = cli_load_data(c->data_path, &c->data, &load, &data, &code);
     cli_progress_end();
-    cli_wipe(&load, sizeof load);
+    if (!loaded)
+        goto out;
+    chosen.of = (cli_columns){.n = efface_data_n_columns(data), .data = data};
+    code = choose_columns(c, &chosen);
+    if (code == CLI_DONE)
+        code = create_store(c, &load, data, &chosen, store);
+    if (code == CLI_DONE) {
+        cli_warn_few_rows(c->params.n_clusters, efface_data_n_rows(data));
+        cli_warn_coarse_rows(data, &c->params, &chosen);
+        if (!c->keep_texts)
+            cli_note_texts(data, load.texts);
+    }
+out:
+    free(chosen.columns);
     efface_data_free(data);
+    efface_texts_free(load.texts);
+    cli_wipe(&load, sizeof load);
     return code;
 }
 
-static int open_store(const choices *c, uint32_t **columns, uint32_t *n_columns,
-                      efface_store **store) {
+static int add_model(choices *c, efface_store **store) {
     efface_store_info info;
+    efface_kmeans *model = NULL;
     efface_error error;
+    cli_chosen chosen = {.columns = NULL};
     int code = CLI_DONE;
-    if (!cli_open_store(c->store_path, EFFACE_ACCESS_WRITE, store, &code))
+    if (!cli_open_store(c->store_path, &c->open, store, &code))
         return code;
     if (efface_store_get_info(*store, &info, &error) != EFFACE_OK)
         return cli_report_error(&error);
-    const cli_columns known = {.n = info.n_columns, .store = *store};
-    return choose_columns(c, &known, columns, n_columns) ? CLI_DONE : CLI_USAGE;
-}
-
-static void warn_coarse(efface_store *store, const char *name) {
-    efface_data *data = NULL;
-    efface_kmeans *model = NULL;
-    if (efface_store_load(store, name, &data, &model, NULL) != EFFACE_OK)
-        return;
-    const uint32_t n = efface_kmeans_get_info(model).n_coarse_columns;
-    if (n > 0) {
-        uint32_t first;
-        efface_kmeans_coarse_columns(model, &first, 1);
-        const char *const column = efface_data_column_name(data, first);
-        cli_say("warning: less than 8 bits are kept of %" PRIu32 " column%s, the first is number "
-                "%" PRIu32 "%s%s%s; try --scale minmax",
-                n, n == 1 ? "" : "s", first + 1, column != NULL ? " (" : "",
-                column != NULL ? column : "", column != NULL ? ")" : "");
+    chosen.of = (cli_columns){.n = info.n_columns, .store = *store};
+    code = choose_columns(c, &chosen);
+    if (code == CLI_DONE) {
+        const efface_new_model asked = model_of(c, &chosen);
+        cli_progress_begin("fitting", 0, 0);
+        cli_watch_fit(&c->params);
+        if (efface_store_fit(*store, &asked, &model, &error) != EFFACE_OK)
+            code = cli_report_wrong(&error);
+        cli_progress_end();
+    }
+    if (code == CLI_DONE) {
+        cli_warn_few_rows(c->params.n_clusters, efface_kmeans_get_info(model).n_rows);
+        cli_warn_coarse(model, &chosen);
     }
     efface_kmeans_free(model);
-    efface_data_free(data);
+    free(chosen.columns);
+    return code;
 }
 
 static int print_result(const choices *c, efface_store *store, double seconds) {
@@ -179,9 +212,10 @@ static int print_result(const choices *c, efface_store *store, double seconds) {
         return code;
     cli_hex(model.digest, sizeof model.digest, hex);
     if (!c->json) {
-        printf("%s: %" PRIu64 " row%s, %" PRIu32 " column%s; model %s: %s, k %" PRIu32
+        cli_put_text(stdout, c->store_path);
+        printf(": %" PRIu64 " row%s, %" PRIu32 " column%s; model %s: %s, k %" PRIu32
                "; %.3f s\ndigest %s\n",
-               c->store_path, info.n_rows, info.n_rows == 1 ? "" : "s", info.n_columns,
+               info.n_rows, info.n_rows == 1 ? "" : "s", info.n_columns,
                info.n_columns == 1 ? "" : "s", model.name, cli_method_name(model.method),
                model.n_clusters, seconds, hex);
         return CLI_DONE;
@@ -205,10 +239,9 @@ static int print_result(const choices *c, efface_store *store, double seconds) {
 
 static int fit(choices *c) {
     efface_store *store = NULL;
-    uint32_t *columns = NULL, n_columns = 0;
-    efface_error error;
     const bool is_new = c->data_path != NULL;
     const bool exists = access(c->store_path, F_OK) == 0;
+    /* Known before anything is read; the library looks again. */
     if (is_new && exists)
         return cli_failed("%s exists already: to add a model to it leave DATA out, for a new store "
                           "choose another name",
@@ -218,31 +251,11 @@ static int fit(choices *c) {
     if (!c->seed.given && !cli_random(&c->seed.value, sizeof c->seed.value))
         return CLI_FAILED;
     c->params.seed = c->seed.value;
-
-    int code = is_new ? make_store(c, &columns, &n_columns, &store)
-                      : open_store(c, &columns, &n_columns, &store);
-    const bool made = is_new && store != NULL;
-    if (code == CLI_DONE) {
-        const double begin = cli_now();
-        cli_progress_begin("fitting", 0, 0);
-        const efface_status status =
-            efface_store_fit(store, c->name, &c->params, columns, n_columns, &error);
-        cli_progress_end();
-        if (status == EFFACE_OK)
-            warn_coarse(store, c->name);
-        /* Parameters and names that the library refuses came from the command line. */
-        if (status != EFFACE_OK) {
-            code = cli_report_error(&error);
-            code = status == EFFACE_E_ARGUMENT ? CLI_USAGE : code;
-        } else {
-            code = print_result(c, store, cli_now() - begin);
-        }
-    }
+    const double begin = cli_now();
+    int code = is_new ? make_store(c, &store) : add_model(c, &store);
+    if (code == CLI_DONE)
+        code = print_result(c, store, cli_now() - begin);
     efface_store_close(store);
-    free(columns);
-    /* Nothing is left of a store that could not be completed, but what others made meanwhile is. */
-    if (code != CLI_DONE && (made || (is_new && access(c->store_path, F_OK) != 0)))
-        remove_store(c->store_path);
     return code;
 }
 
@@ -259,26 +272,26 @@ const cli_command cli_fit = {
     "make a store from a data file and fit a model, or add a model",
     "usage: efface fit DATA -k K -o STORE [OPTIONS]\n"
     "       efface fit -k K -o STORE --model NAME [OPTIONS]\n"
-    "Makes STORE from the rows of DATA (CSV, .npy or IDX, also gzipped) and fits a\n"
-    "model. Without DATA, adds a model to a STORE that exists.\n"
-    "  -k K            clusters\n"
-    "  --model NAME    its name in the store (default)\n"
+    "Makes STORE from the rows of DATA (CSV, .npy or IDX, also gzipped; - is standard\n"
+    "input) and fits a model. Without DATA, adds a model to a STORE that exists.\n"
+    "  -k K            clusters               --model NAME  in the store (default)\n"
     "  --method M      lloyd (default), quantized, pyramid or tree\n"
     "  --seed N        all randomness; without it, random and known to nobody\n"
     "  --iters T       iterations (10); 0: until nothing changes\n"
     "  --scale S       none (default) or minmax: each column to [0, 1]\n"
     "  --columns LIST  columns of the model by name or number: age,3,5-7 (all)\n"
-    "  --epsilon E --gamma G          quantized: lattice width, held-back clusters\n"
-    "  --rate R --passes P --starts S pyramid: part of the rows in the sample,\n"
-    "                  passes over all rows, seedings tried on the sample\n"
-    "  --width W --height H           tree: children of a node, levels of nodes\n"
+    "  --epsilon E --gamma G           quantized: lattice width, held-back clusters\n"
+    "  --rate R --passes P --starts S  pyramid: sample, passes, seedings tried\n"
+    "  --width W --height H            tree: children of a node, levels of nodes\n"
     "  --leaf-method M --node-method M --weigh  tree: what leaves and other nodes do;\n"
     "                  centroids count with the weight of their rows\n"
     "  --id COL --owner COL --weight COL --label COL   columns of DATA that are no\n"
     "                  values, by header or number; ids and owners may be texts\n"
+    "  --keep-texts    keep these texts, not only numbers that stand for them\n"
     "  --header yes|no, --ids numbers|text             what cannot be told from DATA\n"
     "  --like STORE    texts get the ids they have in that store\n"
-    "  --threads N     (all processors)        --json  the result as JSON\n"
+    "  --receipt-key FILE  hashes ids in receipts, kept outside (in the store)\n"
+    "  --threads N (all)   --wait SECONDS  for a busy STORE (5)   --json  as JSON\n"
     "example: efface fit people.csv --id id --owner user -k 8 --scale minmax \\\n"
     "             --method pyramid -o people.store\n",
     run,

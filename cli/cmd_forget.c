@@ -1,57 +1,41 @@
 /* efface forget: rows and owners leave the store and every model. */
-#include "json_writer.h"
+#include "change_report.h"
 #include "wanted.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 typedef struct choices {
-    const char *store_path, *sign;
-    cli_texts ids, keys, owners, owner_keys, files;
+    const char *store_path;
+    cli_who who;
+    cli_change_options change;
     bool dry_run, skip_missing, yes, json;
 } choices;
 
 static bool read_choices(choices *c, int n_arguments, char **arguments) {
     const cli_option options[] = {
         {"STORE", CLI_PLACE, &c->store_path, NULL},
-        {"--id", CLI_TEXTS, &c->ids, NULL},
-        {"--key", CLI_TEXTS, &c->keys, NULL},
-        {"--owner", CLI_TEXTS, &c->owners, NULL},
-        {"--owner-key", CLI_TEXTS, &c->owner_keys, NULL},
-        {"--from", CLI_TEXTS, &c->files, NULL},
+        CLI_WHO_OPTIONS(c->who),
         {"--dry-run", CLI_FLAG, &c->dry_run, NULL},
         {"--skip-missing", CLI_FLAG, &c->skip_missing, NULL},
-        {"--sign", CLI_TEXT, &c->sign, NULL},
+        CLI_CHANGE_OPTIONS(c->change),
         {"--yes", CLI_FLAG, &c->yes, NULL},
         {"--json", CLI_FLAG, &c->json, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
     if (!cli_parse("forget", options, n_arguments, arguments))
         return false;
-    if (c->ids.n + c->keys.n + c->owners.n + c->owner_keys.n + c->files.n == 0) {
+    if (!cli_who_given(&c->who)) {
         (void)cli_wrong("forget needs --id, --key, --owner or --from: who is to be forgotten");
+        return false;
+    }
+    if (c->dry_run && c->change.list != NULL) {
+        (void)cli_wrong("--dry-run makes no receipt, so there is nothing to --list");
         return false;
     }
     return true;
 }
 
-static int read_wanted(const choices *c, const efface_store *store, cli_wanted *wanted) {
-    int code = CLI_DONE;
-    for (size_t i = 0; i < c->ids.n && code == CLI_DONE; i++)
-        code = cli_want_id(wanted, c->ids.items[i]);
-    for (size_t i = 0; i < c->keys.n && code == CLI_DONE; i++)
-        code = cli_want_key(wanted, store, c->keys.items[i]);
-    for (size_t i = 0; i < c->owners.n && code == CLI_DONE; i++)
-        code = cli_want_owner(wanted, store, c->owners.items[i]);
-    for (size_t i = 0; i < c->owner_keys.n && code == CLI_DONE; i++)
-        code = cli_want_owner_key(wanted, store, c->owner_keys.items[i]);
-    for (size_t i = 0; i < c->files.n && code == CLI_DONE; i++)
-        code = cli_want_file(wanted, store, c->files.items[i]);
-    cli_wanted_sort(wanted);
-    return code;
-}
-
-/* One call of the library; a message explains ids that were texts. */
 static int send_request(efface_store *store, const cli_wanted *wanted,
                         const efface_request *request, efface_store_report *report) {
     efface_error error;
@@ -65,12 +49,11 @@ static int send_request(efface_store *store, const cli_wanted *wanted,
     cli_progress_end();
     if (status == EFFACE_OK)
         return CLI_DONE;
-    const int code = cli_report_error(&error);
-    if (status == EFFACE_E_NOT_FOUND) {
-        cli_wanted_explain(wanted, error.message);
-        cli_say("nothing was changed; --skip-missing forgets those that are there");
-    }
-    return code;
+    if (status != EFFACE_E_NOT_FOUND)
+        return cli_report_error(&error);
+    return cli_wanted_missing(wanted, store, &error,
+                              "; nothing was changed (--skip-missing forgets those that are "
+                              "there)");
 }
 
 /* Asks with the numbers before one's eyes: how many rows an owner has is not known before. */
@@ -93,44 +76,45 @@ static int confirm(const choices *c, efface_store *store, const cli_wanted *want
                : CLI_FAILED;
 }
 
+static int send_and_print(const choices *c, efface_store *store, const cli_wanted *wanted,
+                          const efface_request *request) {
+    const cli_change change = {.kind = CLI_FORGOTTEN, .look = c->dry_run, .json = c->json};
+    efface_store_report report;
+    cli_fresh list;
+    int code = CLI_DONE;
+    if (!cli_fresh_open(&list, c->change.list, &code))
+        return code;
+    code = send_request(store, wanted, request, &report);
+    if (code == CLI_DONE) {
+        cli_print_change(&change, &report);
+        code = cli_write_hashes(&list, &report);
+        efface_store_report_free(&report);
+    }
+    cli_fresh_abandon(&list);
+    return code;
+}
+
 static int forget(const choices *c) {
     efface_store *store = NULL;
     cli_wanted wanted;
     bool ask = false;
-    memset(&wanted, 0, sizeof wanted);
     int code = c->dry_run ? CLI_DONE : cli_may_change("forget", c->yes, &ask);
     if (code != CLI_DONE)
         return code;
-    for (size_t i = 0; ask && i < c->files.n; i++)
-        if (strcmp(c->files.items[i], "-") == 0)
-            return cli_wrong("standard input has the ids, so it cannot have the answer: add --yes");
-    if (!cli_open_store(c->store_path, c->dry_run ? EFFACE_ACCESS_READ : EFFACE_ACCESS_WRITE,
-                        &store, &code))
+    if (ask && cli_who_reads_stdin(&c->who))
+        return cli_wrong("standard input has the ids, so it cannot have the answer: add --yes");
+    const cli_open to_look = {.access = EFFACE_ACCESS_READ, .wait = c->change.wait};
+    if (c->dry_run ? !cli_open_store(c->store_path, &to_look, &store, &code)
+                   : !cli_open_to_change(c->store_path, &c->change, &store, &code))
         return code;
-    code = read_wanted(c, store, &wanted);
-    const efface_request request = {
-        .ids = wanted.rows.items,
-        .n_ids = wanted.rows.n,
-        .owners = wanted.owners.items,
-        .n_owners = wanted.owners.n,
-        .missing = c->skip_missing ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL,
-        .only_look = c->dry_run,
-    };
-    if (code == CLI_DONE && !c->dry_run)
-        code = cli_sign_with(store, c->sign);
+    code = cli_read_who(&c->who, store, &wanted);
+    efface_request request =
+        cli_wanted_request(&wanted, c->skip_missing ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL);
+    request.only_look = c->dry_run;
     if (code == CLI_DONE && ask)
         code = confirm(c, store, &wanted, request);
-    if (code == CLI_DONE) {
-        efface_store_report report;
-        code = send_request(store, &wanted, &request, &report);
-        if (code == CLI_DONE) {
-            const cli_change change = {.verb = c->dry_run ? "would be forgotten" : "forgotten",
-                                       .look = c->dry_run,
-                                       .json = c->json};
-            cli_print_change(&change, &report);
-            efface_store_report_free(&report);
-        }
-    }
+    if (code == CLI_DONE)
+        code = send_and_print(c, store, &wanted, &request);
     cli_wanted_free(&wanted);
     efface_store_close(store);
     return code;
@@ -139,34 +123,33 @@ static int forget(const choices *c) {
 static int run(int n_arguments, char **arguments) {
     choices c;
     memset(&c, 0, sizeof c);
+    c.change.wait = -1;
     const int code = read_choices(&c, n_arguments, arguments) ? forget(&c) : CLI_USAGE;
-    cli_texts_free(&c.ids);
-    cli_texts_free(&c.keys);
-    cli_texts_free(&c.owners);
-    cli_texts_free(&c.owner_keys);
-    cli_texts_free(&c.files);
+    cli_who_free(&c.who);
     return code;
 }
 
 const cli_command cli_forget = {
     "forget",
     "forget rows, in the store and in every model",
-    "usage: efface forget STORE (--id N | --key TEXT | --owner X | --from FILE)\n"
+    "usage: efface forget STORE (--id X | --key TEXT | --owner X | --from FILE)\n"
     "           [OPTIONS]\n"
     "Forgets rows, in the store and in every model, all of them or, if one is not\n"
     "there, none. Options that say who can be repeated and mixed.\n"
-    "  --id N,N,...     rows by their ids\n"
-    "  --key TEXT       a row whose id is a text\n"
-    "  --owner X        all rows of an owner: whole numbers N,N,... are owners by\n"
-    "                   number, anything else is a text, commas and all\n"
-    "  --owner-key X    all rows of an owner that is a text, such as \"007\"\n"
-    "  --from FILE      one a line: N, key:TEXT, owner:X or owner-key:TEXT; - is\n"
-    "                   standard input\n"
-    "  --skip-missing   forget those that are there, count the others\n"
-    "  --dry-run        say what it would take, change nothing\n"
-    "  --sign FILE      sign the receipt with this secret key (efface receipt keys)\n"
-    "  --yes            do not ask; needed where there is no terminal\n"
-    "  --json           the report as JSON: requested, forgotten, missing, models\n"
+    "  --id X, --owner X    rows by their ids, all rows of owners: whole numbers\n"
+    "                       N,N,... are numbers, anything else (a UUID) is one text\n"
+    "  --key TEXT, --owner-key TEXT\n"
+    "                       an id, an owner that is a text, such as \"007\"\n"
+    "  --from FILE          one a line: X, key:TEXT, owner:X or owner-key:TEXT; - is\n"
+    "                       standard input\n"
+    "  --skip-missing       forget those that are there, count the others\n"
+    "  --dry-run            say what it would take, change nothing\n"
+    "  --sign FILE          sign the receipt with a secret key (efface receipt keys)\n"
+    "  --receipt-key FILE   the key of ids in receipts, if it is not in the store\n"
+    "  --list FILE          write the hashes that the receipt stands for to a file\n"
+    "  --wait SECONDS       for other processes; 5 by default\n"
+    "  --yes                do not ask; needed where there is no terminal\n"
+    "  --json               as JSON: requested, forgotten, missing, models\n"
     "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"
     "examples: efface forget people.store --id 17,42 --yes\n"
     "          efface forget people.store --owner p123 --dry-run\n"

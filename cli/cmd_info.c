@@ -1,111 +1,184 @@
-/* efface info: what a store holds. */
-#include "json_writer.h"
+/* efface info: what a store holds. Quick, unless a model is asked for: then its rows are read. */
+#include "model_details.h"
 #include "options.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 typedef struct contents {
+    const char *path;
+    efface_store *store;
     efface_store_info info;
     efface_model_info *models;
+    size_t n_models;
+    cli_model_details *details; /* or NULL */
 } contents;
 
-static int read_contents(efface_store *store, contents *c) {
-    efface_error error;
-    if (efface_store_get_info(store, &c->info, &error) != EFFACE_OK)
-        return cli_report_error(&error);
-    c->models = calloc(c->info.n_models + (size_t)1, sizeof *c->models);
-    if (c->models == NULL)
-        return cli_out_of_memory();
-    for (uint32_t i = 0; i < c->info.n_models; i++)
-        if (efface_store_model(store, i, &c->models[i], &error) != EFFACE_OK)
-            return cli_report_error(&error);
-    return CLI_DONE;
+static void json_model(cli_json *json, const efface_model_info *model) {
+    char hex[CLI_HEX_BYTES];
+    cli_hex(model->digest, sizeof model->digest, hex);
+    cli_json_text(json, "name", model->name);
+    cli_json_text(json, "method", cli_method_name(model->method));
+    cli_json_whole(json, "k", model->n_clusters);
+    cli_json_whole(json, "dim", model->n_columns);
+    cli_json_text(json, "digest", hex);
 }
 
-static void print_json(const char *path, const efface_store *store, const contents *c) {
+static void print_json(const contents *c) {
+    const efface_store_info *const info = &c->info;
     cli_json json = {.out = stdout};
-    char hex[CLI_HEX_BYTES];
     cli_json_open(&json, NULL, '{');
-    cli_json_text(&json, "store", path);
-    cli_json_whole(&json, "rows", c->info.n_rows);
-    cli_json_whole(&json, "dim", c->info.n_columns);
+    cli_json_text(&json, "store", c->path);
+    cli_json_whole(&json, "format", info->format);
+    cli_json_whole(&json, "bytes", info->file_bytes);
+    cli_json_whole(&json, "free_bytes", info->free_bytes);
+    cli_json_whole(&json, "rows", info->n_rows);
+    cli_json_whole(&json, "dim", info->n_columns);
     cli_json_open(&json, "columns", '[');
-    for (uint32_t i = 0; i < c->info.n_columns; i++)
-        cli_json_text(&json, NULL, efface_store_column(store, i));
+    for (uint32_t i = 0; i < info->n_columns; i++)
+        cli_json_text(&json, NULL, efface_store_column(c->store, i));
     cli_json_close(&json, ']');
-    cli_json_whole(&json, "receipts", c->info.n_receipts);
+    cli_json_whole(&json, "owners", info->n_owners);
+    cli_json_whole(&json, "rows_without_owner", info->n_unowned_rows);
+    cli_json_whole(&json, "labels", info->n_labels);
+    cli_json_bool(&json, "keeps_texts", info->keeps_texts != 0);
+    cli_json_whole(&json, "receipts", info->n_receipts);
+    cli_json_text(&json, "receipt_key", info->receipt_key_outside != 0 ? "outside" : "store");
+    cli_json_open(&json, "notes", '[');
+    if (info->owner_zero_is_old != 0)
+        cli_json_text(&json, NULL, CLI_OLD_OWNER);
+    cli_json_close(&json, ']');
     cli_json_open(&json, "models", '[');
-    for (uint32_t i = 0; i < c->info.n_models; i++) {
-        const efface_model_info *const model = &c->models[i];
-        cli_hex(model->digest, sizeof model->digest, hex);
+    for (size_t i = 0; i < c->n_models; i++) {
         cli_json_open(&json, NULL, '{');
-        cli_json_text(&json, "name", model->name);
-        cli_json_text(&json, "method", cli_method_name(model->method));
-        cli_json_whole(&json, "k", model->n_clusters);
-        cli_json_whole(&json, "dim", model->n_columns);
-        cli_json_text(&json, "digest", hex);
+        json_model(&json, &c->models[i]);
         cli_json_close(&json, '}');
     }
     cli_json_close(&json, ']');
+    if (c->details != NULL) {
+        cli_json_open(&json, "model", '{');
+        json_model(&json, &c->details->about);
+        cli_json_details(&json, c->details);
+        cli_json_close(&json, '}');
+    }
     cli_json_close(&json, '}');
 }
 
-static void print_text(const char *path, const efface_store *store, const contents *c) {
+/* The names of some columns; one without a name is shown by its number. */
+static void print_columns(const contents *c) {
     enum { MOST_NAMES = 8 };
-    char hex[CLI_HEX_BYTES];
-    printf("store     %s\n", path);
-    printf("rows      %" PRIu64 "\n", c->info.n_rows);
+    bool named = false;
+    for (uint32_t i = 0; i < c->info.n_columns; i++)
+        named = named || efface_store_column(c->store, i) != NULL;
     printf("columns   %" PRIu32, c->info.n_columns);
-    for (uint32_t i = 0; i < c->info.n_columns && i <= MOST_NAMES; i++) {
-        const char *const name = efface_store_column(store, i);
-        if (name != NULL)
-            printf("%s%s", i == 0 ? ": " : ", ", i < MOST_NAMES ? name : "...");
+    for (uint32_t i = 0; named && i < c->info.n_columns && i <= MOST_NAMES; i++) {
+        const char *const name = efface_store_column(c->store, i);
+        fputs(i == 0 ? ": " : ", ", stdout);
+        if (i == MOST_NAMES)
+            fputs("...", stdout);
+        else if (name != NULL)
+            cli_put_text(stdout, name);
+        else
+            printf("%" PRIu32, i + 1);
     }
-    printf("\nreceipts  %" PRIu64 "\nmodels    %" PRIu32 "\n", c->info.n_receipts,
-           c->info.n_models);
-    for (uint32_t i = 0; i < c->info.n_models; i++) {
+    putchar('\n');
+}
+
+static void print_text(const contents *c) {
+    const efface_store_info *const info = &c->info;
+    char hex[CLI_HEX_BYTES];
+    fputs("store     ", stdout);
+    cli_put_text(stdout, c->path);
+    printf("\nformat    %" PRIu32 "%s\n", info->format,
+           info->format < 2 ? ", carried over when the store is next written to" : "");
+    printf("file      %" PRIu64 " bytes, %" PRIu64 " of them free\n", info->file_bytes,
+           info->free_bytes);
+    printf("rows      %" PRIu64 "\n", info->n_rows);
+    print_columns(c);
+    printf("owners    %" PRIu64, info->n_owners);
+    if (info->n_owners > 0 && info->n_unowned_rows > 0)
+        printf("; %" PRIu64 " row%s %s none", info->n_unowned_rows,
+               info->n_unowned_rows == 1 ? "" : "s", info->n_unowned_rows == 1 ? "has" : "have");
+    printf("\nlabels    %" PRIu64 "\n", info->n_labels);
+    printf("texts     of ids and owners are %s\n",
+           info->keeps_texts != 0 ? "kept" : "not kept, numbers stand for them");
+    printf("receipts  %" PRIu64 "; their key is %s\n", info->n_receipts,
+           info->receipt_key_outside != 0 ? "kept outside" : "in the store");
+    if (info->owner_zero_is_old != 0)
+        printf("note      %s\n", CLI_OLD_OWNER);
+    printf("models    %zu\n", c->n_models);
+    for (size_t i = 0; i < c->n_models; i++) {
         const efface_model_info *const model = &c->models[i];
         cli_hex(model->digest, sizeof model->digest, hex);
         printf("  %s: %s, k %" PRIu32 ", %" PRIu32 " column%s\n    digest %s\n", model->name,
                cli_method_name(model->method), model->n_clusters, model->n_columns,
                model->n_columns == 1 ? "" : "s", hex);
     }
+    if (c->details != NULL)
+        cli_print_details(c->details);
+}
+
+static int print_contents(contents *c, const char *name, bool full, bool as_json) {
+    cli_model_details details = {.data = NULL};
+    efface_model_info model;
+    efface_error error;
+    int code = CLI_DONE;
+    if (efface_store_get_info(c->store, &c->info, &error) != EFFACE_OK ||
+        efface_store_models(c->store, &c->models, &c->n_models, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    if (name != NULL || full) {
+        code = cli_choose_model(c->store, name, &model);
+        if (code == CLI_DONE) {
+            cli_progress_begin("reading", 0, 0);
+            code = cli_read_details(c->store, &model, &details);
+            cli_progress_end();
+        }
+        c->details = &details;
+    }
+    if (code == CLI_DONE)
+        (as_json ? print_json : print_text)(c);
+    cli_free_details(&details);
+    return code;
 }
 
 static int run(int n_arguments, char **arguments) {
-    const char *path = NULL;
-    bool as_json = false;
+    const char *name = NULL;
+    bool full = false, as_json = false;
+    cli_open how = {.access = EFFACE_ACCESS_READ, .wait = -1};
+    contents c = {.path = NULL};
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &path, NULL},
-        {"--json", CLI_FLAG, &as_json, NULL},
-        {NULL, CLI_FLAG, NULL, NULL},
+        {"STORE", CLI_PLACE, &c.path, NULL},  {"--model", CLI_TEXT, &name, NULL},
+        {"--full", CLI_FLAG, &full, NULL},    {"--wait", CLI_SECONDS, &how.wait, NULL},
+        {"--json", CLI_FLAG, &as_json, NULL}, {NULL, CLI_FLAG, NULL, NULL},
     };
-    efface_store *store = NULL;
-    contents c = {.models = NULL};
     int code;
     if (!cli_parse("info", options, n_arguments, arguments))
         return CLI_USAGE;
-    if (!cli_open_store(path, EFFACE_ACCESS_READ, &store, &code))
+    if (!cli_open_store(c.path, &how, &c.store, &code))
         return code;
-    code = read_contents(store, &c);
-    if (code == CLI_DONE)
-        (as_json ? print_json : print_text)(path, store, &c);
-    free(c.models);
-    efface_store_close(store);
+    code = print_contents(&c, name, full, as_json);
+    efface_models_free(c.models);
+    efface_store_close(c.store);
     return code;
 }
 
 const cli_command cli_info = {
     "info",
     "say what a store holds",
-    "usage: efface info STORE [--json]\n"
-    "Says how many rows, columns and receipts a store has, and lists its models with\n"
-    "their digests: equal digests, equal models.\n"
-    "  --json   as JSON: rows, dim, columns, receipts, and models with name, method,\n"
-    "           k, dim and digest\n"
-    "Exit codes: 0 done, 1 failed (the file is no store, say), 4 there is no such\n"
-    "file, 6 damaged.\n"
-    "example: efface info people.store\n",
+    "usage: efface info STORE [--model NAME | --full] [--wait SECONDS] [--json]\n"
+    "Says how many rows, columns, owners, labels and receipts a store has, how large\n"
+    "it is, and lists its models with their digests: equal digests, equal models.\n"
+    "  --model NAME    also of this model: parameters, scale, loss, the range of each\n"
+    "                  column, and the size of each cluster; the rows are read for\n"
+    "                  that. Seeds are never shown\n"
+    "  --full          the same of the only model\n"
+    "  --wait SECONDS  for a store that is busy (5)\n"
+    "  --json          as JSON: format, bytes, free_bytes, rows, dim, columns,\n"
+    "                  owners, rows_without_owner, labels, keeps_texts, receipts,\n"
+    "                  receipt_key, notes, models with name, method, k, dim and\n"
+    "                  digest; and model with these, parameters, levels, stable,\n"
+    "                  epsilon, width, loss, columns and clusters\n"
+    "Exit codes: 0 done, 1 failed (the file is no store, say), 2 usage, 4 not found,\n"
+    "5 busy, 6 damaged.\n"
+    "example: efface info people.store --full\n",
     run,
 };

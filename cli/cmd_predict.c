@@ -10,32 +10,59 @@
 typedef struct choices {
     const char *store_path, *data_path, *name, *column_list, *out_path;
     cli_data_options data;
+    cli_open open;
     bool json;
 } choices;
 
 /* Rows that are gathered and predicted together. */
 enum { BATCH = 4096 };
 
+/* Whether the columns are the same in the same order, with or without names. */
+static bool same_names(const cli_columns *there, const cli_columns *fitted) {
+    for (uint32_t i = 0; i < fitted->n && there->n == fitted->n; i++) {
+        const char *const a = cli_column_name(there, i), *const b = cli_column_name(fitted, i);
+        if (a == NULL || b == NULL ? a != b : strcmp(a, b) != 0)
+            return false;
+    }
+    return there->n == fitted->n;
+}
+
+static bool all_named(const cli_columns *columns) {
+    for (uint32_t i = 0; i < columns->n; i++)
+        if (cli_column_name(columns, i) == NULL)
+            return false;
+    return true;
+}
+
+static bool some_named(const cli_columns *columns) {
+    for (uint32_t i = 0; i < columns->n; i++)
+        if (cli_column_name(columns, i) != NULL)
+            return true;
+    return false;
+}
+
 /* Finds the columns of the model by name. */
-static bool match_names(const choices *c, const efface_data *rows, const cli_columns *fitted,
+static bool match_names(const choices *c, const cli_columns *there, const cli_columns *fitted,
                         const efface_error *passed_over, uint32_t *columns) {
-    const uint32_t n_there = efface_data_n_columns(rows);
     for (uint32_t i = 0; i < fitted->n; i++) {
         const char *const name = cli_column_name(fitted, i);
-        uint32_t j = 0;
-        while (j < n_there && strcmp(efface_data_column_name(rows, j), name) != 0)
-            j++;
-        if (j == n_there && passed_over->status != EFFACE_OK) {
+        uint32_t itself;
+        cli_found found = cli_find_column(fitted, name, &itself);
+        if (found == CLI_ONE)
+            found = cli_find_column(there, name, &columns[i]);
+        if (found == CLI_ONE)
+            continue;
+        if (found == CLI_SEVERAL)
+            (void)cli_failed("there are several columns '%s'; --columns says by number which ones "
+                             "of %s to use",
+                             name, cli_data_name(c->data_path));
+        else if (passed_over->status != EFFACE_OK)
             (void)cli_report_error(passed_over);
-            return false;
-        }
-        if (j == n_there) {
+        else
             (void)cli_failed("%s has no column '%s', which the model needs; --columns says which "
                              "ones to use",
-                             c->data_path, name);
-            return false;
-        }
-        columns[i] = j;
+                             cli_data_name(c->data_path), name);
+        return false;
     }
     return true;
 }
@@ -44,12 +71,11 @@ static bool match_names(const choices *c, const efface_data *rows, const cli_col
  * name if both have names, or all of them. NULL, after a message, if they do not fit. */
 static uint32_t *match_columns(const choices *c, const efface_data *rows, const cli_columns *fitted,
                                const efface_error *passed_over, int *code) {
-    const uint32_t n_there = efface_data_n_columns(rows);
+    const cli_columns there = {.n = efface_data_n_columns(rows), .data = rows};
     uint32_t *columns = NULL, n_listed;
     if (c->column_list != NULL) {
-        const cli_columns known = {.n = n_there, .data = rows};
         *code = CLI_USAGE;
-        if (!cli_read_columns(c->column_list, &known, &columns, &n_listed) || n_listed == fitted->n)
+        if (!cli_read_columns(c->column_list, &there, &columns, &n_listed) || n_listed == fitted->n)
             return columns;
         free(columns);
         *code = cli_wrong("--columns names %" PRIu32 " columns, the model has %" PRIu32, n_listed,
@@ -63,15 +89,16 @@ static uint32_t *match_columns(const choices *c, const efface_data *rows, const 
         return NULL;
     }
     bool good = true;
-    if (cli_column_name(fitted, 0) != NULL && efface_data_column_name(rows, 0) != NULL) {
-        good = match_names(c, rows, fitted, passed_over, columns);
-    } else if (fitted->n != n_there) {
+    const bool same = same_names(&there, fitted);
+    if (!same && all_named(fitted) && some_named(&there)) {
+        good = match_names(c, &there, fitted, passed_over, columns);
+    } else if (fitted->n != there.n) {
         (void)cli_failed("%s has %" PRIu32 " columns of values, the model has %" PRIu32
                          ": say with --columns which ones it was fitted to",
-                         c->data_path, n_there, fitted->n);
+                         cli_data_name(c->data_path), there.n, fitted->n);
         good = false;
     } else {
-        for (uint32_t i = 0; i < n_there; i++)
+        for (uint32_t i = 0; i < there.n; i++)
             columns[i] = i;
     }
     if (good)
@@ -102,47 +129,78 @@ static int predict(const efface_kmeans *model, const efface_data *rows, const ui
     return code;
 }
 
-static void write_labels(FILE *out, cli_format format, const char *name, const uint32_t *labels,
-                         size_t n) {
+/* What is written: a label for each row and, if DATA has a column of ids, those. */
+typedef struct result {
+    const char *model;
+    const efface_data *rows;
+    const efface_texts *texts;
+    const uint32_t *labels;
+    size_t n;
+    bool with_ids;
+} result;
+
+static const char *id_text(const result *r, uint64_t id) {
+    return efface_texts_find(r->texts, EFFACE_TEXT_ID, id);
+}
+
+static void write_json(FILE *out, const result *r) {
     cli_json json = {.out = out};
-    switch (format) {
-    case CLI_NPY:
-        cli_npy_header(out, "<i4", n, 0);
-        for (size_t i = 0; i < n; i++)
-            cli_npy_int32(out, labels[i]);
-        return;
-    case CLI_JSON:
-        cli_json_open(&json, NULL, '{');
-        cli_json_text(&json, "model", name);
-        cli_json_whole(&json, "rows", n);
-        cli_json_open(&json, "labels", '[');
-        for (size_t i = 0; i < n; i++)
-            cli_json_whole(&json, NULL, labels[i]);
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "model", r->model);
+    cli_json_whole(&json, "rows", r->n);
+    if (r->with_ids) {
+        cli_json_open(&json, "ids", '[');
+        for (size_t i = 0; i < r->n; i++) {
+            const uint64_t id = efface_data_row(r->rows, i).id;
+            cli_json_id(&json, id, id_text(r, id));
+        }
         cli_json_close(&json, ']');
-        cli_json_close(&json, '}');
-        return;
-    case CLI_CSV:
-    case CLI_OTHER:
-        for (size_t i = 0; i < n; i++)
-            fprintf(out, "%" PRIu32 "\n", labels[i]);
-        return;
+    }
+    cli_json_open(&json, "labels", '[');
+    for (size_t i = 0; i < r->n; i++)
+        cli_json_whole(&json, NULL, r->labels[i]);
+    cli_json_close(&json, ']');
+    cli_json_close(&json, '}');
+}
+
+static void write_csv(FILE *out, const result *r) {
+    if (r->with_ids)
+        fputs("id,label\n", out);
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->with_ids) {
+            const uint64_t id = efface_data_row(r->rows, i).id;
+            cli_csv_id(out, id, id_text(r, id));
+            fputc(',', out);
+        }
+        fprintf(out, "%" PRIu32 "\n", r->labels[i]);
     }
 }
 
-static int write_result(const choices *c, cli_format format, const char *name,
-                        const uint32_t *labels, size_t n) {
+static void write_labels(FILE *out, cli_format format, const result *r) {
+    if (format == CLI_NPY) {
+        cli_npy_header(out, "<i4", r->n, 0);
+        for (size_t i = 0; i < r->n; i++)
+            cli_npy_int32(out, r->labels[i]);
+    } else if (format == CLI_JSON) {
+        write_json(out, r);
+    } else {
+        write_csv(out, r);
+    }
+}
+
+static int write_result(const choices *c, cli_format format, const result *r) {
     cli_output output;
     if (!cli_output_open(&output, c->out_path))
         return CLI_FAILED;
-    write_labels(output.file, format, name, labels, n);
+    write_labels(output.file, format, r);
     if (!cli_output_finish(&output))
         return CLI_FAILED;
     if (!c->json || cli_is_stdout(c->out_path))
         return CLI_DONE;
     cli_json json = {.out = stdout};
     cli_json_open(&json, NULL, '{');
-    cli_json_text(&json, "model", name);
-    cli_json_whole(&json, "rows", n);
+    cli_json_text(&json, "model", r->model);
+    cli_json_whole(&json, "rows", r->n);
     cli_json_text(&json, "file", c->out_path);
     cli_json_text(&json, "format", cli_format_name(format));
     cli_json_close(&json, '}');
@@ -154,24 +212,27 @@ static int answer(const choices *c, cli_format format, efface_store *store) {
     efface_load_options load;
     efface_data *rows = NULL, *fitted = NULL;
     efface_kmeans *model = NULL;
+    efface_texts *texts = NULL;
     uint32_t *columns = NULL, *labels = NULL;
     efface_error error, passed_over;
     int code = cli_choose_model(store, c->name, &info);
     if (code != CLI_DONE)
         return code;
+    if (efface_texts_create(&texts, &error) != EFFACE_OK)
+        return cli_report_error(&error);
     efface_store_load_options(store, &load);
+    load.texts = texts;
+    /* A column of texts that nobody named may be read as the ids, which it is not. */
+    const bool with_ids = c->data.id != NULL || load.id_column != NULL;
     const bool loaded = cli_load_some(c->data_path, &c->data, &load, &rows, &passed_over, &code);
     cli_wipe(&load, sizeof load);
     if (!loaded)
-        return code;
+        goto out;
     if (efface_store_load(store, info.name, &fitted, &model, &error) != EFFACE_OK) {
         code = cli_report_error(&error);
         goto out;
     }
-    cli_columns of;
-    code = cli_model_columns(store, fitted, &of);
-    if (code != CLI_DONE)
-        goto out;
+    const cli_columns of = {.n = efface_data_n_columns(fitted), .data = fitted};
     columns = match_columns(c, rows, &of, &passed_over, &code);
     if (columns == NULL)
         goto out;
@@ -179,26 +240,31 @@ static int answer(const choices *c, cli_format format, efface_store *store) {
     labels = malloc((n + 1) * sizeof *labels);
     code = labels == NULL ? cli_out_of_memory()
                           : predict(model, rows, columns, info.n_columns, labels);
-    if (code == CLI_DONE)
-        code = write_result(c, format, info.name, labels, n);
+    if (code == CLI_DONE) {
+        const result r = {info.name, rows, texts, labels, n, with_ids};
+        code = write_result(c, format, &r);
+    }
 out:
     free(labels);
     free(columns);
     efface_kmeans_free(model);
     efface_data_free(fitted);
     efface_data_free(rows);
+    efface_texts_free(texts);
     return code;
 }
 
 static int run(int n_arguments, char **arguments) {
     choices c;
     memset(&c, 0, sizeof c);
+    c.open = (cli_open){.access = EFFACE_ACCESS_READ, .wait = -1};
     const cli_option options[] = {
         {"STORE", CLI_PLACE, &c.store_path, NULL},
         {"DATA", CLI_PLACE, &c.data_path, NULL},
         {"-o", CLI_TEXT, &c.out_path, NULL},
         {"--model", CLI_TEXT, &c.name, NULL},
         {"--columns", CLI_TEXT, &c.column_list, NULL},
+        {"--wait", CLI_SECONDS, &c.open.wait, NULL},
         {"--json", CLI_FLAG, &c.json, NULL},
         CLI_DATA_OPTIONS(c.data),
         {NULL, CLI_FLAG, NULL, NULL},
@@ -213,7 +279,7 @@ static int run(int n_arguments, char **arguments) {
         if (format == CLI_OTHER)
             return cli_wrong("the name of -o says the format: it ends in .csv, .npy or .json");
     }
-    if (!cli_open_store(c.store_path, EFFACE_ACCESS_READ, &store, &code))
+    if (!cli_open_store(c.store_path, &c.open, &store, &code))
         return code;
     code = answer(&c, format, store);
     efface_store_close(store);
@@ -224,18 +290,22 @@ const cli_command cli_predict = {
     "predict",
     "say which cluster the rows of a data file belong to",
     "usage: efface predict STORE DATA [-o FILE] [OPTIONS]\n"
-    "Writes the nearest cluster of each row of DATA (CSV, .npy or IDX, also gzipped),\n"
-    "counted from 0, one a line in the order of DATA. Columns are found by their\n"
-    "names if the model and DATA have names, others are passed over; else by order.\n"
+    "Writes the nearest cluster of each row of DATA (CSV, .npy or IDX, also gzipped;\n"
+    "- is standard input), counted from 0, one a line in the order of DATA. Columns\n"
+    "are found by their names if the model and DATA have names, others are passed\n"
+    "over; else by order.\n"
     "  -o FILE          FILE.csv, FILE.npy (int32) or FILE.json; without it, standard\n"
     "                   output, as CSV or with --json as JSON\n"
     "  --model NAME     which model; needed if there are several\n"
     "  --columns LIST   the columns of DATA to use, by name or number: age,3,5-7\n"
-    "  --id COL, --owner COL, --weight COL, --label COL\n"
+    "  --id COL         the column of DATA with ids: they are written beside the\n"
+    "                   labels, but to FILE.npy\n"
+    "  --owner COL, --weight COL, --label COL\n"
     "                   columns of DATA that are no values, if that is not clear\n"
-    "  --header yes|no  whether DATA begins with names, if it cannot be told\n"
-    "  --json           as JSON: model, rows, and labels or file and format\n"
-    "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 6 damaged.\n"
-    "example: efface predict people.store new.csv -o labels.npy\n",
+    "  --header yes|no, --ids numbers|text  what cannot be told from DATA\n"
+    "  --wait SECONDS   for a store that is busy (5)\n"
+    "  --json           as JSON: model, rows, and ids and labels or file and format\n"
+    "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
+    "example: efface predict people.store new.csv --id id -o labels.csv\n",
     run,
 };

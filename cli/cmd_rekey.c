@@ -6,29 +6,28 @@
 
 /* A line, or an object, for each model that was given a new seed. */
 static int print_models(efface_store *store, const char *name, bool as_json) {
-    efface_store_info info;
-    efface_model_info model;
+    efface_model_info *models = NULL;
+    size_t n_models = 0;
     efface_error error;
     char hex[CLI_HEX_BYTES];
     cli_json json = {.out = stdout};
-    if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
+    if (efface_store_models(store, &models, &n_models, &error) != EFFACE_OK)
         return cli_report_error(&error);
     if (as_json) {
         cli_json_open(&json, NULL, '{');
         cli_json_open(&json, "models", '[');
     }
-    for (uint32_t i = 0; i < info.n_models; i++) {
-        if (efface_store_model(store, i, &model, &error) != EFFACE_OK)
-            return cli_report_error(&error);
-        if (name != NULL && strcmp(name, model.name) != 0)
+    for (size_t i = 0; i < n_models; i++) {
+        const efface_model_info *const model = &models[i];
+        if (name != NULL && strcmp(name, model->name) != 0)
             continue;
-        cli_hex(model.digest, sizeof model.digest, hex);
+        cli_hex(model->digest, sizeof model->digest, hex);
         if (!as_json) {
-            printf("%s: new seed, digest %s\n", model.name, hex);
+            printf("%s: new seed, digest %s\n", model->name, hex);
             continue;
         }
         cli_json_open(&json, NULL, '{');
-        cli_json_text(&json, "name", model.name);
+        cli_json_text(&json, "name", model->name);
         cli_json_text(&json, "digest", hex);
         cli_json_close(&json, '}');
     }
@@ -36,6 +35,7 @@ static int print_models(efface_store *store, const char *name, bool as_json) {
         cli_json_close(&json, ']');
         cli_json_close(&json, '}');
     }
+    efface_models_free(models);
     return CLI_DONE;
 }
 
@@ -49,12 +49,18 @@ static int rekey(efface_store *store, const char *name, uint64_t seed) {
 
 static int run(int n_arguments, char **arguments) {
     const char *path = NULL, *name = NULL;
+    cli_open how = {.access = EFFACE_ACCESS_WRITE, .wait = -1};
     cli_number seed = {0, false};
     bool yes = false, as_json = false, ask;
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &path, NULL},    {"--model", CLI_TEXT, &name, NULL},
-        {"--seed", CLI_NUMBER, &seed, NULL},  {"--yes", CLI_FLAG, &yes, NULL},
-        {"--json", CLI_FLAG, &as_json, NULL}, {NULL, CLI_FLAG, NULL, NULL},
+        {"STORE", CLI_PLACE, &path, NULL},
+        {"--model", CLI_TEXT, &name, NULL},
+        {"--seed", CLI_NUMBER, &seed, NULL},
+        {"--yes", CLI_FLAG, &yes, NULL},
+        {"--json", CLI_FLAG, &as_json, NULL},
+        {"--receipt-key", CLI_TEXT, &how.receipt_key, NULL},
+        {"--wait", CLI_SECONDS, &how.wait, NULL},
+        {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
     efface_model_info model;
@@ -65,7 +71,7 @@ static int run(int n_arguments, char **arguments) {
         return code;
     if (!seed.given && !cli_random(&seed.value, sizeof seed.value))
         return CLI_FAILED;
-    if (!cli_open_store(path, EFFACE_ACCESS_WRITE, &store, &code))
+    if (!cli_open_store(path, &how, &store, &code))
         return code;
     code = name != NULL ? cli_find_model(store, name, &model) : CLI_DONE;
     if (code == CLI_DONE && ask &&
@@ -84,7 +90,7 @@ static int run(int n_arguments, char **arguments) {
 const cli_command cli_rekey = {
     "rekey",
     "fit models anew with other randomness",
-    "usage: efface rekey STORE [--model NAME] [--seed N] [--yes] [--json]\n"
+    "usage: efface rekey STORE [--model NAME] [--seed N] [--yes] [OPTIONS]\n"
     "Gives models another seed and fits them anew; nothing of the old randomness\n"
     "remains. Due when requests to forget may have been chosen by looking at\n"
     "published models: what was kept of the randomness then says something about the\n"
@@ -92,6 +98,8 @@ const cli_command cli_rekey = {
     "  --model NAME   only this model\n"
     "  --seed N       the new seed; without it, random and known to nobody. Several\n"
     "                 models get one each, made from this one\n"
+    "  --receipt-key FILE   the key of ids in receipts, if it is not in the store\n"
+    "  --wait SECONDS       for other processes; 5 by default\n"
     "  --yes          do not ask; needed where there is no terminal\n"
     "  --json         as JSON: models with name and digest\n"
     "Takes as long as fitting.\n"

@@ -11,13 +11,13 @@ typedef struct verdict {
     efface_difference difference;
 } verdict;
 
-static void print_json(const verdict *verdicts, uint32_t n, bool identical) {
+static void print_json(const verdict *verdicts, size_t n, bool identical) {
     cli_json json = {.out = stdout};
     char hex[CLI_HEX_BYTES];
     cli_json_open(&json, NULL, '{');
     cli_json_bool(&json, "identical", identical);
     cli_json_open(&json, "models", '[');
-    for (uint32_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const efface_difference *const difference = &verdicts[i].difference;
         cli_hex(verdicts[i].model.digest, sizeof verdicts[i].model.digest, hex);
         cli_json_open(&json, NULL, '{');
@@ -52,7 +52,7 @@ static void print_text(const verdict *v) {
                v->difference.cluster, v->difference.column);
 }
 
-static int compare(efface_store *store, verdict *v, uint32_t step, uint32_t n_steps) {
+static int compare(efface_store *store, verdict *v, unsigned step, unsigned n_steps) {
     char what[EFFACE_MODEL_NAME_BYTES + 16];
     efface_error error;
     snprintf(what, sizeof what, "verifying %s", v->model.name);
@@ -63,23 +63,23 @@ static int compare(efface_store *store, verdict *v, uint32_t step, uint32_t n_st
 }
 
 static int verify(efface_store *store, const char *name, bool as_json) {
-    efface_store_info info;
+    efface_model_info *models = NULL, one;
+    size_t n = 0;
     efface_error error;
-    if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
-        return cli_report_error(&error);
-    verdict *const verdicts = calloc(info.n_models + (size_t)1, sizeof *verdicts);
-    if (verdicts == NULL)
-        return cli_out_of_memory();
-    int code = CLI_DONE;
-    uint32_t n = name != NULL ? 1 : info.n_models;
+    verdict *verdicts = NULL;
     bool identical = true;
-    if (name != NULL)
-        code = cli_find_model(store, name, &verdicts[0].model);
-    for (uint32_t i = 0; i < n && code == CLI_DONE; i++) {
-        if (name == NULL && efface_store_model(store, i, &verdicts[i].model, &error) != EFFACE_OK)
-            code = cli_report_error(&error);
-        if (code == CLI_DONE)
-            code = compare(store, &verdicts[i], i, n);
+    int code = CLI_DONE;
+    if (name != NULL) {
+        n = 1;
+        code = cli_find_model(store, name, &one);
+    } else if (efface_store_models(store, &models, &n, &error) != EFFACE_OK) {
+        code = cli_report_error(&error);
+    }
+    if (code == CLI_DONE && (verdicts = calloc(n + 1, sizeof *verdicts)) == NULL)
+        code = cli_out_of_memory();
+    for (size_t i = 0; i < n && code == CLI_DONE; i++) {
+        verdicts[i].model = name != NULL ? one : models[i];
+        code = compare(store, &verdicts[i], (unsigned)i, (unsigned)n);
         if (code != CLI_DONE)
             break;
         identical = identical && verdicts[i].difference.identical != 0;
@@ -91,15 +91,18 @@ static int verify(efface_store *store, const char *name, bool as_json) {
     if (code == CLI_DONE && n == 0)
         cli_say("the store has no models: there is nothing to compare");
     free(verdicts);
+    efface_models_free(models);
     return code == CLI_DONE && !identical ? CLI_DIFFERENT : code;
 }
 
 static int run(int n_arguments, char **arguments) {
     const char *path = NULL, *name = NULL;
     bool as_json = false;
+    cli_open how = {.access = EFFACE_ACCESS_READ, .wait = -1};
     const cli_option options[] = {
         {"STORE", CLI_PLACE, &path, NULL},
         {"--model", CLI_TEXT, &name, NULL},
+        {"--wait", CLI_SECONDS, &how.wait, NULL},
         {"--json", CLI_FLAG, &as_json, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
@@ -107,7 +110,7 @@ static int run(int n_arguments, char **arguments) {
     int code;
     if (!cli_parse("verify", options, n_arguments, arguments))
         return CLI_USAGE;
-    if (!cli_open_store(path, EFFACE_ACCESS_READ, &store, &code))
+    if (!cli_open_store(path, &how, &store, &code))
         return code;
     code = verify(store, name, as_json);
     efface_store_close(store);
@@ -117,15 +120,17 @@ static int run(int n_arguments, char **arguments) {
 const cli_command cli_verify = {
     "verify",
     "fit every model anew and compare it, byte by byte",
-    "usage: efface verify STORE [--model NAME] [--json]\n"
+    "usage: efface verify STORE [--model NAME] [--wait SECONDS] [--json]\n"
     "Fits every model anew to the rows that are there now, with its parameters and\n"
     "seed, and compares it byte by byte with the model in the store. They are\n"
     "identical, whatever was forgotten and learned before.\n"
     "  --model NAME   only this model\n"
+    "  --wait SECONDS for a store that is busy (5)\n"
     "  --json         as JSON: identical, and models with name, identical and digest;\n"
     "                 of one that differs also what, level, cluster and column\n"
     "Takes as long as fitting. efface check is faster and looks for damage.\n"
-    "Exit codes: 0 all identical, 3 a model differs, 4 not found, 6 damaged.\n"
+    "Exit codes: 0 all identical, 3 a model differs, 4 not found, 5 busy,\n"
+    "6 damaged.\n"
     "example: efface verify people.store\n",
     run,
 };

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const char *const cli_header_words[] = {"detect", "yes", "no", NULL};
@@ -31,11 +32,32 @@ static void apply(const cli_data_options *options, efface_load_options *load) {
         load->ids = (efface_ids)options->ids;
 }
 
+static bool is_stdin(const char *path) {
+    return strcmp(path, "-") == 0;
+}
+
+const char *cli_data_name(const char *path) {
+    return is_stdin(path) ? "standard input" : path;
+}
+
+/* Pipes and standard input are gone when they were read. */
+static bool can_be_read_again(const char *path) {
+    struct stat about;
+    return !is_stdin(path) && stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 static bool find_file(const char *path, int *code) {
-    if (access(path, F_OK) == 0 || errno != ENOENT)
+    if (is_stdin(path) || access(path, F_OK) == 0 || errno != ENOENT)
         return true;
     *code = cli_not_found("there is no file '%s'", path);
     return false;
+}
+
+static int explain(const efface_error *error) {
+    const int code = cli_report_error(error);
+    if (error->status == EFFACE_E_FORMAT && error->column > 0)
+        cli_say("columns that are no values are named with --id, --owner, --weight and --label");
+    return code;
 }
 
 bool cli_load_data(const char *path, const cli_data_options *options, efface_load_options *load,
@@ -46,9 +68,7 @@ bool cli_load_data(const char *path, const cli_data_options *options, efface_loa
     apply(options, load);
     if (efface_data_load(path, load, data, &error) == EFFACE_OK)
         return true;
-    *code = cli_report_error(&error);
-    if (error.status == EFFACE_E_FORMAT && error.column > 0)
-        cli_say("columns that are no values are named with --id, --owner, --weight and --label");
+    *code = explain(&error);
     return false;
 }
 
@@ -63,11 +83,14 @@ bool cli_load_some(const char *path, const cli_data_options *options, efface_loa
     if (!find_file(path, code))
         return false;
     apply(options, load);
+    const bool again = can_be_read_again(path);
     for (size_t i = 0; efface_data_load(path, load, data, &error) != EFFACE_OK; i++) {
         while (i < N_PLACES && *places[i] != NULL)
             i++;
-        if (error.status != EFFACE_E_FORMAT || error.column == 0 || i >= N_PLACES) {
-            *code = cli_report_error(&error);
+        if (!again || error.status != EFFACE_E_FORMAT || error.column == 0 || i >= N_PLACES) {
+            /* Texts that come twice make no ids, but nobody said that they were ids. */
+            const bool by_us = error.status == EFFACE_E_DUPLICATE && why->status != EFFACE_OK;
+            *code = by_us ? explain(why) : again ? cli_report_error(&error) : explain(&error);
             return false;
         }
         /* Numbers with a text among them are no column of texts. */
@@ -87,44 +110,41 @@ const char *cli_column_name(const cli_columns *columns, uint32_t column) {
                                   : efface_data_column_name(columns->data, column);
 }
 
-int cli_model_columns(efface_store *store, const efface_data *fitted, cli_columns *out) {
-    efface_store_info info;
-    efface_error error;
-    if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
-        return cli_report_error(&error);
-    *out = (cli_columns){.n = efface_data_n_columns(fitted)};
-    if (out->n == info.n_columns)
-        out->store = store;
-    else
-        out->data = fitted;
-    return CLI_DONE;
-}
-
-static bool find_by_name(const cli_columns *columns, const char *name, uint64_t *found) {
+cli_found cli_find_column(const cli_columns *columns, const char *name, uint32_t *column) {
+    cli_found found = CLI_NONE;
     for (uint32_t i = 0; i < columns->n; i++) {
         const char *const known = cli_column_name(columns, i);
-        if (known != NULL && strcmp(known, name) == 0) {
-            *found = i + 1;
-            return true;
-        }
+        if (known == NULL || strcmp(known, name) != 0)
+            continue;
+        if (found == CLI_ONE)
+            return CLI_SEVERAL;
+        *column = i;
+        found = CLI_ONE;
     }
-    return false;
+    return found;
 }
 
 /* One item of a list, a name, a number or a range, as numbers from 1. */
-static bool read_item(const cli_columns *columns, char *item, uint64_t *first, uint64_t *last) {
-    if (find_by_name(columns, item, first) || cli_read_whole(item, columns->n, first)) {
+static cli_found read_item(const cli_columns *columns, char *item, uint64_t *first,
+                           uint64_t *last) {
+    uint32_t column;
+    const cli_found found = cli_find_column(columns, item, &column);
+    if (found != CLI_NONE) {
+        *first = *last = column + UINT64_C(1);
+        return found;
+    }
+    if (cli_read_whole(item, columns->n, first)) {
         *last = *first;
-        return *first > 0;
+        return *first > 0 ? CLI_ONE : CLI_NONE;
     }
     char *const dash = strchr(item, '-');
     if (dash == NULL)
-        return false;
+        return CLI_NONE;
     *dash = '\0';
     const bool good = cli_read_whole(item, columns->n, first) &&
                       cli_read_whole(dash + 1, columns->n, last) && *first > 0 && *first <= *last;
     *dash = '-';
-    return good;
+    return good ? CLI_ONE : CLI_NONE;
 }
 
 bool cli_read_columns(const char *list, const cli_columns *columns, uint32_t **out,
@@ -142,7 +162,14 @@ bool cli_read_columns(const char *list, const cli_columns *columns, uint32_t **o
         next = strchr(item, ',');
         if (next != NULL)
             *next++ = '\0';
-        if (!read_item(columns, item, &first, &last)) {
+        const cli_found found = read_item(columns, item, &first, &last);
+        if (found == CLI_SEVERAL) {
+            (void)cli_wrong("--columns: there are several columns '%s'; use their numbers, from 1 "
+                            "to %u",
+                            item, columns->n);
+            goto out;
+        }
+        if (found == CLI_NONE) {
             (void)cli_wrong("--columns: there is no column '%s'; columns have names, or numbers "
                             "from 1 to %u",
                             item, columns->n);

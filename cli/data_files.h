@@ -22,19 +22,31 @@ extern const char *const cli_header_words[], *const cli_ids_words[];
     {"--ids", CLI_WORD, &(d).ids, cli_ids_words}
 /* clang-format on */
 
+/* What messages call DATA: a dash is standard input. */
+const char *cli_data_name(const char *path);
+
 /* Whether any of them was given. */
 bool cli_data_options_given(const cli_data_options *options);
 
-/* Reads a file; `load` has the hash key. False, after a message, if it cannot be read; `code` then
- * has the exit code. */
+/* Reads a file, or standard input for "-"; `load` has the hash key. False, after a message, if it
+ * cannot be read; `code` then has the exit code. */
 bool cli_load_data(const char *path, const cli_data_options *options, efface_load_options *load,
                    efface_data **data, int *code);
 
 /* The same for who needs some columns only: up to three columns with texts that nobody said
- * anything about are passed over. `why` then is the error that the last of them was, for the case
- * that it is needed after all; else its status is EFFACE_OK. */
+ * anything about are passed over, unless DATA can be read only once. `why` then is the error that
+ * the last of them was, for the case that it is needed after all; else its status is EFFACE_OK. */
 bool cli_load_some(const char *path, const cli_data_options *options, efface_load_options *load,
                    efface_data **data, efface_error *why, int *code);
+
+/* ---- column_order.c */
+
+/* Reads DATA for a store that is there, with its texts, and puts its columns in the order of the
+ * store's where both have names. CLI_DONE, or after a message another exit code. */
+int cli_load_rows(efface_store *store, const char *path, const cli_data_options *options,
+                  efface_data **data, efface_texts **texts);
+
+/* ---- data_files.c again */
 
 /* Columns that can be named: of a store or of a set. */
 typedef struct cli_columns {
@@ -46,9 +58,9 @@ typedef struct cli_columns {
 /* The name of a column; NULL if it has none. */
 const char *cli_column_name(const cli_columns *columns, uint32_t column);
 
-/* The columns of a model, given the set that came with it: they have the names of the store's if
- * the model has all of those. CLI_DONE, or after a message another exit code. */
-int cli_model_columns(efface_store *store, const efface_data *fitted, cli_columns *out);
+/* The column with a name, from 0; columns may have the same one. */
+typedef enum cli_found { CLI_NONE, CLI_ONE, CLI_SEVERAL } cli_found;
+cli_found cli_find_column(const cli_columns *columns, const char *name, uint32_t *column);
 
 /* Reads a list of names, numbers from 1 and ranges (age,3,5-7) into column numbers from 0, sorted.
  * Release them with free. False, after a message, for a list that makes no sense. */

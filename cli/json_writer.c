@@ -1,20 +1,29 @@
 /* Writing JSON. */
 #include "json_writer.h"
 
+#include "cli.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 
+/* A byte that is no UTF-8 is written as the text \xHH, as in other output: JSON has no other way to
+ * hold it. A text that has these characters by itself looks the same. */
 static void write_text(FILE *out, const char *text) {
     fputc('"', out);
-    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++) {
-        if (*c == '"' || *c == '\\')
-            fprintf(out, "\\%c", *c);
-        else if (*c < 0x20 || *c == 0x7f)
-            fprintf(out, "\\u%04x", *c);
+    while (*text != '\0') {
+        const cli_character next = cli_next_character(text);
+        const unsigned char first = (unsigned char)text[0];
+        if (next.kind == CLI_NO_CHARACTER)
+            fprintf(out, "\\\\x%02x", first);
+        else if (next.kind == CLI_CONTROL)
+            fprintf(out, "\\u%04x", next.n_bytes == 1 ? first : (unsigned char)text[1]);
+        else if (first == '"' || first == '\\')
+            fprintf(out, "\\%c", first);
         else
-            fputc(*c, out);
+            (void)fwrite(text, 1, next.n_bytes, out);
+        text += next.n_bytes;
     }
     fputc('"', out);
 }
@@ -53,6 +62,13 @@ void cli_json_text(cli_json *json, const char *key, const char *text) {
 void cli_json_whole(cli_json *json, const char *key, uint64_t value) {
     begin(json, key);
     fprintf(json->out, "%" PRIu64, value);
+}
+
+void cli_json_whole_or_null(cli_json *json, const char *key, uint64_t value) {
+    if (value != 0)
+        cli_json_whole(json, key, value);
+    else
+        cli_json_text(json, key, NULL);
 }
 
 void cli_json_real(cli_json *json, const char *key, double value) {

@@ -1,4 +1,5 @@
-/* Writing JSON. A key is NULL for what stands in an array or alone. */
+/* Writing JSON. A key is NULL for what stands in an array or alone. Texts may have any bytes: what
+ * is no UTF-8 becomes the text \xHH. */
 #ifndef CLI_JSON_WRITER_H
 #define CLI_JSON_WRITER_H
 
@@ -18,6 +19,7 @@ void cli_json_open(cli_json *json, const char *key, char bracket); /* '{' or '['
 void cli_json_close(cli_json *json, char bracket);
 void cli_json_text(cli_json *json, const char *key, const char *text); /* NULL: null */
 void cli_json_whole(cli_json *json, const char *key, uint64_t value);
+void cli_json_whole_or_null(cli_json *json, const char *key, uint64_t value); /* 0: null */
 void cli_json_real(cli_json *json, const char *key, double value);
 void cli_json_seconds(cli_json *json, const char *key, double value);
 void cli_json_bool(cli_json *json, const char *key, bool value);

@@ -5,14 +5,15 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {
-    &cli_fit,    &cli_forget, &cli_learn, &cli_predict, &cli_export,  &cli_info,
-    &cli_verify, &cli_check,  &cli_rekey, &cli_drop,    &cli_receipt,
+    &cli_fit,    &cli_forget,  &cli_learn,  &cli_update, &cli_show,
+    &cli_owners, &cli_predict, &cli_export, &cli_info,   &cli_verify,
+    &cli_check,  &cli_compact, &cli_rekey,  &cli_drop,   &cli_receipt,
 };
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
 
 static void print_help(FILE *out) {
-    fputs("usage: efface COMMAND [OPTIONS]\n\n"
+    fputs("usage: efface COMMAND [OPTIONS]\n"
           "Clusters rows into models that can forget rows again, exactly.\n\n",
           out);
     for (size_t i = 0; i < N_COMMANDS; i++)
@@ -20,7 +21,7 @@ static void print_help(FILE *out) {
     fputs("\n"
           "efface COMMAND --help tells more. Every command takes --json.\n"
           "Exit codes: 0 done, 1 failed, 2 usage, 3 verify found a difference,\n"
-          "4 not found, 5 busy, 6 damaged store.\n\n"
+          "4 not found, 5 busy, 6 damaged store, 130 interrupted.\n"
           "  efface fit people.csv --id id -k 8 -o people.store\n"
           "  efface forget people.store --id 17 --yes\n",
           out);
@@ -33,9 +34,9 @@ static const cli_command *find_command(const char *name) {
     return NULL;
 }
 
-static bool wants_help(int n_arguments, char **arguments) {
+static bool has(int n_arguments, char **arguments, const char *word) {
     for (int i = 0; i < n_arguments && strcmp(arguments[i], "--") != 0; i++)
-        if (strcmp(arguments[i], "--help") == 0 || strcmp(arguments[i], "-h") == 0)
+        if (strcmp(arguments[i], word) == 0)
             return true;
     return false;
 }
@@ -46,7 +47,8 @@ static int run(int n_arguments, char **arguments) {
         return CLI_USAGE;
     }
     const char *name = arguments[1];
-    bool help = wants_help(n_arguments - 2, arguments + 2);
+    bool help =
+        has(n_arguments - 2, arguments + 2, "--help") || has(n_arguments - 2, arguments + 2, "-h");
     if (strcmp(name, "--version") == 0) {
         printf("efface %s\n", efface_version());
         return CLI_DONE;
@@ -70,6 +72,11 @@ static int run(int n_arguments, char **arguments) {
 }
 
 int main(int n_arguments, char **arguments) {
+    /* Whole lines: what several processes say, or somebody types, does not get in between. */
+    (void)setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
+    /* Before anything else: what is wrong with the other arguments is said as JSON, too. */
+    if (has(n_arguments, arguments, "--json"))
+        cli_messages_as_json();
     const int code = run(n_arguments, arguments);
     cli_progress_end();
     errno = 0;

@@ -48,10 +48,12 @@ static bool read_value(const cli_option *option, const char *text) {
         number->given = true;
         return cli_read_whole(text, UINT64_MAX, &number->value);
     }
-    case CLI_REAL: {
+    case CLI_REAL:
+    case CLI_SECONDS: {
         char *end;
         const double value = strtod(text, &end);
-        if (end == text || *end != '\0' || !isfinite(value))
+        if (end == text || *end != '\0' || !isfinite(value) ||
+            (option->kind == CLI_SECONDS && value < 0))
             return false;
         *(double *)option->value = value;
         return true;

@@ -14,6 +14,7 @@ typedef enum cli_kind {
     CLI_WHOLE,       /* uint32_t, 0 allowed */
     CLI_NUMBER,      /* cli_number */
     CLI_REAL,        /* double */
+    CLI_SECONDS,     /* double, at least 0 */
     CLI_WORD,        /* int, the place of the word in `words` */
     CLI_PLACE,       /* const char * */
     CLI_PLACE_OR_NOT /* const char *, NULL if it is not there */

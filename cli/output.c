@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -157,4 +158,18 @@ void cli_csv_text(FILE *out, const char *text) {
         fputc(*text, out);
     }
     fputc('"', out);
+}
+
+void cli_csv_id(FILE *out, uint64_t id, const char *text) {
+    if (text != NULL)
+        cli_csv_text(out, text);
+    else
+        fprintf(out, "%" PRIu64, id);
+}
+
+void cli_json_id(cli_json *json, uint64_t id, const char *text) {
+    if (text != NULL)
+        cli_json_text(json, NULL, text);
+    else
+        cli_json_whole(json, NULL, id);
 }

@@ -3,6 +3,7 @@
 #define CLI_OUTPUT_H
 
 #include "cli.h"
+#include "json_writer.h"
 
 typedef enum cli_format { CLI_CSV, CLI_NPY, CLI_JSON, CLI_OTHER } cli_format;
 
@@ -35,7 +36,13 @@ void cli_npy_header(FILE *out, const char *type, size_t n_rows, size_t n_columns
 void cli_npy_int32(FILE *out, uint32_t value);
 void cli_npy_float64(FILE *out, double value);
 
-/* A field of a CSV file, in quotes if it has to be. */
+/* A field of a CSV file, in quotes if it has to be. Its bytes are those of the text: a file that is
+ * read again has to have them. */
 void cli_csv_text(FILE *out, const char *text);
+
+/* The id of a row, or the text that it stands for if that is known: a field of a CSV file, an
+ * element of an array. */
+void cli_csv_id(FILE *out, uint64_t id, const char *text);
+void cli_json_id(cli_json *json, uint64_t id, const char *text);
 
 #endif

@@ -26,13 +26,28 @@ void cli_wipe(void *bytes, size_t n_bytes) {
     explicit_bzero(bytes, n_bytes);
 }
 
-bool cli_write_key(const char *path, const unsigned char *key, size_t n_bytes, bool secret,
-                   int *code) {
+static size_t bytes_of(cli_key kind) {
+    switch (kind) {
+    case CLI_SECRET_KEY: return EFFACE_SECRET_KEY_BYTES;
+    case CLI_PUBLIC_KEY: return EFFACE_PUBLIC_KEY_BYTES;
+    case CLI_RECEIPT_KEY: break;
+    }
+    return EFFACE_RECEIPT_KEY_BYTES;
+}
+
+static const char *name_of(cli_key kind) {
+    static const char *const names[] = {"secret", "public", "receipt"};
+    return names[kind];
+}
+
+bool cli_write_key(const char *path, cli_key kind, const unsigned char *key, int *code) {
+    const size_t n_bytes = bytes_of(kind);
     char text[2 * EFFACE_SECRET_KEY_BYTES + 2];
     cli_hex(key, n_bytes, text);
     text[2 * n_bytes] = '\n';
     const size_t n = 2 * n_bytes + 1;
-    const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, secret ? 0600 : 0644);
+    const int file =
+        open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kind == CLI_PUBLIC_KEY ? 0644 : 0600);
     if (file < 0) {
         *code = errno == EEXIST
                     ? cli_failed("%s exists already, and keys are not written over; choose another "
@@ -60,8 +75,7 @@ static int digit_of(char c) {
     return -1;
 }
 
-/* Hexadecimal digits and the end of a line, of which there may be none. */
-static bool decode_key(const char *text, size_t n_text, unsigned char *key, size_t n_bytes) {
+bool cli_from_hex(const char *text, size_t n_text, unsigned char *key, size_t n_bytes) {
     if (n_text < 2 * n_bytes || strspn(text + 2 * n_bytes, "\r\n") != n_text - 2 * n_bytes)
         return false;
     for (size_t i = 0; i < n_bytes; i++) {
@@ -73,36 +87,25 @@ static bool decode_key(const char *text, size_t n_text, unsigned char *key, size
     return true;
 }
 
-bool cli_read_key(const char *path, unsigned char *key, size_t n_bytes, bool secret, int *code) {
+bool cli_read_key(const char *path, cli_key kind, unsigned char *key, int *code) {
     char text[2 * EFFACE_SECRET_KEY_BYTES + 4] = "";
     struct stat about;
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
         *code = errno == ENOENT ? cli_not_found("there is no file '%s'; efface receipt keys makes "
-                                                "a pair of keys",
+                                                "keys",
                                                 path)
                                 : cli_failed("cannot read %s: %s", path, strerror(errno));
         return false;
     }
     const ssize_t n = read(file, text, sizeof text - 1);
-    if (secret && fstat(file, &about) == 0 && (about.st_mode & 077) != 0)
-        cli_say("warning: others can read the secret key %s; chmod 600 it", path);
+    if (kind != CLI_PUBLIC_KEY && fstat(file, &about) == 0 && (about.st_mode & 077) != 0)
+        cli_warn("others can read the %s key %s; chmod 600 it", name_of(kind), path);
     (void)close(file);
-    const bool good = n > 0 && decode_key(text, (size_t)n, key, n_bytes);
+    const bool good = n > 0 && cli_from_hex(text, (size_t)n, key, bytes_of(kind));
     cli_wipe(text, sizeof text);
     if (!good)
-        *code = cli_failed("%s is not a %s key as efface receipt keys writes it", path,
-                           secret ? "secret" : "public");
+        *code =
+            cli_failed("%s is not a %s key as efface receipt keys writes it", path, name_of(kind));
     return good;
-}
-
-int cli_sign_with(efface_store *store, const char *path) {
-    unsigned char key[EFFACE_SECRET_KEY_BYTES];
-    int code = CLI_DONE;
-    if (path == NULL)
-        return CLI_DONE;
-    if (cli_read_key(path, key, sizeof key, true, &code))
-        efface_store_sign_with(store, key);
-    cli_wipe(key, sizeof key);
-    return code;
 }

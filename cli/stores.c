@@ -2,66 +2,73 @@
 #include "cli.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
-bool cli_open_store(const char *path, efface_access access_wanted, efface_store **store,
-                    int *code) {
+bool cli_store_options(const cli_open *how, efface_store_options *options, cli_keys *keys,
+                       int *code) {
+    efface_store_options_init(options);
+    options->access = how->access;
+    options->progress = cli_progress_part;
+    if (how->wait >= 0)
+        options->wait_seconds = how->wait;
+    if (how->sign != NULL) {
+        if (!cli_read_key(how->sign, CLI_SECRET_KEY, keys->secret, code))
+            return false;
+        options->secret_key = keys->secret;
+    }
+    if (how->receipt_key != NULL) {
+        if (!cli_read_key(how->receipt_key, CLI_RECEIPT_KEY, keys->receipt, code))
+            return false;
+        options->receipt_key = keys->receipt;
+    }
+    return true;
+}
+
+bool cli_open_store(const char *path, const cli_open *how, efface_store **store, int *code) {
     if (access(path, F_OK) != 0 && errno == ENOENT) {
         *code =
             cli_not_found("there is no store '%s'; efface fit DATA -k K -o STORE makes one", path);
         return false;
     }
+    efface_store_options options;
     efface_error error;
-    if (efface_store_open(path, access_wanted, store, &error) == EFFACE_OK)
-        return true;
-    *code = cli_report_error(&error);
-    return false;
-}
-
-static bool read_models(efface_store *store, uint32_t *n_models, int *code) {
-    efface_store_info info;
-    efface_error error;
-    if (efface_store_get_info(store, &info, &error) != EFFACE_OK) {
+    cli_keys keys;
+    bool good = cli_store_options(how, &options, &keys, code);
+    if (good && efface_store_open(path, &options, store, &error) != EFFACE_OK) {
         *code = cli_report_error(&error);
-        return false;
+        good = false;
     }
-    *n_models = info.n_models;
-    return true;
+    cli_wipe(&keys, sizeof keys);
+    return good;
 }
 
 int cli_find_model(efface_store *store, const char *name, efface_model_info *info) {
-    uint32_t n_models;
     efface_error error;
-    int code;
-    if (!read_models(store, &n_models, &code))
-        return code;
-    for (uint32_t i = 0; i < n_models; i++) {
-        if (efface_store_model(store, i, info, &error) != EFFACE_OK)
-            return cli_report_error(&error);
-        if (strcmp(info->name, name) == 0)
-            return CLI_DONE;
-    }
-    return cli_not_found("the store has no model '%s'; efface info lists them", name);
+    const efface_status status = efface_store_find_model(store, name, info, &error);
+    if (status == EFFACE_E_NOT_FOUND)
+        return cli_not_found("the store has no model '%s'; efface info lists them", name);
+    return status == EFFACE_OK ? CLI_DONE : cli_report_error(&error);
 }
 
 int cli_choose_model(efface_store *store, const char *wanted, efface_model_info *info) {
-    uint32_t n_models;
+    efface_model_info *models = NULL;
+    size_t n_models = 0;
     efface_error error;
-    int code;
+    int code = CLI_DONE;
     if (wanted != NULL)
         return cli_find_model(store, wanted, info);
-    if (!read_models(store, &n_models, &code))
-        return code;
-    if (n_models == 0)
-        return cli_not_found("the store has no models; efface fit -k K -o STORE adds one");
-    if (n_models > 1)
-        return cli_wrong("the store has %u models: say which with --model NAME (efface info lists "
+    if (efface_store_models(store, &models, &n_models, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    if (n_models == 1)
+        *info = models[0];
+    else if (n_models == 0)
+        code = cli_not_found("the store has no models; efface fit -k K -o STORE adds one");
+    else
+        code = cli_wrong("the store has %zu models: say which with --model NAME (efface info lists "
                          "them)",
                          n_models);
-    if (efface_store_model(store, 0, info, &error) != EFFACE_OK)
-        return cli_report_error(&error);
-    return CLI_DONE;
+    efface_models_free(models);
+    return code;
 }
 
 const char *cli_method_name(efface_method method) {

@@ -1,4 +1,4 @@
-/* Who is to be forgotten. Everything is read and understood before anything is changed. */
+/* Who is meant. Everything is read and understood before anything is done. */
 #include "wanted.h"
 
 #include <errno.h>
@@ -21,6 +21,8 @@ static bool add_id(cli_ids *ids, uint64_t id) {
 
 static int add_named(cli_wanted *wanted, cli_ids *ids, const efface_store *store,
                      const char *text) {
+    if (store == NULL)
+        return cli_wrong("'%s' is a text, whose number only the store knows: name the store", text);
     if (wanted->n_named == wanted->named_capacity) {
         const size_t capacity = wanted->n_named == 0 ? 64 : 2 * wanted->n_named;
         cli_named *const named = realloc(wanted->named, capacity * sizeof *named);
@@ -61,29 +63,12 @@ static bool add_numbers(cli_ids *ids, const char *text, bool *no_memory) {
     return false;
 }
 
-int cli_want_id(cli_wanted *wanted, const char *text) {
+/* Whole numbers are numbers; anything else is one text, commas and all. */
+static int want(cli_wanted *wanted, cli_ids *ids, const efface_store *store, const char *text) {
     bool no_memory;
-    if (add_numbers(&wanted->rows, text, &no_memory))
+    if (add_numbers(ids, text, &no_memory))
         return CLI_DONE;
-    return no_memory ? cli_out_of_memory()
-                     : cli_wrong("--id takes whole numbers, not '%s'; --key takes an id that is a "
-                                 "text",
-                                 text);
-}
-
-int cli_want_key(cli_wanted *wanted, const efface_store *store, const char *text) {
-    return add_named(wanted, &wanted->rows, store, text);
-}
-
-int cli_want_owner(cli_wanted *wanted, const efface_store *store, const char *text) {
-    bool no_memory;
-    if (add_numbers(&wanted->owners, text, &no_memory))
-        return CLI_DONE;
-    return no_memory ? cli_out_of_memory() : cli_want_owner_key(wanted, store, text);
-}
-
-int cli_want_owner_key(cli_wanted *wanted, const efface_store *store, const char *text) {
-    return add_named(wanted, &wanted->owners, store, text);
+    return no_memory ? cli_out_of_memory() : add_named(wanted, ids, store, text);
 }
 
 static const char *after(const char *line, const char *prefix) {
@@ -91,28 +76,19 @@ static const char *after(const char *line, const char *prefix) {
     return strncmp(line, prefix, n) == 0 && line[n] != '\0' ? line + n : NULL;
 }
 
-static int want_line(cli_wanted *wanted, const efface_store *store, const char *line,
-                     const char *file, size_t number) {
+static int want_line(cli_wanted *wanted, const efface_store *store, const char *line) {
     const char *rest;
-    uint64_t id;
     if ((rest = after(line, "key:")) != NULL)
-        return cli_want_key(wanted, store, rest);
-    if ((rest = after(line, "owner:")) != NULL) {
-        if (!cli_read_whole(rest, UINT64_MAX, &id))
-            return cli_want_owner_key(wanted, store, rest);
-        return add_id(&wanted->owners, id) ? CLI_DONE : cli_out_of_memory();
-    }
+        return add_named(wanted, &wanted->rows, store, rest);
+    if ((rest = after(line, "owner:")) != NULL)
+        return want(wanted, &wanted->owners, store, rest);
     if ((rest = after(line, "owner-key:")) != NULL)
-        return cli_want_owner_key(wanted, store, rest);
+        return add_named(wanted, &wanted->owners, store, rest);
     rest = after(line, "id:");
-    if (!cli_read_whole(rest != NULL ? rest : line, UINT64_MAX, &id))
-        return cli_failed("%s, line %zu: '%s' is no id: write a whole number, key:TEXT or "
-                          "owner:X; nothing was changed",
-                          file, number, line);
-    return add_id(&wanted->rows, id) ? CLI_DONE : cli_out_of_memory();
+    return want(wanted, &wanted->rows, store, rest != NULL ? rest : line);
 }
 
-int cli_want_file(cli_wanted *wanted, const efface_store *store, const char *path) {
+static int want_file(cli_wanted *wanted, const efface_store *store, const char *path) {
     const bool from_stdin = strcmp(path, "-") == 0;
     const char *const name = from_stdin ? "standard input" : path;
     FILE *const file = from_stdin ? stdin : fopen(path, "r");
@@ -132,7 +108,7 @@ int cli_want_file(cli_wanted *wanted, const efface_store *store, const char *pat
         while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r'))
             line[--n] = '\0';
         if (n > 0)
-            code = want_line(wanted, store, line, name, number);
+            code = want_line(wanted, store, line);
     }
     if (code == CLI_DONE && ferror(file) != 0)
         code = cli_failed("cannot read %s: %s", name, strerror(errno));
@@ -147,6 +123,10 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+static int compare_named(const void *a, const void *b) {
+    return compare(&((const cli_named *)a)->id, &((const cli_named *)b)->id);
+}
+
 static void sort_ids(cli_ids *ids) {
     size_t n = 0;
     if (ids->n == 0)
@@ -158,18 +138,128 @@ static void sort_ids(cli_ids *ids) {
     ids->n = n;
 }
 
-void cli_wanted_sort(cli_wanted *wanted) {
-    sort_ids(&wanted->rows);
-    sort_ids(&wanted->owners);
+bool cli_who_given(const cli_who *who) {
+    return who->ids.n + who->keys.n + who->owners.n + who->owner_keys.n + who->files.n > 0;
 }
 
-void cli_wanted_explain(const cli_wanted *wanted, const char *message) {
-    for (size_t i = 0; i < wanted->n_named; i++) {
-        char digits[24];
-        snprintf(digits, sizeof digits, "%" PRIu64, wanted->named[i].id);
-        if (strstr(message, digits) != NULL)
-            cli_say("%s is '%s'", digits, wanted->named[i].text);
+bool cli_who_reads_stdin(const cli_who *who) {
+    for (size_t i = 0; i < who->files.n; i++)
+        if (strcmp(who->files.items[i], "-") == 0)
+            return true;
+    return false;
+}
+
+void cli_who_free(cli_who *who) {
+    cli_texts_free(&who->ids);
+    cli_texts_free(&who->keys);
+    cli_texts_free(&who->owners);
+    cli_texts_free(&who->owner_keys);
+    cli_texts_free(&who->files);
+}
+
+int cli_read_who(const cli_who *who, const efface_store *store, cli_wanted *wanted) {
+    int code = CLI_DONE;
+    memset(wanted, 0, sizeof *wanted);
+    for (size_t i = 0; i < who->ids.n && code == CLI_DONE; i++)
+        code = want(wanted, &wanted->rows, store, who->ids.items[i]);
+    for (size_t i = 0; i < who->keys.n && code == CLI_DONE; i++)
+        code = add_named(wanted, &wanted->rows, store, who->keys.items[i]);
+    for (size_t i = 0; i < who->owners.n && code == CLI_DONE; i++)
+        code = want(wanted, &wanted->owners, store, who->owners.items[i]);
+    for (size_t i = 0; i < who->owner_keys.n && code == CLI_DONE; i++)
+        code = add_named(wanted, &wanted->owners, store, who->owner_keys.items[i]);
+    for (size_t i = 0; i < who->files.n && code == CLI_DONE; i++)
+        code = want_file(wanted, store, who->files.items[i]);
+    sort_ids(&wanted->rows);
+    sort_ids(&wanted->owners);
+    if (wanted->n_named > 0)
+        qsort(wanted->named, wanted->n_named, sizeof *wanted->named, compare_named);
+    return code;
+}
+
+const char *cli_wanted_text(const cli_wanted *wanted, uint64_t id) {
+    const cli_named key = {.id = id};
+    if (wanted->n_named == 0)
+        return NULL;
+    const cli_named *const found =
+        bsearch(&key, wanted->named, wanted->n_named, sizeof key, compare_named);
+    return found != NULL ? found->text : NULL;
+}
+
+static bool contains(const cli_ids *ids, uint64_t id) {
+    return ids->n > 0 && bsearch(&id, ids->items, ids->n, sizeof id, compare) != NULL;
+}
+
+bool cli_wanted_has(const cli_wanted *wanted, uint64_t id) {
+    return contains(&wanted->rows, id) || contains(&wanted->owners, id);
+}
+
+efface_request cli_wanted_request(const cli_wanted *wanted, efface_missing missing) {
+    return (efface_request){.ids = wanted->rows.items,
+                            .n_ids = wanted->rows.n,
+                            .owners = wanted->owners.items,
+                            .n_owners = wanted->owners.n,
+                            .missing = missing};
+}
+
+enum { MOST_MISSING = 10 };
+
+static void put_missing(FILE *out, const cli_wanted *wanted, const char *what, uint64_t id,
+                        size_t number) {
+    const char *const text = cli_wanted_text(wanted, id);
+    if (number >= MOST_MISSING)
+        return;
+    fputs(number > 0 ? ", " : "", out);
+    if (text != NULL)
+        fprintf(out, "%s \"%s\"", what, text);
+    else
+        fprintf(out, "%s %" PRIu64, what, id);
+}
+
+/* Lists who is wanted and not among the rows that were found. */
+static size_t list_missing(FILE *out, const cli_wanted *wanted, const efface_data *found,
+                           const cli_ids *owners) {
+    size_t n = 0;
+    for (size_t i = 0; i < wanted->rows.n; i++) {
+        size_t position;
+        if (efface_data_find(found, wanted->rows.items[i], &position) != EFFACE_OK)
+            put_missing(out, wanted, "id", wanted->rows.items[i], n++);
     }
+    for (size_t i = 0; i < wanted->owners.n; i++)
+        if (!contains(owners, wanted->owners.items[i]))
+            put_missing(out, wanted, "owner", wanted->owners.items[i], n++);
+    if (n > MOST_MISSING)
+        fprintf(out, " and %zu more", n - MOST_MISSING);
+    return n;
+}
+
+int cli_wanted_missing(const cli_wanted *wanted, efface_store *store, const efface_error *error,
+                       const char *rest) {
+    const efface_request request = cli_wanted_request(wanted, EFFACE_MISSING_SKIP);
+    efface_data *found = NULL;
+    cli_ids owners = {NULL, 0, 0};
+    char *list = NULL;
+    size_t n_bytes = 0, n_missing = 0;
+    int code = CLI_NOT_FOUND;
+    FILE *const out = open_memstream(&list, &n_bytes);
+    bool good = out != NULL && efface_store_find(store, &request, &found, NULL) == EFFACE_OK;
+    for (size_t i = 0; good && i < efface_data_n_rows(found); i++)
+        good = add_id(&owners, efface_data_row(found, i).owner);
+    if (good) {
+        sort_ids(&owners);
+        n_missing = list_missing(out, wanted, found, &owners);
+    }
+    if (out != NULL && fclose(out) != 0)
+        n_missing = 0;
+    /* Somebody may have brought them meanwhile. */
+    if (n_missing > 0)
+        (void)cli_not_found("not found: %s%s", list, rest);
+    else
+        code = cli_report_error(error);
+    free(list);
+    free(owners.items);
+    efface_data_free(found);
+    return code;
 }
 
 void cli_wanted_free(cli_wanted *wanted) {

@@ -2,14 +2,15 @@
 
 _efface() {
     local cur prev command options
+    local commands="fit forget learn update show owners predict export info verify check compact
+        rekey drop receipt"
     COMPREPLY=()
     cur=${COMP_WORDS[COMP_CWORD]}
     prev=${COMP_WORDS[COMP_CWORD - 1]}
     command=${COMP_WORDS[1]}
 
     if ((COMP_CWORD == 1)); then
-        options="fit forget learn predict export info verify check rekey drop receipt"
-        mapfile -t COMPREPLY < <(compgen -W "$options help --help --version" -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "$commands help --help --version" -- "$cur")
         return
     fi
 
@@ -20,42 +21,49 @@ _efface() {
     --header) options="yes no detect" ;;
     --ids) options="numbers text detect" ;;
     -k | --model | --seed | --iters | --epsilon | --gamma | --width | --height | --rate | \
-        --passes | --starts | --threads | --columns | --key | --owner-key | --weight | --label) return ;;
+        --passes | --starts | --threads | --wait | --columns | --key | --owner-key | --weight | --label) return ;;
     --id | --owner) return ;;
-    -o | --from | --sign | --like | --secret | --public | --public-key)
+    --format) options="text csv json" ;;
+    -o | --from | --sign | --list | --ids-out | --receipt-key | --like | --secret | --public | --public-key)
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         return
         ;;
     *)
         local data="--id --owner --weight --label --header --ids"
+        local who="--id --key --owner --owner-key --from"
+        local change="--sign --receipt-key --list --wait"
         case $command in
         fit) options="-k -o --model --method --seed --iters --epsilon --gamma --width --height
             --leaf-method --node-method --weigh --rate --passes --starts --scale --columns
-            --threads --like $data" ;;
-        forget) options="--id --key --owner --owner-key --from --dry-run --skip-missing --sign
-            --yes" ;;
-        learn) options="--sign $data" ;;
-        predict) options="-o --model --columns $data" ;;
-        export) options="--centroids --labels --canonical --receipts -o --model" ;;
-        verify) options="--model" ;;
-        rekey) options="--model --seed --yes" ;;
-        drop) options="--model --yes" ;;
+            --threads --like --keep-texts --receipt-key --wait $data" ;;
+        forget) options="$who $change --dry-run --skip-missing --yes" ;;
+        learn) options="$change --ids-out $data" ;;
+        update) options="$change --yes $data" ;;
+        show) options="$who -o --format --wait" ;;
+        owners) options="-o --format --wait" ;;
+        compact) options="--receipt-key --wait" ;;
+        predict) options="-o --model --columns --wait $data" ;;
+        export) options="--centroids --labels --canonical --receipts -o --model --wait" ;;
+        verify) options="--model --wait" ;;
+        rekey) options="--model --seed --yes --receipt-key --wait" ;;
+        drop) options="--model --yes --receipt-key --wait" ;;
         receipt)
             case ${COMP_WORDS[2]} in
-            keys) options="--secret --public" ;;
+            keys) options="--secret --public --receipt-key" ;;
             verify) options="--public-key" ;;
+            has) options="--id --key --from --list --receipt-key --wait" ;;
             esac
             if ((COMP_CWORD == 2)); then
-                mapfile -t COMPREPLY < <(compgen -W "keys verify --help" -- "$cur")
+                mapfile -t COMPREPLY < <(compgen -W "keys verify has --help" -- "$cur")
                 return
             fi
             ;;
         help)
-            options="fit forget learn predict export info verify check rekey drop receipt"
-            mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
+            mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$cur")
             return
             ;;
-        info | check) options="" ;;
+        info) options="--model --full --wait" ;;
+        check) options="--wait" ;;
         *) return ;;
         esac
         if [[ $cur != -* ]]; then

@@ -909,7 +909,7 @@ EFFACE_API efface_status efface_store_learn(efface_store *store, const efface_da
 
 /* Gives rows that are there the values, weights, owners and labels of the rows of a set with the
  * same ids, in the store and in all models. What the set does not have stays: an owner or a label
- * of a row, and weights if all of the set are 1. Errors: NOT_FOUND; as efface_store_learn. */
+ * of a row, and weights if its rows came without any. Errors: NOT_FOUND; as efface_store_learn. */
 EFFACE_API efface_status efface_store_update(efface_store *store, const efface_data *data,
                                              const efface_texts *texts, efface_store_report *report,
                                              efface_error *error);

@@ -420,6 +420,7 @@ efface_status efface_data_add(efface_data *data, const efface_rows *rows, efface
     }
     data->next_id = next_id;
     data->named |= rows->ids != NULL && rows->n_rows != 0;
+    data->weighed |= rows->weights != NULL && rows->n_rows != 0;
     data->stamp.generation += rows->n_rows != 0;
     data->total_weight = total_weight;
     return EFFACE_OK;

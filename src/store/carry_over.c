@@ -184,7 +184,10 @@ static efface_status move_models(efface_store *store, efface_error *error) {
         status = ef_sql_step(store, read, &row, error);
         if (status != EFFACE_OK || !row)
             break;
-        const char *const name = (const char *)sqlite3_column_text(read, 0);
+        const char *name = NULL;
+        status = ef_sql_text(store, read, 0, &name, error);
+        if (status != EFFACE_OK)
+            break;
         status = ef_model_name_check(name, error);
         if (status != EFFACE_OK) {
             status = ef_store_corrupt(error, "the name of a model");

@@ -48,7 +48,10 @@ static efface_status check_file(const checker *c, efface_error *error) {
         status = ef_sql_step(c->store, statement, &row, error);
         if (status != EFFACE_OK || !row)
             break;
-        const char *const text = (const char *)sqlite3_column_text(statement, 0);
+        const char *text = NULL;
+        status = ef_sql_text(c->store, statement, 0, &text, error);
+        if (status != EFFACE_OK)
+            break;
         if (text == NULL || strcmp(text, "ok") != 0)
             say(c, "the file: %s", text != NULL ? text : "no answer");
     }

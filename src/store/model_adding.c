@@ -188,13 +188,13 @@ static efface_status catch_up(adding *a, efface_error *error) {
 /* Whether a name is free, before a long fit; it is looked at again when the model is written. */
 static efface_status check_free(efface_store *store, const char *name, efface_error *error) {
     ef_record record;
-    const efface_status status = ef_record_read(store, name, false, &record, NULL);
-    if (status == EFFACE_OK)
-        ef_record_free(&record);
-    return status == EFFACE_E_NOT_FOUND ? EFFACE_OK
-           : status == EFFACE_OK        ? ef_fail(error, EFFACE_E_DUPLICATE,
-                                                  "there is a model with the name %s already", name)
-                                        : ef_record_read(store, name, false, &record, error);
+    const efface_status status = ef_record_read(store, name, false, &record, error);
+    if (status == EFFACE_E_NOT_FOUND)
+        return EFFACE_OK;
+    if (status != EFFACE_OK)
+        return status;
+    ef_record_free(&record);
+    return ef_fail(error, EFFACE_E_DUPLICATE, "there is a model with the name %s already", name);
 }
 
 static efface_status copy_rows(adding *a, efface_error *error) {

@@ -48,7 +48,10 @@ efface_status ef_models_list(efface_store *store, char (**names)[EFFACE_MODEL_NA
         status = ef_sql_step(store, statement, &row, error);
         if (status != EFFACE_OK || !row)
             break;
-        const char *const name = (const char *)sqlite3_column_text(statement, 0);
+        const char *name = NULL;
+        status = ef_sql_text(store, statement, 0, &name, error);
+        if (status != EFFACE_OK)
+            break;
         if (!is_name(name) || n == room)
             status = ef_store_corrupt(error, "the names of its models");
         else
@@ -314,6 +317,7 @@ efface_status ef_record_cold(const ef_record *record, efface_kmeans **model, eff
     efface_status status = ef_kmeans_read(&state, &used, record->n_columns, model, error);
     if (status == EFFACE_OK && state.n_bytes != 0) {
         efface_kmeans_free(*model);
+        *model = NULL;
         return ef_store_corrupt(error, "the state of a model");
     }
     if (status != EFFACE_OK)
@@ -324,6 +328,8 @@ efface_status ef_record_cold(const ef_record *record, efface_kmeans **model, eff
         const bool short_of_memory = *counts == NULL && !reader.failed;
         efface_kmeans_free(*model);
         efface_data_free(*counts);
+        *model = NULL;
+        *counts = NULL;
         return short_of_memory ? ef_fail_memory(error)
                                : ef_store_corrupt(error, "what a model counts of its rows");
     }

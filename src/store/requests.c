@@ -218,7 +218,7 @@ static efface_status make_updated(const efface_data *old, const efface_data *dat
         const efface_row was = efface_data_row(old, i);
         status = efface_data_find(data, was.id, &position);
         const efface_row given = efface_data_row(data, position);
-        const int64_t weight = data->weights != NULL ? given.weight : was.weight;
+        const int64_t weight = data->weighed ? given.weight : was.weight;
         const uint64_t owner = given.owner != EFFACE_NO_OWNER ? given.owner : was.owner;
         const int64_t label = given.label != EFFACE_NO_LABEL ? given.label : was.label;
         efface_data_values(data, position, values);

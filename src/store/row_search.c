@@ -178,8 +178,9 @@ typedef struct missing_list {
     uint64_t n_missing;
 } missing_list;
 
-static void note_missing(missing_list *m, const char *what, uint64_t id) {
-    m->n_missing++;
+/* One that was asked for n times counts n times, and is named once. */
+static void note_missing(missing_list *m, const char *what, uint64_t id, size_t n) {
+    m->n_missing += n;
     if (m->n_named == MOST_NAMED)
         return;
     const size_t used = strlen(m->named);
@@ -219,7 +220,7 @@ static efface_status add_owners(efface_store *store, const efface_request *reque
         else
             status = add_owner(store, statement, request->owners[i], list, &found, error);
         if (status == EFFACE_OK && !found)
-            note_missing(missing, "owner", request->owners[i]);
+            note_missing(missing, "owner", request->owners[i], 1);
     }
     (void)sqlite3_finalize(statement);
     return status;
@@ -235,8 +236,9 @@ efface_status ef_rows_find(efface_store *store, const efface_request *request, e
     for (size_t i = 0; status == EFFACE_OK && i < request->n_ids; i++)
         if (!append(&list, request->ids[i]))
             status = ef_fail_memory(error);
-    drop_doubles(&list);
     const size_t n_asked = list.n_ids;
+    if (n_asked != 0)
+        qsort(list.ids, n_asked, sizeof *list.ids, compare_ids);
     if (status == EFFACE_OK)
         status = add_owners(store, request, &list, &missing, error);
     if (status == EFFACE_OK) {
@@ -253,12 +255,13 @@ efface_status ef_rows_find(efface_store *store, const efface_request *request, e
                                : ef_fail_memory(error);
         size_t at = 0;
         for (size_t i = 0; status == EFFACE_OK && i < list.n_ids; i++) {
-            const bool by_id = at < n_asked && asked[at] == list.ids[i];
-            at += by_id;
+            size_t n_times = 0;
+            for (; at < n_asked && asked[at] == list.ids[i]; at++)
+                n_times++;
             if (there[i])
                 continue;
-            if (by_id)
-                note_missing(&missing, "id", list.ids[i]);
+            if (n_times != 0)
+                note_missing(&missing, "id", list.ids[i], n_times);
             else
                 status = ef_store_corrupt(error, "an owner has a row that is not there");
         }

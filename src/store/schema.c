@@ -95,6 +95,10 @@ static efface_status compare(efface_store *store, char foreign[200], efface_erro
         if (status != EFFACE_OK || !row)
             break;
         const size_t found = find(statement);
+        if (sqlite3_errcode(store->db) == SQLITE_NOMEM) {
+            status = ef_fail_memory(error);
+            break;
+        }
         if (found < N_OURS)
             seen[found] = true;
         else if (foreign[0] == '\0')

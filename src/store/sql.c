@@ -81,6 +81,13 @@ void ef_sql_bind_text(sqlite3_stmt *statement, int parameter, const char *text) 
         (void)sqlite3_bind_null(statement, parameter);
 }
 
+efface_status ef_sql_text(efface_store *store, sqlite3_stmt *statement, int column,
+                          const char **text, efface_error *error) {
+    *text = (const char *)sqlite3_column_text(statement, column);
+    return *text == NULL && sqlite3_errcode(store->db) == SQLITE_NOMEM ? ef_fail_memory(error)
+                                                                       : EFFACE_OK;
+}
+
 bool ef_sql_copy_text(sqlite3_stmt *statement, int column, char **text) {
     const char *const found = (const char *)sqlite3_column_text(statement, column);
     *text = NULL;

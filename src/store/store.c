@@ -108,7 +108,8 @@ static efface_status require(efface_store *store, const char *pragma, const char
     if (status == EFFACE_OK)
         status = ef_sql_step(store, statement, &row, error);
     if (status == EFFACE_OK && row) {
-        const char *const answer = (const char *)sqlite3_column_text(statement, 0);
+        const char *answer = NULL;
+        status = ef_sql_text(store, statement, 0, &answer, error);
         right = answer != NULL && strcmp(answer, wanted) == 0;
     }
     (void)sqlite3_finalize(statement);
@@ -314,22 +315,29 @@ static efface_status move_to_memory(efface_store *store, efface_error *error) {
     return harden(store, error);
 }
 
-static efface_status open_store(efface_store *store, efface_error *error) {
-    efface_status status = ef_store_begin_bare(store, store->writes, error);
-    if (status != EFFACE_OK)
-        return status;
-    status = check_format(store, error);
-    if (status == EFFACE_OK && (store->format == EF_STORE_VERSION || store->writes))
-        return ef_store_end(store, read_all(store, error), error);
-    status = ef_store_end(store, status, error);
-    if (status == EFFACE_OK)
-        status = move_to_memory(store, error);
+/* An older store is carried over in its file, or in memory if it is only read. */
+static efface_status open_older(efface_store *store, efface_error *error) {
+    efface_status status = store->writes ? EFFACE_OK : move_to_memory(store, error);
     if (status == EFFACE_OK)
         status = ef_store_begin_bare(store, true, error);
     if (status == EFFACE_OK)
         status = ef_store_end(store, read_all(store, error), error);
+    if (status != EFFACE_OK || store->writes)
+        return status;
     store->format = 1;
-    return status == EFFACE_OK ? ef_sql_run(store, "PRAGMA query_only = ON;", error) : status;
+    return ef_sql_run(store, "PRAGMA query_only = ON;", error);
+}
+
+static efface_status open_store(efface_store *store, efface_error *error) {
+    efface_status status = ef_store_begin_bare(store, false, error);
+    if (status != EFFACE_OK)
+        return status;
+    status = check_format(store, error);
+    const bool older = status == EFFACE_OK && store->format < EF_STORE_VERSION;
+    if (status == EFFACE_OK && !older)
+        status = read_all(store, error);
+    status = ef_store_end(store, status, error);
+    return status == EFFACE_OK && older ? open_older(store, error) : status;
 }
 
 efface_status efface_store_open(const char *path, const efface_store_options *options,

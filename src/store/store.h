@@ -74,6 +74,11 @@ efface_status ef_sql_number(efface_store *store, const char *sql, int64_t *value
 ef_reader ef_sql_bytes(sqlite3_stmt *statement, int column);
 void ef_sql_bind_bytes(sqlite3_stmt *statement, int parameter, const void *bytes, size_t n_bytes);
 
+/* A text of a column, for as long as the statement is not moved; NULL if there is none. Memory may
+ * be short for it. */
+efface_status ef_sql_text(efface_store *store, sqlite3_stmt *statement, int column,
+                          const char **text, efface_error *error);
+
 /* A text, or nothing if it is NULL; and a copy of a text of a column, NULL if there is none. False
  * if memory is short. */
 void ef_sql_bind_text(sqlite3_stmt *statement, int parameter, const char *text);
@@ -263,7 +268,7 @@ efface_status ef_batch_end(ef_row_batch *batch, const efface_store *store, effac
 #define EF_ROW_COLUMNS "bucket, id, owner, weight, class, text, vals"
 
 /* The row that a statement of EF_ROW_COLUMNS is at; valid until it is moved. */
-efface_status ef_row_read(const efface_store *store, sqlite3_stmt *statement, ef_stored_row *row,
+efface_status ef_row_read(efface_store *store, sqlite3_stmt *statement, ef_stored_row *row,
                           uint64_t *bucket, efface_error *error);
 
 /* Writes all rows of a set under other ids (NULL: their own), and counts them in buckets, groups

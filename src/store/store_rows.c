@@ -114,7 +114,7 @@ efface_status ef_batch_end(ef_row_batch *b, const efface_store *store, efface_st
 
 /* ---------------------------------------------------------------- in and out */
 
-efface_status ef_row_read(const efface_store *store, sqlite3_stmt *statement, ef_stored_row *row,
+efface_status ef_row_read(efface_store *store, sqlite3_stmt *statement, ef_stored_row *row,
                           uint64_t *bucket, efface_error *error) {
     const ef_reader values = ef_sql_bytes(statement, 6);
     if (values.n_bytes != (size_t)store->head.n_columns * 4)
@@ -124,9 +124,11 @@ efface_status ef_row_read(const efface_store *store, sqlite3_stmt *statement, ef
                 .owner = EFFACE_NO_OWNER,
                 .weight = sqlite3_column_int64(statement, 3),
                 .label = EFFACE_NO_LABEL},
-        .text = (const char *)sqlite3_column_text(statement, 5),
         .values = values.bytes,
     };
+    const efface_status status = ef_sql_text(store, statement, 5, &row->text, error);
+    if (status != EFFACE_OK)
+        return status;
     if (sqlite3_column_type(statement, 2) != SQLITE_NULL)
         row->row.owner = (uint64_t)sqlite3_column_int64(statement, 2);
     if (sqlite3_column_type(statement, 4) != SQLITE_NULL)

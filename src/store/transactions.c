@@ -48,7 +48,8 @@ static void take_back(efface_store *store) {
 static bool read_change_counter(efface_store *store, unsigned char counter[4]) {
     sqlite3_file *file = NULL;
     return sqlite3_file_control(store->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
-           file != NULL && file->pMethods->xRead(file, counter, 4, 24) == SQLITE_OK;
+           file != NULL && file->pMethods != NULL && /* a database in memory has none */
+           file->pMethods->xRead(file, counter, 4, 24) == SQLITE_OK;
 }
 
 /* Whether the count is another by now, as who opens the file would see it. */

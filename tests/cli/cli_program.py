@@ -3,6 +3,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -10,6 +11,7 @@ import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1)) if len(sys.argv) > 1 else None
 N_ROWS = 60
+TEXTS_NOTE = "efface: texts are kept as numbers only; --keep-texts keeps them\n"
 
 
 def rows(ids):
@@ -36,8 +38,8 @@ class ProgramTest(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def write(self, name, text):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(self.path(name), "wb") as file:
+            file.write(text if isinstance(text, bytes) else text.encode())
 
     def read(self, name):
         with open(self.path(name), "rb") as file:
@@ -56,9 +58,10 @@ class ProgramTest(unittest.TestCase):
         return done
 
     def output(self, *arguments, stdin=""):
-        """What the program prints; it must succeed and say nothing on standard error."""
+        """What the program prints; it must succeed and say nothing on standard error, but that fit
+        keeps no texts."""
         done = self.run_with(0, *arguments, stdin=stdin)
-        self.assertEqual(done.stderr, "", arguments)
+        self.assertEqual(done.stderr.replace(TEXTS_NOTE, ""), "", arguments)
         return done.stdout
 
     def json(self, *arguments, code=0):
@@ -69,7 +72,19 @@ class ProgramTest(unittest.TestCase):
         done = self.run_with(code, *arguments, stdin=stdin)
         self.assertEqual(done.stdout, "")
         self.assertIn(message, done.stderr)
-        self.assertTrue(done.stderr.startswith("efface: "), done.stderr)
+        if "--json" in arguments:
+            self.assertEqual(json.loads(done.stderr)["error"]["code"], code)
+        else:
+            self.assertTrue(done.stderr.startswith("efface: "), done.stderr)
+
+    def make_old_store(self, name, sql=""):
+        """A store of format 1; `sql` changes it, which that format cannot notice."""
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "store_of_format_1.sql")
+        with open(script, encoding="utf-8") as file:
+            text = file.read()
+        database = sqlite3.connect(self.path(name))
+        database.executescript(text + sql)
+        database.close()
 
     def fit(self, store="s.store", data="people.csv", *more):
         """A store with numbers as ids and texts as owners."""

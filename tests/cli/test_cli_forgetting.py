@@ -75,7 +75,7 @@ class Processes(ProgramTest):
         before = self.read("s.store")
         other = sqlite3.connect(self.path("s.store"), isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        self.refused(5, "", "forget", "s.store", "--id", "1", "--yes")
+        self.refused(5, "", "forget", "s.store", "--id", "1", "--yes", "--wait", "0")
         self.output("info", "s.store")  # reading goes on
         other.execute("ROLLBACK")
         other.close()
@@ -106,6 +106,8 @@ class Terminal(ProgramTest):
         before = self.read("s.store")
         for arguments, question in [
                 (["forget", "s.store", "--owner", "u3"], "Forget 4 rows of s.store"),
+                (["update", "s.store", "people.csv", "--id", "id", "--owner", "user"],
+                 "Replace 60 rows of s.store, in every model?"),
                 (["drop", "s.store", "--model", "default"], "Drop the model default of s.store?"),
                 (["rekey", "s.store"], "Fit all models of s.store anew")]:
             for answer in "n\n", "\n", "yep\n":

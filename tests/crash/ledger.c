@@ -2,6 +2,7 @@
 #include "crash/ledger.h"
 
 #include "base/digest.h"
+#include "store/plain_calls.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -87,13 +88,12 @@ static void name_of(unsigned slot, char name[EFFACE_MODEL_NAME_BYTES]) {
 }
 
 efface_status ledger_begin(ledger *l, const char *path, efface_error *error) {
-    static const unsigned char key[EFFACE_HASH_KEY_BYTES] = {9};
     *l = (ledger){.n_receipts = 0};
     for (uint64_t id = 0; id < FIRST_ROWS; id++)
         l->inside[id] = true;
     efface_store *store = NULL;
     efface_data *const data = make_inside(l, NULL, LEDGER_COLUMNS);
-    efface_status status = efface_store_create(path, data, key, &store, error);
+    efface_status status = create_plain(path, data, &store, error);
     for (unsigned slot = 0; status == EFFACE_OK && slot < 4; slot++) {
         const step s = {.kind = STEP_FIT, .slot = slot, .model_kind = slot, .seed = slot};
         status = step_do(&s, store, error);
@@ -186,7 +186,7 @@ bool step_read(step *s, const char *line) {
 
 static efface_status learn(const step *s, efface_store *store, efface_error *error) {
     efface_data *const data = make_set(s->ids, s->n_ids, NULL, LEDGER_COLUMNS);
-    const efface_status status = efface_store_learn(store, data, NULL, error);
+    const efface_status status = efface_store_learn(store, data, NULL, NULL, error);
     efface_data_free(data);
     return status;
 }
@@ -202,7 +202,7 @@ efface_status step_do(const step *s, efface_store *store, efface_error *error) {
     switch (s->kind) {
     case STEP_FORGET: return efface_store_forget(store, &request, NULL, error);
     case STEP_LEARN: return learn(s, store, error);
-    case STEP_FIT: return efface_store_fit(store, name, &params, columns, n_columns, error);
+    case STEP_FIT: return fit_plain(store, name, &params, columns, n_columns, error);
     case STEP_DROP: return efface_store_drop(store, name, error);
     case STEP_REKEY: return efface_store_rekey(store, name, s->seed, error);
     }

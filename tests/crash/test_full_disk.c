@@ -8,6 +8,7 @@
  */
 #define _GNU_SOURCE
 #include "crash/ledger.h"
+#include "store/plain_calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +39,7 @@ static void begin(scene *s, const char *folder) {
     efface_error error = {.message = ""};
     (void)snprintf(s->path, sizeof s->path, "%s/test_full_disk-%ld.store", folder, (long)getpid());
     if (ledger_begin(&s->l, s->path, &error) != EFFACE_OK ||
-        efface_store_open(s->path, EFFACE_ACCESS_WRITE, &s->store, &error) != EFFACE_OK)
+        open_plain(s->path, EFFACE_ACCESS_WRITE, &s->store, &error) != EFFACE_OK)
         fail_msg("no store: %s", error.message);
 }
 
@@ -61,7 +62,7 @@ static void check_both(const scene *s) {
     efface_store *store = NULL;
     efface_error error = {.message = ""};
     check_store(s, s->store);
-    if (efface_store_open(s->path, EFFACE_ACCESS_READ, &store, &error) != EFFACE_OK)
+    if (open_plain(s->path, EFFACE_ACCESS_READ, &store, &error) != EFFACE_OK)
         fail_msg("the store does not open: %s", error.message);
     check_store(s, store);
     efface_store_close(store);

@@ -13,6 +13,7 @@
  */
 #define _GNU_SOURCE
 #include "crash/worker.h"
+#include "store/plain_calls.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -165,7 +166,7 @@ static void check_what_is_left(arena *a, const hearing *h) {
     char before[LEDGER_LINE] = "", after[LEDGER_LINE] = "", why[LEDGER_LINE] = "";
     efface_store *store = NULL;
     efface_error error = {.message = ""};
-    if (efface_store_open(a->path, EFFACE_ACCESS_READ, &store, &error) != EFFACE_OK)
+    if (open_plain(a->path, EFFACE_ACCESS_READ, &store, &error) != EFFACE_OK)
         fail_msg("the store does not open: %s", error.message);
     ledger with = a->l;
     if (h->asks)

@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "crash/worker.h"
+#include "store/plain_calls.h"
 
 #include "store/store.h"
 
@@ -47,7 +48,7 @@ static void end(void) {
 static efface_store *open_store(efface_access access) {
     efface_store *store = NULL;
     efface_error error = {.message = ""};
-    if (efface_store_open(path, access, &store, &error) != EFFACE_OK)
+    if (open_plain(path, access, &store, &error) != EFFACE_OK)
         fail_msg("the store does not open: %s", error.message);
     return store;
 }
@@ -74,7 +75,7 @@ static int read_all_the_time(int until) {
         char why[LEDGER_LINE] = "";
         efface_store *store = NULL;
         efface_error error = {.message = ""};
-        const efface_status status = efface_store_open(path, EFFACE_ACCESS_READ, &store, &error);
+        const efface_status status = open_plain(path, EFFACE_ACCESS_READ, &store, &error);
         const bool sound =
             status == EFFACE_OK ? store_is_sound(store, why) : status == EFFACE_E_BUSY;
         efface_store_close(store);
@@ -192,6 +193,7 @@ static void others_while_one_writes(void **state) {
                       .end = WORKER_PAUSES,
                       .at_write = 1,
                       .go_on = go_on[0]};
+    efface_store *const other = open_store(EFFACE_ACCESS_WRITE);
     const pid_t pid = worker_start(&w, &says);
     assert_true(pid > 0);
     const word ask = worker_hear(says);
@@ -200,7 +202,6 @@ static void others_while_one_writes(void **state) {
 
     efface_store *const reader = open_store(EFFACE_ACCESS_READ);
     check_store(&l, reader); /* info, load, encode, verify, check, receipts */
-    efface_store *const other = open_store(EFFACE_ACCESS_WRITE);
     assert_int_equal(sqlite3_busy_timeout(other->db, SHORT_WAIT), SQLITE_OK);
     efface_error error = {.message = ""};
     assert_int_equal(step_do(&a_step, other, &error), EFFACE_E_BUSY);

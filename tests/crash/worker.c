@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "crash/worker.h"
 
+#include "store/plain_calls.h"
+
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -107,7 +109,7 @@ static int work(const worker *w, int says) {
     efface_store *store = NULL;
     efface_error error = {.message = ""};
     const efface_access access = w->n_requests != 0 ? EFFACE_ACCESS_WRITE : EFFACE_ACCESS_READ;
-    efface_status status = efface_store_open(w->path, access, &store, &error);
+    efface_status status = open_plain(w->path, access, &store, &error);
     for (unsigned i = 0; status == EFFACE_OK && i < w->n_requests; i++) {
         const step s = step_draw(&l, &d, w->lane, w->n_lanes);
         char line[LEDGER_LINE];

@@ -272,13 +272,14 @@ static void stores_leave_nothing(void **state) {
         empty_folder();
         efface_data *data = make_set(seed % 2 != 0 ? 300 : 3000, true);
         wipe_own_stack();
-        REQUIRE_OK(efface_store_create(in_folder("s"), data, hash_key, &store, error));
+        REQUIRE_OK(efface_store_create(in_folder("s"), data, NULL, NULL, NULL, 0, &store, error));
         efface_data_free(data);
         assert_int_equal(efface_store_wipes_memory(), 1);
         for (unsigned way = 0; way < N_WAYS; way++) {
             const efface_kmeans_params params = params_of(way, seed, 1);
             const char name[] = {(char)('a' + way), '\0'};
-            REQUIRE_OK(efface_store_fit(store, name, &params, NULL, 0, error));
+            const efface_new_model model = {.name = name, .params = &params};
+            REQUIRE_OK(efface_store_fit(store, &model, NULL, error));
         }
         const uint64_t id = NEEDLE_ID;
         const efface_request request = {.ids = &id, .n_ids = 1};
@@ -290,7 +291,7 @@ static void stores_leave_nothing(void **state) {
         efface_rows rows = needle_row();
         REQUIRE_OK(efface_data_add(data, &rows, error));
         wipe_values();
-        REQUIRE_OK(efface_store_learn(store, data, NULL, error));
+        REQUIRE_OK(efface_store_learn(store, data, NULL, NULL, error));
         efface_data_free(data);
         efface_store_close(store);
         store = open_store(in_folder("s"), EFFACE_ACCESS_WRITE);

@@ -5,9 +5,10 @@
  *     make_seeds FOLDER
  *
  * FOLDER has the folders decode and store. Stores get pages of 512 bytes and differ from run to run
- * in their key of receipts and the time.
+ * in their keys and the time. Those of the corpus whose names begin with old- are of format 1.
  */
 #include "decode_scene.h"
+#include "store/plain_calls.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -81,7 +82,6 @@ static void shrink(const char *path) {
 /* The model of a scene, over its rows; then a row leaves and one comes. */
 static void make_store(const char *folder, const char *name, const unsigned char b[SCENE_BYTES],
                        int with_requests) {
-    static const unsigned char key[EFFACE_HASH_KEY_BYTES] = {1, 2, 3};
     static const uint32_t columns[] = {0};
     const uint64_t id = 4;
     const float values[SCENE_MOST_COLUMNS] = {0.5f, 0.25f};
@@ -92,16 +92,16 @@ static void make_store(const char *folder, const char *name, const unsigned char
     scene_read(&s, b);
     (void)snprintf(path, sizeof path, "%s/store/%s", folder, name);
     (void)remove(path);
-    require(efface_store_create(path, s.data, key, &store, NULL) == EFFACE_OK, path);
-    require(efface_store_fit(store, "m", &s.params, NULL, 0, NULL) == EFFACE_OK, path);
+    require(create_plain(path, s.data, &store, NULL) == EFFACE_OK, path);
+    require(fit_plain(store, "m", &s.params, NULL, 0, NULL) == EFFACE_OK, path);
     if (with_requests) {
         const efface_request request = {.ids = &id, .n_ids = 1};
         const efface_rows rows = {.n_rows = 1, .values = values};
-        require(efface_store_fit(store, "n", &s.params, columns, 1, NULL) == EFFACE_OK, path);
+        require(fit_plain(store, "n", &s.params, columns, 1, NULL) == EFFACE_OK, path);
         require(efface_store_forget(store, &request, NULL, NULL) == EFFACE_OK, path);
         require(efface_data_create(efface_data_n_columns(s.data), &more, NULL) == EFFACE_OK &&
                     efface_data_add(more, &rows, NULL) == EFFACE_OK &&
-                    efface_store_learn(store, more, NULL, NULL) == EFFACE_OK,
+                    efface_store_learn(store, more, NULL, NULL, NULL) == EFFACE_OK,
                 path);
     }
     efface_store_close(store);

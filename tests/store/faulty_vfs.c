@@ -1,10 +1,13 @@
 /* A disk in memory that fails (faulty_vfs.h). */
+#define _XOPEN_SOURCE 700
 #include "store/faulty_vfs.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MOST_FILES 6
 #define NAME_BYTES 64
@@ -478,6 +481,35 @@ static int on_access(sqlite3_vfs *vfs, const char *path, int flags, int *answer)
     if (f != NULL && f->seen.is_there && flags != SQLITE_ACCESS_EXISTS)
         *answer = 1;
     return is_dark ? SQLITE_IOERR_ACCESS : SQLITE_OK;
+}
+
+/* ---------------------------------------------------------------- names in the real folder */
+
+static bool is_used(void) {
+    return real != NULL && sqlite3_vfs_find(NULL) == &disk;
+}
+
+/* A name is on the disk for good when its folder was synced, which follows. */
+int link(const char *from, const char *to) {
+    const int code = linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
+    disk_file *const f = code == 0 && is_used() ? find(from, false) : NULL;
+    if (f != NULL && f->seen.is_there && !is_dark) {
+        disk_file *const named = find(to, true);
+        copy(&named->seen, &f->seen);
+        copy(&named->kept, &f->kept);
+    }
+    return code;
+}
+
+int unlink(const char *path) {
+    /* Only what is made by a store of its own: a test may empty the real folder meanwhile. */
+    disk_file *const f = is_used() && strstr(path, "-new") != NULL ? find(path, false) : NULL;
+    if (f != NULL && !is_dark) {
+        f->seen.is_there = f->kept.is_there = false;
+        resize(&f->seen, 0);
+        settle(f);
+    }
+    return unlinkat(AT_FDCWD, path, 0);
 }
 
 void disk_use(void) {

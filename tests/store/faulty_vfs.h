@@ -65,6 +65,9 @@ bool disk_save(const char *folder);
 /* Calls after each operation of these kinds; NULL: no more. */
 void disk_watch(unsigned kinds, void (*after)(void *context), void *context);
 
+/* Making a store ends with a link, which the real folder knows of and the disk does not: the
+ * program that has this disk has its own link and unlink, which tell both. */
+
 /* Files without a name that SQLite wanted to have: temporary ones, of which there must be none. */
 unsigned disk_temporary_files(void);
 

@@ -42,7 +42,7 @@ static inline efface_store *make_store(void) {
     efface_store *store = NULL;
     efface_data *const data = make_rows(N_ROWS, 0, true);
     empty_folder();
-    REQUIRE_OK(efface_store_create(in_folder(STORE), data, hash_key, &store, error));
+    REQUIRE_OK(create_plain(in_folder(STORE), data, &store, error));
     efface_data_free(data);
     return store;
 }
@@ -59,7 +59,7 @@ static inline efface_kmeans_params params_of(efface_method method) {
 
 static inline void fit(efface_store *store, const char *name, efface_method method) {
     const efface_kmeans_params params = params_of(method);
-    REQUIRE_OK(efface_store_fit(store, name, &params, NULL, 0, error));
+    REQUIRE_OK(fit_plain(store, name, &params, NULL, 0, error));
 }
 
 static inline efface_status forget_ids(efface_store *store, const uint64_t *ids, size_t n,

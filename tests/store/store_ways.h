@@ -3,7 +3,7 @@
 #ifndef EF_TESTS_STORE_WAYS_H
 #define EF_TESTS_STORE_WAYS_H
 
-#include "efface/efface.h"
+#include "store/plain_calls.h"
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -12,8 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static const unsigned char hash_key[EFFACE_HASH_KEY_BYTES] = "a key for texts";
 
 /* ------------------------------------------------------------------ a disk that is always quick */
 
@@ -128,7 +126,7 @@ static inline void check_same_image(const image *a, const image *b) {
 
 static inline efface_store *open_store(const char *path, efface_access access) {
     efface_store *store = NULL;
-    REQUIRE_OK(efface_store_open(path, access, &store, error));
+    REQUIRE_OK(open_plain(path, access, &store, error));
     return store;
 }
 
@@ -165,7 +163,7 @@ static inline void check_whole(efface_store *store) {
     for (uint32_t i = 0; i < info.n_models; i++) {
         efface_model_info model;
         efface_difference difference;
-        REQUIRE_OK(efface_store_model(store, i, &model, error));
+        REQUIRE_OK(model_at(store, i, &model, error));
         REQUIRE_OK(efface_store_verify(store, model.name, &difference, error));
         if (!difference.identical)
             fail_msg("model %s is not that of a fit: %s", model.name, difference.what);

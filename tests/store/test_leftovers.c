@@ -102,7 +102,7 @@ static efface_store *begin(size_t n_rows, bool with_models) {
     people[1].values[3] = -77.12345f;
     efface_data *const data = data_of(0);
     efface_store *store = NULL;
-    REQUIRE_OK(efface_store_create(in_folder(STORE), data, hash_key, &store, error));
+    REQUIRE_OK(create_plain(in_folder(STORE), data, &store, error));
     efface_data_free(data);
     if (!with_models)
         return store;
@@ -113,17 +113,17 @@ static efface_store *begin(size_t n_rows, bool with_models) {
     params.iterations = 3;
     params.seed = 7;
     params.n_threads = 1;
-    REQUIRE_OK(efface_store_fit(store, "lloyd", &params, NULL, 0, error));
+    REQUIRE_OK(fit_plain(store, "lloyd", &params, NULL, 0, error));
     params.scale = EFFACE_SCALE_MINMAX;
     params.method = EFFACE_METHOD_QUANTIZED;
-    REQUIRE_OK(efface_store_fit(store, "quantized", &params, some, 2, error));
+    REQUIRE_OK(fit_plain(store, "quantized", &params, some, 2, error));
     params.method = EFFACE_METHOD_PYRAMID;
     params.rate = 1.0 / 16.0;
     params.epsilon = 1.0 / 64.0;
-    REQUIRE_OK(efface_store_fit(store, "pyramid", &params, NULL, 0, error));
+    REQUIRE_OK(fit_plain(store, "pyramid", &params, NULL, 0, error));
     params.method = EFFACE_METHOD_TREE;
     params.width = 4;
-    REQUIRE_OK(efface_store_fit(store, "tree", &params, some, 1, error));
+    REQUIRE_OK(fit_plain(store, "tree", &params, some, 1, error));
     return store;
 }
 
@@ -404,7 +404,7 @@ static void pages_that_were_split_and_merged(void **state) {
         for (int i = 0; i < 400; i++)
             (void)make_person(i % 2 == 0);
         efface_data *const data = data_of(first);
-        REQUIRE_OK(efface_store_learn(store, data, NULL, error));
+        REQUIRE_OK(efface_store_learn(store, data, NULL, NULL, error));
         efface_data_free(data);
         forget_some(store, round < 3 ? 300 : 800);
         check_gone(NULL, "rows came and left");
@@ -444,7 +444,7 @@ static void wide_rows(void **state) {
         for (int k = 0; k < 30; k++)
             (void)make_person(true);
         efface_data *const data = data_of(first);
-        REQUIRE_OK(efface_store_learn(store, data, NULL, error));
+        REQUIRE_OK(efface_store_learn(store, data, NULL, NULL, error));
         efface_data_free(data);
         forget_some(store, 100);
         check_gone(NULL, "wide rows were forgotten");
@@ -488,7 +488,7 @@ static void requests_that_failed(void **state) {
     stranger->is_there = twice->is_there = false;
     twice->id = people[someone()].id;
     efface_data *const data = data_of(first);
-    const efface_status status = efface_store_learn(store, data, NULL, NULL);
+    const efface_status status = efface_store_learn(store, data, NULL, NULL, NULL);
     efface_data_free(data);
     n_people = first + 1;
     assert_int_equal(status, EFFACE_E_DUPLICATE);
@@ -583,7 +583,7 @@ static void sorting_needs_no_file(void **state) {
     empty_folder();
     disk_clear();
     disk_use();
-    REQUIRE_OK(efface_store_create(in_folder(STORE), data, hash_key, &store, error));
+    REQUIRE_OK(create_plain(in_folder(STORE), data, &store, error));
     const efface_request request = {.owners = owners, .n_owners = n / 4};
     REQUIRE_OK(efface_store_forget(store, &request, NULL, error));
     efface_store_close(store);
@@ -614,7 +614,7 @@ static void texts_are_in_no_file(void **state) {
     efface_store *store = NULL;
     REQUIRE_OK(efface_data_load("leftovers.csv", &options, &data, error));
     assert_int_equal(unlink("leftovers.csv"), 0);
-    REQUIRE_OK(efface_store_create(in_folder(STORE), data, hash_key, &store, error));
+    REQUIRE_OK(create_plain(in_folder(STORE), data, &store, error));
     efface_data_free(data);
     search texts = {.quiet = false};
     add_form(&texts, "a name", "Kiefernholz", 11);

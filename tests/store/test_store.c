@@ -61,11 +61,10 @@ static void a_file_is_never_overwritten(void **state) {
     efface_store *store = NULL;
     efface_data *const data = make_rows(2, 0, true);
     REFUSED(EFFACE_E_ARGUMENT, "is there already",
-            efface_store_create(in_folder(STORE), data, hash_key, &store, error));
+            create_plain(in_folder(STORE), data, &store, error));
     efface_error error;
-    assert_int_equal(efface_store_create(in_folder("no/such"), data, hash_key, &store, &error),
-                     EFFACE_E_IO);
-    assert_int_equal(efface_store_create(NULL, data, hash_key, &store, NULL), EFFACE_E_ARGUMENT);
+    assert_int_equal(create_plain(in_folder("no/such"), data, &store, &error), EFFACE_E_IO);
+    assert_int_equal(create_plain(NULL, data, &store, NULL), EFFACE_E_ARGUMENT);
     assert_null(store);
     efface_data_free(data);
 }
@@ -83,7 +82,7 @@ static void columns_have_names_and_texts_have_ids(void **state) {
     options.id_column = "who";
     options.owner_column = "doctor";
     REQUIRE_OK(efface_data_load(in_folder("people.csv"), &options, &data, error));
-    REQUIRE_OK(efface_store_create(in_folder(STORE), data, hash_key, &store, error));
+    REQUIRE_OK(create_plain(in_folder(STORE), data, &store, error));
     efface_data_free(data);
     for (int round = 0; round < 2; round++) {
         assert_string_equal(efface_store_column(store, 0), "height");
@@ -164,7 +163,7 @@ static void models_are_fitted_over_all_and_some_columns(void **state) {
         p->empty = way == 2 ? EFFACE_EMPTY_KEEP : EFFACE_EMPTY_RESEED;
         (void)snprintf(names[i], sizeof names[i], "m%02u", i);
         const bool narrow = way == 2 || way == 4;
-        REQUIRE_OK(efface_store_fit(store, names[i], p, narrow ? some : NULL, 2, error));
+        REQUIRE_OK(fit_plain(store, names[i], p, narrow ? some : NULL, 2, error));
     }
     efface_store_close(store);
     store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
@@ -173,7 +172,7 @@ static void models_are_fitted_over_all_and_some_columns(void **state) {
         const bool narrow = i % 6 == 2 || i % 6 == 4;
         efface_model_info info;
         unsigned char digest[EFFACE_DIGEST_BYTES];
-        REQUIRE_OK(efface_store_model(store, i, &info, error));
+        REQUIRE_OK(model_at(store, i, &info, error));
         assert_string_equal(info.name, names[i]);
         assert_int_equal(info.method, all[i].method);
         assert_int_equal(info.n_clusters, 3);
@@ -193,7 +192,7 @@ static void models_are_fitted_over_all_and_some_columns(void **state) {
     REQUIRE_OK(forget_ids(store, ids, 3, EFFACE_MISSING_FAIL, NULL, error));
     check_whole(store);
     efface_model_info info;
-    assert_int_equal(efface_store_model(store, 24, &info, NULL), EFFACE_E_NOT_FOUND);
+    assert_int_equal(model_at(store, 24, &info, NULL), EFFACE_E_NOT_FOUND);
     efface_store_close(store);
 }
 
@@ -213,7 +212,7 @@ static void fits_can_be_interrupted(void **state) {
         params.interrupted = count_down;
         params.interrupt_context = &left;
         left = n;
-        if (efface_store_fit(store, "a", &params, NULL, 0, NULL) == EFFACE_OK)
+        if (fit_plain(store, "a", &params, NULL, 0, NULL) == EFFACE_OK)
             break;
         assert_int_equal(left, 0);
         assert_int_equal(info_of(store).n_models, 0);
@@ -277,23 +276,22 @@ static void names_and_columns_are_checked(void **state) {
     memset(longest, 'x', EFFACE_MODEL_NAME_BYTES);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
         REFUSED(EFFACE_E_ARGUMENT, "the name of a model",
-                efface_store_fit(store, bad[i], &params, NULL, 0, error));
+                fit_plain(store, bad[i], &params, NULL, 0, error));
     REFUSED(EFFACE_E_ARGUMENT, "the name of a model",
-            efface_store_fit(store, longest, &params, NULL, 0, error));
+            fit_plain(store, longest, &params, NULL, 0, error));
     longest[EFFACE_MODEL_NAME_BYTES - 1] = '\0';
-    REQUIRE_OK(efface_store_fit(store, longest, &params, NULL, 0, error));
-    REQUIRE_OK(efface_store_fit(store, "A-b_c.9", &params, NULL, 0, error));
-    REFUSED(EFFACE_E_DUPLICATE, "A-b_c.9",
-            efface_store_fit(store, "A-b_c.9", &params, NULL, 0, error));
-    REFUSED(EFFACE_E_ARGUMENT, "column 5", efface_store_fit(store, "c", &params, beyond, 2, error));
-    REFUSED(EFFACE_E_ARGUMENT, "columns", efface_store_fit(store, "c", &params, beyond, 0, error));
-    REFUSED(EFFACE_E_ARGUMENT, "columns", efface_store_fit(store, "c", &params, many, 5, error));
-    REFUSED(EFFACE_E_ARGUMENT, "params", efface_store_fit(store, "c", NULL, NULL, 0, error));
+    REQUIRE_OK(fit_plain(store, longest, &params, NULL, 0, error));
+    REQUIRE_OK(fit_plain(store, "A-b_c.9", &params, NULL, 0, error));
+    REFUSED(EFFACE_E_DUPLICATE, "A-b_c.9", fit_plain(store, "A-b_c.9", &params, NULL, 0, error));
+    REFUSED(EFFACE_E_ARGUMENT, "column 5", fit_plain(store, "c", &params, beyond, 2, error));
+    REFUSED(EFFACE_E_ARGUMENT, "columns", fit_plain(store, "c", &params, beyond, 0, error));
+    REFUSED(EFFACE_E_ARGUMENT, "columns", fit_plain(store, "c", &params, many, 5, error));
+    REFUSED(EFFACE_E_ARGUMENT, "params", fit_plain(store, "c", NULL, NULL, 0, error));
     params.n_clusters = 0;
-    REFUSED(EFFACE_E_ARGUMENT, "", efface_store_fit(store, "c", &params, NULL, 0, error));
+    REFUSED(EFFACE_E_ARGUMENT, "", fit_plain(store, "c", &params, NULL, 0, error));
     params = params_of(EFFACE_METHOD_LLOYD);
     params.bound = 1.0;
-    REFUSED(EFFACE_E_LIMIT, "bound", efface_store_fit(store, "c", &params, NULL, 0, error));
+    REFUSED(EFFACE_E_LIMIT, "bound", fit_plain(store, "c", &params, NULL, 0, error));
     image bytes = {NULL, 0};
     efface_difference difference;
     REFUSED(EFFACE_E_NOT_FOUND, "c",
@@ -317,7 +315,7 @@ static void what_is_missing_is_named_or_counted(void **state) {
     const uint64_t ids[] = {7, 123456789012345, 8, UINT64_MAX}, owners[] = {1000, 999};
     efface_request request = {.ids = ids, .n_ids = 4, .owners = owners, .n_owners = 2};
     efface_store_report report = {.n_requested = 99};
-    REFUSED(EFFACE_E_NOT_FOUND, "id 123456789012345, id 18446744073709551615, owner 999 (3 in all)",
+    REFUSED(EFFACE_E_NOT_FOUND, "owner 999, id 123456789012345, id 18446744073709551615 (3 in all)",
             efface_store_forget(store, &request, &report, error));
     request.only_look = 1;
     REFUSED(EFFACE_E_NOT_FOUND, "id 123456789012345",
@@ -326,7 +324,7 @@ static void what_is_missing_is_named_or_counted(void **state) {
     uint64_t many[20];
     for (uint64_t i = 0; i < 20; i++)
         many[i] = UINT64_MAX - i;
-    REFUSED(EFFACE_E_NOT_FOUND, "id 18446744073709551608, ... (20 in all)",
+    REFUSED(EFFACE_E_NOT_FOUND, "id 18446744073709551603, ... (20 in all)",
             forget_ids(store, many, 20, EFFACE_MISSING_FAIL, NULL, error));
     assert_int_equal(info_of(store).n_rows, N_ROWS);
     request.only_look = 0;
@@ -341,7 +339,7 @@ static void what_is_missing_is_named_or_counted(void **state) {
     assert_int_equal(report.models[0].report.rows_forgotten, 5);
     assert_true(report.seconds > 0.0);
     efface_model_info info;
-    REQUIRE_OK(efface_store_model(store, 0, &info, error));
+    REQUIRE_OK(model_at(store, 0, &info, error));
     assert_memory_equal(report.models[0].after, info.digest, EFFACE_DIGEST_BYTES);
     assert_memory_not_equal(report.models[0].before, info.digest, EFFACE_DIGEST_BYTES);
     efface_store_report_free(&report);
@@ -361,68 +359,91 @@ static void rows_that_cannot_be_learned(void **state) {
     efface_data *data = NULL;
     REQUIRE_OK(efface_data_create(N_COLUMNS + 1, &data, error));
     REFUSED(EFFACE_E_ARGUMENT, "the rows have 5 columns, but the store has 4",
-            efface_store_learn(store, data, NULL, error));
+            efface_store_learn(store, data, NULL, NULL, error));
     efface_data_free(data);
     data = make_rows(3, N_ROWS - 1, true);
-    REFUSED(EFFACE_E_DUPLICATE, "59", efface_store_learn(store, data, NULL, error));
+    REFUSED(EFFACE_E_DUPLICATE, "59", efface_store_learn(store, data, NULL, NULL, error));
     efface_data_free(data);
     data = make_rows(3, 0, true); /* ids that are positions are ids all the same */
-    REFUSED(EFFACE_E_DUPLICATE, "0", efface_store_learn(store, data, NULL, error));
+    REFUSED(EFFACE_E_DUPLICATE, "0", efface_store_learn(store, data, NULL, NULL, error));
     efface_data_free(data);
     const float values[N_COLUMNS] = {0};
     const int64_t weight = EFFACE_MAX_WEIGHT - N_ROWS;
     const uint64_t id = 5000;
     const efface_rows heavy = {.n_rows = 1, .values = values, .ids = &id, .weights = &weight};
     data = make_data(N_COLUMNS, &heavy);
-    REFUSED(EFFACE_E_LIMIT, "2^40", efface_store_learn(store, data, NULL, error));
+    REFUSED(EFFACE_E_LIMIT, "2^40", efface_store_learn(store, data, NULL, NULL, error));
     REQUIRE_OK(efface_store_drop(store, "a", error));
-    REFUSED(EFFACE_E_LIMIT, "2^40", efface_store_learn(store, data, NULL, error));
+    REFUSED(EFFACE_E_LIMIT, "2^40", efface_store_learn(store, data, NULL, NULL, error));
     forget(store, 0);
-    REQUIRE_OK(efface_store_learn(store, data, NULL, error));
+    REQUIRE_OK(efface_store_learn(store, data, NULL, NULL, error));
     efface_data_free(data);
     efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD);
     params.bound = 100.0;
-    REQUIRE_OK(efface_store_fit(store, "bounded", &params, NULL, 0, error));
+    REQUIRE_OK(fit_plain(store, "bounded", &params, NULL, 0, error));
     forget(store, 5000);
     const float far[N_COLUMNS] = {0, 0, 101.0F, 0};
     const efface_rows outside = {.n_rows = 1, .values = far, .ids = &id};
     data = make_data(N_COLUMNS, &outside);
-    REFUSED(EFFACE_E_LIMIT, "bound", efface_store_learn(store, data, NULL, error));
+    REFUSED(EFFACE_E_LIMIT, "bound", efface_store_learn(store, data, NULL, NULL, error));
     efface_data_free(data);
     check_whole(store);
     efface_store_close(store);
 }
 
-/* Ids continue after the largest that ever was, forgotten or not, and across closing. */
+/* Random ids, told in the report, of 63 bits; none that was ever there comes again. */
 static void rows_without_ids_get_new_ones(void **state) {
     (void)state;
     efface_store *store = make_store();
     forget(store, N_ROWS - 1);
     efface_data *data = make_rows(2, 300, false);
     efface_store_report report;
-    REQUIRE_OK(efface_store_learn(store, data, &report, error));
+    uint64_t ids[4];
+    REQUIRE_OK(efface_store_learn(store, data, NULL, &report, error));
     assert_int_equal(report.n_learned, 2);
     assert_int_equal(report.n_requested, 2);
     assert_int_equal(report.n_forgotten, 0);
+    memcpy(ids, report.new_ids, sizeof ids / 2);
     efface_store_report_free(&report);
     efface_store_close(store);
     store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
-    REQUIRE_OK(efface_store_learn(store, data, NULL, error));
+    REQUIRE_OK(efface_store_learn(store, data, NULL, &report, error));
+    memcpy(ids + 2, report.new_ids, sizeof ids / 2);
+    efface_store_report_free(&report);
     efface_data_free(data);
-    const uint64_t ids[] = {N_ROWS, N_ROWS + 1, N_ROWS + 2, N_ROWS + 3};
+    for (int i = 0; i < 4; i++) {
+        assert_true(ids[i] <= INT64_MAX && ids[i] > 1u << 30); /* but for one in 2^33 */
+        for (int j = 0; j < i; j++)
+            assert_true(ids[i] != ids[j]);
+        /* In the order of positions: the rows are those that came. */
+        const efface_request request = {.ids = &ids[i], .n_ids = 1};
+        efface_data *found = NULL;
+        float values[N_COLUMNS];
+        REQUIRE_OK(efface_store_find(store, &request, &found, error));
+        assert_int_equal(efface_data_n_rows(found), 1);
+        efface_data_values(found, 0, values);
+        for (uint32_t j = 0; j < N_COLUMNS; j++)
+            assert_true(values[j] == value_of(300 + (uint64_t)i % 2, j));
+        efface_data_free(found);
+    }
+    check_whole(store);
     REQUIRE_OK(forget_ids(store, ids, 4, EFFACE_MISSING_FAIL, NULL, error));
     assert_int_equal(info_of(store).n_rows, N_ROWS - 1);
     /* A set that has lost rows keeps the ids of the others. */
     data = make_rows(40, 0, false);
     REQUIRE_OK(efface_data_remove(data, (uint64_t[]){5, 39}, 2, error));
-    REFUSED(EFFACE_E_DUPLICATE, "the id", efface_store_learn(store, data, NULL, error));
+    REFUSED(EFFACE_E_DUPLICATE, "the id", efface_store_learn(store, data, NULL, NULL, error));
     efface_data_free(data);
+    /* The largest id takes none from those that come without. */
     data = make_rows(1, UINT64_MAX, true);
-    REQUIRE_OK(efface_store_learn(store, data, NULL, error));
+    REQUIRE_OK(efface_store_learn(store, data, NULL, &report, error));
+    assert_null(report.new_ids);
+    efface_store_report_free(&report);
     efface_data_free(data);
     data = make_rows(1, 0, false);
-    REFUSED(EFFACE_E_LIMIT, "no ids left", efface_store_learn(store, data, NULL, error));
+    REQUIRE_OK(efface_store_learn(store, data, NULL, NULL, error));
     efface_data_free(data);
+    check_whole(store);
     efface_store_close(store);
 }
 
@@ -437,8 +458,10 @@ static void a_store_to_read_is_not_changed(void **state) {
     const uint64_t id = 3;
     efface_request request = {.ids = &id, .n_ids = 1};
     REFUSED(EFFACE_E_ARGUMENT, "read only", efface_store_forget(store, &request, NULL, error));
-    REFUSED(EFFACE_E_ARGUMENT, "read only", efface_store_learn(store, data, NULL, error));
-    REFUSED(EFFACE_E_ARGUMENT, "read only", efface_store_fit(store, "b", &params, NULL, 0, error));
+    REFUSED(EFFACE_E_ARGUMENT, "read only", efface_store_learn(store, data, NULL, NULL, error));
+    REFUSED(EFFACE_E_ARGUMENT, "read only", fit_plain(store, "b", &params, NULL, 0, error));
+    REFUSED(EFFACE_E_ARGUMENT, "read only", efface_store_update(store, data, NULL, NULL, error));
+    REFUSED(EFFACE_E_ARGUMENT, "read only", efface_store_compact(store, error));
     REFUSED(EFFACE_E_ARGUMENT, "read only", efface_store_drop(store, "a", error));
     REFUSED(EFFACE_E_ARGUMENT, "read only", efface_store_rekey(store, NULL, 1, error));
     request.only_look = 1;
@@ -457,9 +480,17 @@ static void arguments_must_be_there(void **state) {
     REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_forget(NULL, &request, NULL, error));
     request = (efface_request){.n_owners = 1};
     REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_forget(store, &request, NULL, error));
-    REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_learn(store, NULL, NULL, error));
+    REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_learn(store, NULL, NULL, NULL, error));
     REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_get_info(store, NULL, error));
-    REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_model(store, 0, NULL, error));
+    efface_model_info *models = NULL;
+    size_t n_models = 0;
+    REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_models(store, NULL, &n_models, error));
+    REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_models(store, &models, NULL, error));
+    REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_find_model(store, "a", NULL, error));
+    REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_fit(store, NULL, NULL, error));
+    REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_find(store, &request, NULL, error));
+    REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_owners(store, NULL, NULL, error));
+    REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_update(store, NULL, NULL, NULL, error));
     REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_check(store, NULL, NULL, error));
     REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_receipt(store, 1, NULL, error));
     REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_drop(NULL, "a", error));

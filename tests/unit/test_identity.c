@@ -191,7 +191,7 @@ enum { AND_BACK, SAME_VALUES, LABELS, GROWN, SHRUNK, N_WAYS };
 
 static void change_alone(efface_data *data, int way) {
     const uint64_t id = N_ROWS - 1, owner = 1 + (N_ROWS - 1) / 3;
-    const int32_t label = 0;
+    const int64_t label = EFFACE_NO_LABEL;
     const float values[2] = {value_of(id, 0), value_of(id, 1)};
     efface_rows rows = {.n_rows = 1, .values = values, .ids = &id, .owners = &owner};
     if (way == AND_BACK || way == SHRUNK)
@@ -282,7 +282,7 @@ static void calls_that_change_nothing_keep_both_together(void **state) {
         assert_int_equal(efface_kmeans_learn(p.model, data, &outside, NULL, NULL), EFFACE_E_LIMIT);
         assert_int_equal(efface_kmeans_update(p.model, data, &moved, NULL, NULL), EFFACE_E_LIMIT);
         check_stamps(&p, stamp);
-        ef_kmeans_set_work(p.model, 1, (ef_interrupt){always, NULL});
+        ef_kmeans_set_work(p.model, 1, (ef_interrupt){always, NULL, NULL});
         size_t n_interrupted = 0;
         for (uint64_t id = 0; id < N_ROWS; id++) {
             efface_report report;
@@ -297,7 +297,7 @@ static void calls_that_change_nothing_keep_both_together(void **state) {
             n_interrupted++;
         }
         assert_true(n_interrupted > 0);
-        ef_kmeans_set_work(p.model, 1, (ef_interrupt){NULL, NULL});
+        ef_kmeans_set_work(p.model, 1, (ef_interrupt){NULL, NULL, NULL});
         accepted(&p);
         check_stamps(&p, p.data->stamp);
         free_pair(&p);

@@ -1,0 +1,50 @@
+/* Texts of any bytes: names from files and stores may hold what a terminal would obey and what no
+ * JSON may hold. */
+#include "cli.h"
+
+static bool continues(unsigned char byte) {
+    return (byte & 0xC0) == 0x80;
+}
+
+/* The bytes of the UTF-8 character that a text begins with (RFC 3629: no overlong forms, no
+ * surrogates, at most U+10FFFF); 0 if it begins with none. */
+static size_t character_bytes(const unsigned char *c) {
+    if (c[0] < 0x80)
+        return 1;
+    if (c[0] >= 0xC2 && c[0] <= 0xDF)
+        return continues(c[1]) ? 2 : 0;
+    if (c[0] >= 0xE0 && c[0] <= 0xEF) {
+        const unsigned char least = c[0] == 0xE0 ? 0xA0 : 0x80, most = c[0] == 0xED ? 0x9F : 0xBF;
+        return c[1] >= least && c[1] <= most && continues(c[2]) ? 3 : 0;
+    }
+    if (c[0] >= 0xF0 && c[0] <= 0xF4) {
+        const unsigned char least = c[0] == 0xF0 ? 0x90 : 0x80, most = c[0] == 0xF4 ? 0x8F : 0xBF;
+        return c[1] >= least && c[1] <= most && continues(c[2]) && continues(c[3]) ? 4 : 0;
+    }
+    return 0;
+}
+
+cli_character cli_next_character(const char *text) {
+    const unsigned char *const c = (const unsigned char *)text;
+    const size_t n = character_bytes(c);
+    if (n == 0)
+        return (cli_character){1, CLI_NO_CHARACTER};
+    /* U+0080 to U+009F are controls as well: some terminals obey them. */
+    const bool controls =
+        (n == 1 && (c[0] < 0x20 || c[0] == 0x7F)) || (n == 2 && c[0] == 0xC2 && c[1] < 0xA0);
+    return (cli_character){n, controls ? CLI_CONTROL : CLI_VISIBLE};
+}
+
+void cli_put_text(FILE *out, const char *text) {
+    if (text == NULL)
+        return;
+    while (*text != '\0') {
+        const cli_character next = cli_next_character(text);
+        if (next.kind == CLI_VISIBLE)
+            (void)fwrite(text, 1, next.n_bytes, out);
+        else
+            for (size_t i = 0; i < next.n_bytes; i++)
+                fprintf(out, "\\x%02x", (unsigned char)text[i]);
+        text += next.n_bytes;
+    }
+}

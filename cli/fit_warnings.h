@@ -1,0 +1,27 @@
+/* What fit says about a model beside its result. */
+#ifndef CLI_FIT_WARNINGS_H
+#define CLI_FIT_WARNINGS_H
+
+#include "data_files.h"
+
+/* The columns of a model among those of a store or a set; `columns` NULL: all of them. */
+typedef struct cli_chosen {
+    cli_columns of;
+    uint32_t *columns;
+    uint32_t n_columns;
+} cli_chosen;
+
+/* That there are fewer rows than clusters. */
+void cli_warn_few_rows(uint32_t n_clusters, uint64_t n_rows);
+
+/* That the grid keeps few bits of some columns. */
+void cli_warn_coarse(const efface_kmeans *model, const cli_chosen *chosen);
+
+/* The same for a model that was fitted to a set and is in a store only. Cost O(rows * columns). */
+void cli_warn_coarse_rows(const efface_data *data, const efface_kmeans_params *params,
+                          const cli_chosen *chosen);
+
+/* That ids or owners were texts and are numbers from now on. */
+void cli_note_texts(const efface_data *data, const efface_texts *texts);
+
+#endif

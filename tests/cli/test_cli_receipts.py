@@ -1,0 +1,245 @@
+#!/usr/bin/python3
+"""Receipts: signatures, the chain, keys that are kept outside of a store, and lists of rows.
+
+usage: test_cli_receipts.py PROGRAM [TEST]
+"""
+import json
+import os
+import resource
+import signal
+import stat
+import unittest
+
+from cli_program import PROGRAM, ProgramTest, write_people
+
+
+class Chain(ProgramTest):
+    def make(self, *more):
+        """Three receipts: forget, learn, update."""
+        self.fit()
+        write_people(self.path("new.csv"), [200])
+        columns = ["--id", "id", "--owner", "user"]
+        self.output("forget", "s.store", "--id", "1", "--yes", *more)
+        self.output("learn", "s.store", "new.csv", *columns, *more)
+        self.output("update", "s.store", "new.csv", *columns, "--yes", *more)
+        self.output("export", "s.store", "--receipts", "-o", "r.jsonl")
+        return self.read("r.jsonl").decode().splitlines()
+
+    def problems(self, lines, *more):
+        """The lines that verify finds something in."""
+        self.write("changed.jsonl", "\n".join(lines) + "\n")
+        found = self.json("receipt", "verify", "changed.jsonl", *more, code=3)
+        self.assertGreater(found["invalid"], 0)
+        said = self.run_with(3, "receipt", "verify", "changed.jsonl", *more).stderr
+        for problem in found["problems"]:
+            self.assertIn(f"line {problem['line']}: {problem['problem']}", said)
+        return {problem["line"] for problem in found["problems"]}
+
+    def test_chain_without_a_key(self):
+        lines = self.make()
+        self.assertEqual(self.output("receipt", "verify", "r.jsonl"),
+                         "3 valid, 0 not; without --public-key, signatures were not verified\n")
+        self.assertEqual(self.json("receipt", "verify", "r.jsonl")["problems"], [])
+        self.assertIn(2, self.problems([lines[0], lines[2]]))  # one is missing
+        self.assertIn(2, self.problems([lines[0], lines[0], *lines[1:]]))  # doubled
+        self.assertTrue(self.problems([lines[1], lines[0], lines[2]]))  # out of order
+        self.assertTrue(self.problems([lines[0].replace('"forgotten":1', '"forgotten":2'),
+                                       *lines[1:]]))
+        # The first one may have any number.
+        self.write("rest.jsonl", "\n".join(lines[1:]) + "\n")
+        self.output("receipt", "verify", "rest.jsonl")
+        self.output("receipt", "verify", "-", stdin="\n".join(lines))
+
+    def test_signatures(self):
+        self.output("receipt", "keys", "--secret", "k.secret", "--public", "k.public")
+        self.output("receipt", "keys", "--secret", "o.secret", "--public", "o.public")
+        self.make("--sign", "k.secret")
+        self.assertEqual(self.output("receipt", "verify", "r.jsonl", "--public-key", "k.public"),
+                         "3 valid, 0 not\n")
+        self.run_with(3, "receipt", "verify", "r.jsonl", "--public-key", "o.public")
+
+    def test_what_the_action_is_called(self):
+        self.assertNotIn("untouched", "".join(self.make()))
+
+
+class Signatures(ProgramTest):
+    def test_sign_and_verify(self):
+        self.fit()
+        self.output("receipt", "keys", "--secret", "k.secret", "--public", "k.public")
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("k.secret")).st_mode), 0o600)
+        self.refused(1, "exists already", "receipt", "keys", "--secret", "k.secret",
+                     "--public", "other")
+        self.output("forget", "s.store", "--id", "1", "--sign", "k.secret", "--yes")
+        write_people(self.path("new.csv"), [200])
+        self.output("learn", "s.store", "new.csv", "--id", "id", "--owner", "user",
+                    "--sign", "k.secret")
+        for name in "r.json", "r.jsonl":
+            self.output("export", "s.store", "--receipts", "-o", name)
+            self.assertEqual(self.output("receipt", "verify", name, "--public-key", "k.public"),
+                             "2 valid, 0 not\n")
+        self.assertEqual(json.loads(self.read("r.json")),
+                         [json.loads(line) for line in self.read("r.jsonl").splitlines()])
+        self.assertEqual(self.json("receipt", "verify", "r.json", "--public-key", "k.public"), {
+            "valid": 2, "invalid": 0, "signatures": True, "problems": [],
+            "receipts": [{"line": 2, "valid": True}, {"line": 3, "valid": True}]})
+
+        changed = self.read("r.jsonl").decode().replace('"forgotten":1', '"forgotten":2')
+        self.write("changed.jsonl", changed)
+        done = self.run_with(3, "receipt", "verify", "changed.jsonl", "--public-key", "k.public")
+        self.assertEqual(done.stdout, "0 valid, 2 not\n")  # the second names the first as it was
+        self.assertIn("line 1: ", done.stderr)
+        self.output("receipt", "keys", "--secret", "o.secret", "--public", "o.public")
+        self.run_with(3, "receipt", "verify", "r.json", "--public-key", "o.public")
+        self.output("forget", "s.store", "--id", "2", "--yes")
+        self.output("export", "s.store", "--receipts", "-o", "r.json")
+        found = self.json("receipt", "verify", "r.json", "--public-key", "k.public", code=3)
+        self.assertEqual((found["valid"], found["invalid"]), (2, 1))
+
+    def test_nothing_to_verify_is_no_success(self):
+        self.output("receipt", "keys", "--secret", "k.secret", "--public", "k.public")
+        self.write("empty", "[\n]\n")
+        self.refused(1, "no receipts", "receipt", "verify", "empty", "--public-key", "k.public")
+        self.refused(1, "not a public key", "receipt", "verify", "empty", "--public-key",
+                     "k.secret")
+
+    def test_a_secret_key_that_others_can_read(self):
+        self.fit()
+        self.output("receipt", "keys", "--secret", "k.secret", "--public", "k.public")
+        os.chmod(self.path("k.secret"), 0o644)
+        done = self.run_with(0, "forget", "s.store", "--id", "1", "--sign", "k.secret", "--yes")
+        self.assertIn("warning", done.stderr)
+
+
+class Keys(ProgramTest):
+    def test_receipt_key_outside(self):
+        self.output("receipt", "keys", "--receipt-key", "r.key")
+        self.assertEqual(stat.S_IMODE(os.stat(self.path("r.key")).st_mode), 0o600)
+        self.output("receipt", "keys", "--receipt-key", "other.key")
+        self.refused(1, "exists already", "receipt", "keys", "--receipt-key", "r.key")
+        self.fit("s.store", "people.csv", "--receipt-key", "r.key")
+        before = self.read("s.store")
+        for more in [], ["--receipt-key", "other.key"]:
+            self.refused(1, "receipt key", "forget", "s.store", "--id", "1", "--yes", *more)
+            self.refused(1, "receipt key", "compact", "s.store", *more)
+            self.refused(1, "receipt key", "rekey", "s.store", "--yes", *more)
+        self.assertEqual(self.read("s.store"), before)
+        self.run_with(0, "show", "s.store", "--owner", "u0")  # to look, no key is needed
+        key = ["--receipt-key", "r.key"]
+        self.output("forget", "s.store", "--id", "1", "--yes", *key)
+        self.output("compact", "s.store", *key)
+        self.output("rekey", "s.store", "--yes", *key)
+        self.output("drop", "s.store", "--model", "default", "--yes", *key)
+
+    def test_all_keys_or_none(self):
+        self.write("there", "")
+        self.refused(1, "exists already", "receipt", "keys", "--secret", "a", "--public", "b",
+                     "--receipt-key", "there")
+        self.refused(2, "needs --secret", "receipt", "keys")
+        self.refused(2, "needs --secret", "receipt", "keys", "--secret", "a", "--receipt-key", "c")
+        self.assertEqual(set(os.listdir(self.folder)), {"people.csv", "there"})
+        self.output("receipt", "keys", "--secret", "a", "--public", "b", "--receipt-key", "c")
+
+
+class Has(ProgramTest):
+    def test_has(self):
+        self.fit()
+        self.output("forget", "s.store", "--owner", "u1", "--list", "gone", "--yes")
+        self.output("forget", "s.store", "--id", "1", "--list", "one", "--yes")
+        self.output("export", "s.store", "--receipts", "-o", "r.jsonl")
+        lines = self.read("gone").decode().split()
+        self.assertEqual(len(lines), 4)
+        for line in lines:
+            self.assertRegex(line, "^[0-9a-f]{32}$")
+        has = ["receipt", "has", "r.jsonl", "s.store", "--list"]
+        self.assertEqual(self.output(*has, "gone", "--id", "4"), "4 is in the receipt of line 1\n")
+        self.assertEqual(self.output(*has, "one", "--id", "1"), "1 is in the receipt of line 2\n")
+        done = self.run_with(4, *has, "gone", "--id", "4,1")
+        self.assertEqual(done.stdout, "1 is not in the receipt of line 1\n"
+                                      "4 is in the receipt of line 1\n")
+        self.assertEqual(self.json(*has, "gone", "--id", "5,6"), {
+            "lines": [1], "ids": [{"id": 5, "has": True}, {"id": 6, "has": True}]})
+        # The order of a list means nothing; what is in it does.
+        self.write("turned", "\n".join(reversed(lines)))
+        self.output(*has, "turned", "--id", "4")
+        self.write("short", "\n".join(lines[1:]))
+        self.refused(3, "no receipt of r.jsonl has the root", *has, "short", "--id", "4")
+        self.write("bad", "xyz\n")
+        self.refused(1, "line 1: 'xyz' is no hash", *has, "bad", "--id", "4")
+
+    def test_texts_and_keys(self):
+        self.write("names.csv", "name,age\np1,1\np2,2\np3,3\n")
+        self.output("receipt", "keys", "--receipt-key", "r.key")
+        self.output("fit", "names.csv", "--id", "name", "-k", "1", "-o", "t.store",
+                    "--receipt-key", "r.key")
+        key = ["--receipt-key", "r.key"]
+        self.output("forget", "t.store", "--id", "p2", "--list", "l", "--yes", *key)
+        self.output("export", "t.store", "--receipts", "-o", "r.jsonl")
+        self.assertEqual(self.output("receipt", "has", "r.jsonl", "t.store", "--list", "l",
+                                     "--id", "p2", *key), "p2 is in the receipt of line 1\n")
+        self.assertEqual(self.run_with(4, "receipt", "has", "r.jsonl", "t.store", "--list", "l",
+                                       "--id", "p1", *key).stdout,
+                         "p1 is not in the receipt of line 1\n")
+        self.refused(1, "key", "receipt", "has", "r.jsonl", "t.store", "--list", "l", "--id", "p2")
+        self.refused(2, "name the store", "receipt", "has", "r.jsonl", "--list", "l", "--id", "p2",
+                     *key)
+
+    def test_with_the_key_alone(self):
+        self.output("receipt", "keys", "--receipt-key", "r.key")
+        key = ["--receipt-key", "r.key"]
+        self.fit("s.store", "people.csv", *key)
+        self.output("forget", "s.store", "--id", "9", "--list", "l", "--yes", *key)
+        self.output("export", "s.store", "--receipts", "-o", "r.jsonl")
+        self.output("receipt", "has", "r.jsonl", "--list", "l", "--id", "9", *key)
+        self.run_with(4, "receipt", "has", "r.jsonl", "--list", "l", "--id", "8", *key)
+
+    def test_usage(self):
+        self.fit()
+        self.write("l", "")
+        self.refused(2, "--list", "receipt", "has", "r", "s.store", "--id", "1")
+        self.refused(2, "--id", "receipt", "has", "r", "s.store", "--list", "l")
+        self.refused(2, "STORE or --receipt-key", "receipt", "has", "r", "--list", "l", "--id", "1")
+        self.refused(4, "there is no file 'r'", "receipt", "has", "r", "s.store", "--list", "l",
+                     "--id", "1")
+        self.refused(2, "--list", "forget", "s.store", "--id", "1", "--dry-run", "--list", "new")
+
+
+class Lists(ProgramTest):
+    def test_never_over_another_file(self):
+        self.fit()
+        self.write("l", "mine\n")
+        before = self.read("s.store")
+        self.refused(1, "l exists already", "forget", "s.store", "--id", "1", "--list", "l",
+                     "--yes")
+        self.refused(4, "not found: id 1000", "forget", "s.store", "--id", "1000", "--list", "new",
+                     "--yes")
+        self.assertEqual((self.read("l"), self.read("s.store")), (b"mine\n", before))
+        self.assertFalse(os.path.exists(self.path("new")))
+
+    def test_nothing_is_lost_if_it_cannot_be_written(self):
+        """A list that outgrows the limit, of a store that has room: the hashes are said instead."""
+        n = 20000
+        self.write("x.csv", "".join(f"{i}\n" for i in range(n)))
+        self.output("fit", "x.csv", "--header", "no", "-k", "1", "--iters", "1", "-o", "s.store")
+        self.write("all", "".join(f"{i}\n" for i in range(n)))
+        most = os.path.getsize(self.path("s.store")) + 65536
+        self.assertLess(most, 33 * n)
+
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        process = self.start("forget", "s.store", "--from", "all", "--list", "l", "--yes",
+                             preexec_fn=limit)
+        printed, said = process.communicate()
+        self.assertEqual(process.returncode, 1, said[:1000])
+        self.assertTrue(printed.startswith(f"{n} rows forgotten"), printed)
+        first, *hashes = said.splitlines()
+        self.assertIn("the store was changed, but l cannot be written", first)
+        self.assertFalse(os.path.exists(self.path("l")))
+        self.write("said", "".join(line.removeprefix("efface: ") + "\n" for line in hashes))
+        self.output("export", "s.store", "--receipts", "-o", "r.jsonl")
+        self.output("receipt", "has", "r.jsonl", "s.store", "--list", "said", "--id", "0,19999")
+
+
+if __name__ == "__main__":
+    assert PROGRAM, __doc__
+    unittest.main()
