@@ -6,6 +6,7 @@
 # compares the result with scikit-learn's. The tests run it.
 
 # %%
+import tempfile
 import time
 
 import numpy as np
@@ -109,8 +110,25 @@ else:
 # ## Keep it
 #
 # A store is a file with rows, models and receipts; a request is one transaction over all of them.
-#
-#     with efface.create("visits.store", X, ids=visits, owners=people) as store:
-#         store.fit("habits", efface.KMeans(n_clusters=3, scale="minmax"))
-#         store.forget(owners="person 123")
-#         assert store.verify()
+# Person 42 first wants to see what there is, then to have it gone. The receipt says that it is, and
+# to whoever knows a visit's id, that it was among the forgotten ones.
+
+# %%
+with tempfile.TemporaryDirectory() as folder:
+    path = f"{folder}/visits.store"
+    with efface.create(path, X, ids=visits, owners=people, keep_texts=True) as store:
+        store.fit("habits", efface.KMeans(n_clusters=3, scale="minmax", n_init=3))
+        store.fit("ages", efface.KMeans(n_clusters=5), columns=[0])
+        seen = store.find(owners="person 42")
+        print(len(seen), "visits of person 42")
+        report = store.forget(owners="person 42")
+        print(report)
+        assert store.verify() and "person 42" not in store.owners()
+        receipt = store.receipts[-1]
+        assert efface.receipt_root(report.row_hashes) == receipt["rows"]["root"]
+
+    # A model that leaves the store can go on forgetting.
+    with efface.open(path, write=False) as store:
+        habits = store.load("habits")
+    print(habits.forget(owners="person 7"))
+    assert habits.verify()

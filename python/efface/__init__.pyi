@@ -9,6 +9,7 @@ from . import metrics as metrics
 
 _Ids = SupportsIndex | str | Collection[SupportsIndex | str] | NDArray[np.integer[Any]]
 _Each = Iterable[SupportsIndex | str] | NDArray[np.integer[Any]]
+_Owners = Iterable[SupportsIndex | str | float | None] | NDArray[Any]
 _Seed = int | np.random.RandomState | np.random.Generator | None
 _Method = Literal["pyramid", "lloyd", "quantized", "tree"]
 _Missing = Literal["raise", "skip"]
@@ -62,9 +63,27 @@ class StoreReport(NamedTuple):
     n_missing: int
     n_forgotten: int
     n_learned: int
+    n_updated: int
     receipt: int
     seconds: float
     models: tuple[ModelChange, ...]
+    new_ids: NDArray[np.uint64] | None
+    row_hashes: tuple[str, ...]
+
+class StoreInfo(NamedTuple):
+    format: int
+    n_rows: int
+    n_features: int
+    n_models: int
+    n_owners: int
+    n_unowned_rows: int
+    n_labels: int
+    n_receipts: int
+    keeps_texts: bool
+    receipt_key_outside: bool
+    owner_zero_is_old: bool
+    file_bytes: int
+    free_bytes: int
 
 class StoredModel(NamedTuple):
     name: str
@@ -72,6 +91,15 @@ class StoredModel(NamedTuple):
     n_clusters: int
     n_features: int
     digest: str
+    n_init: int
+
+class FoundRows(NamedTuple):
+    ids: list[int | str]
+    owners: list[int | str | None]
+    weights: NDArray[np.int64]
+    labels: list[int | str | None]
+    values: NDArray[np.float32]
+    feature_names: list[str] | None
 
 class Model:
     @property
@@ -79,11 +107,13 @@ class Model:
     @property
     def shape(self) -> tuple[int, int]: ...
     @property
+    def feature_names(self) -> list[str] | None: ...
+    @property
     def info(self) -> ModelInfo: ...
     @property
     def ids_(self) -> NDArray[np.uint64]: ...
     @property
-    def owners_(self) -> NDArray[np.uint64]: ...
+    def owners_(self) -> np.ma.MaskedArray[Any, np.dtype[np.uint64]]: ...
     @property
     def rows_(self) -> NDArray[np.float32]: ...
     @property
@@ -101,6 +131,37 @@ class Model:
     def encode(self) -> bytes: ...
     def verify(self) -> Difference: ...
     def silhouette(self, labels: ArrayLike | None = None, max_rows: int = 10_000) -> float: ...
+    def forget(
+        self,
+        ids: _Ids | None = None,
+        *,
+        owners: _Ids | None = None,
+        missing: _Missing = "raise",
+    ) -> Report: ...
+    def preview(
+        self,
+        ids: _Ids | None = None,
+        *,
+        owners: _Ids | None = None,
+        missing: _Missing = "raise",
+    ) -> Report: ...
+    def learn(
+        self,
+        X: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        ids: _Each | None = None,
+        owners: _Owners | None = None,
+    ) -> Report: ...
+    def update(
+        self,
+        X: ArrayLike,
+        *,
+        sample_weight: ArrayLike | None = None,
+        ids: _Each,
+        owners: _Owners | None = None,
+    ) -> Report: ...
+    def rekey(self, random_state: _Seed = None) -> Report: ...
 
 class KMeans:
     n_features_in_: int
@@ -137,6 +198,8 @@ class KMeans:
     @property
     def ids_(self) -> NDArray[np.uint64]: ...
     @property
+    def owners_(self) -> np.ma.MaskedArray[Any, np.dtype[np.uint64]]: ...
+    @property
     def inertia_(self) -> float: ...
     @property
     def n_iter_(self) -> int: ...
@@ -150,7 +213,7 @@ class KMeans:
         sample_weight: ArrayLike | None = None,
         *,
         ids: _Each | None = None,
-        owners: _Each | None = None,
+        owners: _Owners | None = None,
     ) -> KMeans: ...
     def fit_predict(
         self,
@@ -159,7 +222,7 @@ class KMeans:
         sample_weight: ArrayLike | None = None,
         *,
         ids: _Each | None = None,
-        owners: _Each | None = None,
+        owners: _Owners | None = None,
     ) -> NDArray[np.int32]: ...
     def fit_transform(
         self, X: ArrayLike, y: Any = None, **fit_params: Any
@@ -192,7 +255,7 @@ class KMeans:
         *,
         sample_weight: ArrayLike | None = None,
         ids: _Each | None = None,
-        owners: _Each | None = None,
+        owners: _Owners | None = None,
     ) -> Report: ...
     def update(
         self,
@@ -200,32 +263,65 @@ class KMeans:
         *,
         sample_weight: ArrayLike | None = None,
         ids: _Each,
-        owners: _Each | None = None,
+        owners: _Owners | None = None,
     ) -> Report: ...
     def rekey(self, random_state: _Seed = None) -> Report: ...
 
 class Store:
+    @staticmethod
+    def open(
+        path: _Path,
+        *,
+        write: bool = True,
+        wait: float = 5.0,
+        receipt_key: bytes | None = None,
+        secret_key: bytes | None = None,
+    ) -> Store: ...
+    @staticmethod
+    def create(
+        path: _Path,
+        X: ArrayLike,
+        *,
+        weights: ArrayLike | None = None,
+        ids: _Each | None = None,
+        owners: _Owners | None = None,
+        hash_key: bytes | None = None,
+        keep_texts: bool = False,
+        receipt_key: bytes | None = None,
+        secret_key: bytes | None = None,
+    ) -> Store: ...
     def __enter__(self) -> Store: ...
     def __exit__(self, *exception: object) -> None: ...
     def close(self) -> None: ...
+    @property
+    def info(self) -> StoreInfo: ...
     @property
     def n_rows(self) -> int: ...
     @property
     def n_features(self) -> int: ...
     @property
     def feature_names(self) -> list[str] | None: ...
+    def owners(self) -> dict[int | str, int]: ...
+    def find(
+        self,
+        ids: _Ids | None = None,
+        *,
+        owners: _Ids | None = None,
+        missing: _Missing = "raise",
+    ) -> Any: ...
     @property
     def models(self) -> list[StoredModel]: ...
+    def columns(self, name: str) -> list[str] | list[int]: ...
     def load(self, name: str) -> Model: ...
+    def predict(self, name: str, X: ArrayLike) -> NDArray[np.int32]: ...
     def digest(self, name: str) -> str: ...
     def encode(self, name: str) -> bytes: ...
     def verify(self, name: str | None = None) -> Difference: ...
-    def check(self) -> list[str]: ...
-    @property
-    def receipts(self) -> list[dict[str, Any]]: ...
-    def receipt(self, number: int) -> str: ...
     def fit(
-        self, name: str, estimator: KMeans, columns: Sequence[int] | None = None
+        self,
+        name: str,
+        estimator: KMeans,
+        columns: Iterable[str | SupportsIndex] | str | None = None,
     ) -> StoredModel: ...
     def drop(self, name: str) -> None: ...
     def rekey(self, name: str | None = None, random_state: _Seed = None) -> None: ...
@@ -249,19 +345,45 @@ class Store:
         *,
         weights: ArrayLike | None = None,
         ids: _Each | None = None,
-        owners: _Each | None = None,
+        owners: _Owners | None = None,
     ) -> StoreReport: ...
-    def sign_with(self, secret_key: bytes) -> None: ...
+    def update(
+        self,
+        X: ArrayLike,
+        *,
+        ids: _Each,
+        weights: ArrayLike | None = None,
+        owners: _Owners | None = None,
+    ) -> StoreReport: ...
+    @property
+    def receipts(self) -> list[dict[str, Any]]: ...
+    def receipt(self, number: int) -> str: ...
+    def row_hash(self, id: SupportsIndex | str, *, receipt_key: bytes | None = None) -> str: ...
+    def check(self) -> list[str]: ...
+    def compact(self) -> None: ...
 
-def open(path: _Path, *, write: bool = True) -> Store: ...
+def open(
+    path: _Path,
+    *,
+    write: bool = True,
+    wait: float = 5.0,
+    receipt_key: bytes | None = None,
+    secret_key: bytes | None = None,
+) -> Store: ...
 def create(
     path: _Path,
     X: ArrayLike,
     *,
     weights: ArrayLike | None = None,
     ids: _Each | None = None,
-    owners: _Each | None = None,
+    owners: _Owners | None = None,
     hash_key: bytes | None = None,
+    keep_texts: bool = False,
+    receipt_key: bytes | None = None,
+    secret_key: bytes | None = None,
 ) -> Store: ...
+def wipes_memory() -> bool: ...
 def make_keys() -> tuple[bytes, bytes]: ...
 def verify_receipt(receipt: str, public_key: bytes) -> None: ...
+def verify_receipts(receipts: Iterable[str], public_key: bytes | None = None) -> list[str]: ...
+def receipt_root(row_hashes: Iterable[str]) -> str: ...

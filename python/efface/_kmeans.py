@@ -204,7 +204,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         if weights is not None and not weights.all():
             present = weights > 0
             if not present.any():
-                raise ValueError(f"n_samples=0: all {len(rows)} weights are 0")
+                raise ValueError(f"n_samples=0: all {len(rows)} sample weights are zero")
             all_ids = _all_ids(rows.array, weights, ids)
             ids, weights = all_ids[present], weights[present]
         params = library_parameters(parameters)

@@ -166,6 +166,8 @@ def distinct_names(X):
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"features of X have the same name: {', '.join(map(repr, twice))}")
+    if "" in names:
+        raise ValueError(f"feature {names.index('')} of X has an empty name")
     return names
 
 

@@ -1,9 +1,6 @@
 /* Changing a store: its models and its rows. */
 #include "py_store.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* ------------------------------------------------------------------ models */
 
 /* Fits a model to `columns`, or to all if that holds nothing. */
@@ -174,42 +171,16 @@ PyObject *store_forget(PyObject *object, PyObject *arguments) {
     return result;
 }
 
-/* A set gives every row a weight. So that rows which are updated without weights keep theirs, they
- * are looked up, behind the same gate; *weights is to be released with free. */
-static efface_status keep_weights(efface_store *file, row_arrays *arrays, int64_t **weights,
-                                  efface_error *error) {
-    const size_t n = arrays->rows.n_rows;
-    const efface_request request = {.ids = arrays->rows.ids, .n_ids = arrays->ids.n};
-    efface_data *found = NULL;
-    if (arrays->rows.weights != NULL || n == 0)
-        return EFFACE_OK;
-    *weights = malloc(n * sizeof **weights);
-    if (*weights == NULL)
-        return EFFACE_E_MEMORY;
-    efface_status status = efface_store_find(file, &request, &found, error);
-    for (size_t i = 0; i < n && status == EFFACE_OK; i++) {
-        size_t position;
-        status = efface_data_find(found, arrays->rows.ids[i], &position);
-        if (status == EFFACE_OK)
-            (*weights)[i] = efface_data_row(found, position).weight;
-    }
-    efface_data_free(found);
-    arrays->rows.weights = *weights;
-    return status;
-}
-
-static efface_status change_rows(efface_store *file, row_arrays *arrays, const efface_texts *texts,
-                                 bool is_new, efface_store_report *report, efface_error *error) {
+/* Behind the gate. What an update is not given stays as it is. */
+static efface_status change_rows(efface_store *file, const row_arrays *arrays,
+                                 const efface_texts *texts, bool is_new,
+                                 efface_store_report *report, efface_error *error) {
     efface_data *data = NULL;
-    int64_t *weights = NULL;
-    efface_status status = is_new ? EFFACE_OK : keep_weights(file, arrays, &weights, error);
-    if (status == EFFACE_OK)
-        status = row_arrays_make_set(arrays, &data, error);
+    efface_status status = row_arrays_make_set(arrays, &data, error);
     if (status == EFFACE_OK)
         status = is_new ? efface_store_learn(file, data, texts, report, error)
                         : efface_store_update(file, data, texts, report, error);
     efface_data_free(data);
-    free(weights);
     return status;
 }
 

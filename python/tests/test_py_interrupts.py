@@ -162,3 +162,54 @@ def test_threads_share_a_model(rows):
     left = np.delete(np.arange(20_000), gone)
     fresh = KMeans(10, random_state=0).fit(rows[left], ids=left)
     assert model.digest() == fresh.digest()
+
+
+# ------------------------------------------------------------------ stores
+
+
+def test_stores_are_interrupted(rows, tmp_path):
+    """Whatever takes long with a store ends early; what was being committed is there in full."""
+    with efface.create(tmp_path / "rows.store", rows[:20_000]) as store:
+        store.fit("slow", KMeans(300, method="lloyd", max_iter=30, random_state=0, n_threads=1))
+        n_stopped = 0
+        for call in (
+            lambda: store.verify(),
+            lambda: store.learn(rows[20_000:] + 1),
+            lambda: store.forget(ids=range(5000)),
+            lambda: store.update(rows[5000:6000] + 1, ids=range(5000, 6000)),
+            lambda: store.rekey("slow"),
+            lambda: store.fit("more", KMeans(300, method="lloyd", n_init=3, max_iter=300)),
+        ):
+            before = store.digest("slow"), store.n_rows, store.info.n_receipts
+            with pytest.raises(KeyboardInterrupt):
+                interrupt_after(0.05)
+                call()
+                time.sleep(60)
+            after = store.digest("slow"), store.n_rows, store.info.n_receipts
+            n_stopped += after == before
+            assert after == before or store.verify()
+        assert n_stopped >= 3
+        assert [model.name for model in store.models] == ["slow"] and store.check() == []
+
+
+def test_a_handler_cannot_use_the_store_it_interrupts(rows, tmp_path):
+    caught = []
+    with efface.create(tmp_path / "rows.store", rows[:20_000]) as store:
+        store.fit("slow", KMeans(100, method="lloyd", max_iter=30, random_state=0, n_threads=1))
+
+        def handler(number, frame):
+            for call in (store.close, lambda: store.forget(ids=1), lambda: store.n_rows):
+                try:
+                    call()
+                except RuntimeError as error:
+                    caught.append(str(error))
+
+        previous = signal.signal(signal.SIGALRM, handler)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            assert store.verify()
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, previous)
+        assert len(caught) == 3 and all("not finished" in message for message in caught)
+        assert store.n_rows == 20_000 and store.verify()

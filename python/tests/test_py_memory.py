@@ -119,14 +119,23 @@ def test_no_leak():
 def test_no_leak_of_stores(tmp_path):
     grown = in_a_process(f"""
         X = np.random.RandomState(0).uniform(size=(50, 3)).astype(np.float32)
-        with efface.create({str(tmp_path / "s.store")!r}, X) as store:
-            store.fit("m", KMeans(3, method="lloyd"))
+        names = [f"row {{i}}" for i in range(50)]
+        path = {str(tmp_path / "s.store")!r}
+        with efface.create(path, X, ids=names, owners=names, keep_texts=True) as store:
+            store.fit("m", KMeans(3, method="lloyd", n_init=2))
 
         def some():
             for _ in range(100):
-                with efface.open({str(tmp_path / "s.store")!r}) as store:
-                    store.preview(ids=[1, 2]), store.load("m").labels_, store.models
+                with efface.open(path) as store:
+                    store.preview(ids=names[:2]), store.models, store.columns("m"), store.info
+                    model = store.load("m")
+                    model.labels_, model.forget(ids=names[3]), model.learn(X[:1], owners=["new"])
+                    store.find(owners=names[5]), store.owners(), store.row_hash("row 1")
                     store.verify(), store.check(), repr(store)
+                    try:
+                        store.forget(ids=["row 2", "nobody"])
+                    except LookupError:
+                        pass
 
         print(least_growth(some, 6))
     """)
