@@ -171,6 +171,8 @@ static efface_status fail_absent(efface_store *store, const char *name, efface_e
         if (status != EFFACE_OK || !row)
             break;
         status = ef_sql_text(store, statement, 0, &found, error);
+        if (found != NULL && strcmp(found, name) == 0)
+            status = ef_store_corrupt(error, "the index of its models");
         n_models++;
         if (found != NULL)
             sum += ef_seal_model(&store->head, found, ef_sql_bytes(statement, 1),
