@@ -15,7 +15,7 @@
 
 #include "store/sealed_store.h"
 
-#define DEFAULT_CASES 300
+#define DEFAULT_CASES 340
 #define PAGE_BYTES 4096
 
 static sealed_store sealed;
