@@ -16,7 +16,7 @@
  * efface_kmeans_verify does it for you. docs/exactness.md gives the argument, docs/numerics.md the
  * arithmetic.
  *
- * Exact deletion is not privacy: who holds the models from before and after may learn about the row
+ * Exact deletion is not privacy: whoever holds the models from before and after may learn of the row
  * that left. And if requests may have been chosen by looking at published models, the randomness
  * that was kept is correlated with what remains: efface_kmeans_rekey draws it anew.
  *
