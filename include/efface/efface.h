@@ -16,9 +16,9 @@
  * efface_kmeans_verify does it for you. docs/exactness.md gives the argument, docs/numerics.md the
  * arithmetic.
  *
- * Exact deletion is not privacy: whoever holds the models from before and after may learn of the row
- * that left. And if requests may have been chosen by looking at published models, the randomness
- * that was kept is correlated with what remains: efface_kmeans_rekey draws it anew.
+ * Exact deletion is not privacy: whoever holds the models from before and after may learn of the
+ * row that left. And if requests may have been chosen by looking at published models, the
+ * randomness that was kept is correlated with what remains: efface_kmeans_rekey draws it anew.
  *
  * THE LIFE OF A MODEL
  *
@@ -939,10 +939,18 @@ EFFACE_API efface_status efface_keys_make(unsigned char secret_key[EFFACE_SECRET
 EFFACE_API efface_status efface_receipt_verify(
     const char *json, const unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES], efface_error *error);
 
+/* Whether the receipts of a store are a chain, and their number was signed with this key: someone
+ * who takes receipts away and does not have the secret key cannot make it so. Errors: FORMAT if
+ * not; CORRUPT; BUSY; IO. */
+EFFACE_API efface_status efface_store_verify_receipts(
+    efface_store *store, const unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES],
+    efface_error *error);
+
 /* Whether n_lines lines are a chain of receipts: each names the digest of the one before, their
  * numbers follow each other. Calls `found` with the line, from 1, and a sentence for each that is
  * missing, doubled, out of order, changed, or, if `public_key` is not NULL, not signed with that
- * key. The first line may have any number. Errors: MEMORY; ARGUMENT. */
+ * key. Without a key a change of the last line shows only if it is signed. The first line may have
+ * any number. Errors: MEMORY; ARGUMENT. */
 EFFACE_API efface_status
 efface_receipts_verify(const char *const *lines, size_t n_lines,
                        const unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES],

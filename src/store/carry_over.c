@@ -59,6 +59,7 @@ static efface_status read_last_receipt(efface_store *store, efface_error *error)
     if (status == EFFACE_OK && row) {
         const ef_reader body = ef_sql_bytes(statement, 1);
         head->n_receipts = (uint64_t)sqlite3_column_int64(statement, 0);
+        head->n_old_receipts = head->n_receipts;
         ef_digest(body.bytes, body.n_bytes, head->last_receipt);
     }
     (void)sqlite3_finalize(statement);

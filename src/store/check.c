@@ -62,6 +62,12 @@ static efface_status check_file(const checker *c, efface_error *error) {
 /* What nothing refers to could keep anything. Rows and columns are read to their end. */
 static efface_status check_counts(const checker *c, efface_error *error) {
     const ef_head *const head = &c->store->head;
+    int64_t vacuums = 0;
+    const efface_status asked = ef_sql_number(c->store, "PRAGMA auto_vacuum", &vacuums, error);
+    if (asked != EFFACE_OK)
+        return asked;
+    if (vacuums != 0)
+        say(c, "the file: its pages move by themselves (auto_vacuum); efface does not write to it");
     const struct {
         const char *sql, *what;
         uint64_t right;

@@ -13,7 +13,7 @@
  *                                                       16   sums of groups: owners, labels
  *                                                       u64  models
  *                                                       16   sum of the seals of models
- *                                                       u64  receipts
+ *                                                       u64  receipts; of them from format 1
  *                                                       32   digest of the last receipt
  */
 #include "store/head.h"
@@ -67,6 +67,7 @@ static void encode(ef_writer *w, const ef_head *h) {
     ef_write_u64(w, h->n_models);
     write_sum(w, h->models_sum);
     ef_write_u64(w, h->n_receipts);
+    ef_write_u64(w, h->n_old_receipts);
     ef_write_bytes(w, h->last_receipt, sizeof h->last_receipt);
 }
 
@@ -100,6 +101,7 @@ static bool decode(ef_reader *r, ef_head *h) {
     h->n_models = ef_read_u64(r);
     h->models_sum = read_sum(r);
     h->n_receipts = ef_read_u64(r);
+    h->n_old_receipts = ef_read_u64(r);
     ef_read_bytes(r, h->last_receipt, sizeof h->last_receipt);
     return !r->failed && r->n_bytes == 0 && h->n_columns != 0 &&
            h->n_columns <= EFFACE_MAX_COLUMNS && is_power_of_two(h->dense) &&

@@ -41,6 +41,7 @@ typedef struct ef_head {
     ef_u128 models_sum;
 
     uint64_t n_receipts;
+    uint64_t n_old_receipts; /* of them from format 1, which did not sign their number */
     unsigned char last_receipt[EFFACE_DIGEST_BYTES]; /* zeros if there is none */
 } ef_head;
 

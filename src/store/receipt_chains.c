@@ -64,17 +64,21 @@ efface_status efface_receipt_verify(const char *json,
 
 /* ---------------------------------------------------------------- chains */
 
+bool ef_bytes_have(ef_reader bytes, const char *wanted) {
+    const size_t n = strlen(wanted);
+    for (size_t at = 0; at + n <= bytes.n_bytes; at++)
+        if (memcmp(bytes.bytes + at, wanted, n) == 0)
+            return true;
+    return false;
+}
+
 bool ef_receipt_follows(ef_reader body, const unsigned char digest[EFFACE_DIGEST_BYTES]) {
     static const char field[] = "\"previous\":\"";
     char wanted[sizeof field + 2 * EFFACE_DIGEST_BYTES];
     memcpy(wanted, field, sizeof field - 1);
     (void)sodium_bin2hex(wanted + sizeof field - 1, 2 * EFFACE_DIGEST_BYTES + 1, digest,
                          EFFACE_DIGEST_BYTES);
-    const size_t n = strlen(wanted);
-    for (size_t at = 0; at + n <= body.n_bytes; at++)
-        if (memcmp(body.bytes + at, wanted, n) == 0)
-            return true;
-    return false;
+    return ef_bytes_have(body, wanted);
 }
 
 /* The number of a receipt, which begins its line; 0 if it is none. */
@@ -134,6 +138,16 @@ static void check_line(chain *c, const char *line) {
     ef_digest(line, body.n_bytes, c->digest);
 }
 
+/* The public key that a line names; false if it is not signed. */
+static bool read_signer(const char *line, unsigned char key[EFFACE_PUBLIC_KEY_BYTES]) {
+    const char *const fields = strstr(line, EF_SIGNED_FIELDS);
+    if (fields == NULL)
+        return false;
+    if (!read_hex(fields + strlen(EF_SIGNED_FIELDS), key, EFFACE_PUBLIC_KEY_BYTES))
+        memset(key, 0, EFFACE_PUBLIC_KEY_BYTES);
+    return true;
+}
+
 efface_status efface_receipts_verify(const char *const *lines, size_t n_lines,
                                      const unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES],
                                      void (*found)(void *context, size_t line, const char *problem),
@@ -144,10 +158,13 @@ efface_status efface_receipts_verify(const char *const *lines, size_t n_lines,
     for (size_t i = 0; i < n_lines; i++) {
         c.line = i + 1;
         check_line(&c, lines[i]);
-        if (public_key == NULL)
+        /* Without a key, a line that is signed is at least what the key that it names signed. */
+        unsigned char own[EFFACE_PUBLIC_KEY_BYTES];
+        if (public_key == NULL && !read_signer(lines[i], own))
             continue;
         efface_error problem;
-        const efface_status status = efface_receipt_verify(lines[i], public_key, &problem);
+        const efface_status status =
+            efface_receipt_verify(lines[i], public_key != NULL ? public_key : own, &problem);
         if (status == EFFACE_E_MEMORY)
             return ef_fail_memory(error);
         if (status != EFFACE_OK)

@@ -142,13 +142,17 @@ static efface_status sign_count(efface_store *store, efface_error *error) {
     return status;
 }
 
-/* The receipt whose digest was signed, and that digest; number 0 if nothing was signed. */
-static efface_status read_signature(efface_store *store, uint64_t *number,
-                                    unsigned char digest[EFFACE_DIGEST_BYTES],
-                                    efface_error *error) {
+/* How many receipts were signed, the digest of the last of them, and with which key. */
+typedef struct signed_count {
+    uint64_t number; /* 0: nothing was signed */
+    unsigned char digest[EFFACE_DIGEST_BYTES];
+    unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES];
+} signed_count;
+
+static efface_status read_signature(efface_store *store, signed_count *found, efface_error *error) {
     sqlite3_stmt *statement = NULL;
     bool row = false;
-    *number = 0;
+    found->number = 0;
     efface_status status = ef_sql_prepare(store, "SELECT value FROM facts WHERE name = 'signature'",
                                           &statement, error);
     if (status == EFFACE_OK)
@@ -165,8 +169,9 @@ static efface_status read_signature(efface_store *store, uint64_t *number,
         }
         if (right) {
             ef_reader reader = fact;
-            *number = ef_read_u64(&reader);
-            ef_read_bytes(&reader, digest, EFFACE_DIGEST_BYTES);
+            found->number = ef_read_u64(&reader);
+            ef_read_bytes(&reader, found->digest, sizeof found->digest);
+            ef_read_bytes(&reader, found->public_key, sizeof found->public_key);
         } else {
             status = ef_store_corrupt(error, "the signature of the number of its receipts");
         }
@@ -226,22 +231,34 @@ efface_status ef_receipt_append(efface_store *store, const char *kind, const uin
 /* Makes `digest`, that of the receipt before, the one of this; CORRUPT if it does not name it. */
 static efface_status check_receipt(sqlite3_stmt *statement, uint64_t number,
                                    unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error) {
-    const ef_reader body = ef_sql_bytes(statement, 1);
     if (!ef_sql_has(statement, "it") || (uint64_t)sqlite3_column_int64(statement, 0) != number)
         return ef_store_corrupt(error, "a receipt is missing");
+    const ef_reader body = ef_sql_bytes(statement, 1);
     if (!ef_receipt_follows(body, digest))
         return ef_store_corrupt(error, "a receipt does not name the one before it");
     ef_digest(body.bytes, body.n_bytes, digest);
     return EFFACE_OK;
 }
 
+/* Whether a receipt that is signed was so with this key. */
+static bool is_signed_with(ef_reader body, const unsigned char key[EFFACE_PUBLIC_KEY_BYTES]) {
+    char wanted[sizeof EF_SIGNED_FIELDS + 2 * EFFACE_PUBLIC_KEY_BYTES];
+    memcpy(wanted, EF_SIGNED_FIELDS, sizeof EF_SIGNED_FIELDS - 1);
+    (void)sodium_bin2hex(wanted + sizeof EF_SIGNED_FIELDS - 1, 2 * EFFACE_PUBLIC_KEY_BYTES + 1, key,
+                         EFFACE_PUBLIC_KEY_BYTES);
+    return ef_bytes_have(body, wanted);
+}
+
+/* The last receipt that is signed is the one whose number is, with the same key: who takes receipts
+ * away would have to sign the number of the others. */
 efface_status ef_receipts_check(efface_store *store, efface_error *error) {
     const ef_head *const head = &store->head;
-    unsigned char digest[EFFACE_DIGEST_BYTES] = {0}, signed_digest[EFFACE_DIGEST_BYTES];
+    unsigned char digest[EFFACE_DIGEST_BYTES] = {0};
+    signed_count count;
     sqlite3_stmt *statement = NULL;
     bool row = true;
-    uint64_t n = 0, n_signed = 0;
-    efface_status status = read_signature(store, &n_signed, signed_digest, error);
+    uint64_t n = 0, last_signed = 0;
+    efface_status status = read_signature(store, &count, error);
     if (status == EFFACE_OK)
         status = ef_sql_prepare(store, "SELECT number, body FROM receipts ORDER BY number",
                                 &statement, error);
@@ -250,17 +267,47 @@ efface_status ef_receipts_check(efface_store *store, efface_error *error) {
         if (status != EFFACE_OK || !row)
             break;
         status = check_receipt(statement, ++n, digest, error);
-        if (status == EFFACE_OK && n == n_signed &&
-            memcmp(digest, signed_digest, sizeof digest) != 0)
+        if (status != EFFACE_OK)
+            break;
+        const ef_reader body = ef_sql_bytes(statement, 1);
+        if (ef_bytes_have(body, EF_SIGNED_FIELDS))
+            last_signed = n;
+        if (n == count.number && (memcmp(digest, count.digest, sizeof digest) != 0 ||
+                                  !is_signed_with(body, count.public_key)))
             status = ef_store_corrupt(error, "its receipts are not those that were signed");
     }
     (void)sqlite3_finalize(statement);
-    if (status == EFFACE_OK && n_signed > n)
-        status = ef_store_corrupt(error, "it has fewer receipts than were signed");
+    /* Stores of format 1 signed receipts, and not their number. */
+    if (status == EFFACE_OK && count.number != last_signed &&
+        !(count.number == 0 && last_signed <= head->n_old_receipts))
+        status =
+            ef_store_corrupt(error, "the number of its receipts is not the one that was signed");
     if (status == EFFACE_OK &&
         (n != head->n_receipts || memcmp(digest, head->last_receipt, sizeof digest) != 0))
         status = ef_store_corrupt(error, "its last receipts are not those that it has counted");
     return status;
+}
+
+efface_status efface_store_verify_receipts(efface_store *store,
+                                           const unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES],
+                                           efface_error *error) {
+    if (store == NULL || public_key == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store and public_key must not be NULL");
+    signed_count count;
+    efface_status status = ef_store_begin(store, false, error);
+    if (status != EFFACE_OK)
+        return status;
+    status = ef_receipts_check(store, error);
+    if (status == EFFACE_OK)
+        status = read_signature(store, &count, error);
+    const bool right =
+        status == EFFACE_OK && count.number == store->head.n_receipts &&
+        (count.number == 0 || memcmp(count.public_key, public_key, EFFACE_PUBLIC_KEY_BYTES) == 0);
+    if (status == EFFACE_OK && !right)
+        status =
+            ef_fail(error, EFFACE_E_FORMAT,
+                    "the receipts of the store, or their number, were not signed with this key");
+    return ef_store_end(store, status, error);
 }
 
 static efface_status read_receipt(efface_store *store, uint64_t number, char **json,

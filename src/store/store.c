@@ -134,6 +134,13 @@ static efface_status prepare_to_write(efface_store *store, efface_error *error) 
                          "overwrite what is deleted (secure_delete)", error);
     if (status == EFFACE_OK)
         status = require(store, "PRAGMA temp_store", "2", "keep temporary data in memory", error);
+    /* Of a new file; one that is there keeps its mode. Pages that map others would be taken for
+     * pages of trees (page_slack.c). */
+    if (status == EFFACE_OK)
+        status = ef_sql_run(store, "PRAGMA auto_vacuum = NONE", error);
+    if (status == EFFACE_OK)
+        status = require(store, "PRAGMA auto_vacuum", "0",
+                         "leave pages where they are (auto_vacuum)", error);
     return status;
 }
 
@@ -250,10 +257,10 @@ static efface_status find_receipt_key(efface_store *store, efface_error *error) 
         return EFFACE_OK;
     }
     if (!store->has_receipt_key)
-        return store->writes
-                   ? ef_fail(error, EFFACE_E_ARGUMENT,
-                             "the receipt key of the store is kept outside of it: give it")
-                   : EFFACE_OK;
+        return store->writes ? ef_fail(error, EFFACE_E_ARGUMENT,
+                                       "the receipt key of the store is kept outside of it: give "
+                                       "it (--receipt-key FILE, or in the options)")
+                             : EFFACE_OK;
     ef_receipt_key_digest(store->receipt_key, digest);
     return memcmp(digest, store->head.receipt_key_digest, sizeof digest) == 0
                ? EFFACE_OK

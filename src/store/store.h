@@ -396,6 +396,9 @@ void ef_row_hash(const unsigned char key[EFFACE_RECEIPT_KEY_BYTES], uint64_t id,
                  unsigned char hash[EFFACE_ROW_HASH_BYTES]);
 void ef_row_hashes_sort(unsigned char *hashes, size_t n_hashes);
 
+/* Whether a text is somewhere in bytes. */
+bool ef_bytes_have(ef_reader bytes, const char *wanted);
+
 /* Whether a receipt names a digest as that of the one before. */
 bool ef_receipt_follows(ef_reader body, const unsigned char digest[EFFACE_DIGEST_BYTES]);
 
