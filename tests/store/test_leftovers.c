@@ -7,7 +7,7 @@
  * request the same search must find the row, or it would prove nothing.
  *
  * What is not searched for: a row's values rounded and summed up with those of others, which is
- * what a model is; and the key after the largest id there ever was, which is a fact of the store.
+ * what a model is. test_forgotten.c is about texts and updates, and about what is left in tables.
  */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
