@@ -41,6 +41,16 @@ static int add_named(cli_wanted *wanted, cli_ids *ids, const efface_store *store
     return CLI_DONE;
 }
 
+static bool has_texts(const efface_store *store, bool owners) {
+    efface_load_options options;
+    if (store == NULL)
+        return false;
+    efface_store_load_options(store, &options);
+    const efface_ids kind = owners ? options.owners : options.ids;
+    cli_wipe(&options, sizeof options);
+    return kind == EFFACE_IDS_TEXT;
+}
+
 /* Whole numbers with commas between them. Adds all or, if `text` is anything else, none. */
 static bool add_numbers(cli_ids *ids, const char *text, bool *no_memory) {
     const size_t before = ids->n;
@@ -63,12 +73,30 @@ static bool add_numbers(cli_ids *ids, const char *text, bool *no_memory) {
     return false;
 }
 
-/* Whole numbers are numbers; anything else is one text, commas and all. */
+/* Where the ids, or owners, of the store are texts, so is this. Else whole numbers are numbers, and
+ * anything else is one text, commas and all. */
 static int want(cli_wanted *wanted, cli_ids *ids, const efface_store *store, const char *text) {
     bool no_memory;
+    if (has_texts(store, ids == &wanted->owners))
+        return add_named(wanted, ids, store, text);
+    if (ids == &wanted->owners && strcmp(text, "18446744073709551615") == 0)
+        return cli_wrong("%s is the number of no owner: rows without one are found by their ids",
+                         text);
     if (add_numbers(ids, text, &no_memory))
         return CLI_DONE;
     return no_memory ? cli_out_of_memory() : add_named(wanted, ids, store, text);
+}
+
+/* A line as CSV has a field: without the mark that some programs begin files with, and without
+ * blanks around it. */
+static char *trim(char *line, bool is_first) {
+    static const char mark[] = "\xEF\xBB\xBF", blanks[] = " \t\r\n";
+    if (is_first && strncmp(line, mark, sizeof mark - 1) == 0)
+        line += sizeof mark - 1;
+    line += strspn(line, blanks);
+    for (size_t n = strlen(line); n > 0 && strchr(blanks, line[n - 1]) != NULL; n--)
+        line[n - 1] = '\0';
+    return line;
 }
 
 static const char *after(const char *line, const char *prefix) {
@@ -105,10 +133,9 @@ static int want_file(cli_wanted *wanted, const efface_store *store, const char *
                 cli_failed("%s, line %zu: a zero byte; the file is no list of ids", name, number);
             break;
         }
-        while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r'))
-            line[--n] = '\0';
-        if (n > 0)
-            code = want_line(wanted, store, line);
+        const char *const trimmed = trim(line, number == 1);
+        if (trimmed[0] != '\0')
+            code = want_line(wanted, store, trimmed);
     }
     if (code == CLI_DONE && ferror(file) != 0)
         code = cli_failed("cannot read %s: %s", name, strerror(errno));
@@ -202,7 +229,7 @@ efface_request cli_wanted_request(const cli_wanted *wanted, efface_missing missi
                             .missing = missing};
 }
 
-enum { MOST_MISSING = 10 };
+enum { MOST_MISSING = 10, MOST_SHOWN = 100 };
 
 static void put_missing(FILE *out, const cli_wanted *wanted, const char *what, uint64_t id,
                         size_t number) {
@@ -211,7 +238,8 @@ static void put_missing(FILE *out, const cli_wanted *wanted, const char *what, u
         return;
     fputs(number > 0 ? ", " : "", out);
     if (text != NULL)
-        fprintf(out, "%s \"%s\"", what, text);
+        fprintf(out, "%s \"%.*s%s\"", what, MOST_SHOWN, text,
+                strlen(text) > MOST_SHOWN ? "..." : "");
     else
         fprintf(out, "%s %" PRIu64, what, id);
 }

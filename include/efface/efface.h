@@ -112,6 +112,13 @@ typedef struct efface_error {
 
 /* ------------------------------------------------------------------ data: a set of rows */
 
+/* What ids and owners are: whole numbers, or texts that numbers stand for. */
+typedef enum efface_ids {
+    EFFACE_IDS_DETECT = 0, /* numbers if the first one is a whole number, else text */
+    EFFACE_IDS_NUMBERS = 1,
+    EFFACE_IDS_TEXT = 2 /* every id is hashed, "7" as well */
+} efface_ids;
+
 /* A set of rows with the same number of columns. Values are finite float32 numbers of magnitude at
  * most 2^126; minus zero is stored as zero. */
 typedef struct efface_data efface_data;
@@ -192,6 +199,11 @@ EFFACE_API const char *efface_data_column_name(const efface_data *data, uint32_t
 EFFACE_API efface_status efface_data_name_column(efface_data *data, uint32_t column,
                                                  const char *name, efface_error *error);
 
+/* Says whether the ids and owners of a set are numbers or stand for texts, as a file that it was
+ * loaded from tells; EFFACE_IDS_DETECT: not known. A store that has the one refuses the other: 77
+ * and "77" would be two people. */
+EFFACE_API void efface_data_set_kinds(efface_data *data, efface_ids ids, efface_ids owners);
+
 /* ------------------------------------------------------------------ data: texts */
 
 /* Ids, owners and labels are numbers here. Where a file has texts, a number stands for each: that
@@ -231,12 +243,6 @@ typedef enum efface_header {
     EFFACE_HEADER_NO = 2
 } efface_header;
 
-typedef enum efface_ids {
-    EFFACE_IDS_DETECT = 0, /* numbers if the first one is a whole number, else text */
-    EFFACE_IDS_NUMBERS = 1,
-    EFFACE_IDS_TEXT = 2 /* every id is hashed, "7" as well */
-} efface_ids;
-
 #define EFFACE_HASH_KEY_BYTES 16
 
 /* How to read a file. Fill with efface_load_options_init, then change what differs. Column names
@@ -252,6 +258,7 @@ typedef struct efface_load_options {
     const char *weight_column;
     const char *label_column; /* a class for each row: a whole number, or a text that is hashed */
     efface_ids ids;
+    efface_ids owners;                             /* the same for owners */
     unsigned char hash_key[EFFACE_HASH_KEY_BYTES]; /* for ids and owners that are text */
     efface_texts *texts; /* default NULL; else the texts of ids, owners and labels are added, if
                             the load succeeds */
@@ -775,7 +782,7 @@ EFFACE_API efface_status efface_store_get_info(efface_store *store, efface_store
 EFFACE_API const char *efface_store_column(const efface_store *store, uint32_t column);
 
 /* The id of a row, or of an owner, that is a text; and options to load rows for this store, with
- * its hash key. */
+ * its hash key, and ids and owners read as numbers or as texts, whichever it has. */
 EFFACE_API uint64_t efface_store_text_id(const efface_store *store, const char *text,
                                          size_t n_bytes);
 EFFACE_API void efface_store_load_options(const efface_store *store, efface_load_options *options);
@@ -901,8 +908,9 @@ EFFACE_API efface_status efface_store_forget(efface_store *store, const efface_r
 /* Learns the rows of a set, in the store and in all models. Rows that were added to the set without
  * ids get random ones of 63 bits, which the report lists: numbering on would give an id that was
  * forgotten to somebody else, and a request that comes twice would hit them. `texts` as in
- * efface_store_create. Errors: as efface_kmeans_learn; DUPLICATE for an id that is there; BUSY; IO;
- * CORRUPT. */
+ * efface_store_create. Errors: as efface_kmeans_learn; DUPLICATE for an id that is there; ARGUMENT
+ * for ids or owners that are texts where those of the store are numbers, or the other way round;
+ * BUSY; IO; CORRUPT. */
 EFFACE_API efface_status efface_store_learn(efface_store *store, const efface_data *data,
                                             const efface_texts *texts, efface_store_report *report,
                                             efface_error *error);

@@ -52,6 +52,10 @@ static efface_status check_options(const efface_load_options *options, efface_er
         options->ids != EFFACE_IDS_TEXT)
         return ef_fail(error, EFFACE_E_ARGUMENT, "%d is no value of the option ids",
                        (int)options->ids);
+    if (options->owners != EFFACE_IDS_DETECT && options->owners != EFFACE_IDS_NUMBERS &&
+        options->owners != EFFACE_IDS_TEXT)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "%d is no value of the option owners",
+                       (int)options->owners);
     /* Whatever may be part of a number, a quote or a line end would not separate fields. */
     const unsigned char c = (unsigned char)options->delimiter;
     if (c != 0 && (strchr("\"\r\n+-.", c) != NULL || (c >= '0' && c <= '9') ||

@@ -196,8 +196,10 @@ static efface_status read_owner(loader *l, size_t field, efface_error *error) {
     if (l->owner_kind == NUMBERS) {
         const efface_status status =
             read_whole64(&l->csv, field,
-                         "is no whole number, and the first owner is one; make all owners numbers, "
-                         "or all text",
+                         l->options->owners == EFFACE_IDS_NUMBERS
+                             ? "is no whole number, as an owner has to be"
+                             : "is no whole number, and the first owner is one; make all owners "
+                               "numbers, or all text",
                          owner, error);
         return status == EFFACE_OK && *owner == EFFACE_NO_OWNER
                    ? fail_field(&l->csv, field, EFFACE_E_FORMAT,
@@ -408,12 +410,21 @@ static efface_status begin_rows(loader *l, efface_error *error) {
     return status == EFFACE_OK ? ef_csv_next(&l->csv, error) : status;
 }
 
+static kind decided(efface_ids asked) {
+    return asked == EFFACE_IDS_NUMBERS ? NUMBERS : asked == EFFACE_IDS_TEXT ? TEXT : UNDECIDED;
+}
+
+static efface_ids kind_of(kind found) {
+    return found == NUMBERS ? EFFACE_IDS_NUMBERS
+           : found == TEXT  ? EFFACE_IDS_TEXT
+                            : EFFACE_IDS_DETECT;
+}
+
 efface_status ef_csv_load(ef_reader *reader, const efface_load_options *options, efface_data **out,
                           efface_error *error) {
     loader l = {.options = options};
-    l.id_kind = options->ids == EFFACE_IDS_NUMBERS ? NUMBERS
-                : options->ids == EFFACE_IDS_TEXT  ? TEXT
-                                                   : UNDECIDED;
+    l.id_kind = decided(options->ids);
+    l.owner_kind = decided(options->owners);
     efface_status status = ef_csv_open(&l.csv, reader, options->delimiter, error);
     if (status == EFFACE_OK && options->texts != NULL)
         status = efface_texts_create(&l.texts, error);
@@ -431,6 +442,9 @@ efface_status ef_csv_load(ef_reader *reader, const efface_load_options *options,
     if (status == EFFACE_OK && l.texts != NULL)
         status = ef_texts_move(options->texts, l.texts, error);
     if (status == EFFACE_OK) {
+        l.data->id_kind = l.columns.has[EF_ROLE_ID] ? kind_of(l.id_kind) : EFFACE_IDS_DETECT;
+        l.data->owner_kind =
+            l.columns.has[EF_ROLE_OWNER] ? kind_of(l.owner_kind) : EFFACE_IDS_DETECT;
         *out = l.data;
         l.data = NULL;
     }

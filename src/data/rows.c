@@ -690,3 +690,8 @@ efface_status ef_data_set_labels(efface_data *data, const int64_t *labels, effac
         memcpy(data->labels, labels, data->n_rows * sizeof *labels);
     return status;
 }
+
+void efface_data_set_kinds(efface_data *data, efface_ids ids, efface_ids owners) {
+    data->id_kind = ids;
+    data->owner_kind = owners;
+}

@@ -38,8 +38,9 @@ struct efface_data {
     size_t capacity; /* rows there is room for; a multiple of EF_PANEL */
     float *values;   /* panels, 64-byte aligned; free places of the last are 0 */
     ef_row_ids ids;
-    bool named;       /* rows were added with ids of their own, be they the positions */
-    bool weighed;     /* rows were added with weights, be they 1 */
+    bool named;   /* rows were added with ids of their own, be they the positions */
+    bool weighed; /* rows were added with weights, be they 1 */
+    efface_ids id_kind, owner_kind;
     int64_t *weights; /* or NULL: 1 */
     uint64_t *owners; /* or NULL: none */
     int64_t *labels;  /* or NULL: none */

@@ -37,7 +37,7 @@ static efface_status change_bucket(efface_store *store, sqlite3_stmt *read, sqli
     bool row = false, whole = false;
     (void)sqlite3_bind_int64(read, 1, (sqlite3_int64)change->bucket);
     efface_status status = ef_sql_step(store, read, &row, error);
-    if (status == EFFACE_OK && row) {
+    if (status == EFFACE_OK && row && ef_sql_has(read, "ib")) {
         bucket.n_rows = (uint64_t)sqlite3_column_int64(read, 0);
         whole = ef_sql_read_sum(read, 1, &bucket.sum);
     }

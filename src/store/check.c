@@ -59,6 +59,32 @@ static efface_status check_file(const checker *c, efface_error *error) {
     return status;
 }
 
+/* What nothing refers to could keep anything. Rows and columns are read to their end. */
+static efface_status check_counts(const checker *c, efface_error *error) {
+    const ef_head *const head = &c->store->head;
+    const struct {
+        const char *sql, *what;
+        uint64_t right;
+    } counts[] = {
+        {"SELECT count(*) FROM facts WHERE name NOT IN ('head', 'seal', 'signature')", "facts", 0},
+        {"SELECT count(*) FROM buckets", "buckets of rows", ef_buckets(head)},
+        {"SELECT count(*) FROM group_buckets", "buckets of groups", ef_group_buckets(head)},
+        {"SELECT count(*) FROM groups", "owners and labels", head->n_groups[0] + head->n_groups[1]},
+        {"SELECT count(*) FROM models", "models", head->n_models},
+        {"SELECT count(*) FROM receipts", "receipts", head->n_receipts},
+        {"SELECT count(*) FROM columns", "columns", c->store->names != NULL ? head->n_columns : 0},
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        int64_t n = 0;
+        const efface_status status = ef_sql_number(c->store, counts[i].sql, &n, error);
+        if (status != EFFACE_OK)
+            return status;
+        if ((uint64_t)n != counts[i].right)
+            say(c, "the store has not as many %s as it should", counts[i].what);
+    }
+    return EFFACE_OK;
+}
+
 /* A model against the rows, of which `all` has every column: its state and what it counts. */
 static efface_status check_model(const checker *c, const char *name, const efface_data *all,
                                  ef_u128 *seals, efface_error *error) {
@@ -160,6 +186,8 @@ static efface_status check_all(const checker *c, efface_error *error) {
     if (c->store->foreign[0] != '\0')
         say(c, "the file: %s", c->store->foreign);
     efface_status status = told(c, check_file(c, &problem), &problem, error);
+    if (status == EFFACE_OK)
+        status = told(c, check_counts(c, &problem), &problem, error);
     if (status == EFFACE_OK)
         status = told(c, ef_rows_load(c->store, NULL, 0, &all, NULL, &problem), &problem, error);
     if (status == EFFACE_OK && all != NULL)

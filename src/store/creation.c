@@ -185,6 +185,10 @@ static void make_head(efface_store *store, const efface_data *data,
     }
     ef_receipt_key_digest(store->receipt_key, head->receipt_key_digest);
     head->dense = ef_dense_for(data->n_rows);
+    /* Rows without ids of their own have numbers. */
+    head->id_kind =
+        data->named || !ef_data_ids_are_positions(data) ? data->id_kind : EFFACE_IDS_NUMBERS;
+    head->owner_kind = data->owners != NULL ? data->owner_kind : EFFACE_IDS_DETECT;
     store->head_changed = true;
 }
 

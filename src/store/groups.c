@@ -96,6 +96,8 @@ static efface_status read_groups(efface_store *store, sqlite3_stmt *read, bucket
         if (group == NULL)
             return ef_fail_memory(error);
         group->kind = kind_of(store, b->number);
+        if (!ef_sql_has(read, "iibu"))
+            return ef_store_corrupt(error, "an owner or a label");
         group->number = (uint64_t)sqlite3_column_int64(read, 0);
         group->n_rows = (uint64_t)sqlite3_column_int64(read, 1);
         if (!ef_sql_read_sum(read, 2, &group->members))
@@ -120,7 +122,8 @@ static efface_status read_bucket(efface_store *store, const statements *s, uint6
     status = ef_sql_step(store, s->read_bucket, &row, error);
     if (status == EFFACE_OK && row) {
         ef_u128 sum;
-        right = (uint64_t)sqlite3_column_int64(s->read_bucket, 0) == b->n_groups &&
+        right = ef_sql_has(s->read_bucket, "ib") &&
+                (uint64_t)sqlite3_column_int64(s->read_bucket, 0) == b->n_groups &&
                 ef_sql_read_sum(s->read_bucket, 1, &sum) && sum == b->sum;
     }
     (void)sqlite3_reset(s->read_bucket);
@@ -206,6 +209,8 @@ static efface_status change_group(efface_store *store, const statements *s, buck
         (void)sqlite3_bind_int64(s->drop_group, 1, (sqlite3_int64)b->number);
         (void)sqlite3_bind_int64(s->drop_group, 2, (sqlite3_int64)group->number);
         status = ef_sql_do(store, s->drop_group, error);
+        if (status == EFFACE_OK && !is_new && sqlite3_changes(store->db) != 1)
+            status = ef_store_corrupt(error, "an owner or a label that it has cannot be taken out");
         head->n_groups[kind] -= !is_new;
         ef_free(group->text);
         *group = b->groups[--b->n_groups];

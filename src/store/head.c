@@ -6,8 +6,9 @@
  *     u32  flags: 1 keeps      16   row key             u64  rows
  *          texts, 2 owner 0    32   receipt key         u64  weight of all rows
  *          is old, 4 receipt        (zeros: outside)    16   sum of the seals of rows
- *          key outside         32   its digest          u64  slots of groups
- *                              32   digest of names     u64  owners, labels
+ *          key outside; ids    32   its digest          u64  slots of groups
+ *          << 3, owners << 5:  32   digest of names     u64  owners, labels
+ *          1 numbers, 2 texts
  *                                                       u64  rows without an owner
  *                                                       16   sums of groups: owners, labels
  *                                                       u64  models
@@ -28,6 +29,9 @@
 #define KEEPS_TEXTS 1u
 #define OWNER_ZERO_IS_OLD 2u
 #define KEY_OUTSIDE 4u
+#define ID_KIND_SHIFT 3
+#define OWNER_KIND_SHIFT 5
+#define KIND_MASK 3u
 
 static void write_sum(ef_writer *w, ef_u128 sum) {
     ef_write_u64(w, (uint64_t)sum);
@@ -43,7 +47,8 @@ static void encode(ef_writer *w, const ef_head *h) {
     ef_write_u32(w, h->n_columns);
     ef_write_u32(w, (h->keeps_texts ? KEEPS_TEXTS : 0) |
                         (h->owner_zero_is_old ? OWNER_ZERO_IS_OLD : 0) |
-                        (h->key_outside ? KEY_OUTSIDE : 0));
+                        (h->key_outside ? KEY_OUTSIDE : 0) | (uint32_t)h->id_kind << ID_KIND_SHIFT |
+                        (uint32_t)h->owner_kind << OWNER_KIND_SHIFT);
     ef_write_bytes(w, h->hash_key, sizeof h->hash_key);
     ef_write_bytes(w, h->row_key, sizeof h->row_key);
     ef_write_bytes(w, h->receipt_key, sizeof h->receipt_key);
@@ -75,6 +80,8 @@ static bool decode(ef_reader *r, ef_head *h) {
     h->keeps_texts = (flags & KEEPS_TEXTS) != 0;
     h->owner_zero_is_old = (flags & OWNER_ZERO_IS_OLD) != 0;
     h->key_outside = (flags & KEY_OUTSIDE) != 0;
+    h->id_kind = (efface_ids)(flags >> ID_KIND_SHIFT & KIND_MASK);
+    h->owner_kind = (efface_ids)(flags >> OWNER_KIND_SHIFT & KIND_MASK);
     ef_read_bytes(r, h->hash_key, sizeof h->hash_key);
     ef_read_bytes(r, h->row_key, sizeof h->row_key);
     ef_read_bytes(r, h->receipt_key, sizeof h->receipt_key);
@@ -117,8 +124,8 @@ efface_status ef_head_read(efface_store *store, efface_error *error) {
         ef_reader body = ef_sql_bytes(statement, 0);
         const ef_reader found = ef_sql_bytes(statement, 1);
         ef_digest(body.bytes, body.n_bytes, seal);
-        if (found.n_bytes != sizeof seal || memcmp(found.bytes, seal, sizeof seal) != 0 ||
-            !decode(&body, &head))
+        if (!ef_sql_has(statement, "bb") || found.n_bytes != sizeof seal ||
+            memcmp(found.bytes, seal, sizeof seal) != 0 || !decode(&body, &head))
             status = ef_store_corrupt(error, "its head is not what its seal says");
         else
             store->head = head;

@@ -19,6 +19,8 @@ typedef struct ef_head {
     bool keeps_texts;       /* of ids and owners */
     bool owner_zero_is_old; /* rows of owner 0 may have had none, in format 1 */
     bool key_outside;       /* the receipt key is not in the store */
+    efface_ids id_kind;     /* numbers or texts; or not known */
+    efface_ids owner_kind;
     unsigned char hash_key[EFFACE_HASH_KEY_BYTES];
     unsigned char row_key[EF_ROW_KEY_BYTES]; /* seals are hashes under it */
     unsigned char receipt_key[EFFACE_RECEIPT_KEY_BYTES];

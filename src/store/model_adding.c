@@ -87,7 +87,8 @@ static efface_status read_moved(const adding *a, news *n, efface_error *error) {
         bool row = false;
         (void)sqlite3_bind_int64(sums, 1, (sqlite3_int64)b);
         status = ef_sql_step(store, sums, &row, error);
-        if (status == EFFACE_OK && (!row || !ef_sql_read_sum(sums, 1, &should.sum)))
+        if (status == EFFACE_OK &&
+            (!row || !ef_sql_has(sums, "ib") || !ef_sql_read_sum(sums, 1, &should.sum)))
             status = ef_store_corrupt(error, "a bucket of rows");
         if (status == EFFACE_OK)
             should.n_rows = (uint64_t)sqlite3_column_int64(sums, 0);

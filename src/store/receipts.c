@@ -227,7 +227,7 @@ efface_status ef_receipt_append(efface_store *store, const char *kind, const uin
 static efface_status check_receipt(sqlite3_stmt *statement, uint64_t number,
                                    unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error) {
     const ef_reader body = ef_sql_bytes(statement, 1);
-    if ((uint64_t)sqlite3_column_int64(statement, 0) != number)
+    if (!ef_sql_has(statement, "it") || (uint64_t)sqlite3_column_int64(statement, 0) != number)
         return ef_store_corrupt(error, "a receipt is missing");
     if (!ef_receipt_follows(body, digest))
         return ef_store_corrupt(error, "a receipt does not name the one before it");
@@ -275,7 +275,7 @@ static efface_status read_receipt(efface_store *store, uint64_t number, char **j
         (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)number);
         status = ef_sql_step(store, statement, &row, error);
     }
-    if (status == EFFACE_OK && !row)
+    if (status == EFFACE_OK && (!row || !ef_sql_has(statement, "t")))
         status = ef_store_corrupt(error, "a receipt is missing");
     if (status == EFFACE_OK) {
         ef_reader body = ef_sql_bytes(statement, 0);

@@ -52,7 +52,7 @@ efface_status ef_models_list(efface_store *store, char (**names)[EFFACE_MODEL_NA
         status = ef_sql_text(store, statement, 0, &name, error);
         if (status != EFFACE_OK)
             break;
-        if (!is_name(name) || n == room)
+        if (!ef_sql_has(statement, "t") || !is_name(name) || n == room)
             status = ef_store_corrupt(error, "the names of its models");
         else
             ef_model_name_copy(list[n++], name);
@@ -133,6 +133,8 @@ static efface_status read_columns(const efface_store *store, ef_reader reader, e
 /* Fills a record from a statement that is at it, and verifies it. */
 static efface_status read_record(efface_store *store, sqlite3_stmt *statement, bool with_state,
                                  ef_record *record, efface_error *error) {
+    if (!ef_sql_has(statement, with_state ? "bbbbbb" : "bbbbb"))
+        return ef_store_corrupt(error, "a model has values of the wrong kind");
     ef_reader params = ef_sql_bytes(statement, 0);
     const ef_reader columns = ef_sql_bytes(statement, 1), counts = ef_sql_bytes(statement, 2);
     ef_reader digest = ef_sql_bytes(statement, 3);
@@ -157,6 +159,36 @@ static efface_status read_record(efface_store *store, sqlite3_stmt *statement, b
     return status;
 }
 
+/* "There is no such model" is verified too: the models that there are must be those of the head. */
+static efface_status fail_absent(efface_store *store, const char *name, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    bool row = true;
+    uint64_t n_models = 0;
+    ef_u128 sum = 0;
+    efface_status status = ef_sql_prepare(
+        store, "SELECT name, params, columns, counts, digest FROM models", &statement, error);
+    while (status == EFFACE_OK) {
+        const char *found = NULL;
+        status = ef_sql_step(store, statement, &row, error);
+        if (status != EFFACE_OK || !row)
+            break;
+        status = ef_sql_text(store, statement, 0, &found, error);
+        if (found != NULL && strcmp(found, name) == 0)
+            status = ef_store_corrupt(error, "the index of its models");
+        n_models++;
+        if (found != NULL)
+            sum += ef_seal_model(&store->head, found, ef_sql_bytes(statement, 1),
+                                 ef_sql_bytes(statement, 2), ef_sql_bytes(statement, 3),
+                                 ef_sql_bytes(statement, 4));
+    }
+    (void)sqlite3_finalize(statement);
+    if (status == EFFACE_OK)
+        status = ef_models_verify(store, n_models, sum, error);
+    return status == EFFACE_OK
+               ? ef_fail(error, EFFACE_E_NOT_FOUND, "there is no model with the name %s", name)
+               : status;
+}
+
 efface_status ef_record_read(efface_store *store, const char *name, bool with_state,
                              ef_record *record, efface_error *error) {
     *record = (ef_record){.n_columns = 0};
@@ -177,11 +209,11 @@ efface_status ef_record_read(efface_store *store, const char *name, bool with_st
         ef_sql_bind_text(statement, 1, name);
         status = ef_sql_step(store, statement, &row, error);
     }
-    if (status == EFFACE_OK && !row)
-        status = ef_fail(error, EFFACE_E_NOT_FOUND, "there is no model with the name %s", name);
-    if (status == EFFACE_OK)
+    if (status == EFFACE_OK && row)
         status = read_record(store, statement, with_state, record, error);
     (void)sqlite3_finalize(statement);
+    if (status == EFFACE_OK && !row)
+        status = fail_absent(store, name, error);
     if (status != EFFACE_OK)
         ef_record_free(record);
     return status;

@@ -97,6 +97,34 @@ static efface_status check_rows(const efface_store *store, const efface_data *da
                          data->n_columns, store->head.n_columns);
 }
 
+/* The number 77 and the text "77" would be two people, of whom a request finds one. */
+static efface_status check_kind(efface_store *store, efface_ids *have, efface_ids come,
+                                const char *what, efface_error *error) {
+    if (come == EFFACE_IDS_DETECT || come == *have)
+        return EFFACE_OK;
+    if (*have != EFFACE_IDS_DETECT)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the %s of the store are %s, and those of the rows are %s; nothing was "
+                       "changed: have them read as %s",
+                       what, *have == EFFACE_IDS_TEXT ? "texts" : "whole numbers",
+                       come == EFFACE_IDS_TEXT ? "texts" : "whole numbers",
+                       *have == EFFACE_IDS_TEXT ? "texts" : "whole numbers");
+    *have = come;
+    store->head_changed = true;
+    return EFFACE_OK;
+}
+
+static efface_status check_kinds(efface_store *store, const efface_data *data,
+                                 efface_error *error) {
+    const bool named = data->named || !ef_data_ids_are_positions(data);
+    efface_status status = EFFACE_OK;
+    if (named && data->n_rows != 0)
+        status = check_kind(store, &store->head.id_kind, data->id_kind, "ids", error);
+    if (status == EFFACE_OK && data->owners != NULL)
+        status = check_kind(store, &store->head.owner_kind, data->owner_kind, "owners", error);
+    return status;
+}
+
 /* Rows that come must leave the weight of all below its limit. */
 static efface_status check_weight(int64_t there, int64_t comes, efface_error *error) {
     return comes < EFFACE_MAX_WEIGHT - there
@@ -166,6 +194,8 @@ static efface_status learn(efface_store *store, const efface_data *data, const e
     const bool named = !ef_data_ids_are_positions(data) || data->named;
     uint64_t *const ids = list_ids(data);
     efface_status status = ids != NULL ? EFFACE_OK : ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        status = check_kinds(store, data, error);
     if (status == EFFACE_OK)
         status = check_weight(store->head.total_weight, data->total_weight, error);
     if (status == EFFACE_OK)
@@ -246,8 +276,9 @@ static efface_status update(efface_store *store, const efface_data *data, const 
     uint64_t *const asked = list_ids(data);
     const efface_request request = {.ids = asked, .n_ids = data->n_rows};
     uint64_t n_missing = 0;
-    efface_status status = asked != NULL ? ef_rows_find(store, &request, &found, &n_missing, error)
-                                         : ef_fail_memory(error);
+    efface_status status = asked != NULL ? check_kinds(store, data, error) : ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        status = ef_rows_find(store, &request, &found, &n_missing, error);
     ef_free(asked);
     if (status != EFFACE_OK)
         return status;

@@ -77,7 +77,7 @@ static efface_status search_bucket(efface_store *store, sqlite3_stmt *rows, sqli
     status = ef_sql_step(store, sums, &row, error);
     if (status == EFFACE_OK && row) {
         ef_u128 sum;
-        right = (uint64_t)sqlite3_column_int64(sums, 0) == is.n_rows &&
+        right = ef_sql_has(sums, "ib") && (uint64_t)sqlite3_column_int64(sums, 0) == is.n_rows &&
                 ef_sql_read_sum(sums, 1, &sum) && sum == is.sum;
     }
     (void)sqlite3_reset(sums);
@@ -158,6 +158,10 @@ static efface_status add_owner(efface_store *store, sqlite3_stmt *statement, uin
         status = ef_sql_step(store, statement, &row, error);
         if (status != EFFACE_OK || !row)
             break;
+        if (!ef_sql_has(statement, "i")) {
+            status = ef_store_corrupt(error, "the id of a row");
+            break;
+        }
         const uint64_t id = (uint64_t)sqlite3_column_int64(statement, 0);
         sum += ef_seal_member(&store->head, EF_GROUP_OWNER, owner, id);
         n_rows++;

@@ -62,6 +62,25 @@ efface_status ef_sql_do(efface_store *store, sqlite3_stmt *statement, efface_err
     return status;
 }
 
+static bool is_clean(sqlite3_stmt *statement, int column) {
+    const char *const text = (const char *)sqlite3_column_text(statement, column);
+    return text == NULL || strlen(text) == (size_t)sqlite3_column_bytes(statement, column);
+}
+
+bool ef_sql_has(sqlite3_stmt *statement, const char *kinds) {
+    for (int i = 0; kinds[i] != '\0'; i++) {
+        const int type = sqlite3_column_type(statement, i);
+        const bool optional = kinds[i] == 'n' || kinds[i] == 'u';
+        const int wanted = kinds[i] == 'i' || kinds[i] == 'n'   ? SQLITE_INTEGER
+                           : kinds[i] == 't' || kinds[i] == 'u' ? SQLITE_TEXT
+                                                                : SQLITE_BLOB;
+        if (!(type == wanted || (optional && type == SQLITE_NULL)) ||
+            (type == SQLITE_TEXT && !is_clean(statement, i)))
+            return false;
+    }
+    return true;
+}
+
 ef_reader ef_sql_bytes(sqlite3_stmt *statement, int column) {
     const void *const bytes = sqlite3_column_blob(statement, column);
     const int n = sqlite3_column_bytes(statement, column);

@@ -220,7 +220,8 @@ efface_status ef_store_read_names(efface_store *store, efface_error *error) {
         status = ef_sql_step(store, statement, &row, error);
         if (status != EFFACE_OK || !row)
             break;
-        if (j >= store->head.n_columns || sqlite3_column_int64(statement, 0) != (int64_t)j + 1) {
+        if (j >= store->head.n_columns || !ef_sql_has(statement, "iu") ||
+            sqlite3_column_int64(statement, 0) != (int64_t)j + 1) {
             status = ef_store_corrupt(error, "the names of its columns");
             break;
         }
@@ -410,6 +411,8 @@ uint64_t efface_store_text_id(const efface_store *store, const char *text, size_
 void efface_store_load_options(const efface_store *store, efface_load_options *options) {
     efface_load_options_init(options);
     memcpy(options->hash_key, store->head.hash_key, sizeof options->hash_key);
+    options->ids = store->head.id_kind;
+    options->owners = store->head.owner_kind;
 }
 
 void efface_text_free(char *text) {

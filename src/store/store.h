@@ -70,6 +70,11 @@ efface_status ef_sql_do(efface_store *store, sqlite3_stmt *statement, efface_err
 efface_status ef_sql_number(efface_store *store, const char *sql, int64_t *value,
                             efface_error *error);
 
+/* Whether the columns of the row that a statement is at are of these kinds: i a whole number, n one
+ * or nothing, t a text without zero bytes, u one or nothing, b bytes. SQLite lets every column have
+ * values of any kind, and reads '7x' as 7. */
+bool ef_sql_has(sqlite3_stmt *statement, const char *kinds);
+
 /* Bytes of a column, for as long as the statement is not moved. */
 ef_reader ef_sql_bytes(sqlite3_stmt *statement, int column);
 void ef_sql_bind_bytes(sqlite3_stmt *statement, int parameter, const void *bytes, size_t n_bytes);

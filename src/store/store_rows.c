@@ -116,6 +116,8 @@ efface_status ef_batch_end(ef_row_batch *b, const efface_store *store, efface_st
 
 efface_status ef_row_read(efface_store *store, sqlite3_stmt *statement, ef_stored_row *row,
                           uint64_t *bucket, efface_error *error) {
+    if (!ef_sql_has(statement, "iininub"))
+        return ef_store_corrupt(error, "a row has values of the wrong kind");
     const ef_reader values = ef_sql_bytes(statement, 6);
     if (values.n_bytes != (size_t)store->head.n_columns * 4)
         return ef_store_corrupt(error, "a row has not as many values as there are columns");
@@ -442,7 +444,8 @@ static efface_status next_bucket(efface_store *store, sqlite3_stmt *statement, u
     const efface_status status = ef_sql_step(store, statement, &row, error);
     if (status != EFFACE_OK)
         return status;
-    if (!row || (uint64_t)sqlite3_column_int64(statement, 0) != number ||
+    if (!row || !ef_sql_has(statement, "iib") ||
+        (uint64_t)sqlite3_column_int64(statement, 0) != number ||
         !ef_sql_read_sum(statement, 2, &bucket->sum))
         return ef_store_corrupt(error, "a bucket of rows");
     bucket->n_rows = (uint64_t)sqlite3_column_int64(statement, 1);

@@ -20,7 +20,8 @@
 #include <cmocka.h>
 
 #include "store/faulty_vfs.h"
-#include "store/store_ways.h"
+#include "store/short_memory.h"
+#include "store/sql_ways.h"
 
 #include <sqlite3.h>
 
@@ -31,126 +32,6 @@
 static struct {
     unsigned long failures, refused, lost, kept_old, kept_new, allocations, uncertain;
 } seen;
-
-/* ---------------------------------------------------------------- memory that runs out */
-
-static long allocations_left; /* 0: there is no end; 1: the next one fails */
-static bool has_failed;
-
-static bool runs_out(void) {
-    if (allocations_left == 0)
-        return false;
-    const bool now = --allocations_left == 0;
-    has_failed |= now;
-    return now;
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-
-void *__wrap_malloc(size_t size) {
-    return runs_out() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size) {
-    return runs_out() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *memory, size_t size) {
-    return runs_out() ? NULL : __real_realloc(memory, size);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t size) {
-    return runs_out() ? NULL : __real_aligned_alloc(alignment, size);
-}
-
-/* SQLite's own, which the linker does not reach. */
-static sqlite3_mem_methods sqlite_memory;
-
-static void *sqlite_malloc(int size) {
-    return runs_out() ? NULL : sqlite_memory.xMalloc(size);
-}
-
-static void *sqlite_realloc(void *memory, int size) {
-    return runs_out() ? NULL : sqlite_memory.xRealloc(memory, size);
-}
-
-static int wrap_sqlite_memory(void) {
-    if (sqlite3_config(SQLITE_CONFIG_GETMALLOC, &sqlite_memory) != SQLITE_OK)
-        return -1;
-    disk_realloc = __real_realloc;
-    sqlite3_mem_methods wrapped = sqlite_memory;
-    wrapped.xMalloc = sqlite_malloc;
-    wrapped.xRealloc = sqlite_realloc;
-    return sqlite3_config(SQLITE_CONFIG_MALLOC, &wrapped) == SQLITE_OK ? 0 : -1;
-}
-
-/* ---------------------------------------------------------------- what is in a store */
-
-typedef struct text {
-    char *bytes;
-    size_t n_bytes, capacity;
-} text;
-
-static void add(text *t, const void *bytes, size_t n_bytes) {
-    if (t->n_bytes + n_bytes > t->capacity) {
-        t->capacity = 2 * (t->n_bytes + n_bytes);
-        t->bytes = realloc(t->bytes, t->capacity);
-        assert_non_null(t->bytes);
-    }
-    if (n_bytes != 0)
-        memcpy(t->bytes + t->n_bytes, bytes, n_bytes);
-    t->n_bytes += n_bytes;
-}
-
-/* All rows of a query, column after column; times of receipts as if there were none. */
-static void add_query(text *t, sqlite3 *db, const char *sql) {
-    static const char mark[] = "\"time\":\"";
-    sqlite3_stmt *statement = NULL;
-    int code;
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
-    while ((code = sqlite3_step(statement)) == SQLITE_ROW) {
-        for (int i = 0; i < sqlite3_column_count(statement); i++) {
-            const char *const bytes = sqlite3_column_blob(statement, i);
-            const int n = sqlite3_column_bytes(statement, i);
-            const size_t begin = t->n_bytes;
-            add(t, &n, sizeof n);
-            add(t, bytes, (size_t)n);
-            add(t, "", 1);
-            char *const time = strstr(t->bytes + begin + sizeof n, mark);
-            if (time != NULL)
-                memset(time + sizeof mark - 1, 'x', 20);
-        }
-    }
-    assert_int_equal(code, SQLITE_DONE);
-    (void)sqlite3_finalize(statement);
-}
-
-/* Of a file on the real disk that was opened as a store before. */
-static text describe(const char *path) {
-    text t = {NULL, 0, 0};
-    sqlite3 *db = NULL;
-    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-    add_query(&t, db, "SELECT * FROM columns ORDER BY number");
-    add_query(&t, db, "SELECT * FROM rows ORDER BY bucket, id");
-    add_query(&t, db, "SELECT number, n_rows FROM buckets ORDER BY number");
-    add_query(&t, db, "SELECT bucket, number, n_rows, text FROM groups ORDER BY bucket, number");
-    add_query(&t, db, "SELECT number, n_groups FROM group_buckets ORDER BY number");
-    add_query(&t, db, "SELECT name, params, columns, counts, digest, state FROM models ORDER BY 1");
-    add_query(&t, db, "SELECT * FROM receipts ORDER BY number");
-    (void)sqlite3_close(db);
-    return t;
-}
-
-static bool same(const text *a, const text *b) {
-    return a->n_bytes == b->n_bytes && memcmp(a->bytes, b->bytes, a->n_bytes) == 0;
-}
 
 /* ---------------------------------------------------------------- operations */
 
