@@ -205,5 +205,9 @@ def rows_by_name(X, names, whose):
             message += "Feature names that are missing in X:\n" + _listing(missing)
         raise ValueError(message)
     rows = _in_order(X, [given.index(name) for name in names])
-    with_checks = plain_rows(rows.array)  # finite, not empty; of our own array it makes no copy
-    return Rows(with_checks.array, True)
+    try:
+        plain_rows(rows.array)  # it may have NaN, or no rows; no copy is made
+    except BaseException:
+        rows.__exit__()
+        raise
+    return rows

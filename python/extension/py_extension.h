@@ -87,6 +87,8 @@ size_t array_length(const Py_buffer *view);
 typedef struct id_list {
     uint64_t *items; /* NULL if there are none */
     size_t n;
+    size_t n_texts; /* of them, and */
+    size_t n_none;  /* those that are EFFACE_NO_OWNER */
 } id_list;
 
 typedef enum id_use {
@@ -100,6 +102,10 @@ typedef enum id_use {
 bool ids_open(id_list *list, PyObject *object, id_use use, const unsigned char *key,
               efface_texts *texts);
 void ids_close(id_list *list);
+
+/* What they are, for efface_data_set_kinds: numbers or texts; not known if there are none. False
+ * with an exception set if there are both. */
+bool ids_kind(const id_list *list, const char *what, efface_ids *kind);
 
 /* ------------------------------------------------------------------ py_row_ids.c */
 
@@ -168,6 +174,10 @@ efface_status row_arrays_make_ids(row_arrays *arrays, int64_t unit, const efface
 /* Makes a set of the rows. Needs no GIL. */
 efface_status row_arrays_make_set(const row_arrays *arrays, efface_data **data,
                                   efface_error *error);
+
+/* For a store, whose ids are numbers or texts, and its owners as well: false with an exception set
+ * if these are both. The set is to be told with efface_data_set_kinds. */
+bool row_arrays_kinds(const row_arrays *arrays, efface_ids *ids, efface_ids *owners);
 
 /* ------------------------------------------------------------------ types and functions */
 

@@ -154,6 +154,15 @@ static bool read_buffer(id_list *list, PyObject *object, id_use use) {
     return done;
 }
 
+/* Reads one object to place i of the list. */
+static bool read_item(const reader *r, id_list *list, size_t i, PyObject *object) {
+    if (!read_object(r, object, &list->items[i]))
+        return false;
+    list->n_texts += PyUnicode_Check(object) != 0;
+    list->n_none += r->use != USE_IDS && list->items[i] == EFFACE_NO_OWNER;
+    return true;
+}
+
 static bool read_any(const reader *r, id_list *list, PyObject *object) {
     if (PyBytes_Check(object) || PyByteArray_Check(object))
         /* They are arrays of small numbers, which nobody means who passes them. */
@@ -169,11 +178,11 @@ static bool read_any(const reader *r, id_list *list, PyObject *object) {
     if (items == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
         /* A single number of another type, such as NumPy's. */
         PyErr_Clear();
-        return make_list(list, 1) && read_object(r, object, list->items);
+        return make_list(list, 1) && read_item(r, list, 0, object);
     }
     bool done = items != NULL && make_list(list, (size_t)PyTuple_Size(items));
     for (size_t i = 0; done && i < list->n; i++)
-        done = read_object(r, PyTuple_GetItem(items, (Py_ssize_t)i), &list->items[i]);
+        done = read_item(r, list, i, PyTuple_GetItem(items, (Py_ssize_t)i));
     Py_XDECREF(items);
     return done;
 }
@@ -181,8 +190,7 @@ static bool read_any(const reader *r, id_list *list, PyObject *object) {
 bool ids_open(id_list *list, PyObject *object, id_use use, const unsigned char *key,
               efface_texts *texts) {
     const reader r = {use, key, texts};
-    list->items = NULL;
-    list->n = 0;
+    *list = (id_list){0};
     if (object == Py_None || read_any(&r, list, object))
         return true;
     ids_close(list);
@@ -191,6 +199,16 @@ bool ids_open(id_list *list, PyObject *object, id_use use, const unsigned char *
 
 void ids_close(id_list *list) {
     free(list->items);
-    list->items = NULL;
-    list->n = 0;
+    *list = (id_list){0};
+}
+
+bool ids_kind(const id_list *list, const char *what, efface_ids *kind) {
+    const size_t n_known = list->n - list->n_none;
+    *kind = n_known == 0         ? EFFACE_IDS_DETECT
+            : list->n_texts == 0 ? EFFACE_IDS_NUMBERS
+                                 : EFFACE_IDS_TEXT;
+    if (list->n_texts == 0 || list->n_texts == n_known)
+        return true;
+    PyErr_Format(PyExc_ValueError, "the %s of a store are numbers or texts, not both", what);
+    return false;
 }

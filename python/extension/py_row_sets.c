@@ -100,3 +100,7 @@ efface_status row_arrays_make_set(const row_arrays *arrays, efface_data **data,
         efface_data_free(set);
     return status;
 }
+
+bool row_arrays_kinds(const row_arrays *arrays, efface_ids *ids, efface_ids *owners) {
+    return ids_kind(&arrays->ids, "ids", ids) && ids_kind(&arrays->owners, "owners", owners);
+}

@@ -173,10 +173,12 @@ PyObject *store_forget(PyObject *object, PyObject *arguments) {
 
 /* Behind the gate. What an update is not given stays as it is. */
 static efface_status change_rows(efface_store *file, const row_arrays *arrays,
-                                 const efface_texts *texts, bool is_new,
+                                 const efface_ids kinds[2], const efface_texts *texts, bool is_new,
                                  efface_store_report *report, efface_error *error) {
     efface_data *data = NULL;
     efface_status status = row_arrays_make_set(arrays, &data, error);
+    if (status == EFFACE_OK)
+        efface_data_set_kinds(data, kinds[0], kinds[1]);
     if (status == EFFACE_OK)
         status = is_new ? efface_store_learn(file, data, texts, report, error)
                         : efface_store_update(file, data, texts, report, error);
@@ -206,10 +208,12 @@ static PyObject *learn_or_update(store *self, PyObject *arguments, bool is_new) 
     if (made != EFFACE_OK)
         return raise_error(made, &error);
     if (row_arrays_open(&arrays, &objects, key, texts)) {
-        PyThreadState *const state = store_enter(self);
+        efface_ids kinds[2];
+        PyThreadState *const state =
+            row_arrays_kinds(&arrays, &kinds[0], &kinds[1]) ? store_enter(self) : NULL;
         if (state != NULL) {
             const efface_status status =
-                change_rows(self->file, &arrays, texts, is_new, &report, &error);
+                change_rows(self->file, &arrays, kinds, texts, is_new, &report, &error);
             gate_leave(&self->gate, state);
             result = report_or_error(status, &report, &error);
         }

@@ -72,13 +72,19 @@ static PyObject *create(const char *path, const row_objects *objects, PyObject *
     if (status != EFFACE_OK)
         return raise_error(status, &error);
     if (row_arrays_open(&arrays, objects, options->hash_key, texts)) {
-        PyThreadState *const state = PyEval_SaveThread();
-        status = row_arrays_make_set(&arrays, &data, &error);
-        PyEval_RestoreThread(state);
+        efface_ids ids, owners;
+        const bool fits = row_arrays_kinds(&arrays, &ids, &owners);
+        if (fits) {
+            PyThreadState *const state = PyEval_SaveThread();
+            status = row_arrays_make_set(&arrays, &data, &error);
+            PyEval_RestoreThread(state);
+        }
         row_arrays_close(&arrays);
+        if (data != NULL)
+            efface_data_set_kinds(data, ids, owners);
         if (status != EFFACE_OK) {
             raise_error(status, &error);
-        } else if (name_columns(data, names)) {
+        } else if (fits && name_columns(data, names)) {
             PyThreadState *const making = PyEval_SaveThread();
             status = efface_store_create(path, data, texts, options, NULL, 0, &file, &error);
             PyEval_RestoreThread(making);

@@ -22,8 +22,8 @@ FURTHER = [
 ]
 
 
-# A check that newer versions have, and that knows no randomness: a row of weight 2 must give the very
-# same clusters as two equal rows of weight 1. Here rows draw lots by their ids, and two rows draw
+# A check that newer versions have, and that knows no randomness: a row of weight 2 must give the
+# very clusters of two equal rows of weight 1. Here rows draw lots by their ids, and two rows draw
 # twice; the chances are the same, not the draws. Versions that can be told so are told.
 EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data": "two rows draw lots twice, one row once"

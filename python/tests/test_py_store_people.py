@@ -65,6 +65,8 @@ def test_errors_have_the_texts_that_were_given(path, gaussian):
                 call(ids=["r1", "nobody"])
             with pytest.raises(efface.NotFoundError, match="'Eve'"):
                 call(owners=np.array(["Ada", "Eve"]))
+        with pytest.raises(efface.NotFoundError, match="'nobody'"):
+            store.update(gaussian[:1], ids=["nobody"])
         with pytest.raises(ValueError, match="'r3'"):
             store.learn(gaussian[:2], ids=["new", "r3"])
         with pytest.raises(ValueError, match="'new'"):
@@ -72,6 +74,30 @@ def test_errors_have_the_texts_that_were_given(path, gaussian):
     with pytest.raises(ValueError, match="'twice'"):
         efface.create(path.with_suffix(".2"), gaussian[:2], ids=["twice", "twice"])
     assert not path.with_suffix(".2").exists()
+
+
+def test_numbers_or_texts_but_not_both(path, gaussian):
+    """77 and "77" would be two people."""
+    for which in ("ids", "owners"):
+        with pytest.raises(ValueError, match=f"the {which} of a store are numbers or texts"):
+            efface.create(path, gaussian[:3], **{which: [77, "77", 5]})
+    assert not path.exists()
+    with efface.create(path, gaussian[:3], ids=[76, 77, 78], owners=["Ada", None, "Bob"]) as store:
+        for wrong in (
+            {"ids": ["77"], "owners": ["Ada"]},
+            {"ids": [79], "owners": [77]},
+            {"ids": [79, "80"]},
+            {"ids": [79, 80], "owners": ["Ada", 7]},
+        ):
+            with pytest.raises(ValueError, match="texts"):
+                store.learn(gaussian[: len(wrong["ids"])], **wrong)
+        with pytest.raises(ValueError, match="texts"):
+            store.update(gaussian[:1], ids=["77"])
+        with pytest.raises(efface.NotFoundError, match="'77'"):
+            store.forget(ids="77")
+        store.learn(gaussian[:2], ids=[79, 80], owners=[None, "Cy"])
+        store.learn(gaussian[:1])
+        assert store.n_rows == 6 and store.info.n_owners == 3
 
 
 def test_texts_that_are_kept(path, gaussian):
