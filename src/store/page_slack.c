@@ -14,6 +14,7 @@
  * Other pages begin with the number of a page, big-endian. With fewer than 2^25 pages, which
  * EF_STORE_MOST_PAGES sees to, its first byte is none of the kinds.
  */
+#include "base/checked.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -43,7 +44,10 @@ static int write_clean(sqlite3_file *file, const void *bytes, int n, sqlite3_int
         memcpy(to->page, bytes, (size_t)n);
         clean(to->page, (size_t)n);
     }
-    return to->below->xWrite(file, is_page ? to->page : bytes, n, at);
+    const int code = to->below->xWrite(file, is_page ? to->page : bytes, n, at);
+    if (is_page)
+        ef_wipe(to->page, (size_t)n);
+    return code;
 }
 
 bool ef_clean_writes(sqlite3 *db, ef_clean_file *to) {

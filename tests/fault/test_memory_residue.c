@@ -292,6 +292,15 @@ static void stores_leave_nothing(void **state) {
         REQUIRE_OK(efface_data_add(data, &rows, error));
         wipe_values();
         REQUIRE_OK(efface_store_learn(store, data, NULL, NULL, error));
+        REQUIRE_OK(efface_store_forget(store, &request, NULL, error));
+        efface_data_free(data);
+        require_gone("learned and forgotten at once", "a store", seed);
+
+        REQUIRE_OK(efface_data_create(N_COLUMNS, &data, error));
+        rows = needle_row();
+        REQUIRE_OK(efface_data_add(data, &rows, error));
+        wipe_values();
+        REQUIRE_OK(efface_store_learn(store, data, NULL, NULL, error));
         efface_data_free(data);
         efface_store_close(store);
         store = open_store(in_folder("s"), EFFACE_ACCESS_WRITE);
