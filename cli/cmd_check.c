@@ -29,8 +29,12 @@ static void take_note(void *context, const char *problem) {
 static void print_findings(const findings *f, const char *note, bool as_json) {
     if (!as_json) {
         for (size_t i = 0; i < f->n; i++) {
-            cli_put_text(stdout, f->problems[i]);
-            putchar('\n');
+            /* SQLite says several things at once. */
+            for (char *line = strtok(f->problems[i], "\n"); line != NULL;
+                 line = strtok(NULL, "\n")) {
+                cli_put_text(stdout, line);
+                putchar('\n');
+            }
         }
         if (f->n == 0)
             puts("no damage");
@@ -52,7 +56,24 @@ static void print_findings(const findings *f, const char *note, bool as_json) {
     cli_json_close(&json, '}');
 }
 
-static int check(efface_store *store, findings *f, bool as_json) {
+/* Whether the receipts were signed with the secret key that belongs to this one. */
+static int check_signed(efface_store *store, const char *path, findings *f) {
+    unsigned char key[EFFACE_PUBLIC_KEY_BYTES];
+    efface_error error;
+    int code = CLI_DONE;
+    if (path == NULL)
+        return CLI_DONE;
+    if (!cli_read_key(path, CLI_PUBLIC_KEY, key, &code))
+        return code;
+    const efface_status status = efface_store_verify_receipts(store, key, &error);
+    if (status == EFFACE_E_FORMAT || status == EFFACE_E_CORRUPT)
+        take_note(f, error.message);
+    else if (status != EFFACE_OK)
+        return cli_report_error(&error);
+    return CLI_DONE;
+}
+
+static int check(efface_store *store, const char *public_key, findings *f, bool as_json) {
     efface_store_info info;
     efface_error error;
     cli_progress_begin("checking", 0, 0);
@@ -60,6 +81,9 @@ static int check(efface_store *store, findings *f, bool as_json) {
     cli_progress_end();
     if (status != EFFACE_OK)
         return cli_report_error(&error);
+    const int code = check_signed(store, public_key, f);
+    if (code != CLI_DONE)
+        return code;
     if (f->no_memory)
         return cli_out_of_memory();
     /* A store so damaged that it cannot say what it holds has no notes. */
@@ -72,11 +96,12 @@ static int check(efface_store *store, findings *f, bool as_json) {
 }
 
 static int run(int n_arguments, char **arguments) {
-    const char *path = NULL;
+    const char *path = NULL, *public_key = NULL;
     bool as_json = false;
     cli_open how = {.access = EFFACE_ACCESS_READ, .wait = -1};
     const cli_option options[] = {
         {"STORE", CLI_PLACE, &path, NULL},
+        {"--public-key", CLI_TEXT, &public_key, NULL},
         {"--wait", CLI_SECONDS, &how.wait, NULL},
         {"--json", CLI_FLAG, &as_json, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
@@ -88,7 +113,7 @@ static int run(int n_arguments, char **arguments) {
         return CLI_USAGE;
     if (!cli_open_store(path, &how, &store, &code))
         return code;
-    code = check(store, &f, as_json);
+    code = check(store, public_key, &f, as_json);
     for (size_t i = 0; i < f.n; i++)
         free(f.problems[i]);
     free(f.problems);
@@ -99,13 +124,15 @@ static int run(int n_arguments, char **arguments) {
 const cli_command cli_check = {
     "check",
     "look for damage of a store",
-    "usage: efface check STORE [--wait SECONDS] [--json]\n"
+    "usage: efface check STORE [--public-key FILE] [--wait SECONDS] [--json]\n"
     "Looks for damage: of the file, of the rows against what is counted of them, and\n"
     "of every model's state. Prints a line for each thing that is wrong, or \"no\n"
     "damage\", and notes of what is no damage but should be known. Whether models are\n"
     "what a fit would give is the question of verify.\n"
-    "  --wait SECONDS  for a store that is busy (5)\n"
-    "  --json          as JSON: damaged, problems and notes\n"
+    "  --public-key FILE  the receipts, and how many there are, must be signed with\n"
+    "                     the secret key that belongs to this one\n"
+    "  --wait SECONDS     for a store that is busy (5)\n"
+    "  --json             as JSON: damaged, problems and notes\n"
     "Exit codes: 0 no damage, 4 there is no such file, 5 busy, 6 damaged.\n"
     "example: efface check people.store\n",
     run,

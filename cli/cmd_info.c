@@ -99,8 +99,9 @@ static void print_text(const contents *c) {
         printf("; %" PRIu64 " row%s %s none", info->n_unowned_rows,
                info->n_unowned_rows == 1 ? "" : "s", info->n_unowned_rows == 1 ? "has" : "have");
     printf("\nlabels    %" PRIu64 "\n", info->n_labels);
-    printf("texts     of ids and owners are %s\n",
-           info->keeps_texts != 0 ? "kept" : "not kept, numbers stand for them");
+    if (info->ids != EFFACE_IDS_NUMBERS || info->owners == EFFACE_IDS_TEXT)
+        printf("texts     of ids and owners are %s\n",
+               info->keeps_texts != 0 ? "kept" : "not kept, numbers stand for them");
     printf("receipts  %" PRIu64 "; their key is %s\n", info->n_receipts,
            info->receipt_key_outside != 0 ? "kept outside" : "in the store");
     if (info->owner_zero_is_old != 0)

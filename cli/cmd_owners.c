@@ -100,7 +100,7 @@ static void say_notes(const owners *o) {
     for (size_t i = 0; i < o->n; i++)
         zero = zero || (o->items[i].name.text == NULL && o->items[i].name.number == 0);
     if (!o->info.keeps_texts && o->n > 0)
-        cli_say_no_texts();
+        cli_say_no_texts(&o->info);
     if (zero && o->info.owner_zero_is_old)
         cli_say("%s", CLI_OLD_OWNER);
 }

@@ -79,6 +79,16 @@ static int verify(efface_store *store, const char *name, bool as_json) {
         code = cli_out_of_memory();
     for (size_t i = 0; i < n && code == CLI_DONE; i++) {
         verdicts[i].model = name != NULL ? one : models[i];
+        /* Another process may have taken it out since the models were listed. */
+        efface_model_info found;
+        efface_error gone;
+        if (name == NULL &&
+            efface_store_find_model(store, models[i].name, &found, &gone) == EFFACE_E_NOT_FOUND) {
+            memmove(&models[i], &models[i + 1], (n - i - 1) * sizeof *models);
+            n--;
+            i--;
+            continue;
+        }
         code = compare(store, &verdicts[i], (unsigned)i, (unsigned)n);
         if (code != CLI_DONE)
             break;

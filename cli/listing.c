@@ -74,6 +74,8 @@ void cli_format_value(char text[32], float value) {
     }
 }
 
-void cli_say_no_texts(void) {
-    cli_say("the store keeps no texts: ids and owners that were texts are shown as their numbers");
+void cli_say_no_texts(const efface_store_info *info) {
+    if (info->ids != EFFACE_IDS_NUMBERS || info->owners == EFFACE_IDS_TEXT)
+        cli_say("the store keeps no texts: ids and owners that were texts are shown as their "
+                "numbers");
 }

@@ -49,6 +49,6 @@ void cli_json_token(cli_json *json, const char *key, const cli_token *token);
 void cli_format_value(char text[32], float value);
 
 /* Says that a store keeps no texts. */
-void cli_say_no_texts(void);
+void cli_say_no_texts(const efface_store_info *info);
 
 #endif

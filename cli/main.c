@@ -81,7 +81,11 @@ int main(int n_arguments, char **arguments) {
     cli_progress_end();
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout) != 0) {
-        (void)cli_failed("cannot write to standard output: %s", strerror(errno));
+        (void)cli_failed(code == CLI_DONE
+                             ? "the command was done, but its answer cannot be written to standard "
+                               "output: %s"
+                             : "cannot write to standard output: %s",
+                         strerror(errno));
         return code != CLI_DONE ? code : CLI_FAILED;
     }
     return code;

@@ -1,7 +1,9 @@
 /* Files that commands write. A full disk, a kill or an error leaves what was there before. */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +38,52 @@ static void forget_names(cli_output *output) {
     memset(output, 0, sizeof *output);
 }
 
+/* Whether a file is a store, which nothing but efface's own requests may change. */
+static bool is_store(const char *path) {
+    unsigned char head[72];
+    FILE *const file = fopen(path, "rb");
+    const bool whole = file != NULL && fread(head, 1, sizeof head, file) == sizeof head;
+    if (file != NULL)
+        (void)fclose(file);
+    return whole && memcmp(head, "SQLite format 3", 16) == 0 && memcmp(head + 68, "EFFA", 4) == 0;
+}
+
+/* A file without a name, in the folder of `path`, which is gone if the program ends before it gets
+ * one; or -1 where there are no such files. */
+static int open_nameless(const char *path) {
+#ifdef O_TMPFILE
+    char *const folder = strdup(path);
+    if (folder == NULL)
+        return -1;
+    char *const slash = strrchr(folder, '/');
+    if (slash != NULL)
+        slash[slash == folder ? 1 : 0] = '\0';
+    const int descriptor = open(slash != NULL ? folder : ".", O_TMPFILE | O_WRONLY, 0666);
+    free(folder);
+    return descriptor;
+#else
+    (void)path;
+    return -1;
+#endif
+}
+
+/* Gives a file without a name one that no file has. */
+static bool give_name(int descriptor, char *name) {
+    char source[64];
+    snprintf(source, sizeof source, "/proc/self/fd/%d", descriptor);
+    for (int attempt = 0; attempt < 100; attempt++) {
+        unsigned char random[3];
+        if (!cli_random(random, sizeof random))
+            return false;
+        snprintf(name + strlen(name) - 6, 7, "%02x%02x%02x", random[0], random[1], random[2]);
+        if (linkat(AT_FDCWD, source, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0)
+            return true;
+        if (errno != EEXIST)
+            return false;
+    }
+    return false;
+}
+
 /* A file with the permissions that an ordinary new file would have. */
 static FILE *make_temporary(char *name) {
     const int descriptor = mkstemp(name);
@@ -67,6 +115,11 @@ bool cli_output_open(cli_output *output, const char *path) {
         (void)cli_failed("cannot write %s: %s", path, strerror(errno));
         return false;
     }
+    if (exists && S_ISREG(about.st_mode) && is_store(output->path)) {
+        (void)cli_failed("%s is a store: it is not written over", path);
+        forget_names(output);
+        return false;
+    }
     if (exists && !S_ISREG(about.st_mode)) {
         output->file = fopen(output->path, "wb");
     } else {
@@ -74,7 +127,10 @@ bool cli_output_open(cli_output *output, const char *path) {
         if (output->temporary != NULL) {
             strcpy(output->temporary, output->path);
             strcat(output->temporary, pattern);
-            output->file = make_temporary(output->temporary);
+            const int descriptor = open_nameless(output->path);
+            output->nameless = descriptor >= 0;
+            output->file =
+                output->nameless ? fdopen(descriptor, "wb") : make_temporary(output->temporary);
         }
     }
     if (output->file == NULL) {
@@ -92,13 +148,17 @@ bool cli_output_finish(cli_output *output) {
     bool good = fflush(output->file) == 0 && ferror(output->file) == 0;
     if (good && output->temporary != NULL)
         good = fsync(fileno(output->file)) == 0;
+    if (good && output->nameless) {
+        good = give_name(fileno(output->file), output->temporary);
+        output->nameless = !good;
+    }
     good = fclose(output->file) == 0 && good;
     if (good && output->temporary != NULL)
         good = rename(output->temporary, output->path) == 0;
     if (!good) {
         (void)cli_failed("cannot write %s: %s", output->path,
                          errno != 0 ? strerror(errno) : "the device is full");
-        if (output->temporary != NULL)
+        if (output->temporary != NULL && !output->nameless)
             (void)unlink(output->temporary);
     }
     forget_names(output);
@@ -109,7 +169,7 @@ void cli_output_abandon(cli_output *output) {
     if (output->file == NULL || output->path == NULL)
         return;
     (void)fclose(output->file);
-    if (output->temporary != NULL)
+    if (output->temporary != NULL && !output->nameless)
         (void)unlink(output->temporary);
     forget_names(output);
 }

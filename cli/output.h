@@ -12,11 +12,13 @@ const char *cli_format_name(cli_format format);
 /* The format that the ending of a name stands for; CLI_OTHER if it is none of them. */
 cli_format cli_format_of(const char *name);
 
-/* A file that is being written, under another name beside it until it is complete. */
+/* A file that is being written, without a name or, where that cannot be, under another name beside
+ * it until it is complete. */
 typedef struct cli_output {
     FILE *file;
     char *path;      /* the name it will have; NULL for standard output */
     char *temporary; /* the name it has; NULL if it is written in place, as devices are */
+    bool nameless;   /* it does not have that name yet */
 } cli_output;
 
 /* Whether a name stands for standard output: NULL or "-". */

@@ -59,7 +59,8 @@ static bool add_numbers(cli_ids *ids, const char *text, bool *no_memory) {
         char *end;
         errno = 0;
         const unsigned long long value = strtoull(text, &end, 10);
-        if (text[0] < '0' || text[0] > '9' || errno != 0 || (*end != ',' && *end != '\0'))
+        const bool padded = text[0] == '0' && end - text > 1; /* 007 may not be 7 */
+        if (text[0] < '0' || text[0] > '9' || padded || errno != 0 || (*end != ',' && *end != '\0'))
             break;
         if (!add_id(ids, value)) {
             *no_memory = true;

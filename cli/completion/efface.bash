@@ -63,7 +63,7 @@ _efface() {
             return
             ;;
         info) options="--model --full --wait" ;;
-        check) options="--wait" ;;
+        check) options="--public-key --wait" ;;
         *) return ;;
         esac
         if [[ $cur != -* ]]; then

@@ -114,7 +114,8 @@ typedef struct efface_error {
 
 /* What ids and owners are: whole numbers, or texts that numbers stand for. */
 typedef enum efface_ids {
-    EFFACE_IDS_DETECT = 0, /* numbers if the first one is a whole number, else text */
+    EFFACE_IDS_DETECT = 0, /* numbers if the first one is a whole number and not like 007, else
+                              text */
     EFFACE_IDS_NUMBERS = 1,
     EFFACE_IDS_TEXT = 2 /* every id is hashed, "7" as well */
 } efface_ids;
@@ -732,10 +733,9 @@ typedef struct efface_new_model {
 /* Makes a store with the rows of a set, and models over them (n_models may be 0). `texts` has what
  * the set's ids, owners and labels stand for; NULL, and what it lacks: nothing is known. The store
  * appears under its name when it is whole, or not at all: until then it is a file named like it
- * with "-new" behind, which the next attempt replaces if the process dies. A file that exists is
- * never overwritten. `options` may be NULL.
- * Errors: IO; ARGUMENT if the file exists; BUSY if another process is making it; MEMORY; as
- * efface_kmeans_fit. */
+ * with ".efface-new" behind, which the next attempt replaces if the process dies. A file that
+ * exists is never overwritten. `options` may be NULL. Errors: IO; ARGUMENT if the file exists; BUSY
+ * if another process is making it; MEMORY; as efface_kmeans_fit. */
 EFFACE_API efface_status efface_store_create(const char *path, const efface_data *data,
                                              const efface_texts *texts,
                                              const efface_store_options *options,
@@ -767,6 +767,8 @@ typedef struct efface_store_info {
     uint64_t n_labels;       /* different ones */
     uint64_t n_receipts;
     int keeps_texts;
+    efface_ids ids; /* whether ids are numbers or texts; DETECT: not known */
+    efface_ids owners;
     int receipt_key_outside;
     int owner_zero_is_old; /* rows of owner 0 come from an older format, which did not tell that
                               owner from none */

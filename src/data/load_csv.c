@@ -149,10 +149,21 @@ static efface_status read_whole64(const ef_csv *csv, size_t field, const char *m
     const ef_field text = csv->fields[field];
     if (!ef_number_is_digits(text.text, text.n_bytes))
         return fail_field(csv, field, EFFACE_E_FORMAT, mixed, error);
+    if (ef_number_is_padded(text.text, text.n_bytes))
+        return fail_field(csv, field, EFFACE_E_FORMAT,
+                          "begins with a zero, and as a number it could be somebody else's; have "
+                          "such ids and owners read as text",
+                          error);
     if (!ef_number_parse_digits(text.text, text.n_bytes, value))
         return fail_field(csv, field, EFFACE_E_FORMAT,
                           "is larger than 2^64 - 1; such ids have to be read as text", error);
     return EFFACE_OK;
+}
+
+/* Digits, but not 007. */
+static bool looks_like_number(ef_field text) {
+    return ef_number_is_digits(text.text, text.n_bytes) &&
+           !ef_number_is_padded(text.text, text.n_bytes);
 }
 
 /* Where the caller wants to know what numbers stand for. */
@@ -171,7 +182,7 @@ static efface_status read_id(loader *l, size_t field, efface_error *error) {
     if (text.n_bytes == 0)
         return fail_empty(&l->csv, field, "id", error);
     if (l->id_kind == UNDECIDED)
-        l->id_kind = ef_number_is_digits(text.text, text.n_bytes) ? NUMBERS : TEXT;
+        l->id_kind = looks_like_number(text) ? NUMBERS : TEXT;
     if (l->id_kind == NUMBERS)
         return read_whole64(&l->csv, field,
                             l->options->ids == EFFACE_IDS_NUMBERS
@@ -192,7 +203,7 @@ static efface_status read_owner(loader *l, size_t field, efface_error *error) {
     if (text.n_bytes == 0)
         return EFFACE_OK;
     if (l->owner_kind == UNDECIDED)
-        l->owner_kind = ef_number_is_digits(text.text, text.n_bytes) ? NUMBERS : TEXT;
+        l->owner_kind = looks_like_number(text) ? NUMBERS : TEXT;
     if (l->owner_kind == NUMBERS) {
         const efface_status status =
             read_whole64(&l->csv, field,

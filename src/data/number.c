@@ -176,6 +176,10 @@ bool ef_number_is_digits(const char *text, size_t n_bytes) {
     return n_bytes > 0;
 }
 
+bool ef_number_is_padded(const char *text, size_t n_bytes) {
+    return n_bytes > 1 && text[0] == '0';
+}
+
 bool ef_number_parse_digits(const char *text, size_t n_bytes, uint64_t *value) {
     uint64_t sum = 0;
     for (size_t i = 0; i < n_bytes; i++)

@@ -25,6 +25,10 @@ ef_number ef_number_parse(const char *text, size_t n_bytes, double *value);
 /* Whether text[0 .. n_bytes) is one or more digits and nothing else. */
 bool ef_number_is_digits(const char *text, size_t n_bytes);
 
+/* Whether digits begin with a zero that adds nothing: 007 and 7 are one number, and may be two
+ * people. */
+bool ef_number_is_padded(const char *text, size_t n_bytes);
+
 /* The value of such digits; false if it does not fit 64 bits. */
 bool ef_number_parse_digits(const char *text, size_t n_bytes, uint64_t *value);
 

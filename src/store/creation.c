@@ -1,10 +1,10 @@
 /*
  * Making a store: it appears under its name when it is whole, or not at all.
  *
- * It is made in a file beside, PATH-new, which gets its name by a link when everything is on the
- * disk: a link never replaces a file that is there. A process that dies leaves PATH-new behind; it
- * is locked (flock) as long as its maker lives, and the next attempt takes over one that is not.
- * From the link on nothing takes the store away again.
+ * It is made in a file beside, PATH.efface-new, which gets its name by a link when everything is on
+ * the disk: a link never replaces a file that is there. A process that dies leaves that file
+ * behind; it is locked (flock) as long as its maker lives, and the next attempt takes over one that
+ * is not. From the link on nothing takes the store away again.
  */
 #define _DEFAULT_SOURCE
 #include "base/checked.h"
@@ -25,8 +25,8 @@
 
 typedef struct making {
     const char *path;
-    char *beside;  /* PATH-new */
-    char *journal; /* PATH-new-journal */
+    char *beside;  /* PATH.efface-new */
+    char *journal; /* PATH.efface-new-journal */
     int file;      /* open and locked, or -1; closed after SQLite has closed it: closing it before
                       would drop SQLite's locks */
 } making;
@@ -97,13 +97,26 @@ static efface_status lock_beside(making *m, efface_error *error) {
 
 static efface_status begin_making(making *m, const char *path, efface_error *error) {
     *m = (making){.path = path,
-                  .beside = with_ending(path, "-new"),
-                  .journal = with_ending(path, "-new-journal"),
+                  .beside = with_ending(path, ".efface-new"),
+                  .journal = with_ending(path, ".efface-new-journal"),
                   .file = -1};
     if (m->beside == NULL || m->journal == NULL)
         return ef_fail_memory(error);
     if (is_there(path))
         return ef_fail(error, EFFACE_E_ARGUMENT, "%s is there already", path);
+    /* SQLite would take it for the journal of the new store, and roll it back. */
+    static const char *const endings[] = {"-journal", "-wal"};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        char *const rest = with_ending(path, endings[i]);
+        const bool in_the_way = rest != NULL && is_there(rest);
+        ef_free(rest);
+        if (rest == NULL)
+            return ef_fail_memory(error);
+        if (in_the_way)
+            return ef_fail(error, EFFACE_E_ARGUMENT,
+                           "%s%s is there, of a store that is gone: take it away first", path,
+                           endings[i]);
+    }
     return lock_beside(m, error);
 }
 

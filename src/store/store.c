@@ -399,6 +399,8 @@ efface_status efface_store_get_info(efface_store *store, efface_store_info *info
             .n_labels = head.n_groups[EF_GROUP_LABEL],
             .n_receipts = head.n_receipts,
             .keeps_texts = head.keeps_texts,
+            .ids = head.id_kind,
+            .owners = head.owner_kind,
             .receipt_key_outside = head.key_outside,
             .owner_zero_is_old = head.owner_zero_is_old,
             .file_bytes = (uint64_t)(n_pages * page_bytes),

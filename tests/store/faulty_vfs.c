@@ -503,7 +503,8 @@ int link(const char *from, const char *to) {
 
 int unlink(const char *path) {
     /* Only what is made by a store of its own: a test may empty the real folder meanwhile. */
-    disk_file *const f = is_used() && strstr(path, "-new") != NULL ? find(path, false) : NULL;
+    disk_file *const f =
+        is_used() && strstr(path, ".efface-new") != NULL ? find(path, false) : NULL;
     if (f != NULL && !is_dark) {
         f->seen.is_there = f->kept.is_there = false;
         resize(&f->seen, 0);

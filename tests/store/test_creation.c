@@ -52,8 +52,8 @@ static void check_next_attempt(void) {
     assert_int_equal(info_of(store).n_rows, MANY_ROWS);
     check_whole(store);
     efface_store_close(store);
-    assert_false(is_there(STORE "-new"));
-    assert_false(is_there(STORE "-new-journal"));
+    assert_false(is_there(STORE ".efface-new"));
+    assert_false(is_there(STORE ".efface-new-journal"));
 }
 
 /* ---------------------------------------------------------------- makers that die */
@@ -105,7 +105,7 @@ static void makers_that_are_killed(void **state) {
         n_died += died;
         assert_true(is_there(STORE) == !died);
         if (died) {
-            assert_true(is_there(STORE "-new"));
+            assert_true(is_there(STORE ".efface-new"));
             check_next_attempt();
         }
     }
@@ -117,7 +117,7 @@ static void makers_that_are_killed(void **state) {
     /* It has its name: nothing takes it away again, and the other name does no harm. */
     empty_folder();
     assert_true(die_making(-1, 2));
-    assert_true(is_there(STORE) && is_there(STORE "-new"));
+    assert_true(is_there(STORE) && is_there(STORE ".efface-new"));
     efface_store *const store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
     assert_int_equal(info_of(store).n_rows, MANY_ROWS);
     forget(store, 7);
@@ -165,7 +165,7 @@ static void a_maker_that_lives(void **state) {
         assert_int_equal(create(NULL, &store, &error), EFFACE_E_BUSY);
         assert_non_null(strstr(error.message, "another process"));
         assert_null(store);
-        assert_true(!is_there(STORE) && is_there(STORE "-new"));
+        assert_true(!is_there(STORE) && is_there(STORE ".efface-new"));
         if (ends_well == 0)
             (void)kill(pid, SIGKILL);
         else
@@ -182,7 +182,7 @@ static void a_maker_that_lives(void **state) {
         }
         assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
         assert_int_equal(create(NULL, &store, NULL), EFFACE_E_ARGUMENT);
-        assert_true(is_there(STORE) && !is_there(STORE "-new"));
+        assert_true(is_there(STORE) && !is_there(STORE ".efface-new"));
         store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
         check_whole(store);
         efface_store_close(store);
@@ -217,7 +217,7 @@ static void what_is_there_stays(void **state) {
     empty_folder();
     assert_int_equal(symlink("nowhere", in_folder(STORE)), 0);
     assert_int_equal(create(NULL, &store, NULL), EFFACE_E_ARGUMENT);
-    assert_true(is_there(STORE) && !is_there("nowhere") && !is_there(STORE "-new"));
+    assert_true(is_there(STORE) && !is_there("nowhere") && !is_there(STORE ".efface-new"));
     /* A file that comes while the store is made. */
     empty_folder();
     efface_store_options options = plain_options(EFFACE_ACCESS_WRITE);
@@ -229,15 +229,15 @@ static void what_is_there_stays(void **state) {
     /* A link in place of the file beside is not followed. */
     empty_folder();
     write_image(in_folder("precious"), words, strlen(words));
-    assert_int_equal(symlink("precious", in_folder(STORE "-new")), 0);
+    assert_int_equal(symlink("precious", in_folder(STORE ".efface-new")), 0);
     assert_int_equal(create(NULL, &store, NULL), EFFACE_E_IO);
     check_untouched("precious", words);
     assert_false(is_there(STORE));
     /* What a maker left that died is replaced, its journal too. */
     empty_folder();
-    write_image(in_folder(STORE "-new"), words, strlen(words));
-    write_image(in_folder(STORE "-new-journal"), words, strlen(words));
-    assert_int_equal(chmod(in_folder(STORE "-new"), 0600), 0);
+    write_image(in_folder(STORE ".efface-new"), words, strlen(words));
+    write_image(in_folder(STORE ".efface-new-journal"), words, strlen(words));
+    assert_int_equal(chmod(in_folder(STORE ".efface-new"), 0600), 0);
     check_next_attempt();
     assert_null(strstr(words, "new"));
 }

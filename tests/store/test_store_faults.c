@@ -413,7 +413,7 @@ static efface_status create(const efface_data *data, efface_store **store, effac
 static unsigned check_not_half(bool on_disk) {
     if (visit_files(folder, NULL, NULL) == 0)
         return 0;
-    assert_true(access(in_folder(STORE "-new"), F_OK) != 0);
+    assert_true(access(in_folder(STORE ".efface-new"), F_OK) != 0);
     assert_true(!on_disk || disk_save(folder));
     text t = describe(in_folder(STORE));
     assert_true(same(&t, &created_text));
