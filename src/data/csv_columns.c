@@ -45,11 +45,9 @@ static listing list_columns(const ef_csv *csv, bool names) {
     return list;
 }
 
-/* An empty field is no sign of a header: a row without an owner has one. */
-static bool is_text(ef_field field) {
+static bool is_number(ef_field field) {
     double value;
-    return field.n_bytes != 0 &&
-           ef_number_parse(field.text, field.n_bytes, &value) == EF_NUMBER_NONE;
+    return ef_number_parse(field.text, field.n_bytes, &value) != EF_NUMBER_NONE;
 }
 
 static efface_status fail_unclear(const ef_csv *csv, efface_error *error) {
@@ -143,7 +141,7 @@ static efface_status assign_roles(const ef_csv *csv, const efface_load_options *
 }
 
 /*
- * Whether the first line is a header, if that is to be detected: it is if a field is a text.
+ * Whether the first line is a header, if that is to be detected: it is if a field is not a number.
  * One case is left to the caller, since a wrong guess would lose a row without a word: all values
  * are numbers, and what is not stands in a column that may hold text and was given by its number,
  * as in "alice,0.5,0.25".
@@ -152,10 +150,12 @@ static efface_status detect_header(const ef_csv *csv, ef_columns *columns, bool 
                                    efface_error *error) {
     bool text_among_values = false, text_elsewhere = false;
     for (size_t i = 0; i < csv->n_fields; i++) {
-        if (!is_text(csv->fields[i]))
-            continue;
         const ef_role role = (ef_role)columns->roles[i];
-        if (role == EF_ROLE_VALUE || role == EF_ROLE_WEIGHT)
+        const bool is_empty = csv->fields[i].n_bytes == 0;
+        /* A row without an owner has an empty field; no row has any other. */
+        if (is_number(csv->fields[i]) || (is_empty && role == EF_ROLE_OWNER))
+            continue;
+        if (role == EF_ROLE_VALUE || role == EF_ROLE_WEIGHT || is_empty)
             text_among_values = true;
         else
             text_elsewhere = true;
@@ -178,7 +178,7 @@ efface_status ef_csv_columns(const ef_csv *csv, const efface_load_options *optio
     bool names = columns->header;
     if (options->header == EFFACE_HEADER_DETECT)
         for (size_t i = 0; i < csv->n_fields; i++)
-            names |= is_text(csv->fields[i]);
+            names |= !is_number(csv->fields[i]);
     bool by_name;
     efface_status status = assign_roles(csv, options, names, columns, &by_name, error);
     if (status == EFFACE_OK && options->header == EFFACE_HEADER_DETECT)

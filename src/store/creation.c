@@ -108,7 +108,9 @@ static efface_status begin_making(making *m, const char *path, efface_error *err
     static const char *const endings[] = {"-journal", "-wal"};
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
         char *const rest = with_ending(path, endings[i]);
-        const bool in_the_way = rest != NULL && is_there(rest);
+        /* An empty one is what every request leaves. */
+        struct stat found;
+        const bool in_the_way = rest != NULL && lstat(rest, &found) == 0 && found.st_size != 0;
         ef_free(rest);
         if (rest == NULL)
             return ef_fail_memory(error);

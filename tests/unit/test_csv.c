@@ -308,9 +308,9 @@ static void test_ids(void **state) {
     efface_load_options options = options_of("id", NULL, NULL, NULL);
     const double values[] = {1, 2, 3};
     efface_data *data =
-        expect("id,x\n18446744073709551615,1\n 007 ,2\n\"0\",3\n", &options, 3, 1, values);
+        expect("id,x\n18446744073709551615,1\n 70 ,2\n\"0\",3\n", &options, 3, 1, values);
     assert_int_equal(efface_data_row(data, 0).id, UINT64_MAX);
-    assert_int_equal(efface_data_row(data, 1).id, 7);
+    assert_int_equal(efface_data_row(data, 1).id, 70);
     assert_int_equal(efface_data_row(data, 2).id, 0);
     efface_data_free(data);
     /* Text: trimmed, or as quoted. After a first text a number is text too. */
@@ -369,7 +369,8 @@ static void test_duplicates(void **state) {
     efface_load_options options = options_of("id", NULL, NULL, NULL);
     const efface_status duplicate = EFFACE_E_DUPLICATE;
     bad("id,x\n7,1\n8,2\n7,3\n9,4\n", &options, duplicate, 4, 0, "that of row 1");
-    bad("id,x\n7,1\n8,2\n08,3\n9,4\n", &options, duplicate, 4, 0, "that of row 2");
+    /* As a number it would be that of row 2, and it may be somebody else. */
+    bad("id,x\n7,1\n8,2\n08,3\n9,4\n", &options, EFFACE_E_FORMAT, 4, 1, "begins with a zero");
     bad("id,x\n0,1\n1,2\n1,3\n", &options, duplicate, 4, 0, "that of row 2");
     bad("id,x\na,1\n\"b\nc\",2\nd,3\n\"b\nc\",4\n", &options, duplicate, 6, 0, "that of row 2");
 
@@ -408,7 +409,7 @@ static void test_duplicates(void **state) {
 
 static void test_owners(void **state) {
     (void)state;
-    const efface_load_options options = options_of(NULL, "who", NULL, NULL);
+    efface_load_options options = options_of(NULL, "who", NULL, NULL);
     const double values[] = {1, 2, 3};
     efface_data *data = expect("x,who\n1,\n2,18446744073709551614\n3,7\n", &options, 3, 1, values);
     assert_true(efface_data_row(data, 0).owner == EFFACE_NO_OWNER);
@@ -434,6 +435,19 @@ static void test_owners(void **state) {
     bad("x,who\n1,\n2,18446744073709551615\n", &options, EFFACE_E_FORMAT, 3, 2, "no owner");
     bad("x,who\n1,\n2,7\n3,ann\n", &options, EFFACE_E_FORMAT, 4, 2, "first owner");
     bad("x,who\n1,18446744073709551616\n", &options, EFFACE_E_FORMAT, 2, 2, "2^64");
+    /* 007 first: all are texts, and 7 is another person. */
+    options = options_of(NULL, "who", NULL, NULL);
+    data = expect("x,who\n1,007\n2,7\n", &options, 2, 1, (const double[]){1, 2});
+    assert_int_equal(efface_data_row(data, 0).owner, efface_text_id("007", 3, options.hash_key));
+    assert_int_equal(efface_data_row(data, 1).owner, efface_text_id("7", 1, options.hash_key));
+    efface_data_free(data);
+    bad("x,who\n1,7\n2,007\n", &options, EFFACE_E_FORMAT, 3, 2, "begins with a zero");
+    /* A first row without an owner is a row. */
+    options = options_of(NULL, "2", NULL, NULL);
+    data = expect("1,\n2,7\n", &options, 2, 1, (const double[]){1, 2});
+    assert_true(efface_data_row(data, 0).owner == EFFACE_NO_OWNER);
+    assert_int_equal(efface_data_row(data, 1).owner, 7);
+    efface_data_free(data);
 }
 
 static void test_weights(void **state) {
