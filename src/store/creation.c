@@ -50,6 +50,14 @@ static bool is_there(const char *path) {
     return lstat(path, &found) == 0;
 }
 
+/* Whether a file is nobody else's: in a folder of many, somebody may have made it before us to read
+ * what we write. */
+static bool is_ours(int file) {
+    struct stat is;
+    return fstat(file, &is) == 0 && S_ISREG(is.st_mode) && is.st_uid == geteuid() &&
+           is.st_nlink <= 1 && (is.st_mode & 077) == 0;
+}
+
 /* Whether a file that is open still has this name: its maker may have finished meanwhile. */
 static bool has_name(int file, const char *name) {
     struct stat is, named;
@@ -71,6 +79,12 @@ static efface_status lock_beside(making *m, efface_error *error) {
                                       : fail_system(m->beside, "cannot be locked", error);
         }
         if (has_name(file, m->beside)) {
+            if (!is_ours(file)) {
+                (void)close(file);
+                return ef_fail(error, EFFACE_E_IO,
+                               "%s is in the way, and not a file of efface's own; take it away",
+                               m->beside);
+            }
             m->file = file;
             (void)unlink(m->journal);
             return ftruncate(file, 0) == 0 ? EFFACE_OK
