@@ -295,6 +295,8 @@ static void to_write_it_becomes_one_of_today(void **state) {
         efface_store *store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
         check_all(store, &f, 2);
         assert_int_equal(sql_number(in_folder(STORE), "PRAGMA user_version"), 2);
+        assert_int_equal(sql_number(in_folder(STORE), "SELECT count(*) FROM columns"),
+                         f.names[0] != NULL ? N_COLUMNS : 0);
         text carried = digests(in_folder(STORE));
         assert_true(same(&models, &carried));
         check_leftovers(&f);

@@ -123,6 +123,15 @@ static void makers_that_are_killed(void **state) {
     forget(store, 7);
     check_whole(store);
     efface_store_close(store);
+    /* The file beside is that store, wherever it moved: another of the name must not empty it. */
+    assert_int_equal(rename(in_folder(STORE), in_folder("moved.efface")), 0);
+    efface_store *other = NULL;
+    assert_int_equal(create(NULL, &other, NULL), EFFACE_E_IO);
+    assert_null(other);
+    efface_store *const moved = open_store(in_folder("moved.efface"), EFFACE_ACCESS_READ);
+    assert_int_equal(info_of(moved).n_rows, MANY_ROWS - 1);
+    check_whole(moved);
+    efface_store_close(moved);
 }
 
 /* ---------------------------------------------------------------- makers that live */

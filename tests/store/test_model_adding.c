@@ -102,8 +102,21 @@ static void change_all_ways(efface_store *store) {
     efface_data_free(other);
 }
 
+/* A row in the last bucket of ids that are spread, in which it is alone; when buckets are chosen
+ * anew it belongs into the one before, which is empty before and after it left. */
+static uint64_t lone_id;
+
+static void learn_lone_row(efface_store *store) {
+    assert_int_equal(ef_buckets(&store->head), 4);
+    for (lone_id = 64; ef_bucket_of(&store->head, lone_id) != 3;)
+        lone_id++;
+    assert_true(lone_id < 96);
+    learn_rows(store, 1, lone_id);
+}
+
 static void change_all_away(efface_store *store) {
     forget_range(store, 0, N_ROWS);
+    forget(store, lone_id);
 }
 
 /* So many rows that buckets are chosen anew; others leave. */
@@ -112,7 +125,9 @@ static void change_until_spread_anew(efface_store *store) {
     for (uint64_t i = 0; i < 6; i++)
         learn_rows(store, N_ROWS, 1000 + i * N_ROWS);
     forget_range(store, 3, 9);
+    forget(store, lone_id);
     assert_true(store->head.dense > before);
+    assert_int_equal(ef_bucket_of(&store->head, lone_id), 2);
 }
 
 /* Another model comes meanwhile. */
@@ -179,6 +194,7 @@ static void others_change_rows_meanwhile(void **state) {
         for (int way = 0; way < 9; way++) {
             efface_store *const store = make_store();
             fit(store, "before", EFFACE_METHOD_QUANTIZED);
+            learn_lone_row(store);
             efface_kmeans_params params = params_of((efface_method)(way % 4));
             meanwhile m = {.change = changers[i], .in_a_child = way == 8};
             params.scale = way % 2 == 0 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;

@@ -269,8 +269,7 @@ static void chains_are_verified(void **state) {
         char *const at = strstr(lines[i], "\"missing\":0") + strlen("\"missing\":");
         *at = '1';
         f = find_in(lines, N_LINES, NULL);
-        assert_int_equal(f.n, i + 1 < N_LINES);
-        if (f.n != 0)
+        if (i + 1 < N_LINES)
             check_finding(&f, i + 2, "does not name the one before");
         f = find_in(lines, N_LINES, public_key);
         check_finding(&f, i + 1, "was changed");

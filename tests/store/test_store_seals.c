@@ -153,7 +153,7 @@ static bool flip(const char *table, const char *column, const char *where, size_
             memcpy(copy, sqlite3_column_blob(read, 0), n);
         there = at < n;
         if (there)
-            copy[at] ^= type == SQLITE_TEXT ? 1u : 1u << at % 8;
+            copy[at] = (unsigned char)(copy[at] ^ (type == SQLITE_TEXT ? 1u : 1u << at % 8));
         (void)(type == SQLITE_TEXT
                    ? sqlite3_bind_text(write, 1, (char *)copy, (int)n, SQLITE_TRANSIENT)
                    : sqlite3_bind_blob(write, 1, copy, (int)n, SQLITE_TRANSIENT));
