@@ -59,9 +59,6 @@ static void check_positions(const pair *p, tally *seen) {
         watches |= m->watches[t].tiers != NULL;
         assert_true(m->watches[t].n_rows <= ef_most_short_positions);
     }
-    for (uint32_t i = 0; m->shelf != NULL && i < m->shelf->n_places; i++)
-        assert_true(m->shelf->tenants[i] == EF_NO_TENANT ||
-                    m->shelf->tenants[i] < ef_most_short_positions);
     for (size_t i = 0; i < m->jury.n_rows; i++)
         assert_true(m->jury.positions[i] < ef_most_short_positions);
     if (watches)

@@ -11,7 +11,6 @@
 #include "base/interrupt.h"
 #include "model/kmeans/domain.h"
 #include "model/kmeans/jury.h"
-#include "model/kmeans/shelf.h"
 
 /* Parameters after everything automatic was decided. */
 typedef struct ef_plan {
@@ -90,7 +89,6 @@ struct efface_kmeans {
     /* For lloyd: watches of levels (watch.h), once changes have moved centers. */
     struct ef_watch *watches;
     uint32_t n_watches; /* of the first levels; some may be missing */
-    ef_shelf *shelf;    /* of their rows, or NULL */
     bool was_rebuilt;   /* by a change, so that it is worth to have watches */
 
     /* The set that the model belongs to, as it was when both last agreed; none if it was read

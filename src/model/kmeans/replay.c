@@ -178,12 +178,6 @@ static bool watches_follow(ef_pending *r, ef_maker *maker) {
         !ef_shift_init(&maker->shift, m->plan.n_clusters, m->domain.map.n_columns))
         return false;
     memset(maker->room, 0, n_room * sizeof *maker->room);
-    if (r->next.shelf == NULL)
-        r->next.shelf = ef_shelf_create(r->data->n_rows, m->domain.map.n_columns);
-    else
-        ef_shelf_follow(r->next.shelf, r->change, m->n_rows);
-    if (r->next.shelf == NULL)
-        return false;
     for (uint32_t t = 0; t < m->n_watches && t < m->n_levels; t++) {
         uint32_t *const labels = maker->gone + t * n;
         for (size_t i = 0; i < n; i++)
@@ -208,8 +202,6 @@ static void use_watches(ef_pending *r, ef_maker *maker) {
 
 /* Levels that stay as they are but for the rows that changed. */
 static void follow_watches(const ef_pending *r, efface_kmeans *m, uint32_t kept) {
-    if (m->shelf != NULL)
-        ef_shelf_follow(m->shelf, r->change, m->n_rows);
     for (uint32_t t = 0; t < m->n_watches && t < kept && t < r->n_looked; t++)
         if (m->watches[t].tiers != NULL &&
             !ef_watch_follow(&m->watches[t], r->change, ef_labels_at(r, t)))
@@ -316,8 +308,6 @@ void ef_pending_free(ef_pending *r) {
         ef_free(r->next.watches);
         r->watched->watches = NULL;
         r->watched->n_watches = 0;
-        ef_shelf_free(r->next.shelf);
-        r->watched->shelf = NULL;
     }
     for (uint32_t t = r->first; r->owns_levels && r->next.levels != NULL && t < r->next.n_levels;
          t++)

@@ -20,7 +20,6 @@ void efface_kmeans_free(efface_kmeans *model) {
     ef_jury_free(&model->jury);
     ef_watches_drop(model, 0);
     ef_free(model->watches);
-    ef_shelf_free(model->shelf);
     ef_free(model->column_min);
     ef_free(model->column_max);
     ef_free(model->depth_clusters);
@@ -301,7 +300,6 @@ size_t efface_kmeans_state_bytes(const efface_kmeans *model) {
             n += k * d * sizeof *level->sums + k * sizeof *level->counts;
     }
     n += model->n_watches * sizeof *model->watches;
-    n += model->shelf != NULL ? ef_shelf_bytes(model->shelf) : 0;
     for (uint32_t t = 0; t < model->n_watches; t++)
         n += ef_watch_bytes(&model->watches[t], k, d);
     return n + ef_guard_bytes(&model->guard, (size_t)model->n_rows, k, d) +
