@@ -68,15 +68,9 @@ static inline void check_jury(const efface_kmeans *model, const efface_data *dat
         }
     }
     assert_true(squares == jury->square_sum && sample_squares == jury->sample_square_sum);
-    for (uint32_t r = 0; r < jury->n_starts; r++) {
+    for (uint32_t r = 0; r < jury->n_starts; r++)
         check_sums(model, data, &jury->guards[r], jury->positions, n, jury->counts + r * k,
                    jury->sums + r * k * d);
-        for (uint32_t t = 0; jury->trails != NULL && t < jury->trails[r].n_steps; t++) {
-            const ef_step *const step = &jury->trails[r].steps[t];
-            check_sums(model, data, &step->guard, jury->positions, jury->n_sample, step->counts,
-                       step->sums);
-        }
-    }
     free(seen);
 }
 

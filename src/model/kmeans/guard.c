@@ -88,12 +88,6 @@ bool ef_guard_init(ef_guard *guard, size_t n_rows, uint32_t k, uint32_t d) {
     return false;
 }
 
-bool ef_guard_init_labels(ef_guard *guard, size_t n_rows, uint32_t k) {
-    *guard = (ef_guard){.wide = k > BYTE_CLUSTERS};
-    guard->labels = ef_alloc_zero(n_rows, guard->wide ? sizeof(uint32_t) : 1);
-    return guard->labels != NULL;
-}
-
 bool ef_guard_copy(ef_guard *guard, const ef_guard *from, size_t n_rows, size_t room, uint32_t k,
                    uint32_t d) {
     if (!ef_guard_init(guard, room, k, d))

@@ -40,8 +40,6 @@ typedef struct ef_guard {
 
 /* Room for n_rows rows, all loose and in cluster 0. False if memory is short. */
 bool ef_guard_init(ef_guard *guard, size_t n_rows, uint32_t n_clusters, uint32_t n_columns);
-/* The same with labels only, which never has margins. */
-bool ef_guard_init_labels(ef_guard *guard, size_t n_rows, uint32_t n_clusters);
 /* A guard of its own with the first n_rows rows of another, and room for `room` of them. */
 bool ef_guard_copy(ef_guard *guard, const ef_guard *from, size_t n_rows, size_t room,
                    uint32_t n_clusters, uint32_t n_columns);
@@ -74,8 +72,7 @@ static inline void ef_guard_loosen(ef_guard *guard, size_t row, uint32_t label) 
 
 /* Gives one row's place to another. */
 static inline void ef_guard_move_row(ef_guard *guard, size_t to, size_t from) {
-    if (guard->codes != NULL)
-        guard->codes[to] = guard->codes[from];
+    guard->codes[to] = guard->codes[from];
     ef_guard_set_label(guard, to, ef_guard_label(guard, from));
 }
 

@@ -9,9 +9,6 @@
 #define MOST_BYTES_A_ROW 4.0
 #define MOST_BYTES 4096.0
 
-/* The same for all that pyramid keeps. */
-#define MOST_BYTES_A_ROW_IN_ALL 7.3
-
 bool ef_jury_is_small(size_t n_jury, size_t n_rows, uint32_t n_starts, uint32_t k, uint32_t d) {
     const double a_row = 4.0 + 2.0 * n_starts;
     const double a_value = sizeof(int64_t) + sizeof(int32_t);
@@ -19,31 +16,7 @@ bool ef_jury_is_small(size_t n_jury, size_t n_rows, uint32_t n_starts, uint32_t 
                                                  MOST_BYTES + MOST_BYTES_A_ROW * (double)n_rows;
 }
 
-void ef_jury_drop_trails(ef_jury *jury) {
-    for (uint32_t r = 0; jury->trails != NULL && r < jury->n_starts; r++)
-        ef_trail_free(&jury->trails[r]);
-    ef_free(jury->trails);
-    jury->trails = NULL;
-}
-
-bool ef_jury_add_trails(ef_jury *jury, size_t n_rows, uint32_t d, uint32_t most_steps) {
-    const double n_values = (double)jury->n_clusters * d;
-    const double others = 2.0 * (double)n_rows + (double)ef_jury_bytes(jury, d) +
-                          n_values * (4.0 * jury->n_starts + 20.0);
-    const double left = MOST_BYTES + MOST_BYTES_A_ROW_IN_ALL * (double)n_rows - others;
-    const uint32_t steps =
-        ef_trail_steps(left, jury->n_sample, jury->n_starts, jury->n_clusters, d);
-    if (steps == 0)
-        return true;
-    jury->trails = ef_alloc_zero(jury->n_starts, sizeof *jury->trails);
-    bool fits = jury->trails != NULL;
-    for (uint32_t r = 0; fits && r < jury->n_starts; r++)
-        fits = ef_trail_init(&jury->trails[r], steps < most_steps ? steps : most_steps);
-    return fits;
-}
-
 void ef_jury_free(ef_jury *jury) {
-    ef_jury_drop_trails(jury);
     for (uint32_t r = 0; r < jury->n_starts; r++)
         ef_guard_free(&jury->guards[r]);
     ef_free(jury->positions);
@@ -111,8 +84,6 @@ size_t ef_jury_bytes(const ef_jury *jury, size_t d) {
     for (uint32_t r = 0; r < jury->n_starts; r++)
         n += sizeof *jury->guards + ef_guard_bytes(&jury->guards[r], jury->capacity, k, d) +
              k * sizeof *jury->counts + k * d * sizeof *jury->sums;
-    for (uint32_t r = 0; jury->trails != NULL && r < jury->n_starts; r++)
-        n += sizeof *jury->trails + ef_trail_bytes(&jury->trails[r], jury->n_sample, k, d);
     return n;
 }
 
@@ -198,10 +169,6 @@ void ef_jury_leave(ef_jury *jury, const ef_change *change, size_t i, const ef_ma
                    const ef_kernels *kernels) {
     const size_t row = find(jury, change->positions[i]);
     correct(jury, change, i, map, kernels, row);
-    if (row < jury->n_sample && change->replaces)
-        ef_jury_drop_trails(jury);
-    for (uint32_t r = 0; row < jury->n_sample && jury->trails != NULL && r < jury->n_starts; r++)
-        ef_trail_leave(&jury->trails[r], change, i, map, kernels, row, jury->n_sample - 1);
     if (!change->replaces) {
         take_out(jury, row);
         return;
@@ -213,8 +180,6 @@ void ef_jury_leave(ef_jury *jury, const ef_change *change, size_t i, const ef_ma
 bool ef_jury_come(ef_jury *jury, const ef_change *change, size_t i, const ef_map *map,
                   const ef_kernels *kernels, bool in_sample) {
     const size_t position = change->positions[i];
-    if (in_sample)
-        ef_jury_drop_trails(jury);
     if (!change->replaces && !(ef_positions_are_short(position + 1) && make_room(jury)))
         return false;
     const size_t row = change->replaces ? find(jury, position) : take_in(jury, position, in_sample);
@@ -227,9 +192,6 @@ void ef_jury_rename(ef_jury *jury, size_t from, size_t to) {
 }
 
 void ef_jury_forget(ef_jury *jury, const ef_change *change, size_t i, const ef_map *map) {
-    for (uint32_t r = 0; r < jury->n_starts; r++) {
+    for (uint32_t r = 0; r < jury->n_starts; r++)
         ef_guard_forget(&jury->guards[r], change, i, map, jury->n_clusters);
-        for (uint32_t t = 0; jury->trails != NULL && t < jury->trails[r].most; t++)
-            ef_guard_forget(&jury->trails[r].steps[t].guard, change, i, map, jury->n_clusters);
-    }
 }

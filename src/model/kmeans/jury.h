@@ -13,7 +13,6 @@
 #include "model/kmeans/change.h"
 #include "model/kmeans/guard.h"
 #include "model/kmeans/sample.h"
-#include "model/kmeans/trail.h"
 
 typedef struct ef_jury {
     uint32_t *positions; /* of its rows in the set, those of the sample first */
@@ -25,7 +24,6 @@ typedef struct ef_jury {
     ef_guard *guards; /* one for each start; rows have the numbers of their positions */
     int64_t *counts;  /* n_starts * n_clusters */
     int64_t *sums;    /* n_starts * n_clusters * n_columns */
-    ef_trail *trails; /* one for each start, of the sample's rows; or NULL */
 } ef_jury;
 
 /* Whether the jury of so many rows in a set is worth its memory. */
@@ -35,10 +33,7 @@ bool ef_jury_is_small(size_t n_jury, size_t n_rows, uint32_t n_starts, uint32_t 
 /* Room for a jury whose rows are these, with all sums 0. False if memory is short. */
 bool ef_jury_init(ef_jury *jury, const size_t *positions, size_t n_rows, size_t n_sample,
                   uint32_t n_starts, uint32_t n_clusters, uint32_t n_columns);
-/* Room for the trails of its starts as well, if they are worth their memory in a set of n_rows. */
-bool ef_jury_add_trails(ef_jury *jury, size_t n_rows, uint32_t n_columns, uint32_t most_steps);
-void ef_jury_drop_trails(ef_jury *jury);
-/* A jury of its own, but without trails. */
+/* A jury of its own. */
 bool ef_jury_copy(ef_jury *jury, const ef_jury *from, uint32_t n_columns);
 void ef_jury_free(ef_jury *jury);
 size_t ef_jury_bytes(const ef_jury *jury, size_t n_columns);

@@ -74,7 +74,6 @@ typedef struct trial {
     efface_data view;                     /* the sample in the copy of the jury */
     efface_kmeans run, judge;
     ef_maker runs, judges;
-    ef_trailing trailing; /* the run, if trails are kept */
     ef_guarded moving;
     ef_level scratch; /* for a jury that is not kept */
 } trial;
@@ -109,8 +108,6 @@ static efface_status gather_jury(trial *t, efface_error *error) {
 
 /* The same for the sample; they may be among the copies of the jury. */
 static efface_status gather_sample(trial *t, efface_error *error) {
-    if (t->model->jury.trails != NULL && t->jury_copy == NULL)
-        return EFFACE_OK; /* they may not be needed */
     t->runs.data = t->data;
     if (t->model->plan.rate == 0)
         return EFFACE_OK;
@@ -135,9 +132,6 @@ static efface_status prepare_jury(trial *t, efface_error *error) {
         t->judge.square_sum = jury->square_sum;
         t->run.square_sum = jury->sample_square_sum;
         t->judges.knows_squares = t->runs.knows_squares = true;
-        /* Not in a fit, which shall not pay for changes that may never come. */
-        if (jury->trails == NULL && !ef_jury_add_trails(jury, t->data->n_rows, d, plan->iterations))
-            ef_jury_drop_trails(jury);
     } else {
         const efface_status status = gather_jury(t, error);
         if (status != EFFACE_OK)
@@ -157,8 +151,6 @@ static efface_status prepare_jury(trial *t, efface_error *error) {
         ef_guarded_init(&t->moving, t->data, &t->model->domain.map, k, error);
     t->moving.positions = jury->positions;
     t->moving.n_rows = jury->n_rows;
-    t->trailing = (ef_trailing){.moving = t->moving, .positions = t->positions};
-    t->trailing.moving.n_rows = jury->n_sample;
     return status;
 }
 
@@ -178,9 +170,7 @@ static efface_status trial_init(trial *t, efface_kmeans *model, const efface_dat
 
 static void trial_free(trial *t) {
     efface_kmeans *const model = t->model;
-    const ef_guarded *const run = &t->trailing.moving;
-    model->rows_assigned +=
-        run->rows_looked + t->run.rows_assigned + t->judge.rows_assigned + t->moving.rows_looked;
+    model->rows_assigned += t->run.rows_assigned + t->judge.rows_assigned + t->moving.rows_looked;
     model->rows_undecided +=
         t->run.rows_undecided + t->judge.rows_undecided + t->moving.rows_undecided;
     model->rows_moved += t->run.rows_moved;
@@ -189,7 +179,6 @@ static void trial_free(trial *t) {
     ef_maker_free(&t->judges);
     ef_guarded_free(&t->moving);
     efface_data_free(t->sample_copy);
-    efface_data_free(t->trailing.copy);
     efface_data_free(t->jury_copy);
     ef_free(t->scratch.counts);
     ef_free(t->scratch.sums);
@@ -246,34 +235,19 @@ static efface_status judge_start(trial *t, uint32_t start, int32_t *centers, ef_
     return status;
 }
 
-static efface_status draw_seeds(trial *t, ef_level *level, efface_error *error) {
-    efface_status status = EFFACE_OK;
-    if (t->runs.data == NULL)
-        status = ef_trailing_gather(&t->runs, error);
-    if (status == EFFACE_OK)
-        status = ef_maker_prepare(&t->runs, &t->run, error);
-    return status == EFFACE_OK ? ef_seed(&t->runs.space, &t->run, level, 0, error) : status;
-}
-
 /* The run of a start, with the seeds it has or with seeds to be drawn. */
-static efface_status run_start(trial *t, uint32_t start, bool has_seeds, efface_error *error) {
+static efface_status run_start(trial *t, bool has_seeds, efface_error *error) {
     efface_kmeans *const run = &t->run;
-    ef_trail *const trails = t->model->jury.trails;
     ef_level *const level = ef_kmeans_add_level(run, false);
     if (level == NULL)
         return ef_fail_memory(error);
     t->runs.previous = NULL;
-    has_seeds = has_seeds && ef_start_points(run, t->data, run->seeds, level->centers);
-    if (trails != NULL) {
-        t->trailing.trail = &trails[start];
-        t->trailing.n_known = has_seeds ? trails[start].n_steps : 0;
-        t->trailing.labels_of = EF_NO_LEVEL;
-        t->runs.trailing = &t->trailing;
-        trails[start].n_steps = 0;
-    }
     efface_status status = EFFACE_OK;
-    if (!has_seeds)
-        status = draw_seeds(t, level, error);
+    if (!has_seeds || !ef_start_points(run, t->data, run->seeds, level->centers)) {
+        status = ef_maker_prepare(&t->runs, run, error);
+        if (status == EFFACE_OK)
+            status = ef_seed(&t->runs.space, run, level, 0, error);
+    }
     return status == EFFACE_OK ? ef_make_levels(&t->runs, run, 0, 0, error) : status;
 }
 
@@ -292,10 +266,8 @@ efface_status ef_starts_run(ef_starts *starts, efface_kmeans *model, const effac
         t.run.seeds = starts->seeds + r * k;
         if (has_seeds)
             memcpy(t.run.seeds, before->seeds + r * k, k * sizeof *t.run.seeds);
-        status = run_start(&t, r, has_seeds, error);
+        status = run_start(&t, has_seeds, error);
         model->jury.sample_square_sum = t.run.square_sum;
-        if (model->jury.trails != NULL)
-            ef_trail_cut(&model->jury.trails[r]);
         if (status == EFFACE_OK) {
             memcpy(centers, ef_kmeans_centers(&t.run), n_values * sizeof *centers);
             status = judge_start(&t, r, centers, &starts->losses[r], error);

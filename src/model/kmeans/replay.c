@@ -99,17 +99,13 @@ static efface_status copy_guard(ef_pending *r, ef_jury *jury, efface_error *erro
 }
 
 /* The same for the jury, if there is one and memory for a second, without following; not if so much
- * changes that it has to be made anew. Trails are too large to be copied: they are from now on
- * those of the model to be. */
+ * changes that it has to be made anew. */
 static void copy_jury(ef_pending *r) {
-    ef_jury *const jury = &r->watched->jury;
+    const ef_jury *const jury = &r->model->jury;
     r->next.jury = (ef_jury){0};
     r->owns_jury = true;
-    if (jury->n_starts == 0 || r->change->n_rows > jury->n_rows / 16 ||
-        !ef_jury_copy(&r->next.jury, jury, r->model->domain.map.n_columns))
-        return;
-    r->next.jury.trails = jury->trails;
-    jury->trails = NULL;
+    if (jury->n_starts != 0 && r->change->n_rows <= jury->n_rows / 16)
+        (void)ef_jury_copy(&r->next.jury, jury, r->model->domain.map.n_columns);
 }
 
 /* ---------------------------------------------------------------- build */
