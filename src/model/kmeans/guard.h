@@ -30,8 +30,7 @@ typedef struct ef_guard {
     uint8_t *codes;   /* of each row; NULL: no guard */
     void *labels;     /* of each row, bytes, or 32-bit integers if clusters are many */
     bool wide;        /* they are */
-    bool is_filled;   /* the labels are a partition */
-    bool is_anchored; /* and margins are known, from here: */
+    bool is_anchored; /* margins are known, from here: */
     int32_t *anchor;  /* centers */
     size_t n_looked;  /* rows looked at since */
     uint8_t n_passes; /* before margins are measured again, and */
@@ -64,12 +63,6 @@ static inline void ef_guard_set_label(ef_guard *guard, size_t row, uint32_t labe
         ((uint8_t *)guard->labels)[row] = (uint8_t)label;
 }
 
-/* Puts a row into a cluster that may not be its nearest. */
-static inline void ef_guard_loosen(ef_guard *guard, size_t row, uint32_t label) {
-    ef_guard_set_label(guard, row, label);
-    guard->codes[row] &= (uint8_t)~EF_GUARD_CODE;
-}
-
 /* Gives one row's place to another. */
 static inline void ef_guard_move_row(ef_guard *guard, size_t to, size_t from) {
     guard->codes[to] = guard->codes[from];
@@ -90,8 +83,6 @@ void ef_guard_pack(ef_guard *guard, size_t n_rows, const uint32_t *labels, const
 /* What it takes to move centers. */
 typedef struct ef_guarded {
     const efface_data *data;
-    const uint32_t *positions; /* of the guard's rows in the set; NULL: they are their numbers */
-    size_t n_rows;
     const ef_map *map;
     const ef_kernels *kernels;
     uint32_t n_clusters;

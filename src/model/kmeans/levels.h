@@ -92,9 +92,8 @@ efface_status ef_make_guarded(ef_maker *maker, efface_kmeans *model, uint32_t t,
                               efface_error *error);
 
 /* Pyramid: runs the starts and lets the jury judge, with the rows of `data` that are marked in the
- * guard's codes. A jury that the model has must belong to the starts `before` and have followed the
- * change since. stands[r] says that start r has the seeds it had before; NULL for none. Counts the
- * work in the model. On success the caller has `starts` to release. */
+ * guard's codes. stands[r] says that start r has the seeds it had in `before`; NULL for none.
+ * Counts the work in the model. On success the caller has `starts` to release. */
 efface_status ef_starts_run(ef_starts *starts, efface_kmeans *model, const efface_data *data,
                             const ef_starts *before, const bool *stands, efface_error *error);
 

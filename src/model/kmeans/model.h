@@ -9,8 +9,10 @@
 
 #include "base/encode.h"
 #include "base/interrupt.h"
+#include "base/wide.h"
 #include "model/kmeans/domain.h"
-#include "model/kmeans/jury.h"
+#include "model/kmeans/guard.h"
+#include "model/kmeans/sample.h"
 
 /* Parameters after everything automatic was decided. */
 typedef struct ef_plan {
@@ -84,7 +86,6 @@ struct efface_kmeans {
     /* For pyramid: what follows from the rows and is kept to be found again quickly. */
     ef_members members; /* of the rows that are there */
     ef_guard guard;     /* the partition of level 0, by position, with marks (sample.h) */
-    ef_jury jury;
 
     /* For lloyd: watches of levels (watch.h), once changes have moved centers. */
     struct ef_watch *watches;
