@@ -368,10 +368,9 @@ typedef struct efface_kmeans_params {
     uint32_t n_threads;  /* 0: as many as there are processors; no result depends on it */
 
     int keep_margins; /* lloyd: if not 0 (the default), a model whose centroids were moved by a
-                         change keeps 3 bytes for each row and level, for up to 1/32 of the rows a
-                         byte a column more, and copies of some rows, up to 64 bytes a row of the
-                         set, so that later changes look at few rows only; no result depends on
-                         it */
+                         change keeps 3 bytes for each row and level, and for up to 1/32 of the
+                         rows a byte a column more, so that later changes look at few rows only; no
+                         result depends on it */
 
     /* To interrupt long work: `interrupted` is asked now and then, with interrupt_context, on the
      * thread that made the call. If it returns non-zero, the call ends with EFFACE_E_INTERRUPTED
@@ -397,9 +396,10 @@ EFFACE_API void efface_kmeans_params_init(efface_kmeans_params *params);
 
 /* Fits a model to the rows of a set. Cost O(n * k * d * iterations); memory beyond the data 4
  * bytes a row while it runs, O(k * d * iterations) after; a pyramid takes 8 bytes a row while it
- * runs and keeps 2 to 8, a tree keeps copies of the rows in its leaves. An empty set gives a model
- * without centroids. The model does not refer to the set afterwards. Errors: MEMORY; ARGUMENT for
- * parameters out of range; LIMIT for a value outside a bound that was given; KERNELS. */
+ * runs and keeps 2 (5 with more than 256 clusters), a tree keeps copies of the rows in its leaves.
+ * An empty set gives a model without centroids. The model does not refer to the set afterwards.
+ * Errors: MEMORY; ARGUMENT for parameters out of range; LIMIT for a value outside a bound that was
+ * given; KERNELS. */
 EFFACE_API efface_status efface_kmeans_fit(const efface_data *data,
                                            const efface_kmeans_params *params, efface_kmeans **out,
                                            efface_error *error);

@@ -49,7 +49,6 @@ static inline void compare_what_is_kept(const walk *w, const efface_kmeans *fres
             fail_msg("EFFACE_TEST_SEED=0x%" PRIx64 ", after %s: the row at %zu has label %" PRIx32
                      ", not %" PRIx32,
                      seed, w->did, i, kept_of(m, i), kept_of(fresh, i));
-    check_jury(m, w->data);
 }
 
 /* Nor are all answers: which columns are coarse, and the rest of what is known of a model. */

@@ -324,7 +324,6 @@ static void look(const scene *s, snapshot *sight) {
     }
     for (size_t i = 0; s->model->guard.codes != NULL && i < (size_t)s->model->n_rows; i++)
         sight->labels[i] = kept_of(s->model, i);
-    check_jury(s->model, s->data);
     ef_data_column_ranges(s->data, sight->least, sight->most);
     sight->nodes = hash_nodes(s->model);
     if (s->second == NULL)
@@ -334,7 +333,6 @@ static void look(const scene *s, snapshot *sight) {
     sight->second_nodes = hash_nodes(s->second);
     hash(&sight->second_nodes, &s->second->members, sizeof s->second->members);
     hash_kept(&sight->second_nodes, s->second);
-    check_jury(s->second, s->data);
 }
 
 /* Positions are compared too: nothing that failed has moved a row. */

@@ -6,7 +6,7 @@
  * never failed. The same for two models over one set. No block is lost on the way.
  *
  * A worker whose small argument cannot be allocated is not an error: the call then succeeds with
- * fewer. Nor is a watch, a jury or a trail that cannot be kept: the call then does without.
+ * fewer. Nor is a watch that cannot be kept: the call then does without.
  */
 #include "fault/memory_scene.h"
 

@@ -6,7 +6,6 @@
 #include "unit/change_ways.h"
 
 #include "base/tape.h"
-#include "exact/check_kept.h"
 #include "model/kmeans/levels.h"
 
 static uint64_t random_state = 20191105;
@@ -415,16 +414,14 @@ static void what_is_kept_follows_every_change(void **state) {
             }
             check_marks(&p, next_id);
             check_partition(&p);
-            check_jury(p.model, p.data);
             check_losses(&p);
             check_law(&p);
         }
-        assert_true(p.model->jury.n_starts != 0 || p.model->plan.rate < 3);
         free_pair(&p);
     }
 }
 
-/* ---------------------------------------------------------------- trails */
+/* ---------------------------------------------------------------- rows of the sample */
 
 /* The position of a row of the sample; any, if there is none. */
 static size_t one_of_sample(const pair *p) {
@@ -436,10 +433,10 @@ static size_t one_of_sample(const pair *p) {
     return 0;
 }
 
-/* Runs that follow a trail have clusters without rows, and reseed them. */
-static void trails_reseed(void **state) {
+/* Runs that are made again have clusters without rows, and reseed them. */
+static void runs_made_again_reseed(void **state) {
     (void)state;
-    unsigned n_followed = 0;
+    unsigned n_sample = 0;
     for (uint64_t seed = 0; seed < 100; seed++) {
         float values[120];
         efface_kmeans_params params = params_of_pyramid(0.125, 2, seed);
@@ -449,20 +446,20 @@ static void trails_reseed(void **state) {
             values[i] = below(3) != 0 ? 0.0F : below(2) != 0 ? 1.0F : -1.0F;
         pair p = make_pair(&params, 60, 2, values);
         while (p.data->n_rows > 30) {
-            n_followed += p.model->jury.trails != NULL;
-            (void)forget_one(&p, efface_data_row(p.data, one_of_sample(&p)).id);
-            check_jury(p.model, p.data);
+            const size_t position = one_of_sample(&p);
+            n_sample += (p.model->guard.codes[position] & EF_IN_SAMPLE) != 0;
+            (void)forget_one(&p, efface_data_row(p.data, position).id);
             check_starts(&p, false);
         }
         free_pair(&p);
     }
-    assert_true(n_followed > 100);
+    assert_true(n_sample > 100);
 }
 
-/* Trails end before the runs do, which go on from where they end. */
-static void runs_outlive_their_trails(void **state) {
+/* With more rows and iterations. */
+static void runs_made_again_are_those_of_a_fit(void **state) {
     (void)state;
-    unsigned n_outlived = 0;
+    unsigned n_sample = 0;
     for (uint64_t seed = 1; seed <= 4; seed++) {
         pair p = {.params = params_of(EFFACE_METHOD_PYRAMID, 6, seed)};
         p.params.rate = 0.0625;
@@ -470,22 +467,20 @@ static void runs_outlive_their_trails(void **state) {
         assert_int_equal(efface_data_make_gaussian(5, 2, 400, seed, &p.data, NULL), EFFACE_OK);
         p.model = fit(p.data, &p.params);
         for (unsigned step = 0; step < 40; step++) {
-            const ef_trail *const trails = p.model->jury.trails;
-            n_outlived += trails != NULL && trails[0].n_steps == trails[0].most &&
-                          trails[0].most < p.params.iterations;
-            const uint64_t id = efface_data_row(p.data, one_of_sample(&p)).id;
+            const size_t position = one_of_sample(&p);
+            const uint64_t id = efface_data_row(p.data, position).id;
+            n_sample += (p.model->guard.codes[position] & EF_IN_SAMPLE) != 0;
             assert_int_equal(
                 efface_kmeans_forget(p.model, p.data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
                 EFFACE_OK);
             check_law(&p);
-            check_jury(p.model, p.data);
         }
         free_pair(&p);
     }
-    assert_true(n_outlived > 50);
+    assert_true(n_sample > 50);
 }
 
-/* Two bytes for each row, and some for each start and for its jury. */
+/* Two bytes for each row, and some for each start. */
 static void the_state_stays_small(void **state) {
     (void)state;
     efface_data *data = NULL;
@@ -494,7 +489,7 @@ static void the_state_stays_small(void **state) {
     efface_kmeans *const model = fit(data, &params);
     const size_t n_bytes = efface_kmeans_state_bytes(model);
     assert_int_equal(efface_data_n_rows(data), 20000);
-    assert_true(n_bytes < 8 * 20000);
+    assert_true(n_bytes < 3 * 20000);
     assert_true(n_bytes >= 20000 * 2 + 5 * 8 * 16 * sizeof(int32_t));
     efface_kmeans_free(model);
     efface_data_free(data);
@@ -507,8 +502,8 @@ int main(void) {
         cmocka_unit_test(starts_are_runs_of_lloyd),
         cmocka_unit_test(starts_reseed),
         cmocka_unit_test(one_start_is_the_first),
-        cmocka_unit_test(trails_reseed),
-        cmocka_unit_test(runs_outlive_their_trails),
+        cmocka_unit_test(runs_made_again_reseed),
+        cmocka_unit_test(runs_made_again_are_those_of_a_fit),
         cmocka_unit_test(of_equal_starts_the_first_is_chosen),
         cmocka_unit_test(a_start_may_end_where_it_did),
         cmocka_unit_test(what_is_kept_follows_every_change),

@@ -38,7 +38,6 @@ typedef struct scene {
     int32_t centers[MOST_CLUSTERS * MOST_COLUMNS];
     int64_t counts[MOST_CLUSTERS], sums[MOST_CLUSTERS * MOST_COLUMNS];
     ef_watch watch;
-    ef_shelf *shelf;
     uint64_t next_id;
     uint64_t n_looked, n_remade;
 } scene;
@@ -132,15 +131,12 @@ static void begin(scene *s, uint32_t n, uint32_t d, uint32_t k, int32_t range) {
     assert_int_equal(efface_data_add(s->data, &rows, NULL), EFFACE_OK);
     for (uint32_t i = 0; i < k * d; i++)
         s->centers[i] = (int32_t)below((uint32_t)range);
-    s->shelf = ef_shelf_create(8 * (size_t)n, d); /* large, so that rows stay on it */
-    assert_non_null(s->shelf);
     make(s);
     check(s);
 }
 
 static void end(scene *s) {
     ef_watch_free(&s->watch);
-    ef_shelf_free(s->shelf);
     efface_data_free(s->data);
 }
 
@@ -151,7 +147,6 @@ static void follow(scene *s, const ef_change *change, bool known) {
     uint32_t labels[MOST_ROWS];
     for (size_t i = 0; i < change->n_rows; i++)
         labels[i] = !change->leaves[i] && known ? nearest(s, change->positions[i]) : EF_NO_CLUSTER;
-    ef_shelf_follow(s->shelf, change, s->watch.n_rows);
     assert_true(ef_watch_follow(&s->watch, change, labels));
     for (size_t i = 0; i < change->n_rows; i++) {
         if (!change->leaves[i] && !known)
@@ -203,8 +198,7 @@ static void move_to(scene *s, const int32_t *after) {
                         .sums = s->sums,
                         .room = ef_alloc_aligned(2 * EF_PANEL * MOST_COLUMNS, sizeof(float)),
                         .shift = &shift,
-                        .look = &look,
-                        .shelf = s->shelf};
+                        .look = &look};
     assert_non_null(moving.room);
     memset(moving.room, 0, 2 * EF_PANEL * MOST_COLUMNS * sizeof(float));
     const bool few = ef_watch_move(&s->watch, &moving);
@@ -317,38 +311,6 @@ static void centers_that_stay_need_no_look(void **context) {
     end(&s);
 }
 
-static void a_row_that_is_forgotten_is_on_no_shelf(void **context) {
-    (void)context;
-    enum { N = 200, D = 3 };
-    float values[N * D], panel[D * EF_PANEL] = {0.0F};
-    for (int i = 0; i < N * D; i++)
-        values[i] = (float)(i + 1);
-    efface_data *data = NULL;
-    const efface_rows rows = {.n_rows = N, .values = values};
-    assert_int_equal(efface_data_create(D, &data, NULL), EFFACE_OK);
-    assert_int_equal(efface_data_add(data, &rows, NULL), EFFACE_OK);
-    ef_shelf *const shelf = ef_shelf_create(64 * N, D);
-    assert_non_null(shelf);
-    state = 11;
-    for (size_t n = N; n > 0; n--) {
-        for (size_t i = 0; i < n; i++) {
-            ef_shelf_gather(shelf, data, i, true, panel);
-            for (uint32_t j = 0; j < D; j++)
-                assert_true(panel[j * EF_PANEL] == ef_data_value(data, i, j));
-        }
-        const uint64_t id = ef_data_id(data, below((uint32_t)n));
-        ef_change change;
-        assert_true(ef_change_init(&change, D, 1));
-        assert_int_equal(ef_change_forget(&change, data, &id, 1, NULL), EFFACE_OK);
-        ef_shelf_follow(shelf, &change, n);
-        ef_change_free(&change);
-        for (size_t i = 0; i < (size_t)shelf->n_places * D; i++)
-            assert_true(shelf->values[i] != values[id * D]);
-    }
-    ef_shelf_free(shelf);
-    efface_data_free(data);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(partitions_are_exact),
@@ -356,7 +318,6 @@ int main(void) {
         cmocka_unit_test(centers_may_come_back),
         cmocka_unit_test(small_moves_look_at_few_rows),
         cmocka_unit_test(centers_that_stay_need_no_look),
-        cmocka_unit_test(a_row_that_is_forgotten_is_on_no_shelf),
     };
     return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
 }

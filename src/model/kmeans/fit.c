@@ -119,8 +119,6 @@ efface_status ef_make_levels(ef_maker *maker, efface_kmeans *model, uint32_t t, 
             break;
         if (t == 0 && plan->method == EFFACE_METHOD_PYRAMID)
             status = ef_make_guarded(maker, model, t, error);
-        else if (maker->trailing != NULL)
-            status = ef_make_trailing(maker, model, t, error);
         else
             status = maker->watches ? ef_make_watched(maker, model, t, error)
                                     : ef_make_partition(maker, model, level, error);

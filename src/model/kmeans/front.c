@@ -394,7 +394,7 @@ static bool judge(ef_front *front, uint32_t number, const uint32_t *slots, unsig
     const uint32_t own = border->own, other = border->other;
     const double far = s->far * border->span;
     for (unsigned i = 0; i < n; i++)
-        ef_shelf_gather(s->shelf, s->data, border->positions[slots[i]], true, s->values + i);
+        ef_data_gather(s->data, border->positions[slots[i]], s->values + i);
     s->n_judged += n;
     int64_t gaps[EF_PANEL], at_base[EF_PANEL];
     s->kernels->gaps(s->map, s->values, n, s->centers + own * d, s->centers + other * d, gaps);

@@ -27,8 +27,8 @@
 #ifndef EF_FRONT_H
 #define EF_FRONT_H
 
+#include "data/rows.h"
 #include "kernel/kernels.h"
-#include "model/kmeans/shelf.h"
 
 #define EF_TIERS 64
 
@@ -111,7 +111,6 @@ void ef_front_rebase(ef_front *front, ef_shift *shift, const int32_t *after, dou
 /* What it takes to sift. */
 typedef struct ef_sifting {
     const efface_data *data;
-    ef_shelf *shelf;
     const ef_map *map;
     const ef_kernels *kernels;
     const int32_t *centers; /* where the shift leads */

@@ -88,12 +88,6 @@ bool ef_guard_init(ef_guard *guard, size_t n_rows, uint32_t k, uint32_t d) {
     return false;
 }
 
-bool ef_guard_init_labels(ef_guard *guard, size_t n_rows, uint32_t k) {
-    *guard = (ef_guard){.wide = k > BYTE_CLUSTERS};
-    guard->labels = ef_alloc_zero(n_rows, guard->wide ? sizeof(uint32_t) : 1);
-    return guard->labels != NULL;
-}
-
 bool ef_guard_copy(ef_guard *guard, const ef_guard *from, size_t n_rows, size_t room, uint32_t k,
                    uint32_t d) {
     if (!ef_guard_init(guard, room, k, d))
@@ -102,7 +96,6 @@ bool ef_guard_copy(ef_guard *guard, const ef_guard *from, size_t n_rows, size_t 
     memcpy(guard->labels, from->labels, n_rows * (guard->wide ? sizeof(uint32_t) : 1));
     if (from->is_anchored)
         memcpy(guard->anchor, from->anchor, (size_t)k * d * sizeof *guard->anchor);
-    guard->is_filled = from->is_filled;
     guard->is_anchored = from->is_anchored;
     guard->n_looked = from->n_looked;
     guard->n_passes = from->n_passes;
@@ -159,7 +152,6 @@ void ef_guard_pack(ef_guard *guard, size_t n_rows, const uint32_t *labels, const
         memcpy(guard->anchor, centers, (size_t)k * d * sizeof *centers);
     else if (guard->n_passes != 0)
         guard->n_passes--;
-    guard->is_filled = true;
     guard->is_anchored = margins != NULL;
     guard->n_looked = 0;
 }
@@ -168,7 +160,7 @@ void ef_guard_pack(ef_guard *guard, size_t n_rows, const uint32_t *labels, const
 
 efface_status ef_guarded_init(ef_guarded *m, const efface_data *data, const ef_map *map, uint32_t k,
                               efface_error *error) {
-    *m = (ef_guarded){.data = data, .n_rows = data->n_rows, .map = map, .n_clusters = k};
+    *m = (ef_guarded){.data = data, .map = map, .n_clusters = k};
     const size_t n_room = 2 * EF_PANEL * (size_t)map->n_columns;
     const efface_status status = ef_kernels_require(&m->kernels, error);
     if (status != EFFACE_OK)
@@ -198,20 +190,13 @@ static size_t count_below(const uint8_t *codes, size_t n, uint32_t limit) {
     return total;
 }
 
-static size_t position_of(const ef_guarded *m, size_t row) {
-    return m->positions != NULL ? m->positions[row] : row;
-}
-
 /* Looks at up to sixteen rows. */
 static void look_at(ef_guard *guard, ef_guarded *m, const ef_centers *centers, const size_t *rows,
                     unsigned n, int64_t *counts, int64_t *sums) {
     const size_t d = m->map->n_columns;
     uint32_t nearest[EF_PANEL];
-    for (unsigned i = 0; i < n; i++) {
-        const float *const row = ef_data_first(m->data, position_of(m, rows[i]));
-        for (size_t at = 0; at < d * EF_PANEL; at += EF_PANEL)
-            m->room[at + i] = row[at];
-    }
+    for (unsigned i = 0; i < n; i++)
+        ef_data_gather(m->data, rows[i], m->room + i);
     m->rows_undecided += m->kernels->nearest(centers, m->map, m->room, n, m->room,
                                              m->room + d * EF_PANEL, nearest, NULL);
     m->rows_looked += n;
@@ -220,12 +205,13 @@ static void look_at(ef_guard *guard, ef_guarded *m, const ef_centers *centers, c
         const uint32_t from = ef_guard_label(guard, rows[i]);
         if (nearest[i] == from)
             continue;
-        const int64_t weight = ef_data_weight(m->data, position_of(m, rows[i]));
+        const int64_t weight = ef_data_weight(m->data, rows[i]);
         counts[from] -= weight;
         counts[nearest[i]] += weight;
         m->kernels->move_row(m->map, m->room + i, weight, sums + nearest[i] * d, sums + from * d);
         m->rows_moved++;
-        ef_guard_loosen(guard, rows[i], nearest[i]);
+        ef_guard_set_label(guard, rows[i], nearest[i]);
+        guard->codes[rows[i]] &= (uint8_t)~EF_GUARD_CODE;
     }
 }
 
@@ -233,11 +219,9 @@ static void look_at(ef_guard *guard, ef_guarded *m, const ef_centers *centers, c
 /* Every row is where the exact kernel puts it. */
 static void check_all(const ef_guard *guard, const ef_guarded *m, const ef_centers *centers) {
     const size_t d = m->map->n_columns;
-    for (size_t i = 0; i < m->n_rows; i++) {
+    for (size_t i = 0; i < m->data->n_rows; i++) {
         uint32_t nearest[EF_PANEL];
-        const float *const row = ef_data_first(m->data, position_of(m, i));
-        for (size_t at = 0; at < d * EF_PANEL; at += EF_PANEL)
-            m->room[at] = row[at];
+        ef_data_gather(m->data, i, m->room);
         (void)m->kernels->nearest(centers, m->map, m->room, 1, m->room, m->room + d * EF_PANEL,
                                   nearest, NULL);
         assert(ef_guard_label(guard, i) == nearest[0]);
@@ -252,8 +236,8 @@ efface_status ef_guard_move(ef_guard *guard, ef_guarded *m, const int32_t *cente
     if (!guard->is_anchored)
         return EFFACE_OK;
     const uint32_t limit = limit_of(ef_farthest(guard->anchor, centers, k, d), code_base(d));
-    size_t left = count_below(guard->codes, m->n_rows, limit);
-    if (guard->n_looked + left > m->n_rows / PASS_FROM_PART + EF_PANEL) {
+    size_t left = count_below(guard->codes, m->data->n_rows, limit);
+    if (guard->n_looked + left > m->data->n_rows / PASS_FROM_PART + EF_PANEL) {
         if (guard->n_looked == 0) {
             guard->n_passes = guard->n_waits;
             guard->n_waits =

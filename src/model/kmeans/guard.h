@@ -30,8 +30,7 @@ typedef struct ef_guard {
     uint8_t *codes;   /* of each row; NULL: no guard */
     void *labels;     /* of each row, bytes, or 32-bit integers if clusters are many */
     bool wide;        /* they are */
-    bool is_filled;   /* the labels are a partition */
-    bool is_anchored; /* and margins are known, from here: */
+    bool is_anchored; /* margins are known, from here: */
     int32_t *anchor;  /* centers */
     size_t n_looked;  /* rows looked at since */
     uint8_t n_passes; /* before margins are measured again, and */
@@ -40,8 +39,6 @@ typedef struct ef_guard {
 
 /* Room for n_rows rows, all loose and in cluster 0. False if memory is short. */
 bool ef_guard_init(ef_guard *guard, size_t n_rows, uint32_t n_clusters, uint32_t n_columns);
-/* The same with labels only, which never has margins. */
-bool ef_guard_init_labels(ef_guard *guard, size_t n_rows, uint32_t n_clusters);
 /* A guard of its own with the first n_rows rows of another, and room for `room` of them. */
 bool ef_guard_copy(ef_guard *guard, const ef_guard *from, size_t n_rows, size_t room,
                    uint32_t n_clusters, uint32_t n_columns);
@@ -66,16 +63,9 @@ static inline void ef_guard_set_label(ef_guard *guard, size_t row, uint32_t labe
         ((uint8_t *)guard->labels)[row] = (uint8_t)label;
 }
 
-/* Puts a row into a cluster that may not be its nearest. */
-static inline void ef_guard_loosen(ef_guard *guard, size_t row, uint32_t label) {
-    ef_guard_set_label(guard, row, label);
-    guard->codes[row] &= (uint8_t)~EF_GUARD_CODE;
-}
-
 /* Gives one row's place to another. */
 static inline void ef_guard_move_row(ef_guard *guard, size_t to, size_t from) {
-    if (guard->codes != NULL)
-        guard->codes[to] = guard->codes[from];
+    guard->codes[to] = guard->codes[from];
     ef_guard_set_label(guard, to, ef_guard_label(guard, from));
 }
 
@@ -93,8 +83,6 @@ void ef_guard_pack(ef_guard *guard, size_t n_rows, const uint32_t *labels, const
 /* What it takes to move centers. */
 typedef struct ef_guarded {
     const efface_data *data;
-    const uint32_t *positions; /* of the guard's rows in the set; NULL: they are their numbers */
-    size_t n_rows;
     const ef_map *map;
     const ef_kernels *kernels;
     uint32_t n_clusters;

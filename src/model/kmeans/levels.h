@@ -38,8 +38,6 @@ typedef struct ef_maker {
     const ef_level *previous; /* or NULL */
     bool knows_squares;       /* the model's square_sum is what it should be */
 
-    struct ef_trailing *trailing; /* for the run of a start that has a trail; or NULL */
-
     /* For a model that keeps watches of its levels, or shall have them. */
     bool watches;
     bool labels_are_old; /* those of `previous` are in its watch */
@@ -93,16 +91,9 @@ void ef_maker_take_margins(ef_maker *maker);
 efface_status ef_make_guarded(ef_maker *maker, efface_kmeans *model, uint32_t t,
                               efface_error *error);
 
-/* The same for level t of a run with a trail (trail.h); and copies of the sample for passes, unless
- * the maker has them. */
-efface_status ef_trailing_gather(ef_maker *maker, efface_error *error);
-efface_status ef_make_trailing(ef_maker *maker, efface_kmeans *model, uint32_t t,
-                               efface_error *error);
-
 /* Pyramid: runs the starts and lets the jury judge, with the rows of `data` that are marked in the
- * guard's codes. A jury that the model has must belong to the starts `before` and have followed the
- * change since. stands[r] says that start r has the seeds it had before; NULL for none. Counts the
- * work in the model. On success the caller has `starts` to release. */
+ * guard's codes. stands[r] says that start r has the seeds it had in `before`; NULL for none.
+ * Counts the work in the model. On success the caller has `starts` to release. */
 efface_status ef_starts_run(ef_starts *starts, efface_kmeans *model, const efface_data *data,
                             const ef_starts *before, const bool *stands, efface_error *error);
 

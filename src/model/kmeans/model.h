@@ -9,9 +9,10 @@
 
 #include "base/encode.h"
 #include "base/interrupt.h"
+#include "base/wide.h"
 #include "model/kmeans/domain.h"
-#include "model/kmeans/jury.h"
-#include "model/kmeans/shelf.h"
+#include "model/kmeans/guard.h"
+#include "model/kmeans/sample.h"
 
 /* Parameters after everything automatic was decided. */
 typedef struct ef_plan {
@@ -85,12 +86,10 @@ struct efface_kmeans {
     /* For pyramid: what follows from the rows and is kept to be found again quickly. */
     ef_members members; /* of the rows that are there */
     ef_guard guard;     /* the partition of level 0, by position, with marks (sample.h) */
-    ef_jury jury;
 
     /* For lloyd: watches of levels (watch.h), once changes have moved centers. */
     struct ef_watch *watches;
     uint32_t n_watches; /* of the first levels; some may be missing */
-    ef_shelf *shelf;    /* of their rows, or NULL */
     bool was_rebuilt;   /* by a change, so that it is worth to have watches */
 
     /* The set that the model belongs to, as it was when both last agreed; none if it was read

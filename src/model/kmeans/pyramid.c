@@ -4,10 +4,9 @@
  *
  * A small sample has worse local optima than all rows have, and is a poor judge of its own; the
  * best of a few by the loss over more rows makes up for both. Results and losses of all starts are
- * kept. A change that reaches the sample makes them anew, but for seedings that it does not change;
- * the jury then looks at the rows that may have changed their cluster since (jury.h). A change that
- * reaches the jury alone, which is more common, changes the losses by what its own rows add or
- * take, in integers: no other row is looked at unless another start is now the best.
+ * kept. A change that reaches the sample makes them anew, but for seedings that it does not change.
+ * A change that reaches the jury alone, which is more common, changes the losses by what its own
+ * rows add or take, in integers: no other row is looked at unless another start is now the best.
  */
 #include "base/checked.h"
 #include "base/status.h"
@@ -67,213 +66,92 @@ bool ef_start_points(const efface_kmeans *model, const efface_data *data, const 
 /* What running and judging the starts takes. */
 typedef struct trial {
     efface_kmeans *model;
-    const efface_data *data;
-    size_t *positions; /* of the rows of the jury, those of the sample first */
-    size_t n_jury, n_sample;
-    efface_data *jury_copy, *sample_copy; /* or NULL */
-    efface_data view;                     /* the sample in the copy of the jury */
+    efface_data *copy; /* of the rows of the jury, or of the sample if the jury is all rows */
+    efface_data view;  /* the sample in the copy */
     efface_kmeans run, judge;
     ef_maker runs, judges;
-    ef_trailing trailing; /* the run, if trails are kept */
-    ef_guarded moving;
-    ef_level scratch; /* for a jury that is not kept */
+    ef_level scratch; /* for the jury */
 } trial;
 
-static efface_status find_rows(trial *t, efface_error *error) {
-    const ef_jury *const jury = &t->model->jury;
-    if (jury->n_starts == 0)
-        return ef_sample_find(t->model->guard.codes, t->data->n_rows, &t->positions, &t->n_jury,
-                              &t->n_sample, error);
-    t->n_jury = jury->n_rows;
-    t->n_sample = jury->n_sample;
-    t->positions = ef_alloc(t->n_jury, sizeof *t->positions);
-    if (t->positions == NULL)
-        return ef_fail_memory(error);
-    for (size_t i = 0; i < t->n_jury; i++)
-        t->positions[i] = jury->positions[i];
+/* The rows of jury and sample for passes: copies of them, or the set itself. */
+static efface_status gather(trial *t, const efface_data *data, efface_error *error) {
+    const uint32_t rate = t->model->plan.rate;
+    const bool all_judge = ef_jury_exponent(rate) == 0;
+    t->judges.data = t->runs.data = data;
+    if (rate == 0)
+        return EFFACE_OK;
+    size_t *positions = NULL, n_jury, n_sample;
+    efface_status status =
+        ef_sample_find(t->model->guard.codes, data->n_rows, &positions, &n_jury, &n_sample, error);
+    if (status != EFFACE_OK)
+        return status;
+    status = ef_data_copy_rows(data, positions, all_judge ? n_sample : n_jury, &t->copy, error);
+    ef_free(positions);
+    if (status != EFFACE_OK)
+        return status;
+    t->view = *t->copy; /* those of the sample are first */
+    t->view.n_rows = n_sample;
+    t->runs.data = &t->view;
+    if (!all_judge)
+        t->judges.data = t->copy;
     return EFFACE_OK;
-}
-
-/* The rows of the jury for passes: copies of them, or the set itself. */
-static efface_status gather_jury(trial *t, efface_error *error) {
-    if (t->judges.data != NULL)
-        return EFFACE_OK;
-    t->judges.data = t->data;
-    if (ef_jury_exponent(t->model->plan.rate) == 0)
-        return EFFACE_OK;
-    const efface_status status =
-        ef_data_copy_rows(t->data, t->positions, t->n_jury, &t->jury_copy, error);
-    t->judges.data = t->jury_copy;
-    return status;
-}
-
-/* The same for the sample; they may be among the copies of the jury. */
-static efface_status gather_sample(trial *t, efface_error *error) {
-    if (t->model->jury.trails != NULL && t->jury_copy == NULL)
-        return EFFACE_OK; /* they may not be needed */
-    t->runs.data = t->data;
-    if (t->model->plan.rate == 0)
-        return EFFACE_OK;
-    if (t->jury_copy != NULL) {
-        t->view = *t->jury_copy;
-        t->view.n_rows = t->n_sample;
-        t->runs.data = &t->view;
-        return EFFACE_OK;
-    }
-    const efface_status status =
-        ef_data_copy_rows(t->data, t->positions, t->n_sample, &t->sample_copy, error);
-    t->runs.data = t->sample_copy;
-    return status;
-}
-
-/* Room for what the jury comes to: in the model, if it is to be kept and there is memory for it. */
-static efface_status prepare_jury(trial *t, efface_error *error) {
-    const ef_plan *const plan = &t->model->plan;
-    const uint32_t k = plan->n_clusters, d = t->model->domain.map.n_columns;
-    ef_jury *const jury = &t->model->jury;
-    if (jury->n_starts != 0) {
-        t->judge.square_sum = jury->square_sum;
-        t->run.square_sum = jury->sample_square_sum;
-        t->judges.knows_squares = t->runs.knows_squares = true;
-        /* Not in a fit, which shall not pay for changes that may never come. */
-        if (jury->trails == NULL && !ef_jury_add_trails(jury, t->data->n_rows, d, plan->iterations))
-            ef_jury_drop_trails(jury);
-    } else {
-        const efface_status status = gather_jury(t, error);
-        if (status != EFFACE_OK)
-            return status;
-        const bool kept =
-            t->jury_copy != NULL &&
-            ef_jury_is_small(t->n_jury, t->data->n_rows, plan->starts, k, d) &&
-            ef_jury_init(jury, t->positions, t->n_jury, t->n_sample, plan->starts, k, d);
-        if (!kept) {
-            t->scratch.counts = ef_alloc(k, sizeof *t->scratch.counts);
-            t->scratch.sums = ef_alloc((size_t)k * d, sizeof *t->scratch.sums);
-        }
-        if (!kept && (t->scratch.counts == NULL || t->scratch.sums == NULL))
-            return ef_fail_memory(error);
-    }
-    const efface_status status =
-        ef_guarded_init(&t->moving, t->data, &t->model->domain.map, k, error);
-    t->moving.positions = jury->positions;
-    t->moving.n_rows = jury->n_rows;
-    t->trailing = (ef_trailing){.moving = t->moving, .positions = t->positions};
-    t->trailing.moving.n_rows = jury->n_sample;
-    return status;
 }
 
 static efface_status trial_init(trial *t, efface_kmeans *model, const efface_data *data,
                                 efface_error *error) {
-    *t = (trial){.model = model, .data = data};
+    const size_t k = model->plan.n_clusters, n_values = k * model->domain.map.n_columns;
+    *t = (trial){.model = model};
     t->run = (efface_kmeans){.plan = model->plan, .domain = model->domain};
     t->judge = t->run;
     t->run.plan.method = EFFACE_METHOD_LLOYD;
-    efface_status status = find_rows(t, error);
-    if (status == EFFACE_OK)
-        status = prepare_jury(t, error);
-    if (status == EFFACE_OK)
-        status = gather_sample(t, error);
-    return status;
+    t->scratch.counts = ef_alloc(k, sizeof *t->scratch.counts);
+    t->scratch.sums = ef_alloc(n_values, sizeof *t->scratch.sums);
+    if (t->scratch.counts == NULL || t->scratch.sums == NULL)
+        return ef_fail_memory(error);
+    return gather(t, data, error);
 }
 
 static void trial_free(trial *t) {
     efface_kmeans *const model = t->model;
-    const ef_guarded *const run = &t->trailing.moving;
-    model->rows_assigned +=
-        run->rows_looked + t->run.rows_assigned + t->judge.rows_assigned + t->moving.rows_looked;
-    model->rows_undecided +=
-        t->run.rows_undecided + t->judge.rows_undecided + t->moving.rows_undecided;
+    model->rows_assigned += t->run.rows_assigned + t->judge.rows_assigned;
+    model->rows_undecided += t->run.rows_undecided + t->judge.rows_undecided;
     model->rows_moved += t->run.rows_moved;
-    ef_free(t->positions);
     ef_maker_free(&t->runs);
     ef_maker_free(&t->judges);
-    ef_guarded_free(&t->moving);
-    efface_data_free(t->sample_copy);
-    efface_data_free(t->trailing.copy);
-    efface_data_free(t->jury_copy);
+    efface_data_free(t->copy);
     ef_free(t->scratch.counts);
     ef_free(t->scratch.sums);
     ef_free(t->run.levels);
 }
 
-/* A pass over all rows of the jury, which may have been judged before. */
-static efface_status judge_all(trial *t, ef_level *level, ef_guard *guard, efface_error *error) {
-    const uint32_t k = t->model->plan.n_clusters, d = t->model->domain.map.n_columns;
-    ef_maker *const maker = &t->judges;
-    efface_status status = gather_jury(t, error);
-    if (status == EFFACE_OK)
-        status = ef_maker_take_labels(maker, error);
-    ef_free(maker->margins);
-    maker->margins = NULL;
-    if (status != EFFACE_OK)
-        return status;
-    if (guard != NULL && ef_guard_wants_margins(guard))
-        ef_maker_take_margins(maker);
-    maker->previous = NULL;
-    if (guard != NULL && guard->is_filled) {
-        ef_guard_unpack(guard, t->n_jury, maker->labels);
-        maker->previous = level;
-    }
-    status = ef_make_partition(maker, &t->judge, level, error);
-    if (status == EFFACE_OK && guard != NULL)
-        ef_guard_pack(guard, t->n_jury, maker->labels, maker->margins, level->centers, k, d);
-    return status;
-}
-
 /* The loss of a start's centers over the jury. */
-static efface_status judge_start(trial *t, uint32_t start, int32_t *centers, ef_i128 *loss,
-                                 efface_error *error) {
+static efface_status judge_start(trial *t, int32_t *centers, ef_i128 *loss, efface_error *error) {
     const size_t k = t->model->plan.n_clusters, n_values = k * t->model->domain.map.n_columns;
-    ef_jury *const jury = &t->model->jury;
-    ef_guard *const guard = jury->n_starts != 0 ? &jury->guards[start] : NULL;
     ef_level level = t->scratch;
-    bool done = false;
-    efface_status status = EFFACE_OK;
     level.centers = centers;
-    if (guard != NULL) {
-        level.counts = jury->counts + start * k;
-        level.sums = jury->sums + start * n_values;
-        status = ef_guard_move(guard, &t->moving, centers, level.counts, level.sums, &done, error);
-    } else {
-        memset(level.counts, 0, k * sizeof *level.counts);
-        memset(level.sums, 0, n_values * sizeof *level.sums);
-    }
-    if (status == EFFACE_OK && !done)
-        status = judge_all(t, &level, guard, error);
+    memset(level.counts, 0, k * sizeof *level.counts);
+    memset(level.sums, 0, n_values * sizeof *level.sums);
+    t->judges.previous = NULL;
+    const efface_status status = ef_make_partition(&t->judges, &t->judge, &level, error);
     if (status == EFFACE_OK)
         *loss = ef_level_loss(&t->judge, &level);
-    jury->square_sum = t->judge.square_sum;
     return status;
-}
-
-static efface_status draw_seeds(trial *t, ef_level *level, efface_error *error) {
-    efface_status status = EFFACE_OK;
-    if (t->runs.data == NULL)
-        status = ef_trailing_gather(&t->runs, error);
-    if (status == EFFACE_OK)
-        status = ef_maker_prepare(&t->runs, &t->run, error);
-    return status == EFFACE_OK ? ef_seed(&t->runs.space, &t->run, level, 0, error) : status;
 }
 
 /* The run of a start, with the seeds it has or with seeds to be drawn. */
-static efface_status run_start(trial *t, uint32_t start, bool has_seeds, efface_error *error) {
+static efface_status run_start(trial *t, const efface_data *data, bool has_seeds,
+                               efface_error *error) {
     efface_kmeans *const run = &t->run;
-    ef_trail *const trails = t->model->jury.trails;
     ef_level *const level = ef_kmeans_add_level(run, false);
     if (level == NULL)
         return ef_fail_memory(error);
     t->runs.previous = NULL;
-    has_seeds = has_seeds && ef_start_points(run, t->data, run->seeds, level->centers);
-    if (trails != NULL) {
-        t->trailing.trail = &trails[start];
-        t->trailing.n_known = has_seeds ? trails[start].n_steps : 0;
-        t->trailing.labels_of = EF_NO_LEVEL;
-        t->runs.trailing = &t->trailing;
-        trails[start].n_steps = 0;
-    }
     efface_status status = EFFACE_OK;
-    if (!has_seeds)
-        status = draw_seeds(t, level, error);
+    if (!has_seeds || !ef_start_points(run, data, run->seeds, level->centers)) {
+        status = ef_maker_prepare(&t->runs, run, error);
+        if (status == EFFACE_OK)
+            status = ef_seed(&t->runs.space, run, level, 0, error);
+    }
     return status == EFFACE_OK ? ef_make_levels(&t->runs, run, 0, 0, error) : status;
 }
 
@@ -292,13 +170,10 @@ efface_status ef_starts_run(ef_starts *starts, efface_kmeans *model, const effac
         t.run.seeds = starts->seeds + r * k;
         if (has_seeds)
             memcpy(t.run.seeds, before->seeds + r * k, k * sizeof *t.run.seeds);
-        status = run_start(&t, r, has_seeds, error);
-        model->jury.sample_square_sum = t.run.square_sum;
-        if (model->jury.trails != NULL)
-            ef_trail_cut(&model->jury.trails[r]);
+        status = run_start(&t, data, has_seeds, error);
         if (status == EFFACE_OK) {
             memcpy(centers, ef_kmeans_centers(&t.run), n_values * sizeof *centers);
-            status = judge_start(&t, r, centers, &starts->losses[r], error);
+            status = judge_start(&t, centers, &starts->losses[r], error);
         }
         forget_levels(&t.run);
     }

@@ -31,37 +31,14 @@ static bool samples(const efface_kmeans *model) {
     return model->plan.method == EFFACE_METHOD_PYRAMID;
 }
 
-/* Lets a jury follow row number i of the change. `codes` are those of the set before that row,
- * which then had n rows. A jury that cannot be kept is dropped. */
-static void follow_in_jury(const ef_pending *r, size_t i, const uint8_t *codes, size_t n,
-                           ef_jury *jury) {
-    const ef_change *const change = r->change;
-    const ef_plan *const plan = &r->model->plan;
-    const ef_map *const map = &r->model->domain.map;
-    const size_t position = change->positions[i];
-    if (change->leaves[i]) {
-        if ((codes[position] & EF_IN_JURY) != 0)
-            ef_jury_leave(jury, change, i, map, r->kernels);
-        if (!change->replaces && position != n - 1 && (codes[n - 1] & EF_IN_JURY) != 0)
-            ef_jury_rename(jury, n - 1, position);
-        return;
-    }
-    const uint8_t marks = ef_marks(ef_member_exponent(plan->seed, change->rows[i].id), plan->rate);
-    if ((marks & EF_IN_JURY) != 0 &&
-        !ef_jury_come(jury, change, i, map, r->kernels, (marks & EF_IN_SAMPLE) != 0))
-        ef_jury_free(jury);
-}
-
-/* Lets the kept partition of level 0 follow the change, and the jury unless it is NULL. `guard` has
- * room for the rows that come, and those rows' labels are known from looking at level 0. */
-static void follow_positions(const ef_pending *r, ef_guard *guard, ef_jury *jury) {
+/* Lets the kept partition of level 0 follow the change. `guard` has room for the rows that come,
+ * and those rows' labels are known from looking at level 0. */
+static void follow_positions(const ef_pending *r, ef_guard *guard) {
     const ef_change *const change = r->change;
     const ef_plan *const plan = &r->model->plan;
     size_t n = r->model->n_rows;
     for (size_t i = 0; i < change->n_rows; i++) {
         const size_t position = change->positions[i];
-        if (jury != NULL && jury->n_starts != 0)
-            follow_in_jury(r, i, guard->codes, n, jury);
         if (change->leaves[i] && !change->replaces) {
             ef_guard_move_row(guard, position, --n);
         } else if (!change->leaves[i]) {
@@ -82,9 +59,9 @@ static efface_status make_room(const ef_pending *r, efface_kmeans *model, efface
                : ef_fail_memory(error);
 }
 
-/* Gives the model to be a guard of its own, with level 0 as it was, after the change; and a jury of
- * its own unless `jury` is NULL. Leaves that level in r->scratch. */
-static efface_status copy_guard(ef_pending *r, ef_jury *jury, efface_error *error) {
+/* Gives the model to be a guard of its own, with level 0 as it was, after the change. Leaves that
+ * level in r->scratch. */
+static efface_status copy_guard(ef_pending *r, efface_error *error) {
     const efface_kmeans *const m = r->model;
     const size_t most = m->n_rows > r->data->n_rows ? (size_t)m->n_rows : r->data->n_rows;
     const efface_status status = ef_take_in(r, 0, error);
@@ -94,22 +71,8 @@ static efface_status copy_guard(ef_pending *r, ef_jury *jury, efface_error *erro
                        m->domain.map.n_columns))
         return ef_fail_memory(error);
     r->owns_guard = true;
-    follow_positions(r, &r->next.guard, jury);
+    follow_positions(r, &r->next.guard);
     return EFFACE_OK;
-}
-
-/* The same for the jury, if there is one and memory for a second, without following; not if so much
- * changes that it has to be made anew. Trails are too large to be copied: they are from now on
- * those of the model to be. */
-static void copy_jury(ef_pending *r) {
-    ef_jury *const jury = &r->watched->jury;
-    r->next.jury = (ef_jury){0};
-    r->owns_jury = true;
-    if (jury->n_starts == 0 || r->change->n_rows > jury->n_rows / 16 ||
-        !ef_jury_copy(&r->next.jury, jury, r->model->domain.map.n_columns))
-        return;
-    r->next.jury.trails = jury->trails;
-    jury->trails = NULL;
 }
 
 /* ---------------------------------------------------------------- build */
@@ -120,11 +83,7 @@ static efface_status resample(ef_pending *r, efface_error *error) {
     const efface_kmeans *const m = r->model;
     const size_t n_values = (size_t)m->plan.n_clusters * m->domain.map.n_columns;
     bool *const stands = ef_alloc(m->plan.starts, sizeof *stands);
-    efface_status status = stands != NULL ? EFFACE_OK : ef_fail_memory(error);
-    if (status == EFFACE_OK) {
-        copy_jury(r);
-        status = copy_guard(r, &r->next.jury, error);
-    }
+    efface_status status = stands != NULL ? copy_guard(r, error) : ef_fail_memory(error);
     for (uint32_t s = 0; status == EFFACE_OK && s < m->plan.starts; s++)
         stands[s] = ef_start_stands(r, s);
     if (status == EFFACE_OK)
@@ -148,7 +107,7 @@ static efface_status resample(ef_pending *r, efface_error *error) {
 
 /* Pyramid: level 0 has a partition to start from, that of its old centers. */
 static efface_status start_from_guard(ef_pending *r, ef_maker *maker, efface_error *error) {
-    const efface_status status = r->owns_guard ? EFFACE_OK : copy_guard(r, NULL, error);
+    const efface_status status = r->owns_guard ? EFFACE_OK : copy_guard(r, error);
     maker->previous = &r->scratch;
     return status;
 }
@@ -178,12 +137,6 @@ static bool watches_follow(ef_pending *r, ef_maker *maker) {
         !ef_shift_init(&maker->shift, m->plan.n_clusters, m->domain.map.n_columns))
         return false;
     memset(maker->room, 0, n_room * sizeof *maker->room);
-    if (r->next.shelf == NULL)
-        r->next.shelf = ef_shelf_create(r->data->n_rows, m->domain.map.n_columns);
-    else
-        ef_shelf_follow(r->next.shelf, r->change, m->n_rows);
-    if (r->next.shelf == NULL)
-        return false;
     for (uint32_t t = 0; t < m->n_watches && t < m->n_levels; t++) {
         uint32_t *const labels = maker->gone + t * n;
         for (size_t i = 0; i < n; i++)
@@ -208,8 +161,6 @@ static void use_watches(ef_pending *r, ef_maker *maker) {
 
 /* Levels that stay as they are but for the rows that changed. */
 static void follow_watches(const ef_pending *r, efface_kmeans *m, uint32_t kept) {
-    if (m->shelf != NULL)
-        ef_shelf_follow(m->shelf, r->change, m->n_rows);
     for (uint32_t t = 0; t < m->n_watches && t < kept && t < r->n_looked; t++)
         if (m->watches[t].tiers != NULL &&
             !ef_watch_follow(&m->watches[t], r->change, ef_labels_at(r, t)))
@@ -316,8 +267,6 @@ void ef_pending_free(ef_pending *r) {
         ef_free(r->next.watches);
         r->watched->watches = NULL;
         r->watched->n_watches = 0;
-        ef_shelf_free(r->next.shelf);
-        r->watched->shelf = NULL;
     }
     for (uint32_t t = r->first; r->owns_levels && r->next.levels != NULL && t < r->next.n_levels;
          t++)
@@ -330,8 +279,6 @@ void ef_pending_free(ef_pending *r) {
         ef_starts_free(&r->next.starts);
     if (r->owns_guard)
         ef_guard_free(&r->next.guard);
-    if (r->owns_jury)
-        ef_jury_free(&r->next.jury);
     ef_free(r->losses);
     ef_ascent_free(r->ascent);
     efface_kmeans_free(r->fresh);
@@ -387,23 +334,17 @@ void ef_pending_report(const ef_pending *r, efface_report *report) {
 
 /* What pyramid keeps: that of the model to be, or that of the model, which follows. */
 static void commit_kept(ef_pending *r, efface_kmeans *m) {
-    const bool jury_follows = !r->owns_jury && m->jury.n_starts != 0;
-    if (m->guard.codes != NULL && (!r->owns_guard || jury_follows))
-        follow_positions(r, &m->guard, jury_follows ? &m->jury : NULL);
-    if (r->owns_guard)
+    if (r->owns_guard) {
         ef_guard_free(&m->guard);
-    else
+    } else {
+        if (m->guard.codes != NULL)
+            follow_positions(r, &m->guard);
         r->next.guard = m->guard;
-    if (r->owns_jury)
-        ef_jury_free(&m->jury);
-    else
-        r->next.jury = m->jury;
+    }
     /* Centers of the sample may have been copies of its rows. */
     for (size_t i = 0; r->resample && i < r->change->n_rows; i++)
-        if (r->change->leaves[i]) {
+        if (r->change->leaves[i])
             ef_guard_forget(&r->next.guard, r->change, i, &m->domain.map, m->plan.n_clusters);
-            ef_jury_forget(&r->next.jury, r->change, i, &m->domain.map);
-        }
 }
 
 void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
@@ -454,7 +395,7 @@ void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
     r->next.domain.n_coarse = r->domain.n_coarse;
     r->domain.coarse = m->domain.coarse;
     *m = r->next;
-    r->owns_levels = r->owns_seeds = r->owns_starts = r->owns_guard = r->owns_jury = false;
+    r->owns_levels = r->owns_seeds = r->owns_starts = r->owns_guard = false;
     r->watches_moved = false;
 }
 

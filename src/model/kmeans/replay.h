@@ -43,7 +43,6 @@ typedef struct ef_pending {
     bool owns_seeds;          /* next.seeds */
     bool owns_starts;         /* next.starts */
     bool owns_guard;          /* next.guard */
-    bool owns_jury;           /* next.jury */
 
     efface_kmeans *watched; /* the model again: what it keeps to be quick may change in place */
     bool watches_moved;     /* its watches are those of `next` now */

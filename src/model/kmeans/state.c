@@ -17,10 +17,8 @@ void efface_kmeans_free(efface_kmeans *model) {
     ef_free(model->seeds);
     ef_starts_free(&model->starts);
     ef_guard_free(&model->guard);
-    ef_jury_free(&model->jury);
     ef_watches_drop(model, 0);
     ef_free(model->watches);
-    ef_shelf_free(model->shelf);
     ef_free(model->column_min);
     ef_free(model->column_max);
     ef_free(model->depth_clusters);
@@ -301,11 +299,9 @@ size_t efface_kmeans_state_bytes(const efface_kmeans *model) {
             n += k * d * sizeof *level->sums + k * sizeof *level->counts;
     }
     n += model->n_watches * sizeof *model->watches;
-    n += model->shelf != NULL ? ef_shelf_bytes(model->shelf) : 0;
     for (uint32_t t = 0; t < model->n_watches; t++)
         n += ef_watch_bytes(&model->watches[t], k, d);
-    return n + ef_guard_bytes(&model->guard, (size_t)model->n_rows, k, d) +
-           ef_jury_bytes(&model->jury, d);
+    return n + ef_guard_bytes(&model->guard, (size_t)model->n_rows, k, d);
 }
 
 void efface_kmeans_coarse_columns(const efface_kmeans *model, uint32_t *columns, size_t capacity) {

@@ -304,7 +304,6 @@ static bool collect(ef_watch *watch, ef_moving *m, const bool due[EF_TIERS], dou
     ef_front_rebase(&watch->front, m->shift, m->after, reach(watch->edge));
     ef_sifting sifting = {
         .data = m->data,
-        .shelf = m->shelf,
         .map = m->map,
         .kernels = m->kernels,
         .centers = m->after,
@@ -372,7 +371,7 @@ static bool look(ef_watch *watch, ef_moving *m, const ef_centers *centers) {
         const unsigned n = rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
         ef_survey found;
         for (unsigned i = 0; i < n; i++)
-            ef_shelf_gather(m->shelf, m->data, rows[i], true, values + i);
+            ef_data_gather(m->data, rows[i], values + i);
         m->rows_undecided += m->kernels->survey(centers, m->map, values, n, panel, &found);
         for (unsigned i = 0; i < n; i++)
             if (!settle(watch, m, rows[i], &found, i, panel))

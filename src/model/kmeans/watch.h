@@ -20,7 +20,7 @@
  * each. Which margins these are follows from how far centers have moved lately.
  *
  * Memory: 3 bytes a row, some ten copies of the centers, and for each row of the front its
- * coordinates at a byte each. The shelf (shelf.h) is one for all levels.
+ * coordinates at a byte each.
  */
 #ifndef EF_WATCH_H
 #define EF_WATCH_H
@@ -77,7 +77,6 @@ typedef struct ef_moving {
     float *room;                   /* two panels, the first of finite values */
     ef_shift *shift;               /* room, as is the next */
     ef_positions *look;
-    ef_shelf *shelf;
     uint64_t rows_looked, rows_moved, rows_undecided; /* added to */
 } ef_moving;
 

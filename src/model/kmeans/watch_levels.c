@@ -20,8 +20,6 @@
 void ef_watches_drop(efface_kmeans *model, uint32_t first) {
     for (uint32_t t = first; t < model->n_watches; t++)
         ef_watch_free(&model->watches[t]);
-    if (first == 0 && model->shelf != NULL)
-        ef_shelf_clear(model->shelf);
 }
 
 /* A place for the watch of level t; NULL if memory is short. */
@@ -57,7 +55,6 @@ static efface_status move_watched(ef_maker *maker, efface_kmeans *model, uint32_
         .room = maker->room,
         .shift = &maker->shift,
         .look = &maker->look,
-        .shelf = model->shelf,
     };
     efface_status status = ef_kernels_require(&moving.kernels, error);
     if (status != EFFACE_OK)
