@@ -281,7 +281,11 @@ efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_pa
         status = model->tree != NULL ? ef_tree_fit(model, data, error) : ef_fail_memory(error);
     } else if (params->method != EFFACE_METHOD_PYRAMID) {
         model->seeds = ef_alloc_zero(model->plan.n_clusters, sizeof *model->seeds);
-        if (model->seeds == NULL)
+        const uint32_t k = model->plan.n_clusters;
+        const bool fits = !ef_keeps_rounds(&model->plan) ||
+                          ef_rounds_init(&model->rounds, k != 0 ? k - 1 : 0, model->plan.candidates,
+                                         data->n_columns);
+        if (model->seeds == NULL || !fits)
             status = ef_fail_memory(error);
     }
     if (status == EFFACE_OK && data->n_rows != 0 && params->method != EFFACE_METHOD_TREE)
