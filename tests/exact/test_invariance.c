@@ -359,7 +359,7 @@ static void state_equals_oracle(void **state) {
         table t = make_table(c);
         const oracle_rows rows = {t.n, t.d, t.values, t.ids, t.weights};
         const efface_kmeans_params p = params_of(c);
-        difference d = {0};
+        difference d = {.candidates = p.candidates};
         unsigned char *got = NULL;
         efface_data *data = data_of(&t);
         efface_kmeans *model = fit(c, data, 2);
