@@ -7,7 +7,8 @@
  * every candidate counts, if it is below u. For each row its |g|^2, its u and its nearest seed are
  * known; a kernel gives |g - p|^2 - |g|^2 by integers. A potential is the one before less what the
  * rows gain. A row whose nearest seed is at least twice as far from the candidate as from the row
- * gains nothing, by the triangle inequality; a panel of such rows is left out.
+ * gains nothing, by the triangle inequality; a panel of such rows is left out. Where candidates are
+ * near to few panels, as in the later of many rounds, float distances say which.
  *
  * A round takes two passes: the races of all slots, which need nothing but u, and the distances to
  * all candidates. What u would be with each candidate is kept until one is chosen, and taken over
@@ -51,6 +52,7 @@ typedef struct greedy {
     /* Of each slot. */
     ef_candidate *candidates;
     int32_t *points;
+    float *floats; /* the points again */
     ef_i128 *potentials;
     uint32_t *same_as; /* the first slot with the same candidate */
     int64_t *apart;    /* and of each seed: a quarter of their squared distance, */
@@ -59,20 +61,25 @@ typedef struct greedy {
     /* Of each worker, for each slot. */
     ef_candidate *best;
     ef_i128 *gains;
+    size_t *n_reached; /* of each worker: how often a candidate was nearer to a row of a panel */
+
+    bool filters;  /* float distances first: they are half the price, and reject most panels */
+    double surely; /* 1 - the relative error of a float distance */
 } greedy;
 
 /* ---------------------------------------------------------------- rows */
 
 static void note_farthest(const greedy *g, size_t panel) {
     panel_state *const state = &g->panels[panel];
-    state->most = 0.0;
+    const int64_t *const u = g->distances + panel * EF_PANEL, *weights = g->space->data->weights;
+    const unsigned n = ef_workspace_rows(g->space, panel);
     state->farthest = 0;
-    for (unsigned i = 0; i < ef_workspace_rows(g->space, panel); i++) {
-        const size_t position = panel * EF_PANEL + i;
-        const int64_t u = g->distances[position];
-        const double most = (double)ef_data_weight(g->space->data, position) * (double)u;
+    for (unsigned i = 0; i < n; i++)
+        state->farthest = u[i] > state->farthest ? u[i] : state->farthest;
+    state->most = (double)state->farthest;
+    for (unsigned i = 0; weights != NULL && i < n; i++) {
+        const double most = (double)weights[panel * EF_PANEL + i] * (double)u[i];
         state->most = most > state->most ? most : state->most;
-        state->farthest = u > state->farthest ? u : state->farthest;
     }
 }
 
@@ -114,12 +121,12 @@ static void take_over(const greedy *g, size_t panel) {
     if ((g->panels[panel].reached >> g->taken & 1) == 0)
         return;
     const int64_t *const tried = g->tried + (panel * g->n_slots + g->taken) * EF_PANEL;
+    int64_t *const u = g->distances + panel * EF_PANEL;
+    uint32_t *const nearest = g->nearest + panel * EF_PANEL;
+    /* Nobody can foresee which rows it is nearer to: no jumps here, nor where gains are added. */
     for (unsigned i = 0; i < ef_workspace_rows(g->space, panel); i++) {
-        const size_t position = panel * EF_PANEL + i;
-        if (tried[i] < g->distances[position]) {
-            g->distances[position] = tried[i];
-            g->nearest[position] = g->round - 1;
-        }
+        nearest[i] = tried[i] < u[i] ? g->round - 1 : nearest[i];
+        u[i] = tried[i] < u[i] ? tried[i] : u[i];
     }
     note_farthest(g, panel);
 }
@@ -192,32 +199,62 @@ static bool may_gain(const greedy *g, size_t panel, uint32_t slot) {
     return false;
 }
 
+/* The same by float distances, for a candidate that is near to few panels. */
+static bool looks_nearer(const greedy *g, size_t panel, uint32_t slot) {
+    const ef_workspace *const space = g->space;
+    const float *const values = ef_data_panel(space->data, panel);
+    float away[EF_PANEL];
+    bool nearer = false;
+    space->kernels->sqdist(space->map, values, g->floats + (size_t)slot * space->map->n_columns,
+                           values, away);
+    for (unsigned i = 0; i < ef_workspace_rows(space, panel); i++)
+        nearer |= (double)away[i] * g->surely < (double)g->distances[panel * EF_PANEL + i];
+    return nearer;
+}
+
+/* What the rows of a panel gain by a candidate to which they have the distances `tried`. */
+static ef_i128 gain_of(const greedy *g, size_t panel, const int64_t *tried) {
+    const int64_t *const u = g->distances + panel * EF_PANEL, *weights = g->space->data->weights;
+    const unsigned n = ef_workspace_rows(g->space, panel);
+    ef_i128 sum = 0;
+    if (weights == NULL && g->panels[panel].farthest <= INT64_MAX / EF_PANEL) {
+        int64_t gain = 0;
+        for (unsigned i = 0; i < n; i++)
+            gain += tried[i] < u[i] ? u[i] - tried[i] : 0;
+        return gain;
+    }
+    for (unsigned i = 0; i < n; i++)
+        if (tried[i] < u[i])
+            sum +=
+                (ef_i128)ef_data_weight(g->space->data, panel * EF_PANEL + i) * (u[i] - tried[i]);
+    return sum;
+}
+
+static void try_slot(const greedy *g, size_t panel, uint32_t slot, unsigned worker) {
+    const ef_workspace *const space = g->space;
+    const int64_t *const squares = g->squares + panel * EF_PANEL;
+    int64_t *const tried = g->tried + (panel * g->n_slots + slot) * EF_PANEL;
+    const unsigned n = ef_workspace_rows(space, panel);
+    int64_t gaps[EF_PANEL];
+    space->kernels->gaps(space->map, ef_data_panel(space->data, panel), n, g->origin,
+                         g->points + (size_t)slot * space->map->n_columns, gaps);
+    for (unsigned i = 0; i < n; i++)
+        tried[i] = squares[i] + gaps[i];
+    const ef_i128 gain = gain_of(g, panel, tried);
+    if (gain != 0)
+        g->panels[panel].reached |= UINT64_C(1) << slot;
+    g->gains[(size_t)worker * g->n_slots + slot] += gain;
+    g->n_reached[worker] += gain != 0;
+}
+
 static void try_panels(void *context, unsigned number, size_t first, size_t last) {
     const greedy *const g = context;
-    const ef_workspace *const space = g->space;
-    for (size_t p = first; p < last; p++)
+    for (size_t p = first; p < last; p++) {
         g->panels[p].reached = 0;
-    for (size_t p = first; p < last; p++)
-        for (uint32_t s = 0; s < g->n_slots; s++) {
-            if (g->same_as[s] != s || !may_gain(g, p, s))
-                continue;
-            const unsigned n = ef_workspace_rows(space, p);
-            int64_t *const tried = g->tried + (p * g->n_slots + s) * EF_PANEL;
-            int64_t gaps[EF_PANEL];
-            space->kernels->gaps(space->map, ef_data_panel(space->data, p), n, g->origin,
-                                 g->points + (size_t)s * space->map->n_columns, gaps);
-            ef_i128 gain = 0;
-            for (unsigned i = 0; i < n; i++) {
-                const size_t position = p * EF_PANEL + i;
-                tried[i] = g->squares[position] + gaps[i];
-                if (tried[i] < g->distances[position])
-                    gain += (ef_i128)ef_data_weight(space->data, position) *
-                            (g->distances[position] - tried[i]);
-            }
-            if (gain != 0)
-                g->panels[p].reached |= UINT64_C(1) << s;
-            g->gains[(size_t)number * g->n_slots + s] += gain;
-        }
+        for (uint32_t s = 0; s < g->n_slots; s++)
+            if (g->same_as[s] == s && may_gain(g, p, s) && (!g->filters || looks_nearer(g, p, s)))
+                try_slot(g, p, s, number);
+    }
 }
 
 /* What a pass over the candidates needs to know of them. */
@@ -226,6 +263,8 @@ static void look_at_candidates(const greedy *g) {
     for (uint32_t s = 0; s < g->n_slots; s++) {
         const int32_t *const point = g->points + s * d;
         ef_workspace_snap(g->space, g->candidates[s].position, g->points + s * d);
+        for (size_t j = 0; j < d; j++)
+            g->floats[s * d + j] = (float)point[j];
         g->same_as[s] = 0;
         while (g->candidates[g->same_as[s]].winner.id != g->candidates[s].winner.id)
             g->same_as[s]++;
@@ -254,10 +293,18 @@ static ef_i128 add_gains(const greedy *g, uint32_t slot) {
 static efface_status find_potentials(greedy *g, ef_i128 before, efface_error *error) {
     look_at_candidates(g);
     clear_gains(g);
+    memset(g->n_reached, 0, g->space->n_workers * sizeof *g->n_reached);
     const efface_status status = ef_workspace_run_light(
         g->space, g->n_slots * OF_DISTANCE(g->space->map->n_columns), try_panels, g, error);
-    for (uint32_t s = 0; s < g->n_slots; s++)
+    uint32_t n_different = 0;
+    for (uint32_t s = 0; s < g->n_slots; s++) {
+        n_different += g->same_as[s] == s;
         g->potentials[s] = before - add_gains(g, g->same_as[s]);
+    }
+    size_t n_reached = 0;
+    for (unsigned w = 0; w < g->space->n_workers; w++)
+        n_reached += g->n_reached[w];
+    g->filters = n_reached < g->space->n_panels * n_different / 3; /* next time */
     return status;
 }
 
@@ -280,7 +327,8 @@ static bool greedy_init(greedy *g, ef_workspace *space, const efface_kmeans *mod
                   .seed = model->plan.seed,
                   .n_clusters = model->plan.n_clusters,
                   .n_slots = model->plan.candidates,
-                  .seeds = seeds};
+                  .seeds = seeds,
+                  .surely = 1.0 - EF_SQDIST_ERROR(d)};
     if (!ef_mul_size(c, d, &n_points) || !ef_mul_size(c, k, &n_apart) ||
         !ef_mul_size(space->n_panels, c * EF_PANEL, &n_tried))
         return false;
@@ -292,16 +340,18 @@ static bool greedy_init(greedy *g, ef_workspace *space, const efface_kmeans *mod
     g->tried = ef_alloc(n_tried, sizeof *g->tried);
     g->candidates = ef_alloc(c, sizeof *g->candidates);
     g->points = ef_alloc(n_points, sizeof *g->points);
+    g->floats = ef_alloc(n_points, sizeof *g->floats);
     g->potentials = ef_alloc(c, sizeof *g->potentials);
     g->same_as = ef_alloc(c, sizeof *g->same_as);
     g->apart = ef_alloc(n_apart, sizeof *g->apart);
     g->least = ef_alloc(c, sizeof *g->least);
     g->best = ef_alloc(c * space->n_workers, sizeof *g->best);
     g->gains = ef_alloc(c * space->n_workers, sizeof *g->gains);
+    g->n_reached = ef_alloc(space->n_workers, sizeof *g->n_reached);
     return g->origin != NULL && g->panels != NULL && g->squares != NULL && g->distances != NULL &&
            g->nearest != NULL && g->tried != NULL && g->candidates != NULL && g->points != NULL &&
            g->potentials != NULL && g->same_as != NULL && g->apart != NULL && g->least != NULL &&
-           g->best != NULL && g->gains != NULL;
+           g->best != NULL && g->gains != NULL && g->floats != NULL && g->n_reached != NULL;
 }
 
 static void greedy_free(greedy *g, int32_t *origin) {
@@ -319,6 +369,8 @@ static void greedy_free(greedy *g, int32_t *origin) {
     ef_free(g->least);
     ef_free(g->best);
     ef_free(g->gains);
+    ef_free(g->floats);
+    ef_free(g->n_reached);
 }
 
 /* Keeps what a round came to, if the model has room for it. */
