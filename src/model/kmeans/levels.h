@@ -15,6 +15,10 @@ efface_status ef_seed(ef_workspace *space, efface_kmeans *model, ef_level *level
 efface_status ef_seed_greedily(ef_workspace *space, efface_kmeans *model, ef_level *level,
                                uint32_t from, efface_error *error);
 
+/* What that takes for each panel at most, in multiply-adds, in a fit of lloyd or quantized; 0 for
+ * plain seeding. */
+size_t ef_seed_operations(const ef_plan *plan, uint32_t n_columns);
+
 /* The race of a round in which all rows are at seeds: those not chosen yet race with E alone. */
 ef_candidate ef_race_among_equals(const ef_workspace *space, uint64_t seed, uint32_t round,
                                   const ef_candidate *chosen);

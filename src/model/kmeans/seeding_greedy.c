@@ -23,7 +23,7 @@
 
 /* Multiply-adds that take as long as the numbers of a panel, and as its distances to a point. */
 #define OF_TAPE 1024
-#define OF_DISTANCE(d) ((size_t)EF_PANEL * 4 * (d))
+#define OF_DISTANCE(d) ((size_t)EF_PANEL * 8 * (d))
 
 /* What is known of a panel. */
 typedef struct panel_state {
@@ -439,6 +439,12 @@ efface_status ef_seed_greedily(ef_workspace *space, efface_kmeans *model, ef_lev
     greedy_free(&g, origin);
     ef_free(chosen);
     return status;
+}
+
+size_t ef_seed_operations(const ef_plan *plan, uint32_t n_columns) {
+    if (!ef_keeps_rounds(plan) || plan->n_clusters == 0)
+        return 0;
+    return (size_t)(plan->n_clusters - 1) * plan->candidates * (OF_TAPE + OF_DISTANCE(n_columns));
 }
 
 /* ---------------------------------------------------------------- what is kept of them */
