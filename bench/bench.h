@@ -71,6 +71,7 @@ typedef struct bench_option {
     {"--rate", BENCH_REAL, &(p).rate},          \
     {"--passes", BENCH_COUNT, &(p).passes},     \
     {"--starts", BENCH_COUNT, &(p).starts},     \
+    {"--candidates", BENCH_WHOLE, &(p).candidates}, \
     {"--leaf-method", BENCH_METHOD, &(p).leaf_method}, \
     {"--node-method", BENCH_METHOD, &(p).node_method}, \
     {"--weigh", BENCH_SWITCH, &(p).weigh_centroids}

@@ -27,7 +27,7 @@ static void usage(FILE *out) {
           "      M: lloyd, quantized, pyramid or tree\n"
           "      [--scale none|minmax] [--iters T] [--seed S] [--threads N] [--repeats R]\n"
           "      [--metrics] [--labels FILE]\n"
-          "      [--epsilon E] [--gamma G] [--rate R] [--passes P] [--starts S]\n"
+          "      [--candidates C] [--epsilon E] [--gamma G] [--rate R] [--passes P] [--starts S]\n"
           "      [--height H] [--width W] [--leaf-method M] [--node-method M] [--weigh]\n"
           "  efface-bench online --data DATA [--labels FILE] -k K [--method M]\n"
           "      [--deletions 1000] [--batch 1] [--replicates 5]\n"

@@ -24,6 +24,7 @@ void online_print_help(void) {
         "  --baseline F     fits to measure retraining by (3); 0 for none\n"
         "  --threads N      (1)\n"
         "  --scale none|minmax, --iters T (10), --epsilon E\n"
+        "  --candidates C   rows tried for each seed (1); 0: 2 + log k\n"
         "  --gamma G        quantized\n"
         "  --redraw fresh   quantized with fresh randomness as in the paper: NOT EXACT\n"
         "  --rate R         pyramid: part of the rows in the sample\n"

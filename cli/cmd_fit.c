@@ -32,6 +32,7 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
         {"--method", CLI_WORD, &c->method, method_words},
         {"--seed", CLI_NUMBER, &c->seed, NULL},
         {"--iters", CLI_WHOLE, &c->params.iterations, NULL},
+        {"--candidates", CLI_WHOLE, &c->params.candidates, NULL},
         {"--epsilon", CLI_REAL, &c->params.epsilon, NULL},
         {"--gamma", CLI_REAL, &c->params.gamma, NULL},
         {"--width", CLI_WHOLE, &c->params.width, NULL},
@@ -278,6 +279,7 @@ const cli_command cli_fit = {
     "  --method M      lloyd (default), quantized, pyramid or tree\n"
     "  --seed N        all randomness; without it, random and known to nobody\n"
     "  --iters T       iterations (10); 0: until nothing changes\n"
+    "  --candidates C  rows tried for each seed (1); 0: 2 + log K\n"
     "  --scale S       none (default) or minmax: each column to [0, 1]\n"
     "  --columns LIST  columns of the model by name or number: age,3,5-7 (all)\n"
     "  --epsilon E --gamma G           quantized: lattice width, held-back clusters\n"

@@ -95,6 +95,8 @@ static void print_or_derived(const char *name, double value) {
 
 static void print_parameters(const efface_kmeans_params *p) {
     printf("k %" PRIu32 ", iterations %" PRIu32, p->n_clusters, p->iterations);
+    if (p->candidates != 1)
+        print_or_derived("candidates", p->candidates);
     if (uses(EFFACE_METHOD_QUANTIZED, p)) {
         print_or_derived("epsilon", p->epsilon);
         printf(", gamma %g", p->gamma);
@@ -167,6 +169,7 @@ static void json_parameters(cli_json *json, const efface_kmeans_params *p) {
     cli_json_open(json, "parameters", '{');
     cli_json_whole(json, "k", p->n_clusters);
     cli_json_whole(json, "iters", p->iterations);
+    cli_json_whole_or_null(json, "candidates", p->candidates);
     cli_json_text(json, "scale", p->scale == EFFACE_SCALE_MINMAX ? "minmax" : "none");
     cli_json_text(json, "empty", p->empty == EFFACE_EMPTY_KEEP ? "keep" : "reseed");
     if (p->scale == EFFACE_SCALE_NONE)

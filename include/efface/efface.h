@@ -347,9 +347,13 @@ typedef struct efface_kmeans_params {
     const float *column_min; /* for scale minmax: n_columns bounds that no value is outside of; */
     const float *column_max; /* NULL: derived from the data */
     efface_empty empty;
-    double epsilon;       /* quantized: lattice width as a part of the domain; 0: derived from n.
-                             pyramid: the same for the centroids that leave the sample; 0: no lattice */
-    double gamma;         /* quantized: clusters below gamma * n / k are held back; default 0.2 */
+    uint32_t candidates; /* rows that are tried for each seed, 1 to 64: the best of them becomes the
+                            seed. Default 1, plain k-means++; 0: 2 + log k, as other libraries do.
+                            With more than one the state has k * candidates rows more, and a fit
+                            takes 20 + 8 * candidates bytes a row more while it seeds */
+    double epsilon;      /* quantized: lattice width as a part of the domain; 0: derived from n.
+                            pyramid: the same for the centroids that leave the sample; 0: no lattice */
+    double gamma;        /* quantized: clusters below gamma * n / k are held back; default 0.2 */
     efface_redraw redraw; /* quantized: default SAME; FRESH is not exact */
     double rate;     /* pyramid: part of the rows in the sample, rounded up to a power of two; 0:
                         derived from n and k, about 150 rows a cluster */
@@ -469,9 +473,9 @@ EFFACE_API efface_status efface_kmeans_loss(const efface_kmeans *model, const ef
                                             double *loss, efface_error *error);
 
 /* Whether a change of a row with this id would reach what a model begins with: it won a round of
- * the seeding, or it is in pyramid's sample (always so for methods without one). Rows of which
- * neither is true are the cheapest to forget. (One of the jury, a larger sample, rarely matters.)
- * Cost O(k). */
+ * the seeding, or was a candidate in one, or it is in pyramid's sample (always so for methods
+ * without one). Rows of which neither is true are the cheapest to forget. (One of the jury, a
+ * larger sample, rarely matters.) Cost O(k). */
 EFFACE_API int efface_kmeans_is_seed(const efface_kmeans *model, uint64_t id);
 EFFACE_API int efface_kmeans_in_sample(const efface_kmeans *model, uint64_t id);
 

@@ -178,6 +178,7 @@ class KMeans:
         bound: float | None = None,
         column_range: tuple[ArrayLike, ArrayLike] | None = None,
         empty: Literal["reseed", "keep"] = "reseed",
+        candidates: int | None = 1,
         epsilon: float | None = None,
         gamma: float = 0.2,
         rate: float | None = None,

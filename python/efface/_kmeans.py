@@ -56,6 +56,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         For scale 'minmax', the lowest and highest value of each feature.
     empty : {'reseed', 'keep'}, default='reseed'
         What becomes of a cluster without rows.
+    candidates : int or None, default=1
+        Rows that are tried for each seed, of which the best is taken; 1 is plain k-means++. None:
+        2 + log(n_clusters), as scikit-learn does.
     epsilon : float or None, default=None
         'quantized': width of the lattice as a part of the domain. 'pyramid': the same for the
         centroids that leave the sample; None is no lattice there.
@@ -122,6 +125,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         bound=None,
         column_range=None,
         empty="reseed",
+        candidates=1,
         epsilon=None,
         gamma=0.2,
         rate=None,
@@ -144,6 +148,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         self.bound = bound
         self.column_range = column_range
         self.empty = empty
+        self.candidates = candidates
         self.epsilon = epsilon
         self.gamma = gamma
         self.rate = rate

@@ -25,6 +25,7 @@ static const struct field {
     {"scale", NAME, offsetof(efface_kmeans_params, scale), scales},
     {"bound", REAL, offsetof(efface_kmeans_params, bound), NULL},
     {"empty", NAME, offsetof(efface_kmeans_params, empty), empties},
+    {"candidates", WHOLE, offsetof(efface_kmeans_params, candidates), NULL},
     {"epsilon", REAL, offsetof(efface_kmeans_params, epsilon), NULL},
     {"gamma", REAL, offsetof(efface_kmeans_params, gamma), NULL},
     {"rate", REAL, offsetof(efface_kmeans_params, rate), NULL},

@@ -70,6 +70,8 @@ def test_wrong_rows(X, exception, message, model):
         ({"bound": 0.0}, "'bound'"),
         ({"bound": 0.001}, ""),
         ({"gamma": float("nan")}, "'gamma'"),
+        ({"candidates": 0}, "'candidates'"),
+        ({"candidates": 65}, "'candidates'"),
         ({"column_range": 3}, "'column_range'"),
         ({"column_range": ([0], [1]), "scale": "minmax"}, "bounds for 1 features, but X has 4"),
         ({"column_range": ([0], [1, 2]), "scale": "minmax"}, "as many lower as upper"),

@@ -2,20 +2,24 @@
  * Parameters of a model as they stand in the file. The seed is among them: a store can go on with
  * its models, and who has the file has the seed.
  *
- *     u32  version, 1          f64  bound                   f64  rate
+ *     u32  version, 2          f64  bound                   f64  rate
  *     u32  method              u32  empty                   u32  passes, starts
  *     u32  clusters            f64  epsilon                 u32  height, width
  *     u32  iterations          f64  gamma                   u32  leaf method, node method, weigh
- *     u64  seed                u32  redraw                  u32  number of clusters for depths, and
- *     u32  scale                                                 that many u32
+ *     u64  seed                u32  redraw                  u32  candidates
+ *     u32  scale                                            u32  number of clusters for depths, and
+ *                                                                that many u32
  *                                                           u32  1 if columns have bounds: then f32
  *                                                                least and f32 most of each
+ *
+ * Version 1 has no candidates: there is one.
  */
 #include "base/checked.h"
 #include "base/status.h"
 #include "store/store.h"
 
-#define RECORD_VERSION 1
+#define RECORD_VERSION 2
+#define WITHOUT_CANDIDATES 1
 
 void ef_params_write(ef_writer *w, const efface_kmeans_params *p, uint32_t n_columns) {
     const uint32_t n_depths =
@@ -39,6 +43,7 @@ void ef_params_write(ef_writer *w, const efface_kmeans_params *p, uint32_t n_col
     ef_write_u32(w, (uint32_t)p->leaf_method);
     ef_write_u32(w, (uint32_t)p->node_method);
     ef_write_u32(w, p->weigh_centroids != 0);
+    ef_write_u32(w, p->candidates);
     ef_write_u32(w, n_depths);
     for (uint32_t l = 0; l < n_depths; l++)
         ef_write_u32(w, p->depth_clusters[l]);
@@ -102,8 +107,10 @@ efface_status ef_params_read(ef_reader *r, ef_record *record, efface_error *erro
     p->leaf_method = (efface_method)ef_read_u32(r);
     p->node_method = (efface_method)ef_read_u32(r);
     p->weigh_centroids = ef_read_u32(r) != 0;
+    const bool known = version == RECORD_VERSION || version == WITHOUT_CANDIDATES;
+    p->candidates = version == WITHOUT_CANDIDATES ? 1 : ef_read_u32(r);
     efface_status status = read_lists(r, record, error);
-    if (status == EFFACE_OK && (r->failed || r->n_bytes != 0 || version != RECORD_VERSION ||
+    if (status == EFFACE_OK && (r->failed || r->n_bytes != 0 || !known ||
                                 ef_params_check(p, NULL) != EFFACE_OK))
         status = ef_store_corrupt(error, "the parameters of a model");
     return status;

@@ -160,6 +160,7 @@ class Fit(ProgramTest):
             "tree, quantized root": ["--method", "tree", "--width", "2",
                                      "--node-method", "quantized"],
             "tree, weighed": ["--method", "tree", "--width", "2", "--weigh"],
+            "greedy seeding": ["--candidates", "4"],
             "pyramid": ["--method", "pyramid", "--rate", "0.25"],
             "pyramid, one start": ["--method", "pyramid", "--rate", "0.25", "--starts", "1"],
             "pyramid, two passes": ["--method", "pyramid", "--rate", "0.25", "--passes", "2"],

@@ -189,8 +189,8 @@ class Info(ProgramTest):
         model = self.json("info", "s.store", "--model", "default")["model"]
         self.assertEqual([cluster["rows"] for cluster in model["clusters"]], [N_ROWS // 3] * 3)
         self.assertEqual([cluster["weight"] for cluster in model["clusters"]], [N_ROWS // 3] * 3)
-        self.assertEqual(model["parameters"], {"k": 3, "iters": 10, "scale": "none",
-                                               "empty": "reseed", "bound": None})
+        self.assertEqual(model["parameters"], {"k": 3, "iters": 10, "candidates": 1,
+                                               "scale": "none", "empty": "reseed", "bound": None})
         self.assertGreater(model["loss"], 0)
         self.assertEqual(model["columns"][0]["name"], "age")
         self.assertAlmostEqual(model["columns"][0]["least"], 20, places=3)
@@ -204,6 +204,8 @@ class Info(ProgramTest):
                  {"gamma": 0.5, "epsilon": None, "scale": "minmax", "redraw": "same"}),
                 ("p", ["--method", "pyramid", "--rate", "0.5", "--passes", "2"],
                  {"rate": 0.5, "passes": 2, "starts": 5, "epsilon": None}),
+                ("g", ["--candidates", "3"], {"candidates": 3}),
+                ("a", ["--candidates", "0"], {"candidates": None}),
                 ("t", ["--method", "tree", "--width", "2", "--leaf-method", "quantized", "--weigh"],
                  {"width": 2, "height": 1, "leaf_method": "quantized", "node_method": "lloyd",
                   "weigh": True, "gamma": 0.2})]:
@@ -213,7 +215,8 @@ class Info(ProgramTest):
             self.assertEqual({**model["parameters"], **expected}, model["parameters"])
             text = self.output("info", "s.store", "--model", name)
             self.assertNotIn("424242", text + json.dumps(model))
-        self.refused(2, "has 4 models", "info", "s.store", "--full")
+        self.assertIn("candidates derived", self.output("info", "s.store", "--model", "a"))
+        self.refused(2, "has 6 models", "info", "s.store", "--full")
         self.refused(4, "no model 'x'", "info", "s.store", "--model", "x")
 
     def test_no_rows(self):

@@ -37,11 +37,15 @@ static struct {
 
 /* ---------------------------------------------------------------- steps */
 
-/* A row that the model names: a seed, or one that an empty cluster was reseeded with. */
+/* A row that the model names: a seed, a row that was tried as one, or one that an empty cluster was
+ * reseeded with. */
 static bool pick_named(const walk *w, size_t *row) {
     names list = {.most = 100};
     if (one_in(4))
         name_seeds(w->model, &list);
+    list.most = 150;
+    if (one_in(4))
+        name_candidates(w->model, &list);
     list.most = 200;
     name_reseeded(w->model, &list);
     const size_t n = list.n;

@@ -33,7 +33,7 @@ typedef enum source {
     LARGE     /* of either sign, up to 2^121 */
 } source;
 
-/* What only pyramid or tree has. */
+/* What only pyramid or tree has, or greedy seeding. */
 typedef struct details {
     double rate;
     uint32_t passes, starts;
@@ -41,6 +41,7 @@ typedef struct details {
     efface_method leaf_method, node_method;
     int weigh_centroids;
     const uint32_t *depth_clusters;
+    int greedy; /* as many candidates as are derived from k, not one */
 } details;
 
 typedef struct config {
@@ -96,6 +97,16 @@ static const details tree_of_pyramids = {.rate = 0.25,
                                          .node_method = PYRAMID,
                                          .weigh_centroids = 1};
 
+static const details greedy = {.passes = 1, .starts = 5, .greedy = 1};
+static const details greedy_starts = {.passes = 1, .starts = 3, .rate = 0.3, .greedy = 1};
+static const details greedy_tree = {.passes = 1,
+                                    .starts = 5,
+                                    .height = 2,
+                                    .width = 3,
+                                    .leaf_method = QUANTIZED,
+                                    .node_method = LLOYD,
+                                    .greedy = 1};
+
 static const config configs[] = {
     {"lloyd", GAUSSIAN, 1600, 25, 0, 1, LLOYD, 5, 10, NONE, RESEED, 0, 0, 0, NULL},
     {"quantized", GAUSSIAN, 1600, 25, 0, 1, QUANTIZED, 5, 10, NONE, RESEED, 0, 0.2, 0, NULL},
@@ -137,6 +148,19 @@ static const config configs[] = {
     {"more leaves than rows", LARGE, 40, 17, 0, 1 << 20, TREE, 3, 10, MINMAX, RESEED, 0, 0, 0,
      &wide_tree},
     {"tree without rows", LARGE, 0, 3, 0, 1, TREE, 4, 10, NONE, RESEED, 0, 0, 0, &low_tree},
+    {"greedy", GAUSSIAN, 1600, 25, 0, 1, LLOYD, 5, 10, NONE, RESEED, 0, 0, 0, &greedy},
+    {"many rows, greedy, weighted", GAUSSIAN, 40000, 8, 0, 3, QUANTIZED, 8, 10, MINMAX, RESEED, 0,
+     0.2, 0, &greedy},
+    {"greedy, ties", INTEGERS, 2000, 3, 4, 5, LLOYD, 25, 10, NONE, RESEED, 0, 0, 0, &greedy},
+    {"greedy, more clusters than places", INTEGERS, 1000, 2, 2, 1, LLOYD, 12, 3, NONE, RESEED, 0, 0,
+     0, &greedy},
+    {"greedy, large and weighted", LARGE, 1000, 16, 0, 1 << 29, QUANTIZED, 6, 10, NONE, RESEED, 0,
+     0.2, 0, &greedy},
+    {"greedy, no rows", LARGE, 0, 3, 0, 1, LLOYD, 4, 10, MINMAX, RESEED, 0, 0, 0, &greedy},
+    {"greedy pyramid", GAUSSIAN, 1600, 25, 0, 1, PYRAMID, 5, 10, NONE, RESEED, 0, 0, 0,
+     &greedy_starts},
+    {"greedy tree", GAUSSIAN, 1200, 7, 0, 4, TREE, 6, 10, MINMAX, RESEED, 0x1p-10, 0.5, 0,
+     &greedy_tree},
 };
 #define N_CONFIGS (sizeof configs / sizeof *configs)
 
@@ -174,6 +198,17 @@ static const char *const frozen[N_CONFIGS] = {
     /* tree of pyramids, ties */ "d2f2430dabb631f6b7ff474a4e48f5e819cf03f1880c34bcede2bacaf1a82a23",
     /* more leaves than rows */ "8f6a64e0745993ed75226833a417e37ed5fc906884083f76334d07d4f7da679b",
     /* tree without rows */ "b33d98af997dc1259124708109aaeb1836cf9f27ff7a2852a168e3711595d941",
+    /* greedy */ "164b3533239d5d056f2a65600f897386e88cd6096e8d8dd9191ef068f9fd8b57",
+    /* many rows, greedy, weighted */
+    "b71f57cba795112601b08e97bca657e1f5d5cbf4873b94f15130d673e2b916ed",
+    /* greedy, ties */ "962f45d104c2b4c27e2d3f3df09e7f5c08d5ca48998cc5441c2764164ef2ac3a",
+    /* greedy, more clusters than places */
+    "b53999a052816a03c0083e1f83bcd839f77b78fdca876b210fb77509c7dcd596",
+    /* greedy, large and weighted */
+    "fa6d6dd6a1ebe7be86430c26587d3a0fcb584ae8fddda69a341db536d98cc994",
+    /* greedy, no rows */ "5155c7a51ce4db2c7b699d99096b6eb804ad186c4828980d2bf72287102e9729",
+    /* greedy pyramid */ "53c463febba328987cf28a3485ac909dd373675eae3d805c62a1f4375f683cad",
+    /* greedy tree */ "acc4156a36d3766f1c895de6a02e3ef6b5d06422ffa1342eb680f5e32f609bf2",
 };
 
 /* ------------------------------------------------------------------ rows */
@@ -304,6 +339,7 @@ static efface_kmeans_params params_of(const config *c) {
     p.gamma = c->gamma;
     p.bound = c->bound;
     p.n_threads = 2;
+    p.candidates = c->more != NULL && c->more->greedy ? 0 : 1;
     if (c->more != NULL) {
         p.rate = c->more->rate;
         p.passes = c->more->passes;
@@ -359,7 +395,7 @@ static void state_equals_oracle(void **state) {
         table t = make_table(c);
         const oracle_rows rows = {t.n, t.d, t.values, t.ids, t.weights};
         const efface_kmeans_params p = params_of(c);
-        difference d = {0};
+        difference d = {.candidates = p.candidates};
         unsigned char *got = NULL;
         efface_data *data = data_of(&t);
         efface_kmeans *model = fit(c, data, 2);

@@ -128,6 +128,34 @@ static void count_tree(const oracle_model *m) {
         }
 }
 
+/* And for greedy seeding: rounds. */
+static struct greedy_coverage {
+    unsigned long rounds, automatic, first_slot, later_slot, one_row, equal_potentials,
+        among_equals;
+} greedy;
+
+static void count_rounds(const oracle_model *m) {
+    const uint32_t c = m->n_slots;
+    greedy.among_equals += c > 1 && m->n_rounds + 1 < m->n_clusters;
+    greedy.automatic += m->params.candidates == 0 && m->n_rounds > 0;
+    for (uint32_t l = 0; l < m->n_rounds; l++) {
+        const oracle_slot *slots = m->slots + (size_t)l * c;
+        uint32_t best = 0, n_equal = 0, n_same = 0;
+        for (uint32_t s = 1; s < c; s++)
+            best = slots[s].potential < slots[best].potential ? s : best;
+        for (uint32_t s = best + 1; s < c; s++) {
+            n_equal += slots[s].potential == slots[best].potential &&
+                       memcmp(slots[s].point, slots[best].point, m->d * 4) != 0;
+            n_same += slots[s].win.row == slots[best].win.row;
+        }
+        greedy.rounds++;
+        greedy.first_slot += best == 0;
+        greedy.later_slot += best > 0;
+        greedy.one_row += n_same > 0;
+        greedy.equal_potentials += n_equal > 0;
+    }
+}
+
 static void count_paths(const oracle_model *m) {
     const size_t d = m->d;
     const efface_method method = m->params.method;
@@ -135,6 +163,7 @@ static void count_paths(const oracle_model *m) {
         count_tree(m);
         return;
     }
+    count_rounds(m);
     seen.no_rows += m->n == 0;
     seen.fewer_rows += m->n < m->params.n_clusters;
     for (size_t j = 0; j < d; j++)
@@ -222,6 +251,7 @@ static int compare_bytes(outcome *o, char *text, size_t capacity) {
         return 1;
     }
     o->oracle_bytes = oracle_encode(o->oracle, &d.n_b);
+    d.candidates = o->oracle->params.candidates;
     d.a = o->bytes;
     d.b = o->oracle_bytes;
     if (!find_difference(&d))
@@ -300,7 +330,7 @@ static int run_case(uint64_t seed, char *text, size_t capacity) {
     if (failed) {
         print_error("case 0x%" PRIx64 ": n %zu, d %u, values %s, ids %s, weights %s, k %u, %s, "
                     "iterations %u, scale %s, bound %g, given columns %d, empty %s, epsilon %g, "
-                    "gamma %g, rate %g, passes %u, starts %u, threads %u\n",
+                    "gamma %g, rate %g, passes %u, starts %u, candidates %u, threads %u\n",
                     seed, t.rows.n, t.rows.d, t.kind, t.rows.ids != NULL ? "given" : "default",
                     t.rows.weights != NULL ? "given" : "1", t.params.n_clusters,
                     method_names[t.params.method], t.params.iterations,
@@ -308,7 +338,7 @@ static int run_case(uint64_t seed, char *text, size_t capacity) {
                     t.params.column_min != NULL,
                     t.params.empty == EFFACE_EMPTY_RESEED ? "reseed" : "keep", t.params.epsilon,
                     t.params.gamma, t.params.rate, t.params.passes, t.params.starts,
-                    t.params.n_threads);
+                    t.params.candidates, t.params.n_threads);
         if (t.params.method == EFFACE_METHOD_TREE)
             print_error("tree: height %u, width %u, leaves %s, inner nodes %s, clusters %s, "
                         "centroids %s\n",
@@ -371,8 +401,16 @@ static void library_equals_oracle(void **state) {
         trees.sampled_leaves, trees.empty_inner, trees.small_inner, trees.fewer_asked,
         trees.more_asked, trees.reseeded_inner, trees.equal_inner, trees.sampled_inner,
         trees.massless);
+    print_message(
+        "greedy seeding: rounds %lu, models with an automatic number of candidates %lu, the "
+        "best in the first slot %lu, in a later one %lu, one row in several slots %lu, "
+        "equal potentials %lu, models with rounds among equals %lu\n",
+        greedy.rounds, greedy.automatic, greedy.first_slot, greedy.later_slot, greedy.one_row,
+        greedy.equal_potentials, greedy.among_equals);
     if (n_cases < DEFAULT_CASES)
         return;
+    assert_true(greedy.automatic > 0 && greedy.first_slot > 0 && greedy.later_slot > 0);
+    assert_true(greedy.one_row > 0 && greedy.equal_potentials > 0 && greedy.among_equals > 0);
     assert_true(seen.duplicate_seed > 0 && seen.no_row_left > 0 && seen.kept_empty > 0);
     assert_true(seen.reseeded_lloyd > 0 && seen.reseeded_quantized > 0 && seen.reseeded_twice > 0);
     assert_true(seen.held_back > 0 && seen.witness > 0 && seen.stable > 0 && seen.used_up > 0);

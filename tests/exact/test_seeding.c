@@ -79,6 +79,21 @@ static double rate(const point_set *s, rule r, uint32_t i, const uint32_t *chose
     }
 }
 
+/* The rates of all rows in a round that is plain or among equals; returns their sum. */
+static double rates_of(const point_set *s, rule r, const uint32_t *chosen, uint32_t n_chosen,
+                       double *rates) {
+    double total = 0.0;
+    for (uint32_t i = 0; i < s->n; i++)
+        total += rates[i] = rate(s, r, i, chosen, n_chosen);
+    if (r != UNIFORM && total > 0.0)
+        return total;
+    for (uint32_t i = 0; i < s->n; i++)
+        rates[i] = 1.0;
+    for (uint32_t l = 0; l < n_chosen; l++)
+        rates[chosen[l]] = 0.0;
+    return s->n - n_chosen;
+}
+
 /* The number of a sequence of rows: its digits in base n. */
 static uint32_t cell_of(const point_set *s, const uint32_t *chosen) {
     uint32_t cell = 0;
@@ -97,24 +112,87 @@ static uint32_t n_cells(const point_set *s) {
 /* Adds up, for each sequence that begins with `chosen`, its probability. */
 static void enumerate(const point_set *s, rule r, uint32_t *chosen, uint32_t n_chosen,
                       double probability, double *cells) {
-    double rates[MAX_ROWS], total = 0.0;
+    double rates[MAX_ROWS];
     if (n_chosen == s->k) {
         cells[cell_of(s, chosen)] = probability;
         return;
     }
-    for (uint32_t i = 0; i < s->n; i++)
-        total += rates[i] = rate(s, r, i, chosen, n_chosen);
-    if (r == UNIFORM || total == 0.0) {
-        total = s->n - n_chosen;
-        for (uint32_t i = 0; i < s->n; i++)
-            rates[i] = 1.0;
-        for (uint32_t l = 0; l < n_chosen; l++)
-            rates[chosen[l]] = 0.0;
-    }
+    const double total = rates_of(s, r, chosen, n_chosen, rates);
     for (uint32_t i = 0; i < s->n; i++) {
         chosen[n_chosen] = i;
         if (rates[i] > 0.0)
             enumerate(s, r, chosen, n_chosen + 1, probability * rates[i] / total, cells);
+    }
+}
+
+/* The sum of w u once row i is a seed too. */
+static double potential(const point_set *s, uint32_t i, uint32_t *chosen, uint32_t n_chosen) {
+    double sum = 0.0;
+    chosen[n_chosen] = i;
+    for (uint32_t row = 0; row < s->n; row++)
+        sum += rate(s, RIGHT, row, chosen, n_chosen + 1);
+    return sum;
+}
+
+/* The same for greedy seeding: every way in which the slots of a round can go, one row after the
+ * other, of which the first with the smallest potential is taken. */
+static void enumerate_greedy(const point_set *s, uint32_t n_slots, uint32_t *chosen,
+                             uint32_t n_chosen, double probability, double *cells) {
+    double rates[MAX_ROWS];
+    if (n_chosen == s->k) {
+        cells[cell_of(s, chosen)] += probability;
+        return;
+    }
+    double u = 0.0;
+    for (uint32_t i = 0; i < s->n; i++)
+        u += rate(s, RIGHT, i, chosen, n_chosen);
+    const double total = rates_of(s, RIGHT, chosen, n_chosen, rates);
+    const uint32_t n = n_chosen == 0 || u == 0.0 ? 1 : n_slots;
+    uint32_t n_ways = 1;
+    for (uint32_t slot = 0; slot < n; slot++)
+        n_ways *= s->n;
+    double taken[MAX_ROWS] = {0.0};
+    for (uint32_t way = 0; way < n_ways; way++) {
+        double chance = 1.0, least = INFINITY;
+        uint32_t best = 0, rest = way;
+        for (uint32_t slot = 0; slot < n; slot++, rest /= s->n) {
+            const uint32_t row = rest % s->n;
+            const double left = n > 1 ? potential(s, row, chosen, n_chosen) : 0.0;
+            chance *= rates[row] / total;
+            best = left < least ? row : best;
+            least = left < least ? left : least;
+        }
+        taken[best] += chance;
+    }
+    for (uint32_t i = 0; i < s->n; i++) {
+        chosen[n_chosen] = i;
+        if (taken[i] > 0.0)
+            enumerate_greedy(s, n_slots, chosen, n_chosen + 1, probability * taken[i], cells);
+    }
+}
+
+static void greedy_probabilities(const point_set *s, uint32_t n_slots, double *cells) {
+    uint32_t chosen[MAX_ROWS + 1] = {0};
+    double sum = 0.0;
+    memset(cells, 0, MAX_CELLS * sizeof *cells);
+    enumerate_greedy(s, n_slots, chosen, 0, 1.0, cells);
+    for (uint32_t i = 0; i < n_cells(s); i++)
+        sum += cells[i];
+    assert_true(fabs(sum - 1.0) < 1e-12);
+}
+
+/* The chance of a first seed and the winners of the two slots of round 1, as a number of three
+ * digits in base n: slots are drawn like seeds, and have nothing to do with each other. */
+static void slot_probabilities(const point_set *s, double *cells) {
+    memset(cells, 0, MAX_CELLS * sizeof *cells);
+    double first[MAX_ROWS], second[MAX_ROWS];
+    const double total = rates_of(s, RIGHT, NULL, 0, first);
+    for (uint32_t i = 0; i < s->n; i++) {
+        const double all = rates_of(s, RIGHT, &i, 1, second);
+        for (uint32_t a = 0; a < s->n; a++)
+            for (uint32_t b = 0; b < s->n; b++)
+                cells[(i * s->n + a) * s->n + b] =
+                    first[i] / total * (second[a] / all) * (second[b] / all);
     }
 }
 
@@ -200,8 +278,9 @@ static efface_data *make_data(const point_set *s) {
 #define FIRST_SEED_BYTE 92 /* docs/format.md: what stands before the seeds, without minmax */
 
 /* Fits and hands out the winners of the seeding rounds as they stand in the canonical bytes: for
- * each an id and a key, 16 bytes. */
-static void fit_seeds(const efface_data *data, uint32_t k, uint64_t seed, unsigned char *winners) {
+ * each an id and a key, 16 bytes. `slots`, unless NULL, get the same of the slots of round 1. */
+static void fit_greedy(const efface_data *data, uint32_t k, uint64_t seed, uint32_t candidates,
+                       unsigned char *winners, unsigned char *slots) {
     efface_kmeans_params params;
     efface_kmeans *model = NULL;
     unsigned char *bytes = NULL;
@@ -212,12 +291,21 @@ static void fit_seeds(const efface_data *data, uint32_t k, uint64_t seed, unsign
     params.iterations = 1;
     params.bound = 16.0;
     params.n_threads = 1;
+    params.candidates = candidates;
     assert_int_equal(efface_kmeans_fit(data, &params, &model, NULL), EFFACE_OK);
     assert_int_equal(efface_kmeans_encode(model, &bytes, &n_bytes, NULL), EFFACE_OK);
     assert_true(n_bytes > FIRST_SEED_BYTE + 16 * (size_t)k);
     memcpy(winners, bytes + FIRST_SEED_BYTE, 16 * (size_t)k);
+    const unsigned char *const rounds = bytes + FIRST_SEED_BYTE + 16 * (size_t)k + 4;
+    const size_t slot_bytes = 32 + 4 * (size_t)efface_data_n_columns(data);
+    for (uint32_t i = 0; slots != NULL && i < candidates; i++)
+        memcpy(slots + (size_t)16 * i, rounds + i * slot_bytes, 16);
     efface_bytes_free(bytes);
     efface_kmeans_free(model);
+}
+
+static void fit_seeds(const efface_data *data, uint32_t k, uint64_t seed, unsigned char *winners) {
+    fit_greedy(data, k, seed, 1, winners, NULL);
 }
 
 static uint32_t row_of_winner(const point_set *s, const unsigned char *winner) {
@@ -231,16 +319,29 @@ static uint32_t row_of_winner(const point_set *s, const unsigned char *winner) {
     return 0;
 }
 
-static void count_fits(const point_set *s, uint32_t *counts) {
+static void count_fits(const point_set *s, uint32_t candidates, uint32_t *counts) {
     efface_data *data = make_data(s);
     memset(counts, 0, MAX_CELLS * sizeof *counts);
     for (uint32_t seed = 0; seed < N_FITS; seed++) {
         unsigned char winners[16 * MAX_ROWS];
         uint32_t chosen[MAX_ROWS];
-        fit_seeds(data, s->k, seed, winners);
+        fit_greedy(data, s->k, seed, candidates, winners, NULL);
         for (uint32_t l = 0; l < s->k; l++)
             chosen[l] = row_of_winner(s, winners + 16 * l);
         counts[cell_of(s, chosen)]++;
+    }
+    efface_data_free(data);
+}
+
+/* First seeds and the winners of the two slots of round 1. */
+static void count_slots(const point_set *s, uint32_t *counts) {
+    efface_data *data = make_data(s);
+    memset(counts, 0, MAX_CELLS * sizeof *counts);
+    for (uint32_t seed = 0; seed < N_FITS; seed++) {
+        unsigned char winners[16 * MAX_ROWS], slots[2 * 16];
+        fit_greedy(data, s->k, seed, 2, winners, slots);
+        const uint32_t first = row_of_winner(s, winners);
+        counts[(first * s->n + row_of_winner(s, slots)) * s->n + row_of_winner(s, slots + 16)]++;
     }
     efface_data_free(data);
 }
@@ -268,7 +369,7 @@ static void seeds_follow_kmeans_plus_plus(void **state) {
     for (size_t i = 0; i < N_SETS; i++) {
         const point_set *s = &sets[i];
         probabilities(s, RIGHT, right);
-        count_fits(s, counts);
+        count_fits(s, 1, counts);
         for (rule r = RIGHT; r < N_RULES; r++) {
             probabilities(s, r, cells);
             const double p = p_value(counts, cells, n_cells(s), N_FITS);
@@ -278,6 +379,47 @@ static void seeds_follow_kmeans_plus_plus(void **state) {
                 fail_msg("set \"%s\": the seeds also fit wrong rule %d, p = %g", s->name, (int)r,
                          p);
         }
+    }
+}
+
+/* Greedy seeding chooses as enumeration says it does, and not as with another number of candidates.
+ */
+static void greedy_seeds_are_the_best_of_some(void **state) {
+    (void)state;
+    static uint32_t counts[MAX_CELLS];
+    static double right[MAX_CELLS], cells[MAX_CELLS];
+    for (size_t i = 0; i < N_SETS; i++)
+        for (uint32_t c = 2; c < 4; c++) {
+            const point_set *s = &sets[i];
+            greedy_probabilities(s, c, right);
+            count_fits(s, c, counts);
+            const double p = p_value(counts, right, n_cells(s), N_FITS);
+            if (p < ACCEPT)
+                fail_msg("set \"%s\": p = %g, so the best of %u was not taken", s->name, p, c);
+            for (uint32_t other = 1; other < 5; other++) {
+                greedy_probabilities(s, other, cells);
+                double apart = 0.0;
+                for (uint32_t cell = 0; cell < n_cells(s); cell++)
+                    apart += fabs(cells[cell] - right[cell]);
+                const double q = p_value(counts, cells, n_cells(s), N_FITS);
+                if (apart > 0.1 && q > REJECT)
+                    fail_msg("set \"%s\": the best of %u also fits that of %u, p = %g", s->name, c,
+                             other, q);
+            }
+        }
+}
+
+static void slots_are_independent(void **state) {
+    (void)state;
+    static uint32_t counts[MAX_CELLS];
+    static double cells[MAX_CELLS];
+    for (size_t i = 0; i < 4; i++) {
+        const point_set *s = &sets[i];
+        slot_probabilities(s, cells);
+        count_slots(s, counts);
+        const double p = p_value(counts, cells, s->n * s->n * s->n, N_FITS);
+        if (p < ACCEPT)
+            fail_msg("set \"%s\": p = %g, so slots are not drawn one by one", s->name, p);
     }
 }
 
@@ -342,6 +484,8 @@ int main(void) {
         cmocka_unit_test(p_values_are_right),
         cmocka_unit_test(wrong_rules_are_rejected),
         cmocka_unit_test(seeds_follow_kmeans_plus_plus),
+        cmocka_unit_test(greedy_seeds_are_the_best_of_some),
+        cmocka_unit_test(slots_are_independent),
         cmocka_unit_test(losers_leave_no_trace),
     };
     return cmocka_run_group_tests_name("seeding", tests, NULL, NULL);

@@ -31,7 +31,7 @@ typedef struct walk {
 
 static inline void fail_bytes(const walk *w, const char *with, const unsigned char *a, size_t n_a,
                               const unsigned char *b, size_t n_b, uint64_t seed) {
-    difference d = {.a = a, .b = b, .n_a = n_a, .n_b = n_b};
+    difference d = {.a = a, .b = b, .n_a = n_a, .n_b = n_b, .candidates = w->t.params.candidates};
     (void)find_difference(&d);
     fail_msg("EFFACE_TEST_SEED=0x%" PRIx64 ", after %s: not the bytes of %s: %s", seed, w->did,
              with, d.text);
@@ -154,6 +154,17 @@ static inline void name_seeds(const efface_kmeans *m, names *list) {
     const size_t n = (size_t)m->plan.n_clusters * (starts ? m->plan.starts : 1);
     for (size_t i = 0; i < n && list->n < list->most; i++)
         list->ids[list->n++] = starts ? m->starts.seeds[i].id : m->seeds[i].id;
+}
+
+/* Rows that were tried in the seeding and did not become seeds, among others. */
+static inline void name_candidates(const efface_kmeans *m, names *list) {
+    const ef_tree *const tree = m->tree;
+    for (size_t i = 0; tree != NULL && i < tree->n_nodes[tree->height]; i++)
+        if (tree->nodes[tree->height][i].model != NULL)
+            name_candidates(tree->nodes[tree->height][i].model, list);
+    const size_t n = (size_t)m->rounds.n_rounds * m->plan.candidates;
+    for (size_t i = 0; i < n && list->n < list->most; i++)
+        list->ids[list->n++] = m->rounds.winners[i].id;
 }
 
 /* Those that empty clusters were reseeded with. */

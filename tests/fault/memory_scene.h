@@ -60,12 +60,13 @@ typedef struct newcomer {
     float values[MOST_COLUMNS];
 } newcomer;
 
-/* The methods, the one that draws again, which is not exact but must fail as cleanly, and trees of
+/* The methods, the one that draws again, which is not exact but must fail as cleanly, lloyd with
+ * greedy seeding, and trees of
  * height 1 with leaves of lloyd or pyramid, and of height 2 with leaves of quantized. */
-enum { LLOYD, QUANTIZED, PYRAMID, FRESH, TREE, SAMPLED_TREE, TALL_TREE, N_METHODS };
+enum { LLOYD, QUANTIZED, PYRAMID, FRESH, GREEDY, TREE, SAMPLED_TREE, TALL_TREE, N_METHODS };
 
-static const char *const method_names[] = {"lloyd", "quantized",       "pyramid",  "fresh",
-                                           "tree",  "tree of samples", "tall tree"};
+static const char *const method_names[] = {"lloyd",  "quantized", "pyramid",         "fresh",
+                                           "greedy", "tree",      "tree of samples", "tall tree"};
 
 typedef struct scene {
     const set_shape *shape;
@@ -138,6 +139,7 @@ static efface_data *make_set(const set_shape *shape) {
 static efface_method flat_method(int method) {
     switch (method) {
     case LLOYD:
+    case GREEDY:
     case TREE: return EFFACE_METHOD_LLOYD;
     case PYRAMID:
     case SAMPLED_TREE: return EFFACE_METHOD_PYRAMID;
@@ -194,6 +196,7 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
     s->params.epsilon = s->params.method == EFFACE_METHOD_QUANTIZED ? 6 * 0x1p-23 : 0.0;
     s->params.rate = shape->rate;
     s->params.passes = 2;
+    s->params.candidates = method == GREEDY || method == SAMPLED_TREE ? 3 : 1;
     if (method >= TREE)
         make_tree(s, method);
     s->data = make_set(shape);

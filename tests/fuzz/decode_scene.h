@@ -70,6 +70,7 @@ static void scene_read(scene *s, const unsigned char b[SCENE_BYTES]) {
     static const double epsilons[] = {0.0, 0.125, 0x1p-20, 0.02};
     static const double rates[] = {0.0, 1.0, 0.5, 0.125};
     static const uint32_t widths[] = {0, 1, 2, 3};
+    static const uint32_t candidates[] = {1, 2, 0, 5};
     efface_kmeans_params *const p = &s->params;
     efface_kmeans_params_init(p);
     const uint32_t d = 1 + (b[2] & 3u);
@@ -101,6 +102,7 @@ static void scene_read(scene *s, const unsigned char b[SCENE_BYTES]) {
     p->leaf_method = (efface_method)((b[4] >> 4 & 3) % 3);
     p->node_method = (efface_method)((b[4] >> 6) % 3);
     p->weigh_centroids = b[5] & 1;
+    p->candidates = candidates[b[5] >> 2 & 3];
     if ((b[5] & 2) != 0) {
         for (uint32_t l = 0; l < 3; l++)
             s->depth_clusters[l] = 2 + l;

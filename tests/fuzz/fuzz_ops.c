@@ -157,6 +157,7 @@ static void read_setup(world *w, input *in) {
     static const double gammas[] = {0.0, 0.2, 0.5, 1.0};
     static const double rates[] = {0.0, 1.0, 0.5, 0.25, 0.1, 1e-9};
     static const uint32_t iterations[] = {10, 1, 2, 3, 5, 0, 4, 10};
+    static const uint32_t candidates[] = {1, 2, 0, 5};
     efface_kmeans_params *const p = &w->params;
     efface_kmeans_params_init(p);
     const unsigned a = take(in), b = take(in), c = take(in), e = take(in), f = take(in);
@@ -184,6 +185,7 @@ static void read_setup(world *w, input *in) {
     p->rate = rates[(e >> 5) % 6];
     w->weight_kind = f % 3;
     p->seed = f;
+    p->candidates = candidates[f >> 6];
     p->n_threads = 1;
     if (a >= 180)
         read_tree(w, in);

@@ -13,7 +13,8 @@
 typedef struct difference {
     const unsigned char *a, *b; /* the library's and the oracle's bytes */
     size_t n_a, n_b;
-    char text[400]; /* the answer */
+    uint32_t candidates; /* the parameter of the fit */
+    char text[400];      /* the answer */
     size_t at;
     long depth, node, level, cluster, column; /* -1: does not apply */
 } difference;
@@ -52,6 +53,27 @@ static uint64_t field(difference *d, size_t size, const char *name) {
              "%s: library %" PRId64 " (0x%" PRIx64 ", %g), oracle %" PRId64 " (0x%" PRIx64 ", %g)",
              place, s, x, size == 8 ? key_a : 0.0, o, y, size == 8 ? key_b : 0.0);
     return 0;
+}
+
+/* The rounds of greedy seeding, if there are any. */
+static void compare_rounds(difference *d, long k, long n_columns) {
+    long n_slots = (long)d->candidates;
+    if (n_slots == 0) {
+        n_slots = 2;
+        for (double power = 2.718281828459045; power < (double)k; power *= 2.718281828459045)
+            n_slots++;
+    }
+    const long n_rounds = n_slots > 1 ? (long)field(d, 4, "number of rounds with slots") : 0;
+    for (d->cluster = 1; d->cluster <= n_rounds; d->cluster++)
+        for (long s = 0; s < n_slots; s++) {
+            field(d, 8, "id of a slot");
+            field(d, 8, "key of a slot");
+            for (d->column = 0; d->column < n_columns; d->column++)
+                field(d, 4, "point of a slot");
+            d->column = -1;
+            field(d, 16, "potential of a slot");
+        }
+    d->cluster = -1;
 }
 
 static void compare_level(difference *d, long k, long n_columns) {
@@ -114,6 +136,8 @@ static void compare_state(difference *d, uint64_t method) {
         if (method == 2)
             field(d, 16, "loss of a start");
     }
+    if (method != 2)
+        compare_rounds(d, k, n_columns);
     for (d->level = 0; d->level < n_levels; d->level++)
         compare_level(d, k, n_columns);
     d->level = -1;

@@ -206,33 +206,88 @@ static double race_key(uint64_t r, int64_t w, int64_t u) {
     return oracle_exponential(r) / ((double)w * (double)u);
 }
 
-static void choose_seeds(oracle_model *m, const oracle_rows *rows, const int32_t *grid) {
-    for (uint32_t l = 0; l < m->n_clusters; l++) {
-        oracle_win *seed = &m->seeds[l];
-        int won = 0;
-        seed->cluster = l;
-        for (size_t i = 0; i < m->n; i++) {
-            int64_t u = 1;
-            for (uint32_t s = 0; s < l; s++) {
-                const int64_t away = distance(m->d, grid + i * m->d, grid + m->seeds[s].row * m->d);
-                u = s == 0 || away < u ? away : u;
-            }
-            const uint64_t r = oracle_tape(m->params.seed, 1, 0, oracle_id(rows, i), l);
-            if (u > 0)
-                run(rows, i, race_key(r, oracle_weight(rows, i), u), &won, seed);
+/* Section 4: u of each row in round l. */
+static void measure(const oracle_model *m, const int32_t *grid, uint32_t l, int64_t *u) {
+    for (size_t i = 0; i < m->n; i++) {
+        u[i] = 1;
+        for (uint32_t s = 0; s < l; s++) {
+            const int64_t away = distance(m->d, grid + i * m->d, grid + m->seeds[s].row * m->d);
+            u[i] = s == 0 || away < u[i] ? away : u[i];
         }
-        if (won)
-            continue;
-        for (size_t i = 0; i < m->n; i++) {
-            int chosen = 0;
-            for (uint32_t s = 0; s < l; s++)
-                chosen = chosen || m->seeds[s].row == i;
-            const uint64_t r = oracle_tape(m->params.seed, 1, 0, oracle_id(rows, i), l);
-            if (!chosen)
-                run(rows, i, oracle_exponential(r), &won, seed);
-        }
-        assert(won);
     }
+}
+
+/* The race of a slot of round l; 0 if nobody can win. */
+static int race(const oracle_model *m, const oracle_rows *rows, const int64_t *u, uint32_t l,
+                uint32_t slot, oracle_win *best) {
+    int won = 0;
+    best->cluster = l;
+    for (size_t i = 0; i < m->n; i++) {
+        const uint64_t r = oracle_tape(m->params.seed, 1, slot, oracle_id(rows, i), l);
+        if (u[i] > 0)
+            run(rows, i, race_key(r, oracle_weight(rows, i), u[i]), &won, best);
+    }
+    return won;
+}
+
+static void race_among_equals(const oracle_model *m, const oracle_rows *rows, uint32_t l,
+                              oracle_win *best) {
+    int won = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        int chosen = 0;
+        for (uint32_t s = 0; s < l; s++)
+            chosen = chosen || m->seeds[s].row == i;
+        const uint64_t r = oracle_tape(m->params.seed, 1, 0, oracle_id(rows, i), l);
+        if (!chosen)
+            run(rows, i, oracle_exponential(r), &won, best);
+    }
+    assert(won);
+}
+
+static uint32_t automatic_candidates(uint32_t k) {
+    static const uint32_t powers_of_e[] = {3,      8,       21,      55,     149,   404,
+                                           1097,   2981,    8104,    22027,  59875, 162755,
+                                           442414, 1202605, 3269018, 8886111};
+    uint32_t c = 2;
+    for (size_t m = 0; m < 16; m++)
+        c += k >= powers_of_e[m];
+    return c;
+}
+
+/* Round l >= 1 of greedy seeding, in which somebody can win: every slot is run and measured. */
+static void try_candidates(oracle_model *m, const oracle_rows *rows, const int32_t *grid,
+                           const int64_t *u, uint32_t l) {
+    oracle_slot *slots = m->slots + (size_t)(l - 1) * m->n_slots, *best = slots;
+    for (uint32_t s = 0; s < m->n_slots; s++) {
+        oracle_slot *slot = &slots[s];
+        race(m, rows, u, l, s, &slot->win);
+        const int32_t *point = grid + slot->win.row * m->d;
+        slot->point = oracle_make(m->d, sizeof *slot->point);
+        memcpy(slot->point, point, m->d * sizeof *slot->point);
+        for (size_t i = 0; i < m->n; i++) {
+            const int64_t away = distance(m->d, grid + i * m->d, point);
+            slot->potential += (i128)oracle_weight(rows, i) * (away < u[i] ? away : u[i]);
+        }
+        if (slot->potential < best->potential)
+            best = slot;
+    }
+    m->seeds[l] = best->win;
+    m->n_rounds = l;
+}
+
+static void choose_seeds(oracle_model *m, const oracle_rows *rows, const int32_t *grid) {
+    int64_t *u = oracle_make(m->n, sizeof *u);
+    m->n_slots =
+        m->params.candidates == 0 ? automatic_candidates(m->n_clusters) : m->params.candidates;
+    m->slots = oracle_make((size_t)m->n_clusters * m->n_slots, sizeof *m->slots);
+    for (uint32_t l = 0; l < m->n_clusters; l++) {
+        measure(m, grid, l, u);
+        if (!race(m, rows, u, l, 0, &m->seeds[l]))
+            race_among_equals(m, rows, l, &m->seeds[l]);
+        else if (l > 0 && m->n_slots > 1)
+            try_candidates(m, rows, grid, u, l);
+    }
+    free(u);
 }
 
 /* The row that cluster c of the level after t starts again at; 0 if there is none. */
@@ -576,6 +631,9 @@ void oracle_free(oracle_model *m) {
     free(m->starts);
     free(m->levels);
     free(m->seeds);
+    for (size_t i = 0; i < (size_t)m->n_rounds * m->n_slots; i++)
+        free(m->slots[i].point);
+    free(m->slots);
     free(m->low);
     free(m->high);
     free(m->step);

@@ -34,6 +34,13 @@ typedef struct oracle_win {
     double key;
 } oracle_win;
 
+/* A slot of a round of greedy seeding. */
+typedef struct oracle_slot {
+    oracle_win win; /* its cluster is the round */
+    int32_t *point; /* d */
+    oracle_i128 potential;
+} oracle_slot;
+
 typedef struct oracle_level {
     int32_t *centroids; /* k' * d */
     int has_partition;  /* if not, the rest is empty */
@@ -78,6 +85,9 @@ struct oracle_model {
     uint32_t chosen;
     float *low, *high, *step; /* d each */
     oracle_win *seeds;        /* k' */
+    uint32_t n_slots;         /* c of greedy seeding; 1 for plain */
+    uint32_t n_rounds;        /* of them with slots, from round 1 on; 0 for plain */
+    oracle_slot *slots;       /* n_rounds * n_slots */
     uint32_t n_levels;
     uint32_t model_level;
     oracle_level *levels;

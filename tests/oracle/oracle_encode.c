@@ -28,6 +28,17 @@ static void put_win(writer *w, const oracle_win *win) {
     put(w, bits, 8);
 }
 
+/* The rounds of greedy seeding. */
+static void put_rounds(writer *w, const oracle_model *m) {
+    put(w, m->n_rounds, 4);
+    for (size_t i = 0; i < (size_t)m->n_rounds * m->n_slots; i++) {
+        put_win(w, &m->slots[i].win);
+        for (uint32_t j = 0; j < m->d; j++)
+            put(w, (oracle_u128)m->slots[i].point[j], 4);
+        put(w, (oracle_u128)m->slots[i].potential, 16);
+    }
+}
+
 static void put_start(writer *w) {
     for (const char *c = "EFFACEKM"; *c != '\0'; c++)
         put(w, (unsigned char)*c, 1);
@@ -92,6 +103,8 @@ static void write_state(const oracle_model *m, writer *w) {
     put_bounds(w, m);
     for (uint32_t l = 0; method != EFFACE_METHOD_PYRAMID && l < m->n_clusters; l++)
         put_win(w, &m->seeds[l]);
+    if (method != EFFACE_METHOD_PYRAMID && m->params.candidates != 1)
+        put_rounds(w, m);
     for (uint32_t r = 0; r < m->n_starts; r++) {
         for (uint32_t l = 0; l < m->n_clusters; l++)
             put_win(w, &m->starts[r]->seeds[l]);

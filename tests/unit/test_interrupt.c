@@ -44,11 +44,12 @@ typedef struct set_shape {
 static const set_shape small = {60, 3, 5, 6, 1};
 static const set_shape wide = {200, 64, 24, 3, 2};
 
-/* The methods; coarse is pyramid on a lattice so wide that clusters have no rows. */
-enum { LLOYD, QUANTIZED, PYRAMID, COARSE, TREE, TALL_TREE, N_KINDS };
+/* The methods; greedy is lloyd with several candidates, coarse is pyramid on a lattice so wide that
+ * clusters have no rows. */
+enum { LLOYD, GREEDY, QUANTIZED, PYRAMID, COARSE, TREE, TALL_TREE, N_KINDS };
 
-static const char *const kind_names[] = {"lloyd",  "quantized", "pyramid",
-                                         "coarse", "tree",      "tall tree"};
+static const char *const kind_names[] = {"lloyd",  "greedy", "quantized", "pyramid",
+                                         "coarse", "tree",   "tall tree"};
 
 typedef struct scene {
     pair p;
@@ -96,7 +97,8 @@ static efface_kmeans_params params_of_kind(int kind, const set_shape *shape) {
     p.leaf_method = kind == TALL_TREE ? EFFACE_METHOD_PYRAMID : EFFACE_METHOD_LLOYD;
     p.node_method = EFFACE_METHOD_QUANTIZED;
     p.epsilon = kind == COARSE ? 1.0 : 0.0;
-    if (kind != LLOYD)
+    p.candidates = kind == GREEDY ? 3 : kind == TALL_TREE ? 0 : 1;
+    if (kind > GREEDY)
         p.method = kind == QUANTIZED ? EFFACE_METHOD_QUANTIZED
                    : kind < TREE     ? EFFACE_METHOD_PYRAMID
                                      : EFFACE_METHOD_TREE;

@@ -27,7 +27,8 @@ static void listen(void *context, double part) {
     l->n_told++;
 }
 
-static void fit_and_compare(efface_method method, uint32_t iterations, uint32_t n_threads) {
+static void fit_and_compare(efface_method method, uint32_t iterations, uint32_t candidates,
+                            uint32_t n_threads) {
     efface_data *data = NULL;
     efface_kmeans *silent = NULL, *told = NULL;
     unsigned char a[EFFACE_DIGEST_BYTES], b[EFFACE_DIGEST_BYTES];
@@ -38,6 +39,7 @@ static void fit_and_compare(efface_method method, uint32_t iterations, uint32_t 
     params.method = method;
     params.n_clusters = 10;
     params.iterations = iterations;
+    params.candidates = candidates;
     params.n_threads = n_threads;
     assert_int_equal(efface_data_make_gaussian(10, 20, 2000, 3, &data, NULL), EFFACE_OK);
     assert_int_equal(efface_kmeans_fit(data, &params, &silent, NULL), EFFACE_OK);
@@ -72,11 +74,13 @@ static void fit_and_compare(efface_method method, uint32_t iterations, uint32_t 
 static void every_method_tells(void **state) {
     (void)state;
     for (uint32_t n_threads = 1; n_threads <= 3; n_threads++) {
-        fit_and_compare(EFFACE_METHOD_LLOYD, 10, n_threads);
-        fit_and_compare(EFFACE_METHOD_LLOYD, 0, n_threads);
-        fit_and_compare(EFFACE_METHOD_QUANTIZED, 10, n_threads);
-        fit_and_compare(EFFACE_METHOD_PYRAMID, 10, n_threads);
-        fit_and_compare(EFFACE_METHOD_TREE, 10, n_threads);
+        fit_and_compare(EFFACE_METHOD_LLOYD, 10, 1, n_threads);
+        fit_and_compare(EFFACE_METHOD_LLOYD, 0, 1, n_threads);
+        fit_and_compare(EFFACE_METHOD_LLOYD, 10, 4, n_threads);
+        fit_and_compare(EFFACE_METHOD_QUANTIZED, 10, 1, n_threads);
+        fit_and_compare(EFFACE_METHOD_PYRAMID, 10, 1, n_threads);
+        fit_and_compare(EFFACE_METHOD_TREE, 10, 1, n_threads);
+        fit_and_compare(EFFACE_METHOD_TREE, 10, 0, n_threads);
     }
 }
 

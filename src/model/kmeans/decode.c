@@ -82,6 +82,46 @@ static efface_status read_starts(ef_reader *r, efface_kmeans *m, efface_error *e
     return EFFACE_OK;
 }
 
+static efface_status read_rounds(ef_reader *r, efface_kmeans *m, efface_error *error) {
+    const size_t d = m->domain.map.n_columns, c = m->plan.candidates;
+    const uint32_t n_rounds = ef_read_u32(r);
+    if (n_rounds > m->plan.n_clusters || !ef_reader_has(r, n_rounds * c, 32 + 4 * d))
+        return damaged(error, "it ends too early");
+    if (!ef_rounds_init(&m->rounds, n_rounds, c, d))
+        return ef_fail_memory(error);
+    m->rounds.n_rounds = n_rounds;
+    for (size_t i = 0; i < n_rounds * c; i++) {
+        m->rounds.winners[i] = read_winner(r);
+        if (!read_points(r, m->rounds.points + i * d, d))
+            return damaged(error, "a candidate of the seeding");
+        m->rounds.potentials[i] = ef_read_i128(r);
+        if (!is_square_sum(m, d, m->rounds.potentials[i]))
+            return damaged(error, "a potential of the seeding");
+    }
+    return EFFACE_OK;
+}
+
+/* Whether the seeds are the best candidates of their rounds, and there are as many rounds as there
+ * are seeds at other places than those before. */
+static bool are_best(const efface_kmeans *m) {
+    const size_t d = m->domain.map.n_columns, c = m->plan.candidates;
+    const ef_rounds *const rounds = &m->rounds;
+    if (m->n_levels == 0)
+        return rounds->n_rounds == 0;
+    if (rounds->n_rounds + 1 != ef_count_apart(m, m->levels[0].centers))
+        return false;
+    for (size_t l = 1; l <= rounds->n_rounds; l++) {
+        const size_t first = (l - 1) * c;
+        const size_t best = first + ef_best_slot(rounds->potentials + first, (uint32_t)c);
+        if (rounds->winners[best].id != m->seeds[l].id ||
+            memcmp(&rounds->winners[best].key, &m->seeds[l].key, sizeof(double)) != 0 ||
+            memcmp(rounds->points + best * d, m->levels[0].centers + l * d,
+                   d * sizeof *rounds->points) != 0)
+            return false;
+    }
+    return true;
+}
+
 /* Counts and sums that rows within the grid can have. */
 static bool is_possible(const efface_kmeans *m, const ef_level *level) {
     const size_t d = m->domain.map.n_columns;
@@ -208,10 +248,15 @@ static efface_status read_flat(ef_reader *r, efface_kmeans *m, uint32_t d, effac
     }
     for (uint32_t c = 0; status == EFFACE_OK && !pyramid && c < plan->n_clusters; c++)
         m->seeds[c] = read_winner(r);
+    plan->candidates = ef_count_candidates(p->candidates, plan->n_clusters);
+    if (status == EFFACE_OK && ef_keeps_rounds(plan))
+        status = read_rounds(r, m, error);
     for (uint32_t t = 0; status == EFFACE_OK && t < n_levels; t++)
         status = read_level(r, m, error);
     if (status == EFFACE_OK && (r->failed || !are_complete(m)))
         status = damaged(error, "its levels");
+    if (status == EFFACE_OK && ef_keeps_rounds(plan) && !are_best(m))
+        status = damaged(error, "the candidates of the seeding");
     if (m->draw != 0)
         plan->seed = ef_seed_of_draw(p->seed, m->draw);
     return status;

@@ -220,15 +220,16 @@ efface_status ef_keep_params(efface_kmeans *model, const efface_kmeans_params *p
 
 #define PASSES_TO_CONVERGE 20 /* a guess */
 
-/* The multiply-adds that a fit may take: passes over all rows, seeding and what comes with it as
- * two more. */
+/* The multiply-adds that a fit may take: passes over all rows, plain seeding and what comes with it
+ * as two more. */
 static double expected_work(const efface_kmeans *model, const efface_data *data) {
     const ef_plan *const plan = &model->plan;
     const uint32_t passes = plan->method == EFFACE_METHOD_PYRAMID ? plan->passes
                             : model->params.iterations != 0       ? model->params.iterations
                                                                   : PASSES_TO_CONVERGE;
-    return (double)(data->n_rows / EF_PANEL + 1) * (double)(passes + 2) *
-           (double)ef_pass_operations(data->n_columns, plan->n_clusters);
+    return (double)(data->n_rows / EF_PANEL + 1) *
+           ((double)(passes + 2) * (double)ef_pass_operations(data->n_columns, plan->n_clusters) +
+            (double)ef_seed_operations(plan, data->n_columns));
 }
 
 efface_status efface_kmeans_fit(const efface_data *data, const efface_kmeans_params *params,
@@ -279,7 +280,11 @@ efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_pa
         status = model->tree != NULL ? ef_tree_fit(model, data, error) : ef_fail_memory(error);
     } else if (params->method != EFFACE_METHOD_PYRAMID) {
         model->seeds = ef_alloc_zero(model->plan.n_clusters, sizeof *model->seeds);
-        if (model->seeds == NULL)
+        const uint32_t k = model->plan.n_clusters;
+        const bool fits = !ef_keeps_rounds(&model->plan) ||
+                          ef_rounds_init(&model->rounds, k != 0 ? k - 1 : 0, model->plan.candidates,
+                                         data->n_columns);
+        if (model->seeds == NULL || !fits)
             status = ef_fail_memory(error);
     }
     if (status == EFFACE_OK && data->n_rows != 0 && params->method != EFFACE_METHOD_TREE)

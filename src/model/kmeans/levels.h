@@ -6,9 +6,22 @@
 #include "model/kmeans/workspace.h"
 
 /* Runs the races of the seeding from round `from` on and makes their winners the centers of
- * `level`. Earlier winners are in model->seeds, and their grid points in `level` already. */
+ * `level`. Earlier winners are in model->seeds, and their grid points in `level` already; and so
+ * are earlier rounds in model->rounds, if that has room for what rounds come to. */
 efface_status ef_seed(ef_workspace *space, efface_kmeans *model, ef_level *level, uint32_t from,
                       efface_error *error);
+
+/* The same for several candidates a round. */
+efface_status ef_seed_greedily(ef_workspace *space, efface_kmeans *model, ef_level *level,
+                               uint32_t from, efface_error *error);
+
+/* What that takes for each panel at most, in multiply-adds, in a fit of lloyd or quantized; 0 for
+ * plain seeding. */
+size_t ef_seed_operations(const ef_plan *plan, uint32_t n_columns);
+
+/* The race of a round in which all rows are at seeds: those not chosen yet race with E alone. */
+ef_candidate ef_race_among_equals(const ef_workspace *space, uint64_t seed, uint32_t round,
+                                  const ef_candidate *chosen);
 
 /* Makes the partition of `level`: labels[i] becomes the nearest center of the row at position i.
  * On entry the labels are those of the level `previous`, whose sums are then corrected by the rows

@@ -56,15 +56,11 @@ static efface_status look_at_plan(ef_pending *r, efface_error *error) {
 
 /* ---------------------------------------------------------------- seeds */
 
-static void snap_changed(const ef_pending *r, size_t i, int32_t *point) {
+void ef_snap_changed(const ef_pending *r, size_t i, int32_t *point) {
     const ef_map *const map = &r->model->domain.map;
     const float *const row = ef_change_first(r->change, i);
     for (uint32_t j = 0; j < map->n_columns; j++)
         point[j] = ef_snap(row[(size_t)j * EF_PANEL], map->low[j], map->step[j]);
-}
-
-static bool beats(double key, uint64_t id, const ef_winner *winner) {
-    return key < winner->key || (key == winner->key && id < winner->id);
 }
 
 /* The seeding that a change is held against. */
@@ -74,9 +70,9 @@ typedef struct seeding {
     const int32_t *points; /* the winners' grid points */
 } seeding;
 
-/* How many seeds there are before the race was one among equals. From then on every row has the
- * place of a seed, and so have the seeds that follow: it is enough to look from the end. */
-static uint32_t count_apart(const efface_kmeans *m, const int32_t *seeds) {
+/* From the first race among equals on every row has the place of a seed, and so have the seeds that
+ * follow: it is enough to look from the end. */
+uint32_t ef_count_apart(const efface_kmeans *m, const int32_t *seeds) {
     const size_t d = m->domain.map.n_columns;
     uint32_t n = m->plan.n_clusters;
     for (uint32_t s = 0; n > 1 && s < n - 1;) {
@@ -93,7 +89,7 @@ static uint32_t first_round_won(const ef_pending *r, size_t i, const seeding *s,
                                 uint32_t end) {
     const uint32_t d = r->model->domain.map.n_columns;
     const uint64_t id = r->change->rows[i].id;
-    snap_changed(r, i, r->point);
+    ef_snap_changed(r, i, r->point);
     int64_t distance = 1;
     for (uint32_t l = 0; l < end; l++) {
         const uint64_t bits = ef_tape(s->seed, EF_TAPE_SEED, 0, id, l);
@@ -103,10 +99,10 @@ static uint32_t first_round_won(const ef_pending *r, size_t i, const seeding *s,
         }
         if (l >= n_apart && distance > 0)
             return l;
-        if (l >= n_apart && beats(ef_tape_exponential(bits), id, &s->winners[l]))
+        if (l >= n_apart && ef_beats(ef_tape_exponential(bits), id, &s->winners[l]))
             return l;
         if (l < n_apart && distance > 0 &&
-            beats(ef_race_key(bits, r->change->rows[i].weight, distance), id, &s->winners[l]))
+            ef_beats(ef_race_key(bits, r->change->rows[i].weight, distance), id, &s->winners[l]))
             return l;
     }
     return end;
@@ -116,6 +112,8 @@ bool ef_start_stands(ef_pending *r, uint32_t start) {
     const efface_kmeans *const m = r->model;
     const ef_change *const change = r->change;
     const uint32_t k = m->plan.n_clusters;
+    if (m->plan.candidates > 1)
+        return false; /* its candidates are not kept */
     const seeding s = {ef_start_seed(m->plan.seed, start), m->starts.seeds + (size_t)start * k,
                        r->centers};
     for (size_t i = 0; i < change->n_rows; i++)
@@ -130,7 +128,7 @@ bool ef_start_stands(ef_pending *r, uint32_t start) {
         if (n_apart == 0) {
             if (!ef_start_points(m, r->data, s.winners, r->centers))
                 return false;
-            n_apart = count_apart(m, s.points);
+            n_apart = ef_count_apart(m, s.points);
         }
         if (first_round_won(r, i, &s, n_apart, k) < k)
             return false;
@@ -141,7 +139,7 @@ bool ef_start_stands(ef_pending *r, uint32_t start) {
 static void look_at_seeds(ef_pending *r) {
     const efface_kmeans *const m = r->model;
     const seeding s = {m->plan.seed, m->seeds, m->levels[0].centers};
-    const uint32_t n_apart = count_apart(m, s.points);
+    const uint32_t n_apart = ef_count_apart(m, s.points);
     r->round = m->plan.n_clusters;
     for (size_t i = 0; i < r->change->n_rows; i++) {
         uint32_t round = r->round; /* later rounds make no difference */
@@ -154,11 +152,15 @@ static void look_at_seeds(ef_pending *r) {
         }
         r->round = round;
     }
-    if (r->round < m->plan.n_clusters) {
-        r->reason = EFFACE_REASON_SEED;
-        r->build = true;
-        r->first = 0;
-    }
+    if (r->round < m->plan.n_clusters)
+        ef_seeds_differ(r);
+}
+
+void ef_seeds_differ(ef_pending *r) {
+    r->other_seeds = true;
+    r->reason = EFFACE_REASON_SEED;
+    r->build = true;
+    r->first = 0;
 }
 
 /* ---------------------------------------------------------------- levels */
@@ -248,12 +250,13 @@ static bool reseeding_stands(const ef_pending *r, uint32_t t) {
                     return false;
                 continue;
             }
-            snap_changed(r, i, r->point);
+            ef_snap_changed(r, i, r->point);
             const int64_t distance =
                 ef_grid_sqdist(r->point, level->centers + (size_t)ef_labels_at(r, t)[i] * d, d);
             const uint64_t bits = ef_tape(m->plan.seed, EF_TAPE_RESEED, c, row->id, t + 1);
-            if (distance > 0 && (winner == NULL ||
-                                 beats(ef_race_key(bits, row->weight, distance), row->id, winner)))
+            if (distance > 0 &&
+                (winner == NULL ||
+                 ef_beats(ef_race_key(bits, row->weight, distance), row->id, winner)))
                 return false;
         }
     }
@@ -400,7 +403,7 @@ static efface_status look_at_jury(ef_pending *r, efface_error *error) {
     for (size_t i = 0; i < r->change->n_rows; i++) {
         if (ef_member_exponent(m->plan.seed, r->change->rows[i].id) < jury)
             continue;
-        snap_changed(r, i, r->point);
+        ef_snap_changed(r, i, r->point);
         for (uint32_t s = 0; s < n_starts; s++)
             r->losses[s] +=
                 (ef_i128)ef_change_weight(r->change, i) * ef_start_distance(m, s, r->point);
@@ -420,7 +423,7 @@ static efface_status look_at_jury(ef_pending *r, efface_error *error) {
 static void change_squares(ef_pending *r) {
     const uint32_t d = r->model->domain.map.n_columns;
     for (size_t i = 0; i < r->change->n_rows; i++) {
-        snap_changed(r, i, r->point);
+        ef_snap_changed(r, i, r->point);
         int64_t square = 0;
         for (uint32_t j = 0; j < d; j++)
             square += (int64_t)r->point[j] * r->point[j];
@@ -465,6 +468,8 @@ efface_status ef_look(ef_pending *r, efface_error *error) {
     }
     if (r->model->plan.method == EFFACE_METHOD_PYRAMID)
         status = look_at_jury(r, error);
+    else if (r->model->plan.candidates > 1)
+        status = ef_look_at_rounds(r, error);
     else
         look_at_seeds(r);
     return status != EFFACE_OK || r->build ? status : ef_look_at_levels(r, error);

@@ -27,6 +27,7 @@ typedef struct ef_plan {
     uint32_t rate;       /* pyramid: exponent of the sample; else 0 */
     uint32_t passes;     /* pyramid: passes over all rows; else 0 */
     uint32_t starts;     /* pyramid: seedings tried; else 0 */
+    uint32_t candidates; /* slots of a round of the seeding; 1 is plain */
     uint32_t width;      /* tree: children of a node; else 0 */
     uint32_t n_threads;
     ef_interrupt interrupt;
@@ -39,6 +40,15 @@ typedef struct ef_winner {
     uint64_t id;
     double key;
 } ef_winner;
+
+/* What the rounds of greedy seeding came to, from round 1 on until all rows were at seeds: for each
+ * round and slot, round after round, the winner, its grid point, and the potential. */
+typedef struct ef_rounds {
+    uint32_t n_rounds;
+    ef_i128 *potentials; /* NULL: nothing is kept */
+    ef_winner *winners;
+    int32_t *points;
+} ef_rounds;
 
 typedef struct ef_reseeding {
     uint32_t cluster;
@@ -76,6 +86,7 @@ struct efface_kmeans {
     int64_t total_weight;
     ef_i128 square_sum; /* of weight * |g|^2 over all rows */
     ef_winner *seeds;   /* n_clusters of them; not for pyramid */
+    ef_rounds rounds;   /* if there are several candidates; not for pyramid */
     ef_starts starts;   /* for pyramid only */
     uint32_t start;     /* the one that was chosen */
     ef_level *levels;
@@ -111,6 +122,9 @@ efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
 /* The part of it that does not follow from rows. */
 void ef_plan_fixed(ef_plan *plan, const efface_kmeans_params *params);
 
+/* How many candidates a round has, given the parameter. */
+uint32_t ef_count_candidates(uint32_t asked, uint32_t n_clusters);
+
 /* Parameters as they are used: a tree of height 0 is the method of its leaves. */
 efface_kmeans_params ef_params_used(const efface_kmeans_params *params);
 
@@ -141,6 +155,23 @@ uint32_t ef_mass_level(const efface_kmeans *model);
 
 bool ef_starts_init(ef_starts *starts, size_t n_starts, size_t n_clusters, size_t n_columns);
 void ef_starts_free(ef_starts *starts);
+
+/* Room for what so many rounds come to; there are none yet. */
+bool ef_rounds_init(ef_rounds *rounds, size_t n_rounds, size_t n_slots, size_t n_columns);
+void ef_rounds_free(ef_rounds *rounds);
+
+/* The slot with the smallest potential; of equals the first. */
+uint32_t ef_best_slot(const ef_i128 *potentials, uint32_t n_slots);
+
+/* How many of a model's seeds, given their grid points, were drawn before the race was one among
+ * equals. */
+uint32_t ef_count_apart(const efface_kmeans *model, const int32_t *seeds);
+
+/* Whether a model keeps rounds. */
+static inline bool ef_keeps_rounds(const ef_plan *plan) {
+    return plan->candidates > 1 &&
+           (plan->method == EFFACE_METHOD_LLOYD || plan->method == EFFACE_METHOD_QUANTIZED);
+}
 
 /* Releases a level. */
 void ef_level_free(ef_level *level);

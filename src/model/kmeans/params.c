@@ -5,10 +5,11 @@
 
 #include <inttypes.h>
 
-#define PARAMS_VERSION 3 /* of the struct: moves when it gets other fields */
+#define PARAMS_VERSION 4 /* of the struct: moves when it gets other fields */
 #define ROWS_A_CLUSTER 150
 #define MOST_PASSES 10
 #define MOST_STARTS 100
+#define MOST_CANDIDATES 64
 
 void efface_kmeans_params_init(efface_kmeans_params *params) {
     *params = (efface_kmeans_params){
@@ -16,6 +17,7 @@ void efface_kmeans_params_init(efface_kmeans_params *params) {
         .method = EFFACE_METHOD_LLOYD,
         .n_clusters = 8,
         .iterations = 10,
+        .candidates = 1,
         .gamma = 0.2,
         .passes = 1,
         .starts = 5,
@@ -77,6 +79,17 @@ static uint32_t given_rate(double rate) {
     return j;
 }
 
+/* 2 + floor(ln k): one more for each power of e, rounded up, that k reaches. */
+uint32_t ef_count_candidates(uint32_t asked, uint32_t k) {
+    static const uint32_t powers_of_e[] = {3,      8,       21,      55,     149,   404,
+                                           1097,   2981,    8104,    22027,  59875, 162755,
+                                           442414, 1202605, 3269018, 8886111};
+    uint32_t n = 2;
+    for (size_t m = 0; m < sizeof powers_of_e / sizeof *powers_of_e; m++)
+        n += k >= powers_of_e[m];
+    return asked != 0 ? asked : n;
+}
+
 static bool is_flat(efface_method method) {
     return method == EFFACE_METHOD_LLOYD || method == EFFACE_METHOD_QUANTIZED ||
            method == EFFACE_METHOD_PYRAMID;
@@ -119,6 +132,10 @@ efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error
     if (p->iterations > EFFACE_MAX_ITERATIONS)
         return ef_fail(error, EFFACE_E_ARGUMENT, "there are at most %u iterations, not %" PRIu32,
                        EFFACE_MAX_ITERATIONS, p->iterations);
+    if (p->candidates > MOST_CANDIDATES)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "there are 1 to %d candidates, or 0 to derive their number; not %" PRIu32,
+                       MOST_CANDIDATES, p->candidates);
     if (!(p->bound >= 0.0 && p->bound <= EFFACE_MAX_MAGNITUDE))
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the bound is a number up to 2^126, or 0 to derive it; not %g", p->bound);
@@ -190,6 +207,7 @@ efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
     const uint64_t n = data->n_rows;
     ef_plan_fixed(plan, params);
     plan->n_clusters = n < params->n_clusters ? (uint32_t)n : params->n_clusters;
+    plan->candidates = ef_count_candidates(params->candidates, plan->n_clusters);
     if (params->epsilon > 0.0 && plan->method != EFFACE_METHOD_LLOYD)
         plan->epsilon = epsilon_steps(params->epsilon);
     else if (plan->method == EFFACE_METHOD_QUANTIZED)

@@ -154,7 +154,7 @@ static void use_watches(ef_pending *r, ef_maker *maker) {
     if (!wants_watches(r->model, r->data->n_rows))
         return;
     r->watches_moved = true;
-    maker->watches = r->round == r->model->plan.n_clusters && watches_follow(r, maker);
+    maker->watches = !r->other_seeds && watches_follow(r, maker);
     if (!maker->watches)
         ef_watches_drop(&r->next, 0);
 }
@@ -165,6 +165,37 @@ static void follow_watches(const ef_pending *r, efface_kmeans *m, uint32_t kept)
         if (m->watches[t].tiers != NULL &&
             !ef_watch_follow(&m->watches[t], r->change, ef_labels_at(r, t)))
             ef_watch_free(&m->watches[t]);
+}
+
+/* The seeds of the model to be, and the rounds they came from, as far as they are known. */
+static efface_status begin_seeds(ef_pending *r, ef_level *level, efface_error *error) {
+    efface_kmeans *const next = &r->next;
+    const efface_kmeans *const m = r->model;
+    const size_t d = m->domain.map.n_columns, k = m->plan.n_clusters, c = m->plan.candidates;
+    const uint32_t round = r->round;
+    r->owns_seeds = true;
+    next->rounds = (ef_rounds){0};
+    next->seeds = ef_alloc(k, sizeof *next->seeds);
+    if (next->seeds == NULL ||
+        (ef_keeps_rounds(&m->plan) && !ef_rounds_init(&next->rounds, k - 1, c, d)))
+        return ef_fail_memory(error);
+    memcpy(next->seeds, m->seeds, k * sizeof *next->seeds);
+    memcpy(level->centers, m->levels[0].centers, round * d * sizeof *level->centers);
+    if (m->rounds.potentials == NULL)
+        return EFFACE_OK;
+    const uint32_t known = round == 0 ? 0 : round - 1;
+    next->rounds.n_rounds = known < m->rounds.n_rounds ? known : m->rounds.n_rounds;
+    const size_t n = next->rounds.n_rounds * c;
+    memcpy(next->rounds.potentials, r->potentials, n * sizeof *r->potentials);
+    memcpy(next->rounds.winners, m->rounds.winners, n * sizeof *m->rounds.winners);
+    memcpy(next->rounds.points, m->rounds.points, n * d * sizeof *m->rounds.points);
+    if (r->other_slot) {
+        const size_t at = (round - 2) * c + r->slot;
+        next->seeds[round - 1] = m->rounds.winners[at];
+        memcpy(level->centers + (round - 1) * d, m->rounds.points + at * d,
+               d * sizeof *level->centers);
+    }
+    return EFFACE_OK;
 }
 
 /* Makes the levels from r->first on in r->next, whose array of levels is then its own. */
@@ -184,16 +215,12 @@ static efface_status build(ef_pending *r, efface_error *error) {
     }
     if (level == NULL)
         return ef_fail_memory(error);
-    if (r->round < k) {
-        next->seeds = ef_alloc(k, sizeof *next->seeds);
-        r->owns_seeds = true;
-        status =
-            next->seeds != NULL ? ef_maker_prepare(&maker, next, error) : ef_fail_memory(error);
-        if (status == EFFACE_OK) {
-            memcpy(next->seeds, m->seeds, k * sizeof *next->seeds);
-            memcpy(level->centers, m->levels[0].centers, r->round * d * sizeof *level->centers);
+    if (r->other_seeds) {
+        status = begin_seeds(r, level, error);
+        if (status == EFFACE_OK)
+            status = ef_maker_prepare(&maker, next, error);
+        if (status == EFFACE_OK)
             status = ef_seed(&maker.space, next, level, r->round, error);
-        }
     } else {
         memcpy(level->centers, r->centers, k * d * sizeof *level->centers);
     }
@@ -273,8 +300,11 @@ void ef_pending_free(ef_pending *r) {
         ef_level_free(&r->next.levels[t]);
     if (r->owns_levels)
         ef_free(r->next.levels);
-    if (r->owns_seeds)
+    if (r->owns_seeds) {
         ef_free(r->next.seeds);
+        ef_rounds_free(&r->next.rounds);
+    }
+    ef_free(r->potentials);
     if (r->owns_starts)
         ef_starts_free(&r->next.starts);
     if (r->owns_guard)
@@ -315,7 +345,7 @@ void ef_pending_report(const ef_pending *r, efface_report *report) {
         ef_ascent_report(r->ascent, report);
         return;
     }
-    const bool refitted = r->refit || r->round < r->model->plan.n_clusters;
+    const bool refitted = r->refit || r->other_seeds;
     report->action = refitted                  ? EFFACE_ACTION_REFITTED
                      : r->build || r->resample ? EFFACE_ACTION_REPAIRED
                                                : EFFACE_ACTION_UNTOUCHED;
@@ -380,8 +410,13 @@ void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
         /* A fit that ends here, by its loss or its iterations, does not look for next centers. */
         m->levels[kept - 1].n_reseeded = 0;
     }
-    if (r->owns_seeds)
+    if (r->owns_seeds) {
         ef_free(m->seeds);
+        ef_rounds_free(&m->rounds);
+    } else if (r->potentials != NULL) {
+        memcpy(m->rounds.potentials, r->potentials,
+               (size_t)m->rounds.n_rounds * m->plan.candidates * sizeof *r->potentials);
+    }
     if (r->owns_starts)
         ef_starts_free(&m->starts);
     else if (r->losses != NULL)

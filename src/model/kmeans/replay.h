@@ -27,20 +27,24 @@ typedef struct ef_pending {
 
     /* What was found. */
     efface_reason reason;
-    bool refit;        /* everything must be computed again */
-    bool resample;     /* pyramid: the starts must be run again */
-    ef_i128 *losses;   /* pyramid: of the starts, as the jury has them now; or NULL */
-    uint32_t round;    /* seeding goes on from here; n_clusters if it stands */
-    bool build;        /* levels from `first` on must be made */
-    uint32_t first;    /* its centers are `centers`, unless seeding makes them */
-    uint32_t n_looked; /* levels whose sums the change is to be applied to */
-    bool reopen;       /* the last level, which has no partition, gets `centers` */
-    ef_i128 loss;      /* of level first - 1 */
+    bool refit;          /* everything must be computed again */
+    bool resample;       /* pyramid: the starts must be run again */
+    ef_i128 *losses;     /* pyramid: of the starts, as the jury has them now; or NULL */
+    bool other_seeds;    /* the seeds do not stand: */
+    uint32_t round;      /* seeding goes on from here; n_clusters if nothing is to be drawn */
+    bool other_slot;     /* the seed of the round before that is now the candidate */
+    uint32_t slot;       /* of this slot */
+    ef_i128 *potentials; /* of the rounds before it after the change; NULL without rounds */
+    bool build;          /* levels from `first` on must be made */
+    uint32_t first;      /* its centers are `centers`, unless seeding makes them */
+    uint32_t n_looked;   /* levels whose sums the change is to be applied to */
+    bool reopen;         /* the last level, which has no partition, gets `centers` */
+    ef_i128 loss;        /* of level first - 1 */
 
     struct ef_ascent *ascent; /* of a tree that is not refitted; it then has all the rest */
     efface_kmeans *fresh;     /* of a refit */
     bool owns_levels;         /* next.levels and what they hold from `first` on */
-    bool owns_seeds;          /* next.seeds */
+    bool owns_seeds;          /* next.seeds and next.rounds */
     bool owns_starts;         /* next.starts */
     bool owns_guard;          /* next.guard */
 
@@ -70,6 +74,20 @@ efface_status ef_look_at_levels(ef_pending *pending, efface_error *error);
 
 /* Pyramid: whether a start has the same seeds after the change. */
 bool ef_start_stands(ef_pending *pending, uint32_t start);
+
+/* Looks at greedy seeding. */
+efface_status ef_look_at_rounds(ef_pending *pending, efface_error *error);
+
+/* Notes that the seeds do not stand. */
+void ef_seeds_differ(ef_pending *pending);
+
+/* The grid point of row number i of the change. */
+void ef_snap_changed(const ef_pending *pending, size_t i, int32_t *point);
+
+/* Whether a row wins a race against the winner there was. */
+static inline bool ef_beats(double key, uint64_t id, const ef_winner *winner) {
+    return key < winner->key || (key == winner->key && id < winner->id);
+}
 
 /* Makes pending->scratch the level t after the change. */
 efface_status ef_take_in(ef_pending *pending, uint32_t t, efface_error *error);

@@ -1,5 +1,6 @@
 /*
- * Seeding: k-means++ as a sequence of races (docs/numerics.md, section 4).
+ * Seeding: plain k-means++ as a sequence of races (docs/numerics.md, section 4); greedy seeding is
+ * in seeding_greedy.c.
  *
  * In round l each row runs with the key E / (w u), u its squared distance to the nearest seed so
  * far; the smallest key wins. Exponentials with rates w u have their minimum at row i with
@@ -37,11 +38,10 @@ typedef struct seeding_round {
     uint64_t seed;
     uint32_t round;
     panel_bound *panels;
-    float *upper;               /* of each row: the distance to the nearest seed that it has seen */
-    const float *points;        /* the seeds so far as floats, */
-    const int32_t *seeds;       /* and as they are: `round` of them */
-    double slack;               /* 1 + the relative error of `upper` */
-    const ef_candidate *chosen; /* for the race among equals only */
+    float *upper;         /* of each row: the distance to the nearest seed that it has seen */
+    const float *points;  /* the seeds so far as floats, */
+    const int32_t *seeds; /* and as they are: `round` of them */
+    double slack;         /* 1 + the relative error of `upper` */
 } seeding_round;
 
 static uint64_t tape_of(const seeding_round *r, uint64_t id) {
@@ -134,18 +134,18 @@ static void race_panels(void *context, unsigned number, size_t first, size_t las
     }
 }
 
-/* All rows equal seeds: those not chosen yet race with E alone. */
-static ef_candidate race_among_equals(const seeding_round *r) {
-    const efface_data *const data = r->space->data;
+ef_candidate ef_race_among_equals(const ef_workspace *space, uint64_t seed, uint32_t round,
+                                  const ef_candidate *chosen) {
+    const efface_data *const data = space->data;
     ef_candidate best = {{UINT64_MAX, __builtin_inf()}, EF_NO_POSITION};
     for (size_t i = 0; i < data->n_rows; i++) {
-        const uint64_t bits = tape_of(r, ef_data_id(data, i));
+        const uint64_t bits = ef_tape(seed, EF_TAPE_SEED, 0, ef_data_id(data, i), round);
         if (ef_race_hopeless((uint32_t)(bits >> 32), 1, 1.0, best.winner.key))
             continue;
-        bool chosen = false;
-        for (uint32_t s = 0; s < r->round; s++)
-            chosen |= r->chosen[s].position == i;
-        if (!chosen)
+        bool taken = false;
+        for (uint32_t s = 0; s < round; s++)
+            taken |= chosen[s].position == i;
+        if (!taken)
             ef_candidate_offer(
                 &best, &(ef_candidate){{ef_data_id(data, i), ef_tape_exponential(bits)}, i});
     }
@@ -154,6 +154,8 @@ static ef_candidate race_among_equals(const seeding_round *r) {
 
 efface_status ef_seed(ef_workspace *space, efface_kmeans *model, ef_level *level, uint32_t from,
                       efface_error *error) {
+    if (model->plan.candidates > 1)
+        return ef_seed_greedily(space, model, level, from, error);
     const uint32_t k = model->plan.n_clusters, d = space->map->n_columns;
     const size_t n = space->data->n_rows;
     panel_bound *const panels = ef_alloc_zero(space->n_panels, sizeof *panels);
@@ -178,7 +180,6 @@ efface_status ef_seed(ef_workspace *space, efface_kmeans *model, ef_level *level
                 .points = points,
                 .seeds = level->centers,
                 .slack = 1.0 + EF_SQDIST_ERROR(d),
-                .chosen = chosen,
             };
             ef_workspace_begin_race(space);
             const bool measures_all = l != 0 && (l == 1 || l == from);
@@ -188,7 +189,7 @@ efface_status ef_seed(ef_workspace *space, efface_kmeans *model, ef_level *level
                 break;
             chosen[l] = ef_workspace_end_race(space);
             if (chosen[l].position == EF_NO_POSITION)
-                chosen[l] = race_among_equals(&r);
+                chosen[l] = ef_race_among_equals(space, model->plan.seed, l, chosen);
             model->seeds[l] = chosen[l].winner;
             ef_workspace_snap(space, chosen[l].position, center);
         }

@@ -15,6 +15,7 @@ void efface_kmeans_free(efface_kmeans *model) {
         ef_level_free(&model->levels[t]);
     ef_free(model->levels);
     ef_free(model->seeds);
+    ef_rounds_free(&model->rounds);
     ef_starts_free(&model->starts);
     ef_guard_free(&model->guard);
     ef_watches_drop(model, 0);
@@ -131,6 +132,18 @@ static void write_starts(ef_writer *w, const efface_kmeans *model) {
     }
 }
 
+static void write_rounds(ef_writer *w, const efface_kmeans *model) {
+    const ef_rounds *const rounds = &model->rounds;
+    const size_t d = model->domain.map.n_columns;
+    ef_write_u32(w, rounds->n_rounds);
+    for (size_t i = 0; i < (size_t)rounds->n_rounds * model->plan.candidates; i++) {
+        write_winner(w, &rounds->winners[i]);
+        for (size_t j = 0; j < d; j++)
+            ef_write_u32(w, (uint32_t)rounds->points[i * d + j]);
+        ef_write_i128(w, rounds->potentials[i]);
+    }
+}
+
 static void write_level(ef_writer *w, const efface_kmeans *model, const ef_level *level) {
     const size_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
     for (size_t i = 0; i < k * d; i++)
@@ -188,6 +201,8 @@ static void write_flat(ef_writer *w, const efface_kmeans *model) {
         write_starts(w, model);
     for (uint32_t c = 0; plan->method != EFFACE_METHOD_PYRAMID && c < plan->n_clusters; c++)
         write_winner(w, &model->seeds[c]);
+    if (ef_keeps_rounds(plan))
+        write_rounds(w, model);
     for (uint32_t t = 0; t < model->n_levels; t++)
         write_level(w, model, &model->levels[t]);
 }
@@ -267,6 +282,10 @@ int efface_kmeans_is_seed(const efface_kmeans *model, uint64_t id) {
     for (size_t i = 0; seeds != NULL && i < n; i++)
         if (seeds[i].id == id)
             return 1;
+    const ef_rounds *const rounds = &model->rounds;
+    for (size_t i = 0; i < (size_t)rounds->n_rounds * model->plan.candidates; i++)
+        if (rounds->winners[i].id == id)
+            return 1;
     return 0;
 }
 
@@ -286,6 +305,9 @@ size_t efface_kmeans_state_bytes(const efface_kmeans *model) {
         n += ef_tree_bytes(model->tree);
     if (model->seeds != NULL)
         n += k * sizeof *model->seeds;
+    n += (size_t)model->rounds.n_rounds * model->plan.candidates *
+         (sizeof *model->rounds.winners + sizeof *model->rounds.potentials +
+          d * sizeof *model->rounds.points);
     n += d * (sizeof *model->domain.low + sizeof *model->domain.high + sizeof *model->domain.step +
               sizeof *model->domain.coarse);
     if (model->starts.centers != NULL)
