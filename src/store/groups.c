@@ -249,7 +249,7 @@ efface_status ef_groups_change(efface_store *store, ef_member *members, size_t n
                                efface_error *error) {
     if (n == 0)
         return EFFACE_OK;
-    statements s = {NULL};
+    statements s = {.read_bucket = NULL};
     bucket b = {.number = 0};
     for (size_t i = 0; i < n; i++)
         members[i].order = i;
@@ -286,7 +286,7 @@ efface_status ef_groups_change(efface_store *store, ef_member *members, size_t n
 
 efface_status ef_group_find(efface_store *store, ef_group_kind kind, uint64_t number,
                             ef_group *group, bool *found, efface_error *error) {
-    statements s = {NULL};
+    statements s = {.read_bucket = NULL};
     bucket b = {.number = 0};
     *found = false;
     efface_status status = open_to_read(store, &s, error);
@@ -309,7 +309,7 @@ efface_status ef_groups_each(efface_store *store,
                                                    efface_error *error),
                              void *context, efface_error *error) {
     const ef_head *const head = &store->head;
-    statements s = {NULL};
+    statements s = {.read_bucket = NULL};
     bucket b = {.number = 0};
     uint64_t n_groups[EF_GROUP_KINDS] = {0};
     ef_u128 sums[EF_GROUP_KINDS] = {0};
@@ -336,7 +336,7 @@ efface_status ef_groups_each(efface_store *store,
 /* ---------------------------------------------------------------- all buckets */
 
 efface_status ef_groups_make(efface_store *store, uint64_t n_groups, efface_error *error) {
-    statements s = {NULL};
+    statements s = {.read_bucket = NULL};
     bucket b = {.number = 0};
     store->head.group_slots = ef_group_slots_for(n_groups);
     store->head_changed = true;
@@ -377,7 +377,7 @@ static efface_status fit_buckets(efface_store *store, uint64_t n_groups, efface_
     if (n_groups / FULL <= head->group_slots)
         return EFFACE_OK;
     all_groups all = {NULL, 0, 0};
-    statements s = {NULL};
+    statements s = {.read_bucket = NULL};
     efface_status status = ef_groups_each(store, collect, &all, error);
     if (status == EFFACE_OK)
         status = ef_sql_run(store, "DELETE FROM groups; DELETE FROM group_buckets", error);

@@ -625,7 +625,7 @@ static void update(scene *s) {
         make_values(s, values + i * s->d);
         ids[i] = missing && i == n / 2 ? next() : row->id;
         owners[i] = s->owners[below(6)];
-        weights[i] = 2 + (int64_t)below(4);
+        weights[i] = 1 + (int64_t)below(4);
         labels[i] = one_in(4) ? EFFACE_NO_LABEL : (int64_t)below(9);
         more += weighs ? weights[i] - row->weight : 0;
         for (uint32_t k = 0; k < s->n_models; k++)
