@@ -278,7 +278,7 @@ const cli_command cli_fit = {
     "  -k K            clusters               --model NAME  in the store (default)\n"
     "  --method M      lloyd (default), quantized, pyramid or tree\n"
     "  --seed N        all randomness; without it, random and known to nobody\n"
-    "  --iters T (10; 0: all)   --candidates C  rows tried for a seed (1; 0: 2 + log K)\n"
+    "  --iters T (10; 0: all)   --candidates C  tried for a seed (1; 0: 2 + log K)\n"
     "  --scale S       none (default) or minmax: each column to [0, 1]\n"
     "  --columns LIST  columns of the model by name or number: age,3,5-7 (all)\n"
     "  --epsilon E --gamma G           quantized: lattice width, held-back clusters\n"

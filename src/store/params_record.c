@@ -110,8 +110,8 @@ efface_status ef_params_read(ef_reader *r, ef_record *record, efface_error *erro
     const bool known = version == RECORD_VERSION || version == WITHOUT_CANDIDATES;
     p->candidates = version == WITHOUT_CANDIDATES ? 1 : ef_read_u32(r);
     efface_status status = read_lists(r, record, error);
-    if (status == EFFACE_OK && (r->failed || r->n_bytes != 0 || !known ||
-                                ef_params_check(p, NULL) != EFFACE_OK))
+    if (status == EFFACE_OK &&
+        (r->failed || r->n_bytes != 0 || !known || ef_params_check(p, NULL) != EFFACE_OK))
         status = ef_store_corrupt(error, "the parameters of a model");
     return status;
 }
