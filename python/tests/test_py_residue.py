@@ -176,25 +176,22 @@ STORES = """
         store.fit("some", KMeans(3, n_init=2), columns=range(0, D, 2))
         return store
 
-    def forgets(store, close=True, **request):
-        '''Of a store and of a copy of a model. SQLite works on pages in memory of its own, where
-        what this connection wrote may stay until it is closed.'''
+    def forgets(store, **request):
+        '''Of a store that stays open, and of a copy of a model.'''
         model = store.load("all")
 
         def forget():
             store.forget(**(request or {"ids": VICTIM}))
             model.forget(ids=VICTIM)
-            if close:
-                store.close()
 
         return forget
 
     def by_id(X):
-        return forgets(made(X), close=False)
+        return forgets(made(X))
 
     def by_owner(X):
         store = made(X, owners=[f"p{i % 50}" for i in range(N)], keep_texts=True)
-        return forgets(store, close=False, owners=f"p{VICTIM % 50}")
+        return forgets(store, owners=f"p{VICTIM % 50}")
 
     def learned(X):
         store = made(X[:100])

@@ -82,6 +82,7 @@ void efface_store_close(efface_store *store) {
     for (uint32_t j = 0; store->names != NULL && j < store->head.n_columns; j++)
         ef_free(store->names[j]);
     ef_free(store->names);
+    ef_free(store->path);
     sodium_memzero(store, sizeof *store);
     ef_free(store);
 }
@@ -176,6 +177,51 @@ static efface_status harden(efface_store *store, efface_error *error) {
                       error);
 }
 
+/* Opens the file `name` and sets what the invariants need. On failure there is no connection. */
+static efface_status connect(efface_store *store, const char *name, efface_error *error) {
+    /* A reader may have to roll back what a process that died left behind, so it may write too. */
+    const int code =
+        sqlite3_open_v2(name, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
+    efface_status status = EFFACE_OK;
+    if (code == SQLITE_CANTOPEN)
+        status = ef_fail(error, EFFACE_E_IO, "%s: %s", name, sqlite3_errmsg(store->db));
+    else if (code != SQLITE_OK)
+        status = store->db != NULL ? ef_sql_fail(store, error) : ef_fail_memory(error);
+    if (status == EFFACE_OK && !ef_clean_writes(store->db, &store->clean))
+        status = ef_fail(
+            error, EFFACE_E_IO,
+            "%s cannot be opened: SQLite does not let efface clean the pages it writes", name);
+    if (status == EFFACE_OK) {
+        (void)sqlite3_busy_timeout(store->db, (int)(store->wait_seconds * 1000.0));
+        status = harden(store, error);
+    }
+    if (status == EFFACE_OK)
+        status = store->writes ? prepare_to_write(store, error)
+                               : ef_sql_run(store, "PRAGMA query_only = ON;", error);
+    if (status != EFFACE_OK)
+        ef_store_disconnect(store);
+    return status;
+}
+
+void ef_store_disconnect(efface_store *store) {
+    (void)sqlite3_close(store->db);
+    store->db = NULL;
+}
+
+efface_status ef_store_connect(efface_store *store, efface_error *error) {
+    return store->db == NULL ? connect(store, store->path, error) : EFFACE_OK;
+}
+
+/* Where the file is, wherever the process goes. */
+static bool keep_path(efface_store *store) {
+    const char *const full = sqlite3_db_filename(store->db, "main");
+    const size_t n_bytes = full != NULL ? strlen(full) + 1 : 0;
+    store->path = n_bytes > 1 ? ef_alloc(n_bytes, 1) : NULL;
+    if (store->path != NULL)
+        memcpy(store->path, full, n_bytes);
+    return store->path != NULL;
+}
+
 efface_status ef_store_open_file(const char *path, bool writes, const efface_store_options *options,
                                  efface_store **out, efface_error *error) {
     efface_store *const store = ef_alloc_zero(1, sizeof *store);
@@ -189,26 +235,10 @@ efface_status ef_store_open_file(const char *path, bool writes, const efface_sto
     store->schema_version = -1;
     set_up(store, options);
     (void)ef_sql_wipe_memory();
-    /* A reader may have to roll back what a process that died left behind, so it may write too. */
-    const int code =
-        sqlite3_open_v2(name, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
+    efface_status status = connect(store, name, error);
     ef_free(name);
-    efface_status status = EFFACE_OK;
-    if (code == SQLITE_CANTOPEN)
-        status = ef_fail(error, EFFACE_E_IO, "%s: %s", path, sqlite3_errmsg(store->db));
-    else if (code != SQLITE_OK)
-        status = store->db != NULL ? ef_sql_fail(store, error) : ef_fail_memory(error);
-    if (status == EFFACE_OK && !ef_clean_writes(store->db, &store->clean))
-        status = ef_fail(
-            error, EFFACE_E_IO,
-            "%s cannot be opened: SQLite does not let efface clean the pages it writes", path);
-    if (status == EFFACE_OK) {
-        (void)sqlite3_busy_timeout(store->db, (int)(options->wait_seconds * 1000.0));
-        status = harden(store, error);
-    }
-    if (status == EFFACE_OK)
-        status = writes ? prepare_to_write(store, error)
-                        : ef_sql_run(store, "PRAGMA query_only = ON;", error);
+    if (status == EFFACE_OK && !keep_path(store))
+        status = ef_fail_memory(error);
     if (status != EFFACE_OK) {
         efface_store_close(store);
         return status;
@@ -320,6 +350,8 @@ static efface_status move_to_memory(efface_store *store, efface_error *error) {
     }
     (void)sqlite3_close(store->db);
     store->db = memory;
+    ef_free(store->path);
+    store->path = NULL;
     return harden(store, error);
 }
 
@@ -438,8 +470,10 @@ efface_status efface_store_compact(efface_store *store, efface_error *error) {
     if (status == EFFACE_OK)
         status = ef_store_end(store, EFFACE_OK, error);
     if (status == EFFACE_OK)
+        status = ef_store_connect(store, error);
+    if (status == EFFACE_OK) {
         status = ef_sql_run(store, "VACUUM", error);
-    if (store != NULL && store->process == (int64_t)getpid())
-        (void)sqlite3_db_release_memory(store->db);
+        ef_store_disconnect(store);
+    }
     return status;
 }

@@ -20,7 +20,9 @@ typedef struct ef_clean_file {
 } ef_clean_file;
 
 struct efface_store {
-    sqlite3 *db;
+    sqlite3 *db;   /* NULL between requests that wrote and the next */
+    char *path;    /* of the file; NULL for a copy in memory */
+    bool in_write; /* a transaction that writes is under way */
     ef_clean_file clean;
     int64_t process; /* that opened it */
     bool writes;
@@ -46,6 +48,11 @@ efface_status ef_store_options_check(const efface_store_options *options, efface
 /* Opens the file of a store and sets what the invariants need, and no more. */
 efface_status ef_store_open_file(const char *path, bool writes, const efface_store_options *options,
                                  efface_store **out, efface_error *error);
+
+/* Closes the connection to the file, and opens it if it is closed. SQLite keeps copies of pages for
+ * as long as it is open, of rows that are forgotten too. */
+void ef_store_disconnect(efface_store *store);
+efface_status ef_store_connect(efface_store *store, efface_error *error);
 
 /* Reads the names of the columns and verifies them. */
 efface_status ef_store_read_names(efface_store *store, efface_error *error);

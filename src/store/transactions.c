@@ -32,16 +32,30 @@ efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64
                : ef_fail(error, EFFACE_E_INTERRUPTED, "interrupted; nothing was changed");
 }
 
-efface_status ef_store_begin_bare(efface_store *store, bool writes, efface_error *error) {
-    const efface_status status = check_process(store, error);
-    return status == EFFACE_OK ? ef_sql_run(store, writes ? "BEGIN IMMEDIATE" : "BEGIN", error)
-                               : status;
-}
-
 /* Some errors have taken the transaction back already. */
 static void take_back(efface_store *store) {
     if (sqlite3_get_autocommit(store->db) == 0)
         (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+efface_status ef_store_begin_bare(efface_store *store, bool writes, efface_error *error) {
+    efface_status status = check_process(store, error);
+    if (status == EFFACE_OK)
+        status = ef_store_connect(store, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_run(store, writes ? "BEGIN IMMEDIATE" : "BEGIN", error);
+    store->in_write = status == EFFACE_OK && writes;
+    return status;
+}
+
+/* Takes the transaction back and, if it wrote, lets the connection go: rows that it touched may be
+ * in memory that SQLite keeps. */
+static void leave(efface_store *store) {
+    take_back(store);
+    store->head_changed = false;
+    if (store->in_write && store->path != NULL)
+        ef_store_disconnect(store);
+    store->in_write = false;
 }
 
 /* The file's own count of its changes. */
@@ -65,13 +79,18 @@ efface_status ef_store_begin(efface_store *store, bool writes, efface_error *err
     efface_status status = ef_store_begin_bare(store, writes, error);
     if (status != EFFACE_OK)
         return status;
+    const ef_head before = store->head;
     /* Another process may have added what is not ours since the store was opened. */
     if (writes)
         status = ef_schema_check(store, error);
     if (status == EFFACE_OK)
         status = ef_head_read(store, error);
+    if (status == EFFACE_OK &&
+        memcmp(before.row_key, store->head.row_key, sizeof before.row_key) != 0)
+        status = ef_fail(error, EFFACE_E_CORRUPT,
+                         "the file is another store than the one that was opened; open it again");
     if (status != EFFACE_OK)
-        take_back(store);
+        leave(store);
     return status;
 }
 
@@ -116,8 +135,7 @@ efface_status ef_store_end(efface_store *store, efface_status status, efface_err
     if (status == EFFACE_OK && store->head_changed)
         status = ef_head_write(store, error);
     if (status == EFFACE_OK)
-        return commit(store, error);
-    take_back(store);
-    store->head_changed = false;
+        status = commit(store, error);
+    leave(store);
     return status;
 }

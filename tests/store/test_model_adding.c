@@ -303,6 +303,12 @@ static void a_thousand_models(void **state) {
     efface_store_close(store);
 }
 
+/* Of the connection that there is until the next request that writes. */
+static void limit_values(efface_store *store, int n_bytes) {
+    REQUIRE_OK(ef_store_connect(store, error));
+    (void)sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, n_bytes);
+}
+
 static void states_that_are_too_large(void **state) {
     (void)state;
     efface_store *const store = make_store();
@@ -310,16 +316,15 @@ static void states_that_are_too_large(void **state) {
     efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD);
     params.n_clusters = 50;
     params.iterations = 10;
-    (void)sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, 9000);
+    limit_values(store, 9000);
     REFUSED(EFFACE_E_LIMIT, "fewer clusters", fit_plain(store, "large", &params, NULL, 0, error));
     assert_int_equal(info_of(store).n_models, 1);
     check_whole(store);
     /* One that was small enough grows with its rows; then the rows do not come. */
-    (void)sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, 1000000);
     REQUIRE_OK(efface_store_drop(store, "small", error));
     forget_range(store, 0, N_ROWS - 2);
     REQUIRE_OK(fit_plain(store, "large", &params, NULL, 0, error));
-    (void)sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, 9000);
+    limit_values(store, 9000);
     efface_data *const data = make_rows(N_ROWS, 3000, true);
     REFUSED(EFFACE_E_LIMIT, "fewer clusters", efface_store_learn(store, data, NULL, NULL, error));
     efface_data_free(data);
