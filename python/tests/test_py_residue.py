@@ -34,7 +34,7 @@ SCENE = """
         '''Rows, one of which has numbers 1 + m / 2**23 of new bits m.'''
         global hidden
         hidden = rng.randint(0, 1 << 23, size=D, dtype=np.uint32) ^ DISGUISE
-        X = np.random.RandomState(1).uniform(0, 3, size=(N, D)).astype(dtype)
+        X = np.random.RandomState(1).uniform(0, 1, size=(N, D)).astype(dtype)
         bits = X.view(np.uint32 if dtype == np.float32 else np.uint64)[VICTIM]
         bits[:] = hidden
         bits ^= bits.dtype.type(DISGUISE)
