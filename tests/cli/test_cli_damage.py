@@ -4,8 +4,10 @@ whose number is also a text.
 
 usage: test_cli_damage.py PROGRAM [TEST]
 """
+import os
 import shutil
 import sqlite3
+import subprocess
 import unittest
 
 from cli_program import PROGRAM, ProgramTest
@@ -82,7 +84,68 @@ class Damage(ProgramTest):
                     self.assertEqual(before, file.read())
 
 
+class Files(ProgramTest):
+    """Files that are in the way, or are a store."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("people.csv", PEOPLE)
+
+    def test_a_store_is_not_written_over(self):
+        self.output("fit", "people.csv", *FIT, "-o", "s.store")
+        os.symlink("s.store", self.path("link"))
+        for name in ("s.store", "link"):
+            done = self.run_with(1, "export", "s.store", "--canonical", "-o", name)
+            self.assertIn("is a store", done.stderr)
+        self.run_with(0, "check", "s.store")
+
+    def test_the_journal_of_a_store_that_is_gone(self):
+        """SQLite would roll it back into the new store."""
+        self.write("s.store-journal", "pages of another store")
+        done = self.run_with(2, "fit", "people.csv", *FIT, "-o", "s.store")
+        self.assertIn("take it away", done.stderr)
+        self.write("s.store-journal", "")
+        self.output("fit", "people.csv", *FIT, "-o", "s.store")
+        self.run_with(0, "check", "s.store")
+
+    def test_pages_that_move(self):
+        self.output("fit", "people.csv", *FIT, "-o", "s.store")
+        connection = sqlite3.connect(self.path("s.store"), isolation_level=None)
+        connection.execute("PRAGMA auto_vacuum = 1")
+        connection.execute("VACUUM")
+        connection.close()
+        self.assertIn("auto_vacuum", self.run_with(6, "check", "s.store").stdout)
+        done = self.run_with(1, "forget", "s.store", "--key", "i3", "--yes")
+        self.assertIn("auto_vacuum", done.stderr)
+
+    def test_an_answer_that_nobody_gets(self):
+        """What was done is not called undone."""
+        self.output("fit", "people.csv", *FIT, "-o", "s.store")
+        with open("/dev/full", "w", encoding="ascii") as full:
+            done = subprocess.run([PROGRAM, "forget", "s.store", "--key", "i3", "--yes"],
+                                  cwd=self.folder, stdout=full, stderr=subprocess.PIPE, text=True,
+                                  check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the command was done", done.stderr)
+        self.run_with(4, "show", "s.store", "--key", "i3")
+
+    def test_receipts_that_are_taken_away(self):
+        self.output("receipt", "keys", "--secret", "secret", "--public", "public")
+        self.output("fit", "people.csv", *FIT, "-o", "s.store")
+        for i in range(3):
+            self.output("forget", "s.store", "--key", f"i{i}", "--sign", "secret", "--yes")
+        self.run_with(0, "check", "s.store", "--public-key", "public")
+        self.assertTrue(is_changed(self.path("s.store"), "DELETE FROM facts WHERE name = 'signature'"))
+        self.run_with(6, "check", "s.store")
+
+
 class NumbersAndTexts(ProgramTest):
+    def test_007(self):
+        self.write("a.csv", "id,x\n007,1\n7,2\n")
+        self.output("fit", "a.csv", "--id", "id", "-k", "1", "-o", "s.store")
+        self.assertIn("1 row forgotten", self.output("forget", "s.store", "--id", "7", "--yes"))
+        self.assertIn("row 007", self.output("show", "s.store", "--id", "007"))
+
     def test_a_text_that_looks_like_a_number(self):
         """Owners of the store are texts, so a later file with numbers only has texts too."""
         self.write("a.csv", "id,owner,x\n1,anna,1\n2,77,2\n")
