@@ -135,7 +135,8 @@ class Files(ProgramTest):
         for i in range(3):
             self.output("forget", "s.store", "--key", f"i{i}", "--sign", "secret", "--yes")
         self.run_with(0, "check", "s.store", "--public-key", "public")
-        self.assertTrue(is_changed(self.path("s.store"), "DELETE FROM facts WHERE name = 'signature'"))
+        self.assertTrue(is_changed(self.path("s.store"),
+                                   "DELETE FROM facts WHERE name = 'signature'"))
         self.run_with(6, "check", "s.store")
 
 
@@ -152,7 +153,8 @@ class NumbersAndTexts(ProgramTest):
         self.write("b.csv", "id,owner,x\n11,77,11\n12,7,12\n")
         self.output("fit", "a.csv", "--id", "id", "--owner", "owner", "-k", "1", "-o", "s.store")
         self.output("learn", "s.store", "b.csv", "--id", "id", "--owner", "owner")
-        self.assertIn("2 rows forgotten", self.output("forget", "s.store", "--owner", "77", "--yes"))
+        self.assertIn("2 rows forgotten",
+                      self.output("forget", "s.store", "--owner", "77", "--yes"))
 
     def test_a_number_store_takes_no_texts(self):
         self.write("a.csv", "id,owner,x\n1,5,1\n2,77,2\n")

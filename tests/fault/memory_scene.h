@@ -196,7 +196,7 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
     s->params.epsilon = s->params.method == EFFACE_METHOD_QUANTIZED ? 6 * 0x1p-23 : 0.0;
     s->params.rate = shape->rate;
     s->params.passes = 2;
-    s->params.candidates = method == GREEDY || method == SAMPLED_TREE ? 3 : 1;
+    s->params.candidates = method == GREEDY ? 2 : 1;
     if (method >= TREE)
         make_tree(s, method);
     s->data = make_set(shape);

@@ -97,7 +97,7 @@ static efface_kmeans_params params_of_kind(int kind, const set_shape *shape) {
     p.leaf_method = kind == TALL_TREE ? EFFACE_METHOD_PYRAMID : EFFACE_METHOD_LLOYD;
     p.node_method = EFFACE_METHOD_QUANTIZED;
     p.epsilon = kind == COARSE ? 1.0 : 0.0;
-    p.candidates = kind == GREEDY ? 3 : kind == TALL_TREE ? 0 : 1;
+    p.candidates = kind == GREEDY ? 2 : 1;
     if (kind > GREEDY)
         p.method = kind == QUANTIZED ? EFFACE_METHOD_QUANTIZED
                    : kind < TREE     ? EFFACE_METHOD_PYRAMID

@@ -41,7 +41,7 @@ static void fit_and_compare(efface_method method, uint32_t iterations, uint32_t 
     params.iterations = iterations;
     params.candidates = candidates;
     params.n_threads = n_threads;
-    assert_int_equal(efface_data_make_gaussian(10, 20, 2000, 3, &data, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_make_gaussian(10, 20, 700, 3, &data, NULL), EFFACE_OK);
     assert_int_equal(efface_kmeans_fit(data, &params, &silent, NULL), EFFACE_OK);
     params.progress = listen;
     params.interrupt_context = &l;
