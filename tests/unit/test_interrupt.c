@@ -447,7 +447,8 @@ static void long_passes_ask_on_the_way(void **state) {
     const ef_map map = {64, zeros, zeros};
     for (unsigned n_threads = 1; n_threads <= 2; n_threads++) {
         asker a = {.n_asked = 0};
-        const ef_plan plan = {.n_clusters = 1024, .n_threads = n_threads, .interrupt = {asked, &a}};
+        const ef_plan plan = {
+            .n_clusters = 1024, .n_threads = n_threads, .interrupt = {asked, &a, NULL}};
         static visits v;
         ef_workspace space;
         assert_int_equal(ef_workspace_init(&space, data, &map, &plan, NULL), EFFACE_OK);
