@@ -400,8 +400,8 @@ static void models(void **state) {
             "UPDATE models SET columns = x'09000000' WHERE %s",
             "UPDATE models SET columns = x'' WHERE %s AND columns <> x''",
             "UPDATE models SET name = 'a b' WHERE %s",
-            "INSERT INTO models SELECT 'gamma', params, columns, counts, digest, seal, state"
-            " FROM models WHERE %s",
+            ("INSERT INTO models SELECT 'gamma', params, columns, counts, digest, seal, state"
+             " FROM models WHERE %s"),
         };
         for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++) {
             if (k == 5 && i == 0)
