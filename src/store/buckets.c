@@ -130,17 +130,24 @@ static void give_bucket(sqlite3_context *context, int n_values, sqlite3_value **
     sqlite3_result_int64(context, (sqlite3_int64)ef_bucket_of(head, id));
 }
 
+efface_status ef_bucket_sql(efface_store *store, bool known, efface_error *error) {
+    return sqlite3_create_function(store->db, "ef_bucket", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
+                                   &store->head, known ? give_bucket : NULL, NULL,
+                                   NULL) == SQLITE_OK
+               ? EFFACE_OK
+               : ef_sql_fail(store, error);
+}
+
 efface_status ef_buckets_fit(efface_store *store, uint64_t n_rows, efface_error *error) {
     ef_head *const head = &store->head;
     if (n_rows / FULL <= head->dense)
         return EFFACE_OK;
     const ef_head before = *head;
     head->dense = ef_dense_for(n_rows);
-    if (sqlite3_create_function(store->db, "ef_bucket", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY, head,
-                                give_bucket, NULL, NULL) != SQLITE_OK)
-        return ef_sql_fail(store, error);
-    efface_status status = ef_sql_run(store, "UPDATE rows SET bucket = ef_bucket(id)", error);
-    (void)sqlite3_create_function(store->db, "ef_bucket", 1, SQLITE_UTF8, NULL, NULL, NULL, NULL);
+    efface_status status = ef_bucket_sql(store, true, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_run(store, "UPDATE rows SET bucket = ef_bucket(id)", error);
+    (void)ef_bucket_sql(store, false, NULL);
     if (status == EFFACE_OK)
         status = ef_buckets_count(store, error);
     /* The sum over all rows does not depend on their buckets. */

@@ -97,13 +97,6 @@ static efface_status read_facts(efface_store *store, uint64_t *n_rows, efface_er
 
 /* ---------------------------------------------------------------- rows and their groups */
 
-static void give_bucket(sqlite3_context *context, int n_values, sqlite3_value **values) {
-    (void)n_values;
-    const ef_head *const head = sqlite3_user_data(context);
-    const uint64_t id = (uint64_t)sqlite3_value_int64(values[0]);
-    sqlite3_result_int64(context, (sqlite3_int64)ef_bucket_of(head, id));
-}
-
 static efface_status move_rows(efface_store *store, efface_error *error) {
     uint64_t owned = 0, labelled = 0, zeros = 0;
     efface_status status =
@@ -117,23 +110,22 @@ static efface_status move_rows(efface_store *store, efface_error *error) {
     if (status != EFFACE_OK)
         return status;
     store->head.owner_zero_is_old = owned != 0 && zeros != 0;
-    if (sqlite3_create_function(store->db, "ef_bucket", 1, SQLITE_UTF8 | SQLITE_DIRECTONLY,
-                                &store->head, give_bucket, NULL, NULL) != SQLITE_OK)
-        return ef_sql_fail(store, error);
     sqlite3_stmt *statement = NULL;
-    status =
-        ef_sql_prepare(store,
-                       "INSERT INTO rows SELECT ef_bucket(id), id, CASE WHEN ?1 THEN owner END,"
-                       " weight, CASE WHEN ?2 THEN label END, NULL, vals FROM old_rows"
-                       " ORDER BY 1, 2",
-                       &statement, error);
+    status = ef_bucket_sql(store, true, error);
+    if (status == EFFACE_OK)
+        status =
+            ef_sql_prepare(store,
+                           "INSERT INTO rows SELECT ef_bucket(id), id, CASE WHEN ?1 THEN owner END,"
+                           " weight, CASE WHEN ?2 THEN label END, NULL, vals FROM old_rows"
+                           " ORDER BY 1, 2",
+                           &statement, error);
     if (status == EFFACE_OK) {
         (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)owned);
         (void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)labelled);
         status = ef_sql_do(store, statement, error);
     }
     (void)sqlite3_finalize(statement);
-    (void)sqlite3_create_function(store->db, "ef_bucket", 1, SQLITE_UTF8, NULL, NULL, NULL, NULL);
+    (void)ef_bucket_sql(store, false, NULL);
     return status;
 }
 

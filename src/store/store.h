@@ -210,6 +210,9 @@ efface_status ef_buckets_change(efface_store *store, ef_bucket_change *changes, 
  * the rows anew. */
 efface_status ef_buckets_fit(efface_store *store, uint64_t n_rows, efface_error *error);
 
+/* Makes the function ef_bucket(id) known to SQL, or unknown again. */
+efface_status ef_bucket_sql(efface_store *store, bool known, efface_error *error);
+
 /* Makes buckets and the counts of the head from the rows. */
 efface_status ef_buckets_count(efface_store *store, efface_error *error);
 
