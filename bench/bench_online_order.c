@@ -22,12 +22,12 @@ static efface_status fail(efface_error *error, efface_status status, const char 
 
 /* ---------------------------------------------------------------- what is in the list */
 
-/* Keeps those ids of the list for which `asked` says yes. */
-static void keep(online_requests *r, const efface_kmeans *model,
-                 int (*asked)(const efface_kmeans *model, uint64_t id)) {
+/* Keeps those ids of the list that are of seeds, or of rows of the sample. */
+static void keep_spenders(online_requests *r, const efface_kmeans *model, const efface_data *data) {
     size_t n_kept = 0;
     for (size_t i = 0; i < r->n_ids; i++)
-        if (asked(model, r->ids[i]))
+        if (r->order == BENCH_ORDER_SEEDS ? efface_kmeans_is_seed(model, r->ids[i])
+                                          : efface_kmeans_in_sample(model, data, r->ids[i]))
             r->ids[n_kept++] = r->ids[i];
     r->n_ids = n_kept;
 }
@@ -69,8 +69,8 @@ static efface_status make_list(online_requests *r, const efface_kmeans *model,
     switch (r->order) {
     case BENCH_ORDER_UNIFORM:
     case BENCH_ORDER_OLDEST: break;
-    case BENCH_ORDER_SEEDS: keep(r, model, efface_kmeans_is_seed); break;
-    case BENCH_ORDER_SAMPLE: keep(r, model, efface_kmeans_in_sample); break;
+    case BENCH_ORDER_SEEDS:
+    case BENCH_ORDER_SAMPLE: keep_spenders(r, model, data); break;
     case BENCH_ORDER_CLUSTER: status = keep_cluster(r, model, data, error); break;
     }
     /* Sorted first, so that the draw does not depend on positions either. */

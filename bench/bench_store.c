@@ -72,7 +72,7 @@ static int make(const char *path, size_t n_rows, uint32_t n_columns, size_t n_id
     efface_store_close(store);
     for (uint64_t i = 1; status == EFFACE_OK && n_ids != 0; i++) {
         const uint64_t id = i * UINT64_C(2654435761) % n_rows;
-        if (efface_kmeans_in_sample(model, id) || efface_kmeans_is_seed(model, id))
+        if (efface_kmeans_in_sample(model, data, id) || efface_kmeans_is_seed(model, id))
             continue;
         printf("%" PRIu64 "\n", id);
         n_ids--;

@@ -474,10 +474,12 @@ EFFACE_API efface_status efface_kmeans_loss(const efface_kmeans *model, const ef
 
 /* Whether a change of a row with this id would reach what a model begins with: it won a round of
  * the seeding, or was a candidate in one, or it is in pyramid's sample (always so for methods
- * without one). Rows of which neither is true are the cheapest to forget. (One of the jury, a
- * larger sample, rarely matters.) Cost O(k). */
+ * without one; `data` is the set that the model belongs to, and a row that is not there is in no
+ * sample). Rows of which neither is true are the cheapest to forget. (One of the jury, a larger
+ * sample, rarely matters.) Cost O(k), and O(k d) for the sample. */
 EFFACE_API int efface_kmeans_is_seed(const efface_kmeans *model, uint64_t id);
-EFFACE_API int efface_kmeans_in_sample(const efface_kmeans *model, uint64_t id);
+EFFACE_API int efface_kmeans_in_sample(const efface_kmeans *model, const efface_data *data,
+                                       uint64_t id);
 
 /* Hands out the canonical bytes of the state (docs/format.md): equal states, equal bytes. The seed
  * is not among them. Release with efface_bytes_free. */

@@ -86,7 +86,6 @@ static void check_inner(const efface_kmeans *model, uint32_t depth, size_t i) {
 static void check_kept(const ef_node *node) {
     efface_kmeans *fresh = NULL;
     assert_int_equal(efface_kmeans_fit(node->data, &node->model->params, &fresh, NULL), EFFACE_OK);
-    assert_memory_equal(&node->model->members, &fresh->members, sizeof fresh->members);
     assert_true(same_kept(node->model, fresh));
     efface_kmeans_free(fresh);
 }

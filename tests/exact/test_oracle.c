@@ -37,7 +37,7 @@ static struct coverage {
 
 /* The same for pyramid. */
 static struct pyramid_coverage {
-    unsigned long smaller, all_rows, automatic, lowered, stable_sample, used_up_sample, first_start,
+    unsigned long smaller, all_rows, automatic, cut, heavier, stable_sample, used_up_sample, first_start,
         later_start, equal_starts, lattice, two_passes, stable, used_up, reseeded_sample,
         reseeded_full;
 } pyramid;
@@ -58,9 +58,10 @@ static void count_pyramid(const oracle_model *m) {
                  memcmp(oracle_centroids(m->starts[r]), oracle_centroids(start),
                         (size_t)m->n_clusters * m->d * 4) != 0;
     pyramid.smaller += m->n_in_sample < m->n;
-    pyramid.all_rows += m->sample_exponent == 0;
-    pyramid.automatic += m->params.rate == 0.0 && m->sample_exponent > 0;
-    pyramid.lowered += m->sample_exponent < m->asked_exponent;
+    pyramid.all_rows += m->n_in_sample == m->n;
+    pyramid.automatic += m->params.rate == 0.0;
+    pyramid.cut += m->jury_weight >> 40 != 0;
+    pyramid.heavier += start->total_weight > m->total_weight;
     pyramid.stable_sample += start->levels[start->model_level].has_partition != 0;
     pyramid.used_up_sample += !start->levels[start->model_level].has_partition;
     pyramid.first_start += m->chosen == 0 && m->n_starts > 1;
@@ -380,11 +381,11 @@ static void library_equals_oracle(void **state) {
         seen.no_row_left, seen.kept_empty, seen.held_back, seen.witness, seen.stable, seen.used_up,
         seen.flat_column);
     print_message(
-        "pyramid: samples of all rows %lu, of some %lu (automatic %lu, lowered %lu), stable in the "
+        "pyramid: samples of all rows %lu, of some %lu (automatic %lu, cut down %lu, heavier %lu), stable in the "
         "sample %lu, limit reached %lu, first start chosen %lu, a later one %lu, losses equal %lu, "
         "lattices %lu, two passes %lu, stable %lu, passes used up %lu, reseeded in the sample %lu, "
         "in a pass %lu\n",
-        pyramid.all_rows, pyramid.smaller, pyramid.automatic, pyramid.lowered,
+        pyramid.all_rows, pyramid.smaller, pyramid.automatic, pyramid.cut, pyramid.heavier,
         pyramid.stable_sample, pyramid.used_up_sample, pyramid.first_start, pyramid.later_start,
         pyramid.equal_starts, pyramid.lattice, pyramid.two_passes, pyramid.stable, pyramid.used_up,
         pyramid.reseeded_sample, pyramid.reseeded_full);
@@ -416,7 +417,7 @@ static void library_equals_oracle(void **state) {
     assert_true(seen.held_back > 0 && seen.witness > 0 && seen.stable > 0 && seen.used_up > 0);
     assert_true(seen.flat_column > 0 && seen.fewer_rows > 0 && seen.no_rows > 0);
     assert_true(pyramid.all_rows > 0 && pyramid.smaller > 0 && pyramid.automatic > 0);
-    assert_true(pyramid.lowered > 0 && pyramid.lattice > 0 && pyramid.two_passes > 0);
+    assert_true(pyramid.cut > 0 && pyramid.heavier > 0 && pyramid.lattice > 0 && pyramid.two_passes > 0);
     assert_true(pyramid.stable_sample > 0 && pyramid.used_up_sample > 0);
     assert_true(pyramid.stable > 0 && pyramid.used_up > 0);
     assert_true(pyramid.first_start > 0 && pyramid.later_start > 0 && pyramid.equal_starts > 0);

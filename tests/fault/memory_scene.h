@@ -234,7 +234,6 @@ typedef struct snapshot {
     unsigned char *bytes;
     size_t n_bytes;
     uint32_t labels[MOST_ROWS]; /* that pyramid keeps */
-    ef_members members;
     int64_t total_weight;
     uint64_t next_id;
     ef_stamp stamps[3]; /* of the set and its models */
@@ -286,7 +285,6 @@ static void hash_node(uint64_t *sum, const ef_node *node) {
     ef_data_column_ranges(set, least, most);
     hash(sum, least, n_bytes);
     hash(sum, most, n_bytes);
-    hash(sum, &node->model->members, sizeof node->model->members);
     hash_kept(sum, node->model);
 }
 
@@ -307,7 +305,6 @@ static void look(const scene *s, snapshot *sight) {
     memset(sight, 0, sizeof *sight);
     assert_int_equal(efface_kmeans_encode(s->model, &sight->bytes, &sight->n_bytes, NULL),
                      EFFACE_OK);
-    sight->members = s->model->members;
     sight->n_rows = efface_data_n_rows(s->data);
     sight->total_weight = efface_data_total_weight(s->data);
     sight->next_id = s->data->next_id;
@@ -334,7 +331,6 @@ static void look(const scene *s, snapshot *sight) {
     sight->stamps[2] = s->second->stamp;
     assert_int_equal(efface_kmeans_digest(s->second, sight->second, NULL), EFFACE_OK);
     sight->second_nodes = hash_nodes(s->second);
-    hash(&sight->second_nodes, &s->second->members, sizeof s->second->members);
     hash_kept(&sight->second_nodes, s->second);
 }
 
@@ -346,7 +342,6 @@ static bool same_sight(const snapshot *a, const snapshot *b) {
            memcmp(a->rows, b->rows, sizeof a->rows) == 0 &&
            memcmp(a->values, b->values, sizeof a->values) == 0 &&
            memcmp(a->labels, b->labels, sizeof a->labels) == 0 &&
-           memcmp(&a->members, &b->members, sizeof a->members) == 0 &&
            memcmp(a->least, b->least, sizeof a->least) == 0 &&
            memcmp(a->most, b->most, sizeof a->most) == 0 && a->nodes == b->nodes &&
            memcmp(a->second, b->second, sizeof a->second) == 0 &&

@@ -11,6 +11,12 @@
 
 #define GRID 8388608 /* 2^23 steps */
 
+/* Section 7: a sample has about so many rows for each cluster, or so small a part of all rows; one
+ * with fewer for each cluster is not taken. */
+#define ORACLE_ROWS 100
+#define ORACLE_PART 16
+#define ORACLE_LEAST 25
+
 typedef oracle_i128 i128;
 typedef oracle_u128 u128;
 
@@ -458,7 +464,7 @@ efface_kmeans_params oracle_with_grid(const oracle_model *m) {
 }
 
 oracle_model *oracle_fit_part(const oracle_rows *rows, const unsigned char *wanted,
-                              const efface_kmeans_params *params) {
+                              const int64_t *own, const efface_kmeans_params *params) {
     float *values = oracle_make(rows->n * rows->d, sizeof *values);
     uint64_t *ids = oracle_make(rows->n, sizeof *ids);
     int64_t *weights = oracle_make(rows->n, sizeof *weights);
@@ -467,7 +473,7 @@ oracle_model *oracle_fit_part(const oracle_rows *rows, const unsigned char *want
         if (wanted[i]) {
             memcpy(values + part.n * part.d, rows->values + i * part.d, part.d * sizeof *values);
             ids[part.n] = oracle_id(rows, i);
-            weights[part.n] = oracle_weight(rows, i);
+            weights[part.n] = own != NULL ? own[i] : oracle_weight(rows, i);
             part.n++;
         }
     oracle_model *model = part.n > 0 ? oracle_fit(&part, params) : NULL;
@@ -477,104 +483,174 @@ oracle_model *oracle_fit_part(const oracle_rows *rows, const unsigned char *want
     return model;
 }
 
-static int takes_part(const oracle_model *m, uint64_t id, uint32_t j) {
-    return j == 0 || oracle_tape(m->params.seed, 6, 0, id, 0) < UINT64_C(1) << (64 - j);
+/* e(x): the smallest integer e with x <= 2^e. */
+static uint32_t ceiling_of_log(u128 x) {
+    uint32_t e = 0;
+    while (((u128)1 << e) < x)
+        e++;
+    return e;
 }
 
-static uint32_t asked_exponent(const oracle_model *m) {
-    const u128 n = m->n, k = m->n_clusters, rows = 150 * k;
-    u128 largest = 2 * rows * rows; /* of n^2 at the exponent j; stays below 2^83 */
-    uint32_t j = 0;
-    if (m->params.rate > 0.0)
+/* m; 0 if no sample pays. */
+static uint64_t wanted_rows(const oracle_model *m) {
+    const uint64_t n = m->n, k = m->n_clusters;
+    if (m->params.rate > 0.0) {
+        uint32_t j = 0;
         while (j < 40 && m->params.rate <= power_of_two(-(int)j - 1))
             j++;
-    else
-        for (u128 most = 4 * k; j < 40 && (n * n > largest || n > most); j++) {
-            largest *= 4;
-            most *= 4;
-        }
-    return j;
+        const uint64_t rows = (UINT64_C(1) << ceiling_of_log(n)) >> j;
+        const uint64_t most = rows > k ? rows : k;
+        return most < n ? most : n;
+    }
+    uint64_t part = 1;
+    while (2 * part <= n)
+        part *= 2;
+    part /= ORACLE_PART;
+    if (part < ORACLE_LEAST * k)
+        return 0;
+    return part < ORACLE_ROWS * k ? part : ORACLE_ROWS * k;
 }
 
-/* Marks the rows of the sample. */
-static void choose_sample(oracle_model *m, const oracle_rows *rows, unsigned char *in_sample) {
-    m->asked_exponent = asked_exponent(m);
+/* Section 7, "Pilot": seeds of all rows, and what lies around them. */
+static void make_pilot(oracle_model *m, const oracle_rows *rows, const int32_t *grid,
+                       uint32_t *base) {
+    efface_kmeans_params params = m->params;
+    m->params.candidates = 1;
+    choose_seeds(m, rows, grid);
+    m->params.candidates = params.candidates;
+    const int32_t *points = m->pilot_points = seed_centroids(m, grid);
+    int64_t *u = oracle_make(m->n, sizeof *u);
+    m->pilot_labels = oracle_make(m->n, sizeof *m->pilot_labels);
+    m->pilot_counts = oracle_make(m->n_clusters, sizeof *m->pilot_counts);
     for (size_t i = 0; i < m->n; i++) {
-        uint32_t j = 0;
-        while (j < 40 && takes_part(m, oracle_id(rows, i), j + 1))
-            j++;
-        m->members[j]++;
+        const uint32_t c = nearest(m, points, grid + i * m->d);
+        u[i] = distance(m->d, grid + i * m->d, points + (size_t)c * m->d);
+        m->pilot_labels[i] = c;
+        m->pilot_counts[c] += oracle_weight(rows, i);
+        m->spread += (i128)oracle_weight(rows, i) * u[i];
     }
-    for (uint32_t j = m->asked_exponent;; j--) {
-        m->sample_exponent = j;
+    for (size_t i = 0; i < m->n; i++) {
+        const i128 w = oracle_weight(rows, i);
+        base[i] = ceiling_of_log(m->n_clusters) +
+                  ceiling_of_log((u128)m->pilot_counts[m->pilot_labels[i]]) -
+                  ceiling_of_log((u128)w);
+        const uint32_t far =
+            ceiling_of_log((u128)m->spread) - ceiling_of_log((u128)(w * u[i]));
+        if (u[i] > 0 && far < base[i])
+            base[i] = far;
+    }
+    free(u);
+}
+
+static uint32_t need_of(const oracle_model *m, uint64_t id, uint32_t base) {
+    const uint64_t r = oracle_tape(m->params.seed, 6, 0, id, 0);
+    uint32_t zeros = 0;
+    while (zeros < 64 && (r >> (63 - zeros)) == 0)
+        zeros++;
+    return base > zeros ? base - zeros : 0;
+}
+
+/* Gives the rows with a need up to `shift` their weights, the others 0, cut down to what sums can
+ * hold. Returns what they add up to before that. */
+static i128 weigh(const oracle_model *m, const oracle_rows *rows, const uint32_t *base,
+                  uint32_t shift, int64_t *weights) {
+    i128 total = 0;
+    for (size_t i = 0; i < m->n; i++)
+        if (need_of(m, oracle_id(rows, i), base[i]) <= shift)
+            total += (i128)oracle_weight(rows, i) << (base[i] > shift ? base[i] - shift : 0);
+    uint32_t cut = 0;
+    while (total >= (i128)1 << 40 && total >> cut >= (i128)1 << 39)
+        cut++;
+    for (size_t i = 0; i < m->n; i++) {
+        weights[i] = 0;
+        if (need_of(m, oracle_id(rows, i), base[i]) > shift)
+            continue;
+        const i128 whole = (i128)oracle_weight(rows, i) << (base[i] > shift ? base[i] - shift : 0);
+        weights[i] = whole >> cut > 0 ? (int64_t)(whole >> cut) : 1;
+    }
+    return total;
+}
+
+/* The weights of the rows of the sample and of the jury; 0 for the others. */
+static void choose_sample(oracle_model *m, const oracle_rows *rows, const int32_t *grid,
+                          int64_t *sample, int64_t *jury) {
+    uint32_t *base = oracle_make(m->n, sizeof *base);
+    make_pilot(m, rows, grid, base);
+    while (m->n_in_sample < m->wanted) {
+        m->n_within = m->n_in_sample;
         m->n_in_sample = 0;
-        for (size_t i = 0; i < m->n; i++) {
-            in_sample[i] = (unsigned char)takes_part(m, oracle_id(rows, i), j);
-            m->n_in_sample += in_sample[i];
-        }
-        if (m->n_in_sample >= m->n_clusters)
-            return;
+        for (size_t i = 0; i < m->n; i++)
+            m->n_in_sample += need_of(m, oracle_id(rows, i), base[i]) <= m->shift;
+        m->shift++;
     }
+    m->shift--;
+    weigh(m, rows, base, m->shift, sample);
+    m->jury_weight = weigh(m, rows, base, m->shift + 2, jury);
+    free(base);
 }
 
 /* The loss of a start over the jury. */
-static i128 judge(const oracle_model *m, const oracle_model *start, const oracle_rows *rows,
-                  const int32_t *grid) {
-    const uint32_t j = m->sample_exponent < 2 ? 0 : m->sample_exponent - 2;
+static i128 judge(const oracle_model *m, const oracle_model *start, const int32_t *grid,
+                  const int64_t *jury) {
     const int32_t *a = oracle_centroids(start);
     i128 loss = 0;
     for (size_t i = 0; i < m->n; i++) {
         const int32_t *g = grid + i * m->d;
-        if (takes_part(m, oracle_id(rows, i), j))
-            loss += (i128)oracle_weight(rows, i) *
-                    distance(m->d, g, a + (size_t)nearest(m, a, g) * m->d);
+        loss += (i128)jury[i] * distance(m->d, g, a + (size_t)nearest(m, a, g) * m->d);
     }
     return loss;
 }
 
 static void run_starts(oracle_model *m, const oracle_rows *rows, const int32_t *grid,
-                       const unsigned char *in_sample) {
+                       const int64_t *sample, const int64_t *jury) {
     efface_kmeans_params params = oracle_with_grid(m);
+    unsigned char *in_sample = oracle_make(m->n, sizeof *in_sample);
+    for (size_t i = 0; i < m->n; i++)
+        in_sample[i] = sample[i] > 0;
     params.method = EFFACE_METHOD_LLOYD;
     m->n_starts = m->params.starts;
     m->starts = oracle_make(m->n_starts, sizeof(oracle_model *));
     m->losses = oracle_make(m->n_starts, sizeof *m->losses);
     for (uint32_t r = 0; r < m->n_starts; r++) {
-        params.seed = r == 0 ? m->params.seed : oracle_tape(m->params.seed, 8, 0, r, 0);
-        m->starts[r] = oracle_fit_part(rows, in_sample, &params);
+        params.seed = oracle_tape(m->params.seed, 8, 0, r, 0);
+        m->starts[r] = oracle_fit_part(rows, in_sample, sample, &params);
         assert(m->starts[r]->n_clusters == m->n_clusters);
-        m->losses[r] = judge(m, m->starts[r], rows, grid);
+        m->losses[r] = judge(m, m->starts[r], grid, jury);
         if (m->losses[r] < m->losses[m->chosen])
             m->chosen = r;
     }
+    free(in_sample);
 }
 
 static void make_pyramid(oracle_model *m, const oracle_rows *rows, const int32_t *grid) {
-    unsigned char *in_sample = oracle_make(m->n, sizeof *in_sample);
-    choose_sample(m, rows, in_sample);
-    if (m->n > 0) {
-        run_starts(m, rows, grid, in_sample);
-        const oracle_model *start = m->starts[m->chosen];
-        int32_t *centroids = oracle_make((size_t)m->n_clusters * m->d, sizeof *centroids);
-        memcpy(centroids, start->levels[start->model_level].centroids, size_of_centroids(m));
-        for (uint32_t c = 0; m->eps > 0 && c < m->n_clusters; c++)
-            for (uint32_t j = 0; j < m->d; j++) {
-                int32_t *at = &centroids[(size_t)c * m->d + j];
-                *at = round_to_lattice(m, j, 0, *at, 1);
-            }
-        make_levels(m, rows, grid, centroids, m->params.passes);
-    }
-    free(in_sample);
+    int64_t *sample = oracle_make(m->n, sizeof *sample), *jury = oracle_make(m->n, sizeof *jury);
+    choose_sample(m, rows, grid, sample, jury);
+    run_starts(m, rows, grid, sample, jury);
+    const oracle_model *start = m->starts[m->chosen];
+    int32_t *centroids = oracle_make((size_t)m->n_clusters * m->d, sizeof *centroids);
+    memcpy(centroids, start->levels[start->model_level].centroids, size_of_centroids(m));
+    for (uint32_t c = 0; m->eps > 0 && c < m->n_clusters; c++)
+        for (uint32_t j = 0; j < m->d; j++) {
+            int32_t *at = &centroids[(size_t)c * m->d + j];
+            *at = round_to_lattice(m, j, 0, *at, 1);
+        }
+    make_levels(m, rows, grid, centroids, m->params.passes);
+    free(sample);
+    free(jury);
 }
 
 /* ------------------------------------------------------------------ a model */
 
 static void make_model(oracle_model *m, const oracle_rows *rows) {
-    const efface_method method = m->params.method;
     int32_t *grid = snap_all(m, m->n, rows->values);
     m->limit = m->params.iterations == 0 ? 1000 : m->params.iterations;
     m->n_clusters = m->n < m->params.n_clusters ? (uint32_t)m->n : m->params.n_clusters;
     m->seeds = oracle_make(m->n_clusters, sizeof *m->seeds);
+    if (m->params.method == EFFACE_METHOD_PYRAMID)
+        m->wanted = wanted_rows(m);
+    if (m->params.method == EFFACE_METHOD_PYRAMID && m->wanted == 0)
+        m->params.method = EFFACE_METHOD_LLOYD;
+    const efface_method method = m->params.method;
     for (size_t i = 0; i < m->n; i++)
         for (uint32_t j = 0; j < m->d; j++) {
             const int64_t g = grid[i * m->d + j];
@@ -627,6 +703,9 @@ void oracle_free(oracle_model *m) {
     for (uint32_t r = 0; r < m->n_starts; r++)
         oracle_free(m->starts[r]);
     free(m->losses);
+    free(m->pilot_labels);
+    free(m->pilot_counts);
+    free(m->pilot_points);
     oracle_free_tree(m->tree);
     free(m->starts);
     free(m->levels);

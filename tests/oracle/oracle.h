@@ -29,7 +29,7 @@ typedef struct oracle_rows {
 /* The winner of a race. */
 typedef struct oracle_win {
     uint32_t cluster;
-    size_t row; /* its position among the rows that raced: of the sample for seeds of pyramid */
+    size_t row; /* its position among the rows that raced */
     uint64_t id;
     double key;
 } oracle_win;
@@ -75,16 +75,21 @@ struct oracle_model {
     uint32_t q;
     int64_t total_weight;
     oracle_i128 sum_of_squares;
-    uint32_t asked_exponent;  /* j0, as the parameter or the number of rows has it */
-    uint32_t sample_exponent; /* j */
+    uint64_t wanted;         /* m: rows that the sample of pyramid should have; 0 for lloyd */
+    uint32_t *pilot_labels;  /* n: the nearest seed of the pilot */
+    int32_t *pilot_points;   /* k' * d */
+    int64_t *pilot_counts;   /* k' */
+    oracle_i128 spread;      /* U */
+    uint32_t shift;          /* mu */
     size_t n_in_sample;
-    uint64_t members[41]; /* rows whose largest exponent is j */
-    uint32_t n_starts;    /* of pyramid; 0 without rows */
+    size_t n_within;         /* rows with a need below mu */
+    oracle_i128 jury_weight; /* before it is cut down */
+    uint32_t n_starts;       /* of pyramid; 0 without rows */
     oracle_model **starts;
     oracle_i128 *losses; /* of the starts, over the jury */
     uint32_t chosen;
     float *low, *high, *step; /* d each */
-    oracle_win *seeds;        /* k' */
+    oracle_win *seeds;        /* k'; of pyramid those of the pilot */
     uint32_t n_slots;         /* c of greedy seeding; 1 for plain */
     uint32_t n_rounds;        /* of them with slots, from round 1 on; 0 for plain */
     oracle_slot *slots;       /* n_rounds * n_slots */

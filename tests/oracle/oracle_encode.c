@@ -45,8 +45,9 @@ static void put_start(writer *w) {
     put(w, 1, 4);
 }
 
+/* The method of a state, and as a parameter of a tree. */
 static void put_method(writer *w, efface_method method) {
-    put(w, method == EFFACE_METHOD_LLOYD ? 0 : method == EFFACE_METHOD_QUANTIZED ? 1 : 2, 4);
+    put(w, method == EFFACE_METHOD_LLOYD ? 0 : method == EFFACE_METHOD_QUANTIZED ? 1 : 4, 4);
 }
 
 static void put_bounds(writer *w, const oracle_model *m) {
@@ -74,6 +75,14 @@ static void write_level(const oracle_model *m, const oracle_level *level, writer
     }
 }
 
+/* What pyramid knows of its seeds: where they are, and the weight of the rows around each. */
+static void put_pilot(writer *w, const oracle_model *m) {
+    for (size_t i = 0; i < (size_t)m->n_clusters * m->d; i++)
+        put(w, (oracle_u128)m->pilot_points[i], 4);
+    for (uint32_t c = 0; c < m->n_clusters; c++)
+        put(w, (oracle_u128)m->pilot_counts[c], 8);
+}
+
 static void write_state(const oracle_model *m, writer *w) {
     const efface_method method = m->params.method;
     put_start(w);
@@ -93,21 +102,23 @@ static void write_state(const oracle_model *m, writer *w) {
     put(w, (oracle_u128)m->total_weight, 8);
     put(w, (oracle_u128)m->sum_of_squares, 16);
     if (method == EFFACE_METHOD_PYRAMID) {
-        put(w, m->sample_exponent, 4);
         put(w, m->params.passes, 4);
         put(w, m->params.starts, 4);
         put(w, m->chosen, 4);
-        for (uint32_t j = 0; j <= 40; j++)
-            put(w, m->members[j], 8);
+        put(w, m->shift, 4);
+        put(w, m->n_in_sample, 8);
+        put(w, m->n_within, 8);
+        put(w, (oracle_u128)m->jury_weight, 16);
+        put(w, (oracle_u128)m->spread, 16);
     }
     put_bounds(w, m);
-    for (uint32_t l = 0; method != EFFACE_METHOD_PYRAMID && l < m->n_clusters; l++)
+    for (uint32_t l = 0; l < m->n_clusters; l++)
         put_win(w, &m->seeds[l]);
+    if (method == EFFACE_METHOD_PYRAMID)
+        put_pilot(w, m);
     if (method != EFFACE_METHOD_PYRAMID && m->params.candidates != 1)
         put_rounds(w, m);
     for (uint32_t r = 0; r < m->n_starts; r++) {
-        for (uint32_t l = 0; l < m->n_clusters; l++)
-            put_win(w, &m->starts[r]->seeds[l]);
         for (size_t i = 0; i < (size_t)m->n_clusters * m->d; i++)
             put(w, (oracle_u128)oracle_centroids(m->starts[r])[i], 4);
         put(w, (oracle_u128)m->losses[r], 16);

@@ -19,9 +19,9 @@ uint64_t oracle_tape(uint64_t seed, uint32_t purpose, uint32_t sub, uint64_t ind
  * refer to the model. */
 efface_kmeans_params oracle_with_grid(const oracle_model *model);
 
-/* A fit to the rows that are marked; NULL if there are none. */
+/* A fit to the rows that are marked, with their weights, or with these; NULL if there are none. */
 oracle_model *oracle_fit_part(const oracle_rows *rows, const unsigned char *wanted,
-                              const efface_kmeans_params *params);
+                              const int64_t *weights, const efface_kmeans_params *params);
 
 /* Section 8, for a model that has its grid: makes the nodes. */
 void oracle_grow_tree(oracle_model *model, const oracle_rows *rows);

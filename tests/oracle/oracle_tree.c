@@ -68,7 +68,7 @@ static void make_node(oracle_model *m, const oracle_rows *rows, const size_t *le
         for (size_t row = 0; row < rows->n; row++)
             wanted[row] = leaves[row] == i;
         params.method = m->params.leaf_method;
-        tree->nodes[l][i] = oracle_fit_part(rows, wanted, &params);
+        tree->nodes[l][i] = oracle_fit_part(rows, wanted, NULL, &params);
         free(wanted);
         return;
     }

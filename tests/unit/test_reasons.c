@@ -83,7 +83,7 @@ static void each_reason_has_an_example(void **state) {
         const example *const e = &examples[i];
         const efface_kmeans_params params = params_of_example(e);
         pair p = make_pair(&params, e->n, 1, e->values);
-        const bool sampled = e->method == PYRAMID && efface_kmeans_in_sample(p.model, e->id);
+        const bool sampled = e->method == PYRAMID && efface_kmeans_in_sample(p.model, p.data, e->id);
         const efface_report gone = forget_one(&p, e->id);
         if ((int)gone.reason != e->reason || (int)gone.action != e->action ||
             gone.level != e->level)

@@ -64,21 +64,72 @@ static bool is_square_sum(const efface_kmeans *m, size_t d, ef_i128 sum) {
     return sum >= 0 && sum <= most * m->total_weight;
 }
 
+/* The same for the jury, whose weights are others. */
+static bool is_jury_loss(const efface_kmeans *m, ef_i128 sum) {
+    const ef_i128 most =
+        (ef_i128)4 * EF_GRID_MAX * EF_GRID_MAX * (int64_t)m->domain.map.n_columns;
+    return sum >= 0 && sum <= most << EF_MEMBERS_BITS;
+}
+
 static efface_status read_starts(ef_reader *r, efface_kmeans *m, efface_error *error) {
     const size_t k = m->plan.n_clusters, n_values = k * m->domain.map.n_columns;
-    if (!ef_reader_has(r, m->plan.starts, k * sizeof(ef_winner) + n_values * sizeof(int32_t)))
+    if (!ef_reader_has(r, m->plan.starts, n_values * sizeof(int32_t) + sizeof(ef_i128)))
         return damaged(error, "it ends too early");
     if (!ef_starts_init(&m->starts, m->plan.starts, k, m->domain.map.n_columns))
         return ef_fail_memory(error);
     for (size_t s = 0; s < m->plan.starts; s++) {
-        for (size_t c = 0; c < k; c++)
-            m->starts.seeds[s * k + c] = read_winner(r);
         if (!read_points(r, m->starts.centers + s * n_values, n_values))
             return damaged(error, "the centroids of a start");
         m->starts.losses[s] = ef_read_i128(r);
-        if (!is_square_sum(m, m->domain.map.n_columns, m->starts.losses[s]))
+        if (!is_jury_loss(m, m->starts.losses[s]))
             return damaged(error, "the loss of a start");
     }
+    return EFFACE_OK;
+}
+
+/* What comes behind the winners of the pilot. */
+static efface_status read_pilot(ef_reader *r, efface_kmeans *m, efface_error *error) {
+    const size_t k = m->plan.n_clusters;
+    int64_t total = 0;
+    if (!read_points(r, m->pilot.points, k * m->domain.map.n_columns))
+        return damaged(error, "the seeds of the sample");
+    for (size_t c = 0; c < k; c++) {
+        const int64_t count = (int64_t)ef_read_u64(r);
+        if (count < 0 || count > m->total_weight - total)
+            return damaged(error, "the weights around the seeds of the sample");
+        m->pilot.counts[c] = count;
+        total += count;
+    }
+    if (r->failed || total != m->total_weight)
+        return damaged(error, "the weights around the seeds of the sample");
+    return EFFACE_OK;
+}
+
+/* The winners of the seeding. */
+static efface_status read_seeds(ef_reader *r, efface_kmeans *m, efface_error *error) {
+    const uint32_t k = m->plan.n_clusters;
+    const bool pyramid = m->plan.method == EFFACE_METHOD_PYRAMID;
+    if (!ef_reader_has(r, k, 16))
+        return damaged(error, "it ends too early");
+    if (pyramid) {
+        if (!ef_reader_has(r, (size_t)k * m->domain.map.n_columns, sizeof(int32_t)))
+            return damaged(error, "it ends too early");
+        const ef_pilot read = m->pilot; /* its numbers */
+        if (!ef_pilot_init(&m->pilot, k, m->domain.map.n_columns))
+            return ef_fail_memory(error);
+        m->pilot.spread = read.spread;
+        m->pilot.shift = read.shift;
+        m->pilot.n_sample = read.n_sample;
+        m->pilot.n_within = read.n_within;
+        m->pilot.jury_weight = read.jury_weight;
+    } else {
+        m->seeds = ef_alloc_zero(k, sizeof *m->seeds);
+        if (m->seeds == NULL)
+            return ef_fail_memory(error);
+    }
+    ef_winner *const seeds = pyramid ? m->pilot.winners : m->seeds;
+    for (uint32_t c = 0; c < k; c++)
+        seeds[c] = read_winner(r);
     return EFFACE_OK;
 }
 
@@ -200,11 +251,11 @@ static bool are_complete(efface_kmeans *m) {
 
 /* ---------------------------------------------------------------- a flat model */
 
-/* What comes after the method; the plan has been made from the parameters and n. */
-static efface_status read_flat(ef_reader *r, efface_kmeans *m, uint32_t d, efface_error *error) {
+/* What comes after the method, which may be lloyd for a pyramid. */
+static efface_status read_flat(ef_reader *r, efface_kmeans *m, efface_method method, uint32_t d,
+                               efface_error *error) {
     ef_plan *const plan = &m->plan;
     const efface_kmeans_params *const p = &m->params;
-    const bool pyramid = plan->method == EFFACE_METHOD_PYRAMID;
     bool right = ef_read_u32(r) == p->n_clusters;
     right &= ef_read_u32(r) == plan->iterations;
     right &= ef_read_u32(r) == (uint32_t)p->scale;
@@ -220,34 +271,40 @@ static efface_status read_flat(ef_reader *r, efface_kmeans *m, uint32_t d, effac
     m->square_sum = ef_read_i128(r);
     if (p->redraw == EFFACE_REDRAW_FRESH)
         m->draw = ef_read_u32(r);
+    right &= plan->n_clusters == (m->n_rows < p->n_clusters ? m->n_rows : p->n_clusters);
+    if (p->method == EFFACE_METHOD_PYRAMID)
+        ef_plan_sample(plan, p, m->n_rows);
+    right &= plan->method == method;
+    const bool pyramid = plan->method == EFFACE_METHOD_PYRAMID;
     if (pyramid) {
-        plan->rate = ef_read_u32(r);
+        ef_pilot *const pilot = &m->pilot;
         right &= ef_read_u32(r) == plan->passes;
         right &= ef_read_u32(r) == plan->starts;
         m->start = ef_read_u32(r);
-        for (uint32_t j = 0; j <= EF_MEMBER_MAX; j++)
-            m->members.rows[j] = ef_read_u64(r);
+        pilot->shift = ef_read_u32(r);
+        pilot->n_sample = ef_read_u64(r);
+        pilot->n_within = ef_read_u64(r);
+        pilot->jury_weight = ef_read_i128(r);
+        pilot->spread = ef_read_i128(r);
+        right &= m->start < plan->starts && pilot->shift < EF_NEEDS;
+        right &= pilot->n_within <= pilot->n_sample && pilot->n_sample <= m->n_rows;
+        right &= ef_shift_stands(pilot, plan->wanted) && pilot->jury_weight > 0;
+        right &= pilot->jury_weight >> 126 == 0 && is_square_sum(m, d, pilot->spread);
     }
     right &= exponent >= EF_EXPONENT_MIN && exponent <= EF_EXPONENT_MAX;
-    right &= plan->n_clusters == (m->n_rows < p->n_clusters ? m->n_rows : p->n_clusters);
     right &= m->total_weight >= 0 && m->total_weight < EFFACE_MAX_WEIGHT;
     right &= m->n_rows <= (uint64_t)m->total_weight && plan->epsilon <= EF_GRID_MAX;
     right &= is_square_sum(m, d, m->square_sum);
     right &= plan->method != EFFACE_METHOD_QUANTIZED || plan->epsilon != 0;
-    right &= !pyramid || (plan->rate <= EF_MEMBER_MAX && m->start < plan->starts);
     if (r->failed || !right)
         return damaged(error, "a parameter or a total");
     efface_status status = ef_domain_read(r, &m->domain, d, p->scale, exponent, error);
-    if (status == EFFACE_OK && pyramid && m->n_rows != 0)
+    if (status == EFFACE_OK)
+        status = read_seeds(r, m, error);
+    if (status == EFFACE_OK && pyramid)
+        status = read_pilot(r, m, error);
+    if (status == EFFACE_OK && pyramid)
         status = read_starts(r, m, error);
-    if (status == EFFACE_OK && !ef_reader_has(r, pyramid ? 0 : plan->n_clusters, 16))
-        status = damaged(error, "it ends too early");
-    if (status == EFFACE_OK && !pyramid) {
-        m->seeds = ef_alloc_zero(plan->n_clusters, sizeof *m->seeds);
-        status = m->seeds != NULL ? EFFACE_OK : ef_fail_memory(error);
-    }
-    for (uint32_t c = 0; status == EFFACE_OK && !pyramid && c < plan->n_clusters; c++)
-        m->seeds[c] = read_winner(r);
     plan->candidates = ef_count_candidates(p->candidates, plan->n_clusters);
     if (status == EFFACE_OK && ef_keeps_rounds(plan))
         status = read_rounds(r, m, error);
@@ -277,7 +334,10 @@ efface_status ef_kmeans_read(ef_reader *r, const efface_kmeans_params *params, u
         return ef_fail(error, EFFACE_E_FORMAT,
                        "the state has format version %u; this library knows version %u",
                        (unsigned)version, EF_FORMAT_VERSION);
-    if (method != (uint32_t)params->method + (fresh ? EF_FORMAT_FRESH : 0))
+    const bool falls_back =
+        params->method == EFFACE_METHOD_PYRAMID && method == EFFACE_METHOD_LLOYD;
+    if (!falls_back &&
+        method != ef_method_number(params->method) + (fresh ? EF_FORMAT_FRESH : 0))
         return damaged(error, "its method");
     if (ef_read_u32(r) != d)
         return damaged(error, "its columns");
@@ -288,7 +348,7 @@ efface_status ef_kmeans_read(ef_reader *r, const efface_kmeans_params *params, u
     ef_plan_fixed(&model->plan, params);
     if (status == EFFACE_OK)
         status = params->method == EFFACE_METHOD_TREE ? ef_tree_read(r, model, d, error)
-                                                      : read_flat(r, model, d, error);
+                                                      : read_flat(r, model, falls_back ? EFFACE_METHOD_LLOYD : params->method, d, error);
     if (status != EFFACE_OK)
         efface_kmeans_free(model);
     else
@@ -306,11 +366,12 @@ static efface_status make_labels(efface_kmeans *m, const efface_data *data, effa
     ef_level level = {.centers = m->levels[0].centers,
                       .counts = ef_alloc_zero(k, sizeof *level.counts),
                       .sums = ef_alloc_zero(k * d, sizeof *level.sums)};
-    const bool fits = ef_guard_init(&m->guard, data->n_rows, (uint32_t)k, (uint32_t)d);
-    const ef_kernels *kernels = NULL;
-    efface_status status = ef_kernels_require(&kernels, error);
-    if (status == EFFACE_OK && (!fits || level.counts == NULL || level.sums == NULL))
-        status = ef_fail_memory(error);
+    bool fits = ef_guard_init(&m->guard, data->n_rows, (uint32_t)k, (uint32_t)d);
+    efface_status status = fits && level.counts != NULL && level.sums != NULL
+                               ? ef_pilot_mark(&maker, m, &fits, error)
+                               : ef_fail_memory(error);
+    if (status == EFFACE_OK && !fits)
+        status = damaged(error, "it belongs to other rows");
     if (status == EFFACE_OK) {
         ef_maker_take_margins(&maker);
         status = ef_make_partition(&maker, m, &level, error);
@@ -320,7 +381,6 @@ static efface_status make_labels(efface_kmeans *m, const efface_data *data, effa
          memcmp(level.sums, m->levels[0].sums, k * d * sizeof *level.sums) != 0))
         status = damaged(error, "it belongs to other rows");
     if (status == EFFACE_OK) {
-        ef_sample_mark(data, kernels, m->plan.seed, m->plan.rate, m->guard.codes);
         ef_guard_pack(&m->guard, data->n_rows, maker.labels, maker.margins, level.centers,
                       (uint32_t)k, (uint32_t)d);
     }

@@ -164,19 +164,17 @@ efface_status ef_make_run(ef_maker *maker, efface_kmeans *model, efface_error *e
 
 /* ---------------------------------------------------------------- fit */
 
-/* Pyramid: the sample, its starts, and the levels. */
+/* Pyramid: the pilot, the starts on its sample, and the levels. */
 static efface_status make_pyramid(ef_maker *maker, efface_kmeans *model, efface_error *error) {
-    const ef_kernels *kernels = NULL;
-    efface_status status = ef_kernels_require(&kernels, error);
     ef_level *const level = ef_kmeans_add_level(model, false);
-    if (status == EFFACE_OK &&
-        (level == NULL || !ef_guard_init(&model->guard, maker->data->n_rows, model->plan.n_clusters,
-                                         model->domain.map.n_columns)))
+    efface_status status = EFFACE_OK;
+    if (level == NULL || !ef_guard_init(&model->guard, maker->data->n_rows, model->plan.n_clusters,
+                                        model->domain.map.n_columns))
         status = ef_fail_memory(error);
-    if (status != EFFACE_OK)
-        return status;
-    ef_sample_mark(maker->data, kernels, model->plan.seed, model->plan.rate, model->guard.codes);
-    status = ef_starts_run(&model->starts, model, maker->data, NULL, NULL, error);
+    if (status == EFFACE_OK)
+        status = ef_pilot_make(maker, model, error);
+    if (status == EFFACE_OK)
+        status = ef_starts_run(&model->starts, model, maker->data, error);
     if (status != EFFACE_OK)
         return status;
     model->start = ef_starts_best(model->plan.starts, model->starts.losses);
@@ -248,17 +246,13 @@ efface_status efface_kmeans_fit(const efface_data *data, const efface_kmeans_par
 efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_params *params,
                                  uint32_t draw, efface_kmeans **out, efface_error *error) {
     const ef_kernels *kernels = NULL;
-    efface_status status = ef_params_check(params, error);
-    if (status == EFFACE_OK)
-        status = ef_kernels_require(&kernels, error);
+    efface_status status = ef_kernels_require(&kernels, error);
     if (status != EFFACE_OK)
         return status;
     efface_kmeans *const model = ef_alloc_zero(1, sizeof *model);
     if (model == NULL)
         return ef_fail_memory(error);
-    if (params->method == EFFACE_METHOD_PYRAMID)
-        ef_members_count(&model->members, data, kernels, params->seed);
-    status = ef_plan_init(&model->plan, data, params, &model->members, error);
+    status = ef_plan_init(&model->plan, data, params, error);
     model->draw = draw;
     model->plan.seed = ef_seed_of_draw(params->seed, draw);
     if (status == EFFACE_OK)
@@ -278,7 +272,7 @@ efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_pa
     if (params->method == EFFACE_METHOD_TREE) {
         model->tree = ef_tree_create(&model->plan, &model->params);
         status = model->tree != NULL ? ef_tree_fit(model, data, error) : ef_fail_memory(error);
-    } else if (params->method != EFFACE_METHOD_PYRAMID) {
+    } else if (model->plan.method != EFFACE_METHOD_PYRAMID) {
         model->seeds = ef_alloc_zero(model->plan.n_clusters, sizeof *model->seeds);
         const uint32_t k = model->plan.n_clusters;
         const bool fits = !ef_keeps_rounds(&model->plan) ||

@@ -22,7 +22,7 @@
 #include "kernel/kernels.h"
 #include "model/kmeans/change.h"
 
-/* Codes have six bits; the others are the owner's (sample.h). */
+/* Codes have six bits; the others are the owner's (pilot.h). */
 #define EF_GUARD_CODES 64
 #define EF_GUARD_CODE 63
 

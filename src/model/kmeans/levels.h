@@ -104,17 +104,17 @@ void ef_maker_take_margins(ef_maker *maker);
 efface_status ef_make_guarded(ef_maker *maker, efface_kmeans *model, uint32_t t,
                               efface_error *error);
 
-/* Pyramid: runs the starts and lets the jury judge, with the rows of `data` that are marked in the
- * guard's codes. stands[r] says that start r has the seeds it had in `before`; NULL for none.
- * Counts the work in the model. On success the caller has `starts` to release. */
-efface_status ef_starts_run(ef_starts *starts, efface_kmeans *model, const efface_data *data,
-                            const ef_starts *before, const bool *stands, efface_error *error);
+/* Pyramid: makes the pilot, and the marks in the guard's codes. */
+efface_status ef_pilot_make(ef_maker *maker, efface_kmeans *model, efface_error *error);
 
-/* The seed of a start, and the grid points of the rows that won its seeding; false if one of them
- * is not in the set. */
-uint64_t ef_start_seed(uint64_t seed, uint32_t start);
-bool ef_start_points(const efface_kmeans *model, const efface_data *data, const ef_winner *seeds,
-                     int32_t *points);
+/* Pyramid: makes the marks of a pilot that is there; `fits` says whether it is that of the rows. */
+efface_status ef_pilot_mark(ef_maker *maker, efface_kmeans *model, bool *fits, efface_error *error);
+
+/* Pyramid: runs the starts and lets the jury judge, with the rows of `data` that are marked in the
+ * guard's codes. Notes the weight of the jury in the pilot, and counts the work in the model. On
+ * success the caller has `starts` to release. */
+efface_status ef_starts_run(ef_starts *starts, efface_kmeans *model, const efface_data *data,
+                            efface_error *error);
 
 /* The start with the smallest loss. */
 uint32_t ef_starts_best(uint32_t n_starts, const ef_i128 *losses);

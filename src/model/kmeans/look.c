@@ -25,12 +25,7 @@
 static efface_status look_at_plan(ef_pending *r, efface_error *error) {
     const efface_kmeans *const old = r->model;
     ef_plan plan;
-    for (size_t i = 0; i < r->change->n_rows && old->plan.method == EFFACE_METHOD_PYRAMID; i++) {
-        const uint32_t exponent = ef_member_exponent(old->plan.seed, r->change->rows[i].id);
-        r->next.members.rows[exponent] += r->change->leaves[i] ? UINT64_MAX : 1;
-        r->resample |= exponent >= old->plan.rate;
-    }
-    efface_status status = ef_plan_init(&plan, r->data, &old->params, &r->next.members, error);
+    efface_status status = ef_plan_init(&plan, r->data, &old->params, error);
     if (status != EFFACE_OK)
         return status;
     status = ef_domain_init(&r->domain, r->data, &old->params, error);
@@ -48,8 +43,9 @@ static efface_status look_at_plan(ef_pending *r, efface_error *error) {
         r->reason = EFFACE_REASON_CLUSTERS;
     else if (plan.epsilon != old->plan.epsilon)
         r->reason = EFFACE_REASON_EPSILON;
-    else if (plan.rate != old->plan.rate)
+    else if (plan.method != old->plan.method)
         r->reason = EFFACE_REASON_RATE;
+    r->next.plan.wanted = plan.wanted;
     r->refit = r->reason != EFFACE_REASON_NONE;
     return EFFACE_OK;
 }
@@ -108,50 +104,26 @@ static uint32_t first_round_won(const ef_pending *r, size_t i, const seeding *s,
     return end;
 }
 
-bool ef_start_stands(ef_pending *r, uint32_t start) {
-    const efface_kmeans *const m = r->model;
-    const ef_change *const change = r->change;
-    const uint32_t k = m->plan.n_clusters;
-    if (m->plan.candidates > 1)
-        return false; /* its candidates are not kept */
-    const seeding s = {ef_start_seed(m->plan.seed, start), m->starts.seeds + (size_t)start * k,
-                       r->centers};
-    for (size_t i = 0; i < change->n_rows; i++)
-        for (uint32_t l = 0; change->leaves[i] && l < k; l++)
-            if (s.winners[l].id == change->rows[i].id)
-                return false;
-    uint32_t n_apart = 0; /* not known yet */
-    for (size_t i = 0; i < change->n_rows; i++) {
-        if (change->leaves[i] ||
-            ef_member_exponent(m->plan.seed, change->rows[i].id) < m->plan.rate)
+/* The first round of plain seeding that has another winner after the change; n_clusters for none.
+ */
+static uint32_t first_round_lost(const ef_pending *r, const seeding *s) {
+    const uint32_t n_apart = ef_count_apart(r->model, s->points);
+    uint32_t round = r->model->plan.n_clusters; /* later rounds make no difference */
+    for (size_t i = 0; i < r->change->n_rows; i++) {
+        if (!r->change->leaves[i]) {
+            round = first_round_won(r, i, s, n_apart, round);
             continue;
-        if (n_apart == 0) {
-            if (!ef_start_points(m, r->data, s.winners, r->centers))
-                return false;
-            n_apart = ef_count_apart(m, s.points);
         }
-        if (first_round_won(r, i, &s, n_apart, k) < k)
-            return false;
+        for (uint32_t l = round; l > 0; l--)
+            if (s->winners[l - 1].id == r->change->rows[i].id)
+                round = l - 1;
     }
-    return true;
+    return round;
 }
 
 static void look_at_seeds(ef_pending *r) {
     const efface_kmeans *const m = r->model;
-    const seeding s = {m->plan.seed, m->seeds, m->levels[0].centers};
-    const uint32_t n_apart = ef_count_apart(m, s.points);
-    r->round = m->plan.n_clusters;
-    for (size_t i = 0; i < r->change->n_rows; i++) {
-        uint32_t round = r->round; /* later rounds make no difference */
-        if (r->change->leaves[i]) {
-            for (uint32_t l = r->round; l > 0; l--)
-                if (m->seeds[l - 1].id == r->change->rows[i].id)
-                    round = l - 1;
-        } else {
-            round = first_round_won(r, i, &s, n_apart, r->round);
-        }
-        r->round = round;
-    }
+    r->round = first_round_lost(r, &(seeding){m->plan.seed, m->seeds, m->levels[0].centers});
     if (r->round < m->plan.n_clusters)
         ef_seeds_differ(r);
 }
@@ -385,15 +357,94 @@ efface_status ef_look_at_levels(ef_pending *r, efface_error *error) {
     }
 }
 
-/* Pyramid: rows of the jury that came or left change the losses of the starts, and perhaps which is
- * the best. */
+/* ---------------------------------------------------------------- pyramid */
+
+/* Brings what lies around the pilot's seeds up to date. Returns whether no logarithm of it moves,
+ * which would change what all rows are worth. */
+static bool look_around(ef_pending *r, uint32_t *clusters, int64_t *distances) {
+    const efface_kmeans *const m = r->model;
+    const uint32_t k = m->plan.n_clusters, d = m->domain.map.n_columns;
+    ef_pilot *const next = &r->next.pilot;
+    memcpy(r->counts, m->pilot.counts, k * sizeof *r->counts);
+    for (size_t i = 0; i < r->change->n_rows; i++) {
+        const int64_t weight = ef_change_weight(r->change, i);
+        ef_snap_changed(r, i, r->point);
+        clusters[i] = ef_pilot_nearest(&m->pilot, k, d, r->point, &distances[i]);
+        r->counts[clusters[i]] += weight;
+        next->spread += (ef_i128)weight * distances[i];
+    }
+    bool stands = ef_log_up((ef_u128)next->spread) == ef_log_up((ef_u128)m->pilot.spread);
+    for (size_t i = 0; i < r->change->n_rows; i++)
+        stands &= ef_log_up((ef_u128)r->counts[clusters[i]]) ==
+                  ef_log_up((ef_u128)m->pilot.counts[clusters[i]]);
+    return stands;
+}
+
+/* Ranks the changed rows, and counts those of sample and jury. */
+static void rank_changed(ef_pending *r, const uint32_t *clusters, const int64_t *distances) {
+    const efface_kmeans *const m = r->model;
+    ef_pilot *const next = &r->next.pilot;
+    for (size_t i = 0; i < r->change->n_rows; i++) {
+        const efface_row *const row = &r->change->rows[i];
+        const ef_rank rank =
+            ef_rank_of(&m->pilot, m->plan.n_clusters, clusters[i], row->weight, distances[i],
+                       ef_member_zeros(m->plan.seed, row->id));
+        const uint64_t one = r->change->leaves[i] ? UINT64_MAX : 1;
+        const uint32_t shift = m->pilot.shift, of_jury = shift + EF_JURY_SHIFT;
+        r->ranks[i] = rank;
+        next->n_sample += rank.need <= shift ? one : 0;
+        next->n_within += rank.need < shift ? one : 0;
+        r->resample |= rank.need <= shift;
+        if (rank.need <= of_jury) {
+            const ef_i128 weight = ef_member_weight(rank.base, of_jury, row->weight);
+            next->jury_weight += r->change->leaves[i] ? -weight : weight;
+        }
+    }
+}
+
+/* Whether the pilot stands, and if it does, whether the sample does. */
+static efface_status look_at_pilot(ef_pending *r, efface_error *error) {
+    const efface_kmeans *const m = r->model;
+    const ef_pilot *const pilot = &m->pilot;
+    const size_t n = r->change->n_rows;
+    const seeding s = {m->plan.seed, pilot->winners, pilot->points};
+    if (first_round_lost(r, &s) < m->plan.n_clusters) {
+        r->refit = true;
+        r->reason = EFFACE_REASON_SEED;
+        return EFFACE_OK;
+    }
+    uint32_t *const clusters = ef_alloc(n, sizeof *clusters);
+    int64_t *const distances = ef_alloc(n, sizeof *distances);
+    r->ranks = ef_alloc(n, sizeof *r->ranks);
+    r->counts = ef_alloc(m->plan.n_clusters, sizeof *r->counts);
+    const bool fits =
+        clusters != NULL && distances != NULL && r->ranks != NULL && r->counts != NULL;
+    if (fits) {
+        r->refit = !look_around(r, clusters, distances);
+        if (!r->refit) {
+            rank_changed(r, clusters, distances);
+            r->refit = !ef_shift_stands(&r->next.pilot, r->next.plan.wanted);
+        }
+        if (r->refit)
+            r->reason = EFFACE_REASON_RATE;
+        r->resample |=
+            ef_weight_cut(r->next.pilot.jury_weight) != ef_weight_cut(pilot->jury_weight);
+    }
+    ef_free(clusters);
+    ef_free(distances);
+    return fits ? EFFACE_OK : ef_fail_memory(error);
+}
+
+/* Rows of the jury that came or left change the losses of the starts, and perhaps which is the
+ * best. */
 static efface_status look_at_jury(ef_pending *r, efface_error *error) {
     const efface_kmeans *const m = r->model;
-    const uint32_t jury = ef_jury_exponent(m->plan.rate), n_starts = m->plan.starts;
+    const uint32_t jury = m->pilot.shift + EF_JURY_SHIFT, n_starts = m->plan.starts;
+    const uint32_t cut = ef_weight_cut(m->pilot.jury_weight);
     const size_t n_values = (size_t)m->plan.n_clusters * m->domain.map.n_columns;
     bool reached = false;
     for (size_t i = 0; i < r->change->n_rows; i++)
-        reached |= ef_member_exponent(m->plan.seed, r->change->rows[i].id) >= jury;
+        reached |= r->ranks[i].need <= jury;
     if (!reached)
         return EFFACE_OK;
     r->losses = ef_alloc(n_starts, sizeof *r->losses);
@@ -401,12 +452,16 @@ static efface_status look_at_jury(ef_pending *r, efface_error *error) {
         return ef_fail_memory(error);
     memcpy(r->losses, m->starts.losses, n_starts * sizeof *r->losses);
     for (size_t i = 0; i < r->change->n_rows; i++) {
-        if (ef_member_exponent(m->plan.seed, r->change->rows[i].id) < jury)
+        if (r->ranks[i].need > jury)
             continue;
+        const ef_i128 whole =
+            ef_member_weight(r->ranks[i].base, jury, r->change->rows[i].weight);
+        const ef_i128 weight = ef_cut_weight(whole, cut);
         ef_snap_changed(r, i, r->point);
-        for (uint32_t s = 0; s < n_starts; s++)
-            r->losses[s] +=
-                (ef_i128)ef_change_weight(r->change, i) * ef_start_distance(m, s, r->point);
+        for (uint32_t s = 0; s < n_starts; s++) {
+            const ef_i128 part = weight * ef_start_distance(m, s, r->point);
+            r->losses[s] += r->change->leaves[i] ? -part : part;
+        }
     }
     r->next.start = ef_starts_best(n_starts, r->losses);
     if (r->next.start == m->start)
@@ -462,11 +517,16 @@ efface_status ef_look(ef_pending *r, efface_error *error) {
     if (!take_memory(r))
         return ef_fail_memory(error);
     change_squares(r);
+    const bool pyramid = r->model->plan.method == EFFACE_METHOD_PYRAMID;
+    if (pyramid)
+        status = look_at_pilot(r, error);
+    if (status != EFFACE_OK || r->refit)
+        return status;
     if (r->resample) {
         r->reason = EFFACE_REASON_SAMPLE;
         return EFFACE_OK;
     }
-    if (r->model->plan.method == EFFACE_METHOD_PYRAMID)
+    if (pyramid)
         status = look_at_jury(r, error);
     else if (r->model->plan.candidates > 1)
         status = ef_look_at_rounds(r, error);

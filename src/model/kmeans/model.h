@@ -12,11 +12,11 @@
 #include "base/wide.h"
 #include "model/kmeans/domain.h"
 #include "model/kmeans/guard.h"
-#include "model/kmeans/sample.h"
+#include "model/kmeans/pilot.h"
 
 /* Parameters after everything automatic was decided. */
 typedef struct ef_plan {
-    efface_method method;
+    efface_method method; /* lloyd for a pyramid that no sample pays for */
     efface_empty empty;
     uint32_t n_asked;    /* clusters asked for */
     uint32_t n_clusters; /* clusters there are: no more than rows */
@@ -24,7 +24,7 @@ typedef struct ef_plan {
     uint64_t seed;       /* in use: the parameter, or one drawn from it */
     uint32_t epsilon;    /* lattice width in grid steps; 0 for none */
     uint32_t gamma;      /* in 1/65536; 0 unless quantized */
-    uint32_t rate;       /* pyramid: exponent of the sample; else 0 */
+    uint64_t wanted;     /* pyramid: rows that the sample has at least; else 0 */
     uint32_t passes;     /* pyramid: passes over all rows; else 0 */
     uint32_t starts;     /* pyramid: seedings tried; else 0 */
     uint32_t candidates; /* slots of a round of the seeding; 1 is plain */
@@ -34,12 +34,6 @@ typedef struct ef_plan {
 } ef_plan;
 
 #define EF_GAMMA_ONE 65536
-
-/* Who won a race, and with which key. */
-typedef struct ef_winner {
-    uint64_t id;
-    double key;
-} ef_winner;
 
 /* What the rounds of greedy seeding came to, from round 1 on until all rows were at seeds: for each
  * round and slot, round after round, the winner, its grid point, and the potential. */
@@ -65,10 +59,8 @@ typedef struct ef_level {
     void *block; /* where all but `reseeded` is */
 } ef_level;
 
-/* What the starts of pyramid came to: for each the winners of its seeding, its centers, and their
- * loss over the jury. */
+/* What the starts of pyramid came to: for each its centers, and their loss over the jury. */
 typedef struct ef_starts {
-    ef_winner *seeds; /* n_starts * n_clusters */
     int32_t *centers; /* n_starts * n_clusters * n_columns */
     ef_i128 *losses;  /* n_starts */
 } ef_starts;
@@ -85,18 +77,19 @@ struct efface_kmeans {
     uint64_t n_rows;
     int64_t total_weight;
     ef_i128 square_sum; /* of weight * |g|^2 over all rows */
-    ef_winner *seeds;   /* n_clusters of them; not for pyramid */
+    ef_winner *seeds;   /* n_clusters of them; those of pyramid are its pilot's */
     ef_rounds rounds;   /* if there are several candidates; not for pyramid */
-    ef_starts starts;   /* for pyramid only */
-    uint32_t start;     /* the one that was chosen */
+    ef_pilot pilot;     /* for pyramid only, */
+    ef_starts starts;   /* and its starts, */
+    uint32_t start;     /* and the one that was chosen */
     ef_level *levels;
     uint32_t n_levels;
     uint32_t model_level; /* the level whose centers are the model */
     bool stable;          /* the next level would be the same as the model's */
 
-    /* For pyramid: what follows from the rows and is kept to be found again quickly. */
-    ef_members members; /* of the rows that are there */
-    ef_guard guard;     /* the partition of level 0, by position, with marks (sample.h) */
+    /* For pyramid: the partition of level 0, by position, with marks (pilot.h), kept to be found
+     * again quickly. */
+    ef_guard guard;
 
     /* For lloyd: watches of levels (watch.h), once changes have moved centers. */
     struct ef_watch *watches;
@@ -113,11 +106,13 @@ struct efface_kmeans {
     uint64_t rows_moved;
 };
 
-/* Checks the parameters and decides what is automatic. `members` counts the rows of the set, for
- * pyramid only. */
+/* Checks the parameters and decides what is automatic. */
 efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
-                           const efface_kmeans_params *params, const ef_members *members,
-                           efface_error *error);
+                           const efface_kmeans_params *params, efface_error *error);
+
+/* The part of it that is about the sample of a pyramid of n_rows rows, given the clusters there
+ * are. Where no sample pays, it is lloyd from here on. */
+void ef_plan_sample(ef_plan *plan, const efface_kmeans_params *params, uint64_t n_rows);
 
 /* The part of it that does not follow from rows. */
 void ef_plan_fixed(ef_plan *plan, const efface_kmeans_params *params);
@@ -183,6 +178,9 @@ ef_level *ef_kmeans_add_level(efface_kmeans *model, bool is_open);
 /* Changes how the model works from now on: with how many threads, and whom it asks. */
 void ef_kmeans_set_work(efface_kmeans *model, uint32_t n_threads, ef_interrupt interrupt);
 
+/* The number of a method in canonical bytes. */
+uint32_t ef_method_number(efface_method method);
+
 /* The canonical bytes of a model; the ranges of columns in them, if there are any. */
 void ef_kmeans_write(ef_writer *writer, const efface_kmeans *model);
 void ef_domain_write(ef_writer *writer, const ef_domain *domain);
@@ -192,6 +190,7 @@ efface_status ef_domain_read(ef_reader *reader, ef_domain *domain, uint32_t n_co
 #define EF_FORMAT_MAGIC "EFFACEKM"
 #define EF_FORMAT_VERSION 1
 #define EF_FORMAT_FRESH 256 /* added to the method: not exact */
+#define EF_FORMAT_PYRAMID 4 /* its method */
 
 /* Reads a model of rows with n_columns columns, without what follows from its rows: it is cold, and
  * belongs to no set. It can follow a change that needs no rows (ef_replay_cold); if that says that
@@ -204,6 +203,11 @@ efface_status ef_kmeans_read(ef_reader *reader, const efface_kmeans_params *para
  * these are not its rows, all that can still be done with it is to free it. Cost and errors: as
  * efface_kmeans_decode. */
 efface_status ef_kmeans_attach(efface_kmeans *model, const efface_data *data, efface_error *error);
+
+/* The winners of the seeding of all rows. */
+static inline const ef_winner *ef_kmeans_seeds(const efface_kmeans *model) {
+    return model->plan.method == EFFACE_METHOD_PYRAMID ? model->pilot.winners : model->seeds;
+}
 
 /* The loss of a level with a partition, exact, in squared grid steps. */
 ef_i128 ef_level_loss(const efface_kmeans *model, const ef_level *level);

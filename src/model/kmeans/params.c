@@ -6,7 +6,10 @@
 #include <inttypes.h>
 
 #define PARAMS_VERSION 4 /* of the struct: moves when it gets other fields */
-#define ROWS_A_CLUSTER 150
+#define MOST_RARE 40             /* a sample has at least the part 2^-40 of the rows, */
+#define LEAST_RARE 4             /* and automatically at most 2^-4, */
+#define ROWS_A_CLUSTER 100       /* so many rows for a cluster, */
+#define LEAST_ROWS_A_CLUSTER 25  /* and no fewer than these */
 #define MOST_PASSES 10
 #define MOST_STARTS 100
 #define MOST_CANDIDATES 64
@@ -60,23 +63,29 @@ static uint32_t epsilon_steps(double epsilon) {
     return rounded != 0 ? rounded : 1;
 }
 
-/* About 150 rows for each cluster, n^2 <= 2 (150 k)^2 4^j, and no more than sqrt(2 n / k),
- * n <= 4 k 4^j: with few rows, what a request costs that reaches the sample matters more. */
-static uint32_t automatic_rate(uint64_t n, uint32_t k) {
-    const ef_u128 rows = (ef_u128)ROWS_A_CLUSTER * k;
+/* The j with 2^-j >= rate > 2^-(j + 1). */
+static uint32_t given_rate(double rate) {
     uint32_t j = 0;
-    while (j < EF_MEMBER_MAX &&
-           ((ef_u128)n * n > 2 * rows * rows << 2 * j || (ef_u128)n > (ef_u128)4 * k << 2 * j))
+    while (j < MOST_RARE && ef_power_of_two(-1 - (int)j) >= rate)
         j++;
     return j;
 }
 
-/* The j with 2^-j >= rate > 2^-(j + 1). */
-static uint32_t given_rate(double rate) {
-    uint32_t j = 0;
-    while (j < EF_MEMBER_MAX && ef_power_of_two(-1 - (int)j) >= rate)
-        j++;
-    return j;
+/* By what forgetting costs. A request reaches the sample with probability m / n and then takes its
+ * starts, some 75 passes over m rows with the usual numbers of starts and iterations; one of lloyd
+ * takes a third of a pass over all rows, more or less. The sample pays up to a 16th of the rows, and
+ * so it does in a fit. Below 25 rows a cluster it would say too little. Numbers of rows are rounded
+ * to powers of two, so that they hardly ever move. */
+static uint64_t wanted_rows(const efface_kmeans_params *params, uint64_t n, uint32_t k) {
+    if (params->rate > 0.0) {
+        const uint64_t part = (UINT64_C(1) << ef_log_up(n)) >> given_rate(params->rate);
+        const uint64_t most = part > k ? part : k;
+        return most < n ? most : n;
+    }
+    const uint64_t part = n != 0 ? UINT64_C(1) << (63 - __builtin_clzll(n)) >> LEAST_RARE : 0;
+    if (part < (uint64_t)LEAST_ROWS_A_CLUSTER * k)
+        return 0;
+    return part < (uint64_t)ROWS_A_CLUSTER * k ? part : (uint64_t)ROWS_A_CLUSTER * k;
 }
 
 /* 2 + floor(ln k): one more for each power of e, rounded up, that k reaches. */
@@ -198,9 +207,16 @@ void ef_plan_fixed(ef_plan *plan, const efface_kmeans_params *params) {
     }
 }
 
+void ef_plan_sample(ef_plan *plan, const efface_kmeans_params *params, uint64_t n) {
+    plan->wanted = wanted_rows(params, n, plan->n_clusters);
+    if (plan->wanted == 0) {
+        plan->method = EFFACE_METHOD_LLOYD;
+        plan->passes = plan->starts = 0;
+    }
+}
+
 efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
-                           const efface_kmeans_params *params, const ef_members *members,
-                           efface_error *error) {
+                           const efface_kmeans_params *params, efface_error *error) {
     const efface_status status = ef_params_check(params, error);
     if (status != EFFACE_OK)
         return status;
@@ -208,6 +224,8 @@ efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
     ef_plan_fixed(plan, params);
     plan->n_clusters = n < params->n_clusters ? (uint32_t)n : params->n_clusters;
     plan->candidates = ef_count_candidates(params->candidates, plan->n_clusters);
+    if (plan->method == EFFACE_METHOD_PYRAMID)
+        ef_plan_sample(plan, params, n);
     if (params->epsilon > 0.0 && plan->method != EFFACE_METHOD_LLOYD)
         plan->epsilon = epsilon_steps(params->epsilon);
     else if (plan->method == EFFACE_METHOD_QUANTIZED)
@@ -215,11 +233,6 @@ efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
             automatic_epsilon((double)n, (double)plan->n_clusters, (double)data->n_columns);
     if (plan->method == EFFACE_METHOD_TREE)
         plan->width = params->width != 0 ? params->width : ef_tree_width(n, params->height);
-    if (plan->method == EFFACE_METHOD_PYRAMID) {
-        const uint32_t wanted =
-            params->rate > 0.0 ? given_rate(params->rate) : automatic_rate(n, plan->n_clusters);
-        plan->rate = ef_members_rate(members, wanted, plan->n_clusters);
-    }
     return EFFACE_OK;
 }
 

@@ -1,11 +1,10 @@
 /*
- * The starts of pyramid: several runs of lloyd on the rows of the sample, judged by the jury, a
- * larger sample. The centers of the best are what the passes over all rows begin with.
+ * The starts of pyramid: several runs of lloyd on the rows of the sample (pilot.h), judged by the
+ * jury, a larger sample. The centers of the best are what the passes over all rows begin with.
  *
  * A small sample has worse local optima than all rows have, and is a poor judge of its own; the
  * best of a few by the loss over more rows makes up for both. Results and losses of all starts are
- * kept. A change that reaches the sample makes them anew, but for seedings that it does not change.
- * A change that reaches the jury alone, which is more common, changes the losses by what its own
+ * kept. A change that reaches the sample makes them anew. A change that reaches the jury alone, which is more common, changes the losses by what its own
  * rows add or take, in integers: no other row is looked at unless another start is now the best.
  */
 #include "base/checked.h"
@@ -15,27 +14,21 @@
 
 #include <string.h>
 
-uint64_t ef_start_seed(uint64_t seed, uint32_t start) {
-    return start == 0 ? seed : ef_tape(seed, EF_TAPE_START, 0, start, 0);
-}
-
 void ef_starts_free(ef_starts *starts) {
-    ef_free(starts->seeds);
     ef_free(starts->centers);
     ef_free(starts->losses);
     *starts = (ef_starts){0};
 }
 
 bool ef_starts_init(ef_starts *starts, size_t n_starts, size_t k, size_t d) {
-    size_t n_seeds, n_values;
-    if (!ef_mul_size(n_starts, k, &n_seeds) || !ef_mul_size(n_seeds, d, &n_values))
+    size_t n_centers, n_values;
+    if (!ef_mul_size(n_starts, k, &n_centers) || !ef_mul_size(n_centers, d, &n_values))
         return false;
     *starts = (ef_starts){
-        .seeds = ef_alloc(n_seeds, sizeof *starts->seeds),
         .centers = ef_alloc(n_values, sizeof *starts->centers),
         .losses = ef_alloc(n_starts, sizeof *starts->losses),
     };
-    if (starts->seeds != NULL && starts->centers != NULL && starts->losses != NULL)
+    if (starts->centers != NULL && starts->losses != NULL)
         return true;
     ef_starts_free(starts);
     return false;
@@ -47,54 +40,98 @@ static void forget_levels(efface_kmeans *run) {
     run->n_levels = 0;
 }
 
-bool ef_start_points(const efface_kmeans *model, const efface_data *data, const ef_winner *seeds,
-                     int32_t *points) {
-    const ef_map *const map = &model->domain.map;
-    for (uint32_t c = 0; c < model->plan.n_clusters; c++) {
-        size_t position;
-        if (efface_data_find(data, seeds[c].id, &position) != EFFACE_OK)
-            return false;
-        const float *const row = ef_data_first(data, position);
-        for (uint32_t j = 0; j < map->n_columns; j++)
-            *points++ = ef_snap(row[(size_t)j * EF_PANEL], map->low[j], map->step[j]);
-    }
-    return true;
-}
-
 /* ---------------------------------------------------------------- running and judging */
 
 /* What running and judging the starts takes. */
 typedef struct trial {
     efface_kmeans *model;
-    efface_data *copy; /* of the rows of the jury, or of the sample if the jury is all rows */
-    efface_data view;  /* the sample in the copy */
+    efface_data *copy;        /* of the rows of the jury, those of the sample first */
+    efface_data sample, jury; /* the same with weights of their own */
     efface_kmeans run, judge;
     ef_maker runs, judges;
     ef_level scratch; /* for the jury */
 } trial;
 
-/* The rows of jury and sample for passes: copies of them, or the set itself. */
-static efface_status gather(trial *t, const efface_data *data, efface_error *error) {
-    const uint32_t rate = t->model->plan.rate;
-    const bool all_judge = ef_jury_exponent(rate) == 0;
-    t->judges.data = t->runs.data = data;
-    if (rate == 0)
-        return EFFACE_OK;
-    size_t *positions = NULL, n_jury, n_sample;
-    efface_status status =
-        ef_sample_find(t->model->guard.codes, data->n_rows, &positions, &n_jury, &n_sample, error);
+/* Gives the first n_rows rows of the copy, whose base exponents are known, the weights that they
+ * have in a sample with this shift. Returns what these add up to before they are cut down. */
+static ef_i128 weigh(efface_data *view, const trial *t, size_t n_rows, const uint8_t *bases,
+                     uint32_t shift) {
+    ef_i128 total = 0;
+    view->n_rows = n_rows;
+    view->total_weight = 0;
+    for (size_t i = 0; i < n_rows; i++)
+        total += ef_member_weight(bases[i], shift, ef_data_weight(t->copy, i));
+    const uint32_t cut = ef_weight_cut(total);
+    for (size_t i = 0; i < n_rows; i++) {
+        const ef_i128 weight = ef_member_weight(bases[i], shift, ef_data_weight(t->copy, i));
+        view->weights[i] = ef_cut_weight(weight, cut);
+        view->total_weight += view->weights[i];
+    }
+    return total;
+}
+
+/* The base exponents of the rows of the copy. */
+static efface_status find_bases(const trial *t, uint8_t *bases, efface_error *error) {
+    const ef_pilot *const pilot = &t->model->pilot;
+    const ef_map *const map = &t->model->domain.map;
+    const uint32_t k = t->model->plan.n_clusters, d = map->n_columns;
+    const ef_kernels *kernels = NULL;
+    ef_centers centers;
+    efface_status status = ef_kernels_require(&kernels, error);
     if (status != EFFACE_OK)
         return status;
-    status = ef_data_copy_rows(data, positions, all_judge ? n_sample : n_jury, &t->copy, error);
+    if (!ef_centers_init(&centers, pilot->points, k, d, kernels->tile))
+        return ef_fail_memory(error);
+    float *const panel = ef_alloc_aligned(d, EF_PANEL * sizeof *panel);
+    const size_t n = panel != NULL ? t->copy->n_rows : 0;
+    for (size_t first = 0; first < n; first += EF_PANEL) {
+        const float *const values = ef_data_panel(t->copy, first / EF_PANEL);
+        const unsigned n_rows = n - first < EF_PANEL ? (unsigned)(n - first) : EF_PANEL;
+        uint32_t nearest[EF_PANEL];
+        (void)kernels->nearest(&centers, map, values, n_rows, values, panel, nearest, NULL);
+        kernels->snap(map, values, n_rows, panel);
+        for (unsigned i = 0; i < n_rows; i++) {
+            const int32_t *const point = pilot->points + (size_t)nearest[i] * d;
+            const int64_t weight = ef_data_weight(t->copy, first + i);
+            int64_t distance = 0;
+            for (size_t j = 0; j < d; j++) {
+                const int64_t away = (int64_t)panel[j * EF_PANEL + i] - point[j];
+                distance += away * away;
+            }
+            bases[first + i] = ef_rank_of(pilot, k, nearest[i], weight, distance, 0).base;
+        }
+    }
+    ef_free(panel);
+    ef_centers_free(&centers);
+    return panel != NULL ? EFFACE_OK : ef_fail_memory(error);
+}
+
+/* Copies the rows of jury and sample, for passes. */
+static efface_status gather(trial *t, const efface_data *data, efface_error *error) {
+    ef_pilot *const pilot = &t->model->pilot;
+    size_t *positions = NULL, n_jury, n_sample;
+    efface_status status =
+        ef_marks_find(t->model->guard.codes, data->n_rows, &positions, &n_jury, &n_sample, error);
+    if (status == EFFACE_OK)
+        status = ef_data_copy_rows(data, positions, n_jury, &t->copy, error);
     ef_free(positions);
     if (status != EFFACE_OK)
         return status;
-    t->view = *t->copy; /* those of the sample are first */
-    t->view.n_rows = n_sample;
-    t->runs.data = &t->view;
-    if (!all_judge)
-        t->judges.data = t->copy;
-    return EFFACE_OK;
+    uint8_t *const bases = ef_alloc(n_jury, sizeof *bases);
+    t->sample = t->jury = *t->copy;
+    t->sample.weights = ef_alloc(n_sample, sizeof *t->sample.weights);
+    t->jury.weights = ef_alloc(n_jury, sizeof *t->jury.weights);
+    status = bases != NULL && t->sample.weights != NULL && t->jury.weights != NULL
+                 ? find_bases(t, bases, error)
+                 : ef_fail_memory(error);
+    if (status == EFFACE_OK) {
+        (void)weigh(&t->sample, t, n_sample, bases, pilot->shift);
+        pilot->jury_weight = weigh(&t->jury, t, n_jury, bases, pilot->shift + EF_JURY_SHIFT);
+    }
+    ef_free(bases);
+    t->runs.data = &t->sample;
+    t->judges.data = &t->jury;
+    return status;
 }
 
 static efface_status trial_init(trial *t, efface_kmeans *model, const efface_data *data,
@@ -104,9 +141,10 @@ static efface_status trial_init(trial *t, efface_kmeans *model, const efface_dat
     t->run = (efface_kmeans){.plan = model->plan, .domain = model->domain};
     t->judge = t->run;
     t->run.plan.method = EFFACE_METHOD_LLOYD;
+    t->run.seeds = ef_alloc(k, sizeof *t->run.seeds);
     t->scratch.counts = ef_alloc(k, sizeof *t->scratch.counts);
     t->scratch.sums = ef_alloc(n_values, sizeof *t->scratch.sums);
-    if (t->scratch.counts == NULL || t->scratch.sums == NULL)
+    if (t->run.seeds == NULL || t->scratch.counts == NULL || t->scratch.sums == NULL)
         return ef_fail_memory(error);
     return gather(t, data, error);
 }
@@ -118,7 +156,12 @@ static void trial_free(trial *t) {
     model->rows_moved += t->run.rows_moved;
     ef_maker_free(&t->runs);
     ef_maker_free(&t->judges);
+    if (t->copy != NULL) {
+        ef_free(t->sample.weights);
+        ef_free(t->jury.weights);
+    }
     efface_data_free(t->copy);
+    ef_free(t->run.seeds);
     ef_free(t->scratch.counts);
     ef_free(t->scratch.sums);
     ef_free(t->run.levels);
@@ -138,25 +181,8 @@ static efface_status judge_start(trial *t, int32_t *centers, ef_i128 *loss, effa
     return status;
 }
 
-/* The run of a start, with the seeds it has or with seeds to be drawn. */
-static efface_status run_start(trial *t, const efface_data *data, bool has_seeds,
-                               efface_error *error) {
-    efface_kmeans *const run = &t->run;
-    ef_level *const level = ef_kmeans_add_level(run, false);
-    if (level == NULL)
-        return ef_fail_memory(error);
-    t->runs.previous = NULL;
-    efface_status status = EFFACE_OK;
-    if (!has_seeds || !ef_start_points(run, data, run->seeds, level->centers)) {
-        status = ef_maker_prepare(&t->runs, run, error);
-        if (status == EFFACE_OK)
-            status = ef_seed(&t->runs.space, run, level, 0, error);
-    }
-    return status == EFFACE_OK ? ef_make_levels(&t->runs, run, 0, 0, error) : status;
-}
-
 efface_status ef_starts_run(ef_starts *starts, efface_kmeans *model, const efface_data *data,
-                            const ef_starts *before, const bool *stands, efface_error *error) {
+                            efface_error *error) {
     const ef_plan *const plan = &model->plan;
     const size_t k = plan->n_clusters, n_values = k * model->domain.map.n_columns;
     if (!ef_starts_init(starts, plan->starts, k, model->domain.map.n_columns))
@@ -165,12 +191,9 @@ efface_status ef_starts_run(ef_starts *starts, efface_kmeans *model, const effac
     efface_status status = trial_init(&t, model, data, error);
     for (uint32_t r = 0; status == EFFACE_OK && r < plan->starts; r++) {
         int32_t *const centers = starts->centers + r * n_values;
-        const bool has_seeds = stands != NULL && stands[r];
-        t.run.plan.seed = ef_start_seed(plan->seed, r);
-        t.run.seeds = starts->seeds + r * k;
-        if (has_seeds)
-            memcpy(t.run.seeds, before->seeds + r * k, k * sizeof *t.run.seeds);
-        status = run_start(&t, data, has_seeds, error);
+        t.run.plan.seed = ef_tape(plan->seed, EF_TAPE_START, 0, r, 0);
+        t.runs.previous = NULL;
+        status = ef_make_run(&t.runs, &t.run, error);
         if (status == EFFACE_OK) {
             memcpy(centers, ef_kmeans_centers(&t.run), n_values * sizeof *centers);
             status = judge_start(&t, centers, &starts->losses[r], error);

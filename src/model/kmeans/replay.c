@@ -35,16 +35,14 @@ static bool samples(const efface_kmeans *model) {
  * and those rows' labels are known from looking at level 0. */
 static void follow_positions(const ef_pending *r, ef_guard *guard) {
     const ef_change *const change = r->change;
-    const ef_plan *const plan = &r->model->plan;
     size_t n = r->model->n_rows;
     for (size_t i = 0; i < change->n_rows; i++) {
         const size_t position = change->positions[i];
         if (change->leaves[i] && !change->replaces) {
             ef_guard_move_row(guard, position, --n);
         } else if (!change->leaves[i]) {
-            const uint32_t exponent = ef_member_exponent(plan->seed, change->rows[i].id);
             ef_guard_set_label(guard, position, ef_labels_at(r, 0)[i]);
-            guard->codes[position] = ef_marks(exponent, plan->rate);
+            guard->codes[position] = ef_marks(r->ranks[i].need, r->model->pilot.shift);
             n += !change->replaces;
         }
     }
@@ -82,13 +80,9 @@ static efface_status copy_guard(ef_pending *r, efface_error *error) {
 static efface_status resample(ef_pending *r, efface_error *error) {
     const efface_kmeans *const m = r->model;
     const size_t n_values = (size_t)m->plan.n_clusters * m->domain.map.n_columns;
-    bool *const stands = ef_alloc(m->plan.starts, sizeof *stands);
-    efface_status status = stands != NULL ? copy_guard(r, error) : ef_fail_memory(error);
-    for (uint32_t s = 0; status == EFFACE_OK && s < m->plan.starts; s++)
-        stands[s] = ef_start_stands(r, s);
+    efface_status status = copy_guard(r, error);
     if (status == EFFACE_OK)
-        status = ef_starts_run(&r->next.starts, &r->next, r->data, &m->starts, stands, error);
-    ef_free(stands);
+        status = ef_starts_run(&r->next.starts, &r->next, r->data, error);
     if (status != EFFACE_OK)
         return status;
     r->owns_starts = true;
@@ -310,6 +304,8 @@ void ef_pending_free(ef_pending *r) {
     if (r->owns_guard)
         ef_guard_free(&r->next.guard);
     ef_free(r->losses);
+    ef_free(r->ranks);
+    ef_free(r->counts);
     ef_ascent_free(r->ascent);
     efface_kmeans_free(r->fresh);
     ef_domain_free(&r->domain);
@@ -421,6 +417,8 @@ void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
         ef_starts_free(&m->starts);
     else if (r->losses != NULL)
         memcpy(m->starts.losses, r->losses, m->plan.starts * sizeof *r->losses);
+    if (r->counts != NULL)
+        memcpy(m->pilot.counts, r->counts, m->plan.n_clusters * sizeof *r->counts);
     if (r->reopen) {
         memcpy(m->levels[kept - 1].centers, r->centers,
                (size_t)m->plan.n_clusters * m->domain.map.n_columns * sizeof *r->centers);

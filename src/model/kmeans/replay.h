@@ -29,6 +29,8 @@ typedef struct ef_pending {
     efface_reason reason;
     bool refit;          /* everything must be computed again */
     bool resample;       /* pyramid: the starts must be run again */
+    ef_rank *ranks;      /* pyramid: of each changed row, and */
+    int64_t *counts;     /* the pilot's after the change; NULL if it does not stand */
     ef_i128 *losses;     /* pyramid: of the starts, as the jury has them now; or NULL */
     bool other_seeds;    /* the seeds do not stand: */
     uint32_t round;      /* seeding goes on from here; n_clusters if nothing is to be drawn */
@@ -71,9 +73,6 @@ void ef_pending_report(const ef_pending *pending, efface_report *report);
 /* The first part of making: finds out what differs, and makes nothing. */
 efface_status ef_look(ef_pending *pending, efface_error *error);
 efface_status ef_look_at_levels(ef_pending *pending, efface_error *error);
-
-/* Pyramid: whether a start has the same seeds after the change. */
-bool ef_start_stands(ef_pending *pending, uint32_t start);
 
 /* Looks at greedy seeding. */
 efface_status ef_look_at_rounds(ef_pending *pending, efface_error *error);

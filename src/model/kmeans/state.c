@@ -16,6 +16,7 @@ void efface_kmeans_free(efface_kmeans *model) {
     ef_free(model->levels);
     ef_free(model->seeds);
     ef_rounds_free(&model->rounds);
+    ef_pilot_free(&model->pilot);
     ef_starts_free(&model->starts);
     ef_guard_free(&model->guard);
     ef_watches_drop(model, 0);
@@ -116,16 +117,27 @@ int64_t ef_kmeans_mass(const efface_kmeans *model, uint32_t cluster) {
 
 /* ---------------------------------------------------------------- canonical bytes */
 
+uint32_t ef_method_number(efface_method method) {
+    /* 2 was pyramid while its sample was drawn without regard to what the rows are. */
+    return method == EFFACE_METHOD_PYRAMID ? EF_FORMAT_PYRAMID : (uint32_t)method;
+}
+
 static void write_winner(ef_writer *w, const ef_winner *winner) {
     ef_write_u64(w, winner->id);
     ef_write_f64(w, winner->key);
 }
 
-static void write_starts(ef_writer *w, const efface_kmeans *model) {
+static void write_pilot(ef_writer *w, const efface_kmeans *model) {
     const size_t k = model->plan.n_clusters, n_values = k * model->domain.map.n_columns;
+    for (size_t i = 0; i < n_values; i++)
+        ef_write_u32(w, (uint32_t)model->pilot.points[i]);
+    for (size_t c = 0; c < k; c++)
+        ef_write_u64(w, (uint64_t)model->pilot.counts[c]);
+}
+
+static void write_starts(ef_writer *w, const efface_kmeans *model) {
+    const size_t n_values = (size_t)model->plan.n_clusters * model->domain.map.n_columns;
     for (size_t r = 0; r < model->plan.starts; r++) {
-        for (size_t c = 0; c < k; c++)
-            write_winner(w, &model->starts.seeds[r * k + c]);
         for (size_t i = 0; i < n_values; i++)
             ef_write_u32(w, (uint32_t)model->starts.centers[r * n_values + i]);
         ef_write_i128(w, model->starts.losses[r]);
@@ -189,18 +201,22 @@ static void write_flat(ef_writer *w, const efface_kmeans *model) {
     if (fresh)
         ef_write_u32(w, model->draw);
     if (plan->method == EFFACE_METHOD_PYRAMID) {
-        ef_write_u32(w, plan->rate);
         ef_write_u32(w, plan->passes);
         ef_write_u32(w, plan->starts);
         ef_write_u32(w, model->start);
-        for (uint32_t j = 0; j <= EF_MEMBER_MAX; j++)
-            ef_write_u64(w, model->members.rows[j]);
+        ef_write_u32(w, model->pilot.shift);
+        ef_write_u64(w, model->pilot.n_sample);
+        ef_write_u64(w, model->pilot.n_within);
+        ef_write_i128(w, model->pilot.jury_weight);
+        ef_write_i128(w, model->pilot.spread);
     }
     ef_domain_write(w, &model->domain);
-    if (plan->method == EFFACE_METHOD_PYRAMID && model->n_levels != 0)
+    for (uint32_t c = 0; c < plan->n_clusters; c++)
+        write_winner(w, &ef_kmeans_seeds(model)[c]);
+    if (plan->method == EFFACE_METHOD_PYRAMID) {
+        write_pilot(w, model);
         write_starts(w, model);
-    for (uint32_t c = 0; plan->method != EFFACE_METHOD_PYRAMID && c < plan->n_clusters; c++)
-        write_winner(w, &model->seeds[c]);
+    }
     if (ef_keeps_rounds(plan))
         write_rounds(w, model);
     for (uint32_t t = 0; t < model->n_levels; t++)
@@ -211,7 +227,7 @@ void ef_kmeans_write(ef_writer *w, const efface_kmeans *model) {
     const bool fresh = model->params.redraw == EFFACE_REDRAW_FRESH;
     ef_write_bytes(w, EF_FORMAT_MAGIC, strlen(EF_FORMAT_MAGIC));
     ef_write_u32(w, EF_FORMAT_VERSION);
-    ef_write_u32(w, (uint32_t)model->plan.method + (fresh ? EF_FORMAT_FRESH : 0));
+    ef_write_u32(w, ef_method_number(model->plan.method) + (fresh ? EF_FORMAT_FRESH : 0));
     if (model->tree != NULL)
         ef_tree_write(w, model);
     else
@@ -276,10 +292,8 @@ int efface_kmeans_is_seed(const efface_kmeans *model, uint64_t id) {
         const efface_kmeans *const leaf = ef_tree_leaf_model(model->tree, model->plan.seed, id);
         return leaf != NULL && efface_kmeans_is_seed(leaf, id);
     }
-    const bool pyramid = model->plan.method == EFFACE_METHOD_PYRAMID;
-    const ef_winner *const seeds = pyramid ? model->starts.seeds : model->seeds;
-    const size_t n = (size_t)model->plan.n_clusters * (pyramid ? model->plan.starts : 1);
-    for (size_t i = 0; seeds != NULL && i < n; i++)
+    const ef_winner *const seeds = ef_kmeans_seeds(model);
+    for (uint32_t i = 0; seeds != NULL && i < model->plan.n_clusters; i++)
         if (seeds[i].id == id)
             return 1;
     const ef_rounds *const rounds = &model->rounds;
@@ -289,13 +303,41 @@ int efface_kmeans_is_seed(const efface_kmeans *model, uint64_t id) {
     return 0;
 }
 
-int efface_kmeans_in_sample(const efface_kmeans *model, uint64_t id) {
+/* The squared distance of the row whose first value is at `row` from a grid point. */
+static int64_t distance_from(const ef_map *map, const float *row, const int32_t *point) {
+    int64_t distance = 0;
+    for (uint32_t j = 0; j < map->n_columns; j++) {
+        const int64_t away =
+            (int64_t)ef_snap(row[(size_t)j * EF_PANEL], map->low[j], map->step[j]) - point[j];
+        distance += away * away;
+    }
+    return distance;
+}
+
+int efface_kmeans_in_sample(const efface_kmeans *model, const efface_data *data, uint64_t id) {
     if (model->tree != NULL) {
         const efface_kmeans *const leaf = ef_tree_leaf_model(model->tree, model->plan.seed, id);
-        return leaf != NULL && efface_kmeans_in_sample(leaf, id);
+        return leaf != NULL && efface_kmeans_in_sample(leaf, data, id);
     }
-    return model->plan.method != EFFACE_METHOD_PYRAMID ||
-           ef_member_exponent(model->plan.seed, id) >= model->plan.rate;
+    size_t position;
+    if (efface_data_find(data, id, &position) != EFFACE_OK)
+        return 0;
+    if (model->plan.method != EFFACE_METHOD_PYRAMID)
+        return 1;
+    const ef_map *const map = &model->domain.map;
+    const float *const row = ef_data_first(data, position);
+    const uint32_t k = model->plan.n_clusters;
+    uint32_t nearest = 0;
+    int64_t least = INT64_MAX;
+    for (uint32_t c = 0; c < k; c++) {
+        const int64_t distance =
+            distance_from(map, row, model->pilot.points + (size_t)c * map->n_columns);
+        nearest = distance < least ? c : nearest;
+        least = distance < least ? distance : least;
+    }
+    const ef_rank rank = ef_rank_of(&model->pilot, k, nearest, ef_data_weight(data, position),
+                                    least, ef_member_zeros(model->plan.seed, id));
+    return rank.need <= model->pilot.shift;
 }
 
 size_t efface_kmeans_state_bytes(const efface_kmeans *model) {
@@ -312,8 +354,8 @@ size_t efface_kmeans_state_bytes(const efface_kmeans *model) {
               sizeof *model->domain.coarse);
     if (model->starts.centers != NULL)
         n += model->plan.starts *
-             (k * sizeof *model->starts.seeds + k * d * sizeof *model->starts.centers +
-              sizeof *model->starts.losses);
+             (k * d * sizeof *model->starts.centers + sizeof *model->starts.losses);
+    n += ef_pilot_bytes(&model->pilot, k, d);
     for (uint32_t t = 0; t < model->n_levels; t++) {
         const ef_level *const level = &model->levels[t];
         n += k * d * sizeof *level->centers + level->n_reseeded * sizeof *level->reseeded;

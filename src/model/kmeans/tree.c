@@ -96,8 +96,8 @@ void ef_tree_write(ef_writer *w, const efface_kmeans *model) {
     ef_write_u32(w, model->domain.map.n_columns);
     ef_write_u32(w, tree->height);
     ef_write_u32(w, tree->width);
-    ef_write_u32(w, (uint32_t)model->params.leaf_method);
-    ef_write_u32(w, (uint32_t)model->params.node_method);
+    ef_write_u32(w, ef_method_number(model->params.leaf_method));
+    ef_write_u32(w, ef_method_number(model->params.node_method));
     ef_write_u32(w, tree->weighed ? 1 : 0);
     for (uint32_t l = 0; l <= tree->height; l++)
         ef_write_u32(w, tree->clusters[l]);
@@ -154,8 +154,8 @@ static efface_status read_head(ef_reader *r, efface_kmeans *model, uint32_t d,
     const efface_kmeans_params *const p = &model->params;
     bool right = ef_read_u32(r) == p->height;
     model->plan.width = ef_read_u32(r);
-    right &= ef_read_u32(r) == (uint32_t)p->leaf_method;
-    right &= ef_read_u32(r) == (uint32_t)p->node_method;
+    right &= ef_read_u32(r) == ef_method_number(p->leaf_method);
+    right &= ef_read_u32(r) == ef_method_number(p->node_method);
     right &= ef_read_u32(r) == (p->weigh_centroids != 0);
     right &= p->width == 0 || model->plan.width == p->width;
     if (!right || model->plan.width == 0 || ef_tree_leaves(model->plan.width, p->height) == 0)
