@@ -419,6 +419,9 @@ EFFACE_API efface_kmeans_params efface_kmeans_get_params(const efface_kmeans *mo
  * fit; they are no part of the state. */
 typedef struct efface_kmeans_info {
     efface_method method;
+    efface_method actual; /* the same; or lloyd, for pyramid with so few rows for each cluster that
+                             no sample pays */
+    uint64_t n_sampled;   /* pyramid: rows of the sample; else 0 */
     uint32_t n_clusters; /* centroids there are: the smaller of the parameter and n_rows */
     uint32_t n_columns;
     uint64_t n_rows;

@@ -719,7 +719,7 @@ static void a_store_is_what_a_fit_would_make_of_its_rows(void **state) {
                   seen.refitted);
     for (int m = 0; m < 4; m++)
         assert_true(seen.methods[m] * 20 > n);
-    assert_true(seen.cold * 10 > seen.hot && seen.hot * 10 > seen.cold);
+    assert_true(seen.cold * 20 > seen.hot && seen.hot * 20 > seen.cold);
     assert_true(seen.cold_learns != 0 && seen.repaired != 0 && seen.refitted != 0);
     assert_true(seen.looks != 0 && seen.updates != 0 && seen.refused != 0 && seen.emptied != 0 &&
                 seen.stale != 0);

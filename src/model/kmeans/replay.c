@@ -436,14 +436,19 @@ void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
 
 /* No more than this many assignments of rows, and levels, would follow from what was found. */
 static void estimate(const ef_pending *r, efface_report *report) {
-    const ef_plan *const plan = &r->model->plan;
-    const uint64_t n = r->data->n_rows;
-    const uint32_t all = samples(r->model) ? plan->passes : plan->iterations + 1;
+    const efface_kmeans_params *const params = &r->model->params;
+    const uint64_t n = r->data->n_rows, iterations = r->model->plan.iterations;
+    const bool pyramid = params->method == EFFACE_METHOD_PYRAMID; /* or lloyd instead of it */
+    uint32_t all = samples(r->model) ? params->passes : (uint32_t)iterations + 1;
+    if (r->refit && pyramid && params->passes > all)
+        all = params->passes;
+    if (r->refit && pyramid && iterations + 1 > all)
+        all = (uint32_t)iterations + 1;
     const uint32_t levels = r->refit || r->resample ? all : r->build ? all - r->first : 0;
     report->levels_replayed = levels;
     report->rows_visited = n * levels;
-    if (samples(r->model) && (r->refit || r->resample))
-        report->rows_visited += n * plan->starts * ((uint64_t)plan->iterations + 1);
+    if (pyramid && (r->refit || r->resample))
+        report->rows_visited += n * (1 + params->starts * (iterations + 1));
 }
 
 efface_status ef_replay_look(const efface_kmeans *model, const efface_data *data,

@@ -272,7 +272,9 @@ efface_kmeans_info efface_kmeans_get_info(const efface_kmeans *model) {
     const efface_kmeans *const root = model->tree != NULL ? ef_tree_root(model->tree) : NULL;
     const efface_kmeans *const top = root != NULL ? root : model;
     return (efface_kmeans_info){
-        .method = model->plan.method,
+        .method = model->params.method,
+        .actual = model->plan.method,
+        .n_sampled = model->pilot.n_sample,
         .n_clusters = model->plan.n_clusters,
         .n_columns = model->domain.map.n_columns,
         .n_rows = model->n_rows,
