@@ -75,14 +75,15 @@ typedef struct ef_kernels {
     void (*squares)(const float *panel, uint32_t n_columns, int64_t out[EF_PANEL]);
 
     /* gains[j] += weight * g and loses[j] -= weight * g, g being the grid point of the row whose
-     * first value is at `row`, the others EF_PANEL floats apart. `loses` may be NULL. */
+     * first value is at `row`, the others EF_PANEL floats apart. Weights are below 2^51 and not
+     * below -2^51. `loses` may be NULL. */
     void (*move_row)(const ef_map *map, const float *row, int64_t weight, int64_t *gains,
                      int64_t *loses);
 
     /* Adds the grid points of the first n_rows rows of `values` to the sums of their clusters:
-     * sums[labels[i] * n_columns + j] += g. */
+     * sums[labels[i] * n_columns + j] += weights[i] * g. `weights` NULL: all are 1. */
     void (*add_rows)(const ef_map *map, const float *values, unsigned n_rows,
-                     const uint32_t labels[EF_PANEL], int64_t *sums);
+                     const uint32_t labels[EF_PANEL], const int64_t *weights, int64_t *sums);
 
     /* out[i] = the upper half of tape(seed, ..., ids[i], step): the leading bits of its v. */
     void (*tape_high)(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],

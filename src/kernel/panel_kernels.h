@@ -96,8 +96,9 @@ static void move_row(const ef_map *map, const float *row, int64_t weight, int64_
     const size_t d = map->n_columns;
     const float *const low = map->low, *const step = map->step;
     size_t j = 0;
-    for (; weight == 1 && j + COLUMNS <= d; j += COLUMNS) {
-        const vl moved = vl_on_grid(row + j * EF_PANEL, low + j, step + j);
+    for (; j + COLUMNS <= d; j += COLUMNS) {
+        const vl point = vl_on_grid(row + j * EF_PANEL, low + j, step + j);
+        const vl moved = weight == 1 ? point : vl_times(point, weight);
         vl_store(gains + j, vl_add(vl_load(gains + j), moved));
         if (loses != NULL)
             vl_store(loses + j, vl_sub(vl_load(loses + j), moved));
@@ -113,7 +114,8 @@ static void move_row(const ef_map *map, const float *row, int64_t weight, int64_
 /* `width` columns, up to LANES, of as many rows: the columns are made rows, which are added to the
  * sums of their clusters, `d` apart. */
 LANE_OP void add_block(const float *values, const float *low, const float *step, size_t width,
-                       unsigned n_rows, const uint32_t *labels, int64_t *sums, size_t d) {
+                       unsigned n_rows, const uint32_t *labels, const int64_t *weights,
+                       int64_t *sums, size_t d) {
     vu block[LANES];
     for (unsigned c = 0; c < LANES; c++)
         block[c] = c < width ? vf_whole(on_grid(vf_load(values + c * EF_PANEL), low[c], step[c]))
@@ -125,26 +127,31 @@ LANE_OP void add_block(const float *values, const float *low, const float *step,
     for (unsigned i = 0; i < n_rows; i++) {
         const int32_t *const row = (const int32_t *)rows[i];
         int64_t *const sum = sums + labels[i] * d;
+        const int64_t weight = weights != NULL ? weights[i] : 1;
         size_t c = 0;
-        for (; c + COLUMNS <= width; c += COLUMNS)
-            vl_store(sum + c, vl_add(vl_load(sum + c), vl_widen(row + c)));
+        for (; c + COLUMNS <= width; c += COLUMNS) {
+            const vl point = vl_widen(row + c);
+            vl_store(sum + c,
+                     vl_add(vl_load(sum + c), weights != NULL ? vl_times(point, weight) : point));
+        }
         for (; c < width; c++)
-            sum[c] += row[c];
+            sum[c] += weight * row[c];
     }
 }
 
 static void add_rows(const ef_map *map, const float *values, unsigned n_rows,
-                     const uint32_t labels[EF_PANEL], int64_t *sums) {
+                     const uint32_t labels[EF_PANEL], const int64_t *weights, int64_t *sums) {
     const size_t d = map->n_columns;
     for (unsigned first = 0; first < n_rows; first += LANES) {
         const unsigned n = n_rows - first < LANES ? n_rows - first : LANES;
+        const int64_t *const own = weights != NULL ? weights + first : NULL;
         size_t j = 0;
         for (; j + LANES <= d; j += LANES)
             add_block(values + j * EF_PANEL + first, map->low + j, map->step + j, LANES, n,
-                      labels + first, sums + j, d);
+                      labels + first, own, sums + j, d);
         if (j < d)
             add_block(values + j * EF_PANEL + first, map->low + j, map->step + j, d - j, n,
-                      labels + first, sums + j, d);
+                      labels + first, own, sums + j, d);
     }
 }
 

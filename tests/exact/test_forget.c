@@ -65,8 +65,8 @@ static void note(const walk *w, const efface_report *report) {
     seen.actions[report->action]++;
     seen.reasons[report->reason]++;
     /* The starts were not run again, and yet the sample is the reason: the jury has spoken. */
-    seen.verdicts +=
-        report->reason == EFFACE_REASON_SAMPLE && report->rows_visited <= efface_data_n_rows(w->data);
+    seen.verdicts += report->reason == EFFACE_REASON_SAMPLE &&
+                     report->rows_visited <= efface_data_n_rows(w->data);
 }
 
 /* How far a request climbed, and no farther than it had to: the nodes it says it reached are those

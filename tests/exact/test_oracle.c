@@ -37,9 +37,9 @@ static struct coverage {
 
 /* The same for pyramid. */
 static struct pyramid_coverage {
-    unsigned long smaller, all_rows, automatic, cut, heavier, stable_sample, used_up_sample, first_start,
-        later_start, equal_starts, lattice, two_passes, stable, used_up, reseeded_sample,
-        reseeded_full;
+    unsigned long smaller, all_rows, automatic, cut, heavier, stable_sample, used_up_sample,
+        first_start, later_start, equal_starts, lattice, two_passes, stable, used_up,
+        reseeded_sample, reseeded_full;
 } pyramid;
 
 static void count_pyramid(const oracle_model *m) {
@@ -381,7 +381,8 @@ static void library_equals_oracle(void **state) {
         seen.no_row_left, seen.kept_empty, seen.held_back, seen.witness, seen.stable, seen.used_up,
         seen.flat_column);
     print_message(
-        "pyramid: samples of all rows %lu, of some %lu (automatic %lu, cut down %lu, heavier %lu), stable in the "
+        "pyramid: samples of all rows %lu, of some %lu (automatic %lu, cut down %lu, heavier %lu), "
+        "stable in the "
         "sample %lu, limit reached %lu, first start chosen %lu, a later one %lu, losses equal %lu, "
         "lattices %lu, two passes %lu, stable %lu, passes used up %lu, reseeded in the sample %lu, "
         "in a pass %lu\n",
@@ -417,7 +418,8 @@ static void library_equals_oracle(void **state) {
     assert_true(seen.held_back > 0 && seen.witness > 0 && seen.stable > 0 && seen.used_up > 0);
     assert_true(seen.flat_column > 0 && seen.fewer_rows > 0 && seen.no_rows > 0);
     assert_true(pyramid.all_rows > 0 && pyramid.smaller > 0 && pyramid.automatic > 0);
-    assert_true(pyramid.cut > 0 && pyramid.heavier > 0 && pyramid.lattice > 0 && pyramid.two_passes > 0);
+    assert_true(pyramid.cut > 0 && pyramid.heavier > 0 && pyramid.lattice > 0 &&
+                pyramid.two_passes > 0);
     assert_true(pyramid.stable_sample > 0 && pyramid.used_up_sample > 0);
     assert_true(pyramid.stable > 0 && pyramid.used_up > 0);
     assert_true(pyramid.first_start > 0 && pyramid.later_start > 0 && pyramid.equal_starts > 0);

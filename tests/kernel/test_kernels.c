@@ -291,7 +291,8 @@ static void check_sums(const ef_kernels *table, const problem *p) {
 }
 
 static void check_moves(const ef_kernels *table, const problem *p) {
-    static const int64_t weights[] = {1, 7, EFFACE_MAX_WEIGHT / 32};
+    static const int64_t weights[] = {1, 7, EFFACE_MAX_WEIGHT / 32, -1,
+                                      -((INT64_C(1) << 38) + 12345)};
     guarded memory[2];
     const size_t n_bytes = p->d * sizeof(int64_t);
     int64_t *const sums[2] = {guarded_alloc(&memory[0], n_bytes),
@@ -299,7 +300,7 @@ static void check_moves(const ef_kernels *table, const problem *p) {
     int64_t *const wanted = calloc(2 * (size_t)p->d, sizeof *wanted);
     assert_non_null(wanted);
     for (unsigned i = 0; i < p->n_rows; i++) {
-        const int64_t weight = weights[i % 3];
+        const int64_t weight = weights[i % 5];
         const bool both = i % 2 == 0;
         table->move_row(&p->map, p->values + i, weight, sums[0], both ? sums[1] : NULL);
         for (uint32_t j = 0; j < p->d; j++) {
@@ -315,9 +316,10 @@ static void check_moves(const ef_kernels *table, const problem *p) {
     guarded_free(&memory[1]);
 }
 
-static void check_added(const ef_kernels *table, const problem *p) {
+static void check_added(const ef_kernels *table, const problem *p, bool weighed) {
     guarded memory;
     uint32_t labels[EF_PANEL];
+    int64_t weights[EF_PANEL];
     const size_t n_sums = (size_t)p->k * p->d;
     int64_t *const got = guarded_alloc(&memory, n_sums * sizeof *got);
     int64_t *const wanted = malloc(n_sums * sizeof *wanted);
@@ -326,10 +328,14 @@ static void check_added(const ef_kernels *table, const problem *p) {
         got[i] = wanted[i] = (int64_t)(draw() >> 2) - ((int64_t)1 << 61);
     for (unsigned i = 0; i < EF_PANEL; i++)
         labels[i] = below(p->k);
-    table->add_rows(&p->map, p->values, p->n_rows, labels, got);
+    for (unsigned i = 0; i < EF_PANEL; i++)
+        weights[i] = weighed ? (int64_t)(draw() >> (30 + below(33))) : 1; /* below 2^34 */
+    table->add_rows(&p->map, p->values, p->n_rows, labels, weighed ? weights : NULL, got);
     for (unsigned i = 0; i < p->n_rows; i++)
-        for (uint32_t j = 0; j < p->d; j++)
-            wanted[(size_t)labels[i] * p->d + j] += (int64_t)p->panel[(size_t)j * EF_PANEL + i];
+        for (uint32_t j = 0; j < p->d; j++) {
+            const int64_t g = (int64_t)p->panel[(size_t)j * EF_PANEL + i];
+            wanted[(size_t)labels[i] * p->d + j] += weights[i] * g;
+        }
     compare("sums of add_rows", table, p, got, wanted, n_sums * sizeof *got);
     free(wanted);
     guarded_free(&memory);
@@ -346,14 +352,16 @@ static void check_all(uint32_t d, uint32_t k, unsigned n_rows, spread s) {
         check_sift(tables[t], &p);
         check_sums(tables[t], &p);
         check_moves(tables[t], &p);
-        check_added(tables[t], &p);
+        check_added(tables[t], &p, false);
+        check_added(tables[t], &p, true);
     }
     check_margins(&ef_kernels_ref, &p);
     check_survey(&ef_kernels_ref, &p);
     check_gaps(&ef_kernels_ref, &p);
     check_sift(&ef_kernels_ref, &p);
     check_moves(&ef_kernels_ref, &p);
-    check_added(&ef_kernels_ref, &p);
+    check_added(&ef_kernels_ref, &p, false);
+    check_added(&ef_kernels_ref, &p, true);
     free_problem(&p);
 }
 

@@ -534,8 +534,7 @@ static void make_pilot(oracle_model *m, const oracle_rows *rows, const int32_t *
         base[i] = ceiling_of_log(m->n_clusters) +
                   ceiling_of_log((u128)m->pilot_counts[m->pilot_labels[i]]) -
                   ceiling_of_log((u128)w);
-        const uint32_t far =
-            ceiling_of_log((u128)m->spread) - ceiling_of_log((u128)(w * u[i]));
+        const uint32_t far = ceiling_of_log((u128)m->spread) - ceiling_of_log((u128)(w * u[i]));
         if (u[i] > 0 && far < base[i])
             base[i] = far;
     }

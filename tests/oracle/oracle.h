@@ -75,12 +75,12 @@ struct oracle_model {
     uint32_t q;
     int64_t total_weight;
     oracle_i128 sum_of_squares;
-    uint64_t wanted;         /* m: rows that the sample of pyramid should have; 0 for lloyd */
-    uint32_t *pilot_labels;  /* n: the nearest seed of the pilot */
-    int32_t *pilot_points;   /* k' * d */
-    int64_t *pilot_counts;   /* k' */
-    oracle_i128 spread;      /* U */
-    uint32_t shift;          /* mu */
+    uint64_t wanted;        /* m: rows that the sample of pyramid should have; 0 for lloyd */
+    uint32_t *pilot_labels; /* n: the nearest seed of the pilot */
+    int32_t *pilot_points;  /* k' * d */
+    int64_t *pilot_counts;  /* k' */
+    oracle_i128 spread;     /* U */
+    uint32_t shift;         /* mu */
     size_t n_in_sample;
     size_t n_within;         /* rows with a need below mu */
     oracle_i128 jury_weight; /* before it is cut down */

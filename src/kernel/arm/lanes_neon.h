@@ -198,6 +198,16 @@ LANE_OP vl vl_add(vl a, vl b) {
 LANE_OP vl vl_sub(vl a, vl b) {
     return (vl){vsubq_s64(a.low, b.low), vsubq_s64(a.high, b.high)};
 }
+/* a * weight, for numbers of 32 bits and a weight of 52, in two parts of 20 and 32 bits. */
+LANE_OP int64x2_t half_times(int64x2_t a, int64_t weight) {
+    const int32x2_t narrow = vmovn_s64(a);
+    const int64x2_t upper = vmull_s32(narrow, vdup_n_s32((int32_t)(weight >> 20)));
+    const int64x2_t lower = vmull_s32(narrow, vdup_n_s32((int32_t)(weight & 0xFFFFF)));
+    return vaddq_s64(vshlq_n_s64(upper, 20), lower);
+}
+LANE_OP vl vl_times(vl a, int64_t weight) {
+    return (vl){half_times(a.low, weight), half_times(a.high, weight)};
+}
 LANE_OP vl vl_widen(const int32_t *p) {
     return vl_halves(vld1q_s32(p));
 }

@@ -40,6 +40,15 @@ LANE_OP vl vl_add(vl a, vl b) {
 LANE_OP vl vl_sub(vl a, vl b) {
     return (vl){_mm256_sub_epi64(a.low, b.low), _mm256_sub_epi64(a.high, b.high)};
 }
+/* a * weight, for numbers of 32 bits and a weight of 52, in two parts of 20 and 32 bits. */
+LANE_OP __m256i half_times(__m256i a, int64_t weight) {
+    const __m256i upper = _mm256_mul_epi32(a, _mm256_set1_epi64x(weight >> 20));
+    const __m256i lower = _mm256_mul_epi32(a, _mm256_set1_epi64x(weight & 0xFFFFF));
+    return _mm256_add_epi64(_mm256_slli_epi64(upper, 20), lower);
+}
+LANE_OP vl vl_times(vl a, int64_t weight) {
+    return (vl){half_times(a.low, weight), half_times(a.high, weight)};
+}
 LANE_OP vl vl_widen(const int32_t *p) {
     return (vl){_mm256_cvtepi32_epi64(_mm_loadu_si128((const __m128i *)(const void *)p)),
                 _mm256_cvtepi32_epi64(_mm_loadu_si128((const __m128i *)(const void *)(p + 4)))};

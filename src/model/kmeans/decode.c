@@ -66,8 +66,7 @@ static bool is_square_sum(const efface_kmeans *m, size_t d, ef_i128 sum) {
 
 /* The same for the jury, whose weights are others. */
 static bool is_jury_loss(const efface_kmeans *m, ef_i128 sum) {
-    const ef_i128 most =
-        (ef_i128)4 * EF_GRID_MAX * EF_GRID_MAX * (int64_t)m->domain.map.n_columns;
+    const ef_i128 most = (ef_i128)4 * EF_GRID_MAX * EF_GRID_MAX * (int64_t)m->domain.map.n_columns;
     return sum >= 0 && sum <= most << EF_MEMBERS_BITS;
 }
 
@@ -336,8 +335,7 @@ efface_status ef_kmeans_read(ef_reader *r, const efface_kmeans_params *params, u
                        (unsigned)version, EF_FORMAT_VERSION);
     const bool falls_back =
         params->method == EFFACE_METHOD_PYRAMID && method == EFFACE_METHOD_LLOYD;
-    if (!falls_back &&
-        method != ef_method_number(params->method) + (fresh ? EF_FORMAT_FRESH : 0))
+    if (!falls_back && method != ef_method_number(params->method) + (fresh ? EF_FORMAT_FRESH : 0))
         return damaged(error, "its method");
     if (ef_read_u32(r) != d)
         return damaged(error, "its columns");
@@ -347,8 +345,10 @@ efface_status ef_kmeans_read(ef_reader *r, const efface_kmeans_params *params, u
     status = ef_keep_params(model, params, d, error);
     ef_plan_fixed(&model->plan, params);
     if (status == EFFACE_OK)
-        status = params->method == EFFACE_METHOD_TREE ? ef_tree_read(r, model, d, error)
-                                                      : read_flat(r, model, falls_back ? EFFACE_METHOD_LLOYD : params->method, d, error);
+        status =
+            params->method == EFFACE_METHOD_TREE
+                ? ef_tree_read(r, model, d, error)
+                : read_flat(r, model, falls_back ? EFFACE_METHOD_LLOYD : params->method, d, error);
     if (status != EFFACE_OK)
         efface_kmeans_free(model);
     else

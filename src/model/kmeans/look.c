@@ -386,9 +386,8 @@ static void rank_changed(ef_pending *r, const uint32_t *clusters, const int64_t 
     ef_pilot *const next = &r->next.pilot;
     for (size_t i = 0; i < r->change->n_rows; i++) {
         const efface_row *const row = &r->change->rows[i];
-        const ef_rank rank =
-            ef_rank_of(&m->pilot, m->plan.n_clusters, clusters[i], row->weight, distances[i],
-                       ef_member_zeros(m->plan.seed, row->id));
+        const ef_rank rank = ef_rank_of(&m->pilot, m->plan.n_clusters, clusters[i], row->weight,
+                                        distances[i], ef_member_zeros(m->plan.seed, row->id));
         const uint64_t one = r->change->leaves[i] ? UINT64_MAX : 1;
         const uint32_t shift = m->pilot.shift, of_jury = shift + EF_JURY_SHIFT;
         r->ranks[i] = rank;
@@ -454,8 +453,7 @@ static efface_status look_at_jury(ef_pending *r, efface_error *error) {
     for (size_t i = 0; i < r->change->n_rows; i++) {
         if (r->ranks[i].need > jury)
             continue;
-        const ef_i128 whole =
-            ef_member_weight(r->ranks[i].base, jury, r->change->rows[i].weight);
+        const ef_i128 whole = ef_member_weight(r->ranks[i].base, jury, r->change->rows[i].weight);
         const ef_i128 weight = ef_cut_weight(whole, cut);
         ef_snap_changed(r, i, r->point);
         for (uint32_t s = 0; s < n_starts; s++) {

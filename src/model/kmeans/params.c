@@ -5,11 +5,11 @@
 
 #include <inttypes.h>
 
-#define PARAMS_VERSION 4 /* of the struct: moves when it gets other fields */
-#define MOST_RARE 40             /* a sample has at least the part 2^-40 of the rows, */
-#define LEAST_RARE 4             /* and automatically at most 2^-4, */
-#define ROWS_A_CLUSTER 100       /* so many rows for a cluster, */
-#define LEAST_ROWS_A_CLUSTER 25  /* and no fewer than these */
+#define PARAMS_VERSION 4        /* of the struct: moves when it gets other fields */
+#define MOST_RARE 40            /* a sample has at least the part 2^-40 of the rows, */
+#define LEAST_RARE 4            /* and automatically at most 2^-4, */
+#define ROWS_A_CLUSTER 100      /* so many rows for a cluster, */
+#define LEAST_ROWS_A_CLUSTER 25 /* and no fewer than these */
 #define MOST_PASSES 10
 #define MOST_STARTS 100
 #define MOST_CANDIDATES 64
@@ -73,9 +73,9 @@ static uint32_t given_rate(double rate) {
 
 /* By what forgetting costs. A request reaches the sample with probability m / n and then takes its
  * starts, some 75 passes over m rows with the usual numbers of starts and iterations; one of lloyd
- * takes a third of a pass over all rows, more or less. The sample pays up to a 16th of the rows, and
- * so it does in a fit. Below 25 rows a cluster it would say too little. Numbers of rows are rounded
- * to powers of two, so that they hardly ever move. */
+ * takes a third of a pass over all rows, more or less. The sample pays up to a 16th of the rows,
+ * and so it does in a fit. Below 25 rows a cluster it would say too little. Numbers of rows are
+ * rounded to powers of two, so that they hardly ever move. */
 static uint64_t wanted_rows(const efface_kmeans_params *params, uint64_t n, uint32_t k) {
     if (params->rate > 0.0) {
         const uint64_t part = (UINT64_C(1) << ef_log_up(n)) >> given_rate(params->rate);

@@ -19,7 +19,7 @@ typedef struct pass {
     uint32_t *labels;
     float *margins; /* wanted too, or NULL */
     bool squares;   /* wanted too */
-    bool adds;      /* all rows come, with weight 1 */
+    bool adds;      /* all rows come */
 } pass;
 
 /* Moves a row from one cluster, if it has one, to another. */
@@ -55,10 +55,12 @@ static void add_squares(const ef_workspace *space, ef_worker *worker, size_t pan
 static void add_panel(const ef_workspace *space, ef_worker *worker, size_t panel,
                       const uint32_t *labels) {
     const unsigned n = ef_workspace_rows(space, panel);
-    space->kernels->add_rows(space->map, ef_data_panel(space->data, panel), n, labels,
+    const int64_t *const weights = space->data->weights;
+    const int64_t *const own = weights != NULL ? weights + panel * EF_PANEL : NULL;
+    space->kernels->add_rows(space->map, ef_data_panel(space->data, panel), n, labels, own,
                              worker->sums);
     for (unsigned i = 0; i < n; i++)
-        worker->counts[labels[i]]++;
+        worker->counts[labels[i]] += own != NULL ? own[i] : 1;
 }
 
 /* ---------------------------------------------------------------- a pass */
@@ -152,7 +154,7 @@ efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *
               .labels = labels,
               .margins = margins,
               .squares = square_sum != NULL,
-              .adds = previous == NULL && space->data->weights == NULL};
+              .adds = previous == NULL};
     const efface_status status = ef_workspace_run(space, assign_panels, &a, error);
     if (status == EFFACE_OK)
         collect(space, model, level, square_sum);

@@ -44,11 +44,11 @@ uint32_t ef_log_up(ef_u128 x) {
 
 ef_rank ef_rank_of(const ef_pilot *pilot, uint32_t k, uint32_t cluster, int64_t weight,
                    int64_t distance, uint32_t zeros) {
-    uint32_t base = ef_log_up(k) + ef_log_up((ef_u128)pilot->counts[cluster]) -
-                    ef_log_up((ef_u128)weight);
+    uint32_t base =
+        ef_log_up(k) + ef_log_up((ef_u128)pilot->counts[cluster]) - ef_log_up((ef_u128)weight);
     if (distance > 0) {
-        const uint32_t far = ef_log_up((ef_u128)pilot->spread) -
-                             ef_log_up((ef_u128)weight * (ef_u128)distance);
+        const uint32_t far =
+            ef_log_up((ef_u128)pilot->spread) - ef_log_up((ef_u128)weight * (ef_u128)distance);
         base = far < base ? far : base;
     }
     assert(base < EF_NEEDS);

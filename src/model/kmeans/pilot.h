@@ -18,9 +18,9 @@
 #include "data/rows.h"
 #include "kernel/kernels.h"
 
-#define EF_NEEDS 65         /* they are 0 to 64 */
-#define EF_JURY_SHIFT 2     /* the jury's shift less the sample's */
-#define EF_MEMBERS_BITS 40  /* the weights of a sample add up to less than 2^40 */
+#define EF_NEEDS 65        /* they are 0 to 64 */
+#define EF_JURY_SHIFT 2    /* the jury's shift less the sample's */
+#define EF_MEMBERS_BITS 40 /* the weights of a sample add up to less than 2^40 */
 
 /* Who won a race, and with which key. */
 typedef struct ef_winner {

@@ -4,8 +4,9 @@
  *
  * A small sample has worse local optima than all rows have, and is a poor judge of its own; the
  * best of a few by the loss over more rows makes up for both. Results and losses of all starts are
- * kept. A change that reaches the sample makes them anew. A change that reaches the jury alone, which is more common, changes the losses by what its own
- * rows add or take, in integers: no other row is looked at unless another start is now the best.
+ * kept. A change that reaches the sample makes them anew. A change that reaches the jury alone,
+ * which is more common, changes the losses by what its own rows add or take, in integers: no other
+ * row is looked at unless another start is now the best.
  */
 #include "base/checked.h"
 #include "base/status.h"

@@ -56,8 +56,9 @@ static void measure(const ranking *r, size_t panel, float away[EF_PANEL]) {
     while (left != 0) {
         const uint32_t label = labels[__builtin_ctz(left)];
         float distances[EF_PANEL];
-        space->kernels->sqdist(space->map, values, r->points + (size_t)label * space->map->n_columns,
-                               values, distances);
+        space->kernels->sqdist(space->map, values,
+                               r->points + (size_t)label * space->map->n_columns, values,
+                               distances);
         for (unsigned i = 0; i < n; i++)
             if (labels[i] == label) {
                 away[i] = distances[i];
@@ -145,8 +146,7 @@ static efface_status look_around(ef_maker *maker, efface_kmeans *model, int64_t 
 
 static void mark(ef_guard *guard, const uint8_t *needs, size_t n, uint32_t shift) {
     for (size_t i = 0; i < n; i++)
-        guard->codes[i] =
-            (uint8_t)((guard->codes[i] & ~EF_MARKS) | ef_marks(needs[i], shift));
+        guard->codes[i] = (uint8_t)((guard->codes[i] & ~EF_MARKS) | ef_marks(needs[i], shift));
 }
 
 efface_status ef_pilot_make(ef_maker *maker, efface_kmeans *model, efface_error *error) {
@@ -156,9 +156,8 @@ efface_status ef_pilot_make(ef_maker *maker, efface_kmeans *model, efface_error 
     ef_level level = {0};
     uint8_t *const needs = ef_alloc(n, sizeof *needs);
     efface_status status = ef_maker_prepare(maker, model, error);
-    if (status == EFFACE_OK &&
-        (needs == NULL ||
-         !ef_pilot_init(pilot, model->plan.n_clusters, model->domain.map.n_columns)))
+    if (status == EFFACE_OK && (needs == NULL || !ef_pilot_init(pilot, model->plan.n_clusters,
+                                                                model->domain.map.n_columns)))
         status = ef_fail_memory(error);
     if (status == EFFACE_OK) {
         plain.plan.candidates = 1;
@@ -185,8 +184,7 @@ efface_status ef_pilot_mark(ef_maker *maker, efface_kmeans *model, bool *fits,
     ef_pilot found = {0};
     int64_t *const counts = ef_alloc_zero(k, sizeof *counts);
     uint8_t *const needs = ef_alloc(n, sizeof *needs);
-    efface_status status =
-        needs != NULL && counts != NULL ? EFFACE_OK : ef_fail_memory(error);
+    efface_status status = needs != NULL && counts != NULL ? EFFACE_OK : ef_fail_memory(error);
     *fits = false;
     if (status == EFFACE_OK)
         status = look_around(maker, model, counts, &found.spread, error);
