@@ -81,9 +81,25 @@ typedef struct bench_option {
  * standard error, if they do not fit. */
 bool bench_parse(const bench_option *options, int n_arguments, char **arguments);
 
-/* The data named by `name`: a file; or the word gaussian for the generated set, gaussian:K,D,ROWS
- * for one with K clusters of ROWS rows and D columns. `labels` is a file too, or NULL. NULL, after
- * a message on standard error, if it cannot be had. */
+/* A generated set, and the shape it has unless another one is asked for. */
+typedef struct bench_shape {
+    uint32_t n_clusters, n_columns;
+    size_t n_rows; /* gaussian: of each cluster; the others: in all */
+} bench_shape;
+
+typedef struct bench_set {
+    const char *name;
+    bench_shape shape;
+    efface_status (*make)(const bench_shape *shape, uint64_t seed, efface_data **out,
+                          efface_error *error);
+} bench_set;
+
+/* The generated set with the name, which has n_bytes bytes; NULL if there is none. */
+const bench_set *bench_find_set(const char *name, size_t n_bytes);
+
+/* The data named by `name`: a file; or the name of a generated set, as it is or with a shape:
+ * gaussian:K,D,ROWS. `labels` is a file too, or NULL. NULL, after a message on standard error, if
+ * it cannot be had. */
 efface_data *bench_open(const char *name, const char *labels);
 
 /* Whether rows opened so have labels: generated ones always have. */

@@ -60,22 +60,26 @@ static bool write_file(const char *path, const efface_data *data,
 
 int bench_data(int n_arguments, char **arguments) {
     const char *out = NULL, *labels = NULL;
-    uint32_t clusters = 5, columns = 25, rows = 20000;
+    const bench_set *const set =
+        n_arguments != 0 ? bench_find_set(arguments[0], strlen(arguments[0])) : NULL;
+    if (set == NULL) {
+        fputs("efface-bench: data makes gaussian, scales, tails and duplicates: efface-bench data "
+              "gaussian --out FILE\n",
+              stderr);
+        return BENCH_USAGE;
+    }
+    bench_shape shape = set->shape;
+    uint32_t rows = (uint32_t)shape.n_rows;
     uint64_t seed = 1;
     const bench_option options[] = {
         {"--out", BENCH_TEXT, (void *)&out},
         {"--labels", BENCH_TEXT, (void *)&labels},
-        {"--clusters", BENCH_COUNT, &clusters},
-        {"--columns", BENCH_COUNT, &columns},
+        {"--clusters", BENCH_COUNT, &shape.n_clusters},
+        {"--columns", BENCH_COUNT, &shape.n_columns},
         {"--rows", BENCH_COUNT, &rows},
         {"--seed", BENCH_NUMBER, &seed},
         {NULL, BENCH_FLAG, NULL},
     };
-    if (n_arguments < 1 || strcmp(arguments[0], "gaussian") != 0) {
-        fputs("efface-bench: data makes one set so far: efface-bench data gaussian --out FILE\n",
-              stderr);
-        return BENCH_USAGE;
-    }
     if (!bench_parse(options, n_arguments - 1, arguments + 1))
         return BENCH_USAGE;
     if (out == NULL) {
@@ -84,7 +88,8 @@ int bench_data(int n_arguments, char **arguments) {
     }
     efface_data *data = NULL;
     efface_error error;
-    if (efface_data_make_gaussian(clusters, columns, rows, seed, &data, &error) != EFFACE_OK)
+    shape.n_rows = rows;
+    if (set->make(&shape, seed, &data, &error) != EFFACE_OK)
         return bench_fail(&error);
     const bool ok = write_file(out, data, write_values) &&
                     (labels == NULL || write_file(labels, data, write_labels));

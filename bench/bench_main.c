@@ -37,11 +37,13 @@ static void usage(FILE *out) {
           "      online --help says what is reported\n"
           "  efface-bench roofline [--shapes 'N,D,K;N,D,K'] [--seconds S] [--quick] [--json]\n"
           "      roofline --help says what is measured\n"
-          "  efface-bench data gaussian --out FILE.npy [--labels FILE.npy] [--clusters K]\n"
-          "      [--columns D] [--rows ROWS_PER_CLUSTER] [--seed S]\n"
+          "  efface-bench data SET --out FILE.npy [--labels FILE.npy] [--clusters K]\n"
+          "      [--columns D] [--rows ROWS] [--seed S]\n"
           "  efface-bench demo\n\n"
-          "DATA is a FILE; or gaussian, the generated set; or gaussian:K,D,ROWS, one with K\n"
-          "clusters of ROWS rows and D columns. FILE is .npy, CSV or IDX, plain or gzipped.\n"
+          "DATA is a FILE, a SET, or SET:K,D,ROWS. FILE is .npy, CSV or IDX, plain or gzipped.\n"
+          "SET is a generated set: gaussian, K clusters of ROWS rows and D columns; or, of ROWS\n"
+          "rows in all, scales (rare clusters far out), tails (rare large values, zeros) or\n"
+          "duplicates (copies of few rows).\n"
           "--gamma is for quantized, --rate, --passes and --starts for pyramid, --height to\n"
           "--weigh for tree.\n",
           out);

@@ -1,8 +1,7 @@
-/* efface-bench: data, clock, memory, agreement, JSON and digests. */
+/* efface-bench: clock, memory, agreement, JSON and digests. */
 #define _XOPEN_SOURCE 700
 #include "bench.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,40 +12,6 @@
 int bench_fail(const efface_error *error) {
     fprintf(stderr, "efface-bench: %s\n", error->message);
     return BENCH_FAILED;
-}
-
-/* Whether the name is that of a generated set, and of which shape. */
-static bool is_generated(const char *name, uint32_t *k, uint32_t *d, size_t *rows) {
-    *k = 5;
-    *d = 25;
-    *rows = 20000;
-    int used = 0;
-    return strcmp(name, "gaussian") == 0 ||
-           (sscanf(name, "gaussian:%" SCNu32 ",%" SCNu32 ",%zu%n", k, d, rows, &used) == 3 &&
-            name[used] == '\0');
-}
-
-bool bench_has_labels(const char *name, const char *labels) {
-    uint32_t k, d;
-    size_t rows;
-    return labels != NULL || is_generated(name, &k, &d, &rows);
-}
-
-efface_data *bench_open(const char *name, const char *labels) {
-    efface_data *data = NULL;
-    efface_error error;
-    uint32_t k, d;
-    size_t rows;
-    efface_status status = is_generated(name, &k, &d, &rows)
-                               ? efface_data_make_gaussian(k, d, rows, 1, &data, &error)
-                               : efface_data_load(name, NULL, &data, &error);
-    if (status == EFFACE_OK && labels != NULL)
-        status = efface_data_load_labels(data, labels, &error);
-    if (status == EFFACE_OK)
-        return data;
-    (void)bench_fail(&error);
-    efface_data_free(data);
-    return NULL;
 }
 
 void bench_warn_coarse(const efface_kmeans *model, const efface_data *data) {

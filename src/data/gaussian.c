@@ -27,12 +27,11 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/tape.h"
-#include "data/rows.h"
+#include "data/generated.h"
 
 #include <math.h>
 
 #define SIGMA 0x1.c9f25c5bfedd9p-1 /* sqrt(0.8) */
-#define BATCH_FLOATS 65536u
 
 typedef struct normal_pair {
     double first;
@@ -60,14 +59,26 @@ static void make_centre(uint64_t seed, uint64_t cluster, uint32_t n_columns, dou
         centre[j] = ef_tape_unit(ef_tape(seed, EF_TAPE_GAUSSIAN, 0, UINT64_MAX - cluster, j));
 }
 
-static void make_row(uint64_t seed, uint64_t row, uint32_t n_columns, const double *centre,
-                     float *values) {
-    for (uint32_t j = 0; j < n_columns; j += 2) {
-        const normal_pair normals = draw_normals(seed, row, j);
+typedef struct gaussian_set {
+    uint32_t n_columns;
+    size_t rows_per_cluster;
+    uint64_t seed;
+} gaussian_set;
+
+/* The centre is that of the rows before, but for the first row of a cluster. */
+static void make_row(const void *context, size_t row, double *centre, float *values,
+                     int64_t *label) {
+    const gaussian_set *const set = context;
+    const size_t cluster = row / set->rows_per_cluster;
+    if (row % set->rows_per_cluster == 0)
+        make_centre(set->seed, cluster, set->n_columns, centre);
+    for (uint32_t j = 0; j < set->n_columns; j += 2) {
+        const normal_pair normals = draw_normals(set->seed, row, j);
         values[j] = (float)(centre[j] + SIGMA * normals.first);
-        if (j + 1 < n_columns)
+        if (j + 1 < set->n_columns)
             values[j + 1] = (float)(centre[j + 1] + SIGMA * normals.second);
     }
+    *label = (int64_t)cluster;
 }
 
 efface_status efface_data_make_gaussian(uint32_t n_clusters, uint32_t n_columns,
@@ -84,42 +95,6 @@ efface_status efface_data_make_gaussian(uint32_t n_clusters, uint32_t n_columns,
         return ef_fail(error, EFFACE_E_LIMIT,
                        "%u clusters of %zu rows each are more rows than a set can hold (%lld)",
                        n_clusters, rows_per_cluster, (long long)EFFACE_MAX_WEIGHT - 1);
-
-    efface_data *data = NULL;
-    efface_status status = efface_data_create(n_columns, &data, error);
-    if (status != EFFACE_OK)
-        return status; /* from here on n_columns is between 1 and EFFACE_MAX_COLUMNS */
-
-    const size_t batch_rows = BATCH_FLOATS / n_columns; /* at least 2 */
-    float *const values = ef_alloc(batch_rows * n_columns, sizeof *values);
-    int64_t *const labels = ef_alloc(batch_rows, sizeof *labels);
-    double *const centre = ef_alloc(n_columns, sizeof *centre);
-    if (values == NULL || labels == NULL || centre == NULL) {
-        status = ef_fail_memory(error);
-        goto out;
-    }
-    status = ef_data_reserve(data, n_rows, error);
-
-    for (size_t first = 0; status == EFFACE_OK && first < n_rows; first += batch_rows) {
-        const size_t batch = n_rows - first < batch_rows ? n_rows - first : batch_rows;
-        for (size_t i = 0; i < batch; i++) {
-            const size_t row = first + i;
-            if (row % rows_per_cluster == 0)
-                make_centre(seed, row / rows_per_cluster, n_columns, centre);
-            make_row(seed, row, n_columns, centre, values + i * n_columns);
-            labels[i] = (int64_t)(row / rows_per_cluster);
-        }
-        const efface_rows rows = {.n_rows = batch, .values = values, .labels = labels};
-        status = efface_data_add(data, &rows, error);
-    }
-
-out:
-    ef_free(centre);
-    ef_free(labels);
-    ef_free(values);
-    if (status == EFFACE_OK)
-        *out = data;
-    else
-        efface_data_free(data);
-    return status;
+    const gaussian_set set = {n_columns, rows_per_cluster, seed};
+    return ef_data_generate(n_columns, n_rows, make_row, &set, out, error);
 }

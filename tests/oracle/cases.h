@@ -1,8 +1,8 @@
 /*
  * Random cases for tests that compare the library with the oracle: small sets of rows and
  * parameters, all from one number. They lean towards what goes wrong: ties, duplicates, clusters
- * without rows, values at half a grid step, weights near the limit, columns that cross a block of a
- * kernel. For tests, which include this file.
+ * without rows, values at half a grid step, rare clusters far out, weights near the limit, columns
+ * that cross a block of a kernel. For tests, which include this file.
  */
 #ifndef EF_TESTS_CASES_H
 #define EF_TESTS_CASES_H
@@ -152,6 +152,23 @@ static void fill_values(trial *t) {
     if (one_in(4) && n > 0)
         for (size_t copies = below(n); copies > 0; copies--)
             memmove(t->values + below(n) * d, t->values + (copies - 1) * d, d * sizeof(float));
+}
+
+/* Puts the values of a generated set that is skewed in the place of the others. */
+static void fill_skewed(trial *t, uint64_t seed) {
+    static const char *const names[] = {"scales", "tails", "duplicates"};
+    const uint64_t skew = mix(seed) % 3;
+    const uint32_t n_clusters = 4 + (uint32_t)(mix(seed + 1) % 5);
+    efface_data *data = NULL;
+    if (efface_data_make_skewed((efface_skew)skew, n_clusters, t->rows.d, t->rows.n, seed, &data,
+                                NULL) != EFFACE_OK) {
+        fputs("out of memory\n", stderr);
+        exit(2);
+    }
+    for (size_t i = 0; i < t->rows.n; i++)
+        efface_data_values(data, i, t->values + i * t->rows.d);
+    efface_data_free(data);
+    t->kind = names[skew];
 }
 
 static void fill_ids_and_weights(trial *t) {
@@ -364,6 +381,8 @@ static void let_rows_branch(trial *t) {
     p->depth_clusters = t->depth_clusters;
 }
 
+#define SKEWED_SALT UINT64_C(0x5CA1E5)
+
 static void make_trial(uint64_t seed, trial *t) {
     static const uint32_t candidates[] = {1, 2, 0, 5};
     static const uint32_t wide[] = {63, 64, 65, 100, 128, 130};
@@ -388,6 +407,8 @@ static void make_trial(uint64_t seed, trial *t) {
     t->depth_clusters = make(8, sizeof *t->depth_clusters);
     t->rows = (oracle_rows){.n = n, .d = d, .values = t->values};
     fill_values(t);
+    if (mix(seed + SKEWED_SALT) % 12 == 0) /* draws nothing: other cases stay what they were */
+        fill_skewed(t, mix(seed));
     fill_ids_and_weights(t);
     choose_parameters(t);
     if (meet)
