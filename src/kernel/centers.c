@@ -188,6 +188,8 @@ void ef_centers_survey(const ef_centers *centers, const float *panel, unsigned r
             third = distance;
         }
     }
+    found->least[row] = (float)((double)least * (1.0 - 0x1p-22));
+    found->most[row] = (float)((double)least * (1.0 + 0x1p-22));
     found->gap[row] = (float)(0.9999 * (double)(second - least));
     found->margin[row] = ef_margin(least, second);
     found->beyond[row] = ef_margin(least, third);

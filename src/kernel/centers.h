@@ -123,11 +123,12 @@ static inline uint32_t ef_centers_tile(const ef_centers *centers, uint32_t first
 /* Up to sixteen rows and the centroids around them. D1, D2 and D3 are a row's distances to the
  * nearest centroid, to a second, and to the nearest of all others. `gap` is D2^2 - D1^2, `margin`
  * and `beyond` are D2 - D1 and D3 - D1, in grid steps: each of them or less, for they are rounded
- * downwards. Where there is no second or third centroid, what would be said of it is large. All but
- * `nearest` differs between tables of kernels. */
+ * downwards. Where there is no second or third centroid, what would be said of it is large. D1^2 is
+ * at least `least`, which may be negative, and at most `most`. All but `nearest` differs between
+ * tables of kernels. */
 typedef struct ef_survey {
     uint32_t nearest[EF_PANEL], second[EF_PANEL];
-    float gap[EF_PANEL], margin[EF_PANEL], beyond[EF_PANEL];
+    float gap[EF_PANEL], margin[EF_PANEL], beyond[EF_PANEL], least[EF_PANEL], most[EF_PANEL];
 } ef_survey;
 
 /* Makes entry `row` of a survey by integers. */

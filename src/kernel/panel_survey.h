@@ -41,6 +41,12 @@ static unsigned survey(const ef_centers *centers, const ef_map *map, const float
         open |= vm_bits(vf_at_most(second[g], most)) << (g * LANES);
         vu_store(found->nearest + g * LANES, label[g]);
         vu_store(found->second + g * LANES, runner[g]);
+        /* |g|^2 and the score are off by this; and two additions, of which one is rounded here. */
+        const vf sum = vf_add(best[g], square);
+        const vf off = vf_muladd(vf_add(square, sum), vf_set1(norm_error + 0x1p-22F),
+                                 vf_mul(error, vf_set1(1.0F + 0x1p-20F)));
+        vf_store(found->least + g * LANES, vf_sub(sum, off));
+        vf_store(found->most + g * LANES, vf_add(sum, off));
         vf_store(found->gap + g * LANES, vf_sub(second[g], most));
         vf_store(found->margin + g * LANES, margin_of(second[g], most, square, error, norm_error));
         vf_store(found->beyond + g * LANES, margin_of(third[g], most, square, error, norm_error));

@@ -214,8 +214,11 @@ static void check_survey(const ef_kernels *table, const problem *p) {
     for (unsigned i = 0; i < p->n_rows; i++)
         ef_centers_survey(&centers, p->panel, i, &exact);
     compare("survey", table, p, got.nearest, exact.nearest, p->n_rows * sizeof got.nearest[0]);
-    for (unsigned i = 0; i < p->n_rows && p->k > 1; i++) {
+    for (unsigned i = 0; i < p->n_rows; i++) {
         const int64_t own = ef_centers_sqdist(&centers, got.nearest[i], p->panel, i);
+        assert_true((double)got.least[i] <= (double)own && (double)own <= (double)got.most[i]);
+        if (p->k == 1)
+            continue;
         assert_true(got.second[i] < p->k && got.second[i] != got.nearest[i]);
         const int64_t second = ef_centers_sqdist(&centers, got.second[i], p->panel, i);
         assert_true((double)got.gap[i] <= (double)(second - own));

@@ -13,9 +13,9 @@
 
 /* Section 7: a sample has about so many rows for each cluster, or so small a part of all rows; one
  * with fewer for each cluster is not taken. */
-#define ORACLE_ROWS 100
-#define ORACLE_PART 16
-#define ORACLE_LEAST 25
+#define ORACLE_ROWS 75
+#define ORACLE_PART 32
+#define ORACLE_LEAST 32
 
 typedef oracle_i128 i128;
 typedef oracle_u128 u128;
@@ -527,7 +527,8 @@ static void make_pilot(oracle_model *m, const oracle_rows *rows, const int32_t *
         u[i] = distance(m->d, grid + i * m->d, points + (size_t)c * m->d);
         m->pilot_labels[i] = c;
         m->pilot_counts[c] += oracle_weight(rows, i);
-        m->spread += (i128)oracle_weight(rows, i) * u[i];
+        if (u[i] > 0)
+            m->spread += (i128)1 << ceiling_of_log((u128)oracle_weight(rows, i) * (u128)u[i]);
     }
     for (size_t i = 0; i < m->n; i++) {
         const i128 w = oracle_weight(rows, i);

@@ -288,7 +288,8 @@ static efface_status read_flat(ef_reader *r, efface_kmeans *m, efface_method met
         right &= m->start < plan->starts && pilot->shift < EF_NEEDS;
         right &= pilot->n_within <= pilot->n_sample && pilot->n_sample <= m->n_rows;
         right &= ef_shift_stands(pilot, plan->wanted) && pilot->jury_weight > 0;
-        right &= pilot->jury_weight >> 126 == 0 && is_square_sum(m, d, pilot->spread);
+        right &= pilot->jury_weight >> 126 == 0;
+        right &= pilot->spread >= 0 && is_square_sum(m, d, pilot->spread / 2);
     }
     right &= exponent >= EF_EXPONENT_MIN && exponent <= EF_EXPONENT_MAX;
     right &= m->total_weight >= 0 && m->total_weight < EFFACE_MAX_WEIGHT;

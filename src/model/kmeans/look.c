@@ -371,7 +371,11 @@ static bool look_around(ef_pending *r, uint32_t *clusters, int64_t *distances) {
         ef_snap_changed(r, i, r->point);
         clusters[i] = ef_pilot_nearest(&m->pilot, k, d, r->point, &distances[i]);
         r->counts[clusters[i]] += weight;
-        next->spread += (ef_i128)weight * distances[i];
+        if (distances[i] > 0) {
+            const ef_u128 product = (ef_u128)r->change->rows[i].weight * (ef_u128)distances[i];
+            const ef_i128 part = (ef_i128)1 << ef_log_up(product);
+            next->spread += r->change->leaves[i] ? -part : part;
+        }
     }
     bool stands = ef_log_up((ef_u128)next->spread) == ef_log_up((ef_u128)m->pilot.spread);
     for (size_t i = 0; i < r->change->n_rows; i++)

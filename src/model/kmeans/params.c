@@ -7,9 +7,9 @@
 
 #define PARAMS_VERSION 4        /* of the struct: moves when it gets other fields */
 #define MOST_RARE 40            /* a sample has at least the part 2^-40 of the rows, */
-#define LEAST_RARE 4            /* and automatically at most 2^-4, */
-#define ROWS_A_CLUSTER 100      /* so many rows for a cluster, */
-#define LEAST_ROWS_A_CLUSTER 25 /* and no fewer than these */
+#define LEAST_RARE 5            /* and automatically at most 2^-5, */
+#define ROWS_A_CLUSTER 75       /* so many rows for a cluster, */
+#define LEAST_ROWS_A_CLUSTER 32 /* and no fewer than these */
 #define MOST_PASSES 10
 #define MOST_STARTS 100
 #define MOST_CANDIDATES 64

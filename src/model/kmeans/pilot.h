@@ -32,7 +32,7 @@ typedef struct ef_pilot {
     ef_winner *winners; /* of the seeding; NULL: no pilot */
     int32_t *points;    /* their grid points */
     int64_t *counts;    /* the weight of the rows that are nearest to each */
-    ef_i128 spread;     /* the sum of w u */
+    ef_i128 spread;     /* the sum of w u, each rounded upwards to a power of two */
     uint32_t shift;
     uint64_t n_sample;   /* rows of the sample, */
     uint64_t n_within;   /* and with a shift smaller by one */
@@ -46,7 +46,7 @@ size_t ef_pilot_bytes(const ef_pilot *pilot, size_t n_clusters, size_t n_columns
 /* The smallest e with x <= 2^e; 0 for 0. */
 uint32_t ef_log_up(ef_u128 x);
 
-/* How important a row is, and how many leading zeros its number has. */
+/* How important a row is, and what it takes for it to be in a sample. */
 typedef struct ef_rank {
     uint8_t base;
     uint8_t need;

@@ -1,8 +1,9 @@
 /*
  * Sampling: the passes over all rows that make a pilot, and mark the rows of its sample (pilot.h).
  *
- * Of a row's squared distance from its nearest seed, which integers would have to give, only the
- * logarithm counts: a float distance tells it, but for rows next to a power of two.
+ * Of a row's squared distance from its nearest seed only the logarithm counts. The scores that find
+ * the nearest seed tell it too, but for rows next to a power of two, or so near to their seed that
+ * the rounding of scores hides the distance; integers decide these.
  */
 #include "base/checked.h"
 #include "base/status.h"
@@ -11,17 +12,18 @@
 
 #include <string.h>
 
-/* Multiply-adds that take as long as ranking a panel. */
-#define OF_RANKS(d) ((size_t)EF_PANEL * 32 * (d) + 1024)
+#define OF_TAPE 1024        /* multiply-adds that take as long as the numbers of a panel */
+#define LOGARITHMS 128      /* of w u: 0 to 103, and */
+#define AT_A_SEED UINT8_MAX /* for u = 0 */
 
-typedef struct ranking {
+/* What lies around the seeds. */
+typedef struct surroundings {
     ef_workspace *space;
-    const efface_kmeans *model;
-    const uint32_t *labels; /* the nearest seed of each row */
-    const float *points;    /* the seeds */
-    double error;           /* twice the relative error of a float distance */
-    uint8_t *needs;         /* of each row */
-} ranking;
+    const ef_centers *seeds;
+    uint32_t *labels;             /* of each row: the nearest seed, */
+    uint8_t *logarithms;          /* and the logarithm of w u */
+    uint64_t (*rows)[LOGARITHMS]; /* of each worker: how many have which */
+} surroundings;
 
 /* The smallest e with x <= 2^e; 0 for x <= 1. */
 static uint32_t log_up(double x) {
@@ -31,85 +33,130 @@ static uint32_t log_up(double x) {
     return exponent > 1023 ? (uint32_t)(exponent - 1023) : 0;
 }
 
-/* A row's squared distance from its seed, or a number whose product with the weight has the same
- * logarithm; `away` is the distance as a float. (Where it is below 2^24 no rounding has occurred,
- * and above that floats are whole numbers.) */
-static int64_t distance_of(const ranking *r, ef_worker *worker, size_t position, int64_t weight,
-                           float away) {
-    const ef_workspace *const space = r->space;
-    const double product = (double)weight * (double)away, error = product * r->error;
-    if (away < 0x1p62F && log_up(product - error) == log_up(product + error))
-        return (int64_t)away;
-    const uint32_t d = space->map->n_columns;
-    ef_workspace_snap(space, position, worker->point);
-    return ef_grid_sqdist(worker->point, r->model->pilot.points + (size_t)r->labels[position] * d,
-                          d);
-}
-
-/* The distances of the rows of a panel from their seeds. */
-static void measure(const ranking *r, size_t panel, float away[EF_PANEL]) {
-    const ef_workspace *const space = r->space;
-    const uint32_t *const labels = r->labels + panel * EF_PANEL;
-    const float *const values = ef_data_panel(space->data, panel);
-    const unsigned n = ef_workspace_rows(space, panel);
-    unsigned left = (1u << n) - 1;
-    while (left != 0) {
-        const uint32_t label = labels[__builtin_ctz(left)];
-        float distances[EF_PANEL];
-        space->kernels->sqdist(space->map, values,
-                               r->points + (size_t)label * space->map->n_columns, values,
-                               distances);
-        for (unsigned i = 0; i < n; i++)
-            if (labels[i] == label) {
-                away[i] = distances[i];
-                left &= ~(1u << i);
-            }
+/* The logarithm of w u of row i of a panel on the grid. */
+static uint8_t logarithm(const ef_centers *seeds, const ef_survey *found, const float *panel,
+                         unsigned i, int64_t weight) {
+    if (found->least[i] > 0.0F) {
+        const uint32_t least = log_up((double)weight * (double)found->least[i]);
+        if (least == log_up((double)weight * (double)found->most[i]))
+            return (uint8_t)least;
     }
+    const int64_t distance = ef_centers_sqdist(seeds, found->nearest[i], panel, i);
+    return distance == 0 ? AT_A_SEED : (uint8_t)ef_log_up((ef_u128)weight * (ef_u128)distance);
 }
 
-static void rank_panels(void *context, unsigned number, size_t first, size_t last) {
-    const ranking *const r = context;
-    const ef_workspace *const space = r->space;
-    const efface_kmeans *const m = r->model;
+static void look_at_panels(void *context, unsigned number, size_t first, size_t last) {
+    const surroundings *const s = context;
+    const ef_workspace *const space = s->space;
+    ef_worker *const worker = &space->workers[number];
     for (size_t p = first; p < last; p++) {
-        uint64_t ids[EF_PANEL];
-        uint32_t high[EF_PANEL];
-        float away[EF_PANEL];
-        ef_workspace_ids(space, p, ids);
-        space->kernels->tape_high(m->plan.seed, EF_TAPE_MEMBER, ids, 0, high);
-        measure(r, p, away);
-        for (unsigned i = 0; i < ef_workspace_rows(space, p); i++) {
+        const unsigned n = ef_workspace_rows(space, p);
+        ef_survey found;
+        worker->rows_undecided += space->kernels->survey(
+            s->seeds, space->map, ef_data_panel(space->data, p), n, worker->panel, &found);
+        for (unsigned i = 0; i < n; i++) {
             const size_t position = p * EF_PANEL + i;
             const int64_t weight = ef_data_weight(space->data, position);
-            const uint32_t zeros = high[i] != 0 ? (uint32_t)__builtin_clz(high[i])
-                                                : ef_member_zeros(m->plan.seed, ids[i]);
-            const int64_t distance =
-                distance_of(r, &space->workers[number], position, weight, away[i]);
-            r->needs[position] = ef_rank_of(&m->pilot, m->plan.n_clusters, r->labels[position],
-                                            weight, distance, zeros)
-                                     .need;
+            const uint8_t log = logarithm(s->seeds, &found, worker->panel, i, weight);
+            s->labels[position] = found.nearest[i];
+            s->logarithms[position] = log;
+            worker->counts[found.nearest[i]] += weight;
+            s->rows[number][log % LOGARITHMS] += log != AT_A_SEED;
         }
     }
 }
 
-/* The needs of all rows, given the nearest seed of each. */
+/* Finds for each row the nearest seed and the logarithm of w u, and for the pilot what these add up
+ * to: counts, which are zero on entry, and the spread. */
+static efface_status look_around(ef_maker *maker, efface_kmeans *model, ef_pilot *pilot,
+                                 uint8_t *logarithms, efface_error *error) {
+    const uint32_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
+    ef_workspace *const space = &maker->space;
+    ef_centers seeds;
+    efface_status status = ef_maker_prepare(maker, model, error);
+    if (status == EFFACE_OK)
+        status = ef_maker_take_labels(maker, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (!ef_centers_init(&seeds, pilot->points, k, d, space->kernels->tile))
+        return ef_fail_memory(error);
+    surroundings s = {.space = space,
+                      .seeds = &seeds,
+                      .labels = maker->labels,
+                      .logarithms = logarithms,
+                      .rows = ef_alloc_zero(space->n_workers, sizeof *s.rows)};
+    status =
+        s.rows != NULL ? ef_workspace_run(space, look_at_panels, &s, error) : ef_fail_memory(error);
+    for (unsigned w = 0; status == EFFACE_OK && w < space->n_workers; w++) {
+        ef_worker *const worker = &space->workers[w];
+        for (uint32_t c = 0; c < k; c++)
+            pilot->counts[c] += worker->counts[c];
+        for (uint32_t e = 0; e < LOGARITHMS; e++)
+            pilot->spread += (ef_i128)s.rows[w][e] << (e < 104 ? e : 0);
+        model->rows_undecided += worker->rows_undecided;
+        worker->rows_undecided = 0;
+        memset(worker->counts, 0, k * sizeof *worker->counts);
+    }
+    model->rows_assigned += status == EFFACE_OK ? space->data->n_rows : 0;
+    ef_free(s.rows);
+    ef_centers_free(&seeds);
+    return status;
+}
+
+/* ---------------------------------------------------------------- needs */
+
+typedef struct ranking {
+    ef_workspace *space;
+    uint64_t seed;
+    uint32_t spread;        /* its logarithm, */
+    const uint32_t *counts; /* and those of the counts */
+    const uint32_t *labels;
+    uint8_t *needs; /* of each row: on entry, its logarithm */
+} ranking;
+
+static void rank_panels(void *context, unsigned number, size_t first, size_t last) {
+    const ranking *const r = context;
+    const ef_workspace *const space = r->space;
+    const int64_t *const weights = space->data->weights;
+    (void)number;
+    for (size_t p = first; p < last; p++) {
+        uint64_t ids[EF_PANEL];
+        uint32_t high[EF_PANEL];
+        ef_workspace_ids(space, p, ids);
+        space->kernels->tape_high(r->seed, EF_TAPE_MEMBER, ids, 0, high);
+        for (unsigned i = 0; i < ef_workspace_rows(space, p); i++) {
+            const size_t at = p * EF_PANEL + i;
+            const uint32_t zeros =
+                high[i] != 0 ? (uint32_t)__builtin_clz(high[i]) : ef_member_zeros(r->seed, ids[i]);
+            const uint32_t log = r->needs[at];
+            uint32_t base = r->counts[r->labels[at]];
+            if (weights != NULL)
+                base -= ef_log_up((ef_u128)weights[at]);
+            if (log != AT_A_SEED && r->spread - log < base)
+                base = r->spread - log;
+            r->needs[at] = (uint8_t)(base > zeros ? base - zeros : 0);
+        }
+    }
+}
+
+/* Makes the needs of all rows of what was found around the seeds. */
 static efface_status find_needs(ef_maker *maker, const efface_kmeans *model, uint8_t *needs,
                                 efface_error *error) {
-    const size_t d = model->domain.map.n_columns, n_values = model->plan.n_clusters * d;
-    float *const points = ef_alloc(n_values, sizeof *points);
-    if (points == NULL)
+    const uint32_t k = model->plan.n_clusters;
+    uint32_t *const counts = ef_alloc(k, sizeof *counts);
+    if (counts == NULL)
         return ef_fail_memory(error);
-    for (size_t i = 0; i < n_values; i++)
-        points[i] = (float)model->pilot.points[i];
+    for (uint32_t c = 0; c < k; c++)
+        counts[c] = ef_log_up(k) + ef_log_up((ef_u128)model->pilot.counts[c]);
     ranking r = {.space = &maker->space,
-                 .model = model,
+                 .seed = model->plan.seed,
+                 .spread = ef_log_up((ef_u128)model->pilot.spread),
+                 .counts = counts,
                  .labels = maker->labels,
-                 .points = points,
-                 .error = 2.0 * EF_SQDIST_ERROR(d),
                  .needs = needs};
     const efface_status status =
-        ef_workspace_run_light(&maker->space, OF_RANKS(d), rank_panels, &r, error);
-    ef_free(points);
+        ef_workspace_run_light(&maker->space, OF_TAPE, rank_panels, &r, error);
+    ef_free(counts);
     return status;
 }
 
@@ -126,28 +173,12 @@ static void choose_shift(ef_pilot *pilot, const uint8_t *needs, size_t n, uint64
     }
 }
 
-/* What lies around the seeds, from one pass over all rows: counts and the spread. */
-static efface_status look_around(ef_maker *maker, efface_kmeans *model, int64_t *counts,
-                                 ef_i128 *spread, efface_error *error) {
-    const size_t n_values = (size_t)model->plan.n_clusters * model->domain.map.n_columns;
-    ef_level level = {.centers = model->pilot.points,
-                      .counts = counts,
-                      .sums = ef_alloc_zero(n_values, sizeof *level.sums)};
-    if (level.sums == NULL)
-        return ef_fail_memory(error);
-    maker->previous = NULL;
-    const efface_status status = ef_make_partition(maker, model, &level, error);
-    if (status == EFFACE_OK)
-        *spread = ef_level_loss(model, &level);
-    maker->previous = NULL;
-    ef_free(level.sums);
-    return status;
-}
-
 static void mark(ef_guard *guard, const uint8_t *needs, size_t n, uint32_t shift) {
     for (size_t i = 0; i < n; i++)
         guard->codes[i] = (uint8_t)((guard->codes[i] & ~EF_MARKS) | ef_marks(needs[i], shift));
 }
+
+/* ---------------------------------------------------------------- a pilot */
 
 efface_status ef_pilot_make(ef_maker *maker, efface_kmeans *model, efface_error *error) {
     const size_t n = maker->data->n_rows;
@@ -166,7 +197,7 @@ efface_status ef_pilot_make(ef_maker *maker, efface_kmeans *model, efface_error 
         status = ef_seed(&maker->space, &plain, &level, 0, error);
     }
     if (status == EFFACE_OK)
-        status = look_around(maker, model, pilot->counts, &pilot->spread, error);
+        status = look_around(maker, model, pilot, needs, error);
     if (status == EFFACE_OK)
         status = find_needs(maker, model, needs, error);
     if (status == EFFACE_OK) {
@@ -181,15 +212,15 @@ efface_status ef_pilot_mark(ef_maker *maker, efface_kmeans *model, bool *fits,
                             efface_error *error) {
     const size_t n = maker->data->n_rows, k = model->plan.n_clusters;
     const ef_pilot *const pilot = &model->pilot;
-    ef_pilot found = {0};
-    int64_t *const counts = ef_alloc_zero(k, sizeof *counts);
+    ef_pilot found = {.points = pilot->points, .counts = ef_alloc_zero(k, sizeof *found.counts)};
     uint8_t *const needs = ef_alloc(n, sizeof *needs);
-    efface_status status = needs != NULL && counts != NULL ? EFFACE_OK : ef_fail_memory(error);
+    efface_status status =
+        needs != NULL && found.counts != NULL ? EFFACE_OK : ef_fail_memory(error);
     *fits = false;
     if (status == EFFACE_OK)
-        status = look_around(maker, model, counts, &found.spread, error);
+        status = look_around(maker, model, &found, needs, error);
     if (status == EFFACE_OK && found.spread == pilot->spread &&
-        memcmp(counts, pilot->counts, k * sizeof *counts) == 0) {
+        memcmp(found.counts, pilot->counts, k * sizeof *found.counts) == 0) {
         status = find_needs(maker, model, needs, error);
         if (status == EFFACE_OK) {
             choose_shift(&found, needs, n, model->plan.wanted);
@@ -199,6 +230,6 @@ efface_status ef_pilot_mark(ef_maker *maker, efface_kmeans *model, bool *fits,
         }
     }
     ef_free(needs);
-    ef_free(counts);
+    ef_free(found.counts);
     return status;
 }
