@@ -585,7 +585,7 @@ static void choose_sample(oracle_model *m, const oracle_rows *rows, const int32_
     }
     m->shift--;
     weigh(m, rows, base, m->shift, sample);
-    m->jury_weight = weigh(m, rows, base, m->shift + 2, jury);
+    m->jury_weight = weigh(m, rows, base, m->shift + 1, jury);
     free(base);
 }
 

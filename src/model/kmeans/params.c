@@ -23,7 +23,7 @@ void efface_kmeans_params_init(efface_kmeans_params *params) {
         .candidates = 1,
         .gamma = 0.2,
         .passes = 1,
-        .starts = 5,
+        .starts = 4,
         .height = 1,
         .keep_margins = 1,
     };

@@ -6,7 +6,7 @@
  * nearest to the same one, a row is the more important the larger its parts of N and of the sum of
  * w u are. Its base exponent says how rare it may be in a sample, in powers of two; its number from
  * the tape says how rare it is; and what is missing is its need, at least 0. The sample is the rows
- * whose need is at most the pilot's shift; the jury those for which it is two more. A row stands
+ * whose need is at most the pilot's shift; the jury those for which it is one more. A row stands
  * for 2^(base - shift) rows like it, and that many times its weight is its weight there.
  *
  * Sums enter by their logarithms alone, rounded upwards, and so hardly ever move.
@@ -19,7 +19,7 @@
 #include "kernel/kernels.h"
 
 #define EF_NEEDS 65        /* they are 0 to 64 */
-#define EF_JURY_SHIFT 2    /* the jury's shift less the sample's */
+#define EF_JURY_SHIFT 1    /* the jury's shift less the sample's */
 #define EF_MEMBERS_BITS 40 /* the weights of a sample add up to less than 2^40 */
 
 /* Who won a race, and with which key. */
