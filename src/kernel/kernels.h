@@ -48,6 +48,21 @@ typedef struct ef_kernels {
     void (*gaps)(const ef_map *map, const float *values, unsigned n_rows, const int32_t *own,
                  const int32_t *other, int64_t out[EF_PANEL]);
 
+    /* Sixteen rows of `values` and up to EF_POINTS grid points: away[16 s + i] = the squared
+     * distance of row i to points[s], by integers, and gains[s] = the sum of least[i] - away[16 s +
+     * i] where that is above 0, modulo 2^64. norms[s] is the square of points[s], squares[i] that
+     * of row i. Squares and distances of rows that are not there may be anything, gains then too.
+     */
+    void (*try_points)(const ef_map *map, const float *values, const int32_t *const *points,
+                       const int64_t *norms, unsigned n_points, const int64_t squares[EF_PANEL],
+                       const int64_t least[EF_PANEL], int64_t *away, uint64_t *gains);
+
+    /* Sixteen rows whose smallest distances are `least` meet a point at the distances `away`:
+     * where that is nearer, least[i] = away[i] and nearest[i] = label. Returns the largest of
+     * `least`, or 0. */
+    int64_t (*take_point)(const int64_t away[EF_PANEL], uint32_t label, int64_t least[EF_PANEL],
+                          uint32_t nearest[EF_PANEL]);
+
     /* Sifts rows of which only a byte for each coordinate is kept, in panels of sixteen: byte j
      * of row i of a panel at 16 j + i. `found` becomes the numbers, ascending, of those for
      * which gaps[i] + sum over j of slopes[j] * byte j, in float32, the gap added last,
@@ -87,7 +102,13 @@ typedef struct ef_kernels {
     /* out[i] = the upper half of tape(seed, ..., ids[i], step): the leading bits of its v. */
     void (*tape_high)(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],
                       uint32_t step, uint32_t out[EF_PANEL]);
+
+    /* out[s] = the smallest that tape_high gives for the `sub` s, of n_subs. */
+    void (*tape_least)(uint64_t seed, uint32_t purpose, uint32_t n_subs,
+                       const uint64_t ids[EF_PANEL], uint32_t step, uint32_t *out);
 } ef_kernels;
+
+#define EF_POINTS 4 /* that try_points takes at a time: their sums fit the registers */
 
 #define EF_RUN 64 /* labels of so many panels stay in the first cache */
 

@@ -244,6 +244,51 @@ static void check_gaps(const ef_kernels *table, const problem *p) {
     }
 }
 
+/* Points are tried by integers, whatever their number; rows that are not there do not count. */
+static void check_tries(const ef_kernels *table, const problem *p) {
+    const unsigned n_points = 1 + below(EF_POINTS);
+    const int32_t *points[EF_POINTS];
+    int64_t norms[EF_POINTS] = {0}, squares[EF_PANEL], least[EF_PANEL], away[EF_POINTS * EF_PANEL];
+    uint64_t gains[EF_POINTS], wanted_gains[EF_POINTS] = {0};
+    for (unsigned s = 0; s < n_points; s++) {
+        points[s] = p->grid + (size_t)below(p->k) * p->d;
+        for (uint32_t j = 0; j < p->d; j++)
+            norms[s] += (int64_t)points[s][j] * points[s][j];
+    }
+    ef_kernels_ref.squares(p->panel, p->d, squares);
+    for (unsigned i = 0; i < EF_PANEL; i++)
+        least[i] = i % 3 == 0 ? (int64_t)(draw() >> 1) : (int64_t)(draw() >> (1 + below(60)));
+    table->try_points(&p->map, p->values, points, norms, n_points, squares, least, away, gains);
+    for (unsigned s = 0; s < n_points; s++)
+        for (unsigned i = 0; i < p->n_rows; i++) {
+            int64_t wanted = 0;
+            for (uint32_t j = 0; j < p->d; j++) {
+                const int64_t g = (int64_t)p->panel[(size_t)j * EF_PANEL + i];
+                wanted += (g - points[s][j]) * (g - points[s][j]);
+            }
+            compare("distance", table, p, &away[s * EF_PANEL + i], &wanted, sizeof wanted);
+            wanted_gains[s] += wanted < least[i] ? (uint64_t)(least[i] - wanted) : 0;
+        }
+    if (p->n_rows == EF_PANEL)
+        compare("gains", table, p, gains, wanted_gains, n_points * sizeof *gains);
+
+    /* Of these distances, some as they are now: ties leave a row where it is. */
+    uint32_t nearest[EF_PANEL], wanted_nearest[EF_PANEL];
+    int64_t nearer[EF_PANEL], most = 0;
+    for (unsigned i = p->n_rows; i < EF_PANEL; i++)
+        away[i] = (int64_t)(draw() >> 1);
+    for (unsigned i = 0; i < EF_PANEL; i++) {
+        away[i] = below(4) == 0 ? least[i] : away[i];
+        nearest[i] = i;
+        wanted_nearest[i] = away[i] < least[i] ? 1000 : i;
+        nearer[i] = away[i] < least[i] ? away[i] : least[i];
+        most = nearer[i] > most ? nearer[i] : most;
+    }
+    assert_true(table->take_point(away, 1000, least, nearest) == most);
+    compare("smallest distances", table, p, least, nearer, sizeof least);
+    compare("nearest points", table, p, nearest, wanted_nearest, sizeof nearest);
+}
+
 /* Sifting finds what is beyond its bounds, but for rounding, and nothing else. */
 static void check_sift(const ef_kernels *table, const problem *p) {
     const size_t n = 1 + below(50), n_panels = (n + EF_PANEL - 1) / EF_PANEL;
@@ -343,6 +388,7 @@ static void check_all(uint32_t d, uint32_t k, unsigned n_rows, spread s) {
         check_margins(tables[t], &p);
         check_survey(tables[t], &p);
         check_gaps(tables[t], &p);
+        check_tries(tables[t], &p);
         check_sift(tables[t], &p);
         check_sums(tables[t], &p);
         check_moves(tables[t], &p);
@@ -351,6 +397,7 @@ static void check_all(uint32_t d, uint32_t k, unsigned n_rows, spread s) {
     check_margins(&ef_kernels_ref, &p);
     check_survey(&ef_kernels_ref, &p);
     check_gaps(&ef_kernels_ref, &p);
+    check_tries(&ef_kernels_ref, &p);
     check_sift(&ef_kernels_ref, &p);
     check_moves(&ef_kernels_ref, &p);
     check_added(&ef_kernels_ref, &p);

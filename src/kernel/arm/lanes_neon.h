@@ -163,6 +163,14 @@ LANE_OP vq vq_add_product(vq sum, vu a, vu b) {
     return (vq){vmlal_s32(sum.low, vget_low_s32(x), vget_low_s32(y)),
                 vmlal_high_s32(sum.high, x, y)};
 }
+/* Lanes to be multiplied with more than one number. */
+typedef int32x4_t vs;
+LANE_OP vs vs_of(vu a) {
+    return vreinterpretq_s32_u32(a);
+}
+LANE_OP vq vq_add_times(vq sum, vs a, int32_t b) {
+    return (vq){vmlal_n_s32(sum.low, vget_low_s32(a), b), vmlal_high_n_s32(sum.high, a, b)};
+}
 LANE_OP void vq_store(int64_t *p, vq a) {
     vst1q_s64(p, a.low);
     vst1q_s64(p + 2, a.high);

@@ -171,6 +171,18 @@ LANE_OP vq vq_add_product(vq sum, vu a, vu b) {
     const __m256i odd = _mm256_mul_epi32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
     return (vq){_mm256_add_epi64(sum.even, _mm256_mul_epi32(a, b)), _mm256_add_epi64(sum.odd, odd)};
 }
+/* Lanes to be multiplied with more than one number. */
+typedef struct vs {
+    __m256i even, odd;
+} vs;
+LANE_OP vs vs_of(vu a) {
+    return (vs){a, _mm256_srli_epi64(a, 32)};
+}
+LANE_OP vq vq_add_times(vq sum, vs a, int32_t b) {
+    const __m256i factor = _mm256_set1_epi32(b);
+    return (vq){_mm256_add_epi64(sum.even, _mm256_mul_epi32(a.even, factor)),
+                _mm256_add_epi64(sum.odd, _mm256_mul_epi32(a.odd, factor))};
+}
 LANE_OP void vq_store(int64_t *p, vq a) {
     int64_t even[LANES / 2], odd[LANES / 2];
     _mm256_storeu_si256((__m256i *)(void *)even, a.even);

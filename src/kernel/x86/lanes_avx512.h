@@ -174,6 +174,18 @@ LANE_OP vq vq_add_product(vq sum, vu a, vu b) {
     const __m512i odd = _mm512_mul_epi32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
     return (vq){_mm512_add_epi64(sum.even, _mm512_mul_epi32(a, b)), _mm512_add_epi64(sum.odd, odd)};
 }
+/* Lanes to be multiplied with more than one number. */
+typedef struct vs {
+    __m512i even, odd;
+} vs;
+LANE_OP vs vs_of(vu a) {
+    return (vs){a, _mm512_srli_epi64(a, 32)};
+}
+LANE_OP vq vq_add_times(vq sum, vs a, int32_t b) {
+    const __m512i factor = _mm512_set1_epi32(b);
+    return (vq){_mm512_add_epi64(sum.even, _mm512_mul_epi32(a.even, factor)),
+                _mm512_add_epi64(sum.odd, _mm512_mul_epi32(a.odd, factor))};
+}
 LANE_OP void vq_store(int64_t *p, vq a) {
     int64_t even[LANES / 2], odd[LANES / 2];
     _mm512_storeu_si512(even, a.even);
