@@ -20,6 +20,13 @@
 #include "efface/efface.h"
 #include "kernel/centers.h"
 
+/* A grid point to be tried: as integers and as doubles, and its square. */
+typedef struct ef_point {
+    const int32_t *whole;
+    const double *real;
+    int64_t square;
+} ef_point;
+
 typedef struct ef_kernels {
     const char *name;
     uint32_t tile; /* most clusters that one inner loop of `nearest` works on */
@@ -48,13 +55,12 @@ typedef struct ef_kernels {
     void (*gaps)(const ef_map *map, const float *values, unsigned n_rows, const int32_t *own,
                  const int32_t *other, int64_t out[EF_PANEL]);
 
-    /* Sixteen rows of `values` and up to EF_POINTS grid points: away[16 s + i] = the squared
-     * distance of row i to points[s], by integers, and gains[s] = the sum of least[i] - away[16 s +
-     * i] where that is above 0, modulo 2^64. norms[s] is the square of points[s], squares[i] that
-     * of row i. Squares and distances of rows that are not there may be anything, gains then too.
-     */
-    void (*try_points)(const ef_map *map, const float *values, const int32_t *const *points,
-                       const int64_t *norms, unsigned n_points, const int64_t squares[EF_PANEL],
+    /* Sixteen rows of `values` and up to EF_POINTS points: away[16 s + i] = the squared distance of
+     * row i to points[s], by integers, and gains[s] = the sum of least[i] - away[16 s + i] where
+     * that is above 0, modulo 2^64. squares[i] is the square of row i. Squares and distances of
+     * rows that are not there may be anything, and so may gains if some are not. */
+    void (*try_points)(const ef_map *map, const float *values, const ef_point *points,
+                       unsigned n_points, const int64_t squares[EF_PANEL],
                        const int64_t least[EF_PANEL], int64_t *away, uint64_t *gains);
 
     /* Sixteen rows whose smallest distances are `least` meet a point at the distances `away`:
@@ -103,9 +109,10 @@ typedef struct ef_kernels {
     void (*tape_high)(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],
                       uint32_t step, uint32_t out[EF_PANEL]);
 
-    /* out[s] = the smallest that tape_high gives for the `sub` s, of n_subs. */
-    void (*tape_least)(uint64_t seed, uint32_t purpose, uint32_t n_subs,
-                       const uint64_t ids[EF_PANEL], uint32_t step, uint32_t *out);
+    /* A bit for each `sub` s of n_subs, up to 64: whether one of the numbers that tape_high would
+     * give is at most limits[s]. */
+    uint64_t (*tape_within)(uint64_t seed, uint32_t purpose, uint32_t n_subs,
+                            const uint64_t ids[EF_PANEL], uint32_t step, const uint32_t *limits);
 } ef_kernels;
 
 #define EF_POINTS 4 /* that try_points takes at a time: their sums fit the registers */

@@ -5,8 +5,41 @@
  * |g - p|^2 = |g|^2 - 2 g.p + |p|^2: a row's values are loaded and snapped once, and each point
  * costs a multiplication and an addition. The loops over sixteen numbers are left to the compiler.
  */
-LANE_OP void add_dots(const ef_map *map, const float *values, const int32_t *const *points,
-                      unsigned width, int64_t *out) {
+#ifdef DOUBLE_DOTS
+
+/* A block of columns at a time: products are at most 2^46, and sums of 64 of them 2^52. */
+_Static_assert(EF_BLOCK <= 64, "sums are exact");
+
+LANE_OP void find_dots(const ef_map *map, const float *values, const ef_point *points,
+                       unsigned width, int64_t *out) {
+    const float *const low = map->low, *const step = map->step;
+    const size_t d = map->n_columns;
+    for (size_t begin = 0, n; begin < d; begin += n) {
+        uint32_t block[EF_BLOCK * EF_PANEL];
+        vd sum[EF_POINTS];
+        n = d - begin < EF_BLOCK ? d - begin : EF_BLOCK;
+        for (size_t j = 0; j < n; j++) {
+            const float *const from = values + (begin + j) * EF_PANEL;
+            fetch(beyond(from, FAR));
+            vu_store(block + j * EF_PANEL,
+                     vf_whole(on_grid(vf_load(from), low[begin + j], step[begin + j])));
+        }
+        for (unsigned s = 0; s < width; s++)
+            sum[s] = vd_zero();
+        for (size_t j = 0; j < n; j++) {
+            const vd point = vd_load_whole(block + j * EF_PANEL);
+            for (unsigned s = 0; s < width; s++)
+                sum[s] = vd_add_times(sum[s], point, points[s].real[begin + j]);
+        }
+        for (unsigned s = 0; s < width; s++)
+            vd_put(out + s * EF_PANEL, sum[s], begin != 0);
+    }
+}
+
+#else
+
+LANE_OP void find_dots(const ef_map *map, const float *values, const ef_point *points,
+                       unsigned width, int64_t *out) {
     const float *const low = map->low, *const step = map->step;
     const size_t d = map->n_columns;
     for (unsigned g = 0; g < GROUPS; g++) {
@@ -18,26 +51,28 @@ LANE_OP void add_dots(const ef_map *map, const float *values, const int32_t *con
             fetch(beyond(from, FAR));
             const vs point = vs_of(vf_whole(on_grid(vf_load(from), low[j], step[j])));
             for (unsigned s = 0; s < width; s++)
-                sum[s] = vq_add_times(sum[s], point, points[s][j]);
+                sum[s] = vq_add_times(sum[s], point, points[s].whole[j]);
         }
         for (unsigned s = 0; s < width; s++)
             vq_store(out + s * EF_PANEL + g * LANES, sum[s]);
     }
 }
 
-static void try_points(const ef_map *map, const float *values, const int32_t *const *points,
-                       const int64_t *norms, unsigned n_points, const int64_t squares[EF_PANEL],
+#endif
+
+static void try_points(const ef_map *map, const float *values, const ef_point *points,
+                       unsigned n_points, const int64_t squares[EF_PANEL],
                        const int64_t least[EF_PANEL], int64_t *away, uint64_t *gains) {
     int64_t dots[EF_POINTS * EF_PANEL];
     switch (n_points) {
-    case 1: add_dots(map, values, points, 1, dots); break;
-    case 2: add_dots(map, values, points, 2, dots); break;
-    case 3: add_dots(map, values, points, 3, dots); break;
-    default: add_dots(map, values, points, EF_POINTS, dots); break;
+    case 1: find_dots(map, values, points, 1, dots); break;
+    case 2: find_dots(map, values, points, 2, dots); break;
+    case 3: find_dots(map, values, points, 3, dots); break;
+    default: find_dots(map, values, points, EF_POINTS, dots); break;
     }
     for (unsigned s = 0; s < n_points; s++) {
         const int64_t *const dot = dots + s * EF_PANEL;
-        const uint64_t norm = (uint64_t)norms[s];
+        const uint64_t norm = (uint64_t)points[s].square;
         int64_t *const out = away + s * EF_PANEL;
         uint64_t gain = 0;
         for (unsigned i = 0; i < EF_PANEL; i++) {

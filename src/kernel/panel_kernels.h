@@ -168,5 +168,5 @@ const ef_kernels TABLE = {
     .move_row = move_row,
     .add_rows = add_rows,
     .tape_high = tape_high,
-    .tape_least = tape_least,
+    .tape_within = tape_within,
 };

@@ -247,30 +247,36 @@ static void check_gaps(const ef_kernels *table, const problem *p) {
 /* Points are tried by integers, whatever their number; rows that are not there do not count. */
 static void check_tries(const ef_kernels *table, const problem *p) {
     const unsigned n_points = 1 + below(EF_POINTS);
-    const int32_t *points[EF_POINTS];
-    int64_t norms[EF_POINTS] = {0}, squares[EF_PANEL], least[EF_PANEL], away[EF_POINTS * EF_PANEL];
+    guarded memory[EF_POINTS];
+    ef_point points[EF_POINTS];
+    int64_t squares[EF_PANEL], least[EF_PANEL], away[EF_POINTS * EF_PANEL];
     uint64_t gains[EF_POINTS], wanted_gains[EF_POINTS] = {0};
     for (unsigned s = 0; s < n_points; s++) {
-        points[s] = p->grid + (size_t)below(p->k) * p->d;
-        for (uint32_t j = 0; j < p->d; j++)
-            norms[s] += (int64_t)points[s][j] * points[s][j];
+        double *const reals = guarded_alloc(&memory[s], p->d * sizeof *reals);
+        points[s] = (ef_point){.whole = p->grid + (size_t)below(p->k) * p->d, .real = reals};
+        for (uint32_t j = 0; j < p->d; j++) {
+            reals[j] = points[s].whole[j];
+            points[s].square += (int64_t)points[s].whole[j] * points[s].whole[j];
+        }
     }
     ef_kernels_ref.squares(p->panel, p->d, squares);
     for (unsigned i = 0; i < EF_PANEL; i++)
         least[i] = i % 3 == 0 ? (int64_t)(draw() >> 1) : (int64_t)(draw() >> (1 + below(60)));
-    table->try_points(&p->map, p->values, points, norms, n_points, squares, least, away, gains);
+    table->try_points(&p->map, p->values, points, n_points, squares, least, away, gains);
     for (unsigned s = 0; s < n_points; s++)
         for (unsigned i = 0; i < p->n_rows; i++) {
             int64_t wanted = 0;
             for (uint32_t j = 0; j < p->d; j++) {
                 const int64_t g = (int64_t)p->panel[(size_t)j * EF_PANEL + i];
-                wanted += (g - points[s][j]) * (g - points[s][j]);
+                wanted += (g - points[s].whole[j]) * (g - points[s].whole[j]);
             }
             compare("distance", table, p, &away[s * EF_PANEL + i], &wanted, sizeof wanted);
             wanted_gains[s] += wanted < least[i] ? (uint64_t)(least[i] - wanted) : 0;
         }
     if (p->n_rows == EF_PANEL)
         compare("gains", table, p, gains, wanted_gains, n_points * sizeof *gains);
+    for (unsigned s = 0; s < n_points; s++)
+        guarded_free(&memory[s]);
 
     /* Of these distances, some as they are now: ties leave a row where it is. */
     uint32_t nearest[EF_PANEL], wanted_nearest[EF_PANEL];
@@ -458,6 +464,33 @@ static void tape_is_the_same(void **state) {
     }
 }
 
+static void the_tape_says_what_is_within_limits(void **state) {
+    (void)state;
+    need_tables();
+    for (int round = 0; round < 500; round++) {
+        const uint64_t seed = draw();
+        const uint32_t n_subs = 1 + below(64), step = (uint32_t)draw() >> below(32);
+        uint64_t ids[EF_PANEL], wanted = 0;
+        uint32_t limits[64];
+        for (unsigned i = 0; i < EF_PANEL; i++)
+            ids[i] = draw() >> below(64);
+        for (uint32_t s = 0; s < n_subs; s++) {
+            uint32_t least = UINT32_MAX;
+            for (unsigned i = 0; i < EF_PANEL; i++) {
+                const uint64_t bits = ef_tape(seed, EF_TAPE_SEED, s, ids[i], step);
+                least = bits >> 32 < least ? (uint32_t)(bits >> 32) : least;
+            }
+            limits[s] = below(3) == 0 ? (uint32_t)draw() >> below(32) : least - below(2);
+            wanted |= (uint64_t)(least <= limits[s]) << s;
+        }
+        assert_true(ef_kernels_ref.tape_within(seed, EF_TAPE_SEED, n_subs, ids, step, limits) ==
+                    wanted);
+        for (size_t t = 0; t < n_tables; t++)
+            assert_true(tables[t]->tape_within(seed, EF_TAPE_SEED, n_subs, ids, step, limits) ==
+                        wanted);
+    }
+}
+
 /* ---------------------------------------------------------------- the filter */
 
 /* Makes the values of a problem grid points themselves: its map leaves them as they are. */
@@ -557,6 +590,7 @@ int main(void) {
         cmocka_unit_test(tables_agree_on_odd_sizes),
         cmocka_unit_test(tables_agree_on_the_most_columns),
         cmocka_unit_test(tape_is_the_same),
+        cmocka_unit_test(the_tape_says_what_is_within_limits),
         cmocka_unit_test(filter_is_safe_and_useful),
         cmocka_unit_test(sqdist_keeps_its_bound),
         cmocka_unit_test(unknown_tables_are_not_found),

@@ -58,17 +58,17 @@ static void gaps(const ef_map *map, const float *values, unsigned n_rows, const 
     }
 }
 
-static void try_points(const ef_map *map, const float *values, const int32_t *const *points,
-                       const int64_t *norms, unsigned n_points, const int64_t squares[EF_PANEL],
+static void try_points(const ef_map *map, const float *values, const ef_point *points,
+                       unsigned n_points, const int64_t squares[EF_PANEL],
                        const int64_t least[EF_PANEL], int64_t *away, uint64_t *gains) {
-    (void)norms;
     (void)squares;
     for (unsigned s = 0; s < n_points; s++) {
         gains[s] = 0;
         for (unsigned i = 0; i < EF_PANEL; i++) {
             uint64_t distance = 0;
             for (uint32_t j = 0; j < map->n_columns; j++) {
-                const uint64_t g = (uint64_t)on_grid(map, values + i, j) - (uint64_t)points[s][j];
+                const uint64_t g =
+                    (uint64_t)on_grid(map, values + i, j) - (uint64_t)points[s].whole[j];
                 distance += g * g;
             }
             away[s * EF_PANEL + i] = (int64_t)distance;
@@ -175,15 +175,16 @@ static void tape_high(uint64_t seed, uint32_t purpose_and_sub, const uint64_t id
     }
 }
 
-static void tape_least(uint64_t seed, uint32_t purpose, uint32_t n_subs,
-                       const uint64_t ids[EF_PANEL], uint32_t step, uint32_t *out) {
+static uint64_t tape_within(uint64_t seed, uint32_t purpose, uint32_t n_subs,
+                            const uint64_t ids[EF_PANEL], uint32_t step, const uint32_t *limits) {
+    uint64_t bits = 0;
     for (uint32_t s = 0; s < n_subs; s++) {
         uint32_t high[EF_PANEL];
         tape_high(seed, purpose + (s << 8), ids, step, high);
-        out[s] = UINT32_MAX;
         for (unsigned i = 0; i < EF_PANEL; i++)
-            out[s] = high[i] < out[s] ? high[i] : out[s];
+            bits |= (uint64_t)(high[i] <= limits[s]) << s;
     }
+    return bits;
 }
 
 const ef_kernels ef_kernels_ref = {
@@ -202,5 +203,5 @@ const ef_kernels ef_kernels_ref = {
     .move_row = move_row,
     .add_rows = add_rows,
     .tape_high = tape_high,
-    .tape_least = tape_least,
+    .tape_within = tape_within,
 };

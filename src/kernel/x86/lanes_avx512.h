@@ -151,6 +151,10 @@ LANE_OP vw vw_multiply(vw a, vw b) {
 LANE_OP vw vw_xor(vw a, vw b, vw c) {
     return _mm512_ternarylogic_epi64(a, b, c, 0x96);
 }
+/* Whether the lower half of a word is at most x. */
+LANE_OP bool vw_within(vw a, uint32_t x) {
+    return _mm512_mask_cmple_epu32_mask(0x5555, a, _mm512_set1_epi32((int)x)) != 0;
+}
 LANE_OP void vw_store_lower(uint32_t *p, vw a) {
     _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtepi64_epi32(a));
 }
@@ -194,6 +198,30 @@ LANE_OP void vq_store(int64_t *p, vq a) {
         p[2 * i] = even[i];
         p[2 * i + 1] = odd[i];
     }
+}
+
+/* Sums of products of integers are quicker as doubles here; they are exact up to 2^53. */
+#define DOUBLE_DOTS
+typedef struct vd {
+    __m512d low, high;
+} vd;
+LANE_OP vd vd_zero(void) {
+    return (vd){_mm512_setzero_pd(), _mm512_setzero_pd()};
+}
+/* Sixteen 32-bit integers. */
+LANE_OP vd vd_load_whole(const uint32_t *p) {
+    return (vd){_mm512_cvtepi32_pd(_mm256_loadu_si256((const __m256i *)(const void *)p)),
+                _mm512_cvtepi32_pd(_mm256_loadu_si256((const __m256i *)(const void *)(p + 8)))};
+}
+LANE_OP vd vd_add_times(vd sum, vd a, double b) {
+    return (vd){_mm512_fmadd_pd(a.low, _mm512_set1_pd(b), sum.low),
+                _mm512_fmadd_pd(a.high, _mm512_set1_pd(b), sum.high)};
+}
+/* p[i] = lane i, an integer, and what p[i] was if that is wanted. */
+LANE_OP void vd_put(int64_t *p, vd a, bool adds) {
+    const __m512i low = _mm512_cvtpd_epi64(a.low), high = _mm512_cvtpd_epi64(a.high);
+    _mm512_storeu_si512(p, adds ? _mm512_add_epi64(_mm512_loadu_si512(p), low) : low);
+    _mm512_storeu_si512(p + 8, adds ? _mm512_add_epi64(_mm512_loadu_si512(p + 8), high) : high);
 }
 
 #endif

@@ -27,8 +27,9 @@ typedef struct ef_greedy {
     bool takes_over;      /* a seed is still to be taken over: */
     uint32_t taken;       /* it was in this slot, */
     uint32_t taken_seed;  /* and it has this number */
-    const int32_t *seeds; /* `round` of them, */
-    int64_t *seed_norms;  /* and the squares of those that rows were first measured against */
+    const int32_t *seeds; /* `round` of them */
+    ef_point *met;        /* those that rows are first measured against */
+    double *met_reals;
 
     /* Of each panel; of each row, panels being whole. */
     ef_greedy_panel *panels;
@@ -40,7 +41,8 @@ typedef struct ef_greedy {
     /* Of each slot. */
     ef_candidate *candidates;
     int32_t *points;
-    int64_t *norms;
+    ef_point *to_try; /* the points again */
+    double *reals;
     ef_i128 *potentials;
     uint32_t *same_as; /* the first slot with the same candidate */
     int64_t *apart;    /* and of each seed: a quarter of their squared distance, */
@@ -49,6 +51,9 @@ typedef struct ef_greedy {
     /* Of each worker, for each slot. */
     ef_candidate *best;
     ef_i128 *gains;
+    size_t *n_tried;    /* of each worker: panels, for each slot, */
+    size_t *n_reached;  /* and those of them where a candidate was nearer to a row */
+    bool looks_at_rows; /* before distances: it pays where most panels gain nothing */
 } ef_greedy;
 
 /* False if memory is short; ef_greedy_free is due in any case. */

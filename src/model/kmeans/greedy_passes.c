@@ -28,15 +28,15 @@ size_t ef_greedy_operations(uint32_t n_columns) {
 bool ef_greedy_init(ef_greedy *g, ef_workspace *space, const efface_kmeans *model,
                     const int32_t *seeds, uint32_t *nearest) {
     const size_t c = model->plan.candidates, d = space->map->n_columns, k = model->plan.n_clusters;
-    size_t n_points, n_apart, n_tried;
+    size_t n_points, n_met, n_apart, n_tried;
     *g = (ef_greedy){.space = space,
                      .seed = model->plan.seed,
                      .n_clusters = model->plan.n_clusters,
                      .n_slots = model->plan.candidates,
                      .seeds = seeds,
                      .nearest = nearest};
-    if (!ef_mul_size(c, d, &n_points) || !ef_mul_size(c, k, &n_apart) ||
-        !ef_mul_size(space->n_panels, c * EF_PANEL, &n_tried))
+    if (!ef_mul_size(c, d, &n_points) || !ef_mul_size(k, d, &n_met) ||
+        !ef_mul_size(c, k, &n_apart) || !ef_mul_size(space->n_panels, c * EF_PANEL, &n_tried))
         return false;
     g->panels = ef_alloc(space->n_panels, sizeof *g->panels);
     g->squares = ef_alloc(space->n_panels, EF_PANEL * sizeof *g->squares);
@@ -44,18 +44,23 @@ bool ef_greedy_init(ef_greedy *g, ef_workspace *space, const efface_kmeans *mode
     g->tried = ef_alloc(n_tried, sizeof *g->tried);
     g->candidates = ef_alloc(c, sizeof *g->candidates);
     g->points = ef_alloc(n_points, sizeof *g->points);
-    g->norms = ef_alloc(c, sizeof *g->norms);
+    g->to_try = ef_alloc(c, sizeof *g->to_try);
+    g->reals = ef_alloc(n_points, sizeof *g->reals);
     g->potentials = ef_alloc(c, sizeof *g->potentials);
     g->same_as = ef_alloc(c, sizeof *g->same_as);
     g->apart = ef_alloc(n_apart, sizeof *g->apart);
     g->least = ef_alloc(c, sizeof *g->least);
-    g->seed_norms = ef_alloc(k, sizeof *g->seed_norms);
+    g->met = ef_alloc(k, sizeof *g->met);
+    g->met_reals = ef_alloc(n_met, sizeof *g->met_reals);
+    g->n_tried = ef_alloc_zero(space->n_workers, sizeof *g->n_tried);
+    g->n_reached = ef_alloc_zero(space->n_workers, sizeof *g->n_reached);
     g->best = ef_alloc(c * space->n_workers, sizeof *g->best);
     g->gains = ef_alloc(c * space->n_workers, sizeof *g->gains);
     return g->panels != NULL && g->squares != NULL && g->distances != NULL && g->tried != NULL &&
-           g->candidates != NULL && g->points != NULL && g->norms != NULL &&
+           g->candidates != NULL && g->points != NULL && g->to_try != NULL && g->reals != NULL &&
            g->potentials != NULL && g->same_as != NULL && g->apart != NULL && g->least != NULL &&
-           g->best != NULL && g->gains != NULL && g->seed_norms != NULL;
+           g->best != NULL && g->gains != NULL && g->met != NULL && g->met_reals != NULL &&
+           g->n_tried != NULL && g->n_reached != NULL;
 }
 
 void ef_greedy_free(ef_greedy *g) {
@@ -65,12 +70,16 @@ void ef_greedy_free(ef_greedy *g) {
     ef_free(g->tried);
     ef_free(g->candidates);
     ef_free(g->points);
-    ef_free(g->norms);
+    ef_free(g->to_try);
+    ef_free(g->reals);
     ef_free(g->potentials);
     ef_free(g->same_as);
     ef_free(g->apart);
     ef_free(g->least);
-    ef_free(g->seed_norms);
+    ef_free(g->met);
+    ef_free(g->met_reals);
+    ef_free(g->n_tried);
+    ef_free(g->n_reached);
     ef_free(g->best);
     ef_free(g->gains);
 }
@@ -121,20 +130,15 @@ static int64_t meet(const ef_greedy *g, size_t panel, const int64_t *away, uint3
 /* The distances of a panel's rows to the seeds so far, from nothing; returns the largest u. */
 static int64_t measure_panel(const ef_greedy *g, size_t panel) {
     const ef_workspace *const space = g->space;
-    const size_t d = space->map->n_columns;
     int64_t *const u = g->distances + panel * EF_PANEL, farthest = 0;
     for (unsigned i = 0; i < EF_PANEL; i++)
         u[i] = i < ef_workspace_rows(space, panel) ? INT64_MAX : 0;
     for (uint32_t s = 0, n; s < g->round; s += n) {
-        const int32_t *points[EF_POINTS];
         int64_t away[EF_POINTS * EF_PANEL];
         uint64_t gains[EF_POINTS];
         n = g->round - s < EF_POINTS ? g->round - s : EF_POINTS;
-        for (uint32_t i = 0; i < n; i++)
-            points[i] = g->seeds + (s + i) * d;
-        space->kernels->try_points(space->map, ef_data_panel(space->data, panel), points,
-                                   g->seed_norms + s, n, g->squares + panel * EF_PANEL, u, away,
-                                   gains);
+        space->kernels->try_points(space->map, ef_data_panel(space->data, panel), g->met + s, n,
+                                   g->squares + panel * EF_PANEL, u, away, gains);
         for (uint32_t i = 0; i < n; i++)
             farthest = meet(g, panel, away + (size_t)i * EF_PANEL, s + i);
     }
@@ -164,17 +168,20 @@ static void measure_panels(void *context, unsigned number, size_t first, size_t 
     g->gains[(size_t)number * g->n_slots] += sum;
 }
 
-static int64_t norm_of(const ef_greedy *g, const int32_t *point) {
-    int64_t sum = 0;
-    for (uint32_t j = 0; j < g->space->map->n_columns; j++)
-        sum += (int64_t)point[j] * point[j];
-    return sum;
+/* Makes a point ready to be tried; `reals` is room for its coordinates. */
+static ef_point point_of(const ef_greedy *g, const int32_t *whole, double *reals) {
+    ef_point point = {.whole = whole, .real = reals, .square = 0};
+    for (uint32_t j = 0; j < g->space->map->n_columns; j++) {
+        reals[j] = whole[j];
+        point.square += (int64_t)whole[j] * whole[j];
+    }
+    return point;
 }
 
 efface_status ef_greedy_measure(ef_greedy *g, ef_i128 *potential, efface_error *error) {
-    const uint32_t d = g->space->map->n_columns;
+    const size_t d = g->space->map->n_columns;
     for (uint32_t s = 0; s < g->round; s++)
-        g->seed_norms[s] = norm_of(g, g->seeds + (size_t)s * d);
+        g->met[s] = point_of(g, g->seeds + s * d, g->met_reals + s * d);
     clear_gains(g);
     const efface_status status =
         ef_workspace_run_light(g->space, (g->round + 1) * OF_DISTANCE(d), measure_panels, g, error);
@@ -235,21 +242,31 @@ static void race_in_slot(const ef_greedy *g, size_t panel, const uint64_t *ids, 
     }
 }
 
+/* ef_race_hopeless holds for numbers above this. */
+static uint32_t limit_of(double most, double key) {
+    const double limit = key * most * (0x1p32 * (1.0 + 0x1p-30)) + 1.0;
+    return limit < 0x1p32 ? (uint32_t)limit : UINT32_MAX;
+}
+
 static void race_panels(void *context, unsigned number, size_t first, size_t last) {
     const ef_greedy *const g = context;
     ef_candidate *const best = g->best + (size_t)number * g->n_slots;
-    const bool weighs = g->round == 0 && g->space->data->weights != NULL;
+    const bool is_first = g->round == 0, weighs = is_first && g->space->data->weights != NULL;
     for (size_t p = first; p < last; p++) {
         uint64_t ids[EF_PANEL];
-        uint32_t least[EF_MOST_CANDIDATES];
+        uint32_t limits[EF_MOST_CANDIDATES];
         if (g->takes_over)
             take_over(g, p);
-        ef_workspace_ids(g->space, p, ids);
-        g->space->kernels->tape_least(g->seed, EF_TAPE_SEED, g->n_racing, ids, g->round, least);
-        const double most = g->round == 0 ? 1.0 : g->panels[p].most;
         for (uint32_t s = 0; s < g->n_racing; s++)
-            if (weighs || !ef_race_hopeless(least[s], 1, most, best[s].winner.key))
-                race_in_slot(g, p, ids, s, &best[s]);
+            limits[s] = weighs ? UINT32_MAX
+                               : limit_of(is_first ? 1.0 : g->panels[p].most, best[s].winner.key);
+        ef_workspace_ids(g->space, p, ids);
+        uint64_t bits = g->space->kernels->tape_within(g->seed, EF_TAPE_SEED, g->n_racing, ids,
+                                                       g->round, limits);
+        for (; bits != 0; bits &= bits - 1) {
+            const uint32_t slot = (uint32_t)__builtin_ctzll(bits);
+            race_in_slot(g, p, ids, slot, &best[slot]);
+        }
     }
 }
 
@@ -275,6 +292,8 @@ efface_status ef_greedy_race(ef_greedy *g, uint32_t n_racing, efface_error *erro
 static bool may_gain(const ef_greedy *g, size_t panel, uint32_t slot) {
     if (g->least[slot] >= g->panels[panel].farthest)
         return false;
+    if (!g->looks_at_rows)
+        return true;
     const int64_t *const apart = g->apart + (size_t)slot * g->n_clusters;
     const size_t first = panel * EF_PANEL;
     for (size_t i = first; i < first + ef_workspace_rows(g->space, panel); i++)
@@ -301,14 +320,11 @@ static void try_slots(const ef_greedy *g, size_t panel, const uint32_t *slots, u
     const bool simple = space->data->weights == NULL &&
                         ef_workspace_rows(space, panel) == EF_PANEL &&
                         state->farthest <= INT64_MAX / EF_PANEL;
-    const int32_t *points[EF_POINTS];
-    int64_t norms[EF_POINTS];
+    ef_point points[EF_POINTS];
     uint64_t gains[EF_POINTS];
-    for (unsigned i = 0; i < n; i++) {
-        points[i] = g->points + (size_t)slots[i] * space->map->n_columns;
-        norms[i] = g->norms[slots[i]];
-    }
-    space->kernels->try_points(space->map, ef_data_panel(space->data, panel), points, norms, n,
+    for (unsigned i = 0; i < n; i++)
+        points[i] = g->to_try[slots[i]];
+    space->kernels->try_points(space->map, ef_data_panel(space->data, panel), points, n,
                                g->squares + panel * EF_PANEL, g->distances + panel * EF_PANEL, away,
                                gains);
     for (unsigned i = 0; i < n; i++) {
@@ -317,7 +333,9 @@ static void try_slots(const ef_greedy *g, size_t panel, const uint32_t *slots, u
         if (gain != 0)
             state->reached |= UINT64_C(1) << slots[i];
         g->gains[(size_t)worker * g->n_slots + slots[i]] += gain;
+        g->n_reached[worker] += gain != 0;
     }
+    g->n_tried[worker] += n;
 }
 
 static void try_panels(void *context, unsigned number, size_t first, size_t last) {
@@ -347,7 +365,7 @@ static void look_at_candidates(const ef_greedy *g) {
     for (uint32_t s = 0; s < g->n_slots; s++) {
         int32_t *const point = g->points + s * d;
         ef_workspace_snap(g->space, g->candidates[s].position, point);
-        g->norms[s] = norm_of(g, point);
+        g->to_try[s] = point_of(g, point, g->reals + s * d);
         g->same_as[s] = 0;
         while (g->candidates[g->same_as[s]].winner.id != g->candidates[s].winner.id)
             g->same_as[s]++;
@@ -367,5 +385,12 @@ efface_status ef_greedy_try(ef_greedy *g, ef_i128 before, efface_error *error) {
         g->space, g->n_slots * OF_DISTANCE(g->space->map->n_columns), try_panels, g, error);
     for (uint32_t s = 0; s < g->n_slots; s++)
         g->potentials[s] = before - add_gains(g, g->same_as[s]);
+    size_t n_tried = 0, n_reached = 0;
+    for (unsigned w = 0; w < g->space->n_workers; w++) {
+        n_tried += g->n_tried[w];
+        n_reached += g->n_reached[w];
+        g->n_tried[w] = g->n_reached[w] = 0;
+    }
+    g->looks_at_rows |= n_reached < n_tried / 2; /* from now on */
     return status;
 }
