@@ -63,6 +63,12 @@ typedef struct ef_kernels {
                        unsigned n_points, const int64_t squares[EF_PANEL],
                        const int64_t least[EF_PANEL], int64_t *away, uint64_t *gains);
 
+    /* A filter for try_points: bit c says whether centroid c may be nearer to one of sixteen rows
+     * than least[i]; if it is clear, the centroid is not. `centers` are folded to zero, squares[i]
+     * is the square of row i. Which bits are set without need differs between tables. */
+    uint32_t (*reach)(const ef_centers *centers, const float *values,
+                      const int64_t squares[EF_PANEL], const int64_t least[EF_PANEL]);
+
     /* Sixteen rows whose smallest distances are `least` meet a point at the distances `away`:
      * where that is nearer, least[i] = away[i] and nearest[i] = label. Returns the largest of
      * `least`, or 0. */

@@ -83,6 +83,47 @@ static void try_points(const ef_map *map, const float *values, const ef_point *p
     }
 }
 
+/* |g - C|^2 < least if and only if |C|^2 - 2 g.C < least - |g|^2. The score is off by E at most,
+ * and folded_slack is 2 E; what is lost by rounding the limit is less than E and 2^-20 of it. */
+LANE_OP uint32_t reach_of(const ef_centers *centers, const float *values,
+                          const int64_t squares[EF_PANEL], const int64_t least[EF_PANEL],
+                          unsigned width) {
+    const source raw = {.values = values, .ahead = beyond(values, FAR)};
+    vf total[TILE][GROUPS], unused[GROUPS];
+    float limits[EF_PANEL];
+    for (unsigned i = 0; i < EF_PANEL; i++) {
+        const float limit = (float)(least[i] - squares[i]);
+        limits[i] = limit + (limit < 0.0F ? -limit : limit) * 0x1p-20F + centers->folded_slack;
+    }
+    score(&raw, centers->folded, centers->folded_bias, centers->n_columns, width, RAW, total,
+          unused);
+    uint32_t bits = 0;
+    for (unsigned c = 0; c < width; c++) {
+        unsigned rows = 0;
+        for (unsigned g = 0; g < GROUPS; g++)
+            rows |= vm_bits(vf_at_most(total[c][g], vf_load(limits + g * LANES)));
+        bits |= (uint32_t)(rows != 0) << c;
+    }
+    return bits;
+}
+
+#define REACH_OF(width)                                                                            \
+    static uint32_t reach_##width(const ef_centers *centers, const float *values,                  \
+                                  const int64_t *squares, const int64_t *least) {                  \
+        return reach_of(centers, values, squares, least, width);                                   \
+    }
+EACH_WIDTH(REACH_OF)
+
+#define REACH_NAME(width) reach_##width,
+static uint32_t (*const reaches[])(const ef_centers *centers, const float *values,
+                                   const int64_t *squares,
+                                   const int64_t *least) = {EACH_WIDTH(REACH_NAME)};
+
+static uint32_t reach(const ef_centers *centers, const float *values,
+                      const int64_t squares[EF_PANEL], const int64_t least[EF_PANEL]) {
+    return reaches[centers->n_clusters - 1](centers, values, squares, least);
+}
+
 static int64_t take_point(const int64_t away[EF_PANEL], uint32_t label, int64_t least[EF_PANEL],
                           uint32_t nearest_of[EF_PANEL]) {
     int64_t most = 0;

@@ -295,6 +295,41 @@ static void check_tries(const ef_kernels *table, const problem *p) {
     compare("nearest points", table, p, nearest, wanted_nearest, sizeof nearest);
 }
 
+/* The filter leaves out no point that is nearer to a row, and nothing comes of one that is far
+ * beyond what rounding hides. */
+static void check_reach(const ef_kernels *table, const problem *p) {
+    ef_centers centers;
+    int64_t squares[EF_PANEL], least[EF_PANEL], most_square = 0;
+    ef_kernels_ref.squares(p->panel, p->d, squares);
+    for (unsigned i = 0; i < EF_PANEL; i++)
+        most_square = squares[i] > most_square ? squares[i] : most_square;
+    assert_true(ef_centers_init(&centers, p->grid, p->k < table->tile ? p->k : table->tile, p->d,
+                                table->tile));
+    assert_true(ef_centers_fold_to_zero(&centers, &p->map, most_square));
+    for (unsigned i = 0; i < EF_PANEL; i++) {
+        const int64_t away = ef_centers_sqdist(&centers, below(centers.n_clusters), p->panel, i);
+        const uint32_t kind = below(4);
+        least[i] = kind == 0 ? away : kind == 1 ? away + 1 : kind == 2 ? away / 2 : 0;
+    }
+    const uint32_t bits =
+        centers.folds ? table->reach(&centers, p->values, squares, least) : UINT32_MAX;
+    for (uint32_t c = 0; c < centers.n_clusters; c++) {
+        bool nearer = false, looks_nearer = p->n_rows < EF_PANEL;
+        for (unsigned i = 0; i < p->n_rows; i++) {
+            const int64_t away = ef_centers_sqdist(&centers, c, p->panel, i);
+            const double hidden =
+                2.0 * (double)centers.folded_slack + 0x1p-18 * (double)(least[i] + squares[i]);
+            nearer |= away < least[i];
+            looks_nearer |= (double)away <= (double)least[i] + hidden;
+        }
+        if (nearer && (bits >> c & 1) == 0)
+            fail_msg("%s leaves out point %u: d %u, k %u", table->name, c, p->d, p->k);
+        if (!looks_nearer && centers.folds && table != &ef_kernels_ref)
+            assert_true((bits >> c & 1) == 0);
+    }
+    ef_centers_free(&centers);
+}
+
 /* Sifting finds what is beyond its bounds, but for rounding, and nothing else. */
 static void check_sift(const ef_kernels *table, const problem *p) {
     const size_t n = 1 + below(50), n_panels = (n + EF_PANEL - 1) / EF_PANEL;
@@ -395,6 +430,7 @@ static void check_all(uint32_t d, uint32_t k, unsigned n_rows, spread s) {
         check_survey(tables[t], &p);
         check_gaps(tables[t], &p);
         check_tries(tables[t], &p);
+        check_reach(tables[t], &p);
         check_sift(tables[t], &p);
         check_sums(tables[t], &p);
         check_moves(tables[t], &p);
@@ -404,6 +440,7 @@ static void check_all(uint32_t d, uint32_t k, unsigned n_rows, spread s) {
     check_survey(&ef_kernels_ref, &p);
     check_gaps(&ef_kernels_ref, &p);
     check_tries(&ef_kernels_ref, &p);
+    check_reach(&ef_kernels_ref, &p);
     check_sift(&ef_kernels_ref, &p);
     check_moves(&ef_kernels_ref, &p);
     check_added(&ef_kernels_ref, &p);

@@ -77,6 +77,15 @@ static void try_points(const ef_map *map, const float *values, const ef_point *p
     }
 }
 
+static uint32_t reach(const ef_centers *centers, const float *values,
+                      const int64_t squares[EF_PANEL], const int64_t least[EF_PANEL]) {
+    (void)centers;
+    (void)values;
+    (void)squares;
+    (void)least;
+    return UINT32_MAX; /* there is no filter */
+}
+
 static int64_t take_point(const int64_t away[EF_PANEL], uint32_t label, int64_t least[EF_PANEL],
                           uint32_t nearest_of[EF_PANEL]) {
     int64_t most = 0;
@@ -195,6 +204,7 @@ const ef_kernels ef_kernels_ref = {
     .survey = survey,
     .gaps = gaps,
     .try_points = try_points,
+    .reach = reach,
     .take_point = take_point,
     .sift = sift,
     .assign = assign,

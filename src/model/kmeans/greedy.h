@@ -53,7 +53,9 @@ typedef struct ef_greedy {
     ef_i128 *gains;
     size_t *n_tried;    /* of each worker: panels, for each slot, */
     size_t *n_reached;  /* and those of them where a candidate was nearer to a row */
-    bool looks_at_rows; /* before distances: it pays where most panels gain nothing */
+    bool sifts;         /* float distances first: it pays where most panels gain nothing */
+    ef_centers *sieves; /* the candidates, as many at a time as a tile has */
+    uint32_t n_sieves;
 } ef_greedy;
 
 /* False if memory is short; ef_greedy_free is due in any case. */

@@ -19,6 +19,9 @@
 #define OF_TAPE 1024
 #define OF_DISTANCE(d) ((size_t)EF_PANEL * 4 * (d))
 
+/* So many columns, and to look at each row costs less than float distances. */
+#define WORTH_ROWS 32
+
 size_t ef_greedy_operations(uint32_t n_columns) {
     return OF_TAPE + OF_DISTANCE(n_columns);
 }
@@ -52,6 +55,7 @@ bool ef_greedy_init(ef_greedy *g, ef_workspace *space, const efface_kmeans *mode
     g->least = ef_alloc(c, sizeof *g->least);
     g->met = ef_alloc(k, sizeof *g->met);
     g->met_reals = ef_alloc(n_met, sizeof *g->met_reals);
+    g->sieves = ef_alloc(c, sizeof *g->sieves);
     g->n_tried = ef_alloc_zero(space->n_workers, sizeof *g->n_tried);
     g->n_reached = ef_alloc_zero(space->n_workers, sizeof *g->n_reached);
     g->best = ef_alloc(c * space->n_workers, sizeof *g->best);
@@ -60,7 +64,7 @@ bool ef_greedy_init(ef_greedy *g, ef_workspace *space, const efface_kmeans *mode
            g->candidates != NULL && g->points != NULL && g->to_try != NULL && g->reals != NULL &&
            g->potentials != NULL && g->same_as != NULL && g->apart != NULL && g->least != NULL &&
            g->best != NULL && g->gains != NULL && g->met != NULL && g->met_reals != NULL &&
-           g->n_tried != NULL && g->n_reached != NULL;
+           g->sieves != NULL && g->n_tried != NULL && g->n_reached != NULL;
 }
 
 void ef_greedy_free(ef_greedy *g) {
@@ -78,6 +82,7 @@ void ef_greedy_free(ef_greedy *g) {
     ef_free(g->least);
     ef_free(g->met);
     ef_free(g->met_reals);
+    ef_free(g->sieves);
     ef_free(g->n_tried);
     ef_free(g->n_reached);
     ef_free(g->best);
@@ -158,11 +163,10 @@ static void measure_panels(void *context, unsigned number, size_t first, size_t 
         for (unsigned i = 0; i < ef_workspace_rows(space, p); i++) {
             const int64_t weight = ef_data_weight(space->data, p * EF_PANEL + i);
             sum += (ef_i128)weight * g->distances[p * EF_PANEL + i];
-            if (!g->adds_squares)
-                continue;
-            worker->square_sum += (ef_i128)weight * squares[i];
             worker->most_square =
                 squares[i] > worker->most_square ? squares[i] : worker->most_square;
+            if (g->adds_squares)
+                worker->square_sum += (ef_i128)weight * squares[i];
         }
     }
     g->gains[(size_t)number * g->n_slots] += sum;
@@ -292,7 +296,7 @@ efface_status ef_greedy_race(ef_greedy *g, uint32_t n_racing, efface_error *erro
 static bool may_gain(const ef_greedy *g, size_t panel, uint32_t slot) {
     if (g->least[slot] >= g->panels[panel].farthest)
         return false;
-    if (!g->looks_at_rows)
+    if (!g->sifts || g->space->map->n_columns < WORTH_ROWS)
         return true;
     const int64_t *const apart = g->apart + (size_t)slot * g->n_clusters;
     const size_t first = panel * EF_PANEL;
@@ -300,6 +304,22 @@ static bool may_gain(const ef_greedy *g, size_t panel, uint32_t slot) {
         if (apart[g->nearest[i]] < g->distances[i])
             return true;
     return false;
+}
+
+/* Which of the slots whose bits are set have candidates that may be nearer to one of its rows. */
+static uint64_t sift(const ef_greedy *g, size_t panel, uint64_t slots) {
+    const uint32_t tile = g->space->kernels->tile;
+    uint64_t found = 0;
+    for (uint32_t f = 0; f < g->n_sieves; f++) {
+        const ef_centers *const sieve = &g->sieves[f];
+        uint64_t bits = (UINT64_C(1) << sieve->n_clusters) - 1;
+        if (sieve->folds && (slots >> f * tile & bits) != 0)
+            bits &= g->space->kernels->reach(sieve, ef_data_panel(g->space->data, panel),
+                                             g->squares + panel * EF_PANEL,
+                                             g->distances + panel * EF_PANEL);
+        found |= bits << f * tile;
+    }
+    return slots & found;
 }
 
 /* What the rows of a panel gain by a candidate to which they have the distances `away`. */
@@ -343,12 +363,15 @@ static void try_panels(void *context, unsigned number, size_t first, size_t last
     for (size_t p = first; p < last; p++) {
         ef_greedy_panel *const state = &g->panels[p];
         uint32_t slots[EF_MOST_CANDIDATES], n = 0;
-        state->tried = state->reached = 0;
+        uint64_t wanted = 0;
         for (uint32_t s = 0; s < g->n_slots; s++)
-            if (g->same_as[s] == s && may_gain(g, p, s)) {
-                state->tried |= UINT64_C(1) << s;
-                slots[n++] = s;
-            }
+            wanted |= (uint64_t)(g->same_as[s] == s && may_gain(g, p, s)) << s;
+        if (g->sifts && wanted != 0)
+            wanted = sift(g, p, wanted);
+        state->tried = wanted;
+        state->reached = 0;
+        for (; wanted != 0; wanted &= wanted - 1)
+            slots[n++] = (uint32_t)__builtin_ctzll(wanted);
         /* In parts that are nearly equal. */
         uint32_t parts = (n + EF_POINTS - 1) / EF_POINTS;
         for (uint32_t done = 0, width; done < n; done += width, parts--) {
@@ -378,19 +401,50 @@ static void look_at_candidates(const ef_greedy *g) {
     }
 }
 
+static void free_sieves(ef_greedy *g) {
+    for (uint32_t f = 0; f < g->n_sieves; f++)
+        ef_centers_free(&g->sieves[f]);
+    g->n_sieves = 0;
+}
+
+/* False if memory is short. */
+static bool make_sieves(ef_greedy *g) {
+    const uint32_t tile = g->space->kernels->tile, d = g->space->map->n_columns;
+    int64_t most_square = 0;
+    for (unsigned w = 0; w < g->space->n_workers; w++)
+        if (g->space->workers[w].most_square > most_square)
+            most_square = g->space->workers[w].most_square;
+    for (uint32_t first = 0; first < g->n_slots; first += tile) {
+        const uint32_t rest = g->n_slots - first;
+        ef_centers *const sieve = &g->sieves[g->n_sieves];
+        if (!ef_centers_init(sieve, g->points + (size_t)first * d, rest < tile ? rest : tile, d,
+                             tile))
+            return false;
+        g->n_sieves++;
+        if (!ef_centers_fold_to_zero(sieve, g->space->map, most_square))
+            return false;
+    }
+    return true;
+}
+
 efface_status ef_greedy_try(ef_greedy *g, ef_i128 before, efface_error *error) {
     look_at_candidates(g);
     clear_gains(g);
+    if (g->sifts && !make_sieves(g)) {
+        free_sieves(g);
+        return ef_fail_memory(error);
+    }
     const efface_status status = ef_workspace_run_light(
         g->space, g->n_slots * OF_DISTANCE(g->space->map->n_columns), try_panels, g, error);
     for (uint32_t s = 0; s < g->n_slots; s++)
         g->potentials[s] = before - add_gains(g, g->same_as[s]);
+    free_sieves(g);
     size_t n_tried = 0, n_reached = 0;
     for (unsigned w = 0; w < g->space->n_workers; w++) {
         n_tried += g->n_tried[w];
         n_reached += g->n_reached[w];
         g->n_tried[w] = g->n_reached[w] = 0;
     }
-    g->looks_at_rows |= n_reached < n_tried / 2; /* from now on */
+    g->sifts |= n_reached < n_tried / 2; /* from now on */
     return status;
 }
