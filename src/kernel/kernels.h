@@ -63,6 +63,11 @@ typedef struct ef_kernels {
                        unsigned n_points, const int64_t squares[EF_PANEL],
                        const int64_t least[EF_PANEL], int64_t *away, uint64_t *gains);
 
+    /* The first time: squares[i] = the square of row i, and away[i] = its squared distance to one
+     * point, by integers. Those of rows that are not there may be anything. */
+    void (*meet_point)(const ef_map *map, const float *values, const ef_point *point,
+                       int64_t squares[EF_PANEL], int64_t away[EF_PANEL]);
+
     /* A filter for try_points: bit c says whether centroid c may be nearer to one of sixteen rows
      * than least[i]; if it is clear, the centroid is not. `centers` are folded to zero, squares[i]
      * is the square of row i. Which bits are set without need differs between tables. */

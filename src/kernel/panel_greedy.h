@@ -10,13 +10,14 @@
 /* A block of columns at a time: products are at most 2^46, and sums of 64 of them 2^52. */
 _Static_assert(EF_BLOCK <= 64, "sums are exact");
 
+/* g.p for sixteen rows and `width` points, and |g|^2 unless that is NULL. */
 LANE_OP void find_dots(const ef_map *map, const float *values, const ef_point *points,
-                       unsigned width, int64_t *out) {
+                       unsigned width, int64_t *out, int64_t *squares_out) {
     const float *const low = map->low, *const step = map->step;
     const size_t d = map->n_columns;
     for (size_t begin = 0, n; begin < d; begin += n) {
         uint32_t block[EF_BLOCK * EF_PANEL];
-        vd sum[EF_POINTS];
+        vd sum[EF_POINTS], square = vd_zero();
         n = d - begin < EF_BLOCK ? d - begin : EF_BLOCK;
         for (size_t j = 0; j < n; j++) {
             const float *const from = values + (begin + j) * EF_PANEL;
@@ -28,33 +29,42 @@ LANE_OP void find_dots(const ef_map *map, const float *values, const ef_point *p
             sum[s] = vd_zero();
         for (size_t j = 0; j < n; j++) {
             const vd point = vd_load_whole(block + j * EF_PANEL);
+            if (squares_out != NULL)
+                square = vd_add_square(square, point);
             for (unsigned s = 0; s < width; s++)
                 sum[s] = vd_add_times(sum[s], point, points[s].real[begin + j]);
         }
         for (unsigned s = 0; s < width; s++)
             vd_put(out + s * EF_PANEL, sum[s], begin != 0);
+        if (squares_out != NULL)
+            vd_put(squares_out, square, begin != 0);
     }
 }
 
 #else
 
 LANE_OP void find_dots(const ef_map *map, const float *values, const ef_point *points,
-                       unsigned width, int64_t *out) {
+                       unsigned width, int64_t *out, int64_t *squares_out) {
     const float *const low = map->low, *const step = map->step;
     const size_t d = map->n_columns;
     for (unsigned g = 0; g < GROUPS; g++) {
-        vq sum[EF_POINTS];
+        vq sum[EF_POINTS], square = vq_zero();
         for (unsigned s = 0; s < width; s++)
             sum[s] = vq_zero();
         for (size_t j = 0; j < d; j++) {
             const float *const from = values + j * EF_PANEL + g * LANES;
             fetch(beyond(from, FAR));
-            const vs point = vs_of(vf_whole(on_grid(vf_load(from), low[j], step[j])));
+            const vf x = on_grid(vf_load(from), low[j], step[j]);
+            const vs point = vs_of(vf_whole(x));
+            if (squares_out != NULL)
+                square = vq_add_square(square, x);
             for (unsigned s = 0; s < width; s++)
                 sum[s] = vq_add_times(sum[s], point, points[s].whole[j]);
         }
         for (unsigned s = 0; s < width; s++)
             vq_store(out + s * EF_PANEL + g * LANES, sum[s]);
+        if (squares_out != NULL)
+            vq_store(squares_out + g * LANES, square);
     }
 }
 
@@ -65,10 +75,10 @@ static void try_points(const ef_map *map, const float *values, const ef_point *p
                        const int64_t least[EF_PANEL], int64_t *away, uint64_t *gains) {
     int64_t dots[EF_POINTS * EF_PANEL];
     switch (n_points) {
-    case 1: find_dots(map, values, points, 1, dots); break;
-    case 2: find_dots(map, values, points, 2, dots); break;
-    case 3: find_dots(map, values, points, 3, dots); break;
-    default: find_dots(map, values, points, EF_POINTS, dots); break;
+    case 1: find_dots(map, values, points, 1, dots, NULL); break;
+    case 2: find_dots(map, values, points, 2, dots, NULL); break;
+    case 3: find_dots(map, values, points, 3, dots, NULL); break;
+    default: find_dots(map, values, points, EF_POINTS, dots, NULL); break;
     }
     for (unsigned s = 0; s < n_points; s++) {
         const int64_t *const dot = dots + s * EF_PANEL;
@@ -81,6 +91,14 @@ static void try_points(const ef_map *map, const float *values, const ef_point *p
         }
         gains[s] = gain;
     }
+}
+
+static void meet_point(const ef_map *map, const float *values, const ef_point *point,
+                       int64_t square[EF_PANEL], int64_t away[EF_PANEL]) {
+    int64_t dots[EF_PANEL];
+    find_dots(map, values, point, 1, dots, square);
+    for (unsigned i = 0; i < EF_PANEL; i++)
+        away[i] = (int64_t)((uint64_t)square[i] + (uint64_t)point->square - 2 * (uint64_t)dots[i]);
 }
 
 /* |g - C|^2 < least if and only if |C|^2 - 2 g.C < least - |g|^2. The score is off by E at most,

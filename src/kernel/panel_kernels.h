@@ -161,6 +161,7 @@ const ef_kernels TABLE = {
     .survey = survey,
     .gaps = gaps,
     .try_points = try_points,
+    .meet_point = meet_point,
     .reach = reach,
     .take_point = take_point,
     .sift = sift,

@@ -275,8 +275,11 @@ static void check_tries(const ef_kernels *table, const problem *p) {
         }
     if (p->n_rows == EF_PANEL)
         compare("gains", table, p, gains, wanted_gains, n_points * sizeof *gains);
-    for (unsigned s = 0; s < n_points; s++)
-        guarded_free(&memory[s]);
+
+    int64_t met[2][EF_PANEL];
+    table->meet_point(&p->map, p->values, &points[0], met[0], met[1]);
+    compare("squares of meet_point", table, p, met[0], squares, p->n_rows * sizeof *squares);
+    compare("distances of meet_point", table, p, met[1], away, p->n_rows * sizeof *away);
 
     /* Of these distances, some as they are now: ties leave a row where it is. */
     uint32_t nearest[EF_PANEL], wanted_nearest[EF_PANEL];
@@ -293,6 +296,8 @@ static void check_tries(const ef_kernels *table, const problem *p) {
     assert_true(table->take_point(away, 1000, least, nearest) == most);
     compare("smallest distances", table, p, least, nearer, sizeof least);
     compare("nearest points", table, p, nearest, wanted_nearest, sizeof nearest);
+    for (unsigned s = 0; s < n_points; s++)
+        guarded_free(&memory[s]);
 }
 
 /* The filter leaves out no point that is nearer to a row, and nothing comes of one that is far

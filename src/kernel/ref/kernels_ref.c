@@ -77,6 +77,21 @@ static void try_points(const ef_map *map, const float *values, const ef_point *p
     }
 }
 
+static void meet_point(const ef_map *map, const float *values, const ef_point *point,
+                       int64_t square[EF_PANEL], int64_t away[EF_PANEL]) {
+    for (unsigned i = 0; i < EF_PANEL; i++) {
+        uint64_t norm = 0, distance = 0;
+        for (uint32_t j = 0; j < map->n_columns; j++) {
+            const uint64_t g = (uint64_t)on_grid(map, values + i, j);
+            const uint64_t difference = g - (uint64_t)point->whole[j];
+            norm += g * g;
+            distance += difference * difference;
+        }
+        square[i] = (int64_t)norm;
+        away[i] = (int64_t)distance;
+    }
+}
+
 static uint32_t reach(const ef_centers *centers, const float *values,
                       const int64_t squares[EF_PANEL], const int64_t least[EF_PANEL]) {
     (void)centers;
@@ -204,6 +219,7 @@ const ef_kernels ef_kernels_ref = {
     .survey = survey,
     .gaps = gaps,
     .try_points = try_points,
+    .meet_point = meet_point,
     .reach = reach,
     .take_point = take_point,
     .sift = sift,

@@ -217,6 +217,9 @@ LANE_OP vd vd_add_times(vd sum, vd a, double b) {
     return (vd){_mm512_fmadd_pd(a.low, _mm512_set1_pd(b), sum.low),
                 _mm512_fmadd_pd(a.high, _mm512_set1_pd(b), sum.high)};
 }
+LANE_OP vd vd_add_square(vd sum, vd a) {
+    return (vd){_mm512_fmadd_pd(a.low, a.low, sum.low), _mm512_fmadd_pd(a.high, a.high, sum.high)};
+}
 /* p[i] = lane i, an integer, and what p[i] was if that is wanted. */
 LANE_OP void vd_put(int64_t *p, vd a, bool adds) {
     const __m512i low = _mm512_cvtpd_epi64(a.low), high = _mm512_cvtpd_epi64(a.high);

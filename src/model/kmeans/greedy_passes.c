@@ -132,18 +132,22 @@ static int64_t meet(const ef_greedy *g, size_t panel, const int64_t *away, uint3
     return most;
 }
 
-/* The distances of a panel's rows to the seeds so far, from nothing; returns the largest u. */
+/* The squares of a panel's rows and their distances to the seeds so far, from nothing; returns the
+ * largest u. */
 static int64_t measure_panel(const ef_greedy *g, size_t panel) {
     const ef_workspace *const space = g->space;
-    int64_t *const u = g->distances + panel * EF_PANEL, farthest = 0;
+    const float *const values = ef_data_panel(space->data, panel);
+    int64_t *const u = g->distances + panel * EF_PANEL, *const squares =
+                                                            g->squares + panel * EF_PANEL;
+    int64_t away[EF_POINTS * EF_PANEL];
     for (unsigned i = 0; i < EF_PANEL; i++)
         u[i] = i < ef_workspace_rows(space, panel) ? INT64_MAX : 0;
-    for (uint32_t s = 0, n; s < g->round; s += n) {
-        int64_t away[EF_POINTS * EF_PANEL];
+    space->kernels->meet_point(space->map, values, &g->met[0], squares, away);
+    int64_t farthest = meet(g, panel, away, 0);
+    for (uint32_t s = 1, n; s < g->round; s += n) {
         uint64_t gains[EF_POINTS];
         n = g->round - s < EF_POINTS ? g->round - s : EF_POINTS;
-        space->kernels->try_points(space->map, ef_data_panel(space->data, panel), g->met + s, n,
-                                   g->squares + panel * EF_PANEL, u, away, gains);
+        space->kernels->try_points(space->map, values, g->met + s, n, squares, u, away, gains);
         for (uint32_t i = 0; i < n; i++)
             farthest = meet(g, panel, away + (size_t)i * EF_PANEL, s + i);
     }
@@ -156,9 +160,7 @@ static void measure_panels(void *context, unsigned number, size_t first, size_t 
     ef_worker *const worker = &space->workers[number];
     ef_i128 sum = 0;
     for (size_t p = first; p < last; p++) {
-        int64_t *const squares = g->squares + p * EF_PANEL;
-        ef_workspace_load(space, worker, p);
-        space->kernels->squares(worker->panel, space->map->n_columns, squares);
+        const int64_t *const squares = g->squares + p * EF_PANEL;
         note_farthest(g, p, measure_panel(g, p));
         for (unsigned i = 0; i < ef_workspace_rows(space, p); i++) {
             const int64_t weight = ef_data_weight(space->data, p * EF_PANEL + i);
