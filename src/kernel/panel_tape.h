@@ -77,8 +77,8 @@ static uint64_t tape_within(uint64_t seed, uint32_t purpose, uint32_t n_subs,
             counters c[2] = {with_sub(&one[0], &two[0], &keys, s),
                              with_sub(&one[1], &two[1], &keys, s)};
             run_rounds(c, &keys, 2);
-            const bool within = vw_within(c[0].c1, limits[s]) | vw_within(c[1].c1, limits[s]);
-            bits |= (uint64_t)within << s;
+            const unsigned within = vw_within(c[0].c1, limits[s]) | vw_within(c[1].c1, limits[s]);
+            bits |= (uint64_t)(within != 0) << s;
         }
     }
     return bits;

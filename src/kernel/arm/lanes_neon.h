@@ -3,7 +3,6 @@
 #define EF_LANES_NEON_H
 
 #include <arm_neon.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #define LANES 4
@@ -141,9 +140,9 @@ LANE_OP vw vw_multiply(vw a, vw b) {
 LANE_OP vw vw_xor(vw a, vw b, vw c) {
     return veorq_u64(veorq_u64(a, b), c);
 }
-/* Whether the lower half of a word is at most x. */
-LANE_OP bool vw_within(vw a, uint32_t x) {
-    return vget_lane_u64(vreinterpret_u64_u32(vcle_u32(vmovn_u64(a), vdup_n_u32(x))), 0) != 0;
+/* Not 0 if the lower half of a word is at most x. */
+LANE_OP unsigned vw_within(vw a, uint32_t x) {
+    return vmaxv_u32(vcle_u32(vmovn_u64(a), vdup_n_u32(x)));
 }
 LANE_OP void vw_store_lower(uint32_t *p, vw a) {
     vst1_u32(p, vmovn_u64(a));

@@ -147,10 +147,10 @@ LANE_OP vw vw_multiply(vw a, vw b) {
 LANE_OP vw vw_xor(vw a, vw b, vw c) {
     return _mm256_xor_si256(_mm256_xor_si256(a, b), c);
 }
-/* Whether the lower half of a word is at most x. */
-LANE_OP bool vw_within(vw a, uint32_t x) {
+/* Not 0 if the lower half of a word is at most x. */
+LANE_OP unsigned vw_within(vw a, uint32_t x) {
     const __m256i least = _mm256_min_epu32(a, _mm256_set1_epi32((int)x));
-    return (_mm256_movemask_epi8(_mm256_cmpeq_epi32(least, a)) & 0x0F0F0F0F) != 0;
+    return (unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi32(least, a)) & 0x0F0F0F0Fu;
 }
 LANE_OP void vw_store_lower(uint32_t *p, vw a) {
     const __m256i lower = _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));

@@ -151,9 +151,9 @@ LANE_OP vw vw_multiply(vw a, vw b) {
 LANE_OP vw vw_xor(vw a, vw b, vw c) {
     return _mm512_ternarylogic_epi64(a, b, c, 0x96);
 }
-/* Whether the lower half of a word is at most x. */
-LANE_OP bool vw_within(vw a, uint32_t x) {
-    return _mm512_mask_cmple_epu32_mask(0x5555, a, _mm512_set1_epi32((int)x)) != 0;
+/* Not 0 if the lower half of a word is at most x. */
+LANE_OP unsigned vw_within(vw a, uint32_t x) {
+    return _mm512_mask_cmple_epu32_mask(0x5555, a, _mm512_set1_epi32((int)x));
 }
 LANE_OP void vw_store_lower(uint32_t *p, vw a) {
     _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtepi64_epi32(a));
