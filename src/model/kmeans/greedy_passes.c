@@ -143,6 +143,8 @@ static int64_t measure_panel(const ef_greedy *g, size_t panel) {
     for (unsigned i = 0; i < EF_PANEL; i++)
         u[i] = i < ef_workspace_rows(space, panel) ? INT64_MAX : 0;
     space->kernels->meet_point(space->map, values, &g->met[0], squares, away);
+    for (unsigned i = ef_workspace_rows(space, panel); i < EF_PANEL; i++)
+        squares[i] = 0;
     int64_t farthest = meet(g, panel, away, 0);
     for (uint32_t s = 1, n; s < g->round; s += n) {
         uint64_t gains[EF_POINTS];
