@@ -83,15 +83,15 @@ typedef struct folding {
     double norm2; /* |V|^2 */
 } folding;
 
-/* Folds column j, relative to the mean of the centroids. */
-static void fold_column(ef_centers *centers, uint32_t j, double low, double step,
+/* Folds column j, relative to the mean of the centroids or to zero. */
+static void fold_column(ef_centers *centers, uint32_t j, double low, double step, bool to_zero,
                         folding folded[EF_MOST_TILE]) {
     const uint32_t k = centers->n_clusters;
     const int32_t *const column = centers->grid + j;
     int64_t sum = 0;
     for (uint32_t c = 0; c < k; c++)
         sum += column[(size_t)c * centers->n_columns];
-    const int64_t origin = sum / k;
+    const int64_t origin = to_zero ? 0 : sum / k;
     centers->folded_origin[j] = (float)(low + (double)origin);
     for (uint32_t c = 0; c < k; c++) {
         const int64_t center = column[(size_t)c * centers->n_columns];
@@ -105,7 +105,7 @@ static void fold_column(ef_centers *centers, uint32_t j, double low, double step
     }
 }
 
-bool ef_centers_fold(ef_centers *centers, const ef_map *map, int64_t most_square) {
+static bool fold(ef_centers *centers, const ef_map *map, int64_t most_square, bool to_zero) {
     const uint32_t k = centers->n_clusters, d = centers->n_columns;
     if (k > centers->tile)
         return true;
@@ -119,7 +119,7 @@ bool ef_centers_fold(ef_centers *centers, const ef_map *map, int64_t most_square
     double low2 = 0.0;
     for (uint32_t j = 0; j < d; j++) {
         const double step = (double)map->step[j], low = (double)map->low[j] * step;
-        fold_column(centers, j, low, step, folded);
+        fold_column(centers, j, low, step, to_zero, folded);
         low2 += low * low;
     }
     for (uint32_t c = 0; c < k; c++) {
@@ -139,6 +139,14 @@ bool ef_centers_fold(ef_centers *centers, const ef_map *map, int64_t most_square
     centers->folded_norm_factor = (float)(1.0 + 2.0 * ((double)d + 8.0) * 0x1p-24 + 0x1p-22);
     centers->folds = centers->folds && error <= MOST_ERROR * most.norm2;
     return true;
+}
+
+bool ef_centers_fold(ef_centers *centers, const ef_map *map, int64_t most_square) {
+    return fold(centers, map, most_square, false);
+}
+
+bool ef_centers_fold_to_zero(ef_centers *centers, const ef_map *map, int64_t most_square) {
+    return fold(centers, map, most_square, true);
 }
 
 void ef_centers_free(ef_centers *centers) {

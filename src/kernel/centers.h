@@ -109,6 +109,10 @@ bool ef_centers_init(ef_centers *centers, const int32_t *grid, uint32_t n_cluste
  * O(k d). */
 bool ef_centers_fold(ef_centers *centers, const ef_map *map, int64_t most_square);
 
+/* The same with zero in the place of m: scores are then |C|^2 - 2 g.C, of which the kernels'
+ * `reach` makes use. */
+bool ef_centers_fold_to_zero(ef_centers *centers, const ef_map *map, int64_t most_square);
+
 void ef_centers_free(ef_centers *centers);
 
 /* How many clusters the tile that begins with cluster `first` has. */

@@ -20,6 +20,13 @@
 #include "efface/efface.h"
 #include "kernel/centers.h"
 
+/* A grid point to be tried: as integers and as doubles, and its square. */
+typedef struct ef_point {
+    const int32_t *whole;
+    const double *real;
+    int64_t square;
+} ef_point;
+
 typedef struct ef_kernels {
     const char *name;
     uint32_t tile; /* most clusters that one inner loop of `nearest` works on */
@@ -47,6 +54,31 @@ typedef struct ef_kernels {
      * distances to the grid points `other` and `own`. */
     void (*gaps)(const ef_map *map, const float *values, unsigned n_rows, const int32_t *own,
                  const int32_t *other, int64_t out[EF_PANEL]);
+
+    /* Sixteen rows of `values` and up to EF_POINTS points: away[16 s + i] = the squared distance of
+     * row i to points[s], by integers, and gains[s] = the sum of least[i] - away[16 s + i] where
+     * that is above 0, modulo 2^64. squares[i] is the square of row i. Squares and distances of
+     * rows that are not there may be anything, and so may gains if some are not. */
+    void (*try_points)(const ef_map *map, const float *values, const ef_point *points,
+                       unsigned n_points, const int64_t squares[EF_PANEL],
+                       const int64_t least[EF_PANEL], int64_t *away, uint64_t *gains);
+
+    /* The first time: squares[i] = the square of row i, and away[i] = its squared distance to one
+     * point, by integers. Those of rows that are not there may be anything. */
+    void (*meet_point)(const ef_map *map, const float *values, const ef_point *point,
+                       int64_t squares[EF_PANEL], int64_t away[EF_PANEL]);
+
+    /* A filter for try_points: bit c says whether centroid c may be nearer to one of sixteen rows
+     * than least[i]; if it is clear, the centroid is not. `centers` are folded to zero, squares[i]
+     * is the square of row i. Which bits are set without need differs between tables. */
+    uint32_t (*reach)(const ef_centers *centers, const float *values,
+                      const int64_t squares[EF_PANEL], const int64_t least[EF_PANEL]);
+
+    /* Sixteen rows whose smallest distances are `least` meet a point at the distances `away`:
+     * where that is nearer, least[i] = away[i] and nearest[i] = label. Returns the largest of
+     * `least`, or 0. */
+    int64_t (*take_point)(const int64_t away[EF_PANEL], uint32_t label, int64_t least[EF_PANEL],
+                          uint32_t nearest[EF_PANEL]);
 
     /* Sifts rows of which only a byte for each coordinate is kept, in panels of sixteen: byte j
      * of row i of a panel at 16 j + i. `found` becomes the numbers, ascending, of those for
@@ -88,7 +120,14 @@ typedef struct ef_kernels {
     /* out[i] = the upper half of tape(seed, ..., ids[i], step): the leading bits of its v. */
     void (*tape_high)(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],
                       uint32_t step, uint32_t out[EF_PANEL]);
+
+    /* A bit for each `sub` s of n_subs, up to 64: whether one of the numbers that tape_high would
+     * give is at most limits[s]. */
+    uint64_t (*tape_within)(uint64_t seed, uint32_t purpose, uint32_t n_subs,
+                            const uint64_t ids[EF_PANEL], uint32_t step, const uint32_t *limits);
 } ef_kernels;
+
+#define EF_POINTS 4 /* that try_points takes at a time: their sums fit the registers */
 
 #define EF_RUN 64 /* labels of so many panels stay in the first cache */
 

@@ -155,35 +155,8 @@ static void add_rows(const ef_map *map, const float *values, unsigned n_rows,
     }
 }
 
-/* Counters have lanes of 64 bits, of which only the lower half counts: so a product's halves need
- * not be put together again. Two vectors at a time, so that one need not wait for the other. */
-static void tape_high(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],
-                      uint32_t step, uint32_t out[EF_PANEL]) {
-    const vw m0 = vw_set1(EF_PHILOX_M0), m1 = vw_set1(EF_PHILOX_M1);
-    for (unsigned at = 0; at < EF_PANEL; at += 2 * WORDS) {
-        vw c0[2], c1[2], c2[2], c3[2];
-        for (unsigned i = 0; i < 2; i++) {
-            c0[i] = vw_load(ids + at + i * WORDS);
-            c1[i] = vw_upper(c0[i]);
-            c2[i] = vw_set1(step);
-            c3[i] = vw_set1(purpose_and_sub);
-        }
-        vw k0 = vw_set1(seed), k1 = vw_set1(seed >> 32);
-        for (int round = 0; round < EF_PHILOX_ROUNDS; round++) {
-            for (unsigned i = 0; i < 2; i++) {
-                const vw p0 = vw_multiply(c0[i], m0), p1 = vw_multiply(c2[i], m1);
-                c0[i] = vw_xor(vw_upper(p1), c1[i], k0);
-                c1[i] = p1;
-                c2[i] = vw_xor(vw_upper(p0), c3[i], k1);
-                c3[i] = p0;
-            }
-            k0 = vw_add(k0, vw_set1(EF_PHILOX_W0));
-            k1 = vw_add(k1, vw_set1(EF_PHILOX_W1));
-        }
-        for (unsigned i = 0; i < 2; i++)
-            vw_store_lower(out + at + i * WORDS, c1[i]);
-    }
-}
+#include "kernel/panel_greedy.h"
+#include "kernel/panel_tape.h"
 
 extern const ef_kernels TABLE;
 const ef_kernels TABLE = {
@@ -194,10 +167,15 @@ const ef_kernels TABLE = {
     .assign = assign,
     .survey = survey,
     .gaps = gaps,
+    .try_points = try_points,
+    .meet_point = meet_point,
+    .reach = reach,
+    .take_point = take_point,
     .sift = sift,
     .sqdist = sqdist,
     .squares = squares,
     .move_row = move_row,
     .add_rows = add_rows,
     .tape_high = tape_high,
+    .tape_within = tape_within,
 };

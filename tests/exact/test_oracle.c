@@ -471,11 +471,64 @@ static void exponential_is_a_logarithm(void **state) {
     }
 }
 
+/* ------------------------------------------------------------------ many rounds */
+
+/* Greedy seeding with so many rounds that in most of them few rows gain: the library then sifts
+ * candidates, a tile of them at a time. Values are those of 40 blobs, in no order. */
+static void fit_blobs(uint32_t d, uint32_t candidates, int weighed, efface_method method) {
+    enum { N_ROWS = 300, MOST_COLUMNS = 40 };
+    static float values[N_ROWS * MOST_COLUMNS];
+    static int64_t weights[N_ROWS];
+    efface_kmeans_params params;
+    efface_data *data = NULL;
+    efface_kmeans *model = NULL;
+    efface_kmeans_params_init(&params);
+    params.method = method;
+    params.n_clusters = 30;
+    params.candidates = candidates;
+    params.seed = 7;
+    params.n_threads = 2;
+    for (size_t i = 0; i < N_ROWS; i++) {
+        const uint64_t blob = mix(i) % 40;
+        weights[i] = 1 + (int64_t)(mix(i + 5000) % 7);
+        for (uint32_t j = 0; j < d; j++)
+            values[i * d + j] = (float)(mix(blob * 1000 + j) % 1000) +
+                                (float)(mix(i * 64 + j + 100000) % 1000) * 0.03f;
+    }
+    const oracle_rows rows = {N_ROWS, d, values, NULL, weighed ? weights : NULL};
+    const efface_rows given = {.n_rows = N_ROWS, .values = values, .weights = rows.weights};
+    assert_int_equal(efface_data_create(d, &data, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_add(data, &given, NULL), EFFACE_OK);
+    assert_int_equal(efface_kmeans_fit(data, &params, &model, NULL), EFFACE_OK);
+    oracle_model *const oracle = oracle_fit(&rows, &params);
+    unsigned char *a = NULL;
+    size_t n_a = 0, n_b = 0;
+    unsigned char *const b = oracle_encode(oracle, &n_b);
+    assert_int_equal(efface_kmeans_encode(model, &a, &n_a, NULL), EFFACE_OK);
+    difference where = {.a = a, .b = b, .n_a = n_a, .n_b = n_b, .candidates = candidates};
+    if (find_difference(&where))
+        fail_msg("d %" PRIu32 ", %" PRIu32 " candidates: %s", d, candidates, where.text);
+    efface_bytes_free(a);
+    free(b);
+    oracle_free(oracle);
+    efface_kmeans_free(model);
+    efface_data_free(data);
+}
+
+static void many_rounds_equal_the_oracle(void **state) {
+    (void)state;
+    fit_blobs(3, 0, 0, EFFACE_METHOD_LLOYD);
+    fit_blobs(3, 19, 1, EFFACE_METHOD_QUANTIZED);
+    fit_blobs(40, 0, 1, EFFACE_METHOD_LLOYD);
+    fit_blobs(40, 19, 0, EFFACE_METHOD_LLOYD);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(philox_has_its_known_answers),
         cmocka_unit_test(exponential_is_a_logarithm),
         cmocka_unit_test(library_equals_oracle),
+        cmocka_unit_test(many_rounds_equal_the_oracle),
     };
     return cmocka_run_group_tests_name("oracle", tests, NULL, NULL);
 }

@@ -247,6 +247,97 @@ static void check_gaps(const ef_kernels *table, const problem *p) {
     }
 }
 
+/* Points are tried by integers, whatever their number; rows that are not there do not count. */
+static void check_tries(const ef_kernels *table, const problem *p) {
+    const unsigned n_points = 1 + below(EF_POINTS);
+    guarded memory[EF_POINTS];
+    ef_point points[EF_POINTS];
+    int64_t squares[EF_PANEL], least[EF_PANEL], away[EF_POINTS * EF_PANEL];
+    uint64_t gains[EF_POINTS], wanted_gains[EF_POINTS] = {0};
+    for (unsigned s = 0; s < n_points; s++) {
+        double *const reals = guarded_alloc(&memory[s], p->d * sizeof *reals);
+        points[s] = (ef_point){.whole = p->grid + (size_t)below(p->k) * p->d, .real = reals};
+        for (uint32_t j = 0; j < p->d; j++) {
+            reals[j] = points[s].whole[j];
+            points[s].square += (int64_t)points[s].whole[j] * points[s].whole[j];
+        }
+    }
+    ef_kernels_ref.squares(p->panel, p->d, squares);
+    for (unsigned i = 0; i < EF_PANEL; i++)
+        least[i] = i % 3 == 0 ? (int64_t)(draw() >> 1) : (int64_t)(draw() >> (1 + below(60)));
+    table->try_points(&p->map, p->values, points, n_points, squares, least, away, gains);
+    for (unsigned s = 0; s < n_points; s++)
+        for (unsigned i = 0; i < p->n_rows; i++) {
+            int64_t wanted = 0;
+            for (uint32_t j = 0; j < p->d; j++) {
+                const int64_t g = (int64_t)p->panel[(size_t)j * EF_PANEL + i];
+                wanted += (g - points[s].whole[j]) * (g - points[s].whole[j]);
+            }
+            compare("distance", table, p, &away[s * EF_PANEL + i], &wanted, sizeof wanted);
+            wanted_gains[s] += wanted < least[i] ? (uint64_t)(least[i] - wanted) : 0;
+        }
+    if (p->n_rows == EF_PANEL)
+        compare("gains", table, p, gains, wanted_gains, n_points * sizeof *gains);
+
+    int64_t met[2][EF_PANEL];
+    table->meet_point(&p->map, p->values, &points[0], met[0], met[1]);
+    compare("squares of meet_point", table, p, met[0], squares, p->n_rows * sizeof *squares);
+    compare("distances of meet_point", table, p, met[1], away, p->n_rows * sizeof *away);
+
+    /* Of these distances, some as they are now: ties leave a row where it is. */
+    uint32_t nearest[EF_PANEL], wanted_nearest[EF_PANEL];
+    int64_t nearer[EF_PANEL], most = 0;
+    for (unsigned i = p->n_rows; i < EF_PANEL; i++)
+        away[i] = (int64_t)(draw() >> 1);
+    for (unsigned i = 0; i < EF_PANEL; i++) {
+        away[i] = below(4) == 0 ? least[i] : away[i];
+        nearest[i] = i;
+        wanted_nearest[i] = away[i] < least[i] ? 1000 : i;
+        nearer[i] = away[i] < least[i] ? away[i] : least[i];
+        most = nearer[i] > most ? nearer[i] : most;
+    }
+    assert_true(table->take_point(away, 1000, least, nearest) == most);
+    compare("smallest distances", table, p, least, nearer, sizeof least);
+    compare("nearest points", table, p, nearest, wanted_nearest, sizeof nearest);
+    for (unsigned s = 0; s < n_points; s++)
+        guarded_free(&memory[s]);
+}
+
+/* The filter leaves out no point that is nearer to a row, and nothing comes of one that is far
+ * beyond what rounding hides. */
+static void check_reach(const ef_kernels *table, const problem *p) {
+    ef_centers centers;
+    int64_t squares[EF_PANEL], least[EF_PANEL], most_square = 0;
+    ef_kernels_ref.squares(p->panel, p->d, squares);
+    for (unsigned i = 0; i < EF_PANEL; i++)
+        most_square = squares[i] > most_square ? squares[i] : most_square;
+    assert_true(ef_centers_init(&centers, p->grid, p->k < table->tile ? p->k : table->tile, p->d,
+                                table->tile));
+    assert_true(ef_centers_fold_to_zero(&centers, &p->map, most_square));
+    for (unsigned i = 0; i < EF_PANEL; i++) {
+        const int64_t away = ef_centers_sqdist(&centers, below(centers.n_clusters), p->panel, i);
+        const uint32_t kind = below(4);
+        least[i] = kind == 0 ? away : kind == 1 ? away + 1 : kind == 2 ? away / 2 : 0;
+    }
+    const uint32_t bits =
+        centers.folds ? table->reach(&centers, p->values, squares, least) : UINT32_MAX;
+    for (uint32_t c = 0; c < centers.n_clusters; c++) {
+        bool nearer = false, looks_nearer = p->n_rows < EF_PANEL;
+        for (unsigned i = 0; i < p->n_rows; i++) {
+            const int64_t away = ef_centers_sqdist(&centers, c, p->panel, i);
+            const double hidden =
+                2.0 * (double)centers.folded_slack + 0x1p-18 * (double)(least[i] + squares[i]);
+            nearer |= away < least[i];
+            looks_nearer |= (double)away <= (double)least[i] + hidden;
+        }
+        if (nearer && (bits >> c & 1) == 0)
+            fail_msg("%s leaves out point %u: d %u, k %u", table->name, c, p->d, p->k);
+        if (!looks_nearer && centers.folds && table != &ef_kernels_ref)
+            assert_true((bits >> c & 1) == 0);
+    }
+    ef_centers_free(&centers);
+}
+
 /* Sifting finds what is beyond its bounds, but for rounding, and nothing else. */
 static void check_sift(const ef_kernels *table, const problem *p) {
     const size_t n = 1 + below(50), n_panels = (n + EF_PANEL - 1) / EF_PANEL;
@@ -352,6 +443,8 @@ static void check_all(uint32_t d, uint32_t k, unsigned n_rows, spread s) {
         check_margins(tables[t], &p);
         check_survey(tables[t], &p);
         check_gaps(tables[t], &p);
+        check_tries(tables[t], &p);
+        check_reach(tables[t], &p);
         check_sift(tables[t], &p);
         check_sums(tables[t], &p);
         check_moves(tables[t], &p);
@@ -361,6 +454,8 @@ static void check_all(uint32_t d, uint32_t k, unsigned n_rows, spread s) {
     check_margins(&ef_kernels_ref, &p);
     check_survey(&ef_kernels_ref, &p);
     check_gaps(&ef_kernels_ref, &p);
+    check_tries(&ef_kernels_ref, &p);
+    check_reach(&ef_kernels_ref, &p);
     check_sift(&ef_kernels_ref, &p);
     check_moves(&ef_kernels_ref, &p);
     check_added(&ef_kernels_ref, &p, false);
@@ -419,6 +514,33 @@ static void tape_is_the_same(void **state) {
             tables[t]->tape_high(seed, purpose, ids, step, got);
             assert_memory_equal(got, wanted, sizeof got);
         }
+    }
+}
+
+static void the_tape_says_what_is_within_limits(void **state) {
+    (void)state;
+    need_tables();
+    for (int round = 0; round < 500; round++) {
+        const uint64_t seed = draw();
+        const uint32_t n_subs = 1 + below(64), step = (uint32_t)draw() >> below(32);
+        uint64_t ids[EF_PANEL], wanted = 0;
+        uint32_t limits[64];
+        for (unsigned i = 0; i < EF_PANEL; i++)
+            ids[i] = draw() >> below(64);
+        for (uint32_t s = 0; s < n_subs; s++) {
+            uint32_t least = UINT32_MAX;
+            for (unsigned i = 0; i < EF_PANEL; i++) {
+                const uint64_t bits = ef_tape(seed, EF_TAPE_SEED, s, ids[i], step);
+                least = bits >> 32 < least ? (uint32_t)(bits >> 32) : least;
+            }
+            limits[s] = below(3) == 0 ? (uint32_t)draw() >> below(32) : least - below(2);
+            wanted |= (uint64_t)(least <= limits[s]) << s;
+        }
+        assert_true(ef_kernels_ref.tape_within(seed, EF_TAPE_SEED, n_subs, ids, step, limits) ==
+                    wanted);
+        for (size_t t = 0; t < n_tables; t++)
+            assert_true(tables[t]->tape_within(seed, EF_TAPE_SEED, n_subs, ids, step, limits) ==
+                        wanted);
     }
 }
 
@@ -521,6 +643,7 @@ int main(void) {
         cmocka_unit_test(tables_agree_on_odd_sizes),
         cmocka_unit_test(tables_agree_on_the_most_columns),
         cmocka_unit_test(tape_is_the_same),
+        cmocka_unit_test(the_tape_says_what_is_within_limits),
         cmocka_unit_test(filter_is_safe_and_useful),
         cmocka_unit_test(sqdist_keeps_its_bound),
         cmocka_unit_test(unknown_tables_are_not_found),

@@ -140,6 +140,10 @@ LANE_OP vw vw_multiply(vw a, vw b) {
 LANE_OP vw vw_xor(vw a, vw b, vw c) {
     return veorq_u64(veorq_u64(a, b), c);
 }
+/* Not 0 if the lower half of a word is at most x. */
+LANE_OP unsigned vw_within(vw a, uint32_t x) {
+    return vmaxv_u32(vcle_u32(vmovn_u64(a), vdup_n_u32(x)));
+}
 LANE_OP void vw_store_lower(uint32_t *p, vw a) {
     vst1_u32(p, vmovn_u64(a));
 }
@@ -162,6 +166,14 @@ LANE_OP vq vq_add_product(vq sum, vu a, vu b) {
     const int32x4_t x = vreinterpretq_s32_u32(a), y = vreinterpretq_s32_u32(b);
     return (vq){vmlal_s32(sum.low, vget_low_s32(x), vget_low_s32(y)),
                 vmlal_high_s32(sum.high, x, y)};
+}
+/* Lanes to be multiplied with more than one number. */
+typedef int32x4_t vs;
+LANE_OP vs vs_of(vu a) {
+    return vreinterpretq_s32_u32(a);
+}
+LANE_OP vq vq_add_times(vq sum, vs a, int32_t b) {
+    return (vq){vmlal_n_s32(sum.low, vget_low_s32(a), b), vmlal_high_n_s32(sum.high, a, b)};
 }
 LANE_OP void vq_store(int64_t *p, vq a) {
     vst1q_s64(p, a.low);

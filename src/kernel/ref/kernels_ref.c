@@ -58,6 +58,62 @@ static void gaps(const ef_map *map, const float *values, unsigned n_rows, const 
     }
 }
 
+static void try_points(const ef_map *map, const float *values, const ef_point *points,
+                       unsigned n_points, const int64_t squares[EF_PANEL],
+                       const int64_t least[EF_PANEL], int64_t *away, uint64_t *gains) {
+    (void)squares;
+    for (unsigned s = 0; s < n_points; s++) {
+        gains[s] = 0;
+        for (unsigned i = 0; i < EF_PANEL; i++) {
+            uint64_t distance = 0;
+            for (uint32_t j = 0; j < map->n_columns; j++) {
+                const uint64_t g =
+                    (uint64_t)on_grid(map, values + i, j) - (uint64_t)points[s].whole[j];
+                distance += g * g;
+            }
+            away[s * EF_PANEL + i] = (int64_t)distance;
+            gains[s] += (int64_t)distance < least[i] ? (uint64_t)least[i] - distance : UINT64_C(0);
+        }
+    }
+}
+
+static void meet_point(const ef_map *map, const float *values, const ef_point *point,
+                       int64_t square[EF_PANEL], int64_t away[EF_PANEL]) {
+    for (unsigned i = 0; i < EF_PANEL; i++) {
+        uint64_t norm = 0, distance = 0;
+        for (uint32_t j = 0; j < map->n_columns; j++) {
+            const uint64_t g = (uint64_t)on_grid(map, values + i, j);
+            const uint64_t difference = g - (uint64_t)point->whole[j];
+            norm += g * g;
+            distance += difference * difference;
+        }
+        square[i] = (int64_t)norm;
+        away[i] = (int64_t)distance;
+    }
+}
+
+static uint32_t reach(const ef_centers *centers, const float *values,
+                      const int64_t squares[EF_PANEL], const int64_t least[EF_PANEL]) {
+    (void)centers;
+    (void)values;
+    (void)squares;
+    (void)least;
+    return UINT32_MAX; /* there is no filter */
+}
+
+static int64_t take_point(const int64_t away[EF_PANEL], uint32_t label, int64_t least[EF_PANEL],
+                          uint32_t nearest_of[EF_PANEL]) {
+    int64_t most = 0;
+    for (unsigned i = 0; i < EF_PANEL; i++) {
+        if (away[i] < least[i]) {
+            least[i] = away[i];
+            nearest_of[i] = label;
+        }
+        most = least[i] > most ? least[i] : most;
+    }
+    return most;
+}
+
 static size_t sift(const int8_t *bytes, size_t n_rows, uint32_t n_columns, const float *slopes,
                    const float *gaps, float least, float most, uint32_t *found) {
     size_t n_found = 0;
@@ -143,6 +199,18 @@ static void tape_high(uint64_t seed, uint32_t purpose_and_sub, const uint64_t id
     }
 }
 
+static uint64_t tape_within(uint64_t seed, uint32_t purpose, uint32_t n_subs,
+                            const uint64_t ids[EF_PANEL], uint32_t step, const uint32_t *limits) {
+    uint64_t bits = 0;
+    for (uint32_t s = 0; s < n_subs; s++) {
+        uint32_t high[EF_PANEL];
+        tape_high(seed, purpose + (s << 8), ids, step, high);
+        for (unsigned i = 0; i < EF_PANEL; i++)
+            bits |= (uint64_t)(high[i] <= limits[s]) << s;
+    }
+    return bits;
+}
+
 const ef_kernels ef_kernels_ref = {
     .name = "ref",
     .tile = 8,
@@ -150,6 +218,10 @@ const ef_kernels ef_kernels_ref = {
     .nearest = nearest,
     .survey = survey,
     .gaps = gaps,
+    .try_points = try_points,
+    .meet_point = meet_point,
+    .reach = reach,
+    .take_point = take_point,
     .sift = sift,
     .assign = assign,
     .sqdist = sqdist,
@@ -157,4 +229,5 @@ const ef_kernels ef_kernels_ref = {
     .move_row = move_row,
     .add_rows = add_rows,
     .tape_high = tape_high,
+    .tape_within = tape_within,
 };

@@ -5,6 +5,7 @@
 #define EF_COLUMNS_AVX2_H
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define LANE_OP static inline __attribute__((always_inline))

@@ -147,6 +147,11 @@ LANE_OP vw vw_multiply(vw a, vw b) {
 LANE_OP vw vw_xor(vw a, vw b, vw c) {
     return _mm256_xor_si256(_mm256_xor_si256(a, b), c);
 }
+/* Not 0 if the lower half of a word is at most x. */
+LANE_OP unsigned vw_within(vw a, uint32_t x) {
+    const __m256i least = _mm256_min_epu32(a, _mm256_set1_epi32((int)x));
+    return (unsigned)_mm256_movemask_epi8(_mm256_cmpeq_epi32(least, a)) & 0x0F0F0F0Fu;
+}
 LANE_OP void vw_store_lower(uint32_t *p, vw a) {
     const __m256i lower = _mm256_permutevar8x32_epi32(a, _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6));
     _mm_storeu_si128((__m128i *)(void *)p, _mm256_castsi256_si128(lower));
@@ -170,6 +175,18 @@ LANE_OP vq vq_add_square(vq sum, vf a) {
 LANE_OP vq vq_add_product(vq sum, vu a, vu b) {
     const __m256i odd = _mm256_mul_epi32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
     return (vq){_mm256_add_epi64(sum.even, _mm256_mul_epi32(a, b)), _mm256_add_epi64(sum.odd, odd)};
+}
+/* Lanes to be multiplied with more than one number. */
+typedef struct vs {
+    __m256i even, odd;
+} vs;
+LANE_OP vs vs_of(vu a) {
+    return (vs){a, _mm256_srli_epi64(a, 32)};
+}
+LANE_OP vq vq_add_times(vq sum, vs a, int32_t b) {
+    const __m256i factor = _mm256_set1_epi32(b);
+    return (vq){_mm256_add_epi64(sum.even, _mm256_mul_epi32(a.even, factor)),
+                _mm256_add_epi64(sum.odd, _mm256_mul_epi32(a.odd, factor))};
 }
 LANE_OP void vq_store(int64_t *p, vq a) {
     int64_t even[LANES / 2], odd[LANES / 2];

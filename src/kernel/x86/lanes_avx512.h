@@ -151,6 +151,10 @@ LANE_OP vw vw_multiply(vw a, vw b) {
 LANE_OP vw vw_xor(vw a, vw b, vw c) {
     return _mm512_ternarylogic_epi64(a, b, c, 0x96);
 }
+/* Not 0 if the lower half of a word is at most x. */
+LANE_OP unsigned vw_within(vw a, uint32_t x) {
+    return _mm512_mask_cmple_epu32_mask(0x5555, a, _mm512_set1_epi32((int)x));
+}
 LANE_OP void vw_store_lower(uint32_t *p, vw a) {
     _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtepi64_epi32(a));
 }
@@ -174,6 +178,18 @@ LANE_OP vq vq_add_product(vq sum, vu a, vu b) {
     const __m512i odd = _mm512_mul_epi32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
     return (vq){_mm512_add_epi64(sum.even, _mm512_mul_epi32(a, b)), _mm512_add_epi64(sum.odd, odd)};
 }
+/* Lanes to be multiplied with more than one number. */
+typedef struct vs {
+    __m512i even, odd;
+} vs;
+LANE_OP vs vs_of(vu a) {
+    return (vs){a, _mm512_srli_epi64(a, 32)};
+}
+LANE_OP vq vq_add_times(vq sum, vs a, int32_t b) {
+    const __m512i factor = _mm512_set1_epi32(b);
+    return (vq){_mm512_add_epi64(sum.even, _mm512_mul_epi32(a.even, factor)),
+                _mm512_add_epi64(sum.odd, _mm512_mul_epi32(a.odd, factor))};
+}
 LANE_OP void vq_store(int64_t *p, vq a) {
     int64_t even[LANES / 2], odd[LANES / 2];
     _mm512_storeu_si512(even, a.even);
@@ -182,6 +198,33 @@ LANE_OP void vq_store(int64_t *p, vq a) {
         p[2 * i] = even[i];
         p[2 * i + 1] = odd[i];
     }
+}
+
+/* Sums of products of integers are quicker as doubles here; they are exact up to 2^53. */
+#define DOUBLE_DOTS
+typedef struct vd {
+    __m512d low, high;
+} vd;
+LANE_OP vd vd_zero(void) {
+    return (vd){_mm512_setzero_pd(), _mm512_setzero_pd()};
+}
+/* Sixteen 32-bit integers. */
+LANE_OP vd vd_load_whole(const uint32_t *p) {
+    return (vd){_mm512_cvtepi32_pd(_mm256_loadu_si256((const __m256i *)(const void *)p)),
+                _mm512_cvtepi32_pd(_mm256_loadu_si256((const __m256i *)(const void *)(p + 8)))};
+}
+LANE_OP vd vd_add_times(vd sum, vd a, double b) {
+    return (vd){_mm512_fmadd_pd(a.low, _mm512_set1_pd(b), sum.low),
+                _mm512_fmadd_pd(a.high, _mm512_set1_pd(b), sum.high)};
+}
+LANE_OP vd vd_add_square(vd sum, vd a) {
+    return (vd){_mm512_fmadd_pd(a.low, a.low, sum.low), _mm512_fmadd_pd(a.high, a.high, sum.high)};
+}
+/* p[i] = lane i, an integer, and what p[i] was if that is wanted. */
+LANE_OP void vd_put(int64_t *p, vd a, bool adds) {
+    const __m512i low = _mm512_cvtpd_epi64(a.low), high = _mm512_cvtpd_epi64(a.high);
+    _mm512_storeu_si512(p, adds ? _mm512_add_epi64(_mm512_loadu_si512(p), low) : low);
+    _mm512_storeu_si512(p + 8, adds ? _mm512_add_epi64(_mm512_loadu_si512(p + 8), high) : high);
 }
 
 #endif

@@ -63,6 +63,13 @@ efface_status ef_make_partition(ef_maker *maker, efface_kmeans *model, ef_level 
     efface_status status = ef_maker_prepare(maker, model, error);
     if (status == EFFACE_OK)
         status = ef_maker_take_labels(maker, error);
+    if (status == EFFACE_OK && maker->has_labels) {
+        maker->has_labels = false;
+        maker->previous = level;
+        maker->knows_squares = true;
+        return ef_partition_labelled(&maker->space, model, level, maker->labels, &model->square_sum,
+                                     error);
+    }
     /* By all workers: memory that is touched for the first time is slow. */
     if (status == EFFACE_OK && maker->previous == NULL)
         status = ef_workspace_run_light(&maker->space, EF_PANEL, clear_labels, maker, error);
@@ -153,12 +160,22 @@ efface_status ef_make_levels(ef_maker *maker, efface_kmeans *model, uint32_t t, 
     return status;
 }
 
+/* The seeds of a model that has none. Greedy seeding leaves the partition of level 0. */
+static efface_status make_seeds(ef_maker *maker, efface_kmeans *model, ef_level *level,
+                                efface_error *error) {
+    if (model->plan.candidates < 2)
+        return ef_seed(&maker->space, model, level, 0, error);
+    const efface_status status = ef_maker_take_labels(maker, error);
+    return status == EFFACE_OK ? ef_seed_greedily(&maker->space, model, level, 0, maker->labels,
+                                                  &maker->has_labels, error)
+                               : status;
+}
+
 efface_status ef_make_run(ef_maker *maker, efface_kmeans *model, efface_error *error) {
     efface_status status = ef_maker_prepare(maker, model, error);
     ef_level *const level = status == EFFACE_OK ? ef_kmeans_add_level(model, false) : NULL;
     if (status == EFFACE_OK)
-        status =
-            level != NULL ? ef_seed(&maker->space, model, level, 0, error) : ef_fail_memory(error);
+        status = level != NULL ? make_seeds(maker, model, level, error) : ef_fail_memory(error);
     return status == EFFACE_OK ? ef_make_levels(maker, model, 0, 0, error) : status;
 }
 

@@ -11,9 +11,12 @@
 efface_status ef_seed(ef_workspace *space, efface_kmeans *model, ef_level *level, uint32_t from,
                       efface_error *error);
 
-/* The same for several candidates a round. */
+/* The same for several candidates a round. `labels`, unless NULL, become the clusters of all rows
+ * by position, if *has_labels says so: the nearest of the seeds, ties going to the lower. The
+ * workers then have the rows' squares. */
 efface_status ef_seed_greedily(ef_workspace *space, efface_kmeans *model, ef_level *level,
-                               uint32_t from, efface_error *error);
+                               uint32_t from, uint32_t *labels, bool *has_labels,
+                               efface_error *error);
 
 /* What that takes for each panel at most, in multiply-adds, in a fit of lloyd or quantized; 0 for
  * plain seeding. */
@@ -32,6 +35,11 @@ efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *
                            const ef_level *previous, uint32_t *labels, float *margins,
                            ef_i128 *square_sum, efface_error *error);
 
+/* The same if labels are those of `level` already, and the workers have the squares of the rows:
+ * adds up the rows. */
+efface_status ef_partition_labelled(ef_workspace *space, efface_kmeans *model, ef_level *level,
+                                    uint32_t *labels, ef_i128 *square_sum, efface_error *error);
+
 /* Computes the centers of level number `t` + 1 into `next` from level t, and records in level t
  * which clusters were reseeded. `labels` is the partition of level t. */
 efface_status ef_next_centers(ef_workspace *space, efface_kmeans *model, uint32_t t,
@@ -49,6 +57,8 @@ typedef struct ef_maker {
     ef_workspace space;       /* made when first needed */
     uint32_t *labels;         /* the partition of `previous`, by position; or just room for one */
     const ef_level *previous; /* or NULL */
+    bool has_labels;          /* there is no previous level, but labels are those of level 0, */
+                              /* and the workers have the rows' squares */
     bool knows_squares;       /* the model's square_sum is what it should be */
 
     /* For a model that keeps watches of its levels, or shall have them. */

@@ -104,6 +104,19 @@ static void assign_panels(void *context, unsigned number, size_t first, size_t l
     }
 }
 
+static void add_panels(void *context, unsigned number, size_t first, size_t last) {
+    const pass *const a = context;
+    const ef_workspace *const space = a->space;
+    ef_worker *const worker = &space->workers[number];
+    for (size_t p = first; p < last; p++) {
+        const size_t begin = p * EF_PANEL;
+        if (a->adds)
+            add_panel(space, worker, p, a->labels + begin);
+        for (unsigned i = 0; !a->adds && i < ef_workspace_rows(space, p); i++)
+            move_row(space, worker, begin + i, EF_NO_CLUSTER, a->labels[begin + i]);
+    }
+}
+
 /* Adds up what the workers have, and clears it. */
 static void collect(ef_workspace *space, efface_kmeans *model, ef_level *level,
                     ef_i128 *square_sum) {
@@ -159,5 +172,15 @@ efface_status ef_partition(ef_workspace *space, efface_kmeans *model, ef_level *
     if (status == EFFACE_OK)
         collect(space, model, level, square_sum);
     ef_centers_free(&centers);
+    return status;
+}
+
+efface_status ef_partition_labelled(ef_workspace *space, efface_kmeans *model, ef_level *level,
+                                    uint32_t *labels, ef_i128 *square_sum, efface_error *error) {
+    pass a = {.space = space, .labels = labels, .adds = space->data->weights == NULL};
+    const efface_status status = ef_workspace_run_light(
+        space, ef_pass_operations(space->map->n_columns, 0), add_panels, &a, error);
+    if (status == EFFACE_OK)
+        collect(space, model, level, square_sum);
     return status;
 }

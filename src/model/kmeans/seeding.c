@@ -155,7 +155,7 @@ ef_candidate ef_race_among_equals(const ef_workspace *space, uint64_t seed, uint
 efface_status ef_seed(ef_workspace *space, efface_kmeans *model, ef_level *level, uint32_t from,
                       efface_error *error) {
     if (model->plan.candidates > 1)
-        return ef_seed_greedily(space, model, level, from, error);
+        return ef_seed_greedily(space, model, level, from, NULL, NULL, error);
     const uint32_t k = model->plan.n_clusters, d = space->map->n_columns;
     const size_t n = space->data->n_rows;
     panel_bound *const panels = ef_alloc_zero(space->n_panels, sizeof *panels);
