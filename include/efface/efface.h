@@ -376,7 +376,7 @@ typedef struct efface_kmeans_params {
     double rate;     /* pyramid: part of the rows in the sample, rounded up to a power of two; 0:
                         derived from n and k, about 150 rows a cluster */
     uint32_t passes; /* pyramid: passes over all rows, 1 to 10; default 1 */
-    uint32_t starts; /* pyramid: seedings tried on the sample, 1 to 100; default 5. The one with the
+    uint32_t starts; /* pyramid: seedings tried on the sample, 1 to 100; default 4. The one with the
                         smallest loss on a larger sample, the jury, is taken */
     uint32_t height; /* tree: levels of nodes above the leaves, 0 to 8; default 1. With 0 it is
                         the method of its leaves */
@@ -566,7 +566,9 @@ typedef enum efface_reason {
     EFFACE_REASON_RATE = 11,    /* the size of the sample moved */
     EFFACE_REASON_SAMPLE = 12,  /* a row of the sample left, came or changed; or one of the jury,
                                    and another start is now the best */
-    EFFACE_REASON_WIDTH = 13    /* the automatic width of the tree moved */
+    EFFACE_REASON_WIDTH = 13,   /* the automatic width of the tree moved */
+    EFFACE_REASON_METHOD = 14   /* a model in a store was fitted when its method was defined in
+                                   another way, and was fitted again */
 } efface_reason;
 
 /* The name of an action in a word or two ("sums corrected", "repaired", "refitted"), and of a

@@ -4,7 +4,8 @@
  * A model is tried cold first: its state and what is counted of its rows are enough, unless a level
  * has to be computed again or the range of a column is no longer known. Models for which that does
  * not do wait until all have been tried; then the rows are loaded once, and those over the same
- * columns change together.
+ * columns change together. A model that was fitted when its method was defined in another way is
+ * fitted again then, before it follows.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "store/following.h"
@@ -24,8 +25,9 @@ double ef_store_now(void) {
 /* A model that needs its rows. */
 typedef struct waiting {
     ef_record record;
-    efface_kmeans *model;
+    efface_kmeans *model; /* or NULL: it is fitted again */
     efface_model_report *report;
+    bool is_new; /* it was */
     bool done;
 } waiting;
 
@@ -97,6 +99,9 @@ static efface_status follow_cold(const following *f, ef_record *record, efface_k
     return status;
 }
 
+static const efface_report outdated = {.action = EFFACE_ACTION_REFITTED,
+                                       .reason = EFFACE_REASON_METHOD};
+
 /* Tries a model cold; if that does not do, it waits for its rows. */
 static efface_status try_model(following *f, const char *name, efface_model_report *report,
                                ef_u128 *seals, efface_error *error) {
@@ -110,9 +115,12 @@ static efface_status try_model(following *f, const char *name, efface_model_repo
     *seals += record.seal;
     memcpy(report->name, record.name, sizeof report->name);
     memcpy(report->before, record.digest, sizeof report->before);
-    status = follow_cold(f, &record, &model, &done, &report->report, error);
+    if (ef_record_is_outdated(&record))
+        report->report = outdated;
+    else
+        status = follow_cold(f, &record, &model, &done, &report->report, error);
     /* What a look without rows found out is all that a look with rows would; but not of a tree. */
-    done |= f->change->only_look && record.params.method != EFFACE_METHOD_TREE &&
+    done |= f->change->only_look && (record.params.method != EFFACE_METHOD_TREE || model == NULL) &&
             report->report.reason != EFFACE_REASON_NONE;
     memcpy(report->after, record.digest, sizeof report->after);
     report->report.seconds = ef_store_now() - begin;
@@ -174,7 +182,9 @@ static efface_status follow_hot(following *f, waiting *first, efface_data *data,
         models != NULL && who != NULL && reports != NULL ? EFFACE_OK : ef_fail_memory(error);
     for (waiting *w = first; status == EFFACE_OK && w < f->waiting + f->n_waiting; w++)
         if (!w->done && same_columns(&w->record, record)) {
-            status = ef_record_attach(w->model, data, error);
+            w->is_new = w->model == NULL;
+            status = w->is_new ? efface_kmeans_fit(data, &w->record.params, &w->model, error)
+                               : ef_record_attach(w->model, data, error);
             models[n] = w->model;
             who[n++] = w;
         }
@@ -184,6 +194,10 @@ static efface_status follow_hot(following *f, waiting *first, efface_data *data,
         efface_model_report *const report = who[i]->report;
         who[i]->done = true;
         report->report = reports[i];
+        if (who[i]->is_new) {
+            report->report.action = outdated.action;
+            report->report.reason = outdated.reason;
+        }
         report->report.seconds = ef_store_now() - begin;
         if (!f->change->only_look)
             status = ef_record_write(f->store, &who[i]->record, models[i], data, false, error);

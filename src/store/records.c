@@ -372,8 +372,14 @@ efface_status ef_record_attach(efface_kmeans *model, const efface_data *data, ef
     return as_damage(ef_kmeans_attach(model, data, error), error);
 }
 
+bool ef_record_is_outdated(const ef_record *record) {
+    return ef_kmeans_is_outdated(record->state, record->n_state);
+}
+
 efface_status ef_record_hot(const ef_record *record, const efface_data *data, efface_kmeans **model,
                             efface_error *error) {
+    if (ef_record_is_outdated(record))
+        return efface_kmeans_fit(data, &record->params, model, error);
     return as_damage(
         efface_kmeans_decode(record->state, record->n_state, &record->params, data, model, error),
         error);

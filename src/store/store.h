@@ -372,8 +372,11 @@ efface_status ef_record_drop(efface_store *store, const ef_record *record, effac
 efface_status ef_record_new(const efface_store *store, const efface_new_model *asked,
                             ef_record *record, efface_error *error);
 
+/* Whether the state was made when the method was defined in another way: it cannot be read then. */
+bool ef_record_is_outdated(const ef_record *record);
+
 /* The model without rows and its set without rows; the same model, given its rows; or with all its
- * rows at once. */
+ * rows at once. The last fits a model again whose state is outdated. */
 efface_status ef_record_cold(const ef_record *record, efface_kmeans **model, efface_data **counts,
                              efface_error *error);
 efface_status ef_record_attach(efface_kmeans *model, const efface_data *data, efface_error *error);

@@ -314,6 +314,54 @@ static void to_write_it_becomes_one_of_today(void **state) {
     }
 }
 
+/* What a request says of the model pyramid, and of all others. */
+static void check_reasons(efface_store *store, const efface_request *request, bool again) {
+    efface_store_report report;
+    REQUIRE_OK(efface_store_forget(store, request, &report, error));
+    for (size_t i = 0; i < report.n_models; i++) {
+        const efface_model_report *const m = &report.models[i];
+        const bool pyramid = strcmp(m->name, "pyramid") == 0;
+        assert_int_equal(m->report.reason == EFFACE_REASON_METHOD, again && pyramid);
+        if (again && pyramid)
+            assert_int_equal(m->report.action, EFFACE_ACTION_REFITTED);
+    }
+    if (!request->only_look) {
+        char *line = NULL;
+        REQUIRE_OK(efface_store_receipt(store, report.receipt, &line, error));
+        assert_int_equal(strstr(line, efface_reason_name(EFFACE_REASON_METHOD)) != NULL, again);
+        efface_text_free(line);
+    }
+    efface_store_report_free(&report);
+}
+
+/* A model of pyramid from before its sample was drawn by importance: it is fitted again with the
+ * first request that writes, whose receipt says so, and that is all. */
+static void an_old_pyramid_is_fitted_again(void **state) {
+    (void)state;
+    fixture f = people_fixture();
+    image before = lay_out(&f);
+    efface_store *const store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
+    efface_request request = {.ids = &f.rows[0].row.id, .n_ids = 1, .only_look = 1};
+    check_reasons(store, &request, true);
+    request.only_look = 0;
+    check_reasons(store, &request, true);
+    request.ids = &f.rows[1].row.id;
+    check_reasons(store, &request, false);
+    check_whole(store);
+    efface_data *data = NULL;
+    efface_kmeans *model = NULL;
+    REQUIRE_OK(efface_store_load(store, "pyramid", &data, &model, error));
+    efface_model_info kept;
+    unsigned char digest[EFFACE_DIGEST_BYTES];
+    REQUIRE_OK(efface_store_find_model(store, "pyramid", &kept, error));
+    REQUIRE_OK(efface_kmeans_digest(model, digest, error));
+    assert_memory_equal(kept.digest, digest, sizeof digest);
+    efface_kmeans_free(model);
+    efface_data_free(data);
+    efface_store_close(store);
+    free(before.bytes);
+}
+
 /* Where rows have owners, owner 0 is one of them: a request finds its rows. Where none has, no
  * request by owner finds any. */
 static void owner_zero(void **state) {
@@ -465,6 +513,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(to_read_nothing_changes),
         cmocka_unit_test(to_write_it_becomes_one_of_today),
+        cmocka_unit_test(an_old_pyramid_is_fitted_again),
         cmocka_unit_test(owner_zero),
         cmocka_unit_test(receipts_go_on),
         cmocka_unit_test(failures_leave_it_as_it_was),

@@ -118,7 +118,6 @@ int64_t ef_kmeans_mass(const efface_kmeans *model, uint32_t cluster) {
 /* ---------------------------------------------------------------- canonical bytes */
 
 uint32_t ef_method_number(efface_method method) {
-    /* 2 was pyramid while its sample was drawn without regard to what the rows are. */
     return method == EFFACE_METHOD_PYRAMID ? EF_FORMAT_PYRAMID : (uint32_t)method;
 }
 
