@@ -361,7 +361,7 @@ efface_status ef_look_at_levels(ef_pending *r, efface_error *error) {
 
 /* Brings what lies around the pilot's seeds up to date. Returns whether no logarithm of it moves,
  * which would change what all rows are worth. */
-static bool look_around(ef_pending *r, uint32_t *clusters, int64_t *distances) {
+static bool look_around(ef_pending *r) {
     const efface_kmeans *const m = r->model;
     const uint32_t k = m->plan.n_clusters, d = m->domain.map.n_columns;
     ef_pilot *const next = &r->next.pilot;
@@ -369,29 +369,29 @@ static bool look_around(ef_pending *r, uint32_t *clusters, int64_t *distances) {
     for (size_t i = 0; i < r->change->n_rows; i++) {
         const int64_t weight = ef_change_weight(r->change, i);
         ef_snap_changed(r, i, r->point);
-        clusters[i] = ef_pilot_nearest(&m->pilot, k, d, r->point, &distances[i]);
-        r->counts[clusters[i]] += weight;
-        if (distances[i] > 0) {
-            const ef_u128 product = (ef_u128)r->change->rows[i].weight * (ef_u128)distances[i];
+        r->clusters[i] = ef_pilot_nearest(&m->pilot, k, d, r->point, &r->distances[i]);
+        r->counts[r->clusters[i]] += weight;
+        if (r->distances[i] > 0) {
+            const ef_u128 product = (ef_u128)r->change->rows[i].weight * (ef_u128)r->distances[i];
             const ef_i128 part = (ef_i128)1 << ef_log_up(product);
             next->spread += r->change->leaves[i] ? -part : part;
         }
     }
     bool stands = ef_log_up((ef_u128)next->spread) == ef_log_up((ef_u128)m->pilot.spread);
     for (size_t i = 0; i < r->change->n_rows; i++)
-        stands &= ef_log_up((ef_u128)r->counts[clusters[i]]) ==
-                  ef_log_up((ef_u128)m->pilot.counts[clusters[i]]);
+        stands &= ef_log_up((ef_u128)r->counts[r->clusters[i]]) ==
+                  ef_log_up((ef_u128)m->pilot.counts[r->clusters[i]]);
     return stands;
 }
 
 /* Ranks the changed rows, and counts those of sample and jury. */
-static void rank_changed(ef_pending *r, const uint32_t *clusters, const int64_t *distances) {
+static void rank_changed(ef_pending *r) {
     const efface_kmeans *const m = r->model;
     ef_pilot *const next = &r->next.pilot;
     for (size_t i = 0; i < r->change->n_rows; i++) {
         const efface_row *const row = &r->change->rows[i];
-        const ef_rank rank = ef_rank_of(&m->pilot, m->plan.n_clusters, clusters[i], row->weight,
-                                        distances[i], ef_member_zeros(m->plan.seed, row->id));
+        const ef_rank rank = ef_rank_of(&m->pilot, m->plan.n_clusters, r->clusters[i], row->weight,
+                                        r->distances[i], ef_member_zeros(m->plan.seed, row->id));
         const uint64_t one = r->change->leaves[i] ? UINT64_MAX : 1;
         const uint32_t shift = m->pilot.shift, of_jury = shift + EF_JURY_SHIFT;
         r->ranks[i] = rank;
@@ -406,36 +406,23 @@ static void rank_changed(ef_pending *r, const uint32_t *clusters, const int64_t 
 }
 
 /* Whether the pilot stands, and if it does, whether the sample does. */
-static efface_status look_at_pilot(ef_pending *r, efface_error *error) {
+static void look_at_pilot(ef_pending *r) {
     const efface_kmeans *const m = r->model;
     const ef_pilot *const pilot = &m->pilot;
-    const size_t n = r->change->n_rows;
     const seeding s = {m->plan.seed, pilot->winners, pilot->points};
     if (first_round_lost(r, &s) < m->plan.n_clusters) {
         r->refit = true;
         r->reason = EFFACE_REASON_SEED;
-        return EFFACE_OK;
+        return;
     }
-    uint32_t *const clusters = ef_alloc(n, sizeof *clusters);
-    int64_t *const distances = ef_alloc(n, sizeof *distances);
-    r->ranks = ef_alloc(n, sizeof *r->ranks);
-    r->counts = ef_alloc(m->plan.n_clusters, sizeof *r->counts);
-    const bool fits =
-        clusters != NULL && distances != NULL && r->ranks != NULL && r->counts != NULL;
-    if (fits) {
-        r->refit = !look_around(r, clusters, distances);
-        if (!r->refit) {
-            rank_changed(r, clusters, distances);
-            r->refit = !ef_shift_stands(&r->next.pilot, r->next.plan.wanted);
-        }
-        if (r->refit)
-            r->reason = EFFACE_REASON_RATE;
-        r->resample |=
-            ef_weight_cut(r->next.pilot.jury_weight) != ef_weight_cut(pilot->jury_weight);
+    r->refit = !look_around(r);
+    if (!r->refit) {
+        rank_changed(r);
+        r->refit = !ef_shift_stands(&r->next.pilot, r->next.plan.wanted);
     }
-    ef_free(clusters);
-    ef_free(distances);
-    return fits ? EFFACE_OK : ef_fail_memory(error);
+    if (r->refit)
+        r->reason = EFFACE_REASON_RATE;
+    r->resample |= ef_weight_cut(r->next.pilot.jury_weight) != ef_weight_cut(pilot->jury_weight);
 }
 
 /* Rows of the jury that came or left change the losses of the starts, and perhaps which is the
@@ -491,22 +478,31 @@ static void change_squares(ef_pending *r) {
 /* One block, for most requests do little else than take and release memory. */
 static bool take_memory(ef_pending *r) {
     const size_t k = r->model->plan.n_clusters, d = r->model->domain.map.n_columns;
-    size_t n_labels, n_label_bytes, n_bytes;
+    const size_t n = r->change->n_rows;
+    const bool pyramid = r->model->plan.method == EFFACE_METHOD_PYRAMID;
+    size_t n_labels, n_label_bytes, n_rank_bytes = 0, n_bytes;
     const size_t n_own = k * d * (sizeof *r->scratch.sums + sizeof *r->centers) +
-                         k * (sizeof *r->scratch.counts + sizeof *r->touched) +
+                         k * (sizeof *r->scratch.counts + sizeof *r->counts + sizeof *r->touched) +
                          d * sizeof *r->point;
-    if (!ef_mul_size(r->change->n_rows, r->model->n_levels, &n_labels) ||
+    if (!ef_mul_size(n, r->model->n_levels, &n_labels) ||
         !ef_mul_size(n_labels, sizeof *r->labels, &n_label_bytes) ||
-        !ef_add_size(n_own, n_label_bytes, &n_bytes))
+        (pyramid && !ef_mul_size(n, sizeof *r->distances + sizeof *r->clusters + sizeof *r->ranks,
+                                 &n_rank_bytes)) ||
+        !ef_add_size(n_own, n_label_bytes, &n_bytes) ||
+        !ef_add_size(n_bytes, n_rank_bytes, &n_bytes))
         return false;
     r->scratch.sums = ef_alloc(n_bytes, 1);
     if (r->scratch.sums == NULL)
         return false;
     r->scratch.counts = r->scratch.sums + k * d;
-    r->centers = (int32_t *)(r->scratch.counts + k);
+    r->counts = r->scratch.counts + k;
+    r->distances = r->counts + k;
+    r->centers = (int32_t *)(r->distances + (pyramid ? n : 0));
     r->point = r->centers + k * d;
     r->labels = (uint32_t *)(r->point + d);
-    r->touched = (bool *)(r->labels + n_labels);
+    r->clusters = r->labels + n_labels;
+    r->ranks = (ef_rank *)(r->clusters + (pyramid ? n : 0));
+    r->touched = (bool *)(r->ranks + (pyramid ? n : 0));
     return true;
 }
 
@@ -521,9 +517,9 @@ efface_status ef_look(ef_pending *r, efface_error *error) {
     change_squares(r);
     const bool pyramid = r->model->plan.method == EFFACE_METHOD_PYRAMID;
     if (pyramid)
-        status = look_at_pilot(r, error);
-    if (status != EFFACE_OK || r->refit)
-        return status;
+        look_at_pilot(r);
+    if (r->refit)
+        return EFFACE_OK;
     if (r->resample) {
         r->reason = EFFACE_REASON_SAMPLE;
         return EFFACE_OK;

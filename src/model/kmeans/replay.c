@@ -304,8 +304,6 @@ void ef_pending_free(ef_pending *r) {
     if (r->owns_guard)
         ef_guard_free(&r->next.guard);
     ef_free(r->losses);
-    ef_free(r->ranks);
-    ef_free(r->counts);
     ef_ascent_free(r->ascent);
     efface_kmeans_free(r->fresh);
     ef_domain_free(&r->domain);
@@ -417,7 +415,7 @@ void ef_pending_commit(ef_pending *r, efface_kmeans *m) {
         ef_starts_free(&m->starts);
     else if (r->losses != NULL)
         memcpy(m->starts.losses, r->losses, m->plan.starts * sizeof *r->losses);
-    if (r->counts != NULL)
+    if (samples(m) && r->counts != NULL)
         memcpy(m->pilot.counts, r->counts, m->plan.n_clusters * sizeof *r->counts);
     if (r->reopen) {
         memcpy(m->levels[kept - 1].centers, r->centers,

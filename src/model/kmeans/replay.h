@@ -25,12 +25,17 @@ typedef struct ef_pending {
     int32_t *point;   /* a row */
     uint32_t *labels; /* of each changed row at each level that was looked at */
 
+    /* For pyramid, in the same block: the pilot's counts after the change, and of each changed row
+     * the nearest of its seeds, the squared distance, and the rank. */
+    int64_t *counts;
+    int64_t *distances;
+    uint32_t *clusters;
+    ef_rank *ranks;
+
     /* What was found. */
     efface_reason reason;
     bool refit;          /* everything must be computed again */
     bool resample;       /* pyramid: the starts must be run again */
-    ef_rank *ranks;      /* pyramid: of each changed row, and */
-    int64_t *counts;     /* the pilot's after the change; NULL if it does not stand */
     ef_i128 *losses;     /* pyramid: of the starts, as the jury has them now; or NULL */
     bool other_seeds;    /* the seeds do not stand: */
     uint32_t round;      /* seeding goes on from here; n_clusters if nothing is to be drawn */
