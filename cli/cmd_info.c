@@ -1,6 +1,7 @@
 /* efface info: what a store holds. Quick, unless a model is asked for: then its rows are read. */
 #include "model_details.h"
 #include "options.h"
+#include "output.h"
 
 #include <inttypes.h>
 
@@ -36,6 +37,10 @@ static void print_json(const contents *c) {
     cli_json_open(&json, "columns", '[');
     for (uint32_t i = 0; i < info->n_columns; i++)
         cli_json_text(&json, NULL, efface_store_column(c->store, i));
+    cli_json_close(&json, ']');
+    cli_json_open(&json, "offsets", '[');
+    for (uint32_t i = 0; i < info->n_columns; i++)
+        cli_json_real(&json, NULL, efface_store_offset(c->store, i));
     cli_json_close(&json, ']');
     cli_json_whole(&json, "owners", info->n_owners);
     cli_json_whole(&json, "rows_without_owner", info->n_unowned_rows);
@@ -83,6 +88,27 @@ static void print_columns(const contents *c) {
     putchar('\n');
 }
 
+/* The columns that have an offset, by name or number. */
+static void print_offsets(const contents *c) {
+    bool any = false;
+    for (uint32_t i = 0; i < c->info.n_columns; i++) {
+        const double offset = efface_store_offset(c->store, i);
+        const char *const name = efface_store_column(c->store, i);
+        char digits[32];
+        if (offset == 0.0)
+            continue;
+        fputs(any ? ", " : "offsets   ", stdout);
+        if (name != NULL)
+            cli_put_text(stdout, name);
+        else
+            printf("%" PRIu32, i + 1);
+        cli_format_number(digits, offset);
+        printf(" %s", digits);
+        any = true;
+    }
+    fputs(any ? "\n" : "", stdout);
+}
+
 static void print_text(const contents *c) {
     const efface_store_info *const info = &c->info;
     char hex[CLI_HEX_BYTES];
@@ -94,6 +120,7 @@ static void print_text(const contents *c) {
            info->free_bytes);
     printf("rows      %" PRIu64 "\n", info->n_rows);
     print_columns(c);
+    print_offsets(c);
     printf("owners    %" PRIu64, info->n_owners);
     if (info->n_owners > 0 && info->n_unowned_rows > 0)
         printf("; %" PRIu64 " row%s %s none", info->n_unowned_rows,

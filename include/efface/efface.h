@@ -603,9 +603,10 @@ EFFACE_API efface_status efface_kmeans_digest(const efface_kmeans *model,
  * tails), or one column (other units), k-means sees nothing else. */
 typedef struct efface_tails {
     double loss;         /* around the mean, in the units of efface_kmeans_loss */
-    uint64_t n_rows;     /* one row in a thousand, and at least one */
-    double rows_share;   /* the part of the loss of so many rows, those with most of it */
-    uint32_t column;     /* the column with most of the loss, from 0 */
+    uint64_t n_rows;     /* how few rows carry nine tenths of it, if it is at most one in a thousand
+                            (and one of fewer); else so many, those that carry most */
+    double rows_share;   /* the part of the loss that they carry */
+    uint32_t column;     /* the column that carries most, from 0 */
     double column_share; /* and its part */
     int rows_carry;      /* rows_share is above 0.9, and there are at least 100 rows */
     int column_carries;  /* column_share is above 0.99, and there is another that varies */

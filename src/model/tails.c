@@ -3,14 +3,16 @@
  *
  * The loss is that around the mean, of a single cluster, which k clusters have to divide up. Around
  * the centroids of a fitted model it would tell nothing: rows far away get centroids of their own,
- * and then have no loss. Two passes over the rows: the mean, then the loss of each row and column. The
- * rows with the largest are found with a heap of as many as are asked for.
+ * and then have no loss. Two passes over the rows: the mean, then the loss of each row and column.
+ * The rows with the largest are found with a heap of as many as are asked for.
  *
  * Everything here is in double and for warnings only.
  */
 #include "base/checked.h"
 #include "base/status.h"
 #include "data/rows.h"
+
+#include <string.h>
 
 #define ONE_ROW_IN 1000
 #define LEAST_ROWS 100
@@ -65,28 +67,46 @@ static double choose_units(const efface_data *data, efface_scale scale, columns 
     return scale == EFFACE_SCALE_MINMAX ? 1.0 : power;
 }
 
-static void find_means(const efface_data *data, columns *c) {
-    for (uint32_t j = 0; j < data->n_columns; j++) {
-        double sum = 0.0;
-        for (size_t i = 0; i < data->n_rows; i++)
-            sum += ((double)ef_data_value(data, i, j) - (double)c->least[j]) * c->unit[j] *
-                   (double)ef_data_weight(data, i);
-        c->mean[j] = data->n_rows != 0 ? sum / (double)data->total_weight : 0.0;
+/* The weights of the rows of a panel; 0 for places without a row. */
+static void weigh(const efface_data *data, size_t panel, double weights[EF_PANEL]) {
+    for (size_t i = 0; i < EF_PANEL; i++) {
+        const size_t position = panel * EF_PANEL + i;
+        weights[i] = position < data->n_rows ? (double)ef_data_weight(data, position) : 0.0;
     }
 }
 
-/* Adds the loss of a row to the columns, and gives it. */
-static double add_row(const efface_data *data, size_t position, columns *c) {
-    const double weight = (double)ef_data_weight(data, position);
-    double loss = 0.0;
-    for (uint32_t j = 0; j < data->n_columns; j++) {
-        const double x =
-            ((double)ef_data_value(data, position, j) - (double)c->least[j]) * c->unit[j];
-        const double square = (x - c->mean[j]) * (x - c->mean[j]) * weight;
-        c->loss[j] += square;
-        loss += square;
+static void find_means(const efface_data *data, columns *c) {
+    for (size_t p = 0; p * EF_PANEL < data->n_rows; p++) {
+        const float *values = ef_data_panel(data, p);
+        double weights[EF_PANEL];
+        weigh(data, p, weights);
+        for (uint32_t j = 0; j < data->n_columns; j++, values += EF_PANEL) {
+            double sum = 0.0;
+            for (size_t i = 0; i < EF_PANEL; i++)
+                sum += ((double)values[i] - (double)c->least[j]) * weights[i];
+            c->mean[j] += sum * c->unit[j];
+        }
     }
-    return loss;
+    for (uint32_t j = 0; j < data->n_columns && data->n_rows != 0; j++)
+        c->mean[j] /= (double)data->total_weight;
+}
+
+/* Adds the losses of the rows of a panel to the columns, and gives them. */
+static void add_panel(const efface_data *data, size_t panel, columns *c, double losses[EF_PANEL]) {
+    const float *values = ef_data_panel(data, panel);
+    double weights[EF_PANEL];
+    weigh(data, panel, weights);
+    memset(losses, 0, EF_PANEL * sizeof *losses);
+    for (uint32_t j = 0; j < data->n_columns; j++, values += EF_PANEL) {
+        double sum = 0.0;
+        for (size_t i = 0; i < EF_PANEL; i++) {
+            const double x = ((double)values[i] - (double)c->least[j]) * c->unit[j] - c->mean[j];
+            const double loss = x * x * weights[i];
+            losses[i] += loss;
+            sum += loss;
+        }
+        c->loss[j] += sum;
+    }
 }
 
 /* Puts a number in the place of the smallest of a heap, whose root that is. */
@@ -102,26 +122,40 @@ static void replace_smallest(double *heap, size_t n, double value) {
     heap[at] = value;
 }
 
+static int compare_falling(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* How few of the rows in the heap carry the loss; all of them, if they do not. */
+static void count_rows(double *heap, size_t n, efface_tails *t) {
+    qsort(heap, n, sizeof *heap, compare_falling);
+    double sum = 0.0;
+    for (t->n_rows = 0; t->n_rows < n && sum <= ROWS_CARRY * t->loss; t->n_rows++)
+        sum += heap[t->n_rows];
+    t->rows_share = t->loss > 0.0 ? sum / t->loss : 0.0;
+}
+
 /* The loss of the rows is divided up; `heap` has room for n_most, zeros at first. */
 static void divide(const efface_data *data, columns *c, double *heap, size_t n_most,
                    efface_tails *t) {
     uint32_t n_varying = 0;
-    for (size_t i = 0; i < data->n_rows; i++) {
-        const double loss = add_row(data, i, c);
-        t->loss += loss;
-        if (loss > heap[0])
-            replace_smallest(heap, n_most, loss);
+    for (size_t p = 0; p * EF_PANEL < data->n_rows; p++) {
+        double losses[EF_PANEL];
+        add_panel(data, p, c, losses);
+        for (size_t i = 0; i < EF_PANEL; i++) {
+            t->loss += losses[i];
+            if (losses[i] > heap[0])
+                replace_smallest(heap, n_most, losses[i]);
+        }
     }
-    double most = 0.0;
-    for (size_t i = 0; i < n_most; i++)
-        most += heap[i];
+    count_rows(heap, n_most, t);
     for (uint32_t j = 0; j < data->n_columns; j++) {
         n_varying += c->unit[j] > 0.0;
         if (c->loss[j] > c->loss[t->column])
             t->column = j;
     }
     if (t->loss > 0.0) {
-        t->rows_share = most / t->loss;
         t->column_share = c->loss[t->column] / t->loss;
     }
     t->rows_carry = t->rows_share > ROWS_CARRY && data->n_rows >= LEAST_ROWS;
@@ -141,7 +175,7 @@ efface_status efface_data_tails(const efface_data *data, efface_scale scale, eff
     if (!allocate(&c, data->n_columns) || heap == NULL)
         status = ef_fail_memory(error);
     if (status == EFFACE_OK) {
-        efface_tails found = {.n_rows = n_most};
+        efface_tails found = {.n_rows = 0};
         const double power = choose_units(data, scale, &c);
         find_means(data, &c);
         divide(data, &c, heap, n_most, &found);
