@@ -319,7 +319,7 @@ const cli_command cli_fit = {
     "  --epsilon E --gamma G           quantized: lattice width, held-back clusters\n"
     "  --rate R --passes P --starts S  pyramid: sample, passes, seedings tried\n"
     "  --width W --height H            tree: children of a node, levels of nodes\n"
-    "  --leaf-method M --node-method M --weigh  tree: leaves, nodes, weighed centroids\n"
+    "  --leaf-method M --node-method M --weigh  tree: leaves, nodes, weigh centroids\n"
     "  --id COL --owner COL --weight COL --label COL   columns of DATA that are no\n"
     "                  values, by header or number; ids and owners may be texts\n"
     "  --offset COL=X  taken from values before float32 rounds them; auto: proposed\n"

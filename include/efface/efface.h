@@ -609,7 +609,7 @@ typedef struct efface_tails {
     uint32_t column;     /* the column that carries most, from 0 */
     double column_share; /* and its part */
     int rows_carry;      /* rows_share is above 0.9, and there are at least 100 rows */
-    int column_carries;  /* column_share is above 0.99, and there is another that varies */
+    int column_carries;  /* column_share is above 0.999, and there is another that varies */
 } efface_tails;
 
 /* Looks for tails in the rows of a set, in a scale whose bounds are derived from the rows. Computed

@@ -17,7 +17,7 @@
 #define ONE_ROW_IN 1000
 #define LEAST_ROWS 100
 #define ROWS_CARRY 0.9
-#define COLUMN_CARRIES 0.99
+#define COLUMN_CARRIES 0.999
 
 /* Numbers of the columns, n_columns each. */
 typedef struct columns {
