@@ -40,6 +40,9 @@ static void collapse_is_noticed(void **state) {
     assert_true(found.collapses);
     assert_true(found.step == 64.0 && found.spread == 20.0 && found.n_vanished == 0);
     assert_false(rounding_of(values, N, found.offset).collapses);
+    values[N - 1] = far_away; /* float32 holds the last as it is */
+    assert_true((double)(float)far_away == far_away);
+    assert_true(rounding_of(values, N, 0.0).collapses);
     for (size_t i = 0; i < N; i++) /* a year of seconds */
         values[i] = 1.7e9 + (double)(i * 104729 % 31536000);
     found = rounding_of(values, N, 0.0);
