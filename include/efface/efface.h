@@ -224,7 +224,8 @@ EFFACE_API void efface_data_set_kinds(efface_data *data, efface_ids ids, efface_
  * efface_data_add, efface_data_replace, efface_kmeans_learn, efface_kmeans_update and
  * efface_kmeans_predict. A model knows nothing of offsets: it is that of the rows as the set holds
  * them, byte for byte, and efface_data_add_offsets brings its centroids, and values of rows, back
- * to the units of the caller.
+ * to the units of the caller. Sets that a model is given have the offsets of the set that it was
+ * fitted to; that is the caller's to see to, but for a store, which refuses other rows.
  *
  * An offset is public, and stays when rows leave. So it is given by the caller, or proposed by
  * efface_rounding_column as a round number; nothing takes one from the rows by itself. */

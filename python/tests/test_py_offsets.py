@@ -40,6 +40,8 @@ def test_collapse_warns(far):
     assert len(model.predict(far)) == 400
     # As whole numbers, and from a data frame, by name.
     assert "feature 0" in warned(KMeans(2).fit, far.astype(np.int64))[1][-1]
+    assert "feature 0" in warned(KMeans(2).fit, far.tolist())[1][-1]
+    assert "feature 0" in warned(KMeans(2).fit, far.astype(object))[1][-1]
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(far, columns=["when", "b"])
     assert "feature 0 (when)" in warned(KMeans(2).fit, frame)[1][-1]
