@@ -73,16 +73,20 @@ static efface_status begin(efface_rounding *r, uint32_t n_columns, efface_error 
     return EFFACE_OK;
 }
 
-/* Column by column within a row, without branches: the compiler makes vectors of it. */
+/* After the first rows there is hardly ever anything to write. */
 static void look(efface_rounding *r, const double *values) {
     for (uint32_t j = 0; j < r->n_columns; j++) {
         const double x = values[j], y = x - r->shift[j];
         const double error = y - (double)ef_round_value(x, r->shift[j]);
         const double size = error < 0 ? -error : error;
-        r->least[j] = x < r->least[j] ? x : r->least[j];
-        r->most[j] = x > r->most[j] ? x : r->most[j];
-        r->worst[j] = size > r->worst[j] ? size : r->worst[j];
-        r->n_vanished[j] += (uint64_t)((y != 0.0) & (size == (y < 0 ? -y : y)));
+        if (x < r->least[j])
+            r->least[j] = x;
+        if (x > r->most[j])
+            r->most[j] = x;
+        if (size > r->worst[j])
+            r->worst[j] = size;
+        if (y != 0.0 && error == y)
+            r->n_vanished[j]++;
     }
 }
 
