@@ -74,10 +74,13 @@ static int export_centroids(FILE *out, cli_format format, const char *name,
     m.values = malloc(((size_t)m.n_rows * m.n_columns + 1) * sizeof *m.values);
     if (m.values == NULL)
         return cli_out_of_memory();
-    for (uint32_t i = 0; i < m.n_rows && code == CLI_DONE; i++)
-        if (efface_kmeans_centroid(model, i, m.values + (size_t)i * m.n_columns, &error) !=
-            EFFACE_OK)
+    for (uint32_t i = 0; i < m.n_rows && code == CLI_DONE; i++) {
+        double *const centroid = m.values + (size_t)i * m.n_columns;
+        if (efface_kmeans_centroid(model, i, centroid, &error) != EFFACE_OK)
             code = cli_report_error(&error);
+        else
+            efface_data_add_offsets(data, centroid);
+    }
     if (code == CLI_DONE)
         write_centroids(out, format, name, &m);
     free(m.values);

@@ -1,4 +1,5 @@
 /* efface fit: a new store with a model, or one more model in a store. */
+#include "column_offsets.h"
 #include "fit_warnings.h"
 #include "json_writer.h"
 
@@ -14,6 +15,9 @@ typedef struct choices {
     bool weigh, keep_texts;
     cli_open open;
     cli_number seed;
+    cli_texts offset_texts;
+    cli_offsets offsets;
+    efface_tails tails;
     cli_data_options data;
     efface_kmeans_params params;
     bool json;
@@ -45,6 +49,7 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
         {"--starts", CLI_COUNT, &c->params.starts, NULL},
         {"--scale", CLI_WORD, &c->scale, scale_words},
         {"--columns", CLI_TEXT, &c->column_list, NULL},
+        {"--offset", CLI_TEXTS, &c->offset_texts, NULL},
         {"--threads", CLI_COUNT, &c->params.n_threads, NULL},
         {"--like", CLI_TEXT, &c->like, NULL},
         {"--keep-texts", CLI_FLAG, &c->keep_texts, NULL},
@@ -69,14 +74,14 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
         (void)cli_wrong("fit needs -k K, the number of clusters, and -o STORE");
         return false;
     }
-    if (c->data_path == NULL &&
-        (cli_data_options_given(&c->data) || c->like != NULL || c->keep_texts)) {
+    if (c->data_path == NULL && (cli_data_options_given(&c->data) || c->like != NULL ||
+                                 c->keep_texts || c->offset_texts.n != 0)) {
         (void)cli_wrong("without DATA the store is there already, and its rows have their ids: "
-                        "leave out --id, --owner, --weight, --label, --header, --ids, --like and "
-                        "--keep-texts");
+                        "leave out --id, --owner, --weight, --label, --header, --ids, --like, "
+                        "--offset and --keep-texts");
         return false;
     }
-    return true;
+    return cli_read_offsets(&c->offset_texts, &c->offsets) == CLI_DONE;
 }
 
 /* Reads the columns of --columns; without it, none are named, which means all. */
@@ -87,11 +92,12 @@ static int choose_columns(const choices *c, cli_chosen *chosen) {
                : CLI_USAGE;
 }
 
-static efface_new_model model_of(const choices *c, const cli_chosen *chosen) {
+static efface_new_model model_of(choices *c, const cli_chosen *chosen) {
     return (efface_new_model){.name = c->name,
                               .params = &c->params,
                               .columns = chosen->columns,
-                              .n_columns = chosen->n_columns};
+                              .n_columns = chosen->n_columns,
+                              .tails = &c->tails};
 }
 
 /* A hash key of its own or, with --like, that of another store: ids that are texts are then the
@@ -136,39 +142,65 @@ static int create_store(choices *c, const efface_load_options *load, const effac
     return code;
 }
 
+static bool load(choices *c, efface_load_options *options, efface_data **data, int *code) {
+    options->offsets = c->offsets.items;
+    options->n_offsets = c->offsets.n;
+    cli_progress_begin("reading", 0, 0);
+    const bool loaded = cli_load_data(c->data_path, &c->data, options, data, code);
+    cli_progress_end();
+    return loaded;
+}
+
+/* Reads DATA and, with --offset auto, once more with the offsets that it needs. */
+static bool load_shifted(choices *c, efface_load_options *options, efface_data **data, int *code) {
+    if (!load(c, options, data, code))
+        return false;
+    if (c->offsets.propose && !cli_can_be_read_again(c->data_path)) {
+        *code = cli_wrong("--offset auto reads DATA twice, and a pipe can be read once only: give "
+                          "the offsets, or a file");
+        return false;
+    }
+    if (!c->offsets.propose || !cli_propose_offsets(*data, options->rounding, &c->offsets, code))
+        return *code == CLI_DONE;
+    efface_data_free(*data);
+    *data = NULL;
+    return load(c, options, data, code);
+}
+
 static int make_store(choices *c, efface_store **store) {
-    efface_load_options load;
+    efface_load_options options;
     efface_data *data = NULL;
     efface_error error;
     cli_chosen chosen = {.columns = NULL};
-    efface_load_options_init(&load);
-    int code = choose_hash_key(c, &load);
+    efface_load_options_init(&options);
+    int code = choose_hash_key(c, &options);
     if (code != CLI_DONE)
         return code;
-    if (efface_texts_create(&load.texts, &error) != EFFACE_OK) {
+    if (efface_texts_create(&options.texts, &error) != EFFACE_OK ||
+        efface_rounding_create(&options.rounding, &error) != EFFACE_OK) {
         code = cli_report_error(&error);
         goto out;
     }
-    cli_progress_begin("reading", 0, 0);
-    const bool loaded = cli_load_data(c->data_path, &c->data, &load, &data, &code);
-    cli_progress_end();
-    if (!loaded)
+    if (!load_shifted(c, &options, &data, &code))
         goto out;
     chosen.of = (cli_columns){.n = efface_data_n_columns(data), .data = data};
     code = choose_columns(c, &chosen);
     if (code == CLI_DONE)
-        code = create_store(c, &load, data, &chosen, store);
+        code = create_store(c, &options, data, &chosen, store);
     if (code == CLI_DONE) {
         cli_warn_few_rows(c->params.n_clusters, efface_data_n_rows(data));
         cli_warn_coarse_rows(data, &c->params, &chosen);
+        cli_warn_rounding(data, options.rounding);
+        cli_warn_tails(&c->tails, c->params.scale, efface_data_n_rows(data), &chosen);
         if (!c->keep_texts)
-            cli_note_texts(data, load.texts);
+            cli_note_texts(data, options.texts);
     }
 out:
     free(chosen.columns);
     efface_data_free(data);
-    efface_texts_free(load.texts);
-    cli_wipe(&load, sizeof load);
+    efface_texts_free(options.texts);
+    efface_rounding_free(options.rounding);
+    cli_wipe(&options, sizeof options);
     return code;
 }
 
@@ -195,6 +227,7 @@ static int add_model(choices *c, efface_store **store) {
     if (code == CLI_DONE) {
         cli_warn_few_rows(c->params.n_clusters, efface_kmeans_get_info(model).n_rows);
         cli_warn_coarse(model, &chosen);
+        cli_warn_tails(&c->tails, c->params.scale, efface_kmeans_get_info(model).n_rows, &chosen);
     }
     efface_kmeans_free(model);
     free(chosen.columns);
@@ -264,6 +297,8 @@ static int run(int n_arguments, char **arguments) {
     choices c;
     memset(&c, 0, sizeof c);
     const int code = read_choices(&c, n_arguments, arguments) ? fit(&c) : CLI_USAGE;
+    cli_texts_free(&c.offset_texts);
+    cli_offsets_free(&c.offsets);
     cli_wipe(&c, sizeof c);
     return code;
 }
@@ -284,10 +319,10 @@ const cli_command cli_fit = {
     "  --epsilon E --gamma G           quantized: lattice width, held-back clusters\n"
     "  --rate R --passes P --starts S  pyramid: sample, passes, seedings tried\n"
     "  --width W --height H            tree: children of a node, levels of nodes\n"
-    "  --leaf-method M --node-method M --weigh  tree: what leaves and other nodes do;\n"
-    "                  centroids count with the weight of their rows\n"
+    "  --leaf-method M --node-method M --weigh  tree: leaves, nodes, weigh centroids\n"
     "  --id COL --owner COL --weight COL --label COL   columns of DATA that are no\n"
     "                  values, by header or number; ids and owners may be texts\n"
+    "  --offset COL=X  taken from values before float32 rounds them; auto: proposed\n"
     "  --keep-texts    keep these texts, not only numbers that stand for them\n"
     "  --header yes|no, --ids numbers|text             what cannot be told from DATA\n"
     "  --like STORE    texts get the ids they have in that store\n"

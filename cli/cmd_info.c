@@ -1,6 +1,7 @@
 /* efface info: what a store holds. Quick, unless a model is asked for: then its rows are read. */
 #include "model_details.h"
 #include "options.h"
+#include "output.h"
 
 #include <inttypes.h>
 
@@ -36,6 +37,10 @@ static void print_json(const contents *c) {
     cli_json_open(&json, "columns", '[');
     for (uint32_t i = 0; i < info->n_columns; i++)
         cli_json_text(&json, NULL, efface_store_column(c->store, i));
+    cli_json_close(&json, ']');
+    cli_json_open(&json, "offsets", '[');
+    for (uint32_t i = 0; i < info->n_columns; i++)
+        cli_json_real(&json, NULL, efface_store_offset(c->store, i));
     cli_json_close(&json, ']');
     cli_json_whole(&json, "owners", info->n_owners);
     cli_json_whole(&json, "rows_without_owner", info->n_unowned_rows);
@@ -83,6 +88,27 @@ static void print_columns(const contents *c) {
     putchar('\n');
 }
 
+/* The columns that have an offset, by name or number. */
+static void print_offsets(const contents *c) {
+    bool any = false;
+    for (uint32_t i = 0; i < c->info.n_columns; i++) {
+        const double offset = efface_store_offset(c->store, i);
+        const char *const name = efface_store_column(c->store, i);
+        char digits[32];
+        if (offset == 0.0)
+            continue;
+        fputs(any ? ", " : "offsets   ", stdout);
+        if (name != NULL)
+            cli_put_text(stdout, name);
+        else
+            printf("%" PRIu32, i + 1);
+        cli_format_number(digits, offset);
+        printf(" %s", digits);
+        any = true;
+    }
+    fputs(any ? "\n" : "", stdout);
+}
+
 static void print_text(const contents *c) {
     const efface_store_info *const info = &c->info;
     char hex[CLI_HEX_BYTES];
@@ -94,6 +120,7 @@ static void print_text(const contents *c) {
            info->free_bytes);
     printf("rows      %" PRIu64 "\n", info->n_rows);
     print_columns(c);
+    print_offsets(c);
     printf("owners    %" PRIu64, info->n_owners);
     if (info->n_owners > 0 && info->n_unowned_rows > 0)
         printf("; %" PRIu64 " row%s %s none", info->n_unowned_rows,
@@ -174,9 +201,9 @@ const cli_command cli_info = {
     "  --full          the same of the only model\n"
     "  --wait SECONDS  for a store that is busy (5)\n"
     "  --json          as JSON: format, bytes, free_bytes, rows, dim, columns,\n"
-    "                  owners, rows_without_owner, labels, keeps_texts, receipts,\n"
-    "                  receipt_key, notes, models with name, method, k, dim and\n"
-    "                  digest; and model with these, parameters, levels, stable,\n"
+    "                  offsets, owners, rows_without_owner, labels, keeps_texts,\n"
+    "                  receipts, receipt_key, notes, models with name, method, k, dim\n"
+    "                  and digest; and model with these, parameters, levels, stable,\n"
     "                  epsilon, width, loss, columns and clusters\n"
     "Exit codes: 0 done, 1 failed (the file is no store, say), 2 usage, 4 not found,\n"
     "5 busy, 6 damaged.\n"

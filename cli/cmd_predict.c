@@ -107,6 +107,20 @@ static uint32_t *match_columns(const choices *c, const efface_data *rows, const 
     return NULL;
 }
 
+/* Values that were rounded with another offset, or none, are not those that the model knows. */
+static int check_offsets(const choices *c, const efface_data *rows, const efface_data *fitted,
+                         const uint32_t *columns) {
+    const double *const have = efface_data_offsets(rows), *const want = efface_data_offsets(fitted);
+    for (uint32_t j = 0; j < efface_data_n_columns(fitted); j++)
+        if ((have != NULL ? have[columns[j]] : 0.0) != (want != NULL ? want[j] : 0.0))
+            return cli_failed("column %" PRIu32 " of %s is not the column of the store that has "
+                              "the offset %.17g; give the columns of %s the names, or the places, "
+                              "that they have in the store",
+                              columns[j] + 1, cli_data_name(c->data_path),
+                              want != NULL ? want[j] : 0.0, cli_data_name(c->data_path));
+    return CLI_DONE;
+}
+
 static int predict(const efface_kmeans *model, const efface_data *rows, const uint32_t *columns,
                    uint32_t n_columns, uint32_t *labels) {
     const size_t n_rows = efface_data_n_rows(rows);
@@ -235,6 +249,9 @@ static int answer(const choices *c, cli_format format, efface_store *store) {
     const cli_columns of = {.n = efface_data_n_columns(fitted), .data = fitted};
     columns = match_columns(c, rows, &of, &passed_over, &code);
     if (columns == NULL)
+        goto out;
+    code = check_offsets(c, rows, fitted, columns);
+    if (code != CLI_DONE)
         goto out;
     const size_t n = efface_data_n_rows(rows);
     labels = malloc((n + 1) * sizeof *labels);

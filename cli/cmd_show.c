@@ -130,6 +130,11 @@ static const char *column_name(const shown *s, uint32_t column, char made_up[32]
     return name != NULL ? name : made_up;
 }
 
+static double offset_of(const shown *s, uint32_t column) {
+    const double *const offsets = efface_data_offsets(s->data);
+    return offsets != NULL ? offsets[column] : 0.0;
+}
+
 static void write_csv(FILE *out, const shown *s) {
     const uint32_t n = efface_data_n_columns(s->data);
     char made_up[32], digits[32];
@@ -148,7 +153,7 @@ static void write_csv(FILE *out, const shown *s) {
         cli_csv_token(out, &row->label);
         efface_data_values(s->data, row->position, s->values);
         for (uint32_t j = 0; j < n; j++) {
-            cli_format_value(digits, s->values[j]);
+            cli_format_value(digits, s->values[j], offset_of(s, j));
             fprintf(out, ",%s", digits);
         }
         fputc('\n', out);
@@ -197,7 +202,7 @@ static void write_json(FILE *out, const shown *s) {
         cli_json_open(&json, "values", '[');
         efface_data_values(s->data, row->position, s->values);
         for (uint32_t j = 0; j < n; j++) {
-            cli_format_value(digits, s->values[j]);
+            cli_format_value(digits, s->values[j], offset_of(s, j));
             cli_json_raw(&json, NULL, digits);
         }
         cli_json_close(&json, ']');
@@ -246,7 +251,7 @@ static void write_text(FILE *out, const shown *s) {
         for (uint32_t j = 0; j < n; j++) {
             fputs("  ", out);
             cli_put_text(out, column_name(s, j, made_up));
-            cli_format_value(digits, s->values[j]);
+            cli_format_value(digits, s->values[j], offset_of(s, j));
             fprintf(out, " %s\n", digits);
         }
     }

@@ -89,49 +89,6 @@ static int match(order *o) {
     return CLI_DONE;
 }
 
-/* Gives the rows of the set, which stay what they are beside their values, another order of
- * columns; some at a time, because a set may fill most of the memory. */
-static efface_status turn(efface_data *data, const uint32_t *source, efface_error *error) {
-    enum { AT_ONCE = 256 };
-    const uint32_t n = efface_data_n_columns(data);
-    const size_t n_rows = efface_data_n_rows(data);
-    float *const turned = malloc((size_t)AT_ONCE * n * sizeof *turned);
-    float *const row = malloc(n * sizeof *row);
-    char **const names = calloc(n, sizeof *names);
-    uint64_t ids[AT_ONCE];
-    efface_status status = EFFACE_OK;
-    if (turned == NULL || row == NULL || names == NULL) {
-        *error = (efface_error){.status = EFFACE_E_MEMORY, .message = "out of memory"};
-        status = EFFACE_E_MEMORY;
-    }
-    for (size_t first = 0; first < n_rows && status == EFFACE_OK; first += AT_ONCE) {
-        efface_rows rows = {.values = turned, .ids = ids};
-        for (; rows.n_rows < AT_ONCE && first + rows.n_rows < n_rows; rows.n_rows++) {
-            const size_t position = first + rows.n_rows;
-            ids[rows.n_rows] = efface_data_row(data, position).id;
-            efface_data_values(data, position, row);
-            for (uint32_t i = 0; i < n; i++)
-                turned[rows.n_rows * n + i] = row[source[i]];
-        }
-        status = efface_data_replace(data, &rows, error);
-    }
-    for (uint32_t i = 0; i < n && status == EFFACE_OK; i++) {
-        const char *const name = efface_data_column_name(data, source[i]);
-        if (name != NULL && (names[i] = strdup(name)) == NULL) {
-            *error = (efface_error){.status = EFFACE_E_MEMORY, .message = "out of memory"};
-            status = EFFACE_E_MEMORY;
-        }
-    }
-    for (uint32_t i = 0; i < n && status == EFFACE_OK; i++)
-        status = efface_data_name_column(data, i, names[i], error);
-    for (uint32_t i = 0; names != NULL && i < n; i++)
-        free(names[i]);
-    free(names);
-    free(turned);
-    free(row);
-    return status;
-}
-
 static int put_in_order(efface_store *store, const char *path, efface_data *data) {
     efface_store_info info;
     efface_error error;
@@ -150,7 +107,7 @@ static int put_in_order(efface_store *store, const char *path, efface_data *data
     int code = match(&o);
     for (uint32_t i = 0; code == CLI_DONE && i < o.n_store; i++)
         same = same && o.source[i] == i;
-    if (code == CLI_DONE && !same && turn(data, o.source, &error) != EFFACE_OK)
+    if (code == CLI_DONE && !same && efface_data_order_columns(data, o.source, &error) != EFFACE_OK)
         code = cli_report_error(&error);
     free(o.source);
     return code;

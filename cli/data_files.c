@@ -40,8 +40,7 @@ const char *cli_data_name(const char *path) {
     return is_stdin(path) ? "standard input" : path;
 }
 
-/* Pipes and standard input are gone when they were read. */
-static bool can_be_read_again(const char *path) {
+bool cli_can_be_read_again(const char *path) {
     struct stat about;
     return !is_stdin(path) && stat(path, &about) == 0 && S_ISREG(about.st_mode);
 }
@@ -83,7 +82,7 @@ bool cli_load_some(const char *path, const cli_data_options *options, efface_loa
     if (!find_file(path, code))
         return false;
     apply(options, load);
-    const bool again = can_be_read_again(path);
+    const bool again = cli_can_be_read_again(path);
     for (size_t i = 0; efface_data_load(path, load, data, &error) != EFFACE_OK; i++) {
         while (i < N_PLACES && *places[i] != NULL)
             i++;

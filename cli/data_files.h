@@ -25,6 +25,10 @@ extern const char *const cli_header_words[], *const cli_ids_words[];
 /* What messages call DATA: a dash is standard input. */
 const char *cli_data_name(const char *path);
 
+/* Whether DATA can be read more than once: pipes and standard input are gone when they were read.
+ */
+bool cli_can_be_read_again(const char *path);
+
 /* Whether any of them was given. */
 bool cli_data_options_given(const cli_data_options *options);
 

@@ -1,6 +1,8 @@
 /* What fit says about a model beside its result: nothing here is an error. */
 #include "fit_warnings.h"
 
+#include "column_offsets.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -74,6 +76,27 @@ void cli_warn_coarse_rows(const efface_data *data, const efface_kmeans_params *p
         cli_warn_coarse(model, chosen);
     efface_kmeans_free(model);
     efface_data_free(some);
+}
+
+void cli_warn_tails(const efface_tails *tails, efface_scale scale, uint64_t n_rows,
+                    const cli_chosen *chosen) {
+    char brackets[80];
+    const uint32_t column =
+        chosen->columns != NULL ? chosen->columns[tails->column] : tails->column;
+    if (tails->column_carries) {
+        cli_name_in_brackets(brackets, cli_column_name(&chosen->of, column));
+        cli_warn("column %" PRIu32 "%s carries %.2f %% of the loss, so the others hardly count; %s",
+                 column + 1, brackets, 100.0 * tails->column_share,
+                 scale == EFFACE_SCALE_NONE ? "try --scale minmax"
+                                            : "look at it, or choose others with --columns");
+    }
+    if (tails->rows_carry)
+        cli_warn("%" PRIu64 " of %" PRIu64 " rows %s %.1f %% of the loss, so clusters follow %s; "
+                 "look at %s, or take the logarithm of columns with such tails%s",
+                 tails->n_rows, n_rows, tails->n_rows == 1 ? "carries" : "carry",
+                 100.0 * tails->rows_share, tails->n_rows == 1 ? "it" : "these alone",
+                 tails->n_rows == 1 ? "it" : "them",
+                 scale == EFFACE_SCALE_NONE ? ", or try --scale minmax" : "");
 }
 
 void cli_note_texts(const efface_data *data, const efface_texts *texts) {

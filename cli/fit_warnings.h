@@ -21,6 +21,10 @@ void cli_warn_coarse(const efface_kmeans *model, const cli_chosen *chosen);
 void cli_warn_coarse_rows(const efface_data *data, const efface_kmeans_params *params,
                           const cli_chosen *chosen);
 
+/* That a few rows, or one column, carry nearly all of the loss. */
+void cli_warn_tails(const efface_tails *tails, efface_scale scale, uint64_t n_rows,
+                    const cli_chosen *chosen);
+
 /* That ids or owners were texts and are numbers from now on. */
 void cli_note_texts(const efface_data *data, const efface_texts *texts);
 

@@ -66,10 +66,12 @@ void cli_json_token(cli_json *json, const char *key, const cli_token *token) {
     cli_json_raw(json, key, digits);
 }
 
-void cli_format_value(char text[32], float value) {
-    for (int digits = 6; digits <= 9; digits++) {
-        snprintf(text, 32, "%.*g", digits, (double)value);
-        if (strtof(text, NULL) == value)
+void cli_format_value(char text[32], float value, double offset) {
+    if (offset != 0.0 && cli_format_whole(text, (double)value + offset))
+        return;
+    for (int digits = 6; digits <= (offset == 0.0 ? 9 : 17); digits++) {
+        snprintf(text, 32, "%.*g", digits, (double)value + offset);
+        if ((offset == 0.0 ? strtof(text, NULL) : (float)(strtod(text, NULL) - offset)) == value)
             break;
     }
 }

@@ -8,8 +8,11 @@
 static void read_columns(cli_model_details *d, float *values, uint32_t *coarse) {
     const efface_kmeans_info info = efface_kmeans_get_info(d->model);
     const size_t n_rows = efface_data_n_rows(d->data);
-    for (uint32_t j = 0; j < info.n_columns; j++)
+    const double *const offsets = efface_data_offsets(d->data);
+    for (uint32_t j = 0; j < info.n_columns; j++) {
         d->columns[j].name = efface_data_column_name(d->data, j);
+        d->columns[j].offset = offsets != NULL ? offsets[j] : 0.0;
+    }
     for (size_t i = 0; i < n_rows; i++) {
         efface_data_values(d->data, i, values);
         for (uint32_t j = 0; j < info.n_columns; j++) {
@@ -144,10 +147,13 @@ void cli_print_details(const cli_model_details *details) {
     printf("column       least         most%s  name\n", given ? "  bounds" : "");
     for (uint32_t j = 0; j < info.n_columns; j++) {
         const cli_column_details *const column = &details->columns[j];
-        printf("%6" PRIu32 " %11.6g  %11.6g", details->numbers[j] + 1, (double)column->least,
-               (double)column->most);
+        const int digits = column->offset == 0.0 ? 6 : 17;
+        printf("%6" PRIu32 " %11.*g  %11.*g", details->numbers[j] + 1, digits,
+               (double)column->least + column->offset, digits,
+               (double)column->most + column->offset);
         if (given)
-            printf("  %g to %g", (double)params.column_min[j], (double)params.column_max[j]);
+            printf("  %.*g to %.*g", digits, (double)params.column_min[j] + column->offset, digits,
+                   (double)params.column_max[j] + column->offset);
         fputs(column->name != NULL ? "  " : "", stdout);
         cli_put_text(stdout, column->name);
         puts(column->coarse ? "  (coarse: less than 8 bits are kept)" : "");
@@ -211,11 +217,12 @@ void cli_json_details(cli_json *json, const cli_model_details *details) {
         cli_json_open(json, NULL, '{');
         cli_json_whole(json, "number", details->numbers[j] + UINT64_C(1));
         cli_json_text(json, "name", column->name);
-        cli_json_real(json, "least", (double)column->least);
-        cli_json_real(json, "most", (double)column->most);
+        cli_json_real(json, "least", (double)column->least + column->offset);
+        cli_json_real(json, "most", (double)column->most + column->offset);
+        cli_json_real(json, "offset", column->offset);
         if (given) {
-            cli_json_real(json, "min", (double)params.column_min[j]);
-            cli_json_real(json, "max", (double)params.column_max[j]);
+            cli_json_real(json, "min", (double)params.column_min[j] + column->offset);
+            cli_json_real(json, "max", (double)params.column_max[j] + column->offset);
         }
         cli_json_bool(json, "coarse", column->coarse);
         cli_json_close(json, '}');

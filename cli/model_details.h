@@ -7,8 +7,9 @@
 #include "cli.h"
 
 typedef struct cli_column_details {
-    const char *name; /* or NULL */
-    float least, most;
+    const char *name;  /* or NULL */
+    float least, most; /* as the set holds them, without */
+    double offset;
     bool coarse; /* the grid keeps less than 8 bits of it */
 } cli_column_details;
 

@@ -233,3 +233,20 @@ void cli_json_id(cli_json *json, uint64_t id, const char *text) {
     else
         cli_json_whole(json, NULL, id);
 }
+
+bool cli_format_whole(char text[32], double value) {
+    const bool whole = value > -1e15 && value < 1e15 && value == (double)(long long)value;
+    if (whole)
+        snprintf(text, 32, "%.0f", value);
+    return whole;
+}
+
+void cli_format_number(char text[32], double value) {
+    if (cli_format_whole(text, value))
+        return;
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, 32, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+}

@@ -47,4 +47,10 @@ void cli_csv_text(FILE *out, const char *text);
 void cli_csv_id(FILE *out, uint64_t id, const char *text);
 void cli_json_id(cli_json *json, uint64_t id, const char *text);
 
+/* A whole number below 10^15 without an exponent; false if it is none. */
+bool cli_format_whole(char text[32], double value);
+
+/* The shortest number that is this one when it is read again. */
+void cli_format_number(char text[32], double value);
+
 #endif

@@ -21,7 +21,7 @@ _efface() {
     --header) options="yes no detect" ;;
     --ids) options="numbers text detect" ;;
     -k | --model | --seed | --iters | --epsilon | --gamma | --width | --height | --rate | \
-        --passes | --starts | --candidates | --threads | --wait | --columns | --key | --owner-key | --weight | --label) return ;;
+        --passes | --starts | --candidates | --threads | --wait | --columns | --offset | --key | --owner-key | --weight | --label) return ;;
     --id | --owner) return ;;
     --format) options="text csv json" ;;
     -o | --from | --sign | --list | --ids-out | --receipt-key | --like | --secret | --public | --public-key)
@@ -35,7 +35,7 @@ _efface() {
         case $command in
         fit) options="-k -o --model --method --seed --iters --epsilon --gamma --width --height
             --leaf-method --node-method --weigh --rate --passes --starts --candidates --scale --columns
-            --threads --like --keep-texts --receipt-key --wait $data" ;;
+            --offset --threads --like --keep-texts --receipt-key --wait $data" ;;
         forget) options="$who $change --dry-run --skip-missing --yes" ;;
         learn) options="$change --ids-out $data" ;;
         update) options="$change --yes $data" ;;

@@ -121,7 +121,8 @@ typedef enum efface_ids {
 } efface_ids;
 
 /* A set of rows with the same number of columns. Values are finite float32 numbers of magnitude at
- * most 2^126; minus zero is stored as zero. */
+ * most 2^126; minus zero is stored as zero. A column may have an offset, which was taken from its
+ * values before they were rounded (see "data: offsets"). */
 typedef struct efface_data efface_data;
 
 #define EFFACE_MAX_COLUMNS 32767u                 /* so that a squared distance fits 63 bits */
@@ -133,7 +134,8 @@ typedef struct efface_data efface_data;
 #define EFFACE_NO_OWNER UINT64_MAX
 #define EFFACE_NO_LABEL INT64_MIN
 
-/* Rows as a caller holds them, for adding and replacing. Any pointer but `values` may be NULL:
+/* Rows as a caller holds them, for adding and replacing. Values are as the set holds them: where
+ * columns have offsets, efface_rows_round makes them. Any pointer but `values` may be NULL:
  * ids then continue after the largest id that the set ever held (0, 1, 2, ... in a new set),
  * weights are 1, and there are no owners and no labels. `stride` is the distance between rows in
  * floats, 0 meaning n_columns. */
@@ -185,7 +187,8 @@ EFFACE_API efface_status efface_data_replace(efface_data *data, const efface_row
  * removed. Cost O(1) expected. Errors: NOT_FOUND. */
 EFFACE_API efface_status efface_data_find(const efface_data *data, uint64_t id, size_t *position);
 
-/* The row at a position below n_rows, and a copy of its n_columns values. */
+/* The row at a position below n_rows, and a copy of its n_columns values as the set holds them:
+ * efface_data_add_offsets has them in the units of the caller. */
 EFFACE_API efface_row efface_data_row(const efface_data *data, size_t position);
 EFFACE_API void efface_data_values(const efface_data *data, size_t position, float *values);
 
@@ -200,10 +203,85 @@ EFFACE_API const char *efface_data_column_name(const efface_data *data, uint32_t
 EFFACE_API efface_status efface_data_name_column(efface_data *data, uint32_t column,
                                                  const char *name, efface_error *error);
 
+/* Gives the columns another order, with all that is theirs: column j becomes what column source[j]
+ * was. Cost O(n_rows * n_columns). Errors: MEMORY; ARGUMENT unless each column comes once. */
+EFFACE_API efface_status efface_data_order_columns(efface_data *data, const uint32_t *source,
+                                                   efface_error *error);
+
 /* Says whether the ids and owners of a set are numbers or stand for texts, as a file that it was
  * loaded from tells; EFFACE_IDS_DETECT: not known. A store that has the one refuses the other: 77
  * and "77" would be two people. */
 EFFACE_API void efface_data_set_kinds(efface_data *data, efface_ids ids, efface_ids owners);
+
+/* ------------------------------------------------------------------ data: offsets */
+
+/* A float32 has 24 bits. Values that differ little compared to their size lose what they differ in:
+ * two groups 20 apart at 10^9 become one point, and seconds since 1970 multiples of 128. An offset
+ * for each column prevents it: it is taken away in double, before values are rounded to float32.
+ *
+ * Doubles are in the units of the caller, floats are as a set holds them. Every door by which
+ * doubles come in takes the offsets away: efface_data_load, and efface_rows_round before
+ * efface_data_add, efface_data_replace, efface_kmeans_learn, efface_kmeans_update and
+ * efface_kmeans_predict. A model knows nothing of offsets: it is that of the rows as the set holds
+ * them, byte for byte, and efface_data_add_offsets brings its centroids, and values of rows, back
+ * to the units of the caller. Sets that a model is given have the offsets of the set that it was
+ * fitted to; that is the caller's to see to, but for a store, which refuses other rows.
+ *
+ * An offset is public, and stays when rows leave. So it is given by the caller, or proposed by
+ * efface_rounding_column as a round number; nothing takes one from the rows by itself. */
+
+/* Gives each column of a set without rows its offset; NULL: none. An offset is finite and of
+ * magnitude at most 2^126. Errors: MEMORY; ARGUMENT if there are rows; LIMIT. */
+EFFACE_API efface_status efface_data_set_offsets(efface_data *data, const double *offsets,
+                                                 efface_error *error);
+
+/* The offsets, n_columns of them, or NULL if all are 0. Valid until the set is released, or gets
+ * others. */
+EFFACE_API const double *efface_data_offsets(const efface_data *data);
+
+/* Adds the offsets of a set to n_columns numbers: a centroid, or the values of a row. */
+EFFACE_API void efface_data_add_offsets(const efface_data *data, double *values);
+
+/* Makes rows in the units of the caller, `stride` doubles apart (0: n_columns), rows as a set with
+ * these offsets (n_columns, or NULL) holds them, without gaps. Each value is rounded once, after
+ * its offset was taken away. Values that no set can hold become infinite or stay NaN. */
+EFFACE_API void efface_rows_round(size_t n_rows, uint32_t n_columns, const double *values,
+                                  size_t stride, const double *offsets, float *rounded);
+
+/* What rounding to float32 does to columns. It holds the ends of columns, which are values of rows:
+ * release it when it was asked. */
+typedef struct efface_rounding efface_rounding;
+
+/* What is known of a column. */
+typedef struct efface_column_rounding {
+    int collapses;       /* values that differ became the same or nearly so: the largest error is
+                            above 2^-16 of the spread, or at least 1/2 where the values are four
+                            times as large as their spread */
+    uint64_t n_vanished; /* values other than 0 that became 0, being smaller than 2^-149 or so */
+    double step;         /* how far float32 numbers of the size of the largest value lie apart */
+    double spread;       /* from the smallest to the largest value */
+    double offset;       /* proposed: a multiple of a power of two of at least the spread, near the
+                            middle; so it depends on the ends alone, and hardly on them. 0: none
+                            would help */
+} efface_column_rounding;
+
+/* Makes one that has seen nothing. Errors: MEMORY. */
+EFFACE_API efface_status efface_rounding_create(efface_rounding **out, efface_error *error);
+
+/* Releases it; the memory is overwritten. Takes NULL. */
+EFFACE_API void efface_rounding_free(efface_rounding *rounding);
+
+/* Looks at rows as efface_rows_round gets them. Cost O(n_rows * n_columns). Errors: MEMORY;
+ * ARGUMENT if the rows before had another number of columns. */
+EFFACE_API efface_status efface_rounding_add(efface_rounding *rounding, size_t n_rows,
+                                             uint32_t n_columns, const double *values,
+                                             size_t stride, const double *offsets,
+                                             efface_error *error);
+
+/* How many columns the rows had that it has seen, and what is known of one. */
+EFFACE_API uint32_t efface_rounding_n_columns(const efface_rounding *rounding);
+EFFACE_API efface_column_rounding efface_rounding_column(const efface_rounding *rounding,
+                                                         uint32_t column);
 
 /* ------------------------------------------------------------------ data: texts */
 
@@ -246,6 +324,14 @@ typedef enum efface_header {
 
 #define EFFACE_HASH_KEY_BYTES 16
 
+/* The offset of a column of values in a file. */
+typedef struct efface_offset {
+    const char *column; /* its name, or else its number among the columns of values, from 1 */
+    uint32_t place;     /* if not 0, its number from 1, which counts where the file or `column` has
+                           no name; a column that is not there is then no error */
+    double value;
+} efface_offset;
+
 /* How to read a file. Fill with efface_load_options_init, then change what differs. Column names
  * apply to CSV only; a column is named by its header or, if no header matches, by its number
  * counted from 1. Columns that are not named here are values. A header's field of spaces only is no
@@ -263,6 +349,10 @@ typedef struct efface_load_options {
     unsigned char hash_key[EFFACE_HASH_KEY_BYTES]; /* for ids and owners that are text */
     efface_texts *texts; /* default NULL; else the texts of ids, owners and labels are added, if
                             the load succeeds */
+    const efface_offset *offsets; /* default NULL: none */
+    size_t n_offsets;
+    efface_rounding *rounding; /* default NULL; else a new one, which looks at all values that
+                                  float32 may not hold, if the load succeeds */
 } efface_load_options;
 
 /* Fills the options with their defaults: detect everything, all columns are values, key 0. */
@@ -273,10 +363,11 @@ EFFACE_API void efface_load_options_init(efface_load_options *options);
  * array is the rows, the others together are the columns.
  * A pipe is as good as a file, and "-" is standard input (a file of that name is "./-"): it is read
  * from where it stands to its end, and stays open.
- * Values are rounded to float32. Rows of a file without an id column get the ids 0, 1, 2, ...
+ * Values are rounded to float32, after offsets were taken away in double (of whole numbers beyond
+ * 2^53, the nearest double). Rows of a file without an id column get the ids 0, 1, 2, ...
  * `options` may be NULL. On failure nothing is handed out.
  * Errors: MEMORY; IO; FORMAT with file, line and column; DUPLICATE (also for two texts with the
- * same hash: use another key); LIMIT. */
+ * same hash: use another key); LIMIT; ARGUMENT for an offset of a column that is not there. */
 EFFACE_API efface_status efface_data_load(const char *path, const efface_load_options *options,
                                           efface_data **out, efface_error *error);
 
@@ -462,7 +553,8 @@ EFFACE_API efface_kmeans_info efface_kmeans_get_info(const efface_kmeans *model)
 EFFACE_API void efface_kmeans_coarse_columns(const efface_kmeans *model, uint32_t *columns,
                                              size_t capacity);
 
-/* Writes the n_columns coordinates of centroid `cluster` in the units of the data. */
+/* Writes the n_columns coordinates of centroid `cluster` in the units of the data, as the set holds
+ * them: efface_data_add_offsets brings them to those of the caller. */
 EFFACE_API efface_status efface_kmeans_centroid(const efface_kmeans *model, uint32_t cluster,
                                                 double *coordinates, efface_error *error);
 
@@ -527,6 +619,27 @@ EFFACE_API size_t efface_kmeans_state_bytes(const efface_kmeans *model);
 EFFACE_API efface_status efface_kmeans_digest(const efface_kmeans *model,
                                               unsigned char digest[EFFACE_DIGEST_BYTES],
                                               efface_error *error);
+
+/* ------------------------------------------------------------------ k-means: tails */
+
+/* Where the loss of a set comes from: the sum of weighted squared distances of the rows from their
+ * mean, which is what k-means has to divide up. Where a few rows have nearly all of it (heavy
+ * tails), or one column (other units), k-means sees nothing else. */
+typedef struct efface_tails {
+    double loss;         /* around the mean, in the units of efface_kmeans_loss */
+    uint64_t n_rows;     /* how few rows carry nine tenths of it, if it is at most one in a thousand
+                            (and one of fewer); else so many, those that carry most */
+    double rows_share;   /* the part of the loss that they carry */
+    uint32_t column;     /* the column that carries most, from 0 */
+    double column_share; /* and its part */
+    int rows_carry;      /* rows_share is above 0.9, and there are at least 100 rows */
+    int column_carries;  /* column_share is above 0.999, and there is another that varies */
+} efface_tails;
+
+/* Looks for tails in the rows of a set, in a scale whose bounds are derived from the rows. Computed
+ * in double, and no part of any state. Cost O(n_rows * n_columns). Errors: MEMORY; ARGUMENT. */
+EFFACE_API efface_status efface_data_tails(const efface_data *data, efface_scale scale,
+                                           efface_tails *tails, efface_error *error);
 
 /* ------------------------------------------------------------------ k-means: change */
 
@@ -757,14 +870,17 @@ typedef struct efface_new_model {
     const efface_kmeans_params *params;
     const uint32_t *columns;
     uint32_t n_columns;
+    efface_tails *tails; /* NULL, or told of the rows as soon as the model is fitted, also if the
+                            call fails afterwards */
 } efface_new_model;
 
 /* Makes a store with the rows of a set, and models over them (n_models may be 0). `texts` has what
  * the set's ids, owners and labels stand for; NULL, and what it lacks: nothing is known. The store
  * appears under its name when it is whole, or not at all: until then it is a file named like it
  * with ".efface-new" behind, which the next attempt replaces if the process dies. A file that
- * exists is never overwritten. `options` may be NULL. Errors: IO; ARGUMENT if the file exists; BUSY
- * if another process is making it; MEMORY; as efface_kmeans_fit. */
+ * exists is never overwritten. The set's offsets are those of the store. `options` may be NULL.
+ * Errors: IO; ARGUMENT if the file exists; BUSY if another process is making it; MEMORY; as
+ * efface_kmeans_fit. */
 EFFACE_API efface_status efface_store_create(const char *path, const efface_data *data,
                                              const efface_texts *texts,
                                              const efface_store_options *options,
@@ -809,11 +925,13 @@ typedef struct efface_store_info {
 EFFACE_API efface_status efface_store_get_info(efface_store *store, efface_store_info *info,
                                                efface_error *error);
 
-/* The name of a column; NULL if it has none. Valid until the store is closed. */
+/* The name of a column; NULL if it has none. Valid until the store is closed. And its offset. */
 EFFACE_API const char *efface_store_column(const efface_store *store, uint32_t column);
+EFFACE_API double efface_store_offset(const efface_store *store, uint32_t column);
 
 /* The id of a row, or of an owner, that is a text; and options to load rows for this store, with
- * its hash key, and ids and owners read as numbers or as texts, whichever it has. */
+ * its hash key, its offsets (valid until it is closed), and ids and owners read as numbers or as
+ * texts, whichever it has. */
 EFFACE_API uint64_t efface_store_text_id(const efface_store *store, const char *text,
                                          size_t n_bytes);
 EFFACE_API void efface_store_load_options(const efface_store *store, efface_load_options *options);
@@ -940,8 +1058,8 @@ EFFACE_API efface_status efface_store_forget(efface_store *store, const efface_r
  * ids get random ones of 63 bits, which the report lists: numbering on would give an id that was
  * forgotten to somebody else, and a request that comes twice would hit them. `texts` as in
  * efface_store_create. Errors: as efface_kmeans_learn; DUPLICATE for an id that is there; ARGUMENT
- * for ids or owners that are texts where those of the store are numbers, or the other way round;
- * BUSY; IO; CORRUPT. */
+ * for ids or owners that are texts where those of the store are numbers, or the other way round,
+ * and for other offsets than those of the store; BUSY; IO; CORRUPT. */
 EFFACE_API efface_status efface_store_learn(efface_store *store, const efface_data *data,
                                             const efface_texts *texts, efface_store_report *report,
                                             efface_error *error);

@@ -115,7 +115,9 @@ class Model:
     @property
     def owners_(self) -> np.ma.MaskedArray[Any, np.dtype[np.uint64]]: ...
     @property
-    def rows_(self) -> NDArray[np.float32]: ...
+    def rows_(self) -> NDArray[np.float32] | NDArray[np.float64]: ...
+    @property
+    def offset_(self) -> NDArray[np.float64] | None: ...
     @property
     def cluster_centers_(self) -> NDArray[np.float64]: ...
     @property
@@ -177,6 +179,7 @@ class KMeans:
         scale: Literal["minmax"] | None = None,
         bound: float | None = None,
         column_range: tuple[ArrayLike, ArrayLike] | None = None,
+        offset: ArrayLike | Literal["auto"] | None = None,
         empty: Literal["reseed", "keep"] = "reseed",
         candidates: int | None = 1,
         epsilon: float | None = None,
@@ -192,6 +195,8 @@ class KMeans:
         weigh_centroids: bool = False,
         n_threads: int | None = None,
     ) -> None: ...
+    @property
+    def offset_(self) -> NDArray[np.float64] | None: ...
     @property
     def cluster_centers_(self) -> NDArray[np.float64]: ...
     @property
@@ -286,6 +291,7 @@ class Store:
         weights: ArrayLike | None = None,
         ids: _Each | None = None,
         owners: _Owners | None = None,
+        offset: ArrayLike | Literal["auto"] | None = None,
         hash_key: bytes | None = None,
         keep_texts: bool = False,
         receipt_key: bytes | None = None,
@@ -302,6 +308,8 @@ class Store:
     def n_features(self) -> int: ...
     @property
     def feature_names(self) -> list[str] | None: ...
+    @property
+    def offset(self) -> NDArray[np.float64] | None: ...
     def owners(self) -> dict[int | str, int]: ...
     def find(
         self,
@@ -378,6 +386,7 @@ def create(
     weights: ArrayLike | None = None,
     ids: _Each | None = None,
     owners: _Owners | None = None,
+    offset: ArrayLike | Literal["auto"] | None = None,
     hash_key: bytes | None = None,
     keep_texts: bool = False,
     receipt_key: bytes | None = None,

@@ -4,6 +4,7 @@ import numpy as np
 
 from ._arrays import NO_OWNER
 from ._reports import FoundRows
+from ._rounding import add_offsets
 
 _ID, _OWNER, _LABEL = 0, 1, 2  # kinds of texts in the library
 _NO_LABEL = -(2**63)
@@ -26,6 +27,8 @@ def found_rows(models, text):
     ids, owners = np.empty(n_rows, np.uint64), np.empty(n_rows, np.uint64)
     weights, labels = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
     models.rows(values, ids, weights, owners, labels)
+    offsets = models.offsets()
+    values = add_offsets(values, None if offsets is None else np.array(offsets))
     names = list(models.column_names())
     found = FoundRows(
         _shown(ids, None, _ID, text),

@@ -21,6 +21,7 @@ from ._parameters import (
     parameters_of,
     run_seeds,
 )
+from ._rounding import Tails, choose_offsets, find_rounding, warn_rounding, warn_tails
 from ._rows import check_rows, feature_names, plain_rows
 from ._texts import name_texts
 
@@ -54,6 +55,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         No value is larger in magnitude. None: derived from the rows that are there.
     column_range : tuple of two arrays or None, default=None
         For scale 'minmax', the lowest and highest value of each feature.
+    offset : array-like of shape (n_features,), 'auto' or None, default=None
+        What is taken from each feature in float64 before it is rounded to float32, which keeps 24
+        bits: seconds since 1970 would become multiples of 128. 'auto': round numbers, from X, for
+        the features that float32 would make nothing of. Results are in the units of X, and later
+        rows get the same offsets; `bound` is that of values without them.
     empty : {'reseed', 'keep'}, default='reseed'
         What becomes of a cluster without rows.
     candidates : int or None, default=1
@@ -91,6 +97,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         The ids of the rows in the same order.
     owners_ : masked array of shape (n_rows,)
         The owners of the rows in the same order; a row without an owner is masked.
+    offset_ : ndarray of shape (n_features,) or None
+        The offsets in use. They are public, and stay when rows are forgotten.
     inertia_ : float
         Sum of weighted squared distances to the nearest centroid (of scaled values, if scaled).
     n_iter_ : int
@@ -124,6 +132,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         scale=None,
         bound=None,
         column_range=None,
+        offset=None,
         empty="reseed",
         candidates=1,
         epsilon=None,
@@ -147,6 +156,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         self.scale = scale
         self.bound = bound
         self.column_range = column_range
+        self.offset = offset
         self.empty = empty
         self.candidates = candidates
         self.epsilon = epsilon
@@ -170,7 +180,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Any numbers; they are rounded to float32.
+            Any numbers; they are rounded to float32 (see `offset`).
         y : ignored
         sample_weight : array-like of shape (n_samples,), float or None
             Rounded to multiples of 1/1024; a row of weight 0 is absent.
@@ -191,7 +201,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         check_parameters(type(self).__name__, parameters)
         names = feature_names(X)
         with plain_rows(X, self) as rows:
-            model = self._fit_rows(rows, parameters, sample_weight, ids, owners)
+            offsets = choose_offsets(self.offset, rows.array)
+            findings = find_rounding(rows.array, offsets)
+            model = self._fit_rows(rows, parameters, offsets, sample_weight, ids, owners)
         # Only now, so that a fit which fails leaves the estimator as it was.
         self._model, self.n_features_in_ = model, model.shape[1]
         if names is not None:
@@ -200,9 +212,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             del self.feature_names_in_
         warn_few_rows(self.n_clusters, model.shape[0], stacklevel=2)
         warn_coarse(model._models.coarse_columns(0), stacklevel=2)
+        warn_rounding(findings, names, stacklevel=2)
+        tails = Tails(*model._models.tails())
+        warn_tails(tails, model.shape[0], self.scale, names, stacklevel=2)
         return self
 
-    def _fit_rows(self, rows, parameters, sample_weight, ids, owners):
+    def _fit_rows(self, rows, parameters, offsets, sample_weight, ids, owners):
         """A Model of Rows. Those of weight 0 are absent from it, but have answers at first."""
         weights = check_weights(sample_weight, len(rows))
         present, all_ids = None, None
@@ -210,9 +225,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             present = weights > 0
             if not present.any():
                 raise ValueError(f"n_samples=0: all {len(rows)} sample weights are zero")
-            all_ids = _all_ids(rows.array, weights, ids)
+            all_ids = _all_ids(rows.array, weights, ids, offsets)
             ids, weights = all_ids[present], weights[present]
-        params = library_parameters(parameters)
+        params = library_parameters(parameters, offsets)
         seeds = run_seeds(draw_seed(self.random_state), self.n_init)
         owned = keep_present(owners, present, "owners")
         with rows.where(present) as some:
@@ -227,6 +242,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
                     seeds,
                     None,
                     None,
+                    offsets,
                 )
             except (LookupError, ValueError) as error:
                 raise name_texts(error, _text_id, ids, owners) from None
@@ -272,6 +288,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     def owners_(self):
         """The owners of the rows in the same order; a row without an owner is masked."""
         return self._fitted().owners_
+
+    @property
+    def offset_(self):
+        """The offsets of the features; None if they have none."""
+        return self._fitted().offset_
 
     @property
     def inertia_(self):
@@ -408,11 +429,11 @@ def _text_id(text):
     return _efface.text_id(text, _NO_KEY)
 
 
-def _all_ids(X, weights, ids):
+def _all_ids(X, weights, ids, offsets):
     """The ids of rows of which some are absent."""
     out = np.empty(X.shape[0], dtype=np.uint64)
     if ids is None:
-        _efface.row_ids(X, weights, WEIGHT_UNIT, out)
+        _efface.row_ids(X, weights, WEIGHT_UNIT, out, offsets)
     else:
         _efface.read_ids(unmasked(ids), out)
     return out

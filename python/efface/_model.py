@@ -18,6 +18,7 @@ from ._arrays import (
 )
 from ._parameters import check_parameters, draw_seed, run_seeds, skips_missing
 from ._reports import Difference, ModelInfo, Report
+from ._rounding import add_offsets
 from ._rows import rows_by_name
 from ._texts import name_texts
 
@@ -61,6 +62,8 @@ class Model:
         Their owners; a row without an owner is masked.
     labels_ : ndarray of shape (n_rows,)
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
+    offset_ : ndarray of shape (n_features,) or None
+        What was taken from each feature before it was rounded to float32; see `KMeans`.
     inertia_ : float
     """
 
@@ -154,6 +157,12 @@ class Model:
         return None if None in names else names
 
     @property
+    def offset_(self):
+        """The offsets of the features; None if they have none."""
+        offsets = self._models.offsets()
+        return None if offsets is None else np.array(offsets)
+
+    @property
     @_of_one_state
     def info(self):
         """What is known of the fit, as a ModelInfo."""
@@ -195,8 +204,8 @@ class Model:
     @property
     @_of_one_state
     def rows_(self):
-        """The rows themselves, in the order of `ids_`."""
-        values = self._column(0, np.float32)
+        """The rows themselves, in the order of `ids_`; float64 if there are offsets."""
+        values = add_offsets(self._column(0, np.float32), self.offset_)
         ordered = self._in_order(values)
         if ordered is not values:
             values.fill(0)  # ours alone: nothing of a row stays in memory that is released
@@ -468,6 +477,7 @@ class Model:
             {name: self._cache[name] for name in ("ids", "labels", "absent")}
             if "absent" in self._cache
             else {},
+            self.offset_,
         )
 
     def __deepcopy__(self, memo):
@@ -483,11 +493,11 @@ def masked_owners(owners):
     return np.ma.MaskedArray(owners, mask=owners == NO_OWNER, fill_value=np.uint64(NO_OWNER))
 
 
-def _restore(params, seeds, weighting, rows, states, answers):
+def _restore(params, seeds, weighting, rows, states, answers, offsets=None):
     """Makes a model again from its pickle."""
     values, ids, weights, owners, arrivals = rows
     models = _efface.fit(
-        values, ids, weights, owners, WEIGHT_UNIT, params, seeds, arrivals, states
+        values, ids, weights, owners, WEIGHT_UNIT, params, seeds, arrivals, states, offsets
     )
     model = Model(models, params=params, weighting=weighting)
     model._cache.update(answers)

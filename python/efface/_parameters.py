@@ -43,6 +43,10 @@ def _or_none(rule):
     return lambda v: v is None or rule[0](v), f"{rule[1]} or None"
 
 
+def _is_offset(value):
+    return value is None or (isinstance(value, str) and value == "auto") or np.ndim(value) == 1
+
+
 def _is_range(value):
     return isinstance(value, (tuple, list)) and len(value) == 2
 
@@ -65,6 +69,7 @@ RULES = {
         lambda v: v is None or _is_range(v),
         "a tuple of the lowest and the highest value of each feature, or None",
     ),
+    "offset": (_is_offset, "a number for each feature, 'auto' or None"),
     "empty": _one_of("reseed", "keep"),
     "candidates": _or_none(_whole(1, 64)),
     "epsilon": _or_none(_real(0.0, 1.0)),
@@ -111,7 +116,16 @@ def skips_missing(missing):
     return _SKIP[missing]
 
 
-def library_parameters(parameters):
+def _bounds(values, offsets):
+    """Bounds of features as a set with these offsets has them."""
+    if values is None:
+        return None
+    if offsets is not None and np.shape(values) == offsets.shape:
+        values = np.asarray(values, dtype=np.float64) - offsets
+    return np.ascontiguousarray(values, dtype=np.float32)
+
+
+def library_parameters(parameters, offsets=None):
     """The dictionary that the extension takes, without the seed."""
     p = parameters
     low, high = p["column_range"] or (None, None)
@@ -122,8 +136,8 @@ def library_parameters(parameters):
         "iterations": int(p["max_iter"] or 0),
         "scale": p["scale"] or "none",
         "bound": float(p["bound"] or 0.0),
-        "column_min": None if low is None else np.ascontiguousarray(low, dtype=np.float32),
-        "column_max": None if high is None else np.ascontiguousarray(high, dtype=np.float32),
+        "column_min": _bounds(low, offsets),
+        "column_max": _bounds(high, offsets),
         "empty": p["empty"],
         "candidates": int(p["candidates"] or 0),
         "epsilon": float(p["epsilon"] or 0.0),

@@ -238,7 +238,7 @@ class FoundRows(NamedTuple):
     weights : ndarray of int64
     labels : list
         Texts where they are known, else numbers, or None.
-    values : ndarray of float32, of shape (n_rows, n_features)
+    values : ndarray of shape (n_rows, n_features); float32, or float64 if there are offsets
     feature_names : list of str, or None
     """
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from ._bases import check_array
 
-_READABLE = [np.float32, np.float64]
+# Other types become the first of these, so that what float32 loses of them is noticed.
+_READABLE = [np.float64, np.float32]
 _READABLE += [np.dtype(f"{kind}{size}").type for kind in "iu" for size in (1, 2, 4, 8)]
 
 
@@ -54,7 +55,7 @@ def _check_array_alone(X, name):
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{array}\n")
     if array.dtype not in _READABLE:
-        array = array.astype(np.float32)
+        array = array.astype(np.float64)
     if array.ndim < 2:
         raise ValueError(
             f"Expected 2D array, got {array.ndim}D array instead:\narray={array}.\n"

@@ -21,6 +21,7 @@ from ._parameters import (
     skips_missing,
 )
 from ._reports import Difference, StoredModel, StoreInfo, StoreReport
+from ._rounding import Tails, choose_offsets, find_rounding, warn_rounding, warn_tails
 from ._rows import distinct_names, plain_rows, rows_by_name
 from ._texts import name_texts
 
@@ -87,6 +88,12 @@ class Store:
         """The names of the features; None if they have none."""
         names = self._file.columns()
         return None if None in names else names
+
+    @property
+    def offset(self):
+        """What was taken from each feature before it was rounded to float32; None if nothing."""
+        offsets = self._file.offsets()
+        return None if offsets is None else np.array(offsets)
 
     def owners(self):
         """How many rows each owner has: a dictionary with texts, where they are known, or numbers.
@@ -217,14 +224,19 @@ class Store:
             raise TypeError(f"the name of a model must be a str, not {name!r}")
         parameters = parameters_of(estimator)
         check_parameters(type(estimator).__name__, parameters)
-        params = library_parameters(parameters)
-        seeds = run_seeds(draw_seed(estimator.random_state), parameters["n_init"])
+        if estimator.offset is not None:
+            raise ValueError("the features of a store have the offsets that were given to create")
         if columns is not None:
             columns = self._column_numbers(columns)
-        self._fit_runs(name, params, seeds, columns, parameters["n_clusters"])
+        offsets = self.offset
+        if offsets is not None and columns is not None:
+            offsets = offsets[columns]
+        params = library_parameters(parameters, offsets)
+        seeds = run_seeds(draw_seed(estimator.random_state), parameters["n_init"])
+        self._fit_runs(name, params, seeds, columns, parameters)
         return next(model for model in self.models if model.name == name)
 
-    def _fit_runs(self, name, params, seeds, columns, n_clusters):
+    def _fit_runs(self, name, params, seeds, columns, parameters):
         """Fits all runs, or none. The first comes last: until it is there, the model is not."""
         names = [_run_name(name, run) for run in range(len(seeds))]
         taken = {model[0] for model in self._file.models()}
@@ -239,9 +251,11 @@ class Store:
             for one in added:
                 self._file.drop(one)
             raise
-        _, n_rows, coarse = found
-        warn_few_rows(n_clusters, n_rows, stacklevel=3)
+        _, n_rows, coarse, tails = found
+        warn_few_rows(parameters["n_clusters"], n_rows, stacklevel=3)
         warn_coarse(coarse, stacklevel=3)
+        names = self.columns(name) if self.feature_names is not None else None
+        warn_tails(Tails(*tails), n_rows, parameters["scale"], names, stacklevel=3)
 
     def _column_numbers(self, columns):
         """Names and numbers of features as an array of numbers."""
@@ -421,6 +435,7 @@ def create(
     weights=None,
     ids=None,
     owners=None,
+    offset=None,
     hash_key=None,
     keep_texts=False,
     receipt_key=None,
@@ -438,6 +453,9 @@ def create(
         By default 0, 1, 2, ...
     owners : array-like of int, str or None, optional
         None, NaN and masked elements are nobody's.
+    offset : array-like of shape (n_features,) or 'auto', optional
+        What is taken from each feature in float64 before it is rounded to float32; see `KMeans`.
+        Rows that are learned later get the same.
     hash_key : bytes, optional
         16 bytes with which texts are hashed; by default random ones, which the store keeps.
     keep_texts : bool, default=False
@@ -459,7 +477,10 @@ def create(
     key = os.urandom(_HASH_KEY_BYTES) if hash_key is None else hash_key
     names = distinct_names(X)
     with plain_rows(X) as rows:
+        check_parameters("create", {"offset": offset})
         weights = whole_weights(weights, len(rows))
+        offsets = choose_offsets(offset, rows.array)
+        findings = find_rounding(rows.array, offsets)
         try:
             file = _efface.create_store(
                 path,
@@ -472,9 +493,11 @@ def create(
                 keep_texts,
                 receipt_key,
                 secret_key,
+                offsets,
             )
         except (LookupError, ValueError) as error:
             raise name_texts(error, lambda text: _efface.text_id(text, key), ids, owners) from None
+    warn_rounding(findings, names, stacklevel=2)
     return Store(file, path)
 
 

@@ -61,18 +61,34 @@ typedef struct matrix {
     const float *direct; /* the rows themselves, if the library can read them where they are, */
     size_t stride;       /* so many floats apart; */
     void (*convert)(const char *from, Py_ssize_t stride, size_t n, float *to); /* else how not */
-    size_t n_batch;                                                            /* rows at a time */
-    float *room;                                                               /* for a batch */
+    void (*widen)(const char *from, Py_ssize_t stride, size_t n, double *to);
+    bool exact;      /* float32 holds all numbers of this type */
+    double *offsets; /* of the columns, or NULL: they are taken away in double */
+    double *wide;    /* room for a row, if there are offsets */
+    size_t n_batch;  /* rows at a time */
+    float *room;     /* for a batch */
 } matrix;
 
+/* The offsets of columns; `values` NULL: none. */
+typedef struct offset_list {
+    const double *values;
+    size_t n;
+} offset_list;
+
 /* False with an exception set if the object is no such buffer. A batch holds a megabyte, or all
- * rows if `whole`. Converted rows are overwritten in the end. */
-bool matrix_open(matrix *m, PyObject *object, bool whole);
+ * rows if `whole`. Converted rows are overwritten in the end. Offsets are copied. */
+bool matrix_open(matrix *m, PyObject *object, offset_list offsets, bool whole);
 void matrix_close(matrix *m);
 
 /* Where the rows first to first + n - 1 can be read, n being at most n_batch; the rows are `stride`
  * floats apart. Needs no GIL. */
 const float *matrix_read(const matrix *m, size_t first, size_t n);
+
+/* The offsets that Python gives, an array of float64 or None; they end with the view. */
+bool offsets_open(Py_buffer *view, PyObject *object, offset_list *offsets);
+
+/* The offsets of a set, which never change. */
+offset_list offsets_of(const efface_data *data);
 
 /* The character of a buffer's item type; 0 if it is not one number in this machine's byte order. */
 char item_format(const Py_buffer *view);
@@ -139,15 +155,23 @@ PyObject *info_tuple(const efface_kmeans_info *info);
 bool copy_coarse(const efface_kmeans *model, uint32_t **columns, size_t *n);
 PyObject *column_list(uint32_t *columns, size_t n);
 
+/* What efface_data_tails found. */
+PyObject *tails_tuple(const efface_tails *tails);
+
+/* Offsets as a list of numbers, or None. */
+PyObject *offsets_or_none(offset_list offsets);
+
 /* A text, bytes of it that are no UTF-8 spelled out, or None for NULL. */
 PyObject *name_or_none(const char *text);
 
 /* ------------------------------------------------------------------ py_row_sets.c */
 
 /* Python's arrays; each but `values` may be None. Weights and arrivals are 64-bit integers. Rows
- * with arrivals have been in a set before: their owners are those of the set (USE_KEPT). */
+ * with arrivals have been in a set before: their owners are those of the set (USE_KEPT), and their
+ * values come without the offsets. */
 typedef struct row_objects {
     PyObject *values, *ids, *weights, *owners, *arrivals;
+    offset_list offsets;
 } row_objects;
 
 /* The arguments of efface_rows from them. */
@@ -156,6 +180,7 @@ typedef struct row_arrays {
     id_list ids, owners;
     Py_buffer weights, arrivals;
     efface_rows rows; /* points into them */
+    double *offsets;  /* of the set to be made, or NULL */
     int64_t *numbers; /* arrival numbers that were made here */
     uint64_t *made_ids;
 } row_arrays;
@@ -184,5 +209,6 @@ bool row_arrays_kinds(const row_arrays *arrays, efface_ids *ids, efface_ids *own
 bool add_models(PyObject *module);
 bool add_stores(PyObject *module);
 bool add_functions(PyObject *module);
+bool add_rounding(PyObject *module);
 
 #endif

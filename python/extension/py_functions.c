@@ -58,18 +58,24 @@ static PyObject *text_id(PyObject *module, PyObject *arguments) {
         efface_text_id(text, (size_t)n_text, (const unsigned char *)key));
 }
 
-/* (rows, weights, unit, out) */
+/* (rows, weights, unit, out, offsets) */
 static PyObject *row_ids(PyObject *module, PyObject *arguments) {
-    PyObject *rows, *weights, *array, *result = NULL;
+    PyObject *rows, *weights, *array, *shifts, *result = NULL;
     long long unit;
-    Py_buffer ids;
+    Py_buffer ids, offsets;
     row_arrays arrays;
     const efface_error error = {0};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOLO", &rows, &weights, &unit, &array))
+    if (!PyArg_ParseTuple(arguments, "OOLOO", &rows, &weights, &unit, &array, &shifts))
         return NULL;
-    const row_objects objects = {rows, Py_None, weights, Py_None, Py_None};
-    if (!row_arrays_open(&arrays, &objects, NULL, NULL))
+    row_objects objects = {
+        .values = rows, .ids = Py_None, .weights = weights, .owners = Py_None, .arrivals = Py_None};
+    if (!offsets_open(&offsets, shifts, &objects.offsets))
+        return NULL;
+    const bool opened = row_arrays_open(&arrays, &objects, NULL, NULL);
+    if (offsets.obj != NULL)
+        PyBuffer_Release(&offsets);
+    if (!opened)
         return NULL;
     if (array_open(&ids, array, "QL", true)) {
         if (array_length(&ids) == arrays.rows.n_rows) {

@@ -92,6 +92,8 @@ static PyMethodDef methods[] = {
     {"seeds", models_seeds, METH_NOARGS, "seeds(): of the models; None if they are not known"},
     {"shape", models_shape, METH_NOARGS, "shape(): rows, columns, models, total weight"},
     {"column_names", models_column_names, METH_NOARGS, "column_names(): a tuple of str or None"},
+    {"offsets", models_offsets, METH_NOARGS, "offsets(): of the columns, a list; or None"},
+    {"tails", models_tails, METH_NOARGS, "tails(): a tuple for Tails"},
     {"text_id", models_text_id, METH_O, "text_id(text): its number"},
     {"rows", models_rows, METH_VARARGS,
      "rows(values, ids, weights, owners, arrivals): writes those that are not None"},
@@ -112,7 +114,9 @@ static PyMethodDef methods[] = {
 
 static PyMethodDef functions[] = {
     {"fit", models_fit, METH_VARARGS,
-     "fit(rows, ids, weights, owners, unit, params, seeds, arrivals, states): models, one for each "
+     "fit(rows, ids, weights, owners, unit, params, seeds, arrivals, states, offsets): models, one "
+     "for "
+     "each "
      "seed, fitted or made again from their states"},
     {NULL, NULL, 0, NULL},
 };

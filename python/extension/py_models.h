@@ -62,6 +62,8 @@ PyObject *models_update(PyObject *self, PyObject *arguments);
 PyObject *models_seeds(PyObject *self, PyObject *none);
 PyObject *models_shape(PyObject *self, PyObject *none);
 PyObject *models_column_names(PyObject *self, PyObject *none);
+PyObject *models_offsets(PyObject *self, PyObject *none);
+PyObject *models_tails(PyObject *self, PyObject *none);
 PyObject *models_text_id(PyObject *self, PyObject *text);
 PyObject *models_rows(PyObject *self, PyObject *arguments);
 PyObject *models_info(PyObject *self, PyObject *run);

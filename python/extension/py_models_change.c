@@ -225,7 +225,7 @@ static efface_status check_columns(const models *self, const row_arrays *arrays,
 
 /* learn and update: (rows, ids, weights, owners, unit). */
 static PyObject *learn_or_update(models *self, PyObject *arguments, bool is_new) {
-    row_objects objects = {.arrivals = Py_None};
+    row_objects objects = {.arrivals = Py_None, .offsets = offsets_of(self->data)};
     long long unit;
     if (!PyArg_ParseTuple(arguments, "OOOOL", &objects.values, &objects.ids, &objects.weights,
                           &objects.owners, &unit))

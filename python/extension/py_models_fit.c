@@ -68,12 +68,14 @@ static efface_status recipes_cook(recipes *r, const efface_data *data, efface_km
 }
 
 PyObject *models_fit(PyObject *module, PyObject *arguments) {
-    PyObject *rows, *ids, *weights, *owners, *dictionary, *seeds, *arrivals, *states;
+    PyObject *rows, *ids, *weights, *owners, *dictionary, *seeds, *arrivals, *states, *shifts;
     long long unit;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOLO!O!OO", &rows, &ids, &weights, &owners, &unit,
-                          &PyDict_Type, &dictionary, &PyTuple_Type, &seeds, &arrivals, &states))
+    if (!PyArg_ParseTuple(arguments, "OOOOLO!O!OOO", &rows, &ids, &weights, &owners, &unit,
+                          &PyDict_Type, &dictionary, &PyTuple_Type, &seeds, &arrivals, &states,
+                          &shifts))
         return NULL;
+    Py_buffer offsets;
     row_arrays arrays;
     fit_params params;
     recipes runs;
@@ -84,8 +86,14 @@ PyObject *models_fit(PyObject *module, PyObject *arguments) {
         return NULL;
     if (!params_open(&params, dictionary))
         goto close_runs;
-    const row_objects objects = {rows, ids, weights, owners, arrivals};
-    if (!row_arrays_open(&arrays, &objects, NULL, NULL))
+    row_objects objects = {
+        .values = rows, .ids = ids, .weights = weights, .owners = owners, .arrivals = arrivals};
+    if (!offsets_open(&offsets, shifts, &objects.offsets))
+        goto close_params;
+    const bool opened = row_arrays_open(&arrays, &objects, NULL, NULL);
+    if (offsets.obj != NULL)
+        PyBuffer_Release(&offsets);
+    if (!opened)
         goto close_params;
     const uint32_t n_columns = arrays.matrix.n_columns;
     if (params.n_bounds != 0 && params.n_bounds != n_columns) {

@@ -91,6 +91,27 @@ PyObject *models_column_names(PyObject *object, PyObject *none) {
     return tuple;
 }
 
+/* Nor do offsets. */
+PyObject *models_offsets(PyObject *object, PyObject *none) {
+    (void)none;
+    return offsets_or_none(offsets_of(((models *)object)->data));
+}
+
+/* In the scale of the first model; all have the same parameters. */
+PyObject *models_tails(PyObject *object, PyObject *none) {
+    models *const self = (models *)object;
+    efface_tails tails;
+    efface_error error = {0};
+    (void)none;
+    PyThreadState *const state = models_enter(self);
+    if (state == NULL)
+        return NULL;
+    const efface_scale scale = efface_kmeans_get_params(self->items[0]).scale;
+    const efface_status status = efface_data_tails(self->data, scale, &tails, &error);
+    gate_leave(&self->gate, state);
+    return status == EFFACE_OK ? tails_tuple(&tails) : raise_error(status, &error);
+}
+
 PyObject *models_text_id(PyObject *object, PyObject *text) {
     const models *const self = (const models *)object;
     Py_ssize_t n_bytes;
@@ -194,9 +215,12 @@ static efface_status write_centroids(const models *self, size_t run, const Py_bu
     const uint32_t d = efface_data_n_columns(self->data);
     const uint32_t k = efface_kmeans_get_info(self->items[run]).n_clusters;
     efface_status status = check_length(out, (size_t)k * d, error);
-    for (uint32_t c = 0; c < k && status == EFFACE_OK; c++)
-        status =
-            efface_kmeans_centroid(self->items[run], c, (double *)out->buf + (size_t)c * d, error);
+    for (uint32_t c = 0; c < k && status == EFFACE_OK; c++) {
+        double *const centroid = (double *)out->buf + (size_t)c * d;
+        status = efface_kmeans_centroid(self->items[run], c, centroid, error);
+        if (status == EFFACE_OK)
+            efface_data_add_offsets(self->data, centroid);
+    }
     return status;
 }
 
@@ -225,7 +249,7 @@ static PyObject *ask_rows(models *self, PyObject *arguments, bool want_labels) {
     size_t run;
     efface_error error = {0};
     if (!PyArg_ParseTuple(arguments, "OOO", &number, &rows, &array) ||
-        !read_run(self, number, &run) || !matrix_open(&m, rows, false))
+        !read_run(self, number, &run) || !matrix_open(&m, rows, offsets_of(self->data), false))
         return NULL;
     if (!array_open(&out, array, want_labels ? "il" : "d", true)) {
         matrix_close(&m);
@@ -289,7 +313,12 @@ PyObject *models_loss_of(PyObject *object, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "OOO", &number, &rows, &weights) ||
         !read_run(self, number, &run))
         return NULL;
-    const row_objects objects = {rows, Py_None, weights, Py_None, Py_None};
+    const row_objects objects = {.values = rows,
+                                 .ids = Py_None,
+                                 .weights = weights,
+                                 .owners = Py_None,
+                                 .arrivals = Py_None,
+                                 .offsets = offsets_of(self->data)};
     if (!row_arrays_open(&arrays, &objects, NULL, NULL))
         return NULL;
     PyThreadState *const state = models_enter(self);

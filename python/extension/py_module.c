@@ -12,7 +12,7 @@ PyMODINIT_FUNC PyInit__efface(void) {
     };
     PyObject *module = PyModule_Create(&definition);
     if (module != NULL && !(add_exceptions(module) && add_models(module) && add_stores(module) &&
-                            add_functions(module)))
+                            add_functions(module) && add_rounding(module)))
         Py_CLEAR(module);
     return module;
 }

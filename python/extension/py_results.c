@@ -66,6 +66,32 @@ PyObject *info_tuple(const efface_kmeans_info *info) {
     return b.tuple;
 }
 
+PyObject *tails_tuple(const efface_tails *tails) {
+    builder b = {PyTuple_New(7), 0};
+    add(&b, PyFloat_FromDouble(tails->loss));
+    add_whole(&b, tails->n_rows);
+    add(&b, PyFloat_FromDouble(tails->rows_share));
+    add_whole(&b, tails->column);
+    add(&b, PyFloat_FromDouble(tails->column_share));
+    add(&b, PyBool_FromLong(tails->rows_carry));
+    add(&b, PyBool_FromLong(tails->column_carries));
+    return b.tuple;
+}
+
+PyObject *offsets_or_none(offset_list offsets) {
+    if (offsets.values == NULL)
+        return Py_NewRef(Py_None);
+    PyObject *list = PyList_New((Py_ssize_t)offsets.n);
+    for (size_t j = 0; j < offsets.n && list != NULL; j++) {
+        PyObject *const offset = PyFloat_FromDouble(offsets.values[j]);
+        if (offset != NULL)
+            PyList_SetItem(list, (Py_ssize_t)j, offset);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
 PyObject *name_or_none(const char *text) {
     return text != NULL ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "backslashreplace")
                         : Py_NewRef(Py_None);

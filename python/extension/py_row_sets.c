@@ -16,13 +16,31 @@ static bool same_length(const char *what, size_t n, size_t n_rows) {
     return n == n_rows;
 }
 
+static bool copy_offsets(row_arrays *arrays, offset_list offsets) {
+    if (offsets.values == NULL)
+        return true;
+    if (!same_length("offsets", offsets.n, arrays->matrix.n_columns))
+        return false;
+    arrays->offsets = malloc(offsets.n * sizeof *arrays->offsets);
+    if (arrays->offsets == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    memcpy(arrays->offsets, offsets.values, offsets.n * sizeof *arrays->offsets);
+    return true;
+}
+
 bool row_arrays_open(row_arrays *arrays, const row_objects *objects, const unsigned char *key,
                      efface_texts *texts) {
     memset(arrays, 0, sizeof *arrays);
-    if (!matrix_open(&arrays->matrix, objects->values, true))
+    const bool kept = objects->arrivals != Py_None;
+    const offset_list none = {NULL, 0};
+    if (!matrix_open(&arrays->matrix, objects->values, kept ? none : objects->offsets, true))
         return false;
     const size_t n = arrays->matrix.n_rows;
-    const id_use owners = objects->arrivals != Py_None ? USE_KEPT : USE_OWNERS;
+    const id_use owners = kept ? USE_KEPT : USE_OWNERS;
+    if (!copy_offsets(arrays, objects->offsets))
+        goto failed;
     if (!ids_open(&arrays->ids, objects->ids, USE_IDS, key, texts) ||
         !ids_open(&arrays->owners, objects->owners, owners, key, texts))
         goto failed;
@@ -60,6 +78,7 @@ void row_arrays_close(row_arrays *arrays) {
     ids_close(&arrays->ids);
     ids_close(&arrays->owners);
     matrix_close(&arrays->matrix);
+    free(arrays->offsets);
     free(arrays->numbers);
     free(arrays->made_ids);
     memset(arrays, 0, sizeof *arrays);
@@ -92,6 +111,8 @@ efface_status row_arrays_make_set(const row_arrays *arrays, efface_data **data,
                                   efface_error *error) {
     efface_data *set = NULL;
     efface_status status = efface_data_create(arrays->matrix.n_columns, &set, error);
+    if (status == EFFACE_OK)
+        status = efface_data_set_offsets(set, arrays->offsets, error);
     if (status == EFFACE_OK)
         status = efface_data_add(set, &arrays->rows, error);
     if (status == EFFACE_OK)

@@ -88,6 +88,7 @@ static PyMethodDef methods[] = {
     {"close", close_store, METH_NOARGS, "close(): closes the file"},
     {"info", store_info, METH_NOARGS, "info(): a tuple for StoreInfo"},
     {"columns", store_columns, METH_NOARGS, "columns(): names, each str or None"},
+    {"offsets", store_offsets, METH_NOARGS, "offsets(): of the columns, a list; or None"},
     {"models", store_models, METH_NOARGS, "models(): (name, method, clusters, columns, digest)s"},
     {"model_columns", store_model_columns, METH_VARARGS, "model_columns(name): their numbers"},
     {"load", store_load, METH_VARARGS, "load(names): Models over one set of rows"},
@@ -116,7 +117,7 @@ bool add_stores(PyObject *module) {
          "open_store(path, writable, wait, receipt_key, secret_key)"},
         {"create_store", store_create, METH_VARARGS,
          "create_store(path, rows, ids, weights, owners, names, key, keep_texts, receipt_key, "
-         "secret_key)"},
+         "secret_key, offsets)"},
         {NULL, NULL, 0, NULL},
     };
     PyType_Slot slots[] = {

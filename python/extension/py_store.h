@@ -16,6 +16,9 @@ PyThreadState *store_enter(store *self);
 /* The key that texts of this store are hashed with. */
 bool store_key(store *self, unsigned char key[EFFACE_HASH_KEY_BYTES]);
 
+/* The offsets of its columns, in memory to be released with free. */
+bool store_copy_offsets(store *self, double **memory, offset_list *offsets);
+
 /* Ends a method that gives nothing. */
 PyObject *none_or_error(efface_status status, const efface_error *error);
 
@@ -30,6 +33,7 @@ PyObject *store_wrap(efface_store *file);
 /* py_store_read.c */
 PyObject *store_info(PyObject *self, PyObject *none);
 PyObject *store_columns(PyObject *self, PyObject *none);
+PyObject *store_offsets(PyObject *self, PyObject *none);
 PyObject *store_models(PyObject *self, PyObject *none);
 PyObject *store_model_columns(PyObject *self, PyObject *arguments);
 PyObject *store_load(PyObject *self, PyObject *arguments);

@@ -1,12 +1,14 @@
 /* Changing a store: its models and its rows. */
 #include "py_store.h"
 
+#include <stdlib.h>
+
 /* ------------------------------------------------------------------ models */
 
 /* Fits a model to `columns`, or to all if that holds nothing. */
 static efface_status fit_columns(efface_store *file, const char *name, const fit_params *params,
                                  const Py_buffer *columns, efface_kmeans **model,
-                                 efface_error *error) {
+                                 efface_tails *tails, efface_error *error) {
     efface_store_info found;
     const efface_status status = efface_store_get_info(file, &found, error);
     if (status != EFFACE_OK)
@@ -25,22 +27,23 @@ static efface_status fit_columns(efface_store *file, const char *name, const fit
         .params = &params->values,
         .columns = columns->buf,
         .n_columns = all ? 0 : (uint32_t)n_columns,
+        .tails = tails,
     };
     return efface_store_fit(file, &asked, model, error);
 }
 
-static PyObject *fit_tuple(const efface_kmeans *model) {
+static PyObject *fit_tuple(const efface_kmeans *model, const efface_tails *tails) {
     uint32_t *columns = NULL;
     size_t n = 0;
     if (!copy_coarse(model, &columns, &n))
         return PyErr_NoMemory();
     const efface_kmeans_info info = efface_kmeans_get_info(model);
-    return Py_BuildValue("IKN", (unsigned)info.n_clusters, (unsigned long long)info.n_rows,
-                         column_list(columns, n));
+    return Py_BuildValue("IKNN", (unsigned)info.n_clusters, (unsigned long long)info.n_rows,
+                         column_list(columns, n), tails_tuple(tails));
 }
 
-/* (name, params, columns or None): gives the numbers of centroids and of rows, and the coarse
- * columns. */
+/* (name, params, columns or None): gives the numbers of centroids and of rows, the coarse columns,
+ * and a tuple for Tails. */
 PyObject *store_fit(PyObject *object, PyObject *arguments) {
     store *const self = (store *)object;
     const char *name;
@@ -48,6 +51,7 @@ PyObject *store_fit(PyObject *object, PyObject *arguments) {
     Py_buffer columns = {0};
     fit_params params;
     efface_kmeans *model = NULL;
+    efface_tails tails = {0};
     efface_error error = {0};
     if (!PyArg_ParseTuple(arguments, "sO!O", &name, &PyDict_Type, &dictionary, &numbers) ||
         !params_open(&params, dictionary))
@@ -56,9 +60,9 @@ PyObject *store_fit(PyObject *object, PyObject *arguments) {
         PyThreadState *const state = store_enter(self);
         if (state != NULL) {
             const efface_status status =
-                fit_columns(self->file, name, &params, &columns, &model, &error);
+                fit_columns(self->file, name, &params, &columns, &model, &tails, &error);
             gate_leave(&self->gate, state);
-            result = status == EFFACE_OK ? fit_tuple(model) : raise_error(status, &error);
+            result = status == EFFACE_OK ? fit_tuple(model, &tails) : raise_error(status, &error);
         }
     }
     efface_kmeans_free(model);
@@ -191,6 +195,7 @@ static PyObject *learn_or_update(store *self, PyObject *arguments, bool is_new) 
     row_objects objects = {.arrivals = Py_None};
     int keep_texts;
     unsigned char key[EFFACE_HASH_KEY_BYTES];
+    double *offsets = NULL;
     row_arrays arrays;
     efface_texts *texts = NULL;
     efface_store_report report = {0};
@@ -204,9 +209,13 @@ static PyObject *learn_or_update(store *self, PyObject *arguments, bool is_new) 
         PyErr_SetString(PyExc_ValueError, "say which rows to update: ids");
         return NULL;
     }
+    if (!store_copy_offsets(self, &offsets, &objects.offsets))
+        return NULL;
     const efface_status made = keep_texts ? efface_texts_create(&texts, &error) : EFFACE_OK;
-    if (made != EFFACE_OK)
+    if (made != EFFACE_OK) {
+        free(offsets);
         return raise_error(made, &error);
+    }
     if (row_arrays_open(&arrays, &objects, key, texts)) {
         efface_ids kinds[2];
         PyThreadState *const state =
@@ -219,6 +228,7 @@ static PyObject *learn_or_update(store *self, PyObject *arguments, bool is_new) 
         }
         row_arrays_close(&arrays);
     }
+    free(offsets);
     efface_texts_free(texts);
     return result;
 }

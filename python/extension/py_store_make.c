@@ -96,17 +96,18 @@ static PyObject *create(const char *path, const row_objects *objects, PyObject *
     return result;
 }
 
-/* (path, rows, ids, weights, owners, names, key, keep texts, receipt key, secret key) */
+/* (path, rows, ids, weights, owners, names, key, keep texts, receipt key, secret key, offsets) */
 PyObject *store_create(PyObject *module, PyObject *arguments) {
-    PyObject *path, *names, *key, *receipt_key, *secret_key, *result = NULL;
+    PyObject *path, *names, *key, *receipt_key, *secret_key, *shifts, *result = NULL;
+    Py_buffer offsets = {0};
     row_objects objects = {.arrivals = Py_None}; /* the store keeps no order */
     const unsigned char *hash_key;
     efface_store_options options;
     int keep_texts;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O&OOOOOOpOO", PyUnicode_FSConverter, &path, &objects.values,
+    if (!PyArg_ParseTuple(arguments, "O&OOOOOOpOOO", PyUnicode_FSConverter, &path, &objects.values,
                           &objects.ids, &objects.weights, &objects.owners, &names, &key,
-                          &keep_texts, &receipt_key, &secret_key))
+                          &keep_texts, &receipt_key, &secret_key, &shifts))
         return NULL;
     efface_store_options_init(&options);
     options.access = EFFACE_ACCESS_WRITE;
@@ -114,11 +115,14 @@ PyObject *store_create(PyObject *module, PyObject *arguments) {
     options.progress = store_interrupted;
     if (key_open(key, EFFACE_HASH_KEY_BYTES, "hash", &hash_key) &&
         key_open(receipt_key, EFFACE_RECEIPT_KEY_BYTES, "receipt", &options.receipt_key) &&
-        key_open(secret_key, EFFACE_SECRET_KEY_BYTES, "secret", &options.secret_key)) {
+        key_open(secret_key, EFFACE_SECRET_KEY_BYTES, "secret", &options.secret_key) &&
+        offsets_open(&offsets, shifts, &objects.offsets)) {
         if (hash_key != NULL)
             memcpy(options.hash_key, hash_key, EFFACE_HASH_KEY_BYTES);
         result = create(PyBytes_AsString(path), &objects, names, &options);
     }
+    if (offsets.obj != NULL)
+        PyBuffer_Release(&offsets);
     Py_DECREF(path);
     return result;
 }

@@ -80,6 +80,52 @@ PyObject *store_columns(PyObject *object, PyObject *none) {
     return list;
 }
 
+/* Behind the gate. */
+static efface_status copy_offsets(efface_store *file, double **memory, offset_list *offsets,
+                                  efface_error *error) {
+    efface_load_options options;
+    efface_store_info found;
+    efface_store_load_options(file, &options);
+    wipe(options.hash_key, sizeof options.hash_key);
+    if (options.n_offsets == 0)
+        return EFFACE_OK;
+    const efface_status status = efface_store_get_info(file, &found, error);
+    if (status != EFFACE_OK)
+        return status;
+    *memory = calloc(found.n_columns, sizeof **memory);
+    if (*memory == NULL)
+        return EFFACE_E_MEMORY;
+    for (uint32_t j = 0; j < found.n_columns; j++)
+        (*memory)[j] = efface_store_offset(file, j);
+    *offsets = (offset_list){*memory, found.n_columns};
+    return EFFACE_OK;
+}
+
+bool store_copy_offsets(store *self, double **memory, offset_list *offsets) {
+    efface_error error = {0};
+    *memory = NULL;
+    *offsets = (offset_list){NULL, 0};
+    PyThreadState *const state = store_enter(self);
+    if (state == NULL)
+        return false;
+    const efface_status status = copy_offsets(self->file, memory, offsets, &error);
+    gate_leave(&self->gate, state);
+    if (status != EFFACE_OK)
+        raise_error(status, &error);
+    return status == EFFACE_OK;
+}
+
+PyObject *store_offsets(PyObject *object, PyObject *none) {
+    double *memory;
+    offset_list offsets;
+    (void)none;
+    if (!store_copy_offsets((store *)object, &memory, &offsets))
+        return NULL;
+    PyObject *const list = offsets_or_none(offsets);
+    free(memory);
+    return list;
+}
+
 static PyObject *model_tuple(const efface_model_info *info) {
     static const char *const methods[] = {"lloyd", "quantized", "pyramid", "tree"};
     return Py_BuildValue("ssIIy#", info->name, methods[info->method], (unsigned)info->n_clusters,

@@ -56,6 +56,8 @@ static efface_status check_options(const efface_load_options *options, efface_er
         options->owners != EFFACE_IDS_TEXT)
         return ef_fail(error, EFFACE_E_ARGUMENT, "%d is no value of the option owners",
                        (int)options->owners);
+    if (options->n_offsets != 0 && options->offsets == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "the offsets must not be NULL");
     /* Whatever may be part of a number, a quote or a line end would not separate fields. */
     const unsigned char c = (unsigned char)options->delimiter;
     if (c != 0 && (strchr("\"\r\n+-.", c) != NULL || (c >= '0' && c <= '9') ||
@@ -84,7 +86,7 @@ efface_status ef_load(ef_reader *reader, const efface_load_options *options, eff
     ef_array array;
     status =
         found == NPY ? ef_npy_header(reader, &array, error) : ef_idx_header(reader, &array, error);
-    return status == EFFACE_OK ? ef_array_load(reader, &array, out, error) : status;
+    return status == EFFACE_OK ? ef_array_load(reader, &array, options, out, error) : status;
 }
 
 static efface_status read_labels(ef_reader *reader, int64_t *labels, size_t n_rows,

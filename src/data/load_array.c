@@ -8,6 +8,8 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "data/loaders.h"
+#include "data/offsets.h"
+#include "data/rounding.h"
 #include "data/rows.h"
 
 #include <assert.h>
@@ -136,6 +138,11 @@ static double convert_one(const ef_array *array, const unsigned char *from) {
     return (double)value;
 }
 
+/* Whether float32 holds every element as it is. */
+static bool is_exact(ef_element element) {
+    return element == EF_ELEMENT_F4 || element_bytes(element) < 4;
+}
+
 static bool storable(float x) {
     return x >= (float)-EFFACE_MAX_MAGNITUDE && x <= (float)EFFACE_MAX_MAGNITUDE;
 }
@@ -201,9 +208,26 @@ static efface_status expect_end(ef_reader *reader, efface_error *error) {
     return status;
 }
 
-/* Fills `values` with n values, the first of them number `element` of the file. */
+/* Where elements go: float32 values and, if that is not NULL, what they were before. */
+typedef struct chunk {
+    float *values;
+    double *wide;
+    const double *offsets; /* or NULL; with them `wide` is there */
+} chunk;
+
+static void convert_wide(const ef_array *array, const unsigned char *from, size_t n,
+                         uint64_t element, const double *offsets, double *wide, float *values) {
+    const size_t size = element_bytes(array->element);
+    for (size_t i = 0; i < n; i++)
+        wide[i] = convert_one(array, from + i * size);
+    for (size_t i = 0; offsets != NULL && i < n; i++)
+        values[i] = ef_round_value(wide[i], offsets[(element + i) % array->n_columns]);
+}
+
+/* Fills a chunk with n values, the first of them number `element` of the file. */
 static efface_status read_values(ef_reader *reader, const ef_array *array, uint64_t element,
-                                 float *values, size_t n, efface_error *error) {
+                                 const chunk *to, size_t n, efface_error *error) {
+    float *const values = to->values;
     const size_t size = element_bytes(array->element);
     for (size_t done = 0; done < n;) {
         size_t part = 0;
@@ -213,6 +237,9 @@ static efface_status read_values(ef_reader *reader, const ef_array *array, uint6
             return status;
         const unsigned char *const from = ef_reader_at(reader);
         convert(array, from, part, values + done);
+        if (to->wide != NULL)
+            convert_wide(array, from, part, element + done, to->offsets, to->wide + done,
+                         values + done);
         bool all_storable = true;
         for (size_t i = 0; i < part; i++)
             all_storable &= storable(values[done + i]);
@@ -242,7 +269,25 @@ static efface_status make_room(const ef_reader *reader, const ef_array *array, e
     return data->capacity < least ? ef_data_reserve(data, wanted, error) : EFFACE_OK;
 }
 
-efface_status ef_array_load(ef_reader *reader, const ef_array *array, efface_data **out,
+/* Makes a set for the rows, and a place for a chunk of them. */
+static efface_status begin_rows(const ef_array *array, const efface_load_options *options,
+                                size_t n_values, efface_data **data, chunk *to,
+                                efface_error *error) {
+    efface_status status = efface_data_create((uint32_t)array->n_columns, data, error);
+    if (status == EFFACE_OK)
+        status = ef_offsets_choose(*data, options, error);
+    if (status != EFFACE_OK)
+        return status;
+    to->offsets = efface_data_offsets(*data);
+    const bool wide =
+        to->offsets != NULL || (options->rounding != NULL && !is_exact(array->element));
+    to->values = ef_alloc(n_values, sizeof *to->values);
+    to->wide = wide ? ef_alloc(n_values, sizeof *to->wide) : NULL;
+    return to->values != NULL && (!wide || to->wide != NULL) ? EFFACE_OK : ef_fail_memory(error);
+}
+
+efface_status ef_array_load(ef_reader *reader, const ef_array *array,
+                            const efface_load_options *options, efface_data **out,
                             efface_error *error) {
     efface_status status = check_header(reader, array, error);
     if (status != EFFACE_OK)
@@ -250,29 +295,35 @@ efface_status ef_array_load(ef_reader *reader, const ef_array *array, efface_dat
     const size_t d = (size_t)array->n_columns;
     const size_t chunk_rows = CHUNK_VALUES / d > 1 ? CHUNK_VALUES / d : 1;
     efface_data *data = NULL;
-    float *chunk = ef_alloc(chunk_rows * d, sizeof *chunk);
-    if (chunk == NULL)
-        status = ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = efface_data_create((uint32_t)d, &data, error);
+    chunk rows = {NULL, NULL, NULL};
+    efface_rounding rounding = {.n_columns = 0};
+    status = begin_rows(array, options, chunk_rows * d, &data, &rows, error);
     for (uint64_t row = 0; row < array->n_rows && status == EFFACE_OK;) {
         const uint64_t left = array->n_rows - row;
         const size_t n = left < chunk_rows ? (size_t)left : chunk_rows;
-        status = read_values(reader, array, row * d, chunk, n * d, error);
+        status = read_values(reader, array, row * d, &rows, n * d, error);
+        if (status == EFFACE_OK && options->rounding != NULL && rows.wide != NULL)
+            status =
+                efface_rounding_add(&rounding, n, (uint32_t)d, rows.wide, 0, rows.offsets, error);
         if (status == EFFACE_OK)
             status = make_room(reader, array, data, n, error);
         if (status == EFFACE_OK)
-            status = efface_data_add(data, &(efface_rows){.n_rows = n, .values = chunk}, error);
+            status =
+                efface_data_add(data, &(efface_rows){.n_rows = n, .values = rows.values}, error);
         row += n;
     }
     if (status == EFFACE_OK)
         status = expect_end(reader, error);
     if (status == EFFACE_OK) {
+        if (options->rounding != NULL)
+            ef_rounding_move(options->rounding, &rounding);
         *out = data;
         data = NULL;
     }
+    ef_rounding_clear(&rounding);
     efface_data_free(data);
-    ef_free(chunk);
+    ef_free(rows.values);
+    ef_free(rows.wide);
     return status;
 }
 

@@ -15,6 +15,8 @@
 #include "data/csv_records.h"
 #include "data/loaders.h"
 #include "data/number.h"
+#include "data/offsets.h"
+#include "data/rounding.h"
 #include "data/rows.h"
 #include "data/text_id.h"
 #include "data/texts.h"
@@ -33,9 +35,11 @@ typedef struct loader {
     ef_columns columns;
     efface_data *data;
     kind id_kind, owner_kind, label_kind;
-    ef_texts owners, labels; /* that are text */
-    efface_texts *texts;     /* for the caller's collection, after success; or NULL */
-    uint64_t *id_checks;     /* of the rows of `data`, if ids are text; see text_id.h */
+    ef_texts owners, labels;  /* that are text */
+    efface_texts *texts;      /* for the caller's collection, after success; or NULL */
+    efface_rounding rounding; /* for the caller's, after success; unless that is NULL */
+    double *row_values;       /* of the row that is read */
+    uint64_t *id_checks;      /* of the rows of `data`, if ids are text; see text_id.h */
     size_t id_checks_capacity;
 
     size_t batch_capacity; /* rows; what follows is the batch */
@@ -55,6 +59,8 @@ static void close_loader(loader *l) {
     ef_texts_free(&l->owners);
     ef_texts_free(&l->labels);
     efface_texts_free(l->texts);
+    ef_rounding_clear(&l->rounding);
+    ef_free(l->row_values);
     ef_free(l->columns.roles);
     ef_free(l->id_checks);
     ef_free(l->batch_values);
@@ -98,16 +104,19 @@ static efface_status read_number(const ef_csv *csv, size_t field, double *value,
                       ef_field_show(text).text, csv->delimiter == '\t' ? "tabs" : sign);
 }
 
-static efface_status read_value(const ef_csv *csv, size_t field, float *value,
+static efface_status read_value(const loader *l, size_t field, uint32_t column, float *value,
                                 efface_error *error) {
+    const ef_csv *const csv = &l->csv;
     double number = 0.0;
     const efface_status status = read_number(csv, field, &number, error);
     if (status != EFFACE_OK)
         return status;
-    const float rounded = (float)number;
+    const double *const offsets = l->data->offsets;
+    const float rounded = ef_round_value(number, offsets != NULL ? offsets[column] : 0.0);
     if (!(rounded >= (float)-EFFACE_MAX_MAGNITUDE && rounded <= (float)EFFACE_MAX_MAGNITUDE))
         return ef_fail_value(error, csv->reader->name, csv->line, field + 1, number);
     *value = rounded;
+    l->row_values[column] = number;
     return EFFACE_OK;
 }
 
@@ -340,7 +349,8 @@ static efface_status read_row(loader *l, efface_error *error) {
         return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, 0,
                           "the row has %zu fields, and the first line has %zu", csv->n_fields,
                           l->columns.n_fields);
-    float *value = l->batch_values + l->n_batch * l->columns.n_values;
+    float *const values = l->batch_values + l->n_batch * l->columns.n_values;
+    uint32_t column = 0;
     efface_status status = EFFACE_OK;
     for (size_t i = 0; i < csv->n_fields && status == EFFACE_OK; i++) {
         switch ((ef_role)l->columns.roles[i]) {
@@ -348,9 +358,15 @@ static efface_status read_row(loader *l, efface_error *error) {
         case EF_ROLE_OWNER: status = read_owner(l, i, error); break;
         case EF_ROLE_WEIGHT: status = read_weight(l, i, error); break;
         case EF_ROLE_LABEL: status = read_label(l, i, error); break;
-        default: status = read_value(csv, i, value++, error); break;
+        default:
+            status = read_value(l, i, column, values + column, error);
+            column++;
+            break;
         }
     }
+    if (status == EFFACE_OK && l->options->rounding != NULL)
+        status = efface_rounding_add(&l->rounding, 1, l->columns.n_values, l->row_values, 0,
+                                     l->data->offsets, error);
     if (status != EFFACE_OK)
         return status;
     l->batch_lines[l->n_batch++] = csv->line;
@@ -361,6 +377,7 @@ static bool allocate_batch(loader *l) {
     const size_t d = l->columns.n_values;
     const size_t n = BATCH_VALUES / d < BATCH_ROWS ? BATCH_VALUES / d + 1 : BATCH_ROWS;
     l->batch_capacity = n;
+    l->row_values = ef_alloc(d, sizeof *l->row_values);
     l->batch_values = ef_alloc(n * d, sizeof *l->batch_values);
     l->batch_ids = ef_alloc(n, sizeof *l->batch_ids);
     l->batch_checks = ef_alloc(n, sizeof *l->batch_checks);
@@ -368,9 +385,9 @@ static bool allocate_batch(loader *l) {
     l->batch_weights = ef_alloc(n, sizeof *l->batch_weights);
     l->batch_labels = ef_alloc(n, sizeof *l->batch_labels);
     l->batch_lines = ef_alloc(n, sizeof *l->batch_lines);
-    return l->batch_values != NULL && l->batch_ids != NULL && l->batch_checks != NULL &&
-           l->batch_owners != NULL && l->batch_weights != NULL && l->batch_labels != NULL &&
-           l->batch_lines != NULL;
+    return l->row_values != NULL && l->batch_values != NULL && l->batch_ids != NULL &&
+           l->batch_checks != NULL && l->batch_owners != NULL && l->batch_weights != NULL &&
+           l->batch_labels != NULL && l->batch_lines != NULL;
 }
 
 /* The names of the value columns, from the header that csv holds. */
@@ -415,10 +432,11 @@ static efface_status begin_rows(loader *l, efface_error *error) {
         status = ef_fail_memory(error);
     if (status != EFFACE_OK)
         return status;
-    if (!l->columns.header)
-        return EFFACE_OK;
-    status = name_columns(l, error);
-    return status == EFFACE_OK ? ef_csv_next(&l->csv, error) : status;
+    if (l->columns.header)
+        status = name_columns(l, error);
+    if (status == EFFACE_OK)
+        status = ef_offsets_choose(l->data, l->options, error);
+    return status == EFFACE_OK && l->columns.header ? ef_csv_next(&l->csv, error) : status;
 }
 
 static kind decided(efface_ids asked) {
@@ -456,6 +474,8 @@ efface_status ef_csv_load(ef_reader *reader, const efface_load_options *options,
         l.data->id_kind = l.columns.has[EF_ROLE_ID] ? kind_of(l.id_kind) : EFFACE_IDS_DETECT;
         l.data->owner_kind =
             l.columns.has[EF_ROLE_OWNER] ? kind_of(l.owner_kind) : EFFACE_IDS_DETECT;
+        if (options->rounding != NULL)
+            ef_rounding_move(options->rounding, &l.rounding);
         *out = l.data;
         l.data = NULL;
     }

@@ -46,7 +46,8 @@ void ef_array_shape(ef_array *array, const uint64_t *dimensions, size_t n_dimens
 #define EF_LARGEST_LABEL 9007199254740992.0 /* 2^53: larger ones are rounded */
 
 /* Reads the elements to the end of the file, as rows or as labels (one column, n_rows rows). */
-efface_status ef_array_load(ef_reader *reader, const ef_array *array, efface_data **out,
+efface_status ef_array_load(ef_reader *reader, const ef_array *array,
+                            const efface_load_options *options, efface_data **out,
                             efface_error *error);
 efface_status ef_array_load_labels(ef_reader *reader, const ef_array *array, int64_t *labels,
                                    size_t n_rows, efface_error *error);

@@ -49,6 +49,7 @@ void efface_data_free(efface_data *data) {
         for (uint32_t j = 0; j < data->n_columns; j++)
             ef_free(data->names[j]);
     ef_free(data->names);
+    ef_free(data->offsets);
     ef_row_ids_free(&data->ids);
     ef_free(data->values);
     ef_free(data->weights);

@@ -49,6 +49,7 @@ struct efface_data {
     ef_exponent_counts exponents; /* of the rows that are there */
     ef_ranges ranges;             /* of the columns, of the rows that are there */
     char **names;                 /* n_columns names, or NULL */
+    double *offsets;              /* n_columns offsets that values came without, or NULL */
 };
 
 /* What a model keeps only to be quicker has positions of 32 bits. This says whether they suffice

@@ -228,7 +228,7 @@ static efface_status seal_names(efface_store *store, efface_error *error) {
     }
     (void)sqlite3_finalize(statement);
     if (status == EFFACE_OK)
-        status = ef_names_digest(names, d, store->head.names_digest, error);
+        status = ef_names_digest(names, NULL, d, store->head.names_digest, error);
     for (uint32_t j = 0; j < d; j++)
         ef_free(names[j]);
     ef_free(names);

@@ -169,22 +169,6 @@ static efface_status give_name(const making *m, efface_error *error) {
 
 /* ---------------------------------------------------------------- what goes in */
 
-static efface_status write_names(efface_store *store, const efface_data *data,
-                                 efface_error *error) {
-    const uint32_t d = data->n_columns;
-    sqlite3_stmt *statement = NULL;
-    efface_status status = ef_names_digest(data->names, d, store->head.names_digest, error);
-    if (status == EFFACE_OK && data->names != NULL)
-        status = ef_sql_prepare(store, "INSERT INTO columns VALUES (?, ?)", &statement, error);
-    for (uint32_t j = 0; status == EFFACE_OK && data->names != NULL && j < d; j++) {
-        (void)sqlite3_bind_int64(statement, 1, (int64_t)j + 1);
-        ef_sql_bind_text(statement, 2, data->names[j]);
-        status = ef_sql_do(store, statement, error);
-    }
-    (void)sqlite3_finalize(statement);
-    return status;
-}
-
 static void make_head(efface_store *store, const efface_data *data,
                       const efface_store_options *options) {
     ef_head *const head = &store->head;
@@ -212,7 +196,7 @@ static efface_status write_all(efface_store *store, const efface_data *data,
                                size_t n_models, efface_error *error) {
     efface_status status = ef_sql_run(store, ef_schema, error);
     if (status == EFFACE_OK)
-        status = write_names(store, data, error);
+        status = ef_store_write_columns(store, data, error);
     if (status == EFFACE_OK)
         status = ef_buckets_make(store, error);
     if (status == EFFACE_OK)

@@ -167,7 +167,9 @@ void ef_receipt_key_digest(const unsigned char key[EFFACE_RECEIPT_KEY_BYTES],
     ef_digest(key, EFFACE_RECEIPT_KEY_BYTES, digest);
 }
 
-efface_status ef_names_digest(char *const *names, uint32_t n_columns,
+/* Without offsets it is that of the names alone, as it was before there were any: a program that
+ * knows of none finds the names of a store that has some damaged, and refuses it. */
+efface_status ef_names_digest(char *const *names, const double *offsets, uint32_t n_columns,
                               unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error) {
     ef_writer w = {0};
     for (uint32_t j = 0; j < n_columns; j++) {
@@ -177,6 +179,8 @@ efface_status ef_names_digest(char *const *names, uint32_t n_columns,
         if (n != 0)
             ef_write_bytes(&w, name, n);
     }
+    for (uint32_t j = 0; offsets != NULL && j < n_columns; j++)
+        ef_write_f64(&w, offsets[j]);
     const bool failed = w.failed;
     if (!failed)
         ef_digest(w.bytes, w.n_bytes, digest);

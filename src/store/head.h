@@ -25,7 +25,7 @@ typedef struct ef_head {
     unsigned char row_key[EF_ROW_KEY_BYTES]; /* seals are hashes under it */
     unsigned char receipt_key[EFFACE_RECEIPT_KEY_BYTES];
     unsigned char receipt_key_digest[EFFACE_DIGEST_BYTES];
-    unsigned char names_digest[EFFACE_DIGEST_BYTES]; /* of the columns */
+    unsigned char names_digest[EFFACE_DIGEST_BYTES]; /* of the columns, with their offsets */
 
     uint64_t dense; /* ids below have buckets by their order; a power of two, at least 32 */
     uint64_t n_rows;
@@ -48,10 +48,10 @@ typedef struct ef_head {
 efface_status ef_head_read(efface_store *store, efface_error *error);
 efface_status ef_head_write(efface_store *store, efface_error *error);
 
-/* The digest of a receipt key, and of the names of columns (NULL: none). */
+/* The digest of a receipt key, and of the names of columns with their offsets (NULL: none). */
 void ef_receipt_key_digest(const unsigned char key[EFFACE_RECEIPT_KEY_BYTES],
                            unsigned char digest[EFFACE_DIGEST_BYTES]);
-efface_status ef_names_digest(char *const *names, uint32_t n_columns,
+efface_status ef_names_digest(char *const *names, const double *offsets, uint32_t n_columns,
                               unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error);
 
 #endif

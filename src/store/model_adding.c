@@ -12,6 +12,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Fits a model and looks for tails, if that is wanted, while the rows are at hand. */
+static efface_status fit(const efface_new_model *asked, const efface_data *rows,
+                         efface_kmeans **model, efface_error *error) {
+    const efface_status status = efface_kmeans_fit(rows, asked->params, model, error);
+    return status == EFFACE_OK && asked->tails != NULL
+               ? efface_data_tails(rows, asked->params->scale, asked->tails, error)
+               : status;
+}
+
 efface_status ef_model_add(efface_store *store, const efface_new_model *asked,
                            const efface_data *data, efface_error *error) {
     ef_record record;
@@ -22,7 +31,7 @@ efface_status ef_model_add(efface_store *store, const efface_new_model *asked,
         status = ef_rows_copy(data, record.columns, record.n_columns, &some, error);
     const efface_data *const rows = some != NULL ? some : data;
     if (status == EFFACE_OK)
-        status = efface_kmeans_fit(rows, asked->params, &model, error);
+        status = fit(asked, rows, &model, error);
     if (status == EFFACE_OK)
         status = ef_record_write(store, &record, model, rows, true, error);
     efface_kmeans_free(model);
@@ -232,7 +241,7 @@ efface_status efface_store_fit(efface_store *store, const efface_new_model *aske
     if (status == EFFACE_OK)
         status = copy_rows(&a, error);
     if (status == EFFACE_OK)
-        status = efface_kmeans_fit(a.data, asked->params, &a.model, error);
+        status = fit(asked, a.data, &a.model, error);
     if (status == EFFACE_OK)
         status = write_model(&a, error);
     if (status == EFFACE_OK && model != NULL) {

@@ -91,7 +91,7 @@ static efface_status check_rows(const efface_store *store, const efface_data *da
     if (data == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data must not be NULL");
     return data->n_columns == store->head.n_columns
-               ? EFFACE_OK
+               ? ef_store_check_offsets(store, data, error)
                : ef_fail(error, EFFACE_E_ARGUMENT,
                          "the rows have %" PRIu32 " columns, but the store has %" PRIu32,
                          data->n_columns, store->head.n_columns);

@@ -79,9 +79,7 @@ void efface_store_close(efface_store *store) {
     /* In a child that was forked SQLite must not touch the file: its parent may be writing. */
     if (store->process == (int64_t)getpid())
         (void)sqlite3_close(store->db);
-    for (uint32_t j = 0; store->names != NULL && j < store->head.n_columns; j++)
-        ef_free(store->names[j]);
-    ef_free(store->names);
+    ef_store_free_columns(store);
     ef_free(store->path);
     sodium_memzero(store, sizeof *store);
     ef_free(store);
@@ -247,34 +245,6 @@ efface_status ef_store_open_file(const char *path, bool writes, const efface_sto
     return EFFACE_OK;
 }
 
-efface_status ef_store_read_names(efface_store *store, efface_error *error) {
-    sqlite3_stmt *statement = NULL;
-    bool row = false;
-    unsigned char digest[EFFACE_DIGEST_BYTES];
-    efface_status status = ef_sql_prepare(store, "SELECT number, name FROM columns ORDER BY number",
-                                          &statement, error);
-    for (uint32_t j = 0; status == EFFACE_OK; j++) {
-        status = ef_sql_step(store, statement, &row, error);
-        if (status != EFFACE_OK || !row)
-            break;
-        if (j >= store->head.n_columns || !ef_sql_has(statement, "iu") ||
-            sqlite3_column_int64(statement, 0) != (int64_t)j + 1) {
-            status = ef_store_corrupt(error, "the names of its columns");
-            break;
-        }
-        if (store->names == NULL)
-            store->names = ef_alloc_zero(store->head.n_columns, sizeof *store->names);
-        if (store->names == NULL || !ef_sql_copy_text(statement, 1, &store->names[j]))
-            status = ef_fail_memory(error);
-    }
-    (void)sqlite3_finalize(statement);
-    if (status == EFFACE_OK)
-        status = ef_names_digest(store->names, store->head.n_columns, digest, error);
-    if (status == EFFACE_OK && memcmp(digest, store->head.names_digest, sizeof digest) != 0)
-        status = ef_store_corrupt(error, "the names of its columns");
-    return status;
-}
-
 /* The receipt key that is needed to write, from the store or from the caller. */
 static efface_status find_receipt_key(efface_store *store, efface_error *error) {
     unsigned char digest[EFFACE_DIGEST_BYTES];
@@ -325,7 +295,7 @@ static efface_status read_all(efface_store *store, efface_error *error) {
     if (status == EFFACE_OK)
         status = find_receipt_key(store, error);
     if (status == EFFACE_OK)
-        status = ef_store_read_names(store, error);
+        status = ef_store_read_columns(store, error);
     return status;
 }
 
@@ -441,10 +411,6 @@ efface_status efface_store_get_info(efface_store *store, efface_store_info *info
     return status;
 }
 
-const char *efface_store_column(const efface_store *store, uint32_t column) {
-    return store->names != NULL && column < store->head.n_columns ? store->names[column] : NULL;
-}
-
 uint64_t efface_store_text_id(const efface_store *store, const char *text, size_t n_bytes) {
     return efface_text_id(text, n_bytes, store->head.hash_key);
 }
@@ -454,6 +420,8 @@ void efface_store_load_options(const efface_store *store, efface_load_options *o
     memcpy(options->hash_key, store->head.hash_key, sizeof options->hash_key);
     options->ids = store->head.id_kind;
     options->owners = store->head.owner_kind;
+    options->offsets = store->places;
+    options->n_offsets = store->n_places;
 }
 
 void efface_text_free(char *text) {

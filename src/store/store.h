@@ -28,9 +28,12 @@ struct efface_store {
     bool writes;
     uint32_t format; /* of the file */
     double wait_seconds;
-    ef_head head;           /* as the transaction under way has it */
-    bool head_changed;      /* since it was read */
-    char **names;           /* of the columns, or NULL; each may be NULL */
+    ef_head head;          /* as the transaction under way has it */
+    bool head_changed;     /* since it was read */
+    char **names;          /* of the columns, or NULL; each may be NULL */
+    double *offsets;       /* of the columns, or NULL */
+    efface_offset *places; /* the same for load options, those that are not 0 */
+    size_t n_places;
     char foreign[200];      /* what the schema has that is not ours; "" for nothing */
     int64_t schema_version; /* SQLite's count of its changes when it was compared */
     unsigned char receipt_key[EFFACE_RECEIPT_KEY_BYTES]; /* ids in receipts are hashed with it */
@@ -54,8 +57,23 @@ efface_status ef_store_open_file(const char *path, bool writes, const efface_sto
 void ef_store_disconnect(efface_store *store);
 efface_status ef_store_connect(efface_store *store, efface_error *error);
 
-/* Reads the names of the columns and verifies them. */
-efface_status ef_store_read_names(efface_store *store, efface_error *error);
+/* Reads the names and offsets of the columns and verifies them (store_columns.c). */
+efface_status ef_store_read_columns(efface_store *store, efface_error *error);
+
+/* Writes those of a set, and the head's digest of them. */
+efface_status ef_store_write_columns(efface_store *store, const efface_data *data,
+                                     efface_error *error);
+
+/* Releases them. */
+void ef_store_free_columns(efface_store *store);
+
+/* Gives a set without rows the offsets of some columns of the store (NULL: of all). */
+efface_status ef_store_give_offsets(const efface_store *store, const uint32_t *columns,
+                                    efface_data *data, efface_error *error);
+
+/* Whether rows that come have the offsets of the store; ARGUMENT if not. */
+efface_status ef_store_check_offsets(const efface_store *store, const efface_data *data,
+                                     efface_error *error);
 
 /* ------------------------------------------------------------------ SQL (sql.c) */
 

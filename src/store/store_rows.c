@@ -31,7 +31,9 @@ efface_status ef_batch_begin(ef_row_batch *b, const efface_store *store, const u
     if (b->values == NULL || b->ids == NULL || b->owners == NULL || b->weights == NULL ||
         b->labels == NULL)
         return ef_fail_memory(error);
-    return efface_data_create(b->n_columns, &b->found.data, error);
+    const efface_status status = efface_data_create(b->n_columns, &b->found.data, error);
+    return status == EFFACE_OK ? ef_store_give_offsets(store, columns, b->found.data, error)
+                               : status;
 }
 
 /* What no row of a batch has is not given, so that a set without owners spends nothing on them. */

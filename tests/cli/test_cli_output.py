@@ -163,7 +163,8 @@ class Fit(ProgramTest):
             model = self.json("info", "c.store", "--model", "more")["model"]
             self.assertEqual([column["coarse"] for column in model["columns"]], coarse)
             os.remove(self.path("c.store"))
-        self.output("fit", "c.csv", "-k", "2", "-o", "c.store", "--scale", "minmax")
+        self.output("fit", "c.csv", "-k", "2", "-o", "c.store", "--scale", "minmax", "--offset",
+                    "y=1000")
 
     def test_receipt_key_outside(self):
         self.write("r.key", "1f" * 32 + "\n")

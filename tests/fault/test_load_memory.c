@@ -136,27 +136,58 @@ static void test_long_csv(void **state) {
     __real_free(text);
 }
 
+/* Each allocation of a load of three rows fails in turn; what looks on is as it was. */
+static void fail_each_of(const source *s) {
+    const long blocks = atomic_load(&n_blocks);
+    long n_failed = 0;
+    for (long i = 1;; i++) {
+        efface_data *data = NULL;
+        arm(i);
+        const efface_status status = load(s, &data, NULL);
+        const bool reached = disarm();
+        assert_int_equal(status == EFFACE_OK, data != NULL);
+        assert_true(status == EFFACE_OK || status == EFFACE_E_MEMORY);
+        efface_data_free(data);
+        n_failed += status != EFFACE_OK;
+        if (!reached)
+            break;
+        assert_true(s->options.rounding == NULL || status == EFFACE_OK ||
+                    efface_rounding_n_columns(s->options.rounding) == 0);
+        assert_true(atomic_load(&n_blocks) == blocks || status == EFFACE_OK);
+    }
+    assert_true(n_failed > 1);
+}
+
 static void test_array(void **state) {
     (void)state;
     unsigned char bytes[16 + 6] = {0, 0, 8, 2, 0, 0, 0, 3, 0, 0, 0, 2, 1, 2, 3, 4, 5, 6};
     const long blocks = atomic_load(&n_blocks);
     source s = {.what = "idx", .bytes = bytes, .n_bytes = 18};
     efface_load_options_init(&s.options);
-    long n_failed = 0;
-    for (long i = 1;; i++) {
-        efface_data *data = NULL;
-        arm(i);
-        const efface_status status = load(&s, &data, NULL);
-        const bool reached = disarm();
-        assert_int_equal(status == EFFACE_OK, data != NULL);
-        assert_true(status == EFFACE_OK || status == EFFACE_E_MEMORY);
-        efface_data_free(data);
-        n_failed += status != EFFACE_OK;
+    fail_each_of(&s);
+    assert_int_equal(atomic_load(&n_blocks), blocks);
+}
+
+/* Offsets take memory of their own, and so does looking at what is rounded. */
+static void test_offsets(void **state) {
+    (void)state;
+    static const char text[] = "x,y\n1,2\n3,4\n5,6\n";
+    unsigned char bytes[12 + 48] = {0, 0, 0x0E, 2, 0, 0, 0, 3, 0, 0, 0, 2}; /* zeros, as float64 */
+    const efface_offset offset = {.column = "1", .value = 0.5};
+    const long blocks = atomic_load(&n_blocks);
+    for (int way = 0; way < 2; way++) {
+        source s = {.what = "offsets",
+                    .bytes = way == 0 ? (const void *)text : bytes,
+                    .n_bytes = way == 0 ? sizeof text - 1 : sizeof bytes};
+        efface_load_options_init(&s.options);
+        s.options.offsets = &offset;
+        s.options.n_offsets = 1;
+        assert_int_equal(efface_rounding_create(&s.options.rounding, NULL), EFFACE_OK);
+        fail_each_of(&s);
+        assert_int_equal(efface_rounding_n_columns(s.options.rounding), 2);
+        efface_rounding_free(s.options.rounding);
         assert_int_equal(atomic_load(&n_blocks), blocks);
-        if (!reached)
-            break;
     }
-    assert_true(n_failed > 1);
 }
 
 int main(void) {
@@ -164,6 +195,7 @@ int main(void) {
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_long_csv),
         cmocka_unit_test(test_array),
+        cmocka_unit_test(test_offsets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

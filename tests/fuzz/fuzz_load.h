@@ -80,6 +80,27 @@ static inline efface_data *load_checked(const unsigned char *bytes, size_t n_byt
     return NULL;
 }
 
+/* The same bytes with an offset, and looked at: other values, and they fail if they failed. */
+static inline void load_shifted(const unsigned char *bytes, size_t n_bytes,
+                                const efface_load_options *options, const efface_data *plain) {
+    const efface_offset offset = {.place = 1, .value = 0.5};
+    efface_load_options shifted = *options;
+    shifted.offsets = &offset;
+    shifted.n_offsets = 1;
+    require(efface_rounding_create(&shifted.rounding, NULL) == EFFACE_OK);
+    efface_data *const data = load_checked(bytes, n_bytes, 1 + n_bytes % 11, &shifted);
+    require((data == NULL) == (plain == NULL));
+    require(efface_rounding_n_columns(shifted.rounding) ==
+            (data != NULL ? efface_data_n_columns(data) : 0));
+    for (uint32_t j = 0; data != NULL && j < efface_data_n_columns(data); j++) {
+        const efface_column_rounding found = efface_rounding_column(shifted.rounding, j);
+        require(found.spread >= 0.0 && found.offset - found.offset == 0.0);
+        require(ef_data_value(data, 0, j) == ef_data_value(plain, 0, j) || j == 0);
+    }
+    efface_rounding_free(shifted.rounding);
+    efface_data_free(data);
+}
+
 /* The same bytes in small and in large chunks: both give the same rows, or both fail. */
 static inline void load_twice(const unsigned char *bytes, size_t n_bytes,
                               const efface_load_options *options) {
@@ -98,6 +119,9 @@ static inline void load_twice(const unsigned char *bytes, size_t n_bytes,
                 require(ef_data_value(a, i, j) == ef_data_value(b, i, j));
         }
     }
+    efface_load_options defaults;
+    efface_load_options_init(&defaults);
+    load_shifted(bytes, n_bytes, options != NULL ? options : &defaults, a);
     efface_data_free(a);
     efface_data_free(b);
 }

@@ -43,9 +43,18 @@ static inline sealed_row make_sealed_row(uint64_t id, size_t i) {
     return r;
 }
 
-static inline efface_data *data_of_sealed(const sealed_row *rows, size_t n) {
+/* A set without rows; its columns have offsets, as those of the store. */
+static inline efface_data *empty_sealed(void) {
+    double offsets[SEALED_COLUMNS] = {0.0};
     efface_data *data = NULL;
+    offsets[1] = -1e9;
     REQUIRE_OK(efface_data_create(SEALED_COLUMNS, &data, error));
+    REQUIRE_OK(efface_data_set_offsets(data, offsets, error));
+    return data;
+}
+
+static inline efface_data *data_of_sealed(const sealed_row *rows, size_t n) {
+    efface_data *const data = empty_sealed();
     for (size_t i = 0; i < n; i++) {
         const efface_rows row = {.n_rows = 1,
                                  .values = rows[i].values,
@@ -123,8 +132,8 @@ static inline void make_sealed(sealed_store *s) {
     }
     REQUIRE_OK(efface_data_name_column(data, 0, "height", error));
     REQUIRE_OK(efface_data_name_column(data, 2, "depth", error));
-    const efface_new_model models[] = {{"alpha", &params[0], NULL, 0},
-                                       {"beta", &params[1], some, 2}};
+    const efface_new_model models[] = {{"alpha", &params[0], NULL, 0, NULL},
+                                       {"beta", &params[1], some, 2, NULL}};
     efface_store *store = NULL;
     const efface_store_options options = sealed_options(s, EFFACE_ACCESS_WRITE);
     empty_folder();
@@ -303,7 +312,8 @@ static inline efface_status ask_change(const sealed_store *s, efface_store *stor
     if (q == LEARN_NEW) {
         efface_data_free(data);
         const efface_rows plain = {.n_rows = 1, .values = row.values};
-        data = make_data(SEALED_COLUMNS, &plain);
+        data = empty_sealed();
+        assert_int_equal(efface_data_add(data, &plain, error), EFFACE_OK);
     }
     efface_store_report report = {0};
     const efface_status status = q == UPDATE_ROW

@@ -43,6 +43,16 @@ static float whole_value(uint64_t row, uint32_t column) {
     return (float)(row % 5 * 8 + z % 4);
 }
 
+/* Rows of a set whose columns have offsets: the store then has some, too. */
+static efface_data *make_shifted(const efface_rows *rows) {
+    static const double offsets[N_COLUMNS] = {0.0, 1e9};
+    efface_data *data = NULL;
+    REQUIRE_OK(efface_data_create(N_COLUMNS, &data, error));
+    REQUIRE_OK(efface_data_set_offsets(data, offsets, error));
+    REQUIRE_OK(efface_data_add(data, rows, error));
+    return data;
+}
+
 static efface_data *make_rows(size_t n, uint64_t first) {
     float values[N_ROWS * N_COLUMNS];
     uint64_t ids[N_ROWS], owners[N_ROWS];
@@ -53,7 +63,7 @@ static efface_data *make_rows(size_t n, uint64_t first) {
             values[i * N_COLUMNS + j] = whole_value(first + i, j);
     }
     const efface_rows rows = {.n_rows = n, .values = values, .ids = ids, .owners = owners};
-    return make_data(N_COLUMNS, &rows);
+    return make_shifted(&rows);
 }
 
 static efface_kmeans_params some_params(efface_method method) {
@@ -103,7 +113,7 @@ static efface_data *make_changed(void) {
     const uint64_t ids[] = {3, 6, 93}, owners[] = {EFFACE_NO_OWNER, 900, EFFACE_NO_OWNER};
     const float values[3 * N_COLUMNS] = {1, 2, 3, 14, 5, 6, 7, 28, 9};
     const efface_rows rows = {.n_rows = 3, .values = values, .ids = ids, .owners = owners};
-    return make_data(N_COLUMNS, &rows);
+    return make_shifted(&rows);
 }
 
 static efface_status update(efface_store *store, efface_error *error) {
