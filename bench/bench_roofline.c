@@ -87,6 +87,8 @@ static efface_status timed_fit(const efface_data *data, uint32_t k, uint32_t pas
                                double *seconds, efface_kmeans_info *info, efface_error *error) {
     efface_kmeans_params params;
     efface_kmeans_params_init(&params);
+    params.method = EFFACE_METHOD_LLOYD;
+    params.candidates = 1; /* as in the paper */
     params.method = EFFACE_METHOD_PYRAMID;
     params.n_clusters = k;
     params.n_threads = 1;

@@ -114,6 +114,8 @@ static void print_table(const result *r, const efface_kmeans_params *params) {
 int bench_train(int n_arguments, char **arguments) {
     train_options o = {.repeats = 5};
     efface_kmeans_params_init(&o.params);
+    o.params.method = EFFACE_METHOD_LLOYD;
+    o.params.candidates = 1; /* as in the paper */
     o.params.n_threads = 1;
     const bench_option options[] = {
         {"--data", BENCH_TEXT, (void *)&o.data},

@@ -18,6 +18,7 @@ typedef struct choices {
     cli_texts offset_texts;
     cli_offsets offsets;
     efface_tails tails;
+    efface_kmeans *model; /* that was fitted */
     cli_data_options data;
     efface_kmeans_params params;
     bool json;
@@ -60,6 +61,7 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_kmeans_params_init(&c->params);
+    c->method = (int)c->params.method;
     c->name = "default";
     c->open = (cli_open){.access = EFFACE_ACCESS_WRITE, .wait = -1};
     if (!cli_parse("fit", options, n_arguments, arguments))
@@ -126,7 +128,8 @@ static int create_store(choices *c, const efface_load_options *load, const effac
     cli_keys keys;
     int code = CLI_DONE;
     if (cli_store_options(&c->open, &options, &keys, &code)) {
-        const efface_new_model model = model_of(c, chosen);
+        efface_new_model model = model_of(c, chosen);
+        model.fitted = &c->model;
         memcpy(options.hash_key, load->hash_key, sizeof options.hash_key);
         options.keep_texts = c->keep_texts;
         cli_progress_begin("fitting", 0, 0);
@@ -189,7 +192,7 @@ static int make_store(choices *c, efface_store **store) {
         code = create_store(c, &options, data, &chosen, store);
     if (code == CLI_DONE) {
         cli_warn_few_rows(c->params.n_clusters, efface_data_n_rows(data));
-        cli_warn_coarse_rows(data, &c->params, &chosen);
+        cli_warn_coarse(c->model, &chosen);
         cli_warn_rounding(data, options.rounding);
         cli_warn_tails(&c->tails, c->params.scale, efface_data_n_rows(data), &chosen);
         if (!c->keep_texts)
@@ -206,7 +209,6 @@ out:
 
 static int add_model(choices *c, efface_store **store) {
     efface_store_info info;
-    efface_kmeans *model = NULL;
     efface_error error;
     cli_chosen chosen = {.columns = NULL};
     int code = CLI_DONE;
@@ -220,16 +222,16 @@ static int add_model(choices *c, efface_store **store) {
         const efface_new_model asked = model_of(c, &chosen);
         cli_progress_begin("fitting", 0, 0);
         cli_watch_fit(&c->params);
-        if (efface_store_fit(*store, &asked, &model, &error) != EFFACE_OK)
+        if (efface_store_fit(*store, &asked, &c->model, &error) != EFFACE_OK)
             code = cli_report_wrong(&error);
         cli_progress_end();
     }
     if (code == CLI_DONE) {
-        cli_warn_few_rows(c->params.n_clusters, efface_kmeans_get_info(model).n_rows);
-        cli_warn_coarse(model, &chosen);
-        cli_warn_tails(&c->tails, c->params.scale, efface_kmeans_get_info(model).n_rows, &chosen);
+        const uint64_t n_rows = efface_kmeans_get_info(c->model).n_rows;
+        cli_warn_few_rows(c->params.n_clusters, n_rows);
+        cli_warn_coarse(c->model, &chosen);
+        cli_warn_tails(&c->tails, c->params.scale, n_rows, &chosen);
     }
-    efface_kmeans_free(model);
     free(chosen.columns);
     return code;
 }
@@ -245,12 +247,14 @@ static int print_result(const choices *c, efface_store *store, double seconds) {
     if (code != CLI_DONE)
         return code;
     cli_hex(model.digest, sizeof model.digest, hex);
+    const efface_kmeans_info fitted = efface_kmeans_get_info(c->model);
     if (!c->json) {
         cli_put_text(stdout, c->store_path);
-        printf(": %" PRIu64 " row%s, %" PRIu32 " column%s; model %s: %s, k %" PRIu32
+        printf(": %" PRIu64 " row%s, %" PRIu32 " column%s; model %s: %s%s, k %" PRIu32
                "; %.3f s\ndigest %s\n",
                info.n_rows, info.n_rows == 1 ? "" : "s", info.n_columns,
                info.n_columns == 1 ? "" : "s", model.name, cli_method_name(model.method),
+               fitted.actual != fitted.method ? " (as lloyd: no sample pays)" : "",
                model.n_clusters, seconds, hex);
         return CLI_DONE;
     }
@@ -262,6 +266,7 @@ static int print_result(const choices *c, efface_store *store, double seconds) {
     cli_json_open(&json, "model", '{');
     cli_json_text(&json, "name", model.name);
     cli_json_text(&json, "method", cli_method_name(model.method));
+    cli_json_text(&json, "actual", cli_method_name(fitted.actual));
     cli_json_whole(&json, "k", model.n_clusters);
     cli_json_whole(&json, "dim", model.n_columns);
     cli_json_text(&json, "digest", hex);
@@ -297,6 +302,7 @@ static int run(int n_arguments, char **arguments) {
     choices c;
     memset(&c, 0, sizeof c);
     const int code = read_choices(&c, n_arguments, arguments) ? fit(&c) : CLI_USAGE;
+    efface_kmeans_free(c.model);
     cli_texts_free(&c.offset_texts);
     cli_offsets_free(&c.offsets);
     cli_wipe(&c, sizeof c);
@@ -311,9 +317,9 @@ const cli_command cli_fit = {
     "Makes STORE from the rows of DATA (CSV, .npy or IDX, also gzipped; - is standard\n"
     "input) and fits a model. Without DATA, adds a model to a STORE that exists.\n"
     "  -k K            clusters               --model NAME  in the store (default)\n"
-    "  --method M      lloyd (default), quantized, pyramid or tree\n"
+    "  --method M      pyramid (default), lloyd, quantized or tree\n"
     "  --seed N        all randomness; without it, random and known to nobody\n"
-    "  --iters T (10; 0: all)   --candidates C  tried for a seed (1; 0: 2 + log K)\n"
+    "  --iters T (10; 0: all)   --candidates C  tried for a seed (0: 2 + log K)\n"
     "  --scale S       none (default) or minmax: each column to [0, 1]\n"
     "  --columns LIST  columns of the model by name or number: age,3,5-7 (all)\n"
     "  --epsilon E --gamma G           quantized: lattice width, held-back clusters\n"

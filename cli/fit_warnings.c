@@ -29,55 +29,6 @@ void cli_warn_coarse(const efface_kmeans *model, const cli_chosen *chosen) {
              name != NULL ? ")" : "");
 }
 
-/* A set with some columns of another. NULL if that cannot be had. */
-static efface_data *take_columns(const efface_data *data, const cli_chosen *chosen) {
-    enum { BATCH = 1024 };
-    const uint32_t n_columns = chosen->n_columns;
-    const size_t n_rows = efface_data_n_rows(data);
-    efface_data *some = NULL;
-    float *const row = malloc(efface_data_n_columns(data) * sizeof *row);
-    float *const batch = malloc((size_t)BATCH * n_columns * sizeof *batch);
-    bool good =
-        row != NULL && batch != NULL && efface_data_create(n_columns, &some, NULL) == EFFACE_OK;
-    for (size_t begin = 0; good && begin < n_rows; begin += BATCH) {
-        const size_t n = n_rows - begin < BATCH ? n_rows - begin : BATCH;
-        for (size_t i = 0; i < n; i++) {
-            efface_data_values(data, begin + i, row);
-            for (uint32_t j = 0; j < n_columns; j++)
-                batch[i * n_columns + j] = row[chosen->columns[j]];
-        }
-        const efface_rows rows = {.n_rows = n, .values = batch};
-        good = efface_data_add(some, &rows, NULL) == EFFACE_OK;
-    }
-    free(row);
-    free(batch);
-    if (good)
-        return some;
-    efface_data_free(some);
-    return NULL;
-}
-
-/* Which columns are coarse depends on the rows and the scale alone, so the smallest model knows. */
-void cli_warn_coarse_rows(const efface_data *data, const efface_kmeans_params *params,
-                          const cli_chosen *chosen) {
-    efface_kmeans_params small;
-    efface_kmeans *model = NULL;
-    efface_data *const some = chosen->columns != NULL ? take_columns(data, chosen) : NULL;
-    if (chosen->columns != NULL && some == NULL)
-        return;
-    efface_kmeans_params_init(&small);
-    small.n_clusters = 1;
-    small.iterations = 1;
-    small.keep_margins = 0;
-    small.scale = params->scale;
-    small.bound = params->bound;
-    small.n_threads = params->n_threads;
-    if (efface_kmeans_fit(some != NULL ? some : data, &small, &model, NULL) == EFFACE_OK)
-        cli_warn_coarse(model, chosen);
-    efface_kmeans_free(model);
-    efface_data_free(some);
-}
-
 void cli_warn_tails(const efface_tails *tails, efface_scale scale, uint64_t n_rows,
                     const cli_chosen *chosen) {
     char brackets[80];

@@ -17,10 +17,6 @@ void cli_warn_few_rows(uint32_t n_clusters, uint64_t n_rows);
 /* That the grid keeps few bits of some columns. */
 void cli_warn_coarse(const efface_kmeans *model, const cli_chosen *chosen);
 
-/* The same for a model that was fitted to a set and is in a store only. Cost O(rows * columns). */
-void cli_warn_coarse_rows(const efface_data *data, const efface_kmeans_params *params,
-                          const cli_chosen *chosen);
-
 /* That a few rows, or one column, carry nearly all of the loss. */
 void cli_warn_tails(const efface_tails *tails, efface_scale scale, uint64_t n_rows,
                     const cli_chosen *chosen);

@@ -98,7 +98,7 @@ static void print_or_derived(const char *name, double value) {
 
 static void print_parameters(const efface_kmeans_params *p) {
     printf("k %" PRIu32 ", iterations %" PRIu32, p->n_clusters, p->iterations);
-    if (p->candidates != 1)
+    if (p->candidates != 0)
         print_or_derived("candidates", p->candidates);
     if (uses(EFFACE_METHOD_QUANTIZED, p)) {
         print_or_derived("epsilon", p->epsilon);
@@ -138,6 +138,10 @@ void cli_print_details(const cli_model_details *details) {
     print_parameters(&params);
     fputs("scale     ", stdout);
     print_scale(&params);
+    if (info.actual != info.method)
+        puts("sample    none pays with so few rows for each cluster: it works as lloyd");
+    else if (info.n_sampled != 0)
+        printf("sample    %" PRIu64 " rows\n", info.n_sampled);
     printf("levels    %" PRIu32 "%s\n", info.iterations, info.stable != 0 ? ", stable" : "");
     if (info.epsilon > 0)
         printf("epsilon   %g in use\n", info.epsilon);
@@ -206,6 +210,8 @@ void cli_json_details(cli_json *json, const cli_model_details *details) {
     const efface_kmeans_info info = efface_kmeans_get_info(details->model);
     const bool given = params.scale == EFFACE_SCALE_MINMAX && params.column_min != NULL;
     json_parameters(json, &params);
+    cli_json_text(json, "actual", cli_method_name(info.actual));
+    cli_json_whole_or_null(json, "sample", info.n_sampled);
     cli_json_whole(json, "levels", info.iterations);
     cli_json_bool(json, "stable", info.stable != 0);
     json_or_derived(json, "epsilon", info.epsilon);

@@ -457,15 +457,17 @@ typedef struct efface_kmeans_params {
     const float *column_max; /* NULL: derived from the data */
     efface_empty empty;
     uint32_t candidates; /* rows that are tried for each seed, 1 to 64: the best of them becomes the
-                            seed. Default 1, plain k-means++; 0: 2 + log k, as other libraries do.
+                            seed. Default 0: 2 + log k, as other libraries do; 1: plain k-means++.
                             With more than one the state has k * candidates rows more, and a fit
                             takes 20 + 8 * candidates bytes a row more while it seeds */
     double epsilon;      /* quantized: lattice width as a part of the domain; 0: derived from n.
                             pyramid: the same for the centroids that leave the sample; 0: no lattice */
     double gamma;        /* quantized: clusters below gamma * n / k are held back; default 0.2 */
     efface_redraw redraw; /* quantized: default SAME; FRESH is not exact */
-    double rate;     /* pyramid: part of the rows in the sample, rounded up to a power of two; 0:
-                        derived from n and k, about 150 rows a cluster */
+    double rate;     /* pyramid: part of the rows in the sample, at least, and up to four times; 0:
+                        derived from n and k: 75 to 150 rows a cluster, and at most a 16th of
+                        the rows. Where that would be fewer than 32 a cluster, no sample pays, and
+                        the model is lloyd's (efface_kmeans_info has `actual`) */
     uint32_t passes; /* pyramid: passes over all rows, 1 to 10; default 1 */
     uint32_t starts; /* pyramid: seedings tried on the sample, 1 to 100; default 4. The one with the
                         smallest loss on a larger sample, the jury, is taken */
@@ -503,7 +505,7 @@ typedef struct efface_kmeans_params {
     void (*progress)(void *context, double part);
 } efface_kmeans_params;
 
-/* Fills the parameters with their defaults: lloyd, 8 clusters, 10 iterations, seed 0, no scaling.
+/* Fills the parameters with their defaults: pyramid, 8 clusters, 10 iterations, seed 0, no scaling.
  */
 EFFACE_API void efface_kmeans_params_init(efface_kmeans_params *params);
 
@@ -872,6 +874,8 @@ typedef struct efface_new_model {
     uint32_t n_columns;
     efface_tails *tails; /* NULL, or told of the rows as soon as the model is fitted, also if the
                             call fails afterwards */
+    efface_kmeans **fitted; /* NULL, or gets the model of efface_store_create in the same way; to be
+                               released by the caller */
 } efface_new_model;
 
 /* Makes a store with the rows of a set, and models over them (n_models may be 0). `texts` has what

@@ -62,9 +62,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         rows get the same offsets; `bound` is that of values without them.
     empty : {'reseed', 'keep'}, default='reseed'
         What becomes of a cluster without rows.
-    candidates : int or None, default=1
-        Rows that are tried for each seed, of which the best is taken; 1 is plain k-means++. None:
-        2 + log(n_clusters), as scikit-learn does.
+    candidates : int or None, default=None
+        Rows that are tried for each seed, of which the best is taken. None: 2 + log(n_clusters), as
+        scikit-learn does; 1 is plain k-means++.
     epsilon : float or None, default=None
         'quantized': width of the lattice as a part of the domain. 'pyramid': the same for the
         centroids that leave the sample; None is no lattice there.
@@ -74,7 +74,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         'pyramid': part of the rows in the sample.
     passes : int, default=1
         'pyramid': passes over all rows.
-    n_starts : int, default=5
+    n_starts : int, default=4
         'pyramid': seedings tried on the sample.
     height, width : int, default=1 and None
         'tree': levels of nodes above the leaves, and children of a node.
@@ -134,12 +134,12 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         column_range=None,
         offset=None,
         empty="reseed",
-        candidates=1,
+        candidates=None,
         epsilon=None,
         gamma=0.2,
         rate=None,
         passes=1,
-        n_starts=5,
+        n_starts=4,
         height=1,
         width=None,
         leaf_method="lloyd",

@@ -34,7 +34,10 @@ efface_status ef_model_add(efface_store *store, const efface_new_model *asked,
         status = fit(asked, rows, &model, error);
     if (status == EFFACE_OK)
         status = ef_record_write(store, &record, model, rows, true, error);
-    efface_kmeans_free(model);
+    if (asked->fitted != NULL)
+        *asked->fitted = model;
+    else
+        efface_kmeans_free(model);
     efface_data_free(some);
     ef_record_free(&record);
     return status;

@@ -132,8 +132,8 @@ static inline void make_sealed(sealed_store *s) {
     }
     REQUIRE_OK(efface_data_name_column(data, 0, "height", error));
     REQUIRE_OK(efface_data_name_column(data, 2, "depth", error));
-    const efface_new_model models[] = {{"alpha", &params[0], NULL, 0, NULL},
-                                       {"beta", &params[1], some, 2, NULL}};
+    const efface_new_model models[] = {{"alpha", &params[0], NULL, 0, NULL, NULL},
+                                       {"beta", &params[1], some, 2, NULL, NULL}};
     efface_store *store = NULL;
     const efface_store_options options = sealed_options(s, EFFACE_ACCESS_WRITE);
     empty_folder();

@@ -109,10 +109,10 @@ static efface_store *make_store(const char *name, size_t n) {
         params[i].width = 2;
         params[i].scale = i % 2 == 0 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
     }
-    const efface_new_model models[] = {{"lloyd", &params[0], NULL, 0, NULL},
-                                       {"quantized", &params[1], some, 2, NULL},
-                                       {"pyramid", &params[2], NULL, 0, NULL},
-                                       {"tree", &params[3], some, 1, NULL}};
+    const efface_new_model models[] = {{"lloyd", &params[0], NULL, 0, NULL, NULL},
+                                       {"quantized", &params[1], some, 2, NULL, NULL},
+                                       {"pyramid", &params[2], NULL, 0, NULL, NULL},
+                                       {"tree", &params[3], some, 1, NULL, NULL}};
     efface_store_options options = plain_options(EFFACE_ACCESS_WRITE);
     options.keep_texts = 1;
     efface_store *store = NULL;

@@ -200,7 +200,7 @@ static void others_change_rows_meanwhile(void **state) {
             params.scale = way % 2 == 0 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
             params.interrupted = change_once;
             params.interrupt_context = &m;
-            const efface_new_model asked = {"new", &params, way >= 4 ? some : NULL, 2, NULL};
+            const efface_new_model asked = {"new", &params, way >= 4 ? some : NULL, 2, NULL, NULL};
             efface_kmeans *model = NULL;
             REQUIRE_OK(efface_store_fit(store, &asked, &model, error));
             assert_true(m.done);
@@ -245,7 +245,7 @@ static void additions_that_fail(void **state) {
         meanwhile m = {.change = cases[i].change};
         params.interrupted = cases[i].ends ? change_and_end : change_once;
         params.interrupt_context = &m;
-        const efface_new_model asked = {"new", &params, NULL, 0, NULL};
+        const efface_new_model asked = {"new", &params, NULL, 0, NULL, NULL};
         efface_kmeans *model = NULL;
         assert_int_equal(efface_store_fit(store, &asked, &model, NULL), cases[i].status);
         assert_null(model);

@@ -168,7 +168,8 @@ static efface_store *make_listed(void) {
     const efface_kmeans_params a = params_of(EFFACE_METHOD_LLOYD);
     const efface_kmeans_params b = params_of(EFFACE_METHOD_PYRAMID);
     const uint32_t column = 1;
-    const efface_new_model models[] = {{"a", &a, NULL, 0, NULL}, {"b", &b, &column, 1, NULL}};
+    const efface_new_model models[] = {{"a", &a, NULL, 0, NULL, NULL},
+                                       {"b", &b, &column, 1, NULL, NULL}};
     empty_folder();
     REQUIRE_OK(
         efface_store_create(in_folder(STORE), data, texts, &options, models, 2, &store, error));

@@ -35,6 +35,7 @@ static inline efface_kmeans_params params_of(efface_method method, uint32_t n_cl
     p.method = method;
     p.n_clusters = n_clusters;
     p.seed = seed;
+    p.candidates = 1;
     p.n_threads = 1;
     return p;
 }

@@ -17,10 +17,9 @@
 void efface_kmeans_params_init(efface_kmeans_params *params) {
     *params = (efface_kmeans_params){
         .version = PARAMS_VERSION,
-        .method = EFFACE_METHOD_LLOYD,
+        .method = EFFACE_METHOD_PYRAMID,
         .n_clusters = 8,
         .iterations = 10,
-        .candidates = 1,
         .gamma = 0.2,
         .passes = 1,
         .starts = 4,
