@@ -465,9 +465,9 @@ typedef struct efface_kmeans_params {
     double gamma;        /* quantized: clusters below gamma * n / k are held back; default 0.2 */
     efface_redraw redraw; /* quantized: default SAME; FRESH is not exact */
     double rate;     /* pyramid: part of the rows in the sample, at least, and up to four times; 0:
-                        derived from n and k: 75 to 150 rows a cluster, and at most a 16th of
-                        the rows. Where that would be fewer than 32 a cluster, no sample pays, and
-                        the model is lloyd's (efface_kmeans_info has `actual`) */
+                        derived from n and k: at least 75 rows a cluster, or a 32nd of the
+                        rows if that is less, but 48 a cluster. With fewer than 768 rows a cluster
+                        no sample pays, and the model is lloyd's (efface_kmeans_info: `actual`) */
     uint32_t passes; /* pyramid: passes over all rows, 1 to 10; default 1 */
     uint32_t starts; /* pyramid: seedings tried on the sample, 1 to 100; default 4. The one with the
                         smallest loss on a larger sample, the jury, is taken */
@@ -533,7 +533,7 @@ typedef struct efface_kmeans_info {
     efface_method actual; /* the same; or lloyd, for pyramid with so few rows for each cluster that
                              no sample pays */
     uint64_t n_sampled;   /* pyramid: rows of the sample; else 0 */
-    uint32_t n_clusters; /* centroids there are: the smaller of the parameter and n_rows */
+    uint32_t n_clusters;  /* centroids there are: the smaller of the parameter and n_rows */
     uint32_t n_columns;
     uint64_t n_rows;
     uint32_t iterations;       /* levels from the seeds to the model */
@@ -872,8 +872,8 @@ typedef struct efface_new_model {
     const efface_kmeans_params *params;
     const uint32_t *columns;
     uint32_t n_columns;
-    efface_tails *tails; /* NULL, or told of the rows as soon as the model is fitted, also if the
-                            call fails afterwards */
+    efface_tails *tails;    /* NULL, or told of the rows as soon as the model is fitted, also if the
+                               call fails afterwards */
     efface_kmeans **fitted; /* NULL, or gets the model of efface_store_create in the same way; to be
                                released by the caller */
 } efface_new_model;

@@ -332,11 +332,11 @@ static void let_rows_tie(trial *t) {
     p->bound = 0x1p23;
 }
 
-/* So many rows for a cluster that an automatic sample pays: 400 k and more, rounded to a power of
+/* So many rows for a cluster that an automatic sample pays: 768 k and more, rounded to a power of
  * two. */
 static void let_rows_crowd(trial *t) {
     t->params.method = EFFACE_METHOD_PYRAMID;
-    t->params.n_clusters = 1 + (uint32_t)below(2);
+    t->params.n_clusters = 1;
     t->params.rate = 0.0;
     t->params.epsilon = one_in(2) ? 0.0 : t->params.epsilon;
 }
@@ -396,7 +396,7 @@ static void make_trial(uint64_t seed, trial *t) {
         d = (uint32_t)(one_in(2) ? 24 + below(42) : 3 + below(10));
     }
     if (crowd) {
-        n = 480 + below(721);
+        n = 900 + below(400);
         d = 1 + (uint32_t)below(6);
     }
     t->values = make(n * d, sizeof *t->values);

@@ -11,12 +11,6 @@
 
 #define GRID 8388608 /* 2^23 steps */
 
-/* Section 7: a sample has about so many rows for each cluster, or so small a part of all rows; one
- * with fewer for each cluster is not taken. */
-#define ORACLE_ROWS 75
-#define ORACLE_PART 32
-#define ORACLE_LEAST 32
-
 typedef oracle_i128 i128;
 typedef oracle_u128 u128;
 
@@ -505,10 +499,10 @@ static uint64_t wanted_rows(const oracle_model *m) {
     uint64_t part = 1;
     while (2 * part <= n)
         part *= 2;
-    part /= ORACLE_PART;
-    if (part < ORACLE_LEAST * k)
+    if (part / 16 < 48 * k)
         return 0;
-    return part < ORACLE_ROWS * k ? part : ORACLE_ROWS * k;
+    part /= 32;
+    return part < 48 * k ? 48 * k : part > 75 * k ? 75 * k : part;
 }
 
 /* Section 7, "Pilot": seeds of all rows, and what lies around them. */

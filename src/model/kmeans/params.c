@@ -7,9 +7,10 @@
 
 #define PARAMS_VERSION 4        /* of the struct: moves when it gets other fields */
 #define MOST_RARE 40            /* a sample has at least the part 2^-40 of the rows, */
-#define LEAST_RARE 5            /* and automatically at most 2^-5, */
+#define USUAL_PART 32           /* automatically this part, or if need be */
+#define LARGEST_PART 16         /* this, */
 #define ROWS_A_CLUSTER 75       /* so many rows for a cluster, */
-#define LEAST_ROWS_A_CLUSTER 32 /* and no fewer than these */
+#define LEAST_ROWS_A_CLUSTER 48 /* and no fewer than these */
 #define MOST_PASSES 10
 #define MOST_STARTS 100
 #define MOST_CANDIDATES 64
@@ -70,21 +71,25 @@ static uint32_t given_rate(double rate) {
     return j;
 }
 
-/* By what forgetting costs. A request reaches the sample with probability m / n and then takes its
- * starts, some 75 passes over m rows with the usual numbers of starts and iterations; one of lloyd
- * takes a third of a pass over all rows, more or less. The sample pays up to a 16th of the rows,
- * and so it does in a fit. Below 25 rows a cluster it would say too little. Numbers of rows are
- * rounded to powers of two, so that they hardly ever move. */
+/* How many rows the sample has at least; 0 if none pays. By what forgetting costs: a request
+ * reaches the sample with probability m / n and then takes its starts, some 50 passes over m rows
+ * with the usual numbers of starts and iterations, and that is m^2 / n; one to lloyd takes a third
+ * of a pass over all rows, more or less. So a sample pays up to a 16th of the rows, in a fit too;
+ * with fewer than 48 rows for each cluster it would say too little of them, and with more than 75
+ * it says hardly more. Numbers of rows are rounded to powers of two, so that they hardly ever move.
+ */
 static uint64_t wanted_rows(const efface_kmeans_params *params, uint64_t n, uint32_t k) {
     if (params->rate > 0.0) {
         const uint64_t part = (UINT64_C(1) << ef_log_up(n)) >> given_rate(params->rate);
         const uint64_t most = part > k ? part : k;
         return most < n ? most : n;
     }
-    const uint64_t part = n != 0 ? UINT64_C(1) << (63 - __builtin_clzll(n)) >> LEAST_RARE : 0;
-    if (part < (uint64_t)LEAST_ROWS_A_CLUSTER * k)
+    const uint64_t power = n != 0 ? UINT64_C(1) << (63 - __builtin_clzll(n)) : 0;
+    const uint64_t least = (uint64_t)LEAST_ROWS_A_CLUSTER * k, most = (uint64_t)ROWS_A_CLUSTER * k;
+    const uint64_t part = power / USUAL_PART;
+    if (power / LARGEST_PART < least)
         return 0;
-    return part < (uint64_t)ROWS_A_CLUSTER * k ? part : (uint64_t)ROWS_A_CLUSTER * k;
+    return part < least ? least : part > most ? most : part;
 }
 
 /* 2 + floor(ln k): one more for each power of e, rounded up, that k reaches. */
