@@ -346,7 +346,8 @@ int bench_online(int n_arguments, char **arguments) {
                         .widths = {{0}, 1}};
     bool help = false;
     efface_kmeans_params_init(&o.params);
-    o.params.candidates = 1; /* as in the paper */
+    o.params.candidates = 1; /* as in the paper, */
+    o.params.weigh_centroids = 0;
     o.params.method = EFFACE_METHOD_PYRAMID;
     o.params.n_threads = 1;
     const bench_option options[] = {

@@ -115,7 +115,8 @@ int bench_train(int n_arguments, char **arguments) {
     train_options o = {.repeats = 5};
     efface_kmeans_params_init(&o.params);
     o.params.method = EFFACE_METHOD_LLOYD;
-    o.params.candidates = 1; /* as in the paper */
+    o.params.candidates = 1; /* as in the paper, */
+    o.params.weigh_centroids = 0;
     o.params.n_threads = 1;
     const bench_option options[] = {
         {"--data", BENCH_TEXT, (void *)&o.data},

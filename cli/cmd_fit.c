@@ -11,8 +11,8 @@
 typedef struct choices {
     const char *data_path, *store_path, *name, *column_list, *like;
     uint32_t n_clusters;
-    int method, leaf_method, node_method, scale;
-    bool weigh, keep_texts;
+    int method, leaf_method, node_method, scale, weigh;
+    bool keep_texts;
     cli_open open;
     cli_number seed;
     cli_texts offset_texts;
@@ -24,6 +24,7 @@ typedef struct choices {
     bool json;
 } choices;
 
+static const char *const yes_or_no[] = {"no", "yes", NULL};
 static const char *const method_words[] = {"lloyd", "quantized", "pyramid", "tree", NULL};
 static const char *const node_words[] = {"lloyd", "quantized", "pyramid", NULL};
 static const char *const scale_words[] = {"none", "minmax", NULL};
@@ -44,7 +45,7 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
         {"--height", CLI_WHOLE, &c->params.height, NULL},
         {"--leaf-method", CLI_WORD, &c->leaf_method, node_words},
         {"--node-method", CLI_WORD, &c->node_method, node_words},
-        {"--weigh", CLI_FLAG, &c->weigh, NULL},
+        {"--weigh", CLI_WORD, &c->weigh, yes_or_no},
         {"--rate", CLI_REAL, &c->params.rate, NULL},
         {"--passes", CLI_COUNT, &c->params.passes, NULL},
         {"--starts", CLI_COUNT, &c->params.starts, NULL},
@@ -62,6 +63,7 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
     };
     efface_kmeans_params_init(&c->params);
     c->method = (int)c->params.method;
+    c->weigh = c->params.weigh_centroids;
     c->name = "default";
     c->open = (cli_open){.access = EFFACE_ACCESS_WRITE, .wait = -1};
     if (!cli_parse("fit", options, n_arguments, arguments))
@@ -325,7 +327,8 @@ const cli_command cli_fit = {
     "  --epsilon E --gamma G           quantized: lattice width, held-back clusters\n"
     "  --rate R --passes P --starts S  pyramid: sample, passes, seedings tried\n"
     "  --width W --height H            tree: children of a node, levels of nodes\n"
-    "  --leaf-method M --node-method M --weigh  tree: leaves, nodes, weigh centroids\n"
+    "  --leaf-method M --node-method M  tree: of leaves, of nodes (lloyd)\n"
+    "  --weigh yes|no  tree: centroids count with the weight of their rows (yes)\n"
     "  --id COL --owner COL --weight COL --label COL   columns of DATA that are no\n"
     "                  values, by header or number; ids and owners may be texts\n"
     "  --offset COL=X  taken from values before float32 rounds them; auto: proposed\n"

@@ -479,7 +479,8 @@ typedef struct efface_kmeans_params {
     efface_method node_method;      /* tree: what other nodes do with centroids; default lloyd */
     const uint32_t *depth_clusters; /* tree: clusters of the nodes at depth 1, ..., height, the
                                        root being depth 0; NULL: n_clusters everywhere */
-    int weigh_centroids; /* tree: if not 0, centroids count with the weight of their rows */
+    int weigh_centroids; /* tree: if not 0 (the default), centroids count with the weight of their
+                            rows; 0 is the paper's tree, much worse where clusters differ in size */
     uint32_t n_threads;  /* 0: as many as there are processors; no result depends on it */
 
     int keep_margins; /* lloyd: if not 0 (the default), a model whose centroids were moved by a

@@ -82,8 +82,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         'tree': what leaves and other nodes do.
     depth_clusters : sequence of int or None, default=None
         'tree': clusters of the nodes at depth 1, ..., height.
-    weigh_centroids : bool, default=False
-        'tree': whether centroids count with the weight of their rows.
+    weigh_centroids : bool, default=True
+        'tree': whether centroids count with the weight of their rows. False is the paper's tree.
     n_threads : int or None, default=None
         None: as many as there are processors. No result depends on it.
 
@@ -145,7 +145,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         leaf_method="lloyd",
         node_method="lloyd",
         depth_clusters=None,
-        weigh_centroids=False,
+        weigh_centroids=True,
         n_threads=None,
     ):
         self.n_clusters = n_clusters

@@ -25,6 +25,7 @@ void efface_kmeans_params_init(efface_kmeans_params *params) {
         .passes = 1,
         .starts = 4,
         .height = 1,
+        .weigh_centroids = 1,
         .keep_margins = 1,
     };
 }
