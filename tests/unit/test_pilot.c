@@ -66,6 +66,18 @@ static void the_largest_rank_fits(void **state) {
     assert_int_equal(ef_marks(64, 64), EF_IN_SAMPLE | EF_IN_JURY);
 }
 
+/* A model that was read without its rows may say what no rows can be: it stays in range. */
+static void damaged_numbers_stay_in_range(void **state) {
+    (void)state;
+    int64_t count = 0;
+    const ef_pilot pilot = {.counts = &count, .spread = 1};
+    for (uint32_t zeros = 0; zeros <= 64; zeros++) {
+        assert_true(ef_rank_of(&pilot, 1, 0, 1000, 0, zeros).base < EF_NEEDS);
+        const ef_rank rank = ef_rank_of(&pilot, 1, 0, 1000, 1000, zeros);
+        assert_true(rank.base < EF_NEEDS && rank.need <= rank.base);
+    }
+}
+
 static void weights_by_hand(void **state) {
     (void)state;
     const ef_i128 most = (ef_i128)1 << 40;
@@ -400,6 +412,7 @@ int main(void) {
         cmocka_unit_test(logarithms_are_rounded_upwards),
         cmocka_unit_test(ranks_by_hand),
         cmocka_unit_test(the_largest_rank_fits),
+        cmocka_unit_test(damaged_numbers_stay_in_range),
         cmocka_unit_test(weights_by_hand),
         cmocka_unit_test(marks_by_hand),
         cmocka_unit_test(a_shift_stands),
