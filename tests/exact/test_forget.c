@@ -274,9 +274,8 @@ static void every_step_is_a_fresh_fit(void **state) {
     if (n == 0)
         return;
     print_steps(seen.steps, seen.actions, seen.reasons);
-    print_message("; another start by the jury alone %lu\n", seen.verdicts);
     print_message(
-        "with a sample %lu: untouched %lu, by the sample %lu, by the jury %lu, other repairs "
+        "\nwith a sample %lu: untouched %lu, by the sample %lu, by the jury %lu, other repairs "
         "%lu, refitted %lu\n",
         sampled.steps, sampled.untouched, sampled.of_sample, sampled.of_jury, sampled.other,
         sampled.refitted);
