@@ -407,6 +407,49 @@ static void cuts_move(void **state) {
     assert_true(n_down > 3 && n_up > 3 && n_by_jury > 3);
 }
 
+/* ---------------------------------------------------------------- bytes */
+
+/* Where the numbers of the pilot are in the bytes of a model (docs/format.md). */
+enum { AT_SHIFT = 104, AT_SAMPLE = 108, AT_WITHIN = 116, AT_SPREAD = 140, AT_SEEDS = 156 };
+
+/* Numbers that could be, but are not those of the rows. */
+static void decode_refuses_other_pilots(void **state) {
+    (void)state;
+    const efface_kmeans_params params = params_of_pyramid(2, 0.125, 2, 7);
+    pair p = make_kind(PLACES, 40, 2, &params);
+    const size_t at_counts = AT_SEEDS + 2 * 16 + 2 * 2 * sizeof(int32_t);
+    const struct {
+        size_t at[2];
+        int by[2];
+    } changes[] = {
+        {{AT_SHIFT, AT_SHIFT}, {1, 0}},        {{AT_SAMPLE, AT_SAMPLE}, {1, 0}},
+        {{AT_WITHIN, AT_WITHIN}, {-1, 0}},     {{AT_SPREAD, AT_SPREAD}, {1, 0}},
+        {{at_counts, at_counts + 8}, {1, -1}}, /* which add up to the same */
+    };
+    unsigned char *bytes = NULL;
+    size_t n_bytes = 0;
+    efface_kmeans *decoded = NULL;
+    assert_int_equal(efface_kmeans_encode(p.model, &bytes, &n_bytes, NULL), EFFACE_OK);
+    assert_int_equal(bytes[AT_SHIFT], p.model->pilot.shift);
+    assert_int_equal(bytes[AT_SAMPLE], p.model->pilot.n_sample);
+    assert_int_equal(bytes[AT_WITHIN], p.model->pilot.n_within);
+    assert_int_equal(bytes[at_counts], p.model->pilot.counts[0]);
+    assert_true(p.model->pilot.shift > 0 && p.model->pilot.n_within > 0);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        for (int turn = 1; turn >= -1; turn -= 2) { /* there and back */
+            for (int j = 0; j < 2; j++)
+                bytes[changes[i].at[j]] =
+                    (unsigned char)(bytes[changes[i].at[j]] + turn * changes[i].by[j]);
+            const efface_status status =
+                efface_kmeans_decode(bytes, n_bytes, &params, p.data, &decoded, NULL);
+            assert_int_equal(status, turn > 0 ? EFFACE_E_FORMAT : EFFACE_OK);
+        }
+        efface_kmeans_free(decoded);
+    }
+    efface_bytes_free(bytes);
+    free_pair(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logarithms_are_rounded_upwards),
@@ -421,6 +464,7 @@ int main(void) {
         cmocka_unit_test(threads_share_a_pilot),
         cmocka_unit_test(what_is_kept_follows_every_change),
         cmocka_unit_test(cuts_move),
+        cmocka_unit_test(decode_refuses_other_pilots),
     };
     return cmocka_run_group_tests_name("pilot", tests, NULL, NULL);
 }
