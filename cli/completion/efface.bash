@@ -18,6 +18,7 @@ _efface() {
     --method) options="lloyd quantized pyramid tree" ;;
     --leaf-method | --node-method) options="lloyd quantized pyramid" ;;
     --scale) options="none minmax" ;;
+    --weigh) options="yes no" ;;
     --header) options="yes no detect" ;;
     --ids) options="numbers text detect" ;;
     -k | --model | --seed | --iters | --epsilon | --gamma | --width | --height | --rate | \

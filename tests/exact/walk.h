@@ -174,6 +174,16 @@ static inline void name_reseeded(const efface_kmeans *m, names *list) {
             list->ids[list->n++] = m->levels[t].reseeded[i].winner.id;
 }
 
+/* Some of those that are of the jury of pyramid and not of its sample. */
+static inline void name_jury(const efface_kmeans *m, const efface_data *data, names *list) {
+    const size_t n = m->guard.codes != NULL ? data->n_rows : 0, first = n != 0 ? below(n) : 0;
+    for (size_t i = 0; i < n && list->n < list->most; i++) {
+        const size_t position = (first + i) % n;
+        if ((m->guard.codes[position] & EF_MARKS) == EF_IN_JURY)
+            list->ids[list->n++] = ef_data_id(data, position);
+    }
+}
+
 static inline void gather(const walk *w, const size_t *rows, size_t n, bool values_too,
                           float *values, uint64_t *ids, int64_t *weights) {
     const uint32_t d = w->t.rows.d;
@@ -185,8 +195,6 @@ static inline void gather(const walk *w, const size_t *rows, size_t n, bool valu
     }
 }
 
-/* A verdict: no row of the sample changed, but rows of the jury did, and another start is the best.
- */
 /* ---------------------------------------------------------------- cases */
 
 /* A handful of whole numbers on a lattice of few steps: losses of neighbouring levels are often the
@@ -313,7 +321,8 @@ static inline void branch(walk *w, uint64_t share) {
 static inline void begin_walk(walk *w, uint64_t seed, uint64_t share) {
     memset(w, 0, sizeof *w);
     make_trial(seed, &w->t);
-    lean(w, share);
+    if (!w->t.is_large)
+        lean(w, share);
     if (seed % 3 == 0)
         branch(w, share);
     const size_t n = w->t.rows.n;

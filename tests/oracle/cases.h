@@ -62,6 +62,7 @@ typedef struct trial {
     float *low, *high;
     uint32_t *depth_clusters; /* as a parameter of a tree */
     const char *kind;
+    int is_large; /* and its parameters are made for that */
     efface_kmeans_params params;
 } trial;
 
@@ -332,13 +333,38 @@ static void let_rows_tie(trial *t) {
     p->bound = 0x1p23;
 }
 
-/* So many rows for a cluster that an automatic sample pays: 768 k and more, rounded to a power of
- * two. */
+/* So many rows for a cluster that an automatic sample pays: 1,024 and more. */
 static void let_rows_crowd(trial *t) {
     t->params.method = EFFACE_METHOD_PYRAMID;
     t->params.n_clusters = 1;
     t->params.rate = 0.0;
     t->params.epsilon = one_in(2) ? 0.0 : t->params.epsilon;
+}
+
+/* Some hundreds of rows in few clusters, and a small sample of them: most rows that come or go do
+ * not move its size, and many are of the jury or of nobody. Rows at the corners of a square have
+ * two pairs of clusters that are as good as each other, so that the jury is soon of another mind.
+ */
+static void let_rows_gather(trial *t) {
+    efface_kmeans_params *p = &t->params;
+    p->method = EFFACE_METHOD_PYRAMID;
+    p->n_clusters = 1 + (uint32_t)below(4);
+    p->rate = scaled(1.0f, -2 - (int)below(4));
+    p->starts = 2 + (uint32_t)below(7);
+    p->iterations = one_in(3) ? 10 : 1;
+    if (one_in(3))
+        return;
+    const int square = t->rows.d == 2;
+    const uint64_t range = 4 + below(40);
+    t->kind = square ? "square" : "gathered";
+    for (size_t i = 0; i < t->rows.n * t->rows.d; i++)
+        t->values[i] = (float)(below(range) + (square ? 50 * below(2) : 0));
+    p->n_clusters = square ? 2 : p->n_clusters;
+    p->starts = square ? 4 + (uint32_t)below(6) : p->starts;
+    p->scale = EFFACE_SCALE_NONE;
+    p->bound = 0x1p23;
+    p->column_min = p->column_max = NULL;
+    p->epsilon = one_in(4) ? (double)(1 + below(6)) * 0x1p-23 : 0.0;
 }
 
 /* Clusters for the nodes of one depth, with the same limit on the oracle's work as for k. */
@@ -382,22 +408,30 @@ static void let_rows_branch(trial *t) {
 }
 
 #define SKEWED_SALT UINT64_C(0x5CA1E5)
+#define GATHER_SALT UINT64_C(0x6A7E12)
 
 static void make_trial(uint64_t seed, trial *t) {
     static const uint32_t candidates[] = {1, 2, 0, 5};
     static const uint32_t wide[] = {63, 64, 65, 100, 128, 130};
     memset(t, 0, sizeof *t);
     rng_state = mix(seed);
-    const int meet = one_in(6), tie = !meet && one_in(16), crowd = !meet && !tie && one_in(40);
+    int meet = one_in(6), tie = !meet && one_in(16), crowd = !meet && !tie && one_in(40);
+    const int gather = !crowd && mix(seed + GATHER_SALT) % 10 == 0; /* draws nothing, too */
     size_t n = one_in(30) ? 0 : one_in(25) ? below(301) : one_in(3) ? below(12) : below(81);
     uint32_t d = (uint32_t)(one_in(8) ? wide[below(6)] : 1 + below(one_in(3) ? 3 : 40));
     if (meet) {
         n = 40 + below(41);
         d = (uint32_t)(one_in(2) ? 24 + below(42) : 3 + below(10));
     }
-    if (crowd) {
-        n = 900 + below(400);
-        d = 1 + (uint32_t)below(6);
+    if (crowd) { /* a walk begins with most of them */
+        n = 1000 + below(600);
+        d = 1 + (uint32_t)below(3);
+    }
+    t->is_large = crowd || gather;
+    if (gather) {
+        meet = tie = 0;
+        n = 100 + below(200);
+        d = 1 + (uint32_t)below(3);
     }
     t->values = make(n * d, sizeof *t->values);
     t->ids = make(n, sizeof *t->ids);
@@ -417,6 +451,8 @@ static void make_trial(uint64_t seed, trial *t) {
         let_rows_tie(t);
     if (crowd)
         let_rows_crowd(t);
+    if (gather)
+        let_rows_gather(t);
     /* Clusters go empty where seeds are chosen badly. */
     t->params.candidates = meet && !one_in(4) ? 1 : candidates[below(4)];
 }

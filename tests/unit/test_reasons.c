@@ -2,6 +2,9 @@
  * Why a model had to change: a small example for each reason that a report gives, with what the
  * change took, and what the preview says of it.
  */
+/* What is automatic about the sample takes rows. */
+#define MOST_ROWS 1024
+#define MOST_COLUMNS 1
 #include "unit/change_ways.h"
 
 #include <math.h>
@@ -27,7 +30,11 @@ typedef struct example {
 
 /* Short for EFFACE_REASON_..., EFFACE_ACTION_... and EFFACE_METHOD_... */
 enum { NONE, CENTERS, GAMMA, EMPTY, STOP, SEED };
-enum { CLUSTERS = EFFACE_REASON_CLUSTERS, SAMPLE = EFFACE_REASON_SAMPLE };
+enum {
+    CLUSTERS = EFFACE_REASON_CLUSTERS,
+    RATE = EFFACE_REASON_RATE,
+    SAMPLE = EFFACE_REASON_SAMPLE
+};
 enum { UNTOUCHED, REPAIRED, REFITTED };
 enum { LLOYD, QUANTIZED, PYRAMID };
 
@@ -49,21 +56,30 @@ static const example examples[] = {
     {CLUSTERS, REFITTED, 0, LLOYD, 4, 0, 0, 1, 2, 4, {6, 3, 1, 2}, true, 0, 0, 0},
 
     /* A row that is not in the sample: of nobody's, and of the jury. */
-    {NONE, UNTOUCHED, 0, PYRAMID, 1, 0, 0, 11, 1, 3, {5, 5, 7}, true, 3, 0, 0},
-    {NONE, UNTOUCHED, 0, PYRAMID, 1, 0, 0, 8, 2, 3, {0, 2, 0}, true, 1, 0, 0},
+    {NONE, UNTOUCHED, 0, PYRAMID, 1, 0, 0, 5, 1, 4, {1, 1, 2, 0}, true, 1, 0, 0},
+    {NONE, UNTOUCHED, 0, PYRAMID, 1, 0, 0, 6, 3, 4, {1, 0, 1, 1}, true, 1, 0, 0},
     /* The jury takes another start, which the lattice takes to the same place. */
-    {NONE, UNTOUCHED, 0, PYRAMID, 2, 5, 0, 7, 1, 4, {14, 11, 7, 10}, true, 1, 1, 1},
-    {CENTERS, REPAIRED, 1, PYRAMID, 2, 5, 0, 2, 3, 4, {9, 6, 12, 10}, true, 1, 1, 2},
-    {EMPTY, REPAIRED, 0, PYRAMID, 2, 0, 0, 5, 1, 3, {5, 4, 5}, true, 1, 0, 0},
-    {EMPTY, REPAIRED, 1, PYRAMID, 2, 4, 0, 19, 0, 3, {5, 4, 4}, true, 1, 1, 0},
-    {STOP, UNTOUCHED, 0, PYRAMID, 1, 0, 0, 14, 0, 3, {1, 3, 0}, false, 1, 0, 0},
+    {NONE, UNTOUCHED, 0, PYRAMID, 2, 5, 0, 6, 3, 6, {3, 0, 6, 5, 9, 11}, true, 4, 0, 1},
+    {CENTERS, REPAIRED, 1, PYRAMID, 1, 0, 0, 2, 1, 4, {6, 5, 4, 0}, true, 2, 1, 0},
+    {EMPTY, REPAIRED, 0, PYRAMID, 2, 0, 0, 15, 4, 5, {3, 4, 3, 2, 2}, true, 3, 0, 0},
+    {EMPTY, REPAIRED, 1, PYRAMID, 2, 6, 0, 17, 1, 5, {9, 9, 10, 11, 9}, true, 4, 1, 1},
+    {STOP, UNTOUCHED, 0, PYRAMID, 1, 0, 0, 2, 2, 4, {0, 0, 1, 1}, false, 1, 0, 0},
     /* A row of the sample: the start ends elsewhere; at the same centers, and nothing else is to be
      * done; at the same centers, but those of level 1 then differ. */
-    {SAMPLE, REPAIRED, 0, PYRAMID, 2, 0, 0, 12, 1, 3, {3, 5, 4}, true, 1, 0, 0},
-    {SAMPLE, REPAIRED, 0, PYRAMID, 1, 0, 0, 11, 2, 3, {2, 3, 3}, true, 0, 0, 0},
-    {SAMPLE, REPAIRED, 0, PYRAMID, 1, 0, 0, 14, 1, 3, {4, 11, 11}, true, 1, 1, 0},
+    {SAMPLE, REPAIRED, 0, PYRAMID, 1, 0, 0, 2, 1, 4, {3, 1, 1, 1}, true, 1, 0, 0},
+    {SAMPLE, REPAIRED, 0, PYRAMID, 1, 0, 0, 6, 2, 4, {0, 1, 0, 2}, true, 1, 0, 0},
+    {SAMPLE, REPAIRED, 0, PYRAMID, 1, 0, 0, 7, 0, 4, {2, 1, 2, 1}, true, 1, 1, 0},
     /* A row of the jury alone: another start is the best. */
-    {SAMPLE, REPAIRED, 0, PYRAMID, 2, 0, 0, 7, 1, 4, {6, 3, 4, 2}, true, 1, 0, 1},
+    {SAMPLE, REPAIRED, 0, PYRAMID, 2, 0, 0, 1, 1, 5, {7, 13, 11, 12, 1}, true, 3, 0, 2},
+    /* A seed of the pilot. */
+    {SEED, REFITTED, 0, PYRAMID, 1, 0, 0, 1, 0, 3, {1, 2, 0}, true, 1, 0, 0},
+    /* A logarithm moves: of the weight around a seed, of the spread. Then none does, but the shift:
+     * the sample would be too small; it is to be smaller. */
+    {RATE, REFITTED, 0, PYRAMID, 1, 0, 0, 1, 1, 3, {0, 0, 0}, true, 2, 0, 0},
+    {RATE, REFITTED, 0, PYRAMID, 1, 0, 0, 3, 0, 4, {3, 1, 2, 2}, true, 1, 0, 0},
+    {RATE, REFITTED, 0, PYRAMID, 1, 0, 0, 2, 0, 4, {3, 0, 3, 4}, true, 1, 0, 0},
+    {RATE, REFITTED, 0, PYRAMID, 1, 0, 0, 1, 0, 4, {2, 2, 0, 2}, true, 0, 0, 0},
+    {CLUSTERS, REFITTED, 0, PYRAMID, 3, 0, 0, 0, 2, 3, {1, 1, 1}, true, 1, 0, 0},
 };
 
 static efface_kmeans_params params_of_example(const example *e) {
@@ -83,7 +99,8 @@ static void each_reason_has_an_example(void **state) {
         const example *const e = &examples[i];
         const efface_kmeans_params params = params_of_example(e);
         pair p = make_pair(&params, e->n, 1, e->values);
-        const bool sampled = e->method == PYRAMID && efface_kmeans_in_sample(p.model, p.data, e->id);
+        const bool sampled =
+            e->method == PYRAMID && efface_kmeans_in_sample(p.model, p.data, e->id);
         const efface_report gone = forget_one(&p, e->id);
         if ((int)gone.reason != e->reason || (int)gone.action != e->action ||
             gone.level != e->level)
@@ -93,7 +110,8 @@ static void each_reason_has_an_example(void **state) {
         assert_int_equal(gone.rows_forgotten, 1);
         assert_int_equal(gone.rows_learned, 0);
         assert_int_equal(gone.rows_missing, 0);
-        if (sampled) { /* the starts look at rows too */
+        const bool refitted = e->method == PYRAMID && e->action == REFITTED;
+        if (sampled || refitted) { /* the starts, the jury and the pilot look at rows too */
             assert_true(gone.rows_visited > n_levels * (e->n - 1));
         } else {
             assert_true((n_levels == 0) == (e->action == UNTOUCHED));
@@ -162,22 +180,22 @@ static void what_is_derived_moves(void **state) {
     assert_int_equal(learn_one(&p, 1, &values[1]).reason, EFFACE_REASON_EPSILON);
     free_pair(&p);
 
-    /* The smallest sample with a row for the one cluster: whoever is deepest in it decides. */
+    /* From 1,024 rows a cluster on, a sample pays. */
+    float many[MOST_ROWS];
+    for (size_t i = 0; i < MOST_ROWS; i++)
+        many[i] = (float)(i * i % 101);
     params = params_of(EFFACE_METHOD_PYRAMID, 1, 6);
     params.bound = 128.0;
-    params.rate = 1e-9;
-    p = make_pair(&params, 4, 1, values);
-    uint64_t deepest = 0;
-    for (uint64_t id = 1; id < 4; id++)
-        if (ef_member_exponent(params.seed, id) > ef_member_exponent(params.seed, deepest))
-            deepest = id;
-    for (uint64_t id = 0; id < 4; id++)
-        assert_true(id == deepest ||
-                    ef_member_exponent(params.seed, id) < ef_member_exponent(params.seed, deepest));
-    report = forget_one(&p, deepest);
+    p = make_pair(&params, MOST_ROWS, 1, many);
+    assert_int_equal(efface_kmeans_get_info(p.model).actual, EFFACE_METHOD_PYRAMID);
+    report = forget_one(&p, 700);
     assert_int_equal(report.reason, EFFACE_REASON_RATE);
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
-    assert_int_equal(learn_one(&p, deepest, &values[deepest]).reason, EFFACE_REASON_RATE);
+    assert_int_equal(efface_kmeans_get_info(p.model).actual, EFFACE_METHOD_LLOYD);
+    report = learn_one(&p, 700, &many[700]);
+    assert_int_equal(report.reason, EFFACE_REASON_RATE);
+    assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
+    assert_int_equal(efface_kmeans_get_info(p.model).actual, EFFACE_METHOD_PYRAMID);
     free_pair(&p);
 }
 

@@ -41,10 +41,10 @@ static efface_status look_at_plan(ef_pending *r, efface_error *error) {
         r->reason = EFFACE_REASON_WIDTH;
     else if (plan.n_clusters != old->plan.n_clusters && old->tree == NULL) /* a root has its own */
         r->reason = EFFACE_REASON_CLUSTERS;
+    else if (plan.method != old->plan.method) /* and with it, maybe, the lattice */
+        r->reason = EFFACE_REASON_RATE;
     else if (plan.epsilon != old->plan.epsilon)
         r->reason = EFFACE_REASON_EPSILON;
-    else if (plan.method != old->plan.method)
-        r->reason = EFFACE_REASON_RATE;
     r->next.plan.wanted = plan.wanted;
     r->refit = r->reason != EFFACE_REASON_NONE;
     return EFFACE_OK;
