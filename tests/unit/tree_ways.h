@@ -14,6 +14,7 @@ static inline efface_kmeans_params params_of_tree(uint32_t height, uint32_t widt
     efface_kmeans_params p = params_of(EFFACE_METHOD_TREE, n_clusters, seed);
     p.height = height;
     p.width = width;
+    p.weigh_centroids = 0;
     p.bound = 0x1p23;
     return p;
 }
