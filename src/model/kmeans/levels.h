@@ -18,6 +18,12 @@ efface_status ef_seed_greedily(ef_workspace *space, efface_kmeans *model, ef_lev
                                uint32_t from, uint32_t *labels, bool *has_labels,
                                efface_error *error);
 
+/* One round of it by itself, not the first: model->rounds and model->seeds get what it comes to,
+ * given the grid points of the seeds before it. If all rows are at these, has_slots is false, and
+ * nothing was done. */
+efface_status ef_seed_round(ef_workspace *space, efface_kmeans *model, const int32_t *seeds,
+                            uint32_t round, bool *has_slots, efface_error *error);
+
 /* What that takes for each panel at most, in multiply-adds, in a fit of lloyd or quantized; 0 for
  * plain seeding. */
 size_t ef_seed_operations(const ef_plan *plan, uint32_t n_columns);

@@ -530,5 +530,5 @@ efface_status ef_look(ef_pending *r, efface_error *error) {
         status = ef_look_at_rounds(r, error);
     else
         look_at_seeds(r);
-    return status != EFFACE_OK || r->build ? status : ef_look_at_levels(r, error);
+    return status != EFFACE_OK || r->build || r->plays_again ? status : ef_look_at_levels(r, error);
 }

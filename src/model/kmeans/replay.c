@@ -161,12 +161,15 @@ static void follow_watches(const ef_pending *r, efface_kmeans *m, uint32_t kept)
             ef_watch_free(&m->watches[t]);
 }
 
-/* The seeds of the model to be, and the rounds they came from, as far as they are known. */
-static efface_status begin_seeds(ef_pending *r, ef_level *level, efface_error *error) {
+/* ---------------------------------------------------------------- seeds */
+
+/* Gives the model to be seeds and rounds of its own: those there were, with potentials as they are
+ * after the change. */
+static efface_status take_seeds(ef_pending *r, efface_error *error) {
     efface_kmeans *const next = &r->next;
     const efface_kmeans *const m = r->model;
     const size_t d = m->domain.map.n_columns, k = m->plan.n_clusters, c = m->plan.candidates;
-    const uint32_t round = r->round;
+    const size_t n = (size_t)m->rounds.n_rounds * c;
     r->owns_seeds = true;
     next->rounds = (ef_rounds){0};
     next->seeds = ef_alloc(k, sizeof *next->seeds);
@@ -174,23 +177,58 @@ static efface_status begin_seeds(ef_pending *r, ef_level *level, efface_error *e
         (ef_keeps_rounds(&m->plan) && !ef_rounds_init(&next->rounds, k - 1, c, d)))
         return ef_fail_memory(error);
     memcpy(next->seeds, m->seeds, k * sizeof *next->seeds);
-    memcpy(level->centers, m->levels[0].centers, round * d * sizeof *level->centers);
     if (m->rounds.potentials == NULL)
         return EFFACE_OK;
-    const uint32_t known = round == 0 ? 0 : round - 1;
-    next->rounds.n_rounds = known < m->rounds.n_rounds ? known : m->rounds.n_rounds;
-    const size_t n = next->rounds.n_rounds * c;
+    next->rounds.n_rounds = m->rounds.n_rounds;
     memcpy(next->rounds.potentials, r->potentials, n * sizeof *r->potentials);
     memcpy(next->rounds.winners, m->rounds.winners, n * sizeof *m->rounds.winners);
     memcpy(next->rounds.points, m->rounds.points, n * d * sizeof *m->rounds.points);
-    if (r->other_slot) {
-        const size_t at = (round - 2) * c + r->slot;
-        next->seeds[round - 1] = m->rounds.winners[at];
-        memcpy(level->centers + (round - 1) * d, m->rounds.points + at * d,
-               d * sizeof *level->centers);
-    }
     return EFFACE_OK;
 }
+
+/* The seeds that seeding goes on from. */
+static void begin_seeds(ef_pending *r, ef_level *level) {
+    efface_kmeans *const next = &r->next;
+    const size_t d = r->model->domain.map.n_columns, c = r->model->plan.candidates;
+    const uint32_t round = r->round, known = round == 0 ? 0 : round - 1;
+    memcpy(level->centers, r->model->levels[0].centers, round * d * sizeof *level->centers);
+    if (next->rounds.n_rounds > known)
+        next->rounds.n_rounds = known;
+    if (r->other_slot) {
+        const size_t at = (round - 2) * c + r->slot;
+        next->seeds[round - 1] = next->rounds.winners[at];
+        memcpy(level->centers + (round - 1) * d, next->rounds.points + at * d,
+               d * sizeof *level->centers);
+    }
+}
+
+/* Greedy seeding: plays the rounds again of which a loser does not stand. Where a seed comes out
+ * differently, those after it are to be played too; if none does, the seeds stand. */
+static efface_status play_again(ef_pending *r, efface_error *error) {
+    efface_kmeans *const next = &r->next;
+    const efface_kmeans *const m = r->model;
+    const uint32_t c = m->plan.candidates, n_rounds = m->rounds.n_rounds;
+    ef_maker maker = {.data = r->data, .knows_squares = true};
+    efface_status status = take_seeds(r, error);
+    if (status == EFFACE_OK)
+        status = ef_maker_prepare(&maker, next, error);
+    for (uint32_t l = 1; status == EFFACE_OK && l < r->round && l <= n_rounds; l++) {
+        bool has_slots = true;
+        if (!r->again[l])
+            continue;
+        status = ef_seed_round(&maker.space, next, m->levels[0].centers, l, &has_slots, error);
+        if (status != EFFACE_OK || (has_slots && next->seeds[l].id == m->seeds[l].id))
+            continue;
+        r->round = has_slots ? l + 1 : l;
+        r->other_slot = has_slots;
+        r->slot = ef_best_slot(next->rounds.potentials + (size_t)(l - 1) * c, c);
+        ef_seeds_differ(r);
+    }
+    ef_maker_free(&maker);
+    return status == EFFACE_OK && !r->build ? ef_look_at_levels(r, error) : status;
+}
+
+/* ---------------------------------------------------------------- levels */
 
 /* Makes the levels from r->first on in r->next, whose array of levels is then its own. */
 static efface_status build(ef_pending *r, efface_error *error) {
@@ -210,9 +248,12 @@ static efface_status build(ef_pending *r, efface_error *error) {
     if (level == NULL)
         return ef_fail_memory(error);
     if (r->other_seeds) {
-        status = begin_seeds(r, level, error);
+        if (!r->owns_seeds)
+            status = take_seeds(r, error);
         if (status == EFFACE_OK)
             status = ef_maker_prepare(&maker, next, error);
+        if (status == EFFACE_OK)
+            begin_seeds(r, level);
         if (status == EFFACE_OK)
             status = ef_seed(&maker.space, next, level, r->round, error);
     } else {
@@ -267,6 +308,8 @@ efface_status ef_pending_make(ef_pending *r, efface_kmeans *model, const efface_
         return make_tree(r, error);
     if (status == EFFACE_OK && !r->refit && r->resample)
         status = resample(r, error);
+    if (status == EFFACE_OK && !r->refit && r->plays_again)
+        status = play_again(r, error);
     /* The paper's own way: whatever reaches a level starts over with fresh randomness. */
     if (r->build && model->params.redraw == EFFACE_REDRAW_FRESH)
         r->refit = true;
@@ -299,6 +342,7 @@ void ef_pending_free(ef_pending *r) {
         ef_rounds_free(&r->next.rounds);
     }
     ef_free(r->potentials);
+    ef_free(r->again);
     if (r->owns_starts)
         ef_starts_free(&r->next.starts);
     if (r->owns_guard)
@@ -339,12 +383,14 @@ void ef_pending_report(const ef_pending *r, efface_report *report) {
         ef_ascent_report(r->ascent, report);
         return;
     }
-    const bool refitted = r->refit || r->other_seeds;
+    const bool refitted = r->refit || r->other_seeds || r->plays_again;
     report->action = refitted                  ? EFFACE_ACTION_REFITTED
                      : r->build || r->resample ? EFFACE_ACTION_REPAIRED
                                                : EFFACE_ACTION_UNTOUCHED;
-    report->reason = r->resample && !r->refit ? EFFACE_REASON_SAMPLE : r->reason;
-    report->level = r->build && !r->refit && !r->resample ? r->first : 0;
+    report->reason = r->resample && !r->refit      ? EFFACE_REASON_SAMPLE
+                     : r->plays_again && !r->refit ? EFFACE_REASON_SEED
+                                                   : r->reason;
+    report->level = r->build && !r->refit && !r->resample && !r->plays_again ? r->first : 0;
     if (r->fresh != NULL) {
         report->rows_visited = r->fresh->rows_assigned;
         report->levels_replayed = ef_count_partitions(r->fresh, 0);
@@ -442,7 +488,8 @@ static void estimate(const ef_pending *r, efface_report *report) {
         all = params->passes;
     if (r->refit && pyramid && iterations + 1 > all)
         all = (uint32_t)iterations + 1;
-    const uint32_t levels = r->refit || r->resample ? all : r->build ? all - r->first : 0;
+    const bool anything = r->refit || r->resample || r->plays_again;
+    const uint32_t levels = anything ? all : r->build ? all - r->first : 0;
     report->levels_replayed = levels;
     report->rows_visited = n * levels;
     if (pyramid && (r->refit || r->resample))
@@ -475,7 +522,7 @@ efface_status ef_replay_cold(efface_kmeans *model, const efface_data *counts,
     ef_pending r = begin(model, counts, change);
     const efface_status status = ef_look(&r, error);
     r.refit |= r.build && model->params.redraw == EFFACE_REDRAW_FRESH;
-    *done = status == EFFACE_OK && !r.refit && !r.resample && !r.build;
+    *done = status == EFFACE_OK && !r.refit && !r.resample && !r.plays_again && !r.build;
     if (status == EFFACE_OK) {
         ef_pending_report(&r, report);
         estimate(&r, report);

@@ -42,6 +42,8 @@ typedef struct ef_pending {
     bool other_slot;     /* the seed of the round before that is now the candidate */
     uint32_t slot;       /* of this slot */
     ef_i128 *potentials; /* of the rounds before it after the change; NULL without rounds */
+    bool *again;         /* which of these must be played again, though their seeds may stand; */
+    bool plays_again;    /* some must */
     bool build;          /* levels from `first` on must be made */
     uint32_t first;      /* its centers are `centers`, unless seeding makes them */
     uint32_t n_looked;   /* levels whose sums the change is to be applied to */

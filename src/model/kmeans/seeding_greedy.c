@@ -113,6 +113,30 @@ efface_status ef_seed_greedily(ef_workspace *space, efface_kmeans *model, ef_lev
     return status;
 }
 
+efface_status ef_seed_round(ef_workspace *space, efface_kmeans *model, const int32_t *seeds,
+                            uint32_t round, bool *has_slots, efface_error *error) {
+    uint32_t *const nearest = ef_alloc(space->data->n_rows, sizeof *nearest);
+    const uint32_t n_rounds = model->rounds.n_rounds;
+    ef_i128 potential = 0;
+    ef_greedy g;
+    efface_status status = EFFACE_OK;
+    if (!ef_greedy_init(&g, space, model, seeds, nearest) || nearest == NULL)
+        status = ef_fail_memory(error);
+    g.round = round;
+    if (status == EFFACE_OK)
+        status = ef_greedy_measure(&g, &potential, error);
+    *has_slots = potential != 0;
+    if (status == EFFACE_OK && potential != 0) {
+        ef_candidate seed;
+        status = play_round(&g, &model->rounds, NULL, &potential, &seed, error);
+        model->seeds[round] = seed.winner;
+        model->rounds.n_rounds = n_rounds;
+    }
+    ef_greedy_free(&g);
+    ef_free(nearest);
+    return status;
+}
+
 size_t ef_seed_operations(const ef_plan *plan, uint32_t n_columns) {
     if (!ef_keeps_rounds(plan) || plan->n_clusters == 0)
         return 0;
