@@ -109,6 +109,8 @@ static efface_store *begin(size_t n_rows, bool with_models) {
     static const uint32_t some[] = {3, 2};
     efface_kmeans_params params;
     efface_kmeans_params_init(&params);
+    params.method = EFFACE_METHOD_LLOYD;
+    params.candidates = 1;
     params.n_clusters = 4;
     params.iterations = 3;
     params.seed = 7;
