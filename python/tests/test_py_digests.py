@@ -32,7 +32,8 @@ def test_bench_and_program(build_dir, tmp_path, gaussian, method, scale, candida
     path, store_path = tmp_path / "rows.npy", tmp_path / "rows.store"
     np.save(path, X)
     options = ["-k", 4, "--method", method, "--scale", scale or "none", "--seed", 9, "--json"]
-    options += ["--candidates", candidates or 0, "--rate", 0.0625]  # so few rows have no sample else
+    # With a rate, or pyramid would work as lloyd with so few rows.
+    options += ["--candidates", candidates or 0, "--rate", 0.0625]
     bench = json.loads(run(build_dir / "efface-bench", "train", "--data", path, *options))
     program = json.loads(run(build_dir / "efface", "fit", path, *options, "-o", store_path))
     model = KMeans(
