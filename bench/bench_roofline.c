@@ -22,6 +22,7 @@
 
 enum { SHORT_PASSES = 2, LONG_PASSES = 10, PASSES = LONG_PASSES - SHORT_PASSES };
 
+#define SAMPLE_ROWS 16 /* for each cluster, at least: so few that the passes have work left */
 #define LEAST_REPEATS 3
 #define MOST_REPEATS 2000
 #define MOST_SHAPES 32
@@ -87,11 +88,12 @@ static efface_status timed_fit(const efface_data *data, uint32_t k, uint32_t pas
                                double *seconds, efface_kmeans_info *info, efface_error *error) {
     efface_kmeans_params params;
     efface_kmeans_params_init(&params);
-    params.method = EFFACE_METHOD_LLOYD;
-    params.candidates = 1; /* as in the paper */
     params.method = EFFACE_METHOD_PYRAMID;
+    params.candidates = 1;
     params.n_clusters = k;
     params.n_threads = 1;
+    /* Given, or small sets would have no sample, and no passes after it. */
+    params.rate = fmin(1.0, SAMPLE_ROWS * (double)k / (double)efface_data_n_rows(data));
     params.starts = 1;
     params.iterations = 3; /* on the sample */
     params.passes = passes;

@@ -9,7 +9,8 @@ which efface-bench writes. FILE is a .npy file, plain or gzipped.
 
 What is clocked:
   efface    efface_kmeans_fit, by efface-bench itself, scaling and the rounding to the grid
-            included. A fresh process for each round; it fits R times and reports its median.
+            included: lloyd after plain k-means++. A fresh process for each round; it fits R times
+            and reports its median.
   sklearn   KMeans.fit (lloyd, elkan): n_init=1, max_iter=iters, tol=0, and its k-means++, which
             tries several candidates for each seed and takes the best. It makes the labels of
             the rows too, one pass more.
@@ -117,6 +118,7 @@ class Task:
 
 def run_efface(task):
     command = [task.bench, "train", "--data", str(task.path), "-k", str(task.k)]
+    command += ["--method", "lloyd", "--candidates", "1"]
     command += ["--scale", task.scale, "--iters", str(task.iters), "--threads", "1"]
     command += ["--seed", str(task.seed), "--repeats", str(task.repeats), "--json"]
     # The shell is there for the peak memory: Linux counts what a process held before exec, so that

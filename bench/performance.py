@@ -93,7 +93,8 @@ def thread_runs(name, words, repeats):
     """Fits of one and of ten iterations: the seeding is in the first."""
     for iterations in (1, 10):
         for threads in (1, 2):
-            extra = ["--iters", iterations, "--threads", threads, "--repeats", repeats]
+            extra = ["--method", "lloyd", *plan.SEEDING, "--iters", iterations,
+                     "--threads", threads, "--repeats", repeats]
             yield run_of("threads", name, f"lloyd_{iterations}", ["train", *words, *extra], threads)
 
 
@@ -137,7 +138,8 @@ def growth_runs(size):
     for n in size.growth:
         data = f"gaussian:{GROWTH_CLUSTERS},{GROWTH_COLUMNS},{n // GROWTH_CLUSTERS}"
         words = ["online", "--data", data, "-k", GROWTH_CLUSTERS, "--scale", "minmax"]
-        words += ["--method", "pyramid", "--deletions", size.deletions, "--replicates", 3]
+        words += ["--method", "pyramid", *plan.SEEDING, "--deletions", size.deletions]
+        words += ["--replicates", 3]
         yield run_of("growth", "gaussian", "pyramid", [*words, "--skip-metrics", "--trace"], n)
 
 

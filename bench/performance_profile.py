@@ -10,12 +10,12 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from experiments import Failure
+from experiments import Failure, plan
 from experiments.runs import shown_path
 
 LEAST_SHARE = 0.03  # of a function that is worth a line
 FIELDS = "what set function share"
-PASSES = ["--method", "pyramid", "--starts", 1, "--iters", 3, "--passes", 10]
+PASSES = ["--method", "pyramid", *plan.SEEDING, "--starts", 1, "--iters", 3, "--passes", 10]
 
 
 def cases(chosen, large):
@@ -32,10 +32,12 @@ def cases(chosen, large):
     for data_set in chosen:
         words = ["--data", data_set.x, "-k", data_set.k, "--scale", data_set.scale]
         repeats = max(12, 4 * 10**9 // (data_set.n * data_set.d * (data_set.k + 10)))
-        yield "a fit", data_set.name, ["train", *words, "--repeats", repeats]
+        words += ["--method", "lloyd", *plan.SEEDING, "--repeats", repeats]
+        yield "a fit", data_set.name, ["train", *words]
     for data_set in chosen:
         words = ["--data", data_set.x, "-k", data_set.k, "--scale", data_set.scale]
-        words += ["--method", "lloyd", "--skip-metrics", "--baseline", 0, "--replicates", 1]
+        words += ["--method", "lloyd", *plan.SEEDING, "--skip-metrics", "--baseline", 0]
+        words += ["--replicates", 1]
         deletions = 300 if data_set.n * data_set.d > 10**7 else 3000
         yield "requests, lloyd", data_set.name, ["online", *words, "--deletions", deletions]
 

@@ -85,7 +85,7 @@ def counts(options):
 def online(data, k, scale, options, extra):
     """The arguments of efface-bench for one kind of tree."""
     arguments = ["online", "--data", str(data), "-k", str(k), "--scale", scale]
-    arguments += ["--method", "tree", *extra, "--threads", "1"]
+    arguments += ["--method", "tree", "--candidates", "1", *extra, "--threads", "1"]
     return arguments + counts(options)
 
 

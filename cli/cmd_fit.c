@@ -268,11 +268,11 @@ static int print_result(const choices *c, efface_store *store, double seconds) {
     cli_json_open(&json, "model", '{');
     cli_json_text(&json, "name", model.name);
     cli_json_text(&json, "method", cli_method_name(model.method));
-    cli_json_text(&json, "actual", cli_method_name(fitted.actual));
     cli_json_whole(&json, "k", model.n_clusters);
     cli_json_whole(&json, "dim", model.n_columns);
     cli_json_text(&json, "digest", hex);
     cli_json_close(&json, '}');
+    cli_json_text(&json, "actual", cli_method_name(fitted.actual));
     cli_json_seconds(&json, "seconds", seconds);
     cli_json_close(&json, '}');
     return CLI_DONE;

@@ -54,8 +54,8 @@ int main(void) {
     }
 
     const efface_kmeans_info info = efface_kmeans_get_info(model);
-    printf("%" PRIu64 " rows, %" PRIu32 " clusters after %" PRIu32 " iterations\n", info.n_rows,
-           info.n_clusters, info.iterations);
+    printf("%" PRIu64 " rows, %" PRIu64 " of them in the sample, %" PRIu32 " clusters\n",
+           info.n_rows, info.n_sampled, info.n_clusters);
     for (uint32_t c = 0; c < info.n_clusters; c++)
         printf("cluster %" PRIu32 "  %zu rows\n", c, counts[c]);
     printf("digest ");

@@ -14,6 +14,8 @@ TIMED_SET = "covtype"  # of figures 5 and 6
 GROWTH_CLUSTERS, GROWTH_COLUMNS = 8, 16
 GROWTH_METHODS = ("pyramid", "quantized", "tree", "lloyd")
 
+SEEDING = ("--candidates", "1")  # plain k-means++, as in the paper
+
 # Options of efface-bench for each column of the tables. `kmeans` is what people have today: its
 # model is that of k-means after all deletions, made by forgetting them in one request, which gives
 # the same bits; its time is that of retraining, which every run measures. `lloyd` is the same
@@ -73,7 +75,7 @@ def options_of(data_set, labels=True):
     words = ["--data", str(data_set.x)]
     if labels:
         words += ["--labels", str(data_set.y)]
-    return words + ["-k", str(data_set.k), "--scale", data_set.scale, "--threads", "1"]
+    return [*words, "-k", str(data_set.k), "--scale", data_set.scale, *SEEDING, "--threads", "1"]
 
 
 def is_large(data_set):
@@ -131,7 +133,7 @@ def growth_runs(size):
         data = f"gaussian:{GROWTH_CLUSTERS},{GROWTH_COLUMNS},{n // GROWTH_CLUSTERS}"
         for method in GROWTH_METHODS:
             words = ["online", "--data", data, "-k", GROWTH_CLUSTERS, "--scale", "minmax"]
-            words += ["--threads", "1", *METHODS[method], "--deletions", size.deletions]
+            words += [*SEEDING, "--threads", "1", *METHODS[method], "--deletions", size.deletions]
             words += ["--replicates", size.growth_replicates, "--skip-metrics", "--trace"]
             yield Run("growth", "gaussian", method, "bench", tuple(map(str, words)), n)
 

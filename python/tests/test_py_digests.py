@@ -20,20 +20,25 @@ def run(*command):
 def test_example_in_c(build_dir):
     text = run(build_dir / "examples" / "fit_gaussian")
     X, _ = efface.datasets.make_gaussian(5, 25, 2000, seed=1)
-    model = KMeans(5, method="lloyd", scale="minmax", random_state=1)
+    model = KMeans(5, scale="minmax", random_state=1)  # defaults are the same too
     digest = model.fit(X, ids=range(len(X))).digest()
     assert re.search(r"[0-9a-f]{64}", text).group() == digest
 
 
 @pytest.mark.parametrize("scale", [None, "minmax"])
-def test_bench_and_program(build_dir, tmp_path, gaussian, method, scale):
+@pytest.mark.parametrize("candidates", [None, 1])
+def test_bench_and_program(build_dir, tmp_path, gaussian, method, scale, candidates):
     X = gaussian * 20
     path, store_path = tmp_path / "rows.npy", tmp_path / "rows.store"
     np.save(path, X)
     options = ["-k", 4, "--method", method, "--scale", scale or "none", "--seed", 9, "--json"]
+    # With a rate, or pyramid would work as lloyd with so few rows.
+    options += ["--candidates", candidates or 0, "--rate", 0.0625]
     bench = json.loads(run(build_dir / "efface-bench", "train", "--data", path, *options))
     program = json.loads(run(build_dir / "efface", "fit", path, *options, "-o", store_path))
-    model = KMeans(4, method=method, scale=scale, random_state=9)
+    model = KMeans(
+        4, method=method, scale=scale, candidates=candidates, rate=0.0625, random_state=9
+    )
     assert model.fit(X, ids=range(len(X))).digest() == bench["digest"]
     assert program["model"]["digest"] == bench["digest"]
 
@@ -53,7 +58,7 @@ def test_texts_and_weights(build_dir, tmp_path, rng):
     options = ["-k", 3, "--weight", "weight", "--seed", 2, "-o", store_path]
     run(build_dir / "efface", "fit", path, *options)
     with efface.create(tmp_path / "mine.store", X, weights=weights) as mine:
-        mine.fit("default", KMeans(3, method="lloyd", random_state=2))
+        mine.fit("default", KMeans(3, random_state=2))
         with efface.open(store_path) as theirs:
             assert theirs.feature_names == ["a", "b", "c"]
             assert theirs.digest("default") == mine.digest("default")

@@ -17,7 +17,8 @@ from efface import KMeans
 
 
 def fit(X, method="pyramid", **fit_params):
-    return KMeans(3, method=method, random_state=5).fit(X, **fit_params)
+    # With a rate, or pyramid would work as lloyd with so few rows.
+    return KMeans(3, method=method, rate=0.1, random_state=5).fit(X, **fit_params)
 
 
 # ------------------------------------------------------------------ results
@@ -33,7 +34,7 @@ def test_labels_are_predictions(gaussian, method):
 
 def test_transform_agrees_with_predict_and_inertia(gaussian, method):
     for scale in (None, "minmax"):
-        model = KMeans(3, method=method, scale=scale, random_state=5).fit(gaussian)
+        model = KMeans(3, method=method, rate=0.1, scale=scale, random_state=5).fit(gaussian)
         distances = model.transform(gaussian)
         np.testing.assert_array_equal(distances.argmin(axis=1), model.labels_)
         np.testing.assert_allclose((distances.min(axis=1) ** 2).sum(), model.inertia_)
@@ -61,7 +62,7 @@ def test_minus_zero_is_zero():
 
 def test_threads_do_not_matter(gaussian, method):
     digests = {
-        KMeans(3, method=method, random_state=5, n_threads=n).fit(gaussian).digest()
+        KMeans(3, method=method, rate=0.1, random_state=5, n_threads=n).fit(gaussian).digest()
         for n in (1, 2, 5)
     }
     assert len(digests) == 1
@@ -314,7 +315,7 @@ def test_learn_update_preview_rekey(gaussian, method):
     np.testing.assert_array_equal(model.ids_, range(1500))
     report = model.rekey(random_state=6)
     assert report.action == "refitted" and model.verify()
-    other = KMeans(3, method=method, random_state=6).fit(X, ids=range(1500))
+    other = KMeans(3, method=method, rate=0.1, random_state=6).fit(X, ids=range(1500))
     assert model.digest() == other.digest()
 
 
@@ -329,14 +330,15 @@ def test_forget_everything(gaussian, method):
 
 
 def test_several_runs(gaussian, method):
-    model = KMeans(6, method=method, n_init=4, random_state=2).fit(gaussian, ids=range(1500))
-    single = KMeans(6, method=method, random_state=2).fit(gaussian, ids=range(1500))
+    model = KMeans(6, method=method, rate=0.1, n_init=4, random_state=2)
+    model.fit(gaussian, ids=range(1500))
+    single = KMeans(6, method=method, rate=0.1, random_state=2).fit(gaussian, ids=range(1500))
     assert model.inertia_ <= single.inertia_
     assert model._model._models.digest(0).hex() == single.digest()
     for first in range(0, 1400, 100):
         model.forget(ids=range(first, first + 100))
     assert model.verify()
-    fresh = KMeans(6, method=method, n_init=4, random_state=2)
+    fresh = KMeans(6, method=method, rate=0.1, n_init=4, random_state=2)
     fresh.fit(gaussian[1400:], ids=range(1400, 1500))
     assert model.digest() == fresh.digest() and model.inertia_ == fresh.inertia_
     model.rekey(random_state=3)
@@ -347,7 +349,7 @@ def test_several_runs(gaussian, method):
 
 
 def test_pickle(gaussian, method):
-    model = KMeans(3, method=method, n_init=2, random_state=5)
+    model = KMeans(3, method=method, rate=0.1, n_init=2, random_state=5)
     model.fit(gaussian, ids=range(1500), owners=np.arange(1500) % 7, sample_weight=0.5)
     model.forget(ids=range(10, 50))
     other = pickle.loads(pickle.dumps(model))

@@ -91,7 +91,9 @@ def test_no_leak():
         def once(i):
             global failures
             method = ("pyramid", "lloyd", "quantized", "tree")[i % 4]
-            model = KMeans(3, method=method, n_init=1 + i % 2, random_state=i, n_threads=1)
+            model = KMeans(
+                3, method=method, rate=0.1, n_init=1 + i % 2, random_state=i, n_threads=1
+            )
             model.fit(X, ids=names, owners=names, sample_weight=1.0 if i % 3 else None)
             model.forget(ids=names[:3])
             model.forget(owners=names[5])

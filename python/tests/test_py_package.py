@@ -176,6 +176,9 @@ def test_stubs_say_what_is_there(module):
     if module is efface:
         init = next(n for n in declared["KMeans"].body if getattr(n, "name", "") == "__init__")
         assert arguments(init) == arguments(efface.KMeans.__init__)
+        named = zip(init.args.kwonlyargs, init.args.kw_defaults)
+        defaults = {argument.arg: ast.literal_eval(value) for argument, value in named}
+        assert {"n_clusters": 8, **defaults} == efface.KMeans().get_params()
 
 
 def test_typed_marker():

@@ -91,7 +91,7 @@ MODELS = """
 
     def fitted(method):
         def case(X):
-            model = KMeans(3, method=method, random_state=1, n_init=2)
+            model = KMeans(3, method=method, rate=0.1, random_state=1, n_init=2)
             model.fit(X, ids=range(N), owners=np.arange(N))
             return lambda: model.forget(ids=VICTIM)
         case.__name__ = method

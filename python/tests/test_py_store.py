@@ -158,7 +158,7 @@ def test_loaded_models_ask_as_estimators_do(store, gaussian):
 
 
 def test_runs(store, gaussian, method):
-    parameters = {"method": method, "n_init": 4, "random_state": 2}
+    parameters = {"method": method, "rate": 0.1, "n_init": 4, "random_state": 2}
     found = store.fit("runs", KMeans(6, **parameters))
     assert found == store.models[1] and (found.name, found.n_init) == ("runs", 4)
     assert [m.name for m in store.models] == ["all", "runs", "some"]
@@ -177,7 +177,7 @@ def test_runs(store, gaussian, method):
     assert len(best) > 1, "another run should have become the best"
     assert store.verify("runs")
     store.rekey("runs", random_state=5)
-    fresh = KMeans(6, method=method, n_init=4, random_state=5).fit(gaussian[left], ids=left)
+    fresh = KMeans(6, **{**parameters, "random_state": 5}).fit(gaussian[left], ids=left)
     assert store.digest("runs") == fresh.digest()
     store.drop("runs")
     assert store.info.n_models == 2

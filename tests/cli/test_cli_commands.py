@@ -28,7 +28,7 @@ labels    0
 texts     of ids and owners are not kept, numbers stand for them
 receipts  0; their key is in the store
 models    2
-  default: lloyd, k 3, 2 columns
+  default: pyramid, k 3, 2 columns
     digest DIGEST
   fine: quantized, k 5, 1 column
     digest DIGEST
@@ -133,8 +133,13 @@ class Documents(ProgramTest):
 class Fit(ProgramTest):
     def test_text(self):
         self.assertEqual(without_numbers(self.fit()),
-                         "s.store: 60 rows, 2 columns; model default: lloyd, k 3; TIME s\n"
-                         "digest DIGEST\n")
+                         "s.store: 60 rows, 2 columns; model default: pyramid "
+                         "(as lloyd: no sample pays), k 3; TIME s\ndigest DIGEST\n")
+        for number, (method, *words) in enumerate([["lloyd"], ["pyramid", "--rate", "0.25"]]):
+            text = self.fit(f"{number}.store", "people.csv", "--method", method, *words)
+            self.assertEqual(without_numbers(text),
+                             f"{number}.store: 60 rows, 2 columns; model default: {method}, k 3; "
+                             "TIME s\ndigest DIGEST\n")
         self.output("fit", "-k", "5", "-o", "s.store", "--model", "fine", "--method", "quantized",
                     "--columns", "height", "--scale", "minmax")
         text = re.sub(r"\d+ bytes, \d+ of", "SIZE bytes, SIZE of", self.output("info", "s.store"))
@@ -151,6 +156,20 @@ class Fit(ProgramTest):
         self.assertEqual((model["name"], model["method"], model["k"], model["dim"]),
                          ("default", "tree", 3, 2))
         self.assertRegex(model["digest"], "^[0-9a-f]{64}$")
+        self.assertEqual(made["actual"], "tree")
+
+    def test_json_says_what_pyramid_works_as(self):
+        for number, (words, actual) in enumerate([
+                ([], "lloyd"), (["--rate", "0.25"], "pyramid"), (["--method", "lloyd"], "lloyd"),
+                (["--method", "quantized"], "quantized")]):
+            made = self.json("fit", "people.csv", "--id", "id", "--owner", "user", "-k", "3",
+                             "-o", f"{number}.store", *words)
+            self.assertEqual(made["actual"], actual)
+            named = words[1] if "--method" in words else "pyramid"
+            self.assertEqual(made["model"]["method"], named)
+            # Models that are added say so as well.
+            made = self.json("fit", "-k", "3", "-o", f"{number}.store", "--model", "b", *words)
+            self.assertEqual((made["actual"], made["model"]["method"]), (actual, named))
 
     def test_options_of_methods_reach_the_model(self):
         ways = {
@@ -160,7 +179,9 @@ class Fit(ProgramTest):
             "tree, quantized root": ["--method", "tree", "--width", "2",
                                      "--node-method", "quantized"],
             "tree, weighed": ["--method", "tree", "--width", "2", "--weigh"],
-            "greedy seeding": ["--candidates", "4"],
+            "defaults": [],
+            "plain seeding": ["--method", "lloyd", "--candidates", "1"],
+            "greedy seeding": ["--method", "lloyd", "--candidates", "4"],
             "pyramid": ["--method", "pyramid", "--rate", "0.25"],
             "pyramid, one start": ["--method", "pyramid", "--rate", "0.25", "--starts", "1"],
             "pyramid, two passes": ["--method", "pyramid", "--rate", "0.25", "--passes", "2"],

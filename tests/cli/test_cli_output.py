@@ -182,21 +182,39 @@ class Fit(ProgramTest):
 
 class Info(ProgramTest):
     def test_a_model_in_full(self):
-        self.fit()
+        self.fit("s.store", "people.csv", "--method", "lloyd")
         text = self.output("info", "s.store", "--full")
         self.assertIn("method    lloyd: k 3, iterations 10, empty clusters reseeded\n", text)
+        self.assertNotIn("sample ", text)
         self.assertIn("scale     none, bound derived from the rows\n", text)
         self.assertRegex(text, r"\nloss      \d+\.\d+\n")
         model = self.json("info", "s.store", "--model", "default")["model"]
         self.assertEqual([cluster["rows"] for cluster in model["clusters"]], [N_ROWS // 3] * 3)
         self.assertEqual([cluster["weight"] for cluster in model["clusters"]], [N_ROWS // 3] * 3)
-        self.assertEqual(model["parameters"], {"k": 3, "iters": 10, "candidates": 1,
+        self.assertEqual(model["parameters"], {"k": 3, "iters": 10, "candidates": None,
                                                "scale": "none", "empty": "reseed", "bound": None})
+        self.assertEqual((model["actual"], model["sample"]), ("lloyd", None))
         self.assertGreater(model["loss"], 0)
         self.assertEqual(model["columns"][0]["name"], "age")
         self.assertAlmostEqual(model["columns"][0]["least"], 20, places=3)
         self.assertEqual(model["digest"], self.json("info", "s.store")["models"][0]["digest"])
         self.assertNotIn("model", self.json("info", "s.store"))
+
+    def test_pyramid_with_a_sample_and_without(self):
+        self.fit()
+        text = self.output("info", "s.store", "--full")
+        self.assertIn("method    pyramid: k 3, iterations 10, rate derived, passes 1, starts 4, ", text)
+        self.assertIn("sample    none pays with so few rows for each cluster: it works as lloyd\n",
+                      text)
+        model = self.json("info", "s.store", "--full")["model"]
+        self.assertEqual((model["method"], model["actual"], model["sample"]),
+                         ("pyramid", "lloyd", None))
+        self.fit("t.store", "people.csv", "--rate", "0.25")
+        model = self.json("info", "t.store", "--full")["model"]
+        self.assertEqual((model["method"], model["actual"]), ("pyramid", "pyramid"))
+        self.assertTrue(16 <= model["sample"] < N_ROWS, model["sample"])
+        self.assertIn(f"sample    {model['sample']} rows\n",
+                      self.output("info", "t.store", "--full"))
 
     def test_parameters_of_methods(self):
         self.fit()
@@ -204,9 +222,10 @@ class Info(ProgramTest):
                 ("q", ["--method", "quantized", "--gamma", "0.5", "--scale", "minmax"],
                  {"gamma": 0.5, "epsilon": None, "scale": "minmax", "redraw": "same"}),
                 ("p", ["--method", "pyramid", "--rate", "0.5", "--passes", "2"],
-                 {"rate": 0.5, "passes": 2, "starts": 5, "epsilon": None}),
+                 {"rate": 0.5, "passes": 2, "starts": 4, "epsilon": None}),
                 ("g", ["--candidates", "3"], {"candidates": 3}),
-                ("a", ["--candidates", "0"], {"candidates": None}),
+                ("a", ["--candidates", "1"], {"candidates": 1}),
+                ("d", [], {"candidates": None, "rate": None, "passes": 1, "starts": 4}),
                 ("t", ["--method", "tree", "--width", "2", "--leaf-method", "quantized", "--weigh"],
                  {"width": 2, "height": 1, "leaf_method": "quantized", "node_method": "lloyd",
                   "weigh": True, "gamma": 0.2})]:
@@ -216,8 +235,9 @@ class Info(ProgramTest):
             self.assertEqual({**model["parameters"], **expected}, model["parameters"])
             text = self.output("info", "s.store", "--model", name)
             self.assertNotIn("424242", text + json.dumps(model))
-        self.assertIn("candidates derived", self.output("info", "s.store", "--model", "a"))
-        self.refused(2, "has 6 models", "info", "s.store", "--full")
+        self.assertIn(", candidates 1, ", self.output("info", "s.store", "--model", "a"))
+        self.assertNotIn("candidates", self.output("info", "s.store", "--model", "d"))
+        self.refused(2, "has 7 models", "info", "s.store", "--full")
         self.refused(4, "no model 'x'", "info", "s.store", "--model", "x")
 
     def test_no_rows(self):

@@ -35,7 +35,7 @@ row 5: owner u1, weight 1, no class
   age 60.03
   height 169.97
 models that saw them:
-  default: lloyd, k 3, all columns
+  default: pyramid, k 3, all columns
   tall: lloyd, k 2, columns height
 """
 
@@ -55,7 +55,8 @@ class PeopleTest(ProgramTest):
 class Show(PeopleTest):
     def test_text(self):
         self.fit()
-        self.output("fit", "-k", "2", "-o", "s.store", "--model", "tall", "--columns", "height")
+        self.output("fit", "-k", "2", "-o", "s.store", "--model", "tall", "--columns", "height",
+                    "--method", "lloyd")
         self.output("forget", "s.store", "--id", "6,7", "--yes")
         done = self.run_with(0, "show", "s.store", "--owner", "u1")
         self.assertEqual(done.stdout, SHOW)
@@ -71,7 +72,7 @@ class Show(PeopleTest):
         found = self.json("show", "t.store", "--owner", "anna")
         self.assertEqual(found["columns"], ["age", "height"])
         self.assertTrue(found["keeps_texts"])
-        self.assertEqual(found["models"], [{"name": "default", "method": "lloyd", "k": 1,
+        self.assertEqual(found["models"], [{"name": "default", "method": "pyramid", "k": 1,
                                             "columns": ["age", "height"]}])
         self.assertEqual(sorted(found["rows"], key=lambda row: row["id"]), [
             {"id": "p123", "owner": "anna", "weight": 1, "label": "tall, old",
@@ -99,7 +100,7 @@ class Show(PeopleTest):
         self.fit_names("--keep-texts")
         said = self.output("show", "t.store", "--key", "007", "--id", UUID, "-o", "f.csv")
         self.assertEqual(said, "2 rows in f.csv\nmodels that saw them:\n"
-                               "  default: lloyd, k 1, all columns\n")
+                               "  default: pyramid, k 1, all columns\n")
         table = list(csv.reader(io.StringIO(self.read("f.csv").decode())))
         self.assertEqual(table[0], ["id", "owner", "weight", "label", "age", "height"])
         self.assertEqual(sorted(table[1:]), [["007", "bob", "1", "short", "50", "180"],

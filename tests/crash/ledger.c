@@ -70,6 +70,8 @@ static efface_kmeans_params params_of(unsigned kind, uint64_t seed) {
     efface_kmeans_params p;
     efface_kmeans_params_init(&p);
     p.method = (efface_method)(kind % 4);
+    p.candidates = 1;
+    p.rate = 0.25; /* or pyramid would work as lloyd with so few rows */
     p.n_clusters = 3 + kind % 3;
     p.iterations = 4;
     p.scale = kind % 2 != 0 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;

@@ -41,7 +41,8 @@ typedef struct details {
     efface_method leaf_method, node_method;
     int weigh_centroids;
     const uint32_t *depth_clusters;
-    int greedy; /* as many candidates as are derived from k, not one */
+    int greedy;   /* as many candidates as are derived from k, not one */
+    int as_lloyd; /* the rows are too few for a sample to pay */
 } details;
 
 typedef struct config {
@@ -68,6 +69,7 @@ typedef struct config {
 #define KEEP EFFACE_EMPTY_KEEP
 
 static const details five_starts = {.rate = 0.0, .passes = 1, .starts = 5};
+static const details no_sample = {.rate = 0.0, .passes = 1, .starts = 5, .as_lloyd = 1};
 static const details three_passes = {.rate = 0.125, .passes = 3, .starts = 3};
 static const details one_start = {.rate = 0.3, .passes = 2, .starts = 1};
 
@@ -107,6 +109,10 @@ static const details greedy_tree = {.passes = 1,
                                     .node_method = LLOYD,
                                     .greedy = 1};
 
+/* Those of efface_kmeans_params_init. */
+static const details defaults = {.passes = 1, .starts = 4, .greedy = 1};
+static const details few_rows = {.passes = 1, .starts = 4, .greedy = 1, .as_lloyd = 1};
+
 static const config configs[] = {
     {"lloyd", GAUSSIAN, 1600, 25, 0, 1, LLOYD, 5, 10, NONE, RESEED, 0, 0, 0, NULL},
     {"quantized", GAUSSIAN, 1600, 25, 0, 1, QUANTIZED, 5, 10, NONE, RESEED, 0, 0.2, 0, NULL},
@@ -133,12 +139,14 @@ static const config configs[] = {
      NULL},
     {"more clusters than rows", LARGE, 40, 17, 0, 1, LLOYD, 64, 10, MINMAX, RESEED, 0, 0, 0, NULL},
     {"no rows", LARGE, 0, 3, 0, 1, QUANTIZED, 4, 10, MINMAX, RESEED, 0, 0.2, 0, NULL},
-    {"pyramid", GAUSSIAN, 1600, 25, 0, 1, PYRAMID, 5, 10, NONE, RESEED, 0, 0, 0, &five_starts},
+    {"pyramid", GAUSSIAN, 4800, 25, 0, 1, PYRAMID, 4, 10, NONE, RESEED, 0, 0, 0, &five_starts},
+    {"pyramid as lloyd", GAUSSIAN, 1600, 25, 0, 1, PYRAMID, 5, 10, NONE, RESEED, 0, 0, 0,
+     &no_sample},
     {"pyramid, minmax, three passes", GAUSSIAN, 1200, 7, 0, 4, PYRAMID, 9, 0, MINMAX, RESEED,
      0x1p-12, 0, 0, &three_passes},
     {"pyramid, ties", INTEGERS, 2000, 3, 4, 5, PYRAMID, 7, 3, NONE, KEEP, 0, 0, 0, &one_start},
     {"pyramid without rows", LARGE, 0, 3, 0, 1, PYRAMID, 4, 10, MINMAX, RESEED, 0, 0, 0,
-     &five_starts},
+     &no_sample},
     {"tree", GAUSSIAN, 1600, 25, 0, 1, TREE, 5, 10, NONE, RESEED, 0, 0, 0, &low_tree},
     {"many rows, tree", GAUSSIAN, 8000, 8, 0, 3, TREE, 8, 10, NONE, RESEED, 0, 0.2, 0, &wide_tree},
     {"tall tree, minmax", GAUSSIAN, 1200, 7, 0, 4, TREE, 6, 10, MINMAX, RESEED, 0x1p-10, 0.5, 0,
@@ -161,6 +169,9 @@ static const config configs[] = {
      &greedy_starts},
     {"greedy tree", GAUSSIAN, 1200, 7, 0, 4, TREE, 6, 10, MINMAX, RESEED, 0x1p-10, 0.5, 0,
      &greedy_tree},
+    {"defaults", GAUSSIAN, 8800, 8, 0, 3, PYRAMID, 8, 10, NONE, RESEED, 0, 0.2, 0, &defaults},
+    {"defaults, few rows", GAUSSIAN, 1200, 7, 0, 1, PYRAMID, 8, 10, NONE, RESEED, 0, 0.2, 0,
+     &few_rows},
 };
 #define N_CONFIGS (sizeof configs / sizeof *configs)
 
@@ -187,15 +198,16 @@ static const char *const frozen[N_CONFIGS] = {
     /* more clusters than rows */
     "f7974ba85d54f361bffcf9588606a74e29b80ac18cb4d2ab7625bbda1ecca4b3",
     /* no rows */ "3255bf4968c893d8a5394b73c194e90bb00dfadad5684dbf1945b354ac7fed29",
-    /* pyramid */ "5dee9e19d073e5c41b26ef5cf63c9f977ae4cd29df46b8276fd5bb7f73d41a36",
+    /* pyramid */ "e80c0fbf1eea0e1cd0ac17fbff8cfdd5c9fdde810f0812718114f7585ce86c99",
+    /* pyramid as lloyd */ "f14db54bca9a48911e1869bd613bc55835866c5b19739eff8cf2530e321931e9",
     /* pyramid, minmax, three passes */
-    "a7c5eb2ead27bdefcd713c9236ae0e011c80ef936cbc87cb057accc55ebbe0e3",
-    /* pyramid, ties */ "d3394515b9a959368ac5a7c94fc0a24cd1fe400ea37d5bf2d2d8a9c6d340de92",
-    /* pyramid without rows */ "10857e924c2dc2df0cbf9775d2f36d1e77c754a6597884dc07398a17b629faed",
+    "2e6ba58f8bccae17fffb9b81e871329fb9c2d9873d88ad397986807148974c9f",
+    /* pyramid, ties */ "95a5e7e4bfdcec58245e5ec570ab981d777e7845a8c4b5da0d83038c922dac6e",
+    /* pyramid without rows */ "6bcd31dea92b384afa57213d88863bb50a677bcf7640588043bd98ea00f6d1dd",
     /* tree */ "d688f1802d251fe59b460fa29772cc3be0ef131a1be63c48f7fd6985e4186e68",
     /* many rows, tree */ "da0d2dc1e5cbe961ec74c26671991395122128613a81f6b2afaa94459c6f864e",
     /* tall tree, minmax */ "8d237220b8cd3c00d11a91c01e095455fb0005b852e8b0437257c96b1e10a2f3",
-    /* tree of pyramids, ties */ "d2f2430dabb631f6b7ff474a4e48f5e819cf03f1880c34bcede2bacaf1a82a23",
+    /* tree of pyramids, ties */ "28cf69242d1bfcd1ab287059aec9681bd90b2fbf1f2c4398ab8ae02613c9ac5a",
     /* more leaves than rows */ "8f6a64e0745993ed75226833a417e37ed5fc906884083f76334d07d4f7da679b",
     /* tree without rows */ "b33d98af997dc1259124708109aaeb1836cf9f27ff7a2852a168e3711595d941",
     /* greedy */ "164b3533239d5d056f2a65600f897386e88cd6096e8d8dd9191ef068f9fd8b57",
@@ -207,8 +219,10 @@ static const char *const frozen[N_CONFIGS] = {
     /* greedy, large and weighted */
     "fa6d6dd6a1ebe7be86430c26587d3a0fcb584ae8fddda69a341db536d98cc994",
     /* greedy, no rows */ "5155c7a51ce4db2c7b699d99096b6eb804ad186c4828980d2bf72287102e9729",
-    /* greedy pyramid */ "53c463febba328987cf28a3485ac909dd373675eae3d805c62a1f4375f683cad",
+    /* greedy pyramid */ "97ab48ead3662971d4eb3ff34d71d943e7a4fb08d99d2737e6a5b7d0da5b5b9f",
     /* greedy tree */ "acc4156a36d3766f1c895de6a02e3ef6b5d06422ffa1342eb680f5e32f609bf2",
+    /* defaults */ "bb78828947f23165ffc161c708bd61436dfb9058ec7167562aab07a1ea612505",
+    /* defaults, few rows */ "dbbf249a3116cb3a05e504be6234f6a73aab81b6144b304812440379b623dc90",
 };
 
 /* ------------------------------------------------------------------ rows */
@@ -413,6 +427,37 @@ static void state_equals_oracle(void **state) {
         efface_data_free(data);
         free_table(&t);
     }
+}
+
+/* Or else a digest would stand for another method than its name says. */
+static void samples_are_where_they_pay(void **state) {
+    (void)state;
+    for (size_t i = 0; i < N_CONFIGS; i++) {
+        const config *c = &configs[i];
+        table t = make_table(c);
+        efface_data *data = data_of(&t);
+        efface_kmeans *model = fit(c, data, 1);
+        const efface_kmeans_info info = efface_kmeans_get_info(model);
+        const int as_lloyd = c->more != NULL && c->more->as_lloyd;
+        if (info.method != c->method || info.actual != (as_lloyd ? LLOYD : c->method) ||
+            (info.n_sampled != 0) != (c->method == PYRAMID && !as_lloyd))
+            fail_msg("%s: works as method %d, with %llu rows in the sample", c->name,
+                     (int)info.actual, (unsigned long long)info.n_sampled);
+        efface_kmeans_free(model);
+        efface_data_free(data);
+        free_table(&t);
+    }
+}
+
+/* The config "defaults" is what its name says. */
+static void defaults_are_the_documented_ones(void **state) {
+    (void)state;
+    efface_kmeans_params p;
+    efface_kmeans_params_init(&p);
+    assert_true(p.method == PYRAMID && p.n_clusters == 8 && p.iterations == 10 && p.seed == 0);
+    assert_true(p.candidates == 0 && p.rate == 0.0 && p.passes == 1 && p.starts == 4);
+    assert_true(p.scale == NONE && p.bound == 0.0 && p.empty == RESEED && p.epsilon == 0.0);
+    assert_true(p.leaf_method == LLOYD && p.node_method == LLOYD && p.height == 1 && p.width == 0);
 }
 
 static void digests_are_the_frozen_ones(void **state) {
@@ -675,6 +720,8 @@ static void changed_models_are_the_same(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(state_equals_oracle),
+        cmocka_unit_test(defaults_are_the_documented_ones),
+        cmocka_unit_test(samples_are_where_they_pay),
         cmocka_unit_test(digests_are_the_frozen_ones),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(threads_do_not_matter_with_many_rows),

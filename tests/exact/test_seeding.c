@@ -286,6 +286,7 @@ static void fit_greedy(const efface_data *data, uint32_t k, uint64_t seed, uint3
     unsigned char *bytes = NULL;
     size_t n_bytes = 0;
     efface_kmeans_params_init(&params);
+    params.method = EFFACE_METHOD_LLOYD;
     params.n_clusters = k;
     params.seed = seed;
     params.iterations = 1;

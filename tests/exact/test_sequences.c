@@ -82,7 +82,7 @@ static void every_seed_can_be_forgotten(void **state) {
 static void every_reseeding_can_be_undone(void **state) {
     (void)state;
     unsigned n_empty = 0;
-    for (uint64_t seed = 1; seed <= 600; seed++) {
+    for (uint64_t seed = 1; seed <= 800; seed++) {
         const uint64_t trial_seed = mix(seed << 16);
         walk w;
         begin_walk(&w, trial_seed, 100);

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_ROWS 220
+#define MOST_ROWS 1060
 #define MOST_COLUMNS 64
 #define MOST_REQUEST 5
 #define OUTLIER 5 /* the row that is far out */
@@ -33,27 +33,35 @@ typedef struct set_shape {
     uint32_t d, k, iterations, n_threads;
     bool thorough;
     bool derived; /* the bound follows from the rows, of which one is far out */
-    double rate;  /* of pyramid: the jury is all rows, or with a rate of 1/8 about half of them */
+    double rate;  /* of pyramid; 0: derived, and so few rows have no sample then */
     bool watched; /* the model has watches of its levels */
 } set_shape;
 
 static const set_shape small = {60, 3, 5, 6, 1, true, false, 0.5, false};
-static const set_shape wide = {200, 64, 24, 3, 2, false, false, 1.0, false};
-static const set_shape brief = {60, 3, 5, 1, 1, true, false, 0.5, false};
+static const set_shape wide = {200, 64, 24, 3, 2, false, false, 0.25, false};
+static const set_shape brief = {100, 3, 5, 1, 1, true, false, 0.125, false};
 static const set_shape derived = {60, 3, 5, 6, 1, true, true, 0.5, false};
 /* For lloyd. */
 static const set_shape watched = {90, 3, 5, 6, 1, true, false, 0.5, true};
 /* The same, but the watches are taken away and no new ones wanted. */
 static const set_shape unwatched = {90, 3, 5, 6, 1, true, false, 0.5, true};
-/* One column, in which the starts of pyramid come out so alike that a row makes another the best.
- */
-static const set_shape narrow = {60, 1, 2, 1, 1, true, false, 0.5, false};
-/* So few rows in the sample that the jury is a copy too. */
-static const set_shape sparse = {60, 3, 2, 2, 1, true, false, 0.125, false};
+/* For pyramid: a third of the rows are in the sample, and two thirds in the jury, more or less. */
+static const set_shape sampled = {100, 3, 5, 6, 1, true, false, 0.125, false};
+/* Two clusters for seven places: the starts of pyramid come out so alike that a row makes another
+ * the best. */
+static const set_shape alike = {100, 3, 2, 2, 1, true, false, 0.0625, false};
+/* All rows are in the sample. */
+static const set_shape whole = {60, 3, 2, 2, 1, true, false, 1.0, false};
+/* For pyramid, which works as lloyd here. */
+static const set_shape unsampled = {60, 3, 5, 6, 1, true, false, 0.0, false};
+/* With a row less there is no sample; with a row more there is one. */
+static const set_shape last_sampled = {1024, 2, 1, 2, 1, true, false, 0.0, false};
+static const set_shape next_sampled = {1023, 2, 1, 2, 1, true, false, 0.0, false};
 /* For trees: about as many rows as leaves. */
 static const set_shape scattered = {8, 2, 2, 2, 1, true, false, 0.5, false};
-/* For two models. */
+/* For two models; the first is pyramid or not. */
 static const set_shape two = {60, 3, 5, 6, 1, true, false, 0.5, false};
+static const set_shape two_sampled = {100, 3, 5, 6, 1, true, false, 0.125, false};
 
 /* A row that a request brings in. */
 typedef struct newcomer {
@@ -209,7 +217,7 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
     }
     assert_int_equal(efface_kmeans_encode(s->model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
     s->n_nodes = count_nodes(s->model);
-    if (shape == &two) {
+    if (shape == &two || shape == &two_sampled) {
         /* The sample of the one and the levels of the other are not reached by the same rows. */
         s->second_params = s->params;
         s->second_params.method = method == PYRAMID ? EFFACE_METHOD_TREE : EFFACE_METHOD_PYRAMID;

@@ -271,8 +271,8 @@ static struct {
 
 /* Whether a call may do without some memory: a thread less, or nothing kept to be quicker. */
 static bool can_spare(const set_shape *shape, int method) {
-    return shape->n_threads != 1 || shape->watched || shape == &two || method == PYRAMID ||
-           method == SAMPLED_TREE;
+    return shape->n_threads != 1 || shape->watched || shape == &two ||
+           (method == PYRAMID && shape != &unsampled) || method == SAMPLED_TREE;
 }
 
 /* All failures of one call. Returns how many there are. */
@@ -341,7 +341,8 @@ static const char *const place_names[] = {"untouched",
                                           "a node gone",
                                           "a node come"};
 
-/* Five starts that run are judged by each row of the jury: by half the rows here, or by all. */
+/* Starts that run visit the sample again and again, and are judged by each row of the jury: more in
+ * all sets here than the passes. */
 static bool visits_starts(const efface_report *report, const scene *s) {
     return report->rows_visited > (uint64_t)s->params.passes * efface_data_n_rows(s->data);
 }
@@ -387,15 +388,22 @@ static void find_candidates(operation op, const set_shape *shape, int method,
     }
 }
 
+static bool is_for_pyramid(const set_shape *shape) {
+    return shape == &sampled || shape == &two_sampled || shape == &alike || shape == &whole ||
+           shape->rate == 0.0;
+}
+
 /* Some sets are for trees alone, some for other methods; one tree is enough for threads. */
 static int first_method(const set_shape *shape) {
-    return shape == &scattered ? TREE : 0;
+    return shape == &scattered ? TREE : is_for_pyramid(shape) ? PYRAMID : 0;
 }
 
 static int end_of_methods(const set_shape *shape, operation op) {
     if (shape == &watched)
         return LLOYD + 1;
-    if (shape == &brief || shape == &narrow || shape == &sparse || changes_set_alone(op))
+    if (is_for_pyramid(shape))
+        return PYRAMID + 1;
+    if (shape == &brief || changes_set_alone(op))
         return TREE;
     return shape == &wide ? TREE + 1 : N_METHODS;
 }
@@ -411,17 +419,24 @@ static bool is_expected(const set_shape *shape, int method, int place, operation
     if (method >= TREE)
         return place == TO_ROOT ||
                (method == TALL_TREE && shape == &small && (place == TO_LEAVES || place == INSIDE));
-    if (shape == &narrow)
-        return (place == JURY || place == SAMPLE) && method == PYRAMID;
-    if (shape == &sparse)
-        return place == SAMPLE && method == PYRAMID;
+    if (shape == &alike) /* everything: by the number of rows in the sample */
+        return place == UNTOUCHED || place == SAMPLE || place == JURY || place == LATER ||
+               place == EVERYTHING;
+    if (shape == &whole)
+        return place == SAMPLE;
+    if (shape == &unsampled)
+        return place == UNTOUCHED || place == LATER || place == SEEDS;
+    if (shape == &last_sampled || shape == &next_sampled)
+        return place == EVERYTHING;
     if (method == FRESH)
         return place == UNTOUCHED || place == EVERYTHING;
+    if (method == PYRAMID && (shape == &small || shape == &two)) /* numbers of rows move at once */
+        return place == EVERYTHING;
     if (place == LATER)
         return method != PYRAMID && shape->iterations > 1;
-    if (place == SAMPLE || place == SEEDS)
-        return (place == SAMPLE) == (method == PYRAMID);
-    return place == UNTOUCHED;
+    if (place == SAMPLE)
+        return method == PYRAMID;
+    return place == UNTOUCHED || place == SEEDS;
 }
 
 /* A change of the model, so that each place is among those that fail. */
@@ -462,7 +477,9 @@ static void fit_fails(void **state) {
     (void)state;
     for_both(fail_others, op_fit, "fit");
     assert_true(seen.spared > 0); /* or else there never were two threads */
-    fail_others(op_fit, "fit", &sparse);
+    fail_others(op_fit, "fit", &sampled);
+    fail_others(op_fit, "fit", &whole);
+    fail_others(op_fit, "fit", &unsampled);
     for_both(fail_others, op_fit_ranges, "fit with bounds");
 }
 
@@ -471,12 +488,17 @@ static void forget_fails(void **state) {
     for_both(fail_changes, op_forget, "forget");
     fail_changes(op_forget_batch, "forget a batch", &small);
     fail_changes(op_forget_owner, "forget an owner", &small);
+    fail_changes(op_forget, "forget", &sampled);
+    fail_changes(op_forget_batch, "forget a batch", &sampled);
+    fail_changes(op_forget_owner, "forget an owner", &sampled);
     fail_changes(op_forget, "forget", &watched);
     fail_changes(op_forget_batch, "forget a batch", &watched);
     fail_changes(op_forget, "forget", &derived);
     fail_changes(op_forget, "forget", &brief);
-    fail_changes(op_forget, "forget", &narrow);
-    fail_changes(op_forget, "forget", &sparse);
+    fail_changes(op_forget, "forget", &alike);
+    fail_changes(op_forget, "forget", &whole);
+    fail_changes(op_forget, "forget", &unsampled);
+    fail_changes(op_forget, "forget the last row that a sample needs", &last_sampled);
     fail_changes(op_forget, "forget", &scattered);
     fail_changes(op_forget_batch, "forget a batch", &scattered);
 }
@@ -509,7 +531,9 @@ static void watches_fail_nothing(void **state) {
 static void preview_fails(void **state) {
     (void)state;
     for_both(fail_changes, op_preview, "preview");
-    fail_changes(op_preview, "preview", &narrow);
+    fail_changes(op_preview, "preview", &sampled);
+    fail_changes(op_preview, "preview", &alike);
+    fail_changes(op_preview, "preview", &unsampled);
     fail_changes(op_preview, "preview", &scattered);
 }
 
@@ -520,7 +544,10 @@ static void learn_fails(void **state) {
     fail_others(op_learn_batch, "learn a batch", &watched);
     fail_changes(op_learn, "learn", &derived);
     fail_changes(op_learn, "learn", &brief);
-    fail_changes(op_learn, "learn", &narrow);
+    fail_changes(op_learn, "learn", &sampled);
+    fail_changes(op_learn, "learn", &alike);
+    fail_changes(op_learn, "learn", &unsampled);
+    fail_changes(op_learn, "learn the first row that a sample needs", &next_sampled);
     fail_changes(op_learn, "learn", &scattered);
     for_both(fail_others, op_learn_batch, "learn a batch");
 }
@@ -529,16 +556,21 @@ static void update_fails(void **state) {
     (void)state;
     for_both(fail_changes, op_update, "update");
     fail_changes(op_update, "update", &derived);
-    fail_changes(op_update, "update", &narrow);
+    fail_changes(op_update, "update", &sampled);
+    fail_changes(op_update, "update", &alike);
+    fail_changes(op_update, "update", &unsampled);
     fail_changes(op_update, "update", &scattered);
 }
 
 static void two_models_fail(void **state) {
     (void)state;
-    fail_changes(op_forget, "forget in two models", &two);
-    fail_changes(op_forget_owner, "forget an owner in two models", &two);
-    fail_changes(op_learn, "learn in two models", &two);
-    fail_changes(op_update, "update in two models", &two);
+    const set_shape *const shapes[2] = {&two, &two_sampled};
+    for (int i = 0; i < 2; i++) {
+        fail_changes(op_forget, "forget in two models", shapes[i]);
+        fail_changes(op_forget_owner, "forget an owner in two models", shapes[i]);
+        fail_changes(op_learn, "learn in two models", shapes[i]);
+        fail_changes(op_update, "update in two models", shapes[i]);
+    }
 }
 
 static void rekey_and_verify_fail(void **state) {
@@ -556,6 +588,8 @@ static void questions_fail(void **state) {
     for_both(fail_others, op_encode, "encode");
     for_both(fail_others, op_decode, "decode");
     fail_others(op_decode, "decode", &scattered);
+    fail_others(op_decode, "decode", &sampled);
+    fail_others(op_decode, "decode", &unsampled);
     for_both(fail_others, op_digest, "digest");
 }
 

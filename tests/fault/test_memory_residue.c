@@ -97,6 +97,8 @@ static efface_kmeans_params params_of(unsigned way, unsigned seed, uint32_t n_th
     efface_kmeans_params params;
     efface_kmeans_params_init(&params);
     params.method = ways[way].method;
+    params.candidates = 1;
+    params.rate = 0.25; /* or pyramid would work as lloyd with so few rows */
     params.scale = ways[way].scale;
     params.bound = ways[way].scale == EFFACE_SCALE_NONE ? BOUND : 0.0;
     params.n_clusters = 6;

@@ -126,6 +126,7 @@ static inline void make_sealed(sealed_store *s) {
     for (int i = 0; i < 2; i++) {
         efface_kmeans_params_init(&params[i]);
         params[i].method = i == 0 ? EFFACE_METHOD_LLOYD : EFFACE_METHOD_QUANTIZED;
+        params[i].candidates = 1;
         params[i].n_clusters = 3;
         params[i].iterations = 2;
         params[i].n_threads = 1;

@@ -104,6 +104,8 @@ static efface_store *make_store(const char *name, size_t n) {
     for (int i = 0; i < 4; i++) {
         efface_kmeans_params_init(&params[i]);
         params[i].method = (efface_method)i;
+        params[i].candidates = 1;
+        params[i].rate = 0.25; /* or pyramid would work as lloyd with so few rows */
         params[i].n_clusters = 3;
         params[i].iterations = 3;
         params[i].width = 2;

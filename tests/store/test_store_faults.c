@@ -70,6 +70,7 @@ static efface_kmeans_params some_params(efface_method method) {
     efface_kmeans_params params;
     efface_kmeans_params_init(&params);
     params.method = method;
+    params.candidates = 1;
     params.n_clusters = 4;
     params.iterations = 3;
     params.seed = 11;

@@ -48,6 +48,8 @@ static float *draw_rows(size_t n, uint32_t d, float size) {
 static efface_kmeans_params params_of(uint32_t n_clusters, uint32_t iterations) {
     efface_kmeans_params p;
     efface_kmeans_params_init(&p);
+    p.method = EFFACE_METHOD_LLOYD;
+    p.candidates = 1;
     p.n_clusters = n_clusters;
     p.iterations = iterations;
     p.n_threads = 1;

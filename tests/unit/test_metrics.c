@@ -211,6 +211,8 @@ static efface_kmeans *fit(const efface_data *data, int minmax, uint32_t n_cluste
                           uint32_t n_threads) {
     efface_kmeans_params params;
     efface_kmeans_params_init(&params);
+    params.method = EFFACE_METHOD_LLOYD;
+    params.candidates = 1;
     params.n_clusters = n_clusters;
     params.iterations = 3;
     params.seed = 5;
