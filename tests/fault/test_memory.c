@@ -275,6 +275,21 @@ static bool can_spare(const set_shape *shape, int method) {
            (method == PYRAMID && shape != &unsampled) || method == SAMPLED_TREE;
 }
 
+/* After how many failures a call is made again with memory, is held against the law, and a new
+ * scene begins: after each one, or as EFFACE_TEST_RETRY_EVERY says, for slow builds. In between,
+ * the next call begins with what the failure left, and finds an allocation less where a set kept
+ * some. */
+static long retry_every(void) {
+    const char *const given = getenv("EFFACE_TEST_RETRY_EVERY");
+    const long every = given != NULL ? strtol(given, NULL, 0) : 1;
+    return every > 0 ? every : 1;
+}
+
+/* Failures of sets with watches and without are counted, so these always begin anew. */
+static bool retries(const set_shape *shape, long n) {
+    return shape->thorough && (shape->watched || n % retry_every() == 0);
+}
+
 /* All failures of one call. Returns how many there are. */
 static long fail_each(operation op, const char *what, const set_shape *shape, int method,
                       unsigned candidate) {
@@ -284,6 +299,7 @@ static long fail_each(operation op, const char *what, const set_shape *shape, in
     long n = 1;
     for (bool reached = true; reached; n++) {
         bool succeeded;
+        const bool retry = retries(shape, n);
         reached = fail_once(&s, op, what, n, &succeeded);
         if (reached && succeeded && !can_spare(shape, method))
             fail_msg("%s, allocation %ld failed and nobody noticed", what, n);
@@ -292,12 +308,12 @@ static long fail_each(operation op, const char *what, const set_shape *shape, in
         if (succeeded) {
             release_outputs(&s, op);
             check_success(&s, op, what, n);
-        } else if (shape->thorough) {
+        } else if (retry) {
             assert_int_equal(op(&s, NULL), EFFACE_OK);
             release_outputs(&s, op);
             check_success(&s, op, what, n);
         }
-        if (succeeded || shape->thorough) {
+        if (succeeded || retry) {
             end(&s);
             begin(&s, shape, method, candidate);
         }
@@ -374,12 +390,17 @@ static int place_of(const efface_report *report, const scene *s) {
 
 #define MOST_CANDIDATES 60
 
+/* For a set of which no place is expected, a slow build looks at few candidates. */
+static unsigned count_candidates(const set_shape *shape) {
+    return shape->thorough || retry_every() == 1 ? MOST_CANDIDATES : 10;
+}
+
 /* The first candidate for each place; MOST_CANDIDATES where there is none. */
 static void find_candidates(operation op, const set_shape *shape, int method,
                             unsigned found[N_PLACES]) {
     for (int place = 0; place < N_PLACES; place++)
         found[place] = MOST_CANDIDATES;
-    for (unsigned candidate = MOST_CANDIDATES; candidate-- > 0;) {
+    for (unsigned candidate = count_candidates(shape); candidate-- > 0;) {
         scene s;
         begin(&s, shape, method, candidate);
         assert_int_equal(op(&s, NULL), EFFACE_OK);
