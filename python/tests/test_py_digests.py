@@ -34,7 +34,7 @@ def test_bench_and_program(build_dir, tmp_path, gaussian, method, scale, candida
     options = ["-k", 4, "--method", method, "--scale", scale or "none", "--seed", 9, "--json"]
     # With a rate, or pyramid would work as lloyd with so few rows.
     options += ["--candidates", candidates or 0, "--rate", 0.0625]
-    bench = json.loads(run(build_dir / "efface-bench", "train", "--data", path, *options))
+    bench = json.loads(run(build_dir / "efface-bench", "train", "--data", path, *options, "--weigh"))
     program = json.loads(run(build_dir / "efface", "fit", path, *options, "-o", store_path))
     model = KMeans(
         4, method=method, scale=scale, candidates=candidates, rate=0.0625, random_state=9

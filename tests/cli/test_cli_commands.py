@@ -178,7 +178,7 @@ class Fit(ProgramTest):
                                        "--leaf-method", "quantized"],
             "tree, quantized root": ["--method", "tree", "--width", "2",
                                      "--node-method", "quantized"],
-            "tree, weighed": ["--method", "tree", "--width", "2", "--weigh"],
+            "tree, not weighed": ["--method", "tree", "--width", "2", "--weigh", "no"],
             "defaults": [],
             "plain seeding": ["--method", "lloyd", "--candidates", "1"],
             "greedy seeding": ["--method", "lloyd", "--candidates", "4"],

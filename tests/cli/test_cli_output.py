@@ -226,7 +226,7 @@ class Info(ProgramTest):
                 ("g", ["--candidates", "3"], {"candidates": 3}),
                 ("a", ["--candidates", "1"], {"candidates": 1}),
                 ("d", [], {"candidates": None, "rate": None, "passes": 1, "starts": 4}),
-                ("t", ["--method", "tree", "--width", "2", "--leaf-method", "quantized", "--weigh"],
+                ("t", ["--method", "tree", "--width", "2", "--leaf-method", "quantized", "--weigh", "yes"],
                  {"width": 2, "height": 1, "leaf_method": "quantized", "node_method": "lloyd",
                   "weigh": True, "gamma": 0.2})]:
             self.output("fit", "-k", "2", "-o", "s.store", "--model", name, "--seed", "424242",

@@ -184,7 +184,8 @@ static void move_row(const ef_map *map, const float *row, int64_t weight, int64_
 static void add_rows(const ef_map *map, const float *values, unsigned n_rows,
                      const uint32_t labels[EF_PANEL], const int64_t *weights, int64_t *sums) {
     for (unsigned i = 0; i < n_rows; i++)
-        move_row(map, values + i, weights != NULL ? weights[i] : 1, sums + (size_t)labels[i] * map->n_columns, NULL);
+        move_row(map, values + i, weights != NULL ? weights[i] : 1,
+                 sums + (size_t)labels[i] * map->n_columns, NULL);
 }
 
 static void tape_high(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],
