@@ -102,6 +102,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     inertia_ : float
         Sum of weighted squared distances to the nearest centroid (of scaled values, if scaled).
     n_iter_ : int
+    method_ : str
+        The method at work: `method`, or 'lloyd' for 'pyramid' with so few rows for each cluster
+        that no sample pays.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         If X had names.
@@ -304,6 +307,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         """The iterations of the fit."""
         # A fit whose seeds are its centroids still passed over the rows once.
         return max(1, self._fitted().info.iterations)
+
+    @property
+    def method_(self):
+        """The method at work."""
+        return self._fitted().info.method
 
     @property
     def _n_features_out(self):

@@ -149,6 +149,8 @@ class ModelInfo(NamedTuple):
     epsilon: float
     width: int
     n_coarse_columns: int
+    method: str  # at work: 'lloyd' for a pyramid that no sample pays for
+    n_sampled: int
 
 
 class ModelChange(NamedTuple):

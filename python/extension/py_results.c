@@ -55,7 +55,8 @@ PyObject *difference_tuple(const efface_difference *difference) {
 }
 
 PyObject *info_tuple(const efface_kmeans_info *info) {
-    builder b = {PyTuple_New(7), 0};
+    static const char *const methods[] = {"lloyd", "quantized", "pyramid", "tree"};
+    builder b = {PyTuple_New(9), 0};
     add_whole(&b, info->n_clusters);
     add_whole(&b, info->n_rows);
     add_whole(&b, info->iterations);
@@ -63,6 +64,8 @@ PyObject *info_tuple(const efface_kmeans_info *info) {
     add(&b, PyFloat_FromDouble(info->epsilon));
     add_whole(&b, info->width);
     add_whole(&b, info->n_coarse_columns);
+    add_name(&b, methods[info->actual]);
+    add_whole(&b, info->n_sampled);
     return b.tuple;
 }
 

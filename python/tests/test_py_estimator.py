@@ -55,6 +55,17 @@ def test_order_of_rows_does_not_matter(gaussian, method, rng):
     np.testing.assert_array_equal(one.labels_[order], other.labels_)
 
 
+def test_method_at_work(rng):
+    X = rng.uniform(size=(3000, 2)).astype(np.float32)
+    many = KMeans(1, random_state=3).fit(X)
+    few = KMeans(8, random_state=3).fit(X)
+    assert many.method_ == "pyramid" and few.method_ == "lloyd"
+    assert few.digest() == KMeans(8, method="lloyd", random_state=3).fit(X).digest()
+    assert KMeans(8, method="tree", random_state=3).fit(X).method_ == "tree"
+    many.forget(ids=many.ids_[:2500])
+    assert many.method_ == "lloyd" and many.verify()
+
+
 def test_minus_zero_is_zero():
     one, other = np.array([[0.0], [1.0], [2.0]]), np.array([[-0.0], [1.0], [2.0]])
     assert fit(one).digest() == fit(other).digest()
