@@ -121,9 +121,11 @@ static void warn_collapse(const efface_data *data, uint32_t column,
                  "spread over %g only; make the store again with --offset %s=%s",
                  column + 1, brackets, found->step, found->spread, name, value);
     else
-        cli_warn("column %" PRIu32 "%s: its values are so small that float32 keeps little of them; "
-                 "multiply them by a power of ten",
-                 column + 1, brackets);
+        cli_warn(
+            "column %" PRIu32 "%s: its values are so small, or its offset is so far from "
+            "them, that float32 keeps little of them; multiply them by a power of ten, or leave "
+            "the offset out",
+            column + 1, brackets);
 }
 
 static void warn_vanished(const efface_data *data, uint32_t column, uint64_t n) {

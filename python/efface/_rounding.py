@@ -74,8 +74,8 @@ def warn_rounding(findings, names, stacklevel):
             )
         elif found.offset == 0.0:
             message = (
-                f"{who}: its values are so small that float32 keeps little of them: multiply them "
-                "by a power of ten"
+                f"{who}: its values are so small, or its offset is so far from them, that float32 "
+                "keeps little of them: multiply them by a power of ten, or leave the offset out"
             )
         else:
             message = (

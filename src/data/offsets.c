@@ -123,9 +123,10 @@ static efface_status find_named(const candidates *c, const char *column, uint32_
         *found = find_number(c, column);
     if (*found == d || c->taken[*found])
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       *found == d ? "there is no column '%s' of values that could have an offset; "
+                       *found == d ? "there is no column '%s' of values without an offset; "
                                      "columns have names, or numbers from 1 to %" PRIu32
-                                   : "column '%s' has two offsets (of %" PRIu32 " columns)",
+                                   : "column '%s' has an offset already (columns have names, or "
+                                     "numbers from 1 to %" PRIu32 ")",
                        shown.text, d);
     return EFFACE_OK;
 }

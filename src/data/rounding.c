@@ -14,6 +14,9 @@
 #define WORST_WHOLE 0.5
 #define FAR 4.0
 
+/* Of a column with one value: so many steps of float32 are taken for its spread. */
+#define OF_ONE_VALUE 256.0
+
 /* So that a proposal is a round number also where doubles barely tell the values apart. */
 #define MOST_STEPS 1099511627776.0 /* 2^40 */
 
@@ -141,13 +144,15 @@ efface_column_rounding efface_rounding_column(const efface_rounding *r, uint32_t
     const double low = least - r->shift[column], high = most - r->shift[column];
     const double size = -low > high ? -low : high;
     const double worst = r->worst[column];
-    if (!(spread > 0.0 && spread <= 2.0 * EFFACE_MAX_MAGNITUDE))
+    if (!(spread <= 2.0 * EFFACE_MAX_MAGNITUDE) || (spread == 0.0 && worst < WORST_WHOLE))
         return (efface_column_rounding){.n_vanished = r->n_vanished[column]};
     const bool far = size >= FAR * spread;
     found.collapses = worst > spread * WORST_PART || (worst >= WORST_WHOLE && far);
     found.n_vanished = r->n_vanished[column];
     found.step = power_of_two(size) / 16777216.0; /* 2^24 */
     found.spread = spread;
-    found.offset = found.collapses && far ? propose(least, spread) : 0.0;
+    /* Around a single value there is room for others. */
+    const double width = spread > 0.0 ? spread : OF_ONE_VALUE * found.step;
+    found.offset = found.collapses && far ? propose(least, width) : 0.0;
     return found;
 }

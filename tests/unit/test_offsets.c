@@ -31,6 +31,17 @@ static efface_column_rounding rounding_of(const double *values, size_t n, double
 
 /* ---------------------------------------------------------------- what is noticed */
 
+/* A column of one value that float32 changes; one that it does not change is as it should be. */
+static void one_value_that_changes_is_noticed(void **state) {
+    (void)state;
+    const double seconds[] = {1700000001.0, 1700000001.0, 1700000001.0}, even[] = {1700000000.0};
+    const efface_column_rounding found = rounding_of(seconds, 3, 0.0);
+    assert_true(found.collapses && found.offset != 0.0 && found.offset != seconds[0]);
+    assert_true((float)(seconds[0] - found.offset) + found.offset == seconds[0]);
+    assert_false(rounding_of(seconds, 3, found.offset).collapses);
+    assert_false(rounding_of(even, 1, 0.0).collapses);
+}
+
 static void collapse_is_noticed(void **state) {
     (void)state;
     static double values[N];
@@ -164,7 +175,7 @@ static void wrong_offsets_are_refused(void **state) {
     expect_refused("a,b\n1,2\n", &unknown, 1, EFFACE_E_ARGUMENT, "no column 'd'");
     expect_refused("a,b\n1,2\n", &zero, 1, EFFACE_E_ARGUMENT, "no column '0'");
     expect_refused("a,b\n1,2\n", &far, 1, EFFACE_E_ARGUMENT, "no column '3'");
-    expect_refused("a,b\n1,2\n", twice, 2, EFFACE_E_ARGUMENT, "two offsets");
+    expect_refused("a,b\n1,2\n", twice, 2, EFFACE_E_ARGUMENT, "an offset already");
     expect_refused("a,a\n1,2\n", twice, 1, EFFACE_E_ARGUMENT, "several columns");
     expect_refused("a,b\n1,2\n", &none, 1, EFFACE_E_ARGUMENT, "names no column");
     expect_refused("a,b\n1,2\n", &nan, 1, EFFACE_E_LIMIT, "offset");
@@ -439,6 +450,7 @@ static void rounding_refuses_other_rows(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(collapse_is_noticed),
+        cmocka_unit_test(one_value_that_changes_is_noticed),
         cmocka_unit_test(what_loses_nothing_is_not_noticed),
         cmocka_unit_test(values_that_vanish_are_counted),
         cmocka_unit_test(proposals_are_round),
