@@ -23,10 +23,12 @@ void cli_warn_coarse(const efface_kmeans *model, const cli_chosen *chosen) {
     if (chosen->columns != NULL)
         first = chosen->columns[first];
     const char *const name = cli_column_name(&chosen->of, first);
+    const bool scaled = efface_kmeans_get_params(model).scale == EFFACE_SCALE_MINMAX;
     cli_warn("less than 8 bits are kept of %" PRIu32 " column%s, the first is number %" PRIu32
-             "%s%s%s; try --scale minmax",
+             "%s%s%s; %s",
              n, n == 1 ? "" : "s", first + 1, name != NULL ? " (" : "", name != NULL ? name : "",
-             name != NULL ? ")" : "");
+             name != NULL ? ")" : "",
+             scaled ? "multiply their values by a power of ten" : "try --scale minmax");
 }
 
 void cli_warn_tails(const efface_tails *tails, efface_scale scale, uint64_t n_rows,
