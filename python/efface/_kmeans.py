@@ -214,7 +214,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         warn_few_rows(self.n_clusters, model.shape[0], stacklevel=2)
-        warn_coarse(model._models.coarse_columns(0), stacklevel=2)
+        warn_coarse(model._models.coarse_columns(0), self.scale, stacklevel=2)
         warn_rounding(findings, names, stacklevel=2)
         tails = Tails(*model._models.tails())
         warn_tails(tails, model.shape[0], self.scale, names, stacklevel=2)
@@ -422,13 +422,14 @@ def warn_few_rows(n_clusters, n_rows, stacklevel):
         )
 
 
-def warn_coarse(columns, stacklevel):
+def warn_coarse(columns, scale, stacklevel):
     """Warns of features of which the grid keeps too little."""
     if columns:
         some = ", ".join(map(str, columns[:5])) + (", ..." if columns[5:] else "")
+        advice = "use scale='minmax'" if scale is None else "multiply them by a power of ten"
         warnings.warn(
             f"features {some} vary so little compared to the largest value that less than 8 "
-            "bits of them are kept: use scale='minmax'",
+            f"bits of them are kept: {advice}",
             stacklevel=stacklevel + 1,
         )
 

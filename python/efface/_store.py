@@ -253,7 +253,7 @@ class Store:
             raise
         _, n_rows, coarse, tails = found
         warn_few_rows(parameters["n_clusters"], n_rows, stacklevel=3)
-        warn_coarse(coarse, stacklevel=3)
+        warn_coarse(coarse, parameters["scale"], stacklevel=3)
         names = self.columns(name) if self.feature_names is not None else None
         warn_tails(Tails(*tails), n_rows, parameters["scale"], names, stacklevel=3)
 
