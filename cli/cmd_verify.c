@@ -45,11 +45,13 @@ static void print_text(const verdict *v) {
     fputs(identical ? "identical" : "DIFFERENT", stdout);
     cli_unpaint(stdout);
     printf(" %s\n", hex);
-    if (!identical)
-        printf("  first difference: %s, level %" PRIu32 ", cluster %" PRIu32 ", column %" PRIu32
-               "\n",
-               v->difference.what != NULL ? v->difference.what : "unknown", v->difference.level,
-               v->difference.cluster, v->difference.column);
+    if (!identical && strcmp(v->difference.what, "method") == 0)
+        puts("  it was fitted when its method was defined in another way; the next request that\n"
+             "  writes fits it again");
+    else if (!identical)
+        printf(
+            "  first difference: %s, level %" PRIu32 ", cluster %" PRIu32 ", column %" PRIu32 "\n",
+            v->difference.what, v->difference.level, v->difference.cluster, v->difference.column);
 }
 
 static int compare(efface_store *store, verdict *v, unsigned step, unsigned n_steps) {

@@ -771,7 +771,8 @@ EFFACE_API efface_status efface_kmeans_preview(const efface_kmeans *model, effac
 /* Where two states differ first. */
 typedef struct efface_difference {
     int identical;
-    const char *what; /* "centroid", "sum", "count", ...; NULL if identical */
+    const char *what; /* "centroid", "sum", "count", ...; NULL if identical; "method": it was fitted
+                         when its method was defined in another way (efface_store_verify) */
     uint32_t level, cluster, column;
     uint32_t depth; /* tree: of the node, */
     uint64_t node;  /* and its number */
@@ -1007,7 +1008,8 @@ EFFACE_API efface_status efface_store_encode(efface_store *store, const char *na
                                              unsigned char **bytes, size_t *n_bytes,
                                              efface_error *error);
 
-/* Fits a model anew and compares (efface_kmeans_verify). */
+/* Fits a model anew and compares (efface_kmeans_verify). A model that was fitted when its method
+ * was defined in another way differs, without a fit, until the first request that writes. */
 EFFACE_API efface_status efface_store_verify(efface_store *store, const char *name,
                                              efface_difference *difference, efface_error *error);
 

@@ -240,6 +240,18 @@ static int is_interrupted(void *context) {
     return ((telling *)context)->interrupted;
 }
 
+/* Whether the state of a model was made when its method was defined in another way. */
+static efface_status look_up_outdated(efface_store *store, const char *name, bool *outdated,
+                                      efface_error *error) {
+    ef_record record = {.n_columns = 0};
+    efface_status status = ef_store_begin(store, false, error);
+    if (status == EFFACE_OK)
+        status = ef_store_end(store, ef_record_read(store, name, true, &record, error), error);
+    *outdated = status == EFFACE_OK && ef_record_is_outdated(&record);
+    ef_record_free(&record);
+    return status;
+}
+
 efface_status efface_store_verify(efface_store *store, const char *name,
                                   efface_difference *difference, efface_error *error) {
     if (store == NULL || name == NULL || difference == NULL)
@@ -247,7 +259,14 @@ efface_status efface_store_verify(efface_store *store, const char *name,
     efface_data *data = NULL;
     efface_kmeans *model = NULL;
     telling t = {store, false};
-    efface_status status = efface_store_load(store, name, &data, &model, error);
+    bool outdated;
+    efface_status status = look_up_outdated(store, name, &outdated, error);
+    if (status == EFFACE_OK && outdated) {
+        *difference = (efface_difference){.what = "method"};
+        return EFFACE_OK;
+    }
+    if (status == EFFACE_OK)
+        status = efface_store_load(store, name, &data, &model, error);
     if (status == EFFACE_OK && store->progress != NULL) {
         model->params.progress = tell;
         model->params.interrupted = is_interrupted;

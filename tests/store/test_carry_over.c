@@ -203,11 +203,11 @@ static void check_chain(efface_store *store) {
         efface_text_free(lines[i]);
 }
 
-/* All that can be asked of a store. */
-static void check_all(efface_store *store, fixture *f, uint32_t format) {
+/* All that can be asked of a store, before the first request that writes or after it. */
+static void check_all(efface_store *store, fixture *f, uint32_t format, bool written) {
     check_info(store, f, format);
     check_rows(store, f);
-    check_whole(store);
+    check_whole_but(store, written ? NULL : "pyramid");
     check_chain(store);
     REQUIRE_OK(efface_store_owners(store, count_owner, f, error));
     for (uint32_t i = 0; i < f->n_models; i++) {
@@ -225,7 +225,7 @@ static void to_read_nothing_changes(void **state) {
         fixture f = fixture_at(i);
         image before = lay_out(&f);
         efface_store *const store = open_store(in_folder(STORE), EFFACE_ACCESS_READ);
-        check_all(store, &f, 1);
+        check_all(store, &f, 1, false);
         const uint64_t absent = 999999;
         efface_request request = {.ids = &f.rows[0].row.id, .n_ids = 1, .only_look = 1};
         REQUIRE_OK(efface_store_forget(store, &request, NULL, error));
@@ -293,7 +293,7 @@ static void to_write_it_becomes_one_of_today(void **state) {
         image before = lay_out(&f);
         text models = digests(in_folder(STORE));
         efface_store *store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
-        check_all(store, &f, 2);
+        check_all(store, &f, 2, false);
         assert_int_equal(sql_number(in_folder(STORE), "PRAGMA user_version"), 2);
         assert_int_equal(sql_number(in_folder(STORE), "SELECT count(*) FROM columns"),
                          f.names[0] != NULL ? N_COLUMNS : 0);
@@ -305,7 +305,7 @@ static void to_write_it_becomes_one_of_today(void **state) {
         check_whole(store);
         efface_store_close(store);
         store = open_store(in_folder(STORE), EFFACE_ACCESS_READ);
-        check_all(store, &f, 2);
+        check_all(store, &f, 2, true);
         efface_store_close(store);
         check_leftovers(&f);
         free(before.bytes);
@@ -342,9 +342,17 @@ static void an_old_pyramid_is_fitted_again(void **state) {
     image before = lay_out(&f);
     efface_store *const store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
     efface_request request = {.ids = &f.rows[0].row.id, .n_ids = 1, .only_look = 1};
+    efface_difference difference;
+    REQUIRE_OK(efface_store_verify(store, "pyramid", &difference, error));
+    assert_false(difference.identical); /* to a fit of today */
+    assert_string_equal(difference.what, "method");
+    REQUIRE_OK(efface_store_verify(store, "lloyd", &difference, error));
+    assert_true(difference.identical);
     check_reasons(store, &request, true);
     request.only_look = 0;
     check_reasons(store, &request, true);
+    REQUIRE_OK(efface_store_verify(store, "pyramid", &difference, error));
+    assert_true(difference.identical);
     request.ids = &f.rows[1].row.id;
     check_reasons(store, &request, false);
     check_whole(store);
@@ -490,7 +498,7 @@ static void failures_leave_it_as_it_was(void **state) {
                 }
                 if (is_new) {
                     efface_store *const store = open_store(in_folder(STORE), EFFACE_ACCESS_READ);
-                    check_all(store, &f, 2);
+                    check_all(store, &f, 2, false);
                     efface_store_close(store);
                 } else {
                     text found = describe_old(in_folder(STORE));

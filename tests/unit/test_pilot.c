@@ -410,7 +410,14 @@ static void cuts_move(void **state) {
 /* ---------------------------------------------------------------- bytes */
 
 /* Where the numbers of the pilot are in the bytes of a model (docs/format.md). */
-enum { AT_SHIFT = 104, AT_SAMPLE = 108, AT_WITHIN = 116, AT_SPREAD = 140, AT_SEEDS = 156 };
+enum {
+    AT_ROWS = 60,
+    AT_SHIFT = 104,
+    AT_SAMPLE = 108,
+    AT_WITHIN = 116,
+    AT_SPREAD = 140,
+    AT_SEEDS = 156
+};
 
 /* Numbers that could be, but are not those of the rows. */
 static void decode_refuses_other_pilots(void **state) {
@@ -446,6 +453,11 @@ static void decode_refuses_other_pilots(void **state) {
         }
         efface_kmeans_free(decoded);
     }
+    /* More rows than any number of bits can be shifted by. */
+    assert_int_equal(bytes[AT_ROWS], p.model->n_rows);
+    memset(bytes + AT_ROWS, 0xFF, 8);
+    assert_int_equal(efface_kmeans_decode(bytes, n_bytes, &params, p.data, &decoded, NULL),
+                     EFFACE_E_FORMAT);
     efface_bytes_free(bytes);
     free_pair(&p);
 }

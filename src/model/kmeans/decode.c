@@ -113,14 +113,8 @@ static efface_status read_seeds(ef_reader *r, efface_kmeans *m, efface_error *er
     if (pyramid) {
         if (!ef_reader_has(r, (size_t)k * m->domain.map.n_columns, sizeof(int32_t)))
             return damaged(error, "it ends too early");
-        const ef_pilot read = m->pilot; /* its numbers */
         if (!ef_pilot_init(&m->pilot, k, m->domain.map.n_columns))
             return ef_fail_memory(error);
-        m->pilot.spread = read.spread;
-        m->pilot.shift = read.shift;
-        m->pilot.n_sample = read.n_sample;
-        m->pilot.n_within = read.n_within;
-        m->pilot.jury_weight = read.jury_weight;
     } else {
         m->seeds = ef_alloc_zero(k, sizeof *m->seeds);
         if (m->seeds == NULL)

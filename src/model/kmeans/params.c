@@ -81,9 +81,10 @@ static uint32_t given_rate(double rate) {
  */
 static uint64_t wanted_rows(const efface_kmeans_params *params, uint64_t n, uint32_t k) {
     if (params->rate > 0.0) {
-        const uint64_t part = (UINT64_C(1) << ef_log_up(n)) >> given_rate(params->rate);
-        const uint64_t most = part > k ? part : k;
-        return most < n ? most : n;
+        /* n may be any number in bytes that are damaged. */
+        const ef_u128 part = ((ef_u128)1 << ef_log_up(n)) >> given_rate(params->rate);
+        const ef_u128 most = part > k ? part : k;
+        return most < n ? (uint64_t)most : n;
     }
     const uint64_t power = n != 0 ? UINT64_C(1) << (63 - __builtin_clzll(n)) : 0;
     const uint64_t least = (uint64_t)LEAST_ROWS_A_CLUSTER * k, most = (uint64_t)ROWS_A_CLUSTER * k;

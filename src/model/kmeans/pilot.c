@@ -9,11 +9,9 @@ bool ef_pilot_init(ef_pilot *pilot, size_t k, size_t d) {
     size_t n_values;
     if (!ef_mul_size(k, d, &n_values))
         return false;
-    *pilot = (ef_pilot){
-        .winners = ef_alloc_zero(k, sizeof *pilot->winners),
-        .points = ef_alloc_zero(n_values, sizeof *pilot->points),
-        .counts = ef_alloc_zero(k, sizeof *pilot->counts),
-    };
+    pilot->winners = ef_alloc_zero(k, sizeof *pilot->winners);
+    pilot->points = ef_alloc_zero(n_values, sizeof *pilot->points);
+    pilot->counts = ef_alloc_zero(k, sizeof *pilot->counts);
     if (pilot->winners != NULL && pilot->points != NULL && pilot->counts != NULL)
         return true;
     ef_pilot_free(pilot);

@@ -6,7 +6,7 @@
  * nearest to the same one, a row is the more important the larger its parts of N and of the sum of
  * w u are. Its base exponent says how rare it may be in a sample, in powers of two; its number from
  * the tape says how rare it is; and what is missing is its need, at least 0. The sample is the rows
- * whose need is at most the pilot's shift; the jury those for which it is one more. A row stands
+ * whose need is at most the pilot's shift; for the jury it may be one more. A row stands
  * for 2^(base - shift) rows like it, and that many times its weight is its weight there.
  *
  * Sums enter by their logarithms alone, rounded upwards, and so hardly ever move.
@@ -39,6 +39,7 @@ typedef struct ef_pilot {
     ef_i128 jury_weight; /* of all its rows, before it is cut down */
 } ef_pilot;
 
+/* Memory for one that has none; its numbers stay. */
 bool ef_pilot_init(ef_pilot *pilot, size_t n_clusters, size_t n_columns);
 void ef_pilot_free(ef_pilot *pilot);
 size_t ef_pilot_bytes(const ef_pilot *pilot, size_t n_clusters, size_t n_columns);

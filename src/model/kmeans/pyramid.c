@@ -92,13 +92,8 @@ static efface_status find_bases(const trial *t, uint8_t *bases, efface_error *er
         (void)kernels->nearest(&centers, map, values, n_rows, values, panel, nearest, NULL);
         kernels->snap(map, values, n_rows, panel);
         for (unsigned i = 0; i < n_rows; i++) {
-            const int32_t *const point = pilot->points + (size_t)nearest[i] * d;
             const int64_t weight = ef_data_weight(t->copy, first + i);
-            int64_t distance = 0;
-            for (size_t j = 0; j < d; j++) {
-                const int64_t away = (int64_t)panel[j * EF_PANEL + i] - point[j];
-                distance += away * away;
-            }
+            const int64_t distance = ef_centers_sqdist(&centers, nearest[i], panel, i);
             bases[first + i] = ef_rank_of(pilot, k, nearest[i], weight, distance, 0).base;
         }
     }

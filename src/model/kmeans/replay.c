@@ -483,11 +483,10 @@ static void estimate(const ef_pending *r, efface_report *report) {
     const efface_kmeans_params *const params = &r->model->params;
     const uint64_t n = r->data->n_rows, iterations = r->model->plan.iterations;
     const bool pyramid = params->method == EFFACE_METHOD_PYRAMID; /* or lloyd instead of it */
-    uint32_t all = samples(r->model) ? params->passes : (uint32_t)iterations + 1;
-    if (r->refit && pyramid && params->passes > all)
-        all = params->passes;
-    if (r->refit && pyramid && iterations + 1 > all)
-        all = (uint32_t)iterations + 1;
+    const uint32_t of_lloyd = (uint32_t)iterations + 1;
+    uint32_t all = samples(r->model) ? params->passes : of_lloyd;
+    if (r->refit && pyramid) /* it may become the one or the other */
+        all = params->passes > of_lloyd ? params->passes : of_lloyd;
     const bool anything = r->refit || r->resample || r->plays_again;
     const uint32_t levels = anything ? all : r->build ? all - r->first : 0;
     report->levels_replayed = levels;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define OF_TAPE 1024        /* multiply-adds that take as long as the numbers of a panel */
-#define LOGARITHMS 128      /* of w u: 0 to 103, and */
+#define LOGARITHMS 104      /* of w u, which is below 2^103; and */
 #define AT_A_SEED UINT8_MAX /* for u = 0 */
 
 /* What lies around the seeds. */
@@ -61,7 +61,8 @@ static void look_at_panels(void *context, unsigned number, size_t first, size_t 
             s->labels[position] = found.nearest[i];
             s->logarithms[position] = log;
             worker->counts[found.nearest[i]] += weight;
-            s->rows[number][log % LOGARITHMS] += log != AT_A_SEED;
+            if (log != AT_A_SEED)
+                s->rows[number][log]++;
         }
     }
 }
@@ -92,7 +93,7 @@ static efface_status look_around(ef_maker *maker, efface_kmeans *model, ef_pilot
         for (uint32_t c = 0; c < k; c++)
             pilot->counts[c] += worker->counts[c];
         for (uint32_t e = 0; e < LOGARITHMS; e++)
-            pilot->spread += (ef_i128)s.rows[w][e] << (e < 104 ? e : 0);
+            pilot->spread += (ef_i128)s.rows[w][e] << e;
         model->rows_undecided += worker->rows_undecided;
         worker->rows_undecided = 0;
         memset(worker->counts, 0, k * sizeof *worker->counts);
