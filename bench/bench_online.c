@@ -17,13 +17,9 @@
 #define BASELINE_ITERATIONS 10
 #define PROGRESS_SECONDS 0.1
 
-static const uint64_t milestones[] = {1, 10, 100, 1000};
-
 static const char action_letters[] = {[EFFACE_ACTION_UNTOUCHED] = 'u',
                                       [EFFACE_ACTION_REPAIRED] = 'r',
                                       [EFFACE_ACTION_REFITTED] = 'f'};
-
-#define N_MILESTONES (sizeof milestones / sizeof milestones[0])
 
 /* A replicate under way. */
 typedef struct replicate {
@@ -35,7 +31,6 @@ typedef struct replicate {
     double *sorted; /* the seconds of requests, for their median */
     uint64_t *ids;  /* of a request */
     uint64_t n_forgotten;
-    size_t n_passed; /* milestones */
 } replicate;
 
 static bool is_tree(const efface_kmeans_params *params) {
@@ -52,8 +47,8 @@ static efface_status timed_fit(const efface_data *data, const efface_kmeans_para
     return status;
 }
 
-/* What a request costs without this library: lloyd, trained again. Measured on a few fits to all
- * rows; the sets that are left after deletions are hardly smaller. */
+/* What a request costs without this library: lloyd, trained again on the rows that are left. A few
+ * fits after the last request. */
 static efface_status measure_baseline(replicate *r, efface_error *error) {
     efface_kmeans_params params = r->params;
     params.method = EFFACE_METHOD_LLOYD;
@@ -61,7 +56,7 @@ static efface_status measure_baseline(replicate *r, efface_error *error) {
     params.redraw = EFFACE_REDRAW_SAME;
     const uint32_t n_fits = r->options->baseline_fits;
     r->result->baseline_seconds = NAN;
-    if (n_fits == 0)
+    if (n_fits == 0 || efface_data_n_rows(r->data) == 0)
         return EFFACE_OK;
     double *const seconds = malloc(n_fits * sizeof *seconds);
     if (seconds == NULL) {
@@ -98,52 +93,21 @@ static efface_status train(replicate *r, efface_error *error) {
 
 /* ---------------------------------------------------------------- quality */
 
-/* A measure may not exist (no rows are left, or all of them are in one cluster): that is no
- * failure of the run. */
-static double value_if(efface_status status, double value) {
-    return status == EFFACE_OK ? value : (double)NAN;
+static efface_status mark(replicate *r, efface_error *error) {
+    return online_mark_quality(r->options, r->model, r->data, r->n_forgotten, r->result, error);
 }
 
-static void mark(replicate *r) {
-    const online_options *const options = r->options;
-    online_result *const result = r->result;
-    online_mark *const m = &result->marks[result->n_marks++];
-    *m = (online_mark){.after = r->n_forgotten, .silhouette = NAN, .nmi = NAN};
-    if (options->skip_metrics)
-        return;
-    efface_error error;
-    double value = 0.0;
-    efface_status status = efface_kmeans_silhouette(r->model, r->data, NULL, 0, &value, &error);
-    m->silhouette = value_if(status, value);
-    if (bench_has_labels(options->data, options->labels)) {
-        status = bench_nmi(r->model, r->data, &value, &error);
-        m->nmi = value_if(status, value);
-    }
-}
-
-static void mark_milestones(replicate *r) {
-    bool passed = false;
-    for (; r->n_passed < N_MILESTONES && r->n_forgotten >= milestones[r->n_passed]; r->n_passed++)
-        passed = true;
-    if (passed && !r->options->metrics_at_end)
-        mark(r);
-}
-
-/* The loss of the model, and that of k-means run to convergence on the rows that are left, with
- * the same seed. */
-static efface_status measure_loss(replicate *r, efface_error *error) {
-    r->result->loss = r->result->converged_loss = NAN;
-    if (efface_data_n_rows(r->data) == 0)
+/* The loss of k-means run to convergence on the rows that are left, with the same seed. */
+static efface_status measure_converged(replicate *r, efface_error *error) {
+    r->result->converged_loss = NAN;
+    if (efface_data_n_rows(r->data) == 0 || r->options->skip_metrics || r->options->skip_converged)
         return EFFACE_OK;
-    efface_status status = efface_kmeans_loss(r->model, r->data, &r->result->loss, error);
-    if (status != EFFACE_OK || r->options->skip_metrics || r->options->skip_converged)
-        return status;
     efface_kmeans_params params = r->params;
     params.method = EFFACE_METHOD_LLOYD;
     params.iterations = 0;
     params.redraw = EFFACE_REDRAW_SAME;
     efface_kmeans *converged = NULL;
-    status = efface_kmeans_fit(r->data, &params, &converged, error);
+    efface_status status = efface_kmeans_fit(r->data, &params, &converged, error);
     if (status == EFFACE_OK)
         status = efface_kmeans_loss(converged, r->data, &r->result->converged_loss, error);
     efface_kmeans_free(converged);
@@ -183,18 +147,30 @@ static void sum_up_times(replicate *r) {
     result->rows_visited_mean /= (double)n;
 }
 
+/* How many rows the next request may have. No request goes past a milestone. */
+static size_t most_rows(const replicate *r, bool milestones) {
+    uint64_t most = r->options->deletions - r->n_forgotten;
+    if (most > r->options->batch)
+        most = r->options->batch;
+    const uint64_t before = online_rows_to_milestone(r->n_forgotten);
+    if (milestones && most > before)
+        most = before;
+    return (size_t)most;
+}
+
 static efface_status forget_rows(replicate *r, efface_error *error) {
     const online_options *const options = r->options;
-    const bool watched = bench_is_watched();
+    const bool watched = bench_is_watched(), milestones = online_marks_milestones(options);
     double shown = 0.0;
     efface_report report;
     const efface_report *last = NULL;
     online_requests requests;
     efface_status status = online_requests_init(&requests, options->order, &r->params,
                                                 r->result->replicate, r->data, error);
+    if (status == EFFACE_OK && milestones)
+        status = mark(r, error);
     while (status == EFFACE_OK && r->n_forgotten < options->deletions) {
-        const uint64_t left = options->deletions - r->n_forgotten;
-        size_t n_ids = left < options->batch ? (size_t)left : options->batch;
+        size_t n_ids = most_rows(r, milestones);
         status =
             online_requests_next(&requests, r->model, r->data, last, n_ids, r->ids, &n_ids, error);
         if (status != EFFACE_OK)
@@ -210,20 +186,21 @@ static efface_status forget_rows(replicate *r, efface_error *error) {
         r->result->request_actions[r->result->n_requests] = action_letters[report.action];
         r->n_forgotten += n_ids;
         count(r->result, &report, is_tree(&r->params) ? r->params.height : 0);
-        mark_milestones(r);
+        if (milestones && online_is_milestone(r->n_forgotten))
+            status = mark(r, error);
         if (watched)
             show_progress(r, &shown);
     }
     online_requests_free(&requests);
     if (watched)
         fputs("\r\033[K", stderr);
-    if (status != EFFACE_OK)
-        return status;
     const size_t n_marks = r->result->n_marks;
-    if (n_marks == 0 || r->result->marks[n_marks - 1].after != r->n_forgotten)
-        mark(r);
-    sum_up_times(r);
-    return EFFACE_OK;
+    if (status == EFFACE_OK &&
+        (n_marks == 0 || r->result->marks[n_marks - 1].after != r->n_forgotten))
+        status = mark(r, error);
+    if (status == EFFACE_OK)
+        sum_up_times(r);
+    return status;
 }
 
 /* ---------------------------------------------------------------- a replicate */
@@ -233,7 +210,7 @@ static efface_status finish(replicate *r, efface_error *error) {
     r->result->state_bytes_per_row =
         n != 0 ? (double)efface_kmeans_state_bytes(r->model) / (double)n : (double)NAN;
     r->result->epsilon = efface_kmeans_get_info(r->model).epsilon;
-    const efface_status status = measure_loss(r, error);
+    const efface_status status = measure_converged(r, error);
     if (status != EFFACE_OK)
         return status;
     return efface_kmeans_verify(r->model, r->data, &r->result->difference, error);
@@ -263,8 +240,8 @@ static int run(const online_options *options, uint32_t number, online_result *re
         fputs("efface-bench: out of memory\n", stderr);
         goto out;
     }
-    if (measure_baseline(&r, &error) != EFFACE_OK || train(&r, &error) != EFFACE_OK ||
-        forget_rows(&r, &error) != EFFACE_OK || finish(&r, &error) != EFFACE_OK)
+    if (train(&r, &error) != EFFACE_OK || forget_rows(&r, &error) != EFFACE_OK ||
+        measure_baseline(&r, &error) != EFFACE_OK || finish(&r, &error) != EFFACE_OK)
         code = bench_fail(&error);
     else
         code = BENCH_DONE;

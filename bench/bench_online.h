@@ -44,11 +44,12 @@ efface_status online_requests_next(online_requests *requests, const efface_kmean
 /* ------------------------------------------------------------------ what came of it */
 
 #define ONLINE_MOST_REASONS 32 /* more than efface_reason has */
-#define ONLINE_MOST_MARKS 5    /* after 1, 10, 100, 1,000 rows, and at the end */
+#define ONLINE_MOST_MARKS 6    /* after 0, 1, 10, 100, 1,000 rows, and at the end */
 
 /* The quality of the model after so many rows; NAN where it has none, or was not asked for. */
 typedef struct online_mark {
     uint64_t after;
+    double loss;
     double silhouette;
     double nmi;
 } online_mark;
@@ -71,13 +72,28 @@ typedef struct online_result {
     double rows_visited_mean;
     online_mark marks[ONLINE_MOST_MARKS]; /* the last one is at the end */
     size_t n_marks;
-    double loss;           /* of the last model */
-    double converged_loss; /* of k-means run to convergence on the same rows; NAN as above */
+    double converged_loss; /* of k-means run to convergence on the last rows; NAN as above */
     double epsilon;        /* the lattice in use, as info has it */
     double state_bytes_per_row;
     efface_difference difference; /* between the last state and a fresh fit */
 } online_result;
 
+/* ------------------------------------------------------------------ how good it was */
+
+bool online_marks_milestones(const online_options *options);
+bool online_is_milestone(uint64_t n_forgotten);
+
+/* How many rows are left to forget before the next milestone. */
+uint64_t online_rows_to_milestone(uint64_t n_forgotten);
+
+/* Adds a mark to the result: the quality of the model after so many rows. */
+efface_status online_mark_quality(const online_options *options, const efface_kmeans *model,
+                                  const efface_data *data, uint64_t after, online_result *result,
+                                  efface_error *error);
+
+/* ------------------------------------------------------------------ how it is shown */
+
+double online_loss(const online_result *result);       /* of the last model */
 double online_loss_ratio(const online_result *result); /* NAN as above */
 double online_speedup(const online_result *result);
 double online_speedup_amortized(const online_result *result);

@@ -34,16 +34,19 @@ void online_print_help(void) {
         "  --width W        tree: the same for widths (0: derived from n)\n"
         "  --leaf-method M, --node-method M   tree: of leaves and of inner nodes (lloyd)\n"
         "  --weigh          tree: centroids count with the weight of their rows\n"
-        "  --skip-metrics   no silhouette, NMI and loss ratio, which take most of the time\n"
+        "  --skip-metrics   no silhouette, NMI and loss ratio, which take most of the time, and "
+        "the\n"
+        "                   loss at the end only\n"
         "  --skip-converged no loss ratio, which needs k-means run to convergence\n"
-        "  --metrics-at-end silhouette and NMI of the last model only\n"
+        "  --metrics-at-end loss, silhouette and NMI of the last model only; otherwise no request\n"
+        "                   goes past a milestone: 1, 10, 100 or 1,000 rows\n"
         "  --json           one object per line, one for each replicate, instead of the table\n"
         "  --trace          with --json: the time and the action of every request\n\n"
         "What is reported for each replicate:\n"
         "  train_seconds         the fit\n"
         "  baseline_seconds      what a request costs without this library: training k-means\n"
-        "                        (lloyd, 10 iterations, same rows, threads and seed) again;\n"
-        "                        the median of a few fits in the same run\n"
+        "                        (lloyd, 10 iterations, same threads and seed) on the rows that\n"
+        "                        are left; the median of a few fits after the last request\n"
         "  delete_us_...         a request: mean, median, p99 and max\n"
         "  untouched, repairs, refits   requests after which only sums were corrected, rows were\n"
         "                        assigned again, everything was computed again; and `reasons`\n"
@@ -54,8 +57,10 @@ void online_print_help(void) {
         "  loss                  of the last model\n"
         "  converged_loss        of k-means run to convergence on the rows that are left, with\n"
         "                        the same seed; loss_ratio is loss / converged_loss\n"
-        "  silhouette, nmi       of the last model; silhouettes and nmis after 1, 10, 100 and\n"
-        "                        1,000 rows and at the end (metrics_after); NMI needs labels\n"
+        "  silhouette, nmi       of the last model; NMI needs labels\n"
+        "  losses, silhouettes, nmis   after training, after 1, 10, 100 and 1,000 rows, and at\n"
+        "                        the end (metrics_after); a silhouette is that of 10,000 rows,\n"
+        "                        drawn anew for each replicate and milestone\n"
         "  stopped_at_leaf       tree: requests that left all centroids of their leaf as they "
         "were\n"
         "  rows_visited_mean     rows, other than those of a request, that it looked at\n"
@@ -65,8 +70,16 @@ void online_print_help(void) {
         stdout);
 }
 
+static const online_mark *last_mark(const online_result *r) {
+    return &r->marks[r->n_marks - 1];
+}
+
+double online_loss(const online_result *r) {
+    return last_mark(r)->loss;
+}
+
 double online_loss_ratio(const online_result *r) {
-    return r->converged_loss > 0.0 ? r->loss / r->converged_loss : (double)NAN;
+    return r->converged_loss > 0.0 ? online_loss(r) / r->converged_loss : (double)NAN;
 }
 
 double online_speedup(const online_result *r) {
@@ -81,14 +94,14 @@ static double amortized_seconds(const online_result *r) {
     return (r->train_seconds + r->delete_seconds) / (double)r->n_requests;
 }
 
-static const online_mark *last_mark(const online_result *r) {
-    return &r->marks[r->n_marks - 1];
-}
-
 /* ---------------------------------------------------------------- JSON */
 
 static double mark_after(const online_mark *mark) {
     return (double)mark->after;
+}
+
+static double mark_loss(const online_mark *mark) {
+    return mark->loss;
 }
 
 static double mark_silhouette(const online_mark *mark) {
@@ -166,12 +179,13 @@ void online_print_json(const online_result *r, const online_options *options) {
     bench_put_field("baseline_seconds", r->baseline_seconds);
     bench_put_field("speedup", online_speedup(r));
     bench_put_field("speedup_amortized", online_speedup_amortized(r));
-    bench_put_field("loss", r->loss);
+    bench_put_field("loss", online_loss(r));
     bench_put_field("converged_loss", r->converged_loss);
     bench_put_field("loss_ratio", online_loss_ratio(r));
     bench_put_field("silhouette", last_mark(r)->silhouette);
     bench_put_field("nmi", last_mark(r)->nmi);
     put_marks("metrics_after", r, mark_after);
+    put_marks("losses", r, mark_loss);
     put_marks("silhouettes", r, mark_silhouette);
     put_marks("nmis", r, mark_nmi);
     bench_put_field("state_bytes_per_row", r->state_bytes_per_row);

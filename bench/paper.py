@@ -12,7 +12,9 @@ kept in --work, and a run that is there already is not done again: stop it and s
 --out receives the tables as CSV, the figures as SVG and PNG, report.md and report.html.
 
 Times are those of one thread, and of the machine as it is: run this alone, or on a machine that
-others use as `chrt -f 50 bench/paper.py ...`. Needs numpy and gnuplot, for the comparison with
+others use as `chrt -f 50 bench/paper.py ...`. `--part clocked` does the runs that are clocked and
+no other, `--part rest` all others: the two can be done at the same time, and then without --part
+for the report. Needs numpy and gnuplot, for the comparison with
 scikit-learn and faiss those too (scripts/install-packages bench).
 """
 
@@ -117,18 +119,20 @@ def choose_size(options):
              "most_rows": options.most_rows}
     size = dataclasses.replace(size, **{k: v for k, v in given.items() if v is not None})
     if options.most_rows:
-        size = dataclasses.replace(size, growth=(options.most_rows, 10 * options.most_rows))
+        size = dataclasses.replace(size, growth=(options.most_rows, 10 * options.most_rows),
+                                   efficiency=plan.QUICK.efficiency)
     return size
 
 
 def measure(options):
+    """Runs what has not been run yet, and writes the CSV files; with --part only the runs."""
     size = choose_size(options)
     if options.data is not None and not options.data.is_dir():
         raise Failure(f"{options.data} is no folder; docs/data.md says how to lay it out")
-    names = options.sets.split(",") if options.sets else sets.NAMES
-    strange = [name for name in names if name not in sets.NAMES]
+    names = options.sets.split(",") if options.sets else sets.names_for(options.data)
+    strange = [name for name in names if name not in sets.ALL]
     if strange:
-        raise Failure(f"there is no set {strange[0]}; there are {', '.join(sets.NAMES)}")
+        raise Failure(f"there is no set {strange[0]}; there are {', '.join(sets.ALL)}")
     suffix = f"-{size.most_rows}" if size.most_rows else ""
     runner = runs.Runner(options.work / f"runs{suffix}", options.bench, HERE / "peers.py")
     chosen = []
@@ -137,7 +141,12 @@ def measure(options):
                                 sets.bench_gaussian(options.bench))
         print(f"{name}: {data_set.n:,} x {data_set.d}, {data_set.source}", file=sys.stderr)
         chosen.append(data_set)
-    seconds = runner.run_all(plan.all_runs(chosen, size, not options.skip_peers))
+    wanted = plan.all_runs(chosen, size, not options.skip_peers)
+    if options.part:
+        runner.run_all([run for run in wanted
+                        if (run.group in plan.CLOCKED) == (options.part == "clocked")])
+        return
+    seconds = runner.run_all(wanted)
     results = tables.Results(runner, chosen)
     tables.save_all(results, size.deletions, options.out)
     meta = describe(options, size, chosen, results, seconds)
@@ -161,6 +170,7 @@ def parse_arguments():
     parser.add_argument("--replicates", type=int)
     parser.add_argument("--most-rows", type=int, help="of a set")
     parser.add_argument("--skip-peers", action="store_true")
+    parser.add_argument("--part", choices=["clocked", "rest"], help="some of the runs, no report")
     return parser.parse_args()
 
 
@@ -173,6 +183,8 @@ def main():
         options.out.mkdir(parents=True, exist_ok=True)
         if not options.redraw:
             measure(options)
+        if options.part:
+            return 0
         figures.draw_all(options.out)
         report.write_report(options.out)
         print(f"the report is {options.out / 'report.html'}")

@@ -1,7 +1,8 @@
-"""Draws the figures of a run from the CSV files in its folder: figure1_runtime to figure9_tradeoff,
-as SVG and PNG, beside the files they are drawn from. Measures nothing.
+"""Draws the figures of a run from the CSV files in its folder: figure1_runtime to
+figure10_efficiency, as SVG and PNG, beside the files they are drawn from. Measures nothing.
 
-The paper's are 1 to 6; 7 to 9 (growth, latency, trade-off) are our own. Sets that are stand-ins are
+The paper's are 1 to 6; the others (which requests cost work, growth, latency, trade-off, deletion
+efficiency) are our own. Sets that are stand-ins or parts are
 marked wherever they are named. A figure whose CSV file is missing or empty is left out.
 """
 
@@ -22,8 +23,8 @@ EPSILON = "lattice width ε of Q-k-means"
 LEAVES = "width w of DC-k-means (number of leaves)"
 FIGURES = {
     "figure1_runtime": Figure("Time per deletion", curves.runtime_height, curves.place_runtime),
-    "figure2_retrains": Figure(
-        "Requests that cost work", marks.retrains_height, marks.place_retrains),
+    "figure2_retrains": Figure("Retrainings", curves.runtime_height, curves.place_retrains),
+    "figure2_stream": Figure("Requests that cost work", marks.stream_height, marks.place_stream),
     "figure3_epsilon_loss": Figure("Loss against ε", 430, curves.place_loss("epsilon", EPSILON)),
     "figure4_width_loss": Figure("Loss against w", 430, curves.place_loss("width", LEAVES)),
     "figure5_epsilon_time": Figure(
@@ -33,6 +34,8 @@ FIGURES = {
     "figure7_growth": Figure("Time of a request as n grows", 440, curves.place_growth),
     "figure8_latency": Figure("Times of requests", marks.latency_height, marks.place_latency),
     "figure9_tradeoff": Figure("Speed-up against loss", 600, marks.place_tradeoff),
+    "figure10_efficiency": Figure(
+        "n^α deletions from n rows", curves.efficiency_height, curves.place_efficiency),
 }
 
 
@@ -40,19 +43,20 @@ def source_of(run, name):
     """What a figure is drawn from, or None."""
     table = run.table(name)
     source = Source(table, run.table("table4_runtime"), run.meta)
-    return source if table is not None and (table.rows or marks.retrain_sets(source)) else None
+    return source if table is not None and (table.rows or marks.stream_sets(source)) else None
 
 
-def shows_stand_ins(name, source):
-    if name == "figure2_retrains":
-        return any(results.is_stand_in(row) for row in marks.retrain_sets(source).values())
-    return results.has_stand_ins(source.table)
+def notes_of(name, source):
+    """What the marks of sets mean."""
+    if name == "figure2_stream":
+        return results.notes_on(marks.stream_sets(source).values())
+    return results.notes_on(source.table.rows)
 
 
 def small_print(name, source):
     """Notes, the commands and the machine, in rows."""
     table, meta = source.table, source.meta
-    rows = [results.STAND_IN] if shows_stand_ins(name, source) else []
+    rows = notes_of(name, source)
     for command in table.comment("command") or [meta.get("command")]:
         if command:
             rows += wrap(f"Made by: {command}", 2)

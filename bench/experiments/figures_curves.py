@@ -1,4 +1,5 @@
-"""The figures that are curves: time per deletion (1), sweeps over ε and w (3 to 6), growth (7)."""
+"""The figures that are curves: time per deletion (1), retrainings (2), sweeps over ε and w (3 to 6),
+growth (7), deletion efficiency (10)."""
 
 import math
 
@@ -59,6 +60,35 @@ def runtime_panel(sheet, box, rows, looks):
             every = max(len(own) // 4, 1)
             plots += curve(sheet, own, "deletions", "seconds", style, every=every)
     sheet.plot(plots)
+
+
+# ---------------------------------------------------------------- 2: retrainings
+
+
+def place_retrains(sheet, source):
+    table = source.table
+    looks, sets = method_looks(table), table.sets()
+    used = sheet.key(list(looks.values()), 4)
+    boxes = grid(len(sets), used + 8, RUNTIME_PANEL, 78, 68, 40)
+    for (name, first), box in zip(sets.items(), boxes):
+        rows = table.find(set=name)
+        head_panel(sheet, box, first, source.meta)
+        if is_lowest(boxes, box):
+            sheet.label("deletions", (box.left + box.right) / 2, box.bottom + 36, "center", 12)
+        most = max(number(r, "deletions") for r in rows)
+        high = max(*(number(r, "retrains") for r in rows), 1)
+        sheet.begin_panel(box, f"set xrange [0:{most:g}]", f"set yrange [0:{1.08 * high:.6g}]",
+                          f"set xtics {tics([most * i / 4 for i in range(5)], '{:,.0f}'.format)}",
+                          "set mxtics 1", "set mytics 1", "set format y '%.4g'")
+        sheet.plot([f"{block_of(sheet, rows, method)} with lines {sheet.line(style)} notitle"
+                    for method, style in looks.items()])
+    middle = (boxes[0].top + boxes[-1].bottom) / 2
+    sheet.label("retrainings so far, mean of the replicates", 14, middle, "center", 12, rotate=90)
+
+
+def block_of(sheet, rows, method):
+    own = [r for r in rows if r["method"] == method]
+    return sheet.block(sorted((number(r, "deletions"), number(r, "retrains")) for r in own))
 
 
 # ---------------------------------------------------------------- 3 to 6: sweeps
@@ -227,3 +257,52 @@ def label_ends(sheet, ends, box, scope):
     places = [box.bottom - height * place_log(value, *scope) for value, _ in ends]
     for (_, style), y in zip(ends, spread(places, 17)):
         sheet.label(style.title, box.right + 8, y, size=12, colour=readable(style.colour))
+
+
+# ---------------------------------------------------------------- 10: deletion efficiency
+
+# How the curves of an alpha look: colour, dash, point.
+ALPHA_LOOKS = [("#0072B2", "solid", 7), ("#D55E00", "(14,6)", 5), ("#009E73", "(7,4)", 9),
+               ("#CC79A7", "(10,4,3,4)", 13)]
+
+
+def efficiency_height(source):
+    return 66 + panel_rows(len(source.table.methods())) * 240
+
+
+def place_efficiency(sheet, source):
+    table = source.table
+    alphas = sorted({number(r, "alpha") for r in table.rows})
+    looks = {alpha: Look("α = {}/{}".format(*alpha.as_integer_ratio()), *ALPHA_LOOKS[i % 4])
+             for i, alpha in enumerate(alphas)}
+    used = sheet.key([*looks.values(), Look("slope 1 - α", GREY, "(2,4)", 0)], 4)
+    methods = method_looks(table)
+    boxes = grid(len(methods), used + 8, RUNTIME_PANEL, 78, 68, 40)
+    for (method, style), box in zip(methods.items(), boxes):
+        sheet.label(style.title, box.left, box.top - 12, bold=True)
+        if is_lowest(boxes, box):
+            sheet.label("rows n", (box.left + box.right) / 2, box.bottom + 36, "center", 12)
+        efficiency_panel(sheet, box, table.find(method=method), looks)
+    middle = (boxes[0].top + boxes[-1].bottom) / 2
+    sheet.label("time per deletion, training included", 14, middle, "center", 12, rotate=90)
+
+
+def efficiency_panel(sheet, box, rows, looks):
+    sizes = sorted({number(r, "n") for r in rows})
+    lines = {}
+    for alpha in looks:
+        first = next(r for r in rows if number(r, "alpha") == alpha and number(r, "n") == sizes[0])
+        lines[alpha] = [(n, number(first, "seconds") * (n / sizes[0]) ** (1 - alpha))
+                        for n in (sizes[0], sizes[-1])]
+    values = [number(r, "seconds") for r in rows] + [y for ends in lines.values() for _, y in ends]
+    left, right = padded(sizes[0], sizes[-1], 0.04)
+    sheet.begin_panel(box, "set logscale x", f"set xrange [{left:g}:{right:g}]", "set mxtics 1",
+                      f"set xtics {tics(sizes, lambda v: f'{v:,.0f}')}",
+                      *time_axis("y", *padded(*extent(values))))
+    plots = []
+    for alpha, style in looks.items():
+        faint = style._replace(dash="(2,4)", point=0)
+        plots.append(f"{sheet.block(lines[alpha])} with lines {sheet.line(faint)} notitle")
+        plots += curve(sheet, [r for r in rows if number(r, "alpha") == alpha], "n", "seconds",
+                       style)
+    sheet.plot(plots)

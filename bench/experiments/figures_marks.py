@@ -17,7 +17,7 @@ ACTIONS = {"repaired": ("#D55E00", 0.62), "refitted": ("#000000", 0.95)}  # colo
 BANDS = {"quantized": "exact", "quantized_fresh": "paper-literal (not exact)"}
 
 
-def retrain_sets(source):
+def stream_sets(source):
     """The sets of figure 2: also those in which no request did anything, which table 4 knows."""
     first = source.table.sets()
     if source.costs is not None:
@@ -27,7 +27,7 @@ def retrain_sets(source):
     return {name: first[name] for name in results.ordered(first, SETS)}
 
 
-def retrain_methods(source):
+def stream_methods(source):
     """Also those that did nothing on any set."""
     rows = source.table.rows + (source.costs.rows if source.costs else [])
     named = [r["method"] for r in rows if r["method"] in BANDS]
@@ -35,13 +35,13 @@ def retrain_methods(source):
     return results.ordered(dict.fromkeys([*named, *others]), BANDS)
 
 
-def retrains_height(source):
-    step = len(retrain_methods(source)) * (BAND + BAND_GAP) + SET_GAP
-    return 34 + len(retrain_sets(source)) * step + 48
+def stream_height(source):
+    step = len(stream_methods(source)) * (BAND + BAND_GAP) + SET_GAP
+    return 34 + len(stream_sets(source)) * step + 48
 
 
-def place_retrains(sheet, source):
-    sets, methods = retrain_sets(source), retrain_methods(source)
+def place_stream(sheet, source):
+    sets, methods = stream_sets(source), stream_methods(source)
     deletions = source.meta.get("deletions") or 1000
     left, right, top = 222, WIDTH - 146, 34
     step = len(methods) * (BAND + BAND_GAP) + SET_GAP

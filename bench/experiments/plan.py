@@ -5,27 +5,34 @@ A run is one command. All of it is timed with one thread, and one run at a time.
 
 from dataclasses import dataclass
 
-MANY_VALUES = 10_000_000  # sets with more of them get fewer replicates where they are many
+MANY_VALUES = 10_000_000  # in a large set
 
-EPSILONS = [2.0**-e for e in range(1, 11)]
+EPSILONS = [2.0**-e for e in range(11)]
 WIDTHS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 TIMED_SET = "covtype"  # of figures 5 and 6
 
 GROWTH_CLUSTERS, GROWTH_COLUMNS = 8, 16
 GROWTH_METHODS = ("pyramid", "quantized", "tree", "lloyd")
 
+# The corollaries of the paper: n rows, n^alpha deletions; a lattice of width n^-beta, a tree of n^rho
+# leaves. Numbers of rows are powers of 4, so that n^rho is a power of two.
+EFFICIENCY_BETA, EFFICIENCY_RHO = 1 / 4, 1 / 2
+EFFICIENCY_ALPHAS = (1 / 4, 3 / 8, 1 / 2, 5 / 8)
+EFFICIENCY_METHODS = ("quantized", "quantized_fresh", "tree", "tree_fresh")
+
 SEEDING = ("--candidates", "1")  # plain k-means++, as in the paper
 
-# Options of efface-bench for each column of the tables. `kmeans` is what people have today: its
-# model is that of k-means after all deletions, made by forgetting them in one request, which gives
-# the same bits; its time is that of retraining, which every run measures. `lloyd` is the same
-# method, forgetting row by row.
+# Options of efface-bench for each column of the tables. `kmeans` is what people have today: run to
+# convergence where its quality is measured, as in the paper, and trained again with ten iterations
+# where its time is, which every timed run does. `lloyd` is k-means with ten iterations, forgetting
+# row by row. `pyramid` is as it comes, with its own seeding.
 METHODS = {
-    "kmeans": ["--method", "lloyd"],
+    "kmeans": ["--method", "lloyd", "--iters", "0"],
     "lloyd": ["--method", "lloyd"],
     "quantized": ["--method", "quantized"],
     "quantized_fresh": ["--method", "quantized", "--redraw", "fresh"],
     "tree": ["--method", "tree"],
+    "tree_fresh": ["--method", "tree", "--redraw", "fresh"],
     "tree_quantized": ["--method", "tree", "--leaf-method", "quantized"],
     "tree_weighed": ["--method", "tree", "--weigh"],
     "pyramid": ["--method", "pyramid"],
@@ -38,16 +45,15 @@ class Size:
 
     deletions: int
     replicates: int
-    lloyd_deletions: int  # of the method that costs most; its mean stands for all
     growth: tuple  # numbers of rows
-    growth_replicates: int
+    efficiency: tuple  # the same for the corollaries
     baseline_seeds: int
     peer_repeats: int
     most_rows: int | None  # of a set
 
 
-FULL = Size(1000, 5, 1000, (10**4, 10**5, 10**6, 10**7), 3, 20, 3, None)
-QUICK = Size(100, 2, 50, (10**4, 10**5), 2, 5, 1, 5_000)
+FULL = Size(1000, 5, (10**4, 10**5, 10**6, 10**7), (4**7, 4**8, 4**9, 4**10), 20, 3, None)
+QUICK = Size(100, 2, (10**4, 10**5), (4**5, 4**6), 5, 1, 5_000)
 
 
 @dataclass(frozen=True)
@@ -71,35 +77,45 @@ class Run:
         return self.key.replace("-", ", ")
 
 
-def options_of(data_set, labels=True):
+def options_of(data_set, labels=True, seeding=SEEDING):
     words = ["--data", str(data_set.x)]
     if labels:
         words += ["--labels", str(data_set.y)]
-    return [*words, "-k", str(data_set.k), "--scale", data_set.scale, *SEEDING, "--threads", "1"]
+    return [*words, "-k", str(data_set.k), "--scale", data_set.scale, *seeding, "--threads", "1"]
 
 
 def is_large(data_set):
     return data_set.n * data_set.d > MANY_VALUES
 
 
+def seeding_of(method):
+    return () if method == "pyramid" else SEEDING
+
+
+def replayed(size):
+    return ["--replicates", size.replicates, "--deletions", size.deletions]
+
+
 def main_runs(data_set, size):
-    """Tables 1 to 4, figures 1, 2, 8 and 9."""
-    many = ["--replicates", size.replicates, "--deletions", size.deletions]
-    at_end = [*many, "--metrics-at-end", "--trace"]
+    """Table 4, figures 1, 2, 8 and 9: requests one by one, each of them clocked."""
     for method, words in METHODS.items():
-        extra = [*at_end, "--skip-converged"]
-        if method == "kmeans":
-            extra = [*at_end, "--batch", size.deletions]
-        elif method == "lloyd":
-            few = max(2, size.lloyd_deletions // (5 if is_large(data_set) else 1))
-            few = min(few, size.deletions)
-            extra = ["--replicates", size.replicates, "--deletions", few]
-            extra += ["--skip-metrics", "--trace"]
-        yield online("main", data_set, method, [*words, *extra])
+        if method != "kmeans":
+            extra = [*replayed(size), "--skip-metrics", "--trace"]
+            yield online("main", data_set, method, [*words, *extra])
+
+
+def quality_runs(data_set, size):
+    """Tables 1 to 3: models after training and at milestones. Nothing is clocked. What is exact
+    forgets all rows up to a milestone in one request, which gives the same bits."""
+    for method, words in METHODS.items():
+        extra = [*replayed(size), "--skip-converged", "--baseline", "0"]
+        if not method.endswith("_fresh"):
+            extra += ["--batch", size.deletions]
+        yield online("quality", data_set, method, [*words, *extra])
 
 
 def online(group, data_set, method, words, value=None):
-    arguments = ("online", *options_of(data_set), *map(str, words))
+    arguments = ("online", *options_of(data_set, seeding=seeding_of(method)), *map(str, words))
     return Run(group, data_set.name, method, "bench", arguments, value)
 
 
@@ -115,27 +131,41 @@ def sweeps(data_set, words, suffix):
 
 def loss_sweeps(data_set, size):
     """Figures 3 and 4: losses, for which all deletions are one request."""
-    replicates = min(3, size.replicates) if is_large(data_set) else size.replicates
-    words = ["--replicates", replicates, "--deletions", size.deletions]
-    words += ["--batch", size.deletions, "--skip-metrics", "--baseline", "0"]
+    words = [*replayed(size), "--batch", size.deletions, "--skip-metrics", "--baseline", "0"]
     return sweeps(data_set, words, "")
 
 
 def time_sweeps(data_set, size):
     """Figures 5 and 6."""
-    words = ["--replicates", size.replicates, "--deletions", size.deletions, "--skip-metrics"]
-    return sweeps(data_set, words, "_time")
+    return sweeps(data_set, [*replayed(size), "--skip-metrics"], "_time")
+
+
+def generated_run(group, method, n, words):
+    data = f"gaussian:{GROWTH_CLUSTERS},{GROWTH_COLUMNS},{n // GROWTH_CLUSTERS}"
+    first = ["online", "--data", data, "-k", GROWTH_CLUSTERS, "--scale", "minmax",
+             *seeding_of(method), "--threads", "1", *METHODS[method]]
+    arguments = tuple(map(str, [*first, *words, "--skip-metrics", "--trace"]))
+    return Run(group, "gaussian", method, "bench", arguments, n)
 
 
 def growth_runs(size):
     """Figure 7."""
     for n in size.growth:
-        data = f"gaussian:{GROWTH_CLUSTERS},{GROWTH_COLUMNS},{n // GROWTH_CLUSTERS}"
         for method in GROWTH_METHODS:
-            words = ["online", "--data", data, "-k", GROWTH_CLUSTERS, "--scale", "minmax"]
-            words += [*SEEDING, "--threads", "1", *METHODS[method], "--deletions", size.deletions]
-            words += ["--replicates", size.growth_replicates, "--skip-metrics", "--trace"]
-            yield Run("growth", "gaussian", method, "bench", tuple(map(str, words)), n)
+            yield generated_run("growth", method, n, replayed(size))
+
+
+def efficiency_runs(size):
+    """Figure 10. One run has the deletions of all alphas: the first n^alpha of it."""
+    for n in size.efficiency:
+        for method in EFFICIENCY_METHODS:
+            words = ["--replicates", size.replicates, "--baseline", "0",
+                     "--deletions", round(n ** max(EFFICIENCY_ALPHAS))]
+            if method.startswith("tree"):
+                words += ["--width", round(n**EFFICIENCY_RHO)]
+            else:
+                words += ["--epsilon", n**-EFFICIENCY_BETA]
+            yield generated_run("efficiency", method, n, words)
 
 
 def baseline_runs(data_set, size):
@@ -153,8 +183,11 @@ def peer_runs(data_set, size):
               (*words, "--repeats", str(size.peer_repeats)))
 
 
+CLOCKED = ("main", "peers", "growth", "efficiency", "epsilon_time", "width_time")
+
+
 def all_runs(sets, size, peers=True):
-    """Those that say most come first."""
+    """Those that say most come first; those that are clocked are together."""
     runs = []
     for data_set in sets:
         runs += main_runs(data_set, size)
@@ -162,11 +195,13 @@ def all_runs(sets, size, peers=True):
         for data_set in sets:
             runs += peer_runs(data_set, size)
     runs += growth_runs(size)
+    runs += efficiency_runs(size)
     for data_set in sets:
         if data_set.name == TIMED_SET:
             runs += time_sweeps(data_set, size)
-        if data_set.kind != "stand-in":
-            runs += baseline_runs(data_set, size)
     for data_set in sets:
+        runs += quality_runs(data_set, size)
         runs += loss_sweeps(data_set, size)
+        if data_set.kind in ("real", "generated"):
+            runs += baseline_runs(data_set, size)
     return runs

@@ -2,10 +2,17 @@
 
 The paper is "Making AI Forget You: Data Deletion in Machine Learning" (Ginart, Guan, Valiant, Zou,
 NeurIPS 2019). Means and standard deviations over its 5 replicates. Its Table 2 lists Gaussian twice
-and MNIST not at all: the row with 0.036 is read as Gaussian, that with 0.066 as MNIST.
+and MNIST not at all: the row with 0.036 is read as Gaussian, that with 0.066 as MNIST
+(captions.TWICE_GAUSSIAN says why).
 """
 
+import math
+
+REPLICATES = 5
 METHODS = ("kmeans", "quantized", "tree")  # its k-means, Q-k-means and DC-k-means
+
+# Ours that do what the paper prints, fresh randomness included.
+LITERAL = {"quantized_fresh": "quantized", "tree_fresh": "tree"}
 
 # Table 1: loss divided by the mean loss of k-means.
 LOSS = {
@@ -76,9 +83,22 @@ BASELINE = {
 }
 
 
+def loss_bound(least_loss, n, d, k, epsilon):
+    """Corollary 4.1.1: a bound on the expected loss of Q-k-means with k-means++ seeds, of rows in
+    the unit cube or in any units that the loss and epsilon share."""
+    seeded = 8 * (math.log(k) + 2) * least_loss
+    return seeded + epsilon * math.sqrt(n * d * seeded) + epsilon**2 * n * d / 4
+
+
+def largest_alpha(method, beta, rho):
+    """Corollaries 4.2.1 and 4.2.2: up to which alpha a method is alpha-deletion efficient."""
+    paper_method = LITERAL.get(method, method)
+    return (1 - beta) / 2 if paper_method == "quantized" else 1 - max(1 - rho, rho)
+
+
 def of(table, name, method):
     """The paper's value for a set and a method of ours, or None."""
-    paper_method = {"quantized_fresh": "quantized"}.get(method, method)
+    paper_method = LITERAL.get(method, method)
     if name not in table or paper_method not in METHODS:
         return None
     return table[name][METHODS.index(paper_method)]

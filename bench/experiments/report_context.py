@@ -4,8 +4,10 @@ import re
 
 from . import captions, figures, results
 from .page import Code, Folded, Grid, Heading, Items, Note, Picture, Text, plain
-from .report_tables import counted, missing, stand_in_note
+from .report_tables import counted, missing, set_notes
 from .results import digits, duration, method_title, number, set_title, with_sd
+
+EFFICIENCY = "figure10_efficiency"  # stands with the theory
 
 # ---------------------------------------------------------------- figures
 
@@ -18,17 +20,17 @@ def figure_blocks(run, names):
         if source is None:
             blocks.append(Text(f"**{title}.** This run has no `{name}.csv`, so it is not drawn."))
             continue
-        marked = figures.shows_stand_ins(name, source)
-        note = f" {results.STAND_IN}." if marked else ""
+        notes = "".join(f" {note}." for note in figures.notes_of(name, source))
         caption = caption.replace("{deletions}", run.deletions)
-        blocks.append(Picture(name, title, f"{caption}{note} Numbers: `{name}.csv`."))
+        blocks.append(Picture(name, title, f"{caption}{notes} Numbers: `{name}.csv`."))
     return blocks
 
 
 def figures_section(run):
-    return [Heading(2, "The paper's figures"), *figure_blocks(run, results.FIGURES[:6]),
-            Heading(2, "Growth, latency, and what speed costs"),
-            *figure_blocks(run, results.FIGURES[6:])]
+    others = [name for name in results.FIGURES
+              if name not in results.OF_THE_PAPER and name != EFFICIENCY]
+    return [Heading(2, "The paper's figures"), *figure_blocks(run, results.OF_THE_PAPER),
+            Heading(2, "Growth, latency, and what speed costs"), *figure_blocks(run, others)]
 
 
 # ---------------------------------------------------------------- peers, theory, sanity
@@ -45,7 +47,7 @@ def peers_section(run):
         found = [table.one(set=name, contestant=c) for c in contestants]
         rows.append([plain(set_title(first)), *(peer_cell(r) for r in found)])
     return blocks + [Grid(["set", *map(plain, contestants)], rows), Note(captions.PEER_CELLS),
-                     *stand_in_note(table.rows), *(Text(t) for t in peers_sentence(table))]
+                     *set_notes(table.rows), *(Text(t) for t in peers_sentence(table))]
 
 
 def peer_cell(row):
@@ -90,6 +92,54 @@ def theory_section(run):
     return blocks + [Grid(head, rows), Note(captions.EXPONENTS)]
 
 
+def corollaries_section(run):
+    blocks = [Heading(3, "Corollaries 4.2.1 and 4.2.2: deletion efficiency"),
+              Text(captions.EFFICIENCY)]
+    table = run.table("corollaries")
+    if table is None:
+        return blocks + missing(run, "corollaries", "such measurement")
+    rows = []
+    for row in table.rows:
+        holds = "yes" if row["within"] == "1" else "no"
+        promised = row["promised"] == "1"
+        rows.append([plain(method_title(row["method"])), fraction(row["alpha"]),
+                     f"{float(row['bound']):.3f}",
+                     with_error(row["exponent"], row["standard_error"]),
+                     "yes" if promised else "no",
+                     f"**{holds}**" if promised and holds == "no" else holds])
+    head = ["method", "α", "1 - α", "exponent of the time in n", "promised", "holds"]
+    broken = [row for row in table.rows if row["promised"] == "1" and row["within"] != "1"]
+    verdict = ("What is promised holds." if not broken else
+               f"{counted(len(broken), 'promise')} of the paper did not hold in this measurement.")
+    return blocks + [Grid(head, rows), Note(captions.EFFICIENCY_NOTE), Text(verdict),
+                     *figure_blocks(run, [EFFICIENCY])]
+
+
+def fraction(text):
+    """`3/8` for 0.375."""
+    return "/".join(map(str, float(text).as_integer_ratio()))
+
+
+def loss_bound_section(run):
+    blocks = [Heading(3, "Corollary 4.1.1: the loss of Q-k-means"), Text(captions.LOSS_BOUND)]
+    table = run.table("loss_bound")
+    if table is None:
+        return blocks + missing(run, "loss_bound", "such comparison")
+    rows = []
+    for row in table.rows:
+        least, loss, bound = (number(row, f) for f in ("least_loss", "loss", "bound"))
+        rows.append([plain(set_title(row)), figures.curves.sweep_mark(number(row, "epsilon")),
+                     digits(least, 4), f"{digits(loss, 4)} ({loss / least:.3f})",
+                     f"{digits(bound, 4)} ({bound / least:,.1f})", f"{bound / loss:,.1f}"])
+    head = ["set", "ε", "least loss found", "loss of Q-k-means, exact (over the least)",
+            "bound (over the least)", "bound / loss"]
+    broken = [row for row in table.rows if number(row, "loss") > number(row, "bound")]
+    verdict = ("Every mean loss is below its bound." if not broken
+               else f"{counted(len(broken), 'mean loss')} are above their bounds.")
+    return blocks + [Grid(head, rows), Note(captions.LOSS_BOUND_NOTE), *set_notes(table.rows),
+                     Text(verdict)]
+
+
 def rounded(text):
     value = float(text)
     return f"{value:,.0f}" if value >= 100 else f"{value:g}"
@@ -116,7 +166,7 @@ def sanity_section(run):
                      plain(row["expected"]), "yes" if agrees else "**no**", plain(row["remark"])])
     verdict = f"{len(rows) - differ} of {counted(len(rows), 'value')} agree."
     head = ["set", "measure", "found (± spread over seeds)", "expected", "agrees", "remark"]
-    return blocks + [Grid(head, rows), *stand_in_note(marks), Text(verdict)]
+    return blocks + [Grid(head, rows), *set_notes(marks), Text(verdict)]
 
 
 def decimals_of(row):

@@ -2,10 +2,10 @@
 
 import math
 
-from . import captions, results
+from . import captions, published, results
 from .page import Folded, Grid, Heading, Items, Note, Text, plain
 from .results import (
-    digits, duration, is_exact, is_stand_in, measured, method_title, microseconds, number,
+    digits, duration, fixed, is_exact, measured, method_title, microseconds, notes_on, number,
     set_title, with_sd,
 )
 
@@ -29,8 +29,8 @@ def missing(run, name, what):
     return [Text(f"This run has no {what}: there is no `{name}.csv` with lines in its folder.")]
 
 
-def stand_in_note(rows):
-    return [Note(results.STAND_IN + ".")] if any(is_stand_in(r) for r in rows) else []
+def set_notes(rows):
+    return [Note(note + ".") for note in notes_on(rows)]
 
 
 # ---------------------------------------------------------------- cells
@@ -96,13 +96,6 @@ def size_text(row):
     return f"{int(row['n']):,} × {row['d']}, k {row['k']}"
 
 
-def column_title(table, method):
-    """A method's name; one that is not exact says so."""
-    title = method_title(method)
-    exact = all(is_exact(row) for row in table.find(method=method))
-    return plain(title if exact or "not exact" in title else f"{title} (not exact)")
-
-
 def by_method(table, cell):
     """A grid: a line for each set, a column for each method."""
     methods = table.methods()
@@ -110,7 +103,7 @@ def by_method(table, cell):
     for name, first in table.sets().items():
         cells = [cell(table.one(set=name, method=m)) for m in methods]
         rows.append([f"{plain(set_title(first))}\n{size_text(first)}", *cells])
-    return Grid(["set", *(column_title(table, m) for m in methods)], rows)
+    return Grid(["set", *(plain(method_title(m)) for m in methods)], rows)
 
 
 # ---------------------------------------------------------------- summary
@@ -129,7 +122,7 @@ def summary(run):
     if costs is None:
         return blocks + missing(run, "table4_runtime", "table of times")
     blocks += [Text(" ".join(conclusions(run, costs))), headline_grid(run, costs),
-               Note(captions.HEADLINE), *stand_in_note(costs.rows)]
+               Note(captions.HEADLINE), *set_notes(costs.rows)]
     return blocks
 
 
@@ -201,7 +194,7 @@ def against_paper(run, costs, ours):
 def paper_best(costs, name):
     """The row with the highest speed-up of the paper on a set."""
     rows = [r for r in costs.find(set=name) if number(r, "paper_speedup") is not None]
-    rows = [r for r in rows if r["method"] not in ("kmeans", "quantized_fresh")]
+    rows = [r for r in rows if r["method"] in published.METHODS[1:]]
     return max(rows, key=lambda r: number(r, "paper_speedup")) if rows else None
 
 
@@ -220,50 +213,72 @@ def sets_section(run):
     head = ["set", "kind", "rows", "columns", "clusters", "scale", "source", "part only"]
     marked = [{"kind": f.get("kind", "")} for f in run.meta.get("sets", {}).values()]
     return [Heading(2, "What is measured"), *(Text(t) for t in captions.DEFINITIONS),
-            Items(captions.TERMS), Heading(3, "Sets"), Grid(head, rows), *stand_in_note(marked)]
+            Items(captions.TERMS), Heading(3, "Sets"), Grid(head, rows), *set_notes(marked)]
 
 
 def quality_section(run):
-    blocks = [Heading(2, "Quality")]
+    blocks = [Heading(2, "Quality"), Text(captions.AGREEMENT)]
     for name, (title, text) in captions.QUALITY.items():
         table = run.table(name)
         blocks += [Heading(3, title), Text(text)]
         if table is None:
             blocks += missing(run, name, "such table")
             continue
-        blocks += [by_method(table, quality_cell), *stand_in_note(table.rows),
-                   *(Text(t) for t in agreement(run, table)), *converged_block(table)]
+        blocks += [by_method(table, quality_cell), *set_notes(table.rows),
+                   *(Text(t) for t in agreement(run, table)), *milestones_block(table)]
         if name == "table2_silhouette":
             blocks.append(Text(captions.TWICE_GAUSSIAN))
     return blocks
 
 
-def converged_block(table):
-    """Table 1 in another measure, where it was measured."""
-    if not any(row.get("converged") for row in table.rows):
+def milestones_block(table):
+    """The same table at each milestone."""
+    fields = [f for f in table.rows[0] if f.startswith("after_")]
+    fields = [f for f in fields if any(row[f] for row in table.rows)]
+    if not fields:
         return []
-    grid = by_method(table, lambda row: with_sd(row, "converged", 3) if row else "")
-    return [Folded(captions.CONVERGED, [grid, *stand_in_note(table.rows)])]
+    rows = []
+    for name, first in table.sets().items():
+        for method in table.methods():
+            row = table.one(set=name, method=method)
+            if row:
+                values = [number(row, f) for f in fields]
+                rows.append([plain(set_title(first)), plain(method_title(method)),
+                             *("" if v is None else fixed(v, 4) for v in values)])
+    head = ["set", "method", *(f"{int(f.removeprefix('after_')):,}" for f in fields)]
+    return [Folded(captions.MILESTONES, [Grid(head, rows), *set_notes(table.rows)])]
+
+
+def can_differ(row, table_name):
+    """Whether a row measures what the paper measured, and is not 1 by construction."""
+    if row["method"] == "kmeans":
+        return table_name != "table1_loss"
+    return row["method"] in published.LITERAL
 
 
 def agreement(run, table):
-    """How many of our values are the paper's, up to two standard deviations of both together."""
+    """How many of our means are the paper's, up to two standard errors of the difference."""
     near, far = 0, []
     for row in table.rows:
         ours, paper = number(row, "mean"), number(row, "paper")
         if ours is None or paper is None or not run.is_comparable(row):
             continue
-        both = math.hypot(number(row, "sd") or 0, number(row, "paper_sd") or 0)
-        if abs(ours - paper) <= 2 * both + ROUNDING:
+        if not can_differ(row, table.name):
+            continue
+        error = math.hypot((number(row, "sd") or 0) / math.sqrt(run.meta.get("replicates") or 1),
+                           (number(row, "paper_sd") or 0) / math.sqrt(published.REPLICATES))
+        if abs(ours - paper) <= 2 * error + ROUNDING:
             near += 1
         else:
             far.append(f"{plain(method_title(row['method']))} on {plain(row['set'])} "
+                       f"({ours:.3f}, paper {padded(row['paper'])}: "
+                       f"{abs(ours - paper) / error:.1f} standard errors)" if error else
+                       f"{plain(method_title(row['method']))} on {plain(row['set'])} "
                        f"({ours:.3f}, paper {padded(row['paper'])})")
     if near + len(far):
         rest = f" The others: {'; '.join(far)}." if far else ""
-        yield (f"On the paper's own sets, {near} of {counted(near + len(far), 'value')} lie "
-               "within two standard deviations, ours and the paper's together, of the paper's."
-               + rest)
+        yield (f"{near} of {counted(near + len(far), 'mean')} lie within two standard errors of "
+               "the paper's." + rest)
 
 
 def time_section(run):
@@ -274,24 +289,9 @@ def time_section(run):
         return blocks + missing(run, "table4_runtime", "such table")
     best = {name: best_method(costs, name) for name in costs.sets()}
     grid = by_method(costs, lambda r: runtime_cell(r, bool(r) and best[r["set"]] == r["method"]))
-    return blocks + [grid, Note(captions.BEST), *stand_in_note(costs.rows),
-                     *(Text(t) for t in fewer_requests(costs)), Text(captions.XEON),
+    return blocks + [grid, Note(captions.BEST), *set_notes(costs.rows), Text(captions.XEON),
                      Folded("Requests in detail: how long they take, what they do, memory",
-                            [request_grid(costs), *stand_in_note(costs.rows)])]
-
-
-def fewer_requests(costs):
-    """Which methods were measured with fewer requests than others, and on which sets."""
-    few = {}
-    for name, first in costs.sets().items():
-        counts = {r["method"]: number(r, "requests") for r in costs.find(set=name)
-                  if number(r, "requests")}
-        for method, count in counts.items():
-            if count < max(counts.values()):
-                few.setdefault(method, []).append(plain(set_title(first)))
-    for method in results.ordered(few, results.METHODS):
-        yield (f"Of {plain(method_title(method))}, fewer requests were measured on "
-               f"{listed(few[method])}; their mean stands for all.")
+                            [request_grid(costs), *set_notes(costs.rows)])]
 
 
 def request_grid(costs):
@@ -307,7 +307,7 @@ def request_grid(costs):
             memory = number(row, "state_bytes_per_row")
             fields = ("request_us", "request_us_median", "request_us_p99", "request_us_max")
             rows.append([plain(set_title(first)), plain(method_title(method)),
-                         "yes" if is_exact(row) else "no", *(microseconds(row, f) for f in fields),
+                         results.NOT_EXACT.get(method, "yes"), *(microseconds(row, f) for f in fields),
                          *shares, digits(memory) if memory is not None else ""])
     head = ["set", "method", "exact", "mean", "median", "99%", "slowest", "untouched", "repaired",
             "refitted", "state, bytes a row"]

@@ -17,12 +17,13 @@ from . import Failure
 
 TABLES = ["table1_loss", "table2_silhouette", "table3_nmi", "table4_runtime"]
 FIGURES = [
-    "figure1_runtime", "figure2_retrains", "figure3_epsilon_loss", "figure4_width_loss",
-    "figure5_epsilon_time", "figure6_width_time", "figure7_growth", "figure8_latency",
-    "figure9_tradeoff",
+    "figure1_runtime", "figure2_retrains", "figure2_stream", "figure3_epsilon_loss",
+    "figure4_width_loss", "figure5_epsilon_time", "figure6_width_time", "figure7_growth",
+    "figure8_latency", "figure9_tradeoff", "figure10_efficiency",
 ]
+OF_THE_PAPER = FIGURES[:7]
 
-MAY_BE_EMPTY = {"figure2_retrains"}  # no request did more than correct sums
+MAY_BE_EMPTY = {"figure2_stream"}  # no request did more than correct sums
 
 # How a method or a set is called and looks. Colours are of the palette of Okabe and Ito; dashes
 # and points differ too.
@@ -32,7 +33,8 @@ METHODS = {
     "lloyd": Look("k-means, forgetting", "#7f7f7f", "(4,4)", 11),
     "quantized": Look("Q-k-means, exact", "#D55E00", "(14,6)", 5),
     "quantized_fresh": Look("Q-k-means, paper-literal (not exact)", "#E69F00", "(3,4)", 4),
-    "tree": Look("DC-k-means", "#0072B2", "solid", 7),
+    "tree": Look("DC-k-means, exact", "#0072B2", "solid", 7),
+    "tree_fresh": Look("DC-k-means, paper-literal", "#882255", "(2,3)", 10),
     "tree_weighed": Look("DC-k-means, weighed", "#CC79A7", "(10,4,3,4)", 13),
     "tree_quantized": Look("DC-k-means, quantized leaves", "#56B4E9", "(7,4)", 6),
     "pyramid": Look("pyramid", "#009E73", "solid", 9),
@@ -44,16 +46,18 @@ SETS = {
     "postures": Look("postures", "#CC79A7", "(10,4,3,4)", 13),
     "gaussian": Look("gaussian", "#000000", "(7,4)", 6),
     "botnet": Look("botnet", "#E69F00", "(16,4,3,4,3,4)", 11),
+    "postures_part": Look("postures_part", "#882255", "(2,3)", 12),
+    "botnet_sample": Look("botnet_sample", "#56B4E9", "(9,3)", 10),
 }
-NOT_EXACT = {"quantized_fresh"}
+NOT_EXACT = {"quantized_fresh": "no", "tree_fresh": "in distribution"}  # by the law of bytes
 
 # For methods and sets that are not listed above.
-SPARE = [("#7f7f7f", "(2,3)", 8), ("#56B4E9", "(12,3)", 10), ("#882255", "(5,3)", 12)]
+SPARE = [("#999933", "(2,3)", 8), ("#AA4499", "(12,3)", 15), ("#44AA99", "(5,3)", 14)]
 
-MARK = "†"
-STAND_IN = (
-    f"{MARK} stand-in: generated with the paper's N, D, K; not comparable with the paper's data"
-)
+# How sets are marked that are not the paper's, by kind, and what the marks mean.
+STAND_IN = "† stand-in: generated with the paper's N, D, K; not comparable with the paper's data"
+PART = "‡ a real part of the paper's set, with another N and K; not comparable with the paper's data"
+MARKS = {"stand-in": ("†", STAND_IN), "part": ("‡", PART)}
 
 
 # ---------------------------------------------------------------- reading
@@ -134,7 +138,7 @@ class Run:
     def is_comparable(self, row):
         """Whether a row's set is the paper's: no stand-in, and all of its rows."""
         known = self.meta.get("sets", {}).get(row["set"], {})
-        return not is_stand_in(row) and not known.get("cut")
+        return not mark_of(row) and not known.get("cut")
 
 
 def number(row, field):
@@ -171,17 +175,20 @@ def method_title(method):
     return look(method, METHODS).title
 
 
-def is_stand_in(row):
-    return re.sub(r"[^a-z]", "", (row.get("kind") or "").lower()) == "standin"
+def mark_of(row):
+    """The mark of a row's set, nothing where it is the paper's."""
+    return MARKS.get(row.get("kind") or "", ("", ""))[0]
 
 
 def set_title(row):
-    """The name of a row's set, marked if it is a stand-in."""
-    return row["set"] + (MARK if is_stand_in(row) else "")
+    """The name of a row's set, marked if it is not the paper's."""
+    return row["set"] + mark_of(row)
 
 
-def has_stand_ins(table):
-    return any(is_stand_in(row) for row in table.rows)
+def notes_on(rows):
+    """What the marks of these rows' sets mean."""
+    kinds = {row.get("kind") for row in rows}
+    return [note for kind, (_, note) in MARKS.items() if kind in kinds]
 
 
 def is_exact(row):

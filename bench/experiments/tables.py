@@ -1,23 +1,25 @@
 """The CSV files behind the tables and figures, from what the runs printed.
 
-A speed-up is over training k-means again for each request. That has nothing to do with the method,
-so its time is, for each set and seed, the median of what all runs of the set found: a disturbance
-of one run does not count.
+Retraining k-means has nothing to do with the method that it is compared with, so its time is, for
+each set and seed, the median of what all runs of the set found: a disturbance of one run does not
+count. A speed-up is the paper's: the mean time of retraining over the replicates, divided by the
+mean amortized time of a method.
 """
 
 import csv
 import math
 import statistics
 
-from . import plan, published
+from . import plan, published, theory
+from .theory import mean
 
+MILESTONES = (0, 1, 10, 100, 1000)
 CURVE_POINTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 BINS_A_DECADE = 8
+RUNTIME_METHODS = ("kmeans", "quantized", "quantized_fresh", "tree", "tree_fresh", "pyramid")
+STREAM_METHODS = ("quantized", "quantized_fresh")
 ACTIONS = {"r": "repaired", "f": "refitted"}
-
-
-def mean(values):
-    return statistics.fmean(values)
+STREAM_POINTS = 100  # of a curve of figure 2
 
 
 def spread(values):
@@ -64,9 +66,19 @@ class Results(Printed):
                     found.setdefault(line["seed"], []).append(line["baseline_seconds"])
         return {seed: statistics.median(values) for seed, values in found.items()}
 
-    def converged(self, name, field):
-        """A field of k-means run with each seed on the rows that are left."""
-        return {line["seed"]: line[field] for line in self.get("main", name, "kmeans")}
+    def base_losses(self, name):
+        """The mean loss of k-means, run to convergence, at each milestone; its key is how many rows
+        were forgotten by then."""
+        lines = self.get("quality", name, "kmeans")
+        return {after: mean([line["losses"][i] for line in lines])
+                for i, after in enumerate(lines[0]["metrics_after"])} if lines else {}
+
+    def least_loss(self, name):
+        """The least loss of all rows that k-means came to, with any seed of any run."""
+        lines = [line["losses"][0] for line in self.get("quality", name, "kmeans")]
+        for seed in self.values("baseline", name, "kmeans"):
+            lines += [line["loss"] for line in self.get("baseline", name, "kmeans", seed)]
+        return min(lines, default=None)
 
     def place(self, name):
         data_set = self.sets[name]
@@ -91,35 +103,37 @@ def save(folder, name, fields, lines, commands):
 # ---------------------------------------------------------------- tables
 
 
+def at_milestones(lines, field, scales=None):
+    """For each replicate its values at the milestones; divided by the scale of each, if given."""
+    for line in lines:
+        values = dict(zip(line["metrics_after"], line[field]))
+        yield {after: value / scales[after] if scales else value
+               for after, value in values.items()}
+
+
+def quality_row(results, name, method, replicates, paper):
+    """The mean over the milestones is a replicate's value; mean and spread are over replicates."""
+    values = [mean(list(found.values())) for found in replicates]
+    paper = paper or (None, None)
+    row = {**results.shape(name), "method": method, "mean": mean(values), "sd": spread(values),
+           "paper": paper[0], "paper_sd": paper[1]}
+    for after in MILESTONES:
+        found = [replicate[after] for replicate in replicates if after in replicate]
+        row[f"after_{after}"] = mean(found) if found else None
+    return row
+
+
 def quality_table(results, field, table):
+    """Loss ratio (divided by the mean loss of k-means at the same milestone), silhouette, NMI."""
     for name in results.sets:
+        scales = results.base_losses(name) if field == "losses" else None
         for method in plan.METHODS:
-            values = [line[field] for line in results.get("main", name, method)]
-            if not values or None in values:
+            lines = results.get("quality", name, method)
+            if not lines or any(None in line[field] for line in lines):
                 continue
-            paper = published.of(table, name, method) or (None, None)
-            yield {**results.shape(name), "method": method, "mean": mean(values),
-                   "sd": spread(values), "paper": paper[0], "paper_sd": paper[1]}
-
-
-def loss_table(results):
-    """The paper divides by the mean loss of k-means; beside it, by that of k-means run to
-    convergence with the same seed."""
-    for name in results.sets:
-        kmeans = results.converged(name, "loss")
-        if not kmeans:
-            continue
-        base, least = mean(kmeans.values()), results.converged(name, "converged_loss")
-        for method in plan.METHODS:
-            lines = results.get("main", name, method)
-            if not lines or method == "lloyd":  # it is k-means, and stops after fewer requests
-                continue
-            ratios = [line["loss"] / base for line in lines]
-            strict = [line["loss"] / least[line["seed"]] for line in lines]
-            paper = published.of(published.LOSS, name, method) or (None, None)
-            yield {**results.shape(name), "method": method, "mean": mean(ratios),
-                   "sd": spread(ratios), "paper": paper[0], "paper_sd": paper[1],
-                   "converged": mean(strict), "converged_sd": spread(strict)}
+            replicates = list(at_milestones(lines, field, scales))
+            yield quality_row(results, name, method, replicates,
+                              published.of(table, name, method))
 
 
 def amortized(line, deletions):
@@ -127,22 +141,29 @@ def amortized(line, deletions):
     return line["train_seconds"] / deletions + 1e-6 * line["delete_us_mean"]
 
 
+def ratio(over, under):
+    """The quotient of two means, and its standard deviation from those of the two."""
+    quotient = mean(over) / mean(under)
+    relative = math.hypot(spread(over) / mean(over), spread(under) / mean(under))
+    return quotient, quotient * relative
+
+
 def runtime_table(results, deletions):
     for name in results.sets:
-        retraining = results.retraining(name)
+        retraining = list(results.retraining(name).values())
         for method in plan.METHODS:
             lines = results.get("main", name, method)
-            if not lines:
-                continue
-            row = {**results.shape(name), "method": method, "exact": int(lines[0]["exact"])}
-            seconds = [amortized(line, deletions) for line in lines]
-            if method == "kmeans":
-                seconds = [retraining[line["seed"]] for line in lines]
+            row = {**results.shape(name), "method": method, "exact": 1}
+            if method == "kmeans" and retraining:
+                row.update(seconds=mean(retraining), seconds_sd=spread(retraining), speedup=1.0)
+            elif lines:
+                seconds = [amortized(line, deletions) for line in lines]
+                speedup, speedup_sd = ratio(retraining, seconds)
+                row.update(exact=int(lines[0]["exact"]), seconds=mean(seconds),
+                           seconds_sd=spread(seconds), speedup=speedup, speedup_sd=speedup_sd,
+                           **request_figures(lines))
             else:
-                row.update(request_figures(lines))
-            speedups = [retraining[line["seed"]] / s for line, s in zip(lines, seconds)]
-            row.update(seconds=mean(seconds), seconds_sd=spread(seconds),
-                       speedup=mean(speedups), speedup_sd=spread(speedups))
+                continue
             paper = published.of(published.SECONDS, name, method) or (None, None)
             row.update(paper_seconds=paper[0], paper_seconds_sd=paper[1],
                        paper_speedup=published.of(published.SPEEDUP, name, method))
@@ -207,21 +228,34 @@ def points_up_to(deletions):
 def runtime_curves(results, deletions):
     for name in results.sets:
         retraining = results.retraining(name)
-        for method in ("kmeans", "quantized", "quantized_fresh", "tree", "pyramid"):
+        for method in RUNTIME_METHODS:
             lines = results.get("main", name, method)
-            for point in points_up_to(deletions) if lines else ():
+            for point in points_up_to(deletions):
                 if method == "kmeans":
                     values = list(retraining.values())
                 else:
-                    values = [(line["train_seconds"] + 1e-6 * sum(line["request_us"][:point]))
-                              / point for line in lines]
-                yield {**results.place(name), "method": method, "deletions": point,
-                       "seconds": mean(values)}
+                    values = [theory.amortized(line, point) for line in lines]
+                if values:
+                    yield {**results.place(name), "method": method, "deletions": point,
+                           "seconds": mean(values)}
 
 
-def retrains(results):
+def retrains(results, deletions):
+    """How many of the first requests were not answered by correcting sums, on average."""
+    step = max(1, deletions // STREAM_POINTS)
     for name in results.sets:
-        for method in ("quantized", "quantized_fresh"):
+        for method in STREAM_METHODS:
+            lines = results.get("main", name, method)
+            for point in range(0, deletions + 1, step) if lines else ():
+                counts = [sum(letter in ACTIONS for letter in line["request_actions"][:point])
+                          for line in lines]
+                yield {**results.place(name), "method": method, "deletions": point,
+                       "retrains": mean(counts), "sd": spread(counts)}
+
+
+def stream(results):
+    for name in results.sets:
+        for method in STREAM_METHODS:
             for line in results.get("main", name, method):
                 for request, letter in enumerate(line["request_actions"], 1):
                     if letter in ACTIONS:
@@ -232,13 +266,12 @@ def retrains(results):
 
 def loss_sweep(results, group, method, column):
     for name in results.sets:
-        losses = results.converged(name, "loss")
+        base = results.base_losses(name)
         for value in results.values(group, name, method):
             lines = results.get(group, name, method, value)
-            if not losses:
+            if not base:
                 continue
-            base = mean(losses.values())
-            ratios = [line["loss"] / base for line in lines]
+            ratios = [line["loss"] / base[line["deletions"]] for line in lines]
             yield {**results.place(name), column: value, "loss_ratio": mean(ratios),
                    "sd": spread(ratios)}
 
@@ -252,18 +285,12 @@ def time_sweep(results, group, method, column, deletions):
                "request_us": mean([line["delete_us_mean"] for line in lines])}
 
 
-def settled(line):
-    """The requests of a run without the first two, which also pay for what is made once: the index
-    of ids, and the margins that `lloyd` keeps from then on."""
-    return line["request_us"][2:]
-
-
 def growth(results):
     for method in plan.GROWTH_METHODS:
         for n in results.values("growth", "gaussian", method):
             lines = results.get("growth", "gaussian", method, n)
             yield {"method": method, "n": n,
-                   "request_us": mean([mean(settled(line)) for line in lines]),
+                   "request_us": mean([mean(theory.settled(line)) for line in lines]),
                    "request_us_median": mean([line["delete_us_median"] for line in lines]),
                    "first_us": mean([sum(line["request_us"][:2]) for line in lines]),
                    "retrain_us": 1e6 * statistics.median(
@@ -298,48 +325,10 @@ def tradeoff(loss_rows, runtime_rows):
                "loss_ratio": loss["mean"], "loss_ratio_sd": loss["sd"]}
 
 
-# ---------------------------------------------------------------- the theory's shape
-
-
-def slope(points):
-    """The exponent of a power law through points, by least squares of logarithms, and its standard
-    error (None for two points)."""
-    xs = [math.log(x) for x, _ in points]
-    ys = [math.log(y) for _, y in points]
-    x_mean, y_mean = mean(xs), mean(ys)
-    square = sum((x - x_mean) ** 2 for x in xs)
-    exponent = sum((x - x_mean) * (y - y_mean) for x, y in zip(xs, ys)) / square
-    if len(points) < 3:
-        return exponent, None
-    rest = sum((y - y_mean - exponent * (x - x_mean)) ** 2 for x, y in zip(xs, ys))
-    return exponent, math.sqrt(rest / (len(points) - 2) / square)
-
-
-def theory(results, growth_rows, deletions):
-    """How the time of a request grows with n, and that of m requests with m."""
-    for method in plan.GROWTH_METHODS:
-        points = [(row["n"], row["request_us"]) for row in growth_rows if row["method"] == method]
-        if len(points) >= 2:
-            yield theory_row(method, "n", points, published.BOUNDS.get((method, "n")))
-    largest = max((row["n"] for row in growth_rows), default=None)
-    for method in plan.GROWTH_METHODS:
-        lines = results.get("growth", "gaussian", method, largest)
-        points = [(m, mean([sum(settled(line)[:m]) for line in lines]))
-                  for m in points_up_to(deletions - 2) if m >= 10 and lines]
-        if len(points) >= 2:
-            yield theory_row(method, "m", points, published.BOUNDS.get((method, "m")))
-
-
-def theory_row(method, variable, points, bound):
-    exponent, error = slope(points)
-    return {"method": method, "variable": variable, "exponent": exponent,
-            "standard_error": error, "low": points[0][0], "high": points[-1][0],
-            "paper_bound": bound}
-
-
 # ---------------------------------------------------------------- all of them
 
-QUALITY = "set kind n d k method mean sd paper paper_sd"
+QUALITY = "set kind n d k method mean sd paper paper_sd " + " ".join(
+    f"after_{after}" for after in MILESTONES)
 RUNTIME = """set kind n d k method exact requests seconds seconds_sd speedup speedup_sd request_us
     request_us_median request_us_p99 request_us_max untouched repairs refits state_bytes_per_row
     paper_seconds paper_seconds_sd paper_speedup"""
@@ -352,10 +341,11 @@ def save_all(results, deletions, folder):
         save(folder, name, fields, lines, commands)
         return lines
 
-    losses = put("table1_loss", f"{QUALITY} converged converged_sd", loss_table(results), "main")
+    losses = put("table1_loss", QUALITY, quality_table(results, "losses", published.LOSS),
+                 "quality")
     put("table2_silhouette", QUALITY,
-        quality_table(results, "silhouette", published.SILHOUETTE), "main")
-    put("table3_nmi", QUALITY, quality_table(results, "nmi", published.NMI), "main")
+        quality_table(results, "silhouettes", published.SILHOUETTE), "quality")
+    put("table3_nmi", QUALITY, quality_table(results, "nmis", published.NMI), "quality")
     runtimes = put("table4_runtime", RUNTIME, runtime_table(results, deletions), "main")
     put("peers", "set kind contestant fit_seconds seconds_1000 times_pyramid",
         peer_table(results, deletions), "peers")
@@ -363,7 +353,9 @@ def save_all(results, deletions, folder):
         "baseline")
     put("figure1_runtime", "set kind method deletions seconds",
         runtime_curves(results, deletions), "main")
-    put("figure2_retrains", "set kind method replicate request action", retrains(results), "main")
+    put("figure2_retrains", "set kind method deletions retrains sd",
+        retrains(results, deletions), "main")
+    put("figure2_stream", "set kind method replicate request action", stream(results), "main")
     put("figure3_epsilon_loss", "set kind epsilon loss_ratio sd",
         loss_sweep(results, "epsilon", "quantized", "epsilon"), "epsilon")
     put("figure4_width_loss", "set kind width loss_ratio sd",
@@ -378,4 +370,10 @@ def save_all(results, deletions, folder):
     put("figure9_tradeoff", "set kind method speedup speedup_sd loss_ratio loss_ratio_sd",
         tradeoff(losses, runtimes), "main")
     put("theory", "method variable exponent standard_error low high paper_bound",
-        theory(results, rows, deletions), "growth")
+        theory.exponents(results, rows, points_up_to(deletions - 2)), "growth")
+    rows = put("figure10_efficiency", "method alpha n m seconds sd", theory.efficiency(results),
+               "efficiency")
+    put("corollaries", "method alpha promised exponent standard_error bound within",
+        theory.corollaries(rows), "efficiency")
+    put("loss_bound", "set kind n d k epsilon least_loss loss loss_sd bound",
+        theory.loss_bounds(results), "quality", "baseline")

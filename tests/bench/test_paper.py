@@ -58,11 +58,12 @@ class Paper(unittest.TestCase):
 
     def test_tables_figures_and_report_are_there(self):
         names = {path.name for path in (self.folder / "out").iterdir()}
-        for number in range(1, 10):
+        for number in range(1, 11):
             for ending in ("svg", "png", "csv"):
                 self.assertTrue([name for name in names if name.startswith(f"figure{number}_")
                                  and name.endswith(ending)], (number, ending))
-        self.assertLessEqual({"report.md", "report.html", "meta.json", "theory.csv"}, names)
+        self.assertLessEqual({"report.md", "report.html", "meta.json", "theory.csv",
+                              "corollaries.csv", "loss_bound.csv"}, names)
 
     def test_stand_ins_are_marked(self):
         text = (self.folder / "out/report.md").read_text(encoding="utf-8")

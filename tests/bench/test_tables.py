@@ -15,9 +15,9 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
-from experiments import plan, published, runs, tables  # noqa: E402
+from experiments import plan, published, runs, tables, theory  # noqa: E402
 
-SIZE = plan.Size(4, 2, 2, (1000, 10000), 1, 2, 1, None)
+SIZE = plan.Size(4, 2, (1000, 10000), (4**3, 4**4, 4**5), 2, 1, None)
 
 
 def fake_set(name="celltype", n=1000, kind="real"):
@@ -28,18 +28,24 @@ def fake_set(name="celltype", n=1000, kind="real"):
 
 def printed(run, replicate):
     """What efface-bench would print, in round numbers: a request takes as many microseconds as its
-    number, training 400, retraining 1,000 and in the second replicate 3,000."""
+    number, training 400 and in the second replicate 800, retraining 1,000 and 3,000. The loss of
+    k-means is 10 and 20 after training, 8 and 12 at the other milestones; that of others 18 and 36,
+    then 12 and 13."""
     words = list(run.arguments)
     requests = 1 if "--batch" in words else int(words[words.index("--deletions") + 1])
     us = [float(i) for i in range(1, requests + 1)]
+    losses = [10.0 + 10 * replicate] + [8.0 + 4 * replicate] * 2
+    if run.method != "kmeans":
+        losses = [18.0 + 18 * replicate] + [12.0 + replicate] * 2
     return {
-        "seed": replicate, "replicate": replicate + 1, "requests": requests, "exact": True,
-        "train_seconds": 400e-6, "baseline_seconds": (1000 + 2000 * replicate) * 1e-6,
+        "seed": replicate, "deletions": requests if "--batch" not in words else 4, "replicate": replicate + 1, "requests": requests, "exact": True,
+        "train_seconds": 400e-6 * (1 + replicate), "baseline_seconds": (1000 + 2000 * replicate) * 1e-6,
         "delete_us_mean": sum(us) / requests, "delete_us_median": us[requests // 2],
         "delete_us_p99": us[-1], "delete_us_max": us[-1], "untouched": requests - 1,
         "repairs": 1, "refits": 0, "state_bytes_per_row": 4.0,
-        "loss": 10.0 if run.method == "kmeans" else 12.0 + replicate, "converged_loss": 8.0,
-        "silhouette": 0.25, "nmi": 0.5, "request_us": us,
+        "loss": losses[-1], "metrics_after": [0, 1, 4], "losses": losses, "epsilon": 0.125,
+        "silhouettes": [0.25, 0.25, 0.4], "nmis": [0.5, 0.5, None if run.set == "covtype" else 0.5],
+        "request_us": us,
         "request_actions": "u" * (requests - 1) + "r",
     }
 
@@ -64,39 +70,59 @@ class Tables(unittest.TestCase):
     def setUp(self):
         self.results = fake_results([fake_set()])
 
-    def test_loss_is_divided_by_the_mean_of_kmeans(self):
-        rows = by_method(tables.loss_table(self.results))
+    def test_loss_is_divided_by_the_mean_of_kmeans_at_the_same_milestone(self):
+        rows = by_method(tables.quality_table(self.results, "losses", published.LOSS))
         self.assertAlmostEqual(rows["kmeans"]["mean"], 1.0)
-        self.assertAlmostEqual(rows["pyramid"]["mean"], 1.25)
-        self.assertAlmostEqual(rows["pyramid"]["converged"], 12.5 / 8)
-        self.assertAlmostEqual(rows["pyramid"]["sd"], 0.1 / 2**0.5)
-        self.assertEqual(rows["quantized"]["paper"], 1.158)
-        self.assertEqual(rows["quantized_fresh"]["paper"], 1.158)
+        # After training 18 / 15 and 36 / 15, then 12 / 10 and 13 / 10.
+        self.assertAlmostEqual(rows["pyramid"]["mean"], (1.2 + (2.4 + 1.3 + 1.3) / 3) / 2)
+        self.assertAlmostEqual(rows["pyramid"]["sd"], ((2.4 + 1.3 + 1.3) / 3 - 1.2) / 2**0.5)
+        self.assertAlmostEqual(rows["pyramid"]["after_0"], 1.8)
+        self.assertAlmostEqual(rows["pyramid"]["after_1"], 1.25)
+        self.assertIsNone(rows["pyramid"]["after_10"])
+        for method in ("quantized", "quantized_fresh"):
+            self.assertEqual(rows[method]["paper"], 1.158)
+        for method in ("tree", "tree_fresh"):
+            self.assertEqual(rows[method]["paper"], 1.439)
         self.assertIsNone(rows["pyramid"]["paper"])
-        self.assertNotIn("lloyd", rows)
+        self.assertEqual(list(rows), list(plan.METHODS))
 
-    def test_runtime_is_amortized_and_compared_with_the_same_seed(self):
+    def test_quality_is_the_mean_over_milestones(self):
+        rows = by_method(tables.quality_table(self.results, "silhouettes", published.SILHOUETTE))
+        self.assertAlmostEqual(rows["tree"]["mean"], 0.3)
+        self.assertAlmostEqual(rows["tree"]["sd"], 0.0)
+
+    def test_what_was_not_measured_has_no_row(self):
+        results = fake_results([fake_set("covtype")])
+        self.assertEqual(list(tables.quality_table(results, "nmis", published.NMI)), [])
+
+    def test_speedup_is_a_ratio_of_means(self):
         rows = by_method(tables.runtime_table(self.results, 4))
-        request = 400e-6 / 4 + 2.5e-6
+        request = 600e-6 / 4 + 2.5e-6
         self.assertAlmostEqual(rows["pyramid"]["seconds"], request)
-        self.assertAlmostEqual(rows["pyramid"]["speedup"], (1e-3 + 3e-3) / 2 / request)
+        self.assertAlmostEqual(rows["pyramid"]["speedup"], 2e-3 / request)
+        deviations = (2e-3 / 2**0.5 / 2e-3, 100e-6 / 2**0.5 / request)
+        self.assertAlmostEqual(rows["pyramid"]["speedup_sd"],
+                               2e-3 / request * (deviations[0]**2 + deviations[1]**2) ** 0.5)
         self.assertAlmostEqual(rows["kmeans"]["seconds"], 2e-3)
         self.assertAlmostEqual(rows["kmeans"]["speedup"], 1.0)
-        # Two requests stand for four.
-        self.assertAlmostEqual(rows["lloyd"]["seconds"], 100e-6 + 1.5e-6)
-        self.assertEqual(rows["lloyd"]["requests"], 4)
+        self.assertEqual(rows["lloyd"]["requests"], 8)
         self.assertEqual(rows["tree"]["paper_speedup"], 15.6)
 
     def test_curves_are_sums_of_the_first_requests(self):
         rows = {(row["method"], row["deletions"]): row["seconds"]
                 for row in tables.runtime_curves(self.results, 4)}
-        self.assertAlmostEqual(rows["pyramid", 1], 401e-6)
-        self.assertAlmostEqual(rows["pyramid", 2], 403e-6 / 2)
+        self.assertAlmostEqual(rows["pyramid", 1], 601e-6)
+        self.assertAlmostEqual(rows["pyramid", 2], 603e-6 / 2)
         self.assertAlmostEqual(rows["kmeans", 2], 2e-3)
         self.assertNotIn(("pyramid", 5), rows)
 
-    def test_retrains_are_the_requests_that_changed_something(self):
-        rows = list(tables.retrains(self.results))
+    def test_retrainings_are_counted_along_the_stream(self):
+        rows = [r for r in tables.retrains(self.results, 4) if r["method"] == "quantized"]
+        self.assertEqual([(r["deletions"], r["retrains"]) for r in rows],
+                         [(0, 0), (1, 0), (2, 0), (3, 0), (4, 1)])
+
+    def test_the_stream_has_the_requests_that_changed_something(self):
+        rows = list(tables.stream(self.results))
         self.assertEqual([(r["method"], r["replicate"], r["request"], r["action"]) for r in rows],
                          [("quantized", 1, 4, "repaired"), ("quantized", 2, 4, "repaired"),
                           ("quantized_fresh", 1, 4, "repaired"),
@@ -111,7 +137,30 @@ class Tables(unittest.TestCase):
     def test_sweeps_have_a_line_for_each_value(self):
         rows = list(tables.loss_sweep(self.results, "epsilon", "quantized", "epsilon"))
         self.assertEqual([row["epsilon"] for row in rows], sorted(plan.EPSILONS))
-        self.assertAlmostEqual(rows[0]["loss_ratio"], 1.25)
+        self.assertAlmostEqual(rows[0]["loss_ratio"], 1.25)  # 12 and 13, over 10
+
+    def test_efficiency_is_of_the_first_requests(self):
+        rows = {(r["method"], r["alpha"], r["n"]): r for r in theory.efficiency(self.results)}
+        row = rows["tree", 0.5, 4**4]
+        self.assertEqual(row["m"], 16)
+        self.assertAlmostEqual(row["seconds"], (600e-6 + 136e-6) / 16)
+        self.assertEqual(len(rows), 4 * 4 * 3)
+
+    def test_corollaries_compare_exponents(self):
+        def rows(power):
+            return [{"method": method, "alpha": 0.5, "n": n, "seconds": 3e-6 * n**power}
+                    for n in (10, 100, 1000) for method in ("tree_fresh", "quantized")]
+        flat, steep = (by_method(theory.corollaries(rows(p))) for p in (0.49, 0.51))
+        self.assertEqual((flat["tree_fresh"]["promised"], flat["quantized"]["promised"]), (1, 0))
+        self.assertEqual((flat["tree_fresh"]["within"], steep["tree_fresh"]["within"]), (1, 0))
+        self.assertAlmostEqual(steep["tree_fresh"]["exponent"], 0.51)
+
+    def test_the_loss_bound_takes_the_least_loss_found(self):
+        row = next(theory.loss_bounds(self.results))
+        self.assertEqual((row["least_loss"], row["loss"]), (10.0, 27.0))
+        self.assertAlmostEqual(row["bound"], published.loss_bound(10.0, 1000, 10, 4, 0.125))
+        # By hand: 8 (ln 4 + 2) 10 = 270.9, sqrt(10,000 * 270.9) / 8 = 205.7, 10,000 / 256 = 39.1.
+        self.assertAlmostEqual(row["bound"], 515.7, delta=0.1)
 
     def test_baseline_takes_the_least_loss_and_mean_quality(self):
         rows = {row["measure"]: row for row in tables.baseline_table(self.results)}
@@ -120,19 +169,19 @@ class Tables(unittest.TestCase):
         self.assertEqual(rows["silhouette"]["within"], 0)
 
     def test_power_laws_are_found_again(self):
-        exponent, error = tables.slope([(x, 7 * x**0.5) for x in (1, 10, 100, 1000)])
+        exponent, error = theory.slope([(x, 7 * x**0.5) for x in (1, 10, 100, 1000)])
         self.assertAlmostEqual(exponent, 0.5)
         self.assertAlmostEqual(error, 0.0)
-        exponent, error = tables.slope([(1, 1), (10, 10), (100, 1)])
+        exponent, error = theory.slope([(1, 1), (10, 10), (100, 1)])
         self.assertAlmostEqual(exponent, 0.0)
         self.assertGreater(error, 0.3)
-        self.assertEqual(tables.slope([(1, 2), (10, 20)]), (mock.ANY, None))
+        self.assertEqual(theory.slope([(1, 2), (10, 20)]), (mock.ANY, None))
 
     def test_all_files_are_written_and_name_their_commands(self):
         with tempfile.TemporaryDirectory() as folder:
             tables.save_all(self.results, 4, Path(folder))
             names = {path.stem for path in Path(folder).iterdir()}
-            self.assertEqual(len(names), 16)
+            self.assertEqual(len(names), 20)
             text = (Path(folder) / "table4_runtime.csv").read_text(encoding="utf-8")
             comments = [line for line in text.splitlines() if line.startswith("#")]
             self.assertIn("# run: main-celltype-pyramid", comments)
@@ -157,6 +206,22 @@ class Plan(unittest.TestCase):
         sets = [fake_set(), fake_set("covtype"), fake_set("botnet", 10**6, "stand-in")]
         keys = [run.key for run in plan.all_runs(sets, plan.FULL)]
         self.assertEqual(len(keys), len(set(keys)))
+
+    def test_every_run_is_clocked_or_not_and_has_all_replicates(self):
+        for run in plan.all_runs([fake_set("covtype")], plan.FULL):
+            words = list(run.arguments)
+            clocked = run.group in plan.CLOCKED
+            self.assertEqual("--trace" in words,
+                             clocked and run.group not in ("peers", "epsilon_time", "width_time"))
+            if "--replicates" in words:
+                self.assertEqual(words[words.index("--replicates") + 1], "5", run.key)
+            if run.group == "quality":
+                self.assertEqual("--batch" in words, not run.method.endswith("_fresh"), run.key)
+        self.assertIn(1.0, plan.EPSILONS)
+
+    def test_the_papers_methods_draw_plain_seeds(self):
+        for run in plan.main_runs(fake_set(), plan.FULL):
+            self.assertEqual("--candidates" in run.arguments, run.method != "pyramid", run.key)
 
     def test_stand_ins_are_no_baseline(self):
         runs_of = plan.all_runs([fake_set(kind="stand-in")], plan.FULL)
