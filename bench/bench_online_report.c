@@ -26,7 +26,8 @@ void online_print_help(void) {
         "  --scale none|minmax, --iters T (10), --epsilon E\n"
         "  --candidates C   rows tried for each seed (1); 0: 2 + log k\n"
         "  --gamma G        quantized\n"
-        "  --redraw fresh   quantized with fresh randomness as in the paper: NOT EXACT\n"
+        "  --redraw fresh   fresh randomness as in the paper: quantized is then NOT EXACT,\n"
+        "                   tree is exact in distribution only\n"
         "  --rate R         pyramid: part of the rows in the sample\n"
         "  --passes P       pyramid: passes over all rows\n"
         "  --starts S       pyramid: seedings tried on the sample\n"
@@ -201,7 +202,9 @@ void online_print_head(const online_result *first, const online_options *options
     printf("%s%s, %" PRIu64 " x %" PRIu32 ", %" PRIu32 " clusters, scale %s, %" PRIu32
            " thread%s, %s kernels\n",
            bench_method_name(params->method),
-           params->redraw == EFFACE_REDRAW_SAME ? "" : " with fresh redraw, NOT EXACT",
+           params->redraw == EFFACE_REDRAW_SAME   ? ""
+           : params->method == EFFACE_METHOD_TREE ? " with fresh redraw, exact in distribution only"
+                                                  : " with fresh redraw, NOT EXACT",
            first->n_rows, first->n_columns, first->n_clusters, bench_scale_name(params->scale),
            params->n_threads, params->n_threads == 1 ? "" : "s", efface_kernels_name());
     if (params->method == EFFACE_METHOD_TREE)

@@ -431,13 +431,21 @@ typedef enum efface_empty {
     EFFACE_EMPTY_KEEP = 1    /* ... stays where it is */
 } efface_empty;
 
-/* What `quantized` does when a change reaches a level: compute it again with the same randomness,
- * or start over with fresh randomness, as the paper does. The second is NOT EXACT: it keeps models
- * in a way that depends on the rows that left (docs/exactness.md). It exists to reproduce the
- * paper. */
+/* Whether a change is followed with the same randomness, or with fresh randomness, as the paper
+ * does. FRESH exists to reproduce the paper, for the methods `quantized` and `tree`. It is outside
+ * the law: the state depends on history, and efface_kmeans_verify checks against the randomness
+ * that the model has now.
+ *
+ *   quantized  starts over with fresh randomness when a change reaches a level. This is NOT EXACT:
+ *              it keeps models in a way that depends on the rows that left (docs/exactness.md).
+ *   tree       a change fits the leaves of its rows again, and all nodes above them up to the root,
+ *              each from scratch with fresh randomness; nothing stops it on the way. Other nodes
+ *              stay as they are. For requests that do not depend on the model the result has the
+ *              distribution of a fresh fit, so that it is exact in the paper's sense. Nodes do not
+ *              redraw on their own account, of whatever method they are. Not for height 0. */
 typedef enum efface_redraw {
     EFFACE_REDRAW_SAME = 0,
-    EFFACE_REDRAW_FRESH = 1 /* not exact; efface_kmeans_verify checks against the current draw */
+    EFFACE_REDRAW_FRESH = 1 /* outside the law */
 } efface_redraw;
 
 #define EFFACE_MAX_CLUSTERS (1u << 24)
@@ -463,7 +471,7 @@ typedef struct efface_kmeans_params {
     double epsilon;      /* quantized: lattice width as a part of the domain; 0: derived from n.
                             pyramid: the same for the centroids that leave the sample; 0: no lattice */
     double gamma;        /* quantized: clusters below gamma * n / k are held back; default 0.2 */
-    efface_redraw redraw; /* quantized: default SAME; FRESH is not exact */
+    efface_redraw redraw; /* quantized, tree: default SAME; FRESH is outside the law */
     double rate;     /* pyramid: part of the rows in the sample, at least, and up to four times; 0:
                         derived from n and k: at least 75 rows a cluster, or a 32nd of the
                         rows if that is less, but 48 a cluster. With fewer than 768 rows a cluster
@@ -683,8 +691,9 @@ typedef enum efface_reason {
     EFFACE_REASON_SAMPLE = 12,  /* a row of the sample left, came or changed; or one of the jury,
                                    and another start is now the best */
     EFFACE_REASON_WIDTH = 13,   /* the automatic width of the tree moved */
-    EFFACE_REASON_METHOD = 14   /* a model in a store was fitted when its method was defined in
+    EFFACE_REASON_METHOD = 14,  /* a model in a store was fitted when its method was defined in
                                    another way, and was fitted again */
+    EFFACE_REASON_REDRAW = 15   /* a tree with fresh redraw: the nodes on the way were drawn anew */
 } efface_reason;
 
 /* The name of an action in a word or two ("sums corrected", "repaired", "refitted"), and of a

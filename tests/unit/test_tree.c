@@ -111,6 +111,7 @@ static void bad_parameters_are_refused(void **state) {
     check_refused(&p);
     p = good;
     p.redraw = EFFACE_REDRAW_FRESH;
+    p.height = 0; /* it is the method of its leaves */
     check_refused(&p);
     static const uint32_t none[2] = {3, 0}, many[2] = {EFFACE_MAX_CLUSTERS + 1, 1};
     p = good;
@@ -223,7 +224,7 @@ static void verify_names_the_node(void **state) {
             level->sums[1]--;
 
             ef_node *const node = &p.model->tree->nodes[l][i], gone = *node;
-            *node = (ef_node){NULL, NULL};
+            *node = (ef_node){0};
             difference = verify(&p);
             assert_false(difference.identical);
             assert_string_equal(difference.what, "node");

@@ -6,6 +6,9 @@
  * differently, or, where they are weighed, their weights. Only when every node is done, and nothing
  * can fail any more, are the climbs committed; if one fails, the sets of the nodes change back.
  *
+ * With redraw fresh a climb is a fit of its node with the next draw, and its parent is reached in
+ * any case.
+ *
  * The nodes of a depth are independent of each other, so workers share them. A node at work asks
  * its worker whether to go on: the one that made the call asks the user, all others whether any
  * worker has failed.
@@ -32,7 +35,7 @@ typedef struct climb {
     ongoing *ongoing;  /* or NULL */
     ef_node fresh;     /* a node that was not there */
     bool vanishes;     /* a node whose rows all leave */
-    bool moves;        /* its centroids change, so its parent is reached */
+    bool moves;        /* its parent is reached: its centroids change, or redraw is fresh */
     efface_report report;
 } climb;
 
@@ -70,6 +73,11 @@ static uint64_t changed_id(const ef_ascent *a, size_t i) {
 
 static bool changed_leaves(const ef_ascent *a, size_t i) {
     return a->change != NULL && a->change->leaves[i];
+}
+
+/* Whether nodes are drawn anew: not those of a fit or of a file, whose draws are given. */
+static bool redraws(const ef_ascent *a) {
+    return a->change != NULL && a->model->params.redraw == EFFACE_REDRAW_FRESH;
 }
 
 typedef struct place {
@@ -339,15 +347,24 @@ static efface_status take_read(climber *w, climb *c) {
     return ef_kmeans_attach(c->fresh.model, c->fresh.data, &w->error);
 }
 
-/* A node that was not there. */
-static efface_status make_node(climber *w, climb *c, const efface_rows *rows) {
+/* What a node is fitted with. */
+static efface_kmeans_params params_of_fit(climber *w, const climb *c) {
     const ef_ascent *const a = w->ascent;
-    efface_error *const error = &w->error;
-    efface_kmeans_params params = ef_node_params(a->model, a->depth, c->number);
+    const uint64_t draw = a->tree->nodes[a->depth][c->number].draw;
+    efface_kmeans_params params =
+        ef_node_params(a->model, a->depth, c->number, redraws(a) ? draw + 1 : draw);
     params.n_threads = a->n_threads;
     params.interrupted = must_end;
     params.interrupt_context = w;
     params.progress = NULL;
+    return params;
+}
+
+/* A node that was not there. */
+static efface_status make_node(climber *w, climb *c, const efface_rows *rows) {
+    const ef_ascent *const a = w->ascent;
+    efface_error *const error = &w->error;
+    const efface_kmeans_params params = params_of_fit(w, c);
     efface_status status = efface_data_create(a->data->n_columns, &c->fresh.data, error);
     if (status == EFFACE_OK)
         status = ef_data_reserve(c->fresh.data, rows->n_rows, error);
@@ -365,6 +382,18 @@ static efface_status make_node(climber *w, climb *c, const efface_rows *rows) {
     return status;
 }
 
+/* The next draw of a node that stays, whose set has changed already. */
+static efface_status redraw_node(climber *w, climb *c, const ef_node *node) {
+    ongoing *const o = c->ongoing;
+    const efface_kmeans_params params = params_of_fit(w, c);
+    o->pending = (ef_pending){.model = node->model,
+                              .data = node->data,
+                              .change = &o->change,
+                              .refit = true,
+                              .reason = EFFACE_REASON_REDRAW};
+    return efface_kmeans_fit(node->data, &params, &o->pending.fresh, &w->error);
+}
+
 /* A node that stays. */
 static efface_status change_node(climber *w, climb *c, const ef_node *node, const edit *e,
                                  const efface_rows *rows) {
@@ -380,7 +409,9 @@ static efface_status change_node(climber *w, climb *c, const ef_node *node, cons
     if (status == EFFACE_OK)
         status = ef_change_learn(&o->change, node->data, rows, error);
     if (status == EFFACE_OK)
-        status = ef_pending_make(&o->pending, node->model, node->data, &o->change, error);
+        status = redraws(w->ascent)
+                     ? redraw_node(w, c, node)
+                     : ef_pending_make(&o->pending, node->model, node->data, &o->change, error);
     if (status == EFFACE_OK)
         ef_pending_report(&o->pending, &c->report);
     return status;
@@ -405,7 +436,7 @@ static efface_status climb_node(climber *w, climb *c) {
     }
     edit_free(&e);
     if (status == EFFACE_OK)
-        c->moves = centroids_move(a, c);
+        c->moves = redraws(a) || centroids_move(a, c);
     return status;
 }
 
@@ -477,6 +508,7 @@ static efface_status ascend(ef_ascent *a, efface_error *error) {
 /* Lets one climb take effect, or undoes what it did to the node's set; and releases it. */
 static void end_climb(const ef_ascent *a, uint32_t depth, climb *c, bool commit) {
     ef_node *const node = &a->tree->nodes[depth][c->number];
+    const uint64_t draw = commit && redraws(a) ? node->draw + 1 : node->draw;
     if (commit && c->ongoing != NULL)
         ef_pending_commit(&c->ongoing->pending, node->model);
     if (!commit && c->ongoing != NULL)
@@ -486,6 +518,7 @@ static void end_climb(const ef_ascent *a, uint32_t depth, climb *c, bool commit)
         *node = c->fresh;
         c->fresh = old;
     }
+    node->draw = draw;
     if (node->model != NULL)
         ef_kmeans_set_work(node->model, a->model->plan.n_threads, a->model->plan.interrupt);
     efface_data_free(c->fresh.data);

@@ -260,8 +260,10 @@ efface_status efface_kmeans_fit(const efface_data *data, const efface_kmeans_par
     return done;
 }
 
-efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_params *params,
-                                 uint32_t draw, efface_kmeans **out, efface_error *error) {
+/* `draws`, if it is there, has the draws of the nodes. */
+static efface_status fit_draws(const efface_data *data, const efface_kmeans_params *params,
+                               uint32_t draw, const ef_tree *draws, efface_kmeans **out,
+                               efface_error *error) {
     const ef_kernels *kernels = NULL;
     efface_status status = ef_kernels_require(&kernels, error);
     if (status != EFFACE_OK)
@@ -288,6 +290,8 @@ efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_pa
     }
     if (params->method == EFFACE_METHOD_TREE) {
         model->tree = ef_tree_create(&model->plan, &model->params);
+        if (model->tree != NULL && draws != NULL)
+            ef_tree_take_draws(model->tree, draws);
         status = model->tree != NULL ? ef_tree_fit(model, data, error) : ef_fail_memory(error);
     } else if (model->plan.method != EFFACE_METHOD_PYRAMID) {
         model->seeds = ef_alloc_zero(model->plan.n_clusters, sizeof *model->seeds);
@@ -309,4 +313,14 @@ out:
     else
         *out = model;
     return status;
+}
+
+efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_params *params,
+                                 uint32_t draw, efface_kmeans **out, efface_error *error) {
+    return fit_draws(data, params, draw, NULL, out, error);
+}
+
+efface_status ef_kmeans_fit_again(const efface_data *data, const efface_kmeans *model,
+                                  efface_kmeans **out, efface_error *error) {
+    return fit_draws(data, &model->params, model->draw, model->tree, out, error);
 }

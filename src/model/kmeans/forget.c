@@ -44,6 +44,7 @@ const char *efface_reason_name(efface_reason reason) {
     case EFFACE_REASON_SAMPLE: return "the sample or its jury changed";
     case EFFACE_REASON_WIDTH: return "the width of the tree moved";
     case EFFACE_REASON_METHOD: return "the method is defined in another way now";
+    case EFFACE_REASON_REDRAW: return "randomness was drawn anew";
     }
     return "unknown reason";
 }

@@ -71,7 +71,7 @@ struct efface_kmeans {
     float *column_max;
     uint32_t *depth_clusters; /* the same */
     struct ef_tree *tree;     /* for tree only; it has all the rest, but plan, domain and totals */
-    uint32_t draw;            /* how often randomness was drawn anew; 0 unless redraw is fresh */
+    uint32_t draw; /* how often all randomness was drawn anew; 0 unless redraw is fresh */
     ef_plan plan;
     ef_domain domain;
     uint64_t n_rows;
@@ -133,6 +133,10 @@ uint64_t ef_seed_of_draw(uint64_t seed, uint32_t draw);
 /* A fit with the randomness of a draw: 0 is the parameters' seed itself. */
 efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_params *params,
                                  uint32_t draw, efface_kmeans **out, efface_error *error);
+
+/* A fit with the parameters of a model, and the randomness that it has now. */
+efface_status ef_kmeans_fit_again(const efface_data *data, const efface_kmeans *model,
+                                  efface_kmeans **out, efface_error *error);
 
 /* `fresh` takes the place of `model`, and what that was is released. */
 void ef_kmeans_become(efface_kmeans *model, efface_kmeans *fresh);

@@ -160,10 +160,13 @@ efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error
                        p->epsilon);
     if (!(p->gamma >= 0.0 && p->gamma <= 1.0))
         return ef_fail(error, EFFACE_E_ARGUMENT, "gamma is 0 to 1, not %g", p->gamma);
-    if (p->redraw != EFFACE_REDRAW_SAME &&
-        (p->redraw != EFFACE_REDRAW_FRESH || p->method != EFFACE_METHOD_QUANTIZED))
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "redraw is same, or for the method quantized fresh, which is not exact");
+    const bool may_redraw =
+        p->method == EFFACE_METHOD_QUANTIZED || (p->method == EFFACE_METHOD_TREE && p->height != 0);
+    if (p->redraw != EFFACE_REDRAW_SAME && (p->redraw != EFFACE_REDRAW_FRESH || !may_redraw))
+        return ef_fail(
+            error, EFFACE_E_ARGUMENT,
+            "redraw is same, or fresh, which is outside the law, for the method quantized "
+            "and for a tree of height 1 or more");
     if (!(p->rate >= 0.0 && p->rate <= 1.0))
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the rate of the sample is above 0 and up to 1, or 0 to derive it; not %g",

@@ -72,7 +72,15 @@ const efface_kmeans *ef_tree_leaf_model(const ef_tree *tree, uint64_t seed, uint
     return tree->nodes[tree->height][ef_tree_leaf(tree, seed, id)].model;
 }
 
-efface_kmeans_params ef_node_params(const efface_kmeans *model, uint32_t depth, size_t number) {
+/* A draw is at another place of the tape than the model's own draws are (ef_seed_of_draw). */
+static uint64_t seed_of_node(uint64_t seed, uint32_t depth, size_t number, uint64_t draw) {
+    if (draw != 0)
+        return ef_tape(seed, EF_TAPE_REDRAW, depth + 1, draw, (uint32_t)number);
+    return depth != 0 ? ef_tape(seed, EF_TAPE_NODE, 0, number, depth) : seed;
+}
+
+efface_kmeans_params ef_node_params(const efface_kmeans *model, uint32_t depth, size_t number,
+                                    uint64_t draw) {
     const ef_tree *const tree = model->tree;
     const ef_domain *const domain = &model->domain;
     const bool leaf = depth == tree->height, ranges = domain->scale == EFFACE_SCALE_MINMAX;
@@ -81,8 +89,8 @@ efface_kmeans_params ef_node_params(const efface_kmeans *model, uint32_t depth, 
     p.method = leaf ? p.leaf_method : p.node_method;
     p.n_clusters = tree->clusters[depth];
     p.depth_clusters = NULL;
-    if (depth != 0)
-        p.seed = ef_tape(model->plan.seed, EF_TAPE_NODE, 0, number, depth);
+    p.redraw = EFFACE_REDRAW_SAME; /* the tree sees to it */
+    p.seed = seed_of_node(model->plan.seed, depth, number, draw);
     /* Leaves have the grid of all rows. Centroids are points of that grid, and stay as they are. */
     p.scale = leaf ? domain->scale : EFFACE_SCALE_NONE;
     p.bound = leaf ? ef_power_of_two(domain->exponent) : (double)EF_GRID_MAX;
@@ -91,8 +99,17 @@ efface_kmeans_params ef_node_params(const efface_kmeans *model, uint32_t depth, 
     return p;
 }
 
+void ef_tree_take_draws(ef_tree *tree, const ef_tree *from) {
+    if (tree->height != from->height || tree->width != from->width)
+        return;
+    for (uint32_t l = 0; l <= tree->height; l++)
+        for (size_t i = 0; i < tree->n_nodes[l]; i++)
+            tree->nodes[l][i].draw = from->nodes[l][i].draw;
+}
+
 void ef_tree_write(ef_writer *w, const efface_kmeans *model) {
     const ef_tree *const tree = model->tree;
+    const bool fresh = model->params.redraw == EFFACE_REDRAW_FRESH;
     ef_write_u32(w, model->domain.map.n_columns);
     ef_write_u32(w, tree->height);
     ef_write_u32(w, tree->width);
@@ -105,10 +122,14 @@ void ef_tree_write(ef_writer *w, const efface_kmeans *model) {
     ef_write_u32(w, (uint32_t)model->domain.exponent);
     ef_write_u64(w, model->n_rows);
     ef_write_u64(w, (uint64_t)model->total_weight);
+    if (fresh)
+        ef_write_u32(w, model->draw);
     ef_domain_write(w, &model->domain);
     for (uint32_t l = tree->height + 1; l-- > 0;)
         for (size_t i = 0; i < tree->n_nodes[l]; i++) {
             const efface_kmeans *const node = tree->nodes[l][i].model;
+            if (fresh)
+                ef_write_u64(w, tree->nodes[l][i].draw);
             ef_write_u32(w, node != NULL ? 1 : 0);
             if (node != NULL)
                 ef_kmeans_write(w, node);
@@ -169,6 +190,9 @@ static efface_status read_head(ef_reader *r, efface_kmeans *model, uint32_t d,
     const int exponent = (int32_t)ef_read_u32(r);
     model->n_rows = ef_read_u64(r);
     model->total_weight = (int64_t)ef_read_u64(r);
+    if (p->redraw == EFFACE_REDRAW_FRESH)
+        model->draw = ef_read_u32(r);
+    model->plan.seed = ef_seed_of_draw(p->seed, model->draw);
     right &= exponent >= EF_EXPONENT_MIN && exponent <= EF_EXPONENT_MAX;
     right &= model->total_weight >= 0 && model->n_rows <= (uint64_t)model->total_weight;
     if (r->failed || !right)
@@ -187,8 +211,11 @@ efface_status ef_tree_read(ef_reader *r, efface_kmeans *model, uint32_t d, effac
     }
     for (uint32_t l = model->params.height + 1; status == EFFACE_OK && l-- > 0;)
         for (size_t i = 0; status == EFFACE_OK && i < tree->n_nodes[l]; i++) {
+            ef_node *const node = &tree->nodes[l][i];
+            if (model->params.redraw == EFFACE_REDRAW_FRESH)
+                node->draw = ef_read_u64(r);
             const uint32_t is_there = ef_read_u32(r);
-            const efface_kmeans_params params = ef_node_params(model, l, i);
+            const efface_kmeans_params params = ef_node_params(model, l, i, node->draw);
             if (r->failed || is_there > 1)
                 status = damaged(error);
             else if (is_there != 0)

@@ -8,6 +8,10 @@
  * Nodes know nothing of each other. A change goes to the leaves of its rows, and from a node to its
  * parent as an update of those centroids that came out differently; where none did, it stops. A fit
  * is the change by which all rows come into a tree that has none.
+ *
+ * With redraw fresh, the paper's own way, a change goes up to the root whatever comes out, and each
+ * node that it reaches is fitted again with randomness that was never used before: that of the
+ * node's next draw. A node that went and comes again goes on counting.
  */
 #ifndef EF_TREE_H
 #define EF_TREE_H
@@ -23,6 +27,7 @@
 typedef struct ef_node {
     efface_data *data;
     efface_kmeans *model;
+    uint64_t draw; /* redraw fresh: how many changes have reached the node, there or not; else 0 */
 } ef_node;
 
 typedef struct ef_tree {
@@ -70,8 +75,12 @@ efface_status ef_tree_read(ef_reader *reader, efface_kmeans *model, uint32_t n_c
                            efface_error *error);
 efface_status ef_tree_attach(efface_kmeans *model, const efface_data *data, efface_error *error);
 
-/* Parameters of a node, which refer to those of the model. */
-efface_kmeans_params ef_node_params(const efface_kmeans *model, uint32_t depth, size_t number);
+/* Parameters of a node at a draw, which refer to those of the model. */
+efface_kmeans_params ef_node_params(const efface_kmeans *model, uint32_t depth, size_t number,
+                                    uint64_t draw);
+
+/* Takes over the draws of the nodes of a tree of the same shape; of another, none. */
+void ef_tree_take_draws(ef_tree *tree, const ef_tree *from);
 
 void ef_tree_write(ef_writer *writer, const efface_kmeans *model);
 

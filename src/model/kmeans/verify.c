@@ -109,7 +109,7 @@ efface_status efface_kmeans_verify(const efface_kmeans *model, const efface_data
                        data->n_columns, model->domain.map.n_columns);
     efface_kmeans *fresh = NULL;
     bool same = false;
-    efface_status status = ef_kmeans_fit_draw(data, &model->params, model->draw, &fresh, error);
+    efface_status status = ef_kmeans_fit_again(data, model, &fresh, error);
     if (status == EFFACE_OK)
         status = compare(model, fresh, &same, error);
     if (status == EFFACE_OK) {
