@@ -64,7 +64,7 @@ def head_panel(sheet, box, row, meta):
     known = meta.get("sets", {}).get(row["set"])
     if known:
         size = f"{known['n']:,} × {known['d']}, k = {known['k']}"
-        sheet.label(size, box.left + text_width(title) * 1.08 + 10, box.top - 12, size=11)
+        sheet.label(size, box.left + text_width(title) * 1.12 + 10, box.top - 12, size=11)
 
 
 def name_axes(sheet, box, across, up):

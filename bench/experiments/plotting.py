@@ -45,8 +45,8 @@ def text_width(text, size=13):
     """About how wide a text is, in pixels."""
     def em(c):
         if c in "iljtfrI.,:;'|()[]!/ -":
-            return 0.3
-        return 0.85 if c in "mwMW%—" else 0.68 if c.isupper() else 0.55
+            return 0.34
+        return 0.85 if c in "mwMW%—" else 0.68 if c.isupper() else 0.6
     return size * sum(em(c) for c in text)
 
 
