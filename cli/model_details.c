@@ -103,7 +103,7 @@ static void print_parameters(const efface_kmeans_params *p) {
     if (uses(EFFACE_METHOD_QUANTIZED, p)) {
         print_or_derived("epsilon", p->epsilon);
         printf(", gamma %g", p->gamma);
-        if (p->redraw == EFFACE_REDRAW_FRESH)
+        if (p->redraw == EFFACE_REDRAW_FRESH && p->method == EFFACE_METHOD_QUANTIZED)
             fputs(", redraw fresh (not exact)", stdout);
     }
     if (uses(EFFACE_METHOD_PYRAMID, p)) {
@@ -117,6 +117,8 @@ static void print_parameters(const efface_kmeans_params *p) {
         printf(", height %" PRIu32 ", leaves %s, nodes %s%s", p->height,
                cli_method_name(p->leaf_method), cli_method_name(p->node_method),
                p->weigh_centroids != 0 ? ", weighed" : "");
+        if (p->redraw == EFFACE_REDRAW_FRESH)
+            fputs(", redraw fresh (exact in distribution only)", stdout);
     }
     printf(", empty clusters %s\n", p->empty == EFFACE_EMPTY_KEEP ? "kept" : "reseeded");
 }
@@ -186,10 +188,10 @@ static void json_parameters(cli_json *json, const efface_kmeans_params *p) {
         json_or_derived(json, "bound", p->bound);
     if (uses(EFFACE_METHOD_QUANTIZED, p) || uses(EFFACE_METHOD_PYRAMID, p))
         json_or_derived(json, "epsilon", p->epsilon);
-    if (uses(EFFACE_METHOD_QUANTIZED, p)) {
+    if (uses(EFFACE_METHOD_QUANTIZED, p))
         cli_json_real(json, "gamma", p->gamma);
+    if (uses(EFFACE_METHOD_QUANTIZED, p) || p->method == EFFACE_METHOD_TREE)
         cli_json_text(json, "redraw", p->redraw == EFFACE_REDRAW_FRESH ? "fresh" : "same");
-    }
     if (uses(EFFACE_METHOD_PYRAMID, p)) {
         json_or_derived(json, "rate", p->rate);
         cli_json_whole(json, "passes", p->passes);

@@ -82,8 +82,6 @@ static void scene_read(scene *s, const unsigned char b[SCENE_BYTES]) {
     p->iterations = iterations[b[1] >> 3 & 3];
     p->gamma = gammas[b[2] >> 2 & 3];
     p->epsilon = epsilons[b[2] >> 4 & 3];
-    if (p->method == EFFACE_METHOD_QUANTIZED && (b[2] & 64) != 0)
-        p->redraw = EFFACE_REDRAW_FRESH;
     if ((b[2] & 128) != 0 && p->scale == EFFACE_SCALE_NONE)
         p->bound = 4e6;
     if ((b[2] & 128) != 0 && p->scale == EFFACE_SCALE_MINMAX) {
@@ -98,6 +96,10 @@ static void scene_read(scene *s, const unsigned char b[SCENE_BYTES]) {
     p->passes = 1 + (b[3] >> 2 & 1u);
     p->starts = 1 + (b[3] >> 3 & 3u);
     p->height = b[4] & 3u;
+    const int may_redraw =
+        p->method == EFFACE_METHOD_QUANTIZED || (p->method == EFFACE_METHOD_TREE && p->height != 0);
+    if (may_redraw && (b[2] & 64) != 0)
+        p->redraw = EFFACE_REDRAW_FRESH;
     p->width = widths[b[4] >> 2 & 3];
     p->leaf_method = (efface_method)((b[4] >> 4 & 3) % 3);
     p->node_method = (efface_method)((b[4] >> 6) % 3);

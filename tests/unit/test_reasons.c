@@ -226,7 +226,7 @@ static void fresh_draws_are_foreseen(void **state) {
 
 static void reasons_have_names(void **state) {
     (void)state;
-    for (int a = EFFACE_REASON_NONE; a <= EFFACE_REASON_WIDTH; a++) {
+    for (int a = EFFACE_REASON_NONE; a <= EFFACE_REASON_REDRAW; a++) {
         const char *const name = efface_reason_name((efface_reason)a);
         assert_true(strlen(name) > 5);
         assert_string_not_equal(name, efface_reason_name((efface_reason)99));
