@@ -8,6 +8,7 @@ The page must contain each line that is printed here (line breaks do not matter)
 or decimal number that is not in one of these lines.
 """
 
+import csv
 import re
 import sys
 from fractions import Fraction
@@ -15,6 +16,7 @@ from itertools import combinations
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parent / "exactness.md"
+EVENTS = PAGE.parent / "results" / "figure2_retrains.csv"
 
 
 # ---------------------------------------------------------------- tools
@@ -176,8 +178,84 @@ def lattice_numbers():
     if total_variation(uniform(old), right) != retrain:
         raise AssertionError("the same phase does not change the model with the least probability")
     yield f"the total variation distance of the two right distributions is {retrain} as well"
-    seen = new[1]
-    yield f"the model after is {seen} with certainty; a fresh run gives {seen} with {right[seen]}"
+
+
+def adversary_numbers():
+    """Section 4: who asks to forget the row 0 only on seeing a certain model."""
+    width = 4
+    old = [lattice_point(2, width, phase) for phase in range(width)]
+    new = [lattice_point(3, width, phase) for phase in range(width)]
+    if len(set(old)) != width:
+        raise AssertionError("the model does not tell the phase")
+    right = uniform(new)
+    spread = f"{', '.join(map(str, sorted(new)[:-1]))} or {max(new)}, each with {right[max(new)]}"
+    yield f"A fresh run without the row 0 gives {spread}."
+    for seen, kept in sorted(zip(old, new)):
+        fresh = {kept: Fraction(1)} if seen == kept else right
+        words = f"{kept} with certainty" if seen == kept else f"as it should be: {spread}"
+        bias = total_variation({kept: Fraction(1)}, right), total_variation(fresh, right)
+        yield f"| {seen} | {kept} with certainty | {bias[0]} | {words} | {bias[1]} |"
+
+
+def expected_retrains(width, requests, up):
+    """The expected number of retrains with fresh phases, if a mean moves by one step at each
+    request: upwards with probability `up`, else downwards.
+
+    The mean is in one of the `width` places of its cell, at first and after each retrain in all of
+    them with the same probability; where it leaves the cell, there is a retrain.
+    """
+    places, retrains = [Fraction(1, width)] * width, Fraction(0)
+    for _ in range(requests):
+        moved, left = [Fraction(0)] * width, Fraction(0)
+        for place, probability in enumerate(places):
+            for step, chance in ((1, up), (-1, 1 - up)):
+                if 0 <= place + step < width:
+                    moved[place + step] += probability * chance
+                else:
+                    left += probability * chance
+        retrains += left
+        places = [probability + left / width for probability in moved]
+    return retrains
+
+
+def event_numbers():
+    """Section 6: how often kept and fresh phases retrain."""
+    width, even, always = 16, Fraction(1, 2), Fraction(1)
+    if expected_retrains(width, 1, even) != Fraction(1, width):
+        raise AssertionError("the first request does not retrain with probability delta / eps")
+    for requests in (1, 10, 100):
+        kept = Fraction(requests, width)
+        wanders = expected_retrains(width, requests, even)
+        straight = expected_retrains(width, requests, always)
+        yield f"| {requests} | {decimal(kept)} | {decimal(wanders)} | {decimal(straight)} |"
+
+    # In the long run a retrain comes once in the mean time that it takes to leave a cell.
+    def time_to_leave(place):
+        return (place + 1) * (width - place)
+
+    for place in range(width):
+        if 2 * time_to_leave(place) != 2 + time_to_leave(place - 1) + time_to_leave(place + 1):
+            raise AssertionError("the mean time to leave a cell is wrong")
+    wanders = 1 / mean([time_to_leave(place) for place in range(width)])
+    straight = 1 / mean([width - place for place in range(width)])
+    yield (
+        f"a kept phase retrains at {Fraction(1, width)} of the requests, fresh phases at {wanders} of "
+        f"them if the mean wanders and at {straight} if it goes straight on"
+    )
+
+
+def counted_events():
+    """The requests of the paper's experiments that changed more than sums (figure 2 of the report)."""
+    counts, sets = {}, {}
+    if not EVENTS.exists():
+        return
+    lines = [x for x in EVENTS.read_text(encoding="utf-8").splitlines() if not x.startswith("#")]
+    for row in csv.DictReader(lines):
+        sets[row["set"]] = row["set"] + ("\u2020" if row["kind"] == "stand-in" else "")
+        add_to(counts, (row["set"], row["method"]), 1)
+    for name, title in sets.items():
+        same, fresh = counts.get((name, "quantized"), 0), counts.get((name, "quantized_fresh"), 0)
+        yield f"| {title} | {same:,} | {fresh:,} |"
 
 
 def seeding_numbers():
@@ -266,7 +344,10 @@ def small_print_numbers():
 
 
 def numbers():
+    yield from adversary_numbers()
     yield from lattice_numbers()
+    yield from event_numbers()
+    yield from counted_events()
     yield from seeding_numbers()
     yield from small_print_numbers()
 

@@ -16,9 +16,11 @@
  * efface_kmeans_verify does it for you. docs/exactness.md gives the argument, docs/numerics.md the
  * arithmetic.
  *
- * Exact deletion is not privacy: whoever holds the models from before and after may learn of the
- * row that left. And if requests may have been chosen by looking at published models, the
- * randomness that was kept is correlated with what remains: efface_kmeans_rekey draws it anew.
+ * Exact deletion is not privacy: whoever holds both the model from before and the model after may
+ * learn about the row that left. If requests may have been chosen by looking at published models
+ * (the adaptive adversary, docs/exactness.md, section 4), the kept randomness is correlated with
+ * the remaining rows; efface_kmeans_rekey draws new randomness. docs/paper.md compares the methods
+ * with the paper they come from.
  *
  * THE LIFE OF A MODEL
  *
@@ -42,19 +44,19 @@
  *
  * Errors. A function that can fail returns an efface_status. Outputs are written only on success,
  * and a failed call leaves every object as it was. The last argument is an optional place for the
- * detail: a sentence that says what to do, and the file, line and column where that makes sense.
+ * detail: a sentence that says what to do, and the file, line and column where they apply.
  * The library never prints, exits or aborts.
  *
  * Ownership. What a function named create, load, fit or encode hands out is the caller's, to be
  * released with the free function of that type. Pointers passed in are only read during the call.
- * `free` releases memory and takes NULL; data leaves a model or a set by `remove` and `forget`.
- * The library overwrites memory before it releases it. What a caller has copied is the caller's.
+ * `free` releases memory and accepts NULL; `remove` and `forget` take data out of a set or a model.
+ * The library overwrites memory before it releases it. Copies that a caller made are the caller's.
  *
- * Interruption. A fit, and all that may have to fit again, can be interrupted: see `interrupted` in
- * efface_kmeans_params, and EFFACE_E_INTERRUPTED, which such calls may return.
+ * Interruption. A fit can be interrupted, and so can every call that may have to fit again: see
+ * `interrupted` in efface_kmeans_params. Such calls may return EFFACE_E_INTERRUPTED.
  *
- * Threads. Different objects may be used from different threads at once. One object may be read
- * from several threads as long as none changes it. n_threads never changes a result.
+ * Threads. Several threads may use different objects at once. Several threads may read one object
+ * as long as none changes it. n_threads never changes a result.
  *
  * Environment. One variable is read: EFFACE_KERNELS (ref, avx2, avx512, neon) forces a kernel
  * table, for tests; a table this processor cannot run is the error EFFACE_E_KERNELS.
@@ -112,7 +114,7 @@ typedef struct efface_error {
 
 /* ------------------------------------------------------------------ data: a set of rows */
 
-/* What ids and owners are: whole numbers, or texts that numbers stand for. */
+/* What ids and owners are: whole numbers, or texts, which the library replaces by numbers. */
 typedef enum efface_ids {
     EFFACE_IDS_DETECT = 0, /* numbers if the first one is a whole number and not like 007, else
                               text */
@@ -121,21 +123,21 @@ typedef enum efface_ids {
 } efface_ids;
 
 /* A set of rows with the same number of columns. Values are finite float32 numbers of magnitude at
- * most 2^126; minus zero is stored as zero. A column may have an offset, which was taken from its
- * values before they were rounded (see "data: offsets"). */
+ * most 2^126; minus zero is stored as zero. A column may have an offset, which was subtracted from
+ * its values before they were rounded (see "data: offsets"). */
 typedef struct efface_data efface_data;
 
 #define EFFACE_MAX_COLUMNS 32767u                 /* so that a squared distance fits 63 bits */
 #define EFFACE_MAX_WEIGHT (INT64_C(1) << 40)      /* the total weight of a set stays below this */
 #define EFFACE_MAX_MAGNITUDE 8.507059173023462e37 /* 2^126 */
 
-/* A row has an owner, or none; a label, or none. No request finds rows by an owner they do not
- * have: EFFACE_NO_OWNER in a request is an error. */
+/* A row has an owner or none, and a label or none. EFFACE_NO_OWNER in a request is an error, so
+ * that no request finds rows that have no owner. */
 #define EFFACE_NO_OWNER UINT64_MAX
 #define EFFACE_NO_LABEL INT64_MIN
 
-/* Rows as a caller holds them, for adding and replacing. Values are as the set holds them: where
- * columns have offsets, efface_rows_round makes them. Any pointer but `values` may be NULL:
+/* Rows as a caller holds them, for adding and replacing. Values are as the set holds them: if
+ * columns have offsets, efface_rows_round makes such values. Any pointer but `values` may be NULL:
  * ids then continue after the largest id that the set ever held (0, 1, 2, ... in a new set),
  * weights are 1, and there are no owners and no labels. `stride` is the distance between rows in
  * floats, 0 meaning n_columns. */
@@ -149,7 +151,7 @@ typedef struct efface_rows {
     const int64_t *labels;
 } efface_rows;
 
-/* What a row has beside its values. */
+/* A row without its values. */
 typedef struct efface_row {
     uint64_t id;
     int64_t weight;
@@ -171,13 +173,13 @@ EFFACE_API void efface_data_free(efface_data *data);
 EFFACE_API efface_status efface_data_add(efface_data *data, const efface_rows *rows,
                                          efface_error *error);
 
-/* Removes the rows with these ids, all or none. The memory they stood in is overwritten.
+/* Removes the rows with these ids, all or none. Their memory is overwritten.
  * Cost O(n_columns) expected per row.
  * Errors: MEMORY; NOT_FOUND for an id that is not there; DUPLICATE for one that comes twice. */
 EFFACE_API efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t n_ids,
                                             efface_error *error);
 
-/* Gives rows that are there new values, all or none; `ids` is required. Weights, owners and labels
+/* Gives rows of the set new values, all or none; `ids` is required. Weights, owners and labels
  * change only where their pointer is not NULL. Cost O(n_rows * n_columns) expected.
  * Errors: MEMORY; NOT_FOUND, DUPLICATE and LIMIT as above. */
 EFFACE_API efface_status efface_data_replace(efface_data *data, const efface_rows *rows,
@@ -187,72 +189,75 @@ EFFACE_API efface_status efface_data_replace(efface_data *data, const efface_row
  * removed. Cost O(1) expected. Errors: NOT_FOUND. */
 EFFACE_API efface_status efface_data_find(const efface_data *data, uint64_t id, size_t *position);
 
-/* The row at a position below n_rows, and a copy of its n_columns values as the set holds them:
- * efface_data_add_offsets has them in the units of the caller. */
+/* The row at a position below n_rows, and a copy of its n_columns values as the set holds them;
+ * efface_data_add_offsets converts these to the units of the caller. */
 EFFACE_API efface_row efface_data_row(const efface_data *data, size_t position);
 EFFACE_API void efface_data_values(const efface_data *data, size_t position, float *values);
 
-/* How many rows, columns, and weight in all. */
+/* The number of rows, the number of columns, and the total weight. */
 EFFACE_API size_t efface_data_n_rows(const efface_data *data);
 EFFACE_API uint32_t efface_data_n_columns(const efface_data *data);
 EFFACE_API int64_t efface_data_total_weight(const efface_data *data);
 
-/* The name of a column, from a file's header or given, or NULL if it has none. A name is a copy;
- * NULL or an empty one takes it away. Errors: MEMORY; ARGUMENT for a column that is not there. */
+/* The name of a column, from a file's header or from the caller; NULL if it has none. The set keeps
+ * a copy of a name; NULL or an empty name removes it. Errors: MEMORY; ARGUMENT for a column that
+ * does not exist. */
 EFFACE_API const char *efface_data_column_name(const efface_data *data, uint32_t column);
 EFFACE_API efface_status efface_data_name_column(efface_data *data, uint32_t column,
                                                  const char *name, efface_error *error);
 
-/* Gives the columns another order, with all that is theirs: column j becomes what column source[j]
- * was. Cost O(n_rows * n_columns). Errors: MEMORY; ARGUMENT unless each column comes once. */
+/* Gives the columns another order, with their names and offsets: column j becomes the former column
+ * source[j]. Cost O(n_rows * n_columns). Errors: MEMORY; ARGUMENT unless each column comes once. */
 EFFACE_API efface_status efface_data_order_columns(efface_data *data, const uint32_t *source,
                                                    efface_error *error);
 
-/* Says whether the ids and owners of a set are numbers or stand for texts, as a file that it was
- * loaded from tells; EFFACE_IDS_DETECT: not known. A store that has the one refuses the other: 77
- * and "77" would be two people. */
+/* Declares whether the ids and owners of a set are numbers or stand for texts; efface_data_load
+ * does so by itself. EFFACE_IDS_DETECT means not known. A store with numbers refuses texts, and the
+ * other way round: 77 and "77" would be two people. */
 EFFACE_API void efface_data_set_kinds(efface_data *data, efface_ids ids, efface_ids owners);
 
 /* ------------------------------------------------------------------ data: offsets */
 
-/* A float32 has 24 bits. Values that differ little compared to their size lose what they differ in:
- * two groups 20 apart at 10^9 become one point, and seconds since 1970 multiples of 128. An offset
- * for each column prevents it: it is taken away in double, before values are rounded to float32.
+/* A float32 has 24 bits. Values that differ little compared to their size lose their differences:
+ * two groups 20 apart at 10^9 become one point, and seconds since 1970 become multiples of 128. An
+ * offset for a column prevents this: it is subtracted in double, before values are rounded to
+ * float32.
  *
- * Doubles are in the units of the caller, floats are as a set holds them. Every door by which
- * doubles come in takes the offsets away: efface_data_load, and efface_rows_round before
- * efface_data_add, efface_data_replace, efface_kmeans_learn, efface_kmeans_update and
- * efface_kmeans_predict. A model knows nothing of offsets: it is that of the rows as the set holds
- * them, byte for byte, and efface_data_add_offsets brings its centroids, and values of rows, back
- * to the units of the caller. Sets that a model is given have the offsets of the set that it was
- * fitted to; that is the caller's to see to, but for a store, which refuses other rows.
+ * Doubles are in the units of the caller, floats are as a set holds them. All functions that take
+ * doubles subtract the offsets: efface_data_load, and efface_rows_round, which the caller uses
+ * before efface_data_add, efface_data_replace, efface_kmeans_learn, efface_kmeans_update and
+ * efface_kmeans_predict. A model knows nothing of offsets: it is fitted to the rows as the set
+ * holds them, and efface_data_add_offsets converts its centroids, and values of rows, back to the
+ * units of the caller. All sets that are used with a model must have the same offsets. The caller
+ * has to ensure this; a store does so by itself and refuses other rows.
  *
- * An offset is public, and stays when rows leave. So it is given by the caller, or proposed by
- * efface_rounding_column as a round number; nothing takes one from the rows by itself. */
+ * An offset is public, and stays when rows leave. So the library never takes one from the rows by
+ * itself: the caller gives it, or accepts the round number that efface_rounding_column proposes. */
 
-/* Gives each column of a set without rows its offset; NULL: none. An offset is finite and of
- * magnitude at most 2^126. Errors: MEMORY; ARGUMENT if there are rows; LIMIT. */
+/* Gives each column of a set without rows its offset; NULL means no offsets. An offset is finite
+ * and of magnitude at most 2^126. Errors: MEMORY; ARGUMENT if there are rows; LIMIT. */
 EFFACE_API efface_status efface_data_set_offsets(efface_data *data, const double *offsets,
                                                  efface_error *error);
 
-/* The offsets, n_columns of them, or NULL if all are 0. Valid until the set is released, or gets
- * others. */
+/* The n_columns offsets, or NULL if all are 0. Valid until the set is released or gets other
+ * offsets. */
 EFFACE_API const double *efface_data_offsets(const efface_data *data);
 
 /* Adds the offsets of a set to n_columns numbers: a centroid, or the values of a row. */
 EFFACE_API void efface_data_add_offsets(const efface_data *data, double *values);
 
-/* Makes rows in the units of the caller, `stride` doubles apart (0: n_columns), rows as a set with
- * these offsets (n_columns, or NULL) holds them, without gaps. Each value is rounded once, after
- * its offset was taken away. Values that no set can hold become infinite or stay NaN. */
+/* Converts rows from the units of the caller to values as a set with these offsets holds them.
+ * `values` are rows, `stride` doubles apart (0: n_columns); `offsets` are n_columns numbers or
+ * NULL; `rounded` has no gaps between rows. Each value is rounded once, after its offset was
+ * subtracted. Values that no set can hold become infinite or stay NaN. */
 EFFACE_API void efface_rows_round(size_t n_rows, uint32_t n_columns, const double *values,
                                   size_t stride, const double *offsets, float *rounded);
 
-/* What rounding to float32 does to columns. It holds the ends of columns, which are values of rows:
- * release it when it was asked. */
+/* What rounding to float32 does to columns. This object holds the smallest and largest value of
+ * each column, which are values of rows: release it after use. */
 typedef struct efface_rounding efface_rounding;
 
-/* What is known of a column. */
+/* What rounding does to one column. */
 typedef struct efface_column_rounding {
     int collapses;       /* values that differ became the same or nearly so: the largest error is
                             above 2^-16 of the spread, or at least 1/2 where the values are four
@@ -260,35 +265,35 @@ typedef struct efface_column_rounding {
     uint64_t n_vanished; /* values other than 0 that became 0, being smaller than 2^-149 or so */
     double step;         /* how far float32 numbers of the size of the largest value lie apart */
     double spread;       /* from the smallest to the largest value */
-    double offset;       /* proposed: a multiple of a power of two of at least the spread, near the
-                            middle; so it depends on the ends alone, and hardly on them. 0: none
-                            would help */
+    double offset;       /* a proposal: a multiple of a power of two of at least the spread, near
+                            the middle. It depends only on the smallest and largest value, and
+                            hardly on these. 0: no offset would help */
 } efface_column_rounding;
 
-/* Makes one that has seen nothing. Errors: MEMORY. */
+/* Makes an efface_rounding that has seen no rows. Errors: MEMORY. */
 EFFACE_API efface_status efface_rounding_create(efface_rounding **out, efface_error *error);
 
 /* Releases it; the memory is overwritten. Takes NULL. */
 EFFACE_API void efface_rounding_free(efface_rounding *rounding);
 
-/* Looks at rows as efface_rows_round gets them. Cost O(n_rows * n_columns). Errors: MEMORY;
- * ARGUMENT if the rows before had another number of columns. */
+/* Looks at rows in the form that efface_rows_round takes. Cost O(n_rows * n_columns). Errors:
+ * MEMORY; ARGUMENT if the rows before had another number of columns. */
 EFFACE_API efface_status efface_rounding_add(efface_rounding *rounding, size_t n_rows,
                                              uint32_t n_columns, const double *values,
                                              size_t stride, const double *offsets,
                                              efface_error *error);
 
-/* How many columns the rows had that it has seen, and what is known of one. */
+/* The number of columns of the rows it has seen, and what rounding does to one of them. */
 EFFACE_API uint32_t efface_rounding_n_columns(const efface_rounding *rounding);
 EFFACE_API efface_column_rounding efface_rounding_column(const efface_rounding *rounding,
                                                          uint32_t column);
 
 /* ------------------------------------------------------------------ data: texts */
 
-/* Ids, owners and labels are numbers here. Where a file has texts, a number stands for each: that
- * of an id or an owner is a keyed hash (efface_text_id), so that nobody can aim at the number of
- * somebody else; that of a label is a hash without a key, the same everywhere. A collection of
- * texts keeps what the numbers stand for. A set does not need it. */
+/* Ids, owners and labels are numbers here. Where a file has texts, a number stands for each text.
+ * For an id or an owner it is a keyed hash (efface_text_id), so that nobody can choose a text with
+ * the number of somebody else. For a label it is a hash without a key, the same everywhere. A
+ * collection of texts keeps the texts that the numbers stand for. A set does not need it. */
 typedef struct efface_texts efface_texts;
 
 typedef enum efface_text_kind {
@@ -303,8 +308,8 @@ EFFACE_API efface_status efface_texts_create(efface_texts **out, efface_error *e
 /* Releases a collection; the memory is overwritten. Takes NULL. */
 EFFACE_API void efface_texts_free(efface_texts *texts);
 
-/* Keeps a copy of a text of n_bytes, valid UTF-8 or not, without zero bytes. One that is there
- * already stays. Cost O(n_bytes) expected. Errors: MEMORY; ARGUMENT. */
+/* Keeps a copy of a text of n_bytes, valid UTF-8 or not, without zero bytes. If the number has a
+ * text already, that text stays. Cost O(n_bytes) expected. Errors: MEMORY; ARGUMENT. */
 EFFACE_API efface_status efface_texts_add(efface_texts *texts, efface_text_kind kind,
                                           uint64_t number, const char *text, size_t n_bytes,
                                           efface_error *error);
@@ -326,16 +331,16 @@ typedef enum efface_header {
 
 /* The offset of a column of values in a file. */
 typedef struct efface_offset {
-    const char *column; /* its name, or else its number among the columns of values, from 1 */
-    uint32_t place;     /* if not 0, its number from 1, which counts where the file or `column` has
-                           no name; a column that is not there is then no error */
+    const char *column; /* its name, or its number among the columns of values, from 1 */
+    uint32_t place;     /* if not 0, its number from 1, which is used where the file or `column` has
+                           no name; then a column that does not exist is no error */
     double value;
 } efface_offset;
 
 /* How to read a file. Fill with efface_load_options_init, then change what differs. Column names
  * apply to CSV only; a column is named by its header or, if no header matches, by its number
- * counted from 1. Columns that are not named here are values. A header's field of spaces only is no
- * name. A name that two columns have is an error: give the number. */
+ * counted from 1. Columns that are not named here are values. A field of the header that has only
+ * spaces is not a name. A name that two columns share is an error: give the number. */
 typedef struct efface_load_options {
     uint32_t version; /* set by efface_load_options_init */
     efface_header header;
@@ -347,39 +352,40 @@ typedef struct efface_load_options {
     efface_ids ids;
     efface_ids owners;                             /* the same for owners */
     unsigned char hash_key[EFFACE_HASH_KEY_BYTES]; /* for ids and owners that are text */
-    efface_texts *texts; /* default NULL; else the texts of ids, owners and labels are added, if
-                            the load succeeds */
+    efface_texts *texts; /* default NULL; if not NULL and the load succeeds, it gets the texts of
+                            ids, owners and labels */
     const efface_offset *offsets; /* default NULL: none */
     size_t n_offsets;
-    efface_rounding *rounding; /* default NULL; else a new one, which looks at all values that
-                                  float32 may not hold, if the load succeeds */
+    efface_rounding *rounding; /* default NULL; if not NULL, a new one; if the load succeeds, it has
+                                  seen all values that float32 may not hold */
 } efface_load_options;
 
 /* Fills the options with their defaults: detect everything, all columns are values, key 0. */
 EFFACE_API void efface_load_options_init(efface_load_options *options);
 
 /* Reads a set of rows from a file: NumPy .npy (float32, float64, integers, booleans; C order), IDX,
- * or CSV, each of them also gzipped. The format is told from the content. The first dimension of an
+ * or CSV, each of them also gzipped. The content tells the format. The first dimension of an
  * array is the rows, the others together are the columns.
- * A pipe is as good as a file, and "-" is standard input (a file of that name is "./-"): it is read
- * from where it stands to its end, and stays open.
- * Values are rounded to float32, after offsets were taken away in double (of whole numbers beyond
- * 2^53, the nearest double). Rows of a file without an id column get the ids 0, 1, 2, ...
+ * A pipe may take the place of a file. "-" is standard input (a file of that name is "./-"); it is
+ * read from its current position to its end, and stays open.
+ * Values are rounded to float32, after offsets were subtracted in double (a whole number beyond
+ * 2^53 is first rounded to the nearest double). Rows of a file without an id column get the ids 0,
+ * 1, 2, ...
  * `options` may be NULL. On failure nothing is handed out.
  * Errors: MEMORY; IO; FORMAT with file, line and column; DUPLICATE (also for two texts with the
  * same hash: use another key); LIMIT; ARGUMENT for an offset of a column that is not there. */
 EFFACE_API efface_status efface_data_load(const char *path, const efface_load_options *options,
                                           efface_data **out, efface_error *error);
 
-/* Reads one whole number for each row, in the order of positions, and makes it the row's label:
- * the y.npy that lies beside many an x.npy. Formats and paths as above, with one column.
+/* Reads one whole number for each row, in the order of positions, and makes it the row's label: for
+ * data sets that have an x.npy and a y.npy. Formats and paths as above, with one column.
  * Errors: as efface_data_load; FORMAT if the number of rows differs. */
 EFFACE_API efface_status efface_data_load_labels(efface_data *data, const char *path,
                                                  efface_error *error);
 
-/* The 64-bit id that a text id, or the text of an owner, has under a hash key; and the number of a
- * label that is a text. All forms of a UUID are one id: in capitals or not, in braces or not, after
- * "urn:uuid:" or not. Labels are taken as they stand. */
+/* The 64-bit number of an id or owner that is a text, under a hash key; and the number of a label
+ * that is a text. All forms of a UUID have the same number: in capitals or not, in braces or not,
+ * after "urn:uuid:" or not. The text of a label is hashed as it is. */
 EFFACE_API uint64_t efface_text_id(const char *text, size_t n_bytes,
                                    const unsigned char key[EFFACE_HASH_KEY_BYTES]);
 EFFACE_API int64_t efface_text_label(const char *text, size_t n_bytes);
@@ -396,9 +402,9 @@ EFFACE_API efface_status efface_data_make_gaussian(uint32_t n_clusters, uint32_t
 typedef enum efface_skew {
     EFFACE_SKEW_SCALES = 0, /* the size of clusters, and how far out they are: 90 % of the rows are
                                at the scale 1, 9 % at 100, 0.9 % at 10^4, 0.1 % at 10^6 */
-    EFFACE_SKEW_TAILS = 1,  /* the values of every other column: half are 0, and of the rest one in
-                               x is larger than x */
-    EFFACE_SKEW_DUPLICATES = 2 /* how often a row is there: all are copies of 16 rows a cluster, the
+    EFFACE_SKEW_TAILS = 1,  /* the values of every other column: half are 0, and one in x of the
+                               others is larger than x */
+    EFFACE_SKEW_DUPLICATES = 2 /* how often a row occurs: all are copies of 16 rows a cluster, the
                                first of which is all 0 */
 } efface_skew;
 
@@ -418,7 +424,7 @@ typedef enum efface_method {
     EFFACE_METHOD_LLOYD = 0,     /* k-means++ seeds, then Lloyd's iterations */
     EFFACE_METHOD_QUANTIZED = 1, /* centroids rounded to a random lattice: stable under change */
     EFFACE_METHOD_PYRAMID = 2,   /* iterations on a small sample, then a pass over all rows */
-    EFFACE_METHOD_TREE = 3       /* parts of the rows by themselves, then their centroids */
+    EFFACE_METHOD_TREE = 3       /* clusters parts of the rows, then their centroids */
 } efface_method;
 
 typedef enum efface_scale {
@@ -460,8 +466,8 @@ typedef struct efface_kmeans_params {
                             pyramid: on the sample */
     uint64_t seed;       /* all randomness; keep it secret if deletion requests may react to it */
     efface_scale scale;
-    double bound;            /* no |value| is larger, for scale none; 0: derived from the data */
-    const float *column_min; /* for scale minmax: n_columns bounds that no value is outside of; */
+    double bound;            /* scale none: the largest |value| allowed; 0: derived from the data */
+    const float *column_min; /* scale minmax: n_columns bounds that no value may be outside of; */
     const float *column_max; /* NULL: derived from the data */
     efface_empty empty;
     uint32_t candidates; /* rows that are tried for each seed, 1 to 64: the best of them becomes the
@@ -496,21 +502,21 @@ typedef struct efface_kmeans_params {
                          rows a byte a column more, so that later changes look at few rows only; no
                          result depends on it */
 
-    /* To interrupt long work: `interrupted` is asked now and then, with interrupt_context, on the
-     * thread that made the call. If it returns non-zero, the call ends with EFFACE_E_INTERRUPTED
-     * and has changed nothing. NULL, the default: never asked. A fit asks before each pass over the
-     * rows, every few milliseconds of a long one, and at each node of a tree; a change that leaves
-     * a model untouched does not ask, or, in a tree, once for each node it reaches. Passes may be
-     * short: a function that takes longer than a microsecond had better look at a clock first. The
-     * model keeps both, and asks in later changes, verify, rekey and silhouette too. They are no
-     * part of the state; a store asks during efface_store_fit and does not keep them. The function
-     * must not use the model or the set. */
+    /* To interrupt long work: the library calls `interrupted` now and then, with interrupt_context,
+     * on the thread that made the call. If it returns non-zero, the call ends with
+     * EFFACE_E_INTERRUPTED and has changed nothing. NULL, the default: never called. A fit calls it
+     * before each pass over the rows, every few milliseconds of a long pass, and at each node of a
+     * tree. A change that leaves a model untouched does not call it, or, in a tree, once for each
+     * node it reaches. Passes may be short: a function that takes longer than a microsecond should
+     * look at a clock first. The model keeps both pointers, and uses them in later changes, verify,
+     * rekey and silhouette too. They are no part of the state; a store uses them during
+     * efface_store_fit and does not keep them. The function must not use the model or the set. */
     int (*interrupted)(void *context);
     void *interrupt_context;
 
-    /* Told where `interrupted` would be asked, with interrupt_context, how much of a fit is done,
-     * from 0 to 1: an estimate from passes over the rows, which never falls during one fit. The
-     * same rules hold for it. NULL, the default: never told. */
+    /* Called where `interrupted` would be called, with interrupt_context and the part of a fit that
+     * is done, from 0 to 1: an estimate from passes over the rows, which never falls during one
+     * fit. The same rules hold for it. NULL, the default: never called. */
     void (*progress)(void *context, double part);
 } efface_kmeans_params;
 
@@ -521,7 +527,7 @@ EFFACE_API void efface_kmeans_params_init(efface_kmeans_params *params);
 /* Fits a model to the rows of a set. Cost O(n * k * d * iterations); memory beyond the data 4
  * bytes a row while it runs, O(k * d * iterations) after; a pyramid takes 8 bytes a row while it
  * runs and keeps 2 (5 with more than 256 clusters), a tree keeps copies of the rows in its leaves.
- * An empty set gives a model without centroids. The model does not refer to the set afterwards.
+ * An empty set gives a model without centroids. The model holds no reference to the set afterwards.
  * Errors: MEMORY; ARGUMENT for parameters out of range; LIMIT for a value outside a bound that was
  * given; KERNELS. */
 EFFACE_API efface_status efface_kmeans_fit(const efface_data *data,
@@ -531,18 +537,18 @@ EFFACE_API efface_status efface_kmeans_fit(const efface_data *data,
 /* Releases the memory of a model. */
 EFFACE_API void efface_kmeans_free(efface_kmeans *model);
 
-/* The parameters of a model, the seed left out (0). Pointers among them are valid until the model
- * is released. */
+/* The parameters of a model, without the seed (0). Pointers in them are valid until the model is
+ * released. */
 EFFACE_API efface_kmeans_params efface_kmeans_get_params(const efface_kmeans *model);
 
-/* What is known of a fitted model. The fields after `n_coarse_columns` describe the work of the
+/* A description of a fitted model. The fields after `n_coarse_columns` describe the work of the
  * fit; they are no part of the state. */
 typedef struct efface_kmeans_info {
     efface_method method;
-    efface_method actual; /* the same; or lloyd, for pyramid with so few rows for each cluster that
-                             no sample pays */
+    efface_method actual; /* the same; or lloyd, for a pyramid that has too few rows for each
+                             cluster to make a sample pay */
     uint64_t n_sampled;   /* pyramid: rows of the sample; else 0 */
-    uint32_t n_clusters;  /* centroids there are: the smaller of the parameter and n_rows */
+    uint32_t n_clusters;  /* number of centroids: the smaller of the parameter and n_rows */
     uint32_t n_columns;
     uint64_t n_rows;
     uint32_t iterations;       /* levels from the seeds to the model */
@@ -551,7 +557,7 @@ typedef struct efface_kmeans_info {
     uint32_t width;            /* tree: children of a node; else 0 */
     uint32_t n_coarse_columns; /* columns whose spread is below 256 grid steps, yet not 0 */
     uint64_t rows_assigned;    /* exact nearest-centroid searches */
-    uint64_t rows_undecided;   /* of these, those the float filter left to integers */
+    uint64_t rows_undecided;   /* how many of these the float filter left to integers */
     uint64_t rows_moved;       /* rows that changed their cluster from one level to the next */
 } efface_kmeans_info;
 
@@ -564,8 +570,8 @@ EFFACE_API efface_kmeans_info efface_kmeans_get_info(const efface_kmeans *model)
 EFFACE_API void efface_kmeans_coarse_columns(const efface_kmeans *model, uint32_t *columns,
                                              size_t capacity);
 
-/* Writes the n_columns coordinates of centroid `cluster` in the units of the data, as the set holds
- * them: efface_data_add_offsets brings them to those of the caller. */
+/* Writes the n_columns coordinates of centroid `cluster` in the units of the data as the set holds
+ * them; efface_data_add_offsets converts them to the units of the caller. */
 EFFACE_API efface_status efface_kmeans_centroid(const efface_kmeans *model, uint32_t cluster,
                                                 double *coordinates, efface_error *error);
 
@@ -596,32 +602,32 @@ EFFACE_API efface_status efface_kmeans_square_distances(const efface_kmeans *mod
 EFFACE_API efface_status efface_kmeans_loss(const efface_kmeans *model, const efface_data *data,
                                             double *loss, efface_error *error);
 
-/* Whether a change of a row with this id would reach what a model begins with: it won a round of
- * the seeding, or was a candidate in one, or it is in pyramid's sample (always so for methods
- * without one; `data` is the set that the model belongs to, and a row that is not there is in no
- * sample). Rows of which neither is true are the cheapest to forget. (One of the jury, a larger
- * sample, rarely matters.) Cost O(k), and O(k d) for the sample. */
+/* Whether a change of a row with this id would reach the beginning of a fit. is_seed: the row won a
+ * round of the seeding, or was a candidate in one. in_sample: the row is in pyramid's sample; for
+ * methods without a sample, every row is. `data` is the set that the model belongs to; a row that
+ * is not in the set is in no sample. Rows for which both are false are the cheapest to forget. (A
+ * row of the jury, a larger sample, rarely matters.) Cost O(k), and O(k d) for the sample. */
 EFFACE_API int efface_kmeans_is_seed(const efface_kmeans *model, uint64_t id);
 EFFACE_API int efface_kmeans_in_sample(const efface_kmeans *model, const efface_data *data,
                                        uint64_t id);
 
-/* Hands out the canonical bytes of the state (docs/format.md): equal states, equal bytes. The seed
- * is not among them. Release with efface_bytes_free. */
+/* Hands out the canonical bytes of the state (docs/format.md): equal states have equal bytes. The
+ * bytes do not contain the seed. Release with efface_bytes_free. */
 EFFACE_API efface_status efface_kmeans_encode(const efface_kmeans *model, unsigned char **bytes,
                                               size_t *n_bytes, efface_error *error);
 EFFACE_API void efface_bytes_free(unsigned char *bytes);
 
-/* Makes a model again from its canonical bytes, the parameters it was fitted with (they have the
- * seed, which the bytes have not), and its set of rows. The model is the one that was encoded, and
- * goes on as it would have. Cost O(n * k * d) for pyramid, O(n * d) for tree, else O(k * d *
- * levels). Errors: MEMORY; FORMAT for bytes that are damaged, or not of these parameters or rows;
- * ARGUMENT; KERNELS. */
+/* Makes a model again from its canonical bytes, the parameters it was fitted with (including the
+ * seed, which the bytes do not contain), and its set of rows. The model is the one that was
+ * encoded, and behaves in the same way. Cost O(n * k * d) for pyramid, O(n * d) for tree,
+ * else O(k * d * levels). Errors: MEMORY; FORMAT for bytes that are damaged, or not of these
+ * parameters or rows; ARGUMENT; KERNELS. */
 EFFACE_API efface_status efface_kmeans_decode(const unsigned char *bytes, size_t n_bytes,
                                               const efface_kmeans_params *params,
                                               const efface_data *data, efface_kmeans **out,
                                               efface_error *error);
 
-/* Memory the model takes, its levels and what it keeps for each row, without the set. */
+/* The memory that the model takes, including all that it keeps for each row, without the set. */
 EFFACE_API size_t efface_kmeans_state_bytes(const efface_kmeans *model);
 
 #define EFFACE_DIGEST_BYTES 32
@@ -633,18 +639,18 @@ EFFACE_API efface_status efface_kmeans_digest(const efface_kmeans *model,
 
 /* ------------------------------------------------------------------ k-means: tails */
 
-/* Where the loss of a set comes from: the sum of weighted squared distances of the rows from their
- * mean, which is what k-means has to divide up. Where a few rows have nearly all of it (heavy
- * tails), or one column (other units), k-means sees nothing else. */
+/* Where the loss of a set comes from. The loss here is the sum of weighted squared distances of the
+ * rows from their mean. If a few rows have nearly all of it (heavy tails), or one column (other
+ * units), these rows or that column alone decide the clusters. */
 typedef struct efface_tails {
     double loss;         /* around the mean, in the units of efface_kmeans_loss */
-    uint64_t n_rows;     /* how few rows carry nine tenths of it, if it is at most one in a thousand
-                            (and one of fewer); else so many, those that carry most */
-    double rows_share;   /* the part of the loss that they carry */
+    uint64_t n_rows;     /* the smallest number of rows that carry nine tenths of it, but at most
+                            one in a thousand (one, if there are fewer rows) */
+    double rows_share;   /* the part of the loss that these rows carry */
     uint32_t column;     /* the column that carries most, from 0 */
     double column_share; /* and its part */
     int rows_carry;      /* rows_share is above 0.9, and there are at least 100 rows */
-    int column_carries;  /* column_share is above 0.999, and there is another that varies */
+    int column_carries;  /* column_share is above 0.999, and another column varies too */
 } efface_tails;
 
 /* Looks for tails in the rows of a set, in a scale whose bounds are derived from the rows. Computed
@@ -654,18 +660,18 @@ EFFACE_API efface_status efface_data_tails(const efface_data *data, efface_scale
 
 /* ------------------------------------------------------------------ k-means: change */
 
-/* What follows changes a model and the set it was fitted to, together: afterwards the model is,
- * byte for byte, what a fit to the rows that are there now would give with the same parameters and
- * the same seed. A call that fails has changed neither.
+/* These calls change a model together with the set it was fitted to. Afterwards the model is, byte
+ * for byte, the result of a fit to the rows that are there now, with the same parameters and the
+ * same seed. A call that fails has changed neither.
  *
- * The set must be the one the model was fitted to or decoded with, and be changed through these
- * calls only. That is checked, and not by counting rows: another set, even one with the same rows,
- * and a set that was changed by efface_data_add, efface_data_remove or efface_data_replace, or
- * through another model alone, even if its rows are now what they were, are ARGUMENT. What to do is
- * to give the right set, or to fit the model to this one anew. Which set it is, is known in this
- * process only; no encoding has it. */
+ * The set must be the one that the model was fitted to or decoded with, and only these calls may
+ * change it. The library checks this, and not by counting rows. The error is ARGUMENT for another
+ * set, even with the same rows, and for a set that was changed by efface_data_add,
+ * efface_data_remove or efface_data_replace, or through another model alone, even if its rows are
+ * now the same as before. Give the right set, or fit the model to this set anew. Only this process
+ * knows which set belongs to a model; it is in no encoding. */
 
-/* What a change took. */
+/* How much work a change was. */
 typedef enum efface_action {
     EFFACE_ACTION_UNTOUCHED = 0, /* sums were corrected; no other row was looked at */
     EFFACE_ACTION_REPAIRED = 1,  /* rows were assigned again, from a level on; or, in a tree, nodes
@@ -677,22 +683,22 @@ typedef enum efface_action {
 typedef enum efface_reason {
     EFFACE_REASON_NONE = 0,
     EFFACE_REASON_CENTERS = 1,  /* a centroid of a level came out differently */
-    EFFACE_REASON_GAMMA = 2,    /* the threshold gamma n / k moved one that no row of the request
-                                   was in */
+    EFFACE_REASON_GAMMA = 2,    /* the threshold gamma n / k moved the centroid of a cluster that no
+                                   row of the request was in */
     EFFACE_REASON_EMPTY = 3,    /* a cluster became empty, or its reseeding has another winner */
     EFFACE_REASON_STOP = 4,     /* the loss now falls, or no longer falls, at a level */
     EFFACE_REASON_SEED = 5,     /* a seed left, or a new row won its race */
     EFFACE_REASON_BOUND = 6,    /* the bound of the grid moved */
     EFFACE_REASON_SCALE = 7,    /* the range of a column moved */
     EFFACE_REASON_EPSILON = 8,  /* the automatic lattice width moved */
-    EFFACE_REASON_CLUSTERS = 9, /* rows and clusters: the number of centroids changed */
+    EFFACE_REASON_CLUSTERS = 9, /* the number of centroids changed with the number of rows */
     EFFACE_REASON_REKEY = 10,   /* a new seed */
     EFFACE_REASON_RATE = 11,    /* the size of the sample moved */
     EFFACE_REASON_SAMPLE = 12,  /* a row of the sample left, came or changed; or one of the jury,
                                    and another start is now the best */
     EFFACE_REASON_WIDTH = 13,   /* the automatic width of the tree moved */
-    EFFACE_REASON_METHOD = 14,  /* a model in a store was fitted when its method was defined in
-                                   another way, and was fitted again */
+    EFFACE_REASON_METHOD = 14,  /* an older version, which defined the method in another way, had
+                                   fitted a model of the store; it was fitted again */
     EFFACE_REASON_REDRAW = 15   /* a tree with fresh redraw: the nodes on the way were drawn anew */
 } efface_reason;
 
@@ -710,12 +716,12 @@ typedef struct efface_report {
     uint64_t rows_learned;
     uint64_t rows_missing; /* ids that were not there, if that was allowed */
     uint64_t rows_visited; /* assignments of rows that were not part of the request */
-    uint32_t depth;        /* tree: the depth of the node nearest to the root that was reached, from
-                              0, the root, to the height, if the change stopped at the leaves */
+    uint32_t depth;        /* tree: how near to the root the change came: 0 is the root; the height
+                              means that it stopped at the leaves */
     double seconds;
 } efface_report;
 
-/* How to treat ids that are not there: as an error that names them, or not at all. */
+/* How to treat ids that are not there: fail with an error that names them, or skip them. */
 typedef enum efface_missing { EFFACE_MISSING_FAIL = 0, EFFACE_MISSING_SKIP = 1 } efface_missing;
 
 /* Forgets the rows with these ids: they leave the set and the model. Works down to no rows.
@@ -739,19 +745,18 @@ EFFACE_API efface_status efface_kmeans_learn(efface_kmeans *model, efface_data *
                                              const efface_rows *rows, efface_report *report,
                                              efface_error *error);
 
-/* Gives rows that are there other values, as efface_data_replace does.
+/* Gives rows of the set other values, as efface_data_replace does.
  * Errors: as efface_data_replace and efface_kmeans_learn. */
 EFFACE_API efface_status efface_kmeans_update(efface_kmeans *model, efface_data *data,
                                               const efface_rows *rows, efface_report *report,
                                               efface_error *error);
 
 /* The same for several models that were fitted to one set (with other parameters or seeds): the set
- * and all of them change, or nothing does. `reports` is NULL or has n_models elements, each with
- * what its model took and the seconds of the whole call. A set that has several models is changed
- * through these calls only, with all of them: a model that a request leaves out is refused from
- * then on.
- * Errors: as for one model; ARGUMENT if there is no model, one comes twice, or the set is not that
- * of each. */
+ * and all of them change, or nothing does. `reports` is NULL or has n_models elements, one report
+ * for each model, with the seconds of the whole call. A set that has several models may only be
+ * changed through these calls, with all of its models: a model that a request leaves out is refused
+ * from then on. Errors: as for one model; ARGUMENT if there is no model, one comes twice, or the
+ * set is not that of each. */
 EFFACE_API efface_status efface_models_forget(efface_kmeans *const *models, size_t n_models,
                                               efface_data *data, const uint64_t *ids, size_t n_ids,
                                               efface_missing missing, efface_report *reports,
@@ -767,11 +772,11 @@ EFFACE_API efface_status efface_models_update(efface_kmeans *const *models, size
                                               efface_data *data, const efface_rows *rows,
                                               efface_report *reports, efface_error *error);
 
-/* Says what forgetting these ids would take, without doing it: `seconds` is the time of the look
- * itself, and rows_visited an upper bound. For a tree it takes as long as the forgetting would, and
- * rows_visited is what it took here: nodes of pyramid may know less afterwards of what keeps later
- * requests short. The set is the same afterwards, though positions may differ. Errors: as
- * efface_kmeans_forget. */
+/* Says how much work it would be to forget these ids, without doing it: `seconds` is the time of
+ * the preview itself, and rows_visited an upper bound. For a tree the preview takes as long as the
+ * forgetting, and rows_visited is the number of rows that it visited; nodes of pyramid may lose
+ * some of what makes later requests fast. The set is the same afterwards, though positions may
+ * differ. Errors: as efface_kmeans_forget. */
 EFFACE_API efface_status efface_kmeans_preview(const efface_kmeans *model, efface_data *data,
                                                const uint64_t *ids, size_t n_ids,
                                                efface_missing missing, efface_report *report,
@@ -780,22 +785,23 @@ EFFACE_API efface_status efface_kmeans_preview(const efface_kmeans *model, effac
 /* Where two states differ first. */
 typedef struct efface_difference {
     int identical;
-    const char *what; /* "centroid", "sum", "count", ...; NULL if identical; "method": it was fitted
-                         when its method was defined in another way (efface_store_verify) */
+    const char *what; /* "centroid", "sum", "count", ...; NULL if identical; "method": an older
+                         version, which defined the method in another way, fitted the model
+                         (efface_store_verify) */
     uint32_t level, cluster, column;
-    uint32_t depth; /* tree: of the node, */
-    uint64_t node;  /* and its number */
+    uint32_t depth; /* tree: the depth of the node */
+    uint64_t node;  /* tree: its number at that depth */
 } efface_difference;
 
 /* Fits the rows of the set anew with the model's parameters and seed, and compares the two states
- * byte by byte. Any set will do that has as many columns. Cost: that of a fit. Errors: as
+ * byte by byte. Any set with the same number of columns will do. Cost: that of a fit. Errors: as
  * efface_kmeans_fit; ARGUMENT if the number of columns differs. */
 EFFACE_API efface_status efface_kmeans_verify(const efface_kmeans *model, const efface_data *data,
                                               efface_difference *difference, efface_error *error);
 
-/* Gives the model another seed: a full refit, after which nothing of the old randomness remains.
- * Due when requests may have been chosen by looking at published models. Errors: as a fit; ARGUMENT
- * if the set is not the model's. */
+/* Gives the model another seed: a full refit, after which nothing of the old randomness remains. Do
+ * this when requests may have been chosen by looking at published models (docs/exactness.md,
+ * section 4). Errors: as a fit; ARGUMENT if the set is not the model's. */
 EFFACE_API efface_status efface_kmeans_rekey(efface_kmeans *model, const efface_data *data,
                                              uint64_t seed, efface_report *report,
                                              efface_error *error);
@@ -827,19 +833,19 @@ EFFACE_API efface_status efface_ari(size_t n, const uint32_t *a, const uint32_t 
 
 /* A store is one file (an SQLite database) with rows, any number of models over them, and a receipt
  * of every request. A request is one transaction over the rows and every model: when the call
- * returns it is on the disk, and if it fails nothing has changed. After a row was forgotten its
- * bytes are in no file of the store. Opening a store and forgetting a row reads that row and its
- * neighbours, the states of the models, and more only if a model has to be repaired. The file grows
- * to 128 GiB at most.
+ * returns, the request is on the disk, and if it fails, nothing has changed. After a row was
+ * forgotten, its bytes are in no file of the store. Opening a store and forgetting a row reads that
+ * row and its neighbours, the states of the models, and more only if a model has to be repaired.
+ * The file grows to 128 GiB at most.
  *
- * What a decision rests on is covered by digests (docs/store.md). A request verifies what it
- * touches before it changes or acknowledges anything, "there is no such row" included; what does
- * not hold is EFFACE_E_CORRUPT, and nothing is changed. The digests find damage; whoever can write
- * the file and knows efface can make them anew.
+ * Digests cover everything that a decision depends on (docs/store.md). A request verifies what it
+ * touches before it changes or acknowledges anything, "there is no such row" included. If a digest
+ * does not hold, the error is EFFACE_E_CORRUPT, and nothing is changed. The digests find damage;
+ * whoever can write the file and knows efface can make them anew.
  *
- * Several processes may have a store open. One writes at a time; another that wants to waits, and
- * then gets EFFACE_E_BUSY. A handle is of the process that opened it: a child that was forked opens
- * the store again. */
+ * Several processes may have a store open. One writes at a time; another that wants to write waits,
+ * and then gets EFFACE_E_BUSY. A handle belongs to the process that opened it: a forked child has
+ * to open the store again. */
 typedef struct efface_store efface_store;
 
 typedef enum efface_access { EFFACE_ACCESS_READ = 0, EFFACE_ACCESS_WRITE = 1 } efface_access;
@@ -854,21 +860,22 @@ typedef struct efface_store_options {
     uint32_t version;     /* set by efface_store_options_init */
     efface_access access; /* open: default READ */
     double wait_seconds;  /* for other processes, before EFFACE_E_BUSY; default 5 */
-    unsigned char hash_key[EFFACE_HASH_KEY_BYTES]; /* create: the one that texts were hashed with
+    unsigned char hash_key[EFFACE_HASH_KEY_BYTES]; /* create: the key that texts were hashed with
                                                       when the set was loaded; default 0 */
     int keep_texts; /* create: if not 0, the texts of ids and owners are kept, and can be shown;
-                       default 0: their numbers only. Texts of labels are always kept */
+                       default 0: only their numbers are. Texts of labels are always kept */
     const unsigned char *receipt_key; /* of EFFACE_RECEIPT_KEY_BYTES: hashes the ids in receipts.
-                                         create: kept by the caller, and given whenever the store is
-                                         opened to write; NULL, the default: kept in the store,
-                                         where it lets whoever has the file try ids */
-    const unsigned char *secret_key;  /* of EFFACE_SECRET_KEY_BYTES: signs receipts, and how many
-                                         there are; default NULL: nothing is signed */
+                                         The caller keeps it, and gives it whenever the store is
+                                         made or opened to write. NULL, the default: it is kept in
+                                         the store, where whoever has the file can use it to test
+                                         guesses of ids */
+    const unsigned char *secret_key;  /* of EFFACE_SECRET_KEY_BYTES: signs receipts and their
+                                         number; default NULL: nothing is signed */
 
-    /* Asked now and then during long work on the rows of a store (load, check, fit, learn, verify),
-     * on the thread that made the call, with the part that is done, from 0 to 1, or -1 if that is
-     * not known. If it returns non-zero the call ends with EFFACE_E_INTERRUPTED and has changed
-     * nothing. It must not use the store. Default NULL. */
+    /* Called now and then during long work on the rows of a store (load, check, fit, learn,
+     * verify), on the thread that made the call, with the part that is done, from 0 to 1, or -1 if
+     * that is not known. If it returns non-zero, the call ends with EFFACE_E_INTERRUPTED and has
+     * changed nothing. It must not use the store. Default NULL. */
     int (*progress)(void *context, double part);
     void *progress_context;
 } efface_store_options;
@@ -883,17 +890,17 @@ typedef struct efface_new_model {
     const efface_kmeans_params *params;
     const uint32_t *columns;
     uint32_t n_columns;
-    efface_tails *tails;    /* NULL, or told of the rows as soon as the model is fitted, also if the
-                               call fails afterwards */
-    efface_kmeans **fitted; /* NULL, or gets the model of efface_store_create in the same way; to be
-                               released by the caller */
+    efface_tails *tails;    /* NULL, or filled as soon as the model is fitted, even if the call
+                               fails afterwards */
+    efface_kmeans **fitted; /* NULL, or gets the model of efface_store_create in the same way; the
+                               caller releases it */
 } efface_new_model;
 
-/* Makes a store with the rows of a set, and models over them (n_models may be 0). `texts` has what
- * the set's ids, owners and labels stand for; NULL, and what it lacks: nothing is known. The store
- * appears under its name when it is whole, or not at all: until then it is a file named like it
- * with ".efface-new" behind, which the next attempt replaces if the process dies. A file that
- * exists is never overwritten. The set's offsets are those of the store. `options` may be NULL.
+/* Makes a store with the rows of a set, and models over them (n_models may be 0). `texts` has the
+ * texts that the set's ids, owners and labels stand for; it may be NULL, and may lack texts. The
+ * store appears under its name when it is complete, or not at all. Until then there is a file of
+ * that name with ".efface-new" behind it; if the process dies, the next attempt replaces that file.
+ * An existing file is never overwritten. The store gets the set's offsets. `options` may be NULL.
  * Errors: IO; ARGUMENT if the file exists; BUSY if another process is making it; MEMORY; as
  * efface_kmeans_fit. */
 EFFACE_API efface_status efface_store_create(const char *path, const efface_data *data,
@@ -903,18 +910,18 @@ EFFACE_API efface_status efface_store_create(const char *path, const efface_data
                                              efface_store **out, efface_error *error);
 
 /* Opens a store; `options` NULL: to read. A store of an older format is carried over when it is
- * opened to write; opened to read it is carried over in memory only, which takes as much as the
- * file. Errors: IO; FORMAT for a file that is no store, or of a newer version; CORRUPT, also for
- * tables, triggers or views that are not ours; BUSY; MEMORY; ARGUMENT for a receipt key that is
- * missing, or not that of the store. */
+ * opened to write. When it is opened to read, it is carried over in memory only, which takes memory
+ * of the size of the file. Errors: IO; FORMAT for a file that is not a store, or of a newer
+ * version; CORRUPT, also for tables, triggers or views that are not ours; BUSY; MEMORY; ARGUMENT
+ * for a receipt key that is missing or belongs to another store. */
 EFFACE_API efface_status efface_store_open(const char *path, const efface_store_options *options,
                                            efface_store **out, efface_error *error);
 
 /* Closes a store. Takes NULL. */
 EFFACE_API void efface_store_close(efface_store *store);
 
-/* Whether memory that SQLite frees is overwritten: not if another part of the process began to use
- * SQLite before the first store was opened. To ask settles it, as to open a store does. */
+/* Whether SQLite overwrites memory before it frees it. It does not if another part of the process
+ * used SQLite before the first call of this function or the first opening of a store. */
 EFFACE_API int efface_store_wipes_memory(void);
 
 typedef struct efface_store_info {
@@ -930,29 +937,29 @@ typedef struct efface_store_info {
     efface_ids ids; /* whether ids are numbers or texts; DETECT: not known */
     efface_ids owners;
     int receipt_key_outside;
-    int owner_zero_is_old; /* rows of owner 0 come from an older format, which did not tell that
-                              owner from none */
+    int owner_zero_is_old; /* rows of owner 0 come from an older format, which wrote 0 for no owner
+                              too */
     uint64_t file_bytes;
-    uint64_t free_bytes; /* of them, pages without content: later rows use them; see compact */
+    uint64_t free_bytes; /* of these, bytes of free pages, which later rows use; see compact */
 } efface_store_info;
 
 /* How much is in a store. Errors: CORRUPT; BUSY; IO. */
 EFFACE_API efface_status efface_store_get_info(efface_store *store, efface_store_info *info,
                                                efface_error *error);
 
-/* The name of a column; NULL if it has none. Valid until the store is closed. And its offset. */
+/* The name of a column, or NULL if it has none, valid until the store is closed; and its offset. */
 EFFACE_API const char *efface_store_column(const efface_store *store, uint32_t column);
 EFFACE_API double efface_store_offset(const efface_store *store, uint32_t column);
 
-/* The id of a row, or of an owner, that is a text; and options to load rows for this store, with
- * its hash key, its offsets (valid until it is closed), and ids and owners read as numbers or as
- * texts, whichever it has. */
+/* The number of an id or owner that is a text; and options to load rows for this store, with its
+ * hash key, its offsets (valid until it is closed), and ids and owners read as numbers or as texts,
+ * as in the store. */
 EFFACE_API uint64_t efface_store_text_id(const efface_store *store, const char *text,
                                          size_t n_bytes);
 EFFACE_API void efface_store_load_options(const efface_store *store, efface_load_options *options);
 
-/* Hands out the text of an id, an owner or a label, if rows have it and the store keeps texts; else
- * NULL. Release with efface_text_free. Errors: CORRUPT; BUSY; IO. */
+/* Hands out the text of an id, an owner or a label, if rows have it and the store keeps the text;
+ * otherwise NULL. Release with efface_text_free. Errors: CORRUPT; BUSY; IO. */
 EFFACE_API efface_status efface_store_text(efface_store *store, efface_text_kind kind,
                                            uint64_t number, char **text, efface_error *error);
 EFFACE_API void efface_text_free(char *text);
@@ -974,25 +981,25 @@ typedef struct efface_model_info {
     unsigned char digest[EFFACE_DIGEST_BYTES];
 } efface_model_info;
 
-/* What is known of all models, in the order of names, and of one, without reading their states.
- * Release the list with efface_models_free. Errors: NOT_FOUND; CORRUPT; BUSY; IO. */
+/* Descriptions of all models, in the order of names, and of one model, without reading their
+ * states. Release the list with efface_models_free. Errors: NOT_FOUND; CORRUPT; BUSY; IO. */
 EFFACE_API efface_status efface_store_models(efface_store *store, efface_model_info **models,
                                              size_t *n_models, efface_error *error);
 EFFACE_API void efface_models_free(efface_model_info *models);
 EFFACE_API efface_status efface_store_find_model(efface_store *store, const char *name,
                                                  efface_model_info *info, efface_error *error);
 
-/* Hands out the columns of a model, n_columns of them (see efface_model_info), counted from 0.
+/* Hands out the n_columns columns of a model (see efface_model_info), counted from 0.
  * Release with efface_columns_free. Errors: NOT_FOUND; CORRUPT; BUSY; IO. */
 EFFACE_API efface_status efface_store_model_columns(efface_store *store, const char *name,
                                                     uint32_t **columns, efface_error *error);
 EFFACE_API void efface_columns_free(uint32_t *columns);
 
-/* Fits a model and adds it. Others may read and write the store meanwhile: what they changed is
- * followed before the model is added. `model`, if not NULL, is handed the fitted model, to be asked
- * for what it is; the store knows nothing of what becomes of it.
- * Errors: as efface_kmeans_fit; DUPLICATE for a name that is taken; LIMIT for a state that is
- * larger than a store can hold; BUSY; IO. */
+/* Fits a model and adds it. Other processes may read and write the store meanwhile; the model
+ * follows their changes before it is added. `model`, if not NULL, gets the fitted model, which
+ * belongs to the caller; what the caller does with it does not affect the store.
+ * Errors: as efface_kmeans_fit; DUPLICATE for a
+ * name that is taken; LIMIT for a state that is larger than a store can hold; BUSY; IO. */
 EFFACE_API efface_status efface_store_fit(efface_store *store, const efface_new_model *asked,
                                           efface_kmeans **model, efface_error *error);
 
@@ -1000,14 +1007,14 @@ EFFACE_API efface_status efface_store_fit(efface_store *store, const efface_new_
 EFFACE_API efface_status efface_store_drop(efface_store *store, const char *name,
                                            efface_error *error);
 
-/* Gives a model another seed (efface_kmeans_rekey), or all models (`name` NULL), each its own made
- * from this one. Errors: NOT_FOUND; BUSY; IO. */
+/* Gives a model another seed (efface_kmeans_rekey). With `name` NULL all models get another seed,
+ * each its own, made from `seed`. Errors: NOT_FOUND; BUSY; IO. */
 EFFACE_API efface_status efface_store_rekey(efface_store *store, const char *name, uint64_t seed,
                                             efface_error *error);
 
 /* Loads all rows, with the columns of a model and their names, and the model; or, with `name` and
- * `model` NULL, the rows alone. Both are the caller's, and the store knows nothing of what becomes
- * of them. Errors: NOT_FOUND; CORRUPT; MEMORY. */
+ * `model` NULL, only the rows. Both are copies that belong to the caller; changes of them do not
+ * affect the store. Errors: NOT_FOUND; CORRUPT; MEMORY. */
 EFFACE_API efface_status efface_store_load(efface_store *store, const char *name,
                                            efface_data **data, efface_kmeans **model,
                                            efface_error *error);
@@ -1017,22 +1024,23 @@ EFFACE_API efface_status efface_store_encode(efface_store *store, const char *na
                                              unsigned char **bytes, size_t *n_bytes,
                                              efface_error *error);
 
-/* Fits a model anew and compares (efface_kmeans_verify). A model that was fitted when its method
- * was defined in another way differs, without a fit, until the first request that writes. */
+/* Fits a model anew and compares (efface_kmeans_verify). A model that was fitted by an older
+ * version, which defined its method in another way, is reported as different, without a fit, until
+ * the first request that writes. */
 EFFACE_API efface_status efface_store_verify(efface_store *store, const char *name,
                                              efface_difference *difference, efface_error *error);
 
-/* Who is meant: rows by their ids, and all rows of owners. */
+/* The rows that a request is about: rows by their ids, and all rows of owners. */
 typedef struct efface_request {
     const uint64_t *ids;
     size_t n_ids;
-    const uint64_t *owners; /* EFFACE_NO_OWNER is none: an ARGUMENT error */
+    const uint64_t *owners; /* EFFACE_NO_OWNER among them is an ARGUMENT error */
     size_t n_owners;
     efface_missing missing; /* what to do if an id, or an owner, is not there */
-    int only_look;          /* forget: if not 0, say what it would take and change nothing */
+    int only_look;          /* forget: if not 0, only say how much work it would be */
 } efface_request;
 
-/* Hands out the rows of a request as a set, with the names of columns: what a store has of a
+/* Hands out the rows of a request as a set, with the names of columns: all that a store has of a
  * person. Errors: NOT_FOUND; CORRUPT; BUSY; IO; MEMORY. */
 EFFACE_API efface_status efface_store_find(efface_store *store, const efface_request *request,
                                            efface_data **rows, efface_error *error);
@@ -1047,7 +1055,7 @@ typedef struct efface_model_report {
 
 typedef struct efface_store_report {
     uint64_t n_requested; /* ids and owners; or rows */
-    uint64_t n_missing;   /* of them that were not there */
+    uint64_t n_missing;   /* how many of these were not there */
     uint64_t n_forgotten; /* rows */
     uint64_t n_learned;
     uint64_t n_updated;
@@ -1071,18 +1079,19 @@ EFFACE_API efface_status efface_store_forget(efface_store *store, const efface_r
                                              efface_store_report *report, efface_error *error);
 
 /* Learns the rows of a set, in the store and in all models. Rows that were added to the set without
- * ids get random ones of 63 bits, which the report lists: numbering on would give an id that was
- * forgotten to somebody else, and a request that comes twice would hit them. `texts` as in
- * efface_store_create. Errors: as efface_kmeans_learn; DUPLICATE for an id that is there; ARGUMENT
- * for ids or owners that are texts where those of the store are numbers, or the other way round,
- * and for other offsets than those of the store; BUSY; IO; CORRUPT. */
+ * ids get random ids of 63 bits, which the report lists. Continued numbers would give an id that
+ * was forgotten to somebody else, and a request that comes twice would hit the wrong person.
+ * `texts` as in efface_store_create. Errors: as efface_kmeans_learn; DUPLICATE for an id that is
+ * there; ARGUMENT for ids or owners that are texts where those of the store are numbers, or the
+ * other way round, and for other offsets than those of the store; BUSY; IO; CORRUPT. */
 EFFACE_API efface_status efface_store_learn(efface_store *store, const efface_data *data,
                                             const efface_texts *texts, efface_store_report *report,
                                             efface_error *error);
 
-/* Gives rows that are there the values, weights, owners and labels of the rows of a set with the
- * same ids, in the store and in all models. What the set does not have stays: an owner or a label
- * of a row, and weights if its rows came without any. Errors: NOT_FOUND; as efface_store_learn. */
+/* Gives rows of the store the values, weights, owners and labels of the rows of a set with the same
+ * ids, in the store and in all models. A row keeps its owner or label if the set has none for it,
+ * and its weight if the rows of the set came without weights. Errors: NOT_FOUND; as
+ * efface_store_learn. */
 EFFACE_API efface_status efface_store_update(efface_store *store, const efface_data *data,
                                              const efface_texts *texts, efface_store_report *report,
                                              efface_error *error);
@@ -1099,37 +1108,37 @@ EFFACE_API efface_status efface_keys_make(unsigned char secret_key[EFFACE_SECRET
                                           unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES],
                                           efface_error *error);
 
-/* Whether a line of JSON is a receipt signed with this key. Errors: ARGUMENT if it is not signed;
- * FORMAT if it was changed or signed with another key. */
+/* Checks that a line of JSON is a receipt signed with this key. Errors: ARGUMENT if it is not
+ * signed; FORMAT if it was changed or signed with another key. */
 EFFACE_API efface_status efface_receipt_verify(
     const char *json, const unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES], efface_error *error);
 
-/* Whether the receipts of a store are a chain, and their number was signed with this key: someone
- * who takes receipts away and does not have the secret key cannot make it so. Errors: FORMAT if
+/* Checks that the receipts of a store are a chain, and that their number was signed with this key:
+ * someone who removes receipts without the secret key cannot sign the new number. Errors: FORMAT if
  * not; CORRUPT; BUSY; IO. */
 EFFACE_API efface_status efface_store_verify_receipts(
     efface_store *store, const unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES],
     efface_error *error);
 
-/* Whether n_lines lines are a chain of receipts: each names the digest of the one before, their
- * numbers follow each other. Calls `found` with the line, from 1, and a sentence for each that is
- * missing, doubled, out of order, changed, or, if `public_key` is not NULL, not signed with that
- * key. Without a key a change of the last line shows only if it is signed. The first line may have
- * any number. Errors: MEMORY; ARGUMENT. */
+/* Checks that n_lines lines are a chain of receipts: each names the digest of the line before, and
+ * the numbers have no gaps. Calls `found` with the line, from 1, and a sentence for each receipt
+ * that is missing, doubled, out of order, changed, or, if `public_key` is not NULL, not signed with
+ * that key. Without a key, a change of the last line is noticed only if that line is signed. The
+ * first line may have any number. Errors: MEMORY; ARGUMENT. */
 EFFACE_API efface_status
 efface_receipts_verify(const char *const *lines, size_t n_lines,
                        const unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES],
                        void (*found)(void *context, size_t line, const char *problem),
                        void *context, efface_error *error);
 
-/* The hash that stands for an id in receipts, under a receipt key; NULL for the one that is kept in
- * the store. Errors: ARGUMENT if the store has none. */
+/* The hash that stands for an id in receipts, under a receipt key; NULL for the key that is kept in
+ * the store. Errors: ARGUMENT if the store keeps none. */
 EFFACE_API efface_status efface_store_row_hash(
     efface_store *store, const unsigned char receipt_key[EFFACE_RECEIPT_KEY_BYTES], uint64_t id,
     unsigned char hash[EFFACE_ROW_HASH_BYTES], efface_error *error);
 
-/* The Merkle root of hashes (docs/store.md), which a receipt has instead of them. They are put in
- * order first. Errors: MEMORY. */
+/* The Merkle root of hashes (docs/store.md), which a receipt has instead of the hashes. They are
+ * put in order first. Errors: MEMORY. */
 EFFACE_API efface_status efface_receipt_root(const unsigned char *hashes, size_t n_hashes,
                                              unsigned char root[EFFACE_DIGEST_BYTES],
                                              efface_error *error);
@@ -1138,7 +1147,7 @@ EFFACE_API efface_status efface_receipt_root(const unsigned char *hashes, size_t
 
 /* Looks for damage: of the file, of its schema, of everything that digests cover, and of every
  * model's state. Calls `found` with a sentence for each thing that is wrong. Cost: reads the file,
- * and the rows once. Errors: what kept it from looking; damage is none. */
+ * and the rows once. Damage is not an error of this call; errors say what kept it from looking. */
 EFFACE_API efface_status efface_store_check(efface_store *store,
                                             void (*found)(void *context, const char *problem),
                                             void *context, efface_error *error);
