@@ -67,7 +67,8 @@ static efface_status check_counts(const checker *c, efface_error *error) {
     if (asked != EFFACE_OK)
         return asked;
     if (vacuums != 0)
-        say(c, "the file: its pages move by themselves (auto_vacuum); efface does not write to it");
+        say(c, "the file: it moves its pages by itself (auto_vacuum); efface does not write to "
+               "such a file");
     const struct {
         const char *sql, *what;
         uint64_t right;
@@ -87,7 +88,7 @@ static efface_status check_counts(const checker *c, efface_error *error) {
         if (status != EFFACE_OK)
             return status;
         if ((uint64_t)n != counts[i].right)
-            say(c, "the store has not as many %s as it should", counts[i].what);
+            say(c, "the number of %s in the store is wrong", counts[i].what);
     }
     return EFFACE_OK;
 }
@@ -114,7 +115,7 @@ static efface_status check_model(const checker *c, const char *name, const effac
             status = ef_fail_memory(error);
         else if (counts.n_bytes != record.n_counts ||
                  memcmp(counts.bytes, record.counts, counts.n_bytes) != 0)
-            say(c, "model %s: what it counts of its rows is not what the rows are", name);
+            say(c, "model %s: the counts that it keeps do not match the rows", name);
         ef_free(counts.bytes);
     }
     efface_kmeans_free(model);
@@ -184,7 +185,7 @@ static efface_status check_groups(const checker *c, const efface_data *all, effa
                        all->n_rows - found.n_rows[EF_GROUP_OWNER] == head->n_unowned &&
                        all->total_weight == head->total_weight;
     return right ? EFFACE_OK
-                 : ef_store_corrupt(error, "owners, labels or weights are not those of its rows");
+                 : ef_store_corrupt(error, "owners, labels or weights do not match the rows");
 }
 
 static efface_status check_all(const checker *c, efface_error *error) {

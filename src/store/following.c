@@ -87,7 +87,7 @@ static efface_status follow_cold(const following *f, ef_record *record, efface_k
     if (status != EFFACE_OK)
         return status;
     if (counts->n_rows != f->store->head.n_rows)
-        status = ef_store_corrupt(error, "a model has not as many rows as the store");
+        status = ef_store_corrupt(error, "a model and the store have different numbers of rows");
     if (status == EFFACE_OK)
         status = make_change(change, record, counts, &to, error);
     if (status == EFFACE_OK && !ef_counts_stale(counts))
@@ -252,7 +252,7 @@ efface_status ef_models_follow(efface_store *store, const ef_store_change *chang
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
         status = try_model(&f, names[i], &report->models[i], &seals, error);
     if (status == EFFACE_OK && seals != before.models_sum)
-        status = ef_store_corrupt(error, "its models are not those that it has counted");
+        status = ef_store_corrupt(error, "its models do not match their checksum");
     if (status == EFFACE_OK)
         status = follow_waiting(&f, error);
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++) {

@@ -128,7 +128,7 @@ efface_status ef_head_read(efface_store *store, efface_error *error) {
         ef_digest(body.bytes, body.n_bytes, seal);
         if (!ef_sql_has(statement, "bb") || found.n_bytes != sizeof seal ||
             memcmp(found.bytes, seal, sizeof seal) != 0 || !decode(&body, &head))
-            status = ef_store_corrupt(error, "its head is not what its seal says");
+            status = ef_store_corrupt(error, "its head does not match its seal");
         else
             store->head = head;
         store->head_changed = false;

@@ -104,8 +104,8 @@ static efface_status check_kind(efface_store *store, efface_ids *have, efface_id
         return EFFACE_OK;
     if (*have != EFFACE_IDS_DETECT)
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the %s of the store are %s, and those of the rows are %s; nothing was "
-                       "changed: have them read as %s",
+                       "the %s of the store are %s, but those of the rows are %s; nothing was "
+                       "changed; read them as %s",
                        what, *have == EFFACE_IDS_TEXT ? "texts" : "whole numbers",
                        come == EFFACE_IDS_TEXT ? "texts" : "whole numbers",
                        *have == EFFACE_IDS_TEXT ? "texts" : "whole numbers");
@@ -130,7 +130,8 @@ static efface_status check_weight(int64_t there, int64_t comes, efface_error *er
     return comes < EFFACE_MAX_WEIGHT - there
                ? EFFACE_OK
                : ef_fail(error, EFFACE_E_LIMIT,
-                         "all weights together would not stay below 2^40; nothing was changed");
+                         "the sum of all weights would not be below 2^40; nothing was changed; use "
+                         "smaller weights");
 }
 
 static int compare_ids(const void *a, const void *b) {
@@ -182,7 +183,7 @@ static efface_status check_new(efface_store *store, const uint64_t *ids, size_t 
     for (size_t i = 0; status == EFFACE_OK && i < n; i++)
         if (there[i])
             status = ef_fail(error, EFFACE_E_DUPLICATE,
-                             "a row with the id %" PRIu64 " is there already; nothing was learned",
+                             "a row with the id %" PRIu64 " exists already; nothing was learned",
                              ids[i]);
     ef_free(there);
     return status;

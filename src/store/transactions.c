@@ -11,15 +11,17 @@
 static efface_status check_process(const efface_store *store, efface_error *error) {
     return store->process == (int64_t)getpid()
                ? EFFACE_OK
-               : ef_fail(error, EFFACE_E_ARGUMENT,
-                         "the store was opened by another process, before a fork; open it again");
+               : ef_fail(
+                     error, EFFACE_E_ARGUMENT,
+                     "the store was opened by the parent process, before a fork; open it again");
 }
 
 efface_status ef_store_may_write(const efface_store *store, efface_error *error) {
     if (store == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store must not be NULL");
     return store->writes ? check_process(store, error)
-                         : ef_fail(error, EFFACE_E_ARGUMENT, "the store was opened to read only");
+                         : ef_fail(error, EFFACE_E_ARGUMENT,
+                                   "the store was opened only to read; open it to write");
 }
 
 efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64_t of,
@@ -88,7 +90,7 @@ efface_status ef_store_begin(efface_store *store, bool writes, efface_error *err
     if (status == EFFACE_OK &&
         memcmp(before.row_key, store->head.row_key, sizeof before.row_key) != 0)
         status = ef_fail(error, EFFACE_E_CORRUPT,
-                         "the file is another store than the one that was opened; open it again");
+                         "another store has replaced the file since it was opened; open it again");
     if (status != EFFACE_OK)
         leave(store);
     return status;
@@ -98,11 +100,10 @@ efface_status ef_store_begin(efface_store *store, bool writes, efface_error *err
 static efface_status fail_commit(efface_store *store, efface_error *error) {
     if (sqlite3_errcode(store->db) != SQLITE_BUSY)
         return ef_sql_fail(store, error);
-    return ef_fail(
-        error, EFFACE_E_BUSY,
-        "the store is busy: another process is reading it; it was waited for %g seconds; "
-        "nothing was changed; try again, or wait longer",
-        store->wait_seconds);
+    return ef_fail(error, EFFACE_E_BUSY,
+                   "the store is busy: another process is reading it; efface waited %g seconds; "
+                   "nothing was changed; try again, or wait longer",
+                   store->wait_seconds);
 }
 
 /* A transaction is done when the journal is empty. If that could not be synced the commit is an
@@ -127,8 +128,8 @@ static efface_status commit(efface_store *store, efface_error *error) {
     return status == EFFACE_OK
                ? EFFACE_OK
                : ef_fail(error, EFFACE_E_IO,
-                         "the request was done, but the disk failed when it was to keep it: after "
-                         "a power loss it may be undone; look at the disk, then at the store");
+                         "the request was done, but the disk reported an error: a power loss could "
+                         "undo the request; check the disk, then the store");
 }
 
 efface_status ef_store_end(efface_store *store, efface_status status, efface_error *error) {
