@@ -10,8 +10,8 @@ static const struct {
     const char *summary;
 } commands[] = {
     {"train", bench_train, "time the training of a model on a data set"},
-    {"online", bench_online, "forget rows one request after the other, and time each"},
-    {"roofline", bench_roofline, "time a pass over the rows against the limits of the machine"},
+    {"online", bench_online, "forget rows, one request after the other, and time each request"},
+    {"roofline", bench_roofline, "compare a pass over the rows with the limits of the machine"},
     {"data", bench_data, "write a generated data set to a file"},
     {"demo", bench_demo, "forget a thousand rows and prove it"},
 };

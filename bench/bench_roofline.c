@@ -123,8 +123,8 @@ static int measure_passes(const efface_data *data, const roofline_options *optio
             return bench_fail(&error);
         if (after_many.iterations != LONG_PASSES) {
             fprintf(stderr,
-                    "efface-bench: %zu rows in %" PRIu32
-                    " clusters come to rest before there is a pass to measure\n",
+                    "efface-bench: a fit of %zu rows in %" PRIu32
+                    " clusters ends before there is a pass to measure; use more rows\n",
                     out->shape.n, k);
             return BENCH_FAILED;
         }
@@ -284,7 +284,8 @@ int bench_roofline(int n_arguments, char **arguments) {
     size_t n_shapes = N_STANDARD;
     memcpy(shapes, standard_shapes, sizeof standard_shapes);
     if (o.shapes != NULL && (n_shapes = read_shapes(o.shapes, shapes)) == 0) {
-        fprintf(stderr, "efface-bench: --shapes cannot be '%s': it is N,D,K;N,D,K\n", o.shapes);
+        fprintf(stderr, "efface-bench: --shapes cannot be '%s': it must be like N,D,K;N,D,K\n",
+                o.shapes);
         return BENCH_USAGE;
     }
     machine m = {.values = NULL};

@@ -113,7 +113,7 @@ const char *cli_method_name(efface_method method);
 
 /* What is to be known of a store if owner_zero_is_old. */
 #define CLI_OLD_OWNER                                                                              \
-    "rows of owner 0 come from the older format, which did not tell that owner from none"
+    "rows of owner 0 come from the older format, in which 0 could also mean no owner"
 
 #define CLI_HEX_BYTES (2 * EFFACE_DIGEST_BYTES + 1)
 void cli_hex(const unsigned char *bytes, size_t n_bytes, char *hex);

@@ -91,7 +91,7 @@ static int check(efface_store *store, const char *public_key, findings *f, bool 
         efface_store_get_info(store, &info, NULL) == EFFACE_OK && info.owner_zero_is_old != 0;
     print_findings(f, old ? CLI_OLD_OWNER : NULL, as_json);
     if (f->n > 0)
-        cli_say("the store is damaged: put back a copy, or make it again from the data");
+        cli_say("the store is damaged: restore a backup, or create the store again from the data");
     return f->n > 0 ? CLI_DAMAGED : CLI_DONE;
 }
 
@@ -123,7 +123,7 @@ static int run(int n_arguments, char **arguments) {
 
 const cli_command cli_check = {
     "check",
-    "look for damage of a store",
+    "look for damage in a store",
     "usage: efface check STORE [--public-key FILE] [--wait SECONDS] [--json]\n"
     "Looks for damage: of the file, of the rows against what is counted of them, and\n"
     "of every model's state. Prints a line for each thing that is wrong, or \"no\n"

@@ -57,7 +57,7 @@ static int run(int n_arguments, char **arguments) {
 
 const cli_command cli_compact = {
     "compact",
-    "make the file of a store as small as it can be",
+    "make the file of a store as small as possible",
     "usage: efface compact STORE [--receipt-key FILE] [--wait SECONDS] [--json]\n"
     "Makes the file as small as it can be. What forgotten rows took is free, and\n"
     "filled again by rows that are learned; compact gives it back to the disk.\n"

@@ -21,7 +21,7 @@ static int run(int n_arguments, char **arguments) {
     if (!cli_parse("drop", options, n_arguments, arguments))
         return CLI_USAGE;
     if (name == NULL)
-        return cli_wrong("drop needs --model NAME; efface info lists them");
+        return cli_wrong("drop needs --model NAME; efface info lists the models");
     int code = cli_may_change("drop", yes, &ask);
     if (code != CLI_DONE || !cli_open_store(path, &how, &store, &code))
         return code;
@@ -46,7 +46,7 @@ static int run(int n_arguments, char **arguments) {
 
 const cli_command cli_drop = {
     "drop",
-    "take a model out of a store; the rows stay",
+    "remove a model from a store; the rows stay",
     "usage: efface drop STORE --model NAME [--yes] [OPTIONS]\n"
     "Takes a model out of a store. The rows and the other models stay.\n"
     "  --model NAME         which\n"

@@ -256,19 +256,19 @@ static bool choose_format(const choices *c, cli_format *format) {
     if (c->canonical) {
         if (!to_stdout || !c->json)
             return true;
-        (void)cli_wrong("canonical bytes are no JSON: write them to a file with -o FILE");
+        (void)cli_wrong("canonical bytes are not JSON: write them to a file with -o FILE");
         return false;
     }
     if (c->receipts) {
         if (to_stdout || *format == CLI_JSON || *format == CLI_OTHER)
             return true;
         (void)cli_wrong("receipts are JSON: give -o a name that ends in .json, or in .jsonl for "
-                        "one a line");
+                        "one receipt per line");
         return false;
     }
     if (*format != CLI_OTHER)
         return true;
-    (void)cli_wrong("the name of -o says the format: it ends in .csv, .npy or .json");
+    (void)cli_wrong("the format follows from the name of FILE: it must end in .csv, .npy or .json");
     return false;
 }
 

@@ -80,9 +80,9 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
     }
     if (c->data_path == NULL && (cli_data_options_given(&c->data) || c->like != NULL ||
                                  c->keep_texts || c->offset_texts.n != 0)) {
-        (void)cli_wrong("without DATA the store is there already, and its rows have their ids: "
-                        "leave out --id, --owner, --weight, --label, --header, --ids, --like, "
-                        "--offset and --keep-texts");
+        (void)cli_wrong(
+            "without DATA, fit adds a model to a store whose rows are there already: leave out "
+            "--id, --owner, --weight, --label, --header, --ids, --like, --offset and --keep-texts");
         return false;
     }
     return cli_read_offsets(&c->offset_texts, &c->offsets) == CLI_DONE;
@@ -161,7 +161,7 @@ static bool load_shifted(choices *c, efface_load_options *options, efface_data *
     if (!load(c, options, data, code))
         return false;
     if (c->offsets.propose && !cli_can_be_read_again(c->data_path)) {
-        *code = cli_wrong("--offset auto reads DATA twice, and a pipe can be read once only: give "
+        *code = cli_wrong("--offset auto reads DATA twice, but a pipe can be read only once: give "
                           "the offsets, or a file");
         return false;
     }
@@ -256,7 +256,7 @@ static int print_result(const choices *c, efface_store *store, double seconds) {
                "; %.3f s\ndigest %s\n",
                info.n_rows, info.n_rows == 1 ? "" : "s", info.n_columns,
                info.n_columns == 1 ? "" : "s", model.name, cli_method_name(model.method),
-               fitted.actual != fitted.method ? " (as lloyd: no sample pays)" : "",
+               fitted.actual != fitted.method ? " (as lloyd: too few rows for a sample)" : "",
                model.n_clusters, seconds, hex);
         return CLI_DONE;
     }
@@ -284,11 +284,11 @@ static int fit(choices *c) {
     const bool exists = access(c->store_path, F_OK) == 0;
     /* Known before anything is read; the library looks again. */
     if (is_new && exists)
-        return cli_failed("%s exists already: to add a model to it leave DATA out, for a new store "
-                          "choose another name",
+        return cli_failed("%s exists already: leave DATA out to add a model to it, or choose "
+                          "another name for a new store",
                           c->store_path);
     if (!is_new && !exists)
-        return cli_wrong("there is no store '%s': give DATA to make it", c->store_path);
+        return cli_wrong("there is no store '%s': give DATA to create it", c->store_path);
     if (!c->seed.given && !cli_random(&c->seed.value, sizeof c->seed.value))
         return CLI_FAILED;
     c->params.seed = c->seed.value;
@@ -313,7 +313,7 @@ static int run(int n_arguments, char **arguments) {
 
 const cli_command cli_fit = {
     "fit",
-    "make a store from a data file and fit a model, or add a model",
+    "create a store from a data file and fit a model, or add a model",
     "usage: efface fit DATA -k K -o STORE [OPTIONS]\n"
     "       efface fit -k K -o STORE --model NAME [OPTIONS]\n"
     "Makes STORE from the rows of DATA (CSV, .npy or IDX, also gzipped; - is standard\n"

@@ -71,7 +71,8 @@ static int run(int n_arguments, char **arguments) {
     if (!cli_parse("learn", options, n_arguments, arguments))
         return CLI_USAGE;
     if (c.ids_out != NULL && c.data.id != NULL)
-        return cli_wrong("--ids-out is for rows that get ids; with --id they have their own");
+        return cli_wrong(
+            "--ids-out is for rows that get new ids; with --id, the rows have ids already");
     if (!cli_open_to_change(c.store_path, &c.change, &store, &code))
         return code;
     code = learn(&c, store);

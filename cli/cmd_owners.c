@@ -159,7 +159,7 @@ static int run(int n_arguments, char **arguments) {
 
 const cli_command cli_owners = {
     "owners",
-    "list whose rows a store has, and how many",
+    "list the owners of rows, and how many rows each has",
     "usage: efface owners STORE [-o FILE] [OPTIONS]\n"
     "Lists the owners of rows, who has most first, and says how many rows have none.\n"
     "Owners that are texts are shown as texts if the store keeps them (fit\n"

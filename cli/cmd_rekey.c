@@ -75,7 +75,7 @@ static int run(int n_arguments, char **arguments) {
         return code;
     code = name != NULL ? cli_find_model(store, name, &model) : CLI_DONE;
     if (code == CLI_DONE && ask &&
-        !cli_ask("Fit %s%s of %s anew with other randomness?", name != NULL ? "the model " : "",
+        !cli_ask("Fit %s%s of %s again with other randomness?", name != NULL ? "the model " : "",
                  name != NULL ? name : "all models", path))
         code = CLI_FAILED;
     if (code == CLI_DONE)
@@ -89,7 +89,7 @@ static int run(int n_arguments, char **arguments) {
 
 const cli_command cli_rekey = {
     "rekey",
-    "fit models anew with other randomness",
+    "fit models again with other randomness",
     "usage: efface rekey STORE [--model NAME] [--seed N] [--yes] [OPTIONS]\n"
     "Gives models another seed and fits them anew; nothing of the old randomness\n"
     "remains. Due when requests to forget may have been chosen by looking at\n"

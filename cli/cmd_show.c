@@ -215,8 +215,7 @@ static void write_json(FILE *out, const shown *s) {
 static void print_models(FILE *out, const shown *s) {
     enum { MOST_NAMES = 8 };
     char made_up[32];
-    fputs(s->n_models == 0 ? "there are no models that saw them\n" : "models that saw them:\n",
-          out);
+    fputs(s->n_models == 0 ? "no model uses them\n" : "models that use them:\n", out);
     for (size_t i = 0; i < s->n_models; i++) {
         const shown_model *const model = &s->models[i];
         fprintf(out, "  %s: %s, k %" PRIu32 ", ", model->info.name,
@@ -337,16 +336,17 @@ static int run(int n_arguments, char **arguments) {
     };
     int code = CLI_USAGE;
     if (cli_parse("show", options, n_arguments, arguments) && cli_choose_form(&listing))
-        code = cli_who_given(&who)
-                   ? show(&listing, &who, path)
-                   : cli_wrong("show needs --id, --key, --owner or --from: whose rows to show");
+        code =
+            cli_who_given(&who)
+                ? show(&listing, &who, path)
+                : cli_wrong("show needs --id, --key, --owner or --from to say which rows to show");
     cli_who_free(&who);
     return code;
 }
 
 const cli_command cli_show = {
     "show",
-    "show the rows of somebody, and which models saw them",
+    "show the rows of a person, and the models that use them",
     "usage: efface show STORE (--id X | --key TEXT | --owner X | --from FILE)\n"
     "           [-o FILE] [OPTIONS]\n"
     "Shows what a store has of somebody: the rows with the names of columns, owner,\n"

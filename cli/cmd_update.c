@@ -69,12 +69,13 @@ static int run(int n_arguments, char **arguments) {
     if (!cli_parse("update", options, n_arguments, arguments))
         return CLI_USAGE;
     if (c.data.id == NULL)
-        return cli_wrong("update needs --id COL: which column of DATA says which rows are meant");
+        return cli_wrong("update needs --id COL, the column of DATA with the ids of the rows");
     int code = cli_may_change("update", c.yes, &ask);
     if (code != CLI_DONE)
         return code;
     if (ask && strcmp(c.data_path, "-") == 0)
-        return cli_wrong("standard input has the rows, so it cannot have the answer: add --yes");
+        return cli_wrong(
+            "the rows come from standard input, so you cannot be asked there: add --yes");
     if (!cli_open_to_change(c.store_path, &c.change, &store, &code))
         return code;
     code = update(&c, store, ask);

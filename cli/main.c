@@ -63,7 +63,7 @@ static int run(int n_arguments, char **arguments) {
     }
     const cli_command *const command = find_command(name);
     if (command == NULL)
-        return cli_wrong("there is no command '%s'; efface --help lists them", name);
+        return cli_wrong("there is no command '%s'; efface --help lists the commands", name);
     if (help) {
         fputs(command->help, stdout);
         return CLI_DONE;
