@@ -125,13 +125,12 @@ const cli_command cli_check = {
     "check",
     "look for damage in a store",
     "usage: efface check STORE [--public-key FILE] [--wait SECONDS] [--json]\n"
-    "Looks for damage: of the file, of the rows against what is counted of them, and\n"
-    "of every model's state. Prints a line for each thing that is wrong, or \"no\n"
-    "damage\", and notes of what is no damage but should be known. Whether models are\n"
-    "what a fit would give is the question of verify.\n"
-    "  --public-key FILE  the receipts, and how many there are, must be signed with\n"
-    "                     the secret key that belongs to this one\n"
-    "  --wait SECONDS     for a store that is busy (5)\n"
+    "Looks for damage in the file, in the rows and in the state of every model.\n"
+    "Prints a line for each problem, or \"no damage\". A note is not damage, but worth\n"
+    "knowing. check does not compare models with a fresh fit: efface verify does.\n"
+    "  --public-key FILE  check also that the receipts and their number are signed\n"
+    "                     with the secret key of this public key\n"
+    "  --wait SECONDS     how long to wait for a busy store (5)\n"
     "  --json             as JSON: damaged, problems and notes\n"
     "Exit codes: 0 no damage, 4 there is no such file, 5 busy, 6 damaged.\n"
     "example: efface check people.store\n",

@@ -48,11 +48,11 @@ const cli_command cli_drop = {
     "drop",
     "remove a model from a store; the rows stay",
     "usage: efface drop STORE --model NAME [--yes] [OPTIONS]\n"
-    "Takes a model out of a store. The rows and the other models stay.\n"
-    "  --model NAME         which\n"
-    "  --receipt-key FILE   the key of ids in receipts, if it is not in the store\n"
-    "  --wait SECONDS       for other processes; 5 by default\n"
-    "  --yes                do not ask; needed where there is no terminal\n"
+    "Removes a model from a store. The rows and the other models stay.\n"
+    "  --model NAME         the model to remove\n"
+    "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"
+    "  --wait SECONDS       how long to wait for a busy store (5)\n"
+    "  --yes                do not ask; needed if there is no terminal\n"
     "  --json               as JSON: dropped\n"
     "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface drop people.store --model coarse --yes\n",

@@ -193,20 +193,20 @@ const cli_command cli_info = {
     "info",
     "show what a store contains",
     "usage: efface info STORE [--model NAME | --full] [--wait SECONDS] [--json]\n"
-    "Says how many rows, columns, owners, labels and receipts a store has, how large\n"
-    "it is, and lists its models with their digests: equal digests, equal models.\n"
-    "  --model NAME    also of this model: parameters, scale, loss, the range of each\n"
-    "                  column, and the size of each cluster; the rows are read for\n"
-    "                  that. Seeds are never shown\n"
-    "  --full          the same of the only model\n"
-    "  --wait SECONDS  for a store that is busy (5)\n"
+    "Shows how many rows, columns, owners, labels and receipts a store has, the size\n"
+    "of its file, and its models with their digests. Equal models have equal digests.\n"
+    "  --model NAME    show more about this model: parameters, scale, loss, the range\n"
+    "                  of each column and the size of each cluster. This reads the\n"
+    "                  rows. Seeds are never shown\n"
+    "  --full          the same for the only model\n"
+    "  --wait SECONDS  how long to wait for a busy store (5)\n"
     "  --json          as JSON: format, bytes, free_bytes, rows, dim, columns,\n"
     "                  offsets, owners, rows_without_owner, labels, keeps_texts,\n"
     "                  receipts, receipt_key, notes, models with name, method, k, dim\n"
     "                  and digest; and model with these, parameters, levels, stable,\n"
     "                  epsilon, width, loss, columns and clusters\n"
-    "Exit codes: 0 done, 1 failed (the file is no store, say), 2 usage, 4 not found,\n"
-    "5 busy, 6 damaged.\n"
+    "Exit codes: 0 done, 1 failed (for example, the file is not a store), 2 usage,\n"
+    "4 not found, 5 busy, 6 damaged.\n"
     "example: efface info people.store --full\n",
     run,
 };

@@ -133,13 +133,13 @@ const cli_command cli_verify = {
     "verify",
     "fit every model again and compare it byte by byte",
     "usage: efface verify STORE [--model NAME] [--wait SECONDS] [--json]\n"
-    "Fits every model anew to the rows that are there now, with its parameters and\n"
-    "seed, and compares it byte by byte with the model in the store. They are\n"
-    "identical, whatever was forgotten and learned before.\n"
+    "Fits every model again to the rows of the store, with its parameters and seed,\n"
+    "and compares it byte by byte with the model in the store. They must be\n"
+    "identical, even after rows were forgotten or learned.\n"
     "  --model NAME   only this model\n"
-    "  --wait SECONDS for a store that is busy (5)\n"
+    "  --wait SECONDS how long to wait for a busy store (5)\n"
     "  --json         as JSON: identical, and models with name, identical and digest;\n"
-    "                 of one that differs also what, level, cluster and column\n"
+    "                 for a model that differs also what, level, cluster and column\n"
     "Takes as long as fitting. efface check is faster and looks for damage.\n"
     "Exit codes: 0 all identical, 3 a model differs, 4 not found, 5 busy,\n"
     "6 damaged.\n"

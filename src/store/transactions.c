@@ -21,7 +21,7 @@ efface_status ef_store_may_write(const efface_store *store, efface_error *error)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store must not be NULL");
     return store->writes ? check_process(store, error)
                          : ef_fail(error, EFFACE_E_ARGUMENT,
-                                   "the store was opened only to read; open it to write");
+                                   "the store was opened for reading only; open it for writing");
 }
 
 efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64_t of,

@@ -134,7 +134,7 @@ class Fit(ProgramTest):
     def test_text(self):
         self.assertEqual(without_numbers(self.fit()),
                          "s.store: 60 rows, 2 columns; model default: pyramid "
-                         "(as lloyd: no sample pays), k 3; TIME s\ndigest DIGEST\n")
+                         "(as lloyd: too few rows for a sample), k 3; TIME s\ndigest DIGEST\n")
         for number, (method, *words) in enumerate([["lloyd"], ["pyramid", "--rate", "0.25"]]):
             text = self.fit(f"{number}.store", "people.csv", "--method", method, *words)
             self.assertEqual(without_numbers(text),
