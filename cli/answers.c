@@ -1,4 +1,4 @@
-/* Asking before something is changed that cannot be had back. */
+/* Asks before a change that cannot be undone. */
 #include "cli.h"
 
 #include <stdarg.h>

@@ -55,7 +55,7 @@ static int send_request(efface_store *store, const cli_wanted *wanted,
                               "; nothing was changed (--skip-missing forgets the others)");
 }
 
-/* Asks with the numbers before one's eyes: how many rows an owner has is not known before. */
+/* Asks with the numbers in the question: nobody knows before how many rows an owner has. */
 static int confirm(const choices *c, efface_store *store, const cli_wanted *wanted,
                    efface_request request) {
     efface_store_report report;

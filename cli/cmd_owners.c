@@ -94,7 +94,7 @@ static void write_text(FILE *out, const owners *o) {
     }
 }
 
-/* What a reader could take the list wrong in. */
+/* A note that keeps readers from misunderstanding the list. */
 static void say_notes(const owners *o) {
     bool zero = false;
     for (size_t i = 0; i < o->n; i++)

@@ -1,4 +1,4 @@
-/* efface receipt: keys for receipts, whether receipts hold, and whether one is about a row. */
+/* efface receipt: makes keys for receipts, verifies receipts, and looks for rows in them. */
 #include "json_writer.h"
 #include "text_lines.h"
 #include "wanted.h"

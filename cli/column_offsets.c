@@ -1,4 +1,4 @@
-/* The offsets of columns on the command line, and what float32 makes of columns. */
+/* The offsets of columns on the command line, and warnings about losses in float32. */
 #include "column_offsets.h"
 
 #include "output.h"

@@ -1,4 +1,4 @@
-/* Files with what a change alone can tell. */
+/* Files with results that only the change itself can give. */
 #include "fresh_file.h"
 
 #include <errno.h>

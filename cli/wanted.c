@@ -1,4 +1,4 @@
-/* Who is meant. Everything is read and understood before anything is done. */
+/* The rows that a command is about. Everything is read and checked before anything is done. */
 #include "wanted.h"
 
 #include <errno.h>

@@ -18,7 +18,7 @@
 
 static const char *const role_names[EF_ROLES] = {"value", "id", "owner", "weight", "label"};
 
-/* The columns there are, as many as fit: for the messages about one that is not. */
+/* A list of the columns, cut if it is long, for messages about a missing column. */
 typedef struct listing {
     char text[200];
 } listing;
@@ -152,7 +152,7 @@ static efface_status detect_header(const ef_csv *csv, ef_columns *columns, bool 
     for (size_t i = 0; i < csv->n_fields; i++) {
         const ef_role role = (ef_role)columns->roles[i];
         const bool is_empty = csv->fields[i].n_bytes == 0;
-        /* A row without an owner has an empty field; no row has any other. */
+        /* In a row, only the field of the owner may be empty. */
         if (is_number(csv->fields[i]) || (is_empty && role == EF_ROLE_OWNER))
             continue;
         if (role == EF_ROLE_VALUE || role == EF_ROLE_WEIGHT || is_empty)

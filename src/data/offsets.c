@@ -1,8 +1,8 @@
 /*
  * The offsets of columns: what is taken from values in double before they are rounded to float32.
  *
- * They are fixed before the first row comes. All rows of a set so are in the same coordinates, and
- * what is computed from them needs to know nothing of offsets.
+ * They are fixed before the first row comes. So all rows of a set have the same coordinates, and
+ * computations do not need the offsets.
  */
 #include "data/offsets.h"
 

@@ -1,6 +1,6 @@
 /*
- * Looking for damage: of the file, and of what stands in it against the invariants (store.c) that
- * can be seen without fitting anew; for that there is verify.
+ * Looks for damage: in the file, and in its contents by the invariants (store.c) that can be
+ * checked without a fit. Verify does the fits.
  */
 #include "base/checked.h"
 #include "base/status.h"
@@ -28,7 +28,7 @@ static void say(const checker *c, const char *format, ...) {
     c->found(c->context, text);
 }
 
-/* Damage is something to be said; other errors end the check. */
+/* Damage is reported; other errors end the check. */
 static efface_status told(const checker *c, efface_status status, const efface_error *problem,
                           efface_error *error) {
     if (status == EFFACE_E_CORRUPT || status == EFFACE_E_FORMAT) {
@@ -59,7 +59,8 @@ static efface_status check_file(const checker *c, efface_error *error) {
     return status;
 }
 
-/* What nothing refers to could keep anything. Rows and columns are read to their end. */
+/* Something that nothing refers to could keep forgotten data, so all is counted. Rows and columns
+ * are read to their end. */
 static efface_status check_counts(const checker *c, efface_error *error) {
     const ef_head *const head = &c->store->head;
     int64_t vacuums = 0;
@@ -218,7 +219,7 @@ efface_status efface_store_check(efface_store *store,
     if (status != EFFACE_OK)
         return status;
     status = check_all(&c, error);
-    /* It has only read. To commit that fails if the file is damaged, so take it back. */
+    /* The transaction has only read. A commit would fail if the file is damaged, so roll back. */
     (void)ef_store_end(store, EFFACE_E_CORRUPT, NULL);
     return status;
 }

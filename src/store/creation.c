@@ -50,7 +50,7 @@ static bool is_there(const char *path) {
     return lstat(path, &found) == 0;
 }
 
-/* Whether a file is nobody else's: in a folder of many, somebody may have made it before us to read
+/* Whether a file is ours alone: in a shared folder, somebody may have made it before us to read
  * what we write. */
 static bool is_ours(int file) {
     struct stat is;
@@ -125,7 +125,7 @@ static efface_status begin_making(making *m, const char *path, efface_error *err
     return lock_beside(m, error);
 }
 
-/* Takes the file beside away, unless it got its name by renaming. */
+/* Removes the file beside, unless it got its name by renaming. */
 static void end_making(making *m) {
     if (m->file >= 0 && has_name(m->file, m->beside)) {
         (void)unlink(m->journal);

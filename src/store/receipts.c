@@ -230,7 +230,7 @@ efface_status ef_receipt_append(efface_store *store, const char *kind, const uin
     return status == EFFACE_OK && store->signs ? sign_count(store, error) : status;
 }
 
-/* Makes `digest`, that of the receipt before, the one of this; CORRUPT if it does not name it. */
+/* Checks that a receipt names `digest`, that of the receipt before, and puts its own there. */
 static efface_status check_receipt(sqlite3_stmt *statement, uint64_t number,
                                    unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error) {
     if (!ef_sql_has(statement, "it") || (uint64_t)sqlite3_column_int64(statement, 0) != number)
@@ -242,7 +242,7 @@ static efface_status check_receipt(sqlite3_stmt *statement, uint64_t number,
     return EFFACE_OK;
 }
 
-/* Whether a receipt that is signed was so with this key. */
+/* Whether a signed receipt was signed with this key. */
 static bool is_signed_with(ef_reader body, const unsigned char key[EFFACE_PUBLIC_KEY_BYTES]) {
     char wanted[sizeof EF_SIGNED_FIELDS + 2 * EFFACE_PUBLIC_KEY_BYTES];
     memcpy(wanted, EF_SIGNED_FIELDS, sizeof EF_SIGNED_FIELDS - 1);
@@ -251,8 +251,8 @@ static bool is_signed_with(ef_reader body, const unsigned char key[EFFACE_PUBLIC
     return ef_bytes_have(body, wanted);
 }
 
-/* The last receipt that is signed is the one whose number is, with the same key: who takes receipts
- * away would have to sign the number of the others. */
+/* The signed number is that of the last signed receipt, and both have the same key. Somebody who
+ * removes receipts would have to sign another number. */
 efface_status ef_receipts_check(efface_store *store, efface_error *error) {
     const ef_head *const head = &store->head;
     unsigned char digest[EFFACE_DIGEST_BYTES] = {0};

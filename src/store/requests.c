@@ -97,7 +97,7 @@ static efface_status check_rows(const efface_store *store, const efface_data *da
                          data->n_columns, store->head.n_columns);
 }
 
-/* The number 77 and the text "77" would be two people, of whom a request finds one. */
+/* The number 77 and the text "77" would be two people, and a request would find only one. */
 static efface_status check_kind(efface_store *store, efface_ids *have, efface_ids come,
                                 const char *what, efface_error *error) {
     if (come == EFFACE_IDS_DETECT || come == *have)
@@ -125,7 +125,7 @@ static efface_status check_kinds(efface_store *store, const efface_data *data,
     return status;
 }
 
-/* Rows that come must leave the weight of all below its limit. */
+/* The weight of all rows must stay below its limit when rows come. */
 static efface_status check_weight(int64_t there, int64_t comes, efface_error *error) {
     return comes < EFFACE_MAX_WEIGHT - there
                ? EFFACE_OK

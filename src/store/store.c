@@ -210,7 +210,7 @@ efface_status ef_store_connect(efface_store *store, efface_error *error) {
     return store->db == NULL ? connect(store, store->path, error) : EFFACE_OK;
 }
 
-/* Where the file is, wherever the process goes. */
+/* The full path of the file: the process may change its folder. */
 static bool keep_path(efface_store *store) {
     const char *const full = sqlite3_db_filename(store->db, "main");
     const size_t n_bytes = full != NULL ? strlen(full) + 1 : 0;

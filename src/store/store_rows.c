@@ -36,7 +36,8 @@ efface_status ef_batch_begin(ef_row_batch *b, const efface_store *store, const u
                                : status;
 }
 
-/* What no row of a batch has is not given, so that a set without owners spends nothing on them. */
+/* A field that no row of a batch has is left out, so that a set without owners has no memory for
+ * them. */
 static efface_status flush(ef_row_batch *b, efface_error *error) {
     bool owned = false, labelled = false;
     for (size_t i = 0; i < b->n; i++) {
@@ -503,7 +504,7 @@ efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_
     efface_status status = ef_batch_begin(&batch, store, columns, n_columns, false, error);
     if (status == EFFACE_OK && buckets != NULL && kept == NULL)
         status = ef_fail_memory(error);
-    /* Of a damaged store this may be far too much. */
+    /* In a damaged store this number may be far too large. */
     if (status == EFFACE_OK)
         (void)ef_data_reserve(batch.found.data, (size_t)store->head.n_rows, NULL);
     if (status == EFFACE_OK)

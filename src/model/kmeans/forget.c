@@ -1,9 +1,9 @@
 /*
  * Forget, learn, update: one request changes the set and its models together, or none of them.
  *
- * The set is changed first, for the models follow what is there. Each of them works out what
- * follows beside itself; only when all have are they committed, which cannot fail. If one of them
- * cannot follow, the set is changed back by operations that need no memory and so cannot fail.
+ * The set is changed first, for the models follow what is there. Each model works out its new state
+ * beside the old one. When all are done, they are committed, which cannot fail. If one model cannot
+ * follow, the set is changed back by operations that need no memory and so cannot fail.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "base/checked.h"
@@ -54,8 +54,9 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* A set is the model's own by its stamp, not by its looks: another with as many rows, or the same
- * after rows went and came, would give a model of rows that are not there. */
+/* The stamp of a set tells whether it belongs to the model; its number of rows does not. Another
+ * set of the same size, or the same set after other changes, would give a model of rows that are
+ * not there. */
 static efface_status check_set(const efface_kmeans *model, const efface_data *data,
                                efface_error *error) {
     if (model == NULL || data == NULL)
@@ -65,7 +66,7 @@ static efface_status check_set(const efface_kmeans *model, const efface_data *da
                        "this set has %zu rows of %" PRIu32
                        " columns and is not the set of the model, which has %" PRIu64
                        " rows of %" PRIu32 " columns; give the set that the model was fitted to or "
-                                           "decoded with, or fit a model to this set",
+                       "decoded with, or fit a model to this set",
                        data->n_rows, data->n_columns, model->n_rows, model->domain.map.n_columns);
     if (data->stamp.generation != model->stamp.generation)
         return ef_fail(error, EFFACE_E_ARGUMENT,
