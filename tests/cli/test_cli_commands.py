@@ -25,7 +25,7 @@ rows      60
 columns   2: age, height
 owners    15
 labels    0
-texts     of ids and owners are not kept, numbers stand for them
+texts     of ids and owners are not kept, only their numbers
 receipts  0; their key is in the store
 models    2
   default: pyramid, k 3, 2 columns

@@ -201,7 +201,7 @@ static void test_columns(void **state) {
     efface_data_free(data);
     /* No number helps among numbers. */
     options.header = EFFACE_HEADER_YES;
-    bad("3,3,x\n1,2,3\n", &options, format, 1, 2, "of the id column; rename one (the file");
+    bad("3,3,x\n1,2,3\n", &options, format, 1, 2, "for the id column; rename one (the file");
     /* Nobody asked for the name. */
     data = load_ok(BYTES("a,a\n1,2\n"), NULL);
     assert_string_equal(efface_data_column_name(data, 0), "a");
