@@ -311,7 +311,7 @@ static void forge_fewer(uint64_t left) {
 }
 
 static void count_problem(void *context, const char *problem) {
-    assert_non_null(strstr(problem, "signed"));
+    assert_non_null(strstr(problem, "signature"));
     ++*(unsigned *)context;
 }
 
