@@ -63,8 +63,8 @@ int bench_data(int n_arguments, char **arguments) {
     const bench_set *const set =
         n_arguments != 0 ? bench_find_set(arguments[0], strlen(arguments[0])) : NULL;
     if (set == NULL) {
-        fputs("efface-bench: data makes gaussian, scales, tails and duplicates: efface-bench data "
-              "gaussian --out FILE\n",
+        fputs("efface-bench: data needs the name of a set: gaussian, scales, tails or duplicates; "
+              "for example efface-bench data gaussian --out FILE\n",
               stderr);
         return BENCH_USAGE;
     }

@@ -125,7 +125,7 @@ static efface_status tell_beginning(story *s, efface_error *error) {
 
 static efface_status tell_requests(story *s, efface_error *error) {
     double total = 0.0;
-    printf("%d of them, drawn at random, are forgotten, one after the other:\n", GONE);
+    printf("The model forgets %d of them, drawn at random, one after the other:\n", GONE);
     for (size_t i = 0; i < GONE; i++) {
         efface_report report;
         const double begin = bench_now();
@@ -138,9 +138,8 @@ static efface_status tell_requests(story *s, efface_error *error) {
         s->n_actions[report.action]++;
     }
     const double median = bench_median(s->seconds, GONE); /* and they are sorted */
-    printf("  untouched %5u   sums were corrected, no other row was looked at\n"
-           "  repaired  %5u   a centroid moved, and rows were assigned again\n"
-           "  refitted  %5u   all was computed again\n",
+    printf("  untouched %5u   only sums were corrected\n  repaired  %5u   a centroid moved, and "
+           "rows were assigned again\n  refitted  %5u   everything was computed again\n",
            s->n_actions[EFFACE_ACTION_UNTOUCHED], s->n_actions[EFFACE_ACTION_REPAIRED],
            s->n_actions[EFFACE_ACTION_REFITTED]);
     printf("A request took %.1f us (the median; the slowest %.1f ms), all together %.2f s.\n"
@@ -164,7 +163,7 @@ static void claim_gone(story *s) {
     for (size_t i = 0; i < GONE; i++)
         n_found += efface_data_find(s->data, s->ids[i], &position) == EFFACE_OK;
     const size_t n = efface_data_n_rows(s->data);
-    printf("%zu rows are left, and %zu of the %d are among them.\n", n, n_found, GONE);
+    printf("%zu rows are left; %zu of the %d forgotten rows are among them.\n", n, n_found, GONE);
     s->holds = s->holds && n_found == 0 && n == (size_t)CLUSTERS * ROWS_PER_CLUSTER - GONE;
 }
 
@@ -179,8 +178,8 @@ static efface_status tell_proof(story *s, const char *before, efface_error *erro
         return EFFACE_E_MEMORY;
     }
     claim_gone(s);
-    printf("The state of a model is a function of the rows that are there, the parameters and\n"
-           "the seed, and of nothing else: not of what was there before. Its digest:\n\n");
+    printf("The state of a model depends only on its rows, its parameters and its seed. It\ndoes "
+           "not depend on rows that were there before. The digest of the state:\n\n");
     printf("  %-52s %.12s\n", "before the requests", before);
     claim(s, "after them", s->model, before, false);
     efface_status status = make_set_without(s->ids, &without, error);

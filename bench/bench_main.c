@@ -10,8 +10,8 @@ static const struct {
     const char *summary;
 } commands[] = {
     {"train", bench_train, "time the training of a model on a data set"},
-    {"online", bench_online, "forget rows one request after the other, and time each"},
-    {"roofline", bench_roofline, "time a pass over the rows against the limits of the machine"},
+    {"online", bench_online, "forget rows, one request after the other, and time each request"},
+    {"roofline", bench_roofline, "compare a pass over the rows with the limits of the machine"},
     {"data", bench_data, "write a generated data set to a file"},
     {"demo", bench_demo, "forget a thousand rows and prove it"},
 };
@@ -32,8 +32,8 @@ static void usage(FILE *out) {
           "  efface-bench online --data DATA [--labels FILE] -k K [--method M]\n"
           "      [--deletions 1000] [--batch 1] [--replicates 5]\n"
           "      [--order uniform|seeds|sample|cluster|oldest] [--redraw same|fresh]\n"
-          "      and those of train but --repeats and --metrics; --height and --width may be lists "
-          "(1,2,4);\n"
+          "      and the options of train except --repeats and --metrics;\n"
+          "      --height and --width take lists (1,2,4);\n"
           "      online --help says what is reported\n"
           "  efface-bench roofline [--shapes 'N,D,K;N,D,K'] [--seconds S] [--quick] [--json]\n"
           "      roofline --help says what is measured\n"
@@ -41,11 +41,11 @@ static void usage(FILE *out) {
           "      [--columns D] [--rows ROWS] [--seed S]\n"
           "  efface-bench demo\n\n"
           "DATA is a FILE, a SET, or SET:K,D,ROWS. FILE is .npy, CSV or IDX, plain or gzipped.\n"
-          "SET is a generated set: gaussian, K clusters of ROWS rows and D columns; or, of ROWS\n"
-          "rows in all, scales (rare clusters far out), tails (rare large values, zeros) or\n"
-          "duplicates (copies of few rows).\n"
-          "--gamma is for quantized, --rate, --passes and --starts for pyramid, --height to\n"
-          "--weigh for tree.\n",
+          "SET is a generated set. gaussian has K clusters of ROWS rows and D columns. The\n"
+          "others have ROWS rows in all: scales (rare clusters far out), tails (rare large\n"
+          "values, zeros) and duplicates (copies of few rows).\n"
+          "--gamma is for quantized; --rate, --passes and --starts are for pyramid; --height\n"
+          "and the options after it are for tree.\n",
           out);
 }
 

@@ -22,7 +22,7 @@ void bench_warn_coarse(const efface_kmeans *model, const efface_data *data) {
     efface_kmeans_coarse_columns(model, &first, 1);
     const char *const name = efface_data_column_name(data, first);
     fprintf(stderr,
-            "efface-bench: warning: the grid keeps less than 8 bits of %u column%s, the first is "
+            "efface-bench: warning: the grid keeps less than 8 bits of %u column%s; the first is "
             "number %u%s%s%s; try --scale minmax\n",
             n, n == 1 ? "" : "s", first + 1, name != NULL ? " (" : "", name != NULL ? name : "",
             name != NULL ? ")" : "");

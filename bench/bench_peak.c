@@ -93,7 +93,8 @@ const peak_loops *peak_find(void) {
     for (size_t i = 0; i < sizeof all_loops / sizeof all_loops[0]; i++)
         if (name != NULL && strcmp(all_loops[i].kernels, name) == 0)
             return &all_loops[i];
-    fprintf(stderr, "efface-bench: there are no loops for the kernels '%s'\n",
+    fprintf(stderr,
+            "efface-bench: roofline does not know the kernels '%s'; set EFFACE_KERNELS to others\n",
             name != NULL ? name : "that EFFACE_KERNELS names");
     return NULL;
 }

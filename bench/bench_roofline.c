@@ -123,8 +123,8 @@ static int measure_passes(const efface_data *data, const roofline_options *optio
             return bench_fail(&error);
         if (after_many.iterations != LONG_PASSES) {
             fprintf(stderr,
-                    "efface-bench: %zu rows in %" PRIu32
-                    " clusters come to rest before there is a pass to measure\n",
+                    "efface-bench: a fit of %zu rows in %" PRIu32
+                    " clusters ends before there is a pass to measure; use more rows\n",
                     out->shape.n, k);
             return BENCH_FAILED;
         }
@@ -247,17 +247,19 @@ static void print_help(void) {
         "usage: efface-bench roofline [--shapes 'N,D,K;N,D,K'] [--seconds S] [--quick] [--json]\n"
         "\n"
         "Measures, on one thread, the float32 multiply-adds per second of the instruction set in\n"
-        "use, the bytes per second that memory gives, and one assignment pass of a fit for each\n"
-        "shape: N rows, D columns, K clusters, generated. Limits are the best of many tries, a\n"
-        "pass is the median of fits that are repeated for about S seconds (2).\n\n"
-        "  GFLOP/s   2 N D K operations, over the time of a pass\n"
-        "  GB/s      4 N D bytes, over the time of a pass\n"
-        "  limit     which of the two takes longer at the machine's rates, and how long; bytes\n"
-        "            at the rate of an array of this size, which may fit a cache\n"
-        "  reached   that time over the time of a pass\n"
-        "--json: fraction is what is reached, fraction_main_memory the same with bytes always\n"
-        "at the rate of main memory, rows_moved and rows_undecided are parts of the rows\n"
-        "--quick: rough numbers, from little memory\n",
+        "use, the bytes per second from memory, and one assignment pass of a fit to generated\n"
+        "data for each shape: N rows, D columns, K clusters. A limit is the best of many tries. A\n"
+        "pass is the median of fits that are repeated for about S seconds (2).\n"
+        "\n"
+        "  GFLOP/s   2 N D K operations, divided by the time of a pass\n"
+        "  GB/s      4 N D bytes, divided by the time of a pass\n"
+        "  limit     the slower of the two at the machine's rates, and its time; bytes at the\n"
+        "            rate of an array of this size, which may fit in a cache\n"
+        "  reached   the time of the limit divided by the time of a pass\n"
+        "--json: fraction is the part of the limit that is reached; fraction_main_memory is the\n"
+        "same with bytes always at the rate of main memory; rows_moved and rows_undecided are\n"
+        "parts of the rows\n"
+        "--quick: rough numbers, little memory\n",
         stdout);
 }
 
@@ -284,7 +286,8 @@ int bench_roofline(int n_arguments, char **arguments) {
     size_t n_shapes = N_STANDARD;
     memcpy(shapes, standard_shapes, sizeof standard_shapes);
     if (o.shapes != NULL && (n_shapes = read_shapes(o.shapes, shapes)) == 0) {
-        fprintf(stderr, "efface-bench: --shapes cannot be '%s': it is N,D,K;N,D,K\n", o.shapes);
+        fprintf(stderr, "efface-bench: --shapes cannot be '%s': it must be like N,D,K;N,D,K\n",
+                o.shapes);
         return BENCH_USAGE;
     }
     machine m = {.values = NULL};

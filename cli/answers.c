@@ -1,4 +1,4 @@
-/* Asking before something is changed that cannot be had back. */
+/* Asks before a change that cannot be undone. */
 #include "cli.h"
 
 #include <stdarg.h>
@@ -13,7 +13,9 @@ int cli_may_change(const char *command, bool yes, bool *ask) {
     *ask = !yes;
     if (yes || cli_can_ask())
         return CLI_DONE;
-    return cli_wrong("%s cannot be undone, and there is no terminal to ask at: add --yes", command);
+    return cli_wrong(
+        "%s cannot be undone, and there is no terminal to ask for a confirmation: add --yes",
+        command);
 }
 
 bool cli_ask(const char *format, ...) {

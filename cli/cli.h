@@ -71,8 +71,8 @@ __attribute__((format(printf, 1, 2))) int cli_not_found(const char *format, ...)
 /* Says what the library said; returns the exit code of that status. */
 int cli_report_error(const efface_error *error);
 
-/* The same where the library's word for it came from the command line: returns CLI_USAGE for an
- * argument that makes no sense. */
+/* The same for an error in a value from the command line: returns CLI_USAGE for a wrong
+ * argument. */
 int cli_report_wrong(const efface_error *error);
 int cli_out_of_memory(void);
 
@@ -95,8 +95,8 @@ typedef struct cli_open {
 /* False, after a message, if it cannot be opened; `code` then has the exit code. */
 bool cli_open_store(const char *path, const cli_open *how, efface_store **store, int *code);
 
-/* The same as options of the library, for who makes a store. They point into `keys`, which is to be
- * wiped afterwards. False, after a message, if a key cannot be read. */
+/* The same as options of the library, for a command that makes a store. They point into `keys`;
+ * wipe it afterwards. False, after a message, if a key cannot be read. */
 typedef struct cli_keys {
     unsigned char secret[EFFACE_SECRET_KEY_BYTES], receipt[EFFACE_RECEIPT_KEY_BYTES];
 } cli_keys;
@@ -111,9 +111,9 @@ int cli_find_model(efface_store *store, const char *name, efface_model_info *inf
 
 const char *cli_method_name(efface_method method);
 
-/* What is to be known of a store if owner_zero_is_old. */
+/* The note about a store with owner_zero_is_old. */
 #define CLI_OLD_OWNER                                                                              \
-    "rows of owner 0 come from the older format, which did not tell that owner from none"
+    "rows of owner 0 come from the older format, in which 0 could also mean no owner"
 
 #define CLI_HEX_BYTES (2 * EFFACE_DIGEST_BYTES + 1)
 void cli_hex(const unsigned char *bytes, size_t n_bytes, char *hex);
@@ -123,9 +123,9 @@ void cli_hex(const unsigned char *bytes, size_t n_bytes, char *hex);
 /* Whether somebody can be asked: standard input and standard error are a terminal. */
 bool cli_can_ask(void);
 
-/* What --yes and terminals come to before a command changes what cannot be had back. With --yes:
- * CLI_DONE. With nobody to ask: CLI_USAGE, after a message. Else CLI_DONE as well, and `ask` is
- * set: call cli_ask. */
+/* Whether a command may make a change that cannot be undone. With --yes: CLI_DONE. Without a
+ * terminal to ask at: CLI_USAGE, after a message. Else CLI_DONE as well, and `ask` is set: call
+ * cli_ask. */
 int cli_may_change(const char *command, bool yes, bool *ask);
 
 /* Asks for a yes. False, after a message, for any other answer. */

@@ -91,7 +91,7 @@ static int check(efface_store *store, const char *public_key, findings *f, bool 
         efface_store_get_info(store, &info, NULL) == EFFACE_OK && info.owner_zero_is_old != 0;
     print_findings(f, old ? CLI_OLD_OWNER : NULL, as_json);
     if (f->n > 0)
-        cli_say("the store is damaged: put back a copy, or make it again from the data");
+        cli_say("the store is damaged: restore a backup, or create the store again from the data");
     return f->n > 0 ? CLI_DAMAGED : CLI_DONE;
 }
 
@@ -123,15 +123,14 @@ static int run(int n_arguments, char **arguments) {
 
 const cli_command cli_check = {
     "check",
-    "look for damage of a store",
+    "look for damage in a store",
     "usage: efface check STORE [--public-key FILE] [--wait SECONDS] [--json]\n"
-    "Looks for damage: of the file, of the rows against what is counted of them, and\n"
-    "of every model's state. Prints a line for each thing that is wrong, or \"no\n"
-    "damage\", and notes of what is no damage but should be known. Whether models are\n"
-    "what a fit would give is the question of verify.\n"
-    "  --public-key FILE  the receipts, and how many there are, must be signed with\n"
-    "                     the secret key that belongs to this one\n"
-    "  --wait SECONDS     for a store that is busy (5)\n"
+    "Looks for damage in the file, in the rows and in the state of every model.\n"
+    "Prints a line for each problem, or \"no damage\". A note is not damage, but worth\n"
+    "knowing. check does not compare models with a fresh fit: efface verify does.\n"
+    "  --public-key FILE  check also that the receipts and their number are signed\n"
+    "                     with the secret key of this public key\n"
+    "  --wait SECONDS     how long to wait for a busy store (5)\n"
     "  --json             as JSON: damaged, problems and notes\n"
     "Exit codes: 0 no damage, 4 there is no such file, 5 busy, 6 damaged.\n"
     "example: efface check people.store\n",

@@ -57,13 +57,13 @@ static int run(int n_arguments, char **arguments) {
 
 const cli_command cli_compact = {
     "compact",
-    "make the file of a store as small as it can be",
+    "make the file of a store as small as possible",
     "usage: efface compact STORE [--receipt-key FILE] [--wait SECONDS] [--json]\n"
-    "Makes the file as small as it can be. What forgotten rows took is free, and\n"
-    "filled again by rows that are learned; compact gives it back to the disk.\n"
-    "Takes memory of the size of the file.\n"
-    "  --receipt-key FILE   the key of ids in receipts, if it is not in the store\n"
-    "  --wait SECONDS       for other processes; 5 by default\n"
+    "Makes the file as small as possible. Forgotten rows leave free space in the\n"
+    "file. New rows fill it again; compact gives it back to the disk. This takes as\n"
+    "much memory as the file has bytes.\n"
+    "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"
+    "  --wait SECONDS       how long to wait for a busy store (5)\n"
     "  --json               as JSON: store, before and after (bytes)\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface compact people.store\n",

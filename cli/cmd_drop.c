@@ -21,7 +21,7 @@ static int run(int n_arguments, char **arguments) {
     if (!cli_parse("drop", options, n_arguments, arguments))
         return CLI_USAGE;
     if (name == NULL)
-        return cli_wrong("drop needs --model NAME; efface info lists them");
+        return cli_wrong("drop needs --model NAME; efface info lists the models");
     int code = cli_may_change("drop", yes, &ask);
     if (code != CLI_DONE || !cli_open_store(path, &how, &store, &code))
         return code;
@@ -46,13 +46,13 @@ static int run(int n_arguments, char **arguments) {
 
 const cli_command cli_drop = {
     "drop",
-    "take a model out of a store; the rows stay",
+    "remove a model from a store; the rows stay",
     "usage: efface drop STORE --model NAME [--yes] [OPTIONS]\n"
-    "Takes a model out of a store. The rows and the other models stay.\n"
-    "  --model NAME         which\n"
-    "  --receipt-key FILE   the key of ids in receipts, if it is not in the store\n"
-    "  --wait SECONDS       for other processes; 5 by default\n"
-    "  --yes                do not ask; needed where there is no terminal\n"
+    "Removes a model from a store. The rows and the other models stay.\n"
+    "  --model NAME         the model to remove\n"
+    "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"
+    "  --wait SECONDS       how long to wait for a busy store (5)\n"
+    "  --yes                do not ask; needed if there is no terminal\n"
     "  --json               as JSON: dropped\n"
     "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface drop people.store --model coarse --yes\n",

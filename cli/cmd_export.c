@@ -256,19 +256,19 @@ static bool choose_format(const choices *c, cli_format *format) {
     if (c->canonical) {
         if (!to_stdout || !c->json)
             return true;
-        (void)cli_wrong("canonical bytes are no JSON: write them to a file with -o FILE");
+        (void)cli_wrong("canonical bytes are not JSON: write them to a file with -o FILE");
         return false;
     }
     if (c->receipts) {
         if (to_stdout || *format == CLI_JSON || *format == CLI_OTHER)
             return true;
         (void)cli_wrong("receipts are JSON: give -o a name that ends in .json, or in .jsonl for "
-                        "one a line");
+                        "one receipt per line");
         return false;
     }
     if (*format != CLI_OTHER)
         return true;
-    (void)cli_wrong("the name of -o says the format: it ends in .csv, .npy or .json");
+    (void)cli_wrong("the format follows from the name of FILE: it must end in .csv, .npy or .json");
     return false;
 }
 
@@ -306,18 +306,18 @@ const cli_command cli_export = {
     "write centroids, labels, canonical bytes or receipts to a file",
     "usage: efface export STORE (--centroids | --labels | --canonical | --receipts)\n"
     "           -o FILE [--model NAME] [--wait SECONDS] [--json]\n"
-    "Writes a file; a file of that name is replaced when the new one is complete.\n"
+    "Writes a file. An old file of that name stays until the new one is complete.\n"
     "  --centroids    in the units of the data: FILE.npy (float64), .csv or .json\n"
     "  --labels       the cluster of each row, by ascending id: FILE.npy (int32,\n"
-    "                 labels only), .csv or .json (ids and labels; ids are the\n"
-    "                 texts they were if the store keeps texts)\n"
-    "  --canonical    the state of the model as bytes, whatever the name of FILE:\n"
-    "                 equal states, equal files. The seed is not in them\n"
-    "  --receipts     of all requests: FILE.json, an array with one a line, or\n"
-    "                 another name, without the array\n"
+    "                 labels only), .csv or .json (ids and labels; ids are texts if\n"
+    "                 the store keeps texts)\n"
+    "  --canonical    the state of the model as bytes, for any name of FILE. Equal\n"
+    "                 states give equal files. They do not contain the seed\n"
+    "  --receipts     the receipts of all requests: FILE.json is an array with one\n"
+    "                 receipt per line; other names have the lines only\n"
     "  -o FILE        - is standard output: CSV, or JSON with --json\n"
-    "  --model NAME   which model; needed if there are several\n"
-    "  --wait SECONDS for a store that is busy (5)\n"
+    "  --model NAME   the model; needed if there are several\n"
+    "  --wait SECONDS how long to wait for a busy store (5)\n"
     "  --json         what was done as JSON: exported, model, file, format\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "examples: efface export people.store --centroids -o centroids.npy\n"

@@ -80,9 +80,9 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
     }
     if (c->data_path == NULL && (cli_data_options_given(&c->data) || c->like != NULL ||
                                  c->keep_texts || c->offset_texts.n != 0)) {
-        (void)cli_wrong("without DATA the store is there already, and its rows have their ids: "
-                        "leave out --id, --owner, --weight, --label, --header, --ids, --like, "
-                        "--offset and --keep-texts");
+        (void)cli_wrong(
+            "without DATA, fit adds a model to a store whose rows are there already: leave out "
+            "--id, --owner, --weight, --label, --header, --ids, --like, --offset and --keep-texts");
         return false;
     }
     return cli_read_offsets(&c->offset_texts, &c->offsets) == CLI_DONE;
@@ -161,7 +161,7 @@ static bool load_shifted(choices *c, efface_load_options *options, efface_data *
     if (!load(c, options, data, code))
         return false;
     if (c->offsets.propose && !cli_can_be_read_again(c->data_path)) {
-        *code = cli_wrong("--offset auto reads DATA twice, and a pipe can be read once only: give "
+        *code = cli_wrong("--offset auto reads DATA twice, but a pipe can be read only once: give "
                           "the offsets, or a file");
         return false;
     }
@@ -256,7 +256,7 @@ static int print_result(const choices *c, efface_store *store, double seconds) {
                "; %.3f s\ndigest %s\n",
                info.n_rows, info.n_rows == 1 ? "" : "s", info.n_columns,
                info.n_columns == 1 ? "" : "s", model.name, cli_method_name(model.method),
-               fitted.actual != fitted.method ? " (as lloyd: no sample pays)" : "",
+               fitted.actual != fitted.method ? " (as lloyd: too few rows for a sample)" : "",
                model.n_clusters, seconds, hex);
         return CLI_DONE;
     }
@@ -284,11 +284,11 @@ static int fit(choices *c) {
     const bool exists = access(c->store_path, F_OK) == 0;
     /* Known before anything is read; the library looks again. */
     if (is_new && exists)
-        return cli_failed("%s exists already: to add a model to it leave DATA out, for a new store "
-                          "choose another name",
+        return cli_failed("%s exists already: leave DATA out to add a model to it, or choose "
+                          "another name for a new store",
                           c->store_path);
     if (!is_new && !exists)
-        return cli_wrong("there is no store '%s': give DATA to make it", c->store_path);
+        return cli_wrong("there is no store '%s': give DATA to create it", c->store_path);
     if (!c->seed.given && !cli_random(&c->seed.value, sizeof c->seed.value))
         return CLI_FAILED;
     c->params.seed = c->seed.value;
@@ -313,28 +313,28 @@ static int run(int n_arguments, char **arguments) {
 
 const cli_command cli_fit = {
     "fit",
-    "make a store from a data file and fit a model, or add a model",
+    "create a store from a data file and fit a model, or add a model",
     "usage: efface fit DATA -k K -o STORE [OPTIONS]\n"
     "       efface fit -k K -o STORE --model NAME [OPTIONS]\n"
-    "Makes STORE from the rows of DATA (CSV, .npy or IDX, also gzipped; - is standard\n"
-    "input) and fits a model. Without DATA, adds a model to a STORE that exists.\n"
+    "Creates STORE from the rows of DATA (CSV, .npy or IDX, also gzipped; - is\n"
+    "standard input) and fits a model. Without DATA, adds a model to a STORE.\n"
     "  -k K            clusters               --model NAME  in the store (default)\n"
     "  --method M      pyramid (default), lloyd, quantized or tree\n"
-    "  --seed N        all randomness; without it, random and known to nobody\n"
+    "  --seed N        for all randomness; without it, a random seed, never shown\n"
     "  --iters T (10; 0: all)   --candidates C  tried for a seed (0: 2 + log K)\n"
     "  --scale S       none (default) or minmax: each column to [0, 1]\n"
     "  --columns LIST  columns of the model by name or number: age,3,5-7 (all)\n"
-    "  --epsilon E --gamma G           quantized: lattice width, held-back clusters\n"
+    "  --epsilon E --gamma G           quantized: lattice width, balance threshold\n"
     "  --rate R --passes P --starts S  pyramid: sample, passes, seedings tried\n"
     "  --width W --height H            tree: children of a node, levels of nodes\n"
     "  --leaf-method M --node-method M --weigh no  tree: leaves, nodes, no weights\n"
-    "  --id COL --owner COL --weight COL --label COL   columns of DATA that are no\n"
-    "                  values, by header or number; ids and owners may be texts\n"
-    "  --offset COL=X  taken from values before float32 rounds them; auto: proposed\n"
-    "  --keep-texts    keep these texts, not only numbers that stand for them\n"
-    "  --header yes|no, --ids numbers|text             what cannot be told from DATA\n"
-    "  --like STORE    texts get the ids they have in that store\n"
-    "  --receipt-key FILE  hashes ids in receipts, kept outside (in the store)\n"
+    "  --id COL --owner COL --weight COL --label COL   columns of DATA that are not\n"
+    "                  values, by name or number; ids and owners may be texts\n"
+    "  --offset COL=X  subtract X before rounding to float32; auto: chosen from DATA\n"
+    "  --keep-texts    keep the texts of ids and owners, not only their numbers\n"
+    "  --header yes|no, --ids numbers|text   if DATA does not make it clear\n"
+    "  --like STORE    give texts the ids that they have in that store\n"
+    "  --receipt-key FILE  key for ids in receipts, not kept in the store\n"
     "  --threads N (all)   --wait SECONDS  for a busy STORE (5)   --json  as JSON\n"
     "example: efface fit people.csv --id id --owner user -k 8 --scale minmax \\\n"
     "             --method pyramid -o people.store\n",

@@ -26,7 +26,7 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
     if (!cli_parse("forget", options, n_arguments, arguments))
         return false;
     if (!cli_who_given(&c->who)) {
-        (void)cli_wrong("forget needs --id, --key, --owner or --from: who is to be forgotten");
+        (void)cli_wrong("forget needs --id, --key, --owner or --from to say which rows to forget");
         return false;
     }
     if (c->dry_run && c->change.list != NULL) {
@@ -41,7 +41,7 @@ static int send_request(efface_store *store, const cli_wanted *wanted,
     efface_error error;
     memset(report, 0, sizeof *report);
     if (request->n_ids + request->n_owners == 0) {
-        cli_say("nobody was named: there is nothing to forget");
+        cli_say("no row was named: there is nothing to forget");
         return CLI_DONE;
     }
     cli_progress_begin(request->only_look ? "looking" : "forgetting", 0, 0);
@@ -52,11 +52,10 @@ static int send_request(efface_store *store, const cli_wanted *wanted,
     if (status != EFFACE_E_NOT_FOUND)
         return cli_report_error(&error);
     return cli_wanted_missing(wanted, store, &error,
-                              "; nothing was changed (--skip-missing forgets those that are "
-                              "there)");
+                              "; nothing was changed (--skip-missing forgets the others)");
 }
 
-/* Asks with the numbers before one's eyes: how many rows an owner has is not known before. */
+/* Asks with the numbers in the question: nobody knows before how many rows an owner has. */
 static int confirm(const choices *c, efface_store *store, const cli_wanted *wanted,
                    efface_request request) {
     efface_store_report report;
@@ -69,8 +68,8 @@ static int confirm(const choices *c, efface_store *store, const cli_wanted *want
         n_hard += report.models[i].report.action != EFFACE_ACTION_UNTOUCHED;
     const uint64_t n = report.n_forgotten, n_models = report.n_models;
     efface_store_report_free(&report);
-    return cli_ask("Forget %" PRIu64 " row%s of %s, in %" PRIu64 " model%s, of which %" PRIu32
-                   " must be repaired?",
+    return cli_ask("Forget %" PRIu64 " row%s of %s, in %" PRIu64 " model%s (%" PRIu32
+                   " must be repaired)?",
                    n, n == 1 ? "" : "s", c->store_path, n_models, n_models == 1 ? "" : "s", n_hard)
                ? CLI_DONE
                : CLI_FAILED;
@@ -102,7 +101,8 @@ static int forget(const choices *c) {
     if (code != CLI_DONE)
         return code;
     if (ask && cli_who_reads_stdin(&c->who))
-        return cli_wrong("standard input has the ids, so it cannot have the answer: add --yes");
+        return cli_wrong(
+            "the ids come from standard input, so you cannot be asked there: add --yes");
     const cli_open to_look = {.access = EFFACE_ACCESS_READ, .wait = c->change.wait};
     if (c->dry_run ? !cli_open_store(c->store_path, &to_look, &store, &code)
                    : !cli_open_to_change(c->store_path, &c->change, &store, &code))
@@ -134,21 +134,21 @@ const cli_command cli_forget = {
     "forget rows, in the store and in every model",
     "usage: efface forget STORE (--id X | --key TEXT | --owner X | --from FILE)\n"
     "           [OPTIONS]\n"
-    "Forgets rows, in the store and in every model, all of them or, if one is not\n"
-    "there, none. Options that say who can be repeated and mixed.\n"
-    "  --id X, --owner X    rows by their ids, all rows of owners: whole numbers\n"
-    "                       N,N,... are numbers, anything else (a UUID) is one text\n"
+    "Forgets rows, in the store and in every model. If one row is missing, it forgets\n"
+    "none. You can repeat and combine the options that name rows.\n"
+    "  --id X, --owner X    rows by id, or all rows of an owner. N,N,... are whole\n"
+    "                       numbers; anything else (a UUID) is one text\n"
     "  --key TEXT, --owner-key TEXT\n"
-    "                       an id, an owner that is a text, such as \"007\"\n"
-    "  --from FILE          one a line: X, key:TEXT, owner:X or owner-key:TEXT; - is\n"
-    "                       standard input\n"
-    "  --skip-missing       forget those that are there, count the others\n"
-    "  --dry-run            say what it would take, change nothing\n"
+    "                       an id or an owner that is always a text, such as \"007\"\n"
+    "  --from FILE          one per line: X, key:TEXT, owner:X or owner-key:TEXT;\n"
+    "                       - is standard input\n"
+    "  --skip-missing       count missing rows, and forget the others\n"
+    "  --dry-run            say what a request would do, change nothing\n"
     "  --sign FILE          sign the receipt with a secret key (efface receipt keys)\n"
-    "  --receipt-key FILE   the key of ids in receipts, if it is not in the store\n"
-    "  --list FILE          write the hashes that the receipt stands for to a file\n"
-    "  --wait SECONDS       for other processes; 5 by default\n"
-    "  --yes                do not ask; needed where there is no terminal\n"
+    "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"
+    "  --list FILE          write the hashes of the forgotten ids to a new file\n"
+    "  --wait SECONDS       how long to wait for a busy store (5)\n"
+    "  --yes                do not ask; needed if there is no terminal\n"
     "  --json               as JSON: requested, forgotten, missing, models\n"
     "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"
     "examples: efface forget people.store --id 17,42 --yes\n"

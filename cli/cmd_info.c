@@ -115,7 +115,7 @@ static void print_text(const contents *c) {
     fputs("store     ", stdout);
     cli_put_text(stdout, c->path);
     printf("\nformat    %" PRIu32 "%s\n", info->format,
-           info->format < 2 ? ", carried over when the store is next written to" : "");
+           info->format < 2 ? ", converted at the next request that writes" : "");
     printf("file      %" PRIu64 " bytes, %" PRIu64 " of them free\n", info->file_bytes,
            info->free_bytes);
     printf("rows      %" PRIu64 "\n", info->n_rows);
@@ -128,7 +128,7 @@ static void print_text(const contents *c) {
     printf("\nlabels    %" PRIu64 "\n", info->n_labels);
     if (info->ids != EFFACE_IDS_NUMBERS || info->owners == EFFACE_IDS_TEXT)
         printf("texts     of ids and owners are %s\n",
-               info->keeps_texts != 0 ? "kept" : "not kept, numbers stand for them");
+               info->keeps_texts != 0 ? "kept" : "not kept, only their numbers");
     printf("receipts  %" PRIu64 "; their key is %s\n", info->n_receipts,
            info->receipt_key_outside != 0 ? "kept outside" : "in the store");
     if (info->owner_zero_is_old != 0)
@@ -191,22 +191,22 @@ static int run(int n_arguments, char **arguments) {
 
 const cli_command cli_info = {
     "info",
-    "say what a store holds",
+    "show what a store contains",
     "usage: efface info STORE [--model NAME | --full] [--wait SECONDS] [--json]\n"
-    "Says how many rows, columns, owners, labels and receipts a store has, how large\n"
-    "it is, and lists its models with their digests: equal digests, equal models.\n"
-    "  --model NAME    also of this model: parameters, scale, loss, the range of each\n"
-    "                  column, and the size of each cluster; the rows are read for\n"
-    "                  that. Seeds are never shown\n"
-    "  --full          the same of the only model\n"
-    "  --wait SECONDS  for a store that is busy (5)\n"
+    "Shows how many rows, columns, owners, labels and receipts a store has, the size\n"
+    "of its file, and its models with their digests. Equal models have equal digests.\n"
+    "  --model NAME    show more about this model: parameters, scale, loss, the range\n"
+    "                  of each column and the size of each cluster. This reads the\n"
+    "                  rows. Seeds are never shown\n"
+    "  --full          the same for the only model\n"
+    "  --wait SECONDS  how long to wait for a busy store (5)\n"
     "  --json          as JSON: format, bytes, free_bytes, rows, dim, columns,\n"
     "                  offsets, owners, rows_without_owner, labels, keeps_texts,\n"
     "                  receipts, receipt_key, notes, models with name, method, k, dim\n"
     "                  and digest; and model with these, parameters, levels, stable,\n"
     "                  epsilon, width, loss, columns and clusters\n"
-    "Exit codes: 0 done, 1 failed (the file is no store, say), 2 usage, 4 not found,\n"
-    "5 busy, 6 damaged.\n"
+    "Exit codes: 0 done, 1 failed (for example, the file is not a store), 2 usage,\n"
+    "4 not found, 5 busy, 6 damaged.\n"
     "example: efface info people.store --full\n",
     run,
 };

@@ -71,7 +71,8 @@ static int run(int n_arguments, char **arguments) {
     if (!cli_parse("learn", options, n_arguments, arguments))
         return CLI_USAGE;
     if (c.ids_out != NULL && c.data.id != NULL)
-        return cli_wrong("--ids-out is for rows that get ids; with --id they have their own");
+        return cli_wrong(
+            "--ids-out is for rows that get new ids; with --id, the rows have ids already");
     if (!cli_open_to_change(c.store_path, &c.change, &store, &code))
         return code;
     code = learn(&c, store);
@@ -84,22 +85,22 @@ const cli_command cli_learn = {
     "add the rows of a data file, to the store and to every model",
     "usage: efface learn STORE DATA [OPTIONS]\n"
     "Adds the rows of DATA (CSV, .npy or IDX, also gzipped; - is standard input) to\n"
-    "the store and to every model: all rows or none. Columns that have names are\n"
-    "found by them, in any order; others are in the order of the store.\n"
-    "  --id COL         the column of DATA that has the ids, by header or number;\n"
-    "                   without it, rows get random ids, which are printed\n"
-    "  --ids-out FILE   write these ids to a new file, one a line\n"
+    "the store and to every model: all rows or none. Columns with names may have any\n"
+    "order; columns without names have the order of the store.\n"
+    "  --id COL         the column of DATA with the ids, by name or number; without\n"
+    "                   it, rows get random ids, which are printed\n"
+    "  --ids-out FILE   write these ids to a new file, one per line\n"
     "  --owner COL, --weight COL, --label COL\n"
-    "                   other columns of DATA that are no values\n"
-    "  --header yes|no  whether DATA begins with names, if it cannot be told\n"
+    "                   other columns of DATA that are not values\n"
+    "  --header yes|no  whether DATA begins with names, if that is not clear\n"
     "  --ids numbers|text   what ids and owners are, if the first one misleads\n"
     "  --sign FILE      sign the receipt with this secret key (efface receipt keys)\n"
-    "  --receipt-key FILE   the key of ids in receipts, if it is not in the store\n"
-    "  --list FILE      write the hashes that the receipt stands for to a new file\n"
-    "  --wait SECONDS   for other processes; 5 by default\n"
+    "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"
+    "  --list FILE      write the hashes of the learned ids to a new file\n"
+    "  --wait SECONDS   how long to wait for a busy store (5)\n"
     "  --json           the report as JSON: learned, ids, receipt, models\n"
-    "Exit codes: 0 done, 1 failed (an id is there already, say), 2 usage, 4 not\n"
-    "found, 5 busy, 6 damaged.\n"
+    "Exit codes: 0 done, 1 failed (for example, an id exists already), 2 usage,\n"
+    "4 not found, 5 busy, 6 damaged.\n"
     "example: efface learn people.store new.csv --id id --owner user\n",
     run,
 };

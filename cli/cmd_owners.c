@@ -94,7 +94,7 @@ static void write_text(FILE *out, const owners *o) {
     }
 }
 
-/* What a reader could take the list wrong in. */
+/* A note that keeps readers from misunderstanding the list. */
 static void say_notes(const owners *o) {
     bool zero = false;
     for (size_t i = 0; i < o->n; i++)
@@ -159,14 +159,14 @@ static int run(int n_arguments, char **arguments) {
 
 const cli_command cli_owners = {
     "owners",
-    "list whose rows a store has, and how many",
+    "list the owners of rows, and how many rows each has",
     "usage: efface owners STORE [-o FILE] [OPTIONS]\n"
-    "Lists the owners of rows, who has most first, and says how many rows have none.\n"
-    "Owners that are texts are shown as texts if the store keeps them (fit\n"
-    "--keep-texts); by default it keeps none, and their numbers are shown.\n"
+    "Lists the owners of rows and the number of their rows, the largest number first.\n"
+    "Also counts the rows without an owner. If the store keeps texts (fit\n"
+    "--keep-texts), owners that are texts are shown as texts, else as numbers.\n"
     "  -o FILE              write to FILE.csv or FILE.json; - is standard output\n"
-    "  --format text|csv|json   if the name of FILE does not say it\n"
-    "  --wait SECONDS       for other processes; 5 by default\n"
+    "  --format text|csv|json   the format, if the name of FILE does not show it\n"
+    "  --wait SECONDS       how long to wait for a busy store (5)\n"
     "  --json               as JSON: rows, rows_without_owner, keeps_texts, and\n"
     "                       owners with owner (a text or a number) and rows\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"

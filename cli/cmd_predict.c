@@ -53,15 +53,15 @@ static bool match_names(const choices *c, const cli_columns *there, const cli_co
         if (found == CLI_ONE)
             continue;
         if (found == CLI_SEVERAL)
-            (void)cli_failed("there are several columns '%s'; --columns says by number which ones "
-                             "of %s to use",
+            (void)cli_failed("several columns have the name '%s'; choose the columns of %s by "
+                             "number with --columns",
                              name, cli_data_name(c->data_path));
         else if (passed_over->status != EFFACE_OK)
             (void)cli_report_error(passed_over);
         else
-            (void)cli_failed("%s has no column '%s', which the model needs; --columns says which "
-                             "ones to use",
-                             cli_data_name(c->data_path), name);
+            (void)cli_failed(
+                "%s has no column '%s', which the model needs; choose other columns with --columns",
+                cli_data_name(c->data_path), name);
         return false;
     }
     return true;
@@ -78,8 +78,8 @@ static uint32_t *match_columns(const choices *c, const efface_data *rows, const 
         if (!cli_read_columns(c->column_list, &there, &columns, &n_listed) || n_listed == fitted->n)
             return columns;
         free(columns);
-        *code = cli_wrong("--columns names %" PRIu32 " columns, the model has %" PRIu32, n_listed,
-                          fitted->n);
+        *code = cli_wrong("--columns names %" PRIu32 " columns, but the model has %" PRIu32,
+                          n_listed, fitted->n);
         return NULL;
     }
     *code = CLI_FAILED;
@@ -93,8 +93,8 @@ static uint32_t *match_columns(const choices *c, const efface_data *rows, const 
     if (!same && all_named(fitted) && some_named(&there)) {
         good = match_names(c, &there, fitted, passed_over, columns);
     } else if (fitted->n != there.n) {
-        (void)cli_failed("%s has %" PRIu32 " columns of values, the model has %" PRIu32
-                         ": say with --columns which ones it was fitted to",
+        (void)cli_failed("%s has %" PRIu32 " columns of values, but the model has %" PRIu32
+                         ": choose the columns of the model with --columns",
                          cli_data_name(c->data_path), there.n, fitted->n);
         good = false;
     } else {
@@ -113,9 +113,9 @@ static int check_offsets(const choices *c, const efface_data *rows, const efface
     const double *const have = efface_data_offsets(rows), *const want = efface_data_offsets(fitted);
     for (uint32_t j = 0; j < efface_data_n_columns(fitted); j++)
         if ((have != NULL ? have[columns[j]] : 0.0) != (want != NULL ? want[j] : 0.0))
-            return cli_failed("column %" PRIu32 " of %s is not the column of the store that has "
-                              "the offset %.17g; give the columns of %s the names, or the places, "
-                              "that they have in the store",
+            return cli_failed("column %" PRIu32
+                              " of %s does not match the column of the store with the offset "
+                              "%.17g; give the columns of %s the names or the order of the store",
                               columns[j] + 1, cli_data_name(c->data_path),
                               want != NULL ? want[j] : 0.0, cli_data_name(c->data_path));
     return CLI_DONE;
@@ -294,7 +294,8 @@ static int run(int n_arguments, char **arguments) {
     if (!cli_is_stdout(c.out_path)) {
         format = cli_format_of(c.out_path);
         if (format == CLI_OTHER)
-            return cli_wrong("the name of -o says the format: it ends in .csv, .npy or .json");
+            return cli_wrong(
+                "the format follows from the name of FILE: it must end in .csv, .npy or .json");
     }
     if (!cli_open_store(c.store_path, &c.open, &store, &code))
         return code;
@@ -305,22 +306,22 @@ static int run(int n_arguments, char **arguments) {
 
 const cli_command cli_predict = {
     "predict",
-    "say which cluster the rows of a data file belong to",
+    "find the cluster of each row of a data file",
     "usage: efface predict STORE DATA [-o FILE] [OPTIONS]\n"
     "Writes the nearest cluster of each row of DATA (CSV, .npy or IDX, also gzipped;\n"
-    "- is standard input), counted from 0, one a line in the order of DATA. Columns\n"
-    "are found by their names if the model and DATA have names, others are passed\n"
-    "over; else by order.\n"
+    "- is standard input), counted from 0, one per line in the order of DATA. If the\n"
+    "model and DATA have names of columns, columns are matched by name, and other\n"
+    "columns are ignored; else columns are matched by order.\n"
     "  -o FILE          FILE.csv, FILE.npy (int32) or FILE.json; without it, standard\n"
     "                   output, as CSV or with --json as JSON\n"
-    "  --model NAME     which model; needed if there are several\n"
+    "  --model NAME     the model; needed if there are several\n"
     "  --columns LIST   the columns of DATA to use, by name or number: age,3,5-7\n"
-    "  --id COL         the column of DATA with ids: they are written beside the\n"
-    "                   labels, but to FILE.npy\n"
+    "  --id COL         the column of DATA with the ids; they are written beside the\n"
+    "                   labels, except to FILE.npy\n"
     "  --owner COL, --weight COL, --label COL\n"
-    "                   columns of DATA that are no values, if that is not clear\n"
-    "  --header yes|no, --ids numbers|text  what cannot be told from DATA\n"
-    "  --wait SECONDS   for a store that is busy (5)\n"
+    "                   columns of DATA that are not values, if that is not clear\n"
+    "  --header yes|no, --ids numbers|text  if DATA does not make it clear\n"
+    "  --wait SECONDS   how long to wait for a busy store (5)\n"
     "  --json           as JSON: model, rows, and ids and labels or file and format\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface predict people.store new.csv --id id -o labels.csv\n",

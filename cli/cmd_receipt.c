@@ -1,4 +1,4 @@
-/* efface receipt: keys for receipts, whether receipts hold, and whether one is about a row. */
+/* efface receipt: makes keys for receipts, verifies receipts, and looks for rows in them. */
 #include "json_writer.h"
 #include "text_lines.h"
 #include "wanted.h"
@@ -44,8 +44,8 @@ static int make_keys(int n_arguments, char **arguments) {
         return CLI_USAGE;
     const bool pair = secret_path != NULL && public_path != NULL;
     if ((secret_path != NULL) != (public_path != NULL) || (!pair && receipt_path == NULL))
-        return cli_wrong("receipt keys needs --secret FILE and --public FILE, or --receipt-key "
-                         "FILE, which it writes");
+        return cli_wrong("'receipt keys' needs --secret FILE and --public FILE, or --receipt-key "
+                         "FILE: the files to write");
     int code = pair ? write_pair(secret_path, public_path) : CLI_DONE;
     if (code == CLI_DONE && receipt_path != NULL) {
         code = write_receipt_key(receipt_path);
@@ -67,7 +67,7 @@ static int make_keys(int n_arguments, char **arguments) {
     }
     if (pair)
         printf("secret key in %s: keep it, and show it to nobody\npublic key in %s: give it to "
-               "those who verify receipts\n",
+               "everybody who verifies receipts\n",
                secret_path, public_path);
     if (receipt_path != NULL)
         printf("receipt key in %s: keep it; a store made with it cannot be changed without it\n",
@@ -204,10 +204,9 @@ static char *find_root(const has_choices *c, const cli_lines *receipts, const cl
     if (out == NULL || fclose(out) != 0) {
         *code = cli_out_of_memory();
     } else if (n_found == 0) {
-        *code =
-            cli_different("no receipt of %s has the root of %s: the list is of another receipt, "
-                          "or was changed",
-                          c->receipts_path, c->list_path);
+        *code = cli_different("no receipt of %s has the root of %s: the list belongs to another "
+                              "receipt, or was changed",
+                              c->receipts_path, c->list_path);
     } else {
         return found;
     }
@@ -284,7 +283,7 @@ static int look_in_store(const has_choices *c, efface_store *store, const unsign
     char *lines = NULL;
     int code = cli_read_who(&c->who, store, &wanted);
     if (code == CLI_DONE && wanted.owners.n > 0)
-        code = cli_wrong("receipts have rows, no owners: name the ids");
+        code = cli_wrong("receipts contain rows but no owners: name the ids");
     if (code == CLI_DONE)
         code = cli_read_hashes(c->list_path, &list);
     if (code == CLI_DONE)
@@ -334,12 +333,13 @@ static int receipt_has(int n_arguments, char **arguments) {
     int code = CLI_USAGE;
     if (cli_parse("receipt", options, n_arguments, arguments)) {
         if (c.list_path == NULL)
-            (void)cli_wrong("receipt has needs --list FILE, as forget --list wrote it");
+            (void)cli_wrong("'receipt has' needs --list FILE, a file from forget --list");
         else if (!cli_who_given(&c.who))
-            (void)cli_wrong("receipt has needs --id, --key or --from: which rows to look for");
+            (void)cli_wrong(
+                "'receipt has' needs --id, --key or --from to say which rows to look for");
         else if (c.store_path == NULL && c.how.receipt_key == NULL)
-            (void)cli_wrong("receipt has needs STORE or --receipt-key FILE: the key that ids are "
-                            "hashed with");
+            (void)cli_wrong(
+                "'receipt has' needs STORE or --receipt-key FILE for the key that hashes ids");
         else
             code = look(&c);
     }
@@ -355,7 +355,7 @@ static int run(int n_arguments, char **arguments) {
     for (size_t i = 0; n_arguments > 0 && i < sizeof parts / sizeof parts[0]; i++)
         if (strcmp(arguments[0], parts[i].name) == 0)
             return parts[i].run(n_arguments - 1, arguments + 1);
-    return cli_wrong("receipt is followed by keys, verify or has; see efface receipt --help");
+    return cli_wrong("receipt must be followed by keys, verify or has; see efface receipt --help");
 }
 
 const cli_command cli_receipt = {
@@ -366,19 +366,19 @@ const cli_command cli_receipt = {
     "       efface receipt has RECEIPTS [STORE] --list FILE (--id X | --key TEXT |\n"
     "           --from FILE) [--receipt-key FILE]\n"
     "A store keeps a receipt of every request (efface export --receipts). keys makes\n"
-    "a pair of Ed25519 keys to --sign them with, or a key to hash ids in them with\n"
-    "(fit --receipt-key); it writes over no file. verify names lines of FILE (- is\n"
-    "standard input) that are missing, doubled, out of order or changed and, with a\n"
-    "public key, not signed with its secret key. has says whether the receipt that a\n"
-    "list (forget --list) belongs to has a row.\n"
+    "a pair of Ed25519 keys to --sign receipts, or a key that hashes ids in receipts\n"
+    "(fit --receipt-key); it overwrites no file. verify names the lines of FILE (- is\n"
+    "standard input) that are missing, doubled, out of order or changed. With a\n"
+    "public key, it also names lines without a valid signature. has finds the receipt\n"
+    "of a list (forget --list) and says which rows it contains.\n"
     "  --secret FILE, --public FILE, --receipt-key FILE\n"
-    "                     where keys writes; for has, the key of ids in receipts\n"
+    "                     the files that keys writes; for has, the key of the ids\n"
     "  --public-key FILE  the public key to verify with\n"
     "  --list FILE        the hashes of the receipt; --wait SECONDS for the store\n"
     "  --json             as JSON: secret, public, receipt_key; or valid, invalid,\n"
     "                     receipts, problems; or lines, ids with id and has\n"
-    "Exit codes: 0 done, all valid, all there; 3 a problem, or the list is of no\n"
-    "receipt; 1 failed; 2 usage; 4 not found.\n"
+    "Exit codes: 0 done, all valid, all there; 3 a problem, or no receipt has the\n"
+    "list; 1 failed; 2 usage; 4 not found.\n"
     "example: efface receipt keys --secret signing.key --public signing.pub\n"
     "         efface export people.store --receipts -o receipts.jsonl\n"
     "         efface receipt verify receipts.jsonl --public-key signing.pub\n",

@@ -75,7 +75,7 @@ static int run(int n_arguments, char **arguments) {
         return code;
     code = name != NULL ? cli_find_model(store, name, &model) : CLI_DONE;
     if (code == CLI_DONE && ask &&
-        !cli_ask("Fit %s%s of %s anew with other randomness?", name != NULL ? "the model " : "",
+        !cli_ask("Fit %s%s of %s again with other randomness?", name != NULL ? "the model " : "",
                  name != NULL ? name : "all models", path))
         code = CLI_FAILED;
     if (code == CLI_DONE)
@@ -89,18 +89,18 @@ static int run(int n_arguments, char **arguments) {
 
 const cli_command cli_rekey = {
     "rekey",
-    "fit models anew with other randomness",
+    "fit models again with other randomness",
     "usage: efface rekey STORE [--model NAME] [--seed N] [--yes] [OPTIONS]\n"
-    "Gives models another seed and fits them anew; nothing of the old randomness\n"
-    "remains. Due when requests to forget may have been chosen by looking at\n"
-    "published models: what was kept of the randomness then says something about the\n"
-    "rows that left.\n"
+    "Gives models another seed and fits them again; nothing of the old randomness\n"
+    "remains. Do this if people may have looked at published models before they chose\n"
+    "what to forget: the old randomness can then reveal something about the rows that\n"
+    "were forgotten.\n"
     "  --model NAME   only this model\n"
-    "  --seed N       the new seed; without it, random and known to nobody. Several\n"
-    "                 models get one each, made from this one\n"
-    "  --receipt-key FILE   the key of ids in receipts, if it is not in the store\n"
-    "  --wait SECONDS       for other processes; 5 by default\n"
-    "  --yes          do not ask; needed where there is no terminal\n"
+    "  --seed N       the new seed; without it, a random seed, never shown. With\n"
+    "                 several models, each gets its own seed, derived from this one\n"
+    "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"
+    "  --wait SECONDS       how long to wait for a busy store (5)\n"
+    "  --yes          do not ask; needed if there is no terminal\n"
     "  --json         as JSON: models with name and digest\n"
     "Takes as long as fitting.\n"
     "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"

@@ -215,8 +215,7 @@ static void write_json(FILE *out, const shown *s) {
 static void print_models(FILE *out, const shown *s) {
     enum { MOST_NAMES = 8 };
     char made_up[32];
-    fputs(s->n_models == 0 ? "there are no models that saw them\n" : "models that saw them:\n",
-          out);
+    fputs(s->n_models == 0 ? "no model uses them\n" : "models that use them:\n", out);
     for (size_t i = 0; i < s->n_models; i++) {
         const shown_model *const model = &s->models[i];
         fprintf(out, "  %s: %s, k %" PRIu32 ", ", model->info.name,
@@ -337,32 +336,33 @@ static int run(int n_arguments, char **arguments) {
     };
     int code = CLI_USAGE;
     if (cli_parse("show", options, n_arguments, arguments) && cli_choose_form(&listing))
-        code = cli_who_given(&who)
-                   ? show(&listing, &who, path)
-                   : cli_wrong("show needs --id, --key, --owner or --from: whose rows to show");
+        code =
+            cli_who_given(&who)
+                ? show(&listing, &who, path)
+                : cli_wrong("show needs --id, --key, --owner or --from to say which rows to show");
     cli_who_free(&who);
     return code;
 }
 
 const cli_command cli_show = {
     "show",
-    "show the rows of somebody, and which models saw them",
+    "show the rows of a person, and the models that use them",
     "usage: efface show STORE (--id X | --key TEXT | --owner X | --from FILE)\n"
     "           [-o FILE] [OPTIONS]\n"
-    "Shows what a store has of somebody: the rows with the names of columns, owner,\n"
-    "weight and class, and the models that saw them. Who can be repeated and mixed.\n"
-    "Ids and owners that are texts are shown as texts if the store keeps them (fit\n"
-    "--keep-texts) or the command line names them; else as numbers.\n"
-    "  --id X, --owner X    rows by their ids, all rows of owners: whole numbers\n"
-    "                       N,N,... are numbers, anything else (a UUID) is one text\n"
+    "Shows the data of a person: the rows with the names of columns, owner, weight\n"
+    "and class, and the models that use them. You can repeat and combine the options\n"
+    "that name rows. Ids and owners that are texts are shown as texts if the store\n"
+    "keeps texts (fit --keep-texts) or if you name them here; else as numbers.\n"
+    "  --id X, --owner X    rows by id, or all rows of an owner. N,N,... are whole\n"
+    "                       numbers; anything else (a UUID) is one text\n"
     "  --key TEXT, --owner-key TEXT\n"
-    "                       an id, an owner that is a text, such as \"007\"\n"
-    "  --from FILE          one a line: X, key:TEXT, owner:X or owner-key:TEXT; - is\n"
-    "                       standard input\n"
+    "                       an id or an owner that is always a text, such as \"007\"\n"
+    "  --from FILE          one per line: X, key:TEXT, owner:X or owner-key:TEXT;\n"
+    "                       - is standard input\n"
     "  -o FILE              write the rows to FILE.csv or FILE.json; - is standard\n"
     "                       output\n"
-    "  --format text|csv|json   if the name of FILE does not say it\n"
-    "  --wait SECONDS       for other processes; 5 by default\n"
+    "  --format text|csv|json   the format, if the name of FILE does not show it\n"
+    "  --wait SECONDS       how long to wait for a busy store (5)\n"
     "  --json               as JSON: columns, models, and rows with id, owner,\n"
     "                       weight, label and values\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"

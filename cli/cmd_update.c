@@ -69,12 +69,13 @@ static int run(int n_arguments, char **arguments) {
     if (!cli_parse("update", options, n_arguments, arguments))
         return CLI_USAGE;
     if (c.data.id == NULL)
-        return cli_wrong("update needs --id COL: which column of DATA says which rows are meant");
+        return cli_wrong("update needs --id COL, the column of DATA with the ids of the rows");
     int code = cli_may_change("update", c.yes, &ask);
     if (code != CLI_DONE)
         return code;
     if (ask && strcmp(c.data_path, "-") == 0)
-        return cli_wrong("standard input has the rows, so it cannot have the answer: add --yes");
+        return cli_wrong(
+            "the rows come from standard input, so you cannot be asked there: add --yes");
     if (!cli_open_to_change(c.store_path, &c.change, &store, &code))
         return code;
     code = update(&c, store, ask);
@@ -86,19 +87,19 @@ const cli_command cli_update = {
     "update",
     "give rows new values, in the store and in every model",
     "usage: efface update STORE DATA --id COL [OPTIONS]\n"
-    "Gives rows that are there the values of rows of DATA (CSV, also gzipped; - is\n"
-    "standard input) with the same ids, in the store and in every model: all of them\n"
-    "or, if one is not there, none. Columns that have names are found by them.\n"
-    "  --id COL         the column of DATA that has the ids, by header or number\n"
+    "Replaces the values of rows by those of DATA (CSV, also gzipped; - is standard\n"
+    "input) with the same ids, in the store and in every model. If one row is\n"
+    "missing, it replaces none. Columns with names are matched by name.\n"
+    "  --id COL         the column of DATA with the ids, by name or number\n"
     "  --owner COL, --weight COL, --label COL\n"
-    "                   what is new beside the values; else the old ones stay\n"
-    "  --header yes|no  whether DATA begins with names, if it cannot be told\n"
+    "                   new owners, weights and labels; without them, the old stay\n"
+    "  --header yes|no  whether DATA begins with names, if that is not clear\n"
     "  --ids numbers|text   what ids and owners are, if the first one misleads\n"
     "  --sign FILE      sign the receipt with this secret key (efface receipt keys)\n"
-    "  --receipt-key FILE   the key of ids in receipts, if it is not in the store\n"
-    "  --list FILE      write the hashes that the receipt stands for to a new file\n"
-    "  --wait SECONDS   for other processes; 5 by default\n"
-    "  --yes            do not ask; needed where there is no terminal\n"
+    "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"
+    "  --list FILE      write the hashes of the updated ids to a new file\n"
+    "  --wait SECONDS   how long to wait for a busy store (5)\n"
+    "  --yes            do not ask; needed if there is no terminal\n"
     "  --json           the report as JSON: updated, receipt, models\n"
     "Exit codes: 0 done, 1 failed, 2 usage or no --yes, 4 not found, 5 busy,\n"
     "6 damaged.\n"

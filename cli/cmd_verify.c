@@ -46,8 +46,8 @@ static void print_text(const verdict *v) {
     cli_unpaint(stdout);
     printf(" %s\n", hex);
     if (!identical && strcmp(v->difference.what, "method") == 0)
-        puts("  it was fitted when its method was defined in another way; the next request that\n"
-             "  writes fits it again");
+        puts("  the definition of its method has changed since its fit; the next request that\n  "
+             "writes fits it again");
     else if (!identical)
         printf(
             "  first difference: %s, level %" PRIu32 ", cluster %" PRIu32 ", column %" PRIu32 "\n",
@@ -101,7 +101,7 @@ static int verify(efface_store *store, const char *name, bool as_json) {
     if (code == CLI_DONE && as_json)
         print_json(verdicts, n, identical);
     if (code == CLI_DONE && n == 0)
-        cli_say("the store has no models: there is nothing to compare");
+        cli_say("the store has no models, so there is nothing to compare");
     free(verdicts);
     efface_models_free(models);
     return code == CLI_DONE && !identical ? CLI_DIFFERENT : code;
@@ -131,15 +131,15 @@ static int run(int n_arguments, char **arguments) {
 
 const cli_command cli_verify = {
     "verify",
-    "fit every model anew and compare it, byte by byte",
+    "fit every model again and compare it byte by byte",
     "usage: efface verify STORE [--model NAME] [--wait SECONDS] [--json]\n"
-    "Fits every model anew to the rows that are there now, with its parameters and\n"
-    "seed, and compares it byte by byte with the model in the store. They are\n"
-    "identical, whatever was forgotten and learned before.\n"
+    "Fits every model again to the rows of the store, with its parameters and seed,\n"
+    "and compares it byte by byte with the model in the store. They must be\n"
+    "identical, even after rows were forgotten or learned.\n"
     "  --model NAME   only this model\n"
-    "  --wait SECONDS for a store that is busy (5)\n"
+    "  --wait SECONDS how long to wait for a busy store (5)\n"
     "  --json         as JSON: identical, and models with name, identical and digest;\n"
-    "                 of one that differs also what, level, cluster and column\n"
+    "                 for a model that differs also what, level, cluster and column\n"
     "Takes as long as fitting. efface check is faster and looks for damage.\n"
     "Exit codes: 0 all identical, 3 a model differs, 4 not found, 5 busy,\n"
     "6 damaged.\n"

@@ -1,4 +1,4 @@
-/* The offsets of columns on the command line, and what float32 makes of columns. */
+/* The offsets of columns on the command line, and warnings about losses in float32. */
 #include "column_offsets.h"
 
 #include "output.h"
@@ -30,7 +30,7 @@ static int read_offset(const char *text, cli_offsets *offsets) {
     char *end = NULL;
     const double value = equals != NULL ? strtod(equals + 1, &end) : 0.0;
     if (equals == NULL || equals == text || end == equals + 1 || *end != '\0' || !isfinite(value))
-        return cli_wrong("--offset cannot be '%s': it is COLUMN=VALUE, or auto", text);
+        return cli_wrong("--offset cannot be '%s': it must be COLUMN=VALUE or auto", text);
     char *const name = strndup(text, (size_t)(equals - text));
     if (name == NULL || !add(offsets, name, (efface_offset){.column = name, .value = value})) {
         free(name);
@@ -102,7 +102,7 @@ bool cli_propose_offsets(const efface_data *data, const efface_rounding *roundin
         }
         name_for_option(name, data, j);
         cli_format_number(value, found.offset);
-        cli_say("took --offset %s=%s", name, value);
+        cli_say("used --offset %s=%s", name, value);
         any = true;
     }
     return any;
@@ -117,8 +117,9 @@ static void warn_collapse(const efface_data *data, uint32_t column,
     name_for_option(name, data, column);
     cli_format_number(value, found->offset);
     if (found->offset != 0.0)
-        cli_warn("column %" PRIu32 "%s: float32 rounds its values to multiples of %g, and they "
-                 "spread over %g only; make the store again with --offset %s=%s",
+        cli_warn("column %" PRIu32
+                 "%s: float32 rounds its values to multiples of %g, but they spread over %g only; "
+                 "create the store again with --offset %s=%s",
                  column + 1, brackets, found->step, found->spread, name, value);
     else
         cli_warn(
@@ -149,7 +150,7 @@ void cli_warn_rounding(const efface_data *data, const efface_rounding *rounding)
             warn_collapse(data, j, &found);
     }
     if (n > MOST)
-        cli_warn("float32 keeps little of %" PRIu32 " more columns; --offset auto takes an offset "
-                 "for each that one helps",
+        cli_warn("float32 keeps little of %" PRIu32
+                 " more columns; --offset auto chooses an offset for each column that needs one",
                  n - MOST);
 }

@@ -1,4 +1,4 @@
-/* The offsets of columns on the command line, and what float32 makes of columns. */
+/* The offsets of columns on the command line, and warnings about losses in float32. */
 #ifndef CLI_COLUMN_OFFSETS_H
 #define CLI_COLUMN_OFFSETS_H
 
@@ -22,7 +22,7 @@ void cli_offsets_free(cli_offsets *offsets);
 bool cli_propose_offsets(const efface_data *data, const efface_rounding *rounding,
                          cli_offsets *offsets, int *code);
 
-/* Says which columns of a set float32 makes nothing of, and what to do. */
+/* Warns about columns of a set that lose too much in float32, and says what to do. */
 void cli_warn_rounding(const efface_data *data, const efface_rounding *rounding);
 
 /* The name of a column in brackets, or nothing: " (age)". */

@@ -55,12 +55,14 @@ static int match_names(order *o) {
             o->source[place] = i;
             next = place + 1;
         } else if (name != NULL) {
-            return cli_failed("%s has a column '%s' that the store does not have; columns that are "
-                              "no values are named with --id, --owner, --weight and --label",
+            return cli_failed("%s has a column '%s' that the store does not have; name columns "
+                              "that are not values with --id, --owner, --weight and --label",
                               o->file, name);
         } else {
-            return cli_failed("column %" PRIu32 " of %s has no name, and no place in the store",
-                              i + 1, o->file);
+            return cli_failed(
+                "column %" PRIu32
+                " of %s has no name and matches no column of the store; give it a name",
+                i + 1, o->file);
         }
     }
     for (uint32_t i = 0; i < o->n_store; i++) {
@@ -68,9 +70,11 @@ static int match_names(order *o) {
         if (o->source[i] != UINT32_MAX)
             continue;
         return name != NULL
-                   ? cli_failed("%s has no column '%s', which the store has", o->file, name)
-                   : cli_failed("%s has no column for column %" PRIu32 " of the store", o->file,
-                                i + 1);
+                   ? cli_failed("%s has no column '%s', which the store has; add the column",
+                                o->file, name)
+                   : cli_failed("%s has no column for column %" PRIu32
+                                " of the store; add the column",
+                                o->file, i + 1);
     }
     return CLI_DONE;
 }
@@ -79,11 +83,12 @@ static int match(order *o) {
     if (has_names(o, false) && has_names(o, true))
         return match_names(o);
     if (o->n_data != o->n_store)
-        return cli_failed("%s has %" PRIu32 " columns of values, the store has %" PRIu32 "%s",
-                          o->file, o->n_data, o->n_store,
-                          o->n_data > o->n_store
-                              ? ": say with --id, --owner, --weight or --label which are no values"
-                              : "");
+        return cli_failed(
+            "%s has %" PRIu32 " columns of values, but the store has %" PRIu32 "%s", o->file,
+            o->n_data, o->n_store,
+            o->n_data > o->n_store
+                ? "; name columns that are not values with --id, --owner, --weight or --label"
+                : "");
     for (uint32_t i = 0; i < o->n_store; i++)
         o->source[i] = i;
     return CLI_DONE;

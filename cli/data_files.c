@@ -55,7 +55,7 @@ static bool find_file(const char *path, int *code) {
 static int explain(const efface_error *error) {
     const int code = cli_report_error(error);
     if (error->status == EFFACE_E_FORMAT && error->column > 0)
-        cli_say("columns that are no values are named with --id, --owner, --weight and --label");
+        cli_say("name columns that are not values with --id, --owner, --weight and --label");
     return code;
 }
 
@@ -163,9 +163,9 @@ bool cli_read_columns(const char *list, const cli_columns *columns, uint32_t **o
             *next++ = '\0';
         const cli_found found = read_item(columns, item, &first, &last);
         if (found == CLI_SEVERAL) {
-            (void)cli_wrong("--columns: there are several columns '%s'; use their numbers, from 1 "
-                            "to %u",
-                            item, columns->n);
+            (void)cli_wrong(
+                "--columns: several columns have the name '%s'; use their numbers, from 1 to %u",
+                item, columns->n);
             goto out;
         }
         if (found == CLI_NONE) {
@@ -176,7 +176,9 @@ bool cli_read_columns(const char *list, const cli_columns *columns, uint32_t **o
         }
         for (uint64_t i = first - 1; i < last; i++) {
             if (chosen[i]) {
-                (void)cli_wrong("--columns: '%s' names a column that was named before", item);
+                (void)cli_wrong(
+                    "--columns: '%s' names a column that was named before; name each column once",
+                    item);
                 goto out;
             }
             chosen[i] = true;

@@ -25,8 +25,7 @@ extern const char *const cli_header_words[], *const cli_ids_words[];
 /* What messages call DATA: a dash is standard input. */
 const char *cli_data_name(const char *path);
 
-/* Whether DATA can be read more than once: pipes and standard input are gone when they were read.
- */
+/* Whether DATA can be read more than once: pipes and standard input cannot. */
 bool cli_can_be_read_again(const char *path);
 
 /* Whether any of them was given. */
@@ -37,9 +36,9 @@ bool cli_data_options_given(const cli_data_options *options);
 bool cli_load_data(const char *path, const cli_data_options *options, efface_load_options *load,
                    efface_data **data, int *code);
 
-/* The same for who needs some columns only: up to three columns with texts that nobody said
- * anything about are passed over, unless DATA can be read only once. `why` then is the error that
- * the last of them was, for the case that it is needed after all; else its status is EFFACE_OK. */
+/* The same for a caller that needs only some columns: up to three columns of texts that no option
+ * names are skipped, unless DATA can be read only once. `why` is then the error of the last skipped
+ * column, in case that column is needed after all; else its status is EFFACE_OK. */
 bool cli_load_some(const char *path, const cli_data_options *options, efface_load_options *load,
                    efface_data **data, efface_error *why, int *code);
 

@@ -8,7 +8,7 @@
 
 void cli_warn_few_rows(uint32_t n_clusters, uint64_t n_rows) {
     if (n_rows < n_clusters)
-        cli_warn("k is %" PRIu32 " and there %s %" PRIu64 " row%s: the model has %" PRIu64
+        cli_warn("k is %" PRIu32 ", but there %s %" PRIu64 " row%s: the model has %" PRIu64
                  " centroid%s",
                  n_clusters, n_rows == 1 ? "is" : "are", n_rows, n_rows == 1 ? "" : "s", n_rows,
                  n_rows == 1 ? "" : "s");
@@ -24,8 +24,8 @@ void cli_warn_coarse(const efface_kmeans *model, const cli_chosen *chosen) {
         first = chosen->columns[first];
     const char *const name = cli_column_name(&chosen->of, first);
     const bool scaled = efface_kmeans_get_params(model).scale == EFFACE_SCALE_MINMAX;
-    cli_warn("less than 8 bits are kept of %" PRIu32 " column%s, the first is number %" PRIu32
-             "%s%s%s; %s",
+    cli_warn("the model keeps less than 8 bits of %" PRIu32
+             " column%s; the first is number %" PRIu32 "%s%s%s; %s",
              n, n == 1 ? "" : "s", first + 1, name != NULL ? " (" : "", name != NULL ? name : "",
              name != NULL ? ")" : "",
              scaled ? "multiply their values by a power of ten" : "try --scale minmax");
@@ -41,11 +41,12 @@ void cli_warn_tails(const efface_tails *tails, efface_scale scale, uint64_t n_ro
         cli_warn("column %" PRIu32 "%s carries %.2f %% of the loss, so the others hardly count; %s",
                  column + 1, brackets, 100.0 * tails->column_share,
                  scale == EFFACE_SCALE_NONE ? "try --scale minmax"
-                                            : "look at it, or choose others with --columns");
+                                            : "look at it, or choose other columns with --columns");
     }
     if (tails->rows_carry)
-        cli_warn("%" PRIu64 " of %" PRIu64 " rows %s %.1f %% of the loss, so clusters follow %s; "
-                 "look at %s, or take the logarithm of columns with such tails%s",
+        cli_warn("%" PRIu64 " of %" PRIu64
+                 " rows %s %.1f %% of the loss, so clusters follow %s; look at %s, or take the "
+                 "logarithm of columns with such outliers%s",
                  tails->n_rows, n_rows, tails->n_rows == 1 ? "carries" : "carry",
                  100.0 * tails->rows_share, tails->n_rows == 1 ? "it" : "these alone",
                  tails->n_rows == 1 ? "it" : "them",
@@ -57,7 +58,7 @@ void cli_note_texts(const efface_data *data, const efface_texts *texts) {
         const efface_row row = efface_data_row(data, i);
         if (efface_texts_find(texts, EFFACE_TEXT_ID, row.id) != NULL ||
             efface_texts_find(texts, EFFACE_TEXT_OWNER, row.owner) != NULL) {
-            cli_say("texts are kept as numbers only; --keep-texts keeps them");
+            cli_say("the store keeps only numbers for texts; --keep-texts keeps the texts too");
             return;
         }
     }

@@ -11,17 +11,17 @@ typedef struct cli_chosen {
     uint32_t n_columns;
 } cli_chosen;
 
-/* That there are fewer rows than clusters. */
+/* Warns of fewer rows than clusters. */
 void cli_warn_few_rows(uint32_t n_clusters, uint64_t n_rows);
 
-/* That the grid keeps few bits of some columns. */
+/* Warns of columns of which the grid keeps few bits. */
 void cli_warn_coarse(const efface_kmeans *model, const cli_chosen *chosen);
 
-/* That a few rows, or one column, carry nearly all of the loss. */
+/* Warns of a few rows, or one column, with nearly all of the loss. */
 void cli_warn_tails(const efface_tails *tails, efface_scale scale, uint64_t n_rows,
                     const cli_chosen *chosen);
 
-/* That ids or owners were texts and are numbers from now on. */
+/* Says that the store keeps only numbers for ids or owners that were texts. */
 void cli_note_texts(const efface_data *data, const efface_texts *texts);
 
 #endif

@@ -1,4 +1,4 @@
-/* Files with what a change alone can tell. */
+/* Files with results that only the change itself can give. */
 #include "fresh_file.h"
 
 #include <errno.h>
@@ -14,7 +14,8 @@ bool cli_fresh_open(cli_fresh *fresh, const char *path, int *code) {
     const int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor < 0) {
         *code = errno == EEXIST
-                    ? cli_failed("%s exists already, and is not written over; nothing was changed",
+                    ? cli_failed("%s exists already and is not overwritten; nothing was changed; "
+                                 "choose another name",
                                  path)
                     : cli_failed("cannot write %s: %s; nothing was changed", path, strerror(errno));
         return false;
@@ -59,8 +60,9 @@ int cli_fresh_finish(cli_fresh *fresh, cli_line_writer *write_line, const void *
         return CLI_DONE;
     const int why = errno;
     (void)unlink(fresh->path); /* half a list is taken for a whole one */
-    (void)cli_failed("the store was changed, but %s cannot be written: %s; it should have had",
-                     fresh->path, why != 0 ? strerror(why) : "the device is full");
+    (void)cli_failed(
+        "the store was changed, but %s cannot be written: %s; its lines would have been",
+        fresh->path, why != 0 ? strerror(why) : "the device is full");
     say_list(write_line, list, n);
     return CLI_FAILED;
 }

@@ -1,5 +1,6 @@
-/* Files with what a change alone can tell: new ids, the hashes of a receipt. They are begun before
- * the change, never over another file, so that nothing is changed if they cannot be written. */
+/* Files with results that only the change itself can give: new ids, the hashes of a receipt. They
+ * are begun before the change, never over another file, so that nothing is changed if they cannot
+ * be written. */
 #ifndef CLI_FRESH_FILE_H
 #define CLI_FRESH_FILE_H
 

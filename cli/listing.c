@@ -11,8 +11,8 @@ bool cli_choose_form(cli_listing *listing) {
     if (listing->form < 0) {
         const cli_format named = to_stdout ? CLI_OTHER : cli_format_of(listing->out_path);
         if (!to_stdout && named != CLI_CSV && named != CLI_JSON) {
-            (void)cli_wrong("the name of -o says the format: it ends in .csv or .json; or say it "
-                            "with --format");
+            (void)cli_wrong("the format follows from the name of FILE, which must end in .csv or "
+                            ".json; or name it with --format");
             return false;
         }
         listing->form = named == CLI_CSV                       ? CLI_AS_CSV
@@ -21,8 +21,9 @@ bool cli_choose_form(cli_listing *listing) {
                                                                : CLI_AS_TEXT;
     }
     if (to_stdout && listing->json && listing->form != CLI_AS_JSON) {
-        (void)cli_wrong("--json and --format %s cannot both be on standard output",
-                        cli_form_words[listing->form]);
+        (void)cli_wrong(
+            "--json and --format %s cannot share standard output; use one of them, or -o FILE",
+            cli_form_words[listing->form]);
         return false;
     }
     return true;
@@ -78,6 +79,5 @@ void cli_format_value(char text[32], float value, double offset) {
 
 void cli_say_no_texts(const efface_store_info *info) {
     if (info->ids != EFFACE_IDS_NUMBERS || info->owners == EFFACE_IDS_TEXT)
-        cli_say("the store keeps no texts: ids and owners that were texts are shown as their "
-                "numbers");
+        cli_say("the store keeps no texts: ids and owners that were texts are shown as numbers");
 }

@@ -141,7 +141,7 @@ void cli_print_details(const cli_model_details *details) {
     fputs("scale     ", stdout);
     print_scale(&params);
     if (info.actual != info.method)
-        puts("sample    none pays with so few rows for each cluster: it works as lloyd");
+        puts("sample    none: too few rows for each cluster, so it works as lloyd");
     else if (info.n_sampled != 0)
         printf("sample    %" PRIu64 " rows\n", info.n_sampled);
     printf("levels    %" PRIu32 "%s\n", info.iterations, info.stable != 0 ? ", stable" : "");
@@ -162,7 +162,7 @@ void cli_print_details(const cli_model_details *details) {
                    (double)params.column_max[j] + column->offset);
         fputs(column->name != NULL ? "  " : "", stdout);
         cli_put_text(stdout, column->name);
-        puts(column->coarse ? "  (coarse: less than 8 bits are kept)" : "");
+        puts(column->coarse ? "  (coarse: keeps less than 8 bits)" : "");
     }
     puts("cluster        rows       weight");
     for (uint32_t i = 0; i < info.n_clusters; i++)

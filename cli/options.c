@@ -101,14 +101,14 @@ static void say_wrong_value(const char *command, const cli_option *option, const
         snprintf(list + used, sizeof list - used, "%s%s",
                  i == 0 ? "" : (option->words[i + 1] == NULL ? " or " : ", "), option->words[i]);
     }
-    (void)cli_wrong("%s cannot be '%s': it is %s", option->name, text, list);
+    (void)cli_wrong("%s cannot be '%s': it must be %s", option->name, text, list);
 }
 
 static bool take_place(const char *command, const cli_option **next, const char *argument) {
     while ((*next)->name != NULL && !is_place(*next))
         (*next)++;
     if ((*next)->name == NULL) {
-        (void)cli_wrong("there is no place for '%s'; see efface %s --help", argument, command);
+        (void)cli_wrong("'%s' is one argument too many; see efface %s --help", argument, command);
         return false;
     }
     *(const char **)(*next)->value = argument;

@@ -116,7 +116,7 @@ bool cli_output_open(cli_output *output, const char *path) {
         return false;
     }
     if (exists && S_ISREG(about.st_mode) && is_store(output->path)) {
-        (void)cli_failed("%s is a store: it is not written over", path);
+        (void)cli_failed("%s is a store and is not overwritten; choose another name", path);
         forget_names(output);
         return false;
     }

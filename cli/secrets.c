@@ -49,11 +49,11 @@ bool cli_write_key(const char *path, cli_key kind, const unsigned char *key, int
     const int file =
         open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kind == CLI_PUBLIC_KEY ? 0644 : 0600);
     if (file < 0) {
-        *code = errno == EEXIST
-                    ? cli_failed("%s exists already, and keys are not written over; choose another "
-                                 "name",
-                                 path)
-                    : cli_failed("cannot write %s: %s", path, strerror(errno));
+        *code =
+            errno == EEXIST
+                ? cli_failed("%s exists already, and keys are not overwritten; choose another name",
+                             path)
+                : cli_failed("cannot write %s: %s", path, strerror(errno));
         cli_wipe(text, sizeof text);
         return false;
     }
@@ -100,12 +100,12 @@ bool cli_read_key(const char *path, cli_key kind, unsigned char *key, int *code)
     }
     const ssize_t n = read(file, text, sizeof text - 1);
     if (kind != CLI_PUBLIC_KEY && fstat(file, &about) == 0 && (about.st_mode & 077) != 0)
-        cli_warn("others can read the %s key %s; chmod 600 it", name_of(kind), path);
+        cli_warn("other users can read the %s key %s; run chmod 600 on it", name_of(kind), path);
     (void)close(file);
     const bool good = n > 0 && cli_from_hex(text, (size_t)n, key, bytes_of(kind));
     cli_wipe(text, sizeof text);
     if (!good)
         *code =
-            cli_failed("%s is not a %s key as efface receipt keys writes it", path, name_of(kind));
+            cli_failed("%s is not a %s key; efface receipt keys makes keys", path, name_of(kind));
     return good;
 }

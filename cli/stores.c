@@ -26,8 +26,8 @@ bool cli_store_options(const cli_open *how, efface_store_options *options, cli_k
 
 bool cli_open_store(const char *path, const cli_open *how, efface_store **store, int *code) {
     if (access(path, F_OK) != 0 && errno == ENOENT) {
-        *code =
-            cli_not_found("there is no store '%s'; efface fit DATA -k K -o STORE makes one", path);
+        *code = cli_not_found("there is no store '%s'; efface fit DATA -k K -o STORE creates one",
+                              path);
         return false;
     }
     efface_store_options options;
@@ -46,7 +46,7 @@ int cli_find_model(efface_store *store, const char *name, efface_model_info *inf
     efface_error error;
     const efface_status status = efface_store_find_model(store, name, info, &error);
     if (status == EFFACE_E_NOT_FOUND)
-        return cli_not_found("the store has no model '%s'; efface info lists them", name);
+        return cli_not_found("the store has no model '%s'; efface info lists the models", name);
     return status == EFFACE_OK ? CLI_DONE : cli_report_error(&error);
 }
 
@@ -64,9 +64,9 @@ int cli_choose_model(efface_store *store, const char *wanted, efface_model_info 
     else if (n_models == 0)
         code = cli_not_found("the store has no models; efface fit -k K -o STORE adds one");
     else
-        code = cli_wrong("the store has %zu models: say which with --model NAME (efface info lists "
-                         "them)",
-                         n_models);
+        code = cli_wrong(
+            "the store has %zu models: choose one with --model NAME (efface info lists the models)",
+            n_models);
     efface_models_free(models);
     return code;
 }

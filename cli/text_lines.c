@@ -45,7 +45,8 @@ static int read_lines(const char *path, const char *what, cli_lines *lines) {
     for (ssize_t n; code == CLI_DONE && (n = getline(&line, &capacity, file)) >= 0;) {
         number++;
         if (strlen(line) != (size_t)n) {
-            code = cli_failed("%s, line %zu: a zero byte; the file has no %s", name, number, what);
+            code = cli_failed("%s, line %zu: there is a zero byte, so the file is not a list of %s",
+                              name, number, what);
             break;
         }
         const char *const content = content_of(line, (size_t)n);
@@ -83,7 +84,7 @@ int cli_read_hashes(const char *path, cli_hashes *hashes) {
     for (; code == CLI_DONE && hashes->n < lines.n; hashes->n++)
         if (!cli_from_hex(lines.items[hashes->n], strlen(lines.items[hashes->n]),
                           hashes->bytes + hashes->n * EFFACE_ROW_HASH_BYTES, EFFACE_ROW_HASH_BYTES))
-            code = cli_failed("%s, line %zu: '%s' is no hash as --list writes them", path,
+            code = cli_failed("%s, line %zu: '%s' is not a hash; give a file from --list", path,
                               lines.numbers[hashes->n], lines.items[hashes->n]);
     if (code != CLI_DONE) {
         free(hashes->bytes);

@@ -1,4 +1,4 @@
-/* Who is meant. Everything is read and understood before anything is done. */
+/* The rows that a command is about. Everything is read and checked before anything is done. */
 #include "wanted.h"
 
 #include <errno.h>
@@ -22,7 +22,8 @@ static bool add_id(cli_ids *ids, uint64_t id) {
 static int add_named(cli_wanted *wanted, cli_ids *ids, const efface_store *store,
                      const char *text) {
     if (store == NULL)
-        return cli_wrong("'%s' is a text, whose number only the store knows: name the store", text);
+        return cli_wrong("'%s' is a text, and only the store knows its number: name the store",
+                         text);
     if (wanted->n_named == wanted->named_capacity) {
         const size_t capacity = wanted->n_named == 0 ? 64 : 2 * wanted->n_named;
         cli_named *const named = realloc(wanted->named, capacity * sizeof *named);
@@ -81,8 +82,7 @@ static int want(cli_wanted *wanted, cli_ids *ids, const efface_store *store, con
     if (has_texts(store, ids == &wanted->owners))
         return add_named(wanted, ids, store, text);
     if (ids == &wanted->owners && strcmp(text, "18446744073709551615") == 0)
-        return cli_wrong("%s is the number of no owner: rows without one are found by their ids",
-                         text);
+        return cli_wrong("%s means no owner: name rows without an owner by their ids", text);
     if (add_numbers(ids, text, &no_memory))
         return CLI_DONE;
     return no_memory ? cli_out_of_memory() : add_named(wanted, ids, store, text);
@@ -131,7 +131,8 @@ static int want_file(cli_wanted *wanted, const efface_store *store, const char *
         number++;
         if (strlen(line) != (size_t)n) {
             code =
-                cli_failed("%s, line %zu: a zero byte; the file is no list of ids", name, number);
+                cli_failed("%s, line %zu: there is a zero byte, so the file is not a list of ids",
+                           name, number);
             break;
         }
         const char *const trimmed = trim(line, number == 1);

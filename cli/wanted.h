@@ -1,4 +1,4 @@
-/* Who is meant: the options and files of forget, show and receipt has. */
+/* The rows that a command is about: the options and files of forget, show and receipt has. */
 #ifndef CLI_WANTED_H
 #define CLI_WANTED_H
 

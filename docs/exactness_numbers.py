@@ -16,7 +16,7 @@ from itertools import combinations
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parent / "exactness.md"
-EVENTS = PAGE.parent / "results" / "figure2_retrains.csv"
+EVENTS = PAGE.parent / "results" / "figure2_stream.csv"
 
 
 # ---------------------------------------------------------------- tools
@@ -251,7 +251,7 @@ def counted_events():
         return
     lines = [x for x in EVENTS.read_text(encoding="utf-8").splitlines() if not x.startswith("#")]
     for row in csv.DictReader(lines):
-        sets[row["set"]] = row["set"] + ("\u2020" if row["kind"] == "stand-in" else "")
+        sets[row["set"]] = row["set"] + {"stand-in": "\u2020", "part": "\u2021"}.get(row["kind"], "")
         add_to(counts, (row["set"], row["method"]), 1)
     for name, title in sets.items():
         same, fresh = counts.get((name, "quantized"), 0), counts.get((name, "quantized_fresh"), 0)

@@ -1,4 +1,4 @@
-"""What users pass beside rows: owners, labels and weights."""
+"""Arguments beside the rows: owners, labels and weights."""
 
 import numbers
 import warnings
@@ -41,9 +41,9 @@ def whole_weights(weights, n_rows):
     if array.shape != (n_rows,):
         raise ValueError(f"there are {len(array)} weights for {n_rows} rows")
     if array.dtype.kind not in "iuf" or not (array == np.rint(array)).all():
-        raise ValueError("the weights of a store are whole numbers")
+        raise ValueError("the weights of a store must be whole numbers")
     if (abs(array) >= 2.0**40).any():
-        raise ValueError("all weights together stay below 2**40")
+        raise ValueError("the sum of all weights must be below 2**40")
     return array.astype(np.int64)
 
 
@@ -51,7 +51,7 @@ def number_labels(labels):
     """Labels of any kind as 32-bit numbers."""
     array = np.asarray(labels)
     if array.ndim != 1:
-        raise ValueError(f"labels must be 1D: shape is {array.shape}")
+        raise ValueError(f"labels must be a 1D array, but the shape is {array.shape}")
     return np.unique(array, return_inverse=True)[1].astype(np.int32)
 
 

@@ -1,4 +1,4 @@
-"""Rows of a store, as a person gets to see them: a data frame if pandas is there."""
+"""Rows of a store for a person to read: a data frame if pandas is installed."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ _NO_LABEL = -(2**63)
 
 
 def _shown(numbers, nothing, kind, text):
-    """Texts where they are known, else numbers; None where there is nothing."""
+    """Texts if they are known, else numbers; None for nothing."""
     known = {}
     for number in numbers.tolist():
         if number != nothing and number not in known:
@@ -21,7 +21,7 @@ def _shown(numbers, nothing, kind, text):
 
 
 def found_rows(models, text):
-    """A DataFrame, or a FoundRows, of rows that the extension gives."""
+    """A DataFrame, or a FoundRows, with the rows from the extension."""
     n_rows, n_features = models.shape()[:2]
     values = np.empty((n_rows, n_features), np.float32)
     ids, owners = np.empty(n_rows, np.uint64), np.empty(n_rows, np.uint64)

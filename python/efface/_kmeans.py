@@ -42,36 +42,36 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         a small sample and finishes with a pass over all rows; most rows are then forgotten in
         microseconds. 'quantized' and 'tree' are the methods of the paper.
     n_init : int, default=1
-        Runs with different seeds. All are kept and change together; the one with the least loss
-        answers.
+        Runs with different seeds. All runs are kept and change together. Results come from the run
+        with the least loss.
     max_iter : int or None, default=10
         Iterations at most; None: until nothing changes.
     random_state : int, RandomState or None, default=None
-        The seed. None: a random one that nobody knows, which is right when people may look at the
-        model before they ask to be forgotten.
+        The seed. None: a random seed that nobody knows. Use None if people may look at the model
+        before they ask to be forgotten.
     scale : {'minmax'} or None, default=None
         'minmax' maps each feature from its smallest and largest value to [0, 1].
     bound : float or None, default=None
-        No value is larger in magnitude. None: derived from the rows that are there.
+        The largest allowed magnitude of a value. None: derived from the rows.
     column_range : tuple of two arrays or None, default=None
         For scale 'minmax', the lowest and highest value of each feature.
     offset : array-like of shape (n_features,), 'auto' or None, default=None
-        What is taken from each feature in float64 before it is rounded to float32, which keeps 24
-        bits: seconds since 1970 would become multiples of 128. 'auto': round numbers, from X, for
-        the features that float32 would make nothing of. Results are in the units of X, and later
-        rows get the same offsets; `bound` is that of values without them.
+        A number to subtract from each feature in float64, before the rounding to float32. float32
+        keeps 24 bits: without an offset, seconds since 1970 would become multiples of 128. 'auto'
+        chooses round numbers from X for the features that need an offset. Results are in the units
+        of X. Later rows get the same offsets. `bound` is for values after the subtraction.
     empty : {'reseed', 'keep'}, default='reseed'
-        What becomes of a cluster without rows.
+        What to do with a cluster without rows.
     candidates : int or None, default=None
-        Rows that are tried for each seed, of which the best is taken. None: 2 + log(n_clusters), as
-        scikit-learn does; 1 is plain k-means++.
+        How many rows to try for each seed; the best row becomes the seed. None: as in scikit-learn,
+        2 + log(n_clusters); 1 is plain k-means++.
     epsilon : float or None, default=None
         'quantized': width of the lattice as a part of the domain. 'pyramid': the same for the
-        centroids that leave the sample; None is no lattice there.
+        centroids that leave the sample; None: no lattice.
     gamma : float, default=0.2
-        'quantized': clusters below gamma * n / k are held back.
+        'quantized': clusters below gamma * n / k stay closer to their previous centroid.
     rate : float or None, default=None
-        'pyramid': part of the rows in the sample.
+        'pyramid': the part of the rows that is in the sample.
     passes : int, default=1
         'pyramid': passes over all rows.
     n_starts : int, default=4
@@ -79,7 +79,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     height, width : int, default=1 and None
         'tree': levels of nodes above the leaves, and children of a node.
     leaf_method, node_method : str, default='lloyd'
-        'tree': what leaves and other nodes do.
+        'tree': the methods of leaves and of other nodes.
     depth_clusters : sequence of int or None, default=None
         'tree': clusters of the nodes at depth 1, ..., height.
     weigh_centroids : bool, default=True
@@ -103,8 +103,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         Sum of weighted squared distances to the nearest centroid (of scaled values, if scaled).
     n_iter_ : int
     method_ : str
-        The method at work: `method`, or 'lloyd' for 'pyramid' with so few rows for each cluster
-        that no sample pays.
+        The method in use: `method`, or 'lloyd' for 'pyramid' with too few rows for a sample.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         If X had names.
@@ -188,12 +187,11 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         sample_weight : array-like of shape (n_samples,), float or None
             Rounded to multiples of 1/1024; a row of weight 0 is absent.
         ids : array-like of int or str, optional
-            What to call the rows by when they are to be forgotten. Texts are hashed. Without ids,
-            a row's id is a hash of its content (see `ids_`), so that the order of rows does not
-            matter.
+            The names of the rows in later requests. Texts are hashed. Without ids, the id of a row
+            is a hash of its content (see `ids_`), so the order of rows does not matter.
         owners : array-like of int, str or None, optional
-            Whose the rows are. None, NaN and masked elements are nobody's: no request finds a row
-            by an owner that it does not have.
+            The owners of the rows. None, NaN and masked elements mean no owner: a request for an
+            owner never finds these rows.
 
         Returns
         -------
@@ -310,7 +308,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
 
     @property
     def method_(self):
-        """The method at work."""
+        """The method in use."""
         return self._fitted().info.method
 
     @property
@@ -336,7 +334,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             return model._score_rows(rows, sample_weight)
 
     def verify(self):
-        """Fits the rows that are there anew and compares the states byte by byte.
+        """Fits the current rows again and compares the states byte by byte.
 
         Returns
         -------
@@ -356,7 +354,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     # -------------------------------------------------------------- changing
 
     def forget(self, ids=None, *, owners=None, missing="raise"):
-        """Removes rows: afterwards the model is the one that never saw them.
+        """Removes rows: afterwards, the model is as if it had never seen them.
 
         Parameters
         ----------
@@ -364,7 +362,8 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         owners : int, str or a collection of them, optional
             All rows of these owners.
         missing : {'raise', 'skip'}, default='raise'
-            What to do if an id or an owner is not there. With 'raise' nothing is changed then.
+            What to do if an id or an owner does not exist. 'raise' raises NotFoundError and changes
+            nothing.
 
         Returns
         -------
@@ -373,13 +372,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         return self._fitted().forget(ids, owners=owners, missing=missing)
 
     def preview(self, ids=None, *, owners=None, missing="raise"):
-        """What `forget` would take, without doing it; `rows_visited` is an upper bound."""
+        """Reports what `forget` would do, and changes nothing; `rows_visited` is an upper bound."""
         return self._fitted().preview(ids, owners=owners, missing=missing)
 
     def learn(self, X, *, sample_weight=None, ids=None, owners=None):
         """Adds rows, as if they had been there all the time; arguments as in `fit`.
 
-        Rows without a weight have weight 1, rows without an owner none.
+        Without sample_weight, the rows have weight 1. Without owners, they have no owner.
 
         Returns
         -------
@@ -390,7 +389,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             return model._learn(rows, sample_weight, ids, owners)
 
     def update(self, X, *, sample_weight=None, ids, owners=None):
-        """Gives the rows with these ids other values; and other weights and owners, if given.
+        """Replaces the values of the rows with these ids, and their weights and owners if given.
 
         Returns
         -------
@@ -401,9 +400,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
             return model._update(rows, sample_weight, ids, owners)
 
     def rekey(self, random_state=None):
-        """Fits anew with another seed, after which nothing of the old randomness remains.
+        """Fits again with another seed. Nothing of the old randomness remains.
 
-        Due when people may have looked at the model before they asked to be forgotten.
+        Do this if people may have looked at the model before they asked to be forgotten.
 
         Returns
         -------
@@ -413,7 +412,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
 
 
 def warn_few_rows(n_clusters, n_rows, stacklevel):
-    """Warns of a model that has as many centroids as rows, and not as many as were asked for."""
+    """Warns if there are fewer rows, and so fewer centroids, than n_clusters."""
     if n_rows < n_clusters:
         warnings.warn(
             f"n_samples={n_rows} should be >= n_clusters={n_clusters}: the model has {n_rows} "
@@ -423,7 +422,7 @@ def warn_few_rows(n_clusters, n_rows, stacklevel):
 
 
 def warn_coarse(columns, scale, stacklevel):
-    """Warns of features of which the grid keeps too little."""
+    """Warns about features that lose too much on the grid."""
     if columns:
         some = ", ".join(map(str, columns[:5])) + (", ..." if columns[5:] else "")
         advice = "use scale='minmax'" if scale is None else "multiply them by a power of ten"
@@ -439,7 +438,7 @@ def _text_id(text):
 
 
 def _all_ids(X, weights, ids, offsets):
-    """The ids of rows of which some are absent."""
+    """The ids of all rows, also of absent ones."""
     out = np.empty(X.shape[0], dtype=np.uint64)
     if ids is None:
         _efface.row_ids(X, weights, WEIGHT_UNIT, out, offsets)

@@ -1,4 +1,4 @@
-"""A fitted model with its rows: what can be asked of it, and how it changes."""
+"""A fitted model with its rows: its results and its changes."""
 
 import functools
 import threading
@@ -24,7 +24,7 @@ from ._texts import name_texts
 
 _ASKING, _CHANGING = 1, 2
 _UNKNOWN = object()
-_NOT_FINISHED = "a call that is not finished is using this object"
+_NOT_FINISHED = "a call that is not finished is using this object; wait until it ends"
 
 
 def _of_one_state(method):
@@ -49,10 +49,9 @@ def _of_one_state(method):
 class Model:
     """A fitted model and the rows it was fitted to.
 
-    `Store.load` hands one out: a copy, which the store knows nothing of. (`KMeans` holds one.)
-    Results are computed when they are asked for, and kept until the model changes. With several
-    runs (`n_init`) answers come from the run of the least loss, the first of them if there are
-    several.
+    `Store.load` returns one: a copy that is independent of the store. (`KMeans` has one too.)
+    Results are computed on demand, and kept until the model changes. With several runs (`n_init`),
+    results come from the run with the least loss, or the first of several such runs.
 
     Attributes
     ----------
@@ -63,7 +62,8 @@ class Model:
     labels_ : ndarray of shape (n_rows,)
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
     offset_ : ndarray of shape (n_features,) or None
-        What was taken from each feature before it was rounded to float32; see `KMeans`.
+        The number that was subtracted from each feature before the rounding to float32; see
+        `KMeans`.
     inertia_ : float
     """
 
@@ -142,7 +142,7 @@ class Model:
 
     @property
     def run(self):
-        """The number of the run that answers."""
+        """The number of the run that gives the results."""
         return self._cached("run", self._choose_run)
 
     @property
@@ -165,7 +165,7 @@ class Model:
     @property
     @_of_one_state
     def info(self):
-        """What is known of the fit, as a ModelInfo."""
+        """Facts about the fit, as a ModelInfo."""
         return ModelInfo(*self._models.info(self.run))
 
     # -------------------------------------------------------------- the rows
@@ -298,7 +298,7 @@ class Model:
 
     @_of_one_state
     def verify(self):
-        """Fits the rows that are there anew and compares the states byte by byte.
+        """Fits the current rows again and compares the states byte by byte.
 
         Returns
         -------
@@ -332,7 +332,7 @@ class Model:
 
     def _request(self, call, verb, ids, owners, missing):
         if ids is None and owners is None:
-            raise ValueError("say what to forget: ids or owners")
+            raise ValueError("give ids or owners to say what to forget")
         skip = skips_missing(missing)
         try:
             return Report._make(call(verb, unmasked(ids), unmasked(owners), skip))
@@ -340,7 +340,7 @@ class Model:
             raise self._named(error, ids, owners) from None
 
     def forget(self, ids=None, *, owners=None, missing="raise"):
-        """Removes rows: afterwards the model is the one that never saw them.
+        """Removes rows: afterwards, the model is as if it had never seen them.
 
         Parameters
         ----------
@@ -348,7 +348,8 @@ class Model:
         owners : int, str or a collection of them, optional
             All rows of these owners.
         missing : {'raise', 'skip'}, default='raise'
-            What to do if an id or an owner is not there. With 'raise' nothing is changed then.
+            What to do if an id or an owner does not exist. 'raise' raises NotFoundError and changes
+            nothing.
 
         Returns
         -------
@@ -357,7 +358,7 @@ class Model:
         return self._request(self._change, self._models.forget, ids, owners, missing)
 
     def preview(self, ids=None, *, owners=None, missing="raise"):
-        """What `forget` would take, without doing it; `rows_visited` is an upper bound."""
+        """Reports what `forget` would do, and changes nothing; `rows_visited` is an upper bound."""
         return self._request(self._look, self._models.preview, ids, owners, missing)
 
     def learn(self, X, *, sample_weight=None, ids=None, owners=None):
@@ -368,9 +369,9 @@ class Model:
         X : array-like of shape (n_rows, n_features)
             A data frame is matched by name.
         sample_weight : array-like, optional
-            Of a model from a store, whole numbers.
+            Whole numbers if the model comes from a store.
         ids : array-like of int or str, optional
-            By default made of the content of rows.
+            By default, hashes of the content of the rows.
         owners : array-like of int, str or None, optional
 
         Returns
@@ -381,7 +382,7 @@ class Model:
             return self._learn(rows, sample_weight, ids, owners)
 
     def update(self, X, *, sample_weight=None, ids, owners=None):
-        """Gives the rows with these ids other values; and other weights and owners, if given.
+        """Replaces the values of the rows with these ids, and their weights and owners if given.
 
         Returns
         -------
@@ -391,9 +392,9 @@ class Model:
             return self._update(rows, sample_weight, ids, owners)
 
     def rekey(self, random_state=None):
-        """Fits anew with another seed, after which nothing of the old randomness remains.
+        """Fits again with another seed. Nothing of the old randomness remains.
 
-        Due when people may have looked at the model before they asked to be forgotten.
+        Do this if people may have looked at the model before they asked to be forgotten.
 
         Returns
         -------
@@ -447,12 +448,12 @@ class Model:
     def _update(self, rows, sample_weight, ids, owners):
         """`update` for Rows."""
         if ids is None:
-            raise ValueError("say which rows to update: ids")
+            raise ValueError("give the ids of the rows to update")
         weights = None
         if sample_weight is not None:
             weights = self._weights_like(sample_weight, len(rows))
             if not weights.all():
-                raise ValueError("a weight of 0: forget the row instead")
+                raise ValueError("a weight must not be 0: forget the row instead")
         return self._change_rows(self._models.update, rows, ids, weights, owners)
 
     # -------------------------------------------------------------- pickling
@@ -461,7 +462,7 @@ class Model:
     def __reduce__(self):
         seeds = self._models.seeds()
         if seeds is None:
-            raise TypeError("a model of a store cannot be pickled: the store keeps its seed")
+            raise TypeError("a model from a store cannot be pickled: the store keeps its seed")
         n_rows = self.shape[0]
         values = np.empty(self.shape, dtype=np.float32)
         ids, owners = np.empty(n_rows, np.uint64), np.empty(n_rows, np.uint64)

@@ -1,4 +1,4 @@
-"""The parameters of an estimator: what they may be, and what the library calls them."""
+"""The parameters of an estimator: their allowed values, and their names in the library."""
 
 import numbers
 import os
@@ -110,14 +110,14 @@ def check_parameters(owner, parameters):
 
 
 def skips_missing(missing):
-    """Whether an id or an owner that is not there is passed over."""
+    """Whether to skip ids and owners that do not exist."""
     if not isinstance(missing, str) or missing not in _SKIP:
         raise ValueError(f"missing must be 'raise' or 'skip', not {missing!r}")
     return _SKIP[missing]
 
 
 def _bounds(values, offsets):
-    """Bounds of features as a set with these offsets has them."""
+    """Bounds of features, minus the offsets."""
     if values is None:
         return None
     if offsets is not None and np.shape(values) == offsets.shape:

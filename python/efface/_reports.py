@@ -1,4 +1,4 @@
-"""What calls report, as tuples with names that print well in a terminal and in a notebook."""
+"""Reports of calls: named tuples that print well in a terminal and in a notebook."""
 
 from html import escape
 from typing import Any, NamedTuple
@@ -30,16 +30,16 @@ def html_table(title, cells):
 
 
 class Report(NamedTuple):
-    """What a change of a model took.
+    """What a change of a model did.
 
-    With several runs (`n_init`) it is the report of the run that took most, with the rows that all
-    of them visited.
+    With several runs (`n_init`), it is the report of the run with the largest change, and
+    `rows_visited` counts the rows of all runs.
 
     Attributes
     ----------
     action : str
-        'sums corrected' (no other row was looked at), 'repaired' (rows were assigned again, from a
-        level on) or 'refitted'.
+        'sums corrected' (no other row was visited), 'repaired' (rows were assigned again, from
+        `level` on) or 'refitted'.
     reason : str
         Why more than sums had to change.
     level : int
@@ -48,9 +48,9 @@ class Report(NamedTuple):
         Levels whose rows were assigned again.
     rows_forgotten, rows_learned : int
     rows_missing : int
-        Ids that were not there, if that was allowed.
+        Ids that do not exist, if the request allowed them.
     rows_visited : int
-        Assignments of rows that were not part of the request.
+        How many assignments of rows outside of the request were computed.
     depth : int
         Method 'tree': the depth of the node nearest to the root that was reached.
     seconds : float
@@ -101,7 +101,9 @@ class Report(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Whether two states are the same bytes, and where they differ first. True if they are.
+    """Whether two states are the same bytes; if not, their first difference.
+
+    It is true if they are the same.
 
     Attributes
     ----------
@@ -140,7 +142,7 @@ class Difference(NamedTuple):
 
 
 class ModelInfo(NamedTuple):
-    """What is known of a fitted model."""
+    """Facts about a fitted model."""
 
     n_clusters: int
     n_rows: int
@@ -149,7 +151,7 @@ class ModelInfo(NamedTuple):
     epsilon: float
     width: int
     n_coarse_columns: int
-    method: str  # at work: 'lloyd' for a pyramid that no sample pays for
+    method: str  # in use: 'lloyd' for a pyramid with too few rows for a sample
     n_sampled: int
 
 
@@ -168,28 +170,28 @@ class ModelChange(NamedTuple):
 
 
 class StoreInfo(NamedTuple):
-    """How much is in a store.
+    """The contents of a store in numbers.
 
     Attributes
     ----------
     format : int
-        Of the file; an older one if it was opened to read and not carried over.
+        The format of the file. It may be an older one if the store was opened only to read.
     n_rows, n_features, n_models : int
     n_owners : int
-        Different ones.
+        Number of different owners.
     n_unowned_rows : int
         Rows without an owner.
     n_labels : int
-        Different ones.
+        Number of different labels.
     n_receipts : int
     keeps_texts : bool
         Whether the texts of ids and owners are kept.
     receipt_key_outside : bool
-        Whether the key of receipts is kept by the caller.
+        Whether the caller keeps the key of the receipts, and not the store.
     owner_zero_is_old : bool
-        Rows of owner 0 come from an older format, which did not tell that owner from none.
+        Rows of owner 0 come from an older format, in which 0 could also mean no owner.
     file_bytes, free_bytes : int
-        The size of the file, and how much of it has no content.
+        The size of the file, and the size of its free part.
     """
 
     format: int
@@ -208,18 +210,18 @@ class StoreInfo(NamedTuple):
 
 
 class StoredModel(NamedTuple):
-    """What is known of a model in a store.
+    """Facts about a model in a store.
 
     Attributes
     ----------
     name, method : str
     n_clusters : int
-        That were asked for.
+        The number that was asked for.
     n_features : int
     digest : str
-        Of its first run.
+        The digest of its first run.
     n_init : int
-        How many runs it has; the others are in the file as `name..2`, `name..3` and so on.
+        The number of its runs. The file has the other runs as `name..2`, `name..3` and so on.
     """
 
     name: str
@@ -231,15 +233,15 @@ class StoredModel(NamedTuple):
 
 
 class FoundRows(NamedTuple):
-    """Rows that a store has, without pandas; arrays are in the same order.
+    """Rows of a store, if pandas is not installed. All arrays have the same order.
 
     Attributes
     ----------
     ids, owners : list
-        Texts where they are known, else numbers; an owner may be None.
+        Texts if they are known, else numbers; an owner may be None.
     weights : ndarray of int64
     labels : list
-        Texts where they are known, else numbers, or None.
+        Texts if they are known, else numbers, or None.
     values : ndarray of shape (n_rows, n_features); float32, or float64 if there are offsets
     feature_names : list of str, or None
     """
@@ -258,20 +260,20 @@ class StoreReport(NamedTuple):
     Attributes
     ----------
     n_requested : int
-        Ids and owners; or rows.
+        Ids and owners of the request, or its rows.
     n_missing : int
-        Those of them that were not there.
+        How many of them do not exist.
     n_forgotten, n_learned, n_updated : int
-        Rows.
+        Numbers of rows.
     receipt : int
         The number of its receipt; 0 if there is none.
     seconds : float
     models : tuple of ModelChange
         One for each run of each model.
     new_ids : ndarray of uint64 or None
-        The ids that rows which were learned without ids got, in the order of the rows.
+        The new ids of rows that were learned without ids, in the order of the rows.
     row_hashes : tuple of str
-        What stands for the rows' ids in the receipt, in hexadecimal digits; see `receipt_root`.
+        The hashes of the rows' ids in hexadecimal digits; see `receipt_root`.
     """
 
     n_requested: int
@@ -308,7 +310,7 @@ class StoreReport(NamedTuple):
             if number
         ]
         if self.n_missing:
-            parts.append(f"{self.n_missing:,} of {self.n_requested:,} requested not there")
+            parts.append(f"{self.n_missing:,} of {self.n_requested:,} requested missing")
         return ", ".join(parts) or "no rows"
 
     def __repr__(self):

@@ -1,4 +1,4 @@
-"""Offsets of features, and warnings of what float32 loses and of tails."""
+"""Offsets of features, and warnings about losses in float32 and about outliers."""
 
 import warnings
 from typing import NamedTuple
@@ -11,7 +11,7 @@ _MOST_WARNINGS = 8
 
 
 class Finding(NamedTuple):
-    """What float32 makes of a feature; see efface_column_rounding in efface.h."""
+    """What float32 does to a feature; see efface_column_rounding in efface.h."""
 
     column: int
     collapses: bool
@@ -34,7 +34,7 @@ class Tails(NamedTuple):
 
 
 def find_rounding(X, offsets):
-    """What float32 loses of an array, as Findings of those features that lose something."""
+    """Findings for the features of an array that lose something in float32."""
     return [Finding(*found) for found in _efface.rounding(X, offsets)]
 
 
@@ -51,11 +51,11 @@ def choose_offsets(offset, X):
         offsets = np.array(offset, dtype=np.float64)
         if offsets.shape != (n_features,):
             raise ValueError(
-                f"offset must have a number for each of {n_features} features: shape is "
+                f"offset must have a number for each of {n_features} features, but its shape is "
                 f"{offsets.shape}"
             )
         if not np.isfinite(offsets).all():
-            raise ValueError("offset must be finite")
+            raise ValueError("the numbers of offset must be finite")
     return offsets if offsets.any() else None
 
 
@@ -64,7 +64,7 @@ def _called(column, names):
 
 
 def warn_rounding(findings, names, stacklevel):
-    """Warns of features that float32 makes nothing of."""
+    """Warns about features that lose too much in float32."""
     for found in findings[:_MOST_WARNINGS]:
         who = _called(found.column, names)
         if found.n_vanished:
@@ -79,7 +79,7 @@ def warn_rounding(findings, names, stacklevel):
             )
         else:
             message = (
-                f"{who}: float32 rounds its values to multiples of {found.step:g}, and they spread "
+                f"{who}: float32 rounds its values to multiples of {found.step:g}, but they spread "
                 f"over {found.spread:g} only: give it the offset {found.offset!r}, or use "
                 "offset='auto'"
             )
@@ -93,7 +93,7 @@ def warn_rounding(findings, names, stacklevel):
 
 
 def warn_tails(tails, n_rows, scale, names, stacklevel):
-    """Warns of one feature, or a few rows, that carry nearly all of the loss."""
+    """Warns about one feature, or a few rows, that carry nearly all of the loss."""
     if tails.column_carries:
         advice = "use scale='minmax'" if scale is None else "look at it"
         warnings.warn(
@@ -107,7 +107,7 @@ def warn_tails(tails, n_rows, scale, names, stacklevel):
         warnings.warn(
             f"{tails.n_rows} of {n_rows} rows {verb} {100 * tails.rows_share:.1f} % of the loss, "
             "so clusters follow these alone: look at them, or take the logarithm of features with "
-            f"such tails{advice}",
+            f"such outliers{advice}",
             stacklevel=stacklevel + 1,
         )
 

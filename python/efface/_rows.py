@@ -45,7 +45,7 @@ class Rows:
 
 
 def _check_array_alone(X, name):
-    """What scikit-learn's check_array does, as far as it is needed here."""
+    """The parts of scikit-learn's check_array that are needed here."""
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(
             "A sparse matrix was passed, but dense data is required. "
@@ -166,9 +166,10 @@ def distinct_names(X):
     names = [str(name) for name in names]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ValueError(f"features of X have the same name: {', '.join(map(repr, twice))}")
+        some = ", ".join(map(repr, twice))
+        raise ValueError(f"features of X have the same name: {some}; rename them")
     if "" in names:
-        raise ValueError(f"feature {names.index('')} of X has an empty name")
+        raise ValueError(f"feature {names.index('')} of X has an empty name; rename it")
     return names
 
 

@@ -36,8 +36,9 @@ def _run_name(name, run):
 class Store:
     """A store that is open; see `open` and `create`.
 
-    A request is one transaction over the rows and every model: when the call returns it is on the
-    disk, and if it fails nothing has changed. Use it as a context manager, or close it.
+    A request is one transaction for the rows and all models: when the call returns, the change is
+    on the disk; if the call fails, nothing has changed. Use a store as a context manager, or close
+    it.
     """
 
     def __init__(self, file, path):
@@ -70,17 +71,17 @@ class Store:
 
     @property
     def info(self):
-        """How much is in the store, as a StoreInfo."""
+        """The contents of the store in numbers, as a StoreInfo."""
         return StoreInfo(*self._file.info())
 
     @property
     def n_rows(self):
-        """How many rows there are."""
+        """The number of rows."""
         return self.info.n_rows
 
     @property
     def n_features(self):
-        """How many features a row has."""
+        """The number of features of a row."""
         return self.info.n_features
 
     @property
@@ -91,14 +92,15 @@ class Store:
 
     @property
     def offset(self):
-        """What was taken from each feature before it was rounded to float32; None if nothing."""
+        """The number subtracted from each feature before rounding to float32; None if none is."""
         offsets = self._file.offsets()
         return None if offsets is None else np.array(offsets)
 
     def owners(self):
-        """How many rows each owner has: a dictionary with texts, where they are known, or numbers.
+        """How many rows each owner has, as a dictionary.
 
-        Rows without an owner are not in it; `info.n_unowned_rows` counts them.
+        Its keys are texts if they are known, else numbers. Rows without an owner are not in it;
+        `info.n_unowned_rows` counts them.
         """
         return {
             number if text is None else text: n_rows
@@ -106,22 +108,22 @@ class Store:
         }
 
     def find(self, ids=None, *, owners=None, missing="raise"):
-        """The rows with these ids, and all rows of these owners: what the store has of a person.
+        """The rows with these ids, and all rows of these owners: the data of a person.
 
         Parameters
         ----------
         ids, owners : int, str or a collection of them, optional
         missing : {'raise', 'skip'}, default='raise'
-            What to do if an id or an owner is not there.
+            What to do if an id or an owner does not exist.
 
         Returns
         -------
         DataFrame or FoundRows
-            With pandas, a data frame: its index are the ids, its columns the features and then
-            `owner`, `weight` and, if there are any, `label`. Without pandas a FoundRows.
+            With pandas, a data frame: the index has the ids; the columns are the features, `owner`,
+            `weight` and, if there are any, `label`. Without pandas, a FoundRows.
         """
         if ids is None and owners is None:
-            raise ValueError("say which rows to find: ids or owners")
+            raise ValueError("give ids or owners to say which rows to find")
         skip = skips_missing(missing)
         try:
             rows = self._file.find(unmasked(ids), unmasked(owners), skip)
@@ -160,20 +162,20 @@ class Store:
         return found if names is None else [names[column] for column in found]
 
     def load(self, name):
-        """A copy of a model with all rows, as a `Model`, which can forget by itself: the store
-        knows nothing of what becomes of it."""
+        """A copy of a model with all rows, as a `Model`. It is independent of the store: changes of
+        the copy do not reach the store."""
         return Model(self._file.load(self._runs(name)), weighting="whole", has_arrivals=False)
 
     def predict(self, name, X):
         """The nearest centroid of each row of X. A data frame is matched by name.
 
-        This loads the model and all rows: to predict more often, keep what `load` gives.
+        This loads the model and all rows. To predict often, keep the result of `load`.
         """
         return self.load(name).predict(X)
 
     def digest(self, name):
-        """The digest of a model's canonical bytes, in hexadecimal digits. Of a model with several
-        runs it is that of the one that answers, for which all have to be loaded."""
+        """The digest of a model's canonical bytes, in hexadecimal digits. A model with several runs
+        is loaded first; its digest is that of the run that gives the results."""
         if len(self._runs(name)) > 1:
             return self.load(name).digest()
         for model in self._file.models():
@@ -186,12 +188,12 @@ class Store:
         return self._file.encode(name) if len(self._runs(name)) == 1 else self.load(name).encode()
 
     def verify(self, name=None):
-        """Fits a model, or each model, anew and compares the states byte by byte.
+        """Fits a model, or each model, again and compares the states byte by byte.
 
         Returns
         -------
         Difference
-            True if all are identical; else that of the first model that differs.
+            True if all are identical; else the difference of the first model that differs.
         """
         names = [model[0] for model in self._file.models()] if name is None else self._runs(name)
         difference = Difference(True, "", 0, 0, 0, 0, 0)
@@ -209,8 +211,8 @@ class Store:
         name : str
             1 to 63 letters, digits, '-', '_' or '.'.
         estimator : KMeans
-            Its parameters are used; it is not fitted itself. All runs of `n_init` are kept and
-            change together, as those of an estimator do.
+            It gives the parameters; it is not fitted itself. All runs of `n_init` are kept and
+            change together.
         columns : sequence of str or int, optional
             The features of the model, by name or counted from 0; by default all.
 
@@ -225,7 +227,7 @@ class Store:
         parameters = parameters_of(estimator)
         check_parameters(type(estimator).__name__, parameters)
         if estimator.offset is not None:
-            raise ValueError("the features of a store have the offsets that were given to create")
+            raise ValueError("the offsets of a store are set by create: leave offset out")
         if columns is not None:
             columns = self._column_numbers(columns)
         offsets = self.offset
@@ -241,7 +243,9 @@ class Store:
         names = [_run_name(name, run) for run in range(len(seeds))]
         taken = {model[0] for model in self._file.models()}
         if not taken.isdisjoint(names):
-            raise ValueError(f"there is a model {min(taken.intersection(names))!r} already")
+            raise ValueError(
+                f"a model {min(taken.intersection(names))!r} exists already; choose another name"
+            )
         added = []
         try:
             for one, seed in reversed(list(zip(names, seeds))):
@@ -271,22 +275,23 @@ class Store:
             elif isinstance(column, numbers.Integral) and not isinstance(column, (bool, np.bool_)):
                 if not 0 <= column < n_features:
                     raise ValueError(
-                        f"columns are counted from 0, and the last is {n_features - 1}: {column}"
+                        f"there is no column {column}: columns are counted from 0, and the last is "
+                        f"{n_features - 1}"
                     )
                 found.append(int(column))
             else:
-                raise ValueError(f"columns are names or whole numbers, not {column!r}")
+                raise ValueError(f"columns must be names or whole numbers, not {column!r}")
         if not found or len(set(found)) < len(found):
-            raise ValueError(f"columns must be at least one, and each once: {columns}")
+            raise ValueError(f"columns must name at least one feature, and each once: {columns}")
         return np.array(found, dtype=np.uint32)
 
     def drop(self, name):
-        """Takes a model out."""
+        """Removes a model."""
         for one in reversed(self._runs(name)):
             self._file.drop(one)
 
     def rekey(self, name=None, random_state=None):
-        """Gives a model, or each model, another seed and fits it anew."""
+        """Gives a model, or each model, another seed and fits it again."""
         check_parameters("Store.rekey", {"random_state": random_state})
         seed = draw_seed(random_state)
         if name is None:
@@ -303,7 +308,7 @@ class Store:
 
     def _request(self, ids, owners, missing, only_look):
         if ids is None and owners is None:
-            raise ValueError("say what to forget: ids or owners")
+            raise ValueError("give ids or owners to say what to forget")
         skip = skips_missing(missing)
         try:
             items = self._file.forget(unmasked(ids), unmasked(owners), skip, only_look)
@@ -319,7 +324,7 @@ class Store:
         ids, owners : int, str or a collection of them, optional
             Texts are hashed with the store's key.
         missing : {'raise', 'skip'}, default='raise'
-            What to do if an id or an owner is not there.
+            What to do if an id or an owner does not exist.
 
         Returns
         -------
@@ -328,7 +333,7 @@ class Store:
         return self._request(ids, owners, missing, False)
 
     def preview(self, ids=None, *, owners=None, missing="raise"):
-        """What `forget` would take, without doing it."""
+        """Reports what `forget` would do, and changes nothing."""
         return self._request(ids, owners, missing, True)
 
     def _change_rows(self, verb, X, weights, ids, owners):
@@ -350,10 +355,10 @@ class Store:
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            A data frame is matched by name, in whatever order its columns stand.
+            A data frame is matched by name; its columns may have any order.
         weights : array-like of int, optional
         ids : array-like of int or str, optional
-            By default random numbers, which the report has as `new_ids`.
+            By default, random numbers; they are `new_ids` of the report.
         owners : array-like of int, str or None, optional
 
         Returns
@@ -363,7 +368,7 @@ class Store:
         return self._change_rows(self._file.learn, X, weights, ids, owners)
 
     def update(self, X, *, ids, weights=None, owners=None):
-        """Gives the rows with these ids other values, in the store and in all models.
+        """Replaces the values of the rows with these ids, in the store and in all models.
 
         Weights and owners that are not given stay as they are.
 
@@ -372,7 +377,7 @@ class Store:
         StoreReport
         """
         if ids is None:
-            raise ValueError("say which rows to update: ids")
+            raise ValueError("give the ids of the rows to update")
         return self._change_rows(self._file.update, X, weights, ids, owners)
 
     # -------------------------------------------------------------- receipts
@@ -383,24 +388,24 @@ class Store:
         return [json.loads(self.receipt(i + 1)) for i in range(self.info.n_receipts)]
 
     def receipt(self, number):
-        """Receipt number `number`, from 1, as one line of JSON, which may be signed."""
+        """Receipt number `number`, counted from 1, as one line of JSON."""
         return self._file.receipt(number)
 
     def row_hash(self, id, *, receipt_key=None):
-        """What stands for an id in receipts, in hexadecimal digits.
+        """The hash of an id in receipts, in hexadecimal digits.
 
-        The key is needed if it is not kept in the store; see `create`.
+        Give the key if the store does not keep it; see `create`.
         """
         return self._file.row_hash(receipt_key, id).hex()
 
     # -------------------------------------------------------------- upkeep
 
     def check(self):
-        """Looks for damage; a list of sentences, empty if there is none."""
+        """Looks for damage. Returns a list of sentences; it is empty if there is no damage."""
         return self._file.check()
 
     def compact(self):
-        """Makes the file as small as it can be."""
+        """Makes the file as small as possible."""
         self._file.compact()
 
 
@@ -411,7 +416,7 @@ def open(path, *, write=True, wait=5.0, receipt_key=None, secret_key=None):
     ----------
     path : str or path-like
     write : bool, default=True
-        Whether requests may be made.
+        Whether to allow requests that change the store.
     wait : float, default=5.0
         How many seconds to wait for other processes before `BusyError`.
     receipt_key : bytes, optional
@@ -452,19 +457,19 @@ def create(
     ids : array-like of int or str, optional
         By default 0, 1, 2, ...
     owners : array-like of int, str or None, optional
-        None, NaN and masked elements are nobody's.
+        None, NaN and masked elements mean no owner.
     offset : array-like of shape (n_features,) or 'auto', optional
-        What is taken from each feature in float64 before it is rounded to float32; see `KMeans`.
-        Rows that are learned later get the same.
+        A number to subtract from each feature in float64, before the rounding to float32; see
+        `KMeans`. Later rows get the same offsets.
     hash_key : bytes, optional
-        16 bytes with which texts are hashed; by default random ones, which the store keeps.
+        The 16 bytes of the key that hashes texts. The default is a random key. The store keeps it.
     keep_texts : bool, default=False
-        Whether the texts of ids and owners are kept, so that they can be shown; else only their
-        numbers are.
+        Whether to keep the texts of ids and owners, so that they can be shown; else the store
+        keeps only their numbers.
     receipt_key : bytes, optional
-        32 bytes with which ids are hashed in receipts, kept by you and given to `open` whenever
-        requests are to be made. By default random ones, kept in the store, where they let whoever
-        has the file try ids.
+        The 32 bytes of the key that hashes ids in receipts. The store does not keep this key: give
+        it to `open` again to make requests. The default is a random key in the store; everybody
+        who has the file can then test which ids are in receipts.
     secret_key : bytes, optional
         Signs the receipts of requests; see `make_keys`.
 
@@ -506,16 +511,16 @@ Store.create = staticmethod(create)
 
 
 def wipes_memory():
-    """Whether memory that SQLite frees is overwritten, as the library's own always is.
+    """Whether SQLite overwrites memory before it frees it, as the library itself always does.
 
-    It is not if another part of the process, such as the module `sqlite3`, began to use SQLite
-    before the first store was opened. To ask settles it: ask early.
+    It does not if another part of the process, such as the module `sqlite3`, used SQLite before the
+    first store was opened. This call also switches the overwriting on: call it early.
     """
     return _efface.wipes_memory()
 
 
 def make_keys():
-    """A pair of keys to sign receipts with: the secret one and the public one, as bytes."""
+    """A pair of keys to sign receipts: the secret key and the public key, as bytes."""
     return _efface.make_keys()
 
 
@@ -525,26 +530,26 @@ def verify_receipt(receipt, public_key):
 
 
 def verify_receipts(receipts, public_key=None):
-    """Looks for what is wrong with a chain of receipts, in which each names the one before.
+    """Looks for problems in a chain of receipts; each receipt names the one before it.
 
     Parameters
     ----------
     receipts : iterable of str
         Lines of JSON, in order. The first may have any number.
     public_key : bytes, optional
-        Each has to be signed with this key.
+        Every receipt must be signed with the secret key of this key.
 
     Returns
     -------
     list of str
-        A sentence for each that is missing, doubled, out of order, changed or not signed.
+        A sentence for each receipt that is missing, doubled, out of order, changed or not signed.
     """
     problems = _efface.verify_receipts(tuple(receipts), public_key)
     return [f"line {line}: {problem}" for line, problem in problems]
 
 
 def receipt_root(row_hashes):
-    """The Merkle root of hashes of rows, which a receipt has instead of them.
+    """The Merkle root of hashes of rows. A receipt has the root and not the hashes.
 
     Parameters
     ----------

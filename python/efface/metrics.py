@@ -1,4 +1,4 @@
-"""How good a clustering is, and how much two of them agree."""
+"""The quality of a clustering, and the agreement of two clusterings."""
 
 from . import _efface
 from ._arrays import number_labels
@@ -27,7 +27,7 @@ def silhouette_score(model, labels=None, max_rows=10_000):
     labels : array-like, optional
         One label for each row, in the order of `ids_`; by default the model's own.
     max_rows : int
-        The rows that take part are chosen by id, so that they are the same whatever their order.
+        How many rows to use at most. They are chosen by id, so the order of rows does not matter.
     """
     if isinstance(model, KMeans):
         model = model._fitted()

@@ -136,8 +136,8 @@ bool matrix_open(matrix *m, PyObject *object, offset_list offsets, bool whole) {
         goto failed;
     }
     if (m->view.shape[1] < 1 || m->view.shape[1] > (Py_ssize_t)EFFACE_MAX_COLUMNS) {
-        PyErr_Format(PyExc_ValueError, "%zd features: there must be 1 to %d", m->view.shape[1],
-                     (int)EFFACE_MAX_COLUMNS);
+        PyErr_Format(PyExc_ValueError, "X has %zd features, but there must be 1 to %d",
+                     m->view.shape[1], (int)EFFACE_MAX_COLUMNS);
         goto failed;
     }
     m->n_rows = (size_t)m->view.shape[0];
@@ -206,7 +206,7 @@ bool array_open(Py_buffer *view, PyObject *object, const char *formats, bool wri
     const char format = item_format(view);
     if (format != '\0' && strchr(formats, format) != NULL)
         return true;
-    PyErr_Format(PyExc_TypeError, "expected an array of the type '%s', not '%s'", formats,
+    PyErr_Format(PyExc_TypeError, "the array must have the type '%s', not '%s'", formats,
                  view->format);
     PyBuffer_Release(view);
     memset(view, 0, sizeof *view);

@@ -21,7 +21,8 @@ void gate_free(gate *g) {
 PyThreadState *gate_enter(gate *g) {
     const unsigned long self = PyThread_get_thread_ident();
     if (atomic_load(&g->inside) == self) {
-        PyErr_SetString(PyExc_RuntimeError, "a call that is not finished is using this object");
+        PyErr_SetString(PyExc_RuntimeError,
+                        "a call that is not finished is using this object; wait until it ends");
         return NULL;
     }
     for (;;) {

@@ -31,7 +31,7 @@ static bool add_exception(PyObject *module, PyObject **out, const char *name, co
 
 bool add_exceptions(PyObject *module) {
     return add_exception(module, &not_found, "NotFoundError",
-                         "An id, an owner, a model or a receipt is not there.",
+                         "An id, an owner, a model or a receipt does not exist.",
                          PyExc_LookupError) &&
            add_exception(module, &busy, "BusyError",
                          "Another process is writing to the store, or another call is using the "

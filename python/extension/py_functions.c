@@ -26,7 +26,8 @@ static PyObject *compare_labels(PyObject *arguments, agreement compute) {
         status = compute(array_length(&a), a.buf, b.buf, &value, &error);
         PyEval_RestoreThread(state);
     } else {
-        PyErr_Format(PyExc_ValueError, "there are %zu labels in one labelling, %zu in the other",
+        PyErr_Format(PyExc_ValueError,
+                     "there are %zu labels in one labelling, but %zu in the other",
                      array_length(&a), array_length(&b));
     }
     PyBuffer_Release(&a);
@@ -51,7 +52,7 @@ static PyObject *text_id(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "s#y#", &text, &n_text, &key, &n_key))
         return NULL;
     if (n_key != EFFACE_HASH_KEY_BYTES) {
-        PyErr_Format(PyExc_ValueError, "a key has %d bytes", EFFACE_HASH_KEY_BYTES);
+        PyErr_Format(PyExc_ValueError, "a key must have %d bytes", EFFACE_HASH_KEY_BYTES);
         return NULL;
     }
     return PyLong_FromUnsignedLongLong(
@@ -85,7 +86,7 @@ static PyObject *row_ids(PyObject *module, PyObject *arguments) {
             PyEval_RestoreThread(state);
             result = status == EFFACE_OK ? Py_NewRef(Py_None) : raise_error(status, &error);
         } else {
-            PyErr_SetString(PyExc_ValueError, "there must be room for an id of each row");
+            PyErr_SetString(PyExc_ValueError, "out must have room for one id of each row");
         }
         PyBuffer_Release(&ids);
     }
@@ -171,7 +172,7 @@ static PyObject *verify_receipt(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "sy#", &json, &key, &n_key))
         return NULL;
     if (n_key != EFFACE_PUBLIC_KEY_BYTES) {
-        PyErr_Format(PyExc_ValueError, "a public key has %d bytes", EFFACE_PUBLIC_KEY_BYTES);
+        PyErr_Format(PyExc_ValueError, "a public key must have %d bytes", EFFACE_PUBLIC_KEY_BYTES);
         return NULL;
     }
     const efface_status status = efface_receipt_verify(json, (const unsigned char *)key, &error);
@@ -228,7 +229,8 @@ static PyObject *receipt_root(PyObject *module, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "y#", &hashes, &n_bytes))
         return NULL;
     if (n_bytes % EFFACE_ROW_HASH_BYTES != 0) {
-        PyErr_Format(PyExc_ValueError, "the hash of a row has %d bytes", EFFACE_ROW_HASH_BYTES);
+        PyErr_Format(PyExc_ValueError, "the hash of a row must have %d bytes",
+                     EFFACE_ROW_HASH_BYTES);
         return NULL;
     }
     const efface_status status = efface_receipt_root(
@@ -259,13 +261,13 @@ bool add_functions(PyObject *module) {
         {"ari", ari, METH_VARARGS, "ari(a, b): adjusted Rand index"},
         {"text_id", text_id, METH_VARARGS, "text_id(text, key): a text as a number"},
         {"row_ids", row_ids, METH_VARARGS,
-         "row_ids(rows, weights, unit, out): the ids that rows without ids get"},
+         "row_ids(rows, weights, unit, out): the ids of rows without given ids"},
         {"read_ids", read_ids, METH_VARARGS, "read_ids(ids, out): ids as numbers"},
         {"make_gaussian", make_gaussian, METH_VARARGS,
          "make_gaussian(n_clusters, n_columns, n_each, seed, values, labels)"},
         {"make_keys", make_keys, METH_NOARGS, "make_keys(): a secret and a public key"},
         {"verify_receipt", verify_receipt, METH_VARARGS,
-         "verify_receipt(json, public_key): raises ValueError if it is none"},
+         "verify_receipt(json, public_key): raises ValueError if the receipt is not valid"},
         {"verify_receipts", verify_receipts, METH_VARARGS,
          "verify_receipts(lines, public_key): a list of (line, problem)"},
         {"receipt_root", receipt_root, METH_VARARGS, "receipt_root(hashes): their Merkle root"},

@@ -20,13 +20,13 @@ typedef struct reader {
 } reader;
 
 static bool refuse(PyObject *object) {
-    PyErr_Format(PyExc_TypeError, "ids and owners are whole numbers or texts, not %R", object);
+    PyErr_Format(PyExc_TypeError, "ids and owners must be whole numbers or texts, not %R", object);
     return false;
 }
 
 static bool refuse_nobody(void) {
-    PyErr_SetString(PyExc_ValueError, "2**64 - 1 is the number of no owner, which no request can "
-                                      "name: a row without an owner has the owner None");
+    PyErr_SetString(PyExc_ValueError, "2**64 - 1 is the number of no owner and cannot be used: a "
+                                      "row without an owner has the owner None");
     return false;
 }
 
@@ -97,7 +97,7 @@ static bool read_object(const reader *r, PyObject *object, uint64_t *id) {
     *id = PyLong_AsUnsignedLongLong(number);
     Py_DECREF(number);
     if (*id == UINT64_MAX && PyErr_ExceptionMatches(PyExc_OverflowError))
-        PyErr_Format(PyExc_ValueError, "ids and owners are numbers from 0 to 2**64 - 1, not %R",
+        PyErr_Format(PyExc_ValueError, "ids and owners must be numbers from 0 to 2**64 - 1, not %R",
                      object);
     if (PyErr_Occurred() != NULL)
         return false;
@@ -123,7 +123,7 @@ static bool read_numbers(id_list *list, const Py_buffer *view, bool is_signed, i
         memcpy((char *)&value + (PY_LITTLE_ENDIAN ? 0 : sizeof value - size), from, size);
         if (is_signed && value >> (8 * size - 1) != 0) {
             PyErr_SetString(PyExc_ValueError,
-                            "ids and owners are numbers from 0 to 2**64 - 1, not negative");
+                            "ids and owners must be numbers from 0 to 2**64 - 1, not negative");
             return false;
         }
         if (use != USE_IDS && use != USE_KEPT && value == EFFACE_NO_OWNER)
@@ -146,7 +146,7 @@ static bool read_buffer(id_list *list, PyObject *object, id_use use) {
     const bool is_signed = format != '\0' && strchr("bhilqn", format) != NULL;
     const bool is_unsigned = format != '\0' && strchr("BHILQN", format) != NULL;
     if (format == '?')
-        PyErr_SetString(PyExc_TypeError, "ids and owners are whole numbers or texts, not truth "
+        PyErr_SetString(PyExc_TypeError, "ids and owners must be whole numbers or texts, not truth "
                                          "values: choose ids with a mask, as in ids_[mask]");
     else if (view.ndim == 1 && (is_signed || is_unsigned))
         done = read_numbers(list, &view, is_signed, use);
@@ -209,6 +209,7 @@ bool ids_kind(const id_list *list, const char *what, efface_ids *kind) {
                                  : EFFACE_IDS_TEXT;
     if (list->n_texts == 0 || list->n_texts == n_known)
         return true;
-    PyErr_Format(PyExc_ValueError, "the %s of a store are numbers or texts, not both", what);
+    PyErr_Format(PyExc_ValueError, "the %s of a store are numbers or texts, not both: use one kind",
+                 what);
     return false;
 }

@@ -52,8 +52,9 @@ PyThreadState *models_enter(models *self) {
     PyThreadState *const state = gate_enter(&self->gate);
     if (state != NULL && self->torn) {
         gate_leave(&self->gate, state);
-        PyErr_SetString(PyExc_RuntimeError, "memory was short in the middle of a change: load the "
-                                            "model again");
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "memory ran out during a change, and the model is not usable any more: load it again");
         return NULL;
     }
     return state;
@@ -84,11 +85,11 @@ static PyMethodDef methods[] = {
     {"forget", (PyCFunction)(void (*)(void))models_forget, METH_FASTCALL,
      "forget(ids, owners, skip): forgets rows; a tuple for Report"},
     {"preview", (PyCFunction)(void (*)(void))models_preview, METH_FASTCALL,
-     "preview(ids, owners, skip): what that would take"},
+     "preview(ids, owners, skip): what that would do"},
     {"learn", models_learn, METH_VARARGS, "learn(rows, ids, weights, owners, unit): learns rows"},
     {"update", models_update, METH_VARARGS,
-     "update(rows, ids, weights, owners, unit): gives rows other values"},
-    {"rekey", models_rekey, METH_VARARGS, "rekey(seeds): fits anew with other seeds"},
+     "update(rows, ids, weights, owners, unit): replaces the values of rows"},
+    {"rekey", models_rekey, METH_VARARGS, "rekey(seeds): fits again with other seeds"},
     {"seeds", models_seeds, METH_NOARGS, "seeds(): of the models; None if they are not known"},
     {"shape", models_shape, METH_NOARGS, "shape(): rows, columns, models, total weight"},
     {"column_names", models_column_names, METH_NOARGS, "column_names(): a tuple of str or None"},

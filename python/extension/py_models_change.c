@@ -218,7 +218,8 @@ static efface_status check_columns(const models *self, const row_arrays *arrays,
     if (arrays->matrix.n_columns == n_columns)
         return EFFACE_OK;
     error->status = EFFACE_E_ARGUMENT;
-    PyOS_snprintf(error->message, sizeof error->message, "the rows have %u features, the model %u",
+    PyOS_snprintf(error->message, sizeof error->message,
+                  "the rows have %u features, but the model has %u",
                   (unsigned)arrays->matrix.n_columns, (unsigned)n_columns);
     return EFFACE_E_ARGUMENT;
 }

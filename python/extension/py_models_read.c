@@ -25,7 +25,7 @@ static efface_status fail(efface_error *error, const char *message) {
 static efface_status check_length(const Py_buffer *view, size_t n, efface_error *error) {
     return array_length(view) == n
                ? EFFACE_OK
-               : fail(error, "the model was changed by another thread while it was asked");
+               : fail(error, "another thread changed the model during this call; call it again");
 }
 
 /* Ends a method whose results are in arrays. */
@@ -259,9 +259,10 @@ static PyObject *ask_rows(models *self, PyObject *arguments, bool want_labels) {
     if (state != NULL) {
         const efface_kmeans *const model = self->items[run];
         const size_t k = want_labels ? 1 : efface_kmeans_get_info(model).n_clusters;
-        efface_status status = m.n_columns == efface_data_n_columns(self->data)
-                                   ? check_length(&out, m.n_rows * k, &error)
-                                   : fail(&error, "the rows have another number of features");
+        efface_status status =
+            m.n_columns == efface_data_n_columns(self->data)
+                ? check_length(&out, m.n_rows * k, &error)
+                : fail(&error, "the rows and the model have different numbers of features");
         for (size_t first = 0, n; first < m.n_rows && status == EFFACE_OK; first += n) {
             n = m.n_rows - first < m.n_batch ? m.n_rows - first : m.n_batch;
             const float *const values = matrix_read(&m, first, n);

@@ -50,7 +50,7 @@ static bool read_name(const char *const *names, PyObject *value, uint32_t *out) 
             *out = i;
             return true;
         }
-    PyErr_Format(PyExc_ValueError, "%R is not a name that is known here", value);
+    PyErr_Format(PyExc_ValueError, "%R is not a known name", value);
     return false;
 }
 
@@ -115,12 +115,14 @@ bool params_open(fit_params *params, PyObject *dictionary) {
                 read_array(dictionary, "column_max", "f", &high, &n_high) &&
                 read_array(dictionary, "depth_clusters", "IL", &depths, &n_depths);
     if (done && n_low != n_high) {
-        PyErr_SetString(PyExc_ValueError, "there must be as many lower as upper bounds");
+        PyErr_SetString(PyExc_ValueError, "column_range must have as many lower as upper bounds");
         done = false;
     }
     if (done && depths != NULL && n_depths != params->values.height) {
-        PyErr_Format(PyExc_ValueError, "depth_clusters has %zu numbers for a height of %u",
-                     n_depths, (unsigned)params->values.height);
+        PyErr_Format(
+            PyExc_ValueError,
+            "depth_clusters has %zu numbers for a height of %u; give one number for each level",
+            n_depths, (unsigned)params->values.height);
         done = false;
     }
     params->values.column_min = params->column_min = low;

@@ -65,7 +65,7 @@ bool key_open(PyObject *object, size_t n_bytes, const char *what, const unsigned
     if (PyBytes_AsStringAndSize(object, &bytes, &n) != 0)
         return false;
     if ((size_t)n != n_bytes) {
-        PyErr_Format(PyExc_ValueError, "a %s key has %zu bytes, not %zd", what, n_bytes, n);
+        PyErr_Format(PyExc_ValueError, "a %s key must have %zu bytes, not %zd", what, n_bytes, n);
         return false;
     }
     *key = (const unsigned char *)bytes;
@@ -102,8 +102,8 @@ static PyMethodDef methods[] = {
     {"receipt", store_receipt, METH_VARARGS, "receipt(number): JSON"},
     {"row_hash", store_row_hash, METH_VARARGS, "row_hash(receipt_key or None, id): bytes"},
     {"fit", store_fit, METH_VARARGS, "fit(name, params, columns): adds a model"},
-    {"drop", store_drop, METH_VARARGS, "drop(name): takes a model out"},
-    {"rekey", store_rekey, METH_VARARGS, "rekey(name, seed): fits anew with another seed"},
+    {"drop", store_drop, METH_VARARGS, "drop(name): removes a model"},
+    {"rekey", store_rekey, METH_VARARGS, "rekey(name, seed): fits again with another seed"},
     {"forget", store_forget, METH_VARARGS, "forget(ids, owners, skip, only_look)"},
     {"learn", store_learn, METH_VARARGS, "learn(rows, ids, weights, owners, keep_texts)"},
     {"update", store_update, METH_VARARGS, "update(rows, ids, weights, owners, keep_texts)"},

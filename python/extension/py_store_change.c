@@ -206,7 +206,7 @@ static PyObject *learn_or_update(store *self, PyObject *arguments, bool is_new) 
         !store_key(self, key))
         return NULL;
     if (!is_new && objects.ids == Py_None) {
-        PyErr_SetString(PyExc_ValueError, "say which rows to update: ids");
+        PyErr_SetString(PyExc_ValueError, "give the ids of the rows to update");
         return NULL;
     }
     if (!store_copy_offsets(self, &offsets, &objects.offsets))

@@ -48,7 +48,8 @@ static bool name_columns(efface_data *data, PyObject *names) {
         if (name == NULL)
             return false;
         if (strlen(name) != (size_t)n_bytes) {
-            PyErr_SetString(PyExc_ValueError, "the name of a feature has a zero character");
+            PyErr_SetString(PyExc_ValueError,
+                            "the name of a feature contains a zero character; rename it");
             return false;
         }
         const efface_status status = efface_data_name_column(data, j, name, &error);

@@ -236,7 +236,7 @@ static efface_status load_same(efface_store *file, loaded *l, efface_error *erro
     }
     error->status = EFFACE_E_BUSY;
     PyOS_snprintf(error->message, sizeof error->message,
-                  "another process keeps changing the rows of the store");
+                  "another process keeps changing the rows of the store; try again later");
     return EFFACE_E_BUSY;
 }
 
@@ -465,7 +465,7 @@ PyObject *store_row_hash(PyObject *object, PyObject *arguments) {
         !store_key(self, text_key) || !ids_open(&ids, id_object, USE_IDS, text_key, NULL))
         return NULL;
     if (ids.n != 1)
-        PyErr_SetString(PyExc_ValueError, "there must be one id");
+        PyErr_SetString(PyExc_ValueError, "there must be exactly one id");
     PyThreadState *const state = ids.n == 1 ? store_enter(self) : NULL;
     if (state != NULL) {
         const efface_status status =

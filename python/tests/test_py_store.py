@@ -185,7 +185,7 @@ def test_runs(store, gaussian, method):
 
 def test_runs_are_all_there_or_none(store):
     store.fit("runs..2", KMeans(2))
-    with pytest.raises(ValueError, match="'runs..2' already"):
+    with pytest.raises(ValueError, match="'runs..2' exists already"):
         store.fit("runs", KMeans(2, n_init=3))
     store.drop("runs..2")
     with pytest.raises(ValueError):
@@ -277,7 +277,7 @@ def test_wrong_calls(store, path, tmp_path, gaussian):
     assert not (tmp_path / "new").exists()
     assert store.verify() and store.n_rows == 1500
     with efface.open(path, write=False) as reader:
-        with pytest.raises(ValueError, match="read only"):
+        with pytest.raises(ValueError, match="reading only"):
             reader.forget(ids=1)
 
 

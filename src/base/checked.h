@@ -39,7 +39,7 @@ static inline void *ef_alloc_aligned(size_t count, size_t size) {
     return aligned_alloc(64, bytes != 0 ? bytes : 64);
 }
 
-/* Overwrites memory, and does so though nobody reads it afterwards (wipe.c). */
+/* Overwrites memory, even if nobody reads it afterwards (wipe.c). */
 void ef_wipe(void *memory, size_t n_bytes);
 
 /* Overwrites the part of the stack that calls before this one have used and left: calls that go

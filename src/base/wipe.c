@@ -2,8 +2,8 @@
  * Memory that is released is overwritten first.
  *
  * A row that was forgotten must not live on in memory that nobody uses: the next to be given that
- * memory could read it, and a core dump would show it. So the library never calls free or realloc
- * but here.
+ * memory could read it, and a core dump would show it. So the library calls free and realloc only
+ * here.
  *
  * Blocks do not tell how many bytes were asked for, so all of what the allocator gave is
  * overwritten. The pages of very large blocks are given back to the system instead, which
@@ -34,7 +34,7 @@
 
 void ef_wipe(void *memory, size_t n_bytes) {
     memset(memory, 0, n_bytes);
-    /* Says that memory is read here, lest the compiler see no use in the line above. */
+    /* Tells the compiler that memory is read here, so that it keeps the line above. */
     __asm__ volatile("" : : "r"(memory) : "memory");
 }
 

@@ -32,7 +32,7 @@ efface_data *ef_counts_read(ef_reader *r, uint32_t n_columns) {
         ranges->most[j] = ef_read_f32(r);
         ranges->n_least[j] = ef_read_u64(r);
         ranges->n_most[j] = ef_read_u64(r);
-        /* Not the ranges of any rows: also where one is no number. */
+        /* These are not the ranges of any rows; NaN is found here too. */
         if (!(ranges->least[j] >= -limit && ranges->least[j] <= ranges->most[j] &&
               ranges->most[j] <= limit))
             r->failed = true;

@@ -1,10 +1,10 @@
 /*
  * The smallest and largest value of each column, kept as rows come and go.
  *
- * With each extreme goes the number of rows that have it: a row that leaves changes a range only
- * if it was the last at an end. The column is then stale, which shows in a count of 0, and its
- * range has to be made anew from the rows. Until then the end is the farthest there can be: the
- * value that was there is that of a row which may have been forgotten.
+ * With each extreme goes the number of rows that have it: a row that leaves changes a range only if
+ * it was the last at an end. The column is then stale, which shows in a count of 0, and its range
+ * has to be made anew from the rows. Until then the end is the farthest possible value, because the
+ * old value may be that of a forgotten row.
  */
 #ifndef EF_COLUMN_RANGES_H
 #define EF_COLUMN_RANGES_H

@@ -18,7 +18,7 @@
 
 static const char *const role_names[EF_ROLES] = {"value", "id", "owner", "weight", "label"};
 
-/* The columns there are, as many as fit: for the messages about one that is not. */
+/* A list of the columns, cut if it is long, for messages about a missing column. */
 typedef struct listing {
     char text[200];
 } listing;
@@ -52,7 +52,7 @@ static bool is_number(ef_field field) {
 
 static efface_status fail_unclear(const ef_csv *csv, efface_error *error) {
     return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, 0,
-                      "this line may be a header or a row; say which with the header option");
+                      "this line could be a header or a row; set the option header to say which");
 }
 
 static ef_field_shown show_name(const char *name) {
@@ -69,8 +69,8 @@ static bool has_name(ef_field field, const char *name, size_t length) {
 static efface_status fail_two_columns(const ef_csv *csv, const char *name, ef_role role,
                                       size_t first, size_t second, efface_error *error) {
     return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, second + 1,
-                      "the columns %zu and %zu both have the name \"%s\" of the %s column; %s "
-                      "(the file has %s)",
+                      "columns %zu and %zu both have the name \"%s\", which was given for the %s "
+                      "column; %s (the file has %s)",
                       first + 1, second + 1, show_name(name).text, role_names[role],
                       ef_number_is_digits(name, strlen(name))
                           ? "rename one"
@@ -152,7 +152,7 @@ static efface_status detect_header(const ef_csv *csv, ef_columns *columns, bool 
     for (size_t i = 0; i < csv->n_fields; i++) {
         const ef_role role = (ef_role)columns->roles[i];
         const bool is_empty = csv->fields[i].n_bytes == 0;
-        /* A row without an owner has an empty field; no row has any other. */
+        /* In a row, only the field of the owner may be empty. */
         if (is_number(csv->fields[i]) || (is_empty && role == EF_ROLE_OWNER))
             continue;
         if (role == EF_ROLE_VALUE || role == EF_ROLE_WEIGHT || is_empty)
@@ -190,9 +190,9 @@ efface_status ef_csv_columns(const ef_csv *csv, const efface_load_options *optio
                           "no column is left for the values; the file has %s",
                           list_columns(csv, names).text);
     if (columns->n_values > EFFACE_MAX_COLUMNS)
-        return ef_fail_at(error, EFFACE_E_LIMIT, csv->reader->name, csv->line, 0,
-                          "the file has %u columns of values, and a set at most %u; reduce them "
-                          "first",
-                          columns->n_values, EFFACE_MAX_COLUMNS);
+        return ef_fail_at(
+            error, EFFACE_E_LIMIT, csv->reader->name, csv->line, 0,
+            "the file has %u columns of values, but a set can have at most %u; use fewer columns",
+            columns->n_values, EFFACE_MAX_COLUMNS);
     return EFFACE_OK;
 }

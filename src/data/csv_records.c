@@ -71,7 +71,8 @@ static outcome pass_quoted(ef_csv *csv, search *s, size_t *n_bytes, bool *double
                 return end;
             s->at--;
         } else if (c == '\0') {
-            return fail(csv, s, EFFACE_E_FORMAT, "there is a zero byte; this is no text file");
+            return fail(csv, s, EFFACE_E_FORMAT,
+                        "the file contains a zero byte, so it is not a text file");
         } else if (c == '"') {
             if (s->at + 1 < s->end && s->bytes[s->at + 1] == '"') {
                 *doubled = true;
@@ -96,11 +97,12 @@ static outcome pass_plain(ef_csv *csv, search *s, size_t *n_bytes) {
         at++;
     s->at = at;
     if (at < end && s->bytes[at] == '\0')
-        return fail(csv, s, EFFACE_E_FORMAT, "there is a zero byte; this is no text file");
+        return fail(csv, s, EFFACE_E_FORMAT,
+                    "the file contains a zero byte, so it is not a text file");
     if (at < end && s->bytes[at] == '"')
         return fail(csv, s, EFFACE_E_FORMAT,
-                    "there is a quote inside the field; put the field in quotes and double those "
-                    "inside it");
+                    "there is a quote inside the field; put the field in quotes and double the "
+                    "quotes inside it");
     while (at > begin && s->bytes[at - 1] == ' ')
         at--;
     *n_bytes = at - begin;
@@ -148,8 +150,9 @@ static outcome pass_field(ef_csv *csv, search *s, bool *doubled, bool *more) {
         return fail(csv, s, EFFACE_E_FORMAT,
                     "text follows the closing quote; double the quotes inside a field");
     if (csv->n_fields == MAX_FIELDS)
-        return fail(csv, s, EFFACE_E_LIMIT,
-                    "the line has more fields than a set can have columns (32767)");
+        return fail(
+            csv, s, EFFACE_E_LIMIT,
+            "the line has more fields than a set can have columns (32767); use fewer columns");
     if (!add_field(csv, text, n_bytes)) {
         s->status = ef_fail_memory(s->error);
         return FAILED;
@@ -207,8 +210,8 @@ static efface_status next_record(ef_csv *csv, efface_error *error) {
             return s.status;
         if (available >= MAX_RECORD_BYTES)
             return ef_fail_at(error, EFFACE_E_LIMIT, reader->name, csv->line, 0,
-                              "the row that begins here has more than 16 MiB; is a quote not "
-                              "closed?");
+                              "the row that begins here is longer than 16 MiB; look for a quote "
+                              "that is not closed");
         wanted = 2 * available;
     }
 }
@@ -227,8 +230,8 @@ efface_status ef_csv_next(ef_csv *csv, efface_error *error) {
         status = next_record(csv, error);
     if (status == EFFACE_OK && csv->n_fields > 0)
         return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, blank, 0,
-                          "the line is blank, and rows follow it; take it out, or give the row "
-                          "that it stands for its values");
+                          "the line is blank, but rows follow it; remove the line, or fill in the "
+                          "values of the row");
     return status;
 }
 

@@ -1,5 +1,5 @@
 /*
- * CSV as records of fields, following RFC 4180: what the fields mean is the affair of load_csv.c.
+ * CSV as records of fields, following RFC 4180: load_csv.c knows what the fields mean.
  *
  * Lines end with LF, CR LF or CR. A field in quotes may hold delimiters, line ends and, doubled,
  * quotes; spaces before and after the quotes are passed over. A byte order mark at the start is

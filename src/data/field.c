@@ -1,4 +1,4 @@
-/* How messages show fields: as UTF-8 that does nothing but stand there. */
+/* How messages show fields: as UTF-8 without anything that controls a terminal. */
 #include "data/field.h"
 
 #include <stdint.h>

@@ -46,15 +46,15 @@ static efface_status check_options(const efface_load_options *options, efface_er
                        options->version);
     if (options->header != EFFACE_HEADER_DETECT && options->header != EFFACE_HEADER_YES &&
         options->header != EFFACE_HEADER_NO)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "%d is no value of the option header",
+        return ef_fail(error, EFFACE_E_ARGUMENT, "%d is not a value of the option header",
                        (int)options->header);
     if (options->ids != EFFACE_IDS_DETECT && options->ids != EFFACE_IDS_NUMBERS &&
         options->ids != EFFACE_IDS_TEXT)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "%d is no value of the option ids",
+        return ef_fail(error, EFFACE_E_ARGUMENT, "%d is not a value of the option ids",
                        (int)options->ids);
     if (options->owners != EFFACE_IDS_DETECT && options->owners != EFFACE_IDS_NUMBERS &&
         options->owners != EFFACE_IDS_TEXT)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "%d is no value of the option owners",
+        return ef_fail(error, EFFACE_E_ARGUMENT, "%d is not a value of the option owners",
                        (int)options->owners);
     if (options->n_offsets != 0 && options->offsets == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "the offsets must not be NULL");
@@ -64,7 +64,7 @@ static efface_status check_options(const efface_load_options *options, efface_er
                    (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c >= 0x80))
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the byte %02X cannot be a delimiter; use a comma, semicolon, tab, space or "
-                       "another sign",
+                       "another character",
                        c);
     return EFFACE_OK;
 }

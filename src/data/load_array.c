@@ -54,10 +54,10 @@ void ef_array_shape(ef_array *array, const uint64_t *dimensions, size_t n_dimens
 efface_status ef_fail_value(efface_error *error, const char *file, uint64_t line, uint64_t column,
                             double value) {
     if (value != value || value - value != 0.0)
-        return ef_fail_at(error, EFFACE_E_FORMAT, file, line, column,
-                          "the value is %s; only finite numbers have a place in a set: leave the "
-                          "row out or mend it",
-                          value != value ? "not a number (NaN)" : "infinite");
+        return ef_fail_at(
+            error, EFFACE_E_FORMAT, file, line, column,
+            "the value is %s, but values must be finite numbers; leave the row out or correct it",
+            value != value ? "not a number (NaN)" : "infinite");
     return ef_fail_at(error, EFFACE_E_LIMIT, file, line, column,
                       "the value %g is larger than 2^126 (about 8.5e37) in magnitude; scale the "
                       "column down",
@@ -153,8 +153,8 @@ static efface_status fail_short(const ef_reader *reader, const ef_array *array, 
                                 efface_error *error) {
     return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, element / array->n_columns + 1,
                       element % array->n_columns + 1,
-                      "the file ends here, but its header promises %" PRIu64 " rows of %" PRIu64
-                      " columns; fetch or write it again",
+                      "the file ends here, but its header says that it has %" PRIu64
+                      " rows of %" PRIu64 " columns; download or write it again",
                       array->n_rows, array->n_columns);
 }
 
@@ -168,15 +168,15 @@ static efface_status check_header(const ef_reader *reader, const ef_array *array
                           array->n_rows, array->n_columns);
     if (array->n_columns > EFFACE_MAX_COLUMNS)
         return ef_fail_at(error, EFFACE_E_LIMIT, reader->name, 0, 0,
-                          "the file has %" PRIu64 " columns, and a set at most %u; reduce them "
-                          "first",
+                          "the file has %" PRIu64
+                          " columns, but a set can have at most %u; use fewer columns",
                           array->n_columns, EFFACE_MAX_COLUMNS);
     const size_t row_bytes = (size_t)array->n_columns * element_bytes(array->element);
     size_t n_bytes;
     if (array->n_rows > SIZE_MAX || !ef_mul_size((size_t)array->n_rows, row_bytes, &n_bytes))
         return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
-                          "the header promises %" PRIu64 " rows, more than a file can have; the "
-                          "header is damaged",
+                          "the header says that the file has %" PRIu64
+                          " rows, which is more than a file can have; the header is damaged",
                           array->n_rows);
     uint64_t left;
     if (ef_reader_left(reader, &left) && left < n_bytes)
@@ -202,9 +202,9 @@ static efface_status next_elements(ef_reader *reader, const ef_array *array, uin
 static efface_status expect_end(ef_reader *reader, efface_error *error) {
     const efface_status status = ef_reader_fill(reader, 1, error);
     if (status == EFFACE_OK && ef_reader_available(reader) > 0)
-        return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
-                          "bytes follow the last row that the header promises; fetch or write the "
-                          "file again");
+        return ef_fail_at(
+            error, EFFACE_E_FORMAT, reader->name, 0, 0,
+            "the file has more bytes than its header says; download or write the file again");
     return status;
 }
 
@@ -331,11 +331,12 @@ efface_status ef_array_load_labels(ef_reader *reader, const ef_array *array, int
                                    size_t n_rows, efface_error *error) {
     if (array->n_columns != 1)
         return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
-                          "labels need one column, and the file has %" PRIu64, array->n_columns);
+                          "labels must be in one column, but the file has %" PRIu64 " columns",
+                          array->n_columns);
     if (array->n_rows != n_rows)
         return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
-                          "the file has %" PRIu64 " labels, and the set %zu rows; there must be "
-                          "one label for each row",
+                          "the file has %" PRIu64
+                          " labels, but the set has %zu rows; there must be one label for each row",
                           array->n_rows, n_rows);
     const size_t size = element_bytes(array->element);
     for (size_t done = 0; done < n_rows;) {

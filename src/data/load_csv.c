@@ -88,7 +88,7 @@ static efface_status read_number(const ef_csv *csv, size_t field, double *value,
     case EF_NUMBER_NAN:
     case EF_NUMBER_INFINITE:
         return fail_field(csv, field, EFFACE_E_FORMAT,
-                          "is no finite number; leave the row out or mend it", error);
+                          "is not a finite number; leave the row out or correct it", error);
     case EF_NUMBER_TOO_LARGE:
         return fail_field(csv, field, EFFACE_E_LIMIT,
                           "is larger than 2^126 (about 8.5e37) in magnitude; scale the column down",
@@ -136,13 +136,13 @@ static efface_status read_whole(const ef_csv *csv, size_t field, int64_t least, 
 static efface_status read_label_number(const ef_csv *csv, size_t field, int64_t *label,
                                        efface_error *error) {
     return read_whole(csv, field, -(int64_t)EF_LARGEST_LABEL, (int64_t)EF_LARGEST_LABEL,
-                      "is no whole number of at most 2^53, as a label has to be", label, error);
+                      "is not a label: a label is a whole number of at most 2^53", label, error);
 }
 
 static efface_status fail_empty(const ef_csv *csv, size_t field, const char *role,
                                 efface_error *error) {
     return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
-                      "the %s is empty; give the row one or leave it out", role);
+                      "the %s is empty; fill it in or leave the row out", role);
 }
 
 static efface_status fail_collision(const ef_csv *csv, uint64_t line, const char *role,
@@ -160,12 +160,12 @@ static efface_status read_whole64(const ef_csv *csv, size_t field, const char *m
         return fail_field(csv, field, EFFACE_E_FORMAT, mixed, error);
     if (ef_number_is_padded(text.text, text.n_bytes))
         return fail_field(csv, field, EFFACE_E_FORMAT,
-                          "begins with a zero, and as a number it could be somebody else's; have "
-                          "such ids and owners read as text",
+                          "begins with a zero, and without the zero it could belong to somebody "
+                          "else; read such ids and owners as text",
                           error);
     if (!ef_number_parse_digits(text.text, text.n_bytes, value))
         return fail_field(csv, field, EFFACE_E_FORMAT,
-                          "is larger than 2^64 - 1; such ids have to be read as text", error);
+                          "is larger than 2^64 - 1; read such ids as text", error);
     return EFFACE_OK;
 }
 
@@ -193,12 +193,13 @@ static efface_status read_id(loader *l, size_t field, efface_error *error) {
     if (l->id_kind == UNDECIDED)
         l->id_kind = looks_like_number(text) ? NUMBERS : TEXT;
     if (l->id_kind == NUMBERS)
-        return read_whole64(&l->csv, field,
-                            l->options->ids == EFFACE_IDS_NUMBERS
-                                ? "is no whole number, as an id has to be"
-                                : "is no whole number, and the first id is one; have all ids read "
-                                  "as text",
-                            &l->batch_ids[l->n_batch], error);
+        return read_whole64(
+            &l->csv, field,
+            l->options->ids == EFFACE_IDS_NUMBERS
+                ? "is not a whole number, but ids are read as numbers; correct it, or read ids as "
+                  "text"
+                : "is not a whole number, but the first id is; read all ids as text",
+            &l->batch_ids[l->n_batch], error);
     const ef_text_hash hash = ef_hash_text(text.text, text.n_bytes, l->options->hash_key);
     l->batch_ids[l->n_batch] = hash.id;
     l->batch_checks[l->n_batch] = hash.check;
@@ -217,14 +218,15 @@ static efface_status read_owner(loader *l, size_t field, efface_error *error) {
         const efface_status status =
             read_whole64(&l->csv, field,
                          l->options->owners == EFFACE_IDS_NUMBERS
-                             ? "is no whole number, as an owner has to be"
-                             : "is no whole number, and the first owner is one; make all owners "
-                               "numbers, or all text",
+                             ? "is not a whole number, but owners are read as numbers; correct it, "
+                               "or read owners as text"
+                             : "is not a whole number, but the first owner is; make all owners "
+                               "numbers, or read them as text",
                          owner, error);
         return status == EFFACE_OK && *owner == EFFACE_NO_OWNER
                    ? fail_field(&l->csv, field, EFFACE_E_FORMAT,
-                                "is the number of no owner; leave the field empty, or number the "
-                                "owner differently",
+                                "is the number for rows without an owner; leave the field empty, "
+                                "or give the owner another number",
                                 error)
                    : status;
     }
@@ -263,7 +265,8 @@ static efface_status read_label(loader *l, size_t field, efface_error *error) {
 
 static efface_status read_weight(loader *l, size_t field, efface_error *error) {
     return read_whole(&l->csv, field, 1, EFFACE_MAX_WEIGHT - 1,
-                      "is no weight: weights are whole numbers of at least 1, together below 2^40",
+                      "is not a weight: a weight is a whole number of at least 1, and the sum of "
+                      "all weights is below 2^40",
                       &l->batch_weights[l->n_batch], error);
 }
 
@@ -287,8 +290,8 @@ static efface_status fail_duplicate(const loader *l, size_t i, efface_error *err
     if (l->id_kind == TEXT && l->id_checks[position] != l->batch_checks[i])
         return fail_collision(&l->csv, l->batch_lines[i], "id", error);
     return ef_fail_at(error, EFFACE_E_DUPLICATE, l->csv.reader->name, l->batch_lines[i], 0,
-                      "the id of this row is that of row %zu as well; ids are unique: take one of "
-                      "the rows out or give it another id",
+                      "this row has the same id as row %zu; ids are unique: remove one of the rows "
+                      "or give it another id",
                       position + 1);
 }
 
@@ -347,8 +350,8 @@ static efface_status read_row(loader *l, efface_error *error) {
     const ef_csv *const csv = &l->csv;
     if (csv->n_fields != l->columns.n_fields)
         return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, 0,
-                          "the row has %zu fields, and the first line has %zu", csv->n_fields,
-                          l->columns.n_fields);
+                          "the row has %zu fields, but the first line has %zu; correct the row",
+                          csv->n_fields, l->columns.n_fields);
     float *const values = l->batch_values + l->n_batch * l->columns.n_values;
     uint32_t column = 0;
     efface_status status = EFFACE_OK;
@@ -495,11 +498,12 @@ static efface_status read_labels(ef_csv *csv, int64_t *labels, size_t n_rows, ef
     while (status == EFFACE_OK && csv->n_fields > 0) {
         if (csv->n_fields != 1)
             return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, 0,
-                              "labels need one column, and the row has %zu fields", csv->n_fields);
+                              "labels must be in one column, but the row has %zu fields",
+                              csv->n_fields);
         if (n == n_rows)
             return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, 0,
-                              "here begin more labels than the set has rows (%zu); there must be "
-                              "one label for each row",
+                              "from here on, there are more labels than the set has rows (%zu); "
+                              "there must be one label for each row",
                               n_rows);
         status = read_label_number(csv, 0, &labels[n++], error);
         if (status == EFFACE_OK)
@@ -507,8 +511,8 @@ static efface_status read_labels(ef_csv *csv, int64_t *labels, size_t n_rows, ef
     }
     if (status == EFFACE_OK && n != n_rows)
         return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, 0, 0,
-                          "the file has %zu labels, and the set %zu rows; there must be one label "
-                          "for each row",
+                          "the file has %zu labels, but the set has %zu rows; there must be one "
+                          "label for each row",
                           n, n_rows);
     return status;
 }

@@ -31,7 +31,7 @@ static bool find_element(unsigned char code, ef_element *element) {
 
 static efface_status fail_header(const ef_reader *reader, efface_error *error) {
     return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
-                      "the file ends within its IDX header; fetch it again");
+                      "the file ends within its IDX header; download it again");
 }
 
 efface_status ef_idx_header(ef_reader *reader, ef_array *array, efface_error *error) {
@@ -47,8 +47,8 @@ efface_status ef_idx_header(ef_reader *reader, ef_array *array, efface_error *er
     *array = (ef_array){.big_endian = true};
     if (!find_element(code, &array->element))
         return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
-                          "the file begins like IDX, but its element type %02X is none of 08, 09, "
-                          "0B, 0C, 0D and 0E",
+                          "the file begins like an IDX file, but its element type %02X is unknown; "
+                          "known types are 08, 09, 0B, 0C, 0D and 0E",
                           code);
     if (n_dimensions == 0)
         return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,

@@ -184,7 +184,7 @@ static efface_status fail_header(const ef_reader *reader, const char *what, effa
 
 /* Takes magic, version and length; the text of *n_bytes bytes is available afterwards. */
 static efface_status take_front(ef_reader *reader, size_t *n_bytes, efface_error *error) {
-    const char *const cut = "the file ends within its .npy header; fetch or write it again";
+    const char *const cut = "the file ends within its .npy header; download or write it again";
     efface_status status = ef_reader_fill(reader, 12, error);
     if (status != EFFACE_OK)
         return status;
@@ -204,8 +204,8 @@ static efface_status take_front(ef_reader *reader, size_t *n_bytes, efface_error
         length |= (uint32_t)front[10] << 16 | (uint32_t)front[11] << 24;
     if (length > MAX_HEADER_BYTES)
         return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
-                          "the .npy header claims to have %" PRIu32 " bytes; it is damaged or no "
-                          "plain array",
+                          "the .npy header says that it has %" PRIu32
+                          " bytes; the file is damaged or is not a plain array",
                           length);
     ef_reader_take(reader, version > 1 ? 12 : 10);
     status = ef_reader_fill(reader, length, error);
@@ -236,7 +236,9 @@ efface_status ef_npy_header(ef_reader *reader, ef_array *array, efface_error *er
                           "numpy.save(path, array.astype(numpy.float32))",
                           ef_field_show((ef_field){h.descr, strlen(h.descr)}).text);
     if (h.n_dimensions == 0)
-        return fail_header(reader, "the file holds a single number and no rows", error);
+        return fail_header(reader,
+                           "the file has a single number and no rows; save a table with numpy.save",
+                           error);
     if (h.fortran_order && !order_is_indifferent(&h))
         return fail_header(reader,
                            "the array is stored column by column (Fortran order); save it row by "

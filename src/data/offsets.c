@@ -1,8 +1,8 @@
 /*
  * The offsets of columns: what is taken from values in double before they are rounded to float32.
  *
- * They are fixed before the first row comes. All rows of a set so are in the same coordinates, and
- * what is computed from them needs to know nothing of offsets.
+ * They are fixed before the first row comes. So all rows of a set have the same coordinates, and
+ * computations do not need the offsets.
  */
 #include "data/offsets.h"
 
@@ -35,8 +35,9 @@ efface_status efface_data_set_offsets(efface_data *data, const double *offsets,
     if (data == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data must not be NULL");
     if (data->n_rows != 0)
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "offsets are given before the first row, and there are rows");
+        return ef_fail(
+            error, EFFACE_E_ARGUMENT,
+            "offsets must be set before the first row is added, but the set has rows already");
     bool any;
     const efface_status status = check(data->n_columns, offsets, &any, error);
     if (status != EFFACE_OK)
@@ -115,18 +116,18 @@ static efface_status find_named(const candidates *c, const char *column, uint32_
     const ef_field_shown shown = ef_field_show((ef_field){column, strlen(column)});
     *found = find_name(c, column, 0);
     if (*found < d && find_name(c, column, *found + 1) < d)
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "there are several columns '%s'; give the offset by number, from 1 to "
-                       "%" PRIu32,
-                       shown.text, d);
+        return ef_fail(
+            error, EFFACE_E_ARGUMENT,
+            "several columns have the name '%s'; name the column by its number, from 1 to %" PRIu32,
+            shown.text, d);
     if (*found == d && ef_number_is_digits(column, strlen(column)))
         *found = find_number(c, column);
     if (*found == d || c->taken[*found])
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       *found == d ? "there is no column '%s' of values without an offset; "
-                                     "columns have names, or numbers from 1 to %" PRIu32
-                                   : "column '%s' has an offset already (columns have names, or "
-                                     "numbers from 1 to %" PRIu32 ")",
+                       *found == d ? "there is no column of values '%s', or it has an offset "
+                                     "already; columns have names, or numbers from 1 to %" PRIu32
+                                   : "column '%s' has two offsets; give it one (columns have "
+                                     "names, or numbers from 1 to %" PRIu32 ")",
                        shown.text, d);
     return EFFACE_OK;
 }
@@ -147,7 +148,8 @@ efface_status ef_offsets_choose(efface_data *data, const efface_load_options *op
         else if (offset->column != NULL)
             status = find_named(&among, offset->column, &column, error);
         else
-            status = ef_fail(error, EFFACE_E_ARGUMENT, "an offset names no column");
+            status = ef_fail(error, EFFACE_E_ARGUMENT,
+                             "an offset has no column; give its name or its place");
         if (status == EFFACE_OK && column < data->n_columns) {
             values[column] = offset->value;
             taken[column] = true;

@@ -75,7 +75,7 @@ static efface_status append_plain(ef_reader *reader, efface_error *error) {
 
 static efface_status fail_gzip(const ef_reader *reader, const char *what, efface_error *error) {
     return ef_fail_at(error, EFFACE_E_FORMAT, reader->name, 0, 0,
-                      "the gzip data is damaged: %s; fetch or compress the file again", what);
+                      "the gzip data is damaged: %s; download or compress the file again", what);
 }
 
 /* Called at the end of a gzip member: goes on with the next, or ends the stream. */

@@ -57,7 +57,7 @@ static efface_status begin(efface_rounding *r, uint32_t n_columns, efface_error 
         return EFFACE_OK;
     if (r->n_columns != 0)
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the rows have %" PRIu32 " columns, and those before had %" PRIu32,
+                       "the rows have %" PRIu32 " columns, but the rows before had %" PRIu32,
                        n_columns, r->n_columns);
     efface_rounding made = {
         .n_columns = n_columns,

@@ -293,7 +293,8 @@ static efface_status check_rows(const efface_data *data, const efface_rows *rows
                                 int64_t *total_weight, efface_error *error) {
     const uint32_t d = data->n_columns;
     if (rows->stride != 0 && rows->stride < d)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "a stride of %zu is less than %" PRIu32 " columns",
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the stride of %zu is smaller than the number of columns, %" PRIu32,
                        rows->stride, d);
     if (rows->n_rows != 0 && rows->values == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "values must not be NULL");
@@ -305,16 +306,18 @@ static efface_status check_rows(const efface_data *data, const efface_rows *rows
             while (magnitude_bits(values[j]) <= LARGEST)
                 j++;
             return ef_fail(error, EFFACE_E_LIMIT,
-                           "row %zu, column %" PRIu32 ": the value %g is not a finite number of "
-                           "magnitude 2^126 or less; leave the row out or mend it",
+                           "row %zu, column %" PRIu32
+                           ": the value %g is not a finite number of magnitude 2^126 or less; "
+                           "leave the row out or correct it",
                            i + 1, j + 1, (double)values[j]);
         }
         const int64_t weight = rows->weights != NULL ? rows->weights[i] : 1;
         if (weight < 1 || weight >= EFFACE_MAX_WEIGHT - total)
-            return ef_fail(error, EFFACE_E_LIMIT,
-                           "row %zu: the weight %" PRId64 " is not allowed: a weight is at least 1 "
-                           "and all weights together stay below 2^40",
-                           i + 1, weight);
+            return ef_fail(
+                error, EFFACE_E_LIMIT,
+                "row %zu: the weight %" PRId64
+                " is not allowed: a weight is at least 1, and the sum of all weights is below 2^40",
+                i + 1, weight);
         total += weight;
     }
     *total_weight = total;
@@ -362,8 +365,8 @@ static efface_status enter_ids(efface_data *data, const efface_rows *rows, uint6
             for (size_t back = i; back > 0; back--)
                 ef_row_ids_drop(&data->ids, data->n_rows + back - 1);
             return ef_fail(error, EFFACE_E_DUPLICATE,
-                           "row %zu: the id %" PRIu64 " is there already; ids are unique", i + 1,
-                           id);
+                           "row %zu: another row has the id %" PRIu64 " already; ids are unique",
+                           i + 1, id);
         }
         ef_row_ids_set(&data->ids, position, id);
         if (id >= *next_id)
@@ -390,7 +393,7 @@ efface_status efface_data_add(efface_data *data, const efface_rows *rows, efface
     } else {
         if (rows->ids == NULL && UINT64_MAX - next_id < rows->n_rows)
             return ef_fail(error, EFFACE_E_LIMIT,
-                           "there are no ids left above %" PRIu64 "; give the rows ids", next_id);
+                           "no ids are free above %" PRIu64 "; give each row an id", next_id);
         if (!ef_row_ids_reserve(&data->ids, data->capacity, data->n_rows,
                                 data->n_rows + rows->n_rows, rows->n_rows))
             return ef_fail_memory(error);
@@ -456,7 +459,7 @@ static efface_status check_ids(const efface_data *data, const uint64_t *ids, siz
     for (size_t i = 1; i < n_ids && status == EFFACE_OK; i++)
         if (sorted[i] == sorted[i - 1])
             status = ef_fail(error, EFFACE_E_DUPLICATE,
-                             "the id %" PRIu64 " comes twice in one request", sorted[i]);
+                             "the id %" PRIu64 " is twice in one request; name it once", sorted[i]);
     ef_free(sorted);
     return status;
 }

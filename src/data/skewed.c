@@ -138,9 +138,9 @@ efface_status efface_data_make_skewed(efface_skew skew, uint32_t n_clusters, uin
     if (out == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "out must not be NULL");
     if ((unsigned)skew >= sizeof makers / sizeof makers[0])
-        return ef_fail(error, EFFACE_E_ARGUMENT, "there is no skew %d", (int)skew);
+        return ef_fail(error, EFFACE_E_ARGUMENT, "%d is not a skew", (int)skew);
     if (n_clusters == 0 && n_rows != 0)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "rows need at least one cluster");
+        return ef_fail(error, EFFACE_E_ARGUMENT, "there must be at least one cluster");
     if (n_clusters > EFFACE_MAX_CLUSTERS)
         return ef_fail(error, EFFACE_E_LIMIT, "%u clusters are more than the limit of %u",
                        n_clusters, EFFACE_MAX_CLUSTERS);

@@ -323,9 +323,9 @@ efface_status efface_kmeans_silhouette(const efface_kmeans *model, const efface_
     }
     number_clusters(&s);
     if (s.n_clusters < 2) {
-        status = ef_fail(error, EFFACE_E_ARGUMENT,
-                         "a silhouette needs at least two clusters, but all rows looked at are in "
-                         "one");
+        status = ef_fail(
+            error, EFFACE_E_ARGUMENT,
+            "a silhouette needs at least two clusters, but all rows that were used are in one");
         goto out;
     }
     pack_panels(map, data, &s);

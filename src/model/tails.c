@@ -167,7 +167,7 @@ efface_status efface_data_tails(const efface_data *data, efface_scale scale, eff
     if (data == NULL || tails == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data and tails must not be NULL");
     if (scale != EFFACE_SCALE_NONE && scale != EFFACE_SCALE_MINMAX)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "%d is no scale", (int)scale);
+        return ef_fail(error, EFFACE_E_ARGUMENT, "%d is not a scale", (int)scale);
     const size_t n_most = data->n_rows >= ONE_ROW_IN ? data->n_rows / ONE_ROW_IN : 1;
     columns c = {NULL, NULL, NULL, NULL, NULL};
     double *const heap = ef_alloc_zero(n_most, sizeof *heap);

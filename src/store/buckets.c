@@ -47,7 +47,7 @@ static efface_status change_bucket(efface_store *store, sqlite3_stmt *read, sqli
     bucket.n_rows += (uint64_t)change->n_rows;
     bucket.sum += change->sum;
     if (!whole || bucket.n_rows > INT64_MAX)
-        return ef_store_corrupt(error, "a bucket of rows");
+        return ef_store_corrupt(error, "a bucket of rows is invalid");
     return insert_bucket(store, write, change->bucket, &bucket, error);
 }
 
@@ -115,7 +115,7 @@ efface_status ef_buckets_count(efface_store *store, efface_error *error) {
         head->rows_sum += seal;
         head->n_unowned += found.row.owner == EFFACE_NO_OWNER;
         if (found.row.weight < 1 || found.row.weight >= EFFACE_MAX_WEIGHT - head->total_weight)
-            status = ef_store_corrupt(error, "the weight of a row");
+            status = ef_store_corrupt(error, "the weight of a row is invalid");
         head->total_weight += found.row.weight;
     }
     (void)sqlite3_finalize(read);
@@ -154,6 +154,6 @@ efface_status ef_buckets_fit(efface_store *store, uint64_t n_rows, efface_error 
     if (status == EFFACE_OK &&
         (head->rows_sum != before.rows_sum || head->n_rows != before.n_rows ||
          head->n_unowned != before.n_unowned || head->total_weight != before.total_weight))
-        status = ef_store_corrupt(error, "its rows are not those that it has counted");
+        status = ef_store_corrupt(error, "its rows do not match their checksum");
     return status;
 }

@@ -41,7 +41,7 @@ static efface_status read_key(efface_store *store, const char *sql, unsigned cha
         if (reader.n_bytes == n_bytes)
             ef_read_bytes(&reader, key, n_bytes);
         else
-            status = ef_store_corrupt(error, "a key is not whole");
+            status = ef_store_corrupt(error, "a key has the wrong length");
     }
     (void)sqlite3_finalize(statement);
     return status;
@@ -75,9 +75,9 @@ static efface_status read_facts(efface_store *store, uint64_t *n_rows, efface_er
     if (status == EFFACE_OK)
         status = read_number(store, "SELECT value FROM facts WHERE name = 'n_rows'", n_rows, error);
     if (status == EFFACE_OK && (n_columns == 0 || n_columns > EFFACE_MAX_COLUMNS))
-        status = ef_store_corrupt(error, "its number of columns");
+        status = ef_store_corrupt(error, "its number of columns is invalid");
     if (status == EFFACE_OK && *n_rows >= (uint64_t)EFFACE_MAX_WEIGHT)
-        status = ef_store_corrupt(error, "its number of rows");
+        status = ef_store_corrupt(error, "its number of rows is invalid");
     if (status != EFFACE_OK)
         return status;
     head->n_columns = (uint32_t)n_columns;
@@ -183,7 +183,7 @@ static efface_status move_models(efface_store *store, efface_error *error) {
             break;
         status = ef_model_name_check(name, error);
         if (status != EFFACE_OK) {
-            status = ef_store_corrupt(error, "the name of a model");
+            status = ef_store_corrupt(error, "the name of a model is invalid");
             break;
         }
         ef_reader parts[5];
@@ -222,7 +222,7 @@ static efface_status seal_names(efface_store *store, efface_error *error) {
             break;
         const int64_t number = sqlite3_column_int64(statement, 0);
         if (number < 1 || number > (int64_t)d || names[number - 1] != NULL)
-            status = ef_store_corrupt(error, "the names of its columns");
+            status = ef_store_corrupt(error, "the names of its columns are invalid");
         else if (!ef_sql_copy_text(statement, 1, &names[number - 1]))
             status = ef_fail_memory(error);
     }
@@ -275,7 +275,7 @@ efface_status ef_carry_over(efface_store *store, efface_error *error) {
     if (status == EFFACE_OK)
         status = ef_buckets_count(store, error);
     if (status == EFFACE_OK && store->head.n_rows != n_rows)
-        status = ef_store_corrupt(error, "it has not as many rows as it counts");
+        status = ef_store_corrupt(error, "its number of rows is wrong");
     if (status == EFFACE_OK)
         status = count_groups(store, error);
     if (status == EFFACE_OK)

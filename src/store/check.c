@@ -1,6 +1,6 @@
 /*
- * Looking for damage: of the file, and of what stands in it against the invariants (store.c) that
- * can be seen without fitting anew; for that there is verify.
+ * Looks for damage: in the file, and in its contents by the invariants (store.c) that can be
+ * checked without a fit. Verify does the fits.
  */
 #include "base/checked.h"
 #include "base/status.h"
@@ -28,7 +28,7 @@ static void say(const checker *c, const char *format, ...) {
     c->found(c->context, text);
 }
 
-/* Damage is something to be said; other errors end the check. */
+/* Damage is reported; other errors end the check. */
 static efface_status told(const checker *c, efface_status status, const efface_error *problem,
                           efface_error *error) {
     if (status == EFFACE_E_CORRUPT || status == EFFACE_E_FORMAT) {
@@ -59,7 +59,8 @@ static efface_status check_file(const checker *c, efface_error *error) {
     return status;
 }
 
-/* What nothing refers to could keep anything. Rows and columns are read to their end. */
+/* Something that nothing refers to could keep forgotten data, so all is counted. Rows and columns
+ * are read to their end. */
 static efface_status check_counts(const checker *c, efface_error *error) {
     const ef_head *const head = &c->store->head;
     int64_t vacuums = 0;
@@ -67,7 +68,8 @@ static efface_status check_counts(const checker *c, efface_error *error) {
     if (asked != EFFACE_OK)
         return asked;
     if (vacuums != 0)
-        say(c, "the file: its pages move by themselves (auto_vacuum); efface does not write to it");
+        say(c, "the file: it moves its pages by itself (auto_vacuum); efface does not write to "
+               "such a file");
     const struct {
         const char *sql, *what;
         uint64_t right;
@@ -87,7 +89,7 @@ static efface_status check_counts(const checker *c, efface_error *error) {
         if (status != EFFACE_OK)
             return status;
         if ((uint64_t)n != counts[i].right)
-            say(c, "the store has not as many %s as it should", counts[i].what);
+            say(c, "the number of %s in the store is wrong", counts[i].what);
     }
     return EFFACE_OK;
 }
@@ -114,7 +116,7 @@ static efface_status check_model(const checker *c, const char *name, const effac
             status = ef_fail_memory(error);
         else if (counts.n_bytes != record.n_counts ||
                  memcmp(counts.bytes, record.counts, counts.n_bytes) != 0)
-            say(c, "model %s: what it counts of its rows is not what the rows are", name);
+            say(c, "model %s: the counts that it keeps do not match the rows", name);
         ef_free(counts.bytes);
     }
     efface_kmeans_free(model);
@@ -184,7 +186,7 @@ static efface_status check_groups(const checker *c, const efface_data *all, effa
                        all->n_rows - found.n_rows[EF_GROUP_OWNER] == head->n_unowned &&
                        all->total_weight == head->total_weight;
     return right ? EFFACE_OK
-                 : ef_store_corrupt(error, "owners, labels or weights are not those of its rows");
+                 : ef_store_corrupt(error, "owners, labels or weights do not match the rows");
 }
 
 static efface_status check_all(const checker *c, efface_error *error) {
@@ -217,7 +219,7 @@ efface_status efface_store_check(efface_store *store,
     if (status != EFFACE_OK)
         return status;
     status = check_all(&c, error);
-    /* It has only read. To commit that fails if the file is damaged, so take it back. */
+    /* The transaction has only read. A commit would fail if the file is damaged, so roll back. */
     (void)ef_store_end(store, EFFACE_E_CORRUPT, NULL);
     return status;
 }

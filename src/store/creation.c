@@ -50,7 +50,7 @@ static bool is_there(const char *path) {
     return lstat(path, &found) == 0;
 }
 
-/* Whether a file is nobody else's: in a folder of many, somebody may have made it before us to read
+/* Whether a file is ours alone: in a shared folder, somebody may have made it before us to read
  * what we write. */
 static bool is_ours(int file) {
     struct stat is;
@@ -69,20 +69,21 @@ static efface_status lock_beside(making *m, efface_error *error) {
     for (int attempt = 0; attempt < 100; attempt++) {
         const int file = open(m->beside, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (file < 0)
-            return fail_system(m->path, "cannot be made", error);
+            return fail_system(m->path, "cannot be created", error);
         if (flock(file, LOCK_EX | LOCK_NB) != 0) {
             const int why = errno;
             (void)close(file);
             errno = why;
-            return why == EWOULDBLOCK ? ef_fail(error, EFFACE_E_BUSY,
-                                                "%s is being made by another process", m->path)
-                                      : fail_system(m->beside, "cannot be locked", error);
+            return why == EWOULDBLOCK
+                       ? ef_fail(error, EFFACE_E_BUSY,
+                                 "another process is creating %s; try again later", m->path)
+                       : fail_system(m->beside, "cannot be locked", error);
         }
         if (has_name(file, m->beside)) {
             if (!is_ours(file)) {
                 (void)close(file);
                 return ef_fail(error, EFFACE_E_IO,
-                               "%s is in the way, and not a file of efface's own; take it away",
+                               "%s is in the way and does not belong to efface; move or remove it",
                                m->beside);
             }
             m->file = file;
@@ -92,7 +93,8 @@ static efface_status lock_beside(making *m, efface_error *error) {
         }
         (void)close(file);
     }
-    return ef_fail(error, EFFACE_E_BUSY, "%s is being made by other processes", m->path);
+    return ef_fail(error, EFFACE_E_BUSY, "other processes are creating %s; try again later",
+                   m->path);
 }
 
 static efface_status begin_making(making *m, const char *path, efface_error *error) {
@@ -103,7 +105,7 @@ static efface_status begin_making(making *m, const char *path, efface_error *err
     if (m->beside == NULL || m->journal == NULL)
         return ef_fail_memory(error);
     if (is_there(path))
-        return ef_fail(error, EFFACE_E_ARGUMENT, "%s is there already", path);
+        return ef_fail(error, EFFACE_E_ARGUMENT, "%s exists already; choose another name", path);
     /* SQLite would take it for the journal of the new store, and roll it back. */
     static const char *const endings[] = {"-journal", "-wal"};
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
@@ -115,14 +117,15 @@ static efface_status begin_making(making *m, const char *path, efface_error *err
         if (rest == NULL)
             return ef_fail_memory(error);
         if (in_the_way)
-            return ef_fail(error, EFFACE_E_ARGUMENT,
-                           "%s%s is there, of a store that is gone: take it away first", path,
-                           endings[i]);
+            return ef_fail(
+                error, EFFACE_E_ARGUMENT,
+                "%s%s is left over from a store that no longer exists; move or remove it first",
+                path, endings[i]);
     }
     return lock_beside(m, error);
 }
 
-/* Takes the file beside away, unless it got its name by renaming. */
+/* Removes the file beside, unless it got its name by renaming. */
 static void end_making(making *m) {
     if (m->file >= 0 && has_name(m->file, m->beside)) {
         (void)unlink(m->journal);
@@ -148,7 +151,8 @@ static efface_status sync_folder(const char *path, efface_error *error) {
     const int file = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const bool synced = file >= 0 && (fsync(file) == 0 || errno == EINVAL);
     const efface_status status =
-        synced ? EFFACE_OK : fail_system(path, "was made, but may not outlive a power loss", error);
+        synced ? EFFACE_OK
+               : fail_system(path, "was created, but a power loss could undo that", error);
     if (file >= 0)
         (void)close(file);
     ef_free(folder);
@@ -159,12 +163,12 @@ static efface_status give_name(const making *m, efface_error *error) {
     if (link(m->beside, m->path) == 0)
         return EFFACE_OK;
     if (errno == EEXIST)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "%s is there already", m->path);
+        return ef_fail(error, EFFACE_E_ARGUMENT, "%s exists already; choose another name", m->path);
     /* A disk without links: between the look and the renaming another file might come. */
     if ((errno == EPERM || errno == ENOSYS || errno == EOPNOTSUPP || errno == EMLINK) &&
         !is_there(m->path) && rename(m->beside, m->path) == 0)
         return EFFACE_OK;
-    return fail_system(m->path, "cannot be made", error);
+    return fail_system(m->path, "cannot be created", error);
 }
 
 /* ---------------------------------------------------------------- what goes in */
@@ -246,7 +250,7 @@ efface_status efface_store_create(const char *path, const efface_data *data,
     if (status == EFFACE_OK)
         status = fill(m.beside, data, texts, &how, models, n_models, error);
     if (status == EFFACE_OK && fsync(m.file) != 0)
-        status = fail_system(path, "cannot be made", error);
+        status = fail_system(path, "cannot be created", error);
     if (status == EFFACE_OK)
         status = give_name(&m, error);
     if (status == EFFACE_OK)

@@ -2,10 +2,10 @@
  * The models of a store follow a change of its rows.
  *
  * A model is tried cold first: its state and what is counted of its rows are enough, unless a level
- * has to be computed again or the range of a column is no longer known. Models for which that does
- * not do wait until all have been tried; then the rows are loaded once, and those over the same
- * columns change together. A model that was fitted when its method was defined in another way is
- * fitted again then, before it follows.
+ * has to be computed again or the range of a column is no longer known. The other models wait until
+ * all have been tried; then the rows are loaded once, and those over the same columns change
+ * together. A model that was fitted when its method was defined in another way is fitted again
+ * then, before it follows.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "store/following.h"
@@ -87,7 +87,7 @@ static efface_status follow_cold(const following *f, ef_record *record, efface_k
     if (status != EFFACE_OK)
         return status;
     if (counts->n_rows != f->store->head.n_rows)
-        status = ef_store_corrupt(error, "a model has not as many rows as the store");
+        status = ef_store_corrupt(error, "a model and the store have different numbers of rows");
     if (status == EFFACE_OK)
         status = make_change(change, record, counts, &to, error);
     if (status == EFFACE_OK && !ef_counts_stale(counts))
@@ -102,7 +102,7 @@ static efface_status follow_cold(const following *f, ef_record *record, efface_k
 static const efface_report outdated = {.action = EFFACE_ACTION_REFITTED,
                                        .reason = EFFACE_REASON_METHOD};
 
-/* Tries a model cold; if that does not do, it waits for its rows. */
+/* Tries a model cold; if that is not enough, it waits for its rows. */
 static efface_status try_model(following *f, const char *name, efface_model_report *report,
                                ef_u128 *seals, efface_error *error) {
     const double begin = ef_store_now();
@@ -119,7 +119,7 @@ static efface_status try_model(following *f, const char *name, efface_model_repo
         report->report = outdated;
     else
         status = follow_cold(f, &record, &model, &done, &report->report, error);
-    /* What a look without rows found out is all that a look with rows would; but not of a tree. */
+    /* A look without rows finds as much as a look with rows, except in a tree. */
     done |= f->change->only_look && (record.params.method != EFFACE_METHOD_TREE || model == NULL) &&
             report->report.reason != EFFACE_REASON_NONE;
     memcpy(report->after, record.digest, sizeof report->after);
@@ -252,7 +252,7 @@ efface_status ef_models_follow(efface_store *store, const ef_store_change *chang
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
         status = try_model(&f, names[i], &report->models[i], &seals, error);
     if (status == EFFACE_OK && seals != before.models_sum)
-        status = ef_store_corrupt(error, "its models are not those that it has counted");
+        status = ef_store_corrupt(error, "its models do not match their checksum");
     if (status == EFFACE_OK)
         status = follow_waiting(&f, error);
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++) {

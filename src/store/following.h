@@ -14,7 +14,7 @@ typedef struct ef_store_change {
     bool only_look;
 } ef_store_change;
 
-/* Has all models follow and writes them, unless it is only looked. Fills report->models. */
+/* Lets all models follow and writes them, unless the request only looks. Fills report->models. */
 efface_status ef_models_follow(efface_store *store, const ef_store_change *change,
                                efface_store_report *report, efface_error *error);
 

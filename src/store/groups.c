@@ -97,11 +97,11 @@ static efface_status read_groups(efface_store *store, sqlite3_stmt *read, bucket
             return ef_fail_memory(error);
         group->kind = kind_of(store, b->number);
         if (!ef_sql_has(read, "iibu"))
-            return ef_store_corrupt(error, "an owner or a label");
+            return ef_store_corrupt(error, "an owner or a label is invalid");
         group->number = (uint64_t)sqlite3_column_int64(read, 0);
         group->n_rows = (uint64_t)sqlite3_column_int64(read, 1);
         if (!ef_sql_read_sum(read, 2, &group->members))
-            return ef_store_corrupt(error, "an owner or a label");
+            return ef_store_corrupt(error, "an owner or a label is invalid");
         if (!ef_sql_copy_text(read, 3, &group->text))
             return ef_fail_memory(error);
         b->sum += ef_seal_group(&store->head, group);
@@ -128,7 +128,7 @@ static efface_status read_bucket(efface_store *store, const statements *s, uint6
     }
     (void)sqlite3_reset(s->read_bucket);
     if (status == EFFACE_OK && !right)
-        status = ef_store_corrupt(error, "owners or labels are not those that it has counted");
+        status = ef_store_corrupt(error, "owners or labels do not match their checksum");
     return status;
 }
 
@@ -188,7 +188,8 @@ static efface_status change_group(efface_store *store, const statements *s, buck
     for (size_t i = 0; i < n; i++) {
         const ef_u128 seal = ef_seal_member(head, kind, group->number, members[i].id);
         if (members[i].leaves && group->n_rows == 0)
-            return ef_store_corrupt(error, "an owner or a label has fewer rows than leave");
+            return ef_store_corrupt(error,
+                                    "an owner or a label has fewer rows than the request removes");
         group->n_rows += members[i].leaves ? UINT64_MAX : 1;
         group->members += members[i].leaves ? -seal : seal;
         if (group->text == NULL && !members[i].leaves && members[i].text != NULL) {
@@ -210,7 +211,7 @@ static efface_status change_group(efface_store *store, const statements *s, buck
         (void)sqlite3_bind_int64(s->drop_group, 2, (sqlite3_int64)group->number);
         status = ef_sql_do(store, s->drop_group, error);
         if (status == EFFACE_OK && !is_new && sqlite3_changes(store->db) != 1)
-            status = ef_store_corrupt(error, "an owner or a label that it has cannot be taken out");
+            status = ef_store_corrupt(error, "an owner or a label cannot be removed");
         head->n_groups[kind] -= !is_new;
         ef_free(group->text);
         *group = b->groups[--b->n_groups];
@@ -325,8 +326,8 @@ efface_status ef_groups_each(efface_store *store,
     for (int kind = 0; status == EFFACE_OK && kind < EF_GROUP_KINDS; kind++)
         if (n_groups[kind] != head->n_groups[kind] || sums[kind] != head->groups_sum[kind])
             status = ef_store_corrupt(error, kind == EF_GROUP_OWNER
-                                                 ? "its owners are not those that it has counted"
-                                                 : "its labels are not those that it has counted");
+                                                 ? "its owners do not match their checksum"
+                                                 : "its labels do not match their checksum");
     clear(&b);
     ef_free(b.groups);
     close_statements(&s);

@@ -128,7 +128,7 @@ efface_status ef_head_read(efface_store *store, efface_error *error) {
         ef_digest(body.bytes, body.n_bytes, seal);
         if (!ef_sql_has(statement, "bb") || found.n_bytes != sizeof seal ||
             memcmp(found.bytes, seal, sizeof seal) != 0 || !decode(&body, &head))
-            status = ef_store_corrupt(error, "its head is not what its seal says");
+            status = ef_store_corrupt(error, "its head does not match its seal");
         else
             store->head = head;
         store->head_changed = false;
@@ -167,8 +167,9 @@ void ef_receipt_key_digest(const unsigned char key[EFFACE_RECEIPT_KEY_BYTES],
     ef_digest(key, EFFACE_RECEIPT_KEY_BYTES, digest);
 }
 
-/* Without offsets it is that of the names alone, as it was before there were any: a program that
- * knows of none finds the names of a store that has some damaged, and refuses it. */
+/* Without offsets, it is the digest of the names alone, as it was before offsets existed. An older
+ * program does not know offsets: it finds the names of a store with offsets damaged, and refuses
+ * the store. */
 efface_status ef_names_digest(char *const *names, const double *offsets, uint32_t n_columns,
                               unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error) {
     ef_writer w = {0};

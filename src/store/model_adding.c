@@ -101,7 +101,7 @@ static efface_status read_moved(const adding *a, news *n, efface_error *error) {
         status = ef_sql_step(store, sums, &row, error);
         if (status == EFFACE_OK &&
             (!row || !ef_sql_has(sums, "ib") || !ef_sql_read_sum(sums, 1, &should.sum)))
-            status = ef_store_corrupt(error, "a bucket of rows");
+            status = ef_store_corrupt(error, "a bucket of rows is invalid");
         if (status == EFFACE_OK)
             should.n_rows = (uint64_t)sqlite3_column_int64(sums, 0);
         (void)sqlite3_reset(sums);
@@ -125,7 +125,7 @@ static efface_status read_moved(const adding *a, news *n, efface_error *error) {
         }
         (void)sqlite3_reset(rows);
         if (status == EFFACE_OK && (is.n_rows != should.n_rows || is.sum != should.sum))
-            status = ef_store_corrupt(error, "rows are not those that it has counted");
+            status = ef_store_corrupt(error, "rows do not match their checksum");
     }
     (void)sqlite3_finalize(rows);
     (void)sqlite3_finalize(sums);
@@ -207,7 +207,8 @@ static efface_status check_free(efface_store *store, const char *name, efface_er
     if (status != EFFACE_OK)
         return status;
     ef_record_free(&record);
-    return ef_fail(error, EFFACE_E_DUPLICATE, "there is a model with the name %s already", name);
+    return ef_fail(error, EFFACE_E_DUPLICATE,
+                   "a model with the name %s exists already; choose another name", name);
 }
 
 static efface_status copy_rows(adding *a, efface_error *error) {

@@ -59,7 +59,7 @@ static efface_status read_lists(ef_reader *r, ef_record *record, efface_error *e
     efface_kmeans_params *const p = &record->params;
     const uint32_t n_depths = ef_read_u32(r);
     if (n_depths != 0 && (n_depths != p->height || !ef_reader_has(r, n_depths, 4)))
-        return ef_store_corrupt(error, "the parameters of a model");
+        return ef_store_corrupt(error, "the parameters of a model are invalid");
     if (n_depths != 0) {
         record->depth_clusters = ef_alloc(n_depths, sizeof *record->depth_clusters);
         if (record->depth_clusters == NULL)
@@ -72,7 +72,7 @@ static efface_status read_lists(ef_reader *r, ef_record *record, efface_error *e
     if (ef_read_u32(r) == 0)
         return EFFACE_OK;
     if (!ef_reader_has(r, d, 8))
-        return ef_store_corrupt(error, "the parameters of a model");
+        return ef_store_corrupt(error, "the parameters of a model are invalid");
     record->bounds = ef_alloc(2 * d, sizeof *record->bounds);
     if (record->bounds == NULL)
         return ef_fail_memory(error);
@@ -112,6 +112,6 @@ efface_status ef_params_read(ef_reader *r, ef_record *record, efface_error *erro
     efface_status status = read_lists(r, record, error);
     if (status == EFFACE_OK &&
         (r->failed || r->n_bytes != 0 || !known || ef_params_check(p, NULL) != EFFACE_OK))
-        status = ef_store_corrupt(error, "the parameters of a model");
+        status = ef_store_corrupt(error, "the parameters of a model are invalid");
     return status;
 }

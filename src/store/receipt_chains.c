@@ -16,7 +16,7 @@ efface_status efface_keys_make(unsigned char secret_key[EFFACE_SECRET_KEY_BYTES]
                                unsigned char public_key[EFFACE_PUBLIC_KEY_BYTES],
                                efface_error *error) {
     if (sodium_init() < 0 || crypto_sign_keypair(public_key, secret_key) != 0)
-        return ef_fail(error, EFFACE_E_IO, "the system has no random numbers for keys");
+        return ef_fail(error, EFFACE_E_IO, "the system gives no random numbers for keys");
     return EFFACE_OK;
 }
 
@@ -116,11 +116,11 @@ static void check_line(chain *c, const char *line) {
     const ef_reader body = {.bytes = (const unsigned char *)line, .n_bytes = strlen(line)};
     const uint64_t number = number_of(line);
     if (number == 0) {
-        say(c, "this is no receipt");
+        say(c, "this is not a receipt");
         return;
     }
     if (c->number != 0 && number == c->number)
-        say(c, "receipt %" PRIu64 " is there twice", number);
+        say(c, "receipt %" PRIu64 " appears twice", number);
     else if (c->number != 0 && number < c->number)
         say(c, "receipt %" PRIu64 " comes after receipt %" PRIu64, number, c->number);
     else if (c->number != 0 && number == c->number + 2)
@@ -130,9 +130,9 @@ static void check_line(chain *c, const char *line) {
             number - 1);
     else if (number == c->number + 1 && !ef_receipt_follows(body, c->digest))
         say(c,
-            number == 1 ? "receipt %" PRIu64 " names one before it, and is the first"
+            number == 1 ? "receipt %" PRIu64 " is the first, but names a receipt before it"
                         : "receipt %" PRIu64
-                          " does not name the one before it: one of the two was changed",
+                          " does not name the receipt before it: one of the two was changed",
             number);
     c->number = number;
     ef_digest(line, body.n_bytes, c->digest);

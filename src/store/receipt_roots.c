@@ -78,12 +78,12 @@ efface_status efface_store_row_hash(efface_store *store,
                                     efface_error *error) {
     if (hash == NULL || (store == NULL && receipt_key == NULL))
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "hash, and one of store and key, must not be NULL");
+                       "hash must not be NULL, and store and key must not both be NULL");
     if (sodium_init() < 0)
         return ef_fail_memory(error);
     if (receipt_key == NULL && !store->has_receipt_key)
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the receipt key of the store is kept outside of it: give it");
+                       "the store does not keep its receipt key; give the key");
     ef_row_hash(receipt_key != NULL ? receipt_key : store->receipt_key, id, hash);
     return EFFACE_OK;
 }

@@ -130,7 +130,8 @@ static efface_status sign_count(efface_store *store, efface_error *error) {
     signed_bytes(fact, bytes);
     if (crypto_sign_detached(fact + SIGNED_COUNT_BYTES + EFFACE_PUBLIC_KEY_BYTES, NULL, bytes,
                              sizeof bytes, store->secret_key) != 0)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "the secret key cannot sign");
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the secret key cannot sign; make a new pair of keys");
     sqlite3_stmt *statement = NULL;
     efface_status status = ef_sql_prepare(
         store, "INSERT OR REPLACE INTO facts VALUES ('signature', ?)", &statement, error);
@@ -173,7 +174,8 @@ static efface_status read_signature(efface_store *store, signed_count *found, ef
             ef_read_bytes(&reader, found->digest, sizeof found->digest);
             ef_read_bytes(&reader, found->public_key, sizeof found->public_key);
         } else {
-            status = ef_store_corrupt(error, "the signature of the number of its receipts");
+            status =
+                ef_store_corrupt(error, "the signature of the number of its receipts is invalid");
         }
     }
     (void)sqlite3_finalize(statement);
@@ -193,7 +195,7 @@ static efface_status insert_receipt(efface_store *store, uint64_t number, const 
                                   SQLITE_UTF8);
         status = ef_sql_do(store, statement, error);
         if (status == EFFACE_E_DUPLICATE)
-            status = ef_store_corrupt(error, "it has more receipts than it counts");
+            status = ef_store_corrupt(error, "it has more receipts than its head says");
     }
     (void)sqlite3_finalize(statement);
     return status;
@@ -228,19 +230,19 @@ efface_status ef_receipt_append(efface_store *store, const char *kind, const uin
     return status == EFFACE_OK && store->signs ? sign_count(store, error) : status;
 }
 
-/* Makes `digest`, that of the receipt before, the one of this; CORRUPT if it does not name it. */
+/* Checks that a receipt names `digest`, that of the receipt before, and puts its own there. */
 static efface_status check_receipt(sqlite3_stmt *statement, uint64_t number,
                                    unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error) {
     if (!ef_sql_has(statement, "it") || (uint64_t)sqlite3_column_int64(statement, 0) != number)
         return ef_store_corrupt(error, "a receipt is missing");
     const ef_reader body = ef_sql_bytes(statement, 1);
     if (!ef_receipt_follows(body, digest))
-        return ef_store_corrupt(error, "a receipt does not name the one before it");
+        return ef_store_corrupt(error, "a receipt does not name the receipt before it");
     ef_digest(body.bytes, body.n_bytes, digest);
     return EFFACE_OK;
 }
 
-/* Whether a receipt that is signed was so with this key. */
+/* Whether a signed receipt was signed with this key. */
 static bool is_signed_with(ef_reader body, const unsigned char key[EFFACE_PUBLIC_KEY_BYTES]) {
     char wanted[sizeof EF_SIGNED_FIELDS + 2 * EFFACE_PUBLIC_KEY_BYTES];
     memcpy(wanted, EF_SIGNED_FIELDS, sizeof EF_SIGNED_FIELDS - 1);
@@ -249,8 +251,8 @@ static bool is_signed_with(ef_reader body, const unsigned char key[EFFACE_PUBLIC
     return ef_bytes_have(body, wanted);
 }
 
-/* The last receipt that is signed is the one whose number is, with the same key: who takes receipts
- * away would have to sign the number of the others. */
+/* The signed number is that of the last signed receipt, and both have the same key. Somebody who
+ * removes receipts would have to sign another number. */
 efface_status ef_receipts_check(efface_store *store, efface_error *error) {
     const ef_head *const head = &store->head;
     unsigned char digest[EFFACE_DIGEST_BYTES] = {0};
@@ -274,17 +276,16 @@ efface_status ef_receipts_check(efface_store *store, efface_error *error) {
             last_signed = n;
         if (n == count.number && (memcmp(digest, count.digest, sizeof digest) != 0 ||
                                   !is_signed_with(body, count.public_key)))
-            status = ef_store_corrupt(error, "its receipts are not those that were signed");
+            status = ef_store_corrupt(error, "its receipts do not match their signature");
     }
     (void)sqlite3_finalize(statement);
     /* Stores of format 1 signed receipts, and not their number. */
     if (status == EFFACE_OK && count.number != last_signed &&
         !(count.number == 0 && last_signed <= head->n_old_receipts))
-        status =
-            ef_store_corrupt(error, "the number of its receipts is not the one that was signed");
+        status = ef_store_corrupt(error, "the number of its receipts does not match its signature");
     if (status == EFFACE_OK &&
         (n != head->n_receipts || memcmp(digest, head->last_receipt, sizeof digest) != 0))
-        status = ef_store_corrupt(error, "its last receipts are not those that it has counted");
+        status = ef_store_corrupt(error, "its receipts do not match its head");
     return status;
 }
 

@@ -23,7 +23,7 @@ efface_status ef_model_name_check(const char *name, efface_error *error) {
     return is_name(name)
                ? EFFACE_OK
                : ef_fail(error, EFFACE_E_ARGUMENT,
-                         "the name of a model is 1 to %d letters, digits, '-', '_' or '.'",
+                         "the name of a model must be 1 to %d letters, digits, '-', '_' or '.'",
                          EFFACE_MODEL_NAME_BYTES - 1);
 }
 
@@ -53,7 +53,7 @@ efface_status ef_models_list(efface_store *store, char (**names)[EFFACE_MODEL_NA
         if (status != EFFACE_OK)
             break;
         if (!ef_sql_has(statement, "t") || !is_name(name) || n == room)
-            status = ef_store_corrupt(error, "the names of its models");
+            status = ef_store_corrupt(error, "the names of its models are invalid");
         else
             ef_model_name_copy(list[n++], name);
     }
@@ -87,7 +87,7 @@ efface_status ef_models_verify(const efface_store *store, uint64_t n_models, ef_
                                efface_error *error) {
     return n_models == store->head.n_models && sum == store->head.models_sum
                ? EFFACE_OK
-               : ef_store_corrupt(error, "its models are not those that it has counted");
+               : ef_store_corrupt(error, "its models do not match their checksum");
 }
 
 /* ---------------------------------------------------------------- records */
@@ -118,14 +118,14 @@ static efface_status read_columns(const efface_store *store, ef_reader reader, e
         return EFFACE_OK;
     record->n_columns = (uint32_t)(reader.n_bytes / 4);
     if (reader.n_bytes % 4 != 0 || record->n_columns > store->head.n_columns)
-        return ef_store_corrupt(error, "the columns of a model");
+        return ef_store_corrupt(error, "the columns of a model are invalid");
     record->columns = ef_alloc(record->n_columns, sizeof *record->columns);
     if (record->columns == NULL)
         return ef_fail_memory(error);
     for (uint32_t j = 0; j < record->n_columns; j++) {
         record->columns[j] = ef_read_u32(&reader);
         if (record->columns[j] >= store->head.n_columns)
-            return ef_store_corrupt(error, "the columns of a model");
+            return ef_store_corrupt(error, "the columns of a model are invalid");
     }
     return EFFACE_OK;
 }
@@ -141,7 +141,7 @@ static efface_status read_record(efface_store *store, sqlite3_stmt *statement, b
     const ef_u128 seal = ef_seal_model(&store->head, record->name, params, columns, counts, digest);
     if (!ef_sql_read_sum(statement, 4, &record->seal) || record->seal != seal ||
         digest.n_bytes != sizeof record->digest)
-        return ef_store_corrupt(error, "a model is not what its seal says");
+        return ef_store_corrupt(error, "a model does not match its seal");
     ef_read_bytes(&digest, record->digest, sizeof record->digest);
     efface_status status = read_columns(store, columns, record, error);
     if (status == EFFACE_OK)
@@ -154,7 +154,7 @@ static efface_status read_record(efface_store *store, sqlite3_stmt *statement, b
         unsigned char found[EFFACE_DIGEST_BYTES];
         ef_digest(record->state, record->n_state, found);
         if (memcmp(found, record->digest, sizeof found) != 0)
-            status = ef_store_corrupt(error, "the state of a model is not what its digest says");
+            status = ef_store_corrupt(error, "the state of a model does not match its digest");
     }
     return status;
 }
@@ -174,7 +174,7 @@ static efface_status fail_absent(efface_store *store, const char *name, efface_e
             break;
         status = ef_sql_text(store, statement, 0, &found, error);
         if (found != NULL && strcmp(found, name) == 0)
-            status = ef_store_corrupt(error, "the index of its models");
+            status = ef_store_corrupt(error, "the index of its models is invalid");
         n_models++;
         if (found != NULL)
             sum += ef_seal_model(&store->head, found, ef_sql_bytes(statement, 1),
@@ -232,10 +232,11 @@ efface_status ef_record_new(const efface_store *store, const efface_new_model *a
     if (asked->columns == NULL)
         return EFFACE_OK;
     if (n == 0 || n > d)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "a model has 1 to %u columns", (unsigned)d);
+        return ef_fail(error, EFFACE_E_ARGUMENT, "a model must have 1 to %u columns", (unsigned)d);
     for (uint32_t j = 0; j < n; j++)
         if (asked->columns[j] >= d)
-            return ef_fail(error, EFFACE_E_ARGUMENT, "there is no column %u; the store has %u",
+            return ef_fail(error, EFFACE_E_ARGUMENT,
+                           "there is no column %u; the store has %u columns",
                            (unsigned)asked->columns[j] + 1, (unsigned)d);
     record->columns = ef_alloc(n, sizeof *record->columns);
     if (record->columns == NULL)
@@ -250,8 +251,8 @@ static efface_status check_size(efface_store *store, const ef_record *record, ef
     return record->n_state + record->n_counts + 4096 < most
                ? EFFACE_OK
                : ef_fail(error, EFFACE_E_LIMIT,
-                         "the state of the model %s has %zu bytes, and a store holds %llu: use "
-                         "fewer clusters, columns or iterations; nothing was changed",
+                         "the state of the model %s has %zu bytes, but a store can hold at most "
+                         "%llu; nothing was changed; use fewer clusters, columns or iterations",
                          record->name, record->n_state, (unsigned long long)most);
 }
 
@@ -277,8 +278,9 @@ static efface_status write_record(efface_store *store, const ef_record *record, 
         ef_sql_bind_text(statement, 7, record->name);
         status = ef_sql_do(store, statement, error);
         if (status == EFFACE_E_DUPLICATE)
-            status =
-                ef_fail(error, status, "there is a model with the name %s already", record->name);
+            status = ef_fail(error, status,
+                             "a model with the name %s exists already; choose another name",
+                             record->name);
     }
     (void)sqlite3_finalize(statement);
     return status;
@@ -350,7 +352,7 @@ efface_status ef_record_cold(const ef_record *record, efface_kmeans **model, eff
     if (status == EFFACE_OK && state.n_bytes != 0) {
         efface_kmeans_free(*model);
         *model = NULL;
-        return ef_store_corrupt(error, "the state of a model");
+        return ef_store_corrupt(error, "the state of a model is invalid");
     }
     if (status != EFFACE_OK)
         return as_damage(status, error);
@@ -362,8 +364,10 @@ efface_status ef_record_cold(const ef_record *record, efface_kmeans **model, eff
         efface_data_free(*counts);
         *model = NULL;
         *counts = NULL;
-        return short_of_memory ? ef_fail_memory(error)
-                               : ef_store_corrupt(error, "what a model counts of its rows");
+        return short_of_memory
+                   ? ef_fail_memory(error)
+                   : ef_store_corrupt(error,
+                                      "the counts that a model keeps of its rows are invalid");
     }
     return EFFACE_OK;
 }

@@ -97,15 +97,15 @@ static efface_status check_rows(const efface_store *store, const efface_data *da
                          data->n_columns, store->head.n_columns);
 }
 
-/* The number 77 and the text "77" would be two people, of whom a request finds one. */
+/* The number 77 and the text "77" would be two people, and a request would find only one. */
 static efface_status check_kind(efface_store *store, efface_ids *have, efface_ids come,
                                 const char *what, efface_error *error) {
     if (come == EFFACE_IDS_DETECT || come == *have)
         return EFFACE_OK;
     if (*have != EFFACE_IDS_DETECT)
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the %s of the store are %s, and those of the rows are %s; nothing was "
-                       "changed: have them read as %s",
+                       "the %s of the store are %s, but those of the rows are %s; nothing was "
+                       "changed; read them as %s",
                        what, *have == EFFACE_IDS_TEXT ? "texts" : "whole numbers",
                        come == EFFACE_IDS_TEXT ? "texts" : "whole numbers",
                        *have == EFFACE_IDS_TEXT ? "texts" : "whole numbers");
@@ -125,12 +125,13 @@ static efface_status check_kinds(efface_store *store, const efface_data *data,
     return status;
 }
 
-/* Rows that come must leave the weight of all below its limit. */
+/* The weight of all rows must stay below its limit when rows come. */
 static efface_status check_weight(int64_t there, int64_t comes, efface_error *error) {
     return comes < EFFACE_MAX_WEIGHT - there
                ? EFFACE_OK
                : ef_fail(error, EFFACE_E_LIMIT,
-                         "all weights together would not stay below 2^40; nothing was changed");
+                         "the sum of all weights would not be below 2^40; nothing was changed; use "
+                         "smaller weights");
 }
 
 static int compare_ids(const void *a, const void *b) {
@@ -182,7 +183,7 @@ static efface_status check_new(efface_store *store, const uint64_t *ids, size_t 
     for (size_t i = 0; status == EFFACE_OK && i < n; i++)
         if (there[i])
             status = ef_fail(error, EFFACE_E_DUPLICATE,
-                             "a row with the id %" PRIu64 " is there already; nothing was learned",
+                             "a row with the id %" PRIu64 " exists already; nothing was learned",
                              ids[i]);
     ef_free(there);
     return status;

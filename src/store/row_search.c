@@ -82,7 +82,7 @@ static efface_status search_bucket(efface_store *store, sqlite3_stmt *rows, sqli
     }
     (void)sqlite3_reset(sums);
     if (status == EFFACE_OK && !right)
-        status = ef_store_corrupt(error, "rows are not those that it has counted");
+        status = ef_store_corrupt(error, "rows do not match their checksum");
     return status;
 }
 
@@ -159,7 +159,7 @@ static efface_status add_owner(efface_store *store, sqlite3_stmt *statement, uin
         if (status != EFFACE_OK || !row)
             break;
         if (!ef_sql_has(statement, "i")) {
-            status = ef_store_corrupt(error, "the id of a row");
+            status = ef_store_corrupt(error, "the id of a row is invalid");
             break;
         }
         const uint64_t id = (uint64_t)sqlite3_column_int64(statement, 0);
@@ -170,7 +170,7 @@ static efface_status add_owner(efface_store *store, sqlite3_stmt *statement, uin
     }
     (void)sqlite3_reset(statement);
     if (status == EFFACE_OK && (n_rows != group.n_rows || sum != group.members))
-        status = ef_store_corrupt(error, "the rows of an owner are not those that it has counted");
+        status = ef_store_corrupt(error, "the rows of an owner do not match their checksum");
     return status;
 }
 
@@ -220,7 +220,7 @@ static efface_status add_owners(efface_store *store, const efface_request *reque
         if (request->owners[i] == EFFACE_NO_OWNER)
             status =
                 ef_fail(error, EFFACE_E_ARGUMENT,
-                        "EFFACE_NO_OWNER is no owner: rows without one are found by their ids");
+                        "EFFACE_NO_OWNER is not an owner; name rows without an owner by their ids");
         else
             status = add_owner(store, statement, request->owners[i], list, &found, error);
         if (status == EFFACE_OK && !found)
@@ -267,7 +267,7 @@ efface_status ef_rows_find(efface_store *store, const efface_request *request, e
             if (n_times != 0)
                 note_missing(&missing, "id", list.ids[i], n_times);
             else
-                status = ef_store_corrupt(error, "an owner has a row that is not there");
+                status = ef_store_corrupt(error, "an owner has a row that does not exist");
         }
         ef_free(asked);
     }

@@ -76,7 +76,7 @@ static void name_foreign(char foreign[200], const char *type, const char *name) 
     for (; name[n] != '\0' && n + 1 < sizeof plain; n++)
         plain[n] = name[n] > ' ' && name[n] < 127 ? name[n] : '?';
     plain[n] = '\0';
-    (void)snprintf(foreign, 200, "the %.20s %s is not of efface, or not as efface makes it",
+    (void)snprintf(foreign, 200, "the %.20s %s was not made by efface, or was changed",
                    strcmp(type, "table") == 0 || strcmp(type, "index") == 0 ||
                            strcmp(type, "view") == 0 || strcmp(type, "trigger") == 0
                        ? type
@@ -120,8 +120,8 @@ efface_status ef_schema_check(efface_store *store, efface_error *error) {
     }
     return status == EFFACE_OK && store->foreign[0] != '\0' && store->writes
                ? ef_fail(error, EFFACE_E_CORRUPT,
-                         "the store is not written to: %s; put back a copy, or make it again from "
-                         "the data",
+                         "efface does not write to this store: %s; restore a backup, or create the "
+                         "store again from the data",
                          store->foreign)
                : status;
 }

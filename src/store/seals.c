@@ -3,7 +3,7 @@
  *
  * A seal is SipHash-2-4 with 128 bits of output under a key of the store. The seals of the rows of
  * a bucket are added modulo 2^128: a row comes by an addition and leaves by a subtraction, in any
- * order. To verify that a row is there, or is not, is to read its bucket and add up.
+ * order. To verify that a row is there, or is not there, read its bucket and add up the seals.
  *
  * Buckets have some 32 rows. Ids below `dense`, a power of two that is at least the number of rows
  * there were when buckets were chosen, have buckets by their order: 0 to 31, 32 to 63, and so on.

@@ -6,9 +6,10 @@
 #include <string.h>
 
 efface_status ef_store_corrupt(efface_error *error, const char *what) {
-    return ef_fail(error, EFFACE_E_CORRUPT,
-                   "the store is damaged: %s; put back a copy, or make it again from the data",
-                   what);
+    return ef_fail(
+        error, EFFACE_E_CORRUPT,
+        "the store is damaged: %s; restore a backup, or create the store again from the data",
+        what);
 }
 
 efface_status ef_sql_fail(efface_store *store, efface_error *error) {
@@ -18,8 +19,8 @@ efface_status ef_sql_fail(efface_store *store, efface_error *error) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return ef_fail(error, EFFACE_E_BUSY,
-                       "the store is busy: another process is writing to it; it was waited for "
-                       "%g seconds; try again, or wait longer",
+                       "the store is busy: another process is writing to it; efface waited %g "
+                       "seconds; try again, or wait longer",
                        store->wait_seconds);
     case SQLITE_CORRUPT: return ef_store_corrupt(error, message);
     case SQLITE_NOTADB: return ef_fail(error, EFFACE_E_FORMAT, "the file is not a store");
@@ -27,11 +28,10 @@ efface_status ef_sql_fail(efface_store *store, efface_error *error) {
     case SQLITE_READONLY:
         return ef_fail(error, EFFACE_E_IO, "the store cannot be written to: %s", message);
     case SQLITE_TOOBIG:
-        return ef_fail(error, EFFACE_E_LIMIT,
-                       "a value is larger than the %d bytes that a store can hold in one",
+        return ef_fail(error, EFFACE_E_LIMIT, "a value is larger than the limit of %d bytes",
                        sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, -1));
     case SQLITE_CONSTRAINT:
-        return ef_fail(error, EFFACE_E_DUPLICATE, "a row or a model is there already: %s", message);
+        return ef_fail(error, EFFACE_E_DUPLICATE, "a row or a model exists already: %s", message);
     default: return ef_fail(error, EFFACE_E_IO, "the store cannot be read or written: %s", message);
     }
 }

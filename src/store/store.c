@@ -62,12 +62,12 @@ void efface_store_options_init(efface_store_options *options) {
 efface_status ef_store_options_check(const efface_store_options *options, efface_error *error) {
     if (options->version != OPTIONS_VERSION)
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the options of the store have version %u; fill them with "
+                       "the options of the store have the unknown version %u; fill them with "
                        "efface_store_options_init",
                        (unsigned)options->version);
     return options->wait_seconds >= 0.0 && options->wait_seconds <= MOST_WAIT_SECONDS
                ? EFFACE_OK
-               : ef_fail(error, EFFACE_E_ARGUMENT, "a store waits for 0 to %g seconds",
+               : ef_fail(error, EFFACE_E_ARGUMENT, "the wait for a store must be 0 to %g seconds",
                          MOST_WAIT_SECONDS);
 }
 
@@ -114,8 +114,8 @@ static efface_status require(efface_store *store, const char *pragma, const char
     (void)sqlite3_finalize(statement);
     if (status == EFFACE_OK && !right)
         status = ef_fail(error, EFFACE_E_IO,
-                         "the store cannot be opened to write: SQLite would not %s; use a library "
-                         "of SQLite that does, or a disk that lets it",
+                         "the store cannot be opened to write: SQLite does not %s; use another "
+                         "SQLite library or another disk",
                          what);
     return status;
 }
@@ -167,7 +167,7 @@ static efface_status harden(efface_store *store, efface_error *error) {
         triggers != 0 || views != 0 || defensive != 1)
         return ef_fail(error, EFFACE_E_IO,
                        "the store cannot be opened: SQLite would run triggers of the file; use a "
-                       "newer library of SQLite");
+                       "newer SQLite library");
     return ef_sql_run(store,
                       "PRAGMA trusted_schema = OFF; PRAGMA temp_store = MEMORY;"
                       "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;"
@@ -210,7 +210,7 @@ efface_status ef_store_connect(efface_store *store, efface_error *error) {
     return store->db == NULL ? connect(store, store->path, error) : EFFACE_OK;
 }
 
-/* Where the file is, wherever the process goes. */
+/* The full path of the file: the process may change its folder. */
 static bool keep_path(efface_store *store) {
     const char *const full = sqlite3_db_filename(store->db, "main");
     const size_t n_bytes = full != NULL ? strlen(full) + 1 : 0;
@@ -251,20 +251,21 @@ static efface_status find_receipt_key(efface_store *store, efface_error *error) 
     if (!store->head.key_outside) {
         if (store->has_receipt_key)
             return ef_fail(error, EFFACE_E_ARGUMENT,
-                           "the store has its receipt key inside; leave the key out");
+                           "the store keeps its receipt key itself; do not give a receipt key");
         memcpy(store->receipt_key, store->head.receipt_key, sizeof store->receipt_key);
         store->has_receipt_key = true;
         return EFFACE_OK;
     }
     if (!store->has_receipt_key)
         return store->writes ? ef_fail(error, EFFACE_E_ARGUMENT,
-                                       "the receipt key of the store is kept outside of it: give "
-                                       "it (--receipt-key FILE, or in the options)")
+                                       "the store does not keep its receipt key; give the key "
+                                       "(--receipt-key FILE, or in the options)")
                              : EFFACE_OK;
     ef_receipt_key_digest(store->receipt_key, digest);
     return memcmp(digest, store->head.receipt_key_digest, sizeof digest) == 0
                ? EFFACE_OK
-               : ef_fail(error, EFFACE_E_ARGUMENT, "the receipt key is not that of the store");
+               : ef_fail(error, EFFACE_E_ARGUMENT,
+                         "the receipt key belongs to another store; give the key of this one");
 }
 
 static efface_status check_format(efface_store *store, efface_error *error) {
@@ -276,8 +277,8 @@ static efface_status check_format(efface_store *store, efface_error *error) {
         status = ef_fail(error, EFFACE_E_FORMAT, "the file is not a store of efface");
     if (status == EFFACE_OK && (version < 1 || version > EF_STORE_VERSION))
         status = ef_fail(error, EFFACE_E_FORMAT,
-                         "the store has version %lld; this program knows versions 1 to %d, a newer "
-                         "one may be needed",
+                         "the store has version %lld, but this program knows versions 1 to %d; use "
+                         "a newer program",
                          (long long)version, EF_STORE_VERSION);
     store->format = (uint32_t)version;
     return status;
@@ -316,7 +317,7 @@ static efface_status move_to_memory(efface_store *store, efface_error *error) {
         return code == SQLITE_BUSY || code == SQLITE_LOCKED
                    ? ef_fail(error, EFFACE_E_BUSY, "the store is busy: another process is writing")
                    : ef_fail(error, EFFACE_E_IO,
-                             "the store, of an older format, cannot be read to memory");
+                             "the store has an older format, and cannot be read into memory");
     }
     (void)sqlite3_close(store->db);
     store->db = memory;

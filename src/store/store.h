@@ -160,7 +160,7 @@ bool ef_clean_writes(sqlite3 *db, ef_clean_file *to);
 /* ------------------------------------------------------------------ memory (wiping_memory.c) */
 
 /* Has SQLite overwrite memory before it releases it; once for a process, before its first use.
- * False if somebody used SQLite already, now as later. */
+ * False, now and later, if somebody used SQLite already. */
 bool ef_sql_wipe_memory(void);
 
 /* ------------------------------------------------------------------ seals (seals.c) */

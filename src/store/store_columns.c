@@ -79,7 +79,7 @@ static efface_status read_names(efface_store *store, efface_error *error) {
             break;
         if (j >= store->head.n_columns || !ef_sql_has(statement, "iu") ||
             sqlite3_column_int64(statement, 0) != (int64_t)j + 1) {
-            status = ef_store_corrupt(error, "the names of its columns");
+            status = ef_store_corrupt(error, "the names of its columns are invalid");
             break;
         }
         if (store->names == NULL)
@@ -98,14 +98,14 @@ static bool can_be_offset(double value) {
 static efface_status copy_offsets(efface_store *store, ef_reader reader, efface_error *error) {
     const uint32_t d = store->head.n_columns;
     if (reader.n_bytes != (size_t)d * 8)
-        return ef_store_corrupt(error, "the offsets of its columns");
+        return ef_store_corrupt(error, "the offsets of its columns are invalid");
     store->offsets = ef_alloc_zero(d, sizeof *store->offsets);
     if (store->offsets == NULL)
         return ef_fail_memory(error);
     for (uint32_t j = 0; j < d; j++) {
         store->offsets[j] = ef_read_f64(&reader);
         if (!can_be_offset(store->offsets[j]))
-            return ef_store_corrupt(error, "the offsets of its columns");
+            return ef_store_corrupt(error, "the offsets of its columns are invalid");
     }
     return EFFACE_OK;
 }
@@ -118,8 +118,9 @@ static efface_status read_offsets(efface_store *store, efface_error *error) {
     if (status == EFFACE_OK)
         status = ef_sql_step(store, statement, &row, error);
     if (status == EFFACE_OK && row)
-        status = ef_sql_has(statement, "b") ? copy_offsets(store, ef_sql_bytes(statement, 0), error)
-                                            : ef_store_corrupt(error, "the offsets of its columns");
+        status = ef_sql_has(statement, "b")
+                     ? copy_offsets(store, ef_sql_bytes(statement, 0), error)
+                     : ef_store_corrupt(error, "the offsets of its columns are invalid");
     (void)sqlite3_finalize(statement);
     return status;
 }
@@ -149,7 +150,8 @@ efface_status ef_store_read_columns(efface_store *store, efface_error *error) {
         status =
             ef_names_digest(store->names, store->offsets, store->head.n_columns, digest, error);
     if (status == EFFACE_OK && memcmp(digest, store->head.names_digest, sizeof digest) != 0)
-        status = ef_store_corrupt(error, "the names or offsets of its columns");
+        status =
+            ef_store_corrupt(error, "the names or offsets of its columns do not match its head");
     return status == EFFACE_OK ? make_places(store, error) : status;
 }
 
@@ -186,9 +188,9 @@ efface_status ef_store_check_offsets(const efface_store *store, const efface_dat
         const double come = data->offsets != NULL ? data->offsets[j] : 0.0;
         if (have != come)
             return ef_fail(error, EFFACE_E_ARGUMENT,
-                           "column %" PRIu32 " of the rows has the offset %.17g, and that of the "
-                           "store %.17g; nothing was changed: load the rows with the options that "
-                           "the store gives",
+                           "column %" PRIu32
+                           " of the rows has the offset %.17g, but that of the store has %.17g; "
+                           "nothing was changed; load the rows with the offsets of the store",
                            j + 1, come, have);
     }
     return EFFACE_OK;

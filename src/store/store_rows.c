@@ -36,7 +36,8 @@ efface_status ef_batch_begin(ef_row_batch *b, const efface_store *store, const u
                                : status;
 }
 
-/* What no row of a batch has is not given, so that a set without owners spends nothing on them. */
+/* A field that no row of a batch has is left out, so that a set without owners has no memory for
+ * them. */
 static efface_status flush(ef_row_batch *b, efface_error *error) {
     bool owned = false, labelled = false;
     for (size_t i = 0; i < b->n; i++) {
@@ -51,7 +52,7 @@ static efface_status flush(ef_row_batch *b, efface_error *error) {
                               .labels = labelled ? b->labels : NULL};
     efface_status status = efface_data_add(b->found.data, &rows, error);
     if (status != EFFACE_OK && status != EFFACE_E_MEMORY)
-        status = ef_store_corrupt(error, "a row has values that no row can have");
+        status = ef_store_corrupt(error, "a row has invalid values");
     b->n = 0;
     return status;
 }
@@ -122,7 +123,7 @@ efface_status ef_row_read(efface_store *store, sqlite3_stmt *statement, ef_store
         return ef_store_corrupt(error, "a row has values of the wrong kind");
     const ef_reader values = ef_sql_bytes(statement, 6);
     if (values.n_bytes != (size_t)store->head.n_columns * 4)
-        return ef_store_corrupt(error, "a row has not as many values as there are columns");
+        return ef_store_corrupt(error, "a row has the wrong number of values");
     *row = (ef_stored_row){
         .row = {.id = (uint64_t)sqlite3_column_int64(statement, 1),
                 .owner = EFFACE_NO_OWNER,
@@ -140,7 +141,7 @@ efface_status ef_row_read(efface_store *store, sqlite3_stmt *statement, ef_store
     *bucket = (uint64_t)sqlite3_column_int64(statement, 0);
     return *bucket == ef_bucket_of(&store->head, row->row.id)
                ? EFFACE_OK
-               : ef_store_corrupt(error, "a row stands where none should");
+               : ef_store_corrupt(error, "a row is in the wrong bucket");
 }
 
 static void write_values(const float *values, uint32_t n, unsigned char *bytes) {
@@ -237,7 +238,7 @@ static efface_status insert_row(efface_store *store, sqlite3_stmt *statement, ui
     ef_sql_bind_bytes(statement, 7, row->values, (size_t)store->head.n_columns * 4);
     const efface_status status = ef_sql_do(store, statement, error);
     return status == EFFACE_E_DUPLICATE
-               ? ef_fail(error, status, "a row with the id %" PRIu64 " is there already", r->id)
+               ? ef_fail(error, status, "a row with the id %" PRIu64 " exists already", r->id)
                : status;
 }
 
@@ -310,7 +311,7 @@ efface_status ef_rows_delete(efface_store *store, const ef_found *rows, efface_e
         (void)sqlite3_bind_int64(statement, 2, (sqlite3_int64)row.row.id);
         status = ef_sql_do(store, statement, error);
         if (status == EFFACE_OK && sqlite3_changes(store->db) != 1)
-            status = ef_store_corrupt(error, "a row that it has cannot be taken out");
+            status = ef_store_corrupt(error, "a row cannot be removed");
     }
     if (status == EFFACE_OK)
         status = ledger_apply(&l, store, error);
@@ -351,7 +352,7 @@ efface_status ef_rows_replace(efface_store *store, const ef_found *old, const ef
         ledger_add(&l, store, &row, false, texts);
         status = insert_row(store, statement, ef_bucket_of(&store->head, row.row.id), &row, error);
         if (status == EFFACE_OK && sqlite3_changes(store->db) != 1)
-            status = ef_store_corrupt(error, "a row that it has cannot be changed");
+            status = ef_store_corrupt(error, "a row cannot be changed");
     }
     if (status == EFFACE_OK)
         status = ledger_apply(&l, store, error);
@@ -449,7 +450,7 @@ static efface_status next_bucket(efface_store *store, sqlite3_stmt *statement, u
     if (!row || !ef_sql_has(statement, "iib") ||
         (uint64_t)sqlite3_column_int64(statement, 0) != number ||
         !ef_sql_read_sum(statement, 2, &bucket->sum))
-        return ef_store_corrupt(error, "a bucket of rows");
+        return ef_store_corrupt(error, "a bucket of rows is invalid");
     bucket->n_rows = (uint64_t)sqlite3_column_int64(statement, 1);
     return EFFACE_OK;
 }
@@ -480,7 +481,7 @@ static efface_status load_all(efface_store *store, sqlite3_stmt *rows, sqlite3_s
         if (status == EFFACE_OK)
             status = next_bucket(store, buckets, b, &should, error);
         if (status == EFFACE_OK && (is.n_rows != should.n_rows || is.sum != should.sum))
-            status = ef_store_corrupt(error, "rows are not those that it has counted");
+            status = ef_store_corrupt(error, "rows do not match their checksum");
         n_rows += is.n_rows;
         sum += is.sum;
         if (kept != NULL)
@@ -489,7 +490,7 @@ static efface_status load_all(efface_store *store, sqlite3_stmt *rows, sqlite3_s
             status = ef_store_progress(store, b, n_buckets, error);
     }
     if (status == EFFACE_OK && (row || n_rows != store->head.n_rows || sum != store->head.rows_sum))
-        status = ef_store_corrupt(error, "its rows are not those that it has counted");
+        status = ef_store_corrupt(error, "its rows do not match their checksum");
     return status;
 }
 
@@ -503,7 +504,7 @@ efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_
     efface_status status = ef_batch_begin(&batch, store, columns, n_columns, false, error);
     if (status == EFFACE_OK && buckets != NULL && kept == NULL)
         status = ef_fail_memory(error);
-    /* Of a damaged store this may be far too much. */
+    /* In a damaged store this number may be far too large. */
     if (status == EFFACE_OK)
         (void)ef_data_reserve(batch.found.data, (size_t)store->head.n_rows, NULL);
     if (status == EFFACE_OK)

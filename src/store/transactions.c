@@ -1,4 +1,4 @@
-/* Transactions: their beginning, their end, and what a disk that fails makes of it. */
+/* Transactions: their beginning, their end, and failures of the disk. */
 #define _POSIX_C_SOURCE 200809L
 #include "base/status.h"
 #include "store/store.h"
@@ -6,20 +6,22 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Locks are of a process: in a child that was forked SQLite would think that it has those of its
+/* Locks belong to a process. In a forked child, SQLite would think that it has the locks of its
  * parent, and might roll back what the parent is writing. */
 static efface_status check_process(const efface_store *store, efface_error *error) {
     return store->process == (int64_t)getpid()
                ? EFFACE_OK
-               : ef_fail(error, EFFACE_E_ARGUMENT,
-                         "the store was opened by another process, before a fork; open it again");
+               : ef_fail(
+                     error, EFFACE_E_ARGUMENT,
+                     "the store was opened by the parent process, before a fork; open it again");
 }
 
 efface_status ef_store_may_write(const efface_store *store, efface_error *error) {
     if (store == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store must not be NULL");
     return store->writes ? check_process(store, error)
-                         : ef_fail(error, EFFACE_E_ARGUMENT, "the store was opened to read only");
+                         : ef_fail(error, EFFACE_E_ARGUMENT,
+                                   "the store was opened for reading only; open it for writing");
 }
 
 efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64_t of,
@@ -66,7 +68,7 @@ static bool read_change_counter(efface_store *store, unsigned char counter[4]) {
            file->pMethods->xRead(file, counter, 4, 24) == SQLITE_OK;
 }
 
-/* Whether the count is another by now, as who opens the file would see it. */
+/* Whether the count has changed for a process that opens the file now. */
 static bool has_changed(efface_store *store, const unsigned char before[4]) {
     unsigned char after[4];
     const bool changed = ef_sql_run(store, "BEGIN; SELECT 1 FROM facts", NULL) == EFFACE_OK &&
@@ -88,25 +90,25 @@ efface_status ef_store_begin(efface_store *store, bool writes, efface_error *err
     if (status == EFFACE_OK &&
         memcmp(before.row_key, store->head.row_key, sizeof before.row_key) != 0)
         status = ef_fail(error, EFFACE_E_CORRUPT,
-                         "the file is another store than the one that was opened; open it again");
+                         "another store has replaced the file since it was opened; open it again");
     if (status != EFFACE_OK)
         leave(store);
     return status;
 }
 
-/* Others that read hold a commit up, not others that write. */
+/* Other readers delay a commit; other writers do not. */
 static efface_status fail_commit(efface_store *store, efface_error *error) {
     if (sqlite3_errcode(store->db) != SQLITE_BUSY)
         return ef_sql_fail(store, error);
-    return ef_fail(
-        error, EFFACE_E_BUSY,
-        "the store is busy: another process is reading it; it was waited for %g seconds; "
-        "nothing was changed; try again, or wait longer",
-        store->wait_seconds);
+    return ef_fail(error, EFFACE_E_BUSY,
+                   "the store is busy: another process is reading it; efface waited %g seconds; "
+                   "nothing was changed; try again, or wait longer",
+                   store->wait_seconds);
 }
 
 /* A transaction is done when the journal is empty. If that could not be synced the commit is an
- * error, and yet the file has changed. Another one that writes what is there makes it certain. */
+ * error, and yet the file has changed. A second commit that writes the same again makes it
+ * certain. */
 static efface_status commit(efface_store *store, efface_error *error) {
     unsigned char before[4];
     const bool counts = sqlite3_txn_state(store->db, "main") == SQLITE_TXN_WRITE &&
@@ -114,8 +116,8 @@ static efface_status commit(efface_store *store, efface_error *error) {
     efface_status status = sqlite3_exec(store->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK
                                ? EFFACE_OK
                                : fail_commit(store, error);
-    /* Pages in memory have slack that those in the file have not (page_slack.c), and would take it
-     * into the journal of the next transaction. */
+    /* Pages in memory have slack that the pages in the file do not have (page_slack.c), and would
+     * take it into the journal of the next transaction. */
     (void)sqlite3_db_release_memory(store->db);
     if (status == EFFACE_OK)
         return EFFACE_OK;
@@ -127,8 +129,8 @@ static efface_status commit(efface_store *store, efface_error *error) {
     return status == EFFACE_OK
                ? EFFACE_OK
                : ef_fail(error, EFFACE_E_IO,
-                         "the request was done, but the disk failed when it was to keep it: after "
-                         "a power loss it may be undone; look at the disk, then at the store");
+                         "the request was done, but the disk reported an error: a power loss could "
+                         "undo the request; check the disk, then the store");
 }
 
 efface_status ef_store_end(efface_store *store, efface_status status, efface_error *error) {

@@ -25,7 +25,7 @@ rows      60
 columns   2: age, height
 owners    15
 labels    0
-texts     of ids and owners are not kept, numbers stand for them
+texts     of ids and owners are not kept, only their numbers
 receipts  0; their key is in the store
 models    2
   default: pyramid, k 3, 2 columns
@@ -134,7 +134,7 @@ class Fit(ProgramTest):
     def test_text(self):
         self.assertEqual(without_numbers(self.fit()),
                          "s.store: 60 rows, 2 columns; model default: pyramid "
-                         "(as lloyd: no sample pays), k 3; TIME s\ndigest DIGEST\n")
+                         "(as lloyd: too few rows for a sample), k 3; TIME s\ndigest DIGEST\n")
         for number, (method, *words) in enumerate([["lloyd"], ["pyramid", "--rate", "0.25"]]):
             text = self.fit(f"{number}.store", "people.csv", "--method", method, *words)
             self.assertEqual(without_numbers(text),

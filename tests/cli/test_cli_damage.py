@@ -103,7 +103,7 @@ class Files(ProgramTest):
         """SQLite would roll it back into the new store."""
         self.write("s.store-journal", "pages of another store")
         done = self.run_with(2, "fit", "people.csv", *FIT, "-o", "s.store")
-        self.assertIn("take it away", done.stderr)
+        self.assertIn("move or remove it", done.stderr)
         self.write("s.store-journal", "")
         self.output("fit", "people.csv", *FIT, "-o", "s.store")
         self.run_with(0, "check", "s.store")
@@ -161,7 +161,7 @@ class NumbersAndTexts(ProgramTest):
         self.write("b.csv", "id,owner,x\n11,anna,11\n12,7,12\n")
         self.output("fit", "a.csv", "--id", "id", "--owner", "owner", "-k", "1", "-o", "s.store")
         done = self.run_with(1, "learn", "s.store", "b.csv", "--id", "id", "--owner", "owner")
-        self.assertIn('"anna" is no whole number', done.stderr)
+        self.assertIn('"anna" is not a whole number', done.stderr)
         self.write("c.csv", "id,owner,x\n11,8,11\n12,7,12\n")
         done = self.run_with(1, "learn", "s.store", "c.csv", "--id", "id", "--owner", "owner",
                              "--ids", "text")

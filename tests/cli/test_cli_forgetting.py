@@ -109,7 +109,7 @@ class Terminal(ProgramTest):
                 (["update", "s.store", "people.csv", "--id", "id", "--owner", "user"],
                  "Replace 60 rows of s.store, in every model?"),
                 (["drop", "s.store", "--model", "default"], "Drop the model default of s.store?"),
-                (["rekey", "s.store"], "Fit all models of s.store anew")]:
+                (["rekey", "s.store"], "Fit all models of s.store again")]:
             for answer in "n\n", "\n", "yep\n":
                 code, printed, shown = self.at_terminal(answer, *arguments)
                 self.assertEqual((code, printed), (1, ""), shown)

@@ -57,7 +57,7 @@ class Rounding(OffsetTest):
 
     def test_auto_says_what_it_takes(self):
         done = self.fit_far("--offset", "auto")
-        took = re.fullmatch(r"efface: took --offset when=(\d+)\n", done.stderr)
+        took = re.fullmatch(r"efface: used --offset when=(\d+)\n", done.stderr)
         self.assertTrue(took, done.stderr)
         self.assertEqual(self.info()["offsets"], [int(took[1]), 0])
         self.assertEqual(int(took[1]) % 32, 0)
@@ -72,14 +72,14 @@ class Rounding(OffsetTest):
     def test_auto_needs_a_file(self):
         done = self.run_with(2, "fit", "-", "--id", "id", "-k", "2", "-o", "x.store",
                              "--offset", "auto", stdin=self.read("far.csv").decode())
-        self.assertIn("read once only", done.stderr)
+        self.assertIn("read only once", done.stderr)
         self.assertFalse(os.path.exists(self.path("x.store")))
 
     def test_wrong_offsets(self):
         for option, words in {"when": "COLUMN=VALUE", "when=": "COLUMN=VALUE", "=3": "COLUMN=VALUE",
                               "when=nan": "COLUMN=VALUE", "when=1x": "COLUMN=VALUE"}.items():
             self.assertIn(words, self.fit_far("--offset", option, code=2).stderr)
-        self.assertIn("no column 'else'", self.fit_far("--offset", "else=3", code=1).stderr)
+        self.assertIn("no column of values 'else'", self.fit_far("--offset", "else=3", code=1).stderr)
         self.fit_far("--offset", f"1={BASE}")
         self.assertIn("--offset", self.run_with(2, "fit", "-k", "2", "-o", "far.store", "--model",
                                                 "b", "--offset", "1=1").stderr)

@@ -57,13 +57,13 @@ class Names(ProgramTest):
         done.stderr.decode()
 
     def test_that_come_twice(self):
-        self.refused(2, "several columns 'twin'", "fit", "-k", "2", "-o", "odd.store", "--model",
+        self.refused(2, "several columns have the name 'twin'", "fit", "-k", "2", "-o", "odd.store", "--model",
                      "m", "--columns", "twin")
         self.output("fit", "-k", "2", "-o", "odd.store", "--model", "m", "--columns", "5")
         # The same columns in the same order need no names.
         whole = self.output("predict", "odd.store", "odd.csv", "--id", "id", "--model", "default")
         self.assertEqual(len(whole.split()), 13)
-        self.refused(1, "several columns 'twin'", "predict", "odd.store", "odd.csv", "--id", "id",
+        self.refused(1, "several columns have the name 'twin'", "predict", "odd.store", "odd.csv", "--id", "id",
                      "--model", "m")
         self.assertEqual(len(self.output("predict", "odd.store", "odd.csv", "--id", "id", "--model",
                                          "m", "--columns", "5").split()), 13)
@@ -137,14 +137,14 @@ class Ids(ProgramTest):
         self.assertEqual(self.output("predict", "pipe.store", "-", *options, stdin=data),
                          self.output("predict", "pipe.store", "people.csv", *options))
         # A pipe cannot be read again without a column that turned out to be texts.
-        self.refused(1, "are named with --id", "predict", "pipe.store", "-", stdin=data)
+        self.refused(1, "name columns that are not values with --id", "predict", "pipe.store", "-", stdin=data)
 
 
 class Fit(ProgramTest):
     def test_more_clusters_than_rows(self):
         self.write("two.csv", "x\n1\n2\n")
         done = self.run_with(0, "fit", "two.csv", "-k", "5", "-o", "s.store")
-        self.assertEqual(done.stderr, "efface: warning: k is 5 and there are 2 rows: the model has "
+        self.assertEqual(done.stderr, "efface: warning: k is 5, but there are 2 rows: the model has "
                                       "2 centroids\n")
         done = self.run_with(0, "fit", "-k", "3", "-o", "s.store", "--model", "b", "--json")
         self.assertIn("k is 3", json.loads(done.stderr)["warning"]["message"])
@@ -154,12 +154,12 @@ class Fit(ProgramTest):
         self.write("c.csv", "x,y,z\n" + "".join(f"{i % 3},{1000 + i * 1e-3},{i * 1e9}\n"
                                                 for i in range(9)))
         for words, said, coarse in [
-                ([], "of 2 columns, the first is number 1 (x)", [True, True, False]),
-                (["--columns", "y,z"], "of 1 column, the first is number 2 (y)", [True, False])]:
+                ([], "of 2 columns; the first is number 1 (x)", [True, True, False]),
+                (["--columns", "y,z"], "of 1 column; the first is number 2 (y)", [True, False])]:
             done = self.run_with(0, "fit", "c.csv", "-k", "2", "-o", "c.store", *words)
-            self.assertIn("warning: less than 8 bits are kept " + said, done.stderr)
+            self.assertIn("warning: the model keeps less than 8 bits " + said, done.stderr)
             done = self.run_with(0, "fit", "-k", "2", "-o", "c.store", "--model", "more", *words)
-            self.assertIn("warning: less than 8 bits are kept " + said, done.stderr)
+            self.assertIn("warning: the model keeps less than 8 bits " + said, done.stderr)
             model = self.json("info", "c.store", "--model", "more")["model"]
             self.assertEqual([column["coarse"] for column in model["columns"]], coarse)
             os.remove(self.path("c.store"))
@@ -204,7 +204,7 @@ class Info(ProgramTest):
         self.fit()
         text = self.output("info", "s.store", "--full")
         self.assertIn("method    pyramid: k 3, iterations 10, rate derived, passes 1, starts 4, ", text)
-        self.assertIn("sample    none pays with so few rows for each cluster: it works as lloyd\n",
+        self.assertIn("sample    none: too few rows for each cluster, so it works as lloyd\n",
                       text)
         model = self.json("info", "s.store", "--full")["model"]
         self.assertEqual((model["method"], model["actual"], model["sample"]),
@@ -258,7 +258,7 @@ class Info(ProgramTest):
 
 
 class OldStores(ProgramTest):
-    NOTE = ("rows of owner 0 come from the older format, which did not tell that owner from none")
+    NOTE = ("rows of owner 0 come from the older format, in which 0 could also mean no owner")
 
     def test_notes(self):
         self.make_old_store("o.store")

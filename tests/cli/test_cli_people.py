@@ -34,7 +34,7 @@ row 4: owner u1, weight 1, no class
 row 5: owner u1, weight 1, no class
   age 60.03
   height 169.97
-models that saw them:
+models that use them:
   default: pyramid, k 3, all columns
   tall: lloyd, k 2, columns height
 """
@@ -99,7 +99,7 @@ class Show(PeopleTest):
     def test_files(self):
         self.fit_names("--keep-texts")
         said = self.output("show", "t.store", "--key", "007", "--id", UUID, "-o", "f.csv")
-        self.assertEqual(said, "2 rows in f.csv\nmodels that saw them:\n"
+        self.assertEqual(said, "2 rows in f.csv\nmodels that use them:\n"
                                "  default: pyramid, k 1, all columns\n")
         table = list(csv.reader(io.StringIO(self.read("f.csv").decode())))
         self.assertEqual(table[0], ["id", "owner", "weight", "label", "age", "height"])

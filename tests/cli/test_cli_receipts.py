@@ -164,7 +164,7 @@ class Has(ProgramTest):
         self.write("short", "\n".join(lines[1:]))
         self.refused(3, "no receipt of r.jsonl has the root", *has, "short", "--id", "4")
         self.write("bad", "xyz\n")
-        self.refused(1, "line 1: 'xyz' is no hash", *has, "bad", "--id", "4")
+        self.refused(1, "line 1: 'xyz' is not a hash", *has, "bad", "--id", "4")
 
     def test_texts_and_keys(self):
         self.write("names.csv", "name,age\np1,1\np2,2\np3,3\n")

@@ -144,10 +144,10 @@ static void a_key_is_kept_outside(void **state) {
         assert_true(memcmp(file.bytes + at, outside_key, 16) != 0);
     free(file.bytes);
     store = NULL;
-    REFUSED(EFFACE_E_ARGUMENT, "give it", open_with(NULL, EFFACE_ACCESS_WRITE, &store, error));
-    REFUSED(EFFACE_E_ARGUMENT, "not that of the store",
+    REFUSED(EFFACE_E_ARGUMENT, "give the key", open_with(NULL, EFFACE_ACCESS_WRITE, &store, error));
+    REFUSED(EFFACE_E_ARGUMENT, "another store",
             open_with(wrong, EFFACE_ACCESS_WRITE, &store, error));
-    REFUSED(EFFACE_E_ARGUMENT, "not that of the store",
+    REFUSED(EFFACE_E_ARGUMENT, "another store",
             open_with(wrong, EFFACE_ACCESS_READ, &store, error));
     assert_null(store);
     hash_of_id(outside_key, 5, right);
@@ -168,7 +168,7 @@ static void a_key_is_kept_outside(void **state) {
     /* One that is inside is not to be given. */
     efface_store_close(make_store());
     store = NULL;
-    REFUSED(EFFACE_E_ARGUMENT, "inside",
+    REFUSED(EFFACE_E_ARGUMENT, "itself",
             open_with(outside_key, EFFACE_ACCESS_WRITE, &store, error));
 }
 
@@ -250,7 +250,7 @@ static void chains_are_verified(void **state) {
         chain[i] = lines[i - 1];
         memcpy(chain + i + 1, lines + i, (N_LINES - i) * sizeof *chain);
         f = find_in(chain, N_LINES + 1, public_key);
-        check_finding(&f, i + 1, "is there twice");
+        check_finding(&f, i + 1, "appears twice");
         assert_int_equal(f.n, 1);
         /* Two in the wrong order. */
         memcpy(chain, lines, sizeof lines);
@@ -270,7 +270,7 @@ static void chains_are_verified(void **state) {
         *at = '1';
         f = find_in(lines, N_LINES, NULL);
         if (i + 1 < N_LINES)
-            check_finding(&f, i + 2, "does not name the one before");
+            check_finding(&f, i + 2, "does not name the receipt before");
         f = find_in(lines, N_LINES, public_key);
         check_finding(&f, i + 1, "was changed");
         *at = '0';
@@ -281,8 +281,8 @@ static void chains_are_verified(void **state) {
     chain[2] = nonsense;
     chain[3] = empty;
     f = find_in(chain, N_LINES, NULL);
-    check_finding(&f, 3, "no receipt");
-    check_finding(&f, 4, "no receipt");
+    check_finding(&f, 3, "not a receipt");
+    check_finding(&f, 4, "not a receipt");
     assert_int_equal(efface_receipts_verify(NULL, 2, NULL, take_finding, &f, NULL),
                      EFFACE_E_ARGUMENT);
     assert_int_equal(efface_receipts_verify((const char *const *)lines, 2, NULL, NULL, NULL, NULL),
@@ -311,7 +311,7 @@ static void forge_fewer(uint64_t left) {
 }
 
 static void count_problem(void *context, const char *problem) {
-    assert_non_null(strstr(problem, "signed"));
+    assert_non_null(strstr(problem, "signature"));
     ++*(unsigned *)context;
 }
 

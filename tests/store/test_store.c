@@ -60,7 +60,7 @@ static void a_file_is_never_overwritten(void **state) {
     efface_store_close(make_store());
     efface_store *store = NULL;
     efface_data *const data = make_rows(2, 0, true);
-    REFUSED(EFFACE_E_ARGUMENT, "is there already",
+    REFUSED(EFFACE_E_ARGUMENT, "exists already",
             create_plain(in_folder(STORE), data, &store, error));
     efface_error error;
     assert_int_equal(create_plain(in_folder("no/such"), data, &store, &error), EFFACE_E_IO);
@@ -457,13 +457,13 @@ static void a_store_to_read_is_not_changed(void **state) {
     efface_data *const data = make_rows(1, 500, true);
     const uint64_t id = 3;
     efface_request request = {.ids = &id, .n_ids = 1};
-    REFUSED(EFFACE_E_ARGUMENT, "read only", efface_store_forget(store, &request, NULL, error));
-    REFUSED(EFFACE_E_ARGUMENT, "read only", efface_store_learn(store, data, NULL, NULL, error));
-    REFUSED(EFFACE_E_ARGUMENT, "read only", fit_plain(store, "b", &params, NULL, 0, error));
-    REFUSED(EFFACE_E_ARGUMENT, "read only", efface_store_update(store, data, NULL, NULL, error));
-    REFUSED(EFFACE_E_ARGUMENT, "read only", efface_store_compact(store, error));
-    REFUSED(EFFACE_E_ARGUMENT, "read only", efface_store_drop(store, "a", error));
-    REFUSED(EFFACE_E_ARGUMENT, "read only", efface_store_rekey(store, NULL, 1, error));
+    REFUSED(EFFACE_E_ARGUMENT, "reading only", efface_store_forget(store, &request, NULL, error));
+    REFUSED(EFFACE_E_ARGUMENT, "reading only", efface_store_learn(store, data, NULL, NULL, error));
+    REFUSED(EFFACE_E_ARGUMENT, "reading only", fit_plain(store, "b", &params, NULL, 0, error));
+    REFUSED(EFFACE_E_ARGUMENT, "reading only", efface_store_update(store, data, NULL, NULL, error));
+    REFUSED(EFFACE_E_ARGUMENT, "reading only", efface_store_compact(store, error));
+    REFUSED(EFFACE_E_ARGUMENT, "reading only", efface_store_drop(store, "a", error));
+    REFUSED(EFFACE_E_ARGUMENT, "reading only", efface_store_rekey(store, NULL, 1, error));
     request.only_look = 1;
     REQUIRE_OK(efface_store_forget(store, &request, NULL, error));
     check_whole(store);

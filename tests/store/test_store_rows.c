@@ -244,7 +244,7 @@ static void many_rows_and_owners_come(void **state) {
     }
     efface_texts *texts = NULL;
     efface_data *const twice = data_of(&list[n_list / 2], 1, &texts);
-    REFUSED(EFFACE_E_DUPLICATE, "there already",
+    REFUSED(EFFACE_E_DUPLICATE, "exists already",
             efface_store_learn(store, twice, texts, NULL, error));
     efface_data_free(twice);
     efface_texts_free(texts);

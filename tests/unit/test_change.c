@@ -207,7 +207,7 @@ static void another_set_is_refused(void **state) {
     efface_data *const others[] = {fewer.data, narrow, NULL};
     for (int i = 0; i < 3; i++) {
         efface_data *const other = others[i];
-        const char *const text = other != NULL ? "20 of 2" : "NULL";
+        const char *const text = other != NULL ? "20 rows of 2 columns" : "NULL";
         REFUSED(&p, EFFACE_E_ARGUMENT, text,
                 efface_kmeans_forget(p.model, other, &id, 1, EFFACE_MISSING_SKIP, &report, &error));
         REFUSED(

@@ -56,10 +56,10 @@ static void test_records(void **state) {
 static void test_bad_records(void **state) {
     (void)state;
     const efface_status format = EFFACE_E_FORMAT;
-    bad("1,2\n3\n", NULL, format, 2, 0, "1 fields, and the first line has 2");
-    bad("1,2\n3,4,5\n", NULL, format, 2, 0, "3 fields, and the first line has 2");
-    bad("1,2\n3,4,\n", NULL, format, 2, 0, "3 fields, and the first line has 2");
-    bad("x,y,z\n1,2\n", NULL, format, 2, 0, "2 fields, and the first line has 3");
+    bad("1,2\n3\n", NULL, format, 2, 0, "1 fields, but the first line has 2");
+    bad("1,2\n3,4,5\n", NULL, format, 2, 0, "3 fields, but the first line has 2");
+    bad("1,2\n3,4,\n", NULL, format, 2, 0, "3 fields, but the first line has 2");
+    bad("x,y,z\n1,2\n", NULL, format, 2, 0, "2 fields, but the first line has 3");
     bad("1,2\n\n3,4\n", NULL, format, 2, 0, "blank");
     bad("1,2\r\n \r\n\r\n3,4\r\n", NULL, format, 2, 0, "blank");
     bad("\n1,2\n", NULL, format, 1, 0, "blank");
@@ -128,10 +128,10 @@ static void test_bad_numbers(void **state) {
                                       "+INF", "infinity", "-INFINITY", " nan "};
     for (size_t i = 0; i < sizeof not_finite / sizeof *not_finite; i++) {
         (void)snprintf(text, sizeof text, "1;2\n3;%s\n", not_finite[i]);
-        bad(text, NULL, EFFACE_E_FORMAT, 2, 2, "no finite number");
+        bad(text, NULL, EFFACE_E_FORMAT, 2, 2, "not a finite number");
         /* In the first line they are numbers too, and do not make it a header. */
         (void)snprintf(text, sizeof text, "3;%s\n1;2\n", not_finite[i]);
-        bad(text, NULL, EFFACE_E_FORMAT, 1, 2, "no finite number");
+        bad(text, NULL, EFFACE_E_FORMAT, 1, 2, "not a finite number");
     }
     const char *const large[] = {"1e999",
                                  "-1e999",
@@ -338,15 +338,15 @@ static void test_ids(void **state) {
 
     const efface_status format = EFFACE_E_FORMAT;
     options = options_of("id", NULL, NULL, NULL);
-    bad("id,x\n7,1\nnorth,2\n", &options, format, 3, 1, "read as text");
-    bad("id,x\n7,1\n-8,2\n", &options, format, 3, 1, "read as text");
-    bad("id,x\n7,1\n8.0,2\n", &options, format, 3, 1, "read as text");
+    bad("id,x\n7,1\nnorth,2\n", &options, format, 3, 1, "ids as text");
+    bad("id,x\n7,1\n-8,2\n", &options, format, 3, 1, "ids as text");
+    bad("id,x\n7,1\n8.0,2\n", &options, format, 3, 1, "ids as text");
     bad("id,x\n7,1\n18446744073709551616,2\n", &options, format, 3, 1, "2^64");
     bad("id,x\n18446744073709551616,2\n", &options, format, 2, 1, "2^64");
     bad("id,x\n7,1\n,2\n", &options, format, 3, 1, "id is empty");
     bad("id,x\n\"\",1\n", &options, format, 2, 1, "id is empty");
     options.ids = EFFACE_IDS_NUMBERS;
-    bad("id,x\nnorth,1\n", &options, format, 2, 1, "no whole number");
+    bad("id,x\nnorth,1\n", &options, format, 2, 1, "not a whole number");
 }
 
 /* The published test vector of SipHash-2-4 with 128 bits: the key is 00 01 .. 0F, the text the
@@ -368,11 +368,11 @@ static void test_duplicates(void **state) {
     (void)state;
     efface_load_options options = options_of("id", NULL, NULL, NULL);
     const efface_status duplicate = EFFACE_E_DUPLICATE;
-    bad("id,x\n7,1\n8,2\n7,3\n9,4\n", &options, duplicate, 4, 0, "that of row 1");
+    bad("id,x\n7,1\n8,2\n7,3\n9,4\n", &options, duplicate, 4, 0, "same id as row 1");
     /* As a number it would be that of row 2, and it may be somebody else. */
     bad("id,x\n7,1\n8,2\n08,3\n9,4\n", &options, EFFACE_E_FORMAT, 4, 1, "begins with a zero");
-    bad("id,x\n0,1\n1,2\n1,3\n", &options, duplicate, 4, 0, "that of row 2");
-    bad("id,x\na,1\n\"b\nc\",2\nd,3\n\"b\nc\",4\n", &options, duplicate, 6, 0, "that of row 2");
+    bad("id,x\n0,1\n1,2\n1,3\n", &options, duplicate, 4, 0, "same id as row 2");
+    bad("id,x\na,1\n\"b\nc\",2\nd,3\n\"b\nc\",4\n", &options, duplicate, 6, 0, "same id as row 2");
 
     assert_int_equal(efface_text_id(TWIN_A, 16, options.hash_key),
                      efface_text_id(TWIN_B, 16, options.hash_key));
@@ -402,7 +402,7 @@ static void test_duplicates(void **state) {
         const outcome o = load_memory(text, n, 1 << 20, &options);
         assert_int_equal(o.status, EFFACE_E_DUPLICATE);
         assert_int_equal(o.error.line, 4323);
-        assert_non_null(strstr(o.error.message, "that of row 1225"));
+        assert_non_null(strstr(o.error.message, "same id as row 1225"));
         free(text);
     }
 }
@@ -432,7 +432,7 @@ static void test_owners(void **state) {
     assert_true(efface_data_row(data, 1).owner == EFFACE_NO_OWNER);
     assert_true(efface_data_row(data, 2).owner == EFFACE_NO_OWNER);
     efface_data_free(data);
-    bad("x,who\n1,\n2,18446744073709551615\n", &options, EFFACE_E_FORMAT, 3, 2, "no owner");
+    bad("x,who\n1,\n2,18446744073709551615\n", &options, EFFACE_E_FORMAT, 3, 2, "without an owner");
     bad("x,who\n1,\n2,7\n3,ann\n", &options, EFFACE_E_FORMAT, 4, 2, "first owner");
     bad("x,who\n1,18446744073709551616\n", &options, EFFACE_E_FORMAT, 2, 2, "2^64");
     /* 007 first: all are texts, and 7 is another person. */

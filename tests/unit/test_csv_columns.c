@@ -79,7 +79,7 @@ static void test_columns_without_names(void **state) {
     assert_string_equal(efface_data_column_name(data, 1), "y");
     efface_data_free(data);
     /* A comma at the end of a header is a column: rows need it too. */
-    bad("x,y,\n1,2\n", NULL, EFFACE_E_FORMAT, 2, 0, "2 fields, and the first line has 3");
+    bad("x,y,\n1,2\n", NULL, EFFACE_E_FORMAT, 2, 0, "2 fields, but the first line has 3");
     bad("x,y,\n1,2,\n", NULL, EFFACE_E_FORMAT, 2, 3, "the field is empty");
 }
 
@@ -131,8 +131,8 @@ static void test_unclear_header(void **state) {
     efface_load_options options = options_of("1", NULL, NULL, NULL);
     const double values[] = {0.5, 0.25, 1, 2};
     const char *const people = "north,0.5,0.25\nsou,1,2\n";
-    bad(people, &options, EFFACE_E_FORMAT, 1, 0, "header option");
-    bad("north,1,2\nsou,3,4\n", &options, EFFACE_E_FORMAT, 1, 0, "header option");
+    bad(people, &options, EFFACE_E_FORMAT, 1, 0, "option header");
+    bad("north,1,2\nsou,3,4\n", &options, EFFACE_E_FORMAT, 1, 0, "option header");
     options.header = EFFACE_HEADER_NO;
     efface_data *data = expect(people, &options, 2, 2, values);
     assert_int_equal(efface_data_row(data, 0).id, efface_text_id("north", 5, options.hash_key));
@@ -192,7 +192,8 @@ static void test_columns(void **state) {
     bad("id,a,b\n1,2,3\n", &options, format, 1, 1, "both the id and the label column");
     options = options_of("a", NULL, NULL, NULL);
     bad("id,a,b,a\n1,2,3,4\n", &options, format, 1, 4,
-        "the columns 2 and 4 both have the name \"a\" of the id column; rename one, or name the "
+        "columns 2 and 4 both have the name \"a\", which was given for the id column; rename one, "
+        "or name the "
         "column by its number");
     options = options_of("3", NULL, NULL, NULL);
     data = expect("a,b,a\n1,2,7\n", &options, 1, 2, two);
@@ -200,7 +201,7 @@ static void test_columns(void **state) {
     efface_data_free(data);
     /* No number helps among numbers. */
     options.header = EFFACE_HEADER_YES;
-    bad("3,3,x\n1,2,3\n", &options, format, 1, 2, "of the id column; rename one (the file");
+    bad("3,3,x\n1,2,3\n", &options, format, 1, 2, "for the id column; rename one (the file");
     /* Nobody asked for the name. */
     data = load_ok(BYTES("a,a\n1,2\n"), NULL);
     assert_string_equal(efface_data_column_name(data, 0), "a");

@@ -82,7 +82,7 @@ static void too_many_are_refused(void **state) {
     efface_kmeans *model = NULL;
     efface_error error;
     assert_int_equal(efface_kmeans_fit(data, &params, &model, &error), EFFACE_E_ARGUMENT);
-    assert_non_null(strstr(error.message, "1 to 64 candidates"));
+    assert_non_null(strstr(error.message, "candidates must be 1 to 64"));
     params.candidates = 64;
     model = fit(data, &params);
     assert_int_equal(efface_kmeans_get_params(model).candidates, 64);

@@ -102,7 +102,7 @@ static void a_twin_is_refused(void **state) {
     for (int m = 0; m < N_METHODS; m++) {
         pair p = make(m), twin = make(m);
         const sight before = look(&p);
-        refused(&p, twin.data, "not the one that the model was fitted to");
+        refused(&p, twin.data, "is not the set of the model");
         check_same(&p, &before);
         /* It has the right rows, so a state can be compared with a fit to it. */
         efface_difference difference;
@@ -110,7 +110,7 @@ static void a_twin_is_refused(void **state) {
         assert_true(difference.identical);
         accepted(&p);
         accepted(&twin);
-        refused(&p, twin.data, "not the one that the model was fitted to");
+        refused(&p, twin.data, "is not the set of the model");
         free_pair(&p);
         free_pair(&twin);
     }
@@ -123,7 +123,7 @@ static void a_number_is_never_given_twice(void **state) {
     for (int i = 0; i < 20; i++) {
         efface_data_free(p.data);
         p.data = make_set();
-        refused(&p, p.data, "not the one that the model was fitted to");
+        refused(&p, p.data, "is not the set of the model");
     }
     free_pair(&p);
 }
@@ -175,7 +175,7 @@ static void a_decoded_model_belongs_to_the_set_it_was_decoded_with(void **state)
         assert_int_equal(
             efface_kmeans_decode(bytes, n_bytes, &twin.params, twin.data, &twin.model, NULL),
             EFFACE_OK);
-        refused(&twin, p.data, "not the one that the model was fitted to");
+        refused(&twin, p.data, "is not the set of the model");
         accepted(&twin);
         efface_bytes_free(bytes);
         efface_bytes_free(others);

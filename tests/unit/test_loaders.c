@@ -407,12 +407,12 @@ static void test_truncation(void **state) {
         }
         made longer = file;
         append(&longer, "\n", 1);
-        LOAD_BAD(longer, EFFACE_E_FORMAT, 0, 0, "bytes follow the last row");
+        LOAD_BAD(longer, EFFACE_E_FORMAT, 0, 0, "more bytes than its header says");
     }
     /* Where a file of 6 values ends. */
     made file = many_files(0);
     file.n_bytes -= 5;
-    LOAD_BAD(file, EFFACE_E_FORMAT, 2, 2, "promises 2 rows of 3 columns");
+    LOAD_BAD(file, EFFACE_E_FORMAT, 2, 2, "has 2 rows of 3 columns");
 }
 
 static void assert_gzip_fails(const unsigned char *bytes, size_t n_bytes, const char *words) {
@@ -660,12 +660,12 @@ static void test_labels(void **state) {
     LABELS_BAD(npy("<f8", "(3,)", half, sizeof half), 3, 1, "0.5");
     const double nan[] = {__builtin_nan(""), 0, 0};
     LABELS_BAD(npy("<f8", "(3,)", nan, sizeof nan), 1, 1, "whole number");
-    LABELS_BAD(npy("|u1", "(2,)", "\1\2", 2), 0, 0, "2 labels, and the set 3 rows");
-    LABELS_BAD(npy("|u1", "(4,)", "\1\2\3\4", 4), 0, 0, "4 labels, and the set 3 rows");
+    LABELS_BAD(npy("|u1", "(2,)", "\1\2", 2), 0, 0, "2 labels, but the set has 3 rows");
+    LABELS_BAD(npy("|u1", "(4,)", "\1\2\3\4", 4), 0, 0, "4 labels, but the set has 3 rows");
     LABELS_BAD(npy("|u1", "(3, 2)", "\1\2\3\4\5\6", 6), 0, 0, "one column");
     LABELS_BAD(npy("|u1", "(3,)", "\1\2", 2), 3, 1, "ends here");
-    LABELS_BAD(npy("|u1", "(3,)", "\1\2\3\4", 4), 0, 0, "bytes follow");
-    labels_bad(BYTES("1\n2\n"), 0, 0, "2 labels, and the set 3 rows");
+    LABELS_BAD(npy("|u1", "(3,)", "\1\2\3\4", 4), 0, 0, "more bytes");
+    labels_bad(BYTES("1\n2\n"), 0, 0, "2 labels, but the set has 3 rows");
     labels_bad(BYTES("1\n2\n3\n4\n"), 4, 0, "more labels");
     labels_bad(BYTES("1\n2\nx\n"), 3, 1, "not a number");
     labels_bad(BYTES("1\n2.5\n3\n"), 2, 1, "whole number");

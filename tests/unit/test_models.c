@@ -261,8 +261,8 @@ static void models_must_be_there_once_and_of_this_set(void **state) {
     assert_int_equal(efface_data_create(N_COLUMNS, &other, NULL), EFFACE_OK);
     efface_kmeans *const stranger = fit(other, &c.alone[0].params);
     efface_kmeans *const mixed[2] = {c.models[0], stranger};
-    all_calls_refuse(&c, c.models, N_MODELS, other, "40 of 2");
-    all_calls_refuse(&c, mixed, 2, c.data, "0 of 2");
+    all_calls_refuse(&c, c.models, N_MODELS, other, "40 rows of 2 columns");
+    all_calls_refuse(&c, mixed, 2, c.data, "0 rows of 2 columns");
     efface_kmeans_free(stranger);
     efface_data_free(other);
     end(&c);

@@ -172,12 +172,12 @@ static void wrong_offsets_are_refused(void **state) {
                         zero = {.column = "0", .value = 1}, far = {.column = "3", .value = 1},
                         none = {.column = NULL}, nan = {.column = "a", .value = NAN},
                         huge = {.column = "a", .value = 1e300};
-    expect_refused("a,b\n1,2\n", &unknown, 1, EFFACE_E_ARGUMENT, "no column 'd'");
-    expect_refused("a,b\n1,2\n", &zero, 1, EFFACE_E_ARGUMENT, "no column '0'");
-    expect_refused("a,b\n1,2\n", &far, 1, EFFACE_E_ARGUMENT, "no column '3'");
-    expect_refused("a,b\n1,2\n", twice, 2, EFFACE_E_ARGUMENT, "an offset already");
+    expect_refused("a,b\n1,2\n", &unknown, 1, EFFACE_E_ARGUMENT, "no column of values 'd'");
+    expect_refused("a,b\n1,2\n", &zero, 1, EFFACE_E_ARGUMENT, "no column of values '0'");
+    expect_refused("a,b\n1,2\n", &far, 1, EFFACE_E_ARGUMENT, "no column of values '3'");
+    expect_refused("a,b\n1,2\n", twice, 2, EFFACE_E_ARGUMENT, "two offsets");
     expect_refused("a,a\n1,2\n", twice, 1, EFFACE_E_ARGUMENT, "several columns");
-    expect_refused("a,b\n1,2\n", &none, 1, EFFACE_E_ARGUMENT, "names no column");
+    expect_refused("a,b\n1,2\n", &none, 1, EFFACE_E_ARGUMENT, "has no column");
     expect_refused("a,b\n1,2\n", &nan, 1, EFFACE_E_LIMIT, "offset");
     expect_refused("a,b\n1,2\n", &huge, 1, EFFACE_E_LIMIT, "offset");
     expect_refused("a,b\n1,2\n", NULL, 1, EFFACE_E_ARGUMENT, "must not be NULL");

@@ -258,7 +258,7 @@ static void a_load_knows_all_forms_of_a_uuid(void **state) {
     options.id_column = "id";
     options.owner_column = options.label_column = NULL;
     load_bad(BYTES("id,x\n" UUID ",1\nb,2\nurn:uuid:" UUID ",3\n"), &options, EFFACE_E_DUPLICATE, 4,
-             0, "that of row 1");
+             0, "same id as row 1");
 }
 
 int main(void) {

@@ -175,7 +175,7 @@ static efface_status reach_parents(ef_ascent *a, efface_error *error) {
 /* What a node hands to its parent, before or after the change. */
 typedef struct result {
     const efface_kmeans *model; /* either, */
-    const ef_pending *pending;  /* or; none of both: nothing */
+    const ef_pending *pending;  /* or this one; neither: it has nothing */
 } result;
 
 static result before(const ef_ascent *a, uint32_t depth, const climb *c) {

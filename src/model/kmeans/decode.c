@@ -17,7 +17,7 @@
 
 static efface_status damaged(efface_error *error, const char *what) {
     return ef_fail(error, EFFACE_E_FORMAT,
-                   "the state of the model is damaged, or is not of these parameters: %s", what);
+                   "the state of the model is damaged or was made with other parameters: %s", what);
 }
 
 /* ---------------------------------------------------------------- parts of a flat model */

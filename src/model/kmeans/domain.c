@@ -22,8 +22,8 @@ static efface_status use_bound(ef_domain *domain, const efface_data *data, doubl
     for (uint32_t j = 0; j < data->n_columns; j++) {
         if (bound > 0.0 && (least[j] < -(float)bound || most[j] > (float)bound))
             return ef_fail(error, EFFACE_E_LIMIT,
-                           "column %" PRIu32 " goes from %g to %g, beyond the bound %g; give a "
-                           "larger bound or none",
+                           "the values of column %" PRIu32
+                           " are from %g to %g, beyond the bound %g; give a larger bound or none",
                            j + 1, (double)least[j], (double)most[j], bound);
         domain->low[j] = 0.0F;
         domain->step[j] = ef_step_bound(domain->exponent);
@@ -45,13 +45,14 @@ static efface_status use_ranges(ef_domain *domain, const efface_data *data,
                            j + 1);
         if (domain->low[j] > domain->high[j])
             return ef_fail(error, EFFACE_E_ARGUMENT,
-                           "the bounds of column %" PRIu32 " are the wrong way round", j + 1);
+                           "the lower bound of column %" PRIu32 " is above its upper bound", j + 1);
         if (data->n_rows != 0 && (least[j] < domain->low[j] || most[j] > domain->high[j]))
-            return ef_fail(error, EFFACE_E_LIMIT,
-                           "column %" PRIu32 " goes from %g to %g, beyond its bounds %g and %g; "
-                           "give wider bounds or none",
-                           j + 1, (double)least[j], (double)most[j], (double)domain->low[j],
-                           (double)domain->high[j]);
+            return ef_fail(
+                error, EFFACE_E_LIMIT,
+                "the values of column %" PRIu32
+                " are from %g to %g, beyond its bounds %g and %g; give wider bounds or none",
+                j + 1, (double)least[j], (double)most[j], (double)domain->low[j],
+                (double)domain->high[j]);
         domain->step[j] = ef_step_minmax(domain->low[j], domain->high[j]);
     }
     return EFFACE_OK;

@@ -1,9 +1,9 @@
 /*
  * Forget, learn, update: one request changes the set and its models together, or none of them.
  *
- * The set is changed first, for the models follow what is there. Each of them works out what
- * follows beside itself; only when all have are they committed, which cannot fail. If one of them
- * cannot follow, the set is changed back by operations that need no memory and so cannot fail.
+ * The set is changed first, for the models follow what is there. Each model works out its new state
+ * beside the old one. When all are done, they are committed, which cannot fail. If one model cannot
+ * follow, the set is changed back by operations that need no memory and so cannot fail.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "base/checked.h"
@@ -43,7 +43,7 @@ const char *efface_reason_name(efface_reason reason) {
     case EFFACE_REASON_RATE: return "the size of the sample moved";
     case EFFACE_REASON_SAMPLE: return "the sample or its jury changed";
     case EFFACE_REASON_WIDTH: return "the width of the tree moved";
-    case EFFACE_REASON_METHOD: return "the method is defined in another way now";
+    case EFFACE_REASON_METHOD: return "the definition of the method changed";
     case EFFACE_REASON_REDRAW: return "randomness was drawn anew";
     }
     return "unknown reason";
@@ -55,23 +55,26 @@ static double now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* A set is the model's own by its stamp, not by its looks: another with as many rows, or the same
- * after rows went and came, would give a model of rows that are not there. */
+/* The stamp of a set tells whether it belongs to the model; its number of rows does not. Another
+ * set of the same size, or the same set after other changes, would give a model of rows that are
+ * not there. */
 static efface_status check_set(const efface_kmeans *model, const efface_data *data,
                                efface_error *error) {
     if (model == NULL || data == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "model and data must not be NULL");
     if (data->stamp.set != model->stamp.set)
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "this set, of %zu rows of %" PRIu32 " columns, is not the one that the "
-                       "model was fitted to or decoded with, which had %" PRIu64 " of %" PRIu32
-                       "; give that set, or fit a model to this one",
+                       "this set has %zu rows of %" PRIu32
+                       " columns and is not the set of the model, which has %" PRIu64
+                       " rows of %" PRIu32 " columns; give the set that the model was fitted to or "
+                       "decoded with, or fit a model to this set",
                        data->n_rows, data->n_columns, model->n_rows, model->domain.map.n_columns);
     if (data->stamp.generation != model->stamp.generation)
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the set was changed without this model: it has %zu rows now, and the model "
-                       "was made from %" PRIu64 ", maybe others; fit the model to it again, and "
-                       "from then on change the set only by requests to all of its models",
+                       "the set was changed without this model: the set has %zu rows now, and the "
+                       "model was made from %" PRIu64
+                       " rows, perhaps other ones; fit the model again, and from then on change "
+                       "the set only by requests to all of its models",
                        data->n_rows, model->n_rows);
     assert(data->n_rows == model->n_rows && data->total_weight == model->total_weight);
     return EFFACE_OK;
@@ -87,7 +90,8 @@ static efface_status check_models(efface_kmeans *const *models, size_t n_models,
             return status;
         for (size_t j = 0; j < i; j++)
             if (models[j] == models[i])
-                return ef_fail(error, EFFACE_E_ARGUMENT, "models %zu and %zu are the same", j + 1,
+                return ef_fail(error, EFFACE_E_ARGUMENT,
+                               "models %zu and %zu are the same; name each model once", j + 1,
                                i + 1);
     }
     return EFFACE_OK;
@@ -215,8 +219,9 @@ efface_status efface_models_forget_owner(efface_kmeans *const *models, size_t n_
     if (status != EFFACE_OK)
         return status;
     if (owner == EFFACE_NO_OWNER)
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "EFFACE_NO_OWNER is no owner: rows without one are forgotten by their ids");
+        return ef_fail(
+            error, EFFACE_E_ARGUMENT,
+            "EFFACE_NO_OWNER is not an owner; forget rows without an owner by their ids");
     size_t n = 0;
     for (size_t i = 0; i < data->n_rows; i++)
         n += efface_data_row(data, i).owner == owner;

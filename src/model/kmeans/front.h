@@ -11,18 +11,18 @@
  * are kept border by border in panels, and one multiplication for each coordinate sifts out those
  * that may have changed sides.
  *
- * Of a coordinate a byte is enough: the range of a column is cut into 256 cells, and g is the
- * middle of its cell but for half a cell h. So the sum is off by at most h1 |w1| + ... + hd |wd|,
- * some hundredths of what the move could change at most. All of this is rounded so that no row is
- * missed. When the base is so far away that this error matters, gaps are measured from where
- * centers are now.
+ * One byte for each coordinate is enough: the range of a column is cut into 256 cells, and g
+ * differs from the middle of its cell by at most half a cell, h. So the error of the sum is at most
+ * h1 |w1| + ... + hd |wd|, some hundredths of what the move could change at most. All of this is
+ * rounded so that no row is missed. When the base is so far away that this error matters, gaps are
+ * measured from where centers are now.
  *
- * Which of the two has a row that was found is then decided by integers. That no third can have it,
- * the tiers of the watch say: each row of the front has the number of one, its third, which its
- * distances to all other centers allow. They are measured against the row's own center at the time,
- * so they hold on whichever side of the border it is later: no third is as near as the nearer of
- * the two. Rows near three clusters, which no tier would have, are in the corner of their cluster
- * and looked at whenever a center moves.
+ * Integers then decide which of the two clusters has a row that was found. The tiers of the watch
+ * rule out a third cluster: each row of the front has the number of a tier, its third, which its
+ * distances to all other centers allow. These distances are compared with the distance to the row's
+ * own center at the time, so they hold on both sides of the border: no third center is as near as
+ * the nearer of the two. Rows near three clusters fit no tier. They are in the corner of their
+ * cluster, and are looked at whenever a center moves.
  */
 #ifndef EF_FRONT_H
 #define EF_FRONT_H

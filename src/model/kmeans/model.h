@@ -1,8 +1,8 @@
 /*
  * A fitted k-means model: parameters made definite, the domain, the winners of the seeding races,
- * and the levels. What is here, but for what the end of the struct says of itself, is the state: a
- * pure function of rows, parameters and seed (docs/numerics.md), written out by ef_kmeans_write
- * (docs/format.md).
+ * and the levels. All of it, except the fields at the end of the struct that say otherwise, is the
+ * state: a pure function of rows, parameters and seed (docs/numerics.md), written out by
+ * ef_kmeans_write (docs/format.md).
  */
 #ifndef EF_MODEL_H
 #define EF_MODEL_H
@@ -16,7 +16,7 @@
 
 /* Parameters after everything automatic was decided. */
 typedef struct ef_plan {
-    efface_method method; /* lloyd for a pyramid that no sample pays for */
+    efface_method method; /* lloyd for a pyramid with too few rows for a sample */
     efface_empty empty;
     uint32_t n_asked;    /* clusters asked for */
     uint32_t n_clusters; /* clusters there are: no more than rows */

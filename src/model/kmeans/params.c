@@ -113,10 +113,11 @@ static bool is_flat(efface_method method) {
 static efface_status check_tree(const efface_kmeans_params *p, efface_error *error) {
     if (!is_flat(p->leaf_method) || !is_flat(p->node_method))
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the nodes of a tree are lloyd, quantized or pyramid");
+                       "the method of nodes and leaves must be lloyd, quantized or pyramid");
     if (p->height > EF_MOST_HEIGHT)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "the height of a tree is 0 to %d, not %" PRIu32,
-                       EF_MOST_HEIGHT, p->height);
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the height of a tree must be 0 to %d, not %" PRIu32, EF_MOST_HEIGHT,
+                       p->height);
     if (p->width != 0 && ef_tree_leaves(p->width, p->height) == 0)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "a tree of width %" PRIu32 " and height %" PRIu32 " would have more than "
@@ -125,7 +126,8 @@ static efface_status check_tree(const efface_kmeans_params *p, efface_error *err
     for (uint32_t l = 0; p->depth_clusters != NULL && l < p->height; l++)
         if (p->depth_clusters[l] == 0 || p->depth_clusters[l] > EFFACE_MAX_CLUSTERS)
             return ef_fail(error, EFFACE_E_ARGUMENT,
-                           "the number of clusters at depth %" PRIu32 " is 1 to %u, not %" PRIu32,
+                           "the number of clusters at depth %" PRIu32
+                           " must be 1 to %u, not %" PRIu32,
                            l + 1, EFFACE_MAX_CLUSTERS, p->depth_clusters[l]);
     return EFFACE_OK;
 }
@@ -133,7 +135,7 @@ static efface_status check_tree(const efface_kmeans_params *p, efface_error *err
 efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error) {
     if (p->version != PARAMS_VERSION)
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the parameters were not filled by efface_kmeans_params_init");
+                       "the parameters must be filled by efface_kmeans_params_init first");
     if (!is_flat(p->method) && p->method != EFFACE_METHOD_TREE)
         return ef_fail(error, EFFACE_E_ARGUMENT, "unknown method %d", (int)p->method);
     if (p->scale != EFFACE_SCALE_NONE && p->scale != EFFACE_SCALE_MINMAX)
@@ -142,40 +144,41 @@ efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error
         return ef_fail(error, EFFACE_E_ARGUMENT, "unknown rule %d for empty clusters",
                        (int)p->empty);
     if (p->n_clusters == 0 || p->n_clusters > EFFACE_MAX_CLUSTERS)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "the number of clusters is 1 to %u, not %" PRIu32,
-                       EFFACE_MAX_CLUSTERS, p->n_clusters);
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the number of clusters must be 1 to %u, not %" PRIu32, EFFACE_MAX_CLUSTERS,
+                       p->n_clusters);
     if (p->iterations > EFFACE_MAX_ITERATIONS)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "there are at most %u iterations, not %" PRIu32,
+        return ef_fail(error, EFFACE_E_ARGUMENT, "iterations must be at most %u, not %" PRIu32,
                        EFFACE_MAX_ITERATIONS, p->iterations);
     if (p->candidates > MOST_CANDIDATES)
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "there are 1 to %d candidates, or 0 to derive their number; not %" PRIu32,
+                       "candidates must be 1 to %d, or 0 to derive their number, not %" PRIu32,
                        MOST_CANDIDATES, p->candidates);
     if (!(p->bound >= 0.0 && p->bound <= EFFACE_MAX_MAGNITUDE))
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the bound is a number up to 2^126, or 0 to derive it; not %g", p->bound);
+                       "the bound must be above 0 and at most 2^126, or 0 to derive it, not %g",
+                       p->bound);
     if (!(p->epsilon >= 0.0))
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "epsilon is a positive part of the domain, or 0 to derive it; not %g",
+                       "epsilon must be above 0 (a part of the domain), or 0 to derive it, not %g",
                        p->epsilon);
     if (!(p->gamma >= 0.0 && p->gamma <= 1.0))
-        return ef_fail(error, EFFACE_E_ARGUMENT, "gamma is 0 to 1, not %g", p->gamma);
+        return ef_fail(error, EFFACE_E_ARGUMENT, "gamma must be 0 to 1, not %g", p->gamma);
     const bool may_redraw =
         p->method == EFFACE_METHOD_QUANTIZED || (p->method == EFFACE_METHOD_TREE && p->height != 0);
     if (p->redraw != EFFACE_REDRAW_SAME && (p->redraw != EFFACE_REDRAW_FRESH || !may_redraw))
-        return ef_fail(
-            error, EFFACE_E_ARGUMENT,
-            "redraw is same, or fresh, which is outside the law, for the method quantized "
-            "and for a tree of height 1 or more");
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "redraw must be same; fresh, which is outside the law, is for quantized and "
+                       "for trees of height 1 or more only");
     if (!(p->rate >= 0.0 && p->rate <= 1.0))
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the rate of the sample is above 0 and up to 1, or 0 to derive it; not %g",
+                       "the rate must be above 0 and at most 1, or 0 to derive it, not %g",
                        p->rate);
     if (p->passes == 0 || p->passes > MOST_PASSES)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "there are 1 to %d passes, not %" PRIu32,
+        return ef_fail(error, EFFACE_E_ARGUMENT, "passes must be 1 to %d, not %" PRIu32,
                        MOST_PASSES, p->passes);
     if (p->starts == 0 || p->starts > MOST_STARTS)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "there are 1 to %d starts, not %" PRIu32,
+        return ef_fail(error, EFFACE_E_ARGUMENT, "starts must be 1 to %d, not %" PRIu32,
                        MOST_STARTS, p->starts);
     if (p->method == EFFACE_METHOD_TREE) {
         const efface_status status = check_tree(p, error);

@@ -141,7 +141,7 @@ static efface_status run(prediction *p, ef_i128 *loss, efface_error *error) {
     const size_t operations = ef_pass_operations(d, plan->n_clusters);
     if (plan->n_clusters == 0)
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the model was fitted to no rows and has no centroids");
+                       "the model has no rows, so it has no centroids; learn rows first");
     efface_status status = ef_kernels_require(&p->kernels, error);
     if (status != EFFACE_OK)
         return status;
@@ -178,7 +178,8 @@ static efface_status run(prediction *p, ef_i128 *loss, efface_error *error) {
 static efface_status run_matrix(prediction *p, efface_error *error) {
     const uint32_t d = p->model->domain.map.n_columns;
     if (p->stride != 0 && p->stride < d)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "a stride of %zu is less than %" PRIu32 " columns",
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the stride of %zu is smaller than the number of columns, %" PRIu32,
                        p->stride, d);
     if (p->stride == 0)
         p->stride = d;
@@ -216,7 +217,8 @@ static efface_status check_columns(const efface_kmeans *model, const efface_data
                                    efface_error *error) {
     if (data->n_columns == model->domain.map.n_columns)
         return EFFACE_OK;
-    return ef_fail(error, EFFACE_E_ARGUMENT, "the data has %" PRIu32 " columns, the model %" PRIu32,
+    return ef_fail(error, EFFACE_E_ARGUMENT,
+                   "the data has %" PRIu32 " columns, but the model was fitted to %" PRIu32,
                    data->n_columns, model->domain.map.n_columns);
 }
 

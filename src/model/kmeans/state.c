@@ -380,8 +380,8 @@ efface_status efface_kmeans_centroid(const efface_kmeans *model, uint32_t cluste
         return ef_fail(error, EFFACE_E_ARGUMENT, "model and coordinates must not be NULL");
     if (cluster >= model->plan.n_clusters)
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "there is no cluster %" PRIu32 "; the model has %" PRIu32, cluster,
-                       model->plan.n_clusters);
+                       "there is no cluster %" PRIu32 "; the number of clusters is %" PRIu32,
+                       cluster, model->plan.n_clusters);
     const ef_map *const map = &model->domain.map;
     const int32_t *const center = ef_kmeans_centers(model) + (size_t)cluster * map->n_columns;
     for (uint32_t j = 0; j < map->n_columns; j++) {

@@ -166,7 +166,7 @@ void ef_tree_drop_read(ef_tree *tree) {
 
 static efface_status damaged(efface_error *error) {
     return ef_fail(error, EFFACE_E_FORMAT,
-                   "the state of the tree is damaged, or is not of these parameters");
+                   "the state of the tree is damaged or was made with other parameters");
 }
 
 /* What comes before the nodes. */
