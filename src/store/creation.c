@@ -135,10 +135,12 @@ static void end_making(making *m) {
 }
 
 /* The name of a file is on the disk when its folder is. */
-static efface_status sync_folder(const char *path, efface_error *error) {
+bool ef_sync_folder(const char *path) {
     char *const folder = with_ending(path, "");
-    if (folder == NULL)
-        return ef_fail_memory(error);
+    if (folder == NULL) {
+        errno = ENOMEM;
+        return false;
+    }
     char *const slash = strrchr(folder, '/');
     const char *name = ".";
     if (slash != NULL) {
@@ -147,12 +149,12 @@ static efface_status sync_folder(const char *path, efface_error *error) {
     }
     const int file = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const bool synced = file >= 0 && (fsync(file) == 0 || errno == EINVAL);
-    const efface_status status =
-        synced ? EFFACE_OK : fail_system(path, "was made, but may not outlive a power loss", error);
+    const int why = errno;
     if (file >= 0)
         (void)close(file);
     ef_free(folder);
-    return status;
+    errno = why;
+    return synced;
 }
 
 static efface_status give_name(const making *m, efface_error *error) {
@@ -249,8 +251,8 @@ efface_status efface_store_create(const char *path, const efface_data *data,
         status = fail_system(path, "cannot be made", error);
     if (status == EFFACE_OK)
         status = give_name(&m, error);
-    if (status == EFFACE_OK)
-        status = sync_folder(path, error);
+    if (status == EFFACE_OK && !ef_sync_folder(path))
+        status = fail_system(path, "was made, but may not outlive a power loss", error);
     end_making(&m);
     sodium_memzero(how.hash_key, sizeof how.hash_key);
     if (status != EFFACE_OK)
