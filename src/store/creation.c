@@ -134,27 +134,30 @@ static void end_making(making *m) {
     ef_free(m->journal);
 }
 
-/* The name of a file is on the disk when its folder is. */
-bool ef_sync_folder(const char *path) {
-    char *const folder = with_ending(path, "");
-    if (folder == NULL) {
-        errno = ENOMEM;
-        return false;
-    }
-    char *const slash = strrchr(folder, '/');
-    const char *name = ".";
-    if (slash != NULL) {
-        slash[slash == folder ? 1 : 0] = '\0';
-        name = folder;
-    }
-    const int file = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+bool ef_sync_folder(const char *folder) {
+    const int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const bool synced = file >= 0 && (fsync(file) == 0 || errno == EINVAL);
     const int why = errno;
     if (file >= 0)
         (void)close(file);
-    ef_free(folder);
     errno = why;
     return synced;
+}
+
+/* The name of a file is on the disk when its folder is. */
+static efface_status sync_name(const char *path, efface_error *error) {
+    char *const folder = with_ending(path, "");
+    if (folder == NULL)
+        return ef_fail_memory(error);
+    char *const slash = strrchr(folder, '/');
+    if (slash != NULL)
+        slash[slash == folder ? 1 : 0] = '\0';
+    const efface_status status =
+        ef_sync_folder(slash != NULL ? folder : ".")
+            ? EFFACE_OK
+            : fail_system(path, "was made, but may not outlive a power loss", error);
+    ef_free(folder);
+    return status;
 }
 
 static efface_status give_name(const making *m, efface_error *error) {
@@ -251,8 +254,8 @@ efface_status efface_store_create(const char *path, const efface_data *data,
         status = fail_system(path, "cannot be made", error);
     if (status == EFFACE_OK)
         status = give_name(&m, error);
-    if (status == EFFACE_OK && !ef_sync_folder(path))
-        status = fail_system(path, "was made, but may not outlive a power loss", error);
+    if (status == EFFACE_OK)
+        status = sync_name(path, error);
     end_making(&m);
     sodium_memzero(how.hash_key, sizeof how.hash_key);
     if (status != EFFACE_OK)

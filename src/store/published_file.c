@@ -54,37 +54,49 @@ static bool is_of_store(const efface_store *store, const char *path) {
     return found;
 }
 
-/* The path of a file that may not be there, with the symbolic links of its folder followed. NULL,
- * with errno, if there is no such folder, or memory is short. */
-static char *in_real_folder(const char *path) {
+/* Finds the folder and the path of a file that may not be there, with the symbolic links of the
+ * folder followed. False, with errno, if there is no such folder, it may not be written to, or
+ * memory is short. */
+static bool find_place(ef_published_file *file, const char *path) {
     const char *const slash = strrchr(path, '/');
     const char *const name = slash != NULL ? slash + 1 : path;
-    const size_t n_folder = slash == NULL ? 1 : slash == path ? 1 : (size_t)(slash - path);
+    const size_t n_folder = slash == NULL || slash == path ? 1 : (size_t)(slash - path);
     char *const folder = ef_alloc(n_folder + 1, 1);
+    errno = ENOMEM;
     if (folder == NULL)
-        return NULL;
+        return false;
     memcpy(folder, slash != NULL ? path : ".", n_folder);
     folder[n_folder] = '\0';
-    char *const real = realpath(folder, NULL);
+    file->folder = realpath(folder, NULL);
+    const int why = errno;
     ef_free(folder);
+    errno = why;
+    if (file->folder == NULL || faccessat(AT_FDCWD, file->folder, W_OK | X_OK, AT_EACCESS) != 0)
+        return false;
+    const size_t n_real = strlen(file->folder), n_name = strlen(name) + 1;
+    errno = ENOMEM;
+    file->path = ef_alloc(n_real + 1 + n_name, 1);
+    if (file->path == NULL)
+        return false;
+    memcpy(file->path, file->folder, n_real);
+    file->path[n_real] = '/';
+    memcpy(file->path + n_real + 1, name, n_name);
+    return true;
+}
+
+/* The same for what a symbolic link stands for. */
+static bool follow_link(ef_published_file *file) {
+    char *const real = realpath(file->path, NULL);
     if (real == NULL)
-        return NULL;
-    const size_t n_real = strlen(real), n_name = strlen(name) + 1;
-    char *const whole = ef_alloc(n_real + 1 + n_name, 1);
-    if (whole != NULL) {
-        memcpy(whole, real, n_real);
-        whole[n_real] = '/';
-        memcpy(whole + n_real + 1, name, n_name);
-        if (access(real, W_OK | X_OK) != 0) {
-            const int why = errno;
-            ef_free(whole);
-            free(real);
-            errno = why;
-            return NULL;
-        }
-    }
-    free(real);
-    return whole;
+        return false;
+    ef_free(file->folder);
+    ef_free(file->path);
+    file->folder = file->path = NULL;
+    const bool found = find_place(file, real);
+    const int why = errno;
+    ef_free(real);
+    errno = why;
+    return found;
 }
 
 /* What is at the place of the file now. */
@@ -114,20 +126,10 @@ efface_status ef_published_begin(ef_published_file *file, const efface_store *st
     struct stat found;
     *file = (ef_published_file){.replaces = replaces};
     errno = ENOENT;
-    if (path[0] == '\0' || path[strlen(path) - 1] == '/')
+    if (path[0] == '\0' || path[strlen(path) - 1] == '/' || !find_place(file, path))
         return fail_system(path, error);
-    file->path = in_real_folder(path);
     /* What a symbolic link stands for is replaced, not the link. */
-    if (file->path != NULL && replaces && lstat(file->path, &found) == 0 &&
-        S_ISLNK(found.st_mode)) {
-        char *const real = realpath(file->path, NULL);
-        ef_free(file->path);
-        file->path = real != NULL ? in_real_folder(real) : NULL;
-        const int why = errno;
-        free(real);
-        errno = why;
-    }
-    if (file->path == NULL)
+    if (replaces && lstat(file->path, &found) == 0 && S_ISLNK(found.st_mode) && !follow_link(file))
         return fail_system(path, error);
     const size_t n = strlen(file->path);
     file->beside = ef_alloc(n + sizeof BESIDE + 2 * (size_t)RANDOM_BYTES, 1);
@@ -170,7 +172,7 @@ efface_status ef_published_write(ef_published_file *file, const void *bytes, siz
     good = close(descriptor) == 0 && good;
     errno = good ? 0 : why;
     /* The folder too: what the store knows of must not be lost with the power. */
-    return good && ef_sync_folder(file->beside) ? EFFACE_OK : fail_system(file->path, error);
+    return good && ef_sync_folder(file->folder) ? EFFACE_OK : fail_system(file->path, error);
 }
 
 /* A link never replaces a file that is there. */
@@ -191,7 +193,7 @@ efface_status ef_published_place(ef_published_file *file, uint64_t receipt, effa
     errno = 0;
     const bool named = give_name(file);
     file->is_there = false; /* from here on nothing takes it away */
-    if (named && ef_sync_folder(file->path))
+    if (named && ef_sync_folder(file->folder))
         return EFFACE_OK;
     return named ? ef_fail(error, EFFACE_E_IO,
                            "the request was done, and %s was published, but its name may not "
@@ -206,6 +208,7 @@ efface_status ef_published_place(ef_published_file *file, uint64_t receipt, effa
 void ef_published_end(ef_published_file *file) {
     if (file->is_there)
         (void)unlink(file->beside);
+    ef_free(file->folder);
     ef_free(file->path);
     ef_free(file->beside);
     *file = (ef_published_file){.is_there = false};

@@ -58,9 +58,9 @@ efface_status ef_store_open_file(const char *path, bool writes, const efface_sto
 void ef_store_disconnect(efface_store *store);
 efface_status ef_store_connect(efface_store *store, efface_error *error);
 
-/* Has the names in the folder of a file on the disk (creation.c); false, with errno, if not. A
- * negative answer of a file system that cannot do it is none. */
-bool ef_sync_folder(const char *path);
+/* Has the names of the files in a folder on the disk, where a file system can do that (creation.c);
+ * false, with errno, if not. */
+bool ef_sync_folder(const char *folder);
 
 /* Reads the names and offsets of the columns and verifies them (store_columns.c). */
 efface_status ef_store_read_columns(efface_store *store, efface_error *error);
@@ -461,7 +461,8 @@ efface_status ef_receipts_check(efface_store *store, efface_error *error);
 
 /* A file that is to appear with the commit of a request. */
 typedef struct ef_published_file {
-    char *path;   /* where it will be, without symbolic links */
+    char *folder; /* without symbolic links */
+    char *path;   /* where it will be */
     char *beside; /* where it is until then */
     bool is_there;
     bool replaces;
