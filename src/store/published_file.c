@@ -34,14 +34,28 @@ static efface_status fail_system(const char *path, efface_error *error) {
                    strerror(errno));
 }
 
-/* Whether a file is a store, which nothing but requests may change. */
-static bool is_store(const char *path) {
-    unsigned char head[72];
-    FILE *const file = fopen(path, "rb");
-    const bool whole = file != NULL && fread(head, 1, sizeof head, file) == sizeof head;
-    if (file != NULL)
-        (void)fclose(file);
-    return whole && memcmp(head, "SQLite format 3", 16) == 0 && memcmp(head + 68, "EFFA", 4) == 0;
+/* Whether a file is a store, which nothing but requests may change. SQLite opens and closes it: who
+ * closes a file by himself drops all locks that his process has on it, those of a store that
+ * another thread is writing to as well. */
+static efface_status look_for_store(const char *path, bool *is_store, efface_error *error) {
+    unsigned char head[72] = {0};
+    sqlite3 *db = NULL;
+    sqlite3_file *file = NULL;
+    int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_FULLMUTEX, NULL);
+    if (code == SQLITE_OK)
+        code = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (code == SQLITE_OK && file != NULL && file->pMethods != NULL)
+        code = file->pMethods->xRead(file, head, sizeof head, 0);
+    (void)sqlite3_close(db);
+    *is_store = memcmp(head, "SQLite format 3", 16) == 0 && memcmp(head + 68, "EFFA", 4) == 0;
+    if (code == SQLITE_OK || code == SQLITE_IOERR_SHORT_READ)
+        return EFFACE_OK;
+    return (code & 0xFF) == SQLITE_NOMEM
+               ? ef_fail_memory(error)
+               : ef_fail(error, EFFACE_E_IO,
+                         "%s cannot be read, so it may be a store, and is not written over; "
+                         "nothing was changed",
+                         path);
 }
 
 /* Whether a file is the store's own, there or not: SQLite keeps others beside it. */
@@ -103,22 +117,24 @@ static bool follow_link(ef_published_file *file) {
 static efface_status check_place(const ef_published_file *file, const char *path,
                                  efface_error *error) {
     struct stat found;
+    bool is_store = false;
     if (lstat(file->path, &found) != 0)
         return errno == ENOENT ? EFFACE_OK : fail_system(path, error);
-    if (S_ISREG(found.st_mode) && is_store(file->path))
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "%s is a store: it is not written over; nothing was changed", path);
     if (!file->replaces)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "%s is there already; nothing was changed: choose another name, or have it "
                        "replaced (--force, or in what is asked for)",
                        path);
-    return S_ISREG(found.st_mode)
-               ? EFFACE_OK
-               : ef_fail(error, EFFACE_E_ARGUMENT,
-                         "%s is no regular file, so a published model cannot appear there all at "
-                         "once; nothing was changed",
-                         path);
+    if (!S_ISREG(found.st_mode))
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "%s is no regular file, so a published model cannot appear there all at "
+                       "once; nothing was changed",
+                       path);
+    const efface_status status = look_for_store(file->path, &is_store, error);
+    return status == EFFACE_OK && is_store
+               ? ef_fail(error, EFFACE_E_ARGUMENT,
+                         "%s is a store: it is not written over; nothing was changed", path)
+               : status;
 }
 
 efface_status ef_published_begin(ef_published_file *file, const efface_store *store,

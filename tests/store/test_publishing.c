@@ -14,7 +14,9 @@
 #include "store/plain_store.h"
 #include "store/sql_ways.h"
 
+#include <fcntl.h>
 #include <sodium.h>
+#include <sys/wait.h>
 
 #define FILE_NAME "out.model"
 #define MOST_ROWS 80
@@ -437,7 +439,7 @@ static void what_is_there_is_not_written_over(void **state) {
                 publish_to(store, "m", in_folder(STORE "-journal"), replace, NULL, error));
         REFUSED(EFFACE_E_ARGUMENT, "of the store itself",
                 publish_to(store, "m", in_folder("./" STORE "-wal"), replace, NULL, error));
-        REFUSED(EFFACE_E_ARGUMENT, "is a store",
+        REFUSED(EFFACE_E_ARGUMENT, replace != 0 ? "is a store" : "is there already",
                 publish_to(store, "m", in_folder("other"), replace, NULL, error));
     }
     REFUSED(EFFACE_E_ARGUMENT, "of the store itself",
@@ -461,6 +463,60 @@ static void what_is_there_is_not_written_over(void **state) {
     assert_int_equal(n_files(), n);
     check_whole(store);
     efface_store_close(store);
+}
+
+/* Another handle of this process is in the middle of a request, on the store that is to be written
+ * over: it must not lose its locks, as it would if anybody here opened and closed its file. */
+static efface_store *publisher;
+static unsigned n_asked_meanwhile;
+
+/* As another process sees it: SQLite's lock of who is about to write. */
+static bool is_locked(const char *path) {
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct flock lock = {
+            .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0x40000001, .l_len = 1};
+        const int file = open(path, O_RDWR);
+        _exit(file >= 0 && fcntl(file, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK ? 1 : 0);
+    }
+    int how = -1;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    return WIFEXITED(how) && WEXITSTATUS(how) == 0;
+}
+
+static int publish_over_it(void *context, double part) {
+    (void)context;
+    (void)part;
+    efface_error why = {.message = ""};
+    assert_true(is_locked(in_folder("other")));
+    const efface_status status = publish_to(publisher, "m", in_folder("hard-link"), 1, NULL, &why);
+    assert_int_equal(status, EFFACE_E_ARGUMENT);
+    assert_non_null(strstr(why.message, "is a store"));
+    assert_true(is_locked(in_folder("other")));
+    n_asked_meanwhile++;
+    return 0;
+}
+
+static void locks_of_others_stay(void **state) {
+    (void)state;
+    efface_store *victim = NULL;
+    publisher = make_store();
+    fit(publisher, "m", EFFACE_METHOD_LLOYD);
+    efface_data *const data = make_rows(30, 0, true);
+    REQUIRE_OK(create_plain(in_folder("other"), data, &victim, error));
+    efface_data_free(data);
+    fit(victim, "m", EFFACE_METHOD_LLOYD);
+    efface_store_close(victim);
+    assert_int_equal(link(in_folder("other"), in_folder("hard-link")), 0);
+    assert_false(is_locked(in_folder("other")));
+    efface_store_options options = plain_options(EFFACE_ACCESS_WRITE);
+    options.progress = publish_over_it;
+    REQUIRE_OK(efface_store_open(in_folder("other"), &options, &victim, error));
+    REQUIRE_OK(publish_to(victim, "m", in_folder(FILE_NAME), 0, NULL, error));
+    assert_true(n_asked_meanwhile > 0);
+    efface_store_close(victim);
+    efface_store_close(publisher);
 }
 
 static void folders_without_rights_are_refused(void **state) {
@@ -557,6 +613,7 @@ int main(void) {
         cmocka_unit_test(damaged_files_are_refused),
         cmocka_unit_test(what_cannot_be_published_is_refused),
         cmocka_unit_test(what_is_there_is_not_written_over),
+        cmocka_unit_test(locks_of_others_stay),
         cmocka_unit_test(folders_without_rights_are_refused),
         cmocka_unit_test(a_model_without_centroids_is_refused),
         cmocka_unit_test(publishing_can_be_interrupted),
