@@ -34,7 +34,7 @@ typedef struct cli_command {
 
 extern const cli_command cli_fit, cli_forget, cli_learn, cli_predict, cli_export, cli_info,
     cli_verify, cli_check, cli_rekey, cli_drop, cli_receipt, cli_show, cli_owners, cli_update,
-    cli_compact;
+    cli_compact, cli_publish;
 
 /* ---- escape.c: texts of any bytes, as they come from files and stores */
 
@@ -108,6 +108,9 @@ bool cli_store_options(const cli_open *how, efface_store_options *options, cli_k
  * after a message another exit code. */
 int cli_choose_model(efface_store *store, const char *wanted, efface_model_info *info);
 int cli_find_model(efface_store *store, const char *name, efface_model_info *info);
+
+/* Whether a file is a published model, as far as its first bytes tell. */
+bool cli_is_published(const char *path);
 
 const char *cli_method_name(efface_method method);
 

@@ -1,4 +1,6 @@
-/* efface info: what a store holds. Quick, unless a model is asked for: then its rows are read. */
+/* efface info: what a store holds, or a published model. Quick, unless a model is asked for: then
+ * its rows are read. */
+#include "data_files.h"
 #include "model_details.h"
 #include "options.h"
 #include "output.h"
@@ -68,15 +70,27 @@ static void print_json(const contents *c) {
     cli_json_close(&json, '}');
 }
 
+/* Columns, and their offsets or NULL; or those of a store, which has them one by one. */
+typedef struct shown_columns {
+    cli_columns of;
+    const double *offsets;
+} shown_columns;
+
+static double offset_of(const shown_columns *c, uint32_t i) {
+    if (c->of.store != NULL)
+        return efface_store_offset(c->of.store, i);
+    return c->offsets != NULL ? c->offsets[i] : 0.0;
+}
+
 /* The names of some columns; one without a name is shown by its number. */
-static void print_columns(const contents *c) {
+static void print_columns(const shown_columns *c) {
     enum { MOST_NAMES = 8 };
     bool named = false;
-    for (uint32_t i = 0; i < c->info.n_columns; i++)
-        named = named || efface_store_column(c->store, i) != NULL;
-    printf("columns   %" PRIu32, c->info.n_columns);
-    for (uint32_t i = 0; named && i < c->info.n_columns && i <= MOST_NAMES; i++) {
-        const char *const name = efface_store_column(c->store, i);
+    for (uint32_t i = 0; i < c->of.n; i++)
+        named = named || cli_column_name(&c->of, i) != NULL;
+    printf("columns   %" PRIu32, c->of.n);
+    for (uint32_t i = 0; named && i < c->of.n && i <= MOST_NAMES; i++) {
+        const char *const name = cli_column_name(&c->of, i);
         fputs(i == 0 ? ": " : ", ", stdout);
         if (i == MOST_NAMES)
             fputs("...", stdout);
@@ -89,11 +103,11 @@ static void print_columns(const contents *c) {
 }
 
 /* The columns that have an offset, by name or number. */
-static void print_offsets(const contents *c) {
+static void print_offsets(const shown_columns *c) {
     bool any = false;
-    for (uint32_t i = 0; i < c->info.n_columns; i++) {
-        const double offset = efface_store_offset(c->store, i);
-        const char *const name = efface_store_column(c->store, i);
+    for (uint32_t i = 0; i < c->of.n; i++) {
+        const double offset = offset_of(c, i);
+        const char *const name = cli_column_name(&c->of, i);
         char digits[32];
         if (offset == 0.0)
             continue;
@@ -119,8 +133,9 @@ static void print_text(const contents *c) {
     printf("file      %" PRIu64 " bytes, %" PRIu64 " of them free\n", info->file_bytes,
            info->free_bytes);
     printf("rows      %" PRIu64 "\n", info->n_rows);
-    print_columns(c);
-    print_offsets(c);
+    const shown_columns columns = {.of = {.n = info->n_columns, .store = c->store}};
+    print_columns(&columns);
+    print_offsets(&columns);
     printf("owners    %" PRIu64, info->n_owners);
     if (info->n_owners > 0 && info->n_unowned_rows > 0)
         printf("; %" PRIu64 " row%s %s none", info->n_unowned_rows,
@@ -168,6 +183,57 @@ static int print_contents(contents *c, const char *name, bool full, bool as_json
     return code;
 }
 
+/* ---- a published model */
+
+static const char *scale_name(efface_scale scale) {
+    return scale == EFFACE_SCALE_MINMAX ? "minmax" : "none";
+}
+
+static void print_published_json(const char *path, const efface_predictor *published) {
+    const efface_predictor_info info = efface_predictor_get_info(published);
+    const double *const offsets = efface_predictor_offsets(published);
+    cli_json json = {.out = stdout};
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "published", path);
+    cli_json_whole(&json, "format", info.format);
+    cli_json_whole(&json, "k", info.n_clusters);
+    cli_json_whole(&json, "dim", info.n_columns);
+    cli_json_text(&json, "scale", scale_name(info.scale));
+    cli_json_open(&json, "columns", '[');
+    for (uint32_t i = 0; i < info.n_columns; i++)
+        cli_json_text(&json, NULL, efface_predictor_column(published, i));
+    cli_json_close(&json, ']');
+    cli_json_open(&json, "offsets", '[');
+    for (uint32_t i = 0; i < info.n_columns; i++)
+        cli_json_real(&json, NULL, offsets != NULL ? offsets[i] : 0.0);
+    cli_json_close(&json, ']');
+    cli_json_close(&json, '}');
+}
+
+static void print_published_text(const char *path, const efface_predictor *published) {
+    const efface_predictor_info info = efface_predictor_get_info(published);
+    fputs("published ", stdout);
+    cli_put_text(stdout, path);
+    printf("\nformat    %" PRIu32 "\nclusters  %" PRIu32 "\n", info.format, info.n_clusters);
+    const shown_columns c = {.of = {.n = info.n_columns, .published = published},
+                             .offsets = efface_predictor_offsets(published)};
+    print_columns(&c);
+    print_offsets(&c);
+    printf("scale     %s\n", scale_name(info.scale));
+    fputs("It predicts; rows, sums and the seed are in the store that it was published from.\n",
+          stdout);
+}
+
+static int print_published(const char *path, bool as_json) {
+    efface_predictor *published = NULL;
+    efface_error error;
+    if (efface_predictor_load(path, &published, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    (as_json ? print_published_json : print_published_text)(path, published);
+    efface_predictor_free(published);
+    return CLI_DONE;
+}
+
 static int run(int n_arguments, char **arguments) {
     const char *name = NULL;
     bool full = false, as_json = false;
@@ -181,6 +247,11 @@ static int run(int n_arguments, char **arguments) {
     int code;
     if (!cli_parse("info", options, n_arguments, arguments))
         return CLI_USAGE;
+    if (cli_is_published(c.path))
+        return name != NULL || full ? cli_wrong("%s is a published model: --model and --full are "
+                                                "for stores",
+                                                c.path)
+                                    : print_published(c.path, as_json);
     if (!cli_open_store(c.path, &how, &c.store, &code))
         return code;
     code = print_contents(&c, name, full, as_json);
@@ -191,7 +262,7 @@ static int run(int n_arguments, char **arguments) {
 
 const cli_command cli_info = {
     "info",
-    "show what a store contains",
+    "show what a store, or a published model, contains",
     "usage: efface info STORE [--model NAME | --full] [--wait SECONDS] [--json]\n"
     "Shows how many rows, columns, owners, labels and receipts a store has, the size\n"
     "of its file, and its models with their digests. Equal models have equal digests.\n"
@@ -205,6 +276,7 @@ const cli_command cli_info = {
     "                  receipts, receipt_key, notes, models with name, method, k, dim\n"
     "                  and digest; and model with these, parameters, levels, stable,\n"
     "                  epsilon, width, loss, columns and clusters\n"
+    "STORE may be a published model; as JSON: format, k, dim, scale, columns, offsets\n"
     "Exit codes: 0 done, 1 failed (for example, the file is not a store), 2 usage,\n"
     "4 not found, 5 busy, 6 damaged.\n"
     "example: efface info people.store --full\n",

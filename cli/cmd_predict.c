@@ -1,4 +1,5 @@
-/* efface predict: the nearest cluster of each row of a file. */
+/* efface predict: the nearest cluster of each row of a file, by a model of a store or by a
+ * published one. */
 #include "data_files.h"
 #include "json_writer.h"
 #include "output.h"
@@ -16,6 +17,28 @@ typedef struct choices {
 
 /* Rows that are gathered and predicted together. */
 enum { BATCH = 4096 };
+
+/* What predicts: a model of a store, with its set of rows, or else a published one. */
+typedef struct predictor {
+    const char *name; /* of the model; NULL: a published one has none */
+    efface_kmeans *model;
+    efface_data *fitted;
+    efface_predictor *published;
+} predictor;
+
+static void free_predictor(predictor *p) {
+    efface_kmeans_free(p->model);
+    efface_data_free(p->fitted);
+    efface_predictor_free(p->published);
+}
+
+static cli_columns columns_of(const predictor *p) {
+    return (cli_columns){.n = p->published != NULL
+                                  ? efface_predictor_get_info(p->published).n_columns
+                                  : efface_data_n_columns(p->fitted),
+                         .data = p->fitted,
+                         .published = p->published};
+}
 
 /* Whether the columns are the same in the same order, with or without names. */
 static bool same_names(const cli_columns *there, const cli_columns *fitted) {
@@ -108,21 +131,32 @@ static uint32_t *match_columns(const choices *c, const efface_data *rows, const 
 }
 
 /* Values that were rounded with another offset, or none, are not those that the model knows. */
-static int check_offsets(const choices *c, const efface_data *rows, const efface_data *fitted,
+static int check_offsets(const choices *c, const efface_data *rows, const predictor *by,
                          const uint32_t *columns) {
-    const double *const have = efface_data_offsets(rows), *const want = efface_data_offsets(fitted);
-    for (uint32_t j = 0; j < efface_data_n_columns(fitted); j++)
+    const double *const have = efface_data_offsets(rows);
+    const double *const want = by->published != NULL ? efface_predictor_offsets(by->published)
+                                                     : efface_data_offsets(by->fitted);
+    const char *const where = by->published != NULL ? "published model" : "store";
+    for (uint32_t j = 0; j < columns_of(by).n; j++)
         if ((have != NULL ? have[columns[j]] : 0.0) != (want != NULL ? want[j] : 0.0))
             return cli_failed("column %" PRIu32
-                              " of %s does not match the column of the store with the offset "
-                              "%.17g; give the columns of %s the names or the order of the store",
-                              columns[j] + 1, cli_data_name(c->data_path),
-                              want != NULL ? want[j] : 0.0, cli_data_name(c->data_path));
+                              " of %s does not match the column of the %s with the offset %.17g; "
+                              "give the columns of %s the names or the order of the %s",
+                              columns[j] + 1, cli_data_name(c->data_path), where,
+                              want != NULL ? want[j] : 0.0, cli_data_name(c->data_path), where);
     return CLI_DONE;
 }
 
-static int predict(const efface_kmeans *model, const efface_data *rows, const uint32_t *columns,
-                   uint32_t n_columns, uint32_t *labels) {
+static efface_status predict_batch(const predictor *by, size_t n, const float *batch,
+                                   uint32_t *labels, efface_error *error) {
+    return by->published != NULL
+               ? efface_predictor_predict(by->published, n, batch, 0, labels, error)
+               : efface_kmeans_predict(by->model, n, batch, 0, labels, error);
+}
+
+static int predict(const predictor *by, const efface_data *rows, const uint32_t *columns,
+                   uint32_t *labels) {
+    const uint32_t n_columns = columns_of(by).n;
     const size_t n_rows = efface_data_n_rows(rows);
     float *const row = malloc(efface_data_n_columns(rows) * sizeof *row);
     float *const batch = malloc((size_t)BATCH * n_columns * sizeof *batch);
@@ -135,7 +169,7 @@ static int predict(const efface_kmeans *model, const efface_data *rows, const ui
             for (uint32_t j = 0; j < n_columns; j++)
                 batch[i * n_columns + j] = row[columns[j]];
         }
-        if (efface_kmeans_predict(model, n, batch, 0, labels + begin, &error) != EFFACE_OK)
+        if (predict_batch(by, n, batch, labels + begin, &error) != EFFACE_OK)
             code = cli_report_error(&error);
     }
     free(row);
@@ -221,53 +255,109 @@ static int write_result(const choices *c, cli_format format, const result *r) {
     return CLI_DONE;
 }
 
-static int answer(const choices *c, cli_format format, efface_store *store) {
-    efface_model_info info;
-    efface_load_options load;
-    efface_data *rows = NULL, *fitted = NULL;
-    efface_kmeans *model = NULL;
-    efface_texts *texts = NULL;
-    uint32_t *columns = NULL, *labels = NULL;
-    efface_error error, passed_over;
-    int code = cli_choose_model(store, c->name, &info);
-    if (code != CLI_DONE)
-        return code;
-    if (efface_texts_create(&texts, &error) != EFFACE_OK)
+/* DATA as `load` says, with its ids where it has any. */
+typedef struct read_data {
+    efface_data *rows;
+    efface_texts *texts;
+    efface_error passed_over;
+    bool with_ids;
+} read_data;
+
+static int read_rows(const choices *c, efface_load_options *load, read_data *data) {
+    efface_error error;
+    int code = CLI_DONE;
+    if (efface_texts_create(&data->texts, &error) != EFFACE_OK)
         return cli_report_error(&error);
-    efface_store_load_options(store, &load);
-    load.texts = texts;
+    load->texts = data->texts;
     /* A column of texts that nobody named may be read as the ids, which it is not. */
-    const bool with_ids = c->data.id != NULL || load.id_column != NULL;
-    const bool loaded = cli_load_some(c->data_path, &c->data, &load, &rows, &passed_over, &code);
-    cli_wipe(&load, sizeof load);
-    if (!loaded)
-        goto out;
-    if (efface_store_load(store, info.name, &fitted, &model, &error) != EFFACE_OK) {
-        code = cli_report_error(&error);
-        goto out;
-    }
-    const cli_columns of = {.n = efface_data_n_columns(fitted), .data = fitted};
-    columns = match_columns(c, rows, &of, &passed_over, &code);
+    data->with_ids = c->data.id != NULL || load->id_column != NULL;
+    return cli_load_some(c->data_path, &c->data, load, &data->rows, &data->passed_over, &code)
+               ? CLI_DONE
+               : code;
+}
+
+static int answer(const choices *c, cli_format format, const predictor *by, const read_data *data) {
+    const cli_columns of = columns_of(by);
+    const size_t n = efface_data_n_rows(data->rows);
+    int code;
+    uint32_t *const columns = match_columns(c, data->rows, &of, &data->passed_over, &code);
     if (columns == NULL)
-        goto out;
-    code = check_offsets(c, rows, fitted, columns);
-    if (code != CLI_DONE)
-        goto out;
-    const size_t n = efface_data_n_rows(rows);
-    labels = malloc((n + 1) * sizeof *labels);
-    code = labels == NULL ? cli_out_of_memory()
-                          : predict(model, rows, columns, info.n_columns, labels);
+        return code;
+    uint32_t *const labels = malloc((n + 1) * sizeof *labels);
+    code = labels == NULL ? cli_out_of_memory() : check_offsets(c, data->rows, by, columns);
+    if (code == CLI_DONE)
+        code = predict(by, data->rows, columns, labels);
     if (code == CLI_DONE) {
-        const result r = {info.name, rows, texts, labels, n, with_ids};
+        const result r = {by->name, data->rows, data->texts, labels, n, data->with_ids};
         code = write_result(c, format, &r);
     }
-out:
     free(labels);
     free(columns);
-    efface_kmeans_free(model);
-    efface_data_free(fitted);
-    efface_data_free(rows);
-    efface_texts_free(texts);
+    return code;
+}
+
+static int answer_from_store(const choices *c, cli_format format) {
+    efface_store *store = NULL;
+    efface_model_info info;
+    efface_load_options load;
+    efface_error error;
+    predictor by = {.name = info.name};
+    read_data data = {.rows = NULL};
+    int code;
+    if (!cli_open_store(c->store_path, &c->open, &store, &code))
+        return code;
+    code = cli_choose_model(store, c->name, &info);
+    if (code == CLI_DONE) {
+        efface_store_load_options(store, &load);
+        code = read_rows(c, &load, &data);
+        cli_wipe(&load, sizeof load);
+    }
+    if (code == CLI_DONE &&
+        efface_store_load(store, info.name, &by.fitted, &by.model, &error) != EFFACE_OK)
+        code = cli_report_error(&error);
+    if (code == CLI_DONE)
+        code = answer(c, format, &by, &data);
+    free_predictor(&by);
+    efface_data_free(data.rows);
+    efface_texts_free(data.texts);
+    efface_store_close(store);
+    return code;
+}
+
+/* The offsets of a published model, to be taken away when DATA is read. NULL if memory is short. */
+static efface_offset *offsets_to_load(const efface_predictor *published, size_t *n) {
+    const uint32_t d = efface_predictor_get_info(published).n_columns;
+    const double *const offsets = efface_predictor_offsets(published);
+    efface_offset *const list = malloc(d * sizeof *list);
+    *n = 0;
+    for (uint32_t j = 0; list != NULL && offsets != NULL && j < d; j++)
+        if (offsets[j] != 0.0)
+            list[(*n)++] = (efface_offset){.column = efface_predictor_column(published, j),
+                                           .place = j + 1,
+                                           .value = offsets[j]};
+    return list;
+}
+
+static int answer_from_published(const choices *c, cli_format format) {
+    efface_load_options load;
+    efface_error error;
+    predictor by = {.name = NULL};
+    read_data data = {.rows = NULL};
+    if (c->name != NULL)
+        return cli_wrong("%s is a published model: there is no other, so leave --model out",
+                         c->store_path);
+    if (efface_predictor_load(c->store_path, &by.published, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    efface_load_options_init(&load);
+    efface_offset *const offsets = offsets_to_load(by.published, &load.n_offsets);
+    load.offsets = offsets;
+    int code = offsets != NULL ? read_rows(c, &load, &data) : cli_out_of_memory();
+    if (code == CLI_DONE)
+        code = answer(c, format, &by, &data);
+    free(offsets);
+    free_predictor(&by);
+    efface_data_free(data.rows);
+    efface_texts_free(data.texts);
     return code;
 }
 
@@ -286,8 +376,6 @@ static int run(int n_arguments, char **arguments) {
         CLI_DATA_OPTIONS(c.data),
         {NULL, CLI_FLAG, NULL, NULL},
     };
-    efface_store *store = NULL;
-    int code;
     if (!cli_parse("predict", options, n_arguments, arguments))
         return CLI_USAGE;
     cli_format format = c.json ? CLI_JSON : CLI_CSV;
@@ -297,11 +385,8 @@ static int run(int n_arguments, char **arguments) {
             return cli_wrong(
                 "the format follows from the name of FILE: it must end in .csv, .npy or .json");
     }
-    if (!cli_open_store(c.store_path, &c.open, &store, &code))
-        return code;
-    code = answer(&c, format, store);
-    efface_store_close(store);
-    return code;
+    return cli_is_published(c.store_path) ? answer_from_published(&c, format)
+                                          : answer_from_store(&c, format);
 }
 
 const cli_command cli_predict = {
@@ -311,7 +396,8 @@ const cli_command cli_predict = {
     "Writes the nearest cluster of each row of DATA (CSV, .npy or IDX, also gzipped;\n"
     "- is standard input), counted from 0, one per line in the order of DATA. If the\n"
     "model and DATA have names of columns, columns are matched by name, and other\n"
-    "columns are ignored; else columns are matched by order.\n"
+    "columns are ignored; else columns are matched by order. STORE may be a published\n"
+    "model (efface publish).\n"
     "  -o FILE          FILE.csv, FILE.npy (int32) or FILE.json; without it, standard\n"
     "                   output, as CSV or with --json as JSON\n"
     "  --model NAME     the model; needed if there are several\n"

@@ -105,8 +105,10 @@ bool cli_load_some(const char *path, const cli_data_options *options, efface_loa
 }
 
 const char *cli_column_name(const cli_columns *columns, uint32_t column) {
-    return columns->store != NULL ? efface_store_column(columns->store, column)
-                                  : efface_data_column_name(columns->data, column);
+    if (columns->store != NULL)
+        return efface_store_column(columns->store, column);
+    return columns->data != NULL ? efface_data_column_name(columns->data, column)
+                                 : efface_predictor_column(columns->published, column);
 }
 
 cli_found cli_find_column(const cli_columns *columns, const char *name, uint32_t *column) {

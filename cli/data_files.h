@@ -51,11 +51,12 @@ int cli_load_rows(efface_store *store, const char *path, const cli_data_options 
 
 /* ---- data_files.c again */
 
-/* Columns that can be named: of a store or of a set. */
+/* Columns that can be named: of a store, of a set, or of a published model. */
 typedef struct cli_columns {
     uint32_t n;
     const efface_store *store; /* or */
-    const efface_data *data;
+    const efface_data *data;   /* or */
+    const efface_predictor *published;
 } cli_columns;
 
 /* The name of a column; NULL if it has none. */

@@ -5,9 +5,9 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {
-    &cli_fit,    &cli_forget,  &cli_learn,  &cli_update, &cli_show,
-    &cli_owners, &cli_predict, &cli_export, &cli_info,   &cli_verify,
-    &cli_check,  &cli_compact, &cli_rekey,  &cli_drop,   &cli_receipt,
+    &cli_fit,     &cli_forget,  &cli_learn, &cli_update,  &cli_show,  &cli_owners,
+    &cli_predict, &cli_export,  &cli_info,  &cli_verify,  &cli_check, &cli_compact,
+    &cli_rekey,   &cli_publish, &cli_drop,  &cli_receipt,
 };
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])

@@ -2,6 +2,8 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bool cli_store_options(const cli_open *how, efface_store_options *options, cli_keys *keys,
@@ -24,10 +26,27 @@ bool cli_store_options(const cli_open *how, efface_store_options *options, cli_k
     return true;
 }
 
+bool cli_is_published(const char *path) {
+    char magic[sizeof EFFACE_PREDICTOR_MAGIC - 1];
+    struct stat about;
+    /* A pipe would lose what is read here. */
+    FILE *const file = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? fopen(path, "rb") : NULL;
+    const bool whole = file != NULL && fread(magic, 1, sizeof magic, file) == sizeof magic;
+    if (file != NULL)
+        (void)fclose(file);
+    return whole && memcmp(magic, EFFACE_PREDICTOR_MAGIC, sizeof magic) == 0;
+}
+
 bool cli_open_store(const char *path, const cli_open *how, efface_store **store, int *code) {
     if (access(path, F_OK) != 0 && errno == ENOENT) {
         *code = cli_not_found("there is no store '%s'; efface fit DATA -k K -o STORE creates one",
                               path);
+        return false;
+    }
+    if (cli_is_published(path)) {
+        *code = cli_failed("%s is a published model, which predict and info can use; this needs "
+                           "the store that it was published from",
+                           path);
         return false;
     }
     efface_store_options options;

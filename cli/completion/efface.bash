@@ -3,7 +3,7 @@
 _efface() {
     local cur prev command options
     local commands="fit forget learn update show owners predict export info verify check compact
-        rekey drop receipt"
+        rekey publish drop receipt"
     COMPREPLY=()
     cur=${COMP_WORDS[COMP_CWORD]}
     prev=${COMP_WORDS[COMP_CWORD - 1]}
@@ -47,6 +47,7 @@ _efface() {
         export) options="--centroids --labels --canonical --receipts -o --model --wait" ;;
         verify) options="--model --wait" ;;
         rekey) options="--model --seed --yes --receipt-key --wait" ;;
+        publish) options="-o --model --force --sign --receipt-key --wait" ;;
         drop) options="--model --yes --receipt-key --wait" ;;
         receipt)
             case ${COMP_WORDS[2]} in

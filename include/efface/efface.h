@@ -19,8 +19,9 @@
  * Exact deletion is not privacy: whoever holds both the model from before and the model after may
  * learn about the row that left. If requests may have been chosen by looking at published models
  * (the adaptive adversary, docs/exactness.md, section 4), the kept randomness is correlated with
- * the remaining rows; efface_kmeans_rekey draws new randomness. docs/paper.md compares the methods
- * with the paper they come from.
+ * the remaining rows; efface_kmeans_rekey draws new randomness, and efface_store_publish does so
+ * for every model that it gives out. docs/paper.md compares the methods with the paper they come
+ * from.
  *
  * THE LIFE OF A MODEL
  *
@@ -806,6 +807,59 @@ EFFACE_API efface_status efface_kmeans_rekey(efface_kmeans *model, const efface_
                                              uint64_t seed, efface_report *report,
                                              efface_error *error);
 
+/* ------------------------------------------------------------------ published models */
+
+/* A model as efface_store_publish writes it to a file (docs/format.md): what prediction needs, and
+ * no more. It can be used where the store and its rows are not. It has no sums, counts, seeds, rows
+ * or ids, so it cannot forget; but centroids are made of rows, and so are the ranges of columns
+ * with scale minmax unless they were given (docs/store.md). */
+typedef struct efface_predictor efface_predictor;
+
+/* What such a file begins with: sixteen bytes, without an ending 0. */
+#define EFFACE_PREDICTOR_MAGIC "efface predictor"
+
+/* Makes a predictor from the bytes of a file, or from the file. Every byte is covered by a digest.
+ * Release with efface_predictor_free. Errors: MEMORY; FORMAT for bytes that are something else,
+ * damaged, or of a newer format; IO. */
+EFFACE_API efface_status efface_predictor_decode(const unsigned char *bytes, size_t n_bytes,
+                                                 efface_predictor **out, efface_error *error);
+EFFACE_API efface_status efface_predictor_load(const char *path, efface_predictor **out,
+                                               efface_error *error);
+
+/* Releases the memory of a predictor. Takes NULL. */
+EFFACE_API void efface_predictor_free(efface_predictor *predictor);
+
+typedef struct efface_predictor_info {
+    uint32_t format; /* of the bytes: 1 */
+    uint32_t n_clusters;
+    uint32_t n_columns;
+    efface_scale scale;
+} efface_predictor_info;
+
+/* What is known of it. Never fails. */
+EFFACE_API efface_predictor_info efface_predictor_get_info(const efface_predictor *predictor);
+
+/* The name of a column, or NULL if it has none; the offsets, n_columns of them, or NULL if all are
+ * 0. Valid until the predictor is released. */
+EFFACE_API const char *efface_predictor_column(const efface_predictor *predictor, uint32_t column);
+EFFACE_API const double *efface_predictor_offsets(const efface_predictor *predictor);
+
+/* Writes the n_columns coordinates of a centroid, in the units of the caller: offsets are added.
+ * Errors: ARGUMENT. */
+EFFACE_API efface_status efface_predictor_centroid(const efface_predictor *predictor,
+                                                   uint32_t cluster, double *coordinates,
+                                                   efface_error *error);
+
+/* As efface_kmeans_predict and efface_kmeans_square_distances of the model that was published, with
+ * the same bits: rows are as a set holds them (efface_rows_round takes offsets away). */
+EFFACE_API efface_status efface_predictor_predict(const efface_predictor *predictor, size_t n_rows,
+                                                  const float *values, size_t stride,
+                                                  uint32_t *labels, efface_error *error);
+EFFACE_API efface_status efface_predictor_square_distances(const efface_predictor *predictor,
+                                                           size_t n_rows, const float *values,
+                                                           size_t stride, double *squares,
+                                                           efface_error *error);
+
 /* ------------------------------------------------------------------ metrics */
 
 /* Mean silhouette of a labelling of the rows of a set, in [-1, 1]: how much nearer rows are to
@@ -1068,6 +1122,9 @@ typedef struct efface_store_report {
     unsigned char *row_hashes; /* the hashes of the rows' ids that the receipt's root is made of, in
                                   order, EFFACE_ROW_HASH_BYTES each; NULL if there is no receipt */
     uint64_t n_row_hashes;
+    uint64_t n_published_bytes; /* publish: how long the file is, and its digest (BLAKE2b-256), as
+                                   the receipt has them; else 0 */
+    unsigned char published[EFFACE_DIGEST_BYTES];
 } efface_store_report;
 
 /* Releases what a report holds, and clears it. */
@@ -1095,6 +1152,33 @@ EFFACE_API efface_status efface_store_learn(efface_store *store, const efface_da
 EFFACE_API efface_status efface_store_update(efface_store *store, const efface_data *data,
                                              const efface_texts *texts, efface_store_report *report,
                                              efface_error *error);
+
+/* ------------------------------------------------------------------ the store: publishing */
+
+/* What to publish, and where. */
+typedef struct efface_publishing {
+    const char *name; /* of the model */
+    const char *path; /* of the file */
+    int replace;      /* if not 0, a file of that name is replaced, or what a symbolic link of that
+                         name stands for; but never a store, and only a regular file */
+} efface_publishing;
+
+/* Publishes a model: gives it a new random seed that nobody knows, fits it, writes what is needed
+ * for prediction to a file (efface_predictor_load), and a receipt with the digests of the model and
+ * of the file, all or nothing. So no two published models share their randomness, and requests that
+ * react to the ones before are independent of that of the next (docs/exactness.md). That holds for
+ * what this call gives out, and not for centroids or labels that got out in another way.
+ *
+ * The file is written beside its place, as PATH.efface-new-XXXXXXXXXXXX, and synced; then the
+ * request is committed; then the file gets its name. If the process dies between the last two, the
+ * store has changed, and the file is there under the other name: the receipt has its digest. If it
+ * dies before, such a file may be left too, which no receipt knows. `report` may be NULL. Cost:
+ * that of a fit. Errors: NOT_FOUND; BUSY; IO; CORRUPT; MEMORY; ARGUMENT for a file that is there, a
+ * store, or a model without centroids; INTERRUPTED; as efface_kmeans_fit. IO also where the file
+ * could not get its name at last: the message then says that the request was done, and where the
+ * file is. */
+EFFACE_API efface_status efface_store_publish(efface_store *store, const efface_publishing *asked,
+                                              efface_store_report *report, efface_error *error);
 
 /* ------------------------------------------------------------------ the store: receipts */
 

@@ -17,6 +17,7 @@ from ._efface import BusyError, CorruptError, NotFoundError
 from ._efface import version as _version
 from ._kmeans import KMeans
 from ._model import Model
+from ._predictor import Predictor, load_predictor
 from ._reports import (
     Difference,
     FoundRows,
@@ -50,6 +51,7 @@ __all__ = [
     "ModelChange",
     "ModelInfo",
     "NotFoundError",
+    "Predictor",
     "Report",
     "Store",
     "StoreInfo",
@@ -57,6 +59,7 @@ __all__ = [
     "StoredModel",
     "create",
     "datasets",
+    "load_predictor",
     "make_keys",
     "metrics",
     "open",

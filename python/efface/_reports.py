@@ -274,6 +274,9 @@ class StoreReport(NamedTuple):
         The new ids of rows that were learned without ids, in the order of the rows.
     row_hashes : tuple of str
         The hashes of the rows' ids in hexadecimal digits; see `receipt_root`.
+    published : str or None
+        The BLAKE2b-256 digest of the file that was published, as the receipt has it, in
+        hexadecimal digits.
     """
 
     n_requested: int
@@ -286,17 +289,19 @@ class StoreReport(NamedTuple):
     models: tuple
     new_ids: Any
     row_hashes: tuple
+    published: str | None = None
 
     @classmethod
     def make(cls, items):
         """From what the extension gives."""
-        *numbers, changes, new_ids, hashes = items
+        *numbers, changes, new_ids, hashes, published = items
         size = _ROW_HASH_BYTES
         return cls(
             *numbers,
             tuple(ModelChange.make(*change) for change in changes),
             None if new_ids is None else np.frombuffer(new_ids, dtype=np.uint64),
             tuple(hashes[i : i + size].hex() for i in range(0, len(hashes or b""), size)),
+            None if published is None else published.hex(),
         )
 
     def _rows(self):
@@ -311,7 +316,7 @@ class StoreReport(NamedTuple):
         ]
         if self.n_missing:
             parts.append(f"{self.n_missing:,} of {self.n_requested:,} requested missing")
-        return ", ".join(parts) or "no rows"
+        return ", ".join(parts) or ("no rows" if self.published is None else "published")
 
     def __repr__(self):
         changes = "".join(f"; {change.name} {change.report.action}" for change in self.models)

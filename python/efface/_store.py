@@ -301,6 +301,33 @@ class Store:
         for one, run_seed in zip(runs, run_seeds(seed, len(runs))):
             self._file.rekey(one, run_seed)
 
+    def publish(self, name, path, *, replace=False):
+        """Publishes a model: gives it a new random seed that nobody knows, fits it anew, and writes
+        what prediction needs to a file, with a receipt, all or nothing.
+
+        Parameters
+        ----------
+        name : str
+            A model with one run: what several runs answer is no single model.
+        path : str or path-like
+            The file, for `load_predictor` and `efface predict`.
+        replace : bool, default=False
+            Whether a file that is there is replaced; a store never is.
+
+        Returns
+        -------
+        StoreReport
+            `published` is the digest of the file.
+        """
+        if len(self._runs(name)) > 1:
+            raise ValueError(
+                f"the model {name!r} has several runs, of which one answers: only a model that was "
+                "fitted with n_init=1 can be published"
+            )
+        if not replace and os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(path))
+        return StoreReport.make(self._file.publish(name, os.fspath(path), bool(replace)))
+
     # -------------------------------------------------------------- requests
 
     def _named(self, error, *given):

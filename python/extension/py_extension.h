@@ -210,5 +210,6 @@ bool add_models(PyObject *module);
 bool add_stores(PyObject *module);
 bool add_functions(PyObject *module);
 bool add_rounding(PyObject *module);
+bool add_predictors(PyObject *module);
 
 #endif

@@ -11,8 +11,9 @@ PyMODINIT_FUNC PyInit__efface(void) {
         .m_size = -1,
     };
     PyObject *module = PyModule_Create(&definition);
-    if (module != NULL && !(add_exceptions(module) && add_models(module) && add_stores(module) &&
-                            add_functions(module) && add_rounding(module)))
+    if (module != NULL &&
+        !(add_exceptions(module) && add_models(module) && add_stores(module) &&
+          add_functions(module) && add_rounding(module) && add_predictors(module)))
         Py_CLEAR(module);
     return module;
 }

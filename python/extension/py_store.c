@@ -107,6 +107,8 @@ static PyMethodDef methods[] = {
     {"forget", store_forget, METH_VARARGS, "forget(ids, owners, skip, only_look)"},
     {"learn", store_learn, METH_VARARGS, "learn(rows, ids, weights, owners, keep_texts)"},
     {"update", store_update, METH_VARARGS, "update(rows, ids, weights, owners, keep_texts)"},
+    {"publish", store_publish, METH_VARARGS,
+     "publish(name, path, replace): a file to predict with"},
     {"compact", store_compact, METH_NOARGS, "compact(): makes the file small"},
     {NULL, NULL, 0, NULL},
 };

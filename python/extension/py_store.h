@@ -54,6 +54,7 @@ PyObject *store_rekey(PyObject *self, PyObject *arguments);
 PyObject *store_forget(PyObject *self, PyObject *arguments);
 PyObject *store_learn(PyObject *self, PyObject *arguments);
 PyObject *store_update(PyObject *self, PyObject *arguments);
+PyObject *store_publish(PyObject *self, PyObject *arguments);
 PyObject *store_compact(PyObject *self, PyObject *none);
 
 #endif

@@ -131,11 +131,13 @@ static PyObject *report_or_error(efface_status status, efface_store_report *repo
         return raise_error(status, error);
     }
     PyObject *const result = Py_BuildValue(
-        "KKKKKKdNNN", (wide)report->n_requested, (wide)report->n_missing, (wide)report->n_forgotten,
-        (wide)report->n_learned, (wide)report->n_updated, (wide)report->receipt, report->seconds,
-        model_reports(report),
+        "KKKKKKdNNNN", (wide)report->n_requested, (wide)report->n_missing,
+        (wide)report->n_forgotten, (wide)report->n_learned, (wide)report->n_updated,
+        (wide)report->receipt, report->seconds, model_reports(report),
         bytes_or_none(report->new_ids, (size_t)report->n_learned * sizeof *report->new_ids),
-        bytes_or_none(report->row_hashes, (size_t)report->n_row_hashes * EFFACE_ROW_HASH_BYTES));
+        bytes_or_none(report->row_hashes, (size_t)report->n_row_hashes * EFFACE_ROW_HASH_BYTES),
+        bytes_or_none(report->n_published_bytes != 0 ? report->published : NULL,
+                      sizeof report->published));
     efface_store_report_free(report);
     return result;
 }
@@ -239,6 +241,27 @@ PyObject *store_learn(PyObject *self, PyObject *arguments) {
 
 PyObject *store_update(PyObject *self, PyObject *arguments) {
     return learn_or_update((store *)self, arguments, false);
+}
+
+/* (name, path, whether a file may be replaced) */
+PyObject *store_publish(PyObject *object, PyObject *arguments) {
+    store *const self = (store *)object;
+    efface_publishing asked = {.name = NULL};
+    PyObject *path, *result = NULL;
+    efface_store_report report = {0};
+    efface_error error = {0};
+    if (!PyArg_ParseTuple(arguments, "sO&p", &asked.name, PyUnicode_FSConverter, &path,
+                          &asked.replace))
+        return NULL;
+    asked.path = PyBytes_AsString(path);
+    PyThreadState *const state = store_enter(self);
+    if (state != NULL) {
+        const efface_status status = efface_store_publish(self->file, &asked, &report, &error);
+        gate_leave(&self->gate, state);
+        result = report_or_error(status, &report, &error);
+    }
+    Py_DECREF(path);
+    return result;
 }
 
 PyObject *store_compact(PyObject *object, PyObject *none) {

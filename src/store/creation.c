@@ -137,24 +137,28 @@ static void end_making(making *m) {
     ef_free(m->journal);
 }
 
+bool ef_sync_folder(const char *folder) {
+    const int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool synced = file >= 0 && (fsync(file) == 0 || errno == EINVAL);
+    const int why = errno;
+    if (file >= 0)
+        (void)close(file);
+    errno = why;
+    return synced;
+}
+
 /* The name of a file is on the disk when its folder is. */
-static efface_status sync_folder(const char *path, efface_error *error) {
+static efface_status sync_name(const char *path, efface_error *error) {
     char *const folder = with_ending(path, "");
     if (folder == NULL)
         return ef_fail_memory(error);
     char *const slash = strrchr(folder, '/');
-    const char *name = ".";
-    if (slash != NULL) {
+    if (slash != NULL)
         slash[slash == folder ? 1 : 0] = '\0';
-        name = folder;
-    }
-    const int file = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool synced = file >= 0 && (fsync(file) == 0 || errno == EINVAL);
     const efface_status status =
-        synced ? EFFACE_OK
-               : fail_system(path, "was created, but a power loss could undo that", error);
-    if (file >= 0)
-        (void)close(file);
+        ef_sync_folder(slash != NULL ? folder : ".")
+            ? EFFACE_OK
+            : fail_system(path, "was created, but a power loss could undo that", error);
     ef_free(folder);
     return status;
 }
@@ -254,7 +258,7 @@ efface_status efface_store_create(const char *path, const efface_data *data,
     if (status == EFFACE_OK)
         status = give_name(&m, error);
     if (status == EFFACE_OK)
-        status = sync_folder(path, error);
+        status = sync_name(path, error);
     end_making(&m);
     sodium_memzero(how.hash_key, sizeof how.hash_key);
     if (status != EFFACE_OK)

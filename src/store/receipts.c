@@ -84,7 +84,14 @@ static void put_body(ef_writer *w, const char *kind, const efface_store_report *
         put(w, i != 0 ? "," : "");
         put_model(w, &report->models[i]);
     }
-    put(w, "],\"previous\":\"");
+    put(w, "],");
+    if (report->n_published_bytes != 0) {
+        put_format(w, "\"published\":{\"bytes\":%" PRIu64 ",\"digest\":\"",
+                   report->n_published_bytes);
+        put_hex(w, report->published, sizeof report->published);
+        put(w, "\"},");
+    }
+    put(w, "\"previous\":\"");
     put_hex(w, previous, EFFACE_DIGEST_BYTES);
     put(w, "\"}");
 }

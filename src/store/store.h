@@ -23,6 +23,7 @@ struct efface_store {
     sqlite3 *db;   /* NULL between requests that wrote and the next */
     char *path;    /* of the file; NULL for a copy in memory */
     bool in_write; /* a transaction that writes is under way */
+    bool in_doubt; /* the last one was done, though the disk failed when it was to keep it */
     ef_clean_file clean;
     int64_t process; /* that opened it */
     bool writes;
@@ -56,6 +57,10 @@ efface_status ef_store_open_file(const char *path, bool writes, const efface_sto
  * as long as it is open, of rows that are forgotten too. */
 void ef_store_disconnect(efface_store *store);
 efface_status ef_store_connect(efface_store *store, efface_error *error);
+
+/* Has the names of the files in a folder on the disk, where a file system can do that (creation.c);
+ * false, with errno, if not. */
+bool ef_sync_folder(const char *folder);
 
 /* Reads the names and offsets of the columns and verifies them (store_columns.c). */
 efface_status ef_store_read_columns(efface_store *store, efface_error *error);
@@ -134,6 +139,15 @@ efface_status ef_store_begin_bare(efface_store *store, bool writes, efface_error
 
 /* Whether the store was opened to write, by this process. */
 efface_status ef_store_may_write(const efface_store *store, efface_error *error);
+
+/* Has a fit tell the caller of the store how much is done, and ask whether to go on. `telling` is
+ * to outlive the parameters. Does nothing if the caller does not want to know. */
+typedef struct ef_telling {
+    const efface_store *store;
+    bool interrupted;
+} ef_telling;
+
+void ef_store_tell(const efface_store *store, efface_kmeans_params *params, ef_telling *telling);
 
 /* Tells the caller how much of long work is done. */
 efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64_t of,
@@ -433,14 +447,40 @@ bool ef_bytes_have(ef_reader bytes, const char *wanted);
 /* Whether a receipt names a digest as that of the one before. */
 bool ef_receipt_follows(ef_reader body, const unsigned char digest[EFFACE_DIGEST_BYTES]);
 
-/* Appends the receipt of a request: `kind` is "forget", "learn" or "update", `ids` are those of the
- * rows concerned. Hands their hashes to the report. */
+/* Appends the receipt of a request: `kind` is "forget", "learn", "update" or "publish", `ids` are
+ * those of the rows concerned. Hands their hashes to the report. */
 efface_status ef_receipt_append(efface_store *store, const char *kind, const uint64_t *ids,
                                 size_t n_ids, efface_store_report *report, efface_error *error);
 
 /* Whether receipts have no gaps, each names the one before, and the last is the one that the head
  * has; CORRUPT if not. And the signature of how many there are. */
 efface_status ef_receipts_check(efface_store *store, efface_error *error);
+
+/* ------------------------------------------------------------------ published files
+ * (published_file.c) */
+
+/* A file that is to appear with the commit of a request. */
+typedef struct ef_published_file {
+    char *folder; /* without symbolic links */
+    char *path;   /* where it will be */
+    char *beside; /* where it is until then */
+    bool is_there;
+    bool replaces;
+} ef_published_file;
+
+/* Whether a file may be written there; nothing is done yet. */
+efface_status ef_published_begin(ef_published_file *file, const efface_store *store,
+                                 const char *path, bool replaces, efface_error *error);
+
+/* Writes it beside its place, onto the disk. */
+efface_status ef_published_write(ef_published_file *file, const void *bytes, size_t n_bytes,
+                                 efface_error *error);
+
+/* Gives it its name. If that fails it stays where it is, and the message says where. */
+efface_status ef_published_place(ef_published_file *file, uint64_t receipt, efface_error *error);
+
+/* Takes away what has no name yet, and releases memory. */
+void ef_published_end(ef_published_file *file);
 
 /* ------------------------------------------------------------------ older formats
  * (carry_over.c) */

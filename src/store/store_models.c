@@ -224,22 +224,6 @@ efface_status efface_store_encode(efface_store *store, const char *name, unsigne
     return status;
 }
 
-/* Verifying tells how far it is through the caller of the store. */
-typedef struct telling {
-    const efface_store *store;
-    bool interrupted;
-} telling;
-
-static void tell(void *context, double part) {
-    telling *const t = context;
-    if (t->store->progress(t->store->progress_context, part) != 0)
-        t->interrupted = true;
-}
-
-static int is_interrupted(void *context) {
-    return ((telling *)context)->interrupted;
-}
-
 /* Whether the state of a model was made when its method was defined in another way. */
 static efface_status look_up_outdated(efface_store *store, const char *name, bool *outdated,
                                       efface_error *error) {
@@ -258,7 +242,7 @@ efface_status efface_store_verify(efface_store *store, const char *name,
         return ef_fail(error, EFFACE_E_ARGUMENT, "store, name and difference must not be NULL");
     efface_data *data = NULL;
     efface_kmeans *model = NULL;
-    telling t = {store, false};
+    ef_telling telling;
     bool outdated;
     efface_status status = look_up_outdated(store, name, &outdated, error);
     if (status == EFFACE_OK && outdated) {
@@ -267,13 +251,10 @@ efface_status efface_store_verify(efface_store *store, const char *name,
     }
     if (status == EFFACE_OK)
         status = efface_store_load(store, name, &data, &model, error);
-    if (status == EFFACE_OK && store->progress != NULL) {
-        model->params.progress = tell;
-        model->params.interrupted = is_interrupted;
-        model->params.interrupt_context = &t;
-    }
-    if (status == EFFACE_OK)
+    if (status == EFFACE_OK) {
+        ef_store_tell(store, &model->params, &telling);
         status = efface_kmeans_verify(model, data, difference, error);
+    }
     efface_kmeans_free(model);
     efface_data_free(data);
     return status;

@@ -34,6 +34,25 @@ efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64
                : ef_fail(error, EFFACE_E_INTERRUPTED, "interrupted; nothing was changed");
 }
 
+static void tell(void *context, double part) {
+    ef_telling *const t = context;
+    if (t->store->progress(t->store->progress_context, part) != 0)
+        t->interrupted = true;
+}
+
+static int is_interrupted(void *context) {
+    return ((ef_telling *)context)->interrupted;
+}
+
+void ef_store_tell(const efface_store *store, efface_kmeans_params *params, ef_telling *telling) {
+    *telling = (ef_telling){store, false};
+    if (store->progress == NULL)
+        return;
+    params->progress = tell;
+    params->interrupted = is_interrupted;
+    params->interrupt_context = telling;
+}
+
 /* Some errors have taken the transaction back already. */
 static void take_back(efface_store *store) {
     if (sqlite3_get_autocommit(store->db) == 0)
@@ -126,6 +145,7 @@ static efface_status commit(efface_store *store, efface_error *error) {
         return status;
     status = ef_sql_run(store, "BEGIN IMMEDIATE;" EF_STORE_SET_VERSION "COMMIT", NULL);
     take_back(store);
+    store->in_doubt = status != EFFACE_OK;
     return status == EFFACE_OK
                ? EFFACE_OK
                : ef_fail(error, EFFACE_E_IO,
@@ -134,6 +154,7 @@ static efface_status commit(efface_store *store, efface_error *error) {
 }
 
 efface_status ef_store_end(efface_store *store, efface_status status, efface_error *error) {
+    store->in_doubt = false;
     if (status == EFFACE_OK && store->head_changed)
         status = ef_head_write(store, error);
     if (status == EFFACE_OK)

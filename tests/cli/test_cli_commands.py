@@ -15,7 +15,7 @@ from cli_program import N_ROWS, PROGRAM, ProgramTest, without_numbers, write_peo
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COMMANDS = ["fit", "forget", "learn", "update", "show", "owners", "predict", "export", "info",
-            "verify", "check", "compact", "rekey", "drop", "receipt"]
+            "verify", "check", "compact", "rekey", "publish", "drop", "receipt"]
 
 INFO = """\
 store     s.store

@@ -3,7 +3,10 @@
  * (decode_scene.h), the rest is the state. A state that is accepted must give its bytes again when
  * it is encoded; and whatever was accepted, the model can forget, learn and be verified: with an
  * error or with another result than a sound one, but without harm.
+ *
+ * Bytes that begin as a published model does are taken for one, with a digest that fits.
  */
+#include "base/digest.h"
 #include "decode_scene.h"
 
 #include <stdio.h>
@@ -53,7 +56,49 @@ static void use(efface_kmeans *model, efface_data *data) {
     (void)efface_kmeans_verify(model, data, &difference, NULL);
 }
 
+/* ---------------------------------------------------------------- published models */
+
+static void use_predictor(const efface_predictor *p) {
+    const efface_predictor_info info = efface_predictor_get_info(p);
+    const size_t d = info.n_columns;
+    float *const rows = calloc(2 * d, sizeof *rows);
+    double *const numbers = calloc(d, sizeof *numbers);
+    uint32_t labels[2] = {UINT32_MAX, UINT32_MAX};
+    require(rows != NULL && numbers != NULL, "no memory");
+    for (uint32_t j = 0; j < d; j++) {
+        const char *const name = efface_predictor_column(p, j);
+        require(name == NULL || name[0] != '\0', "an empty name");
+        rows[d + j] = (float)j * 1e20f - 0.75f;
+    }
+    require(efface_predictor_predict(p, 2, rows, 0, labels, NULL) == EFFACE_OK, "no labels");
+    require(labels[0] < info.n_clusters && labels[1] < info.n_clusters, "a label of no cluster");
+    require(efface_predictor_centroid(p, labels[0], numbers, NULL) == EFFACE_OK, "no centroid");
+    free(rows);
+    free(numbers);
+}
+
+static void try_predictor(const unsigned char *bytes, size_t n_bytes) {
+    unsigned char *const sealed = malloc(n_bytes);
+    efface_predictor *p = NULL;
+    efface_error error = {.message = ""};
+    require(sealed != NULL, "no memory");
+    memcpy(sealed, bytes, n_bytes);
+    if (n_bytes >= 16 + EFFACE_DIGEST_BYTES)
+        ef_digest(sealed, n_bytes - EFFACE_DIGEST_BYTES, sealed + n_bytes - EFFACE_DIGEST_BYTES);
+    const efface_status status = efface_predictor_decode(sealed, n_bytes, &p, &error);
+    require(status == EFFACE_OK || (p == NULL && error.message[0] != '\0'),
+            "refused without a reason, or with a predictor");
+    if (status == EFFACE_OK)
+        use_predictor(p);
+    efface_predictor_free(p);
+    free(sealed);
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
+    if (n_bytes >= 16 && memcmp(bytes, EFFACE_PREDICTOR_MAGIC, 16) == 0) {
+        try_predictor(bytes, n_bytes);
+        return 0;
+    }
     if (n_bytes < SCENE_BYTES)
         return 0;
     scene s = {.data = NULL};

@@ -7,7 +7,9 @@
  * FOLDER has the folders decode and store. Stores get pages of 512 bytes and differ from run to run
  * in their keys and the time. Those of the corpus whose names begin with old- are of format 1.
  */
+#include "base/checked.h"
 #include "decode_scene.h"
+#include "model/kmeans/predictor.h"
 #include "store/plain_calls.h"
 
 #include <sqlite3.h>
@@ -68,6 +70,46 @@ static void make_states(const char *folder) {
         make_state(folder, states[i].name, states[i].b);
 }
 
+/* ---------------------------------------------------------------- published models */
+
+/* The model of a scene as it would be published, its last column with a name and the first with an
+ * offset if that is asked for. */
+static void make_predictor(const char *folder, const char *name, const unsigned char b[SCENE_BYTES],
+                           int with_names) {
+    static const double offsets[SCENE_MOST_COLUMNS] = {1.5};
+    char path[1000];
+    scene s = {.data = NULL};
+    efface_kmeans *model = NULL;
+    efface_data *columns = NULL;
+    ef_writer w = {0};
+    scene_read(&s, b);
+    const uint32_t d = efface_data_n_columns(s.data);
+    require(efface_kmeans_fit(s.data, &s.params, &model, NULL) == EFFACE_OK &&
+                efface_data_create(d, &columns, NULL) == EFFACE_OK,
+            name);
+    if (with_names)
+        require(efface_data_name_column(columns, d - 1, "column", NULL) == EFFACE_OK &&
+                    efface_data_set_offsets(columns, offsets, NULL) == EFFACE_OK,
+                name);
+    ef_predictor_write(&w, model, columns);
+    (void)snprintf(path, sizeof path, "%s/decode/%s", folder, name);
+    FILE *const file = fopen(path, "wb");
+    require(!w.failed && file != NULL && fwrite(w.bytes, w.n_bytes, 1, file) == 1 &&
+                fclose(file) == 0,
+            path);
+    ef_free(w.bytes);
+    efface_kmeans_free(model);
+    efface_data_free(columns);
+    efface_data_free(s.data);
+}
+
+static void make_predictors(const char *folder) {
+    static const unsigned char plain[SCENE_BYTES] = {0x10, 0x02, 0x01, 0x00, 0x00, 0x00};
+    static const unsigned char minmax[SCENE_BYTES] = {0x1C, 0xEB, 0x03, 0xC0, 0x00, 0x00};
+    make_predictor(folder, "published", plain, 0);
+    make_predictor(folder, "published-minmax-names", minmax, 1);
+}
+
 /* ---------------------------------------------------------------- stores */
 
 /* Small pages make a small file. */
@@ -126,6 +168,7 @@ static void make_stores(const char *folder) {
 int main(int n_arguments, char **arguments) {
     require(n_arguments == 2, "usage: make_seeds FOLDER");
     make_states(arguments[1]);
+    make_predictors(arguments[1]);
     make_stores(arguments[1]);
     return 0;
 }

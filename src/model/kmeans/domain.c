@@ -146,6 +146,14 @@ bool ef_domain_holds(const ef_domain *domain, const float *row) {
     return inside;
 }
 
+void ef_domain_coordinates(const ef_domain *domain, const int32_t *point, double *coordinates) {
+    const ef_map *const map = &domain->map;
+    for (uint32_t j = 0; j < map->n_columns; j++) {
+        const double step = (double)map->step[j];
+        coordinates[j] = (double)map->low[j] + (step > 0.0 ? (double)point[j] / step : 0.0);
+    }
+}
+
 double ef_domain_square_unit(const ef_domain *domain) {
     return ef_power_of_two(2 * (domain->exponent - EF_GRID_BITS));
 }

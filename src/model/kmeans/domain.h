@@ -29,6 +29,9 @@ bool ef_domain_restore(ef_domain *domain, uint32_t n_columns, efface_scale scale
 /* Whether all values of a row are within the bounds, so that the row has a grid point. */
 bool ef_domain_holds(const ef_domain *domain, const float *row);
 
+/* A point of the grid in the units of the data. */
+void ef_domain_coordinates(const ef_domain *domain, const int32_t *point, double *coordinates);
+
 /* The factor from squared grid distances to squared distances in the units of the loss. */
 double ef_domain_square_unit(const ef_domain *domain);
 

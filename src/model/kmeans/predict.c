@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "model/kmeans/levels.h"
+#include "model/kmeans/predictor.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -19,12 +20,12 @@ static double beyond(const ef_map *map, const float *row, uint32_t j) {
 
 /* The nearest centroid of a row that has no grid point. Scores sum C (C - 2 x) are compared instead
  * of distances: far outside, |x|^2 would swallow what tells the centroids apart. */
-static uint32_t nearest_outside(const efface_kmeans *model, const float *row) {
-    const ef_map *const map = &model->domain.map;
-    const int32_t *center = ef_kmeans_centers(model);
+static uint32_t nearest_outside(const efface_predictor *by, const float *row) {
+    const ef_map *const map = &by->domain.map;
+    const int32_t *center = by->centers;
     uint32_t nearest = 0;
     double least = 0.0;
-    for (uint32_t c = 0; c < model->plan.n_clusters; c++, center += map->n_columns) {
+    for (uint32_t c = 0; c < by->n_clusters; c++, center += map->n_columns) {
         double score = 0.0;
         for (uint32_t j = 0; j < map->n_columns; j++)
             score += (double)center[j] * ((double)center[j] - 2.0 * beyond(map, row, j));
@@ -37,9 +38,9 @@ static uint32_t nearest_outside(const efface_kmeans *model, const float *row) {
 }
 
 /* Its squared distance from a centroid in grid steps. */
-static double sqdist_outside(const efface_kmeans *model, const float *row, uint32_t cluster) {
-    const ef_map *const map = &model->domain.map;
-    const int32_t *const center = ef_kmeans_centers(model) + (size_t)cluster * map->n_columns;
+static double sqdist_outside(const efface_predictor *by, const float *row, uint32_t cluster) {
+    const ef_map *const map = &by->domain.map;
+    const int32_t *const center = by->centers + (size_t)cluster * map->n_columns;
     double square = 0.0;
     for (uint32_t j = 0; j < map->n_columns; j++) {
         const double difference = beyond(map, row, j) - (double)center[j];
@@ -49,16 +50,16 @@ static double sqdist_outside(const efface_kmeans *model, const float *row, uint3
 }
 
 /* What a worker needs and finds. */
-typedef struct predictor {
+typedef struct worker {
     float *row;    /* n_columns */
     float *values; /* a panel of rows, */
     float *panel;  /* and of their grid points */
     ef_i128 loss;  /* of the rows that have a grid point */
-} predictor;
+} worker;
 
 /* Rows come from a matrix or from a set. */
 typedef struct prediction {
-    const efface_kmeans *model;
+    const efface_predictor *by;
     const float *matrix; /* or NULL */
     size_t stride;
     const efface_data *data; /* or NULL */
@@ -67,7 +68,7 @@ typedef struct prediction {
     double *squares;  /* squared distances wanted, or NULL; with neither, the loss of `data` is */
     const ef_kernels *kernels;
     ef_centers centers;
-    predictor *predictors;
+    worker *workers;
 } prediction;
 
 static const float *read_row(const prediction *p, size_t i, float *room) {
@@ -78,22 +79,22 @@ static const float *read_row(const prediction *p, size_t i, float *room) {
 }
 
 /* The squared distances of the rows of a panel, `outside` saying which have no grid point. */
-static void measure_panel(const prediction *p, const predictor *own, size_t begin, unsigned n,
+static void measure_panel(const prediction *p, const worker *own, size_t begin, unsigned n,
                           const uint32_t *outside) {
-    const uint32_t k = p->model->plan.n_clusters;
-    const double unit = ef_domain_square_unit(&p->model->domain);
+    const uint32_t k = p->by->n_clusters;
+    const double unit = ef_domain_square_unit(&p->by->domain);
     for (unsigned i = 0; i < n; i++)
         for (uint32_t c = 0; c < k; c++)
             p->squares[(begin + i) * k + c] =
                 unit * (outside[i] == EF_NO_CLUSTER
                             ? (double)ef_centers_sqdist(&p->centers, c, own->panel, i)
-                            : sqdist_outside(p->model, read_row(p, begin + i, own->row), c));
+                            : sqdist_outside(p->by, read_row(p, begin + i, own->row), c));
 }
 
 static void predict_panels(void *context, unsigned number, size_t first, size_t last) {
     const prediction *const p = context;
-    const ef_map *const map = &p->model->domain.map;
-    predictor *const own = &p->predictors[number];
+    const ef_map *const map = &p->by->domain.map;
+    worker *const own = &p->workers[number];
     for (size_t begin = first * EF_PANEL; begin < last * EF_PANEL; begin += EF_PANEL) {
         const size_t rest = p->n_rows - begin;
         const unsigned n = rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
@@ -101,8 +102,8 @@ static void predict_panels(void *context, unsigned number, size_t first, size_t 
         for (unsigned i = 0; i < n; i++) {
             const float *row = read_row(p, begin + i, own->row);
             outside[i] = EF_NO_CLUSTER;
-            if (!ef_domain_holds(&p->model->domain, row)) {
-                outside[i] = nearest_outside(p->model, row);
+            if (!ef_domain_holds(&p->by->domain, row)) {
+                outside[i] = nearest_outside(p->by, row);
                 row = map->low; /* in the panel, the origin of the grid stands for it */
             }
             for (size_t j = 0; j < map->n_columns; j++)
@@ -124,7 +125,7 @@ static void predict_panels(void *context, unsigned number, size_t first, size_t 
     }
 }
 
-static bool predictor_init(predictor *own, uint32_t d) {
+static bool worker_init(worker *own, uint32_t d) {
     own->row = ef_alloc(d, sizeof *own->row);
     own->values = ef_alloc_aligned(d, EF_PANEL * sizeof *own->values);
     own->panel = ef_alloc_aligned(d, EF_PANEL * sizeof *own->panel);
@@ -135,72 +136,76 @@ static bool predictor_init(predictor *own, uint32_t d) {
 
 /* Runs a prediction; on success *loss is the loss of the rows that have a grid point. */
 static efface_status run(prediction *p, ef_i128 *loss, efface_error *error) {
-    const ef_plan *const plan = &p->model->plan;
-    const uint32_t d = p->model->domain.map.n_columns;
+    const uint32_t k = p->by->n_clusters;
+    const uint32_t d = p->by->domain.map.n_columns;
     const size_t n_panels = p->n_rows / EF_PANEL + (p->n_rows % EF_PANEL != 0);
-    const size_t operations = ef_pass_operations(d, plan->n_clusters);
-    if (plan->n_clusters == 0)
+    const size_t operations = ef_pass_operations(d, k);
+    if (k == 0)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the model has no rows, so it has no centroids; learn rows first");
     efface_status status = ef_kernels_require(&p->kernels, error);
     if (status != EFFACE_OK)
         return status;
     unsigned n_workers = 0;
-    ef_pool *const pool = ef_pool_create(ef_pass_threads(plan->n_threads, n_panels, operations));
-    bool fits = pool != NULL && ef_centers_init(&p->centers, ef_kmeans_centers(p->model),
-                                                plan->n_clusters, d, p->kernels->tile);
+    ef_pool *const pool = ef_pool_create(ef_pass_threads(p->by->n_threads, n_panels, operations));
+    bool fits =
+        pool != NULL && ef_centers_init(&p->centers, p->by->centers, k, d, p->kernels->tile);
     if (fits) {
-        p->predictors = ef_alloc_zero(ef_pool_size(pool), sizeof *p->predictors);
-        n_workers = p->predictors != NULL ? ef_pool_size(pool) : 0;
+        p->workers = ef_alloc_zero(ef_pool_size(pool), sizeof *p->workers);
+        n_workers = p->workers != NULL ? ef_pool_size(pool) : 0;
         fits = n_workers != 0;
     }
     for (unsigned w = 0; w < n_workers; w++)
-        fits = predictor_init(&p->predictors[w], d) && fits;
+        fits = worker_init(&p->workers[w], d) && fits;
     if (fits)
         ef_pool_run(pool, n_panels, ef_pass_grain(operations), predict_panels, p);
     else
         status = ef_fail_memory(error);
     *loss = 0;
     for (unsigned w = 0; w < n_workers; w++) {
-        *loss += p->predictors[w].loss;
-        ef_free(p->predictors[w].row);
-        ef_free(p->predictors[w].values);
-        ef_free(p->predictors[w].panel);
+        *loss += p->workers[w].loss;
+        ef_free(p->workers[w].row);
+        ef_free(p->workers[w].values);
+        ef_free(p->workers[w].panel);
     }
-    ef_free(p->predictors);
+    ef_free(p->workers);
     ef_centers_free(&p->centers);
     ef_pool_free(pool);
     ef_wipe_stack(EF_DEEP_STACK);
     return status;
 }
 
-/* Checks the rows of a matrix and runs a prediction of them. */
-static efface_status run_matrix(prediction *p, efface_error *error) {
-    const uint32_t d = p->model->domain.map.n_columns;
-    if (p->stride != 0 && p->stride < d)
+efface_status ef_predict_matrix(const efface_predictor *by, size_t n_rows, const float *values,
+                                size_t stride, uint32_t *labels, double *squares,
+                                efface_error *error) {
+    const uint32_t d = by->domain.map.n_columns;
+    if (stride != 0 && stride < d)
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the stride of %zu is smaller than the number of columns, %" PRIu32,
-                       p->stride, d);
-    if (p->stride == 0)
-        p->stride = d;
-    for (size_t i = 0; i < p->n_rows; i++)
+                       "the stride of %zu is smaller than the number of columns, %" PRIu32, stride,
+                       d);
+    prediction p = {.by = by,
+                    .matrix = values,
+                    .stride = stride != 0 ? stride : d,
+                    .n_rows = n_rows,
+                    .labels = labels,
+                    .squares = squares};
+    for (size_t i = 0; i < n_rows; i++)
         for (uint32_t j = 0; j < d; j++)
-            if (!(__builtin_fabsf(p->matrix[i * p->stride + j]) <= (float)EFFACE_MAX_MAGNITUDE))
+            if (!(__builtin_fabsf(p.matrix[i * p.stride + j]) <= (float)EFFACE_MAX_MAGNITUDE))
                 return ef_fail(error, EFFACE_E_LIMIT,
                                "row %zu, column %" PRIu32 ": the value is not a finite number of "
                                "magnitude 2^126 or less",
                                i + 1, j + 1);
     ef_i128 loss;
-    return run(p, &loss, error);
+    return run(&p, &loss, error);
 }
 
 efface_status efface_kmeans_predict(const efface_kmeans *model, size_t n_rows, const float *values,
                                     size_t stride, uint32_t *labels, efface_error *error) {
     if (model == NULL || (n_rows != 0 && (values == NULL || labels == NULL)))
         return ef_fail(error, EFFACE_E_ARGUMENT, "model, values and labels must not be NULL");
-    prediction p = {
-        .model = model, .matrix = values, .stride = stride, .n_rows = n_rows, .labels = labels};
-    return run_matrix(&p, error);
+    const efface_predictor by = ef_predictor_of(model);
+    return ef_predict_matrix(&by, n_rows, values, stride, labels, NULL, error);
 }
 
 efface_status efface_kmeans_square_distances(const efface_kmeans *model, size_t n_rows,
@@ -208,9 +213,8 @@ efface_status efface_kmeans_square_distances(const efface_kmeans *model, size_t 
                                              efface_error *error) {
     if (model == NULL || (n_rows != 0 && (values == NULL || squares == NULL)))
         return ef_fail(error, EFFACE_E_ARGUMENT, "model, values and squares must not be NULL");
-    prediction p = {
-        .model = model, .matrix = values, .stride = stride, .n_rows = n_rows, .squares = squares};
-    return run_matrix(&p, error);
+    const efface_predictor by = ef_predictor_of(model);
+    return ef_predict_matrix(&by, n_rows, values, stride, NULL, squares, error);
 }
 
 static efface_status check_columns(const efface_kmeans *model, const efface_data *data,
@@ -229,7 +233,8 @@ efface_status efface_kmeans_labels(const efface_kmeans *model, const efface_data
     const efface_status status = check_columns(model, data, error);
     if (status != EFFACE_OK || data->n_rows == 0)
         return status;
-    prediction p = {.model = model, .data = data, .n_rows = data->n_rows, .labels = labels};
+    const efface_predictor by = ef_predictor_of(model);
+    prediction p = {.by = &by, .data = data, .n_rows = data->n_rows, .labels = labels};
     ef_i128 loss;
     return run(&p, &loss, error);
 }
@@ -248,7 +253,8 @@ efface_status efface_kmeans_loss(const efface_kmeans *model, const efface_data *
     float *const row = ef_alloc(data->n_columns, sizeof *row);
     if (row == NULL)
         return ef_fail_memory(error);
-    prediction p = {.model = model, .data = data, .n_rows = data->n_rows};
+    const efface_predictor by = ef_predictor_of(model);
+    prediction p = {.by = &by, .data = data, .n_rows = data->n_rows};
     ef_i128 inside;
     status = run(&p, &inside, error);
     if (status == EFFACE_OK) {
@@ -258,7 +264,7 @@ efface_status efface_kmeans_loss(const efface_kmeans *model, const efface_data *
             efface_data_values(data, i, row);
             if (!ef_domain_holds(&model->domain, row))
                 outside += (double)ef_data_weight(data, i) *
-                           sqdist_outside(model, row, nearest_outside(model, row));
+                           sqdist_outside(&by, row, nearest_outside(&by, row));
         }
         *loss = (ef_i128_to_double(inside) + outside) * ef_domain_square_unit(&model->domain);
     }

@@ -382,11 +382,7 @@ efface_status efface_kmeans_centroid(const efface_kmeans *model, uint32_t cluste
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "there is no cluster %" PRIu32 "; the number of clusters is %" PRIu32,
                        cluster, model->plan.n_clusters);
-    const ef_map *const map = &model->domain.map;
-    const int32_t *const center = ef_kmeans_centers(model) + (size_t)cluster * map->n_columns;
-    for (uint32_t j = 0; j < map->n_columns; j++) {
-        const double step = (double)map->step[j];
-        coordinates[j] = (double)map->low[j] + (step > 0.0 ? (double)center[j] / step : 0.0);
-    }
+    const size_t first = (size_t)cluster * model->domain.map.n_columns;
+    ef_domain_coordinates(&model->domain, ef_kmeans_centers(model) + first, coordinates);
     return EFFACE_OK;
 }

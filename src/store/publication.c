@@ -1,0 +1,110 @@
+/*
+ * Publishing: a new seed, a fit, a file for prediction, and a receipt, in one request (store.c,
+ * invariant 1; published_file.c says what that means for the file).
+ *
+ * Whoever chooses requests by looking at published models knows something of the randomness of
+ * those models, and of no other. The seed of the next one is drawn when all these requests are done
+ * and part of the rows, so it is independent of them. That holds as long as no model gets out that
+ * shares its seed with a published one; after a publication the store goes on with the seed of what
+ * was published, and the next publication leaves it behind.
+ */
+#include "base/checked.h"
+#include "base/digest.h"
+#include "base/status.h"
+#include "model/kmeans/predictor.h"
+#include "store/following.h"
+
+#include <sodium.h>
+#include <string.h>
+
+/* Fits a model with a seed of its own and writes it into the store. */
+static efface_status fit_anew(efface_store *store, ef_record *record, const efface_data *data,
+                              efface_kmeans **model, efface_error *error) {
+    ef_telling telling;
+    randombytes_buf(&record->params.seed, sizeof record->params.seed);
+    ef_store_tell(store, &record->params, &telling);
+    efface_status status = efface_kmeans_fit(data, &record->params, model, error);
+    if (status == EFFACE_OK && (*model)->plan.n_clusters == 0)
+        status = ef_fail(error, EFFACE_E_ARGUMENT,
+                         "the store has no rows, so the model %s has no centroids to publish; "
+                         "nothing was changed",
+                         record->name);
+    return status == EFFACE_OK ? ef_record_write(store, record, *model, data, false, error)
+                               : status;
+}
+
+static efface_status publish(efface_store *store, const char *name, ef_published_file *file,
+                             efface_store_report *report, efface_error *error) {
+    const double begin = ef_store_now();
+    ef_record record;
+    efface_data *data = NULL;
+    efface_kmeans *model = NULL;
+    ef_writer w = {0};
+    efface_status status = ef_record_read(store, name, false, &record, error);
+    if (status != EFFACE_OK)
+        return status;
+    report->models = ef_alloc_zero(1, sizeof *report->models);
+    if (report->models == NULL)
+        status = ef_fail_memory(error);
+    if (status == EFFACE_OK) {
+        report->n_models = 1;
+        memcpy(report->models->name, record.name, sizeof record.name);
+        memcpy(report->models->before, record.digest, sizeof record.digest);
+        report->models->report =
+            (efface_report){.action = EFFACE_ACTION_REFITTED, .reason = EFFACE_REASON_REKEY};
+        status = ef_rows_load(store, record.columns, record.n_columns, &data, NULL, error);
+    }
+    if (status == EFFACE_OK)
+        status = fit_anew(store, &record, data, &model, error);
+    if (status == EFFACE_OK) {
+        memcpy(report->models->after, record.digest, sizeof record.digest);
+        report->models->report.seconds = ef_store_now() - begin;
+        ef_predictor_write(&w, model, data);
+        if (w.failed)
+            status = ef_fail_memory(error);
+    }
+    if (status == EFFACE_OK) {
+        report->n_published_bytes = w.n_bytes;
+        ef_digest(w.bytes, w.n_bytes, report->published);
+        status = ef_receipt_append(store, "publish", NULL, 0, report, error);
+    }
+    if (status == EFFACE_OK)
+        status = ef_published_write(file, w.bytes, w.n_bytes, error);
+    ef_free(w.bytes);
+    efface_kmeans_free(model);
+    efface_data_free(data);
+    sodium_memzero(&record.params.seed, sizeof record.params.seed);
+    ef_record_free(&record);
+    return status;
+}
+
+efface_status efface_store_publish(efface_store *store, const efface_publishing *asked,
+                                   efface_store_report *report, efface_error *error) {
+    const double begin = ef_store_now();
+    efface_store_report done = {0};
+    ef_published_file file = {.is_there = false};
+    efface_status status = ef_store_may_write(store, error);
+    if (status == EFFACE_OK && (asked == NULL || asked->path == NULL))
+        status = ef_fail(error, EFFACE_E_ARGUMENT, "the model and the path must not be NULL");
+    if (status == EFFACE_OK)
+        status = ef_model_name_check(asked->name, error);
+    if (status == EFFACE_OK)
+        status = ef_published_begin(&file, store, asked->path, asked->replace != 0, error);
+    if (status == EFFACE_OK)
+        status = ef_store_begin(store, true, error);
+    if (status == EFFACE_OK) {
+        status = ef_store_end(store, publish(store, asked->name, &file, &done, error), error);
+        /* A request that was done though the disk failed has its file, and its error. */
+        if (status == EFFACE_OK)
+            status = ef_published_place(&file, done.receipt, error);
+        else if (store->in_doubt)
+            (void)ef_published_place(&file, done.receipt, NULL);
+    }
+    ef_published_end(&file);
+    done.seconds = ef_store_now() - begin;
+    if (status == EFFACE_OK && report != NULL)
+        *report = done;
+    else
+        efface_store_report_free(&done);
+    return status;
+}
