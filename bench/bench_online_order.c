@@ -133,7 +133,8 @@ static efface_status make_list(online_requests *r, const efface_kmeans *model,
     return status;
 }
 
-/* Whether the model that has changed since may have made the list a wrong one. */
+/* Whether the change since may have made the list a wrong one, or a short one: rows that were next
+ * to an edge are at it now. */
 static bool is_out_of_date(const online_requests *r, const efface_report *last) {
     if (r->order == BENCH_ORDER_SEEDS || r->order == BENCH_ORDER_EDGES)
         return true;
