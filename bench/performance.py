@@ -21,10 +21,9 @@ generated. What is measured:
 
 They go to --out. What a run printed is kept in --work, and a run that is there already is not done
 again: stop it and start it as you like. Requests of sets that are not large are done three times
-(takes.py). Times are those of the machine as it is: run this alone, or
-on a machine that others use as `chrt -f 50 bench/performance.py ...`. --one-thread does only what
-needs one processor, and writes nothing; the same command without it goes on. Needs what paper.py
-needs.
+(takes.py). --one-thread does only what needs one processor, and writes nothing; the same command
+without it goes on. Times are those of the machine as it is: run this alone, or on a machine that
+others use as `chrt -f 50 bench/performance.py ...`. Needs what paper.py needs.
 
 A speed-up is the paper's ratio of means: the mean time of training k-means again, divided by the
 mean of (training + all requests) / number of requests. A loss ratio is a loss divided by the mean

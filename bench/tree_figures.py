@@ -280,7 +280,7 @@ def small_print(comments):
     others = [" ".join(kind.options) for kind in KINDS.values() if kind.options]
     text = f"{sweep.removeprefix('run: ')}; again with {' and with '.join(others)}"
     machine = next(c for c in comments if c.startswith("processor: "))
-    machine += "; bars: one standard deviation of the replicates"
+    machine += "; bars: one standard deviation, of a speed-up by the delta method"
     return [*textwrap.wrap(text, 140, break_long_words=False, break_on_hyphens=False), machine]
 
 
