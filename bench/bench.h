@@ -24,7 +24,8 @@ typedef enum bench_order {
     BENCH_ORDER_SEEDS = 1,   /* always a row that is a seed of the model */
     BENCH_ORDER_SAMPLE = 2,  /* always a row of pyramid's sample */
     BENCH_ORDER_CLUSTER = 3, /* one cluster until it is empty, then another */
-    BENCH_ORDER_OLDEST = 4   /* ascending ids */
+    BENCH_ORDER_OLDEST = 4,  /* ascending ids */
+    BENCH_ORDER_EDGES = 5    /* always a row that alone has an extreme value of a column */
 } bench_order;
 
 /* An option of a command. `name` is "--name" or "-n". What `value` points to depends on the kind;

@@ -31,7 +31,7 @@ static void usage(FILE *out) {
           "      [--height H] [--width W] [--leaf-method M] [--node-method M] [--weigh]\n"
           "  efface-bench online --data DATA [--labels FILE] -k K [--method M]\n"
           "      [--deletions 1000] [--batch 1] [--replicates 5]\n"
-          "      [--order uniform|seeds|sample|cluster|oldest] [--redraw same|fresh]\n"
+          "      [--order uniform|seeds|sample|cluster|oldest|edges] [--redraw same|fresh]\n"
           "      and the options of train except --repeats and --metrics;\n"
           "      --height and --width take lists (1,2,4);\n"
           "      online --help says what is reported\n"

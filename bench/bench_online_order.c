@@ -7,9 +7,12 @@
  *   seeds    always a row that won a round of the seeding
  *   sample   always a row of pyramid's sample
  *   cluster  the rows that one cluster has at the time the list is made
+ *   edges    always a row that alone has the least or the greatest value of a column; with scale
+ *            minmax the range of that column moves, and every method has to fit again
  */
 #include "bench_online.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +55,55 @@ static efface_status keep_cluster(online_requests *r, const efface_kmeans *model
     return status;
 }
 
+/* The least or the greatest value of a column, and the row that has it. */
+typedef struct edge {
+    float value;
+    uint64_t id;
+    bool alone; /* no other row has this value */
+} edge;
+
+/* Values come with a sign, so that the greatest one is wanted at both ends. */
+static void edge_meet(edge *e, float value, uint64_t id) {
+    if (value > e->value)
+        *e = (edge){value, id, true};
+    else if (value == e->value)
+        e->alone = false;
+}
+
+/* Makes the list one of those rows that alone have an extreme value of a column. */
+static efface_status keep_edges(online_requests *r, const efface_data *data, efface_error *error) {
+    const uint32_t d = efface_data_n_columns(data);
+    edge *const edges = malloc(2 * (size_t)d * sizeof *edges);
+    float *const values = malloc(d * sizeof *values);
+    if (edges == NULL || values == NULL) {
+        free(edges);
+        free(values);
+        return fail(error, EFFACE_E_MEMORY, "out of memory");
+    }
+    for (uint32_t j = 0; j < 2 * d; j++)
+        edges[j] = (edge){.value = -INFINITY};
+    for (size_t i = 0; i < r->n_ids; i++) {
+        efface_data_values(data, i, values);
+        for (uint32_t j = 0; j < d; j++) {
+            edge_meet(&edges[2 * j], -values[j], r->ids[i]);
+            edge_meet(&edges[2 * j + 1], values[j], r->ids[i]);
+        }
+    }
+    /* A row may have several of them, and more of these are no more rows than there are. */
+    size_t n_kept = 0;
+    for (uint32_t j = 0; j < 2 * d; j++) {
+        bool is_new = edges[j].alone;
+        for (size_t i = 0; i < n_kept && is_new; i++)
+            is_new = r->ids[i] != edges[j].id;
+        if (is_new)
+            r->ids[n_kept++] = edges[j].id;
+    }
+    r->n_ids = n_kept;
+    free(edges);
+    free(values);
+    return EFFACE_OK;
+}
+
 /* ---------------------------------------------------------------- the list */
 
 static int compare_ids(const void *a, const void *b) {
@@ -72,6 +124,7 @@ static efface_status make_list(online_requests *r, const efface_kmeans *model,
     case BENCH_ORDER_SEEDS:
     case BENCH_ORDER_SAMPLE: keep_spenders(r, model, data); break;
     case BENCH_ORDER_CLUSTER: status = keep_cluster(r, model, data, error); break;
+    case BENCH_ORDER_EDGES: status = keep_edges(r, data, error); break;
     }
     /* Sorted first, so that the draw does not depend on positions either. */
     qsort(r->ids, r->n_ids, sizeof *r->ids, compare_ids);
@@ -80,9 +133,10 @@ static efface_status make_list(online_requests *r, const efface_kmeans *model,
     return status;
 }
 
-/* Whether the model that has changed since may have made the list a wrong one. */
+/* Whether the change since may have made the list a wrong one, or a short one: rows that were next
+ * to an edge are at it now. */
 static bool is_out_of_date(const online_requests *r, const efface_report *last) {
-    if (r->order == BENCH_ORDER_SEEDS)
+    if (r->order == BENCH_ORDER_SEEDS || r->order == BENCH_ORDER_EDGES)
         return true;
     return r->order == BENCH_ORDER_SAMPLE && last->action == EFFACE_ACTION_REFITTED;
 }

@@ -21,6 +21,8 @@ void online_print_help(void) {
         "                   sample: always a row of pyramid's sample\n"
         "                   cluster: all rows of a random row's cluster, then of another\n"
         "                   oldest: by ascending id\n"
+        "                   edges: always a row that alone has the least or the greatest value\n"
+        "                   of a column\n"
         "  --baseline F     fits to measure retraining by (3); 0 for none\n"
         "  --threads N      (1)\n"
         "  --scale none|minmax, --iters T (10), --epsilon E\n"

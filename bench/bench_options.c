@@ -10,7 +10,8 @@
 static const char *const method_names[] = {"lloyd", "quantized", "pyramid", "tree", NULL};
 static const char *const scale_names[] = {"none", "minmax", NULL};
 static const char *const redraw_names[] = {"same", "fresh", NULL};
-static const char *const order_names[] = {"uniform", "seeds", "sample", "cluster", "oldest", NULL};
+static const char *const order_names[] = {"uniform", "seeds", "sample", "cluster",
+                                          "oldest",  "edges", NULL};
 
 const char *bench_method_name(efface_method method) {
     return method_names[method];

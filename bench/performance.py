@@ -14,21 +14,27 @@ generated. What is measured:
   training.csv    a fit against scikit-learn and faiss, one thread (bench/peers.py)
   threads.csv     a fit with one and with two threads
   forgetting.csv  requests of one row, one after the other, lloyd and pyramid
-  worst.csv       the same, always a seed or a row of the sample
+  worst.csv       the same of all methods, for rows that an adversary would ask for
   batches.csv     as many rows in one request
   growth.csv      requests of pyramid on sets of more and more rows
   profile.csv     in which functions passes, fits and requests spend their time, if there is perf
 
 They go to --out. What a run printed is kept in --work, and a run that is there already is not done
-again: stop it and start it as you like. Times are those of the machine as it is: run this alone, or
-on a machine that others use as `chrt -f 50 bench/performance.py ...`. Needs what paper.py needs.
+again: stop it and start it as you like. Requests of sets that are not large are done three times
+(takes.py). --one-thread does only what needs one processor, and writes nothing; the same command
+without it goes on. Times are those of the machine as it is: run this alone, or on a machine that
+others use as `chrt -f 50 bench/performance.py ...`. Needs what paper.py needs.
+
+A speed-up is the paper's ratio of means: the mean time of training k-means again, divided by the
+mean of (training + all requests) / number of requests. A loss ratio is a loss divided by the mean
+loss, over the replicates, of k-means run to convergence on the rows that are left.
 """
 
 import argparse
+import dataclasses
 import statistics
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -37,20 +43,25 @@ sys.path.insert(0, str(HERE))
 import performance_figure  # noqa: E402
 import performance_profile  # noqa: E402
 import performance_tables  # noqa: E402
+import ratios  # noqa: E402
+import takes  # noqa: E402
 from experiments import Failure, plan, runs, sets  # noqa: E402
 from experiments.tables import Printed, mean, save, spread  # noqa: E402
 from paper import machine  # noqa: E402
 
 SETS = ("celltype", "covtype", "mnist", "gaussian")
 METHODS = ("lloyd", "pyramid")
-SPENDERS = {"lloyd": "seeds", "pyramid": "sample"}  # whom to ask for to make requests cost most
+WORST_METHODS = ("lloyd", "quantized", "tree", "pyramid")
+WORST_ORDERS = ("seeds", "sample", "cluster", "edges")  # whom an adversary would ask for
 LARGE = ((10**6, 16, 100), (10**6, 128, 256), (10**7, 8, 16))  # rows, columns, clusters
+TAKES = 3
+TAKEN = ("forget", "batch", "worst")  # groups with several takes of each run
 SWEEP_VALUES = 2**21  # of a set: 8 MB
 SWEEP_COLUMNS, SWEEP_CLUSTERS = (8, 32, 128), (4, 12, 48, 192)
 GROWTH_COLUMNS, GROWTH_CLUSTERS = 16, 8
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Size:
     """How much is measured."""
 
@@ -78,6 +89,15 @@ def run_of(group, name, method, words, value=None, program="bench"):
     return plan.Run(group, name, method, program, tuple(map(str, words)), value)
 
 
+def all_takes(runs_of_set, data_set):
+    """The takes of runs, one after the other. Runs of large sets are so long that disturbances even
+    out: one take."""
+    first = list(runs_of_set)
+    if plan.is_large(data_set):
+        return first
+    return [dataclasses.replace(run, value=take) for take in range(1, TAKES + 1) for run in first]
+
+
 def sweep_shapes():
     return ";".join(f"{SWEEP_VALUES // d},{d},{k}" for d in SWEEP_COLUMNS for k in SWEEP_CLUSTERS)
 
@@ -102,36 +122,59 @@ def large_name(shape):
     return "x".join(map(str, shape))
 
 
-def training_runs(chosen, size, peers):
+def data_words(data_set):
+    return ["--data", data_set.x, "-k", data_set.k, "--scale", data_set.scale]
+
+
+def peer_runs(chosen, size):
     for data_set in chosen:
-        words = ["--data", data_set.x, "-k", data_set.k, "--scale", data_set.scale]
-        yield from thread_runs(data_set.name, words, size.train_repeats)
-        if peers:
-            extra = ["--repeats", size.peer_repeats]
-            yield run_of("peers", data_set.name, "all", [*words, *extra], program="peers")
+        words = [*data_words(data_set), "--repeats", size.peer_repeats]
+        yield run_of("peers", data_set.name, "all", words, program="peers")
+
+
+def training_runs(chosen, size):
+    for data_set in chosen:
+        yield from thread_runs(data_set.name, data_words(data_set), size.train_repeats)
     for n, d, k in size.large:
         repeats = 1 if n * d * k > 10**10 else 3
         words = ["--data", f"gaussian:1,{d},{n}", "-k", k]
         yield from thread_runs(large_name((n, d, k)), words, repeats)
 
 
+def worst_runs(data_set, words, size):
+    """Method and order together are the method of a run."""
+    for method in WORST_METHODS:
+        for order in WORST_ORDERS:
+            if order == "sample" and method != "pyramid":
+                continue
+            yield run_of("worst", data_set.name, f"{method}_{order}",
+                         [*words, "--method", method, "--order", order, "--deletions", size.worst,
+                          "--baseline", 0, "--skip-metrics"])
+
+
+def request_runs(data_set, words, size):
+    for method in METHODS:
+        own = [*words, "--method", method]
+        slow = method == "lloyd" and plan.is_large(data_set)
+        deletions = min(size.most_lloyd, size.deletions) if slow else size.deletions
+        yield run_of("forget", data_set.name, method,
+                     [*own, "--deletions", deletions, "--skip-metrics", "--trace"])
+        yield run_of("batch", data_set.name, method,
+                     [*own, "--deletions", size.deletions, "--batch", size.deletions,
+                      "--skip-metrics"])
+    yield from worst_runs(data_set, words, size)
+
+
 def forgetting_runs(chosen, size):
     for data_set in chosen:
-        words = ["online", *plan.options_of(data_set), "--replicates", size.replicates]
-        for method in METHODS:
-            own = [*words, "--method", method]
-            slow = method == "lloyd" and plan.is_large(data_set)
-            deletions = min(size.most_lloyd, size.deletions) if slow else size.deletions
-            # The loss of lloyd is that of k-means: nothing to compare.
-            metrics = "--skip-metrics" if method == "lloyd" else "--metrics-at-end"
-            yield run_of("forget", data_set.name, method,
-                         [*own, "--deletions", deletions, metrics, "--trace"])
-            yield run_of("batch", data_set.name, method,
-                         [*own, "--deletions", size.deletions, "--batch", size.deletions,
-                          "--skip-metrics"])
-            yield run_of("worst", data_set.name, method,
-                         [*own, "--order", SPENDERS[method], "--deletions", size.worst,
-                          "--skip-metrics"])
+        words = ["online", *plan.options_of(data_set, labels=False), "--replicates",
+                 size.replicates]
+        # k-means run to convergence on the rows that are left: one request for all of them gives
+        # the same bits as fitting to those that stay.
+        yield run_of("converged", data_set.name, "kmeans",
+                     [*words, "--method", "lloyd", "--iters", 0, "--deletions", size.deletions,
+                      "--batch", size.deletions, "--baseline", 0, "--skip-metrics"])
+        yield from all_takes(request_runs(data_set, words, size), data_set)
 
 
 def growth_runs(size):
@@ -144,24 +187,39 @@ def growth_runs(size):
 
 
 def all_runs(chosen, size, peers=True):
-    return [*roofline_runs(size), *training_runs(chosen, size, peers),
-            *forgetting_runs(chosen, size), *growth_runs(size)]
+    """Those with two threads last."""
+    return [*roofline_runs(size), *(peer_runs(chosen, size) if peers else ()),
+            *forgetting_runs(chosen, size), *growth_runs(size), *training_runs(chosen, size)]
 
 
 # ---------------------------------------------------------------- the CSV files
 
 
 class Found(Printed):
-    """What the runs of this program printed."""
+    """What the runs of this program printed, several takes being one."""
+
+    def __init__(self, runner):
+        super().__init__(runner)
+        taken = {}
+        for key in [key for key in self.lines if key[0] in TAKEN]:
+            taken.setdefault(key[:3], []).append(self.lines.pop(key))
+        for key, printed in taken.items():
+            self.lines[*key, None] = takes.merge(printed, ", ".join(key))
+        self.commands = {group: list(dict.fromkeys(commands))
+                         for group, commands in self.commands.items()}
 
     def retraining(self, name):
         """Seconds by seed: the median of what the runs of a set found."""
         found = {}
         for (group, of_set, _, _), lines in self.lines.items():
-            if of_set == name and group in ("forget", "batch", "worst"):
+            if of_set == name and group in ("forget", "batch"):
                 for line in lines:
                     found.setdefault(line["seed"], []).append(line["baseline_seconds"])
         return {seed: statistics.median(values) for seed, values in found.items()}
+
+    def converged(self, name):
+        """The mean loss of k-means run to convergence."""
+        return mean([line["loss"] for line in self.get("converged", name, "kmeans")])
 
 
 def shape_of(line):
@@ -238,17 +296,22 @@ def actions(found, names):
                **dict(by_action(lines))}
 
 
+def check_verified(lines, what):
+    if not all(line["verified"] for line in lines):
+        raise Failure(f"{what}: a state was not verified")
+
+
 def requests(found, group, name, method):
     """Means of the replicates of a run, or None."""
     lines = found.get(group, name, method)
     if not lines:
         return None
-    if not all(line["verified"] for line in lines):
-        raise Failure(f"{group}, {name}, {method}: a state was not verified")
+    check_verified(lines, f"{group}, {name}, {method}")
     again = found.retraining(name)
-    ratios = [line["requests"] * again[line["seed"]] / line["delete_seconds_total"]
-              for line in lines]
-    losses = [line["loss_ratio"] for line in lines if line["loss_ratio"] is not None]
+    speedup, speedup_sd = ratios.of_means([again[line["seed"]] for line in lines],
+                                          [ratios.amortized(line) for line in lines])
+    base = found.converged(name)
+    losses = [line["loss"] / base for line in lines]
 
     def mean_of(field, factor=1.0):
         return factor * mean([line[field] for line in lines])
@@ -264,9 +327,8 @@ def requests(found, group, name, method):
         "repairs": sum(line["repairs"] for line in lines),
         "refits": sum(line["refits"] for line in lines),
         "rows_visited": mean_of("rows_visited_mean"),
-        "speedup": mean(ratios), "speedup_sd": spread(ratios),
-        "loss_ratio": mean(losses) if losses else None,
-        "loss_ratio_sd": spread(losses) if losses else None,
+        "speedup": speedup, "speedup_sd": speedup_sd,
+        "loss_ratio": mean(losses), "loss_ratio_sd": spread(losses),
         "state_bytes_per_row": mean_of("state_bytes_per_row"),
     }
 
@@ -274,6 +336,30 @@ def requests(found, group, name, method):
 REQUESTS = """set method n d k replicates deletions requests retrain_ms train_ms us_mean us_median
     us_p99 us_max untouched repairs refits rows_visited speedup speedup_sd loss_ratio loss_ratio_sd
     state_bytes_per_row"""
+
+
+WORST = """set method order n d k replicates requests train_ms us_mean us_median us_max untouched
+    repairs refits rows_visited"""
+
+
+def worst(found, names):
+    for name in names:
+        for method in WORST_METHODS:
+            for order in WORST_ORDERS:
+                lines = found.get("worst", name, f"{method}_{order}")
+                if not lines:
+                    continue
+                check_verified(lines, f"worst, {name}, {method}, {order}")
+                yield {"set": name, "method": method, "order": order, **shape_of(lines[0]),
+                       "replicates": len(lines), "requests": lines[0]["requests"],
+                       "train_ms": 1e3 * mean([line["train_seconds"] for line in lines]),
+                       "us_mean": mean([line["delete_us_mean"] for line in lines]),
+                       "us_median": mean([line["delete_us_median"] for line in lines]),
+                       "us_max": max(line["delete_us_max"] for line in lines),
+                       "untouched": sum(line["untouched"] for line in lines),
+                       "repairs": sum(line["repairs"] for line in lines),
+                       "refits": sum(line["refits"] for line in lines),
+                       "rows_visited": mean([line["rows_visited_mean"] for line in lines])}
 
 
 def all_requests(found, group, names):
@@ -321,7 +407,7 @@ def save_all(found, names, size, out):
     put("actions", "set method untouched repairs refits us_median untouched_us untouched_part "
         "repaired_us repaired_part refitted_us refitted_part slowest_part",
         actions(found, names), "forget")
-    put("worst", REQUESTS, all_requests(found, "worst", names), "worst")
+    put("worst", WORST, worst(found, names), "worst")
     put("batches", "set method rows batch_ms singles_ms part retrain_ms", batches(found, names),
         "batch")
     put("growth", "n d k replicates requests retrain_ms us_median us_mean us_p99 "
@@ -351,7 +437,11 @@ def measure(options):
     chosen = prepare(options, size)
     folder = options.work / ("runs-quick" if options.quick else "runs")
     runner = runs.Runner(folder, options.bench, HERE / "peers.py")
-    seconds = runner.run_all(all_runs(chosen, size, not options.skip_peers))
+    wanted = all_runs(chosen, size, not options.skip_peers)
+    if options.one_thread:
+        runner.run_all([run for run in wanted if run.group != "threads"])
+        return
+    seconds = runner.run_all(wanted)
     print(f"all runs took {runs.duration(seconds)}", file=sys.stderr)
     save_all(Found(runner), [data_set.name for data_set in chosen], size, options.out)
     if not options.quick:
@@ -371,6 +461,8 @@ def parse_arguments():
     parser.add_argument("--bench", default="build/efface-bench", metavar="PATH")
     parser.add_argument("--quick", action="store_true", help="a minute: small sets, few requests")
     parser.add_argument("--skip-peers", action="store_true")
+    parser.add_argument("--one-thread", action="store_true",
+                        help="measure what needs one processor, and write nothing")
     return parser.parse_args()
 
 
@@ -383,6 +475,8 @@ def main():
         options.out.mkdir(parents=True, exist_ok=True)
         if not options.reuse:
             measure(options)
+        if options.one_thread:
+            return 0
         performance_figure.draw_roofline(options.out)
         for name, rows in performance_tables.all_tables(options.out):
             print(f"{name}:\n\n" + "\n".join(rows) + "\n")

@@ -10,9 +10,15 @@ Each run is `efface-bench online --method tree`, whose help says what its number
 file is DIR/NAME/x.npy or x.npy.gz is called NAME. The numbers go to tree_NAME.csv and tree_sets.csv
 in the folder --out, the figures to tree_NAME_loss and tree_NAME_time, as SVG and PNG. A line of the
 CSV is a tree: means over the replicates, standard deviations (_sd, of the sample), and totals.
+What a run printed is kept in --work, and a run that is there already is not done again. Runs of
+sets that are not large are done three times (takes.py).
 
-Speed-ups are over training k-means again. That has nothing to do with the tree, so its time is, for
-each set and seed, the median of what all runs found; a disturbance of one run does not count.
+A speed-up is the paper's ratio of means: the mean time of training k-means again, divided by the
+mean amortized time of a request, which is (training + all requests) / number of requests. Its
+deviation follows from those of both means by the delta method. Retraining does not depend on the
+tree, so its time is, for each set and seed, the median of what all runs found; a disturbance of one
+run does not count. A loss ratio is a loss divided by the mean loss, over the replicates, of k-means
+run to convergence on the rows that are left.
 
 Needs gnuplot to draw. Times are those of the machine as it is: run this alone, or on a machine that
 others use as `chrt -f 50 bench/tree_figures.py ...`.
@@ -20,7 +26,6 @@ others use as `chrt -f 50 bench/tree_figures.py ...`.
 
 import argparse
 import csv
-import json
 import re
 import shlex
 import statistics
@@ -30,7 +35,16 @@ import textwrap
 from collections import namedtuple
 from pathlib import Path
 
-from experiments import Failure, prose
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import ratios  # noqa: E402
+import takes  # noqa: E402
+from experiments import Failure, plan, prose, runs  # noqa: E402
+from experiments.tables import mean, spread  # noqa: E402
+
+TAKES = 3
+LONG = {"mnist"}  # sets whose runs are so long that disturbances even out: one take
 
 WIDTHS = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 HEIGHTS = [0, 1, 2, 3]
@@ -60,7 +74,7 @@ SETS = {
     "celltype": (4, "minmax", (15.6, 1.439, 0.157)),
     "covtype": (7, "minmax", (13.0, 1.017, 0.031)),
     "mnist": (10, "none", (25.4, 1.014, 0.003)),
-    "gaussian": (5, "none", (34.5, 1.003, 0.014)),
+    "gaussian": (5, "minmax", (34.5, 1.003, 0.014)),
 }
 
 
@@ -73,53 +87,43 @@ def set_name(path):
     return Path(path).resolve().parent.name if stem == "x" else stem
 
 
-def shown_path(path):
-    """A path as it may be printed: what says which set it is, not where it lies."""
-    return str(path) if path == "gaussian" else "/".join(Path(path).resolve().parts[-2:])
-
-
 def counts(options):
     return ["--replicates", str(options.replicates), "--deletions", str(options.deletions)]
 
 
-def online(data, k, scale, options, extra):
-    """The arguments of efface-bench for one kind of tree."""
-    arguments = ["online", "--data", str(data), "-k", str(k), "--scale", scale]
-    arguments += ["--method", "tree", "--candidates", "1", *extra, "--threads", "1"]
-    return arguments + counts(options)
+def run_of(group, name, kind, where, options, extra, take=None):
+    """A run of efface-bench; `where` is data, clusters and scale."""
+    data, k, scale = where
+    words = ["online", "--data", str(data), "-k", str(k), "--scale", scale, *plan.SEEDING]
+    words += [*extra, "--threads", "1", *counts(options), "--skip-metrics"]
+    return plan.Run(group, name, kind, "bench", tuple(words), take)
 
 
-def shown_command(arguments):
-    words = ["efface-bench", *arguments]
-    place = words.index("--data") + 1
-    words[place] = shown_path(words[place])
-    return shlex.join(words)
+def tree_runs(group, name, kind, where, options, extra):
+    words = ["--method", "tree", *extra]
+    if name in LONG:
+        yield run_of(group, name, kind, where, options, words)
+        return
+    for take in range(1, TAKES + 1):
+        yield run_of(group, name, kind, where, options, [*words, "--trace"], take)
 
 
-def run_bench(bench, arguments):
-    """One dict for each replicate."""
-    command = [bench, *arguments, "--json"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise Failure(f"{bench}: {error.strerror}") from error
-    if done.returncode != 0:
-        raise Failure(f"{done.stderr.strip()}\nThe command was: {shlex.join(command)}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+def converged_run(name, where, options):
+    """k-means run to convergence on the rows that are left. One request for all rows gives the
+    same bits as fitting to those that stay."""
+    extra = ["--method", "lloyd", "--iters", "0", "--batch", str(options.deletions)]
+    return run_of("converged", name, "kmeans", where, options, [*extra, "--baseline", "0"])
 
 
 FIELDS = """name n d k scale height width kind replicates requests stopped_at_leaf untouched repairs
     refits loss_ratio loss_ratio_sd request_us request_us_sd request_us_median request_us_p99
-    train_ms retrain_ms speedup speedup_sd speedup_trained speedup_trained_sd rows_visited
+    train_ms retrain_ms retrain_ms_sd amortized_us amortized_us_sd speedup speedup_sd rows_visited
     state_bytes_per_row""".split()
 
 
-def spread(values):
-    return statistics.stdev(values) if len(values) > 1 else 0.0
-
-
-def sum_up(name, kind, replicates, retraining):
-    """A line of the CSV: the replicates of one tree, and the seconds of retraining for each."""
+def sum_up(name, kind, replicates, retraining, converged):
+    """A line of the CSV: the replicates of one tree, the seconds of retraining with each seed, and
+    the losses of k-means run to convergence with each seed."""
     first = replicates[0]
     line = {"name": name, "kind": kind, "replicates": len(replicates)}
     line.update({field: first[field] for field in ("n", "d", "k", "scale", "height", "width")})
@@ -127,24 +131,24 @@ def sum_up(name, kind, replicates, retraining):
         line[field] = sum(r[field] for r in replicates)
 
     def put(field, values):
-        line[field] = f"{statistics.fmean(values):.6g}"
+        line[field] = f"{mean(values):.6g}"
         if f"{field}_sd" in FIELDS:
             line[f"{field}_sd"] = f"{spread(values):.4g}"
 
     def put_key(field, key, factor=1.0):
         put(field, [factor * r[key] for r in replicates])
 
-    put_key("loss_ratio", "loss_ratio")
+    base = mean(converged)
+    amortized = [ratios.amortized(r) for r in replicates]
+    speedup, deviation = ratios.of_means(retraining, amortized)
+    put("loss_ratio", [r["loss"] / base for r in replicates])
     put_key("request_us", "delete_us_mean")
     put_key("request_us_median", "delete_us_median")
     put_key("request_us_p99", "delete_us_p99")
     put_key("train_ms", "train_seconds", 1e3)
     put("retrain_ms", [1e3 * seconds for seconds in retraining])
-    saved = [r["requests"] * seconds for r, seconds in zip(replicates, retraining)]
-    spent = [r["delete_seconds_total"] for r in replicates]
-    training = [r["train_seconds"] for r in replicates]
-    put("speedup", [a / b for a, b in zip(saved, spent)])
-    put("speedup_trained", [a / (b + t) for a, b, t in zip(saved, spent, training)])
+    put("amortized_us", [1e6 * seconds for seconds in amortized])
+    line["speedup"], line["speedup_sd"] = f"{speedup:.6g}", f"{deviation:.4g}"
     put_key("rows_visited", "rows_visited_mean")
     put_key("state_bytes_per_row", "state_bytes_per_row")
     return line
@@ -159,62 +163,80 @@ def processor():
     return found.group(1).strip() if found else "unknown"
 
 
-class Measurements:
-    """Lines of a CSV file, and comments on how they came about."""
-
-    def __init__(self, command):
-        self.comments = [f"command: {command}"]
-        self.machine = None
-        self.trees = {}  # the replicates by set, kind, height and width
-        self.retraining = {}  # seconds by set and seed, from all runs
-
-    def measure(self, name, kind, bench, arguments):
-        shown = shown_command(arguments)
-        print(shown, file=sys.stderr, flush=True)
-        self.comments.append(f"run: {shown}")
-        for result in run_bench(bench, arguments):
+def collect(results):
+    """What the runs printed: the replicates of each tree, by set, kind, height and width; and for
+    each set and seed the seconds of retraining, the median of all runs, and the converged loss."""
+    runs_of = {}
+    for run, printed in results.items():
+        runs_of.setdefault((run.group, run.set, run.method), []).append(printed)
+    trees, seconds, losses = {}, {}, {}
+    for (group, name, kind), printed in runs_of.items():
+        what = f"{group}, {name}, {kind}"
+        for result in takes.merge(printed, what):
+            if not result["verified"]:
+                raise Failure(f"{what}: a state was not verified")
+            key = (name, result["seed"])
+            if group == "converged":
+                losses[key] = result["loss"]
+                continue
             tree = (name, kind, result["height"], result["width"])
-            self.trees.setdefault(tree, []).append(result)
-            seconds = self.retraining.setdefault((name, result["seed"]), [])
-            seconds.append(result["baseline_seconds"])
-            self.machine = f"processor: {processor()}; kernels: {result['kernels']}; threads: 1"
+            trees.setdefault(tree, []).append(result)
+            seconds.setdefault(key, []).append(result["baseline_seconds"])
+    return trees, {key: statistics.median(values) for key, values in seconds.items()}, losses
 
-    def lines(self):
-        for (name, kind, _, _), replicates in self.trees.items():
-            times = [statistics.median(self.retraining[name, r["seed"]]) for r in replicates]
-            yield sum_up(name, kind, replicates, times)
 
-    def save(self, path):
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            for comment in [*self.comments, self.machine]:
-                file.write(f"# {comment}\n")
-            writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(self.lines())
+def lines_of(results):
+    trees, seconds, losses = collect(results)
+    for (name, kind, _, _), replicates in trees.items():
+        keys = [(name, r["seed"]) for r in replicates]
+        yield sum_up(name, kind, replicates, [seconds[key] for key in keys],
+                     [losses[key] for key in keys])
+
+
+def save(path, command, runner):
+    first = next(iter(runner.results.values()))[0]
+    shown = dict.fromkeys(f"run: {runner.shown(run)}" for run in runner.results)
+    comments = [f"command: {command}", *shown]
+    comments.append(f"processor: {processor()}; kernels: {first['kernels']}; threads: 1")
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        file.writelines(f"# {comment}\n" for comment in comments)
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines_of(runner.results))
 
 
 def own_command(words, options):
     return shlex.join(["bench/tree_figures.py", *words, *counts(options)])
 
 
-def measure_set(options):
-    name = set_name(options.data)
-    words = ["--data", shown_path(options.data), "-k", str(options.k), "--scale", options.scale]
-    all_of_it = Measurements(own_command(words, options))
+def run_all(all_runs, options):
+    runner = runs.Runner(options.work, options.bench, HERE / "peers.py")
+    runner.run_all(all_runs)
+    return runner
+
+
+def set_runs(name, options):
+    where = (options.data, options.k, options.scale)
+    yield converged_run(name, where, options)
     for key, kind in KINDS.items():
         # A tree of height 0 has no centroids to weigh, and one of height 1 is among the widths.
         heights = [h for h in HEIGHTS if h > 1 or (h == 0 and key != "weighed")]
-        sweeps = [([1], WIDTHS), (heights, [HEIGHTS_WIDTH])]
-        for sweep_heights, sweep_widths in sweeps:
+        sweeps = {"widths": ([1], WIDTHS), "heights": (heights, [HEIGHTS_WIDTH])}
+        for group, (sweep_heights, sweep_widths) in sweeps.items():
             extra = ["--height", ",".join(map(str, sweep_heights))]
             extra += ["--width", ",".join(map(str, sweep_widths)), *kind.options]
-            arguments = online(options.data, options.k, options.scale, options, extra)
-            all_of_it.measure(name, key, options.bench, arguments)
-    all_of_it.save(options.out / f"tree_{name}.csv")
+            yield from tree_runs(group, name, key, where, options, extra)
 
 
-def measure_sets(options):
-    all_of_it = Measurements(own_command(["--sets", "DIR"], options))
+def measure_set(options):
+    name = set_name(options.data)
+    shown = runs.shown_path(str(options.data))
+    words = ["--data", shown, "-k", str(options.k), "--scale", options.scale]
+    runner = run_all(list(set_runs(name, options)), options)
+    save(options.out / f"tree_{name}.csv", own_command(words, options), runner)
+
+
+def sets_runs(options):
     for name, (k, scale, _) in SETS.items():
         data = "gaussian"
         if name != "gaussian":
@@ -223,10 +245,15 @@ def measure_sets(options):
             if not there:
                 raise Failure(f"{files[0]}: there is no such file, nor {files[1].name}")
             data = there[0]
+        where = (data, k, scale)
+        yield converged_run(name, where, options)
         for key, kind in ALL_KINDS.items():
-            arguments = online(data, k, scale, options, kind.options)
-            all_of_it.measure(name, key, options.bench, arguments)
-    all_of_it.save(options.out / "tree_sets.csv")
+            yield from tree_runs("sets", name, key, where, options, kind.options)
+
+
+def measure_sets(options):
+    runner = run_all(list(sets_runs(options)), options)
+    save(options.out / "tree_sets.csv", own_command(["--sets", "DIR"], options), runner)
 
 
 def load(path):
@@ -253,7 +280,7 @@ def small_print(comments):
     others = [" ".join(kind.options) for kind in KINDS.values() if kind.options]
     text = f"{sweep.removeprefix('run: ')}; again with {' and with '.join(others)}"
     machine = next(c for c in comments if c.startswith("processor: "))
-    machine += "; bars: one standard deviation of the replicates"
+    machine += "; bars: one standard deviation, of a speed-up by the delta method"
     return [*textwrap.wrap(text, 140, break_long_words=False, break_on_hyphens=False), machine]
 
 
@@ -365,9 +392,9 @@ set ylabel 'loss / loss of k-means run to convergence'
 
 
 def draw_time(path, comments, lines):
-    retraining = 1e3 * statistics.fmean(line["retrain_ms"] for line in lines)
+    retraining = 1e3 * mean([line["retrain_ms"] for line in lines])
     least = min(line["request_us"] for line in lines)
-    smallest = min(line["speedup_trained"] for line in lines)
+    smallest = min(line["speedup"] for line in lines)
     for paper in PAPERS:
         gnuplot(path, f"""{begin(path, comments, paper)}
 set logscale y
@@ -384,7 +411,7 @@ set rmargin at screen 0.98
 set ytics (1,2,5,10,20,50,100,200,500)
 set yrange [{smallest / 1.3:.6g}:*]
 set ylabel 'speed-up over retraining, training included' offset 1
-{plot_curves(lines, "speedup_trained", paper)}
+{plot_curves(lines, "speedup", paper)}
 {plot_key(paper)}""")
 
 
@@ -428,7 +455,7 @@ def widths_tables(lines):
         return f"{share(t)}, median {number(t['request_us_median'])} µs"
 
     def time(t):
-        return f"{number(t['request_us'])} µs, {number(t['speedup_trained'])}"
+        return f"{number(t['request_us'])} µs, {number(t['speedup'])}"
 
     def memory(t):
         return number(t["state_bytes_per_row"])
@@ -451,7 +478,7 @@ def heights_table(lines):
             if t is None:
                 continue
             row = [kind.title, h, HEIGHTS_WIDTH**h, with_sd(t, "loss_ratio", 3)]
-            row += [number(t["request_us"]), number(t["speedup_trained"])]
+            row += [number(t["request_us"]), number(t["speedup"])]
             row += [share(t) if h else "", number(t["state_bytes_per_row"])]
             rows.append(row)
     head = ["", "h", "leaves", "loss ratio (sd)", "µs", "speed-up", "stop at the leaf"]
@@ -467,7 +494,7 @@ def sets_tables(lines):
         rows = f"{first['n']:,} x {first['d']}, k {k}"
         retraining = number(1e3 * first["retrain_ms"])
         speed.append([name, rows, first["width"], paper_speed])
-        speed[-1] += [with_sd(t, "speedup_trained", 1) for t in trees]
+        speed[-1] += [with_sd(t, "speedup", 1) for t in trees]
         loss.append([name, f"{paper_loss:.3f} ({paper_sd:.3f})"])
         loss[-1] += [with_sd(t, "loss_ratio", 3) for t in trees]
         leaf.append([name, *(f"{t['stopped_at_leaf']:,} of {t['requests']:,}" for t in trees)])
@@ -523,6 +550,7 @@ def main():
     parser.add_argument("-k", type=int, default=7)
     parser.add_argument("--scale", choices=["none", "minmax"], default="minmax", help="for --data")
     parser.add_argument("--out", type=Path, default=Path("docs/figures"), metavar="DIR")
+    parser.add_argument("--work", type=Path, default=Path("build/trees"), metavar="DIR")
     parser.add_argument("--replicates", type=int, default=5)
     parser.add_argument("--deletions", type=int, default=1000)
     options = parser.parse_args()

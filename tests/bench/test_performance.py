@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""The numbers of docs/performance.md: what efface-bench roofline prints, and the CSV files, tables
-and figure that performance.py makes of made-up runs.
+"""The numbers of docs/performance.md and docs/tree.md: what efface-bench roofline prints, and the
+CSV files, tables and figure that performance.py and tree_figures.py make of made-up runs.
 
     test_performance.py BUILD_DIR
 """
@@ -21,15 +21,22 @@ import performance  # noqa: E402
 import performance_figure  # noqa: E402
 import performance_profile  # noqa: E402
 import performance_tables  # noqa: E402
+import ratios  # noqa: E402
+import takes  # noqa: E402
+import tree_figures  # noqa: E402
 from experiments import Failure  # noqa: E402
 
 SIZE = performance.Size(2, 100, 100, 4, 3, 1, (1000, 10000), ((2000000, 8, 16),), None, ())
 SETS = {"celltype": (12009, 10, 4), "gaussian": (100000, 25, 5)}
 
 
-def roofline(*words):
-    command = [str(BUILD / "efface-bench"), "roofline", *words]
+def bench(*words):
+    command = [str(BUILD / "efface-bench"), *words]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def roofline(*words):
+    return bench("roofline", *words)
 
 
 def fake_set(name):
@@ -55,20 +62,21 @@ def fake_passes(run):
 
 
 def fake_requests(run):
-    """A request takes 20 microseconds, a batch 50, retraining and a fit 10 milliseconds."""
+    """A request takes 20 microseconds, a batch 50, a row at an edge 12 milliseconds, retraining
+    and a fit 10 milliseconds. Losses are 3 and 5, those of k-means 2 and 6."""
     words = list(run.arguments)
     batch = "--batch" in words
     deletions = int(words[words.index("--deletions") + 1])
     n, d, k = SETS[run.set] if run.group != "growth" else (int(run.value), 16, 8)
-    us = 50.0 if batch else 20.0
+    us = 50.0 if batch else 12000.0 if run.method.endswith("edges") else 20.0
     n_requests = 1 if batch else deletions
     for seed in range(2):
-        yield {"seed": seed, "n": n, "d": d, "k": k, "deletions": deletions,
+        loss = (2.0, 6.0)[seed] if run.group == "converged" else (3.0, 5.0)[seed]
+        yield {"seed": seed, "loss": loss, "n": n, "d": d, "k": k, "deletions": deletions,
                "requests": n_requests, "train_seconds": 0.01, "baseline_seconds": 0.01,
                "delete_seconds_total": 1e-6 * us * n_requests, "delete_us_mean": us,
                "delete_us_median": us, "delete_us_p99": us, "delete_us_max": us,
                "untouched": n_requests, "repairs": 0, "refits": 0, "rows_visited_mean": 3.0,
-               "loss_ratio": 1.004 if run.method == "pyramid" else None,
                "state_bytes_per_row": 5.0, "request_us": [us] * n_requests,
                "request_actions": "u" * n_requests, "verified": True}
 
@@ -121,6 +129,88 @@ class Roofline(unittest.TestCase):
         self.assertIn("come to rest", done.stderr)
 
 
+class Orders(unittest.TestCase):
+    def test_a_row_at_an_edge_moves_the_range(self):
+        words = ["online", "--data", "gaussian:2,3,40", "-k", "2", "--order", "edges",
+                 "--deletions", "9", "--replicates", "2", "--skip-metrics", "--json"]
+        for method in performance.WORST_METHODS:
+            done = bench(*words, "--method", method, "--scale", "minmax")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for line in map(json.loads, done.stdout.splitlines()):
+                self.assertEqual(line["reasons"], {"the range of a column moved": 9}, method)
+
+    def test_a_value_that_two_rows_have_is_no_edge(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "rows.csv"
+            # The first row alone has the least value, two rows have the greatest.
+            path.write_text("a\n0\n1\n1\n2\n2\n", encoding="ascii")
+            words = ["online", "--data", str(path), "-k", "1", "--order", "edges", "--baseline",
+                     "0", "--replicates", "1", "--skip-metrics", "--method", "lloyd", "--json"]
+            self.assertEqual(bench(*words, "--deletions", "1").returncode, 0)
+            done = bench(*words, "--deletions", "2")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("no row is left", done.stderr)
+
+
+class Ratios(unittest.TestCase):
+    def test_of_means_not_a_mean_of_ratios(self):
+        ratio, deviation = ratios.of_means([2.0, 6.0], [1.0, 1.0])
+        self.assertEqual(ratio, 4.0)
+        self.assertAlmostEqual(deviation, 8 ** 0.5)
+        ratio, deviation = ratios.of_means([6.0, 6.0], [1.0, 3.0])
+        self.assertEqual(ratio, 3.0)  # the mean of the ratios is 4
+        self.assertAlmostEqual(deviation, 3 * 2 ** 0.5 / 2)
+
+    def test_a_line_of_trees(self):
+        def line(seed, loss, spent):
+            return {"seed": seed, "n": 9, "d": 2, "k": 2, "scale": "minmax", "height": 1,
+                    "width": 4, "requests": 10, "stopped_at_leaf": 0, "untouched": 0, "repairs": 10,
+                    "refits": 0, "loss": loss, "delete_us_mean": 1e5 * spent,
+                    "delete_us_median": 1.0, "delete_us_p99": 1.0, "delete_us_max": 1.0,
+                    "train_seconds": 1.0,
+                    "delete_seconds_total": spent, "baseline_seconds": 2.0 + seed,
+                    "rows_visited_mean": 1.0, "state_bytes_per_row": 1.0, "verified": True}
+
+        def run(group, kind):
+            return performance.plan.Run(group, "celltype", kind, "bench", ())
+
+        found = {run("converged", "kmeans"): [line(0, 2.0, 0.0), line(1, 6.0, 0.0)],
+                 run("sets", "lloyd"): [line(0, 3.0, 1.0), line(1, 5.0, 3.0)]}
+        (told,) = tree_figures.lines_of(found)
+        self.assertEqual(told["loss_ratio"], "1")  # (3 + 5) / 2 over (2 + 6) / 2
+        self.assertEqual(told["speedup"], "8.33333")  # 2.5 s over (0.2 s + 0.4 s) / 2
+        found[run("sets", "lloyd")][0]["verified"] = False
+        with self.assertRaises(Failure):
+            list(tree_figures.lines_of(found))
+
+
+class Takes(unittest.TestCase):
+    def take(self, request_us, **other):
+        line = {"seed": 1, "requests": 3, "untouched": 3, "repairs": 0, "refits": 0, "loss": 2.0,
+                "rows_visited_mean": 0.0, "baseline_seconds": None, "train_seconds": request_us[0],
+                "delete_seconds_total": 0.0, "delete_us_mean": 0.0, "delete_us_median": 0.0,
+                "delete_us_p99": 0.0, "delete_us_max": 0.0, "request_us": request_us,
+                "verified": True}
+        return [{**line, **other}]
+
+    def test_a_request_counts_with_its_median(self):
+        (line,) = takes.merge([self.take([1.0, 90.0, 5.0]), self.take([2.0, 4.0, 5.0]),
+                               self.take([80.0, 3.0, 6.0])], "x")
+        self.assertEqual(line["request_us"], [2.0, 4.0, 5.0])
+        self.assertEqual([line["delete_us_median"], line["delete_us_p99"], line["delete_us_max"]],
+                         [4.0, 5.0, 5.0])
+        self.assertAlmostEqual(line["delete_us_mean"], 11 / 3)
+        self.assertAlmostEqual(line["delete_seconds_total"], 11e-6)
+        self.assertEqual(line["train_seconds"], 2.0)
+        self.assertIsNone(line["baseline_seconds"])
+
+    def test_takes_of_other_work_are_refused(self):
+        with self.assertRaisesRegex(Failure, "not the same"):
+            takes.merge([self.take([1.0] * 3), self.take([1.0] * 3, loss=3.0)], "x")
+        (line,) = takes.merge([self.take([1.0] * 3), self.take([1.0] * 3, verified=False)], "x")
+        self.assertFalse(line["verified"])
+
+
 class Numbers(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -150,10 +240,21 @@ class Numbers(unittest.TestCase):
                          "celltype: 0.500; gaussian: 0.500")
 
     def test_speedups_and_batches(self):
-        self.assertIn("500 (0)", self.row("forgetting, lloyd", "gaussian"))
-        self.assertIn("1.0040 (0.0000)", self.row("forgetting, pyramid", "gaussian"))
+        # 10 ms of retraining over (10 ms of training + 100 requests of 20 us) / 100.
+        self.assertIn("83.3 (0)", self.row("forgetting, lloyd", "gaussian"))
+        # The mean of 3 / 4 and 5 / 4, not of 3 / 2 and 5 / 6.
+        self.assertIn("1.0000 (0.3536)", self.row("forgetting, pyramid", "gaussian"))
         self.assertEqual(self.row("batches", "celltype", "pyramid")[3:],
                          ["50.0 µs", "2.00 ms", "2.5 %", "reached"])
+
+    def test_the_worst_order_counts(self):
+        self.assertEqual(self.row("the worst requests", "gaussian", "tree")[2:],
+                         ["10.0 ms", "20.0 µs", "", "20.0 µs", "12.0 ms", "12.0 ms", "1.20",
+                          "1.20"])
+        self.assertEqual(self.row("the worst requests", "gaussian", "pyramid")[4], "20.0 µs")
+        goal = "`quantized`: the worst request costs at most one fit (mean)"
+        self.assertEqual(self.row("goals", goal)[1:],
+                         ["celltype: 1.20; gaussian: 1.20", "**missed**"])
 
     def test_threads_have_to_scale_where_there_is_work(self):
         self.assertEqual(self.row("one and two threads", "2,000,000 × 8, k 16")[4:7],
