@@ -37,14 +37,15 @@ void online_print_help(void) {
         "  --width W        tree: the same for widths (0: derived from n)\n"
         "  --leaf-method M, --node-method M   tree: of leaves and of inner nodes (lloyd)\n"
         "  --weigh          tree: centroids count with the weight of their rows\n"
-        "  --skip-metrics   no silhouette, NMI and loss ratio, which take most of the time, and "
-        "the\n"
+        "  --skip-metrics   no silhouette, NMI and loss ratio, which take most of the time; the\n"
         "                   loss at the end only\n"
         "  --skip-converged no loss ratio, which needs k-means run to convergence\n"
         "  --metrics-at-end loss, silhouette and NMI of the last model only; otherwise no request\n"
         "                   goes past a milestone: 1, 10, 100 or 1,000 rows\n"
         "  --json           one object per line, one for each replicate, instead of the table\n"
-        "  --trace          with --json: the time and the action of every request\n\n"
+        "  --trace          with --json: the time and the action of every request\n\n",
+        stdout);
+    fputs(
         "What is reported for each replicate:\n"
         "  train_seconds         the fit\n"
         "  baseline_seconds      what a request costs without this library: training k-means\n"
