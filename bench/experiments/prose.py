@@ -15,7 +15,7 @@ def check(page, tables, round_numbers):
     text = page.read_text(encoding="utf-8")
     missing = [name for name, rows in tables if "\n".join(rows) not in text]
     if missing:
-        raise Failure(f"{page.name} has not the table of the CSV files: {'; '.join(missing)}")
+        raise Failure(f"{page.name} lacks a table of the CSV files: {'; '.join(missing)}")
     lines = CODE.sub(" ", text).splitlines()
     known = {n for line in lines if line.startswith("|") for n in NUMBER.findall(line)}
     strange = sorted({n for line in lines if not line.startswith("|") for n in NUMBER.findall(line)

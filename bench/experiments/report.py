@@ -103,7 +103,7 @@ def check(folder, readme):
         return
     text = Path(readme).read_text(encoding="utf-8")
     if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise Failure(f"{Path(readme).name}: has not the markers {BEGIN} and {END}, once each")
+        raise Failure(f"{Path(readme).name}: the markers {BEGIN} and {END} must be there once each")
     between = text.partition(BEGIN)[2].partition(END)[0].strip()
     if between != "\n".join(headline(folder)):
         raise Failure(f"{Path(readme).name}: the headline table differs from the CSV files")

@@ -75,7 +75,7 @@ class Table:
         self.rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
         for row in self.rows:
             if None in row or None in row.values():
-                raise Failure(f"{path.name}: a line has not as many fields as the header: {row}")
+                raise Failure(f"{path.name}: a line has another number of fields than the header: {row}")
             if "method" in row:
                 row["method"] = method_key(row["method"])
 

@@ -297,7 +297,7 @@ class Numbers(unittest.TestCase):
         with self.assertRaisesRegex(Failure, "numbers that no table has: 3.14"):
             performance_tables.check(page, self.folder)
         page.write_text(text.replace("7.00×", "8.00×"), encoding="utf-8")
-        with self.assertRaisesRegex(Failure, "has not the table.*goals"):
+        with self.assertRaisesRegex(Failure, "lacks a table.*goals"):
             performance_tables.check(page, self.folder)
 
     def test_figure_is_drawn(self):

@@ -394,12 +394,12 @@ class Check(RunTest):
         change(self.readme, "163.3", "163.4")
         self.fails(r"README\.md: the headline table differs")
         self.readme.write_text(text.replace(report.END, ""), encoding="utf-8")
-        self.fails(r"README\.md: has not the markers")
+        self.fails(r"README\.md: the markers")
 
     def test_a_damaged_file(self):
         with open(self.folder / "peers.csv", "a", encoding="utf-8") as file:
             file.write("mnist,real\n")
-        self.fails(r"peers\.csv: a line has not as many fields")
+        self.fails(r"peers\.csv: a line has another number of fields")
         (self.folder / "meta.json").write_text("{", encoding="utf-8")
         self.fails(r"meta\.json")
 
