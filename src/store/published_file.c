@@ -69,8 +69,7 @@ static bool is_of_store(const efface_store *store, const char *path) {
 }
 
 /* Finds the folder and the path of a file that may not be there, with the symbolic links of the
- * folder followed. False, with errno, if there is no such folder, it may not be written to, or
- * memory is short. */
+ * folder followed. False, with errno, if there is no such folder, or memory is short. */
 static bool find_place(ef_published_file *file, const char *path) {
     const char *const slash = strrchr(path, '/');
     const char *const name = slash != NULL ? slash + 1 : path;
@@ -85,7 +84,7 @@ static bool find_place(ef_published_file *file, const char *path) {
     const int why = errno;
     ef_free(folder);
     errno = why;
-    if (file->folder == NULL || faccessat(AT_FDCWD, file->folder, W_OK | X_OK, AT_EACCESS) != 0)
+    if (file->folder == NULL)
         return false;
     const size_t n_real = strlen(file->folder), n_name = strlen(name) + 1;
     errno = ENOMEM;
@@ -161,7 +160,11 @@ efface_status ef_published_begin(ef_published_file *file, const efface_store *st
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "%s is a file of the store itself: choose another name; nothing was changed",
                        path);
-    return check_place(file, path, error);
+    const efface_status status = check_place(file, path, error);
+    /* Before a long fit, and looked at again by who makes the file. */
+    return status == EFFACE_OK && faccessat(AT_FDCWD, file->folder, W_OK | X_OK, AT_EACCESS) != 0
+               ? fail_system(path, error)
+               : status;
 }
 
 static bool write_all(int descriptor, const unsigned char *bytes, size_t n_bytes) {
