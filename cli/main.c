@@ -18,8 +18,7 @@ static void print_help(FILE *out) {
           out);
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("\n"
-          "Run efface COMMAND --help for more. Every command takes --json.\n"
+    fputs("Run efface COMMAND --help for more. Every command takes --json.\n"
           "Exit codes: 0 done, 1 failed, 2 usage, 3 verify found a difference,\n"
           "4 not found, 5 busy, 6 damaged store, 130 interrupted.\n"
           "  efface fit people.csv --id id -k 8 -o people.store\n"
