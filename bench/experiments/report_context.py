@@ -187,7 +187,7 @@ def repeat_section(run):
              ("scikit-learn", "sklearn"), ("faiss", "faiss"), ("BLAS", "blas")]
     rows = [[title, fact_text(meta[key])] for title, key in facts if meta.get(key) is not None]
     if meta.get("seconds"):
-        rows.append(["the whole run took", f"{meta['seconds'] / 60:,.0f} minutes"])
+        rows.append(["all runs together took", f"{meta['seconds'] / 60:,.0f} minutes"])
     commands = meta.get("commands") or []
     blocks = [Heading(2, "How to repeat it"), *(Text(t) for t in captions.REPEAT),
               Grid(["what", "here"], rows)]
