@@ -32,9 +32,9 @@ DEFINITIONS = [
     "leaf and root, which is not the law of bytes but is exact in distribution as long as requests "
     "are chosen independently of the model. The verification of a paper-literal model is against "
     "its last draw. There are also trees with weighed centroids and with quantized leaves. "
-    "*pyramid* is efface's own (docs/numerics.md, section 7), with its default seeding, which "
-    "tries several rows for a seed; all others draw plain k-means++ seeds. docs/paper.md lists "
-    "where efface departs from the paper's algorithms.",
+    "*pyramid* is efface's own (docs/numerics.md, section 7). All methods draw plain k-means++ "
+    "seeds here, as the paper's do; by default efface tries several rows for each seed. "
+    "docs/paper.md lists where efface departs from the paper's algorithms.",
 ]
 TERMS = [
     "**Milestones**: quality is measured after training and after 1, 10, 100 and 1,000 deletions. "
@@ -46,8 +46,11 @@ TERMS = [
     "**Silhouette**: of 10,000 rows, drawn anew for each replicate and milestone; of all rows "
     "where there are no more.",
     "**Retraining**: k-means with 10 iterations on the rows that are left, clocked after the last "
-    "deletion, three times in each run. The time of a seed is the median of all these, that of a "
-    "set the mean over the seeds.",
+    "deletion, three times in each run. The time of a run is the median of its three, that of a "
+    "seed the median over all runs of the set, that of a set the mean over the seeds.",
+    "**The machine** was not idle: the clocked runs had one core for themselves, at real-time "
+    "priority, while other programs used the other core and the memory. The time of a method is "
+    "a single take of each replicate. Differences of a quarter between two speed-ups may be chance.",
     "**Amortized**: the time of training once and of all deletions, divided by the number of "
     "deletions.",
     "**Speed-up**: a ratio of means, as in the paper: the mean time of retraining, divided by the "
@@ -70,7 +73,9 @@ QUALITY = {
 MILESTONES = "The same at each milestone: after so many deletions"
 AGREEMENT = (
     "What is compared is what can differ: k-means, except for its loss, and the paper-literal "
-    "Q-k-means and DC-k-means, on the paper's own sets. The standard error of a difference is that "
+    "Q-k-means and DC-k-means, on celltype, covtype, mnist and gaussian. The last is drawn with "
+    "the paper's parameters but is not the paper's file; how much two such draws differ is in no "
+    "standard error. The standard error of a difference is that "
     "of both means together. With five replicates on each side about one in twelve of means with "
     "the same expectation lies farther apart than two of them (Student's t, 8 degrees of freedom)."
 )
@@ -119,15 +124,17 @@ BOUNDS = [
 ]
 EFFICIENCY = (
     "A method is α-deletion efficient if it answers m = n^α deletions in an amortized time of "
-    "O(n / m) = O(n^(1-α)) each; less nobody can do who trains first. Corollary 4.2.1 promises it "
+    "O(n / m) = O(n^(1-α)) each, which is the cost of training once, spread over the deletions. "
+    "Corollary 4.2.1 promises it "
     "of Q-k-means with a lattice of width n^-β for α up to (1 - β) / 2, corollary 4.2.2 of "
     "DC-k-means with n^ρ leaves for α up to 1 - max(ρ, 1 - ρ). Here β = 1/4 and ρ = 1/2, which is "
     "α up to 3/8 and up to 1/2. The table has the exponents of the amortized times in n (figure "
     "10) beside 1 - α."
 )
 EFFICIENCY_NOTE = (
-    "Exponent ± its standard error. It holds if the exponent is at most 1 - α, up to two standard "
-    "errors. A promise is of the paper's own algorithms: the paper-literal lines."
+    "Exponent ± its standard error, from four numbers of rows: with so few points an error is "
+    "known roughly only. It holds if the exponent is at most 1 - α, up to two standard errors. "
+    "The corollaries are about the paper's own algorithms, the paper-literal lines."
 )
 LOSS_BOUND = (
     "Corollary 4.1.1 bounds the expected loss of Q-k-means with k-means++ seeds by "

@@ -25,7 +25,7 @@ SEEDING = ("--candidates", "1")  # plain k-means++, as in the paper
 # Options of efface-bench for each column of the tables. `kmeans` is what people have today: run to
 # convergence where its quality is measured, as in the paper, and trained again with ten iterations
 # where its time is, which every timed run does. `lloyd` is k-means with ten iterations, forgetting
-# row by row. `pyramid` is as it comes, with its own seeding.
+# row by row.
 METHODS = {
     "kmeans": ["--method", "lloyd", "--iters", "0"],
     "lloyd": ["--method", "lloyd"],
@@ -77,19 +77,15 @@ class Run:
         return self.key.replace("-", ", ")
 
 
-def options_of(data_set, labels=True, seeding=SEEDING):
+def options_of(data_set, labels=True):
     words = ["--data", str(data_set.x)]
     if labels:
         words += ["--labels", str(data_set.y)]
-    return [*words, "-k", str(data_set.k), "--scale", data_set.scale, *seeding, "--threads", "1"]
+    return [*words, "-k", str(data_set.k), "--scale", data_set.scale, *SEEDING, "--threads", "1"]
 
 
 def is_large(data_set):
     return data_set.n * data_set.d > MANY_VALUES
-
-
-def seeding_of(method):
-    return () if method == "pyramid" else SEEDING
 
 
 def replayed(size):
@@ -115,7 +111,7 @@ def quality_runs(data_set, size):
 
 
 def online(group, data_set, method, words, value=None):
-    arguments = ("online", *options_of(data_set, seeding=seeding_of(method)), *map(str, words))
+    arguments = ("online", *options_of(data_set), *map(str, words))
     return Run(group, data_set.name, method, "bench", arguments, value)
 
 
@@ -143,7 +139,7 @@ def time_sweeps(data_set, size):
 def generated_run(group, method, n, words):
     data = f"gaussian:{GROWTH_CLUSTERS},{GROWTH_COLUMNS},{n // GROWTH_CLUSTERS}"
     first = ["online", "--data", data, "-k", GROWTH_CLUSTERS, "--scale", "minmax",
-             *seeding_of(method), "--threads", "1", *METHODS[method]]
+             *SEEDING, "--threads", "1", *METHODS[method]]
     arguments = tuple(map(str, [*first, *words, "--skip-metrics", "--trace"]))
     return Run(group, "gaussian", method, "bench", arguments, n)
 

@@ -76,8 +76,8 @@ def efficiency(results):
 
 def corollaries(rows):
     """The exponents of those times in n, beside 1 - alpha, that of n / m. A method is
-    alpha-deletion efficient if its exponent is no larger; up to which alpha it is, the paper
-    promises."""
+    alpha-deletion efficient if its exponent is no larger. The paper promises it of its own
+    algorithms up to some alpha."""
     for method in plan.EFFICIENCY_METHODS:
         most = published.largest_alpha(method, plan.EFFICIENCY_BETA, plan.EFFICIENCY_RHO)
         for alpha in plan.EFFICIENCY_ALPHAS:
@@ -86,7 +86,7 @@ def corollaries(rows):
             if len(points) < 2:
                 continue
             exponent, error = slope(points)
-            yield {"method": method, "alpha": alpha, "promised": int(alpha <= most),
+            yield {"method": method, "alpha": alpha, "promised": int(method in published.LITERAL and alpha <= most),
                    "exponent": exponent, "standard_error": error, "bound": 1 - alpha,
                    "within": int(exponent - 2 * (error or 0) <= 1 - alpha)}
 

@@ -219,9 +219,10 @@ class Plan(unittest.TestCase):
                 self.assertEqual("--batch" in words, not run.method.endswith("_fresh"), run.key)
         self.assertIn(1.0, plan.EPSILONS)
 
-    def test_the_papers_methods_draw_plain_seeds(self):
-        for run in plan.main_runs(fake_set(), plan.FULL):
-            self.assertEqual("--candidates" in run.arguments, run.method != "pyramid", run.key)
+    def test_all_methods_draw_plain_seeds(self):
+        for run in plan.all_runs([fake_set("covtype")], plan.FULL, peers=False):
+            words = list(run.arguments)
+            self.assertEqual(words[words.index("--candidates") + 1], "1", run.key)
 
     def test_stand_ins_are_no_baseline(self):
         runs_of = plan.all_runs([fake_set(kind="stand-in")], plan.FULL)
