@@ -479,10 +479,10 @@ typedef struct efface_kmeans_params {
                             pyramid: the same for the centroids that leave the sample; 0: no lattice */
     double gamma;        /* quantized: clusters below gamma * n / k are held back; default 0.2 */
     efface_redraw redraw; /* quantized, tree: default SAME; FRESH is outside the law */
-    double rate;     /* pyramid: part of the rows in the sample, at least, and up to four times; 0:
-                        derived from n and k: at least 75 rows a cluster, or a 32nd of the
-                        rows if that is less, but 48 a cluster. With fewer than 768 rows a cluster
-                        no sample pays, and the model is lloyd's (efface_kmeans_info: `actual`) */
+    double rate;     /* pyramid: the sample has at least this part of the rows, and up to four times
+                        as many; 0: derived from n and k: at least a 32nd of the rows, but this
+                        minimum is 48 to 75 rows a cluster. With fewer than 768 rows a cluster no
+                        sample pays, and the model is lloyd's (efface_kmeans_info: `actual`) */
     uint32_t passes; /* pyramid: passes over all rows, 1 to 10; default 1 */
     uint32_t starts; /* pyramid: seedings tried on the sample, 1 to 100; default 4. The one with the
                         smallest loss on a larger sample, the jury, is taken */
@@ -734,8 +734,8 @@ EFFACE_API efface_status efface_kmeans_forget(efface_kmeans *model, efface_data 
                                               efface_missing missing, efface_report *report,
                                               efface_error *error);
 
-/* Forgets all rows of an owner; an owner without rows is NOT_FOUND, or nothing with SKIP;
- * EFFACE_NO_OWNER is ARGUMENT. Cost: O(n) to find them, then as above. */
+/* Forgets all rows of an owner. If there are none, the error is NOT_FOUND; with SKIP nothing
+ * happens. EFFACE_NO_OWNER is the error ARGUMENT. Cost: O(n) to find the rows, then as above. */
 EFFACE_API efface_status efface_kmeans_forget_owner(efface_kmeans *model, efface_data *data,
                                                     uint64_t owner, efface_missing missing,
                                                     efface_report *report, efface_error *error);
@@ -1052,8 +1052,8 @@ EFFACE_API void efface_columns_free(uint32_t *columns);
 /* Fits a model and adds it. Other processes may read and write the store meanwhile; the model
  * follows their changes before it is added. `model`, if not NULL, gets the fitted model, which
  * belongs to the caller; what the caller does with it does not affect the store.
- * Errors: as efface_kmeans_fit; DUPLICATE for a
- * name that is taken; LIMIT for a state that is larger than a store can hold; BUSY; IO. */
+ * Errors: as efface_kmeans_fit; DUPLICATE for a name that is taken; LIMIT for a state that is
+ * larger than a store can hold; BUSY; IO. */
 EFFACE_API efface_status efface_store_fit(efface_store *store, const efface_new_model *asked,
                                           efface_kmeans **model, efface_error *error);
 
@@ -1164,19 +1164,20 @@ typedef struct efface_publishing {
 } efface_publishing;
 
 /* Publishes a model: gives it a new random seed that nobody knows, fits it, writes what is needed
- * for prediction to a file (efface_predictor_load), and a receipt with the digests of the model and
- * of the file, all or nothing. So no two published models share their randomness, and requests that
- * react to the ones before are independent of that of the next (docs/exactness.md). That holds for
- * what this call gives out, and not for centroids or labels that got out in another way.
+ * for prediction to a file (efface_predictor_load), and adds a receipt with the digests of the
+ * model and of the file, all or nothing. So no two published models share their randomness, and
+ * requests that react to earlier ones are independent of the randomness of the next
+ * (docs/exactness.md). That holds for what this call gives out, and not for centroids or labels
+ * that got out otherwise.
  *
  * The file is written beside its place, as PATH.efface-new-XXXXXXXXXXXX, and synced; then the
  * request is committed; then the file gets its name. If the process dies between the last two, the
  * store has changed, and the file is there under the other name: the receipt has its digest. If it
- * dies before, such a file may be left too, which no receipt knows. `report` may be NULL. Cost:
- * that of a fit. Errors: NOT_FOUND; BUSY; IO; CORRUPT; MEMORY; ARGUMENT for a file that is there, a
- * store, or a model without centroids; INTERRUPTED; as efface_kmeans_fit. IO also where the file
- * could not get its name at last: the message then says that the request was done, and where the
- * file is. */
+ * dies before, such a file may be left too, without a receipt. `report` may be NULL. Cost: that of
+ * a fit. Errors: NOT_FOUND; BUSY; IO; CORRUPT; MEMORY; ARGUMENT for a file that exists, a store, or
+ * a model without centroids; INTERRUPTED; as efface_kmeans_fit. The error is also IO if the file
+ * could not be given its name in the end: the message then says that the request was done, and
+ * where the file is. */
 EFFACE_API efface_status efface_store_publish(efface_store *store, const efface_publishing *asked,
                                               efface_store_report *report, efface_error *error);
 
