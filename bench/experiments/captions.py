@@ -125,16 +125,18 @@ BOUNDS = [
 EFFICIENCY = (
     "A method is α-deletion efficient if it answers m = n^α deletions in an amortized time of "
     "O(n / m) = O(n^(1-α)) each, which is the cost of training once, spread over the deletions. "
-    "Corollary 4.2.1 promises it "
-    "of Q-k-means with a lattice of width n^-β for α up to (1 - β) / 2, corollary 4.2.2 of "
-    "DC-k-means with n^ρ leaves for α up to 1 - max(ρ, 1 - ρ). Here β = 1/4 and ρ = 1/2, which is "
-    "α up to 3/8 and up to 1/2. The table has the exponents of the amortized times in n (figure "
-    "10) beside 1 - α."
+    "Corollary 4.2.1 promises it of Q-k-means with a lattice of width n^-β for α up to "
+    "(1 - β) / 2, corollary 4.2.2 of DC-k-means with n^ρ leaves for α up to 1 - max(ρ, 1 - ρ). "
+    "Here β = 1/4 and ρ = 1/2, which is α up to 3/8 and up to 1/2. The table has the exponents of "
+    "the amortized times in n (figure 10) beside 1 - α. Training a row takes longer in a large "
+    "set, which no cache holds. So the next column has the exponents of the same times divided by "
+    "those of training / m, and this column decides: 0 or less is deletion efficient."
 )
 EFFICIENCY_NOTE = (
-    "Exponent ± its standard error, from four numbers of rows: with so few points an error is "
-    "known roughly only. It holds if the exponent is at most 1 - α, up to two standard errors. "
-    "The corollaries are about the paper's own algorithms, the paper-literal lines."
+    "Exponents ± their standard errors, from four numbers of rows: with so few points an error is "
+    "known only roughly. It holds if the exponent over training / m is at most 0, up to two "
+    "standard errors. The corollaries are about the paper's own algorithms, the paper-literal "
+    "lines."
 )
 LOSS_BOUND = (
     "Corollary 4.1.1 bounds the expected loss of Q-k-means with k-means++ seeds by "
@@ -204,7 +206,7 @@ FIGURES = {
         "deviation. The axis of the loss ratio is stretched around 1."),
     "figure10_efficiency": (
         "Figure 10: n^α deletions from n rows",
-        "The amortized time of a deletion, training included, against the number of rows; both "
-        "axes are logarithmic. Dotted lines have the slope 1 - α of n / m and begin at the first "
-        "point: a method is α-deletion efficient if its curve does not rise above its line."),
+        "The amortized time of a deletion against the number of rows; both axes are logarithmic. "
+        "The dotted line of a curve is the part of training in it, training / m. A method is "
+        "α-deletion efficient if its curve stays within a fixed factor of its dotted line."),
 }

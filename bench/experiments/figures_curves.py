@@ -275,7 +275,7 @@ def place_efficiency(sheet, source):
     alphas = sorted({number(r, "alpha") for r in table.rows})
     looks = {alpha: Look("α = {}/{}".format(*alpha.as_integer_ratio()), *ALPHA_LOOKS[i % 4])
              for i, alpha in enumerate(alphas)}
-    used = sheet.key([*looks.values(), Look("slope 1 - α", GREY, "(2,4)", 0)], 4)
+    used = sheet.key([*looks.values(), Look("training / m", GREY, "(2,4)", 0)], 4)
     methods = method_looks(table)
     boxes = grid(len(methods), used + 8, RUNTIME_PANEL, 78, 68, 40)
     for (method, style), box in zip(methods.items(), boxes):
@@ -289,20 +289,14 @@ def place_efficiency(sheet, source):
 
 def efficiency_panel(sheet, box, rows, looks):
     sizes = sorted({number(r, "n") for r in rows})
-    lines = {}
-    for alpha in looks:
-        first = next(r for r in rows if number(r, "alpha") == alpha and number(r, "n") == sizes[0])
-        lines[alpha] = [(n, number(first, "seconds") * (n / sizes[0]) ** (1 - alpha))
-                        for n in (sizes[0], sizes[-1])]
-    values = [number(r, "seconds") for r in rows] + [y for ends in lines.values() for _, y in ends]
+    values = [number(r, field) for r in rows for field in ("seconds", "training")]
     left, right = padded(sizes[0], sizes[-1], 0.04)
     sheet.begin_panel(box, "set logscale x", f"set xrange [{left:g}:{right:g}]", "set mxtics 1",
                       f"set xtics {tics(sizes, lambda v: f'{v:,.0f}')}",
                       *time_axis("y", *padded(*extent(values))))
     plots = []
     for alpha, style in looks.items():
-        faint = style._replace(dash="(2,4)", point=0)
-        plots.append(f"{sheet.block(lines[alpha])} with lines {sheet.line(faint)} notitle")
-        plots += curve(sheet, [r for r in rows if number(r, "alpha") == alpha], "n", "seconds",
-                       style)
+        own = [r for r in rows if number(r, "alpha") == alpha]
+        plots += curve(sheet, own, "n", "training", style._replace(dash="(2,4)", point=0))
+        plots += curve(sheet, own, "n", "seconds", style)
     sheet.plot(plots)

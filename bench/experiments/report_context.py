@@ -105,9 +105,11 @@ def corollaries_section(run):
         rows.append([plain(method_title(row["method"])), fraction(row["alpha"]),
                      f"{float(row['bound']):.3f}",
                      with_error(row["exponent"], row["standard_error"]),
+                     with_error(row["relative"], row["relative_error"]),
                      "yes" if promised else "no",
                      f"**{holds}**" if promised and holds == "no" else holds])
-    head = ["method", "α", "1 - α", "exponent of the time in n", "promised", "holds"]
+    head = ["method", "α", "1 - α", "exponent of the time in n", "over training / m", "promised",
+            "holds"]
     broken = [row for row in table.rows if row["promised"] == "1" and row["within"] != "1"]
     verdict = ("What is promised holds." if not broken else
                f"{counted(len(broken), 'promise')} of the paper did not hold in this measurement.")

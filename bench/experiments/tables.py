@@ -129,7 +129,7 @@ def quality_table(results, field, table):
         scales = results.base_losses(name) if field == "losses" else None
         for method in plan.METHODS:
             lines = results.get("quality", name, method)
-            if not lines or any(None in line[field] for line in lines):
+            if not lines or scales == {} or any(None in line[field] for line in lines):
                 continue
             replicates = list(at_milestones(lines, field, scales))
             yield quality_row(results, name, method, replicates,
@@ -371,9 +371,9 @@ def save_all(results, deletions, folder):
         tradeoff(losses, runtimes), "main")
     put("theory", "method variable exponent standard_error low high paper_bound",
         theory.exponents(results, rows, points_up_to(deletions - 2)), "growth")
-    rows = put("figure10_efficiency", "method alpha n m seconds sd", theory.efficiency(results),
-               "efficiency")
-    put("corollaries", "method alpha promised exponent standard_error bound within",
-        theory.corollaries(rows), "efficiency")
+    rows = put("figure10_efficiency", "method alpha n m seconds sd training",
+               theory.efficiency(results), "efficiency")
+    put("corollaries", "method alpha promised bound exponent standard_error relative "
+        "relative_error within", theory.corollaries(rows), "efficiency")
     put("loss_bound", "set kind n d k epsilon least_loss loss loss_sd bound",
         theory.loss_bounds(results), "quality", "baseline")

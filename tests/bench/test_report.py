@@ -232,7 +232,7 @@ class Report(RunTest):
         for row in rows_of(self.folder, "table1_loss"):
             milestones = (row[f"after_{after}"] for after in (0, 1, 10, 100, 1000))
             self.has(" | ".join(f"{float(value):.4f}" for value in milestones), markdown)
-        self.has("| 3/8 | 0.625 | 0.613 ±0.021 | yes | yes |", markdown)
+        self.has("| 3/8 | 0.625 | 0.613 ±0.021 | -0.012 ±0.020 | yes | yes |", markdown)
         self.has("| 1/16 | 188.1 | 200.1 (1.064) | 6,123 (32.6) | 30.6 |", markdown)
 
     def test_times_keep_three_digits(self):

@@ -144,16 +144,25 @@ class Tables(unittest.TestCase):
         row = rows["tree", 0.5, 4**4]
         self.assertEqual(row["m"], 16)
         self.assertAlmostEqual(row["seconds"], (600e-6 + 136e-6) / 16)
+        self.assertAlmostEqual(row["training"], 600e-6 / 16)
         self.assertEqual(len(rows), 4 * 4 * 3)
 
     def test_corollaries_compare_exponents(self):
         def rows(power):
-            return [{"method": method, "alpha": 0.5, "n": n, "seconds": 3e-6 * n**power}
-                    for n in (10, 100, 1000) for method in ("tree_fresh", "quantized")]
-        flat, steep = (by_method(theory.corollaries(rows(p))) for p in (0.49, 0.51))
-        self.assertEqual((flat["tree_fresh"]["promised"], flat["quantized"]["promised"]), (1, 0))
+            return [{"method": method, "alpha": 0.5, "n": n, "seconds": 3e-6 * n**power,
+                     "training": 2e-6 * n**0.6}  # training takes n^1.1, and m is n^0.5
+                    for n in (10, 100, 1000) for method in ("tree", "tree_fresh",
+                                                            "quantized_fresh")]
+        flat, steep = (by_method(theory.corollaries(rows(p))) for p in (0.59, 0.61))
+        self.assertEqual({m: row["promised"] for m, row in flat.items()},
+                         {"tree": 0, "tree_fresh": 1, "quantized_fresh": 0})
         self.assertEqual((flat["tree_fresh"]["within"], steep["tree_fresh"]["within"]), (1, 0))
-        self.assertAlmostEqual(steep["tree_fresh"]["exponent"], 0.51)
+        self.assertAlmostEqual(steep["tree_fresh"]["exponent"], 0.61)
+        self.assertAlmostEqual(steep["tree_fresh"]["relative"], 0.01)
+
+    def test_losses_need_the_losses_of_kmeans(self):
+        del self.results.lines["quality", "celltype", "kmeans", None]
+        self.assertEqual(list(tables.quality_table(self.results, "losses", published.LOSS)), [])
 
     def test_the_loss_bound_takes_the_least_loss_found(self):
         row = next(theory.loss_bounds(self.results))
