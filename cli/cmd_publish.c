@@ -4,6 +4,8 @@
 #include "output.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 static void print_json(const char *path, const efface_store_report *report) {
     const efface_model_report *const model = &report->models[0];
@@ -49,6 +51,26 @@ static int publish(efface_store *store, const efface_publishing *asked, bool as_
     return CLI_DONE;
 }
 
+/* Whether a model is the first of several runs that Python keeps as one (n_init): NAME, NAME..2 and
+ * so on. The best of them answers there, and which that is would follow from another seed. */
+static int check_single(efface_store *store, const char *name) {
+    efface_model_info *models = NULL;
+    size_t n_models = 0;
+    efface_error error;
+    char second[sizeof models->name + 3];
+    if (efface_store_models(store, &models, &n_models, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    snprintf(second, sizeof second, "%s..2", name);
+    bool several = false;
+    for (size_t i = 0; i < n_models; i++)
+        several |= strcmp(models[i].name, second) == 0;
+    efface_models_free(models);
+    return several ? cli_failed("%s is one of several runs (n_init in Python), so it cannot be "
+                                "published alone; fit a model with one run",
+                                name)
+                   : CLI_DONE;
+}
+
 static int run(int n_arguments, char **arguments) {
     const char *path = NULL, *name = NULL, *out_path = NULL;
     cli_open how = {.access = EFFACE_ACCESS_WRITE, .wait = -1};
@@ -75,6 +97,8 @@ static int run(int n_arguments, char **arguments) {
     if (!cli_open_store(path, &how, &store, &code))
         return code;
     code = cli_choose_model(store, name, &model);
+    if (code == CLI_DONE)
+        code = check_single(store, model.name);
     if (code == CLI_DONE) {
         const efface_publishing asked = {
             .name = model.name, .path = out_path, .replace = force ? 1 : 0};

@@ -58,13 +58,16 @@ static efface_status look_for_store(const char *path, bool *is_store, efface_err
                          path);
 }
 
-/* Whether a file is the store's own, there or not: SQLite keeps others beside it. */
+/* Whether a name is the store's own, or one that SQLite keeps beside some store. What is there may
+ * be all that is left of a change to that store, and what comes there SQLite takes for its own. */
 static bool is_of_store(const efface_store *store, const char *path) {
-    static const char *const endings[] = {"", "-journal", "-wal", "-shm"};
-    const size_t n = strlen(store->path);
-    bool found = false;
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
-        found |= strncmp(path, store->path, n) == 0 && strcmp(path + n, endings[i]) == 0;
+    static const char *const endings[] = {"-journal", "-wal", "-shm"};
+    const size_t n = strlen(path);
+    bool found = strcmp(path, store->path) == 0;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        const size_t n_ending = strlen(endings[i]);
+        found |= n >= n_ending && strcmp(path + n - n_ending, endings[i]) == 0;
+    }
     return found;
 }
 
@@ -158,7 +161,8 @@ efface_status ef_published_begin(ef_published_file *file, const efface_store *st
                          sizeof random);
     if (is_of_store(store, file->path))
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "%s is a file of the store itself: choose another name; nothing was changed",
+                       "%s is the name of the store itself, or of a file that SQLite keeps beside "
+                       "a store: choose another name; nothing was changed",
                        path);
     const efface_status status = check_place(file, path, error);
     /* Before a long fit, and looked at again by who makes the file. */
@@ -178,9 +182,13 @@ static bool write_all(int descriptor, const unsigned char *bytes, size_t n_bytes
     return true;
 }
 
-/* The file has the rights of any other new file: it is made to be given away. */
+/* The file has the rights of any other new file: it is made to be given away. Its place is looked
+ * at once more: much may have come there during a fit, or while others published. */
 efface_status ef_published_write(ef_published_file *file, const void *bytes, size_t n_bytes,
                                  efface_error *error) {
+    const efface_status status = check_place(file, file->path, error);
+    if (status != EFFACE_OK)
+        return status;
     const int descriptor =
         open(file->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (descriptor < 0)

@@ -109,6 +109,23 @@ class Publish(ProgramTest):
         self.refused(2, "2 models", "publish", "s.store", "-o", "new")
         self.output("publish", "s.store", "-o", "new", "--model", "second")
 
+    def test_one_of_several_runs(self):
+        self.output("fit", "-k", "2", "-o", "s.store", "--model", "runs")
+        self.output("publish", "s.store", "-o", "one", "--model", "runs")
+        self.output("fit", "-k", "2", "-o", "s.store", "--model", "runs..2")
+        self.refused(1, "one of several runs", "publish", "s.store", "-o", "new", "--model", "runs")
+
+    def test_no_more_is_read_than_there_should_be(self):
+        self.publish()
+        os.truncate(os.path.join(self.folder, "p.model"), 4 << 30)
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+        process = self.start("info", "p.model", preexec_fn=limit)
+        printed, said = process.communicate()
+        self.assertEqual((process.returncode, printed), (1, ""), said)
+        self.assertIn("damaged", said)
+
     def test_no_rows(self):
         self.output("forget", "s.store", "--id", ",".join(map(str, range(N_ROWS))), "--yes")
         before = self.names()

@@ -408,7 +408,7 @@ static void what_cannot_be_published_is_refused(void **state) {
     assert_int_equal(n_files(), n);
     efface_store_close(store);
     store = open_store(in_folder(STORE), EFFACE_ACCESS_READ);
-    REFUSED(EFFACE_E_ARGUMENT, "to read only", publish_to(store, "m", path, 0, NULL, error));
+    REFUSED(EFFACE_E_ARGUMENT, "for reading only", publish_to(store, "m", path, 0, NULL, error));
     efface_store_close(store);
     assert_int_equal(n_files(), n);
 }
@@ -439,6 +439,8 @@ static void what_is_there_is_not_written_over(void **state) {
                 publish_to(store, "m", in_folder(STORE "-journal"), replace, NULL, error));
         REFUSED(EFFACE_E_ARGUMENT, "of the store itself",
                 publish_to(store, "m", in_folder("./" STORE "-wal"), replace, NULL, error));
+        REFUSED(EFFACE_E_ARGUMENT, "that SQLite keeps beside a store",
+                publish_to(store, "m", in_folder("other-journal"), replace, NULL, error));
         REFUSED(EFFACE_E_ARGUMENT, replace != 0 ? "is a store" : "is there already",
                 publish_to(store, "m", in_folder("other"), replace, NULL, error));
     }

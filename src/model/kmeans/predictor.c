@@ -104,7 +104,7 @@ static efface_status read_names(ef_reader *r, efface_predictor *p, efface_error 
 static efface_status read_centers(ef_reader *r, efface_predictor *p, efface_error *error) {
     const size_t d = p->domain.map.n_columns, n = p->n_clusters * d;
     if (!ef_reader_has(r, n, sizeof(int32_t)) || r->n_bytes != n * sizeof(int32_t))
-        return damaged(error, "it has not as many centroids as it says");
+        return damaged(error, "the number of its centroids");
     p->own_centers = ef_alloc(n, sizeof *p->own_centers);
     if (p->own_centers == NULL)
         return ef_fail_memory(error);
@@ -184,7 +184,31 @@ void efface_predictor_free(efface_predictor *p) {
 
 /* ---------------------------------------------------------------- load */
 
-/* Reads a file, but no more of it than its first bytes if these are of something else. */
+/* How long a file is by its first n bytes; 0 if it takes more of them to tell. */
+static uint64_t length_by_head(const unsigned char *bytes, size_t n) {
+    const size_t head = MAGIC_BYTES + 4 + 20;
+    if (n < head)
+        return 0;
+    ef_reader r = {.bytes = bytes + MAGIC_BYTES + 4, .n_bytes = n - MAGIC_BYTES - 4};
+    const uint64_t d = ef_read_u32(&r), k = ef_read_u32(&r);
+    const uint32_t scale = ef_read_u32(&r);
+    (void)ef_read_u32(&r);
+    const uint32_t flags = ef_read_u32(&r);
+    if (d > EFFACE_MAX_COLUMNS || k > EFFACE_MAX_CLUSTERS)
+        return head; /* damaged, and decoding says so */
+    uint64_t at = head + (scale == EFFACE_SCALE_MINMAX ? 8 * d : 0);
+    at += (flags & HAS_OFFSETS) != 0 ? 8 * d : 0;
+    for (uint64_t j = 0; j < d && (flags & HAS_NAMES) != 0; j++) {
+        if (at + 4 > n)
+            return 0;
+        ef_reader name = {.bytes = bytes + at, .n_bytes = 4};
+        at += 4 + (uint64_t)ef_read_u32(&name);
+    }
+    return at + 4 * k * d + EFFACE_DIGEST_BYTES;
+}
+
+/* Reads a file, but no more of it than its first bytes if these are of something else, and little
+ * more than there should be. */
 static efface_status read_file(FILE *file, ef_writer *w, const char *path, efface_error *error) {
     unsigned char part[16384];
     for (;;) {
@@ -197,6 +221,9 @@ static efface_status read_file(FILE *file, ef_writer *w, const char *path, effac
         if (w->failed)
             return ef_fail_memory(error);
         if (n < sizeof part || memcmp(w->bytes, EFFACE_PREDICTOR_MAGIC, MAGIC_BYTES) != 0)
+            return EFFACE_OK;
+        const uint64_t length = length_by_head(w->bytes, w->n_bytes);
+        if (length != 0 && w->n_bytes > length)
             return EFFACE_OK;
     }
 }
