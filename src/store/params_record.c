@@ -1,6 +1,6 @@
 /*
  * Parameters of a model as they stand in the file. The seed is among them: a store can go on with
- * its models, and who has the file has the seed.
+ * its models, and whoever has the file has the seed.
  *
  *     u32  version, 2          f64  bound                   f64  rate
  *     u32  method              u32  empty                   u32  passes, starts
