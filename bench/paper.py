@@ -102,6 +102,7 @@ def describe(options, size, chosen, results, seconds):
         "deletions": size.deletions,
         "replicates": size.replicates,
         "quick": options.quick,
+        "note": options.note,
         "version": first_match(r'^#define EFFACE_VERSION "(.*)"',
                                HERE.parent / "include/efface/efface.h"),
         "sets": described,
@@ -170,6 +171,7 @@ def parse_arguments():
     parser.add_argument("--replicates", type=int)
     parser.add_argument("--most-rows", type=int, help="of a set")
     parser.add_argument("--skip-peers", action="store_true")
+    parser.add_argument("--note", metavar="TEXT", help="on the machine, for the report")
     parser.add_argument("--part", choices=["clocked", "rest"], help="some of the runs, no report")
     return parser.parse_args()
 

@@ -47,10 +47,8 @@ TERMS = [
     "where there are no more.",
     "**Retraining**: k-means with 10 iterations on the rows that are left, clocked after the last "
     "deletion, three times in each run. The time of a run is the median of its three, that of a "
-    "seed the median over all runs of the set, that of a set the mean over the seeds.",
-    "**The machine** was not idle: the clocked runs had one core for themselves, at real-time "
-    "priority, while other programs used the other core and the memory. The time of a method is "
-    "a single take of each replicate. Differences of a quarter between two speed-ups may be chance.",
+    "seed the median over all runs of the set, that of a set the mean over the seeds. The time of a "
+    "method is a single take of each replicate.",
     "**Amortized**: the time of training once and of all deletions, divided by the number of "
     "deletions.",
     "**Speed-up**: a ratio of means, as in the paper: the mean time of retraining, divided by the "

@@ -114,6 +114,8 @@ def summary(run):
     blocks = [Text(captions.INTRODUCTION)]
     if meta.get("quick"):
         blocks.append(Text(captions.QUICK))
+    if meta.get("note"):
+        blocks.append(Text(plain(meta["note"])))
     cut = [plain(set_title({"set": name, **facts}))
            for name, facts in meta.get("sets", {}).items() if facts.get("cut")]
     if cut:

@@ -311,6 +311,13 @@ class Report(RunTest):
         self.has("This run has no `figure7_growth.csv`", markdown)
         self.assertNotIn("figure7_growth.png", markdown)
 
+    def test_a_note_on_the_machine(self):
+        meta = json.loads((self.folder / "meta.json").read_text(encoding="utf-8"))
+        meta["note"] = "The machine was <busy>."
+        (self.folder / "meta.json").write_text(json.dumps(meta), encoding="utf-8")
+        report.write_report(self.folder)
+        self.has(r"The machine was \<busy\>.", self.markdown())
+
     def test_says_what_the_paper_mixed_up(self):
         for text in (self.markdown(), "".join(self.page().text)):
             self.has("Table 2 lists Gaussian twice and MNIST not at all", text)
