@@ -201,7 +201,8 @@ FIGURES = {
     "figure9_tradeoff": (
         "Figure 9: speed-up against loss",
         "Each point is a method on a set; up is faster, left is lower loss. Bars are one standard "
-        "deviation. The axis of the loss ratio is stretched around 1."),
+        "deviation. The axis of the loss ratio is stretched around 1. Parts of real sets are left "
+        "out."),
     "figure10_efficiency": (
         "Figure 10: n^α deletions from n rows",
         "The amortized time of a deletion against the number of rows; both axes are logarithmic. "

@@ -58,13 +58,15 @@ def is_lowest(boxes, box):
 
 
 def head_panel(sheet, box, row, meta):
-    """Writes a panel's set above it, with its size as far as meta.json tells."""
+    """Writes a panel's set above it, with its size as far as meta.json tells, and room allows."""
     title = results.set_title(row)
     sheet.label(title, box.left, box.top - 12, bold=True)
     known = meta.get("sets", {}).get(row["set"])
     if known:
         size = f"{known['n']:,} × {known['d']}, k = {known['k']}"
-        sheet.label(size, box.left + text_width(title) * 1.12 + 10, box.top - 12, size=11)
+        left = box.left + text_width(title) * 1.12 + 10
+        if left + text_width(size, 11) < box.right + 20:  # else there is no room for it
+            sheet.label(size, left, box.top - 12, size=11)
 
 
 def name_axes(sheet, box, across, up):

@@ -315,10 +315,11 @@ def latencies(results):
 
 
 def tradeoff(loss_rows, runtime_rows):
+    """The paper's sets and stand-ins; with the parts of sets there would be too many points."""
     losses = {(row["set"], row["method"]): row for row in loss_rows}
     for row in runtime_rows:
         loss = losses.get((row["set"], row["method"]))
-        if loss is None or row["method"] == "kmeans":
+        if loss is None or row["method"] == "kmeans" or row["kind"] == "part":
             continue
         yield {"set": row["set"], "kind": row["kind"], "method": row["method"],
                "speedup": row["speedup"], "speedup_sd": row["speedup_sd"],
