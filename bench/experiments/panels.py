@@ -65,7 +65,7 @@ def head_panel(sheet, box, row, meta):
     if known:
         size = f"{known['n']:,} × {known['d']}, k = {known['k']}"
         left = box.left + text_width(title) * 1.12 + 10
-        if left + text_width(size, 11) < box.right + 20:  # else there is no room for it
+        if left + text_width(size, 11) < box.right + 6:  # else there is no room for it
             sheet.label(size, left, box.top - 12, size=11)
 
 
