@@ -29,21 +29,26 @@ def runtime_height(source):
     return 66 + panel_rows(len(source.table.sets())) * 240
 
 
-def place_runtime(sheet, source):
-    table = source.table
-    looks, sets = method_looks(table), table.sets()
-    if "kmeans" in looks:
-        looks["kmeans"] = looks["kmeans"]._replace(title="k-means, retrained")
+def set_panels(sheet, source, looks, up):
+    """The rows and the box of a panel for each set, below a key; deletions go across."""
+    table, sets = source.table, source.table.sets()
     used = sheet.key(list(looks.values()), 4)
     boxes = grid(len(sets), used + 8, RUNTIME_PANEL, 78, 68, 40)
     for (name, first), box in zip(sets.items(), boxes):
-        rows = table.find(set=name)
         head_panel(sheet, box, first, source.meta)
         if is_lowest(boxes, box):
             sheet.label("deletions", (box.left + box.right) / 2, box.bottom + 36, "center", 12)
-        runtime_panel(sheet, box, rows, looks)
+        yield table.find(set=name), box
     middle = (boxes[0].top + boxes[-1].bottom) / 2
-    sheet.label("time per deletion, training included", 14, middle, "center", 12, rotate=90)
+    sheet.label(up, 14, middle, "center", 12, rotate=90)
+
+
+def place_runtime(sheet, source):
+    looks = method_looks(source.table)
+    if "kmeans" in looks:
+        looks["kmeans"] = looks["kmeans"]._replace(title="k-means, retrained")
+    for rows, box in set_panels(sheet, source, looks, "time per deletion, training included"):
+        runtime_panel(sheet, box, rows, looks)
 
 
 def runtime_panel(sheet, box, rows, looks):
@@ -66,15 +71,9 @@ def runtime_panel(sheet, box, rows, looks):
 
 
 def place_retrains(sheet, source):
-    table = source.table
-    looks, sets = method_looks(table), table.sets()
-    used = sheet.key(list(looks.values()), 4)
-    boxes = grid(len(sets), used + 8, RUNTIME_PANEL, 78, 68, 40)
-    for (name, first), box in zip(sets.items(), boxes):
-        rows = table.find(set=name)
-        head_panel(sheet, box, first, source.meta)
-        if is_lowest(boxes, box):
-            sheet.label("deletions", (box.left + box.right) / 2, box.bottom + 36, "center", 12)
+    looks = method_looks(source.table)
+    up = "retrainings so far, mean of the replicates"
+    for rows, box in set_panels(sheet, source, looks, up):
         most = max(number(r, "deletions") for r in rows)
         high = max(*(number(r, "retrains") for r in rows), 1)
         sheet.begin_panel(box, f"set xrange [0:{most:g}]", f"set yrange [0:{1.08 * high:.6g}]",
@@ -82,8 +81,6 @@ def place_retrains(sheet, source):
                           "set mxtics 1", "set mytics 1", "set format y '%.4g'")
         sheet.plot([f"{block_of(sheet, rows, method)} with lines {sheet.line(style)} notitle"
                     for method, style in looks.items()])
-    middle = (boxes[0].top + boxes[-1].bottom) / 2
-    sheet.label("retrainings so far, mean of the replicates", 14, middle, "center", 12, rotate=90)
 
 
 def block_of(sheet, rows, method):
