@@ -176,18 +176,19 @@ FIGURES = {
     "figure3_epsilon_loss": (
         "Figure 3: loss against ε",
         "Loss ratio of exact Q-k-means against the width of its lattice after {deletions} "
-        "deletions; bars are one standard deviation. Curves stand a little beside each other so that bars can be told apart."),
+        "deletions; bars are one standard deviation. Curves stand a little beside each other so "
+        "that bars can be told apart."),
     "figure4_width_loss": (
         "Figure 4: loss against w",
         "Loss ratio of exact DC-k-means against the number of leaves; else as figure 3."),
     "figure5_epsilon_time": (
         "Figure 5: time against ε",
-        "Time per deletion with exact Q-k-means, training once and {deletions} deletions; the line is "
-        "retraining k-means."),
+        "Time per deletion with exact Q-k-means, training once and {deletions} deletions; the line "
+        "is retraining k-means."),
     "figure6_width_time": (
         "Figure 6: time against w",
-        "Time per deletion with exact DC-k-means, training once and {deletions} deletions; the line is "
-        "retraining k-means."),
+        "Time per deletion with exact DC-k-means, training once and {deletions} deletions; the line "
+        "is retraining k-means."),
     "figure7_growth": (
         "Figure 7: the time of a request as the data grow",
         "Median (solid) and mean (dashed) time of a request against the number of rows, both axes "

@@ -2,8 +2,8 @@
 figure10_efficiency, as SVG and PNG, beside the files they are drawn from. Measures nothing.
 
 The paper's are 1 to 6; the others (which requests cost work, growth, latency, trade-off, deletion
-efficiency) are our own. Sets that are stand-ins or parts are
-marked wherever they are named. A figure whose CSV file is missing or empty is left out.
+efficiency) are our own. Sets that are stand-ins or parts are marked wherever they are named. A
+figure whose CSV file is missing or empty is left out.
 """
 
 from collections import namedtuple

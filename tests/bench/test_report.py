@@ -347,7 +347,8 @@ class Report(RunTest):
         # Two standard errors are 2 sqrt(0.0123^2 + 0.017^2) / sqrt(5) = 0.0188.
         row = next(r for r in rows if r["set"] == "mnist" and r["method"] == "tree_fresh")
         for mean, near in (("1.032", 8), ("1.034", 7), ("1.5", 7)):
-            change(self.folder / "table1_loss.csv", f"mnist,real,60000,784,10,tree_fresh,{row['mean']}",
+            change(self.folder / "table1_loss.csv",
+                   f"mnist,real,60000,784,10,tree_fresh,{row['mean']}",
                    f"mnist,real,60000,784,10,tree_fresh,{mean}")
             row["mean"] = mean
             report.write_report(self.folder)
