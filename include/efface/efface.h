@@ -419,7 +419,7 @@ EFFACE_API efface_status efface_data_make_skewed(efface_skew skew, uint32_t n_cl
 
 /* ------------------------------------------------------------------ k-means */
 
-typedef struct efface_kmeans efface_kmeans;
+typedef struct ef_kmeans efface_kmeans;
 
 typedef enum efface_method {
     EFFACE_METHOD_LLOYD = 0,     /* k-means++ seeds, then Lloyd's iterations */

@@ -59,15 +59,15 @@ void ef_write_f64(ef_writer *writer, double value) {
     ef_write_u64(writer, bits);
 }
 
-bool ef_reader_has(ef_reader *reader, size_t count, size_t size) {
+bool ef_decoder_has(ef_decoder *reader, size_t count, size_t size) {
     size_t n_bytes;
     if (!ef_mul_size(count, size, &n_bytes) || n_bytes > reader->n_bytes)
         reader->failed = true;
     return !reader->failed;
 }
 
-void ef_read_bytes(ef_reader *reader, void *bytes, size_t n_bytes) {
-    if (!ef_reader_has(reader, n_bytes, 1)) {
+void ef_read_bytes(ef_decoder *reader, void *bytes, size_t n_bytes) {
+    if (!ef_decoder_has(reader, n_bytes, 1)) {
         memset(bytes, 0, n_bytes);
         return;
     }
@@ -76,7 +76,7 @@ void ef_read_bytes(ef_reader *reader, void *bytes, size_t n_bytes) {
     reader->n_bytes -= n_bytes;
 }
 
-static ef_u128 read_little_endian(ef_reader *reader, size_t n_bytes) {
+static ef_u128 read_little_endian(ef_decoder *reader, size_t n_bytes) {
     unsigned char bytes[16];
     ef_u128 value = 0;
     ef_read_bytes(reader, bytes, n_bytes);
@@ -85,26 +85,26 @@ static ef_u128 read_little_endian(ef_reader *reader, size_t n_bytes) {
     return value;
 }
 
-uint32_t ef_read_u32(ef_reader *reader) {
+uint32_t ef_read_u32(ef_decoder *reader) {
     return (uint32_t)read_little_endian(reader, 4);
 }
 
-uint64_t ef_read_u64(ef_reader *reader) {
+uint64_t ef_read_u64(ef_decoder *reader) {
     return (uint64_t)read_little_endian(reader, 8);
 }
 
-ef_i128 ef_read_i128(ef_reader *reader) {
+ef_i128 ef_read_i128(ef_decoder *reader) {
     return (ef_i128)read_little_endian(reader, 16);
 }
 
-float ef_read_f32(ef_reader *reader) {
+float ef_read_f32(ef_decoder *reader) {
     const uint32_t bits = ef_read_u32(reader);
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
 }
 
-double ef_read_f64(ef_reader *reader) {
+double ef_read_f64(ef_decoder *reader) {
     const uint64_t bits = ef_read_u64(reader);
     double value;
     memcpy(&value, &bits, sizeof value);

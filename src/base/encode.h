@@ -25,20 +25,20 @@ void ef_write_f64(ef_writer *writer, double value);
 
 /* A place in bytes that are being read. Once they do not suffice `failed` is set, and what is read
  * from then on is 0, so that a caller checks when it matters. */
-typedef struct ef_reader {
+typedef struct ef_decoder {
     const unsigned char *bytes;
     size_t n_bytes; /* that are left */
     bool failed;
-} ef_reader;
+} ef_decoder;
 
 /* Whether `count` things of `size` bytes are left; if not, reading has failed. */
-bool ef_reader_has(ef_reader *reader, size_t count, size_t size);
+bool ef_decoder_has(ef_decoder *reader, size_t count, size_t size);
 
-void ef_read_bytes(ef_reader *reader, void *bytes, size_t n_bytes);
-uint32_t ef_read_u32(ef_reader *reader);
-uint64_t ef_read_u64(ef_reader *reader);
-ef_i128 ef_read_i128(ef_reader *reader);
-float ef_read_f32(ef_reader *reader);
-double ef_read_f64(ef_reader *reader);
+void ef_read_bytes(ef_decoder *reader, void *bytes, size_t n_bytes);
+uint32_t ef_read_u32(ef_decoder *reader);
+uint64_t ef_read_u64(ef_decoder *reader);
+ef_i128 ef_read_i128(ef_decoder *reader);
+float ef_read_f32(ef_decoder *reader);
+double ef_read_f64(ef_decoder *reader);
 
 #endif

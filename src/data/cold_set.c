@@ -17,9 +17,10 @@ void ef_counts_write(ef_writer *w, const efface_data *data) {
     }
 }
 
-efface_data *ef_counts_read(ef_reader *r, uint32_t n_columns) {
+efface_data *ef_counts_read(ef_decoder *r, uint32_t n_columns) {
     efface_data *data = NULL;
-    if (!ef_reader_has(r, n_columns, 24) || efface_data_create(n_columns, &data, NULL) != EFFACE_OK)
+    if (!ef_decoder_has(r, n_columns, 24) ||
+        efface_data_create(n_columns, &data, NULL) != EFFACE_OK)
         return NULL;
     ef_ranges *const ranges = &data->ranges;
     data->n_rows = (size_t)ef_read_u64(r);

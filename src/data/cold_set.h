@@ -11,7 +11,7 @@
 /* Writes what is counted of a set; reads it into a set without rows. NULL if the bytes do not
  * suffice, or memory is short (then reader->failed is false). */
 void ef_counts_write(ef_writer *writer, const efface_data *data);
-efface_data *ef_counts_read(ef_reader *reader, uint32_t n_columns);
+efface_data *ef_counts_read(ef_decoder *reader, uint32_t n_columns);
 
 /* Counts a row that comes to, or leaves, a set without rows. */
 void ef_counts_change(efface_data *data, const float *values, int64_t weight, bool leaves);

@@ -1,6 +1,6 @@
 /*
- * The kernels of greedy seeding (model/kmeans/seeding_greedy.c), for any number of lanes: exact
- * distances of rows to several points at a time. Included by panel_kernels.h.
+ * The kernels of greedy seeding (model/kmeans/seeding/seeding_greedy.c), for any number of lanes:
+ * exact distances of rows to several points at a time. Included by panel_kernels.h.
  *
  * |g - p|^2 = |g|^2 - 2 g.p + |p|^2: a row's values are loaded and snapped once, and each point
  * costs a multiplication and an addition. The loops over sixteen numbers are left to the compiler.

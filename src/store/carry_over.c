@@ -37,7 +37,7 @@ static efface_status read_key(efface_store *store, const char *sql, unsigned cha
     if (status == EFFACE_OK)
         status = ef_sql_step(store, statement, &row, error);
     if (status == EFFACE_OK) {
-        ef_reader reader = row ? ef_sql_bytes(statement, 0) : (ef_reader){.n_bytes = 0};
+        ef_decoder reader = row ? ef_sql_bytes(statement, 0) : (ef_decoder){.n_bytes = 0};
         if (reader.n_bytes == n_bytes)
             ef_read_bytes(&reader, key, n_bytes);
         else
@@ -57,7 +57,7 @@ static efface_status read_last_receipt(efface_store *store, efface_error *error)
     if (status == EFFACE_OK)
         status = ef_sql_step(store, statement, &row, error);
     if (status == EFFACE_OK && row) {
-        const ef_reader body = ef_sql_bytes(statement, 1);
+        const ef_decoder body = ef_sql_bytes(statement, 1);
         head->n_receipts = (uint64_t)sqlite3_column_int64(statement, 0);
         head->n_old_receipts = head->n_receipts;
         ef_digest(body.bytes, body.n_bytes, head->last_receipt);
@@ -186,7 +186,7 @@ static efface_status move_models(efface_store *store, efface_error *error) {
             status = ef_store_corrupt(error, "the name of a model is invalid");
             break;
         }
-        ef_reader parts[5];
+        ef_decoder parts[5];
         unsigned char bytes[16];
         for (int i = 0; i < 5; i++)
             parts[i] = ef_sql_bytes(read, 1 + i);

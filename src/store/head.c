@@ -38,7 +38,7 @@ static void write_sum(ef_writer *w, ef_u128 sum) {
     ef_write_u64(w, (uint64_t)(sum >> 64));
 }
 
-static ef_u128 read_sum(ef_reader *r) {
+static ef_u128 read_sum(ef_decoder *r) {
     const uint64_t low = ef_read_u64(r);
     return (ef_u128)ef_read_u64(r) << 64 | low;
 }
@@ -75,7 +75,7 @@ static bool is_power_of_two(uint64_t n) {
     return n != 0 && (n & (n - 1)) == 0;
 }
 
-static bool decode(ef_reader *r, ef_head *h) {
+static bool decode(ef_decoder *r, ef_head *h) {
     h->n_columns = ef_read_u32(r);
     const uint32_t flags = ef_read_u32(r);
     h->keeps_texts = (flags & KEEPS_TEXTS) != 0;
@@ -123,8 +123,8 @@ efface_status ef_head_read(efface_store *store, efface_error *error) {
     if (status == EFFACE_OK)
         status = ef_sql_step(store, statement, &row, error);
     if (status == EFFACE_OK) {
-        ef_reader body = ef_sql_bytes(statement, 0);
-        const ef_reader found = ef_sql_bytes(statement, 1);
+        ef_decoder body = ef_sql_bytes(statement, 0);
+        const ef_decoder found = ef_sql_bytes(statement, 1);
         ef_digest(body.bytes, body.n_bytes, seal);
         if (!ef_sql_has(statement, "bb") || found.n_bytes != sizeof seal ||
             memcmp(found.bytes, seal, sizeof seal) != 0 || !decode(&body, &head))

@@ -68,7 +68,7 @@ static bool same_row(const adding *a, size_t position, const ef_stored_row *row)
         return false;
     for (uint32_t j = 0; j < a->data->n_columns; j++) {
         const uint32_t column = a->record.columns != NULL ? a->record.columns[j] : j;
-        ef_reader reader = {.bytes = row->values + 4 * (size_t)column, .n_bytes = 4};
+        ef_decoder reader = {.bytes = row->values + 4 * (size_t)column, .n_bytes = 4};
         if (ef_read_f32(&reader) != ef_data_value(a->data, position, j))
             return false;
     }

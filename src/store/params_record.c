@@ -55,10 +55,10 @@ void ef_params_write(ef_writer *w, const efface_kmeans_params *p, uint32_t n_col
 }
 
 /* What the parameters refer to. */
-static efface_status read_lists(ef_reader *r, ef_record *record, efface_error *error) {
+static efface_status read_lists(ef_decoder *r, ef_record *record, efface_error *error) {
     efface_kmeans_params *const p = &record->params;
     const uint32_t n_depths = ef_read_u32(r);
-    if (n_depths != 0 && (n_depths != p->height || !ef_reader_has(r, n_depths, 4)))
+    if (n_depths != 0 && (n_depths != p->height || !ef_decoder_has(r, n_depths, 4)))
         return ef_store_corrupt(error, "the parameters of a model are invalid");
     if (n_depths != 0) {
         record->depth_clusters = ef_alloc(n_depths, sizeof *record->depth_clusters);
@@ -71,7 +71,7 @@ static efface_status read_lists(ef_reader *r, ef_record *record, efface_error *e
     const size_t d = record->n_columns;
     if (ef_read_u32(r) == 0)
         return EFFACE_OK;
-    if (!ef_reader_has(r, d, 8))
+    if (!ef_decoder_has(r, d, 8))
         return ef_store_corrupt(error, "the parameters of a model are invalid");
     record->bounds = ef_alloc(2 * d, sizeof *record->bounds);
     if (record->bounds == NULL)
@@ -85,7 +85,7 @@ static efface_status read_lists(ef_reader *r, ef_record *record, efface_error *e
     return EFFACE_OK;
 }
 
-efface_status ef_params_read(ef_reader *r, ef_record *record, efface_error *error) {
+efface_status ef_params_read(ef_decoder *r, ef_record *record, efface_error *error) {
     efface_kmeans_params *const p = &record->params;
     efface_kmeans_params_init(p);
     const uint32_t version = ef_read_u32(r);

@@ -11,7 +11,7 @@
 #include "base/checked.h"
 #include "base/digest.h"
 #include "base/status.h"
-#include "model/kmeans/predictor.h"
+#include "model/kmeans/prediction/predictor.h"
 #include "store/following.h"
 
 #include <sodium.h>

@@ -64,7 +64,7 @@ efface_status efface_receipt_verify(const char *json,
 
 /* ---------------------------------------------------------------- chains */
 
-bool ef_bytes_have(ef_reader bytes, const char *wanted) {
+bool ef_bytes_have(ef_decoder bytes, const char *wanted) {
     const size_t n = strlen(wanted);
     for (size_t at = 0; at + n <= bytes.n_bytes; at++)
         if (memcmp(bytes.bytes + at, wanted, n) == 0)
@@ -72,7 +72,7 @@ bool ef_bytes_have(ef_reader bytes, const char *wanted) {
     return false;
 }
 
-bool ef_receipt_follows(ef_reader body, const unsigned char digest[EFFACE_DIGEST_BYTES]) {
+bool ef_receipt_follows(ef_decoder body, const unsigned char digest[EFFACE_DIGEST_BYTES]) {
     static const char field[] = "\"previous\":\"";
     char wanted[sizeof field + 2 * EFFACE_DIGEST_BYTES];
     memcpy(wanted, field, sizeof field - 1);
@@ -113,7 +113,7 @@ static void say(const chain *c, const char *format, ...) {
 }
 
 static void check_line(chain *c, const char *line) {
-    const ef_reader body = {.bytes = (const unsigned char *)line, .n_bytes = strlen(line)};
+    const ef_decoder body = {.bytes = (const unsigned char *)line, .n_bytes = strlen(line)};
     const uint64_t number = number_of(line);
     if (number == 0) {
         say(c, "this is not a receipt");

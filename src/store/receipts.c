@@ -166,7 +166,7 @@ static efface_status read_signature(efface_store *store, signed_count *found, ef
     if (status == EFFACE_OK)
         status = ef_sql_step(store, statement, &row, error);
     if (status == EFFACE_OK && row) {
-        const ef_reader fact = ef_sql_bytes(statement, 0);
+        const ef_decoder fact = ef_sql_bytes(statement, 0);
         unsigned char bytes[sizeof signed_as + SIGNED_COUNT_BYTES];
         bool right = fact.n_bytes == SIGNATURE_BYTES;
         if (right) {
@@ -176,7 +176,7 @@ static efface_status read_signature(efface_store *store, signed_count *found, ef
                         sizeof bytes, fact.bytes + SIGNED_COUNT_BYTES) == 0;
         }
         if (right) {
-            ef_reader reader = fact;
+            ef_decoder reader = fact;
             found->number = ef_read_u64(&reader);
             ef_read_bytes(&reader, found->digest, sizeof found->digest);
             ef_read_bytes(&reader, found->public_key, sizeof found->public_key);
@@ -242,7 +242,7 @@ static efface_status check_receipt(sqlite3_stmt *statement, uint64_t number,
                                    unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error) {
     if (!ef_sql_has(statement, "it") || (uint64_t)sqlite3_column_int64(statement, 0) != number)
         return ef_store_corrupt(error, "a receipt is missing");
-    const ef_reader body = ef_sql_bytes(statement, 1);
+    const ef_decoder body = ef_sql_bytes(statement, 1);
     if (!ef_receipt_follows(body, digest))
         return ef_store_corrupt(error, "a receipt does not name the receipt before it");
     ef_digest(body.bytes, body.n_bytes, digest);
@@ -250,7 +250,7 @@ static efface_status check_receipt(sqlite3_stmt *statement, uint64_t number,
 }
 
 /* Whether a signed receipt was signed with this key. */
-static bool is_signed_with(ef_reader body, const unsigned char key[EFFACE_PUBLIC_KEY_BYTES]) {
+static bool is_signed_with(ef_decoder body, const unsigned char key[EFFACE_PUBLIC_KEY_BYTES]) {
     char wanted[sizeof EF_SIGNED_FIELDS + 2 * EFFACE_PUBLIC_KEY_BYTES];
     memcpy(wanted, EF_SIGNED_FIELDS, sizeof EF_SIGNED_FIELDS - 1);
     (void)sodium_bin2hex(wanted + sizeof EF_SIGNED_FIELDS - 1, 2 * EFFACE_PUBLIC_KEY_BYTES + 1, key,
@@ -278,7 +278,7 @@ efface_status ef_receipts_check(efface_store *store, efface_error *error) {
         status = check_receipt(statement, ++n, digest, error);
         if (status != EFFACE_OK)
             break;
-        const ef_reader body = ef_sql_bytes(statement, 1);
+        const ef_decoder body = ef_sql_bytes(statement, 1);
         if (ef_bytes_have(body, EF_SIGNED_FIELDS))
             last_signed = n;
         if (n == count.number && (memcmp(digest, count.digest, sizeof digest) != 0 ||
@@ -333,7 +333,7 @@ static efface_status read_receipt(efface_store *store, uint64_t number, char **j
     if (status == EFFACE_OK && (!row || !ef_sql_has(statement, "t")))
         status = ef_store_corrupt(error, "a receipt is missing");
     if (status == EFFACE_OK) {
-        ef_reader body = ef_sql_bytes(statement, 0);
+        ef_decoder body = ef_sql_bytes(statement, 0);
         const size_t n = body.n_bytes;
         char *const text = ef_alloc(n + 1, 1);
         if (text == NULL) {

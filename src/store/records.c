@@ -71,9 +71,9 @@ efface_status ef_models_list(efface_store *store, char (**names)[EFFACE_MODEL_NA
 
 /* ---------------------------------------------------------------- seals */
 
-ef_u128 ef_seal_model(const ef_head *head, const char *name, ef_reader params, ef_reader columns,
-                      ef_reader counts, ef_reader digest) {
-    const ef_reader parts[] = {params, columns, counts, digest};
+ef_u128 ef_seal_model(const ef_head *head, const char *name, ef_decoder params, ef_decoder columns,
+                      ef_decoder counts, ef_decoder digest) {
+    const ef_decoder parts[] = {params, columns, counts, digest};
     unsigned char seals[4 * 16];
     for (size_t i = 0; i < 4; i++) {
         const ef_u128 seal = ef_seal_named(head, name, parts[i].bytes, parts[i].n_bytes);
@@ -101,7 +101,7 @@ void ef_record_free(ef_record *record) {
     *record = (ef_record){.n_columns = 0};
 }
 
-static efface_status copy_bytes(ef_reader reader, unsigned char **bytes, size_t *n_bytes,
+static efface_status copy_bytes(ef_decoder reader, unsigned char **bytes, size_t *n_bytes,
                                 efface_error *error) {
     *bytes = ef_alloc(reader.n_bytes, 1);
     if (*bytes == NULL)
@@ -111,7 +111,7 @@ static efface_status copy_bytes(ef_reader reader, unsigned char **bytes, size_t 
     return EFFACE_OK;
 }
 
-static efface_status read_columns(const efface_store *store, ef_reader reader, ef_record *record,
+static efface_status read_columns(const efface_store *store, ef_decoder reader, ef_record *record,
                                   efface_error *error) {
     record->n_columns = store->head.n_columns;
     if (reader.n_bytes == 0)
@@ -135,9 +135,9 @@ static efface_status read_record(efface_store *store, sqlite3_stmt *statement, b
                                  ef_record *record, efface_error *error) {
     if (!ef_sql_has(statement, with_state ? "bbbbbb" : "bbbbb"))
         return ef_store_corrupt(error, "a model has values of the wrong kind");
-    ef_reader params = ef_sql_bytes(statement, 0);
-    const ef_reader columns = ef_sql_bytes(statement, 1), counts = ef_sql_bytes(statement, 2);
-    ef_reader digest = ef_sql_bytes(statement, 3);
+    ef_decoder params = ef_sql_bytes(statement, 0);
+    const ef_decoder columns = ef_sql_bytes(statement, 1), counts = ef_sql_bytes(statement, 2);
+    ef_decoder digest = ef_sql_bytes(statement, 3);
     const ef_u128 seal = ef_seal_model(&store->head, record->name, params, columns, counts, digest);
     if (!ef_sql_read_sum(statement, 4, &record->seal) || record->seal != seal ||
         digest.n_bytes != sizeof record->digest)
@@ -286,9 +286,9 @@ static efface_status write_record(efface_store *store, const ef_record *record, 
     return status;
 }
 
-static ef_reader reader_of(const ef_writer *w) {
-    return (ef_reader){.bytes = w->bytes != NULL ? w->bytes : (const unsigned char *)"",
-                       .n_bytes = w->n_bytes};
+static ef_decoder reader_of(const ef_writer *w) {
+    return (ef_decoder){.bytes = w->bytes != NULL ? w->bytes : (const unsigned char *)"",
+                        .n_bytes = w->n_bytes};
 }
 
 efface_status ef_record_write(efface_store *store, ef_record *record, const efface_kmeans *model,
@@ -319,7 +319,7 @@ efface_status ef_record_write(efface_store *store, ef_record *record, const effa
         record->seal =
             ef_seal_model(&store->head, record->name, reader_of(&params), reader_of(&columns),
                           reader_of(&counts_kept),
-                          (ef_reader){.bytes = record->digest, .n_bytes = sizeof record->digest});
+                          (ef_decoder){.bytes = record->digest, .n_bytes = sizeof record->digest});
         store->head.models_sum += record->seal - before;
         store->head.n_models += is_new;
         store->head_changed = true;
@@ -346,8 +346,8 @@ static efface_status as_damage(efface_status status, efface_error *error) {
 efface_status ef_record_cold(const ef_record *record, efface_kmeans **model, efface_data **counts,
                              efface_error *error) {
     const efface_kmeans_params used = ef_params_used(&record->params);
-    ef_reader state = {.bytes = record->state, .n_bytes = record->n_state};
-    ef_reader reader = {.bytes = record->counts, .n_bytes = record->n_counts};
+    ef_decoder state = {.bytes = record->state, .n_bytes = record->n_state};
+    ef_decoder reader = {.bytes = record->counts, .n_bytes = record->n_counts};
     efface_status status = ef_kmeans_read(&state, &used, record->n_columns, model, error);
     if (status == EFFACE_OK && state.n_bytes != 0) {
         efface_kmeans_free(*model);

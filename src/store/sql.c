@@ -81,12 +81,12 @@ bool ef_sql_has(sqlite3_stmt *statement, const char *kinds) {
     return true;
 }
 
-ef_reader ef_sql_bytes(sqlite3_stmt *statement, int column) {
+ef_decoder ef_sql_bytes(sqlite3_stmt *statement, int column) {
     const void *const bytes = sqlite3_column_blob(statement, column);
     const int n = sqlite3_column_bytes(statement, column);
     if (bytes == NULL || n <= 0)
-        return (ef_reader){.bytes = (const unsigned char *)""};
-    return (ef_reader){.bytes = bytes, .n_bytes = (size_t)n};
+        return (ef_decoder){.bytes = (const unsigned char *)""};
+    return (ef_decoder){.bytes = bytes, .n_bytes = (size_t)n};
 }
 
 void ef_sql_bind_bytes(sqlite3_stmt *statement, int parameter, const void *bytes, size_t n_bytes) {
@@ -127,7 +127,7 @@ void ef_sql_bind_sum(sqlite3_stmt *statement, int parameter, ef_u128 sum, unsign
 }
 
 bool ef_sql_read_sum(sqlite3_stmt *statement, int column, ef_u128 *sum) {
-    const ef_reader reader = ef_sql_bytes(statement, column);
+    const ef_decoder reader = ef_sql_bytes(statement, column);
     ef_u128 value = 0;
     if (reader.n_bytes != 16)
         return false;

@@ -4,7 +4,7 @@
 
 #include "base/encode.h"
 #include "data/cold_set.h"
-#include "model/kmeans/replay.h"
+#include "model/kmeans/following/replay.h"
 #include "store/head.h"
 
 #include <sqlite3.h>
@@ -106,7 +106,7 @@ efface_status ef_sql_number(efface_store *store, const char *sql, int64_t *value
 bool ef_sql_has(sqlite3_stmt *statement, const char *kinds);
 
 /* Bytes of a column, for as long as the statement is not moved. */
-ef_reader ef_sql_bytes(sqlite3_stmt *statement, int column);
+ef_decoder ef_sql_bytes(sqlite3_stmt *statement, int column);
 void ef_sql_bind_bytes(sqlite3_stmt *statement, int parameter, const void *bytes, size_t n_bytes);
 
 /* A text of a column, for as long as the statement is not moved; NULL if there is none. Memory may
@@ -416,8 +416,8 @@ efface_status ef_record_hot(const ef_record *record, const efface_data *data, ef
                             efface_error *error);
 
 /* The seal of what stands in the file of a model beside its state. */
-ef_u128 ef_seal_model(const ef_head *head, const char *name, ef_reader params, ef_reader columns,
-                      ef_reader counts, ef_reader digest);
+ef_u128 ef_seal_model(const ef_head *head, const char *name, ef_decoder params, ef_decoder columns,
+                      ef_decoder counts, ef_decoder digest);
 
 /* Whether the models that were read, seals added up, are those that the head has. */
 efface_status ef_models_verify(const efface_store *store, uint64_t n_models, ef_u128 sum,
@@ -429,7 +429,7 @@ efface_status ef_model_add(efface_store *store, const efface_new_model *asked,
 
 /* Parameters as bytes (params_record.c). */
 void ef_params_write(ef_writer *writer, const efface_kmeans_params *params, uint32_t n_columns);
-efface_status ef_params_read(ef_reader *reader, ef_record *record, efface_error *error);
+efface_status ef_params_read(ef_decoder *reader, ef_record *record, efface_error *error);
 
 /* ------------------------------------------------------------------ receipts (receipts.c,
  * receipt_roots.c, receipt_chains.c) */
@@ -442,10 +442,10 @@ void ef_row_hash(const unsigned char key[EFFACE_RECEIPT_KEY_BYTES], uint64_t id,
 void ef_row_hashes_sort(unsigned char *hashes, size_t n_hashes);
 
 /* Whether a text is somewhere in bytes. */
-bool ef_bytes_have(ef_reader bytes, const char *wanted);
+bool ef_bytes_have(ef_decoder bytes, const char *wanted);
 
 /* Whether a receipt names a digest as that of the one before. */
-bool ef_receipt_follows(ef_reader body, const unsigned char digest[EFFACE_DIGEST_BYTES]);
+bool ef_receipt_follows(ef_decoder body, const unsigned char digest[EFFACE_DIGEST_BYTES]);
 
 /* Appends the receipt of a request: `kind` is "forget", "learn", "update" or "publish", `ids` are
  * those of the rows concerned. Hands their hashes to the report. */

@@ -95,7 +95,7 @@ static bool can_be_offset(double value) {
     return value >= -EFFACE_MAX_MAGNITUDE && value <= EFFACE_MAX_MAGNITUDE;
 }
 
-static efface_status copy_offsets(efface_store *store, ef_reader reader, efface_error *error) {
+static efface_status copy_offsets(efface_store *store, ef_decoder reader, efface_error *error) {
     const uint32_t d = store->head.n_columns;
     if (reader.n_bytes != (size_t)d * 8)
         return ef_store_corrupt(error, "the offsets of its columns are invalid");

@@ -82,7 +82,7 @@ efface_status ef_batch_add(ef_row_batch *b, const ef_stored_row *row, efface_err
     for (uint32_t j = 0; j < b->n_columns; j++) {
         const unsigned char *const bytes =
             row->values + 4 * (size_t)(b->columns != NULL ? b->columns[j] : j);
-        ef_reader reader = {.bytes = bytes, .n_bytes = 4};
+        ef_decoder reader = {.bytes = bytes, .n_bytes = 4};
         values[j] = ef_read_f32(&reader);
     }
     b->ids[b->n] = row->row.id;
@@ -121,7 +121,7 @@ efface_status ef_row_read(efface_store *store, sqlite3_stmt *statement, ef_store
                           uint64_t *bucket, efface_error *error) {
     if (!ef_sql_has(statement, "iininub"))
         return ef_store_corrupt(error, "a row has values of the wrong kind");
-    const ef_reader values = ef_sql_bytes(statement, 6);
+    const ef_decoder values = ef_sql_bytes(statement, 6);
     if (values.n_bytes != (size_t)store->head.n_columns * 4)
         return ef_store_corrupt(error, "a row has the wrong number of values");
     *row = (ef_stored_row){

@@ -3,7 +3,7 @@
 #ifndef EF_TESTS_CHECK_KEPT_H
 #define EF_TESTS_CHECK_KEPT_H
 
-#include "model/kmeans/model.h"
+#include "model/kmeans/definition/model.h"
 
 /* The label of a row and its marks. */
 static inline uint32_t kept_of(const efface_kmeans *model, size_t position) {

@@ -9,7 +9,7 @@
 #define EF_TESTS_CHECK_NODES_H
 
 #include "exact/check_kept.h"
-#include "model/kmeans/tree.h"
+#include "model/kmeans/definition/tree.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -9,7 +9,7 @@
 #include "oracle/cases.h"
 
 #include "data/cold_set.h"
-#include "model/kmeans/replay.h"
+#include "model/kmeans/following/replay.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,7 +68,7 @@ static void check_equal(bytes a, bytes b) {
 }
 
 static efface_kmeans *read_cold(const scene *s, bytes b) {
-    ef_reader reader = {.bytes = b.at, .n_bytes = b.n};
+    ef_decoder reader = {.bytes = b.at, .n_bytes = b.n};
     efface_kmeans *model = NULL;
     assert_int_equal(ef_kmeans_read(&reader, &s->used, s->t.rows.d, &model, NULL), EFFACE_OK);
     assert_int_equal(reader.n_bytes, 0);
@@ -79,7 +79,7 @@ static efface_data *count(const efface_data *data) {
     ef_writer writer = {0};
     ef_counts_write(&writer, data);
     assert_false(writer.failed);
-    ef_reader reader = {.bytes = writer.bytes, .n_bytes = writer.n_bytes};
+    ef_decoder reader = {.bytes = writer.bytes, .n_bytes = writer.n_bytes};
     efface_data *const counts = ef_counts_read(&reader, data->n_columns);
     assert_non_null(counts);
     free(writer.bytes);

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "model/kmeans/model.h"
+#include "model/kmeans/definition/model.h"
 
 #define EPS 4
 #define SEEDS 40000

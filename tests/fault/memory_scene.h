@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "exact/check_kept.h"
-#include "model/kmeans/levels.h"
-#include "model/kmeans/tree.h"
+#include "model/kmeans/definition/levels.h"
+#include "model/kmeans/definition/tree.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "model/kmeans/model.h"
+#include "model/kmeans/definition/model.h"
 #include "store/plain_store.h"
 #include "store/sql_ways.h"
 

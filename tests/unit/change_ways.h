@@ -5,7 +5,7 @@
 #ifndef CHANGE_WAYS_H
 #define CHANGE_WAYS_H
 
-#include "model/kmeans/model.h"
+#include "model/kmeans/definition/model.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 #include "unit/change_ways.h"
 
 #include "base/tape.h"
-#include "model/kmeans/levels.h"
+#include "model/kmeans/definition/levels.h"
 
 #define MOST_CLUSTERS 8
 

@@ -3,7 +3,7 @@
  * what not, and how parameters that know of them are kept in a store. That the seeds are the right
  * ones is the business of tests/exact.
  */
-#include "model/kmeans/levels.h"
+#include "model/kmeans/definition/levels.h"
 #include "store/store.h"
 
 #include <math.h>
@@ -245,7 +245,7 @@ static void wrong_rounds_are_refused(void **state) {
 
 static efface_status read_record(const unsigned char *bytes, size_t n, uint32_t *candidates) {
     ef_record record = {.n_columns = N_COLUMNS};
-    ef_reader reader = {.bytes = bytes, .n_bytes = n};
+    ef_decoder reader = {.bytes = bytes, .n_bytes = n};
     const efface_status status = ef_params_read(&reader, &record, NULL);
     *candidates = record.params.candidates;
     free(record.depth_clusters);

@@ -6,7 +6,7 @@
 #include "unit/change_ways.h"
 
 #include "base/threads.h"
-#include "model/kmeans/tree.h"
+#include "model/kmeans/definition/tree.h"
 
 #define N_ROWS 30
 #define N_METHODS 4

@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "exact/check_nodes.h"
-#include "model/kmeans/workspace.h"
+#include "model/workspace.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

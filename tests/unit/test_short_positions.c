@@ -8,7 +8,7 @@
 #define MOST_COLUMNS 3
 #include "unit/change_ways.h"
 
-#include "model/kmeans/watch.h"
+#include "model/kmeans/kept/watch.h"
 
 #define FIRST_ROWS 300
 #define N_REQUESTS 240

@@ -8,7 +8,7 @@
 #include "unit/tree_ways.h"
 
 #include "data/cold_set.h"
-#include "model/kmeans/replay.h"
+#include "model/kmeans/following/replay.h"
 
 #define LIMIT 1024 /* rows for each of one or two clusters: a 16th of them are 48, and more */
 
@@ -289,10 +289,10 @@ static void cold_models_ask_for_rows(void **state) {
         pair p = make_rows(leaves ? LIMIT : LIMIT - 1, &params);
         ef_writer writer = {0};
         ef_counts_write(&writer, p.data);
-        ef_reader counted = {.bytes = writer.bytes, .n_bytes = writer.n_bytes};
+        ef_decoder counted = {.bytes = writer.bytes, .n_bytes = writer.n_bytes};
         efface_data *const counts = ef_counts_read(&counted, MOST_COLUMNS);
         const bytes b = encode(p.model);
-        ef_reader reader = {.bytes = b.at, .n_bytes = b.n};
+        ef_decoder reader = {.bytes = b.at, .n_bytes = b.n};
         efface_kmeans *cold = NULL;
         assert_int_equal(ef_kmeans_read(&reader, &params, MOST_COLUMNS, &cold, NULL), EFFACE_OK);
         float values[MOST_COLUMNS];

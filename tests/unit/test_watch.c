@@ -2,7 +2,7 @@
  * Watches: after every change of rows and every move of centers the partition is that of the exact
  * search, counts and sums are those of its clusters, and small moves look at few rows.
  */
-#include "model/kmeans/watch.h"
+#include "model/kmeans/kept/watch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,159 @@
+/* The domain of a fit: bound or column ranges, and the map to the grid that follows from them. */
+#include "model/domain.h"
+
+#include "base/checked.h"
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* The smallest allowed e with bound <= 2^e. */
+static int exponent_of_bound(double bound) {
+    int exponent = EF_EXPONENT_MIN;
+    while (ef_power_of_two(exponent) < bound)
+        exponent++;
+    return exponent;
+}
+
+static efface_status use_bound(ef_domain *domain, const efface_data *data, double bound,
+                               const float *least, const float *most, efface_error *error) {
+    domain->exponent =
+        bound > 0.0 ? exponent_of_bound(bound) : ef_exponent_counts_max(&data->exponents);
+    for (uint32_t j = 0; j < data->n_columns; j++) {
+        if (bound > 0.0 && (least[j] < -(float)bound || most[j] > (float)bound))
+            return ef_fail(error, EFFACE_E_LIMIT,
+                           "the values of column %" PRIu32
+                           " are from %g to %g, beyond the bound %g; give a larger bound or none",
+                           j + 1, (double)least[j], (double)most[j], bound);
+        domain->low[j] = 0.0F;
+        domain->step[j] = ef_step_bound(domain->exponent);
+    }
+    return EFFACE_OK;
+}
+
+static efface_status use_ranges(ef_domain *domain, const efface_data *data,
+                                const efface_kmeans_params *params, const float *least,
+                                const float *most, efface_error *error) {
+    for (uint32_t j = 0; j < data->n_columns; j++) {
+        domain->low[j] = params->column_min != NULL ? params->column_min[j] + 0.0F : least[j];
+        domain->high[j] = params->column_max != NULL ? params->column_max[j] + 0.0F : most[j];
+        const float magnitude = (float)EFFACE_MAX_MAGNITUDE;
+        if (!(domain->low[j] >= -magnitude && domain->high[j] <= magnitude))
+            return ef_fail(error, EFFACE_E_LIMIT,
+                           "the bounds of column %" PRIu32 " are not finite numbers of magnitude "
+                           "2^126 or less",
+                           j + 1);
+        if (domain->low[j] > domain->high[j])
+            return ef_fail(error, EFFACE_E_ARGUMENT,
+                           "the lower bound of column %" PRIu32 " is above its upper bound", j + 1);
+        if (data->n_rows != 0 && (least[j] < domain->low[j] || most[j] > domain->high[j]))
+            return ef_fail(
+                error, EFFACE_E_LIMIT,
+                "the values of column %" PRIu32
+                " are from %g to %g, beyond its bounds %g and %g; give wider bounds or none",
+                j + 1, (double)least[j], (double)most[j], (double)domain->low[j],
+                (double)domain->high[j]);
+        domain->step[j] = ef_step_minmax(domain->low[j], domain->high[j]);
+    }
+    return EFFACE_OK;
+}
+
+static void note_coarse(ef_domain *domain, const float *least, const float *most, uint32_t d) {
+    for (uint32_t j = 0; j < d; j++) {
+        const double spread = ((double)most[j] - (double)least[j]) * (double)domain->step[j];
+        if (most[j] > least[j] && spread < EF_COARSE_STEPS)
+            domain->coarse[domain->n_coarse++] = j;
+    }
+}
+
+static bool take_memory(ef_domain *domain, uint32_t d) {
+    *domain = (ef_domain){
+        .low = ef_alloc_zero(d, sizeof *domain->low),
+        .high = ef_alloc_zero(d, sizeof *domain->high),
+        .step = ef_alloc_zero(d, sizeof *domain->step),
+        .coarse = ef_alloc(d, sizeof *domain->coarse),
+    };
+    domain->map = (ef_map){d, domain->low, domain->step};
+    if (domain->low != NULL && domain->high != NULL && domain->step != NULL &&
+        domain->coarse != NULL)
+        return true;
+    ef_domain_free(domain);
+    return false;
+}
+
+efface_status ef_domain_init(ef_domain *domain, const efface_data *data,
+                             const efface_kmeans_params *params, efface_error *error) {
+    const uint32_t d = data->n_columns;
+    const bool taken = take_memory(domain, d);
+    float *const least = ef_alloc(d, sizeof *least);
+    float *const most = ef_alloc(d, sizeof *most);
+    efface_status status;
+    if (!taken || least == NULL || most == NULL) {
+        status = ef_fail_memory(error);
+        goto out;
+    }
+    domain->scale = params->scale;
+    ef_data_column_ranges(data, least, most);
+    status = params->scale == EFFACE_SCALE_NONE
+                 ? use_bound(domain, data, params->bound, least, most, error)
+                 : use_ranges(domain, data, params, least, most, error);
+    if (status == EFFACE_OK)
+        note_coarse(domain, least, most, d);
+out:
+    ef_free(least);
+    ef_free(most);
+    if (status != EFFACE_OK)
+        ef_domain_free(domain);
+    return status;
+}
+
+bool ef_domain_restore(ef_domain *domain, uint32_t n_columns, efface_scale scale, int exponent,
+                       const float *low, const float *high) {
+    if (!take_memory(domain, n_columns))
+        return false;
+    domain->scale = scale;
+    domain->exponent = exponent;
+    for (uint32_t j = 0; j < n_columns; j++) {
+        if (scale == EFFACE_SCALE_MINMAX) {
+            domain->low[j] = low[j];
+            domain->high[j] = high[j];
+            domain->step[j] = ef_step_minmax(low[j], high[j]);
+        } else {
+            domain->step[j] = ef_step_bound(exponent);
+        }
+    }
+    return true;
+}
+
+void ef_domain_free(ef_domain *domain) {
+    ef_free(domain->low);
+    ef_free(domain->high);
+    ef_free(domain->step);
+    ef_free(domain->coarse);
+    *domain = (ef_domain){.scale = EFFACE_SCALE_NONE};
+}
+
+bool ef_domain_holds(const ef_domain *domain, const float *row) {
+    bool inside = true;
+    if (domain->scale == EFFACE_SCALE_NONE) {
+        const float bound = ef_power_of_two_float(domain->exponent);
+        for (uint32_t j = 0; j < domain->map.n_columns; j++)
+            inside &= row[j] >= -bound && row[j] <= bound;
+    } else {
+        for (uint32_t j = 0; j < domain->map.n_columns; j++)
+            inside &= row[j] >= domain->low[j] && row[j] <= domain->high[j];
+    }
+    return inside;
+}
+
+void ef_domain_coordinates(const ef_domain *domain, const int32_t *point, double *coordinates) {
+    const ef_map *const map = &domain->map;
+    for (uint32_t j = 0; j < map->n_columns; j++) {
+        const double step = (double)map->step[j];
+        coordinates[j] = (double)map->low[j] + (step > 0.0 ? (double)point[j] / step : 0.0);
+    }
+}
+
+double ef_domain_square_unit(const ef_domain *domain) {
+    return ef_power_of_two(2 * (domain->exponent - EF_GRID_BITS));
+}

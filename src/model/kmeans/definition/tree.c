@@ -1,0 +1,236 @@
+/* The tree: its shape, its nodes' parameters, and what can be asked of it. */
+#include "model/kmeans/definition/tree.h"
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/tape.h"
+#include "base/wide.h"
+
+uint32_t ef_tree_width(uint64_t n_rows, uint32_t height) {
+    /* The smallest r with n^3 < 2^(10 r + 5); n is below 2^40. */
+    const ef_u128 cube = (ef_u128)n_rows * n_rows * n_rows;
+    uint32_t r = 0;
+    while (r < 20 / height && cube >> (10 * r + 5) != 0)
+        r++;
+    return UINT32_C(1) << r;
+}
+
+uint32_t ef_tree_leaves(uint32_t width, uint32_t height) {
+    uint64_t n = 1;
+    for (uint32_t l = 0; l < height; l++) {
+        n *= width;
+        if (n > EF_MOST_LEAVES)
+            return 0;
+    }
+    return (uint32_t)n;
+}
+
+ef_tree *ef_tree_create(const ef_plan *plan, const efface_kmeans_params *params) {
+    ef_tree *const tree = ef_alloc_zero(1, sizeof *tree);
+    if (tree == NULL)
+        return NULL;
+    tree->height = params->height;
+    tree->width = plan->width;
+    tree->weighed = params->weigh_centroids != 0;
+    for (uint32_t l = 0; l <= tree->height; l++) {
+        const bool given = l > 0 && params->depth_clusters != NULL;
+        tree->clusters[l] = given ? params->depth_clusters[l - 1] : params->n_clusters;
+        tree->n_nodes[l] = ef_tree_leaves(tree->width, l);
+        tree->nodes[l] = ef_alloc_zero(tree->n_nodes[l], sizeof *tree->nodes[l]);
+        if (tree->nodes[l] == NULL) {
+            ef_tree_free(tree);
+            return NULL;
+        }
+    }
+    return tree;
+}
+
+void ef_tree_free(ef_tree *tree) {
+    if (tree == NULL)
+        return;
+    for (uint32_t l = 0; l <= tree->height; l++) {
+        for (size_t i = 0; tree->nodes[l] != NULL && i < tree->n_nodes[l]; i++) {
+            efface_data_free(tree->nodes[l][i].data);
+            efface_kmeans_free(tree->nodes[l][i].model);
+        }
+        ef_free(tree->nodes[l]);
+    }
+    ef_tree_drop_read(tree);
+    ef_free(tree);
+}
+
+const ef_kmeans *ef_tree_root(const ef_tree *tree) {
+    return tree->nodes[0][0].model;
+}
+
+uint32_t ef_tree_leaf(const ef_tree *tree, uint64_t seed, uint64_t id) {
+    return (uint32_t)ef_tape_below(ef_tape(seed, EF_TAPE_LEAF, 0, id, 0),
+                                   tree->n_nodes[tree->height]);
+}
+
+const ef_kmeans *ef_tree_leaf_model(const ef_tree *tree, uint64_t seed, uint64_t id) {
+    return tree->nodes[tree->height][ef_tree_leaf(tree, seed, id)].model;
+}
+
+/* A draw is at another place of the tape than the model's own draws are (ef_seed_of_draw). */
+static uint64_t seed_of_node(uint64_t seed, uint32_t depth, size_t number, uint64_t draw) {
+    if (draw != 0)
+        return ef_tape(seed, EF_TAPE_REDRAW, depth + 1, draw, (uint32_t)number);
+    return depth != 0 ? ef_tape(seed, EF_TAPE_NODE, 0, number, depth) : seed;
+}
+
+efface_kmeans_params ef_node_params(const ef_kmeans *model, uint32_t depth, size_t number,
+                                    uint64_t draw) {
+    const ef_tree *const tree = model->tree;
+    const ef_domain *const domain = &model->domain;
+    const bool leaf = depth == tree->height, ranges = domain->scale == EFFACE_SCALE_MINMAX;
+    efface_kmeans_params p = model->params;
+    p.keep_margins = 0; /* nodes are small */
+    p.method = leaf ? p.leaf_method : p.node_method;
+    p.n_clusters = tree->clusters[depth];
+    p.depth_clusters = NULL;
+    p.redraw = EFFACE_REDRAW_SAME; /* the tree sees to it */
+    p.seed = seed_of_node(model->plan.seed, depth, number, draw);
+    /* Leaves have the grid of all rows. Centroids are points of that grid, and stay as they are. */
+    p.scale = leaf ? domain->scale : EFFACE_SCALE_NONE;
+    p.bound = leaf ? ef_power_of_two(domain->exponent) : (double)EF_GRID_MAX;
+    p.column_min = leaf && ranges ? domain->low : NULL;
+    p.column_max = leaf && ranges ? domain->high : NULL;
+    return p;
+}
+
+void ef_tree_take_draws(ef_tree *tree, const ef_tree *from) {
+    if (tree->height != from->height || tree->width != from->width)
+        return;
+    for (uint32_t l = 0; l <= tree->height; l++)
+        for (size_t i = 0; i < tree->n_nodes[l]; i++)
+            tree->nodes[l][i].draw = from->nodes[l][i].draw;
+}
+
+void ef_tree_write(ef_writer *w, const ef_kmeans *model) {
+    const ef_tree *const tree = model->tree;
+    const bool fresh = model->params.redraw == EFFACE_REDRAW_FRESH;
+    ef_write_u32(w, model->domain.map.n_columns);
+    ef_write_u32(w, tree->height);
+    ef_write_u32(w, tree->width);
+    ef_write_u32(w, ef_method_number(model->params.leaf_method));
+    ef_write_u32(w, ef_method_number(model->params.node_method));
+    ef_write_u32(w, tree->weighed ? 1 : 0);
+    for (uint32_t l = 0; l <= tree->height; l++)
+        ef_write_u32(w, tree->clusters[l]);
+    ef_write_u32(w, (uint32_t)model->domain.scale);
+    ef_write_u32(w, (uint32_t)model->domain.exponent);
+    ef_write_u64(w, model->n_rows);
+    ef_write_u64(w, (uint64_t)model->total_weight);
+    if (fresh)
+        ef_write_u32(w, model->draw);
+    ef_domain_write(w, &model->domain);
+    for (uint32_t l = tree->height + 1; l-- > 0;)
+        for (size_t i = 0; i < tree->n_nodes[l]; i++) {
+            const ef_kmeans *const node = tree->nodes[l][i].model;
+            if (fresh)
+                ef_write_u64(w, tree->nodes[l][i].draw);
+            ef_write_u32(w, node != NULL ? 1 : 0);
+            if (node != NULL)
+                ef_kmeans_write(w, node);
+        }
+}
+
+/* ---------------------------------------------------------------- reading */
+
+/* The nodes of all depths in one list, from the root on. */
+static size_t first_of_depth(const ef_tree *tree, uint32_t depth) {
+    size_t n = 0;
+    for (uint32_t l = 0; l < depth; l++)
+        n += tree->n_nodes[l];
+    return n;
+}
+
+ef_kmeans **ef_tree_slot(const ef_tree *tree, uint32_t depth, size_t number) {
+    return &tree->read[first_of_depth(tree, depth) + number];
+}
+
+bool ef_tree_read_is_taken(const ef_tree *tree) {
+    for (size_t i = 0; i < first_of_depth(tree, tree->height + 1); i++)
+        if (tree->read[i] != NULL)
+            return false;
+    return true;
+}
+
+void ef_tree_drop_read(ef_tree *tree) {
+    for (size_t i = 0; tree->read != NULL && i < first_of_depth(tree, tree->height + 1); i++)
+        efface_kmeans_free(tree->read[i]);
+    ef_free(tree->read);
+    tree->read = NULL;
+}
+
+static efface_status damaged(efface_error *error) {
+    return ef_fail(error, EFFACE_E_FORMAT,
+                   "the state of the tree is damaged or was made with other parameters");
+}
+
+/* What comes before the nodes. */
+static efface_status read_head(ef_decoder *r, ef_kmeans *model, uint32_t d, efface_error *error) {
+    const efface_kmeans_params *const p = &model->params;
+    bool right = ef_read_u32(r) == p->height;
+    model->plan.width = ef_read_u32(r);
+    right &= ef_read_u32(r) == ef_method_number(p->leaf_method);
+    right &= ef_read_u32(r) == ef_method_number(p->node_method);
+    right &= ef_read_u32(r) == (p->weigh_centroids != 0);
+    right &= p->width == 0 || model->plan.width == p->width;
+    if (!right || model->plan.width == 0 || ef_tree_leaves(model->plan.width, p->height) == 0)
+        return damaged(error);
+    model->tree = ef_tree_create(&model->plan, p);
+    if (model->tree == NULL)
+        return ef_fail_memory(error);
+    for (uint32_t l = 0; l <= p->height; l++)
+        right &= ef_read_u32(r) == model->tree->clusters[l];
+    right &= ef_read_u32(r) == (uint32_t)p->scale;
+    const int exponent = (int32_t)ef_read_u32(r);
+    model->n_rows = ef_read_u64(r);
+    model->total_weight = (int64_t)ef_read_u64(r);
+    if (p->redraw == EFFACE_REDRAW_FRESH)
+        model->draw = ef_read_u32(r);
+    model->plan.seed = ef_seed_of_draw(p->seed, model->draw);
+    right &= exponent >= EF_EXPONENT_MIN && exponent <= EF_EXPONENT_MAX;
+    right &= model->total_weight >= 0 && model->n_rows <= (uint64_t)model->total_weight;
+    if (r->failed || !right)
+        return damaged(error);
+    return ef_domain_read(r, &model->domain, d, p->scale, exponent, error);
+}
+
+efface_status ef_tree_read(ef_decoder *r, ef_kmeans *model, uint32_t d, efface_error *error) {
+    efface_status status = read_head(r, model, d, error);
+    ef_tree *const tree = model->tree;
+    if (status == EFFACE_OK && !ef_decoder_has(r, first_of_depth(tree, tree->height + 1), 4))
+        status = damaged(error);
+    if (status == EFFACE_OK) {
+        tree->read = ef_alloc_zero(first_of_depth(tree, tree->height + 1), sizeof *tree->read);
+        status = tree->read != NULL ? EFFACE_OK : ef_fail_memory(error);
+    }
+    for (uint32_t l = model->params.height + 1; status == EFFACE_OK && l-- > 0;)
+        for (size_t i = 0; status == EFFACE_OK && i < tree->n_nodes[l]; i++) {
+            ef_node *const node = &tree->nodes[l][i];
+            if (model->params.redraw == EFFACE_REDRAW_FRESH)
+                node->draw = ef_read_u64(r);
+            const uint32_t is_there = ef_read_u32(r);
+            const efface_kmeans_params params = ef_node_params(model, l, i, node->draw);
+            if (r->failed || is_there > 1)
+                status = damaged(error);
+            else if (is_there != 0)
+                status = ef_kmeans_read(r, &params, d, ef_tree_slot(tree, l, i), error);
+        }
+    return status;
+}
+
+size_t ef_tree_bytes(const ef_tree *tree) {
+    size_t n = sizeof *tree;
+    for (uint32_t l = 0; l <= tree->height; l++) {
+        n += tree->n_nodes[l] * sizeof *tree->nodes[l];
+        for (size_t i = 0; i < tree->n_nodes[l]; i++)
+            if (tree->nodes[l][i].model != NULL)
+                n += efface_kmeans_state_bytes(tree->nodes[l][i].model) +
+                     ef_data_bytes(tree->nodes[l][i].data);
+    }
+    return n;
+}

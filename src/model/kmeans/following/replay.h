@@ -1,0 +1,123 @@
+/*
+ * Replay: a model follows a change of its set (docs/exactness.md).
+ *
+ * In two steps, so that several models can change together or not at all: making a pending change
+ * does all that can fail, beside the model; committing it cannot fail.
+ */
+#ifndef EF_REPLAY_H
+#define EF_REPLAY_H
+
+#include "model/change.h"
+#include "model/kmeans/definition/levels.h"
+
+typedef struct ef_pending {
+    const ef_kmeans *model;
+    const efface_data *data; /* as it is after the change */
+    const ef_change *change;
+    const ef_kernels *kernels;
+    ef_kmeans next;   /* the model to be; levels before `first` and much else are shared */
+    ef_domain domain; /* as a fit would have it */
+
+    /* For looking at one level: one block of memory, which begins with scratch.sums. */
+    ef_level scratch; /* its counts and sums after the change */
+    bool *touched;    /* clusters that a changed row is in */
+    int32_t *centers; /* of the level to come */
+    int32_t *point;   /* a row */
+    uint32_t *labels; /* of each changed row at each level that was looked at */
+
+    /* For pyramid, in the same block: the pilot's counts after the change, and of each changed row
+     * the nearest of its seeds, the squared distance, and the rank. */
+    int64_t *counts;
+    int64_t *distances;
+    uint32_t *clusters;
+    ef_rank *ranks;
+
+    /* What was found. */
+    efface_reason reason;
+    bool refit;          /* everything must be computed again */
+    bool resample;       /* pyramid: the starts must be run again */
+    ef_i128 *losses;     /* pyramid: of the starts, as the jury has them now; or NULL */
+    bool other_seeds;    /* the seeds do not stand: */
+    uint32_t round;      /* seeding goes on from here; n_clusters if nothing is to be drawn */
+    bool other_slot;     /* the seed of the round before that is now the candidate */
+    uint32_t slot;       /* of this slot */
+    ef_i128 *potentials; /* of the rounds before it after the change; NULL without rounds */
+    bool *again;         /* which of these must be played again, though their seeds may stand; */
+    bool plays_again;    /* some must */
+    bool build;          /* levels from `first` on must be made */
+    uint32_t first;      /* its centers are `centers`, unless seeding makes them */
+    uint32_t n_looked;   /* levels whose sums the change is to be applied to */
+    bool reopen;         /* the last level, which has no partition, gets `centers` */
+    ef_i128 loss;        /* of level first - 1 */
+
+    struct ef_ascent *ascent; /* of a tree that is not refitted; it then has all the rest */
+    ef_kmeans *fresh;         /* of a refit */
+    bool owns_levels;         /* next.levels and what they hold from `first` on */
+    bool owns_seeds;          /* next.seeds and next.rounds */
+    bool owns_starts;         /* next.starts */
+    bool owns_guard;          /* next.guard */
+
+    ef_kmeans *watched; /* the model again: what it keeps to be quick may change in place */
+    bool watches_moved; /* its watches are those of `next` now */
+} ef_pending;
+
+/* Works out what follows from a change of the set; `data` has changed already. Afterwards the
+ * pending change is to be released, committed or not. */
+efface_status ef_pending_make(ef_pending *pending, ef_kmeans *model, const efface_data *data,
+                              const ef_change *change, efface_error *error);
+void ef_pending_commit(ef_pending *pending, ef_kmeans *model);
+void ef_pending_free(ef_pending *pending);
+
+/* The model as it will be: how many centers, which, and with how much weight of rows (that of the
+ * level whose centers they are, or, if it has no partition, of the level before). */
+uint32_t ef_pending_clusters(const ef_pending *pending);
+const int32_t *ef_pending_centers(const ef_pending *pending);
+int64_t ef_pending_mass(const ef_pending *pending, uint32_t cluster);
+
+/* Fills in what happened and why. Before it is committed. */
+void ef_pending_report(const ef_pending *pending, efface_report *report);
+
+/* The first part of making: finds out what differs, and makes nothing. */
+efface_status ef_look(ef_pending *pending, efface_error *error);
+efface_status ef_look_at_levels(ef_pending *pending, efface_error *error);
+
+/* Looks at greedy seeding. */
+efface_status ef_look_at_rounds(ef_pending *pending, efface_error *error);
+
+/* Notes that the seeds do not stand. */
+void ef_seeds_differ(ef_pending *pending);
+
+/* The grid point of row number i of the change. */
+void ef_snap_changed(const ef_pending *pending, size_t i, int32_t *point);
+
+/* Whether a row wins a race against the winner there was. */
+static inline bool ef_beats(double key, uint64_t id, const ef_winner *winner) {
+    return key < winner->key || (key == winner->key && id < winner->id);
+}
+
+/* Makes pending->scratch the level t after the change. */
+efface_status ef_take_in(ef_pending *pending, uint32_t t, efface_error *error);
+
+/* Where the changed rows belong at level t; EF_NO_CLUSTER for none. */
+static inline uint32_t *ef_labels_at(const ef_pending *pending, uint32_t t) {
+    return pending->labels + (size_t)t * pending->change->n_rows;
+}
+
+/* Applies the change to a level's counts and sums, given where the changed rows belong. */
+void ef_apply_change(const ef_pending *pending, const uint32_t *labels, int64_t *counts,
+                     int64_t *sums);
+
+/* Makes and commits for a cold model, whose rows are not at hand (ef_kmeans_read): `counts` is its
+ * set after the change, without rows (cold_set.h), and no column of it is stale. `done` is false if
+ * rows are needed, and then the model has not changed: it can be given the rows as they are before
+ * the change (ef_kmeans_attach), and go on with the request. Fills the report in both cases; of a
+ * tree it knows nothing. */
+efface_status ef_replay_cold(ef_kmeans *model, const efface_data *counts, const ef_change *change,
+                             bool only_look, bool *done, efface_report *report,
+                             efface_error *error);
+
+/* Says what a change would take, and makes nothing; but of a tree it takes making. */
+efface_status ef_replay_look(const ef_kmeans *model, const efface_data *data,
+                             const ef_change *change, efface_report *report, efface_error *error);
+
+#endif

@@ -1,0 +1,235 @@
+/*
+ * Sampling: the passes over all rows that make a pilot, and mark the rows of its sample (pilot.h).
+ *
+ * Of a row's squared distance from its nearest seed only the logarithm counts. The scores that find
+ * the nearest seed tell it too, but for rows next to a power of two, or so near to their seed that
+ * the rounding of scores hides the distance; integers decide these.
+ */
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/tape.h"
+#include "model/kmeans/definition/levels.h"
+
+#include <string.h>
+
+#define OF_TAPE 1024        /* multiply-adds that take as long as the numbers of a panel */
+#define LOGARITHMS 104      /* of w u, which is below 2^103; and */
+#define AT_A_SEED UINT8_MAX /* for u = 0 */
+
+/* What lies around the seeds. */
+typedef struct surroundings {
+    ef_workspace *space;
+    const ef_centers *seeds;
+    uint32_t *labels;             /* of each row: the nearest seed, */
+    uint8_t *logarithms;          /* and the logarithm of w u */
+    uint64_t (*rows)[LOGARITHMS]; /* of each worker: how many have which */
+} surroundings;
+
+/* The smallest e with x <= 2^e; 0 for x <= 1. */
+static uint32_t log_up(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const uint64_t exponent = (bits + ((UINT64_C(1) << 52) - 1)) >> 52;
+    return exponent > 1023 ? (uint32_t)(exponent - 1023) : 0;
+}
+
+/* The logarithm of w u of row i of a panel on the grid. */
+static uint8_t logarithm(const ef_centers *seeds, const ef_survey *found, const float *panel,
+                         unsigned i, int64_t weight) {
+    if (found->least[i] > 0.0F) {
+        const uint32_t least = log_up((double)weight * (double)found->least[i]);
+        if (least == log_up((double)weight * (double)found->most[i]))
+            return (uint8_t)least;
+    }
+    const int64_t distance = ef_centers_sqdist(seeds, found->nearest[i], panel, i);
+    return distance == 0 ? AT_A_SEED : (uint8_t)ef_log_up((ef_u128)weight * (ef_u128)distance);
+}
+
+static void look_at_panels(void *context, unsigned number, size_t first, size_t last) {
+    const surroundings *const s = context;
+    const ef_workspace *const space = s->space;
+    ef_worker *const worker = &space->workers[number];
+    for (size_t p = first; p < last; p++) {
+        const unsigned n = ef_workspace_rows(space, p);
+        ef_survey found;
+        worker->rows_undecided += space->kernels->survey(
+            s->seeds, space->map, ef_data_panel(space->data, p), n, worker->panel, &found);
+        for (unsigned i = 0; i < n; i++) {
+            const size_t position = p * EF_PANEL + i;
+            const int64_t weight = ef_data_weight(space->data, position);
+            const uint8_t log = logarithm(s->seeds, &found, worker->panel, i, weight);
+            s->labels[position] = found.nearest[i];
+            s->logarithms[position] = log;
+            worker->counts[found.nearest[i]] += weight;
+            if (log != AT_A_SEED)
+                s->rows[number][log]++;
+        }
+    }
+}
+
+/* Finds for each row the nearest seed and the logarithm of w u, and for the pilot what these add up
+ * to: counts, which are zero on entry, and the spread. */
+static efface_status look_around(ef_maker *maker, ef_kmeans *model, ef_pilot *pilot,
+                                 uint8_t *logarithms, efface_error *error) {
+    const uint32_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
+    ef_workspace *const space = &maker->space;
+    ef_centers seeds;
+    efface_status status = ef_maker_prepare(maker, model, error);
+    if (status == EFFACE_OK)
+        status = ef_maker_take_labels(maker, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (!ef_centers_init(&seeds, pilot->points, k, d, space->kernels->tile))
+        return ef_fail_memory(error);
+    surroundings s = {.space = space,
+                      .seeds = &seeds,
+                      .labels = maker->labels,
+                      .logarithms = logarithms,
+                      .rows = ef_alloc_zero(space->n_workers, sizeof *s.rows)};
+    status =
+        s.rows != NULL ? ef_workspace_run(space, look_at_panels, &s, error) : ef_fail_memory(error);
+    for (unsigned w = 0; status == EFFACE_OK && w < space->n_workers; w++) {
+        ef_worker *const worker = &space->workers[w];
+        for (uint32_t c = 0; c < k; c++)
+            pilot->counts[c] += worker->counts[c];
+        for (uint32_t e = 0; e < LOGARITHMS; e++)
+            pilot->spread += (ef_i128)s.rows[w][e] << e;
+        model->rows_undecided += worker->rows_undecided;
+        worker->rows_undecided = 0;
+        memset(worker->counts, 0, k * sizeof *worker->counts);
+    }
+    model->rows_assigned += status == EFFACE_OK ? space->data->n_rows : 0;
+    ef_free(s.rows);
+    ef_centers_free(&seeds);
+    return status;
+}
+
+/* ---------------------------------------------------------------- needs */
+
+typedef struct ranking {
+    ef_workspace *space;
+    uint64_t seed;
+    uint32_t spread;        /* its logarithm, */
+    const uint32_t *counts; /* and those of the counts */
+    const uint32_t *labels;
+    uint8_t *needs; /* of each row: on entry, its logarithm */
+} ranking;
+
+static void rank_panels(void *context, unsigned number, size_t first, size_t last) {
+    const ranking *const r = context;
+    const ef_workspace *const space = r->space;
+    const int64_t *const weights = space->data->weights;
+    (void)number;
+    for (size_t p = first; p < last; p++) {
+        uint64_t ids[EF_PANEL];
+        uint32_t high[EF_PANEL];
+        ef_workspace_ids(space, p, ids);
+        space->kernels->tape_high(r->seed, EF_TAPE_MEMBER, ids, 0, high);
+        for (unsigned i = 0; i < ef_workspace_rows(space, p); i++) {
+            const size_t at = p * EF_PANEL + i;
+            const uint32_t zeros =
+                high[i] != 0 ? (uint32_t)__builtin_clz(high[i]) : ef_member_zeros(r->seed, ids[i]);
+            const uint32_t log = r->needs[at];
+            uint32_t base = r->counts[r->labels[at]];
+            if (weights != NULL)
+                base -= ef_log_up((ef_u128)weights[at]);
+            if (log != AT_A_SEED && r->spread - log < base)
+                base = r->spread - log;
+            r->needs[at] = (uint8_t)(base > zeros ? base - zeros : 0);
+        }
+    }
+}
+
+/* Makes the needs of all rows of what was found around the seeds. */
+static efface_status find_needs(ef_maker *maker, const ef_kmeans *model, uint8_t *needs,
+                                efface_error *error) {
+    const uint32_t k = model->plan.n_clusters;
+    uint32_t *const counts = ef_alloc(k, sizeof *counts);
+    if (counts == NULL)
+        return ef_fail_memory(error);
+    for (uint32_t c = 0; c < k; c++)
+        counts[c] = ef_log_up(k) + ef_log_up((ef_u128)model->pilot.counts[c]);
+    ranking r = {.space = &maker->space,
+                 .seed = model->plan.seed,
+                 .spread = ef_log_up((ef_u128)model->pilot.spread),
+                 .counts = counts,
+                 .labels = maker->labels,
+                 .needs = needs};
+    const efface_status status =
+        ef_workspace_run_light(&maker->space, OF_TAPE, rank_panels, &r, error);
+    ef_free(counts);
+    return status;
+}
+
+/* The smallest shift at which so many rows take part. */
+static void choose_shift(ef_pilot *pilot, const uint8_t *needs, size_t n, uint64_t wanted) {
+    uint64_t rows[EF_NEEDS] = {0};
+    for (size_t i = 0; i < n; i++)
+        rows[needs[i]]++;
+    pilot->n_sample = rows[0];
+    pilot->n_within = 0;
+    for (pilot->shift = 0; pilot->n_sample < wanted;) {
+        pilot->n_within = pilot->n_sample;
+        pilot->n_sample += rows[++pilot->shift];
+    }
+}
+
+static void mark(ef_guard *guard, const uint8_t *needs, size_t n, uint32_t shift) {
+    for (size_t i = 0; i < n; i++)
+        guard->codes[i] = (uint8_t)((guard->codes[i] & ~EF_MARKS) | ef_marks(needs[i], shift));
+}
+
+/* ---------------------------------------------------------------- a pilot */
+
+efface_status ef_pilot_make(ef_maker *maker, ef_kmeans *model, efface_error *error) {
+    const size_t n = maker->data->n_rows;
+    ef_pilot *const pilot = &model->pilot;
+    ef_kmeans plain = {.plan = model->plan, .domain = model->domain};
+    ef_level level = {0};
+    uint8_t *const needs = ef_alloc(n, sizeof *needs);
+    efface_status status = ef_maker_prepare(maker, model, error);
+    if (status == EFFACE_OK && (needs == NULL || !ef_pilot_init(pilot, model->plan.n_clusters,
+                                                                model->domain.map.n_columns)))
+        status = ef_fail_memory(error);
+    if (status == EFFACE_OK) {
+        plain.plan.candidates = 1;
+        plain.seeds = pilot->winners;
+        level.centers = pilot->points;
+        status = ef_seed(&maker->space, &plain, &level, 0, error);
+    }
+    if (status == EFFACE_OK)
+        status = look_around(maker, model, pilot, needs, error);
+    if (status == EFFACE_OK)
+        status = find_needs(maker, model, needs, error);
+    if (status == EFFACE_OK) {
+        choose_shift(pilot, needs, n, model->plan.wanted);
+        mark(&model->guard, needs, n, pilot->shift);
+    }
+    ef_free(needs);
+    return status;
+}
+
+efface_status ef_pilot_mark(ef_maker *maker, ef_kmeans *model, bool *fits, efface_error *error) {
+    const size_t n = maker->data->n_rows, k = model->plan.n_clusters;
+    const ef_pilot *const pilot = &model->pilot;
+    ef_pilot found = {.points = pilot->points, .counts = ef_alloc_zero(k, sizeof *found.counts)};
+    uint8_t *const needs = ef_alloc(n, sizeof *needs);
+    efface_status status =
+        needs != NULL && found.counts != NULL ? EFFACE_OK : ef_fail_memory(error);
+    *fits = false;
+    if (status == EFFACE_OK)
+        status = look_around(maker, model, &found, needs, error);
+    if (status == EFFACE_OK && found.spread == pilot->spread &&
+        memcmp(found.counts, pilot->counts, k * sizeof *found.counts) == 0) {
+        status = find_needs(maker, model, needs, error);
+        if (status == EFFACE_OK) {
+            choose_shift(&found, needs, n, model->plan.wanted);
+            mark(&model->guard, needs, n, pilot->shift);
+            *fits = found.shift == pilot->shift && found.n_sample == pilot->n_sample &&
+                    found.n_within == pilot->n_within;
+        }
+    }
+    ef_free(needs);
+    ef_free(found.counts);
+    return status;
+}

@@ -1,0 +1,204 @@
+/*
+ * Seeding: plain k-means++ as a sequence of races (docs/numerics.md, section 4); greedy seeding is
+ * in seeding_greedy.c.
+ *
+ * In round l each row runs with the key E / (w u), u its squared distance to the nearest seed so
+ * far; the smallest key wins. Exponentials with rates w u have their minimum at row i with
+ * probability w_i u_i / sum(w u): the draw of k-means++, without the sum.
+ *
+ * Almost no row needs its key, nor its distances. Distances only fall while seeds come, so a float
+ * distance to the nearest of the first few seeds is an upper bound of u (but for a factor of
+ * 1 + EF_SQDIST_ERROR), and gives a lower bound of the key, as E >= v. Rows are looked at in
+ * panels: one whose smallest v is too large for its largest bound and the best key so far is out
+ * after one comparison. The others are measured against seeds that they have not seen, until they
+ * are out or have seen all. If the sum of the bounds of all rows is q times the sum of their u,
+ * some q log n panels are measured in a round, and log n rows get an exact distance and a
+ * logarithm. Cost O(n) a round, O(n d) for the first distance of each row, and never more than O(n
+ * d) a round.
+ */
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/tape.h"
+#include "model/kmeans/definition/levels.h"
+
+#include <string.h>
+
+/* Multiply-adds that take as long as the numbers of a panel, and as its first distances. */
+#define OF_TAPE 1024
+#define OF_DISTANCE(d) ((size_t)EF_PANEL * 8 * (d))
+
+/* How well a panel is known. */
+typedef struct panel_bound {
+    double most;   /* the largest weight * bound of its rows */
+    uint32_t seen; /* seeds that its rows were measured against */
+} panel_bound;
+
+typedef struct seeding_round {
+    ef_workspace *space;
+    uint64_t seed;
+    uint32_t round;
+    panel_bound *panels;
+    float *upper;         /* of each row: the distance to the nearest seed that it has seen */
+    const float *points;  /* the seeds so far as floats, */
+    const int32_t *seeds; /* and as they are: `round` of them */
+    double slack;         /* 1 + the relative error of `upper` */
+} seeding_round;
+
+static uint64_t tape_of(const seeding_round *r, uint64_t id) {
+    return ef_tape(r->seed, EF_TAPE_SEED, 0, id, r->round);
+}
+
+/* The exact squared distance to the nearest seed; 1 while there is none. */
+static int64_t distance_to_seeds(const seeding_round *r, ef_worker *worker, size_t position) {
+    if (r->round == 0)
+        return 1;
+    const uint32_t d = r->space->map->n_columns;
+    ef_workspace_snap(r->space, position, worker->point);
+    int64_t least = INT64_MAX;
+    for (uint32_t s = 0; s < r->round; s++) {
+        const int64_t distance = ef_grid_sqdist(worker->point, r->seeds + (size_t)s * d, d);
+        least = distance < least ? distance : least;
+    }
+    return least;
+}
+
+/* What the distance of a row can be at most; 0 just for rows that equal a seed. */
+static double bound_of(const seeding_round *r, size_t position) {
+    return r->round != 0 ? (double)r->upper[position] * r->slack : 1.0;
+}
+
+/* Lets the rows of a panel see one more seed. */
+static void measure(const seeding_round *r, size_t panel, size_t last) {
+    const ef_workspace *const space = r->space;
+    panel_bound *const bound = &r->panels[panel];
+    float *const upper = r->upper + panel * EF_PANEL;
+    const bool is_first = bound->seen == 0; /* then panels come one after the other */
+    float distance[EF_PANEL];
+    space->kernels->sqdist(space->map, ef_data_panel(space->data, panel),
+                           r->points + (size_t)bound->seen * space->map->n_columns,
+                           ef_workspace_ahead(space, panel, is_first ? last : panel), distance);
+    const unsigned n = ef_workspace_rows(space, panel);
+    if (is_first)
+        memcpy(upper, distance, n * sizeof *upper);
+    bound->most = 0.0;
+    for (unsigned i = 0; i < n; i++) {
+        upper[i] = distance[i] < upper[i] ? distance[i] : upper[i];
+        const double weight = (double)ef_data_weight(space->data, panel * EF_PANEL + i);
+        const double most = weight * ((double)upper[i] * r->slack);
+        bound->most = most > bound->most ? most : bound->most;
+    }
+    bound->seen++;
+}
+
+/* Whether a row of a panel may still win, after as many distances as it takes to say so. */
+static bool may_win(const seeding_round *r, size_t panel, size_t last, uint32_t least_high,
+                    double key) {
+    panel_bound *const bound = &r->panels[panel];
+    if (r->round == 0)
+        return true;
+    if (bound->seen == 0)
+        measure(r, panel, last);
+    while (!ef_race_hopeless(least_high, 1, bound->most, key)) {
+        if (bound->seen == r->round)
+            return true;
+        measure(r, panel, last);
+    }
+    return false;
+}
+
+static void race_panels(void *context, unsigned number, size_t first, size_t last) {
+    const seeding_round *const r = context;
+    const ef_workspace *const space = r->space;
+    ef_worker *const worker = &space->workers[number];
+    for (size_t p = first; p < last; p++) {
+        const unsigned n = ef_workspace_rows(space, p);
+        uint64_t ids[EF_PANEL];
+        uint32_t high[EF_PANEL], least = UINT32_MAX;
+        ef_workspace_ids(space, p, ids);
+        space->kernels->tape_high(r->seed, EF_TAPE_SEED, ids, r->round, high);
+        for (unsigned i = 0; i < EF_PANEL; i++)
+            least = high[i] < least ? high[i] : least;
+        if (!may_win(r, p, last, least, worker->best.winner.key))
+            continue;
+        for (unsigned i = 0; i < n; i++) {
+            const size_t position = p * EF_PANEL + i;
+            const int64_t weight = ef_data_weight(space->data, position);
+            const double bound = bound_of(r, position);
+            if (!(bound > 0.0) || ef_race_hopeless(high[i], weight, bound, worker->best.winner.key))
+                continue;
+            const int64_t distance = distance_to_seeds(r, worker, position);
+            const ef_candidate candidate = {
+                {ids[i], ef_race_key(tape_of(r, ids[i]), weight, distance)}, position};
+            ef_candidate_offer(&worker->best, &candidate);
+        }
+    }
+}
+
+ef_candidate ef_race_among_equals(const ef_workspace *space, uint64_t seed, uint32_t round,
+                                  const ef_candidate *chosen) {
+    const efface_data *const data = space->data;
+    ef_candidate best = {{UINT64_MAX, __builtin_inf()}, EF_NO_POSITION};
+    for (size_t i = 0; i < data->n_rows; i++) {
+        const uint64_t bits = ef_tape(seed, EF_TAPE_SEED, 0, ef_data_id(data, i), round);
+        if (ef_race_hopeless((uint32_t)(bits >> 32), 1, 1.0, best.winner.key))
+            continue;
+        bool taken = false;
+        for (uint32_t s = 0; s < round; s++)
+            taken |= chosen[s].position == i;
+        if (!taken)
+            ef_candidate_offer(
+                &best, &(ef_candidate){{ef_data_id(data, i), ef_tape_exponential(bits)}, i});
+    }
+    return best;
+}
+
+efface_status ef_seed(ef_workspace *space, ef_kmeans *model, ef_level *level, uint32_t from,
+                      efface_error *error) {
+    if (model->plan.candidates > 1)
+        return ef_seed_greedily(space, model, level, from, NULL, NULL, error);
+    const uint32_t k = model->plan.n_clusters, d = space->map->n_columns;
+    const size_t n = space->data->n_rows;
+    panel_bound *const panels = ef_alloc_zero(space->n_panels, sizeof *panels);
+    float *const upper = ef_alloc(n, sizeof *upper);
+    float *const points = ef_alloc((size_t)k * d, sizeof *points);
+    ef_candidate *const chosen = ef_alloc(k, sizeof *chosen);
+    efface_status status = EFFACE_OK;
+    if (panels == NULL || upper == NULL || points == NULL || chosen == NULL)
+        status = ef_fail_memory(error);
+    for (uint32_t l = 0; status == EFFACE_OK && l < k; l++) {
+        int32_t *const center = level->centers + (size_t)l * d;
+        if (l < from) {
+            chosen[l].winner = model->seeds[l];
+            (void)efface_data_find(space->data, model->seeds[l].id, &chosen[l].position);
+        } else {
+            seeding_round r = {
+                .space = space,
+                .seed = model->plan.seed,
+                .round = l,
+                .panels = panels,
+                .upper = upper,
+                .points = points,
+                .seeds = level->centers,
+                .slack = 1.0 + EF_SQDIST_ERROR(d),
+            };
+            ef_workspace_begin_race(space);
+            const bool measures_all = l != 0 && (l == 1 || l == from);
+            status = ef_workspace_run_light(space, OF_TAPE + (measures_all ? OF_DISTANCE(d) : 0),
+                                            race_panels, &r, error);
+            if (status != EFFACE_OK)
+                break;
+            chosen[l] = ef_workspace_end_race(space);
+            if (chosen[l].position == EF_NO_POSITION)
+                chosen[l] = ef_race_among_equals(space, model->plan.seed, l, chosen);
+            model->seeds[l] = chosen[l].winner;
+            ef_workspace_snap(space, chosen[l].position, center);
+        }
+        for (uint32_t j = 0; j < d; j++)
+            points[(size_t)l * d + j] = (float)center[j];
+    }
+    ef_free(panels);
+    ef_free(upper);
+    ef_free(points);
+    ef_free(chosen);
+    return status;
+}

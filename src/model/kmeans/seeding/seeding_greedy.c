@@ -1,0 +1,166 @@
+/*
+ * Greedy seeding (docs/numerics.md, section 4): in each round after the first, several rows are
+ * drawn as plain seeding would draw one, and the one that leaves the smallest potential, the sum of
+ * w u, becomes the seed.
+ *
+ * Potentials are part of the state, so they are exact, for losers too: every row's distance to
+ * every candidate counts, if it is below u. A potential is the one before less what the rows gain.
+ *
+ * A round takes two passes (greedy_passes.c): the races of all slots, which need nothing but u, and
+ * the distances to all candidates. After the last, each row's nearest seed is known, which is its
+ * cluster at level 0.
+ */
+#include "base/checked.h"
+#include "base/status.h"
+#include "model/kmeans/definition/levels.h"
+#include "model/kmeans/seeding/greedy.h"
+
+#include <string.h>
+
+uint32_t ef_best_slot(const ef_i128 *potentials, uint32_t n_slots) {
+    uint32_t best = 0;
+    for (uint32_t s = 1; s < n_slots; s++)
+        if (potentials[s] < potentials[best])
+            best = s;
+    return best;
+}
+
+/* ---------------------------------------------------------------- all rounds */
+
+/* Keeps what a round came to, if the model has room for it. */
+static void keep_round(const ef_greedy *g, ef_rounds *rounds) {
+    const size_t c = g->n_slots, d = g->space->map->n_columns, at = (g->round - 1) * c;
+    if (rounds->potentials == NULL)
+        return;
+    for (size_t s = 0; s < c; s++)
+        rounds->winners[at + s] = g->candidates[s].winner;
+    memcpy(rounds->points + at * d, g->points, c * d * sizeof *g->points);
+    memcpy(rounds->potentials + at, g->potentials, c * sizeof *g->potentials);
+    rounds->n_rounds = g->round;
+}
+
+/* One round: who becomes its seed. `potential` is that of the seeds so far, and then with it. */
+static efface_status play_round(ef_greedy *g, ef_rounds *rounds, const ef_candidate *chosen,
+                                ef_i128 *potential, ef_candidate *seed, efface_error *error) {
+    efface_status status = EFFACE_OK;
+    if (g->round != 0 && *potential == 0) {
+        *seed = ef_race_among_equals(g->space, g->seed, g->round, chosen);
+        return status;
+    }
+    status = ef_greedy_race(g, g->round == 0 ? 1 : g->n_slots, error);
+    uint32_t slot = 0;
+    if (status == EFFACE_OK && g->round != 0) {
+        status = ef_greedy_try(g, *potential, error);
+        slot = ef_best_slot(g->potentials, g->n_slots);
+        *potential = g->potentials[slot];
+        ef_greedy_choose(g, slot);
+        keep_round(g, rounds);
+    }
+    *seed = g->candidates[slot];
+    return status;
+}
+
+/* The rounds from number `from` on. *measures: rows were measured, so that the nearest seed of each
+ * is known. */
+static efface_status play_rounds(ef_greedy *g, ef_kmeans *model, ef_level *level, uint32_t from,
+                                 ef_candidate *chosen, bool *measures, efface_error *error) {
+    const uint32_t k = model->plan.n_clusters, d = g->space->map->n_columns;
+    efface_status status = EFFACE_OK;
+    ef_i128 potential = 0;
+    for (uint32_t l = 0; l < from; l++) {
+        chosen[l].winner = model->seeds[l];
+        (void)efface_data_find(g->space->data, model->seeds[l].id, &chosen[l].position);
+    }
+    for (uint32_t l = from; l < k; l++) {
+        g->round = l;
+        if (l == (from > 1 ? from : 1)) {
+            status = ef_greedy_measure(g, &potential, error);
+            *measures = true;
+        }
+        if (status == EFFACE_OK)
+            status = play_round(g, &model->rounds, chosen, &potential, &chosen[l], error);
+        if (status != EFFACE_OK)
+            return status;
+        model->seeds[l] = chosen[l].winner;
+        ef_workspace_snap(g->space, chosen[l].position, level->centers + (size_t)l * d);
+    }
+    return status;
+}
+
+efface_status ef_seed_greedily(ef_workspace *space, ef_kmeans *model, ef_level *level,
+                               uint32_t from, uint32_t *labels, bool *has_labels,
+                               efface_error *error) {
+    ef_candidate *const chosen = ef_alloc(model->plan.n_clusters, sizeof *chosen);
+    uint32_t *const nearest =
+        labels != NULL ? labels : ef_alloc(space->data->n_rows, sizeof *nearest);
+    bool measures = false;
+    ef_greedy g;
+    efface_status status = EFFACE_OK;
+    if (!ef_greedy_init(&g, space, model, level->centers, nearest) || chosen == NULL ||
+        nearest == NULL)
+        status = ef_fail_memory(error);
+    g.adds_squares = labels != NULL;
+    if (status == EFFACE_OK)
+        status = play_rounds(&g, model, level, from, chosen, &measures, error);
+    if (status == EFFACE_OK && labels != NULL) {
+        *has_labels = measures;
+        status = ef_greedy_finish(&g, error);
+    }
+    ef_greedy_free(&g);
+    ef_free(chosen);
+    if (labels == NULL)
+        ef_free(nearest);
+    return status;
+}
+
+efface_status ef_seed_round(ef_workspace *space, ef_kmeans *model, const int32_t *seeds,
+                            uint32_t round, bool *has_slots, efface_error *error) {
+    uint32_t *const nearest = ef_alloc(space->data->n_rows, sizeof *nearest);
+    const uint32_t n_rounds = model->rounds.n_rounds;
+    ef_i128 potential = 0;
+    ef_greedy g;
+    efface_status status = EFFACE_OK;
+    if (!ef_greedy_init(&g, space, model, seeds, nearest) || nearest == NULL)
+        status = ef_fail_memory(error);
+    g.round = round;
+    if (status == EFFACE_OK)
+        status = ef_greedy_measure(&g, &potential, error);
+    *has_slots = potential != 0;
+    if (status == EFFACE_OK && potential != 0) {
+        ef_candidate seed;
+        status = play_round(&g, &model->rounds, NULL, &potential, &seed, error);
+        model->seeds[round] = seed.winner;
+        model->rounds.n_rounds = n_rounds;
+    }
+    ef_greedy_free(&g);
+    ef_free(nearest);
+    return status;
+}
+
+size_t ef_seed_operations(const ef_plan *plan, uint32_t n_columns) {
+    if (!ef_keeps_rounds(plan) || plan->n_clusters == 0)
+        return 0;
+    return (size_t)(plan->n_clusters - 1) * plan->candidates * ef_greedy_operations(n_columns);
+}
+
+/* ---------------------------------------------------------------- what is kept of them */
+
+bool ef_rounds_init(ef_rounds *rounds, size_t n_rounds, size_t n_slots, size_t d) {
+    size_t n, n_points, bytes, more;
+    *rounds = (ef_rounds){0};
+    if (!ef_mul_size(n_rounds, n_slots, &n) || !ef_mul_size(n, d, &n_points) ||
+        !ef_mul_size(n, sizeof *rounds->potentials + sizeof *rounds->winners, &bytes) ||
+        !ef_mul_size(n_points, sizeof *rounds->points, &more) || !ef_add_size(bytes, more, &bytes))
+        return false;
+    rounds->potentials = ef_alloc_aligned(bytes, 1);
+    if (rounds->potentials == NULL)
+        return false;
+    rounds->winners = (ef_winner *)(void *)(rounds->potentials + n);
+    rounds->points = (int32_t *)(void *)(rounds->winners + n);
+    return true;
+}
+
+void ef_rounds_free(ef_rounds *rounds) {
+    ef_free(rounds->potentials); /* and what lies behind them */
+    *rounds = (ef_rounds){0};
+}
