@@ -65,8 +65,8 @@ typedef struct bench_option {
     {"--method", BENCH_METHOD, &(p).method},    \
     {"--scale", BENCH_SCALE, &(p).scale},       \
     {"--iters", BENCH_WHOLE, &(p).iterations},  \
-    {"--seed", BENCH_NUMBER, &(p).seed},        \
-    {"--threads", BENCH_COUNT, &(p).n_threads}, \
+    {"--seed", BENCH_NUMBER, &(p).common.seed},        \
+    {"--threads", BENCH_COUNT, &(p).common.n_threads}, \
     {"--epsilon", BENCH_REAL, &(p).epsilon},    \
     {"--gamma", BENCH_REAL, &(p).gamma},        \
     {"--rate", BENCH_REAL, &(p).rate},          \

@@ -37,8 +37,8 @@ static efface_status fit(const efface_data *data, efface_method method, uint32_t
     params.method = method;
     params.n_clusters = CLUSTERS;
     params.scale = EFFACE_SCALE_MINMAX;
-    params.seed = SEED;
-    params.n_threads = n_threads;
+    params.common.seed = SEED;
+    params.common.n_threads = n_threads;
     const double begin = bench_now();
     const efface_status status = efface_kmeans_fit(data, &params, out, error);
     *seconds = bench_now() - begin;

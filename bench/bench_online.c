@@ -219,7 +219,7 @@ static efface_status finish(replicate *r, efface_error *error) {
 static int run(const online_options *options, uint32_t number, online_result *result) {
     *result = (online_result){.replicate = number};
     replicate r = {.options = options, .params = options->params, .result = result};
-    r.params.seed += number - 1;
+    r.params.common.seed += number - 1;
     efface_error error;
     int code = BENCH_FAILED;
     /* Read again for each replicate: the one before has forgotten. */
@@ -326,7 +326,7 @@ int bench_online(int n_arguments, char **arguments) {
     o.params.candidates = 1; /* as in the paper, */
     o.params.weigh_centroids = 0;
     o.params.method = EFFACE_METHOD_PYRAMID;
-    o.params.n_threads = 1;
+    o.params.common.n_threads = 1;
     const bench_option options[] = {
         {"--data", BENCH_TEXT, (void *)&o.data},
         {"--labels", BENCH_TEXT, (void *)&o.labels},

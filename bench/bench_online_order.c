@@ -145,7 +145,7 @@ efface_status online_requests_init(online_requests *r, bench_order order,
                                    const efface_kmeans_params *params, uint64_t stream,
                                    const efface_data *data, efface_error *error) {
     *r = (online_requests){.order = order, .params = params};
-    r->random = bench_random_start(params->seed, stream);
+    r->random = bench_random_start(params->common.seed, stream);
     r->ids = malloc(efface_data_n_rows(data) * sizeof *r->ids);
     if (r->ids == NULL)
         return fail(error, EFFACE_E_MEMORY, "out of memory");

@@ -87,7 +87,7 @@ static efface_status silhouette(const online_options *options, const efface_kmea
     const uint64_t stream = (uint64_t)result->replicate << 32 | after;
     efface_data *sample = NULL;
     efface_status status =
-        draw_rows(data, bench_random_start(options->params.seed, stream), &sample, error);
+        draw_rows(data, bench_random_start(options->params.common.seed, stream), &sample, error);
     if (status == EFFACE_OK)
         status = efface_kmeans_silhouette(model, sample, NULL, 0, value, error);
     efface_data_free(sample);

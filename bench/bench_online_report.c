@@ -156,12 +156,12 @@ void online_print_json(const online_result *r, const online_options *options) {
            ",\"kernels\":\"%s\",\"compiler\":\"%s\"",
            bench_method_name(params->method),
            params->redraw == EFFACE_REDRAW_SAME ? "true" : "false", r->n_rows, r->n_columns,
-           r->n_clusters, bench_scale_name(params->scale), params->n_threads, efface_kernels_name(),
-           bench_compiler());
+           r->n_clusters, bench_scale_name(params->scale), params->common.n_threads,
+           efface_kernels_name(), bench_compiler());
     printf(",\"order\":\"%s\",\"deletions\":%" PRIu32 ",\"batch\":%" PRIu32 ",\"requests\":%" PRIu64
            ",\"replicate\":%" PRIu32 ",\"seed\":%" PRIu64,
            bench_order_name(options->order), options->deletions, options->batch, r->n_requests,
-           r->replicate, params->seed + r->replicate - 1);
+           r->replicate, params->common.seed + r->replicate - 1);
     bench_put_field("train_seconds", r->train_seconds);
     bench_put_field("delete_seconds_total", r->delete_seconds);
     bench_put_field("delete_us_mean", r->us_mean);
@@ -211,7 +211,8 @@ void online_print_head(const online_result *first, const online_options *options
            : params->method == EFFACE_METHOD_TREE ? " with fresh redraw, exact in distribution only"
                                                   : " with fresh redraw, NOT EXACT",
            first->n_rows, first->n_columns, first->n_clusters, bench_scale_name(params->scale),
-           params->n_threads, params->n_threads == 1 ? "" : "s", efface_kernels_name());
+           params->common.n_threads, params->common.n_threads == 1 ? "" : "s",
+           efface_kernels_name());
     if (params->method == EFFACE_METHOD_TREE)
         printf("height %" PRIu32 ", width %" PRIu32 ", leaves %s, other nodes %s%s\n",
                params->height, first->width, bench_method_name(params->leaf_method),

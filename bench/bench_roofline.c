@@ -91,7 +91,7 @@ static efface_status timed_fit(const efface_data *data, uint32_t k, uint32_t pas
     params.method = EFFACE_METHOD_PYRAMID;
     params.candidates = 1;
     params.n_clusters = k;
-    params.n_threads = 1;
+    params.common.n_threads = 1;
     /* Given, or small sets would have no sample, and no passes after it. */
     params.rate = fmin(1.0, SAMPLE_ROWS * (double)k / (double)efface_data_n_rows(data));
     params.starts = 1;

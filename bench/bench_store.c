@@ -59,7 +59,7 @@ static int make(const char *path, size_t n_rows, uint32_t n_columns, size_t n_id
     efface_kmeans_params_init(&quantized);
     quantized.candidates = 1;
     quantized.n_clusters = N_CLUSTERS;
-    quantized.seed = 1;
+    quantized.common.seed = 1;
     pyramid = quantized;
     quantized.method = EFFACE_METHOD_QUANTIZED;
     pyramid.method = EFFACE_METHOD_PYRAMID;

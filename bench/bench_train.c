@@ -78,7 +78,7 @@ static void print_json(const result *r, const efface_kmeans_params *params) {
            ",\"rows_assigned\":%" PRIu64 ",\"rows_undecided\":%" PRIu64 ",\"rows_moved\":%" PRIu64
            ",\"epsilon\":%.9g",
            bench_method_name(params->method), r->info.n_rows, r->info.n_columns, r->info.n_clusters,
-           params->n_threads, efface_kernels_name(), r->info.iterations, r->seconds, r->loss,
+           params->common.n_threads, efface_kernels_name(), r->info.iterations, r->seconds, r->loss,
            r->digest, r->peak_rss_bytes, r->info.rows_assigned, r->info.rows_undecided,
            r->info.rows_moved, r->info.epsilon);
     bench_put_field("silhouette", r->silhouette);
@@ -92,7 +92,8 @@ static void print_table(const result *r, const efface_kmeans_params *params) {
            r->info.stable ? ", stable" : "");
     printf("rows        %" PRIu64 " x %" PRIu32 ", %" PRIu32 " clusters\n", r->info.n_rows,
            r->info.n_columns, r->info.n_clusters);
-    printf("threads     %" PRIu32 ", kernels %s\n", params->n_threads, efface_kernels_name());
+    printf("threads     %" PRIu32 ", kernels %s\n", params->common.n_threads,
+           efface_kernels_name());
     printf("iterations  %" PRIu32 "%s\n", r->info.iterations,
            params->method == EFFACE_METHOD_PYRAMID ? " over all rows, after those on the sample"
            : params->method == EFFACE_METHOD_TREE  ? " at the root"
@@ -117,7 +118,7 @@ int bench_train(int n_arguments, char **arguments) {
     o.params.method = EFFACE_METHOD_LLOYD;
     o.params.candidates = 1; /* as in the paper, */
     o.params.weigh_centroids = 0;
-    o.params.n_threads = 1;
+    o.params.common.n_threads = 1;
     const bench_option options[] = {
         {"--data", BENCH_TEXT, (void *)&o.data},
         {"--labels", BENCH_TEXT, (void *)&o.labels},

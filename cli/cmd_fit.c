@@ -52,7 +52,7 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
         {"--scale", CLI_WORD, &c->scale, scale_words},
         {"--columns", CLI_TEXT, &c->column_list, NULL},
         {"--offset", CLI_TEXTS, &c->offset_texts, NULL},
-        {"--threads", CLI_COUNT, &c->params.n_threads, NULL},
+        {"--threads", CLI_COUNT, &c->params.common.n_threads, NULL},
         {"--like", CLI_TEXT, &c->like, NULL},
         {"--keep-texts", CLI_FLAG, &c->keep_texts, NULL},
         {"--receipt-key", CLI_TEXT, &c->open.receipt_key, NULL},
@@ -291,7 +291,7 @@ static int fit(choices *c) {
         return cli_wrong("there is no store '%s': give DATA to create it", c->store_path);
     if (!c->seed.given && !cli_random(&c->seed.value, sizeof c->seed.value))
         return CLI_FAILED;
-    c->params.seed = c->seed.value;
+    c->params.common.seed = c->seed.value;
     const double begin = cli_now();
     int code = is_new ? make_store(c, &store) : add_model(c, &store);
     if (code == CLI_DONE)

@@ -43,7 +43,7 @@ int main(void) {
     efface_kmeans_params_init(&params);
     params.n_clusters = N_CLUSTERS;
     params.scale = EFFACE_SCALE_MINMAX;
-    params.seed = 1;
+    params.common.seed = 1;
 
     /* Every call that can fail returns a status and explains itself in `error`. */
     if (efface_data_make_gaussian(N_CLUSTERS, N_COLUMNS, ROWS_PER_CLUSTER, 1, &data, &error) ||

@@ -31,7 +31,7 @@
  *     efface_error error;
  *     efface_kmeans_params_init(&params);
  *     params.n_clusters = 8;
- *     params.seed = 20191105;
+ *     params.common.seed = 20191105;
  *     const uint64_t id = 7;
  *     if (efface_data_load("people.csv", NULL, &people, &error) != EFFACE_OK ||
  *         efface_kmeans_fit(people, &params, &model, &error) != EFFACE_OK ||
@@ -417,6 +417,36 @@ EFFACE_API efface_status efface_data_make_skewed(efface_skew skew, uint32_t n_cl
                                                  uint32_t n_columns, size_t n_rows, uint64_t seed,
                                                  efface_data **out, efface_error *error);
 
+/* ------------------------------------------------------------------ models */
+
+/* The kinds of models. */
+typedef enum efface_family { EFFACE_FAMILY_KMEANS = 1 } efface_family;
+
+/* What the parameters of every family begin with. The init function of the family fills it. */
+typedef struct efface_params {
+    uint32_t version;     /* set by the init function */
+    efface_family family; /* the same */
+    uint64_t seed;        /* all randomness; keep it secret if deletion requests may react to it */
+    uint32_t n_threads;   /* 0: as many as there are processors; no result depends on it */
+
+    /* To interrupt long work: the library calls `interrupted` now and then, with interrupt_context,
+     * on the thread that made the call. If it returns non-zero, the call ends with
+     * EFFACE_E_INTERRUPTED and has changed nothing. NULL, the default: never called. A fit calls it
+     * before each pass over the rows, every few milliseconds of a long pass, and at each node of a
+     * tree. A change that leaves a model untouched does not call it, or, in a tree, once for each
+     * node it reaches. Passes may be short: a function that takes longer than a microsecond should
+     * look at a clock first. The model keeps both pointers, and uses them in later changes, verify,
+     * rekey and silhouette too. They are no part of the state; a store uses them during
+     * efface_store_fit and does not keep them. The function must not use the model or the set. */
+    int (*interrupted)(void *context);
+    void *interrupt_context;
+
+    /* Called where `interrupted` would be called, with interrupt_context and the part of a fit that
+     * is done, from 0 to 1: an estimate from passes over the rows, which never falls during one
+     * fit. The same rules hold for it. NULL, the default: never called. */
+    void (*progress)(void *context, double part);
+} efface_params;
+
 /* ------------------------------------------------------------------ k-means */
 
 typedef struct ef_kmeans efface_kmeans;
@@ -460,12 +490,11 @@ typedef enum efface_redraw {
 
 /* Parameters of a fit. Fill with efface_kmeans_params_init, then change what differs. */
 typedef struct efface_kmeans_params {
-    uint32_t version; /* set by efface_kmeans_params_init */
+    efface_params common;
     efface_method method;
     uint32_t n_clusters; /* default 8; with fewer rows the model has one centroid a row */
     uint32_t iterations; /* default 10; 0: until nothing changes, at most EFFACE_MAX_ITERATIONS;
                             pyramid: on the sample */
-    uint64_t seed;       /* all randomness; keep it secret if deletion requests may react to it */
     efface_scale scale;
     double bound;            /* scale none: the largest |value| allowed; 0: derived from the data */
     const float *column_min; /* scale minmax: n_columns bounds that no value may be outside of; */
@@ -496,29 +525,10 @@ typedef struct efface_kmeans_params {
                                        root being depth 0; NULL: n_clusters everywhere */
     int weigh_centroids; /* tree: if not 0 (the default), centroids count with the weight of their
                             rows; 0 is the paper's tree, much worse where clusters differ in size */
-    uint32_t n_threads;  /* 0: as many as there are processors; no result depends on it */
-
-    int keep_margins; /* lloyd: if not 0 (the default), a model whose centroids were moved by a
-                         change keeps 3 bytes for each row and level, and for up to 1/32 of the
-                         rows a byte a column more, so that later changes look at few rows only; no
-                         result depends on it */
-
-    /* To interrupt long work: the library calls `interrupted` now and then, with interrupt_context,
-     * on the thread that made the call. If it returns non-zero, the call ends with
-     * EFFACE_E_INTERRUPTED and has changed nothing. NULL, the default: never called. A fit calls it
-     * before each pass over the rows, every few milliseconds of a long pass, and at each node of a
-     * tree. A change that leaves a model untouched does not call it, or, in a tree, once for each
-     * node it reaches. Passes may be short: a function that takes longer than a microsecond should
-     * look at a clock first. The model keeps both pointers, and uses them in later changes, verify,
-     * rekey and silhouette too. They are no part of the state; a store uses them during
-     * efface_store_fit and does not keep them. The function must not use the model or the set. */
-    int (*interrupted)(void *context);
-    void *interrupt_context;
-
-    /* Called where `interrupted` would be called, with interrupt_context and the part of a fit that
-     * is done, from 0 to 1: an estimate from passes over the rows, which never falls during one
-     * fit. The same rules hold for it. NULL, the default: never called. */
-    void (*progress)(void *context, double part);
+    int keep_margins;    /* lloyd: if not 0 (the default), a model whose centroids were moved by a
+                            change keeps 3 bytes for each row and level, and for up to 1/32 of the
+                            rows a byte a column more, so that later changes look at few rows only; no
+                            result depends on it */
 } efface_kmeans_params;
 
 /* Fills the parameters with their defaults: pyramid, 8 clusters, 10 iterations, seed 0, no scaling.

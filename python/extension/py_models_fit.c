@@ -58,7 +58,7 @@ static efface_status recipes_cook(recipes *r, const efface_data *data, efface_km
                                   efface_error *error) {
     efface_status status = EFFACE_OK;
     for (size_t i = 0; i < r->n && status == EFFACE_OK; i++) {
-        params.seed = r->seeds[i];
+        params.common.seed = r->seeds[i];
         status = r->states[i] == NULL ? efface_kmeans_fit(data, &params, &r->items[i], error)
                                       : efface_kmeans_decode((const unsigned char *)r->states[i],
                                                              (size_t)r->state_sizes[i], &params,
@@ -143,8 +143,8 @@ static efface_status refit(models *self, recipes *runs, efface_error *error) {
     efface_status status = EFFACE_OK;
     for (size_t i = 0; i < runs->n && status == EFFACE_OK; i++) {
         efface_kmeans_params params = efface_kmeans_get_params(self->items[i]);
-        params.seed = runs->seeds[i];
-        params.interrupted = interrupted;
+        params.common.seed = runs->seeds[i];
+        params.common.interrupted = interrupted;
         status = efface_kmeans_fit(models_set(self, i), &params, &runs->items[i], error);
     }
     for (size_t i = 0; i < runs->n && status == EFFACE_OK; i++) {

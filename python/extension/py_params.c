@@ -21,7 +21,7 @@ static const struct field {
     {"method", NAME, offsetof(efface_kmeans_params, method), methods},
     {"n_clusters", WHOLE, offsetof(efface_kmeans_params, n_clusters), NULL},
     {"iterations", WHOLE, offsetof(efface_kmeans_params, iterations), NULL},
-    {"seed", SEED, offsetof(efface_kmeans_params, seed), NULL},
+    {"seed", SEED, offsetof(efface_kmeans_params, common.seed), NULL},
     {"scale", NAME, offsetof(efface_kmeans_params, scale), scales},
     {"bound", REAL, offsetof(efface_kmeans_params, bound), NULL},
     {"empty", NAME, offsetof(efface_kmeans_params, empty), empties},
@@ -36,7 +36,7 @@ static const struct field {
     {"leaf_method", NAME, offsetof(efface_kmeans_params, leaf_method), methods},
     {"node_method", NAME, offsetof(efface_kmeans_params, node_method), methods},
     {"weigh_centroids", FLAG, offsetof(efface_kmeans_params, weigh_centroids), NULL},
-    {"n_threads", WHOLE, offsetof(efface_kmeans_params, n_threads), NULL},
+    {"n_threads", WHOLE, offsetof(efface_kmeans_params, common.n_threads), NULL},
 };
 
 _Static_assert(sizeof(efface_method) == sizeof(uint32_t) &&
@@ -103,7 +103,7 @@ static bool read_array(PyObject *dictionary, const char *key, const char *format
 bool params_open(fit_params *params, PyObject *dictionary) {
     memset(params, 0, sizeof *params);
     efface_kmeans_params_init(&params->values);
-    params->values.interrupted = interrupted;
+    params->values.common.interrupted = interrupted;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         PyObject *const value = PyDict_GetItemString(dictionary, fields[i].key);
         if (value != NULL && !read_field(&params->values, &fields[i], value))

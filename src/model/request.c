@@ -347,7 +347,7 @@ efface_status efface_kmeans_rekey(ef_kmeans *model, const efface_data *data, uin
     if (status != EFFACE_OK)
         return status;
     efface_kmeans_params params = model->params;
-    params.seed = seed;
+    params.common.seed = seed;
     ef_kmeans *fresh = NULL;
     status = efface_kmeans_fit(data, &params, &fresh, error);
     if (status != EFFACE_OK)

@@ -28,7 +28,7 @@ void ef_params_write(ef_writer *w, const efface_kmeans_params *p, uint32_t n_col
     ef_write_u32(w, (uint32_t)p->method);
     ef_write_u32(w, p->n_clusters);
     ef_write_u32(w, p->iterations);
-    ef_write_u64(w, p->seed);
+    ef_write_u64(w, p->common.seed);
     ef_write_u32(w, (uint32_t)p->scale);
     ef_write_f64(w, p->bound);
     ef_write_u32(w, (uint32_t)p->empty);
@@ -92,7 +92,7 @@ efface_status ef_params_read(ef_decoder *r, ef_record *record, efface_error *err
     p->method = (efface_method)ef_read_u32(r);
     p->n_clusters = ef_read_u32(r);
     p->iterations = ef_read_u32(r);
-    p->seed = ef_read_u64(r);
+    p->common.seed = ef_read_u64(r);
     p->scale = (efface_scale)ef_read_u32(r);
     p->bound = ef_read_f64(r);
     p->empty = (efface_empty)ef_read_u32(r);

@@ -21,7 +21,7 @@
 static efface_status fit_anew(efface_store *store, ef_record *record, const efface_data *data,
                               efface_kmeans **model, efface_error *error) {
     ef_telling telling;
-    randombytes_buf(&record->params.seed, sizeof record->params.seed);
+    randombytes_buf(&record->params.common.seed, sizeof record->params.common.seed);
     ef_store_tell(store, &record->params, &telling);
     efface_status status = efface_kmeans_fit(data, &record->params, model, error);
     if (status == EFFACE_OK && (*model)->plan.n_clusters == 0)
@@ -73,7 +73,7 @@ static efface_status publish(efface_store *store, const char *name, ef_published
     ef_free(w.bytes);
     efface_kmeans_free(model);
     efface_data_free(data);
-    sodium_memzero(&record.params.seed, sizeof record.params.seed);
+    sodium_memzero(&record.params.common.seed, sizeof record.params.common.seed);
     ef_record_free(&record);
     return status;
 }

@@ -139,7 +139,7 @@ static efface_status rekey(efface_store *store, const char *name, uint64_t seed,
         return status;
     if (record.columns != NULL)
         status = ef_rows_copy(all, record.columns, record.n_columns, &data, error);
-    record.params.seed = seed;
+    record.params.common.seed = seed;
     const efface_data *const rows = record.columns != NULL ? data : all;
     if (status == EFFACE_OK)
         status = efface_kmeans_fit(rows, &record.params, &model, error);

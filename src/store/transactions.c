@@ -48,9 +48,9 @@ void ef_store_tell(const efface_store *store, efface_kmeans_params *params, ef_t
     *telling = (ef_telling){store, false};
     if (store->progress == NULL)
         return;
-    params->progress = tell;
-    params->interrupted = is_interrupted;
-    params->interrupt_context = telling;
+    params->common.progress = tell;
+    params->common.interrupted = is_interrupted;
+    params->common.interrupt_context = telling;
 }
 
 /* Some errors have taken the transaction back already. */

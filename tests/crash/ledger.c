@@ -75,8 +75,8 @@ static efface_kmeans_params params_of(unsigned kind, uint64_t seed) {
     p.n_clusters = 3 + kind % 3;
     p.iterations = 4;
     p.scale = kind % 2 != 0 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
-    p.seed = seed;
-    p.n_threads = 1;
+    p.common.seed = seed;
+    p.common.n_threads = 1;
     return p;
 }
 

@@ -114,10 +114,11 @@ static inline void check_nodes(const efface_kmeans *model, const efface_data *da
             if (node->model->guard.codes != NULL)
                 check_kept(node);
             assert_int_equal(node->model->plan.n_threads, model->plan.n_threads);
-            assert_int_equal(node->model->params.n_threads, model->plan.n_threads);
-            assert_true(node->model->params.interrupted == model->params.interrupted);
-            assert_true(node->model->plan.interrupt.asked == model->params.interrupted);
-            assert_true(node->model->plan.interrupt.context == model->params.interrupt_context);
+            assert_int_equal(node->model->params.common.n_threads, model->plan.n_threads);
+            assert_true(node->model->params.common.interrupted == model->params.common.interrupted);
+            assert_true(node->model->plan.interrupt.asked == model->params.common.interrupted);
+            assert_true(node->model->plan.interrupt.context ==
+                        model->params.common.interrupt_context);
         }
 }
 

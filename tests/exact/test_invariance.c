@@ -346,13 +346,13 @@ static efface_kmeans_params params_of(const config *c) {
     p.method = c->method;
     p.n_clusters = c->k;
     p.iterations = c->iterations;
-    p.seed = UINT64_C(0x0123456789ABCDEF);
+    p.common.seed = UINT64_C(0x0123456789ABCDEF);
     p.scale = c->scale;
     p.empty = c->empty;
     p.epsilon = c->epsilon;
     p.gamma = c->gamma;
     p.bound = c->bound;
-    p.n_threads = 2;
+    p.common.n_threads = 2;
     p.candidates = c->more != NULL && c->more->greedy ? 0 : 1;
     if (c->more != NULL) {
         p.rate = c->more->rate;
@@ -372,7 +372,7 @@ static efface_kmeans *fit(const config *c, const efface_data *data, uint32_t n_t
     efface_kmeans_params p = params_of(c);
     efface_kmeans *model = NULL;
     efface_error error = {0};
-    p.n_threads = n_threads;
+    p.common.n_threads = n_threads;
     if (efface_kmeans_fit(data, &p, &model, &error) != EFFACE_OK)
         fail_msg("%s: %s", c->name, error.message);
     return model;
@@ -454,7 +454,8 @@ static void defaults_are_the_documented_ones(void **state) {
     (void)state;
     efface_kmeans_params p;
     efface_kmeans_params_init(&p);
-    assert_true(p.method == PYRAMID && p.n_clusters == 8 && p.iterations == 10 && p.seed == 0);
+    assert_true(p.method == PYRAMID && p.n_clusters == 8 && p.iterations == 10 &&
+                p.common.seed == 0);
     assert_true(p.candidates == 0 && p.rate == 0.0 && p.passes == 1 && p.starts == 4);
     assert_true(p.scale == NONE && p.bound == 0.0 && p.empty == RESEED && p.epsilon == 0.0);
     assert_true(p.leaf_method == LLOYD && p.node_method == LLOYD && p.height == 1 && p.width == 0);
@@ -518,11 +519,11 @@ static void threads_do_not_matter_with_many_rows(void **state) {
         efface_kmeans_params_init(&p);
         p.n_clusters = 16;
         p.method = methods[i];
-        p.seed = 77;
+        p.common.seed = 77;
         digest one = {{0}};
         for (size_t j = 0; j <= 3; j++) {
             efface_kmeans *model = NULL;
-            p.n_threads = j == 0 ? 1 : n_threads[j - 1];
+            p.common.n_threads = j == 0 ? 1 : n_threads[j - 1];
             assert_int_equal(efface_kmeans_fit(data, &p, &model, NULL), EFFACE_OK);
             const digest d = digest_of_model(model);
             if (j == 0)

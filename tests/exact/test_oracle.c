@@ -339,7 +339,7 @@ static int run_case(uint64_t seed, char *text, size_t capacity) {
                     t.params.column_min != NULL,
                     t.params.empty == EFFACE_EMPTY_RESEED ? "reseed" : "keep", t.params.epsilon,
                     t.params.gamma, t.params.rate, t.params.passes, t.params.starts,
-                    t.params.candidates, t.params.n_threads);
+                    t.params.candidates, t.params.common.n_threads);
         if (t.params.method == EFFACE_METHOD_TREE)
             print_error("tree: height %u, width %u, leaves %s, inner nodes %s, clusters %s, "
                         "centroids %s\n",
@@ -486,8 +486,8 @@ static void fit_blobs(uint32_t d, uint32_t candidates, int weighed, efface_metho
     params.method = method;
     params.n_clusters = 30;
     params.candidates = candidates;
-    params.seed = 7;
-    params.n_threads = 2;
+    params.common.seed = 7;
+    params.common.n_threads = 2;
     for (size_t i = 0; i < N_ROWS; i++) {
         const uint64_t blob = mix(i) % 40;
         weights[i] = 1 + (int64_t)(mix(i + 5000) % 7);

@@ -51,12 +51,12 @@ static bool forget_row_0(uint64_t seed, efface_redraw redraw, int *centroid) {
     params.method = EFFACE_METHOD_QUANTIZED;
     params.n_clusters = 1;
     params.iterations = 1;
-    params.seed = seed;
+    params.common.seed = seed;
     params.bound = EF_GRID_MAX; /* values are grid points */
     params.epsilon = (double)EPS / EF_GRID_MAX;
     params.gamma = 0.0;
     params.redraw = redraw;
-    params.n_threads = 1;
+    params.common.n_threads = 1;
     assert_int_equal(efface_data_create(1, &data, NULL), EFFACE_OK);
     assert_int_equal(efface_data_add(data, &(efface_rows){.n_rows = 3, .values = values}, NULL),
                      EFFACE_OK);

@@ -76,7 +76,7 @@ static efface_kmeans_params draw_params(void) {
     p.redraw = EFFACE_REDRAW_FRESH;
     p.n_clusters = 1 + (uint32_t)below(4);
     p.iterations = 1 + (uint32_t)below(4);
-    p.seed = below(UINT64_MAX);
+    p.common.seed = below(UINT64_MAX);
     p.scale = below(3) == 0 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
     p.candidates = (uint32_t)below(3);
     p.rate = 0.5;
@@ -86,7 +86,7 @@ static efface_kmeans_params draw_params(void) {
     p.leaf_method = methods[below(3)];
     p.node_method = methods[below(3)];
     p.weigh_centroids = (int)below(2);
-    p.n_threads = 1 + (uint32_t)below(2);
+    p.common.n_threads = 1 + (uint32_t)below(2);
     return p;
 }
 
@@ -213,7 +213,7 @@ static void enter(walk *w, const request *q, const efface_report *report) {
     const uint32_t height = w->params.height;
     const size_t width = w->model->tree->width;
     const uint64_t seed =
-        w->all != 0 ? oracle_tape(w->params.seed, 7, 0, w->all, 0) : w->params.seed;
+        w->all != 0 ? oracle_tape(w->params.common.seed, 7, 0, w->all, 0) : w->params.common.seed;
     bool reached[MOST_NODES] = {false};
     for (size_t i = 0; i < q->n; i++) {
         size_t first = 0, n_nodes = 1;
@@ -398,12 +398,12 @@ static void check_seeds(efface_kmeans *model) {
     uint64_t seeds[2400];
     size_t n = 0;
     for (model->draw = 0; model->draw < 4; model->draw++) {
-        model->plan.seed = ef_seed_of_draw(model->params.seed, model->draw);
+        model->plan.seed = ef_seed_of_draw(model->params.common.seed, model->draw);
         for (uint32_t l = 0; l <= model->tree->height; l++)
             for (size_t i = 0; i < model->tree->n_nodes[l]; i++)
                 for (uint64_t draw = 0; draw < 6; draw++) {
                     assert_true(n < sizeof seeds / sizeof *seeds);
-                    seeds[n] = ef_node_params(model, l, i, draw).seed;
+                    seeds[n] = ef_node_params(model, l, i, draw).common.seed;
                     for (size_t j = 0; j < n; j++)
                         assert_true(seeds[j] != seeds[n]);
                     n++;
@@ -438,11 +438,11 @@ static size_t root_after(uint64_t seed, bool leave) {
     p.n_clusters = 1;
     p.iterations = 1;
     p.width = 2;
-    p.seed = seed;
+    p.common.seed = seed;
     p.bound = EF_GRID_MAX; /* values are grid points */
     p.epsilon = 8.0 / EF_GRID_MAX;
     p.gamma = 0.0;
-    p.n_threads = 1;
+    p.common.n_threads = 1;
     efface_data *const data = make_data(1, &(efface_rows){.n_rows = 5, .values = values});
     efface_kmeans *model = NULL;
     if (!leave)
@@ -498,7 +498,7 @@ static void what_is_left_is_like_a_fresh_fit(void **state) {
 static void a_store_keeps_draws(void **state) {
     (void)state;
     walk w = begin(FIRST_SEED + 1);
-    w.params.n_threads = 1;
+    w.params.common.n_threads = 1;
     efface_kmeans_params quantized = w.params;
     quantized.method = EFFACE_METHOD_QUANTIZED;
     efface_store *store = NULL;

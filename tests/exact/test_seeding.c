@@ -288,10 +288,10 @@ static void fit_greedy(const efface_data *data, uint32_t k, uint64_t seed, uint3
     efface_kmeans_params_init(&params);
     params.method = EFFACE_METHOD_LLOYD;
     params.n_clusters = k;
-    params.seed = seed;
+    params.common.seed = seed;
     params.iterations = 1;
     params.bound = 16.0;
-    params.n_threads = 1;
+    params.common.n_threads = 1;
     params.candidates = candidates;
     assert_int_equal(efface_kmeans_fit(data, &params, &model, NULL), EFFACE_OK);
     assert_int_equal(efface_kmeans_encode(model, &bytes, &n_bytes, NULL), EFFACE_OK);

@@ -198,8 +198,8 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
     s->params.redraw = method == FRESH ? EFFACE_REDRAW_FRESH : EFFACE_REDRAW_SAME;
     s->params.n_clusters = shape->k;
     s->params.iterations = shape->iterations;
-    s->params.n_threads = shape->n_threads;
-    s->params.seed = 20191105;
+    s->params.common.n_threads = shape->n_threads;
+    s->params.common.seed = 20191105;
     s->params.bound = shape->derived ? 0.0 : 0x1p23;
     s->params.epsilon = s->params.method == EFFACE_METHOD_QUANTIZED ? 6 * 0x1p-23 : 0.0;
     s->params.rate = shape->rate;
@@ -222,7 +222,7 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
         s->second_params = s->params;
         s->second_params.method = method == PYRAMID ? EFFACE_METHOD_TREE : EFFACE_METHOD_PYRAMID;
         s->second_params.redraw = EFFACE_REDRAW_SAME;
-        s->second_params.seed++;
+        s->second_params.common.seed++;
         assert_int_equal(efface_kmeans_fit(s->data, &s->second_params, &s->second, NULL),
                          EFFACE_OK);
     }

@@ -127,7 +127,7 @@ static efface_status op_rekey(scene *s, efface_error *error) {
     const efface_status status =
         efface_kmeans_rekey(s->model, s->data, 99, &s->out.reports[0], error);
     if (status == EFFACE_OK)
-        s->params.seed = 99;
+        s->params.common.seed = 99;
     return status;
 }
 

@@ -103,8 +103,8 @@ static efface_kmeans_params params_of(unsigned way, unsigned seed, uint32_t n_th
     params.bound = ways[way].scale == EFFACE_SCALE_NONE ? BOUND : 0.0;
     params.n_clusters = 6;
     params.iterations = 5;
-    params.seed = seed;
-    params.n_threads = n_threads;
+    params.common.seed = seed;
+    params.common.n_threads = n_threads;
     params.width = 4;
     if (seed % 2 != 0 && ways[way].method == EFFACE_METHOD_TREE)
         params.leaf_method = params.node_method = EFFACE_METHOD_PYRAMID;

@@ -77,7 +77,7 @@ static void scene_read(scene *s, const unsigned char b[SCENE_BYTES]) {
     p->method = (efface_method)(b[0] & 3);
     p->scale = (b[0] & 4) != 0 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
     p->empty = (b[0] & 8) != 0 ? EFFACE_EMPTY_KEEP : EFFACE_EMPTY_RESEED;
-    p->seed = b[0] >> 4;
+    p->common.seed = b[0] >> 4;
     p->n_clusters = 1 + (b[1] & 7u);
     p->iterations = iterations[b[1] >> 3 & 3];
     p->gamma = gammas[b[2] >> 2 & 3];
@@ -110,7 +110,7 @@ static void scene_read(scene *s, const unsigned char b[SCENE_BYTES]) {
             s->depth_clusters[l] = 2 + l;
         p->depth_clusters = s->depth_clusters;
     }
-    p->n_threads = 1;
+    p->common.n_threads = 1;
     scene_make_rows(s, n_rows[b[1] >> 5], d, b[3] >> 5 & 3, b[3] & 128);
 }
 

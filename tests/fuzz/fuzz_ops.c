@@ -184,9 +184,9 @@ static void read_setup(world *w, input *in) {
     p->gamma = gammas[e >> 3 & 3];
     p->rate = rates[(e >> 5) % 6];
     w->weight_kind = f % 3;
-    p->seed = f;
+    p->common.seed = f;
     p->candidates = candidates[f >> 6];
-    p->n_threads = 1;
+    p->common.n_threads = 1;
     if (a >= 180)
         read_tree(w, in);
 }
@@ -476,10 +476,11 @@ static void call_write(world *w, input *in, bool update) {
 
 static void call_rekey(world *w, input *in) {
     efface_report report;
-    w->params.seed = take(in);
+    w->params.common.seed = take(in);
     w->doing = "rekey";
     require(w,
-            efface_kmeans_rekey(w->model, w->data, w->params.seed, &report, NULL) == EFFACE_OK &&
+            efface_kmeans_rekey(w->model, w->data, w->params.common.seed, &report, NULL) ==
+                    EFFACE_OK &&
                 report.action == EFFACE_ACTION_REFITTED && report.reason == EFFACE_REASON_REKEY,
             "fails");
 }

@@ -260,11 +260,11 @@ static void choose_parameters(trial *t) {
     p->n_clusters =
         one_in(200) && n * n * n * t->rows.d < 10000000 ? EFFACE_MAX_CLUSTERS : (uint32_t)k;
     p->iterations = one_in(8) ? 1 + (uint32_t)below(30) : iterations[below(6)];
-    p->seed = one_in(20) ? 0 : one_in(20) ? UINT64_MAX : next();
+    p->common.seed = one_in(20) ? 0 : one_in(20) ? UINT64_MAX : next();
     p->empty = one_in(2) ? EFFACE_EMPTY_RESEED : EFFACE_EMPTY_KEEP;
     p->gamma = one_in(3) ? (double)unit() : gammas[below(7)];
     p->epsilon = one_in(3) ? (double)spread_out(0.0f, -23, 24) : epsilons[below(8)];
-    p->n_threads = threads[below(4)];
+    p->common.n_threads = threads[below(4)];
     choose_sample(p);
     choose_bounds(t);
 }

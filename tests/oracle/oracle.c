@@ -223,7 +223,7 @@ static int race(const oracle_model *m, const oracle_rows *rows, const int64_t *u
     int won = 0;
     best->cluster = l;
     for (size_t i = 0; i < m->n; i++) {
-        const uint64_t r = oracle_tape(m->params.seed, 1, slot, oracle_id(rows, i), l);
+        const uint64_t r = oracle_tape(m->params.common.seed, 1, slot, oracle_id(rows, i), l);
         if (u[i] > 0)
             run(rows, i, race_key(r, oracle_weight(rows, i), u[i]), &won, best);
     }
@@ -237,7 +237,7 @@ static void race_among_equals(const oracle_model *m, const oracle_rows *rows, ui
         int chosen = 0;
         for (uint32_t s = 0; s < l; s++)
             chosen = chosen || m->seeds[s].row == i;
-        const uint64_t r = oracle_tape(m->params.seed, 1, 0, oracle_id(rows, i), l);
+        const uint64_t r = oracle_tape(m->params.common.seed, 1, 0, oracle_id(rows, i), l);
         if (!chosen)
             run(rows, i, oracle_exponential(r), &won, best);
     }
@@ -301,7 +301,7 @@ static int reseed(const oracle_model *m, const oracle_rows *rows, const int32_t 
         int taken = 0;
         for (uint32_t before = 0; before < level->n_reseeded; before++)
             taken = taken || level->reseeded[before].row == i;
-        const uint64_t r = oracle_tape(m->params.seed, 2, c, oracle_id(rows, i), t + 1);
+        const uint64_t r = oracle_tape(m->params.common.seed, 2, c, oracle_id(rows, i), t + 1);
         if (u > 0 && !taken)
             run(rows, i, race_key(r, oracle_weight(rows, i), u), &won, best);
     }
@@ -344,7 +344,7 @@ static void make_partition(const oracle_model *m, const oracle_rows *rows, const
 }
 
 static int32_t round_to_lattice(const oracle_model *m, uint32_t j, uint32_t t, i128 num, i128 den) {
-    const uint64_t r = oracle_tape(m->params.seed, 3, 0, j, t);
+    const uint64_t r = oracle_tape(m->params.common.seed, 3, 0, j, t);
     const i128 theta = (i128)(((u128)r * m->eps) >> 64);
     const i128 point = theta + m->eps * round_quotient(num - theta * den, m->eps * den);
     return (int32_t)(point > GRID ? GRID : point < -GRID ? -GRID : point);
@@ -537,7 +537,7 @@ static void make_pilot(oracle_model *m, const oracle_rows *rows, const int32_t *
 }
 
 static uint32_t need_of(const oracle_model *m, uint64_t id, uint32_t base) {
-    const uint64_t r = oracle_tape(m->params.seed, 6, 0, id, 0);
+    const uint64_t r = oracle_tape(m->params.common.seed, 6, 0, id, 0);
     uint32_t zeros = 0;
     while (zeros < 64 && (r >> (63 - zeros)) == 0)
         zeros++;
@@ -606,7 +606,7 @@ static void run_starts(oracle_model *m, const oracle_rows *rows, const int32_t *
     m->starts = oracle_make(m->n_starts, sizeof(oracle_model *));
     m->losses = oracle_make(m->n_starts, sizeof *m->losses);
     for (uint32_t r = 0; r < m->n_starts; r++) {
-        params.seed = oracle_tape(m->params.seed, 8, 0, r, 0);
+        params.common.seed = oracle_tape(m->params.common.seed, 8, 0, r, 0);
         m->starts[r] = oracle_fit_part(rows, in_sample, sample, &params);
         assert(m->starts[r]->n_clusters == m->n_clusters);
         m->losses[r] = judge(m, m->starts[r], grid, jury);
@@ -674,7 +674,7 @@ oracle_model *oracle_fit_drawn(const oracle_rows *rows, const efface_kmeans_para
     m->params = *params;
     m->draws = draws;
     if (draws.all > 0)
-        m->params.seed = oracle_tape(params->seed, 7, 0, draws.all, 0);
+        m->params.common.seed = oracle_tape(params->common.seed, 7, 0, draws.all, 0);
     if (params->method == EFFACE_METHOD_TREE && params->height == 0)
         m->params.method = params->leaf_method;
     m->n = rows->n;

@@ -52,7 +52,7 @@ static oracle_model *fit_centroids(const oracle_model *m, uint32_t l, size_t i,
 
 /* The number of a row's leaf. */
 static size_t leaf_of(const oracle_model *m, uint64_t id) {
-    const uint64_t r = oracle_tape(m->params.seed, 9, 0, id, 0);
+    const uint64_t r = oracle_tape(m->params.common.seed, 9, 0, id, 0);
     return (size_t)((oracle_u128)r * m->tree->n_nodes[m->tree->height] >> 64);
 }
 
@@ -64,7 +64,7 @@ uint64_t oracle_draw(const oracle_model *m, uint32_t l, size_t i) {
 }
 
 static uint64_t seed_of_node(const oracle_model *m, uint32_t l, size_t i) {
-    const uint64_t seed = m->params.seed, draw = oracle_draw(m, l, i);
+    const uint64_t seed = m->params.common.seed, draw = oracle_draw(m, l, i);
     if (draw > 0)
         return oracle_tape(seed, 7, l + 1, draw, (uint32_t)i);
     return l == 0 ? seed : oracle_tape(seed, 10, 0, i, l);
@@ -76,7 +76,7 @@ static void make_node(oracle_model *m, const oracle_rows *rows, const size_t *le
     oracle_tree *tree = m->tree;
     efface_kmeans_params params = oracle_with_grid(m);
     params.n_clusters = tree->n_asked[l];
-    params.seed = seed_of_node(m, l, i);
+    params.common.seed = seed_of_node(m, l, i);
     params.redraw = EFFACE_REDRAW_SAME;
     if (l == tree->height) {
         unsigned char *wanted = oracle_make(rows->n, sizeof *wanted);

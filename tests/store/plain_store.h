@@ -54,7 +54,7 @@ static inline efface_kmeans_params params_of(efface_method method) {
     params.candidates = 1;
     params.rate = 0.25; /* or pyramid would work as lloyd with so few rows */
     params.n_clusters = 3;
-    params.seed = 20191105 + (uint64_t)method;
+    params.common.seed = 20191105 + (uint64_t)method;
     params.iterations = 4;
     return params;
 }

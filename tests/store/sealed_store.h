@@ -129,7 +129,7 @@ static inline void make_sealed(sealed_store *s) {
         params[i].candidates = 1;
         params[i].n_clusters = 3;
         params[i].iterations = 2;
-        params[i].n_threads = 1;
+        params[i].common.n_threads = 1;
     }
     REQUIRE_OK(efface_data_name_column(data, 0, "height", error));
     REQUIRE_OK(efface_data_name_column(data, 2, "depth", error));

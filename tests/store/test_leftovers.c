@@ -113,8 +113,8 @@ static efface_store *begin(size_t n_rows, bool with_models) {
     params.candidates = 3; /* losers of the seeding leave nothing either */
     params.n_clusters = 4;
     params.iterations = 3;
-    params.seed = 7;
-    params.n_threads = 1;
+    params.common.seed = 7;
+    params.common.n_threads = 1;
     REQUIRE_OK(fit_plain(store, "lloyd", &params, NULL, 0, error));
     params.scale = EFFACE_SCALE_MINMAX;
     params.method = EFFACE_METHOD_QUANTIZED;

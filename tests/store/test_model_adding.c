@@ -198,8 +198,8 @@ static void others_change_rows_meanwhile(void **state) {
             efface_kmeans_params params = params_of((efface_method)(way % 4));
             meanwhile m = {.change = changers[i], .in_a_child = way == 8};
             params.scale = way % 2 == 0 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
-            params.interrupted = change_once;
-            params.interrupt_context = &m;
+            params.common.interrupted = change_once;
+            params.common.interrupt_context = &m;
             const efface_new_model asked = {"new", &params, way >= 4 ? some : NULL, 2, NULL, NULL};
             efface_kmeans *model = NULL;
             REQUIRE_OK(efface_store_fit(store, &asked, &model, error));
@@ -243,8 +243,8 @@ static void additions_that_fail(void **state) {
         efface_store *const store = make_store();
         efface_kmeans_params params = params_of(EFFACE_METHOD_PYRAMID);
         meanwhile m = {.change = cases[i].change};
-        params.interrupted = cases[i].ends ? change_and_end : change_once;
-        params.interrupt_context = &m;
+        params.common.interrupted = cases[i].ends ? change_and_end : change_once;
+        params.common.interrupt_context = &m;
         const efface_new_model asked = {"new", &params, NULL, 0, NULL, NULL};
         efface_kmeans *model = NULL;
         assert_int_equal(efface_store_fit(store, &asked, &model, NULL), cases[i].status);
@@ -265,7 +265,7 @@ static void a_thousand_models(void **state) {
     const uint32_t column = 1;
     params.n_clusters = 1;
     params.iterations = 1;
-    params.n_threads = 1;
+    params.common.n_threads = 1;
     char name[16];
     for (unsigned i = 0; i < 1000; i++) {
         (void)snprintf(name, sizeof name, "m%03u", i);

@@ -157,7 +157,7 @@ static void check_bytes(const image *file, const efface_kmeans *model, const eff
     n_bytes += n_names != 0 ? n_names + 4 * d : 0;
     assert_int_equal(file->n_bytes, n_bytes);
     assert_false(has_bytes(file, &old_seed, sizeof old_seed));
-    assert_false(has_bytes(file, &model->params.seed, sizeof model->params.seed));
+    assert_false(has_bytes(file, &model->params.common.seed, sizeof model->params.common.seed));
     for (size_t i = 0; i < efface_data_n_rows(data); i++) {
         const uint64_t id = efface_data_row(data, i).id;
         float values[N_COLUMNS];
@@ -173,12 +173,12 @@ static void check_scene(const scene *s) {
     efface_data *data = NULL;
     efface_kmeans *model = NULL;
     REQUIRE_OK(efface_store_load(store, "m", &data, &model, error));
-    const uint64_t old_seed = model->params.seed;
+    const uint64_t old_seed = model->params.common.seed;
     efface_kmeans_free(model);
     efface_data_free(data);
     efface_store_report report = publish(store, "m");
     REQUIRE_OK(efface_store_load(store, "m", &data, &model, error));
-    assert_true(model->params.seed != old_seed);
+    assert_true(model->params.common.seed != old_seed);
     unsigned char digest[EFFACE_DIGEST_BYTES];
     REQUIRE_OK(efface_kmeans_digest(model, digest, error));
     assert_int_equal(report.n_models, 1);
@@ -243,7 +243,7 @@ static uint64_t seed_of(efface_store *store, const char *name) {
     efface_data *data = NULL;
     efface_kmeans *model = NULL;
     REQUIRE_OK(efface_store_load(store, name, &data, &model, error));
-    const uint64_t seed = model->params.seed;
+    const uint64_t seed = model->params.common.seed;
     efface_kmeans_free(model);
     efface_data_free(data);
     return seed;

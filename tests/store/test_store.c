@@ -181,7 +181,7 @@ static void models_are_fitted_over_all_and_some_columns(void **state) {
         image bytes = encode_model(store, names[i]);
         ef_digest(bytes.bytes, bytes.n_bytes, digest);
         assert_memory_equal(digest, info.digest, sizeof digest);
-        REQUIRE_OK(efface_store_rekey(store, names[i], all[i].seed, error));
+        REQUIRE_OK(efface_store_rekey(store, names[i], all[i].common.seed, error));
         image again = encode_model(store, names[i]);
         check_same_image(&bytes, &again);
         efface_bytes_free(bytes.bytes);
@@ -209,8 +209,8 @@ static void fits_can_be_interrupted(void **state) {
     int left = 0;
     for (int n = 1;; n++) {
         efface_kmeans_params params = params_of(EFFACE_METHOD_PYRAMID);
-        params.interrupted = count_down;
-        params.interrupt_context = &left;
+        params.common.interrupted = count_down;
+        params.common.interrupt_context = &left;
         left = n;
         if (fit_plain(store, "a", &params, NULL, 0, NULL) == EFFACE_OK)
             break;
@@ -253,11 +253,11 @@ static void models_get_new_seeds(void **state) {
     check_fit(store, "b", &params, NULL, N_COLUMNS);
     REQUIRE_OK(efface_store_rekey(store, "a", 5, error));
     check_fit(store, "b", &params, NULL, N_COLUMNS);
-    params.seed = 5;
+    params.common.seed = 5;
     check_fit(store, "a", &params, NULL, N_COLUMNS);
     REQUIRE_OK(efface_store_rekey(store, NULL, 77, error));
     for (uint64_t i = 0; i < 2; i++) {
-        params.seed = ef_tape(77, EF_TAPE_REDRAW, 0, i, 0);
+        params.common.seed = ef_tape(77, EF_TAPE_REDRAW, 0, i, 0);
         check_fit(store, i == 0 ? "a" : "b", &params, NULL, N_COLUMNS);
     }
     check_whole(store);

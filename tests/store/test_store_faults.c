@@ -73,8 +73,8 @@ static efface_kmeans_params some_params(efface_method method) {
     params.candidates = 1;
     params.n_clusters = 4;
     params.iterations = 3;
-    params.seed = 11;
-    params.n_threads = 1;
+    params.common.seed = 11;
+    params.common.n_threads = 1;
     params.epsilon = 0.25;
     params.rate = 1.0 / 8.0;
     return params;

@@ -34,9 +34,9 @@ static inline efface_kmeans_params params_of(efface_method method, uint32_t n_cl
     efface_kmeans_params_init(&p);
     p.method = method;
     p.n_clusters = n_clusters;
-    p.seed = seed;
+    p.common.seed = seed;
     p.candidates = 1;
-    p.n_threads = 1;
+    p.common.n_threads = 1;
     return p;
 }
 

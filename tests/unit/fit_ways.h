@@ -52,7 +52,7 @@ static efface_kmeans_params params_of(uint32_t n_clusters, uint32_t iterations) 
     p.candidates = 1;
     p.n_clusters = n_clusters;
     p.iterations = iterations;
-    p.n_threads = 1;
+    p.common.n_threads = 1;
     return p;
 }
 

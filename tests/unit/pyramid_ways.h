@@ -152,7 +152,7 @@ static inline plain_pilot make_plainly(const pair *p) {
         const uint32_t far = plain_log(s.spread) - plain_log(weight * row->away);
         if (row->away > 0 && far < row->base)
             row->base = far;
-        const uint64_t number = ef_tape(p->params.seed, EF_TAPE_MEMBER, 0, of_set.id, 0);
+        const uint64_t number = ef_tape(p->params.common.seed, EF_TAPE_MEMBER, 0, of_set.id, 0);
         for (row->need = row->base;
              row->need > 0 && number >> (64 - row->base + row->need - 1) == 0;)
             row->need--;

@@ -410,7 +410,7 @@ static void reports_and_errors_are_optional(void **state) {
     assert_int_equal(efface_kmeans_forget_owner(m, p.data, 1, EFFACE_MISSING_FAIL, NULL, NULL),
                      EFFACE_OK);
     assert_int_equal(efface_kmeans_rekey(m, p.data, 8, NULL, NULL), EFFACE_OK);
-    p.params.seed = 8;
+    p.params.common.seed = 8;
     check_law(&p);
     free_pair(&p);
 }
@@ -495,11 +495,11 @@ static void rekey_gives_another_model(void **state) {
             assert_int_equal(report.rows_visited, 20 * report.levels_replayed);
         const sight after = look(&p);
         assert_memory_not_equal(before.digest, after.digest, sizeof after.digest);
-        p.params.seed = 12345;
+        p.params.common.seed = 12345;
         check_law(&p);
         (void)forget_one(&p, 4); /* with the new seed from now on */
         assert_int_equal(efface_kmeans_rekey(p.model, p.data, 7, NULL, NULL), EFFACE_OK);
-        p.params.seed = 7;
+        p.params.common.seed = 7;
         check_law(&p);
         free_pair(&p);
     }

@@ -14,8 +14,8 @@ static void bad_parameters_are_refused(void **unused) {
     efface_data *const data = make_data(3, 2, two_columns, NULL);
     TRY(EFFACE_E_ARGUMENT, memset(&p, 0, sizeof p));
     TRY(EFFACE_E_ARGUMENT, memset(&p, 0xFF, sizeof p));
-    TRY(EFFACE_E_ARGUMENT, p.version -= 1);
-    TRY(EFFACE_E_ARGUMENT, p.version += 1);
+    TRY(EFFACE_E_ARGUMENT, p.common.version -= 1);
+    TRY(EFFACE_E_ARGUMENT, p.common.version += 1);
     TRY(EFFACE_E_ARGUMENT, p.method = (efface_method)4);
     TRY(EFFACE_E_ARGUMENT, p.rate = -0.5);
     TRY(EFFACE_E_ARGUMENT, p.rate = 1.5);
@@ -228,7 +228,7 @@ static void far_rows_are_predicted(void **unused) {
     for (int i = 0; i < 8; i++) {
         efface_kmeans_params p = params_of(2, 0);
         p.scale = i % 2 == 0 ? EFFACE_SCALE_NONE : EFFACE_SCALE_MINMAX;
-        p.seed = (uint64_t)i; /* either may be cluster 0 */
+        p.common.seed = (uint64_t)i; /* either may be cluster 0 */
         efface_kmeans *const model = fit(data, &p);
         for (int e = 1; e <= 126; e++) {
             const float far = ldexpf(1.0F, e);

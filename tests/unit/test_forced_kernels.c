@@ -33,7 +33,7 @@ static void check_fit(size_t n_rows, uint32_t n_threads, efface_method method) {
     memset(&error, 0, sizeof error);
     efface_kmeans_params_init(&params);
     params.n_clusters = 2;
-    params.n_threads = n_threads;
+    params.common.n_threads = n_threads;
     params.method = method;
     assert_int_equal(efface_data_create(2, &data, NULL), EFFACE_OK);
     const efface_rows rows = {.n_rows = n_rows, .values = values};

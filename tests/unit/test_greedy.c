@@ -45,7 +45,7 @@ static efface_kmeans_params params_of(efface_method method, uint32_t candidates)
     p.method = method;
     p.n_clusters = 6;
     p.candidates = candidates;
-    p.seed = 20191105;
+    p.common.seed = 20191105;
     p.bound = 0x1p23;
     p.iterations = 3;
     p.rate = 0.5;
@@ -182,7 +182,7 @@ static void potentials_follow(void **state) {
     for (uint64_t seed = 0; seed < 40; seed++) {
         efface_data *const data = make_data();
         efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD, 3);
-        params.seed = seed;
+        params.common.seed = seed;
         efface_kmeans *const model = fit(data, &params);
         for (uint64_t id = 0; id < N_ROWS - 20; id++) {
             if (efface_kmeans_is_seed(model, id) != 0)

@@ -89,7 +89,7 @@ static void accepted(pair *p) {
         if (ask(p->model, p->data, call, &error) != EFFACE_OK)
             fail_msg("call %d: %s", call, error.message);
         if (call == REKEY)
-            p->params.seed = 77;
+            p->params.common.seed = 77;
         check_law(p);
         assert_true(ef_stamps_equal(p->model->stamp, p->data->stamp));
     }

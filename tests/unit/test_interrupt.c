@@ -88,7 +88,7 @@ static void fill_row(float *values, const set_shape *shape, uint64_t row) {
 static efface_kmeans_params params_of_kind(int kind, const set_shape *shape) {
     efface_kmeans_params p = params_of(EFFACE_METHOD_LLOYD, shape->k, 20191105);
     p.iterations = shape->iterations;
-    p.n_threads = shape->n_threads;
+    p.common.n_threads = shape->n_threads;
     p.rate = 0.25;
     p.starts = 2;
     p.passes = 2;
@@ -114,8 +114,8 @@ static void begin(scene *s, int kind, const set_shape *shape, bool asks) {
     s->kind = kind;
     efface_kmeans_params params = params_of_kind(kind, shape);
     if (asks) {
-        params.interrupted = asked;
-        params.interrupt_context = &s->asker;
+        params.common.interrupted = asked;
+        params.common.interrupt_context = &s->asker;
     }
     for (size_t i = 0; i < shape->n; i++) {
         fill_row(values + i * shape->d, shape, i);
@@ -126,7 +126,7 @@ static void begin(scene *s, int kind, const set_shape *shape, bool asks) {
     assert_int_equal(efface_data_create(shape->d, &s->p.data, NULL), EFFACE_OK);
     assert_int_equal(efface_data_add(s->p.data, &rows, NULL), EFFACE_OK);
     s->p.model = fit(s->p.data, &params);
-    params.seed++;
+    params.common.seed++;
     s->second = fit(s->p.data, &params);
     assert_int_equal(efface_kmeans_encode(s->p.model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
     memset(&s->out, 0xA5, sizeof s->out);
@@ -141,7 +141,7 @@ static void end(scene *s) {
 static pair second_of(const scene *s) {
     pair p = s->p;
     p.model = s->second;
-    p.params.seed++;
+    p.params.common.seed++;
     return p;
 }
 
@@ -300,7 +300,7 @@ static void check_outcome(scene *s, scene *plain, call what) {
     if (what == call_verify)
         assert_true(s->out.difference.identical);
     if (what == call_rekey)
-        s->p.params.seed = 4711;
+        s->p.params.common.seed = 4711;
     check_nodes(s->p.model, s->p.data);
     check_law(&s->p);
     if (what == call_forget_two) {
@@ -481,7 +481,7 @@ static void the_status_has_a_name(void **state) {
     assert_int_equal(EFFACE_E_INTERRUPTED, 11);
     efface_kmeans_params p;
     efface_kmeans_params_init(&p);
-    assert_true(p.interrupted == NULL && p.interrupt_context == NULL);
+    assert_true(p.common.interrupted == NULL && p.common.interrupt_context == NULL);
 }
 
 int main(void) {

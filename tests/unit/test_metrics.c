@@ -215,9 +215,9 @@ static efface_kmeans *fit(const efface_data *data, int minmax, uint32_t n_cluste
     params.candidates = 1;
     params.n_clusters = n_clusters;
     params.iterations = 3;
-    params.seed = 5;
+    params.common.seed = 5;
     params.scale = minmax ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
-    params.n_threads = n_threads;
+    params.common.n_threads = n_threads;
     efface_kmeans *model = NULL;
     efface_error error;
     if (efface_kmeans_fit(data, &params, &model, &error) != EFFACE_OK)

@@ -362,7 +362,7 @@ static unsigned char *state_of(const double *values, const double *offsets, effa
     params.candidates = 1;
     params.rate = 0.25; /* or pyramid would work as lloyd with so few rows */
     params.n_clusters = 2;
-    params.seed = 5;
+    params.common.seed = 5;
     assert_int_equal(efface_kmeans_fit(data, &params, &model, NULL), EFFACE_OK);
     assert_int_equal(efface_kmeans_forget(model, data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
                      EFFACE_OK);

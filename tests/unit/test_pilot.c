@@ -248,7 +248,7 @@ static void threads_share_a_pilot(void **state) {
     assert_int_equal(efface_data_make_gaussian(8, 16, 2500, 1, &data, NULL), EFFACE_OK);
     efface_kmeans_params params = params_of(EFFACE_METHOD_PYRAMID, 8, 1);
     efface_kmeans *const one = fit(data, &params);
-    params.n_threads = 4;
+    params.common.n_threads = 4;
     efface_kmeans *const four = fit(data, &params);
     assert_int_equal(one->plan.method, EFFACE_METHOD_PYRAMID);
     assert_memory_equal(one->pilot.counts, four->pilot.counts, 8 * sizeof *one->pilot.counts);

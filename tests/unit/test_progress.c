@@ -40,11 +40,11 @@ static void fit_and_compare(efface_method method, uint32_t iterations, uint32_t 
     params.n_clusters = 10;
     params.iterations = iterations;
     params.candidates = candidates;
-    params.n_threads = n_threads;
+    params.common.n_threads = n_threads;
     assert_int_equal(efface_data_make_gaussian(10, 20, 700, 3, &data, NULL), EFFACE_OK);
     assert_int_equal(efface_kmeans_fit(data, &params, &silent, NULL), EFFACE_OK);
-    params.progress = listen;
-    params.interrupt_context = &l;
+    params.common.progress = listen;
+    params.common.interrupt_context = &l;
     assert_int_equal(efface_kmeans_fit(data, &params, &told, NULL), EFFACE_OK);
     assert_true(l.n_told > 2);
     assert_true(l.part == 1.0);

@@ -130,7 +130,7 @@ static void check_starts(const pair *p, bool unchanged) {
     for (uint32_t r = 0; r < m->plan.starts; r++) {
         efface_kmeans_params params = p->params;
         params.method = EFFACE_METHOD_LLOYD;
-        params.seed = ef_tape(params.seed, 8, 0, r, 0);
+        params.common.seed = ef_tape(params.common.seed, 8, 0, r, 0);
         efface_kmeans *const run = fit(sample, &params);
         assert_int_equal(run->plan.n_clusters, k);
         assert_memory_equal(m->starts.centers + r * n_values, run->levels[run->model_level].centers,
@@ -204,7 +204,7 @@ static void starts_reseed_beside_zero(void **state) {
         const plain_pilot s = make_plainly(&p);
         efface_data *const sample = copy_sample(&p, &s);
         params.method = EFFACE_METHOD_LLOYD;
-        params.seed = ef_tape(seed, 8, 0, 0, 0);
+        params.common.seed = ef_tape(seed, 8, 0, 0, 0);
         efface_kmeans *const run = fit(sample, &params);
         const ef_level *const level = run->n_levels == 3 ? &run->levels[1] : NULL;
         for (uint32_t c = 0; level != NULL && c < 2; c++)
@@ -275,7 +275,7 @@ static void a_start_may_end_where_it_did(void **state) {
     check_starts(&p, false);
     free_pair(&p);
 
-    params.seed = 7;
+    params.common.seed = 7;
     params.passes = 2;
     p = make_pair(&params, 4, 1, far);
     const int32_t center = p.model->starts.centers[0];

@@ -330,7 +330,7 @@ static void threads_do_not_matter(void **state) {
                 params_of_tree(test % 2 != 0 ? 2 : 1, widths[test / 2], 4, 8);
             params.leaf_method = test % 2 != 0 ? EFFACE_METHOD_QUANTIZED : EFFACE_METHOD_PYRAMID;
             params.weigh_centroids = test % 2;
-            params.n_threads = n_threads[t];
+            params.common.n_threads = n_threads[t];
             pair p = make_pair(&params, MANY, 2, values);
             uint64_t ids[MANY / 4];
             for (uint64_t i = 0; i < MANY / 4; i++)

@@ -309,7 +309,7 @@ static efface_status read_flat(ef_decoder *r, ef_kmeans *m, efface_method method
     if (status == EFFACE_OK && ef_keeps_rounds(plan) && !are_best(m))
         status = damaged(error, "the candidates of the seeding");
     if (m->draw != 0)
-        plan->seed = ef_seed_of_draw(p->seed, m->draw);
+        plan->seed = ef_seed_of_draw(p->common.seed, m->draw);
     return status;
 }
 

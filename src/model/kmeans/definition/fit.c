@@ -273,7 +273,7 @@ static efface_status fit_draws(const efface_data *data, const efface_kmeans_para
         return ef_fail_memory(error);
     status = ef_plan_init(&model->plan, data, params, error);
     model->draw = draw;
-    model->plan.seed = ef_seed_of_draw(params->seed, draw);
+    model->plan.seed = ef_seed_of_draw(params->common.seed, draw);
     if (status == EFFACE_OK)
         status = ef_keep_params(model, params, data->n_columns, error);
     if (status == EFFACE_OK)
@@ -283,8 +283,9 @@ static efface_status fit_draws(const efface_data *data, const efface_kmeans_para
     model->n_rows = data->n_rows;
     model->total_weight = data->total_weight;
     model->stamp = data->stamp;
-    ef_progress progress = {.told = params->progress, .context = params->interrupt_context};
-    if (params->progress != NULL) {
+    ef_progress progress = {.told = params->common.progress,
+                            .context = params->common.interrupt_context};
+    if (params->common.progress != NULL) {
         progress.expected = expected_work(model, data);
         model->plan.interrupt.progress = &progress;
     }

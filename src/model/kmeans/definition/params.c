@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-#define PARAMS_VERSION 4        /* of the struct: moves when it gets other fields */
+#define PARAMS_VERSION 5        /* of the struct: moves when it gets other fields */
 #define MOST_RARE 40            /* a sample has at least the part 2^-40 of the rows, */
 #define USUAL_PART 32           /* automatically this part, or if need be */
 #define LARGEST_PART 16         /* this, */
@@ -17,7 +17,7 @@
 
 void efface_kmeans_params_init(efface_kmeans_params *params) {
     *params = (efface_kmeans_params){
-        .version = PARAMS_VERSION,
+        .common = {.version = PARAMS_VERSION, .family = EFFACE_FAMILY_KMEANS},
         .method = EFFACE_METHOD_PYRAMID,
         .n_clusters = 8,
         .iterations = 10,
@@ -133,7 +133,7 @@ static efface_status check_tree(const efface_kmeans_params *p, efface_error *err
 }
 
 efface_status ef_params_check(const efface_kmeans_params *p, efface_error *error) {
-    if (p->version != PARAMS_VERSION)
+    if (p->common.version != PARAMS_VERSION || p->common.family != EFFACE_FAMILY_KMEANS)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the parameters must be filled by efface_kmeans_params_init first");
     if (!is_flat(p->method) && p->method != EFFACE_METHOD_TREE)
@@ -207,9 +207,9 @@ void ef_plan_fixed(ef_plan *plan, const efface_kmeans_params *params) {
         .empty = params->empty,
         .n_asked = params->n_clusters,
         .iterations = params->iterations != 0 ? params->iterations : EFFACE_MAX_ITERATIONS,
-        .seed = params->seed,
-        .n_threads = params->n_threads,
-        .interrupt = {params->interrupted, params->interrupt_context, NULL},
+        .seed = params->common.seed,
+        .n_threads = params->common.n_threads,
+        .interrupt = {params->common.interrupted, params->common.interrupt_context, NULL},
     };
     if (plan->method == EFFACE_METHOD_QUANTIZED)
         plan->gamma = round_up_half(params->gamma * (double)EF_GAMMA_ONE);
@@ -250,9 +250,9 @@ efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
 
 efface_kmeans_params efface_kmeans_get_params(const ef_kmeans *model) {
     efface_kmeans_params params = model->params;
-    params.seed = 0;
-    params.interrupted = NULL;
-    params.interrupt_context = NULL;
-    params.progress = NULL;
+    params.common.seed = 0;
+    params.common.interrupted = NULL;
+    params.common.interrupt_context = NULL;
+    params.common.progress = NULL;
     return params;
 }

@@ -90,9 +90,9 @@ uint32_t ef_count_partitions(const ef_kmeans *model, uint32_t first) {
 }
 
 void ef_kmeans_set_work(ef_kmeans *model, uint32_t n_threads, ef_interrupt interrupt) {
-    model->params.n_threads = n_threads;
-    model->params.interrupted = interrupt.asked;
-    model->params.interrupt_context = interrupt.context;
+    model->params.common.n_threads = n_threads;
+    model->params.common.interrupted = interrupt.asked;
+    model->params.common.interrupt_context = interrupt.context;
     model->plan.n_threads = n_threads;
     model->plan.interrupt = interrupt;
     model->plan.interrupt.progress = NULL; /* of a fit under way, which will be over */

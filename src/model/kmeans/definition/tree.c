@@ -90,7 +90,7 @@ efface_kmeans_params ef_node_params(const ef_kmeans *model, uint32_t depth, size
     p.n_clusters = tree->clusters[depth];
     p.depth_clusters = NULL;
     p.redraw = EFFACE_REDRAW_SAME; /* the tree sees to it */
-    p.seed = seed_of_node(model->plan.seed, depth, number, draw);
+    p.common.seed = seed_of_node(model->plan.seed, depth, number, draw);
     /* Leaves have the grid of all rows. Centroids are points of that grid, and stay as they are. */
     p.scale = leaf ? domain->scale : EFFACE_SCALE_NONE;
     p.bound = leaf ? ef_power_of_two(domain->exponent) : (double)EF_GRID_MAX;
@@ -191,7 +191,7 @@ static efface_status read_head(ef_decoder *r, ef_kmeans *model, uint32_t d, effa
     model->total_weight = (int64_t)ef_read_u64(r);
     if (p->redraw == EFFACE_REDRAW_FRESH)
         model->draw = ef_read_u32(r);
-    model->plan.seed = ef_seed_of_draw(p->seed, model->draw);
+    model->plan.seed = ef_seed_of_draw(p->common.seed, model->draw);
     right &= exponent >= EF_EXPONENT_MIN && exponent <= EF_EXPONENT_MAX;
     right &= model->total_weight >= 0 && model->n_rows <= (uint64_t)model->total_weight;
     if (r->failed || !right)

@@ -353,10 +353,10 @@ static efface_kmeans_params params_of_fit(climber *w, const climb *c) {
     const uint64_t draw = a->tree->nodes[a->depth][c->number].draw;
     efface_kmeans_params params =
         ef_node_params(a->model, a->depth, c->number, redraws(a) ? draw + 1 : draw);
-    params.n_threads = a->n_threads;
-    params.interrupted = must_end;
-    params.interrupt_context = w;
-    params.progress = NULL;
+    params.common.n_threads = a->n_threads;
+    params.common.interrupted = must_end;
+    params.common.interrupt_context = w;
+    params.common.progress = NULL;
     return params;
 }
 
