@@ -115,7 +115,7 @@ const char *bench_order_name(bench_order order);
 int bench_fail(const efface_error *error);
 
 /* Warns on standard error of columns that the grid is too coarse for. */
-void bench_warn_coarse(const efface_kmeans *model, const efface_data *data);
+void bench_warn_coarse(const efface_model *model, const efface_data *data);
 
 /* Seconds on a clock that only goes forward. */
 double bench_now(void);
@@ -143,7 +143,7 @@ uint64_t bench_peak_rss_bytes(void);
 bool bench_is_watched(void);
 
 /* How well the clusters of a model agree with the labels of the rows that have one. */
-efface_status bench_nmi(const efface_kmeans *model, const efface_data *data, double *nmi,
+efface_status bench_nmi(const efface_model *model, const efface_data *data, double *nmi,
                         efface_error *error);
 
 /* Writes a number of a JSON object to standard output, null for one that is not there; and a field
@@ -153,6 +153,6 @@ void bench_put_field(const char *name, double value);
 
 /* The digest of a model as hexadecimal text. False if it cannot be had. */
 #define BENCH_HEX_BYTES (2 * EFFACE_DIGEST_BYTES + 1)
-bool bench_digest_hex(const efface_kmeans *model, char hex[BENCH_HEX_BYTES]);
+bool bench_digest_hex(const efface_model *model, char hex[BENCH_HEX_BYTES]);
 
 #endif

@@ -18,7 +18,7 @@
 /* All that the story is about. */
 typedef struct story {
     efface_data *data;
-    efface_kmeans *model;
+    efface_model *model;
     double retrain;        /* seconds that plain k-means takes */
     uint64_t ids[GONE];    /* who asks to be forgotten */
     double seconds[GONE];  /* of each request, */
@@ -31,7 +31,7 @@ static efface_status make_set(efface_data **out, efface_error *error) {
 }
 
 static efface_status fit(const efface_data *data, efface_method method, uint32_t n_threads,
-                         efface_kmeans **out, double *seconds, efface_error *error) {
+                         efface_model **out, double *seconds, efface_error *error) {
     efface_kmeans_params params;
     efface_kmeans_params_init(&params);
     params.method = method;
@@ -94,20 +94,20 @@ static efface_status learn_again(story *s, efface_error *error) {
     if (status != EFFACE_OK)
         return status;
     const efface_rows rows = {.n_rows = GONE, .values = values[0], .ids = s->ids};
-    return efface_kmeans_learn(s->model, s->data, &rows, NULL, error);
+    return efface_model_learn(s->model, s->data, &rows, NULL, error);
 }
 
 /* ---------------------------------------------------------------- the chapters */
 
 static efface_status tell_beginning(story *s, efface_error *error) {
-    efface_kmeans *plain = NULL;
+    efface_model *plain = NULL;
     double seconds = 0.0, loss = 0.0, plain_loss = 0.0;
     efface_status status = make_set(&s->data, error);
     if (status == EFFACE_OK)
         status = fit(s->data, EFFACE_METHOD_LLOYD, 1, &plain, &s->retrain, error);
     if (status == EFFACE_OK)
         status = efface_kmeans_loss(plain, s->data, &plain_loss, error);
-    efface_kmeans_free(plain);
+    efface_model_free(plain);
     if (status == EFFACE_OK)
         status = fit(s->data, EFFACE_METHOD_PYRAMID, 1, &s->model, &seconds, error);
     if (status == EFFACE_OK)
@@ -129,8 +129,8 @@ static efface_status tell_requests(story *s, efface_error *error) {
     for (size_t i = 0; i < GONE; i++) {
         efface_report report;
         const double begin = bench_now();
-        const efface_status status = efface_kmeans_forget(s->model, s->data, &s->ids[i], 1,
-                                                          EFFACE_MISSING_FAIL, &report, error);
+        const efface_status status = efface_model_forget(
+            s->model, s->data, &(efface_request){.ids = &s->ids[i], .n_ids = 1}, &report, error);
         s->seconds[i] = bench_now() - begin;
         if (status != EFFACE_OK)
             return status;
@@ -150,7 +150,7 @@ static efface_status tell_requests(story *s, efface_error *error) {
 }
 
 /* Prints the digest of a model and whether it relates to another one as it must. */
-static void claim(story *s, const char *what, const efface_kmeans *model, const char *other,
+static void claim(story *s, const char *what, const efface_model *model, const char *other,
                   bool same) {
     char digest[BENCH_HEX_BYTES] = "";
     const bool holds = bench_digest_hex(model, digest) && (strcmp(digest, other) == 0) == same;
@@ -171,7 +171,7 @@ static void claim_gone(story *s) {
 static efface_status tell_proof(story *s, const char *before, efface_error *error) {
     char after[BENCH_HEX_BYTES];
     efface_data *without = NULL;
-    efface_kmeans *fresh = NULL;
+    efface_model *fresh = NULL;
     double seconds;
     if (!bench_digest_hex(s->model, after)) {
         *error = (efface_error){.status = EFFACE_E_MEMORY, .message = "out of memory"};
@@ -188,7 +188,7 @@ static efface_status tell_proof(story *s, const char *before, efface_error *erro
     if (status != EFFACE_OK)
         goto out;
     claim(s, "a fit that never saw them, rows in another order", fresh, after, true);
-    efface_kmeans_free(fresh);
+    efface_model_free(fresh);
     fresh = NULL;
     status = fit(without, EFFACE_METHOD_PYRAMID, 3, &fresh, &seconds, error);
     if (status != EFFACE_OK)
@@ -199,7 +199,7 @@ static efface_status tell_proof(story *s, const char *before, efface_error *erro
         claim(s, "all of them learned again: as before", s->model, before, true);
 out:
     efface_data_free(without);
-    efface_kmeans_free(fresh);
+    efface_model_free(fresh);
     return status;
 }
 
@@ -225,7 +225,7 @@ int bench_demo(int n_arguments, char **arguments) {
     puts(s.holds ? "\nForgotten exactly: bit for bit, as if they had never been there."
                  : "\nA claim does not hold: this is a bug.");
 out:
-    efface_kmeans_free(s.model);
+    efface_model_free(s.model);
     efface_data_free(s.data);
     return code;
 }

@@ -14,7 +14,7 @@ int bench_fail(const efface_error *error) {
     return BENCH_FAILED;
 }
 
-void bench_warn_coarse(const efface_kmeans *model, const efface_data *data) {
+void bench_warn_coarse(const efface_model *model, const efface_data *data) {
     const uint32_t n = efface_kmeans_get_info(model).n_coarse_columns;
     if (n == 0)
         return;
@@ -92,7 +92,7 @@ static void number_labels(size_t n, const int64_t *labels, int64_t *sorted, uint
     }
 }
 
-efface_status bench_nmi(const efface_kmeans *model, const efface_data *data, double *nmi,
+efface_status bench_nmi(const efface_model *model, const efface_data *data, double *nmi,
                         efface_error *error) {
     const size_t n = efface_data_n_rows(data);
     uint32_t *const found = malloc(n * sizeof *found);
@@ -138,10 +138,10 @@ void bench_put_field(const char *name, double value) {
     bench_put_real(value);
 }
 
-bool bench_digest_hex(const efface_kmeans *model, char hex[BENCH_HEX_BYTES]) {
+bool bench_digest_hex(const efface_model *model, char hex[BENCH_HEX_BYTES]) {
     unsigned char digest[EFFACE_DIGEST_BYTES];
     efface_error error;
-    if (efface_kmeans_digest(model, digest, &error) != EFFACE_OK)
+    if (efface_model_digest(model, digest, &error) != EFFACE_OK)
         return false;
     for (size_t i = 0; i < EFFACE_DIGEST_BYTES; i++)
         snprintf(hex + 2 * i, 3, "%02x", digest[i]);

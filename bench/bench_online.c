@@ -26,7 +26,7 @@ typedef struct replicate {
     const online_options *options;
     efface_kmeans_params params; /* with the seed of this replicate */
     efface_data *data;
-    efface_kmeans *model;
+    efface_model *model;
     online_result *result;
     double *sorted; /* the seconds of requests, for their median */
     uint64_t *ids;  /* of a request */
@@ -40,7 +40,7 @@ static bool is_tree(const efface_kmeans_params *params) {
 /* ---------------------------------------------------------------- training */
 
 static efface_status timed_fit(const efface_data *data, const efface_kmeans_params *params,
-                               efface_kmeans **model, double *seconds, efface_error *error) {
+                               efface_model **model, double *seconds, efface_error *error) {
     const double begin = bench_now();
     const efface_status status = efface_kmeans_fit(data, params, model, error);
     *seconds = bench_now() - begin;
@@ -65,9 +65,9 @@ static efface_status measure_baseline(replicate *r, efface_error *error) {
     }
     efface_status status = EFFACE_OK;
     for (uint32_t i = 0; i < n_fits && status == EFFACE_OK; i++) {
-        efface_kmeans *model = NULL;
+        efface_model *model = NULL;
         status = timed_fit(r->data, &params, &model, &seconds[i], error);
-        efface_kmeans_free(model);
+        efface_model_free(model);
     }
     if (status == EFFACE_OK)
         r->result->baseline_seconds = bench_median(seconds, n_fits);
@@ -106,11 +106,11 @@ static efface_status measure_converged(replicate *r, efface_error *error) {
     params.method = EFFACE_METHOD_LLOYD;
     params.iterations = 0;
     params.redraw = EFFACE_REDRAW_SAME;
-    efface_kmeans *converged = NULL;
+    efface_model *converged = NULL;
     efface_status status = efface_kmeans_fit(r->data, &params, &converged, error);
     if (status == EFFACE_OK)
         status = efface_kmeans_loss(converged, r->data, &r->result->converged_loss, error);
-    efface_kmeans_free(converged);
+    efface_model_free(converged);
     return status;
 }
 
@@ -176,8 +176,8 @@ static efface_status forget_rows(replicate *r, efface_error *error) {
         if (status != EFFACE_OK)
             break;
         const double begin = bench_now();
-        status = efface_kmeans_forget(r->model, r->data, r->ids, n_ids, EFFACE_MISSING_FAIL,
-                                      &report, error);
+        status = efface_model_forget(
+            r->model, r->data, &(efface_request){.ids = r->ids, .n_ids = n_ids}, &report, error);
         const double seconds = bench_now() - begin;
         if (status != EFFACE_OK)
             break;
@@ -208,12 +208,12 @@ static efface_status forget_rows(replicate *r, efface_error *error) {
 static efface_status finish(replicate *r, efface_error *error) {
     const size_t n = efface_data_n_rows(r->data);
     r->result->state_bytes_per_row =
-        n != 0 ? (double)efface_kmeans_state_bytes(r->model) / (double)n : (double)NAN;
+        n != 0 ? (double)efface_model_state_bytes(r->model) / (double)n : (double)NAN;
     r->result->epsilon = efface_kmeans_get_info(r->model).epsilon;
     const efface_status status = measure_converged(r, error);
     if (status != EFFACE_OK)
         return status;
-    return efface_kmeans_verify(r->model, r->data, &r->result->difference, error);
+    return efface_model_verify(r->model, r->data, &r->result->difference, error);
 }
 
 static int run(const online_options *options, uint32_t number, online_result *result) {
@@ -248,7 +248,7 @@ static int run(const online_options *options, uint32_t number, online_result *re
 out:
     free(r.sorted);
     free(r.ids);
-    efface_kmeans_free(r.model);
+    efface_model_free(r.model);
     efface_data_free(r.data);
     return code;
 }

@@ -37,7 +37,7 @@ void online_requests_free(online_requests *requests);
 
 /* Writes the ids of the next request, at least one and at most `most`, all of them in `data`, which
  * must not be empty. `last` is the report of the request before, NULL for the first. */
-efface_status online_requests_next(online_requests *requests, const efface_kmeans *model,
+efface_status online_requests_next(online_requests *requests, const efface_model *model,
                                    const efface_data *data, const efface_report *last, size_t most,
                                    uint64_t *ids, size_t *n_ids, efface_error *error);
 
@@ -87,7 +87,7 @@ bool online_is_milestone(uint64_t n_forgotten);
 uint64_t online_rows_to_milestone(uint64_t n_forgotten);
 
 /* Adds a mark to the result: the quality of the model after so many rows. */
-efface_status online_mark_quality(const online_options *options, const efface_kmeans *model,
+efface_status online_mark_quality(const online_options *options, const efface_model *model,
                                   const efface_data *data, uint64_t after, online_result *result,
                                   efface_error *error);
 

@@ -26,7 +26,7 @@ static efface_status fail(efface_error *error, efface_status status, const char 
 /* ---------------------------------------------------------------- what is in the list */
 
 /* Keeps those ids of the list that are of seeds, or of rows of the sample. */
-static void keep_spenders(online_requests *r, const efface_kmeans *model, const efface_data *data) {
+static void keep_spenders(online_requests *r, const efface_model *model, const efface_data *data) {
     size_t n_kept = 0;
     for (size_t i = 0; i < r->n_ids; i++)
         if (r->order == BENCH_ORDER_SEEDS ? efface_kmeans_is_seed(model, r->ids[i])
@@ -37,7 +37,7 @@ static void keep_spenders(online_requests *r, const efface_kmeans *model, const 
 
 /* Keeps those ids of the list, which is that of all rows by position, that are in the cluster of a
  * row drawn at random. */
-static efface_status keep_cluster(online_requests *r, const efface_kmeans *model,
+static efface_status keep_cluster(online_requests *r, const efface_model *model,
                                   const efface_data *data, efface_error *error) {
     const size_t n = efface_data_n_rows(data);
     uint32_t *const labels = malloc(n * sizeof *labels);
@@ -111,7 +111,7 @@ static int compare_ids(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static efface_status make_list(online_requests *r, const efface_kmeans *model,
+static efface_status make_list(online_requests *r, const efface_model *model,
                                const efface_data *data, efface_error *error) {
     efface_status status = EFFACE_OK;
     r->n_used = 0;
@@ -156,7 +156,7 @@ void online_requests_free(online_requests *r) {
     free(r->ids);
 }
 
-efface_status online_requests_next(online_requests *r, const efface_kmeans *model,
+efface_status online_requests_next(online_requests *r, const efface_model *model,
                                    const efface_data *data, const efface_report *last, size_t most,
                                    uint64_t *ids, size_t *n_ids, efface_error *error) {
     if (last == NULL || r->n_used == r->n_ids || is_out_of_date(r, last)) {

@@ -79,7 +79,7 @@ static efface_status draw_rows(const efface_data *data, bench_random random, eff
 }
 
 /* The silhouette of the rows, or of a sample of them: another one for each replicate and mark. */
-static efface_status silhouette(const online_options *options, const efface_kmeans *model,
+static efface_status silhouette(const online_options *options, const efface_model *model,
                                 const efface_data *data, const online_result *result,
                                 uint64_t after, double *value, efface_error *error) {
     if (efface_data_n_rows(data) <= SILHOUETTE_ROWS)
@@ -94,7 +94,7 @@ static efface_status silhouette(const online_options *options, const efface_kmea
     return status;
 }
 
-efface_status online_mark_quality(const online_options *options, const efface_kmeans *model,
+efface_status online_mark_quality(const online_options *options, const efface_model *model,
                                   const efface_data *data, uint64_t after, online_result *result,
                                   efface_error *error) {
     online_mark *const m = &result->marks[result->n_marks++];

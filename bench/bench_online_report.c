@@ -132,11 +132,10 @@ static void put_marks(const char *name, const online_result *r,
 static void put_reasons(const online_result *r) {
     const char *separator = "";
     fputs(",\"reasons\":{", stdout);
-    for (size_t i = EFFACE_REASON_NONE + 1; i < ONLINE_MOST_REASONS; i++) {
+    for (size_t i = EF_REASON_NONE + 1; i < ONLINE_MOST_REASONS; i++) {
         if (r->n_reasons[i] == 0)
             continue;
-        printf("%s\"%s\":%" PRIu64, separator, efface_reason_name((efface_reason)i),
-               r->n_reasons[i]);
+        printf("%s\"%s\":%" PRIu64, separator, ef_reason_name((efface_reason)i), r->n_reasons[i]);
         separator = ",";
     }
     putchar('}');
@@ -301,13 +300,13 @@ static void print_marks(const char *name, const online_result *results, uint32_t
 static void print_reasons(const online_result *results, uint32_t n) {
     const char *separator = "why not untouched: ";
     bool any = false;
-    for (size_t i = EFFACE_REASON_NONE + 1; i < ONLINE_MOST_REASONS; i++) {
+    for (size_t i = EF_REASON_NONE + 1; i < ONLINE_MOST_REASONS; i++) {
         uint64_t times = 0;
         for (uint32_t j = 0; j < n; j++)
             times += results[j].n_reasons[i];
         if (times == 0)
             continue;
-        printf("%s%s %" PRIu64, separator, efface_reason_name((efface_reason)i), times);
+        printf("%s%s %" PRIu64, separator, ef_reason_name((efface_reason)i), times);
         separator = ", ";
         any = true;
     }

@@ -97,13 +97,13 @@ static efface_status timed_fit(const efface_data *data, uint32_t k, uint32_t pas
     params.starts = 1;
     params.iterations = 3; /* on the sample */
     params.passes = passes;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     const double begin = bench_now();
     const efface_status status = efface_kmeans_fit(data, &params, &model, error);
     *seconds = bench_now() - begin;
     if (status == EFFACE_OK)
         *info = efface_kmeans_get_info(model);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     return status;
 }
 

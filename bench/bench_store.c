@@ -54,7 +54,7 @@ static int make(const char *path, size_t n_rows, uint32_t n_columns, size_t n_id
     efface_error error;
     efface_data *data = NULL;
     efface_store *store = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_kmeans_params quantized, pyramid;
     efface_kmeans_params_init(&quantized);
     quantized.candidates = 1;
@@ -78,7 +78,7 @@ static int make(const char *path, size_t n_rows, uint32_t n_columns, size_t n_id
         printf("%" PRIu64 "\n", id);
         n_ids--;
     }
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
     return status == EFFACE_OK ? 0 : fail(&error);
 }

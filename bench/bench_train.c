@@ -23,7 +23,7 @@ typedef struct train_options {
 } train_options;
 
 /* A model with one cluster, say, has none: that is no failure of the run. */
-static void measure_quality(const efface_kmeans *model, const efface_data *data, bool labelled,
+static void measure_quality(const efface_model *model, const efface_data *data, bool labelled,
                             result *out) {
     efface_error error;
     (void)efface_kmeans_silhouette(model, data, NULL, 0, &out->silhouette, &error);
@@ -36,7 +36,7 @@ static int measure(const efface_data *data, const train_options *options, result
     const uint32_t repeats = options->repeats;
     *out = (result){.silhouette = NAN, .nmi = NAN};
     efface_error error;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     double *const seconds = malloc(repeats * sizeof *seconds);
     int code = BENCH_FAILED;
     if (seconds == NULL) {
@@ -44,7 +44,7 @@ static int measure(const efface_data *data, const train_options *options, result
         return code;
     }
     for (uint32_t i = 0; i < repeats; i++) {
-        efface_kmeans_free(model);
+        efface_model_free(model);
         model = NULL;
         const double begin = bench_now();
         if (efface_kmeans_fit(data, &options->params, &model, &error) != EFFACE_OK) {
@@ -67,7 +67,7 @@ static int measure(const efface_data *data, const train_options *options, result
         code = BENCH_DONE;
 out:
     free(seconds);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     return code;
 }
 

@@ -42,7 +42,7 @@ static void print_json(const cli_change *change, const efface_store_report *repo
         cli_json_open(&json, NULL, '{');
         cli_json_text(&json, "name", model->name);
         cli_json_text(&json, "action", efface_action_name(model->report.action));
-        cli_json_text(&json, "reason", efface_reason_name(model->report.reason));
+        cli_json_text(&json, "reason", ef_reason_name(model->report.reason));
         cli_json_whole(&json, "level", model->report.level);
         cli_json_whole(&json, "rows_visited", model->report.rows_visited);
         cli_json_seconds(&json, "seconds", model->report.seconds);
@@ -94,8 +94,8 @@ static void print_text(const cli_change *change, const efface_store_report *repo
         const efface_report *const r = &report->models[i].report;
         printf("%-20s %-14s %5" PRIu32 " %12" PRIu64 " %9.3f", report->models[i].name,
                efface_action_name(r->action), r->level, r->rows_visited, r->seconds);
-        if (r->reason != EFFACE_REASON_NONE)
-            printf("  %s", efface_reason_name(r->reason));
+        if (r->reason != EF_REASON_NONE)
+            printf("  %s", ef_reason_name(r->reason));
         putchar('\n');
     }
 }

@@ -106,8 +106,8 @@ bool cli_store_options(const cli_open *how, efface_store_options *options, cli_k
 
 /* The model that was asked for or, if none was (`wanted` NULL), the only one there is. CLI_DONE, or
  * after a message another exit code. */
-int cli_choose_model(efface_store *store, const char *wanted, efface_model_info *info);
-int cli_find_model(efface_store *store, const char *name, efface_model_info *info);
+int cli_choose_model(efface_store *store, const char *wanted, efface_stored_model *info);
+int cli_find_model(efface_store *store, const char *name, efface_stored_model *info);
 
 /* Whether a file is a published model, as far as its first bytes tell. */
 bool cli_is_published(const char *path);

@@ -16,7 +16,7 @@ static int run(int n_arguments, char **arguments) {
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
-    efface_model_info model;
+    efface_stored_model model;
     efface_error error;
     if (!cli_parse("drop", options, n_arguments, arguments))
         return CLI_USAGE;

@@ -64,7 +64,7 @@ static void write_centroids(FILE *out, cli_format format, const char *name, cons
 }
 
 static int export_centroids(FILE *out, cli_format format, const char *name,
-                            const efface_kmeans *model, const efface_data *data) {
+                            const efface_model *model, const efface_data *data) {
     const efface_kmeans_info info = efface_kmeans_get_info(model);
     matrix m = {.columns = {.n = info.n_columns, .data = data},
                 .n_rows = info.n_clusters,
@@ -144,7 +144,7 @@ static int write_labels(FILE *out, cli_format format, const char *name, efface_s
 
 /* In the order of ids: positions in a store depend on its history, a file must not. */
 static int export_labels(FILE *out, cli_format format, const char *name, efface_store *store,
-                         const efface_kmeans *model, const efface_data *data) {
+                         const efface_model *model, const efface_data *data) {
     const size_t n = efface_data_n_rows(data);
     uint32_t *const labels = malloc((n + 1) * sizeof *labels);
     labelled *const rows = malloc((n + 1) * sizeof *rows);
@@ -201,7 +201,7 @@ static int export_receipts(FILE *out, cli_format format, efface_store *store) {
 static int write_export(const choices *c, cli_format format, const char *name, efface_store *store,
                         FILE *out) {
     efface_data *data = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_error error;
     if (c->receipts)
         return export_receipts(out, format, store);
@@ -211,7 +211,7 @@ static int write_export(const choices *c, cli_format format, const char *name, e
         return cli_report_error(&error);
     const int code = c->centroids ? export_centroids(out, format, name, model, data)
                                   : export_labels(out, format, name, store, model, data);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
     return code;
 }
@@ -231,7 +231,7 @@ static void print_json(const choices *c, cli_format format, const char *name) {
 }
 
 static int export_to_file(const choices *c, cli_format format, efface_store *store) {
-    efface_model_info model;
+    efface_stored_model model;
     cli_output output;
     const char *const name = c->receipts ? NULL : model.name;
     int code = c->receipts ? CLI_DONE : cli_choose_model(store, c->name, &model);

@@ -18,7 +18,7 @@ typedef struct choices {
     cli_texts offset_texts;
     cli_offsets offsets;
     efface_tails tails;
-    efface_kmeans *model; /* that was fitted */
+    efface_model *model; /* that was fitted */
     cli_data_options data;
     efface_kmeans_params params;
     bool json;
@@ -240,7 +240,7 @@ static int add_model(choices *c, efface_store **store) {
 
 static int print_result(const choices *c, efface_store *store, double seconds) {
     efface_store_info info;
-    efface_model_info model;
+    efface_stored_model model;
     efface_error error;
     char hex[CLI_HEX_BYTES];
     if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
@@ -304,7 +304,7 @@ static int run(int n_arguments, char **arguments) {
     choices c;
     memset(&c, 0, sizeof c);
     const int code = read_choices(&c, n_arguments, arguments) ? fit(&c) : CLI_USAGE;
-    efface_kmeans_free(c.model);
+    efface_model_free(c.model);
     cli_texts_free(&c.offset_texts);
     cli_offsets_free(&c.offsets);
     cli_wipe(&c, sizeof c);

@@ -11,12 +11,12 @@ typedef struct contents {
     const char *path;
     efface_store *store;
     efface_store_info info;
-    efface_model_info *models;
+    efface_stored_model *models;
     size_t n_models;
     cli_model_details *details; /* or NULL */
 } contents;
 
-static void json_model(cli_json *json, const efface_model_info *model) {
+static void json_model(cli_json *json, const efface_stored_model *model) {
     char hex[CLI_HEX_BYTES];
     cli_hex(model->digest, sizeof model->digest, hex);
     cli_json_text(json, "name", model->name);
@@ -150,7 +150,7 @@ static void print_text(const contents *c) {
         printf("note      %s\n", CLI_OLD_OWNER);
     printf("models    %zu\n", c->n_models);
     for (size_t i = 0; i < c->n_models; i++) {
-        const efface_model_info *const model = &c->models[i];
+        const efface_stored_model *const model = &c->models[i];
         cli_hex(model->digest, sizeof model->digest, hex);
         printf("  %s: %s, k %" PRIu32 ", %" PRIu32 " column%s\n    digest %s\n", model->name,
                cli_method_name(model->method), model->n_clusters, model->n_columns,
@@ -162,7 +162,7 @@ static void print_text(const contents *c) {
 
 static int print_contents(contents *c, const char *name, bool full, bool as_json) {
     cli_model_details details = {.data = NULL};
-    efface_model_info model;
+    efface_stored_model model;
     efface_error error;
     int code = CLI_DONE;
     if (efface_store_get_info(c->store, &c->info, &error) != EFFACE_OK ||

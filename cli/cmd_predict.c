@@ -21,13 +21,13 @@ enum { BATCH = 4096 };
 /* What predicts: a model of a store, with its set of rows, or else a published one. */
 typedef struct predictor {
     const char *name; /* of the model; NULL: a published one has none */
-    efface_kmeans *model;
+    efface_model *model;
     efface_data *fitted;
     efface_predictor *published;
 } predictor;
 
 static void free_predictor(predictor *p) {
-    efface_kmeans_free(p->model);
+    efface_model_free(p->model);
     efface_data_free(p->fitted);
     efface_predictor_free(p->published);
 }
@@ -298,7 +298,7 @@ static int answer(const choices *c, cli_format format, const predictor *by, cons
 
 static int answer_from_store(const choices *c, cli_format format) {
     efface_store *store = NULL;
-    efface_model_info info;
+    efface_stored_model info;
     efface_load_options load;
     efface_error error;
     predictor by = {.name = info.name};

@@ -54,7 +54,7 @@ static int publish(efface_store *store, const efface_publishing *asked, bool as_
 /* Whether a model is the first of several runs that Python keeps as one (n_init): NAME, NAME..2 and
  * so on. The best of them answers there, and which that is would follow from another seed. */
 static int check_single(efface_store *store, const char *name) {
-    efface_model_info *models = NULL;
+    efface_stored_model *models = NULL;
     size_t n_models = 0;
     efface_error error;
     char second[sizeof models->name + 3];
@@ -87,7 +87,7 @@ static int run(int n_arguments, char **arguments) {
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
-    efface_model_info model;
+    efface_stored_model model;
     int code;
     if (!cli_parse("publish", options, n_arguments, arguments))
         return CLI_USAGE;

@@ -6,7 +6,7 @@
 
 /* A line, or an object, for each model that was given a new seed. */
 static int print_models(efface_store *store, const char *name, bool as_json) {
-    efface_model_info *models = NULL;
+    efface_stored_model *models = NULL;
     size_t n_models = 0;
     efface_error error;
     char hex[CLI_HEX_BYTES];
@@ -18,7 +18,7 @@ static int print_models(efface_store *store, const char *name, bool as_json) {
         cli_json_open(&json, "models", '[');
     }
     for (size_t i = 0; i < n_models; i++) {
-        const efface_model_info *const model = &models[i];
+        const efface_stored_model *const model = &models[i];
         if (name != NULL && strcmp(name, model->name) != 0)
             continue;
         cli_hex(model->digest, sizeof model->digest, hex);
@@ -63,7 +63,7 @@ static int run(int n_arguments, char **arguments) {
         {NULL, CLI_FLAG, NULL, NULL},
     };
     efface_store *store = NULL;
-    efface_model_info model;
+    efface_stored_model model;
     if (!cli_parse("rekey", options, n_arguments, arguments))
         return CLI_USAGE;
     int code = cli_may_change("rekey", yes, &ask);

@@ -15,7 +15,7 @@ typedef struct shown_row {
 
 /* A model that has seen the rows, as all models of a store have, and its columns. */
 typedef struct shown_model {
-    efface_model_info info;
+    efface_stored_model info;
     uint32_t *columns;
 } shown_model;
 
@@ -88,7 +88,7 @@ static int read_rows(efface_store *store, const cli_wanted *wanted, shown *s) {
 }
 
 static int read_models(efface_store *store, shown *s) {
-    efface_model_info *models = NULL;
+    efface_stored_model *models = NULL;
     efface_error error;
     size_t n = 0;
     if (efface_store_get_info(store, &s->info, &error) != EFFACE_OK ||

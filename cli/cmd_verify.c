@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct verdict {
-    efface_model_info model;
+    efface_stored_model model;
     efface_difference difference;
 } verdict;
 
@@ -65,7 +65,7 @@ static int compare(efface_store *store, verdict *v, unsigned step, unsigned n_st
 }
 
 static int verify(efface_store *store, const char *name, bool as_json) {
-    efface_model_info *models = NULL, one;
+    efface_stored_model *models = NULL, one;
     size_t n = 0;
     efface_error error;
     verdict *verdicts = NULL;
@@ -82,7 +82,7 @@ static int verify(efface_store *store, const char *name, bool as_json) {
     for (size_t i = 0; i < n && code == CLI_DONE; i++) {
         verdicts[i].model = name != NULL ? one : models[i];
         /* Another process may have taken it out since the models were listed. */
-        efface_model_info found;
+        efface_stored_model found;
         efface_error gone;
         if (name == NULL &&
             efface_store_find_model(store, models[i].name, &found, &gone) == EFFACE_E_NOT_FOUND) {

@@ -14,7 +14,7 @@ void cli_warn_few_rows(uint32_t n_clusters, uint64_t n_rows) {
                  n_rows == 1 ? "" : "s");
 }
 
-void cli_warn_coarse(const efface_kmeans *model, const cli_chosen *chosen) {
+void cli_warn_coarse(const efface_model *model, const cli_chosen *chosen) {
     const uint32_t n = efface_kmeans_get_info(model).n_coarse_columns;
     uint32_t first;
     if (n == 0)

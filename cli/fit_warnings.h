@@ -15,7 +15,7 @@ typedef struct cli_chosen {
 void cli_warn_few_rows(uint32_t n_clusters, uint64_t n_rows);
 
 /* Warns of columns of which the grid keeps few bits. */
-void cli_warn_coarse(const efface_kmeans *model, const cli_chosen *chosen);
+void cli_warn_coarse(const efface_model *model, const cli_chosen *chosen);
 
 /* Warns of a few rows, or one column, with nearly all of the loss. */
 void cli_warn_tails(const efface_tails *tails, efface_scale scale, uint64_t n_rows,

@@ -35,7 +35,8 @@ static void count_clusters(cli_model_details *d, const uint32_t *labels) {
     }
 }
 
-int cli_read_details(efface_store *store, const efface_model_info *about, cli_model_details *out) {
+int cli_read_details(efface_store *store, const efface_stored_model *about,
+                     cli_model_details *out) {
     float *values = NULL;
     uint32_t *labels = NULL, *coarse = NULL;
     efface_error error;
@@ -75,7 +76,7 @@ void cli_free_details(cli_model_details *details) {
     free(details->columns);
     free(details->clusters);
     efface_columns_free(details->numbers);
-    efface_kmeans_free(details->model);
+    efface_model_free(details->model);
     efface_data_free(details->data);
     memset(details, 0, sizeof *details);
 }

@@ -19,9 +19,9 @@ typedef struct cli_cluster_details {
 } cli_cluster_details;
 
 typedef struct cli_model_details {
-    efface_model_info about;
+    efface_stored_model about;
     efface_data *data; /* has the names */
-    efface_kmeans *model;
+    efface_model *model;
     uint32_t *numbers; /* of its columns in the store, from 0 */
     cli_column_details *columns;
     cli_cluster_details *clusters;
@@ -29,7 +29,7 @@ typedef struct cli_model_details {
 } cli_model_details;
 
 /* Reads the rows once. CLI_DONE, or after a message another exit code; to be freed in any case. */
-int cli_read_details(efface_store *store, const efface_model_info *about, cli_model_details *out);
+int cli_read_details(efface_store *store, const efface_stored_model *about, cli_model_details *out);
 void cli_free_details(cli_model_details *details);
 
 void cli_print_details(const cli_model_details *details);

@@ -61,7 +61,7 @@ bool cli_open_store(const char *path, const cli_open *how, efface_store **store,
     return good;
 }
 
-int cli_find_model(efface_store *store, const char *name, efface_model_info *info) {
+int cli_find_model(efface_store *store, const char *name, efface_stored_model *info) {
     efface_error error;
     const efface_status status = efface_store_find_model(store, name, info, &error);
     if (status == EFFACE_E_NOT_FOUND)
@@ -69,8 +69,8 @@ int cli_find_model(efface_store *store, const char *name, efface_model_info *inf
     return status == EFFACE_OK ? CLI_DONE : cli_report_error(&error);
 }
 
-int cli_choose_model(efface_store *store, const char *wanted, efface_model_info *info) {
-    efface_model_info *models = NULL;
+int cli_choose_model(efface_store *store, const char *wanted, efface_stored_model *info) {
+    efface_stored_model *models = NULL;
     size_t n_models = 0;
     efface_error error;
     int code = CLI_DONE;

@@ -16,7 +16,7 @@
 #define ROWS_PER_CLUSTER 2000
 
 /* Counts the rows that are nearest to each centroid. */
-static efface_status count_rows(const efface_kmeans *model, const efface_data *data,
+static efface_status count_rows(const efface_model *model, const efface_data *data,
                                 size_t counts[N_CLUSTERS], efface_error *error) {
     float row[N_COLUMNS];
     for (size_t i = 0; i < efface_data_n_rows(data); i++) {
@@ -32,7 +32,7 @@ static efface_status count_rows(const efface_kmeans *model, const efface_data *d
 
 int main(void) {
     efface_data *data = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_error error;
     size_t counts[N_CLUSTERS] = {0};
     unsigned char digest[EFFACE_DIGEST_BYTES];
@@ -48,7 +48,7 @@ int main(void) {
     /* Every call that can fail returns a status and explains itself in `error`. */
     if (efface_data_make_gaussian(N_CLUSTERS, N_COLUMNS, ROWS_PER_CLUSTER, 1, &data, &error) ||
         efface_kmeans_fit(data, &params, &model, &error) ||
-        count_rows(model, data, counts, &error) || efface_kmeans_digest(model, digest, &error)) {
+        count_rows(model, data, counts, &error) || efface_model_digest(model, digest, &error)) {
         fprintf(stderr, "%s\n", error.message);
         goto out;
     }
@@ -65,7 +65,7 @@ int main(void) {
     result = EXIT_SUCCESS;
 
 out:
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
     return result;
 }

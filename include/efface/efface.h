@@ -12,33 +12,33 @@
  * compiler, or of what the set held before. Therefore: after any sequence of forget, learn and
  * update calls, in any order and any batching, the state is byte for byte the state of fitting the
  * rows that are there now with the same parameters and the same seed. Two states are compared as
- * bytes (efface_kmeans_encode) or by their digest (efface_kmeans_digest), never with a tolerance;
- * efface_kmeans_verify does it for you. docs/exactness.md gives the argument, docs/numerics.md the
+ * bytes (efface_model_encode) or by their digest (efface_model_digest), never with a tolerance;
+ * efface_model_verify does it for you. docs/exactness.md gives the argument, docs/numerics.md the
  * arithmetic.
  *
  * Exact deletion is not privacy: whoever holds both the model from before and the model after may
  * learn about the row that left. If requests may have been chosen by looking at published models
  * (the adaptive adversary, docs/exactness.md, section 4), the kept randomness is correlated with
- * the remaining rows; efface_kmeans_rekey draws new randomness, and efface_store_publish does so
+ * the remaining rows; efface_model_rekey draws new randomness, and efface_store_publish does so
  * for every model that it gives out. docs/paper.md compares the methods with the paper they come
  * from.
  *
  * THE LIFE OF A MODEL
  *
  *     efface_data *people = NULL;
- *     efface_kmeans *model = NULL;
+ *     efface_model *model = NULL;
  *     efface_kmeans_params params;
  *     efface_error error;
  *     efface_kmeans_params_init(&params);
  *     params.n_clusters = 8;
  *     params.common.seed = 20191105;
  *     const uint64_t id = 7;
+ *     const efface_request request = {.ids = &id, .n_ids = 1};
  *     if (efface_data_load("people.csv", NULL, &people, &error) != EFFACE_OK ||
  *         efface_kmeans_fit(people, &params, &model, &error) != EFFACE_OK ||
- *         efface_kmeans_forget(model, people, &id, 1, EFFACE_MISSING_FAIL, NULL, &error) !=
- *             EFFACE_OK)
+ *         efface_model_forget(model, people, &request, NULL, &error) != EFFACE_OK)
  *         fprintf(stderr, "%s\n", error.message);
- *     efface_kmeans_free(model);
+ *     efface_model_free(model);
  *     efface_data_free(people);
  *
  * RULES THAT HOLD FOR EVERY FUNCTION
@@ -54,7 +54,7 @@
  * The library overwrites memory before it releases it. Copies that a caller made are the caller's.
  *
  * Interruption. A fit can be interrupted, and so can every call that may have to fit again: see
- * `interrupted` in efface_kmeans_params. Such calls may return EFFACE_E_INTERRUPTED.
+ * `interrupted` in efface_params. Such calls may return EFFACE_E_INTERRUPTED.
  *
  * Threads. Several threads may use different objects at once. Several threads may read one object
  * as long as none changes it. n_threads never changes a result.
@@ -226,8 +226,8 @@ EFFACE_API void efface_data_set_kinds(efface_data *data, efface_ids ids, efface_
  *
  * Doubles are in the units of the caller, floats are as a set holds them. All functions that take
  * doubles subtract the offsets: efface_data_load, and efface_rows_round, which the caller uses
- * before efface_data_add, efface_data_replace, efface_kmeans_learn, efface_kmeans_update and
- * efface_kmeans_predict. A model knows nothing of offsets: it is fitted to the rows as the set
+ * before efface_data_add, efface_data_replace, efface_model_learn, efface_model_update and
+ * efface_model_predict. A model knows nothing of offsets: it is fitted to the rows as the set
  * holds them, and efface_data_add_offsets converts its centroids, and values of rows, back to the
  * units of the caller. All sets that are used with a model must have the same offsets. The caller
  * has to ensure this; a store does so by itself and refuses other rows.
@@ -417,10 +417,17 @@ EFFACE_API efface_status efface_data_make_skewed(efface_skew skew, uint32_t n_cl
                                                  uint32_t n_columns, size_t n_rows, uint64_t seed,
                                                  efface_data **out, efface_error *error);
 
-/* ------------------------------------------------------------------ models */
+/* ------------------------------------------------------------------ models: parameters */
 
-/* The kinds of models. */
+/* A fitted model, of any family. A family is a kind of model, and has parameters and a fit function
+ * of its own (efface_kmeans_fit); everything else that can be done with a model is done by the
+ * functions of this part, whatever the family. */
+typedef struct efface_model efface_model;
+
 typedef enum efface_family { EFFACE_FAMILY_KMEANS = 1 } efface_family;
+
+/* The name of a family, such as "kmeans"; NULL for a number that is none. */
+EFFACE_API const char *efface_family_name(efface_family family);
 
 /* What the parameters of every family begin with. The init function of the family fills it. */
 typedef struct efface_params {
@@ -432,11 +439,11 @@ typedef struct efface_params {
     /* To interrupt long work: the library calls `interrupted` now and then, with interrupt_context,
      * on the thread that made the call. If it returns non-zero, the call ends with
      * EFFACE_E_INTERRUPTED and has changed nothing. NULL, the default: never called. A fit calls it
-     * before each pass over the rows, every few milliseconds of a long pass, and at each node of a
-     * tree. A change that leaves a model untouched does not call it, or, in a tree, once for each
-     * node it reaches. Passes may be short: a function that takes longer than a microsecond should
-     * look at a clock first. The model keeps both pointers, and uses them in later changes, verify,
-     * rekey and silhouette too. They are no part of the state; a store uses them during
+     * before each pass over the rows, every few milliseconds of a long pass, and at each part of a
+     * model that has parts. A change that leaves a model untouched does not call it, or once for
+     * each part it reaches. Passes may be short: a function that takes longer than a microsecond
+     * should look at a clock first. The model keeps both pointers, and uses them in later changes,
+     * verify and rekey too. They are no part of the state; a store uses them during
      * efface_store_fit and does not keep them. The function must not use the model or the set. */
     int (*interrupted)(void *context);
     void *interrupt_context;
@@ -447,9 +454,234 @@ typedef struct efface_params {
     void (*progress)(void *context, double part);
 } efface_params;
 
-/* ------------------------------------------------------------------ k-means */
+/* ------------------------------------------------------------------ models: what they are */
 
-typedef struct ef_kmeans efface_kmeans;
+/* Releases the memory of a model. Takes NULL. */
+EFFACE_API void efface_model_free(efface_model *model);
+
+/* What the numbers are that a family predicts. */
+typedef enum efface_predicts {
+    EFFACE_PREDICTS_CLUSTERS = 0, /* `whole`: the number of a cluster, from 0 */
+    EFFACE_PREDICTS_CLASSES = 1,  /* `whole`: a class, as the labels of rows are */
+    EFFACE_PREDICTS_VALUES = 2,   /* `real`: values in the units of the rows as a set holds them */
+    EFFACE_PREDICTS_PROBABILITIES = 3 /* `real`: from 0 to 1 */
+} efface_predicts;
+
+typedef struct efface_model_info {
+    efface_family family;
+    uint32_t n_columns;
+    uint64_t n_rows;
+    int64_t total_weight;
+    efface_predicts predicts;
+    uint32_t n_numbers; /* that are predicted for each row; 0 if the model has no rows */
+} efface_model_info;
+
+/* What is known of a model of any family. Never fails. */
+EFFACE_API efface_model_info efface_model_get_info(const efface_model *model);
+
+/* Something that can be said of a model: a parameter, or what became of it. */
+typedef enum efface_fact_kind {
+    EFFACE_FACT_WHOLE = 0,
+    EFFACE_FACT_REAL = 1,
+    EFFACE_FACT_TEXT = 2,
+    EFFACE_FACT_YES_NO = 3, /* `whole` is 1 or 0 */
+    EFFACE_FACT_NONE = 4    /* no value: a parameter that is derived from the rows, or nothing */
+} efface_fact_kind;
+
+typedef struct efface_fact {
+    const char *name;
+    efface_fact_kind kind;
+    int is_parameter; /* if 0, it describes the fitted model */
+    uint64_t whole;
+    double real;
+    const char *text;
+} efface_fact;
+
+/* Calls `each` for every parameter but the seed, and then for all else that the family has to say
+ * of the model, in a fixed order. Never fails. */
+EFFACE_API void efface_model_describe(const efface_model *model,
+                                      void (*each)(void *context, const efface_fact *fact),
+                                      void *context);
+
+/* One predicted number; efface_predicts says which of the two it is. */
+typedef union efface_number {
+    int64_t whole;
+    double real;
+} efface_number;
+
+/* Writes what the model predicts for each row, n_numbers numbers a row (efface_model_info). Rows
+ * are n_columns floats, `stride` floats apart (0: n_columns), and finite. Errors: MEMORY; ARGUMENT
+ * if the model has no rows; LIMIT; KERNELS. */
+EFFACE_API efface_status efface_model_predict(const efface_model *model, size_t n_rows,
+                                              const float *values, size_t stride,
+                                              efface_number *numbers, efface_error *error);
+
+/* A table of numbers that a model can be looked at through, such as its centroids. */
+typedef struct efface_table {
+    const char *name;
+    const char *row_name; /* of what each row is, such as "cluster" */
+    uint64_t n_rows;
+    uint32_t n_columns; /* the columns of the table are those of the model */
+    int adds_offsets; /* if not 0, efface_data_add_offsets converts a row of the table to the units
+                         of the caller */
+} efface_table;
+
+/* The table with a number, from 0; or the table with a name. A model has as many tables as there
+ * are numbers without an error. Errors: NOT_FOUND, with the names that there are. */
+EFFACE_API efface_status efface_model_get_table(const efface_model *model, uint32_t number,
+                                                efface_table *table, efface_error *error);
+EFFACE_API efface_status efface_model_find_table(const efface_model *model, const char *name,
+                                                 efface_table *table, efface_error *error);
+
+/* Writes one row of a table, n_columns numbers. Errors: NOT_FOUND; ARGUMENT for a row that does not
+ * exist. */
+EFFACE_API efface_status efface_model_read_table(const efface_model *model, const char *name,
+                                                 uint64_t row, double *values, efface_error *error);
+
+/* Hands out the canonical bytes of the state (docs/format.md): equal states have equal bytes. The
+ * bytes do not contain the seed. Release with efface_bytes_free. */
+EFFACE_API efface_status efface_model_encode(const efface_model *model, unsigned char **bytes,
+                                             size_t *n_bytes, efface_error *error);
+EFFACE_API void efface_bytes_free(unsigned char *bytes);
+
+/* Makes a model again from its canonical bytes, the parameters it was fitted with (`common` of the
+ * family's parameters; including the seed, which the bytes do not contain), and its set of rows.
+ * The model is the one that was encoded, and behaves in the same way. Cost: less than a fit; the
+ * family says how much. Errors: MEMORY; FORMAT for bytes that are damaged, or not of these
+ * parameters or rows; ARGUMENT; KERNELS. */
+EFFACE_API efface_status efface_model_decode(const unsigned char *bytes, size_t n_bytes,
+                                             const efface_params *params, const efface_data *data,
+                                             efface_model **out, efface_error *error);
+
+/* The memory that the model takes, including all that it keeps for each row, without the set. */
+EFFACE_API size_t efface_model_state_bytes(const efface_model *model);
+
+#define EFFACE_DIGEST_BYTES 32
+
+/* The BLAKE2b-256 digest of the canonical bytes. */
+EFFACE_API efface_status efface_model_digest(const efface_model *model,
+                                             unsigned char digest[EFFACE_DIGEST_BYTES],
+                                             efface_error *error);
+
+/* ------------------------------------------------------------------ models: change */
+
+/* These calls change a model together with the set it was fitted to. Afterwards the model is, byte
+ * for byte, the result of a fit to the rows that are there now, with the same parameters and the
+ * same seed. A call that fails has changed neither.
+ *
+ * The set must be the one that the model was fitted to or decoded with, and only these calls may
+ * change it. The library checks this, and not by counting rows. The error is ARGUMENT for another
+ * set, even with the same rows, and for a set that was changed by efface_data_add,
+ * efface_data_remove or efface_data_replace, or through another model alone, even if its rows are
+ * now the same as before. Give the right set, or fit the model to this set anew. Only this process
+ * knows which set belongs to a model; it is in no encoding. */
+
+/* How much work a change was. */
+typedef enum efface_action {
+    EFFACE_ACTION_UNTOUCHED = 0, /* sums were corrected; no other row was looked at */
+    EFFACE_ACTION_REPAIRED = 1,  /* a part of the model was computed again */
+    EFFACE_ACTION_REFITTED = 2   /* everything was computed again */
+} efface_action;
+
+/* The name of an action in a word: "untouched", "repaired", "refitted". Never NULL. */
+EFFACE_API const char *efface_action_name(efface_action action);
+
+#define EFFACE_WHERE_BYTES 64
+
+typedef struct efface_report {
+    efface_action action;
+    const char *reason; /* why more than sums had to change, or that nothing else did, in a few
+                           words; a constant, never NULL */
+    char where[EFFACE_WHERE_BYTES]; /* where in the model, such as "from level 2 on"; or "" */
+    uint64_t rows_forgotten;
+    uint64_t rows_learned;
+    uint64_t rows_missing; /* ids and owners that were not there, if that was allowed */
+    uint64_t rows_visited; /* looks at rows that were not part of the request */
+    double seconds;
+} efface_report;
+
+/* How to treat ids and owners that are not there: fail with an error that names them, or skip
+ * them. */
+typedef enum efface_missing { EFFACE_MISSING_FAIL = 0, EFFACE_MISSING_SKIP = 1 } efface_missing;
+
+/* The rows that a request is about: rows by their ids, and all rows of owners. A row may be named
+ * by both. */
+typedef struct efface_request {
+    const uint64_t *ids;
+    size_t n_ids;
+    const uint64_t *owners; /* EFFACE_NO_OWNER among them is an ARGUMENT error */
+    size_t n_owners;
+    efface_missing missing; /* what to do if an id, or an owner, is not there */
+} efface_request;
+
+/* Forgets rows: they leave the set and the model. Works down to no rows. Cost: that of correcting
+ * sums when nothing else changes, else up to that of a fit; O(n) to find the rows of owners.
+ * `report` may be NULL. Errors: NOT_FOUND, with the ids; DUPLICATE for an id or an owner that comes
+ * twice; MEMORY; KERNELS; ARGUMENT if the set is not the model's. */
+EFFACE_API efface_status efface_model_forget(efface_model *model, efface_data *data,
+                                             const efface_request *request, efface_report *report,
+                                             efface_error *error);
+
+/* Learns rows: they join the set and the model. Errors: as efface_data_add; KERNELS; LIMIT for a
+ * value outside a bound that was given for the fit. */
+EFFACE_API efface_status efface_model_learn(efface_model *model, efface_data *data,
+                                            const efface_rows *rows, efface_report *report,
+                                            efface_error *error);
+
+/* Gives rows of the set other values, as efface_data_replace does.
+ * Errors: as efface_data_replace and efface_model_learn. */
+EFFACE_API efface_status efface_model_update(efface_model *model, efface_data *data,
+                                             const efface_rows *rows, efface_report *report,
+                                             efface_error *error);
+
+/* The same for several models, of any families, that were fitted to one set: the set and all of
+ * them change, or nothing does. `reports` is NULL or has n_models elements, one report for each
+ * model, with the seconds of the whole call. A set that has several models may only be changed
+ * through these calls, with all of its models: a model that a request leaves out is refused from
+ * then on. Errors: as for one model; ARGUMENT if there is no model, one comes twice, or the set is
+ * not that of each. */
+EFFACE_API efface_status efface_models_forget(efface_model *const *models, size_t n_models,
+                                              efface_data *data, const efface_request *request,
+                                              efface_report *reports, efface_error *error);
+EFFACE_API efface_status efface_models_learn(efface_model *const *models, size_t n_models,
+                                             efface_data *data, const efface_rows *rows,
+                                             efface_report *reports, efface_error *error);
+EFFACE_API efface_status efface_models_update(efface_model *const *models, size_t n_models,
+                                              efface_data *data, const efface_rows *rows,
+                                              efface_report *reports, efface_error *error);
+
+/* Says how much work it would be to forget these rows, without doing it: `seconds` is the time of
+ * the preview itself, and rows_visited an upper bound. For a model with parts, such as a tree, the
+ * preview may take as long as the forgetting, and rows_visited is the number of rows that it
+ * visited; parts may lose some of what makes later requests fast. The set is the same afterwards,
+ * though positions may differ. Errors: as efface_model_forget. */
+EFFACE_API efface_status efface_model_preview(efface_model *model, efface_data *data,
+                                              const efface_request *request, efface_report *report,
+                                              efface_error *error);
+
+/* Where two states differ first. */
+typedef struct efface_difference {
+    int identical;
+    const char *what; /* "centroid", "sum", "count", ...; NULL if identical; "method": an older
+                         version, which defined the method in another way, fitted the model
+                         (efface_store_verify) */
+    char where[EFFACE_WHERE_BYTES]; /* such as "level 2, cluster 5, column 1"; or "" */
+} efface_difference;
+
+/* Fits the rows of the set anew with the model's parameters and seed, and compares the two states
+ * byte by byte. Any set with the same number of columns will do. Cost: that of a fit. Errors: as
+ * a fit; ARGUMENT if the number of columns differs. */
+EFFACE_API efface_status efface_model_verify(const efface_model *model, const efface_data *data,
+                                             efface_difference *difference, efface_error *error);
+
+/* Gives the model another seed: a full refit, after which nothing of the old randomness remains. Do
+ * this when requests may have been chosen by looking at published models (docs/exactness.md,
+ * section 4). Errors: as a fit; ARGUMENT if the set is not the model's. */
+EFFACE_API efface_status efface_model_rekey(efface_model *model, const efface_data *data,
+                                            uint64_t seed, efface_report *report,
+                                            efface_error *error);
+
+/* ------------------------------------------------------------------ k-means */
 
 typedef enum efface_method {
     EFFACE_METHOD_LLOYD = 0,     /* k-means++ seeds, then Lloyd's iterations */
@@ -470,7 +702,7 @@ typedef enum efface_empty {
 
 /* Whether a change is followed with the same randomness, or with fresh randomness, as the paper
  * does. FRESH exists to reproduce the paper, for the methods `quantized` and `tree`. It is outside
- * the law: the state depends on history, and efface_kmeans_verify checks against the randomness
+ * the law: the state depends on history, and efface_model_verify checks against the randomness
  * that the model has now.
  *
  *   quantized  starts over with fresh randomness when a change reaches a level. This is NOT EXACT:
@@ -542,15 +774,12 @@ EFFACE_API void efface_kmeans_params_init(efface_kmeans_params *params);
  * Errors: MEMORY; ARGUMENT for parameters out of range; LIMIT for a value outside a bound that was
  * given; KERNELS. */
 EFFACE_API efface_status efface_kmeans_fit(const efface_data *data,
-                                           const efface_kmeans_params *params, efface_kmeans **out,
+                                           const efface_kmeans_params *params, efface_model **out,
                                            efface_error *error);
-
-/* Releases the memory of a model. */
-EFFACE_API void efface_kmeans_free(efface_kmeans *model);
 
 /* The parameters of a model, without the seed (0). Pointers in them are valid until the model is
  * released. */
-EFFACE_API efface_kmeans_params efface_kmeans_get_params(const efface_kmeans *model);
+EFFACE_API efface_kmeans_params efface_kmeans_get_params(const efface_model *model);
 
 /* A description of a fitted model. The fields after `n_coarse_columns` describe the work of the
  * fit; they are no part of the state. */
@@ -573,36 +802,32 @@ typedef struct efface_kmeans_info {
 } efface_kmeans_info;
 
 /* Never fails. */
-EFFACE_API efface_kmeans_info efface_kmeans_get_info(const efface_kmeans *model);
+EFFACE_API efface_kmeans_info efface_kmeans_get_info(const efface_model *model);
 
 /* The columns that are coarse (see efface_kmeans_info): their values differ so little compared to
  * the bound that the grid keeps less than 8 bits of them. Scale the data or give a bound. Writes
  * at most `capacity` column numbers. */
-EFFACE_API void efface_kmeans_coarse_columns(const efface_kmeans *model, uint32_t *columns,
+EFFACE_API void efface_kmeans_coarse_columns(const efface_model *model, uint32_t *columns,
                                              size_t capacity);
 
 /* Writes the n_columns coordinates of centroid `cluster` in the units of the data as the set holds
  * them; efface_data_add_offsets converts them to the units of the caller. */
-EFFACE_API efface_status efface_kmeans_centroid(const efface_kmeans *model, uint32_t cluster,
+EFFACE_API efface_status efface_kmeans_centroid(const efface_model *model, uint32_t cluster,
                                                 double *coordinates, efface_error *error);
 
-/* Writes the nearest cluster of each row; ties go to the lower cluster. Rows are n_columns floats,
- * `stride` floats apart (0: n_columns), finite, and need not be within the bounds of the fit; the
- * answer is exact for those that are, and computed in double for those that are not.
- * Cost O(n_rows * k * d). Errors: MEMORY; ARGUMENT if the model has no centroids; LIMIT. */
-EFFACE_API efface_status efface_kmeans_predict(const efface_kmeans *model, size_t n_rows,
-                                               const float *values, size_t stride, uint32_t *labels,
-                                               efface_error *error);
-
-/* The same for the rows of a set, in the order of positions.
- * Errors: as predict; ARGUMENT if the number of columns differs. */
-EFFACE_API efface_status efface_kmeans_labels(const efface_kmeans *model, const efface_data *data,
+/* What efface_model_predict gives for a row is its nearest cluster; ties go to the lower cluster. A
+ * row need not be within the bounds of the fit: the answer is exact for a row that is, and computed
+ * in double for one that is not. Cost O(n_rows * k * d).
+ *
+ * Writes the same for the rows of a set, in the order of positions. Errors: as
+ * efface_model_predict; ARGUMENT if the number of columns differs, or for another family. */
+EFFACE_API efface_status efface_kmeans_labels(const efface_model *model, const efface_data *data,
                                               uint32_t *labels, efface_error *error);
 
 /* Writes the squared distance of each row to each centroid, n_clusters numbers a row, in the units
  * of the loss (below). Exact before it is rounded to double, but for rows outside the bounds of the
  * fit. Cost O(n_rows * k * d). Errors: as predict. */
-EFFACE_API efface_status efface_kmeans_square_distances(const efface_kmeans *model, size_t n_rows,
+EFFACE_API efface_status efface_kmeans_square_distances(const efface_model *model, size_t n_rows,
                                                         const float *values, size_t stride,
                                                         double *squares, efface_error *error);
 
@@ -610,7 +835,7 @@ EFFACE_API efface_status efface_kmeans_square_distances(const efface_kmeans *mod
  * units of the data, or of the unit cube with scale minmax. Exact before it is rounded to double,
  * but for rows outside the bounds of the fit, which are computed in double.
  * Errors: as predict. */
-EFFACE_API efface_status efface_kmeans_loss(const efface_kmeans *model, const efface_data *data,
+EFFACE_API efface_status efface_kmeans_loss(const efface_model *model, const efface_data *data,
                                             double *loss, efface_error *error);
 
 /* Whether a change of a row with this id would reach the beginning of a fit. is_seed: the row won a
@@ -618,35 +843,9 @@ EFFACE_API efface_status efface_kmeans_loss(const efface_kmeans *model, const ef
  * methods without a sample, every row is. `data` is the set that the model belongs to; a row that
  * is not in the set is in no sample. Rows for which both are false are the cheapest to forget. (A
  * row of the jury, a larger sample, rarely matters.) Cost O(k), and O(k d) for the sample. */
-EFFACE_API int efface_kmeans_is_seed(const efface_kmeans *model, uint64_t id);
-EFFACE_API int efface_kmeans_in_sample(const efface_kmeans *model, const efface_data *data,
+EFFACE_API int efface_kmeans_is_seed(const efface_model *model, uint64_t id);
+EFFACE_API int efface_kmeans_in_sample(const efface_model *model, const efface_data *data,
                                        uint64_t id);
-
-/* Hands out the canonical bytes of the state (docs/format.md): equal states have equal bytes. The
- * bytes do not contain the seed. Release with efface_bytes_free. */
-EFFACE_API efface_status efface_kmeans_encode(const efface_kmeans *model, unsigned char **bytes,
-                                              size_t *n_bytes, efface_error *error);
-EFFACE_API void efface_bytes_free(unsigned char *bytes);
-
-/* Makes a model again from its canonical bytes, the parameters it was fitted with (including the
- * seed, which the bytes do not contain), and its set of rows. The model is the one that was
- * encoded, and behaves in the same way. Cost O(n * k * d) for pyramid, O(n * d) for tree,
- * else O(k * d * levels). Errors: MEMORY; FORMAT for bytes that are damaged, or not of these
- * parameters or rows; ARGUMENT; KERNELS. */
-EFFACE_API efface_status efface_kmeans_decode(const unsigned char *bytes, size_t n_bytes,
-                                              const efface_kmeans_params *params,
-                                              const efface_data *data, efface_kmeans **out,
-                                              efface_error *error);
-
-/* The memory that the model takes, including all that it keeps for each row, without the set. */
-EFFACE_API size_t efface_kmeans_state_bytes(const efface_kmeans *model);
-
-#define EFFACE_DIGEST_BYTES 32
-
-/* The BLAKE2b-256 digest of the canonical bytes. */
-EFFACE_API efface_status efface_kmeans_digest(const efface_kmeans *model,
-                                              unsigned char digest[EFFACE_DIGEST_BYTES],
-                                              efface_error *error);
 
 /* ------------------------------------------------------------------ k-means: tails */
 
@@ -668,154 +867,6 @@ typedef struct efface_tails {
  * in double, and no part of any state. Cost O(n_rows * n_columns). Errors: MEMORY; ARGUMENT. */
 EFFACE_API efface_status efface_data_tails(const efface_data *data, efface_scale scale,
                                            efface_tails *tails, efface_error *error);
-
-/* ------------------------------------------------------------------ k-means: change */
-
-/* These calls change a model together with the set it was fitted to. Afterwards the model is, byte
- * for byte, the result of a fit to the rows that are there now, with the same parameters and the
- * same seed. A call that fails has changed neither.
- *
- * The set must be the one that the model was fitted to or decoded with, and only these calls may
- * change it. The library checks this, and not by counting rows. The error is ARGUMENT for another
- * set, even with the same rows, and for a set that was changed by efface_data_add,
- * efface_data_remove or efface_data_replace, or through another model alone, even if its rows are
- * now the same as before. Give the right set, or fit the model to this set anew. Only this process
- * knows which set belongs to a model; it is in no encoding. */
-
-/* How much work a change was. */
-typedef enum efface_action {
-    EFFACE_ACTION_UNTOUCHED = 0, /* sums were corrected; no other row was looked at */
-    EFFACE_ACTION_REPAIRED = 1,  /* rows were assigned again, from a level on; or, in a tree, nodes
-                                    had to be repaired or refitted */
-    EFFACE_ACTION_REFITTED = 2   /* everything was computed again */
-} efface_action;
-
-/* Why more than sums had to change. */
-typedef enum efface_reason {
-    EFFACE_REASON_NONE = 0,
-    EFFACE_REASON_CENTERS = 1,  /* a centroid of a level came out differently */
-    EFFACE_REASON_GAMMA = 2,    /* the threshold gamma n / k moved the centroid of a cluster that no
-                                   row of the request was in */
-    EFFACE_REASON_EMPTY = 3,    /* a cluster became empty, or its reseeding has another winner */
-    EFFACE_REASON_STOP = 4,     /* the loss now falls, or no longer falls, at a level */
-    EFFACE_REASON_SEED = 5,     /* a seed left, or a new row won its race */
-    EFFACE_REASON_BOUND = 6,    /* the bound of the grid moved */
-    EFFACE_REASON_SCALE = 7,    /* the range of a column moved */
-    EFFACE_REASON_EPSILON = 8,  /* the automatic lattice width moved */
-    EFFACE_REASON_CLUSTERS = 9, /* the number of centroids changed with the number of rows */
-    EFFACE_REASON_REKEY = 10,   /* a new seed */
-    EFFACE_REASON_RATE = 11,    /* the size of the sample moved */
-    EFFACE_REASON_SAMPLE = 12,  /* a row of the sample left, came or changed; or one of the jury,
-                                   and another start is now the best */
-    EFFACE_REASON_WIDTH = 13,   /* the automatic width of the tree moved */
-    EFFACE_REASON_METHOD = 14,  /* an older version, which defined the method in another way, had
-                                   fitted a model of the store; it was fitted again */
-    EFFACE_REASON_REDRAW = 15   /* a tree with fresh redraw: the nodes on the way were drawn anew */
-} efface_reason;
-
-/* The name of an action in a word or two ("sums corrected", "repaired", "refitted"), and of a
- * reason in a few. Never NULL. */
-EFFACE_API const char *efface_action_name(efface_action action);
-EFFACE_API const char *efface_reason_name(efface_reason reason);
-
-typedef struct efface_report {
-    efface_action action;
-    efface_reason reason;
-    uint32_t level;           /* repaired: the first level that was computed again */
-    uint32_t levels_replayed; /* levels whose rows were assigned again */
-    uint64_t rows_forgotten;
-    uint64_t rows_learned;
-    uint64_t rows_missing; /* ids that were not there, if that was allowed */
-    uint64_t rows_visited; /* assignments of rows that were not part of the request */
-    uint32_t depth;        /* tree: how near to the root the change came: 0 is the root; the height
-                              means that it stopped at the leaves */
-    double seconds;
-} efface_report;
-
-/* How to treat ids that are not there: fail with an error that names them, or skip them. */
-typedef enum efface_missing { EFFACE_MISSING_FAIL = 0, EFFACE_MISSING_SKIP = 1 } efface_missing;
-
-/* Forgets the rows with these ids: they leave the set and the model. Works down to no rows.
- * Cost: O(levels * k * d) when no level changes, else up to that of a fit. `report` may be NULL.
- * Errors: NOT_FOUND, with the ids; DUPLICATE for an id that comes twice; MEMORY; KERNELS;
- * ARGUMENT if the set is not the model's. */
-EFFACE_API efface_status efface_kmeans_forget(efface_kmeans *model, efface_data *data,
-                                              const uint64_t *ids, size_t n_ids,
-                                              efface_missing missing, efface_report *report,
-                                              efface_error *error);
-
-/* Forgets all rows of an owner. If there are none, the error is NOT_FOUND; with SKIP nothing
- * happens. EFFACE_NO_OWNER is the error ARGUMENT. Cost: O(n) to find the rows, then as above. */
-EFFACE_API efface_status efface_kmeans_forget_owner(efface_kmeans *model, efface_data *data,
-                                                    uint64_t owner, efface_missing missing,
-                                                    efface_report *report, efface_error *error);
-
-/* Learns rows: they join the set and the model. Errors: as efface_data_add; KERNELS; LIMIT for a
- * value outside a bound that was given for the fit. */
-EFFACE_API efface_status efface_kmeans_learn(efface_kmeans *model, efface_data *data,
-                                             const efface_rows *rows, efface_report *report,
-                                             efface_error *error);
-
-/* Gives rows of the set other values, as efface_data_replace does.
- * Errors: as efface_data_replace and efface_kmeans_learn. */
-EFFACE_API efface_status efface_kmeans_update(efface_kmeans *model, efface_data *data,
-                                              const efface_rows *rows, efface_report *report,
-                                              efface_error *error);
-
-/* The same for several models that were fitted to one set (with other parameters or seeds): the set
- * and all of them change, or nothing does. `reports` is NULL or has n_models elements, one report
- * for each model, with the seconds of the whole call. A set that has several models may only be
- * changed through these calls, with all of its models: a model that a request leaves out is refused
- * from then on. Errors: as for one model; ARGUMENT if there is no model, one comes twice, or the
- * set is not that of each. */
-EFFACE_API efface_status efface_models_forget(efface_kmeans *const *models, size_t n_models,
-                                              efface_data *data, const uint64_t *ids, size_t n_ids,
-                                              efface_missing missing, efface_report *reports,
-                                              efface_error *error);
-EFFACE_API efface_status efface_models_forget_owner(efface_kmeans *const *models, size_t n_models,
-                                                    efface_data *data, uint64_t owner,
-                                                    efface_missing missing, efface_report *reports,
-                                                    efface_error *error);
-EFFACE_API efface_status efface_models_learn(efface_kmeans *const *models, size_t n_models,
-                                             efface_data *data, const efface_rows *rows,
-                                             efface_report *reports, efface_error *error);
-EFFACE_API efface_status efface_models_update(efface_kmeans *const *models, size_t n_models,
-                                              efface_data *data, const efface_rows *rows,
-                                              efface_report *reports, efface_error *error);
-
-/* Says how much work it would be to forget these ids, without doing it: `seconds` is the time of
- * the preview itself, and rows_visited an upper bound. For a tree the preview takes as long as the
- * forgetting, and rows_visited is the number of rows that it visited; nodes of pyramid may lose
- * some of what makes later requests fast. The set is the same afterwards, though positions may
- * differ. Errors: as efface_kmeans_forget. */
-EFFACE_API efface_status efface_kmeans_preview(const efface_kmeans *model, efface_data *data,
-                                               const uint64_t *ids, size_t n_ids,
-                                               efface_missing missing, efface_report *report,
-                                               efface_error *error);
-
-/* Where two states differ first. */
-typedef struct efface_difference {
-    int identical;
-    const char *what; /* "centroid", "sum", "count", ...; NULL if identical; "method": an older
-                         version, which defined the method in another way, fitted the model
-                         (efface_store_verify) */
-    uint32_t level, cluster, column;
-    uint32_t depth; /* tree: the depth of the node */
-    uint64_t node;  /* tree: its number at that depth */
-} efface_difference;
-
-/* Fits the rows of the set anew with the model's parameters and seed, and compares the two states
- * byte by byte. Any set with the same number of columns will do. Cost: that of a fit. Errors: as
- * efface_kmeans_fit; ARGUMENT if the number of columns differs. */
-EFFACE_API efface_status efface_kmeans_verify(const efface_kmeans *model, const efface_data *data,
-                                              efface_difference *difference, efface_error *error);
-
-/* Gives the model another seed: a full refit, after which nothing of the old randomness remains. Do
- * this when requests may have been chosen by looking at published models (docs/exactness.md,
- * section 4). Errors: as a fit; ARGUMENT if the set is not the model's. */
-EFFACE_API efface_status efface_kmeans_rekey(efface_kmeans *model, const efface_data *data,
-                                             uint64_t seed, efface_report *report,
-                                             efface_error *error);
 
 /* ------------------------------------------------------------------ published models */
 
@@ -840,10 +891,11 @@ EFFACE_API efface_status efface_predictor_load(const char *path, efface_predicto
 EFFACE_API void efface_predictor_free(efface_predictor *predictor);
 
 typedef struct efface_predictor_info {
-    uint32_t format; /* of the bytes: 1 */
-    uint32_t n_clusters;
+    uint32_t format; /* of the bytes: 2 */
+    efface_family family;
     uint32_t n_columns;
-    efface_scale scale;
+    efface_predicts predicts;
+    uint32_t n_numbers; /* that are predicted for each row */
 } efface_predictor_info;
 
 /* What is known of it. Never fails. */
@@ -854,17 +906,27 @@ EFFACE_API efface_predictor_info efface_predictor_get_info(const efface_predicto
 EFFACE_API const char *efface_predictor_column(const efface_predictor *predictor, uint32_t column);
 EFFACE_API const double *efface_predictor_offsets(const efface_predictor *predictor);
 
-/* Writes the n_columns coordinates of a centroid, in the units of the caller: offsets are added.
- * Errors: ARGUMENT. */
-EFFACE_API efface_status efface_predictor_centroid(const efface_predictor *predictor,
-                                                   uint32_t cluster, double *coordinates,
-                                                   efface_error *error);
-
-/* As efface_kmeans_predict and efface_kmeans_square_distances of the model that was published, with
- * the same bits: rows are as a set holds them (efface_rows_round takes offsets away). */
+/* As efface_model_predict of the model that was published, with the same bits: rows are as a set
+ * holds them (efface_rows_round takes offsets away). */
 EFFACE_API efface_status efface_predictor_predict(const efface_predictor *predictor, size_t n_rows,
                                                   const float *values, size_t stride,
-                                                  uint32_t *labels, efface_error *error);
+                                                  efface_number *numbers, efface_error *error);
+
+/* The tables of the model that was published, as efface_model_get_table, efface_model_find_table
+ * and efface_model_read_table have them; the last adds offsets, so that numbers are in the units of
+ * the caller. */
+EFFACE_API efface_status efface_predictor_get_table(const efface_predictor *predictor,
+                                                    uint32_t number, efface_table *table,
+                                                    efface_error *error);
+EFFACE_API efface_status efface_predictor_find_table(const efface_predictor *predictor,
+                                                     const char *name, efface_table *table,
+                                                     efface_error *error);
+EFFACE_API efface_status efface_predictor_read_table(const efface_predictor *predictor,
+                                                     const char *name, uint64_t row, double *values,
+                                                     efface_error *error);
+
+/* As efface_kmeans_square_distances of the model that was published. Errors: ARGUMENT for another
+ * family. */
 EFFACE_API efface_status efface_predictor_square_distances(const efface_predictor *predictor,
                                                            size_t n_rows, const float *values,
                                                            size_t stride, double *squares,
@@ -878,7 +940,7 @@ EFFACE_API efface_status efface_predictor_square_distances(const efface_predicto
  * whatever their order. Clusters are those of the model (`labels` NULL) or `labels`, one for each
  * position. Cost O(max_rows^2 * d).
  * Errors: MEMORY; KERNELS; ARGUMENT unless the sample has at least two clusters and two rows. */
-EFFACE_API efface_status efface_kmeans_silhouette(const efface_kmeans *model,
+EFFACE_API efface_status efface_kmeans_silhouette(const efface_model *model,
                                                   const efface_data *data, const uint32_t *labels,
                                                   size_t max_rows, double *silhouette,
                                                   efface_error *error);
@@ -951,13 +1013,14 @@ EFFACE_API void efface_store_options_init(efface_store_options *options);
  * '-', '_' or '.'. */
 typedef struct efface_new_model {
     const char *name;
-    const efface_kmeans_params *params;
+    const efface_params *params; /* `common` of the parameters of a family */
     const uint32_t *columns;
     uint32_t n_columns;
-    efface_tails *tails;    /* NULL, or filled as soon as the model is fitted, even if the call
-                               fails afterwards */
-    efface_kmeans **fitted; /* NULL, or gets the model of efface_store_create in the same way; the
-                               caller releases it */
+    efface_scale tails_scale; /* see efface_data_tails */
+    efface_tails *tails;      /* NULL, or filled as soon as the model is fitted, even if the call
+                                 fails afterwards */
+    efface_model **fitted;    /* NULL, or gets the model of efface_store_create in the same way; the
+                                  caller releases it */
 } efface_new_model;
 
 /* Makes a store with the rows of a set, and models over them (n_models may be 0). `texts` has the
@@ -1037,23 +1100,28 @@ EFFACE_API efface_status efface_store_owners(efface_store *store,
 
 #define EFFACE_MODEL_NAME_BYTES 64 /* with the ending 0 */
 
-typedef struct efface_model_info {
+typedef struct efface_stored_model {
     char name[EFFACE_MODEL_NAME_BYTES];
-    efface_method method;
-    uint32_t n_clusters; /* asked for */
+    efface_family family;
     uint32_t n_columns;
     unsigned char digest[EFFACE_DIGEST_BYTES];
-} efface_model_info;
+} efface_stored_model;
 
 /* Descriptions of all models, in the order of names, and of one model, without reading their
  * states. Release the list with efface_models_free. Errors: NOT_FOUND; CORRUPT; BUSY; IO. */
-EFFACE_API efface_status efface_store_models(efface_store *store, efface_model_info **models,
+EFFACE_API efface_status efface_store_models(efface_store *store, efface_stored_model **models,
                                              size_t *n_models, efface_error *error);
-EFFACE_API void efface_models_free(efface_model_info *models);
+EFFACE_API void efface_models_free(efface_stored_model *models);
 EFFACE_API efface_status efface_store_find_model(efface_store *store, const char *name,
-                                                 efface_model_info *info, efface_error *error);
+                                                 efface_stored_model *info, efface_error *error);
 
-/* Hands out the n_columns columns of a model (see efface_model_info), counted from 0.
+/* Calls `each` for every parameter of a model but the seed, without reading its state. `each` must
+ * not use the store. Errors: NOT_FOUND; CORRUPT; BUSY; IO. */
+EFFACE_API efface_status efface_store_describe(efface_store *store, const char *name,
+                                               void (*each)(void *context, const efface_fact *fact),
+                                               void *context, efface_error *error);
+
+/* Hands out the n_columns columns of a model (see efface_stored_model), counted from 0.
  * Release with efface_columns_free. Errors: NOT_FOUND; CORRUPT; BUSY; IO. */
 EFFACE_API efface_status efface_store_model_columns(efface_store *store, const char *name,
                                                     uint32_t **columns, efface_error *error);
@@ -1065,13 +1133,13 @@ EFFACE_API void efface_columns_free(uint32_t *columns);
  * Errors: as efface_kmeans_fit; DUPLICATE for a name that is taken; LIMIT for a state that is
  * larger than a store can hold; BUSY; IO. */
 EFFACE_API efface_status efface_store_fit(efface_store *store, const efface_new_model *asked,
-                                          efface_kmeans **model, efface_error *error);
+                                          efface_model **model, efface_error *error);
 
 /* Takes a model out. Errors: NOT_FOUND; BUSY; IO. */
 EFFACE_API efface_status efface_store_drop(efface_store *store, const char *name,
                                            efface_error *error);
 
-/* Gives a model another seed (efface_kmeans_rekey). With `name` NULL all models get another seed,
+/* Gives a model another seed (efface_model_rekey). With `name` NULL all models get another seed,
  * each its own, made from `seed`. Errors: NOT_FOUND; BUSY; IO. */
 EFFACE_API efface_status efface_store_rekey(efface_store *store, const char *name, uint64_t seed,
                                             efface_error *error);
@@ -1080,7 +1148,7 @@ EFFACE_API efface_status efface_store_rekey(efface_store *store, const char *nam
  * `model` NULL, only the rows. Both are copies that belong to the caller; changes of them do not
  * affect the store. Errors: NOT_FOUND; CORRUPT; MEMORY. */
 EFFACE_API efface_status efface_store_load(efface_store *store, const char *name,
-                                           efface_data **data, efface_kmeans **model,
+                                           efface_data **data, efface_model **model,
                                            efface_error *error);
 
 /* Hands out the canonical bytes of a model. Release with efface_bytes_free. */
@@ -1088,21 +1156,11 @@ EFFACE_API efface_status efface_store_encode(efface_store *store, const char *na
                                              unsigned char **bytes, size_t *n_bytes,
                                              efface_error *error);
 
-/* Fits a model anew and compares (efface_kmeans_verify). A model that was fitted by an older
+/* Fits a model anew and compares (efface_model_verify). A model that was fitted by an older
  * version, which defined its method in another way, is reported as different, without a fit, until
  * the first request that writes. */
 EFFACE_API efface_status efface_store_verify(efface_store *store, const char *name,
                                              efface_difference *difference, efface_error *error);
-
-/* The rows that a request is about: rows by their ids, and all rows of owners. */
-typedef struct efface_request {
-    const uint64_t *ids;
-    size_t n_ids;
-    const uint64_t *owners; /* EFFACE_NO_OWNER among them is an ARGUMENT error */
-    size_t n_owners;
-    efface_missing missing; /* what to do if an id, or an owner, is not there */
-    int only_look;          /* forget: if not 0, only say how much work it would be */
-} efface_request;
 
 /* Hands out the rows of a request as a set, with the names of columns: all that a store has of a
  * person. Errors: NOT_FOUND; CORRUPT; BUSY; IO; MEMORY. */
@@ -1112,6 +1170,7 @@ EFFACE_API efface_status efface_store_find(efface_store *store, const efface_req
 /* What a request did to a model. */
 typedef struct efface_model_report {
     char name[EFFACE_MODEL_NAME_BYTES];
+    efface_family family;
     efface_report report;
     unsigned char before[EFFACE_DIGEST_BYTES];
     unsigned char after[EFFACE_DIGEST_BYTES];
@@ -1145,10 +1204,15 @@ EFFACE_API void efface_store_report_free(efface_store_report *report);
 EFFACE_API efface_status efface_store_forget(efface_store *store, const efface_request *request,
                                              efface_store_report *report, efface_error *error);
 
+/* Says how much work that would be for each model (efface_model_preview), and changes nothing. The
+ * store need not be open to write. */
+EFFACE_API efface_status efface_store_preview(efface_store *store, const efface_request *request,
+                                              efface_store_report *report, efface_error *error);
+
 /* Learns the rows of a set, in the store and in all models. Rows that were added to the set without
  * ids get random ids of 63 bits, which the report lists. Continued numbers would give an id that
  * was forgotten to somebody else, and a request that comes twice would hit the wrong person.
- * `texts` as in efface_store_create. Errors: as efface_kmeans_learn; DUPLICATE for an id that is
+ * `texts` as in efface_store_create. Errors: as efface_model_learn; DUPLICATE for an id that is
  * there; ARGUMENT for ids or owners that are texts where those of the store are numbers, or the
  * other way round, and for other offsets than those of the store; BUSY; IO; CORRUPT. */
 EFFACE_API efface_status efface_store_learn(efface_store *store, const efface_data *data,

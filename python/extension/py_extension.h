@@ -152,7 +152,7 @@ PyObject *info_tuple(const efface_kmeans_info *info);
 
 /* The coarse columns of a model, which needs no GIL, and a list of column numbers; the second
  * releases them. */
-bool copy_coarse(const efface_kmeans *model, uint32_t **columns, size_t *n);
+bool copy_coarse(const efface_model *model, uint32_t **columns, size_t *n);
 PyObject *column_list(uint32_t *columns, size_t n);
 
 /* What efface_data_tails found. */

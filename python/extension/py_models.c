@@ -41,9 +41,9 @@ PyObject *models_wrap(const models_parts *parts) {
     return (PyObject *)self;
 }
 
-void models_free_all(efface_kmeans **items, size_t n_items) {
+void models_free_all(efface_model **items, size_t n_items) {
     for (size_t i = 0; i < n_items; i++) {
-        efface_kmeans_free(items[i]);
+        efface_model_free(items[i]);
         items[i] = NULL;
     }
 }

@@ -18,7 +18,7 @@ typedef struct models {
     efface_data *data;  /* the rows; that of the first model, if each has its own, */
     efface_data **sets; /* which then are here; else NULL */
     bool torn;          /* a change reached only some of them */
-    efface_kmeans **items;
+    efface_model **items;
     uint64_t *seeds; /* of the models; NULL if they are not known */
     size_t n_items;
     bool has_arrivals; /* labels of rows are the numbers of their arrival */
@@ -30,7 +30,7 @@ typedef struct models {
 typedef struct models_parts {
     efface_data *data;        /* of all models, */
     efface_data *const *sets; /* or those of each */
-    efface_kmeans *const *items;
+    efface_model *const *items;
     size_t n_items; /* 0 for rows alone */
     const uint64_t *seeds;
     const unsigned char *key; /* zeros by default */
@@ -40,7 +40,7 @@ typedef struct models_parts {
 /* The object comes to own the set and the models. NULL with an exception set, and nothing owned. */
 PyObject *models_wrap(const models_parts *parts);
 
-void models_free_all(efface_kmeans **items, size_t n_items);
+void models_free_all(efface_model **items, size_t n_items);
 
 /* Through the gate; NULL with an exception set as gate_enter, or if the object is torn. */
 PyThreadState *models_enter(models *self);

@@ -70,8 +70,10 @@ static efface_status preview_all(models *self, const id_list *ids, efface_missin
                                  efface_report *reports, efface_error *error) {
     efface_status status = EFFACE_OK;
     for (size_t i = 0; i < self->n_items && status == EFFACE_OK; i++) {
-        status = efface_kmeans_preview(self->items[i], models_set(self, i), ids->items, ids->n,
-                                       missing, &reports[i], error);
+        status = efface_model_preview(
+            self->items[i], models_set(self, i),
+            &(efface_request){.ids = ids->items, .n_ids = ids->n, .missing = missing}, &reports[i],
+            error);
         if (i > 0)
             reports[i].seconds += reports[i - 1].seconds;
     }
@@ -80,25 +82,27 @@ static efface_status preview_all(models *self, const id_list *ids, efface_missin
 
 /* A change of models, all of which have this set. */
 typedef struct change {
-    efface_status (*make)(const struct change *change, efface_kmeans *const *items, size_t n_items,
+    efface_status (*make)(const struct change *change, efface_model *const *items, size_t n_items,
                           efface_data *data, efface_report *reports, efface_error *error);
     const id_list *ids;
     efface_missing missing;
     const efface_rows *rows;
 } change;
 
-static efface_status make_forget(const change *c, efface_kmeans *const *items, size_t n_items,
+static efface_status make_forget(const change *c, efface_model *const *items, size_t n_items,
                                  efface_data *data, efface_report *reports, efface_error *error) {
-    return efface_models_forget(items, n_items, data, c->ids->items, c->ids->n, c->missing, reports,
-                                error);
+    return efface_models_forget(
+        items, n_items, data,
+        &(efface_request){.ids = c->ids->items, .n_ids = c->ids->n, .missing = c->missing}, reports,
+        error);
 }
 
-static efface_status make_learn(const change *c, efface_kmeans *const *items, size_t n_items,
+static efface_status make_learn(const change *c, efface_model *const *items, size_t n_items,
                                 efface_data *data, efface_report *reports, efface_error *error) {
     return efface_models_learn(items, n_items, data, c->rows, reports, error);
 }
 
-static efface_status make_update(const change *c, efface_kmeans *const *items, size_t n_items,
+static efface_status make_update(const change *c, efface_model *const *items, size_t n_items,
                                  efface_data *data, efface_report *reports, efface_error *error) {
     return efface_models_update(items, n_items, data, c->rows, reports, error);
 }

@@ -9,7 +9,7 @@
 typedef struct recipes {
     size_t n;
     uint64_t *seeds;
-    efface_kmeans **items;
+    efface_model **items;
     const char **states;
     Py_ssize_t *state_sizes;
 } recipes;
@@ -59,10 +59,11 @@ static efface_status recipes_cook(recipes *r, const efface_data *data, efface_km
     efface_status status = EFFACE_OK;
     for (size_t i = 0; i < r->n && status == EFFACE_OK; i++) {
         params.common.seed = r->seeds[i];
-        status = r->states[i] == NULL ? efface_kmeans_fit(data, &params, &r->items[i], error)
-                                      : efface_kmeans_decode((const unsigned char *)r->states[i],
-                                                             (size_t)r->state_sizes[i], &params,
-                                                             data, &r->items[i], error);
+        status = r->states[i] == NULL
+                     ? efface_kmeans_fit(data, &params, &r->items[i], error)
+                     : efface_model_decode((const unsigned char *)r->states[i],
+                                           (size_t)r->state_sizes[i], &params.common, data,
+                                           &r->items[i], error);
     }
     return status;
 }
@@ -148,7 +149,7 @@ static efface_status refit(models *self, recipes *runs, efface_error *error) {
         status = efface_kmeans_fit(models_set(self, i), &params, &runs->items[i], error);
     }
     for (size_t i = 0; i < runs->n && status == EFFACE_OK; i++) {
-        efface_kmeans *const old = self->items[i];
+        efface_model *const old = self->items[i];
         self->items[i] = runs->items[i];
         runs->items[i] = old;
         if (self->seeds != NULL)
@@ -163,7 +164,7 @@ PyObject *models_rekey(PyObject *object, PyObject *arguments) {
     PyObject *seeds;
     recipes runs;
     efface_error error = {0};
-    const efface_report report = {.action = EFFACE_ACTION_REFITTED, .reason = EFFACE_REASON_REKEY};
+    const efface_report report = {.action = EFFACE_ACTION_REFITTED, .reason = EF_REASON_REKEY_};
     PyObject *result = NULL;
     if (!PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &seeds) ||
         !recipes_open(&runs, seeds, Py_None))

@@ -257,7 +257,7 @@ static PyObject *ask_rows(models *self, PyObject *arguments, bool want_labels) {
     }
     PyThreadState *const state = models_enter(self);
     if (state != NULL) {
-        const efface_kmeans *const model = self->items[run];
+        const efface_model *const model = self->items[run];
         const size_t k = want_labels ? 1 : efface_kmeans_get_info(model).n_clusters;
         efface_status status =
             m.n_columns == efface_data_n_columns(self->data)
@@ -373,7 +373,7 @@ PyObject *models_encode(PyObject *object, PyObject *number) {
     PyThreadState *state;
     if (!read_run(self, number, &run) || (state = models_enter(self)) == NULL)
         return NULL;
-    const efface_status status = efface_kmeans_encode(self->items[run], &bytes, &n_bytes, &error);
+    const efface_status status = efface_model_encode(self->items[run], &bytes, &n_bytes, &error);
     gate_leave(&self->gate, state);
     if (status != EFFACE_OK)
         return raise_error(status, &error);
@@ -390,7 +390,7 @@ PyObject *models_digest(PyObject *object, PyObject *number) {
     PyThreadState *state;
     if (!read_run(self, number, &run) || (state = models_enter(self)) == NULL)
         return NULL;
-    const efface_status status = efface_kmeans_digest(self->items[run], digest, &error);
+    const efface_status status = efface_model_digest(self->items[run], digest, &error);
     gate_leave(&self->gate, state);
     return status == EFFACE_OK ? PyBytes_FromStringAndSize((const char *)digest, sizeof digest)
                                : raise_error(status, &error);
@@ -405,7 +405,7 @@ PyObject *models_verify(PyObject *object, PyObject *number) {
     if (!read_run(self, number, &run) || (state = models_enter(self)) == NULL)
         return NULL;
     const efface_status status =
-        efface_kmeans_verify(self->items[run], self->data, &difference, &error);
+        efface_model_verify(self->items[run], self->data, &difference, &error);
     gate_leave(&self->gate, state);
     return status == EFFACE_OK ? difference_tuple(&difference) : raise_error(status, &error);
 }

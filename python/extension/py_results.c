@@ -30,7 +30,7 @@ static void add_name(builder *b, const char *name) {
 PyObject *report_tuple(const efface_report *report) {
     builder b = {PyTuple_New(10), 0};
     add_name(&b, efface_action_name(report->action));
-    add_name(&b, efface_reason_name(report->reason));
+    add_name(&b, ef_reason_name(report->reason));
     add_whole(&b, report->level);
     add_whole(&b, report->levels_replayed);
     add_whole(&b, report->rows_forgotten);
@@ -100,7 +100,7 @@ PyObject *name_or_none(const char *text) {
                         : Py_NewRef(Py_None);
 }
 
-bool copy_coarse(const efface_kmeans *model, uint32_t **columns, size_t *n) {
+bool copy_coarse(const efface_model *model, uint32_t **columns, size_t *n) {
     *n = efface_kmeans_get_info(model).n_coarse_columns;
     *columns = calloc(*n + 1, sizeof **columns);
     if (*columns != NULL)

@@ -7,7 +7,7 @@
 
 /* Fits a model to `columns`, or to all if that holds nothing. */
 static efface_status fit_columns(efface_store *file, const char *name, const fit_params *params,
-                                 const Py_buffer *columns, efface_kmeans **model,
+                                 const Py_buffer *columns, efface_model **model,
                                  efface_tails *tails, efface_error *error) {
     efface_store_info found;
     const efface_status status = efface_store_get_info(file, &found, error);
@@ -32,7 +32,7 @@ static efface_status fit_columns(efface_store *file, const char *name, const fit
     return efface_store_fit(file, &asked, model, error);
 }
 
-static PyObject *fit_tuple(const efface_kmeans *model, const efface_tails *tails) {
+static PyObject *fit_tuple(const efface_model *model, const efface_tails *tails) {
     uint32_t *columns = NULL;
     size_t n = 0;
     if (!copy_coarse(model, &columns, &n))
@@ -50,7 +50,7 @@ PyObject *store_fit(PyObject *object, PyObject *arguments) {
     PyObject *dictionary, *numbers, *result = NULL;
     Py_buffer columns = {0};
     fit_params params;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_tails tails = {0};
     efface_error error = {0};
     if (!PyArg_ParseTuple(arguments, "sO!O", &name, &PyDict_Type, &dictionary, &numbers) ||
@@ -65,7 +65,7 @@ PyObject *store_fit(PyObject *object, PyObject *arguments) {
             result = status == EFFACE_OK ? fit_tuple(model, &tails) : raise_error(status, &error);
         }
     }
-    efface_kmeans_free(model);
+    efface_model_free(model);
     if (columns.obj != NULL)
         PyBuffer_Release(&columns);
     params_close(&params);

@@ -126,7 +126,7 @@ PyObject *store_offsets(PyObject *object, PyObject *none) {
     return list;
 }
 
-static PyObject *model_tuple(const efface_model_info *info) {
+static PyObject *model_tuple(const efface_stored_model *info) {
     static const char *const methods[] = {"lloyd", "quantized", "pyramid", "tree"};
     return Py_BuildValue("ssIIy#", info->name, methods[info->method], (unsigned)info->n_clusters,
                          (unsigned)info->n_columns, (const char *)info->digest,
@@ -135,7 +135,7 @@ static PyObject *model_tuple(const efface_model_info *info) {
 
 PyObject *store_models(PyObject *object, PyObject *none) {
     store *const self = (store *)object;
-    efface_model_info *found = NULL;
+    efface_stored_model *found = NULL;
     size_t n = 0;
     efface_error error = {0};
     (void)none;
@@ -162,7 +162,7 @@ PyObject *store_model_columns(PyObject *object, PyObject *arguments) {
     store *const self = (store *)object;
     const char *name;
     uint32_t *columns = NULL;
-    efface_model_info info;
+    efface_stored_model info;
     efface_error error = {0};
     PyThreadState *state;
     if (!PyArg_ParseTuple(arguments, "s", &name) || (state = store_enter(self)) == NULL)
@@ -191,7 +191,7 @@ PyObject *store_model_columns(PyObject *object, PyObject *arguments) {
 typedef struct loaded {
     size_t n;
     const char **names;
-    efface_kmeans **items;
+    efface_model **items;
     efface_data **sets;
 } loaded;
 

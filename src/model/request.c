@@ -8,45 +8,28 @@
 #define _POSIX_C_SOURCE 200809L
 #include "base/checked.h"
 #include "base/status.h"
-#include "model/kmeans/following/replay.h"
+#include "model/family.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define MOST_IDS_NAMED 8
 
+const char ef_because_nothing[] = "nothing else changed";
+const char ef_because_rekeyed[] = "a new seed was given";
+const char ef_because_redefined[] = "the definition of the method changed";
+
 const char *efface_action_name(efface_action action) {
     switch (action) {
-    case EFFACE_ACTION_UNTOUCHED: return "sums corrected";
+    case EFFACE_ACTION_UNTOUCHED: return "untouched";
     case EFFACE_ACTION_REPAIRED: return "repaired";
     case EFFACE_ACTION_REFITTED: return "refitted";
     }
     return "unknown action";
-}
-
-const char *efface_reason_name(efface_reason reason) {
-    switch (reason) {
-    case EFFACE_REASON_NONE: return "nothing else changed";
-    case EFFACE_REASON_CENTERS: return "a centroid of a level moved";
-    case EFFACE_REASON_GAMMA: return "the balance threshold moved a centroid";
-    case EFFACE_REASON_EMPTY: return "a cluster became empty or was reseeded";
-    case EFFACE_REASON_STOP: return "the stopping point changed";
-    case EFFACE_REASON_SEED: return "a seed changed";
-    case EFFACE_REASON_BOUND: return "the bound of the grid moved";
-    case EFFACE_REASON_SCALE: return "the range of a column moved";
-    case EFFACE_REASON_EPSILON: return "the lattice width moved";
-    case EFFACE_REASON_CLUSTERS: return "the number of centroids changed";
-    case EFFACE_REASON_REKEY: return "a new seed was given";
-    case EFFACE_REASON_RATE: return "the size of the sample moved";
-    case EFFACE_REASON_SAMPLE: return "the sample or its jury changed";
-    case EFFACE_REASON_WIDTH: return "the width of the tree moved";
-    case EFFACE_REASON_METHOD: return "the definition of the method changed";
-    case EFFACE_REASON_REDRAW: return "randomness was drawn anew";
-    }
-    return "unknown reason";
 }
 
 static double now(void) {
@@ -58,29 +41,29 @@ static double now(void) {
 /* The stamp of a set tells whether it belongs to the model; its number of rows does not. Another
  * set of the same size, or the same set after other changes, would give a model of rows that are
  * not there. */
-static efface_status check_set(const ef_kmeans *model, const efface_data *data,
+static efface_status check_set(const efface_model *model, const efface_data *data,
                                efface_error *error) {
     if (model == NULL || data == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "model and data must not be NULL");
+    if (ef_stamps_equal(data->stamp, model->stamp))
+        return EFFACE_OK;
+    const ef_totals totals = model->family->totals(model->state);
     if (data->stamp.set != model->stamp.set)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "this set has %zu rows of %" PRIu32
                        " columns and is not the set of the model, which has %" PRIu64
                        " rows of %" PRIu32 " columns; give the set that the model was fitted to or "
                        "decoded with, or fit a model to this set",
-                       data->n_rows, data->n_columns, model->n_rows, model->domain.map.n_columns);
-    if (data->stamp.generation != model->stamp.generation)
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the set was changed without this model: the set has %zu rows now, and the "
-                       "model was made from %" PRIu64
-                       " rows, perhaps other ones; fit the model again, and from then on change "
-                       "the set only by requests to all of its models",
-                       data->n_rows, model->n_rows);
-    assert(data->n_rows == model->n_rows && data->total_weight == model->total_weight);
-    return EFFACE_OK;
+                       data->n_rows, data->n_columns, totals.n_rows, model->n_columns);
+    return ef_fail(error, EFFACE_E_ARGUMENT,
+                   "the set was changed without this model: the set has %zu rows now, and the "
+                   "model was made from %" PRIu64
+                   " rows, perhaps other ones; fit the model again, and from then on change "
+                   "the set only by requests to all of its models",
+                   data->n_rows, totals.n_rows);
 }
 
-static efface_status check_models(ef_kmeans *const *models, size_t n_models,
+static efface_status check_models(efface_model *const *models, size_t n_models,
                                   const efface_data *data, efface_error *error) {
     if (models == NULL || n_models == 0)
         return ef_fail(error, EFFACE_E_ARGUMENT, "there must be at least one model");
@@ -117,145 +100,227 @@ static efface_status fail_missing(const efface_data *data, const uint64_t *ids, 
                    n_ids);
 }
 
-/* Copies the ids that are there to `found`. */
-static efface_status find_ids(const efface_data *data, const uint64_t *ids, size_t n_ids,
-                              efface_missing missing, uint64_t *found, size_t *n_found,
+/* The rows of a request, as ids that are there, each of them once. */
+typedef struct wanted {
+    uint64_t *ids;
+    size_t n_ids;
+    size_t n_missing; /* ids and owners that are not there */
+} wanted;
+
+/* The ids of the request that are there. */
+static efface_status find_ids(const efface_data *data, const efface_request *request, wanted *to,
                               efface_error *error) {
-    size_t n = 0;
-    for (size_t i = 0; i < n_ids; i++) {
+    for (size_t i = 0; i < request->n_ids; i++) {
         size_t position;
-        if (efface_data_find(data, ids[i], &position) == EFFACE_OK)
-            found[n++] = ids[i];
+        if (efface_data_find(data, request->ids[i], &position) == EFFACE_OK)
+            to->ids[to->n_ids++] = request->ids[i];
     }
-    if (n != n_ids && missing == EFFACE_MISSING_FAIL)
-        return fail_missing(data, ids, n_ids, n_ids - n, error);
-    *n_found = n;
+    to->n_missing = request->n_ids - to->n_ids;
+    return to->n_missing == 0 || request->missing == EFFACE_MISSING_SKIP
+               ? EFFACE_OK
+               : fail_missing(data, request->ids, request->n_ids, to->n_missing, error);
+}
+
+static int compare_numbers(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static const uint64_t *find_number(const uint64_t *sorted, size_t n, uint64_t number) {
+    return n != 0 ? bsearch(&number, sorted, n, sizeof *sorted, compare_numbers) : NULL;
+}
+
+/* Adds the ids of the rows of owners that the request does not name by itself. `owners` and `named`
+ * are in order. */
+static efface_status add_owned(const efface_data *data, const efface_request *request,
+                               const uint64_t *owners, const uint64_t *named, bool *seen,
+                               wanted *to, efface_error *error) {
+    const size_t n = request->n_owners, n_named = to->n_ids;
+    for (size_t i = 0; i < data->n_rows; i++) {
+        const efface_row row = efface_data_row(data, i);
+        const uint64_t *const owner = find_number(owners, n, row.owner);
+        if (owner == NULL)
+            continue;
+        seen[owner - owners] = true;
+        if (find_number(named, n_named, row.id) == NULL)
+            to->ids[to->n_ids++] = row.id;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (owners[i] == EFFACE_NO_OWNER)
+            return ef_fail(
+                error, EFFACE_E_ARGUMENT,
+                "EFFACE_NO_OWNER is not an owner; forget rows without an owner by their ids");
+        if (i != 0 && owners[i] == owners[i - 1])
+            return ef_fail(error, EFFACE_E_DUPLICATE,
+                           "nothing was forgotten: the owner %" PRIu64 " is named twice",
+                           owners[i]);
+        if (!seen[i] && request->missing == EFFACE_MISSING_FAIL)
+            return ef_fail(error, EFFACE_E_NOT_FOUND,
+                           "nothing was forgotten: the owner %" PRIu64 " has no rows", owners[i]);
+        to->n_missing += !seen[i];
+    }
     return EFFACE_OK;
 }
 
-/* Takes the rows with these ids, or those of them that are there, out of the set. On success the
+static efface_status find_owned(const efface_data *data, const efface_request *request, wanted *to,
+                                efface_error *error) {
+    uint64_t *const owners = ef_alloc(request->n_owners, sizeof *owners);
+    uint64_t *const named = ef_alloc(to->n_ids, sizeof *named);
+    bool *const seen = ef_alloc_zero(request->n_owners, sizeof *seen);
+    efface_status status = EFFACE_OK;
+    if (owners == NULL || named == NULL || seen == NULL) {
+        status = ef_fail_memory(error);
+    } else {
+        memcpy(owners, request->owners, request->n_owners * sizeof *owners);
+        qsort(owners, request->n_owners, sizeof *owners, compare_numbers);
+        if (to->n_ids != 0) {
+            memcpy(named, to->ids, to->n_ids * sizeof *named);
+            qsort(named, to->n_ids, sizeof *named, compare_numbers);
+        }
+        status = add_owned(data, request, owners, named, seen, to, error);
+    }
+    ef_free(owners);
+    ef_free(named);
+    ef_free(seen);
+    return status;
+}
+
+/* Takes the rows of a request, or those of them that are there, out of the set. On success the
  * caller has the change to release. */
-static efface_status take_out(efface_data *data, const uint64_t *ids, size_t n_ids,
-                              efface_missing missing, ef_change *change, efface_error *error) {
-    if (ids == NULL && n_ids != 0)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "ids must not be NULL");
-    uint64_t *const found = ef_alloc(n_ids, sizeof *found);
-    if (found == NULL)
+static efface_status take_out(efface_data *data, const efface_request *request, ef_change *change,
+                              size_t *n_missing, efface_error *error) {
+    if (request == NULL || (request->ids == NULL && request->n_ids != 0) ||
+        (request->owners == NULL && request->n_owners != 0))
+        return ef_fail(error, EFFACE_E_ARGUMENT, "the request and its lists must not be NULL");
+    size_t room = request->n_ids;
+    if (request->n_owners != 0 && !ef_add_size(room, data->n_rows, &room))
         return ef_fail_memory(error);
-    size_t n_found = 0;
-    efface_status status = find_ids(data, ids, n_ids, missing, found, &n_found, error);
-    if (status == EFFACE_OK && !ef_change_init(change, data->n_columns, n_found))
+    wanted found = {.ids = ef_alloc(room, sizeof *found.ids)};
+    if (found.ids == NULL)
+        return ef_fail_memory(error);
+    efface_status status = find_ids(data, request, &found, error);
+    if (status == EFFACE_OK && request->n_owners != 0)
+        status = find_owned(data, request, &found, error);
+    if (status == EFFACE_OK && !ef_change_init(change, data->n_columns, found.n_ids))
         status = ef_fail_memory(error);
     if (status == EFFACE_OK) {
-        status = ef_change_forget(change, data, found, n_found, error);
+        status = ef_change_forget(change, data, found.ids, found.n_ids, error);
         if (status != EFFACE_OK)
             ef_change_free(change);
     }
-    ef_free(found);
+    *n_missing = found.n_missing;
+    ef_free(found.ids);
     return status;
 }
 
 /* ---------------------------------------------------------------- the models follow */
 
-/* Lets the models follow a change of their set, or the set go back; and releases the change. `done`
+/* A model to be. */
+typedef struct promise {
+    void *next;
+    efface_report report;
+} promise;
+
+/* Lets the models follow a change of their set, or the set go back; and releases the change. `rows`
  * is what all reports have in common. */
-static efface_status follow(ef_kmeans *const *models, size_t n_models, efface_data *data,
-                            ef_change *change, const efface_report *done, double begin,
+static efface_status follow(efface_model *const *models, size_t n_models, efface_data *data,
+                            ef_change *change, const efface_report *rows, double begin,
                             efface_report *reports, efface_error *error) {
     /* Without rows there is nothing to follow. One model, the common case, needs no memory here. */
     const size_t n = change->n_rows != 0 ? n_models : 0;
-    ef_pending one, *const pending = n > 1 ? ef_alloc(n, sizeof *pending) : &one;
-    efface_status status = pending != NULL ? EFFACE_OK : ef_fail_memory(error);
+    promise one, *const promises = n > 1 ? ef_alloc(n, sizeof *promises) : &one;
+    efface_status status = promises != NULL ? EFFACE_OK : ef_fail_memory(error);
+    const ef_news news = {.data = data, .change = change};
     size_t n_made = 0;
-    for (; status == EFFACE_OK && n_made < n; n_made++)
-        status = ef_pending_make(&pending[n_made], models[n_made], data, change, error);
-    const bool reported = status == EFFACE_OK && reports != NULL;
-    bool deep = status != EFFACE_OK; /* calls went deeper than for models that are untouched */
-    for (size_t i = 0; reported && i < n_models; i++)
-        reports[i] = *done;
-    for (size_t i = 0; i < n_made; i++) {
-        deep |= pending[i].build || pending[i].resample || pending[i].refit ||
-                pending[i].ascent != NULL;
-        if (reported)
-            ef_pending_report(&pending[i], &reports[i]);
-        if (status == EFFACE_OK)
-            ef_pending_commit(&pending[i], models[i]);
-        ef_pending_free(&pending[i]);
+    bool deep = false; /* calls went deeper than for models that are untouched */
+    while (status == EFFACE_OK && n_made < n) {
+        const efface_model *const model = models[n_made];
+        promise *const made = &promises[n_made];
+        bool done = false;
+        assert(ef_stamps_equal(model->stamp, change->before));
+        made->report = *rows;
+        status =
+            model->family->follow(model->state, &news, &made->next, &done, &made->report, error);
+        deep |= status != EFFACE_OK || made->report.action != EFFACE_ACTION_UNTOUCHED;
+        n_made += status == EFFACE_OK;
     }
-    if (pending != &one)
-        ef_free(pending);
+    for (size_t i = 0; i < n_made; i++) {
+        if (status == EFFACE_OK) {
+            models[i]->family->commit(models[i]->state, promises[i].next);
+            models[i]->stamp = data->stamp;
+        } else {
+            models[i]->family->drop(promises[i].next);
+        }
+    }
+    const double seconds = now() - begin;
+    for (size_t i = 0; status == EFFACE_OK && reports != NULL && i < n_models; i++) {
+        reports[i] = i < n ? promises[i].report : *rows;
+        reports[i].seconds = seconds;
+    }
+    if (promises != &one)
+        ef_free(promises);
     if (status != EFFACE_OK)
         ef_change_undo(change, data);
     ef_change_free(change);
     ef_wipe_stack(deep ? EF_DEEP_STACK : EF_SHALLOW_STACK);
-    const double seconds = now() - begin;
-    for (size_t i = 0; reported && i < n_models; i++)
-        reports[i].seconds = seconds;
+    return status;
+}
+
+efface_status ef_model_follow_cold(efface_model *model, const efface_data *counts,
+                                   const ef_change *change, bool only_look, bool *done,
+                                   efface_report *report, efface_error *error) {
+    assert(model->stamp.set == 0); /* what it keeps by position would not follow */
+    const ef_news news = {.data = counts, .cold = true, .change = change, .only_look = only_look};
+    void *next = NULL;
+    const efface_status status =
+        model->family->follow(model->state, &news, &next, done, report, error);
+    if (status == EFFACE_OK && *done && !only_look)
+        model->family->commit(model->state, next);
     return status;
 }
 
 /* ---------------------------------------------------------------- forget */
 
-efface_status efface_models_forget(ef_kmeans *const *models, size_t n_models, efface_data *data,
-                                   const uint64_t *ids, size_t n_ids, efface_missing missing,
-                                   efface_report *reports, efface_error *error) {
+static efface_report report_of(size_t n_forgotten, size_t n_learned, size_t n_missing) {
+    return (efface_report){.action = EFFACE_ACTION_UNTOUCHED,
+                           .reason = ef_because_nothing,
+                           .rows_forgotten = n_forgotten,
+                           .rows_learned = n_learned,
+                           .rows_missing = n_missing};
+}
+
+efface_status efface_models_forget(efface_model *const *models, size_t n_models, efface_data *data,
+                                   const efface_request *request, efface_report *reports,
+                                   efface_error *error) {
     const double begin = now();
     ef_change change;
+    size_t n_missing = 0;
     efface_status status = check_models(models, n_models, data, error);
     if (status == EFFACE_OK)
-        status = take_out(data, ids, n_ids, missing, &change, error);
+        status = take_out(data, request, &change, &n_missing, error);
     if (status != EFFACE_OK)
         return status;
-    const efface_report done = {.action = EFFACE_ACTION_UNTOUCHED,
-                                .rows_forgotten = change.n_rows,
-                                .rows_missing = n_ids - change.n_rows};
-    return follow(models, n_models, data, &change, &done, begin, reports, error);
+    const efface_report rows = report_of(change.n_rows, 0, n_missing);
+    return follow(models, n_models, data, &change, &rows, begin, reports, error);
 }
 
-efface_status efface_models_forget_owner(ef_kmeans *const *models, size_t n_models,
-                                         efface_data *data, uint64_t owner, efface_missing missing,
-                                         efface_report *reports, efface_error *error) {
-    const efface_status status = check_models(models, n_models, data, error);
-    if (status != EFFACE_OK)
-        return status;
-    if (owner == EFFACE_NO_OWNER)
-        return ef_fail(
-            error, EFFACE_E_ARGUMENT,
-            "EFFACE_NO_OWNER is not an owner; forget rows without an owner by their ids");
-    size_t n = 0;
-    for (size_t i = 0; i < data->n_rows; i++)
-        n += efface_data_row(data, i).owner == owner;
-    if (n == 0 && missing == EFFACE_MISSING_FAIL)
-        return ef_fail(error, EFFACE_E_NOT_FOUND,
-                       "nothing was forgotten: the owner %" PRIu64 " has no rows", owner);
-    uint64_t *const ids = ef_alloc(n, sizeof *ids);
-    if (ids == NULL)
-        return ef_fail_memory(error);
-    n = 0;
-    for (size_t i = 0; i < data->n_rows; i++)
-        if (efface_data_row(data, i).owner == owner)
-            ids[n++] = ef_data_id(data, i);
-    const efface_status done =
-        efface_models_forget(models, n_models, data, ids, n, EFFACE_MISSING_FAIL, reports, error);
-    ef_free(ids);
-    return done;
-}
-
-efface_status efface_kmeans_preview(const ef_kmeans *model, efface_data *data, const uint64_t *ids,
-                                    size_t n_ids, efface_missing missing, efface_report *report,
-                                    efface_error *error) {
+efface_status efface_model_preview(efface_model *model, efface_data *data,
+                                   const efface_request *request, efface_report *report,
+                                   efface_error *error) {
     const double begin = now();
     ef_change change;
+    size_t n_missing = 0;
     efface_status status = check_set(model, data, error);
     if (status == EFFACE_OK)
-        status = take_out(data, ids, n_ids, missing, &change, error);
+        status = take_out(data, request, &change, &n_missing, error);
     if (status != EFFACE_OK)
         return status;
-    efface_report done = {.action = EFFACE_ACTION_UNTOUCHED,
-                          .rows_forgotten = change.n_rows,
-                          .rows_missing = n_ids - change.n_rows};
+    const ef_news news = {.data = data, .change = &change, .only_look = true};
+    efface_report done = report_of(change.n_rows, 0, n_missing);
+    bool is_done = false;
+    void *next = NULL;
     if (change.n_rows != 0)
-        status = ef_replay_look(model, data, &change, &done, error);
+        status = model->family->follow(model->state, &news, &next, &is_done, &done, error);
     ef_change_undo(&change, data);
     ef_change_free(&change);
     ef_wipe_stack(EF_DEEP_STACK);
@@ -268,7 +333,7 @@ efface_status efface_kmeans_preview(const ef_kmeans *model, efface_data *data, c
 
 /* ---------------------------------------------------------------- learn and update */
 
-efface_status efface_models_learn(ef_kmeans *const *models, size_t n_models, efface_data *data,
+efface_status efface_models_learn(efface_model *const *models, size_t n_models, efface_data *data,
                                   const efface_rows *rows, efface_report *reports,
                                   efface_error *error) {
     const double begin = now();
@@ -285,11 +350,11 @@ efface_status efface_models_learn(ef_kmeans *const *models, size_t n_models, eff
         ef_change_free(&change);
         return status;
     }
-    const efface_report done = {.action = EFFACE_ACTION_UNTOUCHED, .rows_learned = rows->n_rows};
+    const efface_report done = report_of(0, rows->n_rows, 0);
     return follow(models, n_models, data, &change, &done, begin, reports, error);
 }
 
-efface_status efface_models_update(ef_kmeans *const *models, size_t n_models, efface_data *data,
+efface_status efface_models_update(efface_model *const *models, size_t n_models, efface_data *data,
                                    const efface_rows *rows, efface_report *reports,
                                    efface_error *error) {
     const double begin = now();
@@ -308,57 +373,55 @@ efface_status efface_models_update(ef_kmeans *const *models, size_t n_models, ef
         ef_change_free(&change);
         return status;
     }
-    const efface_report done = {.action = EFFACE_ACTION_UNTOUCHED,
-                                .rows_forgotten = rows->n_rows,
-                                .rows_learned = rows->n_rows};
+    const efface_report done = report_of(rows->n_rows, rows->n_rows, 0);
     return follow(models, n_models, data, &change, &done, begin, reports, error);
 }
 
 /* ---------------------------------------------------------------- one model */
 
-efface_status efface_kmeans_forget(ef_kmeans *model, efface_data *data, const uint64_t *ids,
-                                   size_t n_ids, efface_missing missing, efface_report *report,
-                                   efface_error *error) {
-    return efface_models_forget(&model, 1, data, ids, n_ids, missing, report, error);
+efface_status efface_model_forget(efface_model *model, efface_data *data,
+                                  const efface_request *request, efface_report *report,
+                                  efface_error *error) {
+    return efface_models_forget(&model, 1, data, request, report, error);
 }
 
-efface_status efface_kmeans_forget_owner(ef_kmeans *model, efface_data *data, uint64_t owner,
-                                         efface_missing missing, efface_report *report,
-                                         efface_error *error) {
-    return efface_models_forget_owner(&model, 1, data, owner, missing, report, error);
-}
-
-efface_status efface_kmeans_learn(ef_kmeans *model, efface_data *data, const efface_rows *rows,
-                                  efface_report *report, efface_error *error) {
+efface_status efface_model_learn(efface_model *model, efface_data *data, const efface_rows *rows,
+                                 efface_report *report, efface_error *error) {
     return efface_models_learn(&model, 1, data, rows, report, error);
 }
 
-efface_status efface_kmeans_update(ef_kmeans *model, efface_data *data, const efface_rows *rows,
-                                   efface_report *report, efface_error *error) {
+efface_status efface_model_update(efface_model *model, efface_data *data, const efface_rows *rows,
+                                  efface_report *report, efface_error *error) {
     return efface_models_update(&model, 1, data, rows, report, error);
 }
 
 /* ---------------------------------------------------------------- rekey */
 
-efface_status efface_kmeans_rekey(ef_kmeans *model, const efface_data *data, uint64_t seed,
-                                  efface_report *report, efface_error *error) {
+efface_status efface_model_rekey(efface_model *model, const efface_data *data, uint64_t seed,
+                                 efface_report *report, efface_error *error) {
     const double begin = now();
     efface_status status = check_set(model, data, error);
     if (status != EFFACE_OK)
         return status;
-    efface_kmeans_params params = model->params;
-    params.common.seed = seed;
-    ef_kmeans *fresh = NULL;
-    status = efface_kmeans_fit(data, &params, &fresh, error);
+    const ef_family *const family = model->family;
+    efface_params *const params =
+        family->copy_params(family->params(model->state), data->n_columns);
+    if (params == NULL)
+        return ef_fail_memory(error);
+    void *fresh = NULL;
+    params->seed = seed;
+    status = family->fit(data, params, &fresh, error);
+    ef_free(params);
+    ef_wipe_stack(EF_DEEP_STACK);
     if (status != EFFACE_OK)
         return status;
-    ef_kmeans_become(model, fresh);
+    family->free(model->state);
+    model->state = fresh;
     if (report != NULL)
         *report = (efface_report){
             .action = EFFACE_ACTION_REFITTED,
-            .reason = EFFACE_REASON_REKEY,
-            .levels_replayed = ef_count_partitions(model, 0),
-            .rows_visited = model->rows_assigned,
+            .reason = ef_because_rekeyed,
+            .rows_visited = data->n_rows,
             .seconds = now() - begin,
         };
     return EFFACE_OK;

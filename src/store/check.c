@@ -98,7 +98,7 @@ static efface_status check_counts(const checker *c, efface_error *error) {
 static efface_status check_model(const checker *c, const char *name, const efface_data *all,
                                  ef_u128 *seals, efface_error *error) {
     ef_record record;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_data *some = NULL;
     efface_status status = ef_record_read(c->store, name, true, &record, error);
     if (status != EFFACE_OK)
@@ -119,7 +119,7 @@ static efface_status check_model(const checker *c, const char *name, const effac
             say(c, "model %s: the counts that it keeps do not match the rows", name);
         ef_free(counts.bytes);
     }
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(some);
     ef_record_free(&record);
     return status;

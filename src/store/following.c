@@ -25,7 +25,7 @@ double ef_store_now(void) {
 /* A model that needs its rows. */
 typedef struct waiting {
     ef_record record;
-    efface_kmeans *model; /* or NULL: it is fitted again */
+    efface_model *model; /* or NULL: it is fitted again */
     efface_model_report *report;
     bool is_new; /* it was */
     bool done;
@@ -77,7 +77,7 @@ static efface_status make_change(const ef_store_change *change, const ef_record 
 }
 
 /* `done` is false if rows are needed; the model is then as it was. */
-static efface_status follow_cold(const following *f, ef_record *record, efface_kmeans **model,
+static efface_status follow_cold(const following *f, ef_record *record, efface_model **model,
                                  bool *done, efface_report *report, efface_error *error) {
     const ef_store_change *const change = f->change;
     efface_data *counts = NULL;
@@ -91,7 +91,7 @@ static efface_status follow_cold(const following *f, ef_record *record, efface_k
     if (status == EFFACE_OK)
         status = make_change(change, record, counts, &to, error);
     if (status == EFFACE_OK && !ef_counts_stale(counts))
-        status = ef_replay_cold(*model, counts, &to, change->only_look, done, report, error);
+        status = ef_model_follow_cold(*model, counts, &to, change->only_look, done, report, error);
     if (status == EFFACE_OK && *done && !change->only_look)
         status = ef_record_write(f->store, record, *model, counts, false, error);
     ef_change_free(&to);
@@ -100,35 +100,34 @@ static efface_status follow_cold(const following *f, ef_record *record, efface_k
 }
 
 static const efface_report outdated = {.action = EFFACE_ACTION_REFITTED,
-                                       .reason = EFFACE_REASON_METHOD};
+                                       .reason = ef_because_redefined};
 
 /* Tries a model cold; if that is not enough, it waits for its rows. */
 static efface_status try_model(following *f, const char *name, efface_model_report *report,
                                ef_u128 *seals, efface_error *error) {
     const double begin = ef_store_now();
     ef_record record;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     bool done = false;
     efface_status status = ef_record_read(f->store, name, true, &record, error);
     if (status != EFFACE_OK)
         return status;
     *seals += record.seal;
     memcpy(report->name, record.name, sizeof report->name);
+    report->family = record.family->number;
     memcpy(report->before, record.digest, sizeof report->before);
     if (ef_record_is_outdated(&record))
         report->report = outdated;
     else
         status = follow_cold(f, &record, &model, &done, &report->report, error);
-    /* A look without rows finds as much as a look with rows, except in a tree. */
-    done |= f->change->only_look && (record.params.method != EFFACE_METHOD_TREE || model == NULL) &&
-            report->report.reason != EFFACE_REASON_NONE;
+    done |= f->change->only_look && model == NULL;
     memcpy(report->after, record.digest, sizeof report->after);
     report->report.seconds = ef_store_now() - begin;
     if (status == EFFACE_OK && !done) {
         f->waiting[f->n_waiting++] = (waiting){.record = record, .model = model, .report = report};
         return EFFACE_OK;
     }
-    efface_kmeans_free(model);
+    efface_model_free(model);
     ef_record_free(&record);
     return status;
 }
@@ -143,17 +142,16 @@ static bool same_columns(const ef_record *a, const ef_record *b) {
 }
 
 /* Models over the same columns, with a set of their own. */
-static efface_status follow_together(const following *f, efface_kmeans *const *models, size_t n,
+static efface_status follow_together(const following *f, efface_model *const *models, size_t n,
                                      const ef_record *record, efface_data *data,
                                      efface_report *reports, efface_error *error) {
     const ef_store_change *const change = f->change;
+    const efface_request leave = {.ids = change->ids, .n_ids = change->n_rows};
     if (change->come == NULL && !change->only_look)
-        return efface_models_forget(models, n, data, change->ids, change->n_rows,
-                                    EFFACE_MISSING_FAIL, reports, error);
+        return efface_models_forget(models, n, data, &leave, reports, error);
     efface_status status = EFFACE_OK;
     for (size_t i = 0; change->only_look && status == EFFACE_OK && i < n; i++)
-        status = efface_kmeans_preview(models[i], data, change->ids, change->n_rows,
-                                       EFFACE_MISSING_FAIL, &reports[i], error);
+        status = efface_model_preview(models[i], data, &leave, &reports[i], error);
     if (change->only_look)
         return status;
     ef_given given;
@@ -174,7 +172,7 @@ static efface_status follow_hot(following *f, waiting *first, efface_data *data,
     const ef_record *const record = &first->record;
     const double begin = ef_store_now();
     const size_t room = (size_t)(f->waiting + f->n_waiting - first);
-    efface_kmeans **const models = ef_alloc_zero(room, sizeof(efface_kmeans *));
+    efface_model **const models = ef_alloc_zero(room, sizeof(efface_model *));
     waiting **const who = ef_alloc(room, sizeof(waiting *));
     efface_report *const reports = ef_alloc_zero(room, sizeof *reports);
     size_t n = 0;
@@ -183,7 +181,7 @@ static efface_status follow_hot(following *f, waiting *first, efface_data *data,
     for (waiting *w = first; status == EFFACE_OK && w < f->waiting + f->n_waiting; w++)
         if (!w->done && same_columns(&w->record, record)) {
             w->is_new = w->model == NULL;
-            status = w->is_new ? efface_kmeans_fit(data, &w->record.params, &w->model, error)
+            status = w->is_new ? ef_model_fit(data, w->record.params, &w->model, error)
                                : ef_record_attach(w->model, data, error);
             models[n] = w->model;
             who[n++] = w;
@@ -261,7 +259,7 @@ efface_status ef_models_follow(efface_store *store, const ef_store_change *chang
         r->rows_learned = change->come != NULL ? change->n_rows : 0;
     }
     for (size_t i = 0; i < f.n_waiting; i++) {
-        efface_kmeans_free(f.waiting[i].model);
+        efface_model_free(f.waiting[i].model);
         ef_record_free(&f.waiting[i].record);
     }
     ef_free(f.waiting);

@@ -14,10 +14,10 @@
 
 /* Fits a model and looks for tails, if that is wanted, while the rows are at hand. */
 static efface_status fit(const efface_new_model *asked, const efface_data *rows,
-                         efface_kmeans **model, efface_error *error) {
-    const efface_status status = efface_kmeans_fit(rows, asked->params, model, error);
+                         efface_model **model, efface_error *error) {
+    const efface_status status = ef_model_fit(rows, asked->params, model, error);
     return status == EFFACE_OK && asked->tails != NULL
-               ? efface_data_tails(rows, asked->params->scale, asked->tails, error)
+               ? efface_data_tails(rows, asked->tails_scale, asked->tails, error)
                : status;
 }
 
@@ -25,7 +25,7 @@ efface_status ef_model_add(efface_store *store, const efface_new_model *asked,
                            const efface_data *data, efface_error *error) {
     ef_record record;
     efface_data *some = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_status status = ef_record_new(store, asked, &record, error);
     if (status == EFFACE_OK && record.columns != NULL)
         status = ef_rows_copy(data, record.columns, record.n_columns, &some, error);
@@ -37,7 +37,7 @@ efface_status ef_model_add(efface_store *store, const efface_new_model *asked,
     if (asked->fitted != NULL)
         *asked->fitted = model;
     else
-        efface_kmeans_free(model);
+        efface_model_free(model);
     efface_data_free(some);
     ef_record_free(&record);
     return status;
@@ -52,7 +52,7 @@ typedef struct adding {
     efface_data *data;
     ef_bucket *buckets; /* as they were */
     ef_head head;       /* as it was */
-    efface_kmeans *model;
+    efface_model *model;
 } adding;
 
 /* Rows that came, or changed, and ids that left. */
@@ -140,8 +140,8 @@ static efface_status follow_rows(adding *a, const efface_data *data, bool came,
     efface_status status = ef_given_make(&given, data, NULL, NULL, 0, error);
     if (status != EFFACE_OK)
         return status;
-    status = came ? efface_kmeans_learn(a->model, a->data, &given.rows, NULL, error)
-                  : efface_kmeans_update(a->model, a->data, &given.rows, NULL, error);
+    status = came ? efface_model_learn(a->model, a->data, &given.rows, NULL, error)
+                  : efface_model_update(a->model, a->data, &given.rows, NULL, error);
     ef_given_free(&given);
     return status;
 }
@@ -157,10 +157,9 @@ static efface_status follow_departures(adding *a, const news *n, efface_error *e
         if (n->moved[ef_bucket_of(&a->store->head, id)] && !n->stays[i])
             gone[n_gone++] = id;
     }
-    const efface_status status = n_gone != 0
-                                     ? efface_kmeans_forget(a->model, a->data, gone, n_gone,
-                                                            EFFACE_MISSING_FAIL, NULL, error)
-                                     : EFFACE_OK;
+    const efface_request request = {.ids = gone, .n_ids = n_gone};
+    const efface_status status =
+        n_gone != 0 ? efface_model_forget(a->model, a->data, &request, NULL, error) : EFFACE_OK;
     ef_free(gone);
     return status;
 }
@@ -234,7 +233,7 @@ static efface_status write_model(adding *a, efface_error *error) {
 }
 
 efface_status efface_store_fit(efface_store *store, const efface_new_model *asked,
-                               efface_kmeans **model, efface_error *error) {
+                               efface_model **model, efface_error *error) {
     efface_status status = ef_store_may_write(store, error);
     if (status == EFFACE_OK && asked == NULL)
         status = ef_fail(error, EFFACE_E_ARGUMENT, "the model must not be NULL");
@@ -252,7 +251,7 @@ efface_status efface_store_fit(efface_store *store, const efface_new_model *aske
         *model = a.model;
         a.model = NULL;
     }
-    efface_kmeans_free(a.model);
+    efface_model_free(a.model);
     efface_data_free(a.data);
     ef_free(a.buckets);
     ef_record_free(&a.record);

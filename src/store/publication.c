@@ -11,7 +11,6 @@
 #include "base/checked.h"
 #include "base/digest.h"
 #include "base/status.h"
-#include "model/kmeans/prediction/predictor.h"
 #include "store/following.h"
 
 #include <sodium.h>
@@ -19,14 +18,14 @@
 
 /* Fits a model with a seed of its own and writes it into the store. */
 static efface_status fit_anew(efface_store *store, ef_record *record, const efface_data *data,
-                              efface_kmeans **model, efface_error *error) {
+                              efface_model **model, efface_error *error) {
     ef_telling telling;
-    randombytes_buf(&record->params.common.seed, sizeof record->params.common.seed);
-    ef_store_tell(store, &record->params, &telling);
-    efface_status status = efface_kmeans_fit(data, &record->params, model, error);
-    if (status == EFFACE_OK && (*model)->plan.n_clusters == 0)
+    randombytes_buf(&record->params->seed, sizeof record->params->seed);
+    ef_store_tell(store, record->params, &telling);
+    efface_status status = ef_model_fit(data, record->params, model, error);
+    if (status == EFFACE_OK && efface_model_get_info(*model).n_numbers == 0)
         status = ef_fail(error, EFFACE_E_ARGUMENT,
-                         "the store has no rows, so the model %s has no centroids to publish; "
+                         "the store has no rows, so the model %s predicts nothing; "
                          "nothing was changed",
                          record->name);
     return status == EFFACE_OK ? ef_record_write(store, record, *model, data, false, error)
@@ -38,7 +37,7 @@ static efface_status publish(efface_store *store, const char *name, ef_published
     const double begin = ef_store_now();
     ef_record record;
     efface_data *data = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     ef_writer w = {0};
     efface_status status = ef_record_read(store, name, false, &record, error);
     if (status != EFFACE_OK)
@@ -49,9 +48,10 @@ static efface_status publish(efface_store *store, const char *name, ef_published
     if (status == EFFACE_OK) {
         report->n_models = 1;
         memcpy(report->models->name, record.name, sizeof record.name);
+        report->models->family = record.family->number;
         memcpy(report->models->before, record.digest, sizeof record.digest);
         report->models->report =
-            (efface_report){.action = EFFACE_ACTION_REFITTED, .reason = EFFACE_REASON_REKEY};
+            (efface_report){.action = EFFACE_ACTION_REFITTED, .reason = ef_because_rekeyed};
         status = ef_rows_load(store, record.columns, record.n_columns, &data, NULL, error);
     }
     if (status == EFFACE_OK)
@@ -71,9 +71,8 @@ static efface_status publish(efface_store *store, const char *name, ef_published
     if (status == EFFACE_OK)
         status = ef_published_write(file, w.bytes, w.n_bytes, error);
     ef_free(w.bytes);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
-    sodium_memzero(&record.params.common.seed, sizeof record.params.common.seed);
     ef_record_free(&record);
     return status;
 }

@@ -58,9 +58,11 @@ static void put_time(ef_writer *w) {
 }
 
 static void put_model(ef_writer *w, const efface_model_report *m) {
-    put_format(w, "{\"name\":\"%s\",\"action\":\"%s\",\"reason\":\"%s\",\"level\":%" PRIu32,
-               m->name, efface_action_name(m->report.action), efface_reason_name(m->report.reason),
-               m->report.level);
+    put_format(w,
+               "{\"name\":\"%s\",\"family\":\"%s\",\"action\":\"%s\",\"reason\":\"%s\","
+               "\"where\":\"%s\"",
+               m->name, efface_family_name(m->family), efface_action_name(m->report.action),
+               m->report.reason, m->report.where);
     put(w, ",\"before\":\"");
     put_hex(w, m->before, sizeof m->before);
     put(w, "\",\"after\":\"");

@@ -93,8 +93,7 @@ efface_status ef_models_verify(const efface_store *store, uint64_t n_models, ef_
 /* ---------------------------------------------------------------- records */
 
 void ef_record_free(ef_record *record) {
-    ef_free(record->bounds);
-    ef_free(record->depth_clusters);
+    ef_free(record->params);
     ef_free(record->columns);
     ef_free(record->counts);
     ef_free(record->state);
@@ -130,6 +129,27 @@ static efface_status read_columns(const efface_store *store, ef_decoder reader, 
     return EFFACE_OK;
 }
 
+/* A state that a store wrote and a model refuses is damage of the store; parameters too. */
+static efface_status as_damage(efface_status status, efface_error *error) {
+    if (status != EFFACE_E_FORMAT)
+        return status;
+    if (error == NULL)
+        return EFFACE_E_CORRUPT;
+    const efface_error cause = *error;
+    return ef_store_corrupt(error, cause.message);
+}
+
+static efface_status read_params(ef_decoder *params, ef_record *record, efface_error *error) {
+    record->family = ef_family_of(EFFACE_FAMILY_KMEANS);
+    const efface_status status =
+        record->family->read_params(params, record->n_columns, &record->params, error);
+    if (status != EFFACE_OK)
+        return as_damage(status, error);
+    return record->family->check_params(record->params, NULL) == EFFACE_OK
+               ? EFFACE_OK
+               : ef_store_corrupt(error, "the parameters of a model are invalid");
+}
+
 /* Fills a record from a statement that is at it, and verifies it. */
 static efface_status read_record(efface_store *store, sqlite3_stmt *statement, bool with_state,
                                  ef_record *record, efface_error *error) {
@@ -145,7 +165,7 @@ static efface_status read_record(efface_store *store, sqlite3_stmt *statement, b
     ef_read_bytes(&digest, record->digest, sizeof record->digest);
     efface_status status = read_columns(store, columns, record, error);
     if (status == EFFACE_OK)
-        status = ef_params_read(&params, record, error);
+        status = read_params(&params, record, error);
     if (status == EFFACE_OK)
         status = copy_bytes(counts, &record->counts, &record->n_counts, error);
     if (status == EFFACE_OK && with_state)
@@ -291,16 +311,16 @@ static ef_decoder reader_of(const ef_writer *w) {
                         .n_bytes = w->n_bytes};
 }
 
-efface_status ef_record_write(efface_store *store, ef_record *record, const efface_kmeans *model,
+efface_status ef_record_write(efface_store *store, ef_record *record, const efface_model *model,
                               const efface_data *counted, bool is_new, efface_error *error) {
     ef_writer counts = {0}, params = {0}, columns = {0};
     unsigned char *state = NULL;
     size_t n_state = 0;
     ef_counts_write(&counts, counted);
-    ef_params_write(&params, &model->params, record->n_columns);
+    model->family->write_params(&params, model->family->params(model->state), record->n_columns);
     for (uint32_t j = 0; record->columns != NULL && j < record->n_columns; j++)
         ef_write_u32(&columns, record->columns[j]);
-    efface_status status = efface_kmeans_encode(model, &state, &n_state, error);
+    efface_status status = efface_model_encode(model, &state, &n_state, error);
     if (status == EFFACE_OK && (counts.failed || params.failed || columns.failed)) {
         efface_bytes_free(state);
         status = ef_fail_memory(error);
@@ -333,34 +353,20 @@ efface_status ef_record_write(efface_store *store, ef_record *record, const effa
     return status;
 }
 
-/* A state that a store wrote and a model refuses is damage of the store. */
-static efface_status as_damage(efface_status status, efface_error *error) {
-    if (status != EFFACE_E_FORMAT)
-        return status;
-    if (error == NULL)
-        return EFFACE_E_CORRUPT;
-    const efface_error cause = *error;
-    return ef_store_corrupt(error, cause.message);
-}
-
-efface_status ef_record_cold(const ef_record *record, efface_kmeans **model, efface_data **counts,
+efface_status ef_record_cold(const ef_record *record, efface_model **model, efface_data **counts,
                              efface_error *error) {
-    const efface_kmeans_params used = ef_params_used(&record->params);
     ef_decoder state = {.bytes = record->state, .n_bytes = record->n_state};
     ef_decoder reader = {.bytes = record->counts, .n_bytes = record->n_counts};
-    efface_status status = ef_kmeans_read(&state, &used, record->n_columns, model, error);
-    if (status == EFFACE_OK && state.n_bytes != 0) {
-        efface_kmeans_free(*model);
-        *model = NULL;
-        return ef_store_corrupt(error, "the state of a model is invalid");
-    }
+    const efface_status status =
+        ef_model_read(&state, record->params, record->n_columns, model, error);
     if (status != EFFACE_OK)
         return as_damage(status, error);
+    const ef_totals totals = (*model)->family->totals((*model)->state);
     *counts = ef_counts_read(&reader, record->n_columns);
-    if (*counts == NULL || reader.n_bytes != 0 || (*counts)->n_rows != (*model)->n_rows ||
-        (*counts)->total_weight != (*model)->total_weight) {
+    if (*counts == NULL || reader.n_bytes != 0 || (*counts)->n_rows != totals.n_rows ||
+        (*counts)->total_weight != totals.total_weight) {
         const bool short_of_memory = *counts == NULL && !reader.failed;
-        efface_kmeans_free(*model);
+        efface_model_free(*model);
         efface_data_free(*counts);
         *model = NULL;
         *counts = NULL;
@@ -372,20 +378,20 @@ efface_status ef_record_cold(const ef_record *record, efface_kmeans **model, eff
     return EFFACE_OK;
 }
 
-efface_status ef_record_attach(efface_kmeans *model, const efface_data *data, efface_error *error) {
-    return as_damage(ef_kmeans_attach(model, data, error), error);
+efface_status ef_record_attach(efface_model *model, const efface_data *data, efface_error *error) {
+    return as_damage(ef_model_attach(model, data, error), error);
 }
 
 bool ef_record_is_outdated(const ef_record *record) {
-    return ef_kmeans_is_outdated(record->state, record->n_state);
+    return record->family->is_outdated(record->state, record->n_state);
 }
 
-efface_status ef_record_hot(const ef_record *record, const efface_data *data, efface_kmeans **model,
+efface_status ef_record_hot(const ef_record *record, const efface_data *data, efface_model **model,
                             efface_error *error) {
     if (ef_record_is_outdated(record))
-        return efface_kmeans_fit(data, &record->params, model, error);
+        return ef_model_fit(data, record->params, model, error);
     return as_damage(
-        efface_kmeans_decode(record->state, record->n_state, &record->params, data, model, error),
+        efface_model_decode(record->state, record->n_state, record->params, data, model, error),
         error);
 }
 

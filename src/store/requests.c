@@ -38,17 +38,15 @@ static uint64_t *list_ids(const efface_data *rows) {
 
 /* ---------------------------------------------------------------- forget */
 
-static efface_status forget(efface_store *store, const efface_request *asked,
+static efface_status forget(efface_store *store, const efface_request *asked, bool only_look,
                             efface_store_report *report, efface_error *error) {
     ef_found found = {NULL, NULL, 0};
     efface_status status = ef_rows_find(store, asked, &found, &report->n_missing, error);
     if (status != EFFACE_OK)
         return status;
     uint64_t *const ids = list_ids(found.data);
-    const ef_store_change change = {.leave = found.data,
-                                    .ids = ids,
-                                    .n_rows = found.data->n_rows,
-                                    .only_look = asked->only_look != 0};
+    const ef_store_change change = {
+        .leave = found.data, .ids = ids, .n_rows = found.data->n_rows, .only_look = only_look};
     report->n_requested = asked->n_ids + asked->n_owners;
     report->n_forgotten = change.n_rows;
     if (ids == NULL)
@@ -65,20 +63,31 @@ static efface_status forget(efface_store *store, const efface_request *asked,
     return status;
 }
 
-efface_status efface_store_forget(efface_store *store, const efface_request *asked,
-                                  efface_store_report *report, efface_error *error) {
+static efface_status request_forget(efface_store *store, const efface_request *asked,
+                                    bool only_look, efface_store_report *report,
+                                    efface_error *error) {
     if (store == NULL || asked == NULL || (asked->n_ids != 0 && asked->ids == NULL) ||
         (asked->n_owners != 0 && asked->owners == NULL))
         return ef_fail(error, EFFACE_E_ARGUMENT, "store, request and its lists must not be NULL");
-    const bool writes = asked->only_look == 0;
     const double begin = ef_store_now();
     efface_store_report done = {0};
-    efface_status status = writes ? ef_store_may_write(store, error) : EFFACE_OK;
+    efface_status status = only_look ? EFFACE_OK : ef_store_may_write(store, error);
     if (status == EFFACE_OK)
-        status = ef_store_begin(store, writes, error);
-    return status == EFFACE_OK
-               ? finish(store, forget(store, asked, &done, error), begin, &done, report, error)
-               : status;
+        status = ef_store_begin(store, !only_look, error);
+    if (status == EFFACE_OK)
+        status = finish(store, forget(store, asked, only_look, &done, error), begin, &done, report,
+                        error);
+    return status;
+}
+
+efface_status efface_store_forget(efface_store *store, const efface_request *asked,
+                                  efface_store_report *report, efface_error *error) {
+    return request_forget(store, asked, false, report, error);
+}
+
+efface_status efface_store_preview(efface_store *store, const efface_request *asked,
+                                   efface_store_report *report, efface_error *error) {
+    return request_forget(store, asked, true, report, error);
 }
 
 /* ---------------------------------------------------------------- learn */

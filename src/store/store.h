@@ -4,7 +4,7 @@
 
 #include "base/encode.h"
 #include "data/cold_set.h"
-#include "model/kmeans/following/replay.h"
+#include "model/family.h"
 #include "store/head.h"
 
 #include <sqlite3.h>
@@ -147,7 +147,7 @@ typedef struct ef_telling {
     bool interrupted;
 } ef_telling;
 
-void ef_store_tell(const efface_store *store, efface_kmeans_params *params, ef_telling *telling);
+void ef_store_tell(const efface_store *store, efface_params *params, ef_telling *telling);
 
 /* Tells the caller how much of long work is done. */
 efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64_t of,
@@ -368,10 +368,9 @@ efface_status ef_rows_copy(const efface_data *data, const uint32_t *columns, uin
 /* A model as it stands in the file. */
 typedef struct ef_record {
     char name[EFFACE_MODEL_NAME_BYTES];
-    efface_kmeans_params params;
-    float *bounds;            /* what the parameters refer to */
-    uint32_t *depth_clusters; /* the same */
-    uint32_t *columns;        /* or NULL: all */
+    const ef_family *family;
+    efface_params *params; /* one block, with the seed */
+    uint32_t *columns;     /* or NULL: all */
     uint32_t n_columns;
     unsigned char *counts; /* of its rows and columns (cold_set.h) */
     size_t n_counts;
@@ -394,7 +393,7 @@ efface_status ef_record_read(efface_store *store, const char *name, bool with_st
                              ef_record *record, efface_error *error);
 
 /* Writes a model that has changed, or a new one, and changes the head. */
-efface_status ef_record_write(efface_store *store, ef_record *record, const efface_kmeans *model,
+efface_status ef_record_write(efface_store *store, ef_record *record, const efface_model *model,
                               const efface_data *counted, bool is_new, efface_error *error);
 
 /* Takes a model out, and changes the head. */
@@ -409,10 +408,10 @@ bool ef_record_is_outdated(const ef_record *record);
 
 /* The model without rows and its set without rows; the same model, given its rows; or with all its
  * rows at once. The last fits a model again whose state is outdated. */
-efface_status ef_record_cold(const ef_record *record, efface_kmeans **model, efface_data **counts,
+efface_status ef_record_cold(const ef_record *record, efface_model **model, efface_data **counts,
                              efface_error *error);
-efface_status ef_record_attach(efface_kmeans *model, const efface_data *data, efface_error *error);
-efface_status ef_record_hot(const ef_record *record, const efface_data *data, efface_kmeans **model,
+efface_status ef_record_attach(efface_model *model, const efface_data *data, efface_error *error);
+efface_status ef_record_hot(const ef_record *record, const efface_data *data, efface_model **model,
                             efface_error *error);
 
 /* The seal of what stands in the file of a model beside its state. */
@@ -426,10 +425,6 @@ efface_status ef_models_verify(const efface_store *store, uint64_t n_models, ef_
 /* Fits a model to rows and writes it. */
 efface_status ef_model_add(efface_store *store, const efface_new_model *asked,
                            const efface_data *data, efface_error *error);
-
-/* Parameters as bytes (params_record.c). */
-void ef_params_write(ef_writer *writer, const efface_kmeans_params *params, uint32_t n_columns);
-efface_status ef_params_read(ef_decoder *reader, ef_record *record, efface_error *error);
 
 /* ------------------------------------------------------------------ receipts (receipts.c,
  * receipt_roots.c, receipt_chains.c) */

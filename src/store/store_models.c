@@ -8,24 +8,22 @@
 
 /* ---------------------------------------------------------------- what there is */
 
-static efface_model_info info_of(const ef_record *record) {
-    efface_model_info info = {.method = record->params.method,
-                              .n_clusters = record->params.n_clusters,
-                              .n_columns = record->n_columns};
+static efface_stored_model info_of(const ef_record *record) {
+    efface_stored_model info = {.family = record->family->number, .n_columns = record->n_columns};
     memcpy(info.name, record->name, sizeof info.name);
     memcpy(info.digest, record->digest, sizeof info.digest);
     return info;
 }
 
-static efface_status list_models(efface_store *store, efface_model_info **models, size_t *n_models,
-                                 efface_error *error) {
+static efface_status list_models(efface_store *store, efface_stored_model **models,
+                                 size_t *n_models, efface_error *error) {
     char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
     uint32_t n = 0;
     ef_u128 sum = 0;
     efface_status status = ef_models_list(store, &names, &n, error);
     if (status != EFFACE_OK)
         return status;
-    efface_model_info *const list = ef_alloc(n, sizeof *list);
+    efface_stored_model *const list = ef_alloc(n, sizeof *list);
     if (list == NULL)
         status = ef_fail_memory(error);
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++) {
@@ -49,8 +47,23 @@ static efface_status list_models(efface_store *store, efface_model_info **models
     return EFFACE_OK;
 }
 
-efface_status efface_store_models(efface_store *store, efface_model_info **models, size_t *n_models,
-                                  efface_error *error) {
+efface_status efface_store_describe(efface_store *store, const char *name,
+                                    void (*each)(void *context, const efface_fact *fact),
+                                    void *context, efface_error *error) {
+    if (store == NULL || name == NULL || each == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store, name and each must not be NULL");
+    ef_record record = {.n_columns = 0};
+    efface_status status = ef_store_begin(store, false, error);
+    if (status == EFFACE_OK)
+        status = ef_store_end(store, ef_record_read(store, name, false, &record, error), error);
+    if (status == EFFACE_OK)
+        record.family->describe_params(record.params, (ef_listener){each, context});
+    ef_record_free(&record);
+    return status;
+}
+
+efface_status efface_store_models(efface_store *store, efface_stored_model **models,
+                                  size_t *n_models, efface_error *error) {
     if (store == NULL || models == NULL || n_models == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store, models and n_models must not be NULL");
     efface_status status = ef_store_begin(store, false, error);
@@ -59,7 +72,7 @@ efface_status efface_store_models(efface_store *store, efface_model_info **model
     return status;
 }
 
-void efface_models_free(efface_model_info *models) {
+void efface_models_free(efface_stored_model *models) {
     ef_free(models);
 }
 
@@ -73,7 +86,7 @@ static efface_status read_alone(efface_store *store, const char *name, ef_record
 }
 
 efface_status efface_store_find_model(efface_store *store, const char *name,
-                                      efface_model_info *info, efface_error *error) {
+                                      efface_stored_model *info, efface_error *error) {
     if (store == NULL || info == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store and info must not be NULL");
     ef_record record;
@@ -132,20 +145,20 @@ efface_status efface_store_drop(efface_store *store, const char *name, efface_er
 static efface_status rekey(efface_store *store, const char *name, uint64_t seed,
                            const efface_data *all, efface_error *error) {
     ef_record record;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_data *data = NULL;
     efface_status status = ef_record_read(store, name, false, &record, error);
     if (status != EFFACE_OK)
         return status;
     if (record.columns != NULL)
         status = ef_rows_copy(all, record.columns, record.n_columns, &data, error);
-    record.params.common.seed = seed;
+    record.params->seed = seed;
     const efface_data *const rows = record.columns != NULL ? data : all;
     if (status == EFFACE_OK)
-        status = efface_kmeans_fit(rows, &record.params, &model, error);
+        status = ef_model_fit(rows, record.params, &model, error);
     if (status == EFFACE_OK)
         status = ef_record_write(store, &record, model, rows, false, error);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
     ef_record_free(&record);
     return status;
@@ -179,13 +192,12 @@ efface_status efface_store_rekey(efface_store *store, const char *name, uint64_t
 
 /* ---------------------------------------------------------------- out of the store */
 
-efface_status efface_store_load(efface_store *store, const char *name, efface_data **data,
-                                efface_kmeans **model, efface_error *error) {
-    if (store == NULL || data == NULL || (name != NULL && model == NULL))
-        return ef_fail(error, EFFACE_E_ARGUMENT, "store, data and model must not be NULL");
+/* `telling`, unless it is NULL, is whom the model tells how much of a fit is done. */
+static efface_status load(efface_store *store, const char *name, ef_telling *telling,
+                          efface_data **data, efface_model **model, efface_error *error) {
     ef_record record = {.n_columns = 0};
     efface_data *rows = NULL;
-    efface_kmeans *found = NULL;
+    efface_model *found = NULL;
     efface_status status = ef_store_begin(store, false, error);
     if (status != EFFACE_OK)
         return status;
@@ -194,6 +206,8 @@ efface_status efface_store_load(efface_store *store, const char *name, efface_da
     if (status == EFFACE_OK)
         status = ef_rows_load(store, record.columns, record.n_columns, &rows, NULL, error);
     status = ef_store_end(store, status, error);
+    if (status == EFFACE_OK && telling != NULL)
+        ef_store_tell(store, record.params, telling);
     if (status == EFFACE_OK && name != NULL)
         status = ef_record_hot(&record, rows, &found, error);
     ef_record_free(&record);
@@ -205,6 +219,13 @@ efface_status efface_store_load(efface_store *store, const char *name, efface_da
     if (name != NULL)
         *model = found;
     return EFFACE_OK;
+}
+
+efface_status efface_store_load(efface_store *store, const char *name, efface_data **data,
+                                efface_model **model, efface_error *error) {
+    if (store == NULL || data == NULL || (name != NULL && model == NULL))
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store, data and model must not be NULL");
+    return load(store, name, NULL, data, model, error);
 }
 
 efface_status efface_store_encode(efface_store *store, const char *name, unsigned char **bytes,
@@ -241,7 +262,7 @@ efface_status efface_store_verify(efface_store *store, const char *name,
     if (store == NULL || name == NULL || difference == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store, name and difference must not be NULL");
     efface_data *data = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     ef_telling telling;
     bool outdated;
     efface_status status = look_up_outdated(store, name, &outdated, error);
@@ -250,12 +271,10 @@ efface_status efface_store_verify(efface_store *store, const char *name,
         return EFFACE_OK;
     }
     if (status == EFFACE_OK)
-        status = efface_store_load(store, name, &data, &model, error);
-    if (status == EFFACE_OK) {
-        ef_store_tell(store, &model->params, &telling);
-        status = efface_kmeans_verify(model, data, difference, error);
-    }
-    efface_kmeans_free(model);
+        status = load(store, name, &telling, &data, &model, error);
+    if (status == EFFACE_OK)
+        status = efface_model_verify(model, data, difference, error);
+    efface_model_free(model);
     efface_data_free(data);
     return status;
 }

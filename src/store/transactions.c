@@ -44,13 +44,13 @@ static int is_interrupted(void *context) {
     return ((ef_telling *)context)->interrupted;
 }
 
-void ef_store_tell(const efface_store *store, efface_kmeans_params *params, ef_telling *telling) {
+void ef_store_tell(const efface_store *store, efface_params *params, ef_telling *telling) {
     *telling = (ef_telling){store, false};
     if (store->progress == NULL)
         return;
-    params->common.progress = tell;
-    params->common.interrupted = is_interrupted;
-    params->common.interrupt_context = telling;
+    params->progress = tell;
+    params->interrupted = is_interrupted;
+    params->interrupt_context = telling;
 }
 
 /* Some errors have taken the transaction back already. */

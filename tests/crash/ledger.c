@@ -268,17 +268,17 @@ static bool model_is(const ledger *l, unsigned slot, efface_store *store, char w
     const uint32_t *const columns = columns_of(m->kind, &d);
     const efface_kmeans_params params = params_of(m->kind, m->seed);
     efface_data *const data = make_inside(l, columns, d);
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     unsigned char *right = NULL, *bytes = NULL;
     size_t n_right = 0, n_bytes = 0;
     efface_error error = {.message = ""};
     const bool known = efface_kmeans_fit(data, &params, &model, &error) == EFFACE_OK &&
-                       efface_kmeans_encode(model, &right, &n_right, &error) == EFFACE_OK &&
+                       efface_model_encode(model, &right, &n_right, &error) == EFFACE_OK &&
                        efface_store_encode(store, name, &bytes, &n_bytes, &error) == EFFACE_OK;
     const bool same = known && n_bytes == n_right && memcmp(bytes, right, n_bytes) == 0;
     efface_bytes_free(bytes);
     efface_bytes_free(right);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
     if (!known)
         return differs(why, "a model cannot be read: ", error.message);

@@ -34,7 +34,7 @@ static void check_row(const efface_data *set, uint64_t id, int64_t weight, const
         assert_true(ef_data_value(set, position, j) == values[j]);
 }
 
-static void check_leaves(const efface_kmeans *model, const efface_data *data) {
+static void check_leaves(const efface_model *model, const efface_data *data) {
     const ef_tree *const tree = model->tree;
     const size_t n_leaves = tree->n_nodes[tree->height];
     const ef_node *const leaves = tree->nodes[tree->height];
@@ -57,7 +57,7 @@ static void check_leaves(const efface_kmeans *model, const efface_data *data) {
 }
 
 /* Node number `i` of a depth above the leaves. */
-static void check_inner(const efface_kmeans *model, uint32_t depth, size_t i) {
+static void check_inner(const efface_model *model, uint32_t depth, size_t i) {
     const ef_tree *const tree = model->tree;
     const efface_data *const set = tree->nodes[depth][i].data;
     const uint32_t d = model->domain.map.n_columns;
@@ -65,7 +65,7 @@ static void check_inner(const efface_kmeans *model, uint32_t depth, size_t i) {
     size_t n = 0;
     assert_non_null(values);
     for (uint64_t c = 0; c < tree->width; c++) {
-        const efface_kmeans *const child = tree->nodes[depth + 1][i * tree->width + c].model;
+        const efface_model *const child = tree->nodes[depth + 1][i * tree->width + c].model;
         const uint32_t n_clusters = child != NULL ? child->plan.n_clusters : 0;
         for (uint32_t own = 0; own < n_clusters; own++) {
             const int64_t weight = tree->weighed ? ef_kmeans_mass(child, own) : 1;
@@ -84,13 +84,13 @@ static void check_inner(const efface_kmeans *model, uint32_t depth, size_t i) {
 
 /* The partition that a node of pyramid keeps goes by the positions of the node's own set. */
 static void check_kept(const ef_node *node) {
-    efface_kmeans *fresh = NULL;
+    efface_model *fresh = NULL;
     assert_int_equal(efface_kmeans_fit(node->data, &node->model->params, &fresh, NULL), EFFACE_OK);
     assert_true(same_kept(node->model, fresh));
-    efface_kmeans_free(fresh);
+    efface_model_free(fresh);
 }
 
-static inline void check_nodes(const efface_kmeans *model, const efface_data *data) {
+static inline void check_nodes(const efface_model *model, const efface_data *data) {
     const ef_tree *const tree = model->tree;
     if (tree == NULL)
         return;
@@ -106,7 +106,7 @@ static inline void check_nodes(const efface_kmeans *model, const efface_data *da
                 continue;
             efface_difference difference;
             assert_true(efface_data_n_rows(node->data) != 0);
-            assert_int_equal(efface_kmeans_verify(node->model, node->data, &difference, NULL),
+            assert_int_equal(efface_model_verify(node->model, node->data, &difference, NULL),
                              EFFACE_OK);
             if (!difference.identical)
                 fail_msg("node %zu at depth %u is not a fit to its rows: %s", i, l,
@@ -154,7 +154,7 @@ typedef struct node_marks {
     bool *there;
 } node_marks;
 
-static inline node_marks mark_nodes(const efface_kmeans *model) {
+static inline node_marks mark_nodes(const efface_model *model) {
     const ef_tree *const tree = model->tree;
     node_marks marks = {0};
     if (tree == NULL)

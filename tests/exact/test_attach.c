@@ -39,7 +39,7 @@ typedef struct scene {
     efface_kmeans_params used;
     efface_data *sets[2];
     efface_data *counts; /* what a cold model knows of them */
-    efface_kmeans *cold;
+    efface_model *cold;
     bytes state; /* of it; without its sets, a tree cannot write itself */
 } scene;
 
@@ -53,9 +53,9 @@ typedef struct request {
 
 /* ---------------------------------------------------------------- a scene */
 
-static bytes encode(const efface_kmeans *model) {
+static bytes encode(const efface_model *model) {
     bytes b = {0};
-    assert_int_equal(efface_kmeans_encode(model, &b.at, &b.n, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(model, &b.at, &b.n, NULL), EFFACE_OK);
     return b;
 }
 
@@ -67,9 +67,9 @@ static void check_equal(bytes a, bytes b) {
     efface_bytes_free(b.at);
 }
 
-static efface_kmeans *read_cold(const scene *s, bytes b) {
+static efface_model *read_cold(const scene *s, bytes b) {
     ef_decoder reader = {.bytes = b.at, .n_bytes = b.n};
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     assert_int_equal(ef_kmeans_read(&reader, &s->used, s->t.rows.d, &model, NULL), EFFACE_OK);
     assert_int_equal(reader.n_bytes, 0);
     return model;
@@ -102,18 +102,18 @@ static void begin(scene *s, uint64_t seed) {
         assert_int_equal(efface_data_add(s->sets[i], &rows, NULL), EFFACE_OK);
         ef_data_refresh_ranges(s->sets[i]);
     }
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     assert_int_equal(efface_kmeans_fit(s->sets[0], &s->t.params, &model, NULL), EFFACE_OK);
     s->state = encode(model);
     s->cold = read_cold(s, s->state);
     s->counts = count(s->sets[0]);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     seen.methods[s->used.method]++;
 }
 
 static void end(scene *s) {
     efface_bytes_free(s->state.at);
-    efface_kmeans_free(s->cold);
+    efface_model_free(s->cold);
     efface_data_free(s->counts);
     efface_data_free(s->sets[0]);
     efface_data_free(s->sets[1]);
@@ -146,14 +146,15 @@ static efface_rows rows_of(const request *q) {
     return (efface_rows){.n_rows = q->n, .values = q->values, .ids = q->ids, .weights = q->weights};
 }
 
-static efface_report ask(efface_kmeans *model, efface_data *data, const request *q) {
+static efface_report ask(efface_model *model, efface_data *data, const request *q) {
     efface_report report;
     efface_error error;
     const efface_rows rows = rows_of(q);
     const efface_status status =
         q->leaves
-            ? efface_kmeans_forget(model, data, q->ids, q->n, EFFACE_MISSING_FAIL, &report, &error)
-            : efface_kmeans_learn(model, data, &rows, &report, &error);
+            ? efface_model_forget(model, data, &(efface_request){.ids = q->ids, .n_ids = q->n},
+                                  &report, &error)
+            : efface_model_learn(model, data, &rows, &report, &error);
     if (status != EFFACE_OK)
         fail_msg("refused: %s", error.message);
     report.seconds = 0.0;
@@ -200,7 +201,7 @@ static bool follow_cold(scene *s, const request *q, bool only_look) {
 /* ---------------------------------------------------------------- both ways */
 
 /* What a model has beside its bytes. */
-static void check_kept_alike(const efface_kmeans *a, const efface_kmeans *b, const scene *s) {
+static void check_kept_alike(const efface_model *a, const efface_model *b, const scene *s) {
     assert_int_equal(a->guard.codes != NULL, b->guard.codes != NULL);
     if (a->guard.codes != NULL)
         assert_true(same_kept(a, b));
@@ -214,10 +215,10 @@ static void check_kept_alike(const efface_kmeans *a, const efface_kmeans *b, con
 
 /* The cold model takes its rows, and another is decoded; both get the same requests. */
 static void go_on_hot(scene *s, request *q) {
-    efface_kmeans *decoded = NULL;
+    efface_model *decoded = NULL;
     efface_error error;
-    if (efface_kmeans_decode(s->state.at, s->state.n, &s->t.params, s->sets[0], &decoded, &error) !=
-            EFFACE_OK ||
+    if (efface_model_decode(s->state.at, s->state.n, &s->t.params.common, s->sets[0], &decoded,
+                            &error) != EFFACE_OK ||
         ef_kmeans_attach(s->cold, s->sets[1], &error) != EFFACE_OK)
         fail_msg("refused: %s", error.message);
     check_kept_alike(decoded, s->cold, s);
@@ -236,12 +237,12 @@ static void go_on_hot(scene *s, request *q) {
         seen.hot++;
     }
     efface_difference difference;
-    assert_int_equal(efface_kmeans_verify(s->cold, s->sets[1], &difference, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_verify(s->cold, s->sets[1], &difference, NULL), EFFACE_OK);
     if (s->used.redraw == EFFACE_REDRAW_SAME)
         assert_true(difference.identical);
     free(q->values);
     q->values = NULL;
-    efface_kmeans_free(decoded);
+    efface_model_free(decoded);
 }
 
 static void run_case(uint64_t seed) {
@@ -291,7 +292,10 @@ static void a_cold_model_takes_no_request(void **state) {
     request q;
     draw_request(&s, &q);
     assert_int_equal(
-        efface_kmeans_forget(s.cold, s.sets[1], q.ids, q.n, EFFACE_MISSING_SKIP, NULL, NULL),
+        efface_model_forget(
+            s.cold, s.sets[1],
+            &(efface_request){.ids = q.ids, .n_ids = q.n, .missing = EFFACE_MISSING_SKIP}, NULL,
+            NULL),
         EFFACE_E_ARGUMENT);
     free(q.values);
     end(&s);

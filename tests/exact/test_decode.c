@@ -28,14 +28,14 @@ static struct { unsigned long methods[4], forgotten, truncated, flipped, accepte
 typedef struct scene {
     trial t;
     efface_data *data;
-    efface_kmeans *model;
+    efface_model *model;
     unsigned char *bytes;
     size_t n_bytes;
 } scene;
 
 static void encode(scene *s) {
     efface_bytes_free(s->bytes);
-    assert_int_equal(efface_kmeans_encode(s->model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(s->model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
 }
 
 static void begin(scene *s, uint64_t seed) {
@@ -57,24 +57,24 @@ static void begin(scene *s, uint64_t seed) {
 
 static void end(scene *s) {
     efface_bytes_free(s->bytes);
-    efface_kmeans_free(s->model);
+    efface_model_free(s->model);
     efface_data_free(s->data);
     free_trial(&s->t);
 }
 
-static efface_kmeans *decode(const scene *s) {
-    efface_kmeans *model = NULL;
+static efface_model *decode(const scene *s) {
+    efface_model *model = NULL;
     efface_error error;
-    if (efface_kmeans_decode(s->bytes, s->n_bytes, &s->t.params, s->data, &model, &error) !=
+    if (efface_model_decode(s->bytes, s->n_bytes, &s->t.params.common, s->data, &model, &error) !=
         EFFACE_OK)
         fail_msg("refused: %s", error.message);
     return model;
 }
 
-static void check_bytes(const scene *s, const efface_kmeans *model) {
+static void check_bytes(const scene *s, const efface_model *model) {
     unsigned char *bytes = NULL;
     size_t n_bytes = 0;
-    assert_int_equal(efface_kmeans_encode(model, &bytes, &n_bytes, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(model, &bytes, &n_bytes, NULL), EFFACE_OK);
     assert_int_equal(n_bytes, s->n_bytes);
     assert_memory_equal(bytes, s->bytes, n_bytes);
     efface_bytes_free(bytes);
@@ -82,21 +82,21 @@ static void check_bytes(const scene *s, const efface_kmeans *model) {
 
 /* The decoded model takes the place of the other, and forgets a few rows; the law holds. */
 static void check_that_it_goes_on(scene *s) {
-    efface_kmeans_free(s->model);
+    efface_model_free(s->model);
     s->model = decode(s);
     check_bytes(s, s->model);
     for (int i = 0; i < 3 && efface_data_n_rows(s->data) != 0; i++) {
         const uint64_t id = efface_data_row(s->data, (size_t)below(efface_data_n_rows(s->data))).id;
         efface_difference difference;
-        assert_int_equal(
-            efface_kmeans_forget(s->model, s->data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
-            EFFACE_OK);
-        assert_int_equal(efface_kmeans_verify(s->model, s->data, &difference, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_forget(s->model, s->data,
+                                             &(efface_request){.ids = &id, .n_ids = 1}, NULL, NULL),
+                         EFFACE_OK);
+        assert_int_equal(efface_model_verify(s->model, s->data, &difference, NULL), EFFACE_OK);
         if (!difference.identical)
             fail_msg("after a decoded model forgot: %s, level %u, node %" PRIu64 " at depth %u",
                      difference.what, difference.level, difference.node, difference.depth);
         encode(s);
-        efface_kmeans_free(s->model);
+        efface_model_free(s->model);
         s->model = decode(s);
         check_bytes(s, s->model);
         seen.forgotten++;
@@ -106,11 +106,11 @@ static void check_that_it_goes_on(scene *s) {
 /* Bytes that were cut, or of which a few are wrong. */
 static void check_damage(scene *s) {
     const size_t whole = s->n_bytes;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     for (int i = 0; i < 20; i++, seen.truncated++) {
         s->n_bytes = (size_t)below(whole);
         assert_int_equal(
-            efface_kmeans_decode(s->bytes, s->n_bytes, &s->t.params, s->data, &model, NULL),
+            efface_model_decode(s->bytes, s->n_bytes, &s->t.params.common, s->data, &model, NULL),
             EFFACE_E_FORMAT);
     }
     s->n_bytes = whole;
@@ -119,10 +119,10 @@ static void check_damage(scene *s) {
         const unsigned char flip = (unsigned char)(1u << below(8));
         *at ^= flip;
         const efface_status status =
-            efface_kmeans_decode(s->bytes, s->n_bytes, &s->t.params, s->data, &model, NULL);
+            efface_model_decode(s->bytes, s->n_bytes, &s->t.params.common, s->data, &model, NULL);
         if (status == EFFACE_OK) {
             check_bytes(s, model);
-            efface_kmeans_free(model);
+            efface_model_free(model);
             seen.accepted++;
         } else {
             assert_int_equal(status, EFFACE_E_FORMAT);
@@ -163,25 +163,26 @@ static void strangers_are_refused(void **state) {
             break;
         end(&s);
     }
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_kmeans_params params = s.t.params;
     params.n_clusters++;
-    assert_int_equal(efface_kmeans_decode(s.bytes, s.n_bytes, &params, s.data, &model, NULL),
+    assert_int_equal(efface_model_decode(s.bytes, s.n_bytes, &params.common, s.data, &model, NULL),
                      EFFACE_E_FORMAT);
     params = s.t.params;
     params.method = EFFACE_METHOD_LLOYD;
-    assert_int_equal(efface_kmeans_decode(s.bytes, s.n_bytes, &params, s.data, &model, NULL),
+    assert_int_equal(efface_model_decode(s.bytes, s.n_bytes, &params.common, s.data, &model, NULL),
                      EFFACE_E_FORMAT);
     params = s.t.params;
     params.passes = 11;
-    assert_int_equal(efface_kmeans_decode(s.bytes, s.n_bytes, &params, s.data, &model, NULL),
+    assert_int_equal(efface_model_decode(s.bytes, s.n_bytes, &params.common, s.data, &model, NULL),
                      EFFACE_E_ARGUMENT);
-    assert_int_equal(efface_kmeans_decode(NULL, 0, &s.t.params, s.data, &model, NULL),
+    assert_int_equal(efface_model_decode(NULL, 0, &s.t.params.common, s.data, &model, NULL),
                      EFFACE_E_ARGUMENT);
     const uint64_t id = efface_data_row(s.data, 0).id;
     assert_int_equal(efface_data_remove(s.data, &id, 1, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_decode(s.bytes, s.n_bytes, &s.t.params, s.data, &model, NULL),
-                     EFFACE_E_FORMAT);
+    assert_int_equal(
+        efface_model_decode(s.bytes, s.n_bytes, &s.t.params.common, s.data, &model, NULL),
+        EFFACE_E_FORMAT);
     assert_null(model);
     end(&s);
 }

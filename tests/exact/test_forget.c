@@ -77,7 +77,7 @@ static void note_sample(const walk *w, const efface_report *report, const int32_
     const int32_t *const now = w->model->starts.centers;
     if (starts == NULL || now == NULL)
         return;
-    const bool by_sample = report->reason == EFFACE_REASON_SAMPLE;
+    const bool by_sample = report->reason == EF_REASON_SAMPLE;
     sampled.steps++;
     if (report->action == EFFACE_ACTION_REFITTED)
         sampled.refitted++;
@@ -99,8 +99,8 @@ static void note_climb(const walk *w, const efface_report *report, const node_ma
     if (w->model->tree == NULL || n == 0)
         return;
     if (report->action == EFFACE_ACTION_REFITTED) {
-        assert_true(report->reason == EFFACE_REASON_BOUND ||
-                    report->reason == EFFACE_REASON_SCALE || report->reason == EFFACE_REASON_WIDTH);
+        assert_true(report->reason == EF_REASON_BOUND || report->reason == EF_REASON_SCALE ||
+                    report->reason == EF_REASON_WIDTH);
         assert_int_equal(report->depth, 0);
         return;
     }
@@ -156,11 +156,12 @@ static void step(walk *w, size_t most) {
         n = one_in(2) && pick_named(w, rows) ? 1 : pick(w, true, most, rows);
         gather(w, rows, n, false, values, ids, weights);
         efface_report preview = {.action = EFFACE_ACTION_UNTOUCHED};
-        assert_int_equal(
-            efface_kmeans_preview(w->model, w->data, ids, n, EFFACE_MISSING_FAIL, &preview, &error),
-            EFFACE_OK);
-        status =
-            efface_kmeans_forget(w->model, w->data, ids, n, EFFACE_MISSING_FAIL, &report, &error);
+        assert_int_equal(efface_model_preview(w->model, w->data,
+                                              &(efface_request){.ids = ids, .n_ids = n}, &preview,
+                                              &error),
+                         EFFACE_OK);
+        status = efface_model_forget(w->model, w->data, &(efface_request){.ids = ids, .n_ids = n},
+                                     &report, &error);
         compare_reports(w, &preview, &report);
         snprintf(w->did, sizeof w->did, "forgetting %zu", n);
         for (size_t i = 0; i < n; i++)
@@ -170,7 +171,7 @@ static void step(walk *w, size_t most) {
         n = pick(w, false, most, rows);
         gather(w, rows, n, true, values, ids, weights);
         const efface_rows batch = {.n_rows = n, .values = values, .ids = ids, .weights = weights};
-        status = efface_kmeans_learn(w->model, w->data, &batch, &report, &error);
+        status = efface_model_learn(w->model, w->data, &batch, &report, &error);
         snprintf(w->did, sizeof w->did, "learning %zu", n);
         for (size_t i = 0; i < n; i++)
             w->inside[rows[i]] = true;
@@ -186,7 +187,7 @@ static void step(walk *w, size_t most) {
         gather(w, rows, n, true, values, ids, weights);
         const efface_rows batch = {
             .n_rows = n, .values = values, .ids = ids, .weights = lighter ? weights : NULL};
-        status = efface_kmeans_update(w->model, w->data, &batch, &report, &error);
+        status = efface_model_update(w->model, w->data, &batch, &report, &error);
         snprintf(w->did, sizeof w->did, "updating %zu", n);
     }
     if (status != EFFACE_OK)
@@ -203,7 +204,7 @@ static void step(walk *w, size_t most) {
 
 /* ---------------------------------------------------------------- walks */
 
-static void count_case(const efface_kmeans *model, const efface_kmeans_params *p) {
+static void count_case(const efface_model *model, const efface_kmeans_params *p) {
     if (p->method != EFFACE_METHOD_TREE)
         return;
     grown.heights[p->height]++;
@@ -230,8 +231,7 @@ static void print_steps(unsigned long steps, const unsigned long *actions,
     print_message("%lu steps: untouched %lu, repaired %lu, refitted %lu; reasons", steps,
                   actions[0], actions[1], actions[2]);
     for (int r = 0; r < N_REASONS; r++)
-        print_message("%s %s %lu", r != 0 ? "," : "", efface_reason_name((efface_reason)r),
-                      reasons[r]);
+        print_message("%s %s %lu", r != 0 ? "," : "", ef_reason_name((efface_reason)r), reasons[r]);
 }
 
 static void print_trees(void) {
@@ -263,9 +263,9 @@ static void check_that_trees_were_seen(void) {
     assert_true(grown.inner_came >= 300 && grown.inner_went >= 300);
     for (int action = 0; action < 3; action++)
         assert_true(grown.actions[action] >= 20);
-    assert_true(grown.reasons[EFFACE_REASON_WIDTH] >= 10);
-    assert_true(grown.reasons[EFFACE_REASON_BOUND] >= 5);
-    assert_true(grown.reasons[EFFACE_REASON_SCALE] >= 5);
+    assert_true(grown.reasons[EF_REASON_WIDTH] >= 10);
+    assert_true(grown.reasons[EF_REASON_BOUND] >= 5);
+    assert_true(grown.reasons[EF_REASON_SCALE] >= 5);
 }
 
 static void every_step_is_a_fresh_fit(void **state) {
@@ -283,7 +283,7 @@ static void every_step_is_a_fresh_fit(void **state) {
     if (n < DEFAULT_CASES)
         return;
     for (int r = 0; r < N_REASONS; r++)
-        assert_true(seen.reasons[r] > 0 || r == EFFACE_REASON_REKEY || r == EFFACE_REASON_WIDTH);
+        assert_true(seen.reasons[r] > 0 || r == EF_REASON_REKEY_ || r == EF_REASON_WIDTH);
     assert_true(sampled.untouched >= 500 && sampled.of_sample >= 300 && sampled.of_jury >= 10);
     assert_true(sampled.other >= 50 && 2 * sampled.refitted < sampled.steps);
     check_that_trees_were_seen();

@@ -368,9 +368,9 @@ static efface_kmeans_params params_of(const config *c) {
     return p;
 }
 
-static efface_kmeans *fit(const config *c, const efface_data *data, uint32_t n_threads) {
+static efface_model *fit(const config *c, const efface_data *data, uint32_t n_threads) {
     efface_kmeans_params p = params_of(c);
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_error error = {0};
     p.common.n_threads = n_threads;
     if (efface_kmeans_fit(data, &p, &model, &error) != EFFACE_OK)
@@ -378,19 +378,19 @@ static efface_kmeans *fit(const config *c, const efface_data *data, uint32_t n_t
     return model;
 }
 
-static digest digest_of_model(const efface_kmeans *model) {
+static digest digest_of_model(const efface_model *model) {
     unsigned char bytes[EFFACE_DIGEST_BYTES];
     digest d;
-    assert_int_equal(efface_kmeans_digest(model, bytes, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_digest(model, bytes, NULL), EFFACE_OK);
     for (size_t i = 0; i < EFFACE_DIGEST_BYTES; i++)
         snprintf(d.hex + 2 * i, 3, "%02x", bytes[i]);
     return d;
 }
 
 static digest digest_of(const config *c, const efface_data *data, uint32_t n_threads) {
-    efface_kmeans *model = fit(c, data, n_threads);
+    efface_model *model = fit(c, data, n_threads);
     const digest d = digest_of_model(model);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     return d;
 }
 
@@ -412,10 +412,10 @@ static void state_equals_oracle(void **state) {
         difference d = {.candidates = p.candidates};
         unsigned char *got = NULL;
         efface_data *data = data_of(&t);
-        efface_kmeans *model = fit(c, data, 2);
+        efface_model *model = fit(c, data, 2);
         oracle_model *oracle = oracle_fit(&rows, &p);
         unsigned char *want = oracle_encode(oracle, &d.n_b);
-        assert_int_equal(efface_kmeans_encode(model, &got, &d.n_a, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_encode(model, &got, &d.n_a, NULL), EFFACE_OK);
         d.a = got;
         d.b = want;
         if (find_difference(&d))
@@ -423,7 +423,7 @@ static void state_equals_oracle(void **state) {
         efface_bytes_free(got);
         free(want);
         oracle_free(oracle);
-        efface_kmeans_free(model);
+        efface_model_free(model);
         efface_data_free(data);
         free_table(&t);
     }
@@ -436,14 +436,14 @@ static void samples_are_where_they_pay(void **state) {
         const config *c = &configs[i];
         table t = make_table(c);
         efface_data *data = data_of(&t);
-        efface_kmeans *model = fit(c, data, 1);
+        efface_model *model = fit(c, data, 1);
         const efface_kmeans_info info = efface_kmeans_get_info(model);
         const int as_lloyd = c->more != NULL && c->more->as_lloyd;
         if (info.method != c->method || info.actual != (as_lloyd ? LLOYD : c->method) ||
             (info.n_sampled != 0) != (c->method == PYRAMID && !as_lloyd))
             fail_msg("%s: works as method %d, with %llu rows in the sample", c->name,
                      (int)info.actual, (unsigned long long)info.n_sampled);
-        efface_kmeans_free(model);
+        efface_model_free(model);
         efface_data_free(data);
         free_table(&t);
     }
@@ -522,14 +522,14 @@ static void threads_do_not_matter_with_many_rows(void **state) {
         p.common.seed = 77;
         digest one = {{0}};
         for (size_t j = 0; j <= 3; j++) {
-            efface_kmeans *model = NULL;
+            efface_model *model = NULL;
             p.common.n_threads = j == 0 ? 1 : n_threads[j - 1];
             assert_int_equal(efface_kmeans_fit(data, &p, &model, NULL), EFFACE_OK);
             const digest d = digest_of_model(model);
             if (j == 0)
                 one = d;
             assert_string_equal(one.hex, d.hex);
-            efface_kmeans_free(model);
+            efface_model_free(model);
         }
     }
     efface_data_free(data);
@@ -668,7 +668,7 @@ static void ranges_move_back(void **state) {
     }
 }
 
-static void expect_model(const config *c, const efface_kmeans *model, digest want,
+static void expect_model(const config *c, const efface_model *model, digest want,
                          const char *what) {
     const digest got = digest_of_model(model);
     if (strcmp(got.hex, want.hex) != 0)
@@ -686,31 +686,34 @@ static void changed_models_are_the_same(void **state) {
         const digest want = digest_of(c, fresh, 2);
         const size_t third = t.n / 3;
         add(data, &t, 0, third);
-        efface_kmeans *model = fit(c, data, 1 + (uint32_t)(i % 3));
+        efface_model *model = fit(c, data, 1 + (uint32_t)(i % 3));
         const efface_rows rest = part_of(&t, third, t.n - third), few = part_of(&s, 0, s.n);
-        assert_int_equal(efface_kmeans_learn(model, data, &few, NULL, NULL), EFFACE_OK);
-        assert_int_equal(efface_kmeans_learn(model, data, &rest, NULL, NULL), EFFACE_OK);
-        assert_int_equal(
-            efface_kmeans_forget(model, data, s.ids, s.n, EFFACE_MISSING_FAIL, NULL, NULL),
-            EFFACE_OK);
+        assert_int_equal(efface_model_learn(model, data, &few, NULL, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_learn(model, data, &rest, NULL, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_forget(model, data,
+                                             &(efface_request){.ids = s.ids, .n_ids = s.n}, NULL,
+                                             NULL),
+                         EFFACE_OK);
         expect_model(c, model, want, "after changes of the model");
 
         /* Rows that many a leaf has, all at once, and again one by one. */
         const size_t n = t.n < 200 ? t.n / 2 : 100;
         const efface_rows again = part_of(&t, third / 2, n);
-        assert_int_equal(efface_kmeans_forget(model, data, t.ids + third / 2, n,
-                                              EFFACE_MISSING_FAIL, NULL, NULL),
-                         EFFACE_OK);
-        assert_int_equal(efface_kmeans_learn(model, data, &again, NULL, NULL), EFFACE_OK);
+        assert_int_equal(
+            efface_model_forget(
+                model, data, &(efface_request){.ids = t.ids + third / 2, .n_ids = n}, NULL, NULL),
+            EFFACE_OK);
+        assert_int_equal(efface_model_learn(model, data, &again, NULL, NULL), EFFACE_OK);
         for (size_t j = 0; j < 3 && j < t.n; j++) {
             const efface_rows one = part_of(&t, j, 1);
-            assert_int_equal(
-                efface_kmeans_forget(model, data, &t.ids[j], 1, EFFACE_MISSING_FAIL, NULL, NULL),
-                EFFACE_OK);
-            assert_int_equal(efface_kmeans_learn(model, data, &one, NULL, NULL), EFFACE_OK);
+            assert_int_equal(efface_model_forget(model, data,
+                                                 &(efface_request){.ids = &t.ids[j], .n_ids = 1},
+                                                 NULL, NULL),
+                             EFFACE_OK);
+            assert_int_equal(efface_model_learn(model, data, &one, NULL, NULL), EFFACE_OK);
         }
         expect_model(c, model, want, "after rows left and came back");
-        efface_kmeans_free(model);
+        efface_model_free(model);
         efface_data_free(data);
         efface_data_free(fresh);
         free_table(&t);

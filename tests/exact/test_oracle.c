@@ -238,7 +238,7 @@ static efface_status add_rows(const trial *t, efface_data *data, efface_error *e
 
 typedef struct outcome {
     efface_data *data;
-    efface_kmeans *model;
+    efface_model *model;
     oracle_model *oracle;
     unsigned char *bytes, *oracle_bytes;
     uint32_t *labels, *oracle_labels;
@@ -247,7 +247,7 @@ typedef struct outcome {
 static int compare_bytes(outcome *o, char *text, size_t capacity) {
     efface_error error = {0};
     difference d = {0};
-    if (efface_kmeans_encode(o->model, &o->bytes, &d.n_a, &error) != EFFACE_OK) {
+    if (efface_model_encode(o->model, &o->bytes, &d.n_a, &error) != EFFACE_OK) {
         snprintf(text, capacity, "encode: %s", error.message);
         return 1;
     }
@@ -349,7 +349,7 @@ static int run_case(uint64_t seed, char *text, size_t capacity) {
                         t.params.weigh_centroids ? "weighed" : "not weighed");
     }
     efface_bytes_free(o.bytes);
-    efface_kmeans_free(o.model);
+    efface_model_free(o.model);
     efface_data_free(o.data);
     oracle_free(o.oracle);
     free(o.oracle_bytes);
@@ -481,7 +481,7 @@ static void fit_blobs(uint32_t d, uint32_t candidates, int weighed, efface_metho
     static int64_t weights[N_ROWS];
     efface_kmeans_params params;
     efface_data *data = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_kmeans_params_init(&params);
     params.method = method;
     params.n_clusters = 30;
@@ -504,14 +504,14 @@ static void fit_blobs(uint32_t d, uint32_t candidates, int weighed, efface_metho
     unsigned char *a = NULL;
     size_t n_a = 0, n_b = 0;
     unsigned char *const b = oracle_encode(oracle, &n_b);
-    assert_int_equal(efface_kmeans_encode(model, &a, &n_a, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(model, &a, &n_a, NULL), EFFACE_OK);
     difference where = {.a = a, .b = b, .n_a = n_a, .n_b = n_b, .candidates = candidates};
     if (find_difference(&where))
         fail_msg("d %" PRIu32 ", %" PRIu32 " candidates: %s", d, candidates, where.text);
     efface_bytes_free(a);
     free(b);
     oracle_free(oracle);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
 }
 

@@ -45,7 +45,7 @@ static void enumerate(unsigned fit[CELLS], unsigned fresh[CELLS]) {
 /* The centroid of level 1 after row 0 was forgotten; false if row 0 was the seed. */
 static bool forget_row_0(uint64_t seed, efface_redraw redraw, int *centroid) {
     efface_data *data = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_kmeans_params params;
     efface_kmeans_params_init(&params);
     params.method = EFFACE_METHOD_QUANTIZED;
@@ -64,12 +64,13 @@ static bool forget_row_0(uint64_t seed, efface_redraw redraw, int *centroid) {
     const uint64_t id = 0;
     const bool counts = model->seeds[0].id != id;
     efface_difference difference;
-    assert_int_equal(efface_kmeans_forget(model, data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
-                     EFFACE_OK);
-    assert_int_equal(efface_kmeans_verify(model, data, &difference, NULL), EFFACE_OK);
+    assert_int_equal(
+        efface_model_forget(model, data, &(efface_request){.ids = &id, .n_ids = 1}, NULL, NULL),
+        EFFACE_OK);
+    assert_int_equal(efface_model_verify(model, data, &difference, NULL), EFFACE_OK);
     assert_true(difference.identical); /* fresh: to the current draw */
     *centroid = model->levels[model->n_levels - 1].centers[0];
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
     return counts;
 }

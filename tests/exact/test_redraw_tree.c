@@ -45,8 +45,8 @@ static uint64_t below(uint64_t limit) {
 typedef struct walk {
     efface_kmeans_params params;
     efface_data *data;
-    efface_kmeans *model;
-    efface_kmeans *other; /* of the same set, and under the law */
+    efface_model *model;
+    efface_model *other; /* of the same set, and under the law */
     uint64_t next_id;
     uint32_t all; /* the ledger: draws of the whole, and since then of the nodes from the root on */
     uint64_t draws[MOST_NODES];
@@ -110,19 +110,19 @@ static walk begin(uint64_t seed) {
 }
 
 static void end(walk *w) {
-    efface_kmeans_free(w->model);
-    efface_kmeans_free(w->other);
+    efface_model_free(w->model);
+    efface_model_free(w->other);
     efface_data_free(w->data);
 }
 
-static image encode(const efface_kmeans *model) {
+static image encode(const efface_model *model) {
     image b = {NULL, 0};
-    REQUIRE_OK(efface_kmeans_encode(model, &b.bytes, &b.n_bytes, error));
+    REQUIRE_OK(efface_model_encode(model, &b.bytes, &b.n_bytes, error));
     return b;
 }
 
 /* Compares, and releases the second. */
-static void check_bytes(const efface_kmeans *model, image right) {
+static void check_bytes(const efface_model *model, image right) {
     const image ours = encode(model);
     check_same_image(&ours, &right);
     efface_bytes_free(ours.bytes);
@@ -151,9 +151,9 @@ static void check_walk(const walk *w) {
     efface_difference difference;
     check_bytes(w->model, ask_oracle(w));
     check_nodes(w->model, w->data);
-    REQUIRE_OK(efface_kmeans_verify(w->model, w->data, &difference, error));
+    REQUIRE_OK(efface_model_verify(w->model, w->data, &difference, error));
     assert_true(difference.identical);
-    REQUIRE_OK(efface_kmeans_verify(w->other, w->data, &difference, error));
+    REQUIRE_OK(efface_model_verify(w->other, w->data, &difference, error));
     assert_true(difference.identical);
 }
 
@@ -185,12 +185,13 @@ static request draw_request(const walk *w) {
 }
 
 static efface_status make(walk *w, const request *q, efface_report *report, efface_error *error) {
-    efface_kmeans *const both[2] = {w->model, w->other};
+    efface_model *const both[2] = {w->model, w->other};
     const efface_rows rows = {.n_rows = q->n, .values = q->values, .ids = q->ids};
     efface_report reports[2];
     const efface_status status =
-        q->call == FORGET  ? efface_models_forget(both, 2, w->data, q->ids, q->n,
-                                                  EFFACE_MISSING_FAIL, reports, error)
+        q->call == FORGET
+            ? efface_models_forget(both, 2, w->data,
+                                   &(efface_request){.ids = q->ids, .n_ids = q->n}, reports, error)
         : q->call == LEARN ? efface_models_learn(both, 2, w->data, &rows, reports, error)
                            : efface_models_update(both, 2, w->data, &rows, reports, error);
     if (status == EFFACE_OK)
@@ -235,8 +236,8 @@ static void enter(walk *w, const request *q, const efface_report *report) {
 static efface_report preview(const walk *w, const request *q) {
     efface_report foreseen;
     const image before = encode(w->model);
-    REQUIRE_OK(efface_kmeans_preview(w->model, w->data, q->ids, q->n, EFFACE_MISSING_FAIL,
-                                     &foreseen, error));
+    REQUIRE_OK(efface_model_preview(
+        w->model, w->data, &(efface_request){.ids = q->ids, .n_ids = q->n}, &foreseen, error));
     check_bytes(w->model, before);
     return foreseen;
 }
@@ -281,10 +282,10 @@ static efface_report fail_first(walk *w, const request *q) {
 /* From its bytes. */
 static void decode(walk *w) {
     const image b = encode(w->model);
-    efface_kmeans *again = NULL;
-    REQUIRE_OK(efface_kmeans_decode(b.bytes, b.n_bytes, &w->params, w->data, &again, error));
+    efface_model *again = NULL;
+    REQUIRE_OK(efface_model_decode(b.bytes, b.n_bytes, &w->params.common, w->data, &again, error));
     efface_bytes_free(b.bytes);
-    efface_kmeans_free(w->model);
+    efface_model_free(w->model);
     w->model = again;
     seen.decoded++;
 }
@@ -342,9 +343,9 @@ static void every_node_is_the_fit_of_its_rows_and_draw(void **state) {
 /* ---------------------------------------------------------------- draws that are not the model's
  */
 
-static bool is_verified(const efface_kmeans *model, const efface_data *data) {
+static bool is_verified(const efface_model *model, const efface_data *data) {
     efface_difference difference;
-    REQUIRE_OK(efface_kmeans_verify(model, data, &difference, error));
+    REQUIRE_OK(efface_model_verify(model, data, &difference, error));
     return difference.identical;
 }
 
@@ -352,11 +353,12 @@ static bool is_verified(const efface_kmeans *model, const efface_data *data) {
  * as of other rows. */
 static void check_other(const walk *w) {
     const image b = encode(w->model);
-    efface_kmeans *again = NULL;
+    efface_model *again = NULL;
     assert_false(is_verified(w->model, w->data));
-    if (efface_kmeans_decode(b.bytes, b.n_bytes, &w->params, w->data, &again, NULL) == EFFACE_OK)
+    if (efface_model_decode(b.bytes, b.n_bytes, &w->params.common, w->data, &again, NULL) ==
+        EFFACE_OK)
         assert_false(is_verified(again, w->data));
-    efface_kmeans_free(again);
+    efface_model_free(again);
     efface_bytes_free(b.bytes);
 }
 
@@ -394,7 +396,7 @@ static void other_draws_are_not_verified(void **state) {
 }
 
 /* No draw of a node, nor of the whole, has the seed of another. */
-static void check_seeds(efface_kmeans *model) {
+static void check_seeds(efface_model *model) {
     uint64_t seeds[2400];
     size_t n = 0;
     for (model->draw = 0; model->draw < 4; model->draw++) {
@@ -444,16 +446,16 @@ static size_t root_after(uint64_t seed, bool leave) {
     p.gamma = 0.0;
     p.common.n_threads = 1;
     efface_data *const data = make_data(1, &(efface_rows){.n_rows = 5, .values = values});
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     if (!leave)
         REQUIRE_OK(efface_data_remove(data, gone, 2, error));
     REQUIRE_OK(efface_kmeans_fit(data, &p, &model, error));
     for (size_t i = 0; leave && i < 2; i++)
-        REQUIRE_OK(
-            efface_kmeans_forget(model, data, &gone[i], 1, EFFACE_MISSING_FAIL, NULL, error));
+        REQUIRE_OK(efface_model_forget(model, data, &(efface_request){.ids = &gone[i], .n_ids = 1},
+                                       NULL, error));
     const int32_t center = ef_kmeans_centers(model)[0];
     assert_in_range(center + 16, 0, CELLS - 1);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
     return (size_t)(center + 16);
 }
@@ -527,10 +529,10 @@ static void a_store_keeps_draws(void **state) {
         store = open_store(in_folder("fresh.store"), EFFACE_ACCESS_WRITE);
     }
     efface_data *rows = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     REQUIRE_OK(efface_store_load(store, "t", &rows, &model, error));
     check_bytes(model, ask_oracle(&w));
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(rows);
     efface_store_close(store);
     end(&w);

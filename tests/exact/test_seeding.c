@@ -282,7 +282,7 @@ static efface_data *make_data(const point_set *s) {
 static void fit_greedy(const efface_data *data, uint32_t k, uint64_t seed, uint32_t candidates,
                        unsigned char *winners, unsigned char *slots) {
     efface_kmeans_params params;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     unsigned char *bytes = NULL;
     size_t n_bytes = 0;
     efface_kmeans_params_init(&params);
@@ -294,7 +294,7 @@ static void fit_greedy(const efface_data *data, uint32_t k, uint64_t seed, uint3
     params.common.n_threads = 1;
     params.candidates = candidates;
     assert_int_equal(efface_kmeans_fit(data, &params, &model, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_encode(model, &bytes, &n_bytes, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(model, &bytes, &n_bytes, NULL), EFFACE_OK);
     assert_true(n_bytes > FIRST_SEED_BYTE + 16 * (size_t)k);
     memcpy(winners, bytes + FIRST_SEED_BYTE, 16 * (size_t)k);
     const unsigned char *const rounds = bytes + FIRST_SEED_BYTE + 16 * (size_t)k + 4;
@@ -302,7 +302,7 @@ static void fit_greedy(const efface_data *data, uint32_t k, uint64_t seed, uint3
     for (uint32_t i = 0; slots != NULL && i < candidates; i++)
         memcpy(slots + (size_t)16 * i, rounds + i * slot_bytes, 16);
     efface_bytes_free(bytes);
-    efface_kmeans_free(model);
+    efface_model_free(model);
 }
 
 static void fit_seeds(const efface_data *data, uint32_t k, uint64_t seed, unsigned char *winners) {

@@ -18,7 +18,7 @@ static void learn_rows(walk *w, const size_t *rows, size_t n) {
     int64_t *const weights = make(n, sizeof *weights);
     gather(w, rows, n, true, values, ids, weights);
     const efface_rows batch = {.n_rows = n, .values = values, .ids = ids, .weights = weights};
-    assert_int_equal(efface_kmeans_learn(w->model, w->data, &batch, NULL, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_learn(w->model, w->data, &batch, NULL, NULL), EFFACE_OK);
     for (size_t i = 0; i < n; i++)
         w->inside[rows[i]] = true;
     w->n_inside += n;
@@ -48,8 +48,8 @@ static void shuffle(size_t *rows, size_t n) {
 static void compare_walks(const walk *a, const walk *b, uint64_t seed) {
     unsigned char *bytes_a = NULL, *bytes_b = NULL;
     size_t n_a = 0, n_b = 0;
-    assert_int_equal(efface_kmeans_encode(a->model, &bytes_a, &n_a, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_encode(b->model, &bytes_b, &n_b, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(a->model, &bytes_a, &n_a, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(b->model, &bytes_b, &n_b, NULL), EFFACE_OK);
     if (n_a != n_b || memcmp(bytes_a, bytes_b, n_a) != 0)
         fail_bytes(a, "another order", bytes_a, n_a, bytes_b, n_b, seed);
     efface_bytes_free(bytes_a);
@@ -96,10 +96,11 @@ static void every_reseeding_can_be_undone(void **state) {
             while (id_of(&w, row) != id)
                 row++;
             efface_report report;
-            assert_int_equal(
-                efface_kmeans_preview(w.model, w.data, &id, 1, EFFACE_MISSING_FAIL, &report, NULL),
-                EFFACE_OK);
-            n_empty += report.reason == EFFACE_REASON_EMPTY;
+            assert_int_equal(efface_model_preview(w.model, w.data,
+                                                  &(efface_request){.ids = &id, .n_ids = 1},
+                                                  &report, NULL),
+                             EFFACE_OK);
+            n_empty += report.reason == EF_REASON_EMPTY;
             forget_rows(&w, &row, 1);
             compare_with_fresh_fit(&w, trial_seed);
             compare_with_oracle(&w, trial_seed);
@@ -190,7 +191,7 @@ static void there_and_back(void **state) {
         const bool forget_first = seed % 2 != 0;
         walk w;
         begin_walk(&w, mix(seed << 32), 70);
-        assert_int_equal(efface_kmeans_digest(w.model, before, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_digest(w.model, before, NULL), EFFACE_OK);
         for (int turn = 0; turn < 4; turn++) {
             size_t *const rows = make(w.t.rows.n, sizeof *rows);
             const size_t n = pick(&w, forget_first, 1 + below(turn < 2 ? 2 : 12), rows);
@@ -201,7 +202,7 @@ static void there_and_back(void **state) {
             shuffle(rows, n);
             change_one_by_one(&w, rows, n, !forget_first);
             free(rows);
-            assert_int_equal(efface_kmeans_digest(w.model, after, NULL), EFFACE_OK);
+            assert_int_equal(efface_model_digest(w.model, after, NULL), EFFACE_OK);
             if (memcmp(before, after, sizeof before) != 0)
                 fail_msg("EFFACE_TEST_SEED=0x%" PRIx64 ": not back after %s", mix(seed << 32),
                          w.did);

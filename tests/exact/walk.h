@@ -19,7 +19,7 @@
 typedef struct walk {
     trial t;
     efface_data *data;
-    efface_kmeans *model;
+    efface_model *model;
     bool *inside;     /* rows of the trial that are in the set */
     size_t *stands;   /* whose values each row has: itself, or after an update another */
     int64_t *weights; /* of each row; an update may lower it */
@@ -39,8 +39,8 @@ static inline void fail_bytes(const walk *w, const char *with, const unsigned ch
 
 /* What a model of pyramid keeps to find the sample and the partition of level 0 again is no part of
  * the bytes, but follows from the rows as they do. Positions are those of the set in both. */
-static inline void compare_what_is_kept(const walk *w, const efface_kmeans *fresh, uint64_t seed) {
-    const efface_kmeans *const m = w->model;
+static inline void compare_what_is_kept(const walk *w, const efface_model *fresh, uint64_t seed) {
+    const efface_model *const m = w->model;
     assert_true((m->guard.codes == NULL) == (fresh->guard.codes == NULL));
     for (size_t i = 0; m->guard.codes != NULL && i < w->n_inside; i++)
         if (kept_of(m, i) != kept_of(fresh, i))
@@ -50,7 +50,7 @@ static inline void compare_what_is_kept(const walk *w, const efface_kmeans *fres
 }
 
 /* Nor are all answers: which columns are coarse, and the rest of what is known of a model. */
-static inline void compare_info(const walk *w, const efface_kmeans *fresh, uint64_t seed) {
+static inline void compare_info(const walk *w, const efface_model *fresh, uint64_t seed) {
     const efface_kmeans_info a = efface_kmeans_get_info(w->model);
     const efface_kmeans_info b = efface_kmeans_get_info(fresh);
     const uint32_t d = w->t.rows.d;
@@ -67,12 +67,12 @@ static inline void compare_info(const walk *w, const efface_kmeans *fresh, uint6
 }
 
 static inline void compare_with_fresh_fit(const walk *w, uint64_t seed) {
-    efface_kmeans *fresh = NULL;
+    efface_model *fresh = NULL;
     unsigned char *a = NULL, *b = NULL;
     size_t n_a = 0, n_b = 0;
     assert_int_equal(efface_kmeans_fit(w->data, &w->t.params, &fresh, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_encode(w->model, &a, &n_a, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_encode(fresh, &b, &n_b, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(w->model, &a, &n_a, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(fresh, &b, &n_b, NULL), EFFACE_OK);
     if (n_a != n_b || memcmp(a, b, n_a) != 0)
         fail_bytes(w, "a fresh fit", a, n_a, b, n_b, seed);
     compare_what_is_kept(w, fresh, seed);
@@ -80,7 +80,7 @@ static inline void compare_with_fresh_fit(const walk *w, uint64_t seed) {
     check_nodes(w->model, w->data);
     efface_bytes_free(a);
     efface_bytes_free(b);
-    efface_kmeans_free(fresh);
+    efface_model_free(fresh);
 }
 
 /* The oracle gets the rows from the trial, not from the set. */
@@ -102,7 +102,7 @@ static inline void compare_with_oracle(const walk *w, uint64_t seed) {
     unsigned char *a = NULL;
     size_t n_a = 0, n_b = 0;
     unsigned char *const b = oracle_encode(oracle, &n_b);
-    assert_int_equal(efface_kmeans_encode(w->model, &a, &n_a, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(w->model, &a, &n_a, NULL), EFFACE_OK);
     if (n_a != n_b || memcmp(a, b, n_a) != 0)
         fail_bytes(w, "the oracle", a, n_a, b, n_b, seed);
     efface_bytes_free(a);
@@ -140,7 +140,7 @@ typedef struct names {
 } names;
 
 /* The seeds of a model, or of all its leaves. */
-static inline void name_seeds(const efface_kmeans *m, names *list) {
+static inline void name_seeds(const efface_model *m, names *list) {
     if (m->tree != NULL) {
         const ef_tree *const tree = m->tree;
         for (size_t i = 0; i < tree->n_nodes[tree->height]; i++)
@@ -153,7 +153,7 @@ static inline void name_seeds(const efface_kmeans *m, names *list) {
 }
 
 /* Rows that were tried in the seeding and did not become seeds, among others. */
-static inline void name_candidates(const efface_kmeans *m, names *list) {
+static inline void name_candidates(const efface_model *m, names *list) {
     const ef_tree *const tree = m->tree;
     for (size_t i = 0; tree != NULL && i < tree->n_nodes[tree->height]; i++)
         if (tree->nodes[tree->height][i].model != NULL)
@@ -164,7 +164,7 @@ static inline void name_candidates(const efface_kmeans *m, names *list) {
 }
 
 /* Those that empty clusters were reseeded with. */
-static inline void name_reseeded(const efface_kmeans *m, names *list) {
+static inline void name_reseeded(const efface_model *m, names *list) {
     const ef_tree *const tree = m->tree;
     for (size_t i = 0; tree != NULL && i < tree->n_nodes[tree->height]; i++)
         if (tree->nodes[tree->height][i].model != NULL)
@@ -175,7 +175,7 @@ static inline void name_reseeded(const efface_kmeans *m, names *list) {
 }
 
 /* Some of those that are of the jury of pyramid and not of its sample. */
-static inline void name_jury(const efface_kmeans *m, const efface_data *data, names *list) {
+static inline void name_jury(const efface_model *m, const efface_data *data, names *list) {
     const size_t n = m->guard.codes != NULL ? data->n_rows : 0, first = n != 0 ? below(n) : 0;
     for (size_t i = 0; i < n && list->n < list->most; i++) {
         const size_t position = (first + i) % n;
@@ -355,7 +355,7 @@ static inline void begin_walk(walk *w, uint64_t seed, uint64_t share) {
 }
 
 static inline void end_walk(walk *w) {
-    efface_kmeans_free(w->model);
+    efface_model_free(w->model);
     efface_data_free(w->data);
     free(w->inside);
     free(w->stands);
@@ -369,9 +369,9 @@ static inline void forget_rows(walk *w, const size_t *rows, size_t n) {
         ids[i] = id_of(w, rows[i]);
         w->inside[rows[i]] = false;
     }
-    assert_int_equal(
-        efface_kmeans_forget(w->model, w->data, ids, n, EFFACE_MISSING_FAIL, NULL, NULL),
-        EFFACE_OK);
+    assert_int_equal(efface_model_forget(w->model, w->data,
+                                         &(efface_request){.ids = ids, .n_ids = n}, NULL, NULL),
+                     EFFACE_OK);
     w->n_inside -= n;
     snprintf(w->did, sizeof w->did, "forgetting down to %zu", w->n_inside);
     free(ids);

@@ -80,17 +80,17 @@ typedef struct scene {
     const set_shape *shape;
     efface_kmeans_params params;
     efface_data *data;
-    efface_kmeans *model;
+    efface_model *model;
     efface_kmeans_params second_params;
-    efface_kmeans *second; /* another model of the same set, or NULL */
-    unsigned candidate;    /* which request, of many, so that each action can be looked for */
-    unsigned char *bytes;  /* of the model */
+    efface_model *second; /* another model of the same set, or NULL */
+    unsigned candidate;   /* which request, of many, so that each action can be looked for */
+    unsigned char *bytes; /* of the model */
     size_t n_bytes;
     size_t n_nodes; /* of the first, if it is a tree, before the call */
 
     /* What the call hands out. All bytes of it are compared. */
     struct {
-        efface_kmeans *model;
+        efface_model *model;
         efface_data *data;
         unsigned char *bytes;
         size_t n_bytes;
@@ -155,7 +155,7 @@ static efface_method flat_method(int method) {
     }
 }
 
-static size_t count_nodes(const efface_kmeans *model) {
+static size_t count_nodes(const efface_model *model) {
     size_t n = 0;
     for (uint32_t l = 0; model->tree != NULL && l <= model->tree->height; l++)
         for (size_t i = 0; i < model->tree->n_nodes[l]; i++)
@@ -182,9 +182,9 @@ static void make_watches(scene *s) {
     s->model->was_rebuilt = true;
     while (s->model->watches == NULL && id > s->shape->n - 20) {
         id--;
-        assert_int_equal(
-            efface_kmeans_forget(s->model, s->data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
-            EFFACE_OK);
+        assert_int_equal(efface_model_forget(s->model, s->data,
+                                             &(efface_request){.ids = &id, .n_ids = 1}, NULL, NULL),
+                         EFFACE_OK);
     }
     assert_non_null(s->model->watches);
 }
@@ -215,7 +215,7 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
         s->model->params.keep_margins = 0;
         ef_watches_drop(s->model, 0);
     }
-    assert_int_equal(efface_kmeans_encode(s->model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(s->model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
     s->n_nodes = count_nodes(s->model);
     if (shape == &two || shape == &two_sampled) {
         /* The sample of the one and the levels of the other are not reached by the same rows. */
@@ -231,8 +231,8 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
 
 static void end(scene *s) {
     efface_bytes_free(s->bytes);
-    efface_kmeans_free(s->second);
-    efface_kmeans_free(s->model);
+    efface_model_free(s->second);
+    efface_model_free(s->model);
     efface_data_free(s->data);
 }
 
@@ -263,7 +263,7 @@ static void hash(uint64_t *sum, const void *bytes, size_t n) {
     }
 }
 
-static void hash_kept(uint64_t *sum, const efface_kmeans *model) {
+static void hash_kept(uint64_t *sum, const efface_model *model) {
     for (size_t i = 0; model->guard.codes != NULL && i < (size_t)model->n_rows; i++) {
         const uint32_t kept = kept_of(model, i);
         hash(sum, &kept, sizeof kept);
@@ -296,7 +296,7 @@ static void hash_node(uint64_t *sum, const ef_node *node) {
     hash_kept(sum, node->model);
 }
 
-static uint64_t hash_nodes(const efface_kmeans *model) {
+static uint64_t hash_nodes(const efface_model *model) {
     const ef_tree *const tree = model->tree;
     uint64_t sum = 1;
     for (uint32_t l = 0; tree != NULL && l <= tree->height; l++)
@@ -311,7 +311,7 @@ static uint64_t hash_nodes(const efface_kmeans *model) {
 
 static void look(const scene *s, snapshot *sight) {
     memset(sight, 0, sizeof *sight);
-    assert_int_equal(efface_kmeans_encode(s->model, &sight->bytes, &sight->n_bytes, NULL),
+    assert_int_equal(efface_model_encode(s->model, &sight->bytes, &sight->n_bytes, NULL),
                      EFFACE_OK);
     sight->n_rows = efface_data_n_rows(s->data);
     sight->total_weight = efface_data_total_weight(s->data);
@@ -337,7 +337,7 @@ static void look(const scene *s, snapshot *sight) {
     if (s->second == NULL)
         return;
     sight->stamps[2] = s->second->stamp;
-    assert_int_equal(efface_kmeans_digest(s->second, sight->second, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_digest(s->second, sight->second, NULL), EFFACE_OK);
     sight->second_nodes = hash_nodes(s->second);
     hash_kept(&sight->second_nodes, s->second);
 }
@@ -361,27 +361,27 @@ static void free_sight(snapshot *sight) {
 }
 
 /* The model is that of a fresh fit, or, where randomness is drawn again, of one with that draw. */
-static void check_model(const efface_kmeans *model, const efface_kmeans_params *params,
+static void check_model(const efface_model *model, const efface_kmeans_params *params,
                         const efface_data *data, const char *what, long n) {
     efface_difference difference;
-    assert_int_equal(efface_kmeans_verify(model, data, &difference, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_verify(model, data, &difference, NULL), EFFACE_OK);
     if (!difference.identical)
         fail_msg("%s, allocation %ld: not the bytes of a fit afterwards", what, n);
     if (params->redraw == EFFACE_REDRAW_FRESH)
         return;
-    efface_kmeans *fresh = NULL;
+    efface_model *fresh = NULL;
     unsigned char *a = NULL, *b = NULL;
     size_t n_a = 0, n_b = 0;
     assert_int_equal(efface_kmeans_fit(data, params, &fresh, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_encode(model, &a, &n_a, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_encode(fresh, &b, &n_b, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(model, &a, &n_a, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(fresh, &b, &n_b, NULL), EFFACE_OK);
     if (n_a != n_b || memcmp(a, b, n_a) != 0)
         fail_msg("%s, allocation %ld: not the bytes of a fresh fit afterwards", what, n);
     if (fresh->guard.codes != NULL && !same_kept(model, fresh))
         fail_msg("%s, allocation %ld: not the labels of a fresh fit afterwards", what, n);
     efface_bytes_free(a);
     efface_bytes_free(b);
-    efface_kmeans_free(fresh);
+    efface_model_free(fresh);
 }
 
 static void check_law(const scene *s, const char *what, long n) {

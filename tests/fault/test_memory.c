@@ -18,22 +18,26 @@
 
 static efface_status forget(scene *s, const uint64_t *ids, size_t n, efface_missing missing,
                             efface_report *reports, efface_error *error) {
-    efface_kmeans *const both[2] = {s->model, s->second};
+    efface_model *const both[2] = {s->model, s->second};
     return s->second != NULL
-               ? efface_models_forget(both, 2, s->data, ids, n, missing, reports, error)
-               : efface_kmeans_forget(s->model, s->data, ids, n, missing, reports, error);
+               ? efface_models_forget(both, 2, s->data,
+                                      &(efface_request){.ids = ids, .n_ids = n, .missing = missing},
+                                      reports, error)
+               : efface_model_forget(s->model, s->data,
+                                     &(efface_request){.ids = ids, .n_ids = n, .missing = missing},
+                                     reports, error);
 }
 
 static efface_status learn_rows(scene *s, const efface_rows *rows, efface_error *error) {
-    efface_kmeans *const both[2] = {s->model, s->second};
+    efface_model *const both[2] = {s->model, s->second};
     return s->second != NULL ? efface_models_learn(both, 2, s->data, rows, s->out.reports, error)
-                             : efface_kmeans_learn(s->model, s->data, rows, s->out.reports, error);
+                             : efface_model_learn(s->model, s->data, rows, s->out.reports, error);
 }
 
 static efface_status update_rows(scene *s, const efface_rows *rows, efface_error *error) {
-    efface_kmeans *const both[2] = {s->model, s->second};
+    efface_model *const both[2] = {s->model, s->second};
     return s->second != NULL ? efface_models_update(both, 2, s->data, rows, s->out.reports, error)
-                             : efface_kmeans_update(s->model, s->data, rows, s->out.reports, error);
+                             : efface_model_update(s->model, s->data, rows, s->out.reports, error);
 }
 
 static efface_status op_fit(scene *s, efface_error *error) {
@@ -75,19 +79,21 @@ static efface_status op_forget_many(scene *s, efface_error *error) {
 }
 
 static efface_status op_forget_owner(scene *s, efface_error *error) {
-    efface_kmeans *const both[2] = {s->model, s->second};
+    efface_model *const both[2] = {s->model, s->second};
     const uint64_t owner = s->candidate % (s->shape->n / 3);
     if (s->second != NULL)
-        return efface_models_forget_owner(both, 2, s->data, owner, EFFACE_MISSING_FAIL,
-                                          s->out.reports, error);
-    return efface_kmeans_forget_owner(s->model, s->data, owner, EFFACE_MISSING_FAIL, s->out.reports,
-                                      error);
+        return efface_models_forget(
+            both, 2, s->data, &(efface_request){.owners = (const uint64_t[]){owner}, .n_owners = 1},
+            s->out.reports, error);
+    return efface_model_forget(
+        s->model, s->data, &(efface_request){.owners = (const uint64_t[]){owner}, .n_owners = 1},
+        s->out.reports, error);
 }
 
 static efface_status op_preview(scene *s, efface_error *error) {
     const uint64_t ids[2] = {s->candidate % s->shape->n, (s->candidate + 17) % s->shape->n};
-    return efface_kmeans_preview(s->model, s->data, ids, 2, EFFACE_MISSING_FAIL, &s->out.reports[0],
-                                 error);
+    return efface_model_preview(s->model, s->data, &(efface_request){.ids = ids, .n_ids = 2},
+                                &s->out.reports[0], error);
 }
 
 /* One row, or as many as need more room than there is; `ids` may be NULL. */
@@ -120,12 +126,12 @@ static efface_status op_update(scene *s, efface_error *error) {
 }
 
 static efface_status op_verify(scene *s, efface_error *error) {
-    return efface_kmeans_verify(s->model, s->data, &s->out.difference, error);
+    return efface_model_verify(s->model, s->data, &s->out.difference, error);
 }
 
 static efface_status op_rekey(scene *s, efface_error *error) {
     const efface_status status =
-        efface_kmeans_rekey(s->model, s->data, 99, &s->out.reports[0], error);
+        efface_model_rekey(s->model, s->data, 99, &s->out.reports[0], error);
     if (status == EFFACE_OK)
         s->params.common.seed = 99;
     return status;
@@ -149,15 +155,16 @@ static efface_status op_silhouette(scene *s, efface_error *error) {
 }
 
 static efface_status op_encode(scene *s, efface_error *error) {
-    return efface_kmeans_encode(s->model, &s->out.bytes, &s->out.n_bytes, error);
+    return efface_model_encode(s->model, &s->out.bytes, &s->out.n_bytes, error);
 }
 
 static efface_status op_decode(scene *s, efface_error *error) {
-    return efface_kmeans_decode(s->bytes, s->n_bytes, &s->params, s->data, &s->out.model, error);
+    return efface_model_decode(s->bytes, s->n_bytes, &s->params.common, s->data, &s->out.model,
+                               error);
 }
 
 static efface_status op_digest(scene *s, efface_error *error) {
-    return efface_kmeans_digest(s->model, s->out.digest, error);
+    return efface_model_digest(s->model, s->out.digest, error);
 }
 
 static efface_status op_create(scene *s, efface_error *error) {
@@ -205,7 +212,7 @@ static efface_status op_replace(scene *s, efface_error *error) {
 
 static void release_outputs(scene *s, operation op) {
     if (op == op_fit || op == op_fit_ranges || op == op_decode)
-        efface_kmeans_free(s->out.model);
+        efface_model_free(s->out.model);
     if (op == op_create)
         efface_data_free(s->out.data);
     if (op == op_encode)
@@ -220,7 +227,7 @@ static bool changes_set_alone(operation op) {
 /* After a call that succeeded: the law, and once more after another change. */
 static void check_success(scene *s, operation op, const char *what, long n) {
     if (changes_set_alone(op)) { /* the model knows nothing of it */
-        efface_kmeans_free(s->model);
+        efface_model_free(s->model);
         s->model = NULL;
         assert_int_equal(efface_kmeans_fit(s->data, &s->params, &s->model, NULL), EFFACE_OK);
     }
@@ -380,12 +387,11 @@ static int place_of(const efface_report *report, const scene *s) {
     if (report->action == EFFACE_ACTION_UNTOUCHED)
         return UNTOUCHED;
     if (report->action == EFFACE_ACTION_REPAIRED)
-        return report->reason != EFFACE_REASON_SAMPLE ? (report->level == 0 ? FIRST : LATER)
-               : visits_starts(report, s)             ? SAMPLE
-                                                      : JURY;
-    return report->reason == EFFACE_REASON_SEED && s->params.redraw == EFFACE_REDRAW_SAME
-               ? SEEDS
-               : EVERYTHING;
+        return report->reason != EF_REASON_SAMPLE ? (report->level == 0 ? FIRST : LATER)
+               : visits_starts(report, s)         ? SAMPLE
+                                                  : JURY;
+    return report->reason == EF_REASON_SEED && s->params.redraw == EFFACE_REDRAW_SAME ? SEEDS
+                                                                                      : EVERYTHING;
 }
 
 #define MOST_CANDIDATES 60

@@ -113,7 +113,7 @@ static efface_kmeans_params params_of(unsigned way, unsigned seed, uint32_t n_th
 
 typedef struct scene {
     efface_data *data;
-    efface_kmeans *model;
+    efface_model *model;
     efface_report report; /* of the latest change */
 } scene;
 
@@ -129,22 +129,22 @@ static scene begin(unsigned way, unsigned seed, uint32_t n, uint32_t n_threads, 
 }
 
 static void forget(scene *s, uint64_t id) {
-    REQUIRE_OK(
-        efface_kmeans_forget(s->model, s->data, &id, 1, EFFACE_MISSING_FAIL, &s->report, error));
+    REQUIRE_OK(efface_model_forget(s->model, s->data, &(efface_request){.ids = &id, .n_ids = 1},
+                                   &s->report, error));
 }
 
 static void learn(scene *s, efface_rows rows) {
-    REQUIRE_OK(efface_kmeans_learn(s->model, s->data, &rows, &s->report, error));
+    REQUIRE_OK(efface_model_learn(s->model, s->data, &rows, &s->report, error));
     wipe_values();
 }
 
 static void update(scene *s, efface_rows rows) {
-    REQUIRE_OK(efface_kmeans_update(s->model, s->data, &rows, &s->report, error));
+    REQUIRE_OK(efface_model_update(s->model, s->data, &rows, &s->report, error));
     wipe_values();
 }
 
 static void end(scene *s) {
-    efface_kmeans_free(s->model);
+    efface_model_free(s->model);
     efface_data_free(s->data);
 }
 
@@ -153,7 +153,7 @@ static unsigned long actions[3], n_seeds; /* what forgetting the row took */
 static void forget_needle(scene *s, const char *what, unsigned way, unsigned seed) {
     forget(s, NEEDLE_ID);
     actions[s->report.action]++;
-    n_seeds += s->report.reason == EFFACE_REASON_SEED;
+    n_seeds += s->report.reason == EF_REASON_SEED;
     require_gone(what, ways[way].name, seed);
     end(s);
 }
@@ -205,16 +205,17 @@ static void looked_at(unsigned way, unsigned seed, uint32_t n, uint32_t n_thread
     efface_difference difference;
     double number;
     const efface_kmeans_params params = params_of(way, seed, n_threads);
-    REQUIRE_OK(efface_kmeans_preview(s.model, s.data, &id, 1, EFFACE_MISSING_FAIL, NULL, error));
+    REQUIRE_OK(efface_model_preview(s.model, s.data, &(efface_request){.ids = &id, .n_ids = 1},
+                                    NULL, error));
     REQUIRE_OK(efface_kmeans_labels(s.model, s.data, labels, error));
     REQUIRE_OK(efface_kmeans_loss(s.model, s.data, &number, error));
     REQUIRE_OK(efface_kmeans_silhouette(s.model, s.data, NULL, 0, &number, error));
-    REQUIRE_OK(efface_kmeans_digest(s.model, digest, error));
-    REQUIRE_OK(efface_kmeans_encode(s.model, &bytes, &n_bytes, error));
-    efface_kmeans_free(s.model);
-    REQUIRE_OK(efface_kmeans_decode(bytes, n_bytes, &params, s.data, &s.model, error));
+    REQUIRE_OK(efface_model_digest(s.model, digest, error));
+    REQUIRE_OK(efface_model_encode(s.model, &bytes, &n_bytes, error));
+    efface_model_free(s.model);
+    REQUIRE_OK(efface_model_decode(bytes, n_bytes, &params.common, s.data, &s.model, error));
     efface_bytes_free(bytes);
-    REQUIRE_OK(efface_kmeans_verify(s.model, s.data, &difference, error));
+    REQUIRE_OK(efface_model_verify(s.model, s.data, &difference, error));
     needle_values(values);
     REQUIRE_OK(efface_kmeans_predict(s.model, 1, values, 0, labels, error));
     wipe_values();

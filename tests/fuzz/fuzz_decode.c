@@ -21,16 +21,16 @@ static void require(int holds, const char *what) {
     abort();
 }
 
-static void check_bytes(const efface_kmeans *model, const unsigned char *right, size_t n_right) {
+static void check_bytes(const efface_model *model, const unsigned char *right, size_t n_right) {
     unsigned char *bytes = NULL;
     size_t n_bytes = 0;
-    require(efface_kmeans_encode(model, &bytes, &n_bytes, NULL) == EFFACE_OK, "no bytes");
+    require(efface_model_encode(model, &bytes, &n_bytes, NULL) == EFFACE_OK, "no bytes");
     require(n_bytes == n_right && memcmp(bytes, right, n_bytes) == 0,
             "a state that was accepted is encoded to other bytes");
     efface_bytes_free(bytes);
 }
 
-static void use(efface_kmeans *model, efface_data *data) {
+static void use(efface_model *model, efface_data *data) {
     static const uint64_t new_id = UINT64_C(1) << 40;
     const uint32_t d = efface_data_n_columns(data);
     const size_t n = efface_data_n_rows(data);
@@ -40,20 +40,22 @@ static void use(efface_kmeans *model, efface_data *data) {
     for (uint32_t j = 0; j < d; j++)
         values[j] = (float)j - 0.75f;
     const efface_rows row = {.n_rows = 1, .values = values, .ids = &new_id};
-    (void)efface_kmeans_verify(model, data, &difference, NULL);
+    (void)efface_model_verify(model, data, &difference, NULL);
     (void)efface_kmeans_loss(model, data, &loss, NULL);
     for (uint32_t c = 0; c < efface_kmeans_get_info(model).n_clusters; c++)
         (void)efface_kmeans_centroid(model, c, coordinates, NULL);
     if (n != 0) {
         const uint64_t id = efface_data_row(data, n / 2).id;
         (void)efface_kmeans_is_seed(model, id);
-        (void)efface_kmeans_preview(model, data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL);
-        if (efface_kmeans_forget(model, data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL) == EFFACE_OK)
+        (void)efface_model_preview(model, data, &(efface_request){.ids = &id, .n_ids = 1}, NULL,
+                                   NULL);
+        if (efface_model_forget(model, data, &(efface_request){.ids = &id, .n_ids = 1}, NULL,
+                                NULL) == EFFACE_OK)
             require(efface_data_n_rows(data) == n - 1, "a row was not forgotten");
     }
-    (void)efface_kmeans_verify(model, data, &difference, NULL);
-    (void)efface_kmeans_learn(model, data, &row, NULL, NULL);
-    (void)efface_kmeans_verify(model, data, &difference, NULL);
+    (void)efface_model_verify(model, data, &difference, NULL);
+    (void)efface_model_learn(model, data, &row, NULL, NULL);
+    (void)efface_model_verify(model, data, &difference, NULL);
 }
 
 /* ---------------------------------------------------------------- published models */
@@ -102,20 +104,20 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
     if (n_bytes < SCENE_BYTES)
         return 0;
     scene s = {.data = NULL};
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_error error;
     scene_read(&s, bytes);
     const unsigned char *const state = bytes + SCENE_BYTES;
     const size_t n_state = n_bytes - SCENE_BYTES;
     const efface_status status =
-        efface_kmeans_decode(state, n_state, &s.params, s.data, &model, &error);
+        efface_model_decode(state, n_state, &s.params.common, s.data, &model, &error);
     require(status == EFFACE_OK || (model == NULL && error.message[0] != '\0'),
             "refused without a reason, or with a model");
     if (status == EFFACE_OK) {
         check_bytes(model, state, n_state);
         use(model, s.data);
     }
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(s.data);
     return 0;
 }

@@ -52,7 +52,7 @@ typedef struct world {
     unsigned value_kind, id_kind, weight_kind;
     listed rows[MOST_ROWS];
     efface_data *data;
-    efface_kmeans *model;
+    efface_model *model;
     unsigned n_calls;
     const char *doing; /* the call, for messages */
 } world;
@@ -198,9 +198,9 @@ typedef struct encoding {
     size_t n_bytes;
 } encoding;
 
-static encoding encode(const world *w, const efface_kmeans *model) {
+static encoding encode(const world *w, const efface_model *model) {
     encoding e = {NULL, 0};
-    require(w, efface_kmeans_encode(model, &e.bytes, &e.n_bytes, NULL) == EFFACE_OK, "no bytes");
+    require(w, efface_model_encode(model, &e.bytes, &e.n_bytes, NULL) == EFFACE_OK, "no bytes");
     return e;
 }
 
@@ -272,8 +272,8 @@ static efface_data *make_set(const world *w, const table *t) {
     return data;
 }
 
-static efface_kmeans *fit(const world *w, const efface_data *data) {
-    efface_kmeans *model = NULL;
+static efface_model *fit(const world *w, const efface_data *data) {
+    efface_model *model = NULL;
     efface_error error;
     if (efface_kmeans_fit(data, &w->params, &model, &error) != EFFACE_OK)
         broken(w, "no fit: %s", error.message);
@@ -284,7 +284,7 @@ static void check_state(const world *w) {
     const table t = inside_of(w);
     check_set(w, &t);
     efface_data *const data = make_set(w, &t);
-    efface_kmeans *const fresh = fit(w, data);
+    efface_model *const fresh = fit(w, data);
     const encoding ours = encode(w, w->model), right = encode(w, fresh);
     require(w, same(&ours, &right), "not the bytes of a fresh fit");
     const efface_kmeans_info a = efface_kmeans_get_info(w->model);
@@ -305,7 +305,7 @@ static void check_state(const world *w) {
     }
     efface_bytes_free(ours.bytes);
     efface_bytes_free(right.bytes);
-    efface_kmeans_free(fresh);
+    efface_model_free(fresh);
     efface_data_free(data);
 }
 
@@ -358,8 +358,9 @@ static void call_forget(world *w, input *in) {
     efface_error error;
     w->doing = "preview";
     const encoding before = encode(w, w->model);
-    const efface_status looked =
-        efface_kmeans_preview(w->model, w->data, r.ids, r.n, r.missing, &preview, &error);
+    const efface_status looked = efface_model_preview(
+        w->model, w->data, &(efface_request){.ids = r.ids, .n_ids = r.n, .missing = r.missing},
+        &preview, &error);
     const encoding after = encode(w, w->model);
     require(w, same(&before, &after), "changed the model");
     efface_bytes_free(before.bytes);
@@ -368,8 +369,9 @@ static void call_forget(world *w, input *in) {
     const table t = inside_of(w);
     check_set(w, &t);
     w->doing = "forget";
-    const efface_status status =
-        efface_kmeans_forget(w->model, w->data, r.ids, r.n, r.missing, &report, &error);
+    const efface_status status = efface_model_forget(
+        w->model, w->data, &(efface_request){.ids = r.ids, .n_ids = r.n, .missing = r.missing},
+        &report, &error);
     check_answer(w, status, answer_to(&r), &error);
     if (status != EFFACE_OK) {
         require(w, report.seconds < 0.0 && preview.seconds < 0.0,
@@ -407,8 +409,10 @@ static void call_forget_owner(world *w, input *in) {
     efface_report report;
     efface_error error;
     w->doing = "forget an owner";
-    const efface_status status =
-        efface_kmeans_forget_owner(w->model, w->data, owner, missing, &report, &error);
+    const efface_status status = efface_model_forget(
+        w->model, w->data,
+        &(efface_request){.owners = (const uint64_t[]){owner}, .n_owners = 1, .missing = missing},
+        &report, &error);
     check_answer(w, status, right, &error);
     if (status != EFFACE_OK)
         return;
@@ -461,8 +465,8 @@ static void call_write(world *w, input *in, bool update) {
     efface_report report;
     efface_error error;
     const efface_status status =
-        update ? efface_kmeans_update(w->model, w->data, &batch, &report, &error)
-               : efface_kmeans_learn(w->model, w->data, &batch, &report, &error);
+        update ? efface_model_update(w->model, w->data, &batch, &report, &error)
+               : efface_model_learn(w->model, w->data, &batch, &report, &error);
     check_answer(w, status, right, &error);
     if (status != EFFACE_OK)
         return;
@@ -479,9 +483,9 @@ static void call_rekey(world *w, input *in) {
     w->params.common.seed = take(in);
     w->doing = "rekey";
     require(w,
-            efface_kmeans_rekey(w->model, w->data, w->params.common.seed, &report, NULL) ==
+            efface_model_rekey(w->model, w->data, w->params.common.seed, &report, NULL) ==
                     EFFACE_OK &&
-                report.action == EFFACE_ACTION_REFITTED && report.reason == EFFACE_REASON_REKEY,
+                report.action == EFFACE_ACTION_REFITTED && report.reason == EF_REASON_REKEY_,
             "fails");
 }
 
@@ -489,21 +493,22 @@ static void call_verify(world *w) {
     efface_difference difference;
     w->doing = "verify";
     require(w,
-            efface_kmeans_verify(w->model, w->data, &difference, NULL) == EFFACE_OK &&
+            efface_model_verify(w->model, w->data, &difference, NULL) == EFFACE_OK &&
                 difference.identical && difference.what == NULL,
             "finds a difference");
 }
 
 /* The model goes through its bytes, and goes on as what comes out of them. */
 static void call_decode(world *w) {
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_error error;
     w->doing = "decode";
     const encoding e = encode(w, w->model);
-    if (efface_kmeans_decode(e.bytes, e.n_bytes, &w->params, w->data, &model, &error) != EFFACE_OK)
+    if (efface_model_decode(e.bytes, e.n_bytes, &w->params.common, w->data, &model, &error) !=
+        EFFACE_OK)
         broken(w, "refused: %s", error.message);
     efface_bytes_free(e.bytes);
-    efface_kmeans_free(w->model);
+    efface_model_free(w->model);
     w->model = model;
 }
 
@@ -550,7 +555,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
     w.model = fit(&w, w.data);
     while (in.at < in.n_bytes && w.n_calls < MOST_CALLS)
         call(&w, &in);
-    efface_kmeans_free(w.model);
+    efface_model_free(w.model);
     efface_data_free(w.data);
     return 0;
 }

@@ -147,7 +147,7 @@ static bool is_sound(efface_store *store) {
                  efface_store_get_info(store, &info, NULL) == EFFACE_OK &&
                  info.n_models <= MOST_MODELS;
     for (uint32_t i = 0; sound && i < info.n_models; i++) {
-        efface_model_info model;
+        efface_stored_model model;
         efface_difference difference;
         sound = model_at(store, i, &model, NULL) == EFFACE_OK &&
                 efface_store_verify(store, model.name, &difference, NULL) == EFFACE_OK &&
@@ -158,9 +158,9 @@ static bool is_sound(efface_store *store) {
 
 static void ask_about_models(efface_store *store) {
     for (uint32_t i = 0; i < MOST_MODELS; i++) {
-        efface_model_info info;
+        efface_stored_model info;
         efface_data *data = NULL;
-        efface_kmeans *model = NULL;
+        efface_model *model = NULL;
         unsigned char *bytes = NULL;
         size_t n_bytes;
         if (model_at(store, i, &info, NULL) != EFFACE_OK)
@@ -169,7 +169,7 @@ static void ask_about_models(efface_store *store) {
         if (efface_store_encode(store, info.name, &bytes, &n_bytes, NULL) == EFFACE_OK)
             efface_bytes_free(bytes);
         if (efface_store_load(store, info.name, &data, &model, NULL) == EFFACE_OK) {
-            efface_kmeans_free(model);
+            efface_model_free(model);
             efface_data_free(data);
         }
     }

@@ -28,19 +28,19 @@ static void require(int holds, const char *what) {
 static void make_state(const char *folder, const char *name, const unsigned char b[SCENE_BYTES]) {
     char path[1000];
     scene s = {.data = NULL};
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     unsigned char *bytes = NULL;
     size_t n_bytes = 0;
     scene_read(&s, b);
     require(efface_kmeans_fit(s.data, &s.params, &model, NULL) == EFFACE_OK, name);
-    require(efface_kmeans_encode(model, &bytes, &n_bytes, NULL) == EFFACE_OK, name);
+    require(efface_model_encode(model, &bytes, &n_bytes, NULL) == EFFACE_OK, name);
     (void)snprintf(path, sizeof path, "%s/decode/%s", folder, name);
     FILE *const file = fopen(path, "wb");
     require(file != NULL && fwrite(b, SCENE_BYTES, 1, file) == 1 &&
                 fwrite(bytes, n_bytes, 1, file) == 1 && fclose(file) == 0,
             path);
     efface_bytes_free(bytes);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(s.data);
 }
 
@@ -79,7 +79,7 @@ static void make_predictor(const char *folder, const char *name, const unsigned 
     static const double offsets[SCENE_MOST_COLUMNS] = {1.5};
     char path[1000];
     scene s = {.data = NULL};
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_data *columns = NULL;
     ef_writer w = {0};
     scene_read(&s, b);
@@ -98,7 +98,7 @@ static void make_predictor(const char *folder, const char *name, const unsigned 
                 fclose(file) == 0,
             path);
     ef_free(w.bytes);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(columns);
     efface_data_free(s.data);
 }

@@ -8,7 +8,7 @@ int main(void) {
     const float values[] = {0, 0, 1, 1, 10, 10, 11, 11};
     const efface_rows rows = {.n_rows = 4, .values = values};
     efface_data *data = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_error error = {0};
     uint32_t labels[4];
 
@@ -24,7 +24,7 @@ int main(void) {
                       labels[0] == labels[1] && labels[2] == labels[3] && labels[0] != labels[2];
     if (!works)
         fprintf(stderr, "the installed library does not work: %s\n", error.message);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
     return works ? 0 : 1;
 }

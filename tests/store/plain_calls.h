@@ -37,9 +37,9 @@ static inline efface_status fit_plain(efface_store *store, const char *name,
 }
 
 /* The model number i, in the order of names. */
-static inline efface_status model_at(efface_store *store, uint32_t i, efface_model_info *info,
+static inline efface_status model_at(efface_store *store, uint32_t i, efface_stored_model *info,
                                      efface_error *error) {
-    efface_model_info *models = NULL;
+    efface_stored_model *models = NULL;
     size_t n_models = 0;
     efface_status status = efface_store_models(store, &models, &n_models, error);
     if (status != EFFACE_OK)

@@ -291,7 +291,7 @@ static inline efface_status ask_text(efface_store *store, efface_text_kind kind,
 
 static inline efface_status ask_models(efface_store *store, const char **wrong,
                                        efface_error *error) {
-    efface_model_info *models = NULL;
+    efface_stored_model *models = NULL;
     size_t n = 0;
     const efface_status status = efface_store_models(store, &models, &n, error);
     if (status == EFFACE_OK && (n != 2 || strcmp(models[0].name, sealed_models[0]) != 0 ||

@@ -162,7 +162,7 @@ static inline void check_whole_but(efface_store *store, const char *old) {
     assert_int_equal(n_problems, 0);
     const efface_store_info info = info_of(store);
     for (uint32_t i = 0; i < info.n_models; i++) {
-        efface_model_info model;
+        efface_stored_model model;
         efface_difference difference;
         REQUIRE_OK(model_at(store, i, &model, error));
         REQUIRE_OK(efface_store_verify(store, model.name, &difference, error));

@@ -211,7 +211,7 @@ static void check_all(efface_store *store, fixture *f, uint32_t format, bool wri
     check_chain(store);
     REQUIRE_OK(efface_store_owners(store, count_owner, f, error));
     for (uint32_t i = 0; i < f->n_models; i++) {
-        efface_model_info model;
+        efface_stored_model model;
         REQUIRE_OK(model_at(store, i, &model, error));
         assert_string_equal(model.name, f->models[i]);
     }
@@ -321,14 +321,14 @@ static void check_reasons(efface_store *store, const efface_request *request, bo
     for (size_t i = 0; i < report.n_models; i++) {
         const efface_model_report *const m = &report.models[i];
         const bool pyramid = strcmp(m->name, "pyramid") == 0;
-        assert_int_equal(m->report.reason == EFFACE_REASON_METHOD, again && pyramid);
+        assert_int_equal(m->report.reason == EF_REASON_METHOD_, again && pyramid);
         if (again && pyramid)
             assert_int_equal(m->report.action, EFFACE_ACTION_REFITTED);
     }
     if (!request->only_look) {
         char *line = NULL;
         REQUIRE_OK(efface_store_receipt(store, report.receipt, &line, error));
-        assert_int_equal(strstr(line, efface_reason_name(EFFACE_REASON_METHOD)) != NULL, again);
+        assert_int_equal(strstr(line, ef_reason_name(EF_REASON_METHOD_)) != NULL, again);
         efface_text_free(line);
     }
     efface_store_report_free(&report);
@@ -357,14 +357,14 @@ static void an_old_pyramid_is_fitted_again(void **state) {
     check_reasons(store, &request, false);
     check_whole(store);
     efface_data *data = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     REQUIRE_OK(efface_store_load(store, "pyramid", &data, &model, error));
-    efface_model_info kept;
+    efface_stored_model kept;
     unsigned char digest[EFFACE_DIGEST_BYTES];
     REQUIRE_OK(efface_store_find_model(store, "pyramid", &kept, error));
-    REQUIRE_OK(efface_kmeans_digest(model, digest, error));
+    REQUIRE_OK(efface_model_digest(model, digest, error));
     assert_memory_equal(kept.digest, digest, sizeof digest);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
     efface_store_close(store);
     free(before.bytes);

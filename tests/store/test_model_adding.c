@@ -178,9 +178,9 @@ static int change_once(void *context) {
 
 /* The model in the store is that of a fit to the rows that the store has now; so is the one that
  * was handed out. */
-static void check_added(efface_store *store, efface_kmeans *model, const char *name) {
+static void check_added(efface_store *store, efface_model *model, const char *name) {
     image kept = encode_model(store, name), handed = {NULL, 0};
-    REQUIRE_OK(efface_kmeans_encode(model, &handed.bytes, &handed.n_bytes, error));
+    REQUIRE_OK(efface_model_encode(model, &handed.bytes, &handed.n_bytes, error));
     check_same_image(&kept, &handed);
     efface_bytes_free(kept.bytes);
     efface_bytes_free(handed.bytes);
@@ -201,11 +201,11 @@ static void others_change_rows_meanwhile(void **state) {
             params.common.interrupted = change_once;
             params.common.interrupt_context = &m;
             const efface_new_model asked = {"new", &params, way >= 4 ? some : NULL, 2, NULL, NULL};
-            efface_kmeans *model = NULL;
+            efface_model *model = NULL;
             REQUIRE_OK(efface_store_fit(store, &asked, &model, error));
             assert_true(m.done);
             check_added(store, model, "new");
-            efface_kmeans_free(model);
+            efface_model_free(model);
             /* It follows from now on. */
             learn_rows(store, 2, 5000);
             forget(store, 5001);
@@ -246,7 +246,7 @@ static void additions_that_fail(void **state) {
         params.common.interrupted = cases[i].ends ? change_and_end : change_once;
         params.common.interrupt_context = &m;
         const efface_new_model asked = {"new", &params, NULL, 0, NULL, NULL};
-        efface_kmeans *model = NULL;
+        efface_model *model = NULL;
         assert_int_equal(efface_store_fit(store, &asked, &model, NULL), cases[i].status);
         assert_null(model);
         assert_int_equal(info_of(store).n_models, i == 0);
@@ -271,7 +271,7 @@ static void a_thousand_models(void **state) {
         (void)snprintf(name, sizeof name, "m%03u", i);
         REQUIRE_OK(fit_plain(store, name, &params, &column, 1, error));
     }
-    efface_model_info *models = NULL;
+    efface_stored_model *models = NULL;
     size_t n = 0;
     for (int round = 0; round < 2; round++) {
         REQUIRE_OK(efface_store_models(store, &models, &n, error));
@@ -282,7 +282,7 @@ static void a_thousand_models(void **state) {
             assert_true(models[i].n_columns == 1 && models[i].n_clusters == 1);
         }
         efface_models_free(models);
-        efface_model_info one;
+        efface_stored_model one;
         REQUIRE_OK(efface_store_find_model(store, "m500", &one, error));
         uint32_t *columns = NULL;
         REQUIRE_OK(efface_store_model_columns(store, "m500", &columns, error));

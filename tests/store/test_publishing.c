@@ -95,7 +95,7 @@ static efface_store *make_scene(const scene *s) {
 }
 
 /* Labels, distances and centroids of rows, some of which are outside of the bounds. */
-static void check_answers(const efface_predictor *p, const efface_kmeans *model,
+static void check_answers(const efface_predictor *p, const efface_model *model,
                           const efface_data *data) {
     enum { N = 50 };
     const efface_kmeans_info info = efface_kmeans_get_info(model);
@@ -142,7 +142,7 @@ static bool has_bytes(const image *file, const void *bytes, size_t n) {
 }
 
 /* The file is as long as what belongs there, and has no seed, no id, and no two values of a row. */
-static void check_bytes(const image *file, const efface_kmeans *model, const efface_data *data,
+static void check_bytes(const image *file, const efface_model *model, const efface_data *data,
                         uint64_t old_seed) {
     const efface_kmeans_info info = efface_kmeans_get_info(model);
     const size_t d = info.n_columns;
@@ -171,16 +171,16 @@ static void check_bytes(const image *file, const efface_kmeans *model, const eff
 static void check_scene(const scene *s) {
     efface_store *const store = make_scene(s);
     efface_data *data = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     REQUIRE_OK(efface_store_load(store, "m", &data, &model, error));
     const uint64_t old_seed = model->params.common.seed;
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
     efface_store_report report = publish(store, "m");
     REQUIRE_OK(efface_store_load(store, "m", &data, &model, error));
     assert_true(model->params.common.seed != old_seed);
     unsigned char digest[EFFACE_DIGEST_BYTES];
-    REQUIRE_OK(efface_kmeans_digest(model, digest, error));
+    REQUIRE_OK(efface_model_digest(model, digest, error));
     assert_int_equal(report.n_models, 1);
     assert_string_equal(report.models[0].name, "m");
     assert_memory_equal(report.models[0].after, digest, sizeof digest);
@@ -196,7 +196,7 @@ static void check_scene(const scene *s) {
     free(file.bytes);
     efface_predictor_free(p);
     efface_store_report_free(&report);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
     efface_store_close(store);
 }
@@ -224,14 +224,14 @@ static void there_may_be_fewer_rows_than_clusters(void **state) {
     const scene s = {.method = EFFACE_METHOD_LLOYD, .n_clusters = 200};
     efface_store *const store = make_scene(&s);
     efface_data *data = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_store_report report = publish(store, "m");
     REQUIRE_OK(efface_store_load(store, "m", &data, &model, error));
     efface_predictor *const p = load(FILE_NAME);
     assert_int_equal(efface_predictor_get_info(p).n_clusters, MOST_ROWS);
     check_answers(p, model, data);
     efface_predictor_free(p);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
     efface_store_report_free(&report);
     efface_store_close(store);
@@ -241,10 +241,10 @@ static void there_may_be_fewer_rows_than_clusters(void **state) {
 
 static uint64_t seed_of(efface_store *store, const char *name) {
     efface_data *data = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     REQUIRE_OK(efface_store_load(store, name, &data, &model, error));
     const uint64_t seed = model->params.common.seed;
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
     return seed;
 }

@@ -117,21 +117,21 @@ static void check_fit(efface_store *store, const char *name, const efface_kmeans
     const efface_rows rows = {.n_rows = N_ROWS, .values = values};
     efface_data *const data = make_data(n_columns, &rows);
     efface_data *loaded = NULL;
-    efface_kmeans *beside = NULL, *model = NULL;
+    efface_model *beside = NULL, *model = NULL;
     image expected = {NULL, 0}, again = {NULL, 0}, found = encode_model(store, name);
     REQUIRE_OK(efface_kmeans_fit(data, params, &beside, error));
-    REQUIRE_OK(efface_kmeans_encode(beside, &expected.bytes, &expected.n_bytes, error));
+    REQUIRE_OK(efface_model_encode(beside, &expected.bytes, &expected.n_bytes, error));
     check_same_image(&expected, &found);
     REQUIRE_OK(efface_store_load(store, name, &loaded, &model, error));
-    REQUIRE_OK(efface_kmeans_encode(model, &again.bytes, &again.n_bytes, error));
+    REQUIRE_OK(efface_model_encode(model, &again.bytes, &again.n_bytes, error));
     check_same_image(&expected, &again);
     assert_int_equal(efface_data_n_columns(loaded), n_columns);
     assert_int_equal(efface_data_n_rows(loaded), N_ROWS);
     efface_bytes_free(expected.bytes);
     efface_bytes_free(again.bytes);
     efface_bytes_free(found.bytes);
-    efface_kmeans_free(beside);
-    efface_kmeans_free(model);
+    efface_model_free(beside);
+    efface_model_free(model);
     efface_data_free(data);
     efface_data_free(loaded);
 }
@@ -170,7 +170,7 @@ static void models_are_fitted_over_all_and_some_columns(void **state) {
     assert_int_equal(info_of(store).n_models, 24);
     for (unsigned i = 0; i < 24; i++) {
         const bool narrow = i % 6 == 2 || i % 6 == 4;
-        efface_model_info info;
+        efface_stored_model info;
         unsigned char digest[EFFACE_DIGEST_BYTES];
         REQUIRE_OK(model_at(store, i, &info, error));
         assert_string_equal(info.name, names[i]);
@@ -191,7 +191,7 @@ static void models_are_fitted_over_all_and_some_columns(void **state) {
     const uint64_t ids[] = {3, 17, 58};
     REQUIRE_OK(forget_ids(store, ids, 3, EFFACE_MISSING_FAIL, NULL, error));
     check_whole(store);
-    efface_model_info info;
+    efface_stored_model info;
     assert_int_equal(model_at(store, 24, &info, NULL), EFFACE_E_NOT_FOUND);
     efface_store_close(store);
 }
@@ -299,7 +299,7 @@ static void names_and_columns_are_checked(void **state) {
     REFUSED(EFFACE_E_NOT_FOUND, "c", efface_store_verify(store, "c", &difference, error));
     REFUSED(EFFACE_E_ARGUMENT, "name", efface_store_verify(store, NULL, &difference, error));
     efface_data *data = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     REFUSED(EFFACE_E_NOT_FOUND, "c", efface_store_load(store, "c", &data, &model, error));
     assert_true(data == NULL && model == NULL && bytes.bytes == NULL);
     assert_int_equal(info_of(store).n_models, 2);
@@ -338,7 +338,7 @@ static void what_is_missing_is_named_or_counted(void **state) {
     assert_string_equal(report.models[0].name, "a");
     assert_int_equal(report.models[0].report.rows_forgotten, 5);
     assert_true(report.seconds > 0.0);
-    efface_model_info info;
+    efface_stored_model info;
     REQUIRE_OK(model_at(store, 0, &info, error));
     assert_memory_equal(report.models[0].after, info.digest, EFFACE_DIGEST_BYTES);
     assert_memory_not_equal(report.models[0].before, info.digest, EFFACE_DIGEST_BYTES);
@@ -482,7 +482,7 @@ static void arguments_must_be_there(void **state) {
     REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_forget(store, &request, NULL, error));
     REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_learn(store, NULL, NULL, NULL, error));
     REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_get_info(store, NULL, error));
-    efface_model_info *models = NULL;
+    efface_stored_model *models = NULL;
     size_t n_models = 0;
     REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_models(store, NULL, &n_models, error));
     REFUSED(EFFACE_E_ARGUMENT, "NULL", efface_store_models(store, &models, NULL, error));

@@ -231,7 +231,7 @@ static int use_in_child(efface_store *store) {
     efface_store_info info;
     efface_data *rows = NULL;
     image bytes = {NULL, 0};
-    efface_model_info model;
+    efface_stored_model model;
     efface_difference difference;
     char *json = NULL;
     unsigned n = 0;

@@ -295,17 +295,17 @@ static void check_rows(const scene *s) {
 
 static void check_model(const scene *s, efface_store *store, const mirror_model *m) {
     efface_data *const data = mirror_data(s, m->columns, m->n_columns);
-    efface_kmeans *fresh = NULL;
+    efface_model *fresh = NULL;
     image expected = {NULL, 0}, found = encode_model(store, m->name);
     REQUIRE_OK(efface_kmeans_fit(data, &m->params, &fresh, error));
-    REQUIRE_OK(efface_kmeans_encode(fresh, &expected.bytes, &expected.n_bytes, error));
+    REQUIRE_OK(efface_model_encode(fresh, &expected.bytes, &expected.n_bytes, error));
     if (found.n_bytes != expected.n_bytes ||
         memcmp(found.bytes, expected.bytes, found.n_bytes) != 0)
         fail_msg("case 0x%" PRIx64 " (%s): %s is not that of a fresh fit", s->seed, s->t.kind,
                  m->name);
     efface_bytes_free(expected.bytes);
     efface_bytes_free(found.bytes);
-    efface_kmeans_free(fresh);
+    efface_model_free(fresh);
     efface_data_free(data);
 }
 
@@ -318,7 +318,7 @@ static void check_law(const scene *s) {
     check_rows(s);
     for (uint32_t i = 0; i < s->n_models; i++) {
         check_model(s, s->store, &s->models[i]);
-        efface_model_info model;
+        efface_stored_model model;
         REQUIRE_OK(model_at(s->store, i, &model, error));
         assert_string_equal(model.name, s->models[i].name);
         assert_int_equal(model.method, method_of(&s->models[i]));
@@ -469,8 +469,8 @@ static void check_look(const scene *s, const efface_store_report *look,
         if (a->action != b->action || a->reason != b->reason || a->level != b->level ||
             a->depth != b->depth)
             fail_msg("case 0x%" PRIx64 ", %s: looked %d, %s, level %u; done %d, %s, level %u",
-                     s->seed, s->models[i].name, (int)a->action, efface_reason_name(a->reason),
-                     (unsigned)a->level, (int)b->action, efface_reason_name(b->reason),
+                     s->seed, s->models[i].name, (int)a->action, ef_reason_name(a->reason),
+                     (unsigned)a->level, (int)b->action, ef_reason_name(b->reason),
                      (unsigned)b->level);
         assert_memory_equal(look->models[i].before, done->models[i].before, EFFACE_DIGEST_BYTES);
         assert_memory_equal(look->models[i].after, look->models[i].before, EFFACE_DIGEST_BYTES);

@@ -67,13 +67,13 @@ static void offsets_are_kept(void **state) {
         assert_true(efface_store_offset(store, j) == offsets[j]);
     assert_true(efface_store_offset(store, N_COLUMNS) == 0.0);
     efface_data *data = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     REQUIRE_OK(efface_store_load(store, NULL, &data, NULL, error));
     check_offsets(data, offsets);
     efface_data_free(data);
     REQUIRE_OK(efface_store_load(store, "some", &data, &model, error));
     check_offsets(data, of_some);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
     const uint64_t id = 5;
     const efface_request request = {.ids = &id, .n_ids = 1};

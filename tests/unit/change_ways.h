@@ -24,7 +24,7 @@
 
 typedef struct pair {
     efface_data *data;
-    efface_kmeans *model;
+    efface_model *model;
     efface_kmeans_params params;
 } pair;
 
@@ -40,8 +40,8 @@ static inline efface_kmeans_params params_of(efface_method method, uint32_t n_cl
     return p;
 }
 
-static inline efface_kmeans *fit(const efface_data *data, const efface_kmeans_params *p) {
-    efface_kmeans *model = NULL;
+static inline efface_model *fit(const efface_data *data, const efface_kmeans_params *p) {
+    efface_model *model = NULL;
     efface_error error;
     if (efface_kmeans_fit(data, p, &model, &error) != EFFACE_OK)
         fail_msg("%s", error.message);
@@ -60,7 +60,7 @@ static inline pair make_pair(const efface_kmeans_params *p, size_t n, uint32_t d
 }
 
 static inline void free_pair(pair *p) {
-    efface_kmeans_free(p->model);
+    efface_model_free(p->model);
     efface_data_free(p->data);
 }
 
@@ -78,7 +78,7 @@ typedef struct sight {
 static inline sight look(const pair *p) {
     sight s;
     memset(&s, 0, sizeof s);
-    assert_int_equal(efface_kmeans_digest(p->model, s.digest, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_digest(p->model, s.digest, NULL), EFFACE_OK);
     s.n_rows = efface_data_n_rows(p->data);
     s.total_weight = efface_data_total_weight(p->data);
     s.next_id = p->data->next_id;
@@ -104,11 +104,11 @@ static inline void check_same(const pair *p, const sight *before) {
 /* The model is that of a fresh fit. */
 static inline void check_law(const pair *p) {
     unsigned char ours[EFFACE_DIGEST_BYTES], right[EFFACE_DIGEST_BYTES];
-    efface_kmeans *const fresh = fit(p->data, &p->params);
-    assert_int_equal(efface_kmeans_digest(p->model, ours, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_digest(fresh, right, NULL), EFFACE_OK);
+    efface_model *const fresh = fit(p->data, &p->params);
+    assert_int_equal(efface_model_digest(p->model, ours, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_digest(fresh, right, NULL), EFFACE_OK);
     assert_memory_equal(ours, right, sizeof ours);
-    efface_kmeans_free(fresh);
+    efface_model_free(fresh);
 }
 
 /* The same happened twice, if not in the same time. */
@@ -130,13 +130,14 @@ static inline void check_same_report(const efface_report *a, const efface_report
 static inline efface_report forget_one(pair *p, uint64_t id) {
     efface_report report, preview;
     const sight before = look(p);
-    assert_int_equal(
-        efface_kmeans_preview(p->model, p->data, &id, 1, EFFACE_MISSING_FAIL, &preview, NULL),
-        EFFACE_OK);
+    assert_int_equal(efface_model_preview(p->model, p->data,
+                                          &(efface_request){.ids = &id, .n_ids = 1}, &preview,
+                                          NULL),
+                     EFFACE_OK);
     check_same(p, &before);
-    assert_int_equal(
-        efface_kmeans_forget(p->model, p->data, &id, 1, EFFACE_MISSING_FAIL, &report, NULL),
-        EFFACE_OK);
+    assert_int_equal(efface_model_forget(p->model, p->data,
+                                         &(efface_request){.ids = &id, .n_ids = 1}, &report, NULL),
+                     EFFACE_OK);
     assert_int_equal(preview.action, report.action);
     assert_int_equal(preview.reason, report.reason);
     assert_int_equal(preview.level, report.level);
@@ -152,7 +153,7 @@ static inline efface_report forget_one(pair *p, uint64_t id) {
 static inline efface_report learn_one(pair *p, uint64_t id, const float *values) {
     efface_report report;
     const efface_rows rows = {.n_rows = 1, .values = values, .ids = &id};
-    assert_int_equal(efface_kmeans_learn(p->model, p->data, &rows, &report, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_learn(p->model, p->data, &rows, &report, NULL), EFFACE_OK);
     assert_int_equal(report.rows_learned, 1);
     assert_int_equal(report.rows_forgotten, 0);
     check_law(p);

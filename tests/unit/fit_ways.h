@@ -56,8 +56,8 @@ static efface_kmeans_params params_of(uint32_t n_clusters, uint32_t iterations) 
     return p;
 }
 
-static efface_kmeans *fit(const efface_data *data, const efface_kmeans_params *p) {
-    efface_kmeans *model = NULL;
+static efface_model *fit(const efface_data *data, const efface_kmeans_params *p) {
+    efface_model *model = NULL;
     efface_error error;
     if (efface_kmeans_fit(data, p, &model, &error) != EFFACE_OK)
         fail_msg("%s", error.message);
@@ -68,8 +68,8 @@ static efface_kmeans *fit(const efface_data *data, const efface_kmeans_params *p
 static void check_fit(const efface_data *data, const efface_kmeans_params *p, efface_status right,
                       int line) {
     int untouched;
-    efface_kmeans *const before = (efface_kmeans *)(void *)&untouched;
-    efface_kmeans *model = before;
+    efface_model *const before = (efface_model *)(void *)&untouched;
+    efface_model *model = before;
     efface_error error;
     memset(&error, 0, sizeof error);
     const efface_status status = efface_kmeans_fit(data, p, &model, &error);
@@ -77,7 +77,7 @@ static void check_fit(const efface_data *data, const efface_kmeans_params *p, ef
     if (status != right || !told || (model == before) != (right != EFFACE_OK))
         fail_msg("line %d: status %d, message '%s'", line, status, error.message);
     if (status == EFFACE_OK)
-        efface_kmeans_free(model);
+        efface_model_free(model);
     else
         assert_int_equal(efface_kmeans_fit(data, p, &model, NULL), right);
 }
@@ -118,9 +118,9 @@ static int64_t number_at(const state *s, size_t at, size_t n_bytes) {
     return n_bytes == 4 ? (int32_t)(uint32_t)value : (int64_t)value;
 }
 
-static state read_state(const efface_kmeans *model) {
+static state read_state(const efface_model *model) {
     state s = {0};
-    assert_int_equal(efface_kmeans_encode(model, &s.bytes, &s.n_bytes, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(model, &s.bytes, &s.n_bytes, NULL), EFFACE_OK);
     assert_memory_equal(s.bytes, "EFFACEKM", 8);
     s.d = (uint32_t)number_at(&s, 16, 4);
     s.k = (uint32_t)number_at(&s, 48, 4);
@@ -162,7 +162,7 @@ static long double spread(const float *values, size_t n, uint32_t d, uint32_t co
 
 /* The nearest centroid of a row by long double, and the squared distance in the unit of the loss;
  * `clear` says whether the second best is so far behind that rounding to the grid is no matter. */
-static uint32_t nearest(const efface_kmeans *model, const float *row, const long double *unit,
+static uint32_t nearest(const efface_model *model, const float *row, const long double *unit,
                         long double *square, bool *clear) {
     const efface_kmeans_info info = efface_kmeans_get_info(model);
     uint32_t best = 0;
@@ -186,7 +186,7 @@ static uint32_t nearest(const efface_kmeans *model, const float *row, const long
 }
 
 /* Squared distances are least at the label of a row, and the loss is the sum of these. */
-static void check_squares(const efface_kmeans *model, size_t n, const float *values,
+static void check_squares(const efface_model *model, size_t n, const float *values,
                           const int64_t *weights, const uint32_t *labels, double loss) {
     const uint32_t k = efface_kmeans_get_info(model).n_clusters;
     double *const squares = test_malloc(n * k * sizeof *squares);
@@ -204,7 +204,7 @@ static void check_squares(const efface_kmeans *model, size_t n, const float *val
 
 /* Labels are predictions, and the nearest by plain arithmetic; the loss is the sum of its squares.
  */
-static void check_answers(const efface_kmeans *model, size_t n, const float *values,
+static void check_answers(const efface_model *model, size_t n, const float *values,
                           const int64_t *weights, const long double *unit, uint32_t *labels) {
     const uint32_t d = efface_kmeans_get_info(model).n_columns;
     efface_data *const data = make_data(n, d, values, weights);

@@ -94,14 +94,14 @@ static inline void find_seeds(plain_pilot *s, const pair *p, uint32_t k, uint32_
     params.method = EFFACE_METHOD_LLOYD;
     params.candidates = 1;
     params.iterations = 1;
-    efface_kmeans *const run = fit(p->data, &params);
+    efface_model *const run = fit(p->data, &params);
     assert_int_equal(run->plan.n_clusters, k);
     for (uint32_t c = 0; c < k; c++) {
         s->ids[c] = run->seeds[c].id;
         s->keys[c] = run->seeds[c].key;
     }
     memcpy(s->points, run->levels[0].centers, (size_t)k * d * sizeof *s->points);
-    efface_kmeans_free(run);
+    efface_model_free(run);
 }
 
 static inline ef_i128 plain_weight(const pair *p, const plain_pilot *s, size_t i, uint32_t shift) {
@@ -184,7 +184,7 @@ static inline bool is_seed_of(const plain_pilot *s, uint32_t k, uint64_t id) {
 
 /* Pilot and marks are those of the rows as they are; what can be asked agrees with them. */
 static inline void check_pilot(const pair *p) {
-    const efface_kmeans *const m = p->model;
+    const efface_model *const m = p->model;
     const plain_pilot s = make_plainly(p);
     const uint32_t k = m->plan.n_clusters, d = p->data->n_columns;
     for (uint32_t c = 0; c < k; c++) {
@@ -215,7 +215,7 @@ static inline void check_pilot(const pair *p) {
 
 /* The losses are what the rows of the jury cost, and the first of the smallest is chosen. */
 static inline void check_losses(const pair *p) {
-    const efface_kmeans *const m = p->model;
+    const efface_model *const m = p->model;
     const uint32_t k = m->plan.n_clusters, d = p->data->n_columns;
     const plain_pilot s = make_plainly(p);
     for (uint32_t r = 0; r < m->plan.starts; r++) {

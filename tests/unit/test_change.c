@@ -46,11 +46,15 @@ static pair make_twenty(void) {
     } while (0)
 
 #define FORGET(p, ids, n, missing)                                                                 \
-    efface_kmeans_forget((p)->model, (p)->data, ids, n, missing, &report, &error)
+    efface_model_forget((p)->model, (p)->data,                                                     \
+                        &(efface_request){.ids = ids, .n_ids = n, .missing = missing}, &report,    \
+                        &error)
 #define PREVIEW(p, ids, n, missing)                                                                \
-    efface_kmeans_preview((p)->model, (p)->data, ids, n, missing, &report, &error)
-#define LEARN(p, rows) efface_kmeans_learn((p)->model, (p)->data, rows, &report, &error)
-#define UPDATE(p, rows) efface_kmeans_update((p)->model, (p)->data, rows, &report, &error)
+    efface_model_preview((p)->model, (p)->data,                                                    \
+                         &(efface_request){.ids = ids, .n_ids = n, .missing = missing}, &report,   \
+                         &error)
+#define LEARN(p, rows) efface_model_learn((p)->model, (p)->data, rows, &report, &error)
+#define UPDATE(p, rows) efface_model_update((p)->model, (p)->data, rows, &report, &error)
 
 /* ---------------------------------------------------------------- ids and owners */
 
@@ -120,11 +124,16 @@ static void nobody_is_no_owner(void **state) {
     assert_int_equal(efface_data_add(p.data, &rows, NULL), EFFACE_OK);
     p.model = fit(p.data, &p.params);
     REFUSED(&p, EFFACE_E_NOT_FOUND, "owner 0",
-            efface_kmeans_forget_owner(p.model, p.data, 0, EFFACE_MISSING_FAIL, &report, &error));
+            efface_model_forget(p.model, p.data,
+                                &(efface_request){.owners = (const uint64_t[]){0}, .n_owners = 1},
+                                &report, &error));
     efface_report done;
-    assert_int_equal(
-        efface_kmeans_forget_owner(p.model, p.data, 0, EFFACE_MISSING_SKIP, &done, NULL),
-        EFFACE_OK);
+    assert_int_equal(efface_model_forget(p.model, p.data,
+                                         &(efface_request){.owners = (const uint64_t[]){0},
+                                                           .n_owners = 1,
+                                                           .missing = EFFACE_MISSING_SKIP},
+                                         &done, NULL),
+                     EFFACE_OK);
     assert_int_equal(done.rows_forgotten, 0);
     free_pair(&p);
 
@@ -133,7 +142,9 @@ static void nobody_is_no_owner(void **state) {
     assert_int_equal(efface_data_add(p.data, &owned, NULL), EFFACE_OK);
     p.model = fit(p.data, &p.params);
     assert_int_equal(
-        efface_kmeans_forget_owner(p.model, p.data, 0, EFFACE_MISSING_FAIL, &done, NULL),
+        efface_model_forget(p.model, p.data,
+                            &(efface_request){.owners = (const uint64_t[]){0}, .n_owners = 1},
+                            &done, NULL),
         EFFACE_OK);
     assert_int_equal(done.rows_forgotten, 5);
     free_pair(&p);
@@ -147,12 +158,17 @@ static void nobody_is_no_owner(void **state) {
                              .values = (const float[]){7.0F, 55.0F},
                              .ids = (const uint64_t[]){100, 103},
                              .owners = (const uint64_t[]){0, 3}};
-    assert_int_equal(efface_kmeans_learn(p.model, p.data, &two, NULL, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_learn(p.model, p.data, &two, NULL, NULL), EFFACE_OK);
     REFUSED(&p, EFFACE_E_ARGUMENT, "EFFACE_NO_OWNER",
-            efface_kmeans_forget_owner(p.model, p.data, EFFACE_NO_OWNER, EFFACE_MISSING_SKIP,
-                                       &report, &error));
+            efface_model_forget(p.model, p.data,
+                                &(efface_request){.owners = (const uint64_t[]){EFFACE_NO_OWNER},
+                                                  .n_owners = 1,
+                                                  .missing = EFFACE_MISSING_SKIP},
+                                &report, &error));
     assert_int_equal(
-        efface_kmeans_forget_owner(p.model, p.data, 0, EFFACE_MISSING_FAIL, &done, NULL),
+        efface_model_forget(p.model, p.data,
+                            &(efface_request){.owners = (const uint64_t[]){0}, .n_owners = 1},
+                            &done, NULL),
         EFFACE_OK);
     assert_int_equal(done.rows_forgotten, 1);
     assert_int_equal(efface_data_n_rows(p.data), 7);
@@ -173,7 +189,9 @@ static void owners_leave_with_all_their_rows(void **state) {
     pair p = make_twenty();
     efface_report done;
     assert_int_equal(
-        efface_kmeans_forget_owner(p.model, p.data, 2, EFFACE_MISSING_FAIL, &done, NULL),
+        efface_model_forget(p.model, p.data,
+                            &(efface_request){.owners = (const uint64_t[]){2}, .n_owners = 1},
+                            &done, NULL),
         EFFACE_OK);
     assert_int_equal(done.rows_forgotten, 4);
     assert_int_equal(done.rows_missing, 0);
@@ -182,11 +200,16 @@ static void owners_leave_with_all_their_rows(void **state) {
         assert_int_not_equal(efface_data_row(p.data, i).owner, 2);
     check_law(&p);
     REFUSED(&p, EFFACE_E_NOT_FOUND, "owner 2",
-            efface_kmeans_forget_owner(p.model, p.data, 2, EFFACE_MISSING_FAIL, &report, &error));
+            efface_model_forget(p.model, p.data,
+                                &(efface_request){.owners = (const uint64_t[]){2}, .n_owners = 1},
+                                &report, &error));
     const sight before = look(&p);
-    assert_int_equal(
-        efface_kmeans_forget_owner(p.model, p.data, 2, EFFACE_MISSING_SKIP, &done, NULL),
-        EFFACE_OK);
+    assert_int_equal(efface_model_forget(p.model, p.data,
+                                         &(efface_request){.owners = (const uint64_t[]){2},
+                                                           .n_owners = 1,
+                                                           .missing = EFFACE_MISSING_SKIP},
+                                         &done, NULL),
+                     EFFACE_OK);
     assert_int_equal(done.rows_forgotten, 0);
     assert_int_equal(done.action, EFFACE_ACTION_UNTOUCHED);
     check_same(&p, &before);
@@ -209,19 +232,27 @@ static void another_set_is_refused(void **state) {
         efface_data *const other = others[i];
         const char *const text = other != NULL ? "20 rows of 2 columns" : "NULL";
         REFUSED(&p, EFFACE_E_ARGUMENT, text,
-                efface_kmeans_forget(p.model, other, &id, 1, EFFACE_MISSING_SKIP, &report, &error));
-        REFUSED(
-            &p, EFFACE_E_ARGUMENT, text,
-            efface_kmeans_forget_owner(p.model, other, 1, EFFACE_MISSING_SKIP, &report, &error));
-        REFUSED(
-            &p, EFFACE_E_ARGUMENT, text,
-            efface_kmeans_preview(p.model, other, &id, 1, EFFACE_MISSING_SKIP, &report, &error));
+                efface_model_forget(
+                    p.model, other,
+                    &(efface_request){.ids = &id, .n_ids = 1, .missing = EFFACE_MISSING_SKIP},
+                    &report, &error));
         REFUSED(&p, EFFACE_E_ARGUMENT, text,
-                efface_kmeans_learn(p.model, other, &row, &report, &error));
+                efface_model_forget(p.model, other,
+                                    &(efface_request){.owners = (const uint64_t[]){1},
+                                                      .n_owners = 1,
+                                                      .missing = EFFACE_MISSING_SKIP},
+                                    &report, &error));
         REFUSED(&p, EFFACE_E_ARGUMENT, text,
-                efface_kmeans_update(p.model, other, &row, &report, &error));
+                efface_model_preview(
+                    p.model, other,
+                    &(efface_request){.ids = &id, .n_ids = 1, .missing = EFFACE_MISSING_SKIP},
+                    &report, &error));
         REFUSED(&p, EFFACE_E_ARGUMENT, text,
-                efface_kmeans_rekey(p.model, other, 1, &report, &error));
+                efface_model_learn(p.model, other, &row, &report, &error));
+        REFUSED(&p, EFFACE_E_ARGUMENT, text,
+                efface_model_update(p.model, other, &row, &report, &error));
+        REFUSED(&p, EFFACE_E_ARGUMENT, text,
+                efface_model_rekey(p.model, other, 1, &report, &error));
     }
     assert_int_equal(efface_data_n_rows(fewer.data), 19);
     efface_data_free(narrow);
@@ -241,9 +272,9 @@ static void verify_refuses_other_columns(void **state) {
     pair narrow = make_pair(&params, 5, 1, zeros);
     efface_difference difference;
     efface_error error;
-    assert_int_equal(efface_kmeans_verify(wide.model, narrow.data, &difference, &error),
+    assert_int_equal(efface_model_verify(wide.model, narrow.data, &difference, &error),
                      EFFACE_E_ARGUMENT);
-    assert_int_equal(efface_kmeans_verify(narrow.model, wide.data, &difference, &error),
+    assert_int_equal(efface_model_verify(narrow.model, wide.data, &difference, &error),
                      EFFACE_E_ARGUMENT);
     free_pair(&wide);
     free_pair(&narrow);
@@ -262,10 +293,11 @@ static void null_is_refused(void **state) {
     REFUSED(&p, EFFACE_E_ARGUMENT, "rows", UPDATE(&p, NULL));
     REFUSED(&p, EFFACE_E_ARGUMENT, "ids", UPDATE(&p, &no_ids));
     REFUSED(&p, EFFACE_E_ARGUMENT, "NULL",
-            efface_kmeans_forget(NULL, p.data, NULL, 0, EFFACE_MISSING_FAIL, &report, &error));
-    assert_int_equal(efface_kmeans_verify(NULL, p.data, &difference, NULL), EFFACE_E_ARGUMENT);
-    assert_int_equal(efface_kmeans_verify(p.model, NULL, &difference, NULL), EFFACE_E_ARGUMENT);
-    assert_int_equal(efface_kmeans_verify(p.model, p.data, NULL, NULL), EFFACE_E_ARGUMENT);
+            efface_model_forget(NULL, p.data, &(efface_request){.ids = NULL, .n_ids = 0}, &report,
+                                &error));
+    assert_int_equal(efface_model_verify(NULL, p.data, &difference, NULL), EFFACE_E_ARGUMENT);
+    assert_int_equal(efface_model_verify(p.model, NULL, &difference, NULL), EFFACE_E_ARGUMENT);
+    assert_int_equal(efface_model_verify(p.model, p.data, NULL, NULL), EFFACE_E_ARGUMENT);
     free_pair(&p);
 }
 
@@ -299,7 +331,7 @@ static void rows_that_cannot_be_learned_change_nothing(void **state) {
     /* Whatever was refused, ids continue after the largest that was there. */
     rows.stride = 0;
     efface_report report;
-    assert_int_equal(efface_kmeans_learn(p.model, p.data, &rows, &report, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_learn(p.model, p.data, &rows, &report, NULL), EFFACE_OK);
     size_t position;
     assert_int_equal(efface_data_find(p.data, 20, &position), EFFACE_OK);
     assert_int_equal(efface_data_find(p.data, 21, &position), EFFACE_OK);
@@ -326,8 +358,8 @@ static void ranges_that_were_given_are_kept_to(void **state) {
     high = -1.0F;
     efface_report report;
     row.values = &inside;
-    assert_int_equal(efface_kmeans_learn(p.model, p.data, &row, &report, NULL), EFFACE_OK);
-    assert_int_not_equal(report.reason, EFFACE_REASON_SCALE);
+    assert_int_equal(efface_model_learn(p.model, p.data, &row, &report, NULL), EFFACE_OK);
+    assert_int_not_equal(report.reason, EF_REASON_SCALE);
     high = 10.0F;
     check_law(&p);
     free_pair(&p);
@@ -355,7 +387,7 @@ static void rows_that_cannot_be_updated_change_nothing(void **state) {
     REFUSED(&p, EFFACE_E_LIMIT, "weight", UPDATE(&p, &rows));
     rows.weights = weights;
     efface_report done;
-    assert_int_equal(efface_kmeans_update(p.model, p.data, &rows, &done, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_update(p.model, p.data, &rows, &done, NULL), EFFACE_OK);
     assert_int_equal(done.rows_forgotten, 2);
     assert_int_equal(done.rows_learned, 2);
     size_t position;
@@ -383,7 +415,7 @@ static void empty_requests_do_nothing(void **state) {
                                                  : UPDATE(&p, &none);
         assert_int_equal(status, EFFACE_OK);
         assert_int_equal(report.action, EFFACE_ACTION_UNTOUCHED);
-        assert_int_equal(report.reason, EFFACE_REASON_NONE);
+        assert_int_equal(report.reason, EF_REASON_NONE);
         assert_true(report.rows_visited == 0 && report.rows_forgotten == 0);
         assert_true(report.rows_learned == 0 && report.rows_missing == 0);
         assert_true(report.seconds >= 0.0);
@@ -398,18 +430,24 @@ static void reports_and_errors_are_optional(void **state) {
     const uint64_t id = 3, gone = 99;
     const float values[2] = {5.0F, 5.0F};
     const efface_rows row = {.n_rows = 1, .values = values, .ids = &id};
-    efface_kmeans *const m = p.model;
-    assert_int_equal(efface_kmeans_preview(m, p.data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
-                     EFFACE_OK);
-    assert_int_equal(efface_kmeans_forget(m, p.data, &gone, 1, EFFACE_MISSING_FAIL, NULL, NULL),
-                     EFFACE_E_NOT_FOUND);
-    assert_int_equal(efface_kmeans_forget(m, p.data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
-                     EFFACE_OK);
-    assert_int_equal(efface_kmeans_learn(m, p.data, &row, NULL, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_update(m, p.data, &row, NULL, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_forget_owner(m, p.data, 1, EFFACE_MISSING_FAIL, NULL, NULL),
-                     EFFACE_OK);
-    assert_int_equal(efface_kmeans_rekey(m, p.data, 8, NULL, NULL), EFFACE_OK);
+    efface_model *const m = p.model;
+    assert_int_equal(
+        efface_model_preview(m, p.data, &(efface_request){.ids = &id, .n_ids = 1}, NULL, NULL),
+        EFFACE_OK);
+    assert_int_equal(
+        efface_model_forget(m, p.data, &(efface_request){.ids = &gone, .n_ids = 1}, NULL, NULL),
+        EFFACE_E_NOT_FOUND);
+    assert_int_equal(
+        efface_model_forget(m, p.data, &(efface_request){.ids = &id, .n_ids = 1}, NULL, NULL),
+        EFFACE_OK);
+    assert_int_equal(efface_model_learn(m, p.data, &row, NULL, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_update(m, p.data, &row, NULL, NULL), EFFACE_OK);
+    assert_int_equal(
+        efface_model_forget(m, p.data,
+                            &(efface_request){.owners = (const uint64_t[]){1}, .n_owners = 1}, NULL,
+                            NULL),
+        EFFACE_OK);
+    assert_int_equal(efface_model_rekey(m, p.data, 8, NULL, NULL), EFFACE_OK);
     p.params.common.seed = 8;
     check_law(&p);
     free_pair(&p);
@@ -420,7 +458,7 @@ static void reports_and_errors_are_optional(void **state) {
 static void verify_says(const pair *p, const char *what, uint32_t level, uint32_t cluster,
                         uint32_t column) {
     efface_difference found;
-    assert_int_equal(efface_kmeans_verify(p->model, p->data, &found, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_verify(p->model, p->data, &found, NULL), EFFACE_OK);
     if (what == NULL) {
         assert_true(found.identical == 1 && found.what == NULL);
         return;
@@ -437,7 +475,7 @@ static void verify_finds_what_is_wrong(void **state) {
     pair p = make_twenty();
     (void)forget_one(&p, 6);
     verify_says(&p, NULL, 0, 0, 0);
-    efface_kmeans *const m = p.model;
+    efface_model *const m = p.model;
     assert_true(m->n_levels >= 2 && m->levels[1].has_partition);
     m->levels[1].centers[2 * 2 + 1] += 1;
     verify_says(&p, "centroid", 1, 2, 1);
@@ -455,15 +493,15 @@ static void verify_finds_what_is_wrong(void **state) {
     verify_says(&p, "partition", 0, 0, 0);
     m->levels[0].has_partition = true;
     m->seeds[2].key *= 2.0;
-    assert_int_equal(efface_kmeans_verify(m, p.data, &found, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_verify(m, p.data, &found, NULL), EFFACE_OK);
     assert_true(!found.identical && found.what != NULL);
     m->seeds[2].key *= 0.5;
     m->square_sum += 1;
-    assert_int_equal(efface_kmeans_verify(m, p.data, &found, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_verify(m, p.data, &found, NULL), EFFACE_OK);
     assert_true(!found.identical && found.what != NULL);
     m->square_sum -= 1;
     m->model_level -= 1;
-    assert_int_equal(efface_kmeans_verify(m, p.data, &found, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_verify(m, p.data, &found, NULL), EFFACE_OK);
     assert_true(!found.identical && strstr(found.what, "levels") != NULL);
     m->model_level += 1;
     verify_says(&p, NULL, 0, 0, 0);
@@ -471,7 +509,7 @@ static void verify_finds_what_is_wrong(void **state) {
     /* A set that was changed without its model. */
     const uint64_t id = 2;
     assert_int_equal(efface_data_remove(p.data, &id, 1, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_verify(m, p.data, &found, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_verify(m, p.data, &found, NULL), EFFACE_OK);
     assert_true(!found.identical && found.what != NULL);
     free_pair(&p);
 }
@@ -482,13 +520,13 @@ static void rekey_gives_another_model(void **state) {
         pair p = make_twenty();
         p.params.method = (efface_method)method;
         p.params.iterations = 1; /* lloyd then ends with a level that no row is assigned in */
-        efface_kmeans_free(p.model);
+        efface_model_free(p.model);
         p.model = fit(p.data, &p.params);
         const sight before = look(&p);
         efface_report report;
-        assert_int_equal(efface_kmeans_rekey(p.model, p.data, 12345, &report, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_rekey(p.model, p.data, 12345, &report, NULL), EFFACE_OK);
         assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
-        assert_int_equal(report.reason, EFFACE_REASON_REKEY);
+        assert_int_equal(report.reason, EF_REASON_REKEY_);
         assert_true(report.rows_forgotten == 0 && report.rows_learned == 0);
         assert_true(report.rows_visited >= 20 && report.levels_replayed > 0);
         if (method != EFFACE_METHOD_PYRAMID) /* there the rows of the sample are fewer */
@@ -498,7 +536,7 @@ static void rekey_gives_another_model(void **state) {
         p.params.common.seed = 12345;
         check_law(&p);
         (void)forget_one(&p, 4); /* with the new seed from now on */
-        assert_int_equal(efface_kmeans_rekey(p.model, p.data, 7, NULL, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_rekey(p.model, p.data, 7, NULL, NULL), EFFACE_OK);
         p.params.common.seed = 7;
         check_law(&p);
         free_pair(&p);
@@ -513,14 +551,14 @@ static void labels_and_loss_follow(void **state) {
         pair p = make_twenty();
         p.params.method = (efface_method)method;
         p.params.passes = 2;
-        efface_kmeans_free(p.model);
+        efface_model_free(p.model);
         p.model = fit(p.data, &p.params);
         const float values[2] = {3.0F, 3.0F};
         for (uint64_t id = 0; id < 20; id += 3) {
             (void)forget_one(&p, id);
             (void)learn_one(&p, 100 + id, values);
             (void)forget_one(&p, (id + 1) % 20);
-            efface_kmeans *const fresh = fit(p.data, &p.params);
+            efface_model *const fresh = fit(p.data, &p.params);
             uint32_t ours[MOST_ROWS], right[MOST_ROWS];
             double loss = -1.0, right_loss = -2.0;
             const size_t n = efface_data_n_rows(p.data);
@@ -534,7 +572,7 @@ static void labels_and_loss_follow(void **state) {
             const efface_kmeans_info b = efface_kmeans_get_info(fresh);
             assert_true(a.n_rows == b.n_rows && a.n_clusters == b.n_clusters);
             assert_true(a.iterations == b.iterations && a.stable == b.stable);
-            efface_kmeans_free(fresh);
+            efface_model_free(fresh);
         }
         free_pair(&p);
     }
@@ -562,7 +600,7 @@ static void coarse_columns_follow(void **state) {
     efface_report report = learn_one(&p, id, far);
     assert_int_equal(efface_kmeans_get_info(p.model).n_coarse_columns, 0);
     const efface_rows row = {.n_rows = 1, .values = near, .ids = &id};
-    assert_int_equal(efface_kmeans_update(p.model, p.data, &row, &report, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_update(p.model, p.data, &row, &report, NULL), EFFACE_OK);
     assert_int_equal(efface_kmeans_get_info(p.model).n_coarse_columns, 1);
     check_law(&p);
     for (uint64_t gone = 1; gone < 20; gone++)

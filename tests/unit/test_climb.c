@@ -29,7 +29,7 @@ static above look_above(const pair *p) {
     for (uint32_t l = 0; l < tree->height; l++)
         for (size_t i = 0; i < tree->n_nodes[l]; i++, n++)
             if (tree->nodes[l][i].model != NULL)
-                assert_int_equal(efface_kmeans_digest(tree->nodes[l][i].model, a.digests[n], NULL),
+                assert_int_equal(efface_model_digest(tree->nodes[l][i].model, a.digests[n], NULL),
                                  EFFACE_OK);
     return a;
 }
@@ -52,15 +52,14 @@ static void a_change_stops_at_a_leaf(void **state) {
                 continue;
             n_stopped++;
             assert_int_equal(report.action, EFFACE_ACTION_UNTOUCHED);
-            assert_int_equal(report.reason, EFFACE_REASON_NONE);
+            assert_int_equal(report.reason, EF_REASON_NONE);
             assert_int_equal(report.rows_visited, 0);
             assert_memory_equal(&before, &now, sizeof now);
             report = learn(&p, id, &values[id]);
             assert_int_equal(report.depth, height);
             const float other = values[id] + 1.0F;
             const efface_rows rows = {.n_rows = 1, .values = &other, .ids = &id};
-            assert_int_equal(efface_kmeans_update(p.model, p.data, &rows, &report, NULL),
-                             EFFACE_OK);
+            assert_int_equal(efface_model_update(p.model, p.data, &rows, &report, NULL), EFFACE_OK);
             assert_int_equal(report.depth, height);
             const above last = look_above(&p);
             assert_memory_equal(&before, &last, sizeof last);
@@ -164,9 +163,9 @@ static void a_batch_reaches_each_node_once(void **state) {
     }
     for (size_t i = 0; i < 8; i++)
         n_visited += forget(&one, ids[i]).rows_visited;
-    assert_int_equal(
-        efface_kmeans_forget(batch.model, batch.data, ids, 8, EFFACE_MISSING_FAIL, &report, NULL),
-        EFFACE_OK);
+    assert_int_equal(efface_model_forget(batch.model, batch.data,
+                                         &(efface_request){.ids = ids, .n_ids = 8}, &report, NULL),
+                     EFFACE_OK);
     assert_int_equal(report.rows_forgotten, 8);
     assert_int_equal(report.depth, 0);
     /* The means alone move: each row that is left in a leaf is looked at once, or twice if the seed
@@ -205,7 +204,7 @@ static void the_last_row_of_a_leaf_takes_it_along(void **state) {
     assert_null(node_of(&p, 2, leaf)->data);
     assert_null(node_of(&p, 1, parent)->model);
     assert_null(node_of(&p, 1, parent)->data);
-    assert_int_equal(report.reason, EFFACE_REASON_CLUSTERS);
+    assert_int_equal(report.reason, EF_REASON_CLUSTERS);
     assert_int_equal(report.depth, 0);
     assert_true(efface_data_n_rows(p.data) != 0);
 
@@ -214,7 +213,7 @@ static void the_last_row_of_a_leaf_takes_it_along(void **state) {
     report = learn(&p, 0, &values[0]);
     assert_int_equal(n_rows_of(&p, 2, leaf), 1);
     assert_int_equal(n_rows_of(&p, 1, parent), 1);
-    assert_int_equal(report.reason, EFFACE_REASON_CLUSTERS);
+    assert_int_equal(report.reason, EF_REASON_CLUSTERS);
     assert_int_equal(report.action, EFFACE_ACTION_REPAIRED);
     assert_int_equal(report.depth, 0);
     assert_int_equal(efface_kmeans_is_seed(p.model, 0), 1);
@@ -232,7 +231,7 @@ static void all_nodes_can_go_and_come_back(void **state) {
     for (uint64_t id = 0; id < 12; id++)
         report = forget(&p, id);
     assert_int_equal(report.depth, 0);
-    assert_int_equal(report.reason, EFFACE_REASON_CLUSTERS);
+    assert_int_equal(report.reason, EF_REASON_CLUSTERS);
     assert_int_equal(efface_kmeans_get_info(p.model).n_clusters, 0);
     for (uint32_t l = 0; l <= 2; l++)
         for (size_t i = 0; i < p.model->tree->n_nodes[l]; i++)
@@ -315,17 +314,17 @@ static void a_moved_width_is_a_refit(void **state) {
     assert_int_equal(efface_kmeans_get_info(p.model).width, 4);
     efface_report report = forget(&p, 31);
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
-    assert_int_equal(report.reason, EFFACE_REASON_WIDTH);
+    assert_int_equal(report.reason, EF_REASON_WIDTH);
     assert_int_equal(report.depth, 0);
     assert_true(report.rows_visited >= 31 + 4); /* rows and centroids of leaves */
     assert_int_equal(report.rows_visited, efface_kmeans_get_info(p.model).rows_assigned);
     assert_int_equal(efface_kmeans_get_info(p.model).width, 2);
     report = forget(&p, 30);
-    assert_true(report.reason != EFFACE_REASON_WIDTH);
+    assert_true(report.reason != EF_REASON_WIDTH);
     report = learn(&p, 30, &values[30]);
-    assert_true(report.reason != EFFACE_REASON_WIDTH);
+    assert_true(report.reason != EF_REASON_WIDTH);
     report = learn(&p, 31, &values[31]);
-    assert_int_equal(report.reason, EFFACE_REASON_WIDTH);
+    assert_int_equal(report.reason, EF_REASON_WIDTH);
     assert_int_equal(efface_kmeans_get_info(p.model).width, 4);
     free_pair(&p);
 }
@@ -339,18 +338,18 @@ static void a_moved_grid_is_a_refit(void **state) {
     efface_kmeans_params params = params_of_tree(1, 3, 2, 6);
     params.bound = 0.0;
     pair p = make_pair(&params, 40, 1, values);
-    assert_int_equal(learn(&p, 99, &far).reason, EFFACE_REASON_BOUND);
+    assert_int_equal(learn(&p, 99, &far).reason, EF_REASON_BOUND);
     for (uint32_t leaf = 0; leaf < 3; leaf++)
         assert_int_equal(node_of(&p, 1, leaf)->model->domain.exponent, p.model->domain.exponent);
-    assert_int_equal(forget(&p, 99).reason, EFFACE_REASON_BOUND);
+    assert_int_equal(forget(&p, 99).reason, EF_REASON_BOUND);
     free_pair(&p);
 
     params.scale = EFFACE_SCALE_MINMAX;
     p = make_pair(&params, 40, 1, values);
-    assert_int_equal(learn(&p, 99, &far).reason, EFFACE_REASON_SCALE);
+    assert_int_equal(learn(&p, 99, &far).reason, EF_REASON_SCALE);
     for (uint32_t leaf = 0; leaf < 3; leaf++)
         assert_true(node_of(&p, 1, leaf)->model->domain.high[0] == far);
-    assert_int_equal(forget(&p, 99).reason, EFFACE_REASON_SCALE);
+    assert_int_equal(forget(&p, 99).reason, EF_REASON_SCALE);
     free_pair(&p);
 }
 
@@ -365,16 +364,16 @@ static void what_is_refused_reaches_no_node(void **state) {
     const float far[3] = {1.0F, 2.0F, 0x1p24F};
     const uint64_t ids[3] = {3, 4, 5}, news[3] = {100, 101, 102};
     efface_rows rows = {.n_rows = 3, .values = far, .ids = ids};
-    assert_int_equal(efface_kmeans_update(p.model, p.data, &rows, NULL, NULL), EFFACE_E_LIMIT);
+    assert_int_equal(efface_model_update(p.model, p.data, &rows, NULL, NULL), EFFACE_E_LIMIT);
     check_nodes(p.model, p.data);
     check_same(&p, &before);
     rows.ids = news;
-    assert_int_equal(efface_kmeans_learn(p.model, p.data, &rows, NULL, NULL), EFFACE_E_LIMIT);
+    assert_int_equal(efface_model_learn(p.model, p.data, &rows, NULL, NULL), EFFACE_E_LIMIT);
     check_nodes(p.model, p.data);
     check_same(&p, &before);
-    assert_int_equal(
-        efface_kmeans_forget(p.model, p.data, news, 3, EFFACE_MISSING_FAIL, NULL, NULL),
-        EFFACE_E_NOT_FOUND);
+    assert_int_equal(efface_model_forget(p.model, p.data,
+                                         &(efface_request){.ids = news, .n_ids = 3}, NULL, NULL),
+                     EFFACE_E_NOT_FOUND);
     check_nodes(p.model, p.data);
     check_same(&p, &before);
     free_pair(&p);
@@ -396,9 +395,10 @@ static void a_preview_leaves_no_trace(void **state) {
             const size_t n = id % 4 == 0 ? 20 - id : 1;
             for (size_t i = 0; i < n; i++)
                 ids[i] = id + i;
-            assert_int_equal(
-                efface_kmeans_preview(p.model, p.data, ids, n, EFFACE_MISSING_FAIL, NULL, NULL),
-                EFFACE_OK);
+            assert_int_equal(efface_model_preview(p.model, p.data,
+                                                  &(efface_request){.ids = ids, .n_ids = n}, NULL,
+                                                  NULL),
+                             EFFACE_OK);
             check_same(&p, &before);
             check_nodes(p.model, p.data);
         }

@@ -47,13 +47,13 @@ static void bad_parameters_are_refused(void **unused) {
     TRY(EFFACE_OK, p.gamma = 0.0; p.method = EFFACE_METHOD_QUANTIZED);
     TRY(EFFACE_OK, p.starts = 100; p.passes = 10; p.method = EFFACE_METHOD_PYRAMID);
 
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     const efface_kmeans_params p = params_of(2, 3);
     assert_int_equal(efface_kmeans_fit(NULL, &p, &model, NULL), EFFACE_E_ARGUMENT);
     assert_int_equal(efface_kmeans_fit(data, NULL, &model, NULL), EFFACE_E_ARGUMENT);
     assert_int_equal(efface_kmeans_fit(data, &p, NULL, NULL), EFFACE_E_ARGUMENT);
     assert_null(model);
-    efface_kmeans_free(NULL);
+    efface_model_free(NULL);
     efface_data_free(data);
 }
 
@@ -85,11 +85,11 @@ static void values_outside_bounds_are_refused(void **unused) {
     } bounds[] = {{0.0, 2}, {4.0, 2}, {5.0, 3}, {8.0, 3}, {8.000001, 4}, {0x1p126, 126}};
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
         p.bound = bounds[i].bound;
-        efface_kmeans *const model = fit(data, &p);
+        efface_model *const model = fit(data, &p);
         const state s = read_state(model);
         assert_int_equal(number_at(&s, AT_EXPONENT, 4), bounds[i].exponent);
         efface_bytes_free(s.bytes);
-        efface_kmeans_free(model);
+        efface_model_free(model);
     }
     efface_data_free(data);
 }
@@ -105,7 +105,7 @@ static void no_rows_give_a_model_without_centroids(void **unused) {
         efface_kmeans_params p = params_of(5, 0);
         p.method = method % 2 == 0 ? EFFACE_METHOD_LLOYD : EFFACE_METHOD_QUANTIZED;
         p.scale = method < 2 ? EFFACE_SCALE_NONE : EFFACE_SCALE_MINMAX;
-        efface_kmeans *const model = fit(none, &p);
+        efface_model *const model = fit(none, &p);
         const efface_kmeans_info info = efface_kmeans_get_info(model);
         assert_true(info.n_clusters == 0 && info.n_rows == 0 && info.n_columns == 3);
         const state s = read_state(model);
@@ -113,7 +113,7 @@ static void no_rows_give_a_model_without_centroids(void **unused) {
         assert_int_equal(s.n_levels, 0);
         efface_bytes_free(s.bytes);
         unsigned char digest[EFFACE_DIGEST_BYTES];
-        assert_int_equal(efface_kmeans_digest(model, digest, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_digest(model, digest, NULL), EFFACE_OK);
         uint32_t label = 77;
         double loss = -1.0, centroid[3];
         efface_error e = {.message = ""};
@@ -125,7 +125,7 @@ static void no_rows_give_a_model_without_centroids(void **unused) {
         assert_true(label == 77 && loss == -1.0);
         assert_int_equal(efface_kmeans_loss(model, none, &loss, NULL), EFFACE_OK);
         assert_true(loss == 0.0);
-        efface_kmeans_free(model);
+        efface_model_free(model);
     }
     efface_data_free(none);
     efface_data_free(some);
@@ -139,7 +139,7 @@ static void few_rows_give_a_centroid_each(void **unused) {
         efface_data *const data = make_data(n, 2, values, NULL);
         for (uint32_t k = (uint32_t)n; k < 20; k += 5) {
             const efface_kmeans_params p = params_of(k, 0);
-            efface_kmeans *const model = fit(data, &p);
+            efface_model *const model = fit(data, &p);
             const efface_kmeans_info info = efface_kmeans_get_info(model);
             assert_true(info.n_clusters == n && info.stable && info.iterations == 0);
             uint32_t labels[6], seen = 0;
@@ -156,7 +156,7 @@ static void few_rows_give_a_centroid_each(void **unused) {
             assert_true(loss == 0.0);
             assert_int_equal(efface_kmeans_centroid(model, (uint32_t)n, centroid, NULL),
                              EFFACE_E_ARGUMENT);
-            efface_kmeans_free(model);
+            efface_model_free(model);
         }
         efface_data_free(data);
         test_free(values);
@@ -172,7 +172,7 @@ static void check_results(efface_scale scale, float size, const int64_t *weights
     efface_data *const data = make_data(N, D, values, weights);
     efface_kmeans_params p = params_of(K, 0);
     p.scale = scale;
-    efface_kmeans *const model = fit(data, &p);
+    efface_model *const model = fit(data, &p);
     assert_true(efface_kmeans_get_info(model).stable);
     long double sums[K][D] = {{0}}, counts[K] = {0}, unit[D];
     for (uint32_t j = 0; j < D; j++)
@@ -203,7 +203,7 @@ static void check_results(efface_scale scale, float size, const int64_t *weights
             if (i % 3 == 1 || (i % 3 == 2 && j == i / 3 % D))
                 values[i * D + j] = ldexpf(values[i * D + j], (int)(i % 20));
     check_answers(model, N, values, weights, unit, labels);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
     test_free(values);
 }
@@ -229,7 +229,7 @@ static void far_rows_are_predicted(void **unused) {
         efface_kmeans_params p = params_of(2, 0);
         p.scale = i % 2 == 0 ? EFFACE_SCALE_NONE : EFFACE_SCALE_MINMAX;
         p.common.seed = (uint64_t)i; /* either may be cluster 0 */
-        efface_kmeans *const model = fit(data, &p);
+        efface_model *const model = fit(data, &p);
         for (int e = 1; e <= 126; e++) {
             const float far = ldexpf(1.0F, e);
             const float rows[] = {-far, 0, far, 0, 0, 0, 1, 0, 0.5F, far, 0.5F, 0};
@@ -238,7 +238,7 @@ static void far_rows_are_predicted(void **unused) {
             assert_true(labels[0] == labels[2] && labels[1] == labels[3]);
             assert_true(labels[2] != labels[3] && labels[4] == 0 && labels[5] == 0);
         }
-        efface_kmeans_free(model);
+        efface_model_free(model);
     }
     efface_data_free(data);
 }
@@ -250,7 +250,7 @@ static void bad_rows_have_no_prediction(void **unused) {
     efface_data *const data = make_data(20, 3, values, NULL);
     efface_data *const narrow = make_data(20, 2, values, NULL);
     const efface_kmeans_params p = params_of(3, 5);
-    efface_kmeans *const model = fit(data, &p);
+    efface_model *const model = fit(data, &p);
     uint32_t labels[20], all[20];
     double loss = -1.0, squares[60];
     memset(labels, 0xFF, sizeof labels);
@@ -274,7 +274,7 @@ static void bad_rows_have_no_prediction(void **unused) {
     assert_int_equal(efface_kmeans_labels(model, narrow, labels, NULL), EFFACE_E_ARGUMENT);
     assert_int_equal(efface_kmeans_loss(model, narrow, &loss, NULL), EFFACE_E_ARGUMENT);
     assert_true(loss == -1.0);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(narrow);
     efface_data_free(data);
     test_free(values);
@@ -288,18 +288,18 @@ static void coarse_columns_are_reported(void **unused) {
         1000, 7, 5, 5, 0, 1, 900, 7, 5 + 256 * 0x1p-13F, 5 + 255 * 0x1p-13F, 1e-30F, 2};
     efface_data *const data = make_data(2, COLUMNS, values, NULL);
     efface_kmeans_params p = params_of(2, 3);
-    efface_kmeans *model = fit(data, &p);
+    efface_model *model = fit(data, &p);
     uint32_t columns[3] = {99, 99, 99};
     assert_int_equal(efface_kmeans_get_info(model).n_coarse_columns, 2);
     efface_kmeans_coarse_columns(model, columns, 1);
     assert_true(columns[0] == 3 && columns[1] == 99);
     efface_kmeans_coarse_columns(model, columns, 3);
     assert_true(columns[0] == 3 && columns[1] == 4 && columns[2] == 99);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     p.scale = EFFACE_SCALE_MINMAX; /* mends it, but for a spread below 2^-100 */
     model = fit(data, &p);
     assert_int_equal(efface_kmeans_get_info(model).n_coarse_columns, 0);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
 }
 
@@ -312,7 +312,7 @@ static void iterations_end_when_nothing_changes(void **unused) {
         values[i] = (float)(draw() >> 40); /* no clusters: many iterations */
     efface_data *const data = make_data(500, 2, values, NULL);
     efface_kmeans_params p = params_of(7, 0);
-    efface_kmeans *const last = fit(data, &p);
+    efface_model *const last = fit(data, &p);
     const efface_kmeans_info end = efface_kmeans_get_info(last);
     state stable = read_state(last);
     assert_true(end.stable && end.iterations > 5 && end.iterations < EFFACE_MAX_ITERATIONS);
@@ -322,7 +322,7 @@ static void iterations_end_when_nothing_changes(void **unused) {
     assert_int_equal(number_at(&stable, AT_ITERATIONS, 4), EFFACE_MAX_ITERATIONS);
     assert_true(stable.n_levels == end.iterations + 1 && stable.model_level == end.iterations);
     for (p.iterations = 1; p.iterations < end.iterations + 3; p.iterations++) {
-        efface_kmeans *const model = fit(data, &p);
+        efface_model *const model = fit(data, &p);
         const efface_kmeans_info info = efface_kmeans_get_info(model);
         state s = read_state(model);
         const uint32_t t = p.iterations < end.iterations ? p.iterations : end.iterations;
@@ -341,10 +341,10 @@ static void iterations_end_when_nothing_changes(void **unused) {
                                 own.counts - 4 - s.levels);
         }
         efface_bytes_free(s.bytes);
-        efface_kmeans_free(model);
+        efface_model_free(model);
     }
     efface_bytes_free(stable.bytes);
-    efface_kmeans_free(last);
+    efface_model_free(last);
     efface_data_free(data);
     test_free(values);
 }
@@ -376,14 +376,14 @@ static void lattice_width_is_reported(void **unused) {
         p.gamma = cases[i].gamma;
         for (int quantized = 0; quantized < 2; quantized++) {
             p.method = quantized ? EFFACE_METHOD_QUANTIZED : EFFACE_METHOD_LLOYD;
-            efface_kmeans *const model = fit(data, &p);
+            efface_model *const model = fit(data, &p);
             const efface_kmeans_info info = efface_kmeans_get_info(model);
             const state s = read_state(model);
             assert_true(info.method == p.method);
             assert_true(info.epsilon == (quantized ? cases[i].used : 0.0));
             assert_int_equal(number_at(&s, AT_GAMMA, 4), quantized ? cases[i].q : 0);
             efface_bytes_free(s.bytes);
-            efface_kmeans_free(model);
+            efface_model_free(model);
         }
         efface_data_free(data);
         test_free(values);
@@ -404,7 +404,7 @@ static void weights_count_as_rows(void **unused) {
     }
     efface_data *const data = make_data(ROWS, 1, values, weights);
     const efface_kmeans_params p = params_of(CLUSTERS, 1);
-    efface_kmeans *const model = fit(data, &p);
+    efface_model *const model = fit(data, &p);
     const state s = read_state(model);
     const level first = read_level(&s, 0), next = read_level(&s, 1);
     assert_true(first.has_partition && !next.has_partition);
@@ -432,7 +432,7 @@ static void weights_count_as_rows(void **unused) {
         assert_true(llabs(twice_error) < counts[c] || llabs(center * counts[c]) > llabs(sums[c]));
     }
     efface_bytes_free(s.bytes);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
 }
 

@@ -27,7 +27,7 @@ static void no_table_has_a_name(void **state) {
 static void check_fit(size_t n_rows, uint32_t n_threads, efface_method method) {
     const float values[] = {1, 2, 3, 4, 5, 6, 7, 8};
     efface_data *data = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_kmeans_params params;
     efface_error error;
     memset(&error, 0, sizeof error);

@@ -52,8 +52,8 @@ static efface_kmeans_params params_of(efface_method method, uint32_t candidates)
     return p;
 }
 
-static efface_kmeans *fit(const efface_data *data, const efface_kmeans_params *params) {
-    efface_kmeans *model = NULL;
+static efface_model *fit(const efface_data *data, const efface_kmeans_params *params) {
+    efface_model *model = NULL;
     assert_int_equal(efface_kmeans_fit(data, params, &model, NULL), EFFACE_OK);
     return model;
 }
@@ -79,7 +79,7 @@ static void too_many_are_refused(void **state) {
     (void)state;
     efface_data *const data = make_data();
     efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD, 65);
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_error error;
     assert_int_equal(efface_kmeans_fit(data, &params, &model, &error), EFFACE_E_ARGUMENT);
     assert_non_null(strstr(error.message, "candidates must be 1 to 64"));
@@ -87,7 +87,7 @@ static void too_many_are_refused(void **state) {
     model = fit(data, &params);
     assert_int_equal(efface_kmeans_get_params(model).candidates, 64);
     assert_int_equal(model->rounds.n_rounds, 5);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
 }
 
@@ -100,11 +100,11 @@ static void only_greedy_models_keep_candidates(void **state) {
     for (efface_method method = EFFACE_METHOD_LLOYD; method <= EFFACE_METHOD_TREE; method++)
         for (uint32_t candidates = 1; candidates < 4; candidates++) {
             const efface_kmeans_params params = params_of(method, candidates);
-            efface_kmeans *const model = fit(data, &params);
+            efface_model *const model = fit(data, &params);
             const bool keeps = candidates > 1 && method < EFFACE_METHOD_PYRAMID;
             assert_int_equal(model->rounds.n_rounds, keeps ? 5 : 0);
             assert_true((model->rounds.potentials != NULL) == keeps);
-            efface_kmeans_free(model);
+            efface_model_free(model);
         }
     efface_data_free(data);
 }
@@ -114,9 +114,9 @@ typedef struct encoding {
     size_t n_bytes;
 } encoding;
 
-static encoding encode(const efface_kmeans *model) {
+static encoding encode(const efface_model *model) {
     encoding e = {NULL, 0};
-    assert_int_equal(efface_kmeans_encode(model, &e.bytes, &e.n_bytes, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(model, &e.bytes, &e.n_bytes, NULL), EFFACE_OK);
     return e;
 }
 
@@ -135,7 +135,7 @@ static bool has_winner(const encoding *e, const ef_winner *winner) {
     return false;
 }
 
-static bool is_chosen(const efface_kmeans *model, uint64_t id) {
+static bool is_chosen(const efface_model *model, uint64_t id) {
     for (uint32_t l = 0; l < model->plan.n_clusters; l++)
         if (model->seeds[l].id == id)
             return true;
@@ -151,7 +151,7 @@ static void losers_leave_the_state(void **state) {
         for (size_t i = 0; i < 5 * 4; i++) {
             efface_data *const data = make_data();
             const efface_kmeans_params params = params_of(method, 4);
-            efface_kmeans *const model = fit(data, &params);
+            efface_model *const model = fit(data, &params);
             const ef_winner loser = model->rounds.winners[i];
             int32_t point[N_COLUMNS];
             memcpy(point, model->rounds.points + i * N_COLUMNS, sizeof point);
@@ -159,16 +159,17 @@ static void losers_leave_the_state(void **state) {
             assert_true(has_point(&before, point) && has_winner(&before, &loser));
             assert_int_equal(efface_kmeans_is_seed(model, loser.id), 1);
             n_losers += !is_chosen(model, loser.id);
-            assert_int_equal(
-                efface_kmeans_forget(model, data, &loser.id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
-                EFFACE_OK);
+            assert_int_equal(efface_model_forget(model, data,
+                                                 &(efface_request){.ids = &loser.id, .n_ids = 1},
+                                                 NULL, NULL),
+                             EFFACE_OK);
             encoding after = encode(model);
             assert_false(has_point(&after, point));
             assert_false(has_winner(&after, &loser));
             assert_int_equal(efface_kmeans_is_seed(model, loser.id), 0);
             efface_bytes_free(before.bytes);
             efface_bytes_free(after.bytes);
-            efface_kmeans_free(model);
+            efface_model_free(model);
             efface_data_free(data);
         }
     assert_true(n_losers >= 10);
@@ -183,7 +184,7 @@ static void potentials_follow(void **state) {
         efface_data *const data = make_data();
         efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD, 3);
         params.common.seed = seed;
-        efface_kmeans *const model = fit(data, &params);
+        efface_model *const model = fit(data, &params);
         for (uint64_t id = 0; id < N_ROWS - 20; id++) {
             if (efface_kmeans_is_seed(model, id) != 0)
                 continue;
@@ -192,19 +193,20 @@ static void potentials_follow(void **state) {
             memcpy(winners, model->rounds.winners, 3 * sizeof *winners);
             efface_report report;
             efface_difference difference;
-            assert_int_equal(
-                efface_kmeans_forget(model, data, &id, 1, EFFACE_MISSING_FAIL, &report, NULL),
-                EFFACE_OK);
+            assert_int_equal(efface_model_forget(model, data,
+                                                 &(efface_request){.ids = &id, .n_ids = 1}, &report,
+                                                 NULL),
+                             EFFACE_OK);
             assert_true(model->rounds.potentials[0] < potential);
             assert_memory_equal(model->rounds.winners, winners, 3 * sizeof *winners);
-            n_moved += report.reason == EFFACE_REASON_SEED;
-            n_followed += report.reason != EFFACE_REASON_SEED;
-            if (report.reason != EFFACE_REASON_SEED && id % 16 != 0)
+            n_moved += report.reason == EF_REASON_SEED;
+            n_followed += report.reason != EF_REASON_SEED;
+            if (report.reason != EF_REASON_SEED && id % 16 != 0)
                 continue;
-            assert_int_equal(efface_kmeans_verify(model, data, &difference, NULL), EFFACE_OK);
+            assert_int_equal(efface_model_verify(model, data, &difference, NULL), EFFACE_OK);
             assert_true(difference.identical);
         }
-        efface_kmeans_free(model);
+        efface_model_free(model);
         efface_data_free(data);
     }
     assert_true(n_followed > 1000 && n_moved > 5);
@@ -218,8 +220,8 @@ static void wrong_rounds_are_refused(void **state) {
     efface_data *const data = make_data();
     const efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD, 3);
     for (int way = 0; way < 6; way++) {
-        efface_kmeans *const model = fit(data, &params);
-        efface_kmeans *decoded = NULL;
+        efface_model *const model = fit(data, &params);
+        efface_model *decoded = NULL;
         const uint32_t best = ef_best_slot(model->rounds.potentials, 3);
         switch (way) {
         case 0: break;
@@ -232,11 +234,12 @@ static void wrong_rounds_are_refused(void **state) {
         default: model->rounds.points[best * N_COLUMNS]++; break;
         }
         encoding e = encode(model);
-        assert_int_equal(efface_kmeans_decode(e.bytes, e.n_bytes, &params, data, &decoded, NULL),
-                         way == 0 ? EFFACE_OK : EFFACE_E_FORMAT);
-        efface_kmeans_free(decoded);
+        assert_int_equal(
+            efface_model_decode(e.bytes, e.n_bytes, &params.common, data, &decoded, NULL),
+            way == 0 ? EFFACE_OK : EFFACE_E_FORMAT);
+        efface_model_free(decoded);
         efface_bytes_free(e.bytes);
-        efface_kmeans_free(model);
+        efface_model_free(model);
     }
     efface_data_free(data);
 }

@@ -48,19 +48,25 @@ static pair make(int method) {
 enum { PREVIEW, UPDATE, FORGET, OWNER, LEARN, REKEY, N_CALLS };
 
 /* One request to a model, with a set that may be its own. */
-static efface_status ask(efface_kmeans *model, efface_data *data, int call, efface_error *error) {
+static efface_status ask(efface_model *model, efface_data *data, int call, efface_error *error) {
     const uint64_t id = 4;
     const float values[2] = {21.0F, 22.0F};
     const efface_rows known = {.n_rows = 1, .values = values, .ids = &id};
     const efface_rows fresh = {.n_rows = 1, .values = values};
     switch (call) {
-    case FORGET: return efface_kmeans_forget(model, data, &id, 1, EFFACE_MISSING_FAIL, NULL, error);
-    case OWNER: return efface_kmeans_forget_owner(model, data, 6, EFFACE_MISSING_FAIL, NULL, error);
-    case LEARN: return efface_kmeans_learn(model, data, &fresh, NULL, error);
-    case UPDATE: return efface_kmeans_update(model, data, &known, NULL, error);
+    case FORGET:
+        return efface_model_forget(model, data, &(efface_request){.ids = &id, .n_ids = 1}, NULL,
+                                   error);
+    case OWNER:
+        return efface_model_forget(
+            model, data, &(efface_request){.owners = (const uint64_t[]){6}, .n_owners = 1}, NULL,
+            error);
+    case LEARN: return efface_model_learn(model, data, &fresh, NULL, error);
+    case UPDATE: return efface_model_update(model, data, &known, NULL, error);
     case PREVIEW:
-        return efface_kmeans_preview(model, data, &id, 1, EFFACE_MISSING_FAIL, NULL, error);
-    default: return efface_kmeans_rekey(model, data, 77, NULL, error);
+        return efface_model_preview(model, data, &(efface_request){.ids = &id, .n_ids = 1}, NULL,
+                                    error);
+    default: return efface_model_rekey(model, data, 77, NULL, error);
     }
 }
 
@@ -75,9 +81,9 @@ static void refused(const pair *p, efface_data *data, const char *words) {
         if (strstr(error.message, words) == NULL || strstr(error.message, "; ") == NULL)
             fail_msg("'%s' is not in '%s'", words, error.message);
     }
-    assert_int_equal(
-        efface_kmeans_forget(p->model, data, NULL, 0, EFFACE_MISSING_FAIL, NULL, &error),
-        EFFACE_E_ARGUMENT);
+    assert_int_equal(efface_model_forget(p->model, data, &(efface_request){.ids = NULL, .n_ids = 0},
+                                         NULL, &error),
+                     EFFACE_E_ARGUMENT);
     assert_true(ef_stamps_equal(stamp, data->stamp));
     check_same(&seen, &before);
 }
@@ -106,7 +112,7 @@ static void a_twin_is_refused(void **state) {
         check_same(&p, &before);
         /* It has the right rows, so a state can be compared with a fit to it. */
         efface_difference difference;
-        assert_int_equal(efface_kmeans_verify(p.model, twin.data, &difference, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_verify(p.model, twin.data, &difference, NULL), EFFACE_OK);
         assert_true(difference.identical);
         accepted(&p);
         accepted(&twin);
@@ -165,15 +171,15 @@ static void a_decoded_model_belongs_to_the_set_it_was_decoded_with(void **state)
         pair p = make(m), twin = make(m);
         unsigned char *bytes = NULL, *others = NULL;
         size_t n_bytes = 0, n_others = 0;
-        assert_int_equal(efface_kmeans_encode(p.model, &bytes, &n_bytes, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_encode(p.model, &bytes, &n_bytes, NULL), EFFACE_OK);
         /* Which set it is of, the bytes do not tell. */
-        assert_int_equal(efface_kmeans_encode(twin.model, &others, &n_others, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_encode(twin.model, &others, &n_others, NULL), EFFACE_OK);
         assert_int_equal(n_bytes, n_others);
         assert_memory_equal(bytes, others, n_bytes);
-        efface_kmeans_free(twin.model);
+        efface_model_free(twin.model);
         twin.model = NULL;
         assert_int_equal(
-            efface_kmeans_decode(bytes, n_bytes, &twin.params, twin.data, &twin.model, NULL),
+            efface_model_decode(bytes, n_bytes, &twin.params.common, twin.data, &twin.model, NULL),
             EFFACE_OK);
         refused(&twin, p.data, "is not the set of the model");
         accepted(&twin);
@@ -218,10 +224,10 @@ static void a_set_changed_without_its_model_is_refused(void **state) {
                 check_same(&p, &before);
             refused(&p, p.data, "changed without this model");
             efface_difference difference;
-            assert_int_equal(efface_kmeans_verify(p.model, p.data, &difference, NULL), EFFACE_OK);
+            assert_int_equal(efface_model_verify(p.model, p.data, &difference, NULL), EFFACE_OK);
             assert_int_equal(difference.identical, way != GROWN && way != SHRUNK);
             /* As the message says. */
-            efface_kmeans_free(p.model);
+            efface_model_free(p.model);
             p.model = fit(p.data, &p.params);
             accepted(&p);
             change_alone(p.data, GROWN);
@@ -269,30 +275,34 @@ static void calls_that_change_nothing_keep_both_together(void **state) {
         assert_int_equal(efface_data_replace(data, &absent, NULL), EFFACE_E_NOT_FOUND);
         check_stamps(&p, stamp);
         assert_int_equal(ask(p.model, data, PREVIEW, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_forget(
+                             p.model, data, &(efface_request){.ids = NULL, .n_ids = 0}, NULL, NULL),
+                         EFFACE_OK);
         assert_int_equal(
-            efface_kmeans_forget(p.model, data, NULL, 0, EFFACE_MISSING_FAIL, NULL, NULL),
+            efface_model_forget(
+                p.model, data,
+                &(efface_request){.ids = &unknown, .n_ids = 1, .missing = EFFACE_MISSING_SKIP},
+                NULL, NULL),
             EFFACE_OK);
-        assert_int_equal(
-            efface_kmeans_forget(p.model, data, &unknown, 1, EFFACE_MISSING_SKIP, NULL, NULL),
-            EFFACE_OK);
-        assert_int_equal(efface_kmeans_learn(p.model, data, &none, NULL, NULL), EFFACE_OK);
-        assert_int_equal(efface_kmeans_update(p.model, data, &none, NULL, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_learn(p.model, data, &none, NULL, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_update(p.model, data, &none, NULL, NULL), EFFACE_OK);
         check_stamps(&p, stamp);
         /* These have changed the set before they fail, and change it back. */
-        assert_int_equal(efface_kmeans_learn(p.model, data, &outside, NULL, NULL), EFFACE_E_LIMIT);
-        assert_int_equal(efface_kmeans_update(p.model, data, &moved, NULL, NULL), EFFACE_E_LIMIT);
+        assert_int_equal(efface_model_learn(p.model, data, &outside, NULL, NULL), EFFACE_E_LIMIT);
+        assert_int_equal(efface_model_update(p.model, data, &moved, NULL, NULL), EFFACE_E_LIMIT);
         check_stamps(&p, stamp);
         ef_kmeans_set_work(p.model, 1, (ef_interrupt){always, NULL, NULL});
         size_t n_interrupted = 0;
         for (uint64_t id = 0; id < N_ROWS; id++) {
             efface_report report;
-            const efface_status status =
-                efface_kmeans_preview(p.model, data, &id, 1, EFFACE_MISSING_FAIL, &report, NULL);
+            const efface_status status = efface_model_preview(
+                p.model, data, &(efface_request){.ids = &id, .n_ids = 1}, &report, NULL);
             if (status == EFFACE_OK && report.levels_replayed == 0)
                 continue;
-            assert_int_equal(
-                efface_kmeans_forget(p.model, data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
-                EFFACE_E_INTERRUPTED);
+            assert_int_equal(efface_model_forget(p.model, data,
+                                                 &(efface_request){.ids = &id, .n_ids = 1}, NULL,
+                                                 NULL),
+                             EFFACE_E_INTERRUPTED);
             check_stamps(&p, stamp);
             n_interrupted++;
         }
@@ -311,33 +321,36 @@ static void all_models_of_a_request_are_checked(void **state) {
     pair a = make(0), twin = make(1);
     pair b = {.data = a.data, .params = twin.params};
     b.model = fit(b.data, &b.params);
-    efface_kmeans *const own[2] = {a.model, b.model}, *const strange[2] = {a.model, twin.model};
+    efface_model *const own[2] = {a.model, b.model}, *const strange[2] = {a.model, twin.model};
     const uint64_t id = 7, other = 8;
     const float values[2] = {1.0F, 1.0F};
     const efface_rows rows = {.n_rows = 1, .values = values, .ids = &other};
     const efface_rows more = {.n_rows = 1, .values = values};
     const sight before = look(&a);
+    assert_int_equal(efface_models_forget(strange, 2, a.data,
+                                          &(efface_request){.ids = &id, .n_ids = 1}, NULL, NULL),
+                     EFFACE_E_ARGUMENT);
     assert_int_equal(
-        efface_models_forget(strange, 2, a.data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
-        EFFACE_E_ARGUMENT);
-    assert_int_equal(
-        efface_models_forget_owner(strange, 2, a.data, 2, EFFACE_MISSING_FAIL, NULL, NULL),
+        efface_models_forget(strange, 2, a.data,
+                             &(efface_request){.owners = (const uint64_t[]){2}, .n_owners = 1},
+                             NULL, NULL),
         EFFACE_E_ARGUMENT);
     assert_int_equal(efface_models_learn(strange, 2, a.data, &more, NULL, NULL), EFFACE_E_ARGUMENT);
     assert_int_equal(efface_models_update(strange, 2, a.data, &rows, NULL, NULL),
                      EFFACE_E_ARGUMENT);
     check_same(&a, &before);
     assert_int_equal(efface_models_update(own, 2, a.data, &rows, NULL, NULL), EFFACE_OK);
-    assert_int_equal(efface_models_forget(own, 2, a.data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
-                     EFFACE_OK);
+    assert_int_equal(
+        efface_models_forget(own, 2, a.data, &(efface_request){.ids = &id, .n_ids = 1}, NULL, NULL),
+        EFFACE_OK);
     check_law(&a);
     check_law(&b);
     /* A request to one of them leaves the other behind, though there are as many rows as before. */
-    assert_int_equal(efface_kmeans_update(a.model, a.data, &rows, NULL, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_update(a.model, a.data, &rows, NULL, NULL), EFFACE_OK);
     refused(&b, b.data, "changed without this model");
     assert_int_equal(efface_models_learn(own, 2, a.data, &more, NULL, NULL), EFFACE_E_ARGUMENT);
     accepted(&a);
-    efface_kmeans_free(b.model);
+    efface_model_free(b.model);
     free_pair(&a);
     free_pair(&twin);
 }

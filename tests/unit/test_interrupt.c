@@ -53,7 +53,7 @@ static const char *const kind_names[] = {"lloyd",  "greedy", "quantized", "pyram
 
 typedef struct scene {
     pair p;
-    efface_kmeans *second; /* a model of the same set with another seed */
+    efface_model *second; /* a model of the same set with another seed */
     const set_shape *shape;
     int kind;
     asker asker;
@@ -62,7 +62,7 @@ typedef struct scene {
 
     /* What the call hands out; one that fails leaves every byte of it. */
     struct {
-        efface_kmeans *model;
+        efface_model *model;
         efface_report reports[2];
         efface_difference difference;
         double number;
@@ -128,13 +128,13 @@ static void begin(scene *s, int kind, const set_shape *shape, bool asks) {
     s->p.model = fit(s->p.data, &params);
     params.common.seed++;
     s->second = fit(s->p.data, &params);
-    assert_int_equal(efface_kmeans_encode(s->p.model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(s->p.model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
     memset(&s->out, 0xA5, sizeof s->out);
 }
 
 static void end(scene *s) {
     efface_bytes_free(s->bytes);
-    efface_kmeans_free(s->second);
+    efface_model_free(s->second);
     free_pair(&s->p);
 }
 
@@ -162,25 +162,27 @@ static efface_status call_fit(scene *s, efface_error *error) {
 }
 
 static efface_status call_decode(scene *s, efface_error *error) {
-    return efface_kmeans_decode(s->bytes, s->n_bytes, &s->p.params, s->p.data, &s->out.model,
-                                error);
+    return efface_model_decode(s->bytes, s->n_bytes, &s->p.params.common, s->p.data, &s->out.model,
+                               error);
 }
 
 static efface_status call_forget(scene *s, efface_error *error) {
     const uint64_t id = first_seed(s);
-    return efface_kmeans_forget(s->p.model, s->p.data, &id, 1, EFFACE_MISSING_FAIL, s->out.reports,
-                                error);
+    return efface_model_forget(s->p.model, s->p.data, &(efface_request){.ids = &id, .n_ids = 1},
+                               s->out.reports, error);
 }
 
 static efface_status call_preview(scene *s, efface_error *error) {
     const uint64_t id = first_seed(s);
-    return efface_kmeans_preview(s->p.model, s->p.data, &id, 1, EFFACE_MISSING_FAIL, s->out.reports,
-                                 error);
+    return efface_model_preview(s->p.model, s->p.data, &(efface_request){.ids = &id, .n_ids = 1},
+                                s->out.reports, error);
 }
 
 static efface_status call_forget_owner(scene *s, efface_error *error) {
-    return efface_kmeans_forget_owner(s->p.model, s->p.data, first_seed(s) / 4, EFFACE_MISSING_FAIL,
-                                      s->out.reports, error);
+    return efface_model_forget(
+        s->p.model, s->p.data,
+        &(efface_request){.owners = (const uint64_t[]){first_seed(s) / 4}, .n_owners = 1},
+        s->out.reports, error);
 }
 
 /* A row so far out that the bound moves. */
@@ -189,7 +191,7 @@ static efface_status call_learn(scene *s, efface_error *error) {
     fill_row(values, s->shape, 999);
     values[0] = 1000.0F;
     const efface_rows row = {.n_rows = 1, .values = values};
-    return efface_kmeans_learn(s->p.model, s->p.data, &row, s->out.reports, error);
+    return efface_model_learn(s->p.model, s->p.data, &row, s->out.reports, error);
 }
 
 static efface_status call_update(scene *s, efface_error *error) {
@@ -197,15 +199,15 @@ static efface_status call_update(scene *s, efface_error *error) {
     float values[MOST_COLUMNS];
     fill_row(values, s->shape, 777);
     const efface_rows row = {.n_rows = 1, .values = values, .ids = &id};
-    return efface_kmeans_update(s->p.model, s->p.data, &row, s->out.reports, error);
+    return efface_model_update(s->p.model, s->p.data, &row, s->out.reports, error);
 }
 
 static efface_status call_rekey(scene *s, efface_error *error) {
-    return efface_kmeans_rekey(s->p.model, s->p.data, 4711, s->out.reports, error);
+    return efface_model_rekey(s->p.model, s->p.data, 4711, s->out.reports, error);
 }
 
 static efface_status call_verify(scene *s, efface_error *error) {
-    return efface_kmeans_verify(s->p.model, s->p.data, &s->out.difference, error);
+    return efface_model_verify(s->p.model, s->p.data, &s->out.difference, error);
 }
 
 static efface_status call_silhouette(scene *s, efface_error *error) {
@@ -214,10 +216,10 @@ static efface_status call_silhouette(scene *s, efface_error *error) {
 
 /* Both models. */
 static efface_status call_forget_two(scene *s, efface_error *error) {
-    efface_kmeans *const models[2] = {s->p.model, s->second};
+    efface_model *const models[2] = {s->p.model, s->second};
     const uint64_t id = first_seed(s);
-    return efface_models_forget(models, 2, s->p.data, &id, 1, EFFACE_MISSING_FAIL, s->out.reports,
-                                error);
+    return efface_models_forget(models, 2, s->p.data, &(efface_request){.ids = &id, .n_ids = 1},
+                                s->out.reports, error);
 }
 
 static bool makes_model(call what) {
@@ -272,10 +274,10 @@ static bool interrupt(scene *s, const both_sights *before, call what, const char
     return true;
 }
 
-static void check_same_models(const efface_kmeans *a, const efface_kmeans *b) {
+static void check_same_models(const efface_model *a, const efface_model *b) {
     unsigned char x[EFFACE_DIGEST_BYTES], y[EFFACE_DIGEST_BYTES];
-    assert_int_equal(efface_kmeans_digest(a, x, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_digest(b, y, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_digest(a, x, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_digest(b, y, NULL), EFFACE_OK);
     assert_memory_equal(x, y, sizeof x);
 }
 
@@ -288,8 +290,8 @@ static void check_outcome(scene *s, scene *plain, call what) {
     if (makes_model(what)) {
         check_same_models(s->out.model, plain->out.model);
         check_nodes(s->out.model, s->p.data);
-        efface_kmeans_free(s->out.model);
-        efface_kmeans_free(plain->out.model);
+        efface_model_free(s->out.model);
+        efface_model_free(plain->out.model);
     }
     if (changes_set(what) || what == call_preview || what == call_rekey)
         check_same_report(&s->out.reports[0], &plain->out.reports[0]);
@@ -330,7 +332,8 @@ static long interrupt_each(call what, const char *what_name, int kind, const set
     if (!changes_set(what) || what == call_forget) {
         const uint64_t id = first_seed(&s);
         s.asker.n_asked = 0;
-        (void)efface_kmeans_forget(s.p.model, s.p.data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL);
+        (void)efface_model_forget(s.p.model, s.p.data, &(efface_request){.ids = &id, .n_ids = 1},
+                                  NULL, NULL);
         assert_true(s.asker.n_asked > 0);
         check_law(&s.p);
     }
@@ -399,12 +402,13 @@ static void who_is_untouched_does_not_ask(void **state) {
         s.p.params.epsilon = kind == QUANTIZED ? 0x1p-20 : 0.0;
         s.p.params.n_clusters = 2;
         s.p.params.iterations = 1;
-        efface_kmeans_free(s.p.model);
+        efface_model_free(s.p.model);
         s.p.model = fit(s.p.data, &s.p.params);
         for (uint64_t id = 0; id < 40; id++) {
             s.asker.n_asked = 0;
-            assert_int_equal(efface_kmeans_forget(s.p.model, s.p.data, &id, 1, EFFACE_MISSING_FAIL,
-                                                  &report, NULL),
+            assert_int_equal(efface_model_forget(s.p.model, s.p.data,
+                                                 &(efface_request){.ids = &id, .n_ids = 1}, &report,
+                                                 NULL),
                              EFFACE_OK);
             if (report.action != EFFACE_ACTION_UNTOUCHED)
                 continue;

@@ -207,8 +207,8 @@ static void free_set(labelled_set *set) {
     test_free(set->labels);
 }
 
-static efface_kmeans *fit(const efface_data *data, int minmax, uint32_t n_clusters,
-                          uint32_t n_threads) {
+static efface_model *fit(const efface_data *data, int minmax, uint32_t n_clusters,
+                         uint32_t n_threads) {
     efface_kmeans_params params;
     efface_kmeans_params_init(&params);
     params.method = EFFACE_METHOD_LLOYD;
@@ -218,15 +218,15 @@ static efface_kmeans *fit(const efface_data *data, int minmax, uint32_t n_cluste
     params.common.seed = 5;
     params.scale = minmax ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
     params.common.n_threads = n_threads;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_error error;
     if (efface_kmeans_fit(data, &params, &model, &error) != EFFACE_OK)
         fail_msg("%s", error.message);
     return model;
 }
 
-static double silhouette(const efface_kmeans *model, const efface_data *data,
-                         const uint32_t *labels, size_t max_rows) {
+static double silhouette(const efface_model *model, const efface_data *data, const uint32_t *labels,
+                         size_t max_rows) {
     double score = -2.0;
     efface_error error;
     if (efface_kmeans_silhouette(model, data, labels, max_rows, &score, &error) != EFFACE_OK)
@@ -239,10 +239,10 @@ static void silhouette_is_that_of_scikit_learn(void **state) {
     for (size_t t = 0; t < sizeof silhouette_cases / sizeof silhouette_cases[0]; t++) {
         const silhouette_case *const c = &silhouette_cases[t];
         labelled_set set = make_set(c, 1);
-        efface_kmeans *const model = fit(set.data, c->minmax, 2, 1);
+        efface_model *const model = fit(set.data, c->minmax, 2, 1);
         assert_near(c->name, silhouette(model, set.data, set.labels, c->max_rows), c->score,
                     1e-5 * fabs(c->score));
-        efface_kmeans_free(model);
+        efface_model_free(model);
         free_set(&set);
     }
 }
@@ -257,12 +257,12 @@ static void silhouette_knows_neither_order_nor_threads(void **state) {
             if (c->n <= 7 && s >= 2)
                 continue;
             labelled_set set = make_set(c, c->n % strides[s] == 0 ? 1 : strides[s]);
-            efface_kmeans *const model = fit(set.data, c->minmax, 2, 1 + s);
+            efface_model *const model = fit(set.data, c->minmax, 2, 1 + s);
             const double score = silhouette(model, set.data, set.labels, c->max_rows);
             if (s == 0)
                 first = score;
             assert_memory_equal(&score, &first, sizeof score);
-            efface_kmeans_free(model);
+            efface_model_free(model);
             free_set(&set);
         }
     }
@@ -272,7 +272,7 @@ static void silhouette_takes_labels_from_the_model(void **state) {
     (void)state;
     const silhouette_case c = {"", 700, 6, 5, 20000, 0, 1, 0, 0.0};
     labelled_set set = make_set(&c, 1);
-    efface_kmeans *const model = fit(set.data, c.minmax, c.n_clusters, 2);
+    efface_model *const model = fit(set.data, c.minmax, c.n_clusters, 2);
     for (uint32_t i = 0; i < c.n; i++) {
         float row[6];
         efface_data_values(set.data, i, row);
@@ -285,7 +285,7 @@ static void silhouette_takes_labels_from_the_model(void **state) {
         assert_memory_equal(&given, &asked, sizeof given);
         assert_true(asked > 0.2 && asked < 1.0);
     }
-    efface_kmeans_free(model);
+    efface_model_free(model);
     free_set(&set);
 }
 
@@ -301,9 +301,9 @@ static void silhouette_of_rows_outside_the_bounds(void **state) {
     const efface_rows rows = {.n_rows = 2, .values = corners};
     assert_int_equal(efface_data_add(unit, &rows, NULL), EFFACE_OK);
     for (int minmax = 0; minmax < 2; minmax++) {
-        efface_kmeans *const model = fit(unit, minmax, 2, 1);
+        efface_model *const model = fit(unit, minmax, 2, 1);
         assert_near("outside", silhouette(model, set.data, set.labels, 0), c->score, 1e-5);
-        efface_kmeans_free(model);
+        efface_model_free(model);
     }
 
     /* As far out as it gets nothing overflows: two clusters at opposite ends. */
@@ -321,9 +321,9 @@ static void silhouette_of_rows_outside_the_bounds(void **state) {
     assert_int_equal(efface_data_create(COLUMNS, &tiny, NULL), EFFACE_OK);
     const efface_rows tiny_rows = {.n_rows = 1, .values = zeros};
     assert_int_equal(efface_data_add(tiny, &tiny_rows, NULL), EFFACE_OK);
-    efface_kmeans *const model = fit(tiny, 0, 1, 1);
+    efface_model *const model = fit(tiny, 0, 1, 1);
     assert_true(silhouette(model, ends, labels, 0) == 1.0);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(tiny);
     efface_data_free(ends);
     efface_data_free(unit);
@@ -334,7 +334,7 @@ static void silhouette_of_singletons_and_twins_is_zero(void **state) {
     (void)state;
     const silhouette_case c = {"", 40, 3, 4, 5000, 40, 0, 0, 0.0};
     labelled_set set = make_set(&c, 1);
-    efface_kmeans *const model = fit(set.data, 0, 4, 1);
+    efface_model *const model = fit(set.data, 0, 4, 1);
     assert_true(silhouette(model, set.data, set.labels, 0) == 0.0);
 
     /* Two clusters on one and the same point. */
@@ -346,7 +346,7 @@ static void silhouette_of_singletons_and_twins_is_zero(void **state) {
     assert_int_equal(efface_data_add(twins, &rows, NULL), EFFACE_OK);
     assert_true(silhouette(model, twins, labels, 0) == 0.0);
     efface_data_free(twins);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     free_set(&set);
 }
 
@@ -354,7 +354,7 @@ static void silhouette_refuses_what_has_none(void **state) {
     (void)state;
     const silhouette_case c = {"", 40, 3, 1, 5000, 0, 0, 0, 0.0};
     labelled_set set = make_set(&c, 1);
-    efface_kmeans *const model = fit(set.data, 0, 1, 1);
+    efface_model *const model = fit(set.data, 0, 1, 1);
     double score = 42.0;
     efface_error error;
     /* One cluster, given or the model's; one row; another number of columns; no rows. */
@@ -375,7 +375,7 @@ static void silhouette_refuses_what_has_none(void **state) {
     assert_int_equal(error.status, EFFACE_E_ARGUMENT);
     assert_true(score == 42.0);
     efface_data_free(other);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     free_set(&set);
 }
 

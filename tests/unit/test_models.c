@@ -28,7 +28,7 @@ static uint64_t draw(uint64_t below) {
 
 typedef struct crowd {
     efface_data *data;
-    efface_kmeans *models[N_MODELS];
+    efface_model *models[N_MODELS];
     pair alone[N_MODELS]; /* the same model with a set of its own */
 } crowd;
 
@@ -72,7 +72,7 @@ static void begin(crowd *c) {
 
 static void end(crowd *c) {
     for (int i = 0; i < N_MODELS; i++) {
-        efface_kmeans_free(c->models[i]);
+        efface_model_free(c->models[i]);
         free_pair(&c->alone[i]);
     }
     efface_data_free(c->data);
@@ -112,11 +112,16 @@ static efface_status ask_many(crowd *c, const request *q, efface_report *reports
     const efface_rows rows = {.n_rows = q->n, .values = q->values, .ids = q->named ? q->ids : NULL};
     switch (q->call) {
     case FORGET:
-        return efface_models_forget(c->models, N_MODELS, c->data, q->ids, q->n, EFFACE_MISSING_SKIP,
-                                    reports, NULL);
+        return efface_models_forget(
+            c->models, N_MODELS, c->data,
+            &(efface_request){.ids = q->ids, .n_ids = q->n, .missing = EFFACE_MISSING_SKIP},
+            reports, NULL);
     case FORGET_OWNER:
-        return efface_models_forget_owner(c->models, N_MODELS, c->data, q->owner,
-                                          EFFACE_MISSING_SKIP, reports, NULL);
+        return efface_models_forget(c->models, N_MODELS, c->data,
+                                    &(efface_request){.owners = (const uint64_t[]){q->owner},
+                                                      .n_owners = 1,
+                                                      .missing = EFFACE_MISSING_SKIP},
+                                    reports, NULL);
     case LEARN: return efface_models_learn(c->models, N_MODELS, c->data, &rows, reports, NULL);
     default: return efface_models_update(c->models, N_MODELS, c->data, &rows, reports, NULL);
     }
@@ -126,13 +131,18 @@ static efface_status ask_one(pair *p, const request *q, efface_report *report) {
     const efface_rows rows = {.n_rows = q->n, .values = q->values, .ids = q->named ? q->ids : NULL};
     switch (q->call) {
     case FORGET:
-        return efface_kmeans_forget(p->model, p->data, q->ids, q->n, EFFACE_MISSING_SKIP, report,
-                                    NULL);
+        return efface_model_forget(
+            p->model, p->data,
+            &(efface_request){.ids = q->ids, .n_ids = q->n, .missing = EFFACE_MISSING_SKIP}, report,
+            NULL);
     case FORGET_OWNER:
-        return efface_kmeans_forget_owner(p->model, p->data, q->owner, EFFACE_MISSING_SKIP, report,
-                                          NULL);
-    case LEARN: return efface_kmeans_learn(p->model, p->data, &rows, report, NULL);
-    default: return efface_kmeans_update(p->model, p->data, &rows, report, NULL);
+        return efface_model_forget(p->model, p->data,
+                                   &(efface_request){.owners = (const uint64_t[]){q->owner},
+                                                     .n_owners = 1,
+                                                     .missing = EFFACE_MISSING_SKIP},
+                                   report, NULL);
+    case LEARN: return efface_model_learn(p->model, p->data, &rows, report, NULL);
+    default: return efface_model_update(p->model, p->data, &rows, report, NULL);
     }
 }
 
@@ -230,16 +240,19 @@ static void all_rows_can_go_and_others_come(void **state) {
     } while (0)
 
 /* Each of the four calls with other models than all; `row` suits learn and update. */
-static void all_calls_refuse(crowd *c, efface_kmeans *const *models, size_t n, efface_data *data,
+static void all_calls_refuse(crowd *c, efface_model *const *models, size_t n, efface_data *data,
                              const char *text) {
     const uint64_t id = 3;
     const float values[N_COLUMNS] = {1.0F, 2.0F};
     const efface_rows fresh = {.n_rows = 1, .values = values};
     const efface_rows known = {.n_rows = 1, .values = values, .ids = &id};
     REFUSED(c, EFFACE_E_ARGUMENT, text,
-            efface_models_forget(models, n, data, &id, 1, EFFACE_MISSING_FAIL, reports, &error));
+            efface_models_forget(models, n, data, &(efface_request){.ids = &id, .n_ids = 1},
+                                 reports, &error));
     REFUSED(c, EFFACE_E_ARGUMENT, text,
-            efface_models_forget_owner(models, n, data, 1, EFFACE_MISSING_FAIL, reports, &error));
+            efface_models_forget(models, n, data,
+                                 &(efface_request){.owners = (const uint64_t[]){1}, .n_owners = 1},
+                                 reports, &error));
     REFUSED(c, EFFACE_E_ARGUMENT, text,
             efface_models_learn(models, n, data, &fresh, reports, &error));
     REFUSED(c, EFFACE_E_ARGUMENT, text,
@@ -250,8 +263,8 @@ static void models_must_be_there_once_and_of_this_set(void **state) {
     (void)state;
     crowd c;
     begin(&c);
-    efface_kmeans *const twice[3] = {c.models[0], c.models[1], c.models[0]};
-    efface_kmeans *const gap[3] = {c.models[0], NULL, c.models[1]};
+    efface_model *const twice[3] = {c.models[0], c.models[1], c.models[0]};
+    efface_model *const gap[3] = {c.models[0], NULL, c.models[1]};
     all_calls_refuse(&c, NULL, 2, c.data, "at least one model");
     all_calls_refuse(&c, c.models, 0, c.data, "at least one model");
     all_calls_refuse(&c, twice, 3, c.data, "models 1 and 3 are the same");
@@ -259,11 +272,11 @@ static void models_must_be_there_once_and_of_this_set(void **state) {
     all_calls_refuse(&c, c.models, N_MODELS, NULL, "NULL");
     efface_data *other = NULL;
     assert_int_equal(efface_data_create(N_COLUMNS, &other, NULL), EFFACE_OK);
-    efface_kmeans *const stranger = fit(other, &c.alone[0].params);
-    efface_kmeans *const mixed[2] = {c.models[0], stranger};
+    efface_model *const stranger = fit(other, &c.alone[0].params);
+    efface_model *const mixed[2] = {c.models[0], stranger};
     all_calls_refuse(&c, c.models, N_MODELS, other, "40 rows of 2 columns");
     all_calls_refuse(&c, mixed, 2, c.data, "0 rows of 2 columns");
-    efface_kmeans_free(stranger);
+    efface_model_free(stranger);
     efface_data_free(other);
     end(&c);
 }
@@ -277,17 +290,19 @@ static void rows_that_cannot_change_change_nothing(void **state) {
     const float fine[4] = {1.0F, 2.0F, 3.0F, 4.0F}, outside[4] = {1.0F, 2.0F, 65.0F, 4.0F};
     efface_rows rows = {.n_rows = 2, .values = fine};
     REFUSED(&c, EFFACE_E_NOT_FOUND, "77",
-            efface_models_forget(c.models, N_MODELS, c.data, unknown, 2, EFFACE_MISSING_FAIL,
-                                 reports, &error));
+            efface_models_forget(c.models, N_MODELS, c.data,
+                                 &(efface_request){.ids = unknown, .n_ids = 2}, reports, &error));
     REFUSED(&c, EFFACE_E_DUPLICATE, "3",
-            efface_models_forget(c.models, N_MODELS, c.data, twice, 2, EFFACE_MISSING_FAIL, reports,
-                                 &error));
+            efface_models_forget(c.models, N_MODELS, c.data,
+                                 &(efface_request){.ids = twice, .n_ids = 2}, reports, &error));
     REFUSED(&c, EFFACE_E_ARGUMENT, "ids",
-            efface_models_forget(c.models, N_MODELS, c.data, NULL, 2, EFFACE_MISSING_FAIL, reports,
-                                 &error));
-    REFUSED(&c, EFFACE_E_NOT_FOUND, "owner 500",
-            efface_models_forget_owner(c.models, N_MODELS, c.data, 500, EFFACE_MISSING_FAIL,
-                                       reports, &error));
+            efface_models_forget(c.models, N_MODELS, c.data,
+                                 &(efface_request){.ids = NULL, .n_ids = 2}, reports, &error));
+    REFUSED(
+        &c, EFFACE_E_NOT_FOUND, "owner 500",
+        efface_models_forget(c.models, N_MODELS, c.data,
+                             &(efface_request){.owners = (const uint64_t[]){500}, .n_owners = 1},
+                             reports, &error));
     REFUSED(&c, EFFACE_E_ARGUMENT, "rows",
             efface_models_learn(c.models, N_MODELS, c.data, NULL, reports, &error));
     REFUSED(&c, EFFACE_E_ARGUMENT, "rows",
@@ -324,7 +339,7 @@ static void empty_requests_do_nothing(void **state) {
         assert_int_equal(ask_many(&c, &q, reports), EFFACE_OK);
         for (int i = 0; i < N_MODELS; i++) {
             assert_int_equal(reports[i].action, EFFACE_ACTION_UNTOUCHED);
-            assert_int_equal(reports[i].reason, EFFACE_REASON_NONE);
+            assert_int_equal(reports[i].reason, EF_REASON_NONE);
             assert_true(reports[i].rows_forgotten == 0 && reports[i].rows_learned == 0);
             assert_true(reports[i].rows_visited == 0 && reports[i].seconds >= 0.0);
         }

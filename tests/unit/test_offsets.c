@@ -353,7 +353,7 @@ static efface_data *set_of(const double *values, const double *offsets) {
 static unsigned char *state_of(const double *values, const double *offsets, efface_method method,
                                size_t *n_bytes, double *centroid) {
     efface_kmeans_params params;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     unsigned char *bytes = NULL;
     const uint64_t id = 7;
     efface_data *const data = set_of(values, offsets);
@@ -364,12 +364,13 @@ static unsigned char *state_of(const double *values, const double *offsets, effa
     params.n_clusters = 2;
     params.common.seed = 5;
     assert_int_equal(efface_kmeans_fit(data, &params, &model, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_forget(model, data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
-                     EFFACE_OK);
-    assert_int_equal(efface_kmeans_encode(model, &bytes, n_bytes, NULL), EFFACE_OK);
+    assert_int_equal(
+        efface_model_forget(model, data, &(efface_request){.ids = &id, .n_ids = 1}, NULL, NULL),
+        EFFACE_OK);
+    assert_int_equal(efface_model_encode(model, &bytes, n_bytes, NULL), EFFACE_OK);
     assert_int_equal(efface_kmeans_centroid(model, 0, centroid, NULL), EFFACE_OK);
     efface_data_add_offsets(data, centroid);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
     return bytes;
 }

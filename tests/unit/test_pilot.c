@@ -247,9 +247,9 @@ static void threads_share_a_pilot(void **state) {
     efface_data *data = NULL;
     assert_int_equal(efface_data_make_gaussian(8, 16, 2500, 1, &data, NULL), EFFACE_OK);
     efface_kmeans_params params = params_of(EFFACE_METHOD_PYRAMID, 8, 1);
-    efface_kmeans *const one = fit(data, &params);
+    efface_model *const one = fit(data, &params);
     params.common.n_threads = 4;
-    efface_kmeans *const four = fit(data, &params);
+    efface_model *const four = fit(data, &params);
     assert_int_equal(one->plan.method, EFFACE_METHOD_PYRAMID);
     assert_memory_equal(one->pilot.counts, four->pilot.counts, 8 * sizeof *one->pilot.counts);
     assert_true(one->pilot.spread == four->pilot.spread);
@@ -262,8 +262,8 @@ static void threads_share_a_pilot(void **state) {
     assert_int_equal(one->rows_assigned, four->rows_assigned);
     for (size_t i = 0; i < data->n_rows; i++)
         assert_int_equal(one->guard.codes[i] & EF_MARKS, four->guard.codes[i] & EF_MARKS);
-    efface_kmeans_free(one);
-    efface_kmeans_free(four);
+    efface_model_free(one);
+    efface_model_free(four);
     efface_data_free(data);
 }
 
@@ -271,7 +271,7 @@ static void threads_share_a_pilot(void **state) {
 
 /* The kept partition is that of level 0: each row with the nearest center, of equals the first. */
 static void check_partition(const pair *p) {
-    const efface_kmeans *const m = p->model;
+    const efface_model *const m = p->model;
     const uint32_t d = p->data->n_columns;
     for (size_t i = 0; i < p->data->n_rows; i++) {
         float row[MOST_COLUMNS];
@@ -294,7 +294,7 @@ static struct { unsigned steps, refits, by_sample, by_jury, untouched; } seen;
 /* What a change did to the sample; whether the starts ran again. */
 static void note(const efface_report *report, bool ran) {
     const bool repaired = report->action == EFFACE_ACTION_REPAIRED;
-    const bool of_sample = repaired && report->reason == EFFACE_REASON_SAMPLE;
+    const bool of_sample = repaired && report->reason == EF_REASON_SAMPLE;
     seen.steps++;
     seen.refits += report->action == EFFACE_ACTION_REFITTED;
     seen.untouched += report->action == EFFACE_ACTION_UNTOUCHED;
@@ -322,25 +322,26 @@ static void change_once(pair *p, unsigned kind) {
     efface_rows rows = {.n_rows = n, .values = values, .ids = ids, .weights = weights};
     const uint64_t way = p->data->n_rows < least ? 1 : p->data->n_rows > ROWS - 4 ? 0 : below(3);
     if (way == 0) {
-        assert_int_equal(
-            efface_kmeans_preview(p->model, p->data, ids, n, EFFACE_MISSING_FAIL, NULL, NULL),
-            EFFACE_OK);
+        assert_int_equal(efface_model_preview(p->model, p->data,
+                                              &(efface_request){.ids = ids, .n_ids = n}, NULL,
+                                              NULL),
+                         EFFACE_OK);
         check_pilot(p);
-        assert_int_equal(
-            efface_kmeans_forget(p->model, p->data, ids, n, EFFACE_MISSING_FAIL, &report, NULL),
-            EFFACE_OK);
+        assert_int_equal(efface_model_forget(p->model, p->data,
+                                             &(efface_request){.ids = ids, .n_ids = n}, &report,
+                                             NULL),
+                         EFFACE_OK);
     } else if (way == 1) {
         rows.ids = NULL;
-        assert_int_equal(efface_kmeans_learn(p->model, p->data, &rows, &report, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_learn(p->model, p->data, &rows, &report, NULL), EFFACE_OK);
     } else {
         const float kept = values[d * n - 1];
         values[d * n - 1] = 0x1p24F; /* beyond the bound */
-        assert_int_equal(efface_kmeans_update(p->model, p->data, &rows, NULL, NULL),
-                         EFFACE_E_LIMIT);
+        assert_int_equal(efface_model_update(p->model, p->data, &rows, NULL, NULL), EFFACE_E_LIMIT);
         check_pilot(p);
         values[d * n - 1] = kept;
         rows.weights = below(2) == 0 ? weights : NULL;
-        assert_int_equal(efface_kmeans_update(p->model, p->data, &rows, &report, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_update(p->model, p->data, &rows, &report, NULL), EFFACE_OK);
     }
     note(&report, p->model->starts.centers != centers);
     check_all(p);
@@ -386,17 +387,18 @@ static void cuts_move(void **state) {
             const int32_t *const centers = p.model->starts.centers;
             efface_report report;
             if (leaves || p.data->n_rows == ROWS)
-                assert_int_equal(efface_kmeans_forget(p.model, p.data, &id, 1, EFFACE_MISSING_FAIL,
-                                                      &report, NULL),
+                assert_int_equal(efface_model_forget(p.model, p.data,
+                                                     &(efface_request){.ids = &id, .n_ids = 1},
+                                                     &report, NULL),
                                  EFFACE_OK);
             else
-                assert_int_equal(efface_kmeans_learn(p.model, p.data, &rows, &report, NULL),
+                assert_int_equal(efface_model_learn(p.model, p.data, &rows, &report, NULL),
                                  EFFACE_OK);
             check_all(&p);
             const uint32_t now = ef_weight_cut(p.model->pilot.jury_weight);
             if (report.action == EFFACE_ACTION_REFITTED || now == cut)
                 continue;
-            assert_int_equal(report.reason, EFFACE_REASON_SAMPLE);
+            assert_int_equal(report.reason, EF_REASON_SAMPLE);
             assert_true(p.model->starts.centers != centers); /* the starts ran */
             n_down += now > cut;
             n_up += now < cut;
@@ -435,8 +437,8 @@ static void decode_refuses_other_pilots(void **state) {
     };
     unsigned char *bytes = NULL;
     size_t n_bytes = 0;
-    efface_kmeans *decoded = NULL;
-    assert_int_equal(efface_kmeans_encode(p.model, &bytes, &n_bytes, NULL), EFFACE_OK);
+    efface_model *decoded = NULL;
+    assert_int_equal(efface_model_encode(p.model, &bytes, &n_bytes, NULL), EFFACE_OK);
     assert_int_equal(bytes[AT_SHIFT], p.model->pilot.shift);
     assert_int_equal(bytes[AT_SAMPLE], p.model->pilot.n_sample);
     assert_int_equal(bytes[AT_WITHIN], p.model->pilot.n_within);
@@ -448,15 +450,15 @@ static void decode_refuses_other_pilots(void **state) {
                 bytes[changes[i].at[j]] =
                     (unsigned char)(bytes[changes[i].at[j]] + turn * changes[i].by[j]);
             const efface_status status =
-                efface_kmeans_decode(bytes, n_bytes, &params, p.data, &decoded, NULL);
+                efface_model_decode(bytes, n_bytes, &params.common, p.data, &decoded, NULL);
             assert_int_equal(status, turn > 0 ? EFFACE_E_FORMAT : EFFACE_OK);
         }
-        efface_kmeans_free(decoded);
+        efface_model_free(decoded);
     }
     /* More rows than any number of bits can be shifted by. */
     assert_int_equal(bytes[AT_ROWS], p.model->n_rows);
     memset(bytes + AT_ROWS, 0xFF, 8);
-    assert_int_equal(efface_kmeans_decode(bytes, n_bytes, &params, p.data, &decoded, NULL),
+    assert_int_equal(efface_model_decode(bytes, n_bytes, &params.common, p.data, &decoded, NULL),
                      EFFACE_E_FORMAT);
     efface_bytes_free(bytes);
     free_pair(&p);

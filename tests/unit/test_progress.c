@@ -30,7 +30,7 @@ static void listen(void *context, double part) {
 static void fit_and_compare(efface_method method, uint32_t iterations, uint32_t candidates,
                             uint32_t n_threads) {
     efface_data *data = NULL;
-    efface_kmeans *silent = NULL, *told = NULL;
+    efface_model *silent = NULL, *told = NULL;
     unsigned char a[EFFACE_DIGEST_BYTES], b[EFFACE_DIGEST_BYTES];
     listener l = {.part = 0.0};
     efface_kmeans_params params;
@@ -50,24 +50,25 @@ static void fit_and_compare(efface_method method, uint32_t iterations, uint32_t 
     assert_true(l.part == 1.0);
     assert_int_equal(l.fell, 0);
     assert_int_equal(l.n_elsewhere, 0);
-    assert_int_equal(efface_kmeans_digest(silent, a, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_digest(told, b, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_digest(silent, a, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_digest(told, b, NULL), EFFACE_OK);
     assert_memory_equal(a, b, sizeof a);
 
     /* Verify fits anew, and tells as well. */
     efface_difference difference;
     const unsigned before = l.n_told;
     l.part = 0.0;
-    assert_int_equal(efface_kmeans_verify(told, data, &difference, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_verify(told, data, &difference, NULL), EFFACE_OK);
     assert_int_equal(difference.identical, 1);
     assert_true(l.n_told > before && l.part == 1.0 && !l.fell);
 
     /* What a tree tells its nodes must not outlive the fit. */
     const uint64_t id = 5;
-    assert_int_equal(efface_kmeans_forget(told, data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
-                     EFFACE_OK);
-    efface_kmeans_free(silent);
-    efface_kmeans_free(told);
+    assert_int_equal(
+        efface_model_forget(told, data, &(efface_request){.ids = &id, .n_ids = 1}, NULL, NULL),
+        EFFACE_OK);
+    efface_model_free(silent);
+    efface_model_free(told);
     efface_data_free(data);
 }
 

@@ -27,7 +27,7 @@ static pair make_places(size_t n, const efface_kmeans_params *params) {
 
 /* What a row of the jury with this weight there adds to the loss of a start. */
 static ef_i128 cost_of_row(const pair *p, size_t position, int64_t weight, uint32_t start) {
-    const efface_kmeans *const m = p->model;
+    const efface_model *const m = p->model;
     const uint32_t d = p->data->n_columns, k = m->plan.n_clusters;
     float row[MOST_COLUMNS];
     int64_t away;
@@ -56,7 +56,7 @@ static void losses_follow_the_jury(void **state) {
             if (row.sample == 0 && !refitted)
                 assert_memory_equal(p.model->starts.losses, right, sizeof right);
             if (row.sample > 0 && !refitted)
-                assert_int_equal(report.reason, EFFACE_REASON_SAMPLE);
+                assert_int_equal(report.reason, EF_REASON_SAMPLE);
             n_refits += refitted;
             n_sample += !refitted && row.sample > 0;
             n_jury += !refitted && row.sample == 0 && row.jury > 0;
@@ -81,18 +81,18 @@ static void the_jury_takes_another_start(void **state) {
     memcpy(centers, p.model->starts.centers, sizeof centers);
     for (uint32_t turn = 0; turn < 2; turn++) {
         const efface_report report = turn == 0 ? forget_one(&p, 1) : learn_one(&p, 1, &values[1]);
-        assert_int_equal(report.reason, EFFACE_REASON_SAMPLE);
+        assert_int_equal(report.reason, EF_REASON_SAMPLE);
         assert_int_equal(report.action, EFFACE_ACTION_REPAIRED);
         assert_int_equal(report.level, 0);
         assert_int_equal(report.levels_replayed, 1);
         assert_int_equal(report.rows_visited, p.data->n_rows); /* not those of the starts */
         assert_int_equal(p.model->start, turn);
         assert_memory_equal(p.model->starts.centers, centers, sizeof centers);
-        efface_kmeans *const fresh = fit(p.data, &params);
+        efface_model *const fresh = fit(p.data, &params);
         assert_memory_equal(p.model->starts.losses, fresh->starts.losses,
                             3 * sizeof *fresh->starts.losses);
         assert_int_equal(p.model->start, fresh->start);
-        efface_kmeans_free(fresh);
+        efface_model_free(fresh);
         check_losses(&p);
     }
     free_pair(&p);
@@ -121,7 +121,7 @@ static efface_data *copy_sample(const pair *p, const plain_pilot *s) {
  * a model that was fitted and has seen no change, the rows that were looked at add up as well: by
  * the pilot, by the passes, by the runs and by the jury. */
 static void check_starts(const pair *p, bool unchanged) {
-    const efface_kmeans *const m = p->model;
+    const efface_model *const m = p->model;
     const size_t k = m->plan.n_clusters, n_values = k * m->domain.map.n_columns;
     const plain_pilot s = make_plainly(p);
     efface_data *const sample = copy_sample(p, &s);
@@ -131,13 +131,13 @@ static void check_starts(const pair *p, bool unchanged) {
         efface_kmeans_params params = p->params;
         params.method = EFFACE_METHOD_LLOYD;
         params.common.seed = ef_tape(params.common.seed, 8, 0, r, 0);
-        efface_kmeans *const run = fit(sample, &params);
+        efface_model *const run = fit(sample, &params);
         assert_int_equal(run->plan.n_clusters, k);
         assert_memory_equal(m->starts.centers + r * n_values, run->levels[run->model_level].centers,
                             n_values * sizeof *m->starts.centers);
         assigned += run->rows_assigned;
         moved += run->rows_moved;
-        efface_kmeans_free(run);
+        efface_model_free(run);
     }
     if (unchanged)
         assert_int_equal(m->rows_assigned, assigned);
@@ -205,7 +205,7 @@ static void starts_reseed_beside_zero(void **state) {
         efface_data *const sample = copy_sample(&p, &s);
         params.method = EFFACE_METHOD_LLOYD;
         params.common.seed = ef_tape(seed, 8, 0, 0, 0);
-        efface_kmeans *const run = fit(sample, &params);
+        efface_model *const run = fit(sample, &params);
         const ef_level *const level = run->n_levels == 3 ? &run->levels[1] : NULL;
         for (uint32_t c = 0; level != NULL && c < 2; c++)
             if (level->counts[c] == 0 &&
@@ -213,7 +213,7 @@ static void starts_reseed_beside_zero(void **state) {
                 assert_int_equal(level->n_reseeded, 1);
                 n_zeros++;
             }
-        efface_kmeans_free(run);
+        efface_model_free(run);
         efface_data_free(sample);
         free_pair(&p);
     }
@@ -235,7 +235,7 @@ static void one_start_is_the_first(void **state) {
         assert_memory_equal(one.model->starts.centers, several.model->starts.centers,
                             n_values * sizeof *one.model->starts.centers);
         assert_true(one.model->starts.losses[0] == several.model->starts.losses[0]);
-        efface_kmeans_free(several.model);
+        efface_model_free(several.model);
         while (one.data->n_rows > 20) {
             (void)forget_one(&one, efface_data_row(one.data, below(one.data->n_rows)).id);
             assert_int_equal(one.model->start, 0);
@@ -269,7 +269,7 @@ static void a_start_may_end_where_it_did(void **state) {
     pair p = make_pair(&params, 4, 1, near);
     assert_true(make_plainly(&p).rows[2].sample > 0);
     efface_report report = forget_one(&p, 2);
-    assert_int_equal(report.reason, EFFACE_REASON_SAMPLE);
+    assert_int_equal(report.reason, EF_REASON_SAMPLE);
     assert_int_equal(report.levels_replayed, 0);
     assert_int_equal(report.rows_visited, 3 + 3); /* by the start, and by the jury */
     check_starts(&p, false);
@@ -281,7 +281,7 @@ static void a_start_may_end_where_it_did(void **state) {
     const int32_t center = p.model->starts.centers[0];
     report = forget_one(&p, 0);
     assert_int_equal(p.model->starts.centers[0], center);
-    assert_int_equal(report.reason, EFFACE_REASON_SAMPLE);
+    assert_int_equal(report.reason, EF_REASON_SAMPLE);
     assert_int_equal(report.level, 0); /* as the preview says, which does not run the start */
     assert_int_equal(report.levels_replayed, 1);
     check_starts(&p, false);
@@ -315,7 +315,7 @@ static void runs_made_again_reseed(void **state) {
         pair p = make_pair(&params, 60, 2, values);
         while (p.data->n_rows > 30) {
             const uint64_t id = efface_data_row(p.data, one_of_sample(&p)).id;
-            n_sample += forget_one(&p, id).reason == EFFACE_REASON_SAMPLE;
+            n_sample += forget_one(&p, id).reason == EF_REASON_SAMPLE;
             check_starts(&p, false);
         }
         free_pair(&p);
@@ -336,10 +336,11 @@ static void runs_made_again_are_those_of_a_fit(void **state) {
         for (unsigned step = 0; step < 40; step++) {
             const uint64_t id = efface_data_row(p.data, one_of_sample(&p)).id;
             efface_report report;
-            assert_int_equal(
-                efface_kmeans_forget(p.model, p.data, &id, 1, EFFACE_MISSING_FAIL, &report, NULL),
-                EFFACE_OK);
-            n_sample += report.reason == EFFACE_REASON_SAMPLE;
+            assert_int_equal(efface_model_forget(p.model, p.data,
+                                                 &(efface_request){.ids = &id, .n_ids = 1}, &report,
+                                                 NULL),
+                             EFFACE_OK);
+            n_sample += report.reason == EF_REASON_SAMPLE;
             check_law(&p);
         }
         free_pair(&p);
@@ -353,13 +354,13 @@ static void the_state_stays_small(void **state) {
     efface_data *data = NULL;
     assert_int_equal(efface_data_make_gaussian(8, 16, 2500, 1, &data, NULL), EFFACE_OK);
     const efface_kmeans_params params = params_of(EFFACE_METHOD_PYRAMID, 8, 1);
-    efface_kmeans *const model = fit(data, &params);
-    const size_t n_bytes = efface_kmeans_state_bytes(model);
+    efface_model *const model = fit(data, &params);
+    const size_t n_bytes = efface_model_state_bytes(model);
     assert_int_equal(efface_data_n_rows(data), 20000);
     assert_int_equal(efface_kmeans_get_info(model).actual, EFFACE_METHOD_PYRAMID);
     assert_true(n_bytes < 3 * 20000);
     assert_true(n_bytes >= 20000 * 2 + (params.starts + 1) * 8 * 16 * sizeof(int32_t));
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
 }
 

@@ -28,13 +28,9 @@ typedef struct example {
     uint32_t passes, starts;
 } example;
 
-/* Short for EFFACE_REASON_..., EFFACE_ACTION_... and EFFACE_METHOD_... */
+/* Short for EF_REASON_..., EFFACE_ACTION_... and EFFACE_METHOD_... */
 enum { NONE, CENTERS, GAMMA, EMPTY, STOP, SEED };
-enum {
-    CLUSTERS = EFFACE_REASON_CLUSTERS,
-    RATE = EFFACE_REASON_RATE,
-    SAMPLE = EFFACE_REASON_SAMPLE
-};
+enum { CLUSTERS = EF_REASON_CLUSTERS, RATE = EF_REASON_RATE, SAMPLE = EF_REASON_SAMPLE };
 enum { UNTOUCHED, REPAIRED, REFITTED };
 enum { LLOYD, QUANTIZED, PYRAMID };
 
@@ -138,12 +134,12 @@ static void equal_keys_go_to_the_smaller_id(void **state) {
     p.model = fit(p.data, &p.params);
     const double key = p.model->seeds[0].key;
     assert_true(p.model->seeds[0].id == ids[0]);
-    assert_int_equal(forget_one(&p, ids[0]).reason, EFFACE_REASON_SEED);
+    assert_int_equal(forget_one(&p, ids[0]).reason, EF_REASON_SEED);
     assert_true(p.model->seeds[0].id == ids[1] && p.model->seeds[0].key == key);
-    assert_int_equal(learn_one(&p, ids[0], &values[0]).reason, EFFACE_REASON_SEED);
+    assert_int_equal(learn_one(&p, ids[0], &values[0]).reason, EF_REASON_SEED);
     assert_true(p.model->seeds[0].id == ids[0]);
-    assert_int_not_equal(forget_one(&p, ids[1]).reason, EFFACE_REASON_SEED);
-    assert_int_not_equal(learn_one(&p, ids[1], &values[1]).reason, EFFACE_REASON_SEED);
+    assert_int_not_equal(forget_one(&p, ids[1]).reason, EF_REASON_SEED);
+    assert_int_not_equal(learn_one(&p, ids[1], &values[1]).reason, EF_REASON_SEED);
     assert_true(p.model->seeds[0].id == ids[0]);
     free_pair(&p);
 }
@@ -155,17 +151,17 @@ static void what_is_derived_moves(void **state) {
     efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD, 1, 5);
     pair p = make_pair(&params, 4, 1, values);
     efface_report report = forget_one(&p, 3);
-    assert_int_equal(report.reason, EFFACE_REASON_BOUND);
+    assert_int_equal(report.reason, EF_REASON_BOUND);
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
-    assert_int_equal(learn_one(&p, 3, &values[3]).reason, EFFACE_REASON_BOUND);
+    assert_int_equal(learn_one(&p, 3, &values[3]).reason, EF_REASON_BOUND);
     free_pair(&p);
 
     params.scale = EFFACE_SCALE_MINMAX;
     p = make_pair(&params, 4, 1, values);
     report = forget_one(&p, 0);
-    assert_int_equal(report.reason, EFFACE_REASON_SCALE);
+    assert_int_equal(report.reason, EF_REASON_SCALE);
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
-    assert_int_equal(learn_one(&p, 0, &values[0]).reason, EFFACE_REASON_SCALE);
+    assert_int_equal(learn_one(&p, 0, &values[0]).reason, EF_REASON_SCALE);
     free_pair(&p);
 
     /* One cluster, one column: the width follows the power of ten that n^2 / 10 is above. */
@@ -174,10 +170,10 @@ static void what_is_derived_moves(void **state) {
     p = make_pair(&params, 4, 1, values);
     const double width = efface_kmeans_get_info(p.model).epsilon;
     report = forget_one(&p, 1);
-    assert_int_equal(report.reason, EFFACE_REASON_EPSILON);
+    assert_int_equal(report.reason, EF_REASON_EPSILON);
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
     assert_true(efface_kmeans_get_info(p.model).epsilon == 2.0 * width);
-    assert_int_equal(learn_one(&p, 1, &values[1]).reason, EFFACE_REASON_EPSILON);
+    assert_int_equal(learn_one(&p, 1, &values[1]).reason, EF_REASON_EPSILON);
     free_pair(&p);
 
     /* From 1,024 rows a cluster on, a sample pays. */
@@ -189,11 +185,11 @@ static void what_is_derived_moves(void **state) {
     p = make_pair(&params, MOST_ROWS, 1, many);
     assert_int_equal(efface_kmeans_get_info(p.model).actual, EFFACE_METHOD_PYRAMID);
     report = forget_one(&p, 700);
-    assert_int_equal(report.reason, EFFACE_REASON_RATE);
+    assert_int_equal(report.reason, EF_REASON_RATE);
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
     assert_int_equal(efface_kmeans_get_info(p.model).actual, EFFACE_METHOD_LLOYD);
     report = learn_one(&p, 700, &many[700]);
-    assert_int_equal(report.reason, EFFACE_REASON_RATE);
+    assert_int_equal(report.reason, EF_REASON_RATE);
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
     assert_int_equal(efface_kmeans_get_info(p.model).actual, EFFACE_METHOD_PYRAMID);
     free_pair(&p);
@@ -208,14 +204,16 @@ static void fresh_draws_are_foreseen(void **state) {
     pair p = make_pair(&params, e->n, 1, e->values);
     efface_report preview, report;
     const sight before = look(&p);
-    assert_int_equal(
-        efface_kmeans_preview(p.model, p.data, &e->id, 1, EFFACE_MISSING_FAIL, &preview, NULL),
-        EFFACE_OK);
+    assert_int_equal(efface_model_preview(p.model, p.data,
+                                          &(efface_request){.ids = &e->id, .n_ids = 1}, &preview,
+                                          NULL),
+                     EFFACE_OK);
     check_same(&p, &before);
-    assert_int_equal(
-        efface_kmeans_forget(p.model, p.data, &e->id, 1, EFFACE_MISSING_FAIL, &report, NULL),
-        EFFACE_OK);
-    assert_int_equal(report.reason, EFFACE_REASON_CENTERS);
+    assert_int_equal(efface_model_forget(p.model, p.data,
+                                         &(efface_request){.ids = &e->id, .n_ids = 1}, &report,
+                                         NULL),
+                     EFFACE_OK);
+    assert_int_equal(report.reason, EF_REASON_CENTERS);
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
     assert_int_equal(preview.reason, report.reason);
     assert_int_equal(preview.action, report.action);
@@ -226,12 +224,12 @@ static void fresh_draws_are_foreseen(void **state) {
 
 static void reasons_have_names(void **state) {
     (void)state;
-    for (int a = EFFACE_REASON_NONE; a <= EFFACE_REASON_REDRAW; a++) {
-        const char *const name = efface_reason_name((efface_reason)a);
+    for (int a = EF_REASON_NONE; a <= EF_REASON_REDRAW; a++) {
+        const char *const name = ef_reason_name((efface_reason)a);
         assert_true(strlen(name) > 5);
-        assert_string_not_equal(name, efface_reason_name((efface_reason)99));
+        assert_string_not_equal(name, ef_reason_name((efface_reason)99));
         for (int b = 0; b < a; b++)
-            assert_string_not_equal(name, efface_reason_name((efface_reason)b));
+            assert_string_not_equal(name, ef_reason_name((efface_reason)b));
     }
 }
 

@@ -51,7 +51,7 @@ typedef struct tally {
 
 /* Nothing that is kept has a position beyond the limit. */
 static void check_positions(const pair *p, tally *seen) {
-    const efface_kmeans *const m = p->model;
+    const efface_model *const m = p->model;
     bool watches = false;
     for (uint32_t t = 0; t < m->n_watches; t++) {
         watches |= m->watches[t].tiers != NULL;
@@ -82,17 +82,18 @@ static void change(pair *p, uint64_t number) {
     const efface_rows fresh = {.n_rows = n, .values = values};
     const efface_rows other = {.n_rows = n, .values = values, .ids = ids};
     if (kind == 0)
-        status = efface_kmeans_update(p->model, p->data, &other, NULL, &error);
+        status = efface_model_update(p->model, p->data, &other, NULL, &error);
     else if (grows != (kind == 1))
-        status = efface_kmeans_learn(p->model, p->data, &fresh, NULL, &error);
+        status = efface_model_learn(p->model, p->data, &fresh, NULL, &error);
     else
-        status = efface_kmeans_forget(p->model, p->data, ids, n, EFFACE_MISSING_FAIL, NULL, &error);
+        status = efface_model_forget(p->model, p->data, &(efface_request){.ids = ids, .n_ids = n},
+                                     NULL, &error);
     if (status != EFFACE_OK)
         fail_msg("request %u: %s", (unsigned)number, error.message);
 }
 
 static void copy_digest(const pair *p, unsigned char *digest) {
-    assert_int_equal(efface_kmeans_digest(p->model, digest, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_digest(p->model, digest, NULL), EFFACE_OK);
 }
 
 /* The same rows and requests with a limit; the digests after each go to, or are those in, `all`. */
@@ -162,9 +163,10 @@ static void watches_end_at_the_limit(void **state) {
         tally before = {0}, after = {0};
         efface_report report;
         for (uint64_t id = 0; id < 40 && before.watched == 0; id++) {
-            assert_int_equal(
-                efface_kmeans_forget(p.model, p.data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
-                EFFACE_OK);
+            assert_int_equal(efface_model_forget(p.model, p.data,
+                                                 &(efface_request){.ids = &id, .n_ids = 1}, NULL,
+                                                 NULL),
+                             EFFACE_OK);
             check_positions(&p, &before);
         }
         assert_int_equal(before.watched, 1);
@@ -172,7 +174,7 @@ static void watches_end_at_the_limit(void **state) {
         float more[MOST_COLUMNS];
         draw_row(more);
         const efface_rows rows = {.n_rows = 1, .values = more};
-        assert_int_equal(efface_kmeans_learn(p.model, p.data, &rows, &report, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_learn(p.model, p.data, &rows, &report, NULL), EFFACE_OK);
         check_positions(&p, &after);
         check_law(&p);
         if (report.action == EFFACE_ACTION_UNTOUCHED) {

@@ -38,7 +38,7 @@ static efface_kmeans_params params_of_switch(uint32_t n_clusters, uint64_t seed)
 }
 
 /* Whether the model is a pyramid, and all that says so says the same. */
-static bool is_pyramid(const efface_kmeans *m, const efface_data *data) {
+static bool is_pyramid(const efface_model *m, const efface_data *data) {
     const efface_kmeans_info info = efface_kmeans_get_info(m);
     const bool is = info.actual == EFFACE_METHOD_PYRAMID;
     assert_true(is || info.actual == EFFACE_METHOD_LLOYD);
@@ -84,15 +84,15 @@ static void samples_are_large_enough(void **state) {
         const efface_rows rows = {.n_rows = sizes[i].n, .values = values};
         assert_int_equal(efface_data_create(1, &data, NULL), EFFACE_OK);
         assert_int_equal(efface_data_add(data, &rows, NULL), EFFACE_OK);
-        efface_kmeans *const model = fit(data, &params);
+        efface_model *const model = fit(data, &params);
         assert_int_equal(model->plan.wanted, sizes[i].wanted);
         assert_int_equal(is_pyramid(model, data), sizes[i].wanted != 0);
         assert_true(sizes[i].wanted == 0 || model->pilot.n_sample >= sizes[i].wanted);
-        efface_kmeans_free(model);
+        efface_model_free(model);
         params.rate = 0.25; /* which is always a sample */
-        efface_kmeans *const asked = fit(data, &params);
+        efface_model *const asked = fit(data, &params);
         assert_true(is_pyramid(asked, data));
-        efface_kmeans_free(asked);
+        efface_model_free(asked);
         efface_data_free(data);
         free(values);
     }
@@ -108,12 +108,12 @@ static void few_rows_are_those_of_lloyd(void **state) {
         params.epsilon = 0.25; /* a lattice for the passes of pyramid, of which there are none */
         pair p = make_rows(2 * LIMIT - 1, &params);
         params.method = EFFACE_METHOD_LLOYD;
-        efface_kmeans *const lloyd = fit(p.data, &params);
-        assert_int_equal(efface_kmeans_digest(p.model, ours, NULL), EFFACE_OK);
-        assert_int_equal(efface_kmeans_digest(lloyd, right, NULL), EFFACE_OK);
+        efface_model *const lloyd = fit(p.data, &params);
+        assert_int_equal(efface_model_digest(p.model, ours, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_digest(lloyd, right, NULL), EFFACE_OK);
         assert_memory_equal(ours, right, sizeof ours);
         assert_int_equal(efface_kmeans_get_info(p.model).method, EFFACE_METHOD_PYRAMID);
-        efface_kmeans_free(lloyd);
+        efface_model_free(lloyd);
         free_pair(&p);
     }
 }
@@ -122,7 +122,7 @@ static void few_rows_are_those_of_lloyd(void **state) {
 
 /* The limit has been passed: everything is another, for the one reason. */
 static void check_crossing(const efface_report *report) {
-    assert_int_equal(report->reason, EFFACE_REASON_RATE);
+    assert_int_equal(report->reason, EF_REASON_RATE);
     assert_int_equal(report->action, EFFACE_ACTION_REFITTED);
 }
 
@@ -146,7 +146,7 @@ static void one_row_more_or_less(void **state) {
             if (crossed)
                 check_crossing(&report);
             else
-                assert_true(report.reason != EFFACE_REASON_RATE || n >= limit);
+                assert_true(report.reason != EF_REASON_RATE || n >= limit);
             n_crossed += crossed;
             check_side(&p, limit);
         }
@@ -170,18 +170,19 @@ static void batches_cross(void **state) {
             values[i] = draw_value();
         const efface_rows rows = {.n_rows = 40, .values = values, .ids = ids};
         const efface_rows other = {.n_rows = round % 3 + 1, .values = values, .ids = ids};
-        assert_int_equal(efface_kmeans_update(p.model, p.data, &other, &report, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_update(p.model, p.data, &other, &report, NULL), EFFACE_OK);
         check_side(&p, LIMIT);
-        assert_int_equal(
-            efface_kmeans_forget(p.model, p.data, ids, 40, EFFACE_MISSING_FAIL, &report, NULL),
-            EFFACE_OK);
+        assert_int_equal(efface_model_forget(p.model, p.data,
+                                             &(efface_request){.ids = ids, .n_ids = 40}, &report,
+                                             NULL),
+                         EFFACE_OK);
         check_crossing(&report);
         check_side(&p, LIMIT);
         const uint64_t one = efface_data_row(p.data, below(900)).id;
         (void)forget_one(&p, one); /* by lloyd, which may have watches from now on */
         (void)learn_one(&p, one, values);
         check_side(&p, LIMIT);
-        assert_int_equal(efface_kmeans_learn(p.model, p.data, &rows, &report, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_learn(p.model, p.data, &rows, &report, NULL), EFFACE_OK);
         check_crossing(&report);
         check_side(&p, LIMIT);
     }
@@ -199,9 +200,9 @@ static void to_the_last_row(void **state) {
         n = n < p.data->n_rows ? n : p.data->n_rows;
         for (size_t i = 0; i < n; i++)
             ids[i] = efface_data_row(p.data, i).id;
-        assert_int_equal(
-            efface_kmeans_forget(p.model, p.data, ids, n, EFFACE_MISSING_FAIL, NULL, NULL),
-            EFFACE_OK);
+        assert_int_equal(efface_model_forget(p.model, p.data,
+                                             &(efface_request){.ids = ids, .n_ids = n}, NULL, NULL),
+                         EFFACE_OK);
         check_side(&p, LIMIT);
     }
     free_pair(&p);
@@ -214,20 +215,20 @@ typedef struct bytes {
     size_t n;
 } bytes;
 
-static bytes encode(const efface_kmeans *model) {
+static bytes encode(const efface_model *model) {
     bytes b = {0};
-    assert_int_equal(efface_kmeans_encode(model, &b.at, &b.n, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(model, &b.at, &b.n, NULL), EFFACE_OK);
     return b;
 }
 
 /* Puts the model that its bytes say in its place. */
 static void reload(pair *p) {
     const bytes b = encode(p->model);
-    efface_kmeans *decoded = NULL;
+    efface_model *decoded = NULL;
     efface_error error;
-    if (efface_kmeans_decode(b.at, b.n, &p->params, p->data, &decoded, &error) != EFFACE_OK)
+    if (efface_model_decode(b.at, b.n, &p->params.common, p->data, &decoded, &error) != EFFACE_OK)
         fail_msg("%s", error.message);
-    efface_kmeans_free(p->model);
+    efface_model_free(p->model);
     p->model = decoded;
     efface_bytes_free(b.at);
 }
@@ -269,14 +270,14 @@ static void the_wrong_side_is_refused(void **state) {
         efface_kmeans_params other = params;
         other.method = n < LIMIT ? EFFACE_METHOD_PYRAMID : EFFACE_METHOD_LLOYD;
         other.rate = n < LIMIT ? 1.0 / 32.0 : 0.0;
-        efface_kmeans *const wrong = fit(p.data, &other);
-        efface_kmeans *decoded = NULL;
+        efface_model *const wrong = fit(p.data, &other);
+        efface_model *decoded = NULL;
         const bytes b = encode(wrong);
-        assert_int_equal(efface_kmeans_decode(b.at, b.n, &params, p.data, &decoded, NULL),
+        assert_int_equal(efface_model_decode(b.at, b.n, &params.common, p.data, &decoded, NULL),
                          EFFACE_E_FORMAT);
         assert_null(decoded);
         efface_bytes_free(b.at);
-        efface_kmeans_free(wrong);
+        efface_model_free(wrong);
         free_pair(&p);
     }
 }
@@ -293,7 +294,7 @@ static void cold_models_ask_for_rows(void **state) {
         efface_data *const counts = ef_counts_read(&counted, MOST_COLUMNS);
         const bytes b = encode(p.model);
         ef_decoder reader = {.bytes = b.at, .n_bytes = b.n};
-        efface_kmeans *cold = NULL;
+        efface_model *cold = NULL;
         assert_int_equal(ef_kmeans_read(&reader, &params, MOST_COLUMNS, &cold, NULL), EFFACE_OK);
         float values[MOST_COLUMNS];
         efface_data_values(p.data, 100, values);
@@ -312,7 +313,7 @@ static void cold_models_ask_for_rows(void **state) {
         assert_int_equal(after.n, b.n);
         assert_memory_equal(after.at, b.at, b.n);
         assert_int_equal(ef_kmeans_attach(cold, p.data, NULL), EFFACE_OK);
-        efface_kmeans_free(p.model);
+        efface_model_free(p.model);
         p.model = cold;
         report = leaves ? forget_one(&p, 100) : learn_one(&p, 5000, values);
         check_crossing(&report);
@@ -346,10 +347,12 @@ static void bring_leaf(pair *p, uint32_t leaf, size_t n_wanted, uint64_t *next) 
     }
     const efface_rows rows = {.n_rows = n_ids - 1, .values = values + 2, .ids = ids + 1};
     if (n_ids > 1)
-        assert_int_equal(leaves ? efface_kmeans_forget(p->model, p->data, ids + 1, n_ids - 1,
-                                                       EFFACE_MISSING_FAIL, NULL, NULL)
-                                : efface_kmeans_learn(p->model, p->data, &rows, NULL, NULL),
-                         EFFACE_OK);
+        assert_int_equal(
+            leaves ? efface_model_forget(p->model, p->data,
+                                         &(efface_request){.ids = ids + 1, .n_ids = n_ids - 1},
+                                         NULL, NULL)
+                   : efface_model_learn(p->model, p->data, &rows, NULL, NULL),
+            EFFACE_OK);
     (void)(leaves ? forget(p, ids[0]) : learn(p, ids[0], values));
     assert_int_equal(n_rows_of(p, 1, leaf), n_wanted);
 }
@@ -374,7 +377,7 @@ static void leaves_cross(void **state) {
         assert_int_equal(efface_kmeans_get_info(p.model).actual, EFFACE_METHOD_TREE);
         for (size_t i = 0; i < p.data->n_rows; i++) {
             const uint64_t id = efface_data_row(p.data, i).id;
-            const efface_kmeans *const own = node_of(&p, 1, leaf_of(&p, id))->model;
+            const efface_model *const own = node_of(&p, 1, leaf_of(&p, id))->model;
             assert_int_equal(efface_kmeans_in_sample(p.model, p.data, id),
                              own->plan.method == EFFACE_METHOD_LLOYD ||
                                  efface_kmeans_in_sample(own, p.data, id));

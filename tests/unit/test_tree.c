@@ -77,7 +77,7 @@ static void check_refused(const efface_kmeans_params *p) {
     const float values[2] = {1.0F, 2.0F};
     const efface_rows rows = {.n_rows = 2, .values = values};
     efface_data *data = NULL;
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     efface_error error = {.message = ""};
     assert_int_equal(efface_data_create(1, &data, NULL), EFFACE_OK);
     assert_int_equal(efface_data_add(data, &rows, NULL), EFFACE_OK);
@@ -138,11 +138,11 @@ static void depth_clusters_are_copied(void **state) {
     for (uint32_t l = 0; l <= 2; l++)
         assert_int_equal(p.model->tree->clusters[l], 5 - l);
     unsigned char before[EFFACE_DIGEST_BYTES], after[EFFACE_DIGEST_BYTES];
-    assert_int_equal(efface_kmeans_digest(p.model, before, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_digest(p.model, before, NULL), EFFACE_OK);
     depths[0] = depths[1] = 1;
-    assert_int_equal(efface_kmeans_rekey(p.model, p.data, 4, NULL, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_rekey(p.model, p.data, 3, NULL, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_digest(p.model, after, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_rekey(p.model, p.data, 4, NULL, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_rekey(p.model, p.data, 3, NULL, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_digest(p.model, after, NULL), EFFACE_OK);
     assert_memory_equal(before, after, sizeof before);
     free_pair(&p);
 }
@@ -168,27 +168,27 @@ static void nodes_are_models_of_their_own(void **state) {
             if (leaf_of(&p, id) == leaf)
                 assert_int_equal(efface_data_add(rows, &one, NULL), EFFACE_OK);
         }
-        efface_kmeans *const model = fit(rows, &own);
+        efface_model *const model = fit(rows, &own);
         for (uint32_t c = 0; c < 2; c++) {
             const uint64_t id = leaf * 2 + c;
             const float center = (float)ef_kmeans_centers(model)[c];
             const efface_rows one = {.n_rows = 1, .values = &center, .ids = &id};
             assert_int_equal(efface_data_add(centroids, &one, NULL), EFFACE_OK);
         }
-        efface_kmeans_free(model);
+        efface_model_free(model);
         efface_data_free(rows);
     }
     efface_kmeans_params own = params_of(EFFACE_METHOD_QUANTIZED, 2, 12);
     own.bound = 0x1p23;
     own.epsilon = params.epsilon;
-    efface_kmeans *const root = fit(centroids, &own);
+    efface_model *const root = fit(centroids, &own);
     double ours[2], right[2];
     for (uint32_t c = 0; c < 2; c++) {
         assert_int_equal(efface_kmeans_centroid(p.model, c, &ours[c], NULL), EFFACE_OK);
         assert_int_equal(efface_kmeans_centroid(root, c, &right[c], NULL), EFFACE_OK);
         assert_true(ours[c] == right[c]);
     }
-    efface_kmeans_free(root);
+    efface_model_free(root);
     efface_data_free(centroids);
     free_pair(&p);
 }
@@ -197,7 +197,7 @@ static void nodes_are_models_of_their_own(void **state) {
 
 static efface_difference verify(const pair *p) {
     efface_difference difference;
-    assert_int_equal(efface_kmeans_verify(p->model, p->data, &difference, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_verify(p->model, p->data, &difference, NULL), EFFACE_OK);
     return difference;
 }
 
@@ -241,12 +241,12 @@ static void verify_names_the_node(void **state) {
 
 /* ---------------------------------------------------------------- decode */
 
-static efface_status decode(const pair *p, efface_kmeans **out) {
+static efface_status decode(const pair *p, efface_model **out) {
     unsigned char *bytes = NULL;
     size_t n_bytes = 0;
-    assert_int_equal(efface_kmeans_encode(p->model, &bytes, &n_bytes, NULL), EFFACE_OK);
+    assert_int_equal(efface_model_encode(p->model, &bytes, &n_bytes, NULL), EFFACE_OK);
     const efface_status status =
-        efface_kmeans_decode(bytes, n_bytes, &p->params, p->data, out, NULL);
+        efface_model_decode(bytes, n_bytes, &p->params.common, p->data, out, NULL);
     efface_bytes_free(bytes);
     return status;
 }
@@ -259,7 +259,7 @@ static void bytes_are_those_of_their_parameters(void **state) {
     static const uint32_t others[2] = {3, 4};
     const efface_kmeans_params params = params_of_tree(2, 3, 3, 3);
     pair p = make_pair(&params, 20, 1, values);
-    efface_kmeans *model = NULL;
+    efface_model *model = NULL;
     for (int which = 0; which < 9; which++) {
         efface_kmeans_params *const q = &p.params;
         *q = params;
@@ -279,7 +279,7 @@ static void bytes_are_those_of_their_parameters(void **state) {
     }
     p.params = params;
     assert_int_equal(decode(&p, &model), EFFACE_OK);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     free_pair(&p);
 }
 
@@ -290,10 +290,10 @@ static void nodes_of_bytes_are_those_of_rows(void **state) {
     fill_two_places(values, 8);
     const efface_kmeans_params params = params_of_tree(2, 3, 2, 3);
     pair p = make_pair(&params, 8, 1, values);
-    efface_kmeans *model = NULL, *some = NULL;
+    efface_model *model = NULL, *some = NULL;
     assert_int_equal(decode(&p, &model), EFFACE_OK);
     check_nodes(model, p.data);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     model = NULL;
     unsigned n_few = 0, n_many = 0;
     for (uint32_t l = 0; l <= 2; l++)
@@ -339,17 +339,19 @@ static void threads_do_not_matter(void **state) {
             for (int step = 0; step < 4; step++) {
                 efface_report report;
                 if (step == 1)
-                    assert_int_equal(efface_kmeans_forget(p.model, p.data, ids, MANY / 4,
-                                                          EFFACE_MISSING_FAIL, &report, NULL),
-                                     EFFACE_OK);
+                    assert_int_equal(
+                        efface_model_forget(p.model, p.data,
+                                            &(efface_request){.ids = ids, .n_ids = MANY / 4},
+                                            &report, NULL),
+                        EFFACE_OK);
                 if (step == 2)
-                    assert_int_equal(efface_kmeans_learn(p.model, p.data, &news, &report, NULL),
+                    assert_int_equal(efface_model_learn(p.model, p.data, &news, &report, NULL),
                                      EFFACE_OK);
                 if (step == 3)
-                    assert_int_equal(efface_kmeans_update(p.model, p.data, &news, &report, NULL),
+                    assert_int_equal(efface_model_update(p.model, p.data, &news, &report, NULL),
                                      EFFACE_OK);
                 check_nodes(p.model, p.data);
-                assert_int_equal(efface_kmeans_digest(p.model, t == 0 ? first[step] : digest, NULL),
+                assert_int_equal(efface_model_digest(p.model, t == 0 ? first[step] : digest, NULL),
                                  EFFACE_OK);
                 if (t != 0)
                     assert_memory_equal(first[step], digest, sizeof digest);
@@ -368,10 +370,10 @@ static void the_state_is_counted(void **state) {
     assert_int_equal(efface_data_make_gaussian(8, 16, 500, 1, &data, NULL), EFFACE_OK);
     efface_kmeans_params params = params_of_tree(1, 8, 8, 1);
     params.bound = 0.0;
-    efface_kmeans *const model = fit(data, &params);
-    const size_t n_bytes = efface_kmeans_state_bytes(model), rows = 4000 * 16 * sizeof(float);
+    efface_model *const model = fit(data, &params);
+    const size_t n_bytes = efface_model_state_bytes(model), rows = 4000 * 16 * sizeof(float);
     assert_true(n_bytes > rows && n_bytes < 4 * rows);
-    efface_kmeans_free(model);
+    efface_model_free(model);
     efface_data_free(data);
 }
 

@@ -331,9 +331,7 @@ bool ef_kmeans_is_outdated(const unsigned char *bytes, size_t n_bytes) {
 
 efface_status ef_kmeans_read(ef_decoder *r, const efface_kmeans_params *params, uint32_t d,
                              ef_kmeans **out, efface_error *error) {
-    efface_status status = ef_params_check(params, error);
-    if (status != EFFACE_OK)
-        return status;
+    efface_status status = EFFACE_OK;
     char magic[8];
     ef_read_bytes(r, magic, sizeof magic);
     const uint32_t version = ef_read_u32(r), method = ef_read_u32(r);
@@ -361,7 +359,7 @@ efface_status ef_kmeans_read(ef_decoder *r, const efface_kmeans_params *params, 
                 ? ef_tree_read(r, model, d, error)
                 : read_flat(r, model, falls_back ? EFFACE_METHOD_LLOYD : params->method, d, error);
     if (status != EFFACE_OK)
-        efface_kmeans_free(model);
+        ef_kmeans_free(model);
     else
         *out = model;
     return status;
@@ -403,10 +401,6 @@ static efface_status make_labels(ef_kmeans *m, const efface_data *data, efface_e
 }
 
 efface_status ef_kmeans_attach(ef_kmeans *model, const efface_data *data, efface_error *error) {
-    assert(model->stamp.set == 0); /* else it has rows already */
-    if (data->n_columns != model->domain.map.n_columns || data->n_rows != model->n_rows ||
-        data->total_weight != model->total_weight)
-        return damaged(error, "it belongs to other rows");
     ef_domain domain;
     efface_status status = ef_domain_init(&domain, data, &model->params, error);
     if (status != EFFACE_OK)
@@ -424,31 +418,5 @@ efface_status ef_kmeans_attach(ef_kmeans *model, const efface_data *data, efface
         status = ef_tree_attach(model, data, error);
     else if (model->plan.method == EFFACE_METHOD_PYRAMID && model->n_levels != 0)
         status = make_labels(model, data, error);
-    if (status == EFFACE_OK)
-        model->stamp = data->stamp;
-    return status;
-}
-
-efface_status efface_kmeans_decode(const unsigned char *bytes, size_t n_bytes,
-                                   const efface_kmeans_params *params, const efface_data *data,
-                                   ef_kmeans **out, efface_error *error) {
-    if (bytes == NULL || params == NULL || data == NULL || out == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "bytes, params, data and out must not be NULL");
-    efface_status status = ef_params_check(params, error);
-    if (status != EFFACE_OK)
-        return status;
-    ef_decoder reader = {.bytes = bytes, .n_bytes = n_bytes};
-    ef_kmeans *model = NULL;
-    const efface_kmeans_params used = ef_params_used(params);
-    status = ef_kmeans_read(&reader, &used, data->n_columns, &model, error);
-    if (status == EFFACE_OK && reader.n_bytes != 0)
-        status = damaged(error, "bytes are left over");
-    if (status == EFFACE_OK)
-        status = ef_kmeans_attach(model, data, error);
-    if (status != EFFACE_OK)
-        efface_kmeans_free(model);
-    else
-        *out = model;
-    ef_wipe_stack(EF_DEEP_STACK);
     return status;
 }

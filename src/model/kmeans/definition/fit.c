@@ -211,25 +211,10 @@ static efface_status make_all(ef_kmeans *model, const efface_data *data, efface_
 
 efface_status ef_keep_params(ef_kmeans *model, const efface_kmeans_params *params, uint32_t d,
                              efface_error *error) {
-    model->params = *params;
-    if (params->method == EFFACE_METHOD_TREE && params->depth_clusters != NULL) {
-        const size_t n_bytes = params->height * sizeof *model->depth_clusters;
-        model->depth_clusters = ef_alloc(1, n_bytes);
-        if (model->depth_clusters == NULL)
-            return ef_fail_memory(error);
-        memcpy(model->depth_clusters, params->depth_clusters, n_bytes);
-    }
-    model->params.depth_clusters = model->depth_clusters;
-    if (params->column_min == NULL)
-        return EFFACE_OK;
-    model->column_min = ef_alloc(d, sizeof *model->column_min);
-    model->column_max = ef_alloc(d, sizeof *model->column_max);
-    if (model->column_min == NULL || model->column_max == NULL)
+    model->params_block = ef_params_copy(&params->common, d);
+    if (model->params_block == NULL)
         return ef_fail_memory(error);
-    memcpy(model->column_min, params->column_min, d * sizeof *model->column_min);
-    memcpy(model->column_max, params->column_max, d * sizeof *model->column_max);
-    model->params.column_min = model->column_min;
-    model->params.column_max = model->column_max;
+    memcpy(&model->params, model->params_block, sizeof model->params);
     return EFFACE_OK;
 }
 
@@ -247,17 +232,10 @@ static double expected_work(const ef_kmeans *model, const efface_data *data) {
             (double)ef_seed_operations(plan, data->n_columns));
 }
 
-efface_status efface_kmeans_fit(const efface_data *data, const efface_kmeans_params *params,
-                                ef_kmeans **out, efface_error *error) {
-    if (data == NULL || params == NULL || out == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "data, params and out must not be NULL");
-    const efface_status status = ef_params_check(params, error);
-    if (status != EFFACE_OK)
-        return status;
+efface_status ef_kmeans_fit(const efface_data *data, const efface_kmeans_params *params,
+                            ef_kmeans **out, efface_error *error) {
     const efface_kmeans_params used = ef_params_used(params);
-    const efface_status done = ef_kmeans_fit_draw(data, &used, 0, out, error);
-    ef_wipe_stack(EF_DEEP_STACK);
-    return done;
+    return ef_kmeans_fit_draw(data, &used, 0, out, error);
 }
 
 /* `draws`, if it is there, has the draws of the nodes. */
@@ -282,7 +260,6 @@ static efface_status fit_draws(const efface_data *data, const efface_kmeans_para
         goto out;
     model->n_rows = data->n_rows;
     model->total_weight = data->total_weight;
-    model->stamp = data->stamp;
     ef_progress progress = {.told = params->common.progress,
                             .context = params->common.interrupt_context};
     if (params->common.progress != NULL) {
@@ -310,7 +287,7 @@ static efface_status fit_draws(const efface_data *data, const efface_kmeans_para
 out:
     model->plan.interrupt.progress = NULL;
     if (status != EFFACE_OK)
-        efface_kmeans_free(model);
+        ef_kmeans_free(model);
     else
         *out = model;
     return status;

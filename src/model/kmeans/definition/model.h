@@ -11,6 +11,7 @@
 #include "base/interrupt.h"
 #include "base/wide.h"
 #include "model/domain.h"
+#include "model/family.h"
 #include "model/kmeans/kept/guard.h"
 #include "model/kmeans/sampling/pilot.h"
 
@@ -67,11 +68,9 @@ typedef struct ef_starts {
 
 typedef struct ef_kmeans {
     efface_kmeans_params params; /* as given, for a fit like this one */
-    float *column_min;           /* copies of the bounds that params refers to, or NULL */
-    float *column_max;
-    uint32_t *depth_clusters; /* the same */
-    struct ef_tree *tree;     /* for tree only; it has all the rest, but plan, domain and totals */
-    uint32_t draw; /* how often all randomness was drawn anew; 0 unless redraw is fresh */
+    efface_params *params_block; /* where what they refer to is */
+    struct ef_tree *tree; /* for tree only; it has all the rest, but plan, domain and totals */
+    uint32_t draw;        /* how often all randomness was drawn anew; 0 unless redraw is fresh */
     ef_plan plan;
     ef_domain domain;
     uint64_t n_rows;
@@ -96,10 +95,6 @@ typedef struct ef_kmeans {
     uint32_t n_watches; /* of the first levels; some may be missing */
     bool was_rebuilt;   /* by a change, so that it is worth to have watches */
 
-    /* The set that the model belongs to, as it was when both last agreed; none if it was read
-     * without its rows. No part of the state. */
-    ef_stamp stamp;
-
     /* Statistics of the fit, no part of the state. */
     uint64_t rows_assigned;
     uint64_t rows_undecided;
@@ -122,6 +117,37 @@ uint32_t ef_count_candidates(uint32_t asked, uint32_t n_clusters);
 
 /* Parameters as they are used: a tree of height 0 is the method of its leaves. */
 efface_kmeans_params ef_params_used(const efface_kmeans_params *params);
+
+/* The k-means model that a model is; NULL, and an error, if it is of another family. */
+ef_kmeans *ef_kmeans_of(const efface_model *model, efface_error *error);
+
+/* Releases a model. Takes NULL. */
+void ef_kmeans_free(ef_kmeans *model);
+
+/* Memory that it takes. */
+size_t ef_kmeans_bytes(const ef_kmeans *model);
+
+/* Fits a model with parameters that were checked. */
+efface_status ef_kmeans_fit(const efface_data *data, const efface_kmeans_params *params,
+                            ef_kmeans **out, efface_error *error);
+
+/* The parameters in one block of memory, with copies of what they refer to; NULL if memory is
+ * short.
+ */
+efface_params *ef_params_copy(const efface_params *params, uint32_t n_columns);
+
+/* Parameters as bytes, and what can be said of them (params_bytes.c). */
+void ef_params_write(ef_writer *writer, const efface_params *params, uint32_t n_columns);
+efface_status ef_params_read(ef_decoder *decoder, uint32_t n_columns, efface_params **out,
+                             efface_error *error);
+void ef_params_describe(const efface_params *params, ef_listener to);
+
+/* The same of a model. */
+void ef_kmeans_describe(const ef_kmeans *model, ef_listener to);
+const char *ef_method_name(efface_method method);
+
+/* Says where two models differ. */
+void ef_kmeans_locate(const ef_kmeans *a, const ef_kmeans *b, efface_difference *difference);
 
 /* Keeps the parameters in the model, with copies of what they refer to. */
 efface_status ef_keep_params(ef_kmeans *model, const efface_kmeans_params *params,

@@ -1,9 +1,11 @@
 /* Parameters: defaults, checks, and what is automatic (docs/numerics.md, section 6). */
+#include "base/checked.h"
 #include "base/status.h"
 #include "base/tape.h"
 #include "model/kmeans/definition/tree.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #define PARAMS_VERSION 5        /* of the struct: moves when it gets other fields */
 #define MOST_RARE 40            /* a sample has at least the part 2^-40 of the rows, */
@@ -248,11 +250,27 @@ efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
     return EFFACE_OK;
 }
 
-efface_kmeans_params efface_kmeans_get_params(const ef_kmeans *model) {
-    efface_kmeans_params params = model->params;
-    params.common.seed = 0;
-    params.common.interrupted = NULL;
-    params.common.interrupt_context = NULL;
-    params.common.progress = NULL;
-    return params;
+efface_params *ef_params_copy(const efface_params *common, uint32_t n_columns) {
+    const efface_kmeans_params *const params = (const void *)common;
+    const size_t n_depths =
+        params->method == EFFACE_METHOD_TREE && params->depth_clusters != NULL ? params->height : 0;
+    const size_t n_bounds = params->column_min != NULL ? n_columns : 0;
+    size_t n_bytes = sizeof *params + n_depths * sizeof *params->depth_clusters;
+    n_bytes += 2 * n_bounds * sizeof *params->column_min;
+    efface_kmeans_params *const copy = ef_alloc(1, n_bytes);
+    if (copy == NULL)
+        return NULL;
+    *copy = *params;
+    uint32_t *const depths = (uint32_t *)(void *)(copy + 1);
+    float *const bounds = (float *)(void *)(depths + n_depths);
+    copy->depth_clusters = n_depths != 0 ? depths : NULL;
+    if (n_depths != 0)
+        memcpy(depths, params->depth_clusters, n_depths * sizeof *depths);
+    if (n_bounds != 0) {
+        memcpy(bounds, params->column_min, n_bounds * sizeof *bounds);
+        memcpy(bounds + n_bounds, params->column_max, n_bounds * sizeof *bounds);
+        copy->column_min = bounds;
+        copy->column_max = bounds + n_bounds;
+    }
+    return &copy->common;
 }

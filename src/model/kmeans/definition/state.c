@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-void efface_kmeans_free(ef_kmeans *model) {
+void ef_kmeans_free(ef_kmeans *model) {
     if (model == NULL)
         return;
     for (uint32_t t = 0; t < model->n_levels; t++)
@@ -21,9 +21,7 @@ void efface_kmeans_free(ef_kmeans *model) {
     ef_guard_free(&model->guard);
     ef_watches_drop(model, 0);
     ef_free(model->watches);
-    ef_free(model->column_min);
-    ef_free(model->column_max);
-    ef_free(model->depth_clusters);
+    ef_free(model->params_block);
     ef_tree_free(model->tree);
     ef_domain_free(&model->domain);
     ef_free(model);
@@ -33,7 +31,7 @@ void ef_kmeans_become(ef_kmeans *model, ef_kmeans *fresh) {
     const ef_kmeans old = *model;
     *model = *fresh;
     *fresh = old;
-    efface_kmeans_free(fresh);
+    ef_kmeans_free(fresh);
 }
 
 void ef_level_free(ef_level *level) {
@@ -233,115 +231,9 @@ void ef_kmeans_write(ef_writer *w, const ef_kmeans *model) {
         write_flat(w, model);
 }
 
-efface_status efface_kmeans_encode(const ef_kmeans *model, unsigned char **bytes, size_t *n_bytes,
-                                   efface_error *error) {
-    if (model == NULL || bytes == NULL || n_bytes == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "model, bytes and n_bytes must not be NULL");
-    ef_writer writer = {0};
-    ef_kmeans_write(&writer, model);
-    if (writer.failed) {
-        ef_free(writer.bytes);
-        return ef_fail_memory(error);
-    }
-    *bytes = writer.bytes;
-    *n_bytes = writer.n_bytes;
-    return EFFACE_OK;
-}
-
-void efface_bytes_free(unsigned char *bytes) {
-    ef_free(bytes);
-}
-
-efface_status efface_kmeans_digest(const ef_kmeans *model,
-                                   unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error) {
-    unsigned char *bytes = NULL;
-    size_t n_bytes = 0;
-    const efface_status status = efface_kmeans_encode(model, &bytes, &n_bytes, error);
-    if (status != EFFACE_OK)
-        return status;
-    ef_digest(bytes, n_bytes, digest);
-    efface_bytes_free(bytes);
-    return EFFACE_OK;
-}
-
 /* ---------------------------------------------------------------- looking */
 
-efface_kmeans_info efface_kmeans_get_info(const ef_kmeans *model) {
-    /* What a tree does is what its root does. */
-    const ef_kmeans *const root = model->tree != NULL ? ef_tree_root(model->tree) : NULL;
-    const ef_kmeans *const top = root != NULL ? root : model;
-    return (efface_kmeans_info){
-        .method = model->params.method,
-        .actual = model->plan.method,
-        .n_sampled = model->pilot.n_sample,
-        .n_clusters = model->plan.n_clusters,
-        .n_columns = model->domain.map.n_columns,
-        .n_rows = model->n_rows,
-        .iterations = top->model_level,
-        .stable = top->stable,
-        .epsilon = (double)top->plan.epsilon / (double)EF_GRID_MAX,
-        .width = model->plan.width,
-        .n_coarse_columns = model->domain.n_coarse,
-        .rows_assigned = model->rows_assigned,
-        .rows_undecided = model->rows_undecided,
-        .rows_moved = model->rows_moved,
-    };
-}
-
-int efface_kmeans_is_seed(const ef_kmeans *model, uint64_t id) {
-    if (model->tree != NULL) {
-        const ef_kmeans *const leaf = ef_tree_leaf_model(model->tree, model->plan.seed, id);
-        return leaf != NULL && efface_kmeans_is_seed(leaf, id);
-    }
-    const ef_winner *const seeds = ef_kmeans_seeds(model);
-    for (uint32_t i = 0; seeds != NULL && i < model->plan.n_clusters; i++)
-        if (seeds[i].id == id)
-            return 1;
-    const ef_rounds *const rounds = &model->rounds;
-    for (size_t i = 0; i < (size_t)rounds->n_rounds * model->plan.candidates; i++)
-        if (rounds->winners[i].id == id)
-            return 1;
-    return 0;
-}
-
-/* The squared distance of the row whose first value is at `row` from a grid point. */
-static int64_t distance_from(const ef_map *map, const float *row, const int32_t *point) {
-    int64_t distance = 0;
-    for (uint32_t j = 0; j < map->n_columns; j++) {
-        const int64_t away =
-            (int64_t)ef_snap(row[(size_t)j * EF_PANEL], map->low[j], map->step[j]) - point[j];
-        distance += away * away;
-    }
-    return distance;
-}
-
-int efface_kmeans_in_sample(const ef_kmeans *model, const efface_data *data, uint64_t id) {
-    if (model->tree != NULL) {
-        const ef_kmeans *const leaf = ef_tree_leaf_model(model->tree, model->plan.seed, id);
-        return leaf != NULL && efface_kmeans_in_sample(leaf, data, id);
-    }
-    size_t position;
-    if (efface_data_find(data, id, &position) != EFFACE_OK)
-        return 0;
-    if (model->plan.method != EFFACE_METHOD_PYRAMID)
-        return 1;
-    const ef_map *const map = &model->domain.map;
-    const float *const row = ef_data_first(data, position);
-    const uint32_t k = model->plan.n_clusters;
-    uint32_t nearest = 0;
-    int64_t least = INT64_MAX;
-    for (uint32_t c = 0; c < k; c++) {
-        const int64_t distance =
-            distance_from(map, row, model->pilot.points + (size_t)c * map->n_columns);
-        nearest = distance < least ? c : nearest;
-        least = distance < least ? distance : least;
-    }
-    const ef_rank rank = ef_rank_of(&model->pilot, k, nearest, ef_data_weight(data, position),
-                                    least, ef_member_zeros(model->plan.seed, id));
-    return rank.need <= model->pilot.shift;
-}
-
-size_t efface_kmeans_state_bytes(const ef_kmeans *model) {
+size_t ef_kmeans_bytes(const ef_kmeans *model) {
     const size_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
     size_t n = sizeof *model + model->n_levels * sizeof *model->levels;
     if (model->tree != NULL)
@@ -367,22 +259,4 @@ size_t efface_kmeans_state_bytes(const ef_kmeans *model) {
     for (uint32_t t = 0; t < model->n_watches; t++)
         n += ef_watch_bytes(&model->watches[t], k, d);
     return n + ef_guard_bytes(&model->guard, (size_t)model->n_rows, k, d);
-}
-
-void efface_kmeans_coarse_columns(const ef_kmeans *model, uint32_t *columns, size_t capacity) {
-    for (uint32_t i = 0; i < model->domain.n_coarse && i < capacity; i++)
-        columns[i] = model->domain.coarse[i];
-}
-
-efface_status efface_kmeans_centroid(const ef_kmeans *model, uint32_t cluster, double *coordinates,
-                                     efface_error *error) {
-    if (model == NULL || coordinates == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "model and coordinates must not be NULL");
-    if (cluster >= model->plan.n_clusters)
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "there is no cluster %" PRIu32 "; the number of clusters is %" PRIu32,
-                       cluster, model->plan.n_clusters);
-    const size_t first = (size_t)cluster * model->domain.map.n_columns;
-    ef_domain_coordinates(&model->domain, ef_kmeans_centers(model) + first, coordinates);
-    return EFFACE_OK;
 }

@@ -51,7 +51,7 @@ void ef_tree_free(ef_tree *tree) {
     for (uint32_t l = 0; l <= tree->height; l++) {
         for (size_t i = 0; tree->nodes[l] != NULL && i < tree->n_nodes[l]; i++) {
             efface_data_free(tree->nodes[l][i].data);
-            efface_kmeans_free(tree->nodes[l][i].model);
+            ef_kmeans_free(tree->nodes[l][i].model);
         }
         ef_free(tree->nodes[l]);
     }
@@ -159,7 +159,7 @@ bool ef_tree_read_is_taken(const ef_tree *tree) {
 
 void ef_tree_drop_read(ef_tree *tree) {
     for (size_t i = 0; tree->read != NULL && i < first_of_depth(tree, tree->height + 1); i++)
-        efface_kmeans_free(tree->read[i]);
+        ef_kmeans_free(tree->read[i]);
     ef_free(tree->read);
     tree->read = NULL;
 }
@@ -229,7 +229,7 @@ size_t ef_tree_bytes(const ef_tree *tree) {
         n += tree->n_nodes[l] * sizeof *tree->nodes[l];
         for (size_t i = 0; i < tree->n_nodes[l]; i++)
             if (tree->nodes[l][i].model != NULL)
-                n += efface_kmeans_state_bytes(tree->nodes[l][i].model) +
+                n += ef_kmeans_bytes(tree->nodes[l][i].model) +
                      ef_data_bytes(tree->nodes[l][i].data);
     }
     return n;

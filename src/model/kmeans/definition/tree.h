@@ -19,6 +19,7 @@
 #include "base/encode.h"
 #include "model/change.h"
 #include "model/kmeans/definition/model.h"
+#include "model/kmeans/following/effort.h"
 
 #define EF_MOST_HEIGHT 8
 #define EF_MOST_LEAVES (UINT32_C(1) << 20)
@@ -66,7 +67,7 @@ efface_status ef_tree_fit(ef_kmeans *model, const efface_data *data, efface_erro
 typedef struct ef_ascent ef_ascent;
 efface_status ef_ascent_make(ef_ascent **out, const ef_kmeans *model, const efface_data *data,
                              const ef_change *change, efface_error *error);
-void ef_ascent_report(const ef_ascent *ascent, efface_report *report);
+void ef_ascent_report(const ef_ascent *ascent, ef_effort *report);
 void ef_ascent_commit(ef_ascent *ascent, ef_kmeans *model);
 void ef_ascent_free(ef_ascent *ascent);
 

@@ -36,7 +36,7 @@ typedef struct climb {
     ef_node fresh;     /* a node that was not there */
     bool vanishes;     /* a node whose rows all leave */
     bool moves;        /* its parent is reached: its centroids change, or redraw is fresh */
-    efface_report report;
+    ef_effort report;
 } climb;
 
 /* One of those who work on the nodes of a depth. */
@@ -373,12 +373,12 @@ static efface_status make_node(climber *w, climb *c, const efface_rows *rows) {
     if (status == EFFACE_OK && a->tree->read != NULL)
         return take_read(w, c);
     if (status == EFFACE_OK)
-        status = efface_kmeans_fit(c->fresh.data, &params, &c->fresh.model, error);
+        status = ef_kmeans_fit(c->fresh.data, &params, &c->fresh.model, error);
     if (status == EFFACE_OK)
-        c->report = (efface_report){.action = EFFACE_ACTION_REFITTED,
-                                    .reason = EFFACE_REASON_CLUSTERS,
-                                    .rows_visited = c->fresh.model->rows_assigned,
-                                    .levels_replayed = ef_count_partitions(c->fresh.model, 0)};
+        c->report = (ef_effort){.action = EFFACE_ACTION_REFITTED,
+                                .reason = EF_REASON_CLUSTERS,
+                                .rows_visited = c->fresh.model->rows_assigned,
+                                .levels_replayed = ef_count_partitions(c->fresh.model, 0)};
     return status;
 }
 
@@ -390,8 +390,8 @@ static efface_status redraw_node(climber *w, climb *c, const ef_node *node) {
                               .data = node->data,
                               .change = &o->change,
                               .refit = true,
-                              .reason = EFFACE_REASON_REDRAW};
-    return efface_kmeans_fit(node->data, &params, &o->pending.fresh, &w->error);
+                              .reason = EF_REASON_REDRAW};
+    return ef_kmeans_fit(node->data, &params, &o->pending.fresh, &w->error);
 }
 
 /* A node that stays. */
@@ -430,7 +430,7 @@ static efface_status climb_node(climber *w, climb *c) {
         status = make_node(w, c, &rows);
     } else if (status == EFFACE_OK && n_rows + e.n_come == e.n_leave) {
         c->vanishes = true;
-        c->report.reason = EFFACE_REASON_CLUSTERS;
+        c->report.reason = EF_REASON_CLUSTERS;
     } else if (status == EFFACE_OK) {
         status = change_node(w, c, node, &e, &rows);
     }
@@ -522,7 +522,7 @@ static void end_climb(const ef_ascent *a, uint32_t depth, climb *c, bool commit)
     if (node->model != NULL)
         ef_kmeans_set_work(node->model, a->model->plan.n_threads, a->model->plan.interrupt);
     efface_data_free(c->fresh.data);
-    efface_kmeans_free(c->fresh.model);
+    ef_kmeans_free(c->fresh.model);
     if (c->ongoing != NULL) {
         ef_pending_free(&c->ongoing->pending);
         ef_change_free(&c->ongoing->change);
@@ -573,21 +573,21 @@ void ef_ascent_commit(ef_ascent *a, ef_kmeans *model) {
     descend(a, true);
     model->n_rows = a->data->n_rows;
     model->total_weight = a->data->total_weight;
-    model->stamp = a->data->stamp;
     follow_root(model);
 }
 
 /* What the climbs came to, all together. */
-void ef_ascent_report(const ef_ascent *a, efface_report *report) {
+void ef_ascent_report(const ef_ascent *a, ef_effort *report) {
+    report->of_tree = true;
     report->depth = a->tree->height;
     for (uint32_t l = a->tree->height + 1; l-- > 0;)
         for (size_t i = 0; i < a->n_climbs[l]; i++) {
-            const efface_report *const node = &a->climbs[l][i].report;
+            const ef_effort *const node = &a->climbs[l][i].report;
             report->rows_visited += node->rows_visited;
             report->levels_replayed += node->levels_replayed;
             if (node->action != EFFACE_ACTION_UNTOUCHED)
                 report->action = EFFACE_ACTION_REPAIRED;
-            if (report->reason == EFFACE_REASON_NONE)
+            if (report->reason == EF_REASON_NONE)
                 report->reason = node->reason;
             report->depth = l;
         }
@@ -599,7 +599,7 @@ efface_status ef_tree_fit(ef_kmeans *model, const efface_data *data, efface_erro
     ef_ascent *a = NULL;
     const efface_status status = ef_ascent_make(&a, model, data, NULL, error);
     if (status == EFFACE_OK) {
-        efface_report report = {.action = EFFACE_ACTION_UNTOUCHED};
+        ef_effort report = {.action = EFFACE_ACTION_UNTOUCHED};
         ef_ascent_report(a, &report);
         model->rows_assigned = report.rows_visited;
         ef_ascent_commit(a, model);

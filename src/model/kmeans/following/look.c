@@ -33,20 +33,20 @@ static efface_status look_at_plan(ef_pending *r, efface_error *error) {
         return status;
     const size_t n_bytes = old->domain.map.n_columns * sizeof *old->domain.low;
     if (r->domain.exponent != old->domain.exponent)
-        r->reason = EFFACE_REASON_BOUND;
+        r->reason = EF_REASON_BOUND;
     else if (memcmp(r->domain.low, old->domain.low, n_bytes) != 0 ||
              memcmp(r->domain.high, old->domain.high, n_bytes) != 0)
-        r->reason = EFFACE_REASON_SCALE;
+        r->reason = EF_REASON_SCALE;
     else if (plan.width != old->plan.width)
-        r->reason = EFFACE_REASON_WIDTH;
+        r->reason = EF_REASON_WIDTH;
     else if (plan.n_clusters != old->plan.n_clusters && old->tree == NULL) /* a root has its own */
-        r->reason = EFFACE_REASON_CLUSTERS;
+        r->reason = EF_REASON_CLUSTERS;
     else if (plan.method != old->plan.method) /* and with it, maybe, the lattice */
-        r->reason = EFFACE_REASON_RATE;
+        r->reason = EF_REASON_RATE;
     else if (plan.epsilon != old->plan.epsilon)
-        r->reason = EFFACE_REASON_EPSILON;
+        r->reason = EF_REASON_EPSILON;
     r->next.plan.wanted = plan.wanted;
-    r->refit = r->reason != EFFACE_REASON_NONE;
+    r->refit = r->reason != EF_REASON_NONE;
     return EFFACE_OK;
 }
 
@@ -130,7 +130,7 @@ static void look_at_seeds(ef_pending *r) {
 
 void ef_seeds_differ(ef_pending *r) {
     r->other_seeds = true;
-    r->reason = EFFACE_REASON_SEED;
+    r->reason = EF_REASON_SEED;
     r->build = true;
     r->first = 0;
 }
@@ -267,7 +267,7 @@ static bool look_at_next(ef_pending *r, uint32_t t, const int32_t *known) {
         ef_next_center(&r->next, &r->scratch, t, c, next);
         if (known != NULL && memcmp(next, known + c * d, d * sizeof *next) != 0) {
             if (!differs)
-                r->reason = r->touched[c] ? EFFACE_REASON_CENTERS : EFFACE_REASON_GAMMA;
+                r->reason = r->touched[c] ? EF_REASON_CENTERS : EF_REASON_GAMMA;
             differs = true;
         }
     }
@@ -277,7 +277,7 @@ static bool look_at_next(ef_pending *r, uint32_t t, const int32_t *known) {
 /* The fit ends with level n_levels - 1, and its model is level model_level. */
 static void settle(ef_pending *r, uint32_t n_levels, uint32_t model_level, bool stable) {
     if (n_levels != r->model->n_levels || model_level != r->model->model_level)
-        r->reason = EFFACE_REASON_STOP;
+        r->reason = EF_REASON_STOP;
     r->next.n_levels = n_levels;
     r->next.model_level = model_level;
     r->next.stable = stable;
@@ -322,7 +322,7 @@ efface_status ef_look_at_levels(ef_pending *r, efface_error *error) {
             }
         }
         if (!reseeding_stands(r, t)) {
-            r->reason = EFFACE_REASON_EMPTY;
+            r->reason = EF_REASON_EMPTY;
             r->n_looked = t;
             build_from(r, t, level->centers, before);
             return EFFACE_OK;
@@ -334,7 +334,7 @@ efface_status ef_look_at_levels(ef_pending *r, efface_error *error) {
                                      : m->stable && m->model_level == t ? level->centers
                                                                         : NULL;
         if (known == NULL) {
-            r->reason = EFFACE_REASON_STOP;
+            r->reason = EF_REASON_STOP;
             r->n_looked = t;
             build_from(r, t, level->centers, before);
             return EFFACE_OK;
@@ -347,7 +347,7 @@ efface_status ef_look_at_levels(ef_pending *r, efface_error *error) {
         if (!differs)
             continue;
         if (!last && !level[1].has_partition) {
-            r->reason = EFFACE_REASON_NONE;
+            r->reason = EF_REASON_NONE;
             r->reopen = true;
             settle(r, t + 2, t + 1, false);
             return EFFACE_OK;
@@ -412,7 +412,7 @@ static void look_at_pilot(ef_pending *r) {
     const seeding s = {m->plan.seed, pilot->winners, pilot->points};
     if (first_round_lost(r, &s) < m->plan.n_clusters) {
         r->refit = true;
-        r->reason = EFFACE_REASON_SEED;
+        r->reason = EF_REASON_SEED;
         return;
     }
     r->refit = !look_around(r);
@@ -421,7 +421,7 @@ static void look_at_pilot(ef_pending *r) {
         r->refit = !ef_shift_stands(&r->next.pilot, r->next.plan.wanted);
     }
     if (r->refit)
-        r->reason = EFFACE_REASON_RATE;
+        r->reason = EF_REASON_RATE;
     r->resample |= ef_weight_cut(r->next.pilot.jury_weight) != ef_weight_cut(pilot->jury_weight);
 }
 
@@ -457,7 +457,7 @@ static efface_status look_at_jury(ef_pending *r, efface_error *error) {
         return EFFACE_OK;
     ef_start_centers(m, &m->starts, r->next.start, r->centers);
     if (memcmp(r->centers, m->levels[0].centers, n_values * sizeof *r->centers) != 0) {
-        r->reason = EFFACE_REASON_SAMPLE;
+        r->reason = EF_REASON_SAMPLE;
         build_from(r, 0, r->centers, 0);
     }
     return EFFACE_OK;
@@ -521,7 +521,7 @@ efface_status ef_look(ef_pending *r, efface_error *error) {
     if (r->refit)
         return EFFACE_OK;
     if (r->resample) {
-        r->reason = EFFACE_REASON_SAMPLE;
+        r->reason = EF_REASON_SAMPLE;
         return EFFACE_OK;
     }
     if (pyramid)

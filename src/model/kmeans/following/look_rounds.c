@@ -104,6 +104,6 @@ efface_status ef_look_at_rounds(ef_pending *r, efface_error *error) {
         break;
     }
     if (r->plays_again)
-        r->reason = EFFACE_REASON_SEED;
+        r->reason = EF_REASON_SEED;
     return EFFACE_OK;
 }

@@ -22,7 +22,6 @@
 #include "base/tape.h"
 #include "model/kmeans/definition/tree.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* ---------------------------------------------------------------- what pyramid keeps */
@@ -298,9 +297,7 @@ static efface_status make_tree(ef_pending *r, efface_error *error) {
 
 efface_status ef_pending_make(ef_pending *r, ef_kmeans *model, const efface_data *data,
                               const ef_change *change, efface_error *error) {
-    assert(ef_stamps_equal(model->stamp, change->before));
     *r = begin(model, data, change);
-    r->next.stamp = data->stamp;
     r->watched = model;
     efface_status status = ef_look(r, error);
     if (status == EFFACE_OK && model->tree != NULL)
@@ -348,7 +345,7 @@ void ef_pending_free(ef_pending *r) {
         ef_guard_free(&r->next.guard);
     ef_free(r->losses);
     ef_ascent_free(r->ascent);
-    efface_kmeans_free(r->fresh);
+    ef_kmeans_free(r->fresh);
     ef_domain_free(&r->domain);
     ef_free(r->scratch.sums); /* and what lies behind them */
     *r = (ef_pending){0};
@@ -377,7 +374,7 @@ int64_t ef_pending_mass(const ef_pending *r, uint32_t cluster) {
     return mass;
 }
 
-void ef_pending_report(const ef_pending *r, efface_report *report) {
+void ef_pending_report(const ef_pending *r, ef_effort *report) {
     if (r->ascent != NULL) {
         ef_ascent_report(r->ascent, report);
         return;
@@ -386,8 +383,8 @@ void ef_pending_report(const ef_pending *r, efface_report *report) {
     report->action = refitted                  ? EFFACE_ACTION_REFITTED
                      : r->build || r->resample ? EFFACE_ACTION_REPAIRED
                                                : EFFACE_ACTION_UNTOUCHED;
-    report->reason = r->resample && !r->refit      ? EFFACE_REASON_SAMPLE
-                     : r->plays_again && !r->refit ? EFFACE_REASON_SEED
+    report->reason = r->resample && !r->refit      ? EF_REASON_SAMPLE
+                     : r->plays_again && !r->refit ? EF_REASON_SEED
                                                    : r->reason;
     report->level = r->build && !r->refit && !r->resample && !r->plays_again ? r->first : 0;
     if (r->fresh != NULL) {
@@ -478,7 +475,7 @@ void ef_pending_commit(ef_pending *r, ef_kmeans *m) {
 /* ---------------------------------------------------------------- looking alone, and cold */
 
 /* No more than this many assignments of rows, and levels, would follow from what was found. */
-static void estimate(const ef_pending *r, efface_report *report) {
+static void estimate(const ef_pending *r, ef_effort *report) {
     const efface_kmeans_params *const params = &r->model->params;
     const uint64_t n = r->data->n_rows, iterations = r->model->plan.iterations;
     const bool pyramid = params->method == EFFACE_METHOD_PYRAMID; /* or lloyd instead of it */
@@ -495,7 +492,7 @@ static void estimate(const ef_pending *r, efface_report *report) {
 }
 
 efface_status ef_replay_look(const ef_kmeans *model, const efface_data *data,
-                             const ef_change *change, efface_report *report, efface_error *error) {
+                             const ef_change *change, ef_effort *report, efface_error *error) {
     ef_pending r = begin(model, data, change);
     efface_status status = ef_look(&r, error);
     r.refit |= r.build && model->params.redraw == EFFACE_REDRAW_FRESH;
@@ -510,23 +507,19 @@ efface_status ef_replay_look(const ef_kmeans *model, const efface_data *data,
     return status;
 }
 
-efface_status ef_replay_cold(ef_kmeans *model, const efface_data *counts, const ef_change *change,
-                             bool only_look, bool *done, efface_report *report,
-                             efface_error *error) {
-    assert(model->stamp.set == 0); /* what it keeps by position would not follow */
+efface_status ef_pending_make_cold(ef_pending *r, ef_kmeans *model, const efface_data *counts,
+                                   const ef_change *change, bool *done, ef_effort *effort,
+                                   efface_error *error) {
     *done = false;
     if (model->tree != NULL)
         return EFFACE_OK;
-    ef_pending r = begin(model, counts, change);
-    const efface_status status = ef_look(&r, error);
-    r.refit |= r.build && model->params.redraw == EFFACE_REDRAW_FRESH;
-    *done = status == EFFACE_OK && !r.refit && !r.resample && !r.plays_again && !r.build;
+    *r = begin(model, counts, change);
+    const efface_status status = ef_look(r, error);
+    r->refit |= r->build && model->params.redraw == EFFACE_REDRAW_FRESH;
+    *done = status == EFFACE_OK && !r->refit && !r->resample && !r->plays_again && !r->build;
     if (status == EFFACE_OK) {
-        ef_pending_report(&r, report);
-        estimate(&r, report);
+        ef_pending_report(r, effort);
+        estimate(r, effort);
     }
-    if (*done && !only_look)
-        ef_pending_commit(&r, model);
-    ef_pending_free(&r);
     return status;
 }

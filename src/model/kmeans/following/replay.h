@@ -9,6 +9,7 @@
 
 #include "model/change.h"
 #include "model/kmeans/definition/levels.h"
+#include "model/kmeans/following/effort.h"
 
 typedef struct ef_pending {
     const ef_kmeans *model;
@@ -33,7 +34,7 @@ typedef struct ef_pending {
     ef_rank *ranks;
 
     /* What was found. */
-    efface_reason reason;
+    ef_reason reason;
     bool refit;          /* everything must be computed again */
     bool resample;       /* pyramid: the starts must be run again */
     ef_i128 *losses;     /* pyramid: of the starts, as the jury has them now; or NULL */
@@ -75,7 +76,7 @@ const int32_t *ef_pending_centers(const ef_pending *pending);
 int64_t ef_pending_mass(const ef_pending *pending, uint32_t cluster);
 
 /* Fills in what happened and why. Before it is committed. */
-void ef_pending_report(const ef_pending *pending, efface_report *report);
+void ef_pending_report(const ef_pending *pending, ef_effort *report);
 
 /* The first part of making: finds out what differs, and makes nothing. */
 efface_status ef_look(ef_pending *pending, efface_error *error);
@@ -107,17 +108,22 @@ static inline uint32_t *ef_labels_at(const ef_pending *pending, uint32_t t) {
 void ef_apply_change(const ef_pending *pending, const uint32_t *labels, int64_t *counts,
                      int64_t *sums);
 
-/* Makes and commits for a cold model, whose rows are not at hand (ef_kmeans_read): `counts` is its
- * set after the change, without rows (cold_set.h), and no column of it is stale. `done` is false if
- * rows are needed, and then the model has not changed: it can be given the rows as they are before
- * the change (ef_kmeans_attach), and go on with the request. Fills the report in both cases; of a
- * tree it knows nothing. */
-efface_status ef_replay_cold(ef_kmeans *model, const efface_data *counts, const ef_change *change,
-                             bool only_look, bool *done, efface_report *report,
-                             efface_error *error);
+/* The same for a cold model, whose rows are not at hand (ef_kmeans_read): `counts` is its set after
+ * the change, without rows (cold_set.h), and no column of it is stale. `done` is false if rows are
+ * needed; the pending change is then only to be released. Fills the effort in both cases; of a tree
+ * it knows nothing. */
+efface_status ef_pending_make_cold(ef_pending *pending, ef_kmeans *model, const efface_data *counts,
+                                   const ef_change *change, bool *done, ef_effort *effort,
+                                   efface_error *error);
 
 /* Says what a change would take, and makes nothing; but of a tree it takes making. */
 efface_status ef_replay_look(const ef_kmeans *model, const efface_data *data,
-                             const ef_change *change, efface_report *report, efface_error *error);
+                             const ef_change *change, ef_effort *report, efface_error *error);
+
+/* A model follows a change (family.h): `next` is an ef_pending. */
+efface_status ef_kmeans_follow(void *state, const ef_news *news, void **next, bool *done,
+                               efface_report *report, efface_error *error);
+void ef_kmeans_commit(void *state, void *next);
+void ef_kmeans_drop(void *next);
 
 #endif

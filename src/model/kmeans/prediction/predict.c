@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "model/kmeans/definition/levels.h"
-#include "model/kmeans/prediction/predictor.h"
+#include "model/kmeans/prediction/kmeans_predictor.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static double beyond(const ef_map *map, const float *row, uint32_t j) {
 
 /* The nearest centroid of a row that has no grid point. Scores sum C (C - 2 x) are compared instead
  * of distances: far outside, |x|^2 would swallow what tells the centroids apart. */
-static uint32_t nearest_outside(const efface_predictor *by, const float *row) {
+static uint32_t nearest_outside(const ef_kmeans_predictor *by, const float *row) {
     const ef_map *const map = &by->domain.map;
     const int32_t *center = by->centers;
     uint32_t nearest = 0;
@@ -38,7 +38,7 @@ static uint32_t nearest_outside(const efface_predictor *by, const float *row) {
 }
 
 /* Its squared distance from a centroid in grid steps. */
-static double sqdist_outside(const efface_predictor *by, const float *row, uint32_t cluster) {
+static double sqdist_outside(const ef_kmeans_predictor *by, const float *row, uint32_t cluster) {
     const ef_map *const map = &by->domain.map;
     const int32_t *const center = by->centers + (size_t)cluster * map->n_columns;
     double square = 0.0;
@@ -59,13 +59,14 @@ typedef struct worker {
 
 /* Rows come from a matrix or from a set. */
 typedef struct prediction {
-    const efface_predictor *by;
+    const ef_kmeans_predictor *by;
     const float *matrix; /* or NULL */
     size_t stride;
     const efface_data *data; /* or NULL */
     size_t n_rows;
-    uint32_t *labels; /* wanted, or NULL; */
-    double *squares;  /* squared distances wanted, or NULL; with neither, the loss of `data` is */
+    efface_number *numbers; /* clusters wanted, or NULL; */
+    uint32_t *labels;       /* the same, as fewer bytes; */
+    double *squares; /* squared distances wanted, or NULL; with none, the loss of `data` is */
     const ef_kernels *kernels;
     ef_centers centers;
     worker *workers;
@@ -111,13 +112,16 @@ static void predict_panels(void *context, unsigned number, size_t first, size_t 
         }
         (void)p->kernels->nearest(&p->centers, map, own->values, n, own->values, own->panel, labels,
                                   NULL);
-        if (p->labels == NULL)
+        if (p->labels == NULL && p->numbers == NULL)
             p->kernels->snap(map, own->values, n, own->panel);
         if (p->squares != NULL)
             measure_panel(p, own, begin, n, outside);
         for (unsigned i = 0; i < n && p->squares == NULL; i++) {
-            if (p->labels != NULL)
-                p->labels[begin + i] = outside[i] != EF_NO_CLUSTER ? outside[i] : labels[i];
+            const uint32_t cluster = outside[i] != EF_NO_CLUSTER ? outside[i] : labels[i];
+            if (p->numbers != NULL)
+                p->numbers[begin + i].whole = cluster;
+            else if (p->labels != NULL)
+                p->labels[begin + i] = cluster;
             else if (outside[i] == EF_NO_CLUSTER)
                 own->loss += (ef_i128)ef_data_weight(p->data, begin + i) *
                              ef_centers_sqdist(&p->centers, labels[i], own->panel, i);
@@ -175,46 +179,54 @@ static efface_status run(prediction *p, ef_i128 *loss, efface_error *error) {
     return status;
 }
 
-efface_status ef_predict_matrix(const efface_predictor *by, size_t n_rows, const float *values,
-                                size_t stride, uint32_t *labels, double *squares,
-                                efface_error *error) {
-    const uint32_t d = by->domain.map.n_columns;
-    if (stride != 0 && stride < d)
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the stride of %zu is smaller than the number of columns, %" PRIu32, stride,
-                       d);
-    prediction p = {.by = by,
-                    .matrix = values,
-                    .stride = stride != 0 ? stride : d,
-                    .n_rows = n_rows,
-                    .labels = labels,
-                    .squares = squares};
-    for (size_t i = 0; i < n_rows; i++)
-        for (uint32_t j = 0; j < d; j++)
-            if (!(__builtin_fabsf(p.matrix[i * p.stride + j]) <= (float)EFFACE_MAX_MAGNITUDE))
-                return ef_fail(error, EFFACE_E_LIMIT,
-                               "row %zu, column %" PRIu32 ": the value is not a finite number of "
-                               "magnitude 2^126 or less",
-                               i + 1, j + 1);
+efface_status ef_kmeans_predict(const void *predictor, size_t n_rows, const float *values,
+                                size_t stride, efface_number *numbers, efface_error *error) {
+    prediction p = {
+        .by = predictor, .matrix = values, .stride = stride, .n_rows = n_rows, .numbers = numbers};
     ef_i128 loss;
     return run(&p, &loss, error);
 }
 
-efface_status efface_kmeans_predict(const ef_kmeans *model, size_t n_rows, const float *values,
-                                    size_t stride, uint32_t *labels, efface_error *error) {
-    if (model == NULL || (n_rows != 0 && (values == NULL || labels == NULL)))
-        return ef_fail(error, EFFACE_E_ARGUMENT, "model, values and labels must not be NULL");
-    const efface_predictor by = ef_predictor_of(model);
-    return ef_predict_matrix(&by, n_rows, values, stride, labels, NULL, error);
+efface_status ef_kmeans_predict_labels(const ef_kmeans_predictor *by, size_t n_rows,
+                                       const float *values, uint32_t *labels, efface_error *error) {
+    prediction p = {.by = by,
+                    .matrix = values,
+                    .stride = by->domain.map.n_columns,
+                    .n_rows = n_rows,
+                    .labels = labels};
+    ef_i128 loss;
+    return run(&p, &loss, error);
 }
 
-efface_status efface_kmeans_square_distances(const ef_kmeans *model, size_t n_rows,
+static efface_status measure(const ef_kmeans_predictor *by, size_t n_rows, const float *values,
+                             size_t stride, double *squares, efface_error *error) {
+    if (n_rows != 0 && (values == NULL || squares == NULL))
+        return ef_fail(error, EFFACE_E_ARGUMENT, "values and squares must not be NULL");
+    const efface_status status =
+        ef_matrix_check(n_rows, by->domain.map.n_columns, values, &stride, error);
+    if (status != EFFACE_OK)
+        return status;
+    prediction p = {
+        .by = by, .matrix = values, .stride = stride, .n_rows = n_rows, .squares = squares};
+    ef_i128 loss;
+    return run(&p, &loss, error);
+}
+
+efface_status efface_kmeans_square_distances(const efface_model *of, size_t n_rows,
                                              const float *values, size_t stride, double *squares,
                                              efface_error *error) {
-    if (model == NULL || (n_rows != 0 && (values == NULL || squares == NULL)))
-        return ef_fail(error, EFFACE_E_ARGUMENT, "model, values and squares must not be NULL");
-    const efface_predictor by = ef_predictor_of(model);
-    return ef_predict_matrix(&by, n_rows, values, stride, NULL, squares, error);
+    const ef_kmeans *const model = ef_kmeans_of(of, error);
+    if (model == NULL)
+        return EFFACE_E_ARGUMENT;
+    const ef_kmeans_predictor by = ef_predictor_of(model);
+    return measure(&by, n_rows, values, stride, squares, error);
+}
+
+efface_status efface_predictor_square_distances(const efface_predictor *predictor, size_t n_rows,
+                                                const float *values, size_t stride, double *squares,
+                                                efface_error *error) {
+    const ef_kmeans_predictor *const by = ef_predictor_part(predictor, EFFACE_FAMILY_KMEANS, error);
+    return by != NULL ? measure(by, n_rows, values, stride, squares, error) : EFFACE_E_ARGUMENT;
 }
 
 static efface_status check_columns(const ef_kmeans *model, const efface_data *data,
@@ -226,23 +238,29 @@ static efface_status check_columns(const ef_kmeans *model, const efface_data *da
                    data->n_columns, model->domain.map.n_columns);
 }
 
-efface_status efface_kmeans_labels(const ef_kmeans *model, const efface_data *data,
+efface_status efface_kmeans_labels(const efface_model *of, const efface_data *data,
                                    uint32_t *labels, efface_error *error) {
-    if (model == NULL || data == NULL || labels == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "model, data and labels must not be NULL");
+    const ef_kmeans *const model = ef_kmeans_of(of, error);
+    if (model == NULL)
+        return EFFACE_E_ARGUMENT;
+    if (data == NULL || labels == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "data and labels must not be NULL");
     const efface_status status = check_columns(model, data, error);
     if (status != EFFACE_OK || data->n_rows == 0)
         return status;
-    const efface_predictor by = ef_predictor_of(model);
+    const ef_kmeans_predictor by = ef_predictor_of(model);
     prediction p = {.by = &by, .data = data, .n_rows = data->n_rows, .labels = labels};
     ef_i128 loss;
     return run(&p, &loss, error);
 }
 
-efface_status efface_kmeans_loss(const ef_kmeans *model, const efface_data *data, double *loss,
+efface_status efface_kmeans_loss(const efface_model *of, const efface_data *data, double *loss,
                                  efface_error *error) {
-    if (model == NULL || data == NULL || loss == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "model, data and loss must not be NULL");
+    const ef_kmeans *const model = ef_kmeans_of(of, error);
+    if (model == NULL)
+        return EFFACE_E_ARGUMENT;
+    if (data == NULL || loss == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "data and loss must not be NULL");
     efface_status status = check_columns(model, data, error);
     if (status != EFFACE_OK)
         return status;
@@ -253,7 +271,7 @@ efface_status efface_kmeans_loss(const ef_kmeans *model, const efface_data *data
     float *const row = ef_alloc(data->n_columns, sizeof *row);
     if (row == NULL)
         return ef_fail_memory(error);
-    const efface_predictor by = ef_predictor_of(model);
+    const ef_kmeans_predictor by = ef_predictor_of(model);
     prediction p = {.by = &by, .data = data, .n_rows = data->n_rows};
     ef_i128 inside;
     status = run(&p, &inside, error);

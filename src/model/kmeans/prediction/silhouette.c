@@ -22,7 +22,7 @@
 #include "base/threads.h"
 #include "data/rows.h"
 #include "kernel/kernels.h"
-#include "model/kmeans/definition/model.h"
+#include "model/kmeans/prediction/kmeans_predictor.h"
 
 #include <math.h>
 
@@ -108,8 +108,9 @@ static efface_status predict_labels(const ef_kmeans *model, const efface_data *d
     const size_t d = s->n_columns;
     for (size_t i = 0; i < s->n_rows; i++)
         efface_data_values(data, s->members[i].position, s->panels + i * d);
+    const ef_kmeans_predictor by = ef_predictor_of(model);
     const efface_status status =
-        efface_kmeans_predict(model, s->n_rows, s->panels, 0, s->clusters, error);
+        ef_kmeans_predict_labels(&by, s->n_rows, s->panels, s->clusters, error);
     if (status == EFFACE_OK)
         for (size_t i = 0; i < s->n_rows; i++)
             s->members[i].label = s->clusters[i];
@@ -291,9 +292,12 @@ static void sample_free(sample *s) {
     ef_free(s->step);
 }
 
-efface_status efface_kmeans_silhouette(const ef_kmeans *model, const efface_data *data,
+efface_status efface_kmeans_silhouette(const efface_model *of, const efface_data *data,
                                        const uint32_t *labels, size_t max_rows, double *silhouette,
                                        efface_error *error) {
+    const ef_kmeans *const model = ef_kmeans_of(of, error);
+    if (model == NULL)
+        return EFFACE_E_ARGUMENT;
     const ef_map *const map = &model->domain.map;
     if (data->n_columns != map->n_columns)
         return ef_fail(error, EFFACE_E_ARGUMENT,

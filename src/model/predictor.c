@@ -1,24 +1,31 @@
 /*
- * Predictors: a model as it is published. The bytes (docs/format.md) have what prediction needs,
- * and nothing that a change or a verification would need: no sums, no counts, no seeds, no winners
- * of the seeding, no row and no id. They end with a digest, which finds damage; it keeps nobody
- * from making another file.
+ * Published models: a predictor of any family, as bytes and as a file (docs/format.md). The bytes
+ * have the names and offsets of the columns and what the family needs for prediction. They end with
+ * a digest, which finds damage; it keeps nobody from making another file.
  */
-#include "model/kmeans/prediction/predictor.h"
-
 #include "base/checked.h"
 #include "base/digest.h"
 #include "base/status.h"
+#include "model/family.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define FORMAT 1
+#define FORMAT 2
 #define MAGIC_BYTES (sizeof EFFACE_PREDICTOR_MAGIC - 1)
+#define HEAD_BYTES (MAGIC_BYTES + 24) /* with format, family, columns, flags, bytes of the part */
 
 enum { HAS_OFFSETS = 1, HAS_NAMES = 2 };
+
+struct efface_predictor {
+    const ef_family *family;
+    void *part; /* the family's own */
+    uint32_t n_columns;
+    char **names;    /* of the columns, or NULL; each may be NULL */
+    double *offsets; /* of the columns, or NULL */
+};
 
 /* ---------------------------------------------------------------- encode */
 
@@ -31,27 +38,29 @@ static void write_names(ef_writer *w, const efface_data *data) {
     }
 }
 
-void ef_predictor_write(ef_writer *w, const ef_kmeans *model, const efface_data *data) {
-    const efface_predictor by = ef_predictor_of(model);
-    const uint32_t d = by.domain.map.n_columns;
+void ef_predictor_write(ef_writer *w, const efface_model *model, const efface_data *data) {
+    const uint32_t d = model->n_columns;
     const double *const offsets = efface_data_offsets(data);
     bool named = false;
     for (uint32_t j = 0; j < d; j++)
         named |= efface_data_column_name(data, j) != NULL;
+    ef_writer part = {0};
+    ef_lent by;
+    model->family->lend(model->state, &by);
+    model->family->write_predictor(&part, &by);
+    w->failed |= part.failed;
     ef_write_bytes(w, EFFACE_PREDICTOR_MAGIC, MAGIC_BYTES);
     ef_write_u32(w, FORMAT);
+    ef_write_u32(w, (uint32_t)model->family->number);
     ef_write_u32(w, d);
-    ef_write_u32(w, by.n_clusters);
-    ef_write_u32(w, (uint32_t)by.domain.scale);
-    ef_write_u32(w, (uint32_t)by.domain.exponent);
     ef_write_u32(w, (offsets != NULL ? HAS_OFFSETS : 0) | (named ? HAS_NAMES : 0));
-    ef_domain_write(w, &by.domain);
+    ef_write_u64(w, part.n_bytes);
     for (uint32_t j = 0; offsets != NULL && j < d; j++)
         ef_write_f64(w, offsets[j]);
     if (named)
         write_names(w, data);
-    for (size_t i = 0; i < (size_t)by.n_clusters * d; i++)
-        ef_write_u32(w, (uint32_t)by.centers[i]);
+    ef_write_bytes(w, part.bytes, part.n_bytes);
+    ef_free(part.bytes);
     unsigned char digest[EFFACE_DIGEST_BYTES] = {0};
     if (!w->failed)
         ef_digest(w->bytes, w->n_bytes, digest);
@@ -65,7 +74,7 @@ static efface_status damaged(efface_error *error, const char *what) {
 }
 
 static efface_status read_offsets(ef_decoder *r, efface_predictor *p, efface_error *error) {
-    const uint32_t d = p->domain.map.n_columns;
+    const uint32_t d = p->n_columns;
     bool any = false;
     p->offsets = ef_alloc(d, sizeof *p->offsets);
     if (p->offsets == NULL)
@@ -80,7 +89,7 @@ static efface_status read_offsets(ef_decoder *r, efface_predictor *p, efface_err
 }
 
 static efface_status read_names(ef_decoder *r, efface_predictor *p, efface_error *error) {
-    const uint32_t d = p->domain.map.n_columns;
+    const uint32_t d = p->n_columns;
     bool any = false;
     p->names = ef_alloc_zero(d, sizeof *p->names);
     if (p->names == NULL)
@@ -101,42 +110,32 @@ static efface_status read_names(ef_decoder *r, efface_predictor *p, efface_error
     return any ? EFFACE_OK : damaged(error, "its names");
 }
 
-static efface_status read_centers(ef_decoder *r, efface_predictor *p, efface_error *error) {
-    const size_t d = p->domain.map.n_columns, n = p->n_clusters * d;
-    if (!ef_decoder_has(r, n, sizeof(int32_t)) || r->n_bytes != n * sizeof(int32_t))
-        return damaged(error, "the number of its centroids");
-    p->own_centers = ef_alloc(n, sizeof *p->own_centers);
-    if (p->own_centers == NULL)
-        return ef_fail_memory(error);
-    for (size_t i = 0; i < n; i++) {
-        p->own_centers[i] = (int32_t)ef_read_u32(r);
-        if (p->own_centers[i] < -EF_GRID_MAX || p->own_centers[i] > EF_GRID_MAX)
-            return damaged(error, "a centroid");
-    }
-    p->centers = p->own_centers;
-    return EFFACE_OK;
-}
-
 /* What stands between the magic with the format, and the digest. */
 static efface_status read_body(ef_decoder *r, efface_predictor *p, efface_error *error) {
-    const uint32_t d = ef_read_u32(r), k = ef_read_u32(r), scale = ef_read_u32(r);
-    const int32_t exponent = (int32_t)ef_read_u32(r);
-    const uint32_t flags = ef_read_u32(r);
-    const bool minmax = scale == EFFACE_SCALE_MINMAX;
-    const bool in_range =
-        minmax ? exponent == 0 : exponent >= EF_EXPONENT_MIN && exponent <= EF_EXPONENT_MAX;
-    if (r->failed || d == 0 || d > EFFACE_MAX_COLUMNS || k == 0 || k > EFFACE_MAX_CLUSTERS ||
-        (!minmax && scale != EFFACE_SCALE_NONE) || !in_range ||
+    const uint32_t number = ef_read_u32(r), d = ef_read_u32(r), flags = ef_read_u32(r);
+    const uint64_t n_bytes = ef_read_u64(r);
+    if (r->failed || d == 0 || d > EFFACE_MAX_COLUMNS ||
         (flags & ~(uint32_t)(HAS_OFFSETS | HAS_NAMES)) != 0)
         return damaged(error, "its first bytes");
-    p->n_clusters = k;
-    efface_status status =
-        ef_domain_read(r, &p->domain, d, (efface_scale)scale, (int)exponent, error);
-    if (status == EFFACE_OK && (flags & HAS_OFFSETS) != 0)
+    p->n_columns = d;
+    p->family = ef_family_of((efface_family)number);
+    if (p->family == NULL)
+        return ef_fail(error, EFFACE_E_FORMAT,
+                       "the published model is of a family, number %" PRIu32
+                       ", that this program does not know; a newer one may be needed",
+                       number);
+    efface_status status = EFFACE_OK;
+    if ((flags & HAS_OFFSETS) != 0)
         status = read_offsets(r, p, error);
     if (status == EFFACE_OK && (flags & HAS_NAMES) != 0)
         status = read_names(r, p, error);
-    return status == EFFACE_OK ? read_centers(r, p, error) : status;
+    if (status == EFFACE_OK && r->n_bytes != n_bytes)
+        status = damaged(error, "the length of its last part");
+    if (status == EFFACE_OK)
+        status = p->family->read_predictor(r, d, &p->part, error);
+    if (status == EFFACE_OK && r->n_bytes != 0)
+        status = damaged(error, "bytes are left over");
+    return status;
 }
 
 efface_status efface_predictor_decode(const unsigned char *bytes, size_t n_bytes,
@@ -173,12 +172,12 @@ efface_status efface_predictor_decode(const unsigned char *bytes, size_t n_bytes
 void efface_predictor_free(efface_predictor *p) {
     if (p == NULL)
         return;
-    for (uint32_t j = 0; p->names != NULL && j < p->domain.map.n_columns; j++)
+    for (uint32_t j = 0; p->names != NULL && j < p->n_columns; j++)
         ef_free(p->names[j]);
     ef_free(p->names);
     ef_free(p->offsets);
-    ef_free(p->own_centers);
-    ef_domain_free(&p->domain);
+    if (p->part != NULL)
+        p->family->free_predictor(p->part);
     ef_free(p);
 }
 
@@ -186,25 +185,22 @@ void efface_predictor_free(efface_predictor *p) {
 
 /* How long a file is by its first n bytes; 0 if it takes more of them to tell. */
 static uint64_t length_by_head(const unsigned char *bytes, size_t n) {
-    const size_t head = MAGIC_BYTES + 4 + 20;
-    if (n < head)
+    if (n < HEAD_BYTES)
         return 0;
-    ef_decoder r = {.bytes = bytes + MAGIC_BYTES + 4, .n_bytes = n - MAGIC_BYTES - 4};
-    const uint64_t d = ef_read_u32(&r), k = ef_read_u32(&r);
-    const uint32_t scale = ef_read_u32(&r);
-    (void)ef_read_u32(&r);
+    ef_decoder r = {.bytes = bytes + MAGIC_BYTES + 8, .n_bytes = HEAD_BYTES - MAGIC_BYTES - 8};
+    const uint64_t d = ef_read_u32(&r);
     const uint32_t flags = ef_read_u32(&r);
-    if (d > EFFACE_MAX_COLUMNS || k > EFFACE_MAX_CLUSTERS)
-        return head; /* damaged, and decoding says so */
-    uint64_t at = head + (scale == EFFACE_SCALE_MINMAX ? 8 * d : 0);
-    at += (flags & HAS_OFFSETS) != 0 ? 8 * d : 0;
+    const uint64_t n_bytes = ef_read_u64(&r);
+    if (d > EFFACE_MAX_COLUMNS || n_bytes > UINT64_MAX / 2)
+        return HEAD_BYTES; /* damaged, and decoding says so */
+    uint64_t at = HEAD_BYTES + ((flags & HAS_OFFSETS) != 0 ? 8 * d : 0);
     for (uint64_t j = 0; j < d && (flags & HAS_NAMES) != 0; j++) {
         if (at + 4 > n)
             return 0;
         ef_decoder name = {.bytes = bytes + at, .n_bytes = 4};
         at += 4 + (uint64_t)ef_read_u32(&name);
     }
-    return at + 4 * k * d + EFFACE_DIGEST_BYTES;
+    return at + n_bytes + EFFACE_DIGEST_BYTES;
 }
 
 /* Reads a file, but no more of it than its first bytes if these are of something else, and little
@@ -254,47 +250,68 @@ efface_status efface_predictor_load(const char *path, efface_predictor **out, ef
 /* ---------------------------------------------------------------- what it says */
 
 efface_predictor_info efface_predictor_get_info(const efface_predictor *p) {
-    return (efface_predictor_info){.format = FORMAT,
-                                   .n_clusters = p->n_clusters,
-                                   .n_columns = p->domain.map.n_columns,
-                                   .scale = p->domain.scale};
+    efface_predictor_info info = {
+        .format = FORMAT, .family = p->family->number, .n_columns = p->n_columns};
+    info.predicts = p->family->predicts(p->part, &info.n_numbers);
+    return info;
 }
 
 const char *efface_predictor_column(const efface_predictor *p, uint32_t column) {
-    return p->names != NULL && column < p->domain.map.n_columns ? p->names[column] : NULL;
+    return p->names != NULL && column < p->n_columns ? p->names[column] : NULL;
 }
 
 const double *efface_predictor_offsets(const efface_predictor *p) {
     return p->offsets;
 }
 
-efface_status efface_predictor_centroid(const efface_predictor *p, uint32_t cluster,
-                                        double *coordinates, efface_error *error) {
-    if (p == NULL || coordinates == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "predictor and coordinates must not be NULL");
-    if (cluster >= p->n_clusters)
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "there is no cluster %" PRIu32 "; the published model has %" PRIu32, cluster,
-                       p->n_clusters);
-    const uint32_t d = p->domain.map.n_columns;
-    ef_domain_coordinates(&p->domain, p->centers + (size_t)cluster * d, coordinates);
-    for (uint32_t j = 0; p->offsets != NULL && j < d; j++)
-        coordinates[j] += p->offsets[j];
-    return EFFACE_OK;
+const void *ef_predictor_part(const efface_predictor *p, efface_family family,
+                              efface_error *error) {
+    if (p != NULL && p->family->number == family)
+        return p->part;
+    (void)(p == NULL ? ef_fail(error, EFFACE_E_ARGUMENT, "the predictor must not be NULL")
+                     : ef_fail(error, EFFACE_E_ARGUMENT,
+                               "this is a published model of the family %s; the call is for the "
+                               "family %s",
+                               p->family->name, efface_family_name(family)));
+    return NULL;
 }
 
 efface_status efface_predictor_predict(const efface_predictor *p, size_t n_rows,
-                                       const float *values, size_t stride, uint32_t *labels,
+                                       const float *values, size_t stride, efface_number *numbers,
                                        efface_error *error) {
-    if (p == NULL || (n_rows != 0 && (values == NULL || labels == NULL)))
-        return ef_fail(error, EFFACE_E_ARGUMENT, "predictor, values and labels must not be NULL");
-    return ef_predict_matrix(p, n_rows, values, stride, labels, NULL, error);
+    if (p == NULL || (n_rows != 0 && (values == NULL || numbers == NULL)))
+        return ef_fail(error, EFFACE_E_ARGUMENT, "predictor, values and numbers must not be NULL");
+    const efface_status status = ef_matrix_check(n_rows, p->n_columns, values, &stride, error);
+    return status == EFFACE_OK ? p->family->predict(p->part, n_rows, values, stride, numbers, error)
+                               : status;
 }
 
-efface_status efface_predictor_square_distances(const efface_predictor *p, size_t n_rows,
-                                                const float *values, size_t stride, double *squares,
-                                                efface_error *error) {
-    if (p == NULL || (n_rows != 0 && (values == NULL || squares == NULL)))
-        return ef_fail(error, EFFACE_E_ARGUMENT, "predictor, values and squares must not be NULL");
-    return ef_predict_matrix(p, n_rows, values, stride, NULL, squares, error);
+/* ---------------------------------------------------------------- tables */
+
+efface_status efface_predictor_get_table(const efface_predictor *p, uint32_t number,
+                                         efface_table *table, efface_error *error) {
+    if (p == NULL || table == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "predictor and table must not be NULL");
+    return ef_table_find(p->family, p->part, NULL, &number, table, error);
+}
+
+efface_status efface_predictor_find_table(const efface_predictor *p, const char *name,
+                                          efface_table *table, efface_error *error) {
+    if (p == NULL || name == NULL || table == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "predictor, name and table must not be NULL");
+    uint32_t number = 0;
+    return ef_table_find(p->family, p->part, name, &number, table, error);
+}
+
+efface_status efface_predictor_read_table(const efface_predictor *p, const char *name, uint64_t row,
+                                          double *values, efface_error *error) {
+    efface_table table;
+    efface_status status = efface_predictor_find_table(p, name, &table, error);
+    if (status == EFFACE_OK)
+        status = values != NULL ? ef_table_read(p->family, p->part, name, row, values, error)
+                                : ef_fail(error, EFFACE_E_ARGUMENT, "values must not be NULL");
+    for (uint32_t j = 0;
+         status == EFFACE_OK && table.adds_offsets && p->offsets != NULL && j < p->n_columns; j++)
+        values[j] += p->offsets[j];
+    return status;
 }

@@ -1,0 +1,9 @@
+/* The table of each family. */
+#ifndef EF_FAMILIES_H
+#define EF_FAMILIES_H
+
+#include "model/family.h"
+
+extern const ef_family ef_kmeans_family;
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * A family of models: what every kind of model that can forget provides, as one constant table of
+ * functions. docs/families.md says how to add one.
+ *
+ * A family has a state: everything that is a pure function of rows, parameters and seed, and what
+ * it keeps beside that to be faster. Nothing outside a family's folder looks into a state. What
+ * prediction needs of a state is a predictor; it can be lent, or written to a file and read again.
+ *
+ * A state follows a change of its rows in two steps, so that several models can change together or
+ * not at all: `follow` does all that can fail, beside the state; `commit` cannot fail.
+ */
+#ifndef EF_FAMILY_H
+#define EF_FAMILY_H
+
+#include "base/encode.h"
+#include "model/change.h"
+
+/* What a model has to follow. */
+typedef struct ef_news {
+    const efface_data *data; /* the set as it is after the change; if it is cold, without rows */
+    bool cold;               /* rows are not at hand, but what is counted of them is (cold_set.h) */
+    const ef_change *change;
+    bool only_look; /* say what it would take, and make nothing */
+} ef_news;
+
+typedef struct ef_totals {
+    uint64_t n_rows;
+    int64_t total_weight;
+} ef_totals;
+
+/* Told of one fact after the other. */
+typedef struct ef_listener {
+    void (*each)(void *context, const efface_fact *fact);
+    void *context;
+} ef_listener;
+
+#define EF_PREDICTOR_ROOM 256
+
+/* A predictor that borrows what it has from a state. */
+typedef union ef_lent {
+    unsigned char room[EF_PREDICTOR_ROOM];
+    int64_t whole;
+    double real;
+    void *pointer;
+} ef_lent;
+
+typedef struct ef_family {
+    efface_family number;
+    const char *name;
+
+    /* Parameters. `copy` makes one block of memory, with all that the parameters refer to; NULL if
+     * memory is short. `read` makes the same from bytes that `write` made: whether they make sense
+     * is left to `check`. */
+    efface_status (*check_params)(const efface_params *params, efface_error *error);
+    efface_params *(*copy_params)(const efface_params *params, uint32_t n_columns);
+    void (*write_params)(ef_writer *writer, const efface_params *params, uint32_t n_columns);
+    efface_status (*read_params)(ef_decoder *decoder, uint32_t n_columns, efface_params **out,
+                                 efface_error *error);
+    void (*describe_params)(const efface_params *params, ef_listener to);
+
+    /* A state of parameters that were checked. `fit_again` fits with the parameters, and the
+     * randomness, that a state has. */
+    efface_status (*fit)(const efface_data *data, const efface_params *params, void **state,
+                         efface_error *error);
+    efface_status (*fit_again)(const void *state, const efface_data *data, void **fresh,
+                               efface_error *error);
+    void (*free)(void *state);
+    const efface_params *(*params)(const void *state);
+    ef_totals (*totals)(const void *state);
+    size_t (*n_bytes)(const void *state);
+    void (*describe)(const void *state, ef_listener to);
+
+    /* Works out what follows from a change, and fills the report but for its rows and seconds.
+     * `done` is false if that takes rows and they are not at hand. If it is true, and not only a
+     * look was asked for, `next` is handed out, to be committed or dropped. */
+    efface_status (*follow)(void *state, const ef_news *news, void **next, bool *done,
+                            efface_report *report, efface_error *error);
+    void (*commit)(void *state, void *next);
+    void (*drop)(void *next);
+
+    /* Canonical bytes. A state that was read is cold: it knows no rows, and can follow a change
+     * that takes none. `attach` gives it its rows, as they are after the changes that it has
+     * followed; if it fails, all that can still be done with the state is to free it. Bytes of a
+     * definition that has changed since are outdated and cannot be read. */
+    void (*write)(ef_writer *writer, const void *state);
+    efface_status (*read)(ef_decoder *decoder, const efface_params *params, uint32_t n_columns,
+                          void **state, efface_error *error);
+    efface_status (*attach)(void *state, const efface_data *data, efface_error *error);
+    bool (*is_outdated)(const unsigned char *bytes, size_t n_bytes);
+
+    /* Says where two states differ whose bytes do. */
+    void (*locate)(const void *a, const void *b, efface_difference *difference);
+
+    /* Predictors. `lend` fills the room with one that borrows from a state, and is not freed. Rows
+     * to predict are finite; the stride is not 0. Tables are numbered from 0; false: there is no
+     * such table. */
+    void (*lend)(const void *state, ef_lent *room);
+    void (*write_predictor)(ef_writer *writer, const void *predictor);
+    efface_status (*read_predictor)(ef_decoder *decoder, uint32_t n_columns, void **out,
+                                    efface_error *error);
+    void (*free_predictor)(void *predictor);
+    efface_predicts (*predicts)(const void *predictor, uint32_t *n_numbers);
+    efface_status (*predict)(const void *predictor, size_t n_rows, const float *values,
+                             size_t stride, efface_number *numbers, efface_error *error);
+    bool (*table)(const void *predictor, uint32_t number, efface_table *table);
+    void (*read_table)(const void *predictor, uint32_t number, uint64_t row, double *values);
+} ef_family;
+
+/* The families that there are: NULL if there is none with this number, or this name. */
+const ef_family *ef_family_of(efface_family number);
+const ef_family *ef_family_named(const char *name);
+
+/* The family of parameters, which are checked. */
+efface_status ef_family_check(const efface_params *params, const ef_family **family,
+                              efface_error *error);
+
+/* A model of any family. */
+struct efface_model {
+    const ef_family *family;
+    void *state;
+    uint32_t n_columns;
+    ef_stamp stamp; /* of its set as it was when both last agreed; none if it is cold */
+};
+
+/* A model of a state, which belongs to it from then on; if memory is short, the state is freed. */
+efface_status ef_model_create(const ef_family *family, void *state, uint32_t n_columns,
+                              efface_model **out, efface_error *error);
+
+/* Fits a model of any family. */
+efface_status ef_model_fit(const efface_data *data, const efface_params *params, efface_model **out,
+                           efface_error *error);
+
+/* The state of a model, if it is of a family; else NULL, and an error that says so. */
+void *ef_model_state(const efface_model *model, const ef_family *family, efface_error *error);
+
+/* Reads a cold model (read above); gives it its rows (attach above). */
+efface_status ef_model_read(ef_decoder *decoder, const efface_params *params, uint32_t n_columns,
+                            efface_model **out, efface_error *error);
+efface_status ef_model_attach(efface_model *model, const efface_data *data, efface_error *error);
+
+/* Lets a cold model follow a change without rows: `counts` is its set after the change, without
+ * rows (cold_set.h), and no column of it is stale. `done` is false if rows are needed, and then the
+ * model has not changed. Fills the report as `follow` does. */
+efface_status ef_model_follow_cold(efface_model *model, const efface_data *counts,
+                                   const ef_change *change, bool only_look, bool *done,
+                                   efface_report *report, efface_error *error);
+
+/* What to say where a family has no reason of its own. */
+extern const char ef_because_nothing[], ef_because_rekeyed[], ef_because_redefined[];
+
+/* The bytes of a published file (predictor.c), with the names and offsets of the columns of the
+ * model's set. */
+void ef_predictor_write(ef_writer *writer, const efface_model *model, const efface_data *data);
+
+/* What a family has of a published model, if it is of that family; else NULL, and an error. */
+const void *ef_predictor_part(const efface_predictor *predictor, efface_family family,
+                              efface_error *error);
+
+/* A table of a predictor, by its name or, if that is NULL, by its number; and a row of it. */
+efface_status ef_table_find(const ef_family *family, const void *predictor, const char *name,
+                            uint32_t *number, efface_table *table, efface_error *error);
+
+efface_status ef_table_read(const ef_family *family, const void *predictor, const char *name,
+                            uint64_t row, double *values, efface_error *error);
+
+/* Whether rows of a matrix can be predicted; a stride of 0 becomes n_columns. */
+efface_status ef_matrix_check(size_t n_rows, uint32_t n_columns, const float *values,
+                              size_t *stride, efface_error *error);
+
+#endif

@@ -1,0 +1,79 @@
+/* A k-means model follows a change as every family does (family.h): replay.c does the work, and
+ * what it was becomes a report. */
+#include "base/checked.h"
+#include "base/status.h"
+#include "model/kmeans/following/replay.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+const char *ef_reason_name(ef_reason reason) {
+    switch (reason) {
+    case EF_REASON_NONE: return ef_because_nothing;
+    case EF_REASON_CENTERS: return "a centroid of a level moved";
+    case EF_REASON_GAMMA: return "the balance threshold moved a centroid";
+    case EF_REASON_EMPTY: return "a cluster became empty or was reseeded";
+    case EF_REASON_STOP: return "the stopping point changed";
+    case EF_REASON_SEED: return "a seed changed";
+    case EF_REASON_BOUND: return "the bound of the grid moved";
+    case EF_REASON_SCALE: return "the range of a column moved";
+    case EF_REASON_EPSILON: return "the lattice width moved";
+    case EF_REASON_CLUSTERS: return "the number of centroids changed";
+    case EF_REASON_RATE: return "the size of the sample moved";
+    case EF_REASON_SAMPLE: return "the sample or its jury changed";
+    case EF_REASON_WIDTH: return "the width of the tree moved";
+    case EF_REASON_REDRAW: return "randomness was drawn anew";
+    }
+    return "unknown reason";
+}
+
+static void put_report(const ef_effort *effort, efface_report *report) {
+    const size_t room = sizeof report->where;
+    report->action = effort->action;
+    report->reason = ef_reason_name(effort->reason);
+    report->rows_visited = effort->rows_visited;
+    report->where[0] = '\0';
+    if (effort->of_tree)
+        (void)snprintf(report->where, room, "up to depth %" PRIu32, effort->depth);
+    else if (effort->action == EFFACE_ACTION_REPAIRED)
+        (void)snprintf(report->where, room, "from level %" PRIu32 " on", effort->level);
+}
+
+efface_status ef_kmeans_follow(void *state, const ef_news *news, void **next, bool *done,
+                               efface_report *report, efface_error *error) {
+    ef_effort effort = {.action = EFFACE_ACTION_UNTOUCHED};
+    efface_status status;
+    if (news->only_look && !news->cold) {
+        *done = true;
+        status = ef_replay_look(state, news->data, news->change, &effort, error);
+    } else {
+        ef_pending *const pending = ef_alloc_zero(1, sizeof *pending);
+        if (pending == NULL)
+            return ef_fail_memory(error);
+        *done = true;
+        status = news->cold ? ef_pending_make_cold(pending, state, news->data, news->change, done,
+                                                   &effort, error)
+                            : ef_pending_make(pending, state, news->data, news->change, error);
+        if (status == EFFACE_OK && !news->cold)
+            ef_pending_report(pending, &effort);
+        if (status == EFFACE_OK && *done && !news->only_look)
+            *next = pending;
+        else
+            ef_kmeans_drop(pending);
+        /* A look without rows finds as much as a look with rows, except in a tree. */
+        *done |= news->only_look && effort.reason != EF_REASON_NONE;
+    }
+    if (status == EFFACE_OK)
+        put_report(&effort, report);
+    return status;
+}
+
+void ef_kmeans_commit(void *state, void *next) {
+    ef_pending_commit(next, state);
+    ef_kmeans_drop(next);
+}
+
+void ef_kmeans_drop(void *next) {
+    ef_pending_free(next);
+    ef_free(next);
+}

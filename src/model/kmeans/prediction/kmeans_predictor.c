@@ -1,0 +1,100 @@
+/* The predictor of a k-means model: lent, written, read, and looked at (family.h). Its bytes have
+ * no sums, no counts, no seeds, no winners of the seeding, no row and no id. */
+#include "model/kmeans/prediction/kmeans_predictor.h"
+
+#include "base/checked.h"
+#include "base/status.h"
+
+#include <string.h>
+
+_Static_assert(sizeof(ef_kmeans_predictor) <= sizeof(ef_lent), "there is room for one");
+
+void ef_kmeans_lend(const void *state, ef_lent *room) {
+    const ef_kmeans_predictor lent = ef_predictor_of(state);
+    memcpy(room, &lent, sizeof lent);
+}
+
+void ef_kmeans_write_predictor(ef_writer *w, const void *predictor) {
+    const ef_kmeans_predictor *const p = predictor;
+    ef_write_u32(w, p->n_clusters);
+    ef_write_u32(w, (uint32_t)p->domain.scale);
+    ef_write_u32(w, (uint32_t)p->domain.exponent);
+    ef_domain_write(w, &p->domain);
+    for (size_t i = 0; i < (size_t)p->n_clusters * p->domain.map.n_columns; i++)
+        ef_write_u32(w, (uint32_t)p->centers[i]);
+}
+
+static efface_status damaged(efface_error *error, const char *what) {
+    return ef_fail(error, EFFACE_E_FORMAT, "the published model is damaged: %s", what);
+}
+
+static efface_status read_centers(ef_decoder *r, ef_kmeans_predictor *p, efface_error *error) {
+    const size_t d = p->domain.map.n_columns, n = p->n_clusters * d;
+    if (!ef_decoder_has(r, n, sizeof(int32_t)) || r->n_bytes != n * sizeof(int32_t))
+        return damaged(error, "the number of its centroids");
+    p->own_centers = ef_alloc(n, sizeof *p->own_centers);
+    if (p->own_centers == NULL)
+        return ef_fail_memory(error);
+    for (size_t i = 0; i < n; i++) {
+        p->own_centers[i] = (int32_t)ef_read_u32(r);
+        if (p->own_centers[i] < -EF_GRID_MAX || p->own_centers[i] > EF_GRID_MAX)
+            return damaged(error, "a centroid");
+    }
+    p->centers = p->own_centers;
+    return EFFACE_OK;
+}
+
+efface_status ef_kmeans_read_predictor(ef_decoder *r, uint32_t d, void **out, efface_error *error) {
+    const uint32_t k = ef_read_u32(r), scale = ef_read_u32(r);
+    const int32_t exponent = (int32_t)ef_read_u32(r);
+    const bool minmax = scale == EFFACE_SCALE_MINMAX;
+    const bool in_range =
+        minmax ? exponent == 0 : exponent >= EF_EXPONENT_MIN && exponent <= EF_EXPONENT_MAX;
+    if (r->failed || k == 0 || k > EFFACE_MAX_CLUSTERS || (!minmax && scale != EFFACE_SCALE_NONE) ||
+        !in_range)
+        return damaged(error, "its first bytes");
+    ef_kmeans_predictor *const p = ef_alloc_zero(1, sizeof *p);
+    if (p == NULL)
+        return ef_fail_memory(error);
+    p->n_clusters = k;
+    efface_status status =
+        ef_domain_read(r, &p->domain, d, (efface_scale)scale, (int)exponent, error);
+    if (status == EFFACE_OK)
+        status = read_centers(r, p, error);
+    if (status == EFFACE_OK)
+        *out = p;
+    else
+        ef_kmeans_free_predictor(p);
+    return status;
+}
+
+void ef_kmeans_free_predictor(void *predictor) {
+    ef_kmeans_predictor *const p = predictor;
+    ef_free(p->own_centers);
+    ef_domain_free(&p->domain);
+    ef_free(p);
+}
+
+efface_predicts ef_kmeans_predicts(const void *predictor, uint32_t *n_numbers) {
+    const ef_kmeans_predictor *const p = predictor;
+    *n_numbers = p->n_clusters != 0 ? 1 : 0;
+    return EFFACE_PREDICTS_CLUSTERS;
+}
+
+bool ef_kmeans_table(const void *predictor, uint32_t number, efface_table *table) {
+    const ef_kmeans_predictor *const p = predictor;
+    if (number != 0)
+        return false;
+    *table = (efface_table){.name = "centroids",
+                            .row_name = "cluster",
+                            .n_rows = p->n_clusters,
+                            .n_columns = p->domain.map.n_columns,
+                            .adds_offsets = 1};
+    return true;
+}
+
+void ef_kmeans_read_table(const void *predictor, uint32_t number, uint64_t row, double *values) {
+    const ef_kmeans_predictor *const p = predictor;
+    (void)number;
+    ef_domain_coordinates(&p->domain, p->centers + row * p->domain.map.n_columns, values);
+}
