@@ -586,7 +586,7 @@ typedef enum efface_action {
 /* The name of an action in a word: "untouched", "repaired", "refitted". Never NULL. */
 EFFACE_API const char *efface_action_name(efface_action action);
 
-#define EFFACE_WHERE_BYTES 64
+#define EFFACE_WHERE_BYTES 96
 
 typedef struct efface_report {
     efface_action action;
@@ -1016,11 +1016,11 @@ typedef struct efface_new_model {
     const efface_params *params; /* `common` of the parameters of a family */
     const uint32_t *columns;
     uint32_t n_columns;
-    efface_scale tails_scale; /* see efface_data_tails */
     efface_tails *tails;      /* NULL, or filled as soon as the model is fitted, even if the call
                                  fails afterwards */
     efface_model **fitted;    /* NULL, or gets the model of efface_store_create in the same way; the
                                   caller releases it */
+    efface_scale tails_scale; /* in which tails are looked for (efface_data_tails) */
 } efface_new_model;
 
 /* Makes a store with the rows of a set, and models over them (n_models may be 0). `texts` has the

@@ -68,6 +68,7 @@ typedef struct ef_family {
     const efface_params *(*params)(const void *state);
     ef_totals (*totals)(const void *state);
     size_t (*n_bytes)(const void *state);
+    uint64_t (*n_visited)(const void *state); /* rows that its fit looked at */
     void (*describe)(const void *state, ef_listener to);
 
     /* Works out what follows from a change, and fills the report but for its rows and seconds.

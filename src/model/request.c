@@ -421,7 +421,7 @@ efface_status efface_model_rekey(efface_model *model, const efface_data *data, u
         *report = (efface_report){
             .action = EFFACE_ACTION_REFITTED,
             .reason = ef_because_rekeyed,
-            .rows_visited = data->n_rows,
+            .rows_visited = family->n_visited(fresh),
             .seconds = now() - begin,
         };
     return EFFACE_OK;

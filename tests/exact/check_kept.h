@@ -4,14 +4,15 @@
 #define EF_TESTS_CHECK_KEPT_H
 
 #include "model/kmeans/definition/model.h"
+#include "unit/report_ways.h"
 
 /* The label of a row and its marks. */
-static inline uint32_t kept_of(const efface_model *model, size_t position) {
+static inline uint32_t kept_of(const ef_kmeans *model, size_t position) {
     return ef_guard_label(&model->guard, position) |
            (uint32_t)(model->guard.codes[position] & EF_MARKS) << 24;
 }
 
-static inline bool same_kept(const efface_model *a, const efface_model *b) {
+static inline bool same_kept(const ef_kmeans *a, const ef_kmeans *b) {
     for (size_t i = 0; i < (size_t)a->n_rows; i++)
         if (kept_of(a, i) != kept_of(b, i))
             return false;

@@ -10,6 +10,7 @@
 
 #include "exact/check_kept.h"
 #include "model/kmeans/definition/tree.h"
+#include "unit/report_ways.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -35,7 +36,7 @@ static void check_row(const efface_data *set, uint64_t id, int64_t weight, const
 }
 
 static void check_leaves(const efface_model *model, const efface_data *data) {
-    const ef_tree *const tree = model->tree;
+    const ef_tree *const tree = inside(model)->tree;
     const size_t n_leaves = tree->n_nodes[tree->height];
     const ef_node *const leaves = tree->nodes[tree->height];
     size_t *const n_rows = calloc(n_leaves, sizeof *n_rows);
@@ -44,7 +45,7 @@ static void check_leaves(const efface_model *model, const efface_data *data) {
     assert_non_null(values);
     for (size_t i = 0; i < efface_data_n_rows(data); i++) {
         const efface_row row = efface_data_row(data, i);
-        const uint32_t leaf = ef_tree_leaf(tree, model->plan.seed, row.id);
+        const uint32_t leaf = ef_tree_leaf(tree, inside(model)->plan.seed, row.id);
         assert_true(leaf < n_leaves && leaves[leaf].data != NULL);
         efface_data_values(data, i, values);
         check_row(leaves[leaf].data, row.id, row.weight, values);
@@ -58,14 +59,14 @@ static void check_leaves(const efface_model *model, const efface_data *data) {
 
 /* Node number `i` of a depth above the leaves. */
 static void check_inner(const efface_model *model, uint32_t depth, size_t i) {
-    const ef_tree *const tree = model->tree;
+    const ef_tree *const tree = inside(model)->tree;
     const efface_data *const set = tree->nodes[depth][i].data;
-    const uint32_t d = model->domain.map.n_columns;
+    const uint32_t d = inside(model)->domain.map.n_columns;
     float *const values = calloc(d, sizeof *values);
     size_t n = 0;
     assert_non_null(values);
     for (uint64_t c = 0; c < tree->width; c++) {
-        const efface_model *const child = tree->nodes[depth + 1][i * tree->width + c].model;
+        const ef_kmeans *const child = tree->nodes[depth + 1][i * tree->width + c].model;
         const uint32_t n_clusters = child != NULL ? child->plan.n_clusters : 0;
         for (uint32_t own = 0; own < n_clusters; own++) {
             const int64_t weight = tree->weighed ? ef_kmeans_mass(child, own) : 1;
@@ -84,14 +85,14 @@ static void check_inner(const efface_model *model, uint32_t depth, size_t i) {
 
 /* The partition that a node of pyramid keeps goes by the positions of the node's own set. */
 static void check_kept(const ef_node *node) {
-    efface_model *fresh = NULL;
-    assert_int_equal(efface_kmeans_fit(node->data, &node->model->params, &fresh, NULL), EFFACE_OK);
+    ef_kmeans *fresh = NULL;
+    assert_int_equal(ef_kmeans_fit(node->data, &node->model->params, &fresh, NULL), EFFACE_OK);
     assert_true(same_kept(node->model, fresh));
-    efface_model_free(fresh);
+    ef_kmeans_free(fresh);
 }
 
 static inline void check_nodes(const efface_model *model, const efface_data *data) {
-    const ef_tree *const tree = model->tree;
+    const ef_tree *const tree = inside(model)->tree;
     if (tree == NULL)
         return;
     assert_null(tree->read);
@@ -106,19 +107,22 @@ static inline void check_nodes(const efface_model *model, const efface_data *dat
                 continue;
             efface_difference difference;
             assert_true(efface_data_n_rows(node->data) != 0);
-            assert_int_equal(efface_model_verify(node->model, node->data, &difference, NULL),
-                             EFFACE_OK);
+            assert_int_equal(
+                efface_model_verify(AS_MODEL(node->model), node->data, &difference, NULL),
+                EFFACE_OK);
             if (!difference.identical)
                 fail_msg("node %zu at depth %u is not a fit to its rows: %s", i, l,
                          difference.what);
             if (node->model->guard.codes != NULL)
                 check_kept(node);
-            assert_int_equal(node->model->plan.n_threads, model->plan.n_threads);
-            assert_int_equal(node->model->params.common.n_threads, model->plan.n_threads);
-            assert_true(node->model->params.common.interrupted == model->params.common.interrupted);
-            assert_true(node->model->plan.interrupt.asked == model->params.common.interrupted);
+            assert_int_equal(node->model->plan.n_threads, inside(model)->plan.n_threads);
+            assert_int_equal(node->model->params.common.n_threads, inside(model)->plan.n_threads);
+            assert_true(node->model->params.common.interrupted ==
+                        inside(model)->params.common.interrupted);
+            assert_true(node->model->plan.interrupt.asked ==
+                        inside(model)->params.common.interrupted);
             assert_true(node->model->plan.interrupt.context ==
-                        model->params.common.interrupt_context);
+                        inside(model)->params.common.interrupt_context);
         }
 }
 
@@ -155,7 +159,7 @@ typedef struct node_marks {
 } node_marks;
 
 static inline node_marks mark_nodes(const efface_model *model) {
-    const ef_tree *const tree = model->tree;
+    const ef_tree *const tree = inside(model)->tree;
     node_marks marks = {0};
     if (tree == NULL)
         return marks;

@@ -93,8 +93,7 @@ static void check_that_it_goes_on(scene *s) {
                          EFFACE_OK);
         assert_int_equal(efface_model_verify(s->model, s->data, &difference, NULL), EFFACE_OK);
         if (!difference.identical)
-            fail_msg("after a decoded model forgot: %s, level %u, node %" PRIu64 " at depth %u",
-                     difference.what, difference.level, difference.node, difference.depth);
+            fail_msg("after a decoded model forgot: %s, %s", difference.what, difference.where);
         encode(s);
         efface_model_free(s->model);
         s->model = decode(s);

@@ -23,6 +23,7 @@
 #include "oracle/cases.h"
 #include "oracle/difference.h"
 #include "oracle/oracle.h"
+#include "unit/report_ways.h"
 
 #define FIRST_SEED UINT64_C(0x5EED0000)
 #define DEFAULT_CASES 3000ul
@@ -266,8 +267,7 @@ static int compare_labels_and_loss(const trial *t, outcome *o, char *text, size_
     efface_error error = {0};
     o->labels = make(n, sizeof *o->labels);
     o->oracle_labels = make(n, sizeof *o->oracle_labels);
-    const efface_status status =
-        efface_kmeans_predict(o->model, n, t->values, 0, o->labels, &error);
+    const efface_status status = predict_labels(o->model, n, t->values, 0, o->labels, &error);
     if (n == 0) { /* no centroids */
         snprintf(text, capacity, "predict without centroids: %s", efface_status_name(status));
         return status != EFFACE_E_ARGUMENT;

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "model/kmeans/definition/model.h"
+#include "unit/report_ways.h"
 
 #define EPS 4
 #define SEEDS 40000
@@ -62,14 +63,14 @@ static bool forget_row_0(uint64_t seed, efface_redraw redraw, int *centroid) {
                      EFFACE_OK);
     assert_int_equal(efface_kmeans_fit(data, &params, &model, NULL), EFFACE_OK);
     const uint64_t id = 0;
-    const bool counts = model->seeds[0].id != id;
+    const bool counts = inside(model)->seeds[0].id != id;
     efface_difference difference;
     assert_int_equal(
         efface_model_forget(model, data, &(efface_request){.ids = &id, .n_ids = 1}, NULL, NULL),
         EFFACE_OK);
     assert_int_equal(efface_model_verify(model, data, &difference, NULL), EFFACE_OK);
     assert_true(difference.identical); /* fresh: to the current draw */
-    *centroid = model->levels[model->n_levels - 1].centers[0];
+    *centroid = inside(model)->levels[inside(model)->n_levels - 1].centers[0];
     efface_model_free(model);
     efface_data_free(data);
     return counts;

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "exact/walk.h"
+#include "unit/report_ways.h"
 
 static void learn_rows(walk *w, const size_t *rows, size_t n) {
     float *const values = make(n * w->t.rows.d, sizeof *values);
@@ -64,7 +65,7 @@ static void every_seed_can_be_forgotten(void **state) {
         begin_walk(&w, mix(seed << 20), 100);
         for (uint32_t turn = 0; turn < 12 && w.n_inside > 0; turn++) {
             names list = {.most = 200};
-            name_seeds(w.model, &list);
+            name_seeds(inside(w.model), &list);
             const uint64_t id = list.ids[turn % list.n];
             size_t row = 0;
             while (id_of(&w, row) != id)
@@ -88,7 +89,7 @@ static void every_reseeding_can_be_undone(void **state) {
         begin_walk(&w, trial_seed, 100);
         for (int turn = 0; turn < 6; turn++) {
             names list = {.most = 64};
-            name_reseeded(w.model, &list);
+            name_reseeded(inside(w.model), &list);
             if (list.n == 0)
                 break;
             const uint64_t id = list.ids[below(list.n)];
@@ -100,7 +101,7 @@ static void every_reseeding_can_be_undone(void **state) {
                                                   &(efface_request){.ids = &id, .n_ids = 1},
                                                   &report, NULL),
                              EFFACE_OK);
-            n_empty += report.reason == EF_REASON_EMPTY;
+            n_empty += is_because(&report, EF_REASON_EMPTY);
             forget_rows(&w, &row, 1);
             compare_with_fresh_fit(&w, trial_seed);
             compare_with_oracle(&w, trial_seed);

@@ -11,6 +11,7 @@
 #include "exact/check_nodes.h"
 #include "oracle/cases.h"
 #include "oracle/difference.h"
+#include "unit/report_ways.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -41,12 +42,12 @@ static inline void fail_bytes(const walk *w, const char *with, const unsigned ch
  * the bytes, but follows from the rows as they do. Positions are those of the set in both. */
 static inline void compare_what_is_kept(const walk *w, const efface_model *fresh, uint64_t seed) {
     const efface_model *const m = w->model;
-    assert_true((m->guard.codes == NULL) == (fresh->guard.codes == NULL));
-    for (size_t i = 0; m->guard.codes != NULL && i < w->n_inside; i++)
-        if (kept_of(m, i) != kept_of(fresh, i))
+    assert_true((inside(m)->guard.codes == NULL) == (inside(fresh)->guard.codes == NULL));
+    for (size_t i = 0; inside(m)->guard.codes != NULL && i < w->n_inside; i++)
+        if (kept_of(inside(m), i) != kept_of(inside(fresh), i))
             fail_msg("EFFACE_TEST_SEED=0x%" PRIx64 ", after %s: the row at %zu has label %" PRIx32
                      ", not %" PRIx32,
-                     seed, w->did, i, kept_of(m, i), kept_of(fresh, i));
+                     seed, w->did, i, kept_of(inside(m), i), kept_of(inside(fresh), i));
 }
 
 /* Nor are all answers: which columns are coarse, and the rest of what is known of a model. */
@@ -140,7 +141,7 @@ typedef struct names {
 } names;
 
 /* The seeds of a model, or of all its leaves. */
-static inline void name_seeds(const efface_model *m, names *list) {
+static inline void name_seeds(const ef_kmeans *m, names *list) {
     if (m->tree != NULL) {
         const ef_tree *const tree = m->tree;
         for (size_t i = 0; i < tree->n_nodes[tree->height]; i++)
@@ -153,7 +154,7 @@ static inline void name_seeds(const efface_model *m, names *list) {
 }
 
 /* Rows that were tried in the seeding and did not become seeds, among others. */
-static inline void name_candidates(const efface_model *m, names *list) {
+static inline void name_candidates(const ef_kmeans *m, names *list) {
     const ef_tree *const tree = m->tree;
     for (size_t i = 0; tree != NULL && i < tree->n_nodes[tree->height]; i++)
         if (tree->nodes[tree->height][i].model != NULL)
@@ -164,7 +165,7 @@ static inline void name_candidates(const efface_model *m, names *list) {
 }
 
 /* Those that empty clusters were reseeded with. */
-static inline void name_reseeded(const efface_model *m, names *list) {
+static inline void name_reseeded(const ef_kmeans *m, names *list) {
     const ef_tree *const tree = m->tree;
     for (size_t i = 0; tree != NULL && i < tree->n_nodes[tree->height]; i++)
         if (tree->nodes[tree->height][i].model != NULL)
@@ -176,10 +177,11 @@ static inline void name_reseeded(const efface_model *m, names *list) {
 
 /* Some of those that are of the jury of pyramid and not of its sample. */
 static inline void name_jury(const efface_model *m, const efface_data *data, names *list) {
-    const size_t n = m->guard.codes != NULL ? data->n_rows : 0, first = n != 0 ? below(n) : 0;
+    const size_t n = inside(m)->guard.codes != NULL ? data->n_rows : 0,
+                 first = n != 0 ? below(n) : 0;
     for (size_t i = 0; i < n && list->n < list->most; i++) {
         const size_t position = (first + i) % n;
-        if ((m->guard.codes[position] & EF_MARKS) == EF_IN_JURY)
+        if ((inside(m)->guard.codes[position] & EF_MARKS) == EF_IN_JURY)
             list->ids[list->n++] = ef_data_id(data, position);
     }
 }

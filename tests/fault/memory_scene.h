@@ -15,6 +15,7 @@
 #include "exact/check_kept.h"
 #include "model/kmeans/definition/levels.h"
 #include "model/kmeans/definition/tree.h"
+#include "unit/report_ways.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -157,9 +158,9 @@ static efface_method flat_method(int method) {
 
 static size_t count_nodes(const efface_model *model) {
     size_t n = 0;
-    for (uint32_t l = 0; model->tree != NULL && l <= model->tree->height; l++)
-        for (size_t i = 0; i < model->tree->n_nodes[l]; i++)
-            n += model->tree->nodes[l][i].model != NULL;
+    for (uint32_t l = 0; inside(model)->tree != NULL && l <= inside(model)->tree->height; l++)
+        for (size_t i = 0; i < inside(model)->tree->n_nodes[l]; i++)
+            n += inside(model)->tree->nodes[l][i].model != NULL;
     return n;
 }
 
@@ -179,14 +180,14 @@ static void make_tree(scene *s, int method) {
 /* Some rows leave that are not needed, until levels have been made anew. */
 static void make_watches(scene *s) {
     uint64_t id = s->shape->n;
-    s->model->was_rebuilt = true;
-    while (s->model->watches == NULL && id > s->shape->n - 20) {
+    inside(s->model)->was_rebuilt = true;
+    while (inside(s->model)->watches == NULL && id > s->shape->n - 20) {
         id--;
         assert_int_equal(efface_model_forget(s->model, s->data,
                                              &(efface_request){.ids = &id, .n_ids = 1}, NULL, NULL),
                          EFFACE_OK);
     }
-    assert_non_null(s->model->watches);
+    assert_non_null(inside(s->model)->watches);
 }
 
 static void begin(scene *s, const set_shape *shape, int method, unsigned candidate) {
@@ -212,8 +213,8 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
     if (shape->watched)
         make_watches(s);
     if (shape == &unwatched) {
-        s->model->params.keep_margins = 0;
-        ef_watches_drop(s->model, 0);
+        inside(s->model)->params.keep_margins = 0;
+        ef_watches_drop(inside(s->model), 0);
     }
     assert_int_equal(efface_model_encode(s->model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
     s->n_nodes = count_nodes(s->model);
@@ -263,7 +264,7 @@ static void hash(uint64_t *sum, const void *bytes, size_t n) {
     }
 }
 
-static void hash_kept(uint64_t *sum, const efface_model *model) {
+static void hash_kept(uint64_t *sum, const ef_kmeans *model) {
     for (size_t i = 0; model->guard.codes != NULL && i < (size_t)model->n_rows; i++) {
         const uint32_t kept = kept_of(model, i);
         hash(sum, &kept, sizeof kept);
@@ -279,7 +280,6 @@ static void hash_node(uint64_t *sum, const ef_node *node) {
     hash(sum, &set->total_weight, sizeof set->total_weight);
     hash(sum, &set->next_id, sizeof set->next_id);
     hash(sum, &set->stamp, sizeof set->stamp);
-    hash(sum, &node->model->stamp, sizeof node->model->stamp);
     for (size_t i = 0; i < n; i++) {
         const efface_row row = efface_data_row(set, i);
         size_t position = SIZE_MAX;
@@ -297,7 +297,7 @@ static void hash_node(uint64_t *sum, const ef_node *node) {
 }
 
 static uint64_t hash_nodes(const efface_model *model) {
-    const ef_tree *const tree = model->tree;
+    const ef_tree *const tree = inside(model)->tree;
     uint64_t sum = 1;
     for (uint32_t l = 0; tree != NULL && l <= tree->height; l++)
         for (size_t i = 0; i < tree->n_nodes[l]; i++) {
@@ -330,8 +330,9 @@ static void look(const scene *s, snapshot *sight) {
         sight->rows[i].label = row.label;
         efface_data_values(s->data, i, sight->values[i]);
     }
-    for (size_t i = 0; s->model->guard.codes != NULL && i < (size_t)s->model->n_rows; i++)
-        sight->labels[i] = kept_of(s->model, i);
+    for (size_t i = 0;
+         inside(s->model)->guard.codes != NULL && i < (size_t)inside(s->model)->n_rows; i++)
+        sight->labels[i] = kept_of(inside(s->model), i);
     ef_data_column_ranges(s->data, sight->least, sight->most);
     sight->nodes = hash_nodes(s->model);
     if (s->second == NULL)
@@ -339,7 +340,7 @@ static void look(const scene *s, snapshot *sight) {
     sight->stamps[2] = s->second->stamp;
     assert_int_equal(efface_model_digest(s->second, sight->second, NULL), EFFACE_OK);
     sight->second_nodes = hash_nodes(s->second);
-    hash_kept(&sight->second_nodes, s->second);
+    hash_kept(&sight->second_nodes, inside(s->second));
 }
 
 /* Positions are compared too: nothing that failed has moved a row. */
@@ -377,7 +378,7 @@ static void check_model(const efface_model *model, const efface_kmeans_params *p
     assert_int_equal(efface_model_encode(fresh, &b, &n_b, NULL), EFFACE_OK);
     if (n_a != n_b || memcmp(a, b, n_a) != 0)
         fail_msg("%s, allocation %ld: not the bytes of a fresh fit afterwards", what, n);
-    if (fresh->guard.codes != NULL && !same_kept(model, fresh))
+    if (inside(fresh)->guard.codes != NULL && !same_kept(inside(model), inside(fresh)))
         fail_msg("%s, allocation %ld: not the labels of a fresh fit afterwards", what, n);
     efface_bytes_free(a);
     efface_bytes_free(b);

@@ -11,6 +11,7 @@
 #include "fault/memory_scene.h"
 
 #include "fault/failing_memory.h"
+#include "unit/report_ways.h"
 
 /* ---------------------------------------------------------------- operations */
 
@@ -147,7 +148,7 @@ static efface_status op_labels(scene *s, efface_error *error) {
 
 static efface_status op_predict(scene *s, efface_error *error) {
     const newcomer row = make_newcomer(3, 0, s->shape->d);
-    return efface_kmeans_predict(s->model, 1, row.values, 0, s->out.labels, error);
+    return predict_labels(s->model, 1, row.values, 0, s->out.labels, error);
 }
 
 static efface_status op_silhouette(scene *s, efface_error *error) {
@@ -376,22 +377,23 @@ static int place_in_tree(const efface_report *report, const scene *s) {
         return EVERYTHING;
     if (n_nodes != s->n_nodes)
         return n_nodes < s->n_nodes ? FEWER_NODES : MORE_NODES;
-    return report->depth == s->model->tree->height ? TO_LEAVES
-           : report->depth == 0                    ? TO_ROOT
-                                                   : INSIDE;
+    return depth_of(report) == inside(s->model)->tree->height ? TO_LEAVES
+           : depth_of(report) == 0                            ? TO_ROOT
+                                                              : INSIDE;
 }
 
 static int place_of(const efface_report *report, const scene *s) {
-    if (s->model->tree != NULL)
+    if (inside(s->model)->tree != NULL)
         return place_in_tree(report, s);
     if (report->action == EFFACE_ACTION_UNTOUCHED)
         return UNTOUCHED;
     if (report->action == EFFACE_ACTION_REPAIRED)
-        return report->reason != EF_REASON_SAMPLE ? (report->level == 0 ? FIRST : LATER)
-               : visits_starts(report, s)         ? SAMPLE
-                                                  : JURY;
-    return report->reason == EF_REASON_SEED && s->params.redraw == EFFACE_REDRAW_SAME ? SEEDS
-                                                                                      : EVERYTHING;
+        return !is_because(report, EF_REASON_SAMPLE) ? (level_of(report) == 0 ? FIRST : LATER)
+               : visits_starts(report, s)            ? SAMPLE
+                                                     : JURY;
+    return is_because(report, EF_REASON_SEED) && s->params.redraw == EFFACE_REDRAW_SAME
+               ? SEEDS
+               : EVERYTHING;
 }
 
 #define MOST_CANDIDATES 60

@@ -19,6 +19,7 @@
 
 #include "fault/needles.h"
 #include "store/store_ways.h"
+#include "unit/report_ways.h"
 
 #define NEEDLE_ID 1000003u
 #define MOST_ROWS 12000u
@@ -153,7 +154,7 @@ static unsigned long actions[3], n_seeds; /* what forgetting the row took */
 static void forget_needle(scene *s, const char *what, unsigned way, unsigned seed) {
     forget(s, NEEDLE_ID);
     actions[s->report.action]++;
-    n_seeds += s->report.reason == EF_REASON_SEED;
+    n_seeds += is_because(&s->report, EF_REASON_SEED);
     require_gone(what, ways[way].name, seed);
     end(s);
 }
@@ -217,7 +218,7 @@ static void looked_at(unsigned way, unsigned seed, uint32_t n, uint32_t n_thread
     efface_bytes_free(bytes);
     REQUIRE_OK(efface_model_verify(s.model, s.data, &difference, error));
     needle_values(values);
-    REQUIRE_OK(efface_kmeans_predict(s.model, 1, values, 0, labels, error));
+    REQUIRE_OK(predict_labels(s.model, 1, values, 0, labels, error));
     wipe_values();
     forget_needle(&s, "looked at and forgotten", way, seed);
 }
@@ -281,7 +282,7 @@ static void stores_leave_nothing(void **state) {
         for (unsigned way = 0; way < N_WAYS; way++) {
             const efface_kmeans_params params = params_of(way, seed, 1);
             const char name[] = {(char)('a' + way), '\0'};
-            const efface_new_model model = {.name = name, .params = &params};
+            const efface_new_model model = {.name = name, .params = &params.common};
             REQUIRE_OK(efface_store_fit(store, &model, NULL, error));
         }
         const uint64_t id = NEEDLE_ID;

@@ -65,7 +65,8 @@ static void use_predictor(const efface_predictor *p) {
     const size_t d = info.n_columns;
     float *const rows = calloc(2 * d, sizeof *rows);
     double *const numbers = calloc(d, sizeof *numbers);
-    uint32_t labels[2] = {UINT32_MAX, UINT32_MAX};
+    efface_number labels[2] = {{.whole = -1}, {.whole = -1}};
+    efface_table table;
     require(rows != NULL && numbers != NULL, "no memory");
     for (uint32_t j = 0; j < d; j++) {
         const char *const name = efface_predictor_column(p, j);
@@ -73,8 +74,13 @@ static void use_predictor(const efface_predictor *p) {
         rows[d + j] = (float)j * 1e20f - 0.75f;
     }
     require(efface_predictor_predict(p, 2, rows, 0, labels, NULL) == EFFACE_OK, "no labels");
-    require(labels[0] < info.n_clusters && labels[1] < info.n_clusters, "a label of no cluster");
-    require(efface_predictor_centroid(p, labels[0], numbers, NULL) == EFFACE_OK, "no centroid");
+    require(efface_predictor_find_table(p, "centroids", &table, NULL) == EFFACE_OK, "no table");
+    for (int i = 0; i < 2; i++)
+        require(labels[i].whole >= 0 && (uint64_t)labels[i].whole < table.n_rows,
+                "a label of no cluster");
+    require(efface_predictor_read_table(p, "centroids", (uint64_t)labels[0].whole, numbers, NULL) ==
+                EFFACE_OK,
+            "no centroid");
     free(rows);
     free(numbers);
 }

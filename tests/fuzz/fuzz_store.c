@@ -208,14 +208,10 @@ static bool ask_to_read(void) {
         if (efface_store_text(store, (efface_text_kind)kind, 7, &text, NULL) == EFFACE_OK)
             efface_text_free(text);
     }
-    const efface_request look = {.ids = ids,
-                                 .n_ids = 2,
-                                 .owners = &owner,
-                                 .n_owners = 1,
-                                 .missing = EFFACE_MISSING_SKIP,
-                                 .only_look = 1};
+    const efface_request look = {
+        .ids = ids, .n_ids = 2, .owners = &owner, .n_owners = 1, .missing = EFFACE_MISSING_SKIP};
     efface_store_report report;
-    if (efface_store_forget(store, &look, &report, NULL) == EFFACE_OK)
+    if (efface_store_preview(store, &look, &report, NULL) == EFFACE_OK)
         efface_store_report_free(&report);
     const bool sound = is_sound(store);
     efface_store_close(store);

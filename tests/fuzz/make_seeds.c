@@ -9,7 +9,7 @@
  */
 #include "base/checked.h"
 #include "decode_scene.h"
-#include "model/kmeans/prediction/predictor.h"
+#include "model/family.h"
 #include "store/plain_calls.h"
 
 #include <sqlite3.h>

@@ -20,7 +20,7 @@ int main(void) {
                       efface_data_create(2, &data, &error) == EFFACE_OK &&
                       efface_data_add(data, &rows, &error) == EFFACE_OK &&
                       efface_kmeans_fit(data, &params, &model, &error) == EFFACE_OK &&
-                      efface_kmeans_predict(model, 4, values, 0, labels, &error) == EFFACE_OK &&
+                      predict_labels(model, 4, values, 0, labels, &error) == EFFACE_OK &&
                       labels[0] == labels[1] && labels[2] == labels[3] && labels[0] != labels[2];
     if (!works)
         fprintf(stderr, "the installed library does not work: %s\n", error.message);

@@ -12,6 +12,7 @@
 
 #include "store/short_memory.h"
 #include "store/sql_ways.h"
+#include "unit/report_ways.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -227,11 +228,10 @@ static void to_read_nothing_changes(void **state) {
         efface_store *const store = open_store(in_folder(STORE), EFFACE_ACCESS_READ);
         check_all(store, &f, 1, false);
         const uint64_t absent = 999999;
-        efface_request request = {.ids = &f.rows[0].row.id, .n_ids = 1, .only_look = 1};
-        REQUIRE_OK(efface_store_forget(store, &request, NULL, error));
+        efface_request request = {.ids = &f.rows[0].row.id, .n_ids = 1};
+        REQUIRE_OK(efface_store_preview(store, &request, NULL, error));
         request.ids = &absent;
-        assert_int_equal(efface_store_forget(store, &request, NULL, NULL), EFFACE_E_NOT_FOUND);
-        request.only_look = 0;
+        assert_int_equal(efface_store_preview(store, &request, NULL, NULL), EFFACE_E_NOT_FOUND);
         assert_int_equal(efface_store_forget(store, &request, NULL, NULL), EFFACE_E_ARGUMENT);
         assert_int_equal(efface_store_compact(store, NULL), EFFACE_E_ARGUMENT);
         efface_store_close(store);
@@ -315,20 +315,21 @@ static void to_write_it_becomes_one_of_today(void **state) {
 }
 
 /* What a request says of the model pyramid, and of all others. */
-static void check_reasons(efface_store *store, const efface_request *request, bool again) {
+static void check_reasons(efface_store *store, const efface_request *request, bool look,
+                          bool again) {
     efface_store_report report;
-    REQUIRE_OK(efface_store_forget(store, request, &report, error));
+    REQUIRE_OK((look ? efface_store_preview : efface_store_forget)(store, request, &report, error));
     for (size_t i = 0; i < report.n_models; i++) {
         const efface_model_report *const m = &report.models[i];
         const bool pyramid = strcmp(m->name, "pyramid") == 0;
-        assert_int_equal(m->report.reason == EF_REASON_METHOD_, again && pyramid);
+        assert_int_equal(m->report.reason == ef_because_redefined, again && pyramid);
         if (again && pyramid)
             assert_int_equal(m->report.action, EFFACE_ACTION_REFITTED);
     }
-    if (!request->only_look) {
+    if (!look) {
         char *line = NULL;
         REQUIRE_OK(efface_store_receipt(store, report.receipt, &line, error));
-        assert_int_equal(strstr(line, ef_reason_name(EF_REASON_METHOD_)) != NULL, again);
+        assert_int_equal(strstr(line, ef_because_redefined) != NULL, again);
         efface_text_free(line);
     }
     efface_store_report_free(&report);
@@ -341,20 +342,19 @@ static void an_old_pyramid_is_fitted_again(void **state) {
     fixture f = people_fixture();
     image before = lay_out(&f);
     efface_store *const store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
-    efface_request request = {.ids = &f.rows[0].row.id, .n_ids = 1, .only_look = 1};
+    efface_request request = {.ids = &f.rows[0].row.id, .n_ids = 1};
     efface_difference difference;
     REQUIRE_OK(efface_store_verify(store, "pyramid", &difference, error));
     assert_false(difference.identical); /* to a fit of today */
     assert_string_equal(difference.what, "method");
     REQUIRE_OK(efface_store_verify(store, "lloyd", &difference, error));
     assert_true(difference.identical);
-    check_reasons(store, &request, true);
-    request.only_look = 0;
-    check_reasons(store, &request, true);
+    check_reasons(store, &request, true, true);
+    check_reasons(store, &request, false, true);
     REQUIRE_OK(efface_store_verify(store, "pyramid", &difference, error));
     assert_true(difference.identical);
     request.ids = &f.rows[1].row.id;
-    check_reasons(store, &request, false);
+    check_reasons(store, &request, false, false);
     check_whole(store);
     efface_data *data = NULL;
     efface_model *model = NULL;

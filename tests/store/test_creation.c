@@ -41,7 +41,7 @@ static bool is_there(const char *name) {
 static efface_status create(const efface_store_options *options, efface_store **store,
                             efface_error *error) {
     const efface_kmeans_params params = params_of(EFFACE_METHOD_PYRAMID);
-    const efface_new_model model = {"a", &params, NULL, 0, NULL, NULL};
+    const efface_new_model model = {.name = "a", .params = &params.common};
     return efface_store_create(in_folder(STORE), many, NULL, options, &model, 1, store, error);
 }
 
@@ -276,13 +276,15 @@ static void attempts_that_fail_leave_nothing(void **state) {
     const struct {
         efface_status status;
         efface_new_model second;
-    } cases[] = {{EFFACE_E_DUPLICATE, {"a", &params, NULL, 0, NULL, NULL}},
-                 {EFFACE_E_ARGUMENT, {"a b", &params, NULL, 0, NULL, NULL}},
-                 {EFFACE_E_ARGUMENT, {"b", NULL, NULL, 0, NULL, NULL}},
-                 {EFFACE_E_ARGUMENT, {"b", &params, &beyond, 1, NULL, NULL}},
-                 {EFFACE_E_LIMIT, {"b", &bounded, NULL, 0, NULL, NULL}}};
+    } cases[] = {{EFFACE_E_DUPLICATE, {.name = "a", .params = &params.common}},
+                 {EFFACE_E_ARGUMENT, {.name = "a b", .params = &params.common}},
+                 {EFFACE_E_ARGUMENT, {.name = "b", .params = NULL}},
+                 {EFFACE_E_ARGUMENT,
+                  {.name = "b", .params = &params.common, .columns = &beyond, .n_columns = 1}},
+                 {EFFACE_E_LIMIT, {.name = "b", .params = &bounded.common}}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const efface_new_model models[] = {{"a", &params, NULL, 0, NULL, NULL}, cases[i].second};
+        const efface_new_model models[] = {{.name = "a", .params = &params.common},
+                                           cases[i].second};
         assert_int_equal(
             efface_store_create(in_folder(STORE), many, NULL, NULL, models, 2, &store, NULL),
             cases[i].status);

@@ -111,10 +111,11 @@ static efface_store *make_store(const char *name, size_t n) {
         params[i].width = 2;
         params[i].scale = i % 2 == 0 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
     }
-    const efface_new_model models[] = {{"lloyd", &params[0], NULL, 0, NULL, NULL},
-                                       {"quantized", &params[1], some, 2, NULL, NULL},
-                                       {"pyramid", &params[2], NULL, 0, NULL, NULL},
-                                       {"tree", &params[3], some, 1, NULL, NULL}};
+    const efface_new_model models[] = {
+        {.name = "lloyd", .params = &params[0].common},
+        {.name = "quantized", .params = &params[1].common, .columns = some, .n_columns = 2},
+        {.name = "pyramid", .params = &params[2].common},
+        {.name = "tree", .params = &params[3].common, .columns = some, .n_columns = 1}};
     efface_store_options options = plain_options(EFFACE_ACCESS_WRITE);
     options.keep_texts = 1;
     efface_store *store = NULL;

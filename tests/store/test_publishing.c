@@ -13,6 +13,7 @@
 #include "model/kmeans/definition/model.h"
 #include "store/plain_store.h"
 #include "store/sql_ways.h"
+#include "unit/report_ways.h"
 
 #include <fcntl.h>
 #include <sodium.h>
@@ -102,22 +103,26 @@ static void check_answers(const efface_predictor *p, const efface_model *model,
     const efface_predictor_info said = efface_predictor_get_info(p);
     const uint32_t d = info.n_columns, k = info.n_clusters;
     float rows[N * (N_COLUMNS + 1)];
-    uint32_t a[N], b[N];
+    efface_number a[N], b[N];
     double x[N * MOST_ROWS], y[N * MOST_ROWS];
-    assert_int_equal(said.n_clusters, k);
+    efface_table table;
+    REQUIRE_OK(efface_predictor_find_table(p, "centroids", &table, error));
+    assert_int_equal(table.n_rows, k);
     assert_int_equal(said.n_columns, d);
-    assert_int_equal(said.scale, efface_kmeans_get_params(model).scale);
+    assert_int_equal(said.family, EFFACE_FAMILY_KMEANS);
+    assert_int_equal(said.predicts, EFFACE_PREDICTS_CLUSTERS);
+    assert_int_equal(said.n_numbers, 1);
     assert_true(k <= MOST_ROWS);
     for (size_t i = 0; i < N * (d + 1); i++)
         rows[i] = next_value(i % 7 == 0 ? 1e5F : 12.0F);
     REQUIRE_OK(efface_predictor_predict(p, N, rows, d + 1, a, error));
-    REQUIRE_OK(efface_kmeans_predict(model, N, rows, d + 1, b, error));
+    REQUIRE_OK(efface_model_predict(model, N, rows, d + 1, b, error));
     assert_memory_equal(a, b, sizeof a);
     REQUIRE_OK(efface_predictor_square_distances(p, N, rows, d + 1, x, error));
     REQUIRE_OK(efface_kmeans_square_distances(model, N, rows, d + 1, y, error));
     assert_memory_equal(x, y, (size_t)N * k * sizeof *x);
     for (uint32_t c = 0; c < k; c++) {
-        REQUIRE_OK(efface_predictor_centroid(p, c, x, error));
+        REQUIRE_OK(efface_predictor_read_table(p, "centroids", c, x, error));
         REQUIRE_OK(efface_kmeans_centroid(model, c, y, error));
         efface_data_add_offsets(data, y);
         assert_memory_equal(x, y, d * sizeof *x);
@@ -147,7 +152,7 @@ static void check_bytes(const image *file, const efface_model *model, const effa
     const efface_kmeans_info info = efface_kmeans_get_info(model);
     const size_t d = info.n_columns;
     size_t n_bytes = 16 + 24 + 4 * d * info.n_clusters + 32, n_names = 0;
-    if (model->params.scale == EFFACE_SCALE_MINMAX)
+    if (inside(model)->params.scale == EFFACE_SCALE_MINMAX)
         n_bytes += 8 * d;
     if (efface_data_offsets(data) != NULL)
         n_bytes += 8 * d;
@@ -157,7 +162,8 @@ static void check_bytes(const image *file, const efface_model *model, const effa
     n_bytes += n_names != 0 ? n_names + 4 * d : 0;
     assert_int_equal(file->n_bytes, n_bytes);
     assert_false(has_bytes(file, &old_seed, sizeof old_seed));
-    assert_false(has_bytes(file, &model->params.common.seed, sizeof model->params.common.seed));
+    assert_false(has_bytes(file, &inside(model)->params.common.seed,
+                           sizeof inside(model)->params.common.seed));
     for (size_t i = 0; i < efface_data_n_rows(data); i++) {
         const uint64_t id = efface_data_row(data, i).id;
         float values[N_COLUMNS];
@@ -173,12 +179,12 @@ static void check_scene(const scene *s) {
     efface_data *data = NULL;
     efface_model *model = NULL;
     REQUIRE_OK(efface_store_load(store, "m", &data, &model, error));
-    const uint64_t old_seed = model->params.common.seed;
+    const uint64_t old_seed = inside(model)->params.common.seed;
     efface_model_free(model);
     efface_data_free(data);
     efface_store_report report = publish(store, "m");
     REQUIRE_OK(efface_store_load(store, "m", &data, &model, error));
-    assert_true(model->params.common.seed != old_seed);
+    assert_true(inside(model)->params.common.seed != old_seed);
     unsigned char digest[EFFACE_DIGEST_BYTES];
     REQUIRE_OK(efface_model_digest(model, digest, error));
     assert_int_equal(report.n_models, 1);
@@ -228,7 +234,9 @@ static void there_may_be_fewer_rows_than_clusters(void **state) {
     efface_store_report report = publish(store, "m");
     REQUIRE_OK(efface_store_load(store, "m", &data, &model, error));
     efface_predictor *const p = load(FILE_NAME);
-    assert_int_equal(efface_predictor_get_info(p).n_clusters, MOST_ROWS);
+    efface_table table;
+    REQUIRE_OK(efface_predictor_get_table(p, 0, &table, error));
+    assert_int_equal(table.n_rows, MOST_ROWS);
     check_answers(p, model, data);
     efface_predictor_free(p);
     efface_model_free(model);
@@ -243,7 +251,7 @@ static uint64_t seed_of(efface_store *store, const char *name) {
     efface_data *data = NULL;
     efface_model *model = NULL;
     REQUIRE_OK(efface_store_load(store, name, &data, &model, error));
-    const uint64_t seed = model->params.common.seed;
+    const uint64_t seed = inside(model)->params.common.seed;
     efface_model_free(model);
     efface_data_free(data);
     return seed;
@@ -314,11 +322,10 @@ static bool try_bytes(const image *file) {
     const efface_predictor_info info = efface_predictor_get_info(p);
     float *const row = calloc(info.n_columns, sizeof *row);
     double *const centroid = calloc(info.n_columns, sizeof *centroid);
-    uint32_t label = UINT32_MAX;
+    efface_number label = {.whole = -1};
     assert_true(row != NULL && centroid != NULL);
     REQUIRE_OK(efface_predictor_predict(p, 1, row, 0, &label, error));
-    REQUIRE_OK(efface_predictor_centroid(p, label, centroid, error));
-    assert_true(label < info.n_clusters);
+    REQUIRE_OK(efface_predictor_read_table(p, "centroids", (uint64_t)label.whole, centroid, error));
     free(row);
     free(centroid);
     efface_predictor_free(p);
@@ -585,7 +592,7 @@ static void arguments_of_predictors_are_checked(void **state) {
     efface_predictor *const p = load(FILE_NAME), *none = NULL;
     float row[N_COLUMNS] = {0};
     double numbers[N_COLUMNS];
-    uint32_t label;
+    efface_number label;
     efface_error error;
     assert_int_equal(efface_predictor_predict(NULL, 1, row, 0, &label, &error), EFFACE_E_ARGUMENT);
     assert_int_equal(efface_predictor_predict(p, 1, NULL, 0, &label, &error), EFFACE_E_ARGUMENT);
@@ -593,7 +600,8 @@ static void arguments_of_predictors_are_checked(void **state) {
     assert_int_equal(efface_predictor_predict(p, 0, NULL, 0, NULL, &error), EFFACE_OK);
     row[1] = -1.0F / 0.0F;
     assert_int_equal(efface_predictor_predict(p, 1, row, 0, &label, &error), EFFACE_E_LIMIT);
-    assert_int_equal(efface_predictor_centroid(p, 3, numbers, &error), EFFACE_E_ARGUMENT);
+    assert_int_equal(efface_predictor_read_table(p, "centroids", 3, numbers, &error),
+                     EFFACE_E_ARGUMENT);
     assert_null(efface_predictor_column(p, 77));
     assert_int_equal(efface_predictor_load(in_folder("nothing"), &none, &error), EFFACE_E_IO);
     assert_int_equal(efface_predictor_load(in_folder(STORE), &none, &error), EFFACE_E_FORMAT);

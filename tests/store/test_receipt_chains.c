@@ -95,12 +95,10 @@ static void reports_have_the_hashes_of_rows(void **state) {
                               .n_ids = 5,
                               .owners = &owner,
                               .n_owners = 1,
-                              .missing = EFFACE_MISSING_SKIP,
-                              .only_look = 1};
-    REQUIRE_OK(efface_store_forget(store, &request, &report, error));
+                              .missing = EFFACE_MISSING_SKIP};
+    REQUIRE_OK(efface_store_preview(store, &request, &report, error));
     assert_true(report.row_hashes == NULL && report.n_row_hashes == 0 && report.receipt == 0);
     efface_store_report_free(&report);
-    request.only_look = 0;
     REQUIRE_OK(efface_store_forget(store, &request, &report, error));
     check_report(store, outside_key, &report, ids, 5); /* and not of the one that is missing */
     efface_store_report_free(&report);

@@ -174,8 +174,7 @@ static void models_are_fitted_over_all_and_some_columns(void **state) {
         unsigned char digest[EFFACE_DIGEST_BYTES];
         REQUIRE_OK(model_at(store, i, &info, error));
         assert_string_equal(info.name, names[i]);
-        assert_int_equal(info.method, all[i].method);
-        assert_int_equal(info.n_clusters, 3);
+        assert_int_equal(info.family, EFFACE_FAMILY_KMEANS);
         assert_int_equal(info.n_columns, narrow ? 2 : N_COLUMNS);
         check_fit(store, names[i], &all[i], narrow ? some : NULL, narrow ? 2 : N_COLUMNS);
         image bytes = encode_model(store, names[i]);
@@ -317,9 +316,8 @@ static void what_is_missing_is_named_or_counted(void **state) {
     efface_store_report report = {.n_requested = 99};
     REFUSED(EFFACE_E_NOT_FOUND, "owner 999, id 123456789012345, id 18446744073709551615 (3 in all)",
             efface_store_forget(store, &request, &report, error));
-    request.only_look = 1;
     REFUSED(EFFACE_E_NOT_FOUND, "id 123456789012345",
-            efface_store_forget(store, &request, &report, error));
+            efface_store_preview(store, &request, &report, error));
     assert_int_equal(report.n_requested, 99);
     uint64_t many[20];
     for (uint64_t i = 0; i < 20; i++)
@@ -327,7 +325,6 @@ static void what_is_missing_is_named_or_counted(void **state) {
     REFUSED(EFFACE_E_NOT_FOUND, "id 18446744073709551603, ... (20 in all)",
             forget_ids(store, many, 20, EFFACE_MISSING_FAIL, NULL, error));
     assert_int_equal(info_of(store).n_rows, N_ROWS);
-    request.only_look = 0;
     request.missing = EFFACE_MISSING_SKIP;
     REQUIRE_OK(efface_store_forget(store, &request, &report, error));
     assert_int_equal(report.n_requested, 6);
@@ -464,8 +461,7 @@ static void a_store_to_read_is_not_changed(void **state) {
     REFUSED(EFFACE_E_ARGUMENT, "reading only", efface_store_compact(store, error));
     REFUSED(EFFACE_E_ARGUMENT, "reading only", efface_store_drop(store, "a", error));
     REFUSED(EFFACE_E_ARGUMENT, "reading only", efface_store_rekey(store, NULL, 1, error));
-    request.only_look = 1;
-    REQUIRE_OK(efface_store_forget(store, &request, NULL, error));
+    REQUIRE_OK(efface_store_preview(store, &request, NULL, error));
     check_whole(store);
     efface_data_free(data);
     efface_store_close(store);

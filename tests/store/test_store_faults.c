@@ -159,8 +159,8 @@ static void choose_ids(efface_store *store) {
     cold_id = hot_id = UINT64_MAX;
     for (uint64_t id = 0; id < 3 * N_ROWS; id += 3) {
         efface_store_report report;
-        const efface_request look = {.ids = &id, .n_ids = 1, .only_look = 1};
-        if (efface_store_forget(store, &look, &report, NULL) != EFFACE_OK)
+        const efface_request look = {.ids = &id, .n_ids = 1};
+        if (efface_store_preview(store, &look, &report, NULL) != EFFACE_OK)
             continue;
         unsigned touched = 0;
         for (uint32_t i = 0; i < report.n_models; i++)

@@ -225,8 +225,6 @@ static void triggers_never_run(void **state) {
 static int use_in_child(efface_store *store) {
     const uint64_t id = 3;
     const efface_request request = {.ids = &id, .n_ids = 1};
-    efface_request look = request;
-    look.only_look = 1;
     const efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD);
     efface_store_info info;
     efface_data *rows = NULL;
@@ -238,7 +236,7 @@ static int use_in_child(efface_store *store) {
     efface_error error = {.message = ""};
     const efface_status statuses[] = {
         efface_store_forget(store, &request, NULL, &error),
-        efface_store_forget(store, &look, NULL, &error),
+        efface_store_preview(store, &request, NULL, &error),
         efface_store_get_info(store, &info, &error),
         efface_store_find(store, &request, &rows, &error),
         efface_store_load(store, NULL, &rows, NULL, &error),

@@ -194,7 +194,7 @@ static void tails_are_told(void **state) {
     efface_data *data = NULL;
     efface_store *const store = make_shifted_store(NULL);
     const efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD);
-    const efface_new_model asked = {.name = "a", .params = &params, .tails = &tails};
+    const efface_new_model asked = {.name = "a", .params = &params.common, .tails = &tails};
     REQUIRE_OK(efface_store_fit(store, &asked, NULL, error));
     REQUIRE_OK(efface_store_load(store, NULL, &data, NULL, error));
     REQUIRE_OK(efface_data_tails(data, EFFACE_SCALE_NONE, &expected, error));

@@ -168,8 +168,9 @@ static efface_store *make_listed(void) {
     const efface_kmeans_params a = params_of(EFFACE_METHOD_LLOYD);
     const efface_kmeans_params b = params_of(EFFACE_METHOD_PYRAMID);
     const uint32_t column = 1;
-    const efface_new_model models[] = {{"a", &a, NULL, 0, NULL, NULL},
-                                       {"b", &b, &column, 1, NULL, NULL}};
+    const efface_new_model models[] = {
+        {.name = "a", .params = &a.common},
+        {.name = "b", .params = &b.common, .columns = &column, .n_columns = 1}};
     empty_folder();
     REQUIRE_OK(
         efface_store_create(in_folder(STORE), data, texts, &options, models, 2, &store, error));
@@ -238,9 +239,8 @@ static void many_rows_and_owners_come(void **state) {
     /* Absent ones are absent still, and none comes twice. */
     for (size_t i = 0; i < 20; i++) {
         const uint64_t id = draw(UINT64_MAX), owner = UINT64_C(1) << 60 | i;
-        const efface_request absent = {
-            .ids = &id, .n_ids = 1, .owners = &owner, .n_owners = 1, .only_look = 1};
-        assert_int_equal(efface_store_forget(store, &absent, NULL, NULL), EFFACE_E_NOT_FOUND);
+        const efface_request absent = {.ids = &id, .n_ids = 1, .owners = &owner, .n_owners = 1};
+        assert_int_equal(efface_store_preview(store, &absent, NULL, NULL), EFFACE_E_NOT_FOUND);
     }
     efface_texts *texts = NULL;
     efface_data *const twice = data_of(&list[n_list / 2], 1, &texts);

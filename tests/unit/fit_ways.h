@@ -7,6 +7,7 @@
 #define FIT_WAYS_H
 
 #include "efface/efface.h"
+#include "unit/report_ways.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -211,7 +212,7 @@ static void check_answers(const efface_model *model, size_t n, const float *valu
     uint32_t *const predicted = test_malloc(n * sizeof *predicted);
     double loss;
     assert_int_equal(efface_kmeans_labels(model, data, labels, NULL), EFFACE_OK);
-    assert_int_equal(efface_kmeans_predict(model, n, values, 0, predicted, NULL), EFFACE_OK);
+    assert_int_equal(predict_labels(model, n, values, 0, predicted, NULL), EFFACE_OK);
     assert_memory_equal(labels, predicted, n * sizeof *predicted);
     assert_int_equal(efface_kmeans_loss(model, data, &loss, NULL), EFFACE_OK);
     long double right = 0.0L, square;

@@ -10,6 +10,7 @@
 
 #include "base/tape.h"
 #include "model/kmeans/definition/levels.h"
+#include "unit/report_ways.h"
 
 #define MOST_CLUSTERS 8
 
@@ -95,12 +96,12 @@ static inline void find_seeds(plain_pilot *s, const pair *p, uint32_t k, uint32_
     params.candidates = 1;
     params.iterations = 1;
     efface_model *const run = fit(p->data, &params);
-    assert_int_equal(run->plan.n_clusters, k);
+    assert_int_equal(inside(run)->plan.n_clusters, k);
     for (uint32_t c = 0; c < k; c++) {
-        s->ids[c] = run->seeds[c].id;
-        s->keys[c] = run->seeds[c].key;
+        s->ids[c] = inside(run)->seeds[c].id;
+        s->keys[c] = inside(run)->seeds[c].key;
     }
-    memcpy(s->points, run->levels[0].centers, (size_t)k * d * sizeof *s->points);
+    memcpy(s->points, inside(run)->levels[0].centers, (size_t)k * d * sizeof *s->points);
     efface_model_free(run);
 }
 
@@ -186,27 +187,27 @@ static inline bool is_seed_of(const plain_pilot *s, uint32_t k, uint64_t id) {
 static inline void check_pilot(const pair *p) {
     const efface_model *const m = p->model;
     const plain_pilot s = make_plainly(p);
-    const uint32_t k = m->plan.n_clusters, d = p->data->n_columns;
+    const uint32_t k = inside(m)->plan.n_clusters, d = p->data->n_columns;
     for (uint32_t c = 0; c < k; c++) {
-        assert_true(m->pilot.winners[c].id == s.ids[c]);
-        assert_true(m->pilot.winners[c].key == s.keys[c]);
+        assert_true(inside(m)->pilot.winners[c].id == s.ids[c]);
+        assert_true(inside(m)->pilot.winners[c].key == s.keys[c]);
     }
-    assert_memory_equal(m->pilot.points, s.points, (size_t)k * d * sizeof *s.points);
-    assert_memory_equal(m->pilot.counts, s.counts, k * sizeof *s.counts);
-    assert_true(m->pilot.spread == s.spread);
-    assert_int_equal(m->pilot.shift, s.shift);
-    assert_int_equal(m->pilot.n_sample, s.n_sample);
-    assert_int_equal(m->pilot.n_within, s.n_within);
-    assert_true(m->pilot.jury_weight == s.jury_weight);
+    assert_memory_equal(inside(m)->pilot.points, s.points, (size_t)k * d * sizeof *s.points);
+    assert_memory_equal(inside(m)->pilot.counts, s.counts, k * sizeof *s.counts);
+    assert_true(inside(m)->pilot.spread == s.spread);
+    assert_int_equal(inside(m)->pilot.shift, s.shift);
+    assert_int_equal(inside(m)->pilot.n_sample, s.n_sample);
+    assert_int_equal(inside(m)->pilot.n_within, s.n_within);
+    assert_true(inside(m)->pilot.jury_weight == s.jury_weight);
     for (size_t i = 0; i < p->data->n_rows; i++) {
         const plain_row *const row = &s.rows[i];
         const uint64_t id = efface_data_row(p->data, i).id;
         const ef_rank rank =
-            ef_rank_of(&m->pilot, k, row->cluster, efface_data_row(p->data, i).weight, row->away,
-                       ef_member_zeros(m->plan.seed, id));
+            ef_rank_of(&inside(m)->pilot, k, row->cluster, efface_data_row(p->data, i).weight,
+                       row->away, ef_member_zeros(inside(m)->plan.seed, id));
         assert_int_equal(rank.base, row->base);
         assert_int_equal(rank.need, row->need);
-        assert_int_equal(m->guard.codes[i] & EF_MARKS,
+        assert_int_equal(inside(m)->guard.codes[i] & EF_MARKS,
                          (row->sample > 0 ? EF_IN_SAMPLE : 0) | (row->jury > 0 ? EF_IN_JURY : 0));
         assert_int_equal(efface_kmeans_in_sample(m, p->data, id), row->sample > 0);
         assert_int_equal(efface_kmeans_is_seed(m, id), is_seed_of(&s, k, id));
@@ -216,20 +217,20 @@ static inline void check_pilot(const pair *p) {
 /* The losses are what the rows of the jury cost, and the first of the smallest is chosen. */
 static inline void check_losses(const pair *p) {
     const efface_model *const m = p->model;
-    const uint32_t k = m->plan.n_clusters, d = p->data->n_columns;
+    const uint32_t k = inside(m)->plan.n_clusters, d = p->data->n_columns;
     const plain_pilot s = make_plainly(p);
-    for (uint32_t r = 0; r < m->plan.starts; r++) {
+    for (uint32_t r = 0; r < inside(m)->plan.starts; r++) {
         ef_i128 loss = 0;
         for (size_t i = 0; i < p->data->n_rows; i++) {
             float row[MOST_COLUMNS];
             int64_t away;
             efface_data_values(p->data, i, row);
-            (void)nearest_of(row, m->starts.centers + (size_t)r * k * d, k, d, &away);
+            (void)nearest_of(row, inside(m)->starts.centers + (size_t)r * k * d, k, d, &away);
             loss += (ef_i128)s.rows[i].jury * away;
         }
-        assert_true(m->starts.losses[r] == loss);
-        assert_true(m->starts.losses[m->start] <= loss);
-        assert_true(r >= m->start || m->starts.losses[m->start] < loss);
+        assert_true(inside(m)->starts.losses[r] == loss);
+        assert_true(inside(m)->starts.losses[inside(m)->start] <= loss);
+        assert_true(r >= inside(m)->start || inside(m)->starts.losses[inside(m)->start] < loss);
     }
 }
 

@@ -2,6 +2,7 @@
  * How far a change climbs in a tree, by small examples: to the leaves, to a node inside, or to the
  * root; nodes that come and go; and what reports say of it.
  */
+#include "unit/report_ways.h"
 #include "unit/tree_ways.h"
 
 /* Leaves that move their centroids by whole lattice steps of 1,024 only. */
@@ -22,15 +23,16 @@ typedef struct above {
 } above;
 
 static above look_above(const pair *p) {
-    const ef_tree *const tree = p->model->tree;
+    const ef_tree *const tree = inside(p->model)->tree;
     above a;
     size_t n = 0;
     memset(&a, 0, sizeof a);
     for (uint32_t l = 0; l < tree->height; l++)
         for (size_t i = 0; i < tree->n_nodes[l]; i++, n++)
             if (tree->nodes[l][i].model != NULL)
-                assert_int_equal(efface_model_digest(tree->nodes[l][i].model, a.digests[n], NULL),
-                                 EFFACE_OK);
+                assert_int_equal(
+                    efface_model_digest(AS_MODEL(tree->nodes[l][i].model), a.digests[n], NULL),
+                    EFFACE_OK);
     return a;
 }
 
@@ -48,19 +50,19 @@ static void a_change_stops_at_a_leaf(void **state) {
             const above before = look_above(&p);
             efface_report report = forget(&p, id);
             const above now = look_above(&p);
-            if (report.depth != height)
+            if (depth_of(&report) != height)
                 continue;
             n_stopped++;
             assert_int_equal(report.action, EFFACE_ACTION_UNTOUCHED);
-            assert_int_equal(report.reason, EF_REASON_NONE);
+            assert_string_equal(report.reason, ef_reason_name(EF_REASON_NONE));
             assert_int_equal(report.rows_visited, 0);
             assert_memory_equal(&before, &now, sizeof now);
             report = learn(&p, id, &values[id]);
-            assert_int_equal(report.depth, height);
+            assert_int_equal(depth_of(&report), height);
             const float other = values[id] + 1.0F;
             const efface_rows rows = {.n_rows = 1, .values = &other, .ids = &id};
             assert_int_equal(efface_model_update(p.model, p.data, &rows, &report, NULL), EFFACE_OK);
-            assert_int_equal(report.depth, height);
+            assert_int_equal(depth_of(&report), height);
             const above last = look_above(&p);
             assert_memory_equal(&before, &last, sizeof last);
             check_law(&p);
@@ -84,7 +86,7 @@ static void a_change_reaches_the_root(void **state) {
             const above before = look_above(&p);
             const efface_report report = forget(&p, id);
             const above now = look_above(&p);
-            assert_int_equal(report.depth, 0);
+            assert_int_equal(depth_of(&report), 0);
             assert_true(memcmp(&before, &now, sizeof now) != 0);
         }
         free_pair(&p);
@@ -108,7 +110,7 @@ static void a_change_stops_inside(void **state) {
         const above before = look_above(&p);
         const efface_report report = forget(&p, id);
         const above now = look_above(&p);
-        if (report.depth != 1)
+        if (depth_of(&report) != 1)
             continue;
         n_inside++;
         for (uint32_t i = 0; i < 4; i++) { /* the root, then its children */
@@ -141,7 +143,7 @@ static void a_centroid_that_stays_is_not_touched(void **state) {
         const efface_report report = forget(&p, id);
         assert_int_equal(report.action, EFFACE_ACTION_UNTOUCHED);
         assert_int_equal(report.rows_visited, 0);
-        n_moved += report.depth == 0;
+        n_moved += depth_of(&report) == 0;
     }
     assert_true(n_moved >= 5);
     free_pair(&p);
@@ -167,7 +169,7 @@ static void a_batch_reaches_each_node_once(void **state) {
                                          &(efface_request){.ids = ids, .n_ids = 8}, &report, NULL),
                      EFFACE_OK);
     assert_int_equal(report.rows_forgotten, 8);
-    assert_int_equal(report.depth, 0);
+    assert_int_equal(depth_of(&report), 0);
     /* The means alone move: each row that is left in a leaf is looked at once, or twice if the seed
      * is among the rows that went, and so are the four centroids. */
     assert_true(report.rows_visited >= 56 + 4 && report.rows_visited <= 2 * (56 + 4));
@@ -204,8 +206,8 @@ static void the_last_row_of_a_leaf_takes_it_along(void **state) {
     assert_null(node_of(&p, 2, leaf)->data);
     assert_null(node_of(&p, 1, parent)->model);
     assert_null(node_of(&p, 1, parent)->data);
-    assert_int_equal(report.reason, EF_REASON_CLUSTERS);
-    assert_int_equal(report.depth, 0);
+    assert_string_equal(report.reason, ef_reason_name(EF_REASON_CLUSTERS));
+    assert_int_equal(depth_of(&report), 0);
     assert_true(efface_data_n_rows(p.data) != 0);
 
     /* Nobody belongs there any more, and then somebody does. */
@@ -213,9 +215,9 @@ static void the_last_row_of_a_leaf_takes_it_along(void **state) {
     report = learn(&p, 0, &values[0]);
     assert_int_equal(n_rows_of(&p, 2, leaf), 1);
     assert_int_equal(n_rows_of(&p, 1, parent), 1);
-    assert_int_equal(report.reason, EF_REASON_CLUSTERS);
+    assert_string_equal(report.reason, ef_reason_name(EF_REASON_CLUSTERS));
     assert_int_equal(report.action, EFFACE_ACTION_REPAIRED);
-    assert_int_equal(report.depth, 0);
+    assert_int_equal(depth_of(&report), 0);
     assert_int_equal(efface_kmeans_is_seed(p.model, 0), 1);
     free_pair(&p);
 }
@@ -230,18 +232,18 @@ static void all_nodes_can_go_and_come_back(void **state) {
     efface_report report = {.action = EFFACE_ACTION_UNTOUCHED};
     for (uint64_t id = 0; id < 12; id++)
         report = forget(&p, id);
-    assert_int_equal(report.depth, 0);
-    assert_int_equal(report.reason, EF_REASON_CLUSTERS);
+    assert_int_equal(depth_of(&report), 0);
+    assert_string_equal(report.reason, ef_reason_name(EF_REASON_CLUSTERS));
     assert_int_equal(efface_kmeans_get_info(p.model).n_clusters, 0);
     for (uint32_t l = 0; l <= 2; l++)
-        for (size_t i = 0; i < p.model->tree->n_nodes[l]; i++)
+        for (size_t i = 0; i < inside(p.model)->tree->n_nodes[l]; i++)
             assert_null(node_of(&p, l, i)->model);
     double coordinate;
     uint32_t label;
     assert_int_equal(efface_kmeans_centroid(p.model, 0, &coordinate, NULL), EFFACE_E_ARGUMENT);
-    assert_int_equal(efface_kmeans_predict(p.model, 1, values, 0, &label, NULL), EFFACE_E_ARGUMENT);
+    assert_int_equal(predict_labels(p.model, 1, values, 0, &label, NULL), EFFACE_E_ARGUMENT);
     report = learn(&p, 0, &values[0]);
-    assert_int_equal(report.depth, 0);
+    assert_int_equal(depth_of(&report), 0);
     assert_int_equal(efface_kmeans_get_info(p.model).n_clusters, 1);
     for (uint64_t id = 1; id < 12; id++)
         (void)learn(&p, id, &values[id]);
@@ -296,7 +298,7 @@ static void weights_climb_too(void **state) {
             id++;
         const efface_report report = forget(&p, id);
         assert_true(weighed || report.action == EFFACE_ACTION_UNTOUCHED);
-        depths[weighed] = report.depth;
+        depths[weighed] = depth_of(&report);
         free_pair(&p);
     }
     assert_int_equal(depths[0], 2);
@@ -314,17 +316,17 @@ static void a_moved_width_is_a_refit(void **state) {
     assert_int_equal(efface_kmeans_get_info(p.model).width, 4);
     efface_report report = forget(&p, 31);
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
-    assert_int_equal(report.reason, EF_REASON_WIDTH);
-    assert_int_equal(report.depth, 0);
+    assert_string_equal(report.reason, ef_reason_name(EF_REASON_WIDTH));
+    assert_int_equal(depth_of(&report), 0);
     assert_true(report.rows_visited >= 31 + 4); /* rows and centroids of leaves */
     assert_int_equal(report.rows_visited, efface_kmeans_get_info(p.model).rows_assigned);
     assert_int_equal(efface_kmeans_get_info(p.model).width, 2);
     report = forget(&p, 30);
-    assert_true(report.reason != EF_REASON_WIDTH);
+    assert_true(!is_because(&report, EF_REASON_WIDTH));
     report = learn(&p, 30, &values[30]);
-    assert_true(report.reason != EF_REASON_WIDTH);
+    assert_true(!is_because(&report, EF_REASON_WIDTH));
     report = learn(&p, 31, &values[31]);
-    assert_int_equal(report.reason, EF_REASON_WIDTH);
+    assert_string_equal(report.reason, ef_reason_name(EF_REASON_WIDTH));
     assert_int_equal(efface_kmeans_get_info(p.model).width, 4);
     free_pair(&p);
 }
@@ -340,7 +342,8 @@ static void a_moved_grid_is_a_refit(void **state) {
     pair p = make_pair(&params, 40, 1, values);
     assert_int_equal(learn(&p, 99, &far).reason, EF_REASON_BOUND);
     for (uint32_t leaf = 0; leaf < 3; leaf++)
-        assert_int_equal(node_of(&p, 1, leaf)->model->domain.exponent, p.model->domain.exponent);
+        assert_int_equal(node_of(&p, 1, leaf)->model->domain.exponent,
+                         inside(p.model)->domain.exponent);
     assert_int_equal(forget(&p, 99).reason, EF_REASON_BOUND);
     free_pair(&p);
 

@@ -4,6 +4,7 @@
  * tests/exact; here the canonical bytes are read only for what the header does not hand out.
  */
 #include "unit/fit_ways.h"
+#include "unit/report_ways.h"
 
 /* ---------------------------------------------------------------- parameters */
 
@@ -117,7 +118,7 @@ static void no_rows_give_a_model_without_centroids(void **unused) {
         uint32_t label = 77;
         double loss = -1.0, centroid[3];
         efface_error e = {.message = ""};
-        assert_int_equal(efface_kmeans_predict(model, 1, row, 0, &label, &e), EFFACE_E_ARGUMENT);
+        assert_int_equal(predict_labels(model, 1, row, 0, &label, &e), EFFACE_E_ARGUMENT);
         assert_true(strlen(e.message) > 10);
         assert_int_equal(efface_kmeans_labels(model, some, &label, NULL), EFFACE_E_ARGUMENT);
         assert_int_equal(efface_kmeans_loss(model, some, &loss, NULL), EFFACE_E_ARGUMENT);
@@ -234,7 +235,7 @@ static void far_rows_are_predicted(void **unused) {
             const float far = ldexpf(1.0F, e);
             const float rows[] = {-far, 0, far, 0, 0, 0, 1, 0, 0.5F, far, 0.5F, 0};
             uint32_t labels[6];
-            assert_int_equal(efface_kmeans_predict(model, 6, rows, 0, labels, NULL), EFFACE_OK);
+            assert_int_equal(predict_labels(model, 6, rows, 0, labels, NULL), EFFACE_OK);
             assert_true(labels[0] == labels[2] && labels[1] == labels[3]);
             assert_true(labels[2] != labels[3] && labels[4] == 0 && labels[5] == 0);
         }
@@ -257,20 +258,20 @@ static void bad_rows_have_no_prediction(void **unused) {
     for (size_t i = 0; i < 4; i++) {
         efface_error e = {.message = ""};
         values[59] = bad[i];
-        assert_int_equal(efface_kmeans_predict(model, 20, values, 0, labels, &e), EFFACE_E_LIMIT);
+        assert_int_equal(predict_labels(model, 20, values, 0, labels, &e), EFFACE_E_LIMIT);
         assert_true(strlen(e.message) > 10 && labels[0] == UINT32_MAX);
         assert_int_equal(efface_kmeans_square_distances(model, 20, values, 0, squares, NULL),
                          EFFACE_E_LIMIT);
     }
     values[59] = -0x1p126F; /* the largest there is */
-    assert_int_equal(efface_kmeans_predict(model, 20, values, 0, all, NULL), EFFACE_OK);
+    assert_int_equal(predict_labels(model, 20, values, 0, all, NULL), EFFACE_OK);
     /* Every other row, by stride; the rows between are not looked at. */
     values[3] = NAN;
-    assert_int_equal(efface_kmeans_predict(model, 10, values, 6, labels, NULL), EFFACE_OK);
+    assert_int_equal(predict_labels(model, 10, values, 6, labels, NULL), EFFACE_OK);
     for (size_t i = 0; i < 10; i++)
         assert_int_equal(labels[i], all[2 * i]);
-    assert_int_equal(efface_kmeans_predict(model, 10, values, 2, labels, NULL), EFFACE_E_ARGUMENT);
-    assert_int_equal(efface_kmeans_predict(model, 0, NULL, 0, NULL, NULL), EFFACE_OK);
+    assert_int_equal(predict_labels(model, 10, values, 2, labels, NULL), EFFACE_E_ARGUMENT);
+    assert_int_equal(predict_labels(model, 0, NULL, 0, NULL, NULL), EFFACE_OK);
     assert_int_equal(efface_kmeans_labels(model, narrow, labels, NULL), EFFACE_E_ARGUMENT);
     assert_int_equal(efface_kmeans_loss(model, narrow, &loss, NULL), EFFACE_E_ARGUMENT);
     assert_true(loss == -1.0);

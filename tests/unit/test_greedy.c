@@ -5,6 +5,7 @@
  */
 #include "model/kmeans/definition/levels.h"
 #include "store/store.h"
+#include "unit/report_ways.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -86,7 +87,7 @@ static void too_many_are_refused(void **state) {
     params.candidates = 64;
     model = fit(data, &params);
     assert_int_equal(efface_kmeans_get_params(model).candidates, 64);
-    assert_int_equal(model->rounds.n_rounds, 5);
+    assert_int_equal(inside(model)->rounds.n_rounds, 5);
     efface_model_free(model);
     efface_data_free(data);
 }
@@ -102,8 +103,8 @@ static void only_greedy_models_keep_candidates(void **state) {
             const efface_kmeans_params params = params_of(method, candidates);
             efface_model *const model = fit(data, &params);
             const bool keeps = candidates > 1 && method < EFFACE_METHOD_PYRAMID;
-            assert_int_equal(model->rounds.n_rounds, keeps ? 5 : 0);
-            assert_true((model->rounds.potentials != NULL) == keeps);
+            assert_int_equal(inside(model)->rounds.n_rounds, keeps ? 5 : 0);
+            assert_true((inside(model)->rounds.potentials != NULL) == keeps);
             efface_model_free(model);
         }
     efface_data_free(data);
@@ -136,8 +137,8 @@ static bool has_winner(const encoding *e, const ef_winner *winner) {
 }
 
 static bool is_chosen(const efface_model *model, uint64_t id) {
-    for (uint32_t l = 0; l < model->plan.n_clusters; l++)
-        if (model->seeds[l].id == id)
+    for (uint32_t l = 0; l < inside(model)->plan.n_clusters; l++)
+        if (inside(model)->seeds[l].id == id)
             return true;
     return false;
 }
@@ -152,9 +153,9 @@ static void losers_leave_the_state(void **state) {
             efface_data *const data = make_data();
             const efface_kmeans_params params = params_of(method, 4);
             efface_model *const model = fit(data, &params);
-            const ef_winner loser = model->rounds.winners[i];
+            const ef_winner loser = inside(model)->rounds.winners[i];
             int32_t point[N_COLUMNS];
-            memcpy(point, model->rounds.points + i * N_COLUMNS, sizeof point);
+            memcpy(point, inside(model)->rounds.points + i * N_COLUMNS, sizeof point);
             encoding before = encode(model);
             assert_true(has_point(&before, point) && has_winner(&before, &loser));
             assert_int_equal(efface_kmeans_is_seed(model, loser.id), 1);
@@ -188,20 +189,20 @@ static void potentials_follow(void **state) {
         for (uint64_t id = 0; id < N_ROWS - 20; id++) {
             if (efface_kmeans_is_seed(model, id) != 0)
                 continue;
-            const ef_i128 potential = model->rounds.potentials[0];
+            const ef_i128 potential = inside(model)->rounds.potentials[0];
             ef_winner winners[15];
-            memcpy(winners, model->rounds.winners, 3 * sizeof *winners);
+            memcpy(winners, inside(model)->rounds.winners, 3 * sizeof *winners);
             efface_report report;
             efface_difference difference;
             assert_int_equal(efface_model_forget(model, data,
                                                  &(efface_request){.ids = &id, .n_ids = 1}, &report,
                                                  NULL),
                              EFFACE_OK);
-            assert_true(model->rounds.potentials[0] < potential);
-            assert_memory_equal(model->rounds.winners, winners, 3 * sizeof *winners);
-            n_moved += report.reason == EF_REASON_SEED;
-            n_followed += report.reason != EF_REASON_SEED;
-            if (report.reason != EF_REASON_SEED && id % 16 != 0)
+            assert_true(inside(model)->rounds.potentials[0] < potential);
+            assert_memory_equal(inside(model)->rounds.winners, winners, 3 * sizeof *winners);
+            n_moved += is_because(&report, EF_REASON_SEED);
+            n_followed += !is_because(&report, EF_REASON_SEED);
+            if (!is_because(&report, EF_REASON_SEED) && id % 16 != 0)
                 continue;
             assert_int_equal(efface_model_verify(model, data, &difference, NULL), EFFACE_OK);
             assert_true(difference.identical);
@@ -222,16 +223,17 @@ static void wrong_rounds_are_refused(void **state) {
     for (int way = 0; way < 6; way++) {
         efface_model *const model = fit(data, &params);
         efface_model *decoded = NULL;
-        const uint32_t best = ef_best_slot(model->rounds.potentials, 3);
+        const uint32_t best = ef_best_slot(inside(model)->rounds.potentials, 3);
         switch (way) {
         case 0: break;
         case 1:
-            model->rounds.potentials[(best + 1) % 3] = model->rounds.potentials[best] - 1;
+            inside(model)->rounds.potentials[(best + 1) % 3] =
+                inside(model)->rounds.potentials[best] - 1;
             break;
-        case 2: model->rounds.potentials[best] = -1; break;
-        case 3: model->rounds.n_rounds--; break;
-        case 4: model->rounds.winners[best].id++; break;
-        default: model->rounds.points[best * N_COLUMNS]++; break;
+        case 2: inside(model)->rounds.potentials[best] = -1; break;
+        case 3: inside(model)->rounds.n_rounds--; break;
+        case 4: inside(model)->rounds.winners[best].id++; break;
+        default: inside(model)->rounds.points[best * N_COLUMNS]++; break;
         }
         encoding e = encode(model);
         assert_int_equal(
@@ -247,12 +249,14 @@ static void wrong_rounds_are_refused(void **state) {
 /* ---------------------------------------------------------------- parameters in a store */
 
 static efface_status read_record(const unsigned char *bytes, size_t n, uint32_t *candidates) {
-    ef_record record = {.n_columns = N_COLUMNS};
+    efface_params *params = NULL;
     ef_decoder reader = {.bytes = bytes, .n_bytes = n};
-    const efface_status status = ef_params_read(&reader, &record, NULL);
-    *candidates = record.params.candidates;
-    free(record.depth_clusters);
-    free(record.bounds);
+    efface_status status = ef_params_read(&reader, N_COLUMNS, &params, NULL);
+    if (status == EFFACE_OK)
+        status = ef_kmeans_family.check_params(params, NULL);
+    if (status == EFFACE_OK)
+        *candidates = ((const efface_kmeans_params *)(const void *)params)->candidates;
+    free(params);
     return status;
 }
 
@@ -262,7 +266,7 @@ static void old_records_have_one_candidate(void **state) {
     const efface_kmeans_params params = params_of(EFFACE_METHOD_QUANTIZED, 5);
     uint32_t candidates = 99;
     ef_writer w = {0};
-    ef_params_write(&w, &params, N_COLUMNS);
+    ef_params_write(&w, &params.common, N_COLUMNS);
     assert_false(w.failed);
     assert_int_equal(w.bytes[0], 2);
     assert_int_equal(read_record(w.bytes, w.n_bytes, &candidates), EFFACE_OK);

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "exact/check_nodes.h"
 #include "model/workspace.h"
+#include "unit/report_ways.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -322,7 +323,7 @@ static long interrupt_each(call what, const char *what_name, int kind, const set
     begin(&plain, kind, shape, false);
     assert_int_equal(what(&plain, NULL), EFFACE_OK);
     if (kind == COARSE)
-        assert_true(s.p.model->levels[0].n_reseeded > 0);
+        assert_true(inside(s.p.model)->levels[0].n_reseeded > 0);
     before = look_at(&s);
     long n = 1;
     while (interrupt(&s, &before, what, name, n))
@@ -414,8 +415,9 @@ static void who_is_untouched_does_not_ask(void **state) {
                 continue;
             n_untouched++;
             /* In a tree, once for each node that was reached. */
-            const uint32_t height = s.p.model->tree != NULL ? s.p.model->tree->height : 0;
-            assert_int_equal(s.asker.n_asked, kind < TREE ? 0 : 1 + height - report.depth);
+            const uint32_t height =
+                inside(s.p.model)->tree != NULL ? inside(s.p.model)->tree->height : 0;
+            assert_int_equal(s.asker.n_asked, kind < TREE ? 0 : 1 + height - depth_of(&report));
         }
         if (n_untouched == 0)
             fail_msg("%s: no row went unnoticed", kind_names[kind]);

@@ -1,6 +1,7 @@
 /* Metrics against scikit-learn's values, and the Gaussian set. The tables come from
  * metrics_golden.py; the formulas for labels and rows are the same on both sides. */
 #include "data/rows.h"
+#include "unit/report_ways.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -276,7 +277,7 @@ static void silhouette_takes_labels_from_the_model(void **state) {
     for (uint32_t i = 0; i < c.n; i++) {
         float row[6];
         efface_data_values(set.data, i, row);
-        assert_int_equal(efface_kmeans_predict(model, 1, row, 0, &set.labels[i], NULL), EFFACE_OK);
+        assert_int_equal(predict_labels(model, 1, row, 0, &set.labels[i], NULL), EFFACE_OK);
     }
     const size_t samples[] = {0, 699, 100};
     for (unsigned s = 0; s < 3; s++) {

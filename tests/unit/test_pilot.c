@@ -3,6 +3,7 @@
  * hand and by a plain computation, and that all of them follow every change.
  */
 #include "unit/pyramid_ways.h"
+#include "unit/report_ways.h"
 
 #define ROWS 60 /* of the sets that are drawn, at most */
 
@@ -250,18 +251,20 @@ static void threads_share_a_pilot(void **state) {
     efface_model *const one = fit(data, &params);
     params.common.n_threads = 4;
     efface_model *const four = fit(data, &params);
-    assert_int_equal(one->plan.method, EFFACE_METHOD_PYRAMID);
-    assert_memory_equal(one->pilot.counts, four->pilot.counts, 8 * sizeof *one->pilot.counts);
-    assert_true(one->pilot.spread == four->pilot.spread);
-    assert_int_equal(one->pilot.shift, four->pilot.shift);
-    assert_int_equal(one->pilot.n_sample, four->pilot.n_sample);
-    assert_int_equal(one->pilot.n_within, four->pilot.n_within);
-    assert_true(one->pilot.jury_weight == four->pilot.jury_weight);
-    assert_memory_equal(one->starts.losses, four->starts.losses,
-                        params.starts * sizeof *one->starts.losses);
-    assert_int_equal(one->rows_assigned, four->rows_assigned);
+    assert_int_equal(inside(one)->plan.method, EFFACE_METHOD_PYRAMID);
+    assert_memory_equal(inside(one)->pilot.counts, inside(four)->pilot.counts,
+                        8 * sizeof *inside(one)->pilot.counts);
+    assert_true(inside(one)->pilot.spread == inside(four)->pilot.spread);
+    assert_int_equal(inside(one)->pilot.shift, inside(four)->pilot.shift);
+    assert_int_equal(inside(one)->pilot.n_sample, inside(four)->pilot.n_sample);
+    assert_int_equal(inside(one)->pilot.n_within, inside(four)->pilot.n_within);
+    assert_true(inside(one)->pilot.jury_weight == inside(four)->pilot.jury_weight);
+    assert_memory_equal(inside(one)->starts.losses, inside(four)->starts.losses,
+                        params.starts * sizeof *inside(one)->starts.losses);
+    assert_int_equal(inside(one)->rows_assigned, inside(four)->rows_assigned);
     for (size_t i = 0; i < data->n_rows; i++)
-        assert_int_equal(one->guard.codes[i] & EF_MARKS, four->guard.codes[i] & EF_MARKS);
+        assert_int_equal(inside(one)->guard.codes[i] & EF_MARKS,
+                         inside(four)->guard.codes[i] & EF_MARKS);
     efface_model_free(one);
     efface_model_free(four);
     efface_data_free(data);
@@ -277,8 +280,9 @@ static void check_partition(const pair *p) {
         float row[MOST_COLUMNS];
         int64_t away;
         efface_data_values(p->data, i, row);
-        assert_int_equal(ef_guard_label(&m->guard, i),
-                         nearest_of(row, m->levels[0].centers, m->plan.n_clusters, d, &away));
+        assert_int_equal(
+            ef_guard_label(&inside(m)->guard, i),
+            nearest_of(row, inside(m)->levels[0].centers, inside(m)->plan.n_clusters, d, &away));
     }
 }
 
@@ -294,7 +298,7 @@ static struct { unsigned steps, refits, by_sample, by_jury, untouched; } seen;
 /* What a change did to the sample; whether the starts ran again. */
 static void note(const efface_report *report, bool ran) {
     const bool repaired = report->action == EFFACE_ACTION_REPAIRED;
-    const bool of_sample = repaired && report->reason == EF_REASON_SAMPLE;
+    const bool of_sample = repaired && is_because(report, EF_REASON_SAMPLE);
     seen.steps++;
     seen.refits += report->action == EFFACE_ACTION_REFITTED;
     seen.untouched += report->action == EFFACE_ACTION_UNTOUCHED;
@@ -312,7 +316,7 @@ static void change_once(pair *p, unsigned kind) {
     int64_t weights[3];
     uint64_t ids[3];
     efface_report report;
-    const int32_t *const centers = p->model->starts.centers;
+    const int32_t *const centers = inside(p->model)->starts.centers;
     for (size_t i = 0; i < n * d; i++)
         values[i] = draw_value(kind);
     for (size_t i = 0; i < n; i++) {
@@ -343,7 +347,7 @@ static void change_once(pair *p, unsigned kind) {
         rows.weights = below(2) == 0 ? weights : NULL;
         assert_int_equal(efface_model_update(p->model, p->data, &rows, &report, NULL), EFFACE_OK);
     }
-    note(&report, p->model->starts.centers != centers);
+    note(&report, inside(p->model)->starts.centers != centers);
     check_all(p);
 }
 
@@ -382,9 +386,9 @@ static void cuts_move(void **state) {
             const float values[2] = {draw_value(HEAVY), draw_value(HEAVY)};
             const int64_t weight = draw_weight(HEAVY, 0);
             const efface_rows rows = {.n_rows = 1, .values = values, .weights = &weight};
-            const uint32_t cut = ef_weight_cut(p.model->pilot.jury_weight);
-            const uint64_t n_sample = p.model->pilot.n_sample;
-            const int32_t *const centers = p.model->starts.centers;
+            const uint32_t cut = ef_weight_cut(inside(p.model)->pilot.jury_weight);
+            const uint64_t n_sample = inside(p.model)->pilot.n_sample;
+            const int32_t *const centers = inside(p.model)->starts.centers;
             efface_report report;
             if (leaves || p.data->n_rows == ROWS)
                 assert_int_equal(efface_model_forget(p.model, p.data,
@@ -395,14 +399,14 @@ static void cuts_move(void **state) {
                 assert_int_equal(efface_model_learn(p.model, p.data, &rows, &report, NULL),
                                  EFFACE_OK);
             check_all(&p);
-            const uint32_t now = ef_weight_cut(p.model->pilot.jury_weight);
+            const uint32_t now = ef_weight_cut(inside(p.model)->pilot.jury_weight);
             if (report.action == EFFACE_ACTION_REFITTED || now == cut)
                 continue;
-            assert_int_equal(report.reason, EF_REASON_SAMPLE);
-            assert_true(p.model->starts.centers != centers); /* the starts ran */
+            assert_string_equal(report.reason, ef_reason_name(EF_REASON_SAMPLE));
+            assert_true(inside(p.model)->starts.centers != centers); /* the starts ran */
             n_down += now > cut;
             n_up += now < cut;
-            n_by_jury += p.model->pilot.n_sample == n_sample;
+            n_by_jury += inside(p.model)->pilot.n_sample == n_sample;
         }
         free_pair(&p);
     }
@@ -439,11 +443,11 @@ static void decode_refuses_other_pilots(void **state) {
     size_t n_bytes = 0;
     efface_model *decoded = NULL;
     assert_int_equal(efface_model_encode(p.model, &bytes, &n_bytes, NULL), EFFACE_OK);
-    assert_int_equal(bytes[AT_SHIFT], p.model->pilot.shift);
-    assert_int_equal(bytes[AT_SAMPLE], p.model->pilot.n_sample);
-    assert_int_equal(bytes[AT_WITHIN], p.model->pilot.n_within);
-    assert_int_equal(bytes[at_counts], p.model->pilot.counts[0]);
-    assert_true(p.model->pilot.shift > 0 && p.model->pilot.n_within > 0);
+    assert_int_equal(bytes[AT_SHIFT], inside(p.model)->pilot.shift);
+    assert_int_equal(bytes[AT_SAMPLE], inside(p.model)->pilot.n_sample);
+    assert_int_equal(bytes[AT_WITHIN], inside(p.model)->pilot.n_within);
+    assert_int_equal(bytes[at_counts], inside(p.model)->pilot.counts[0]);
+    assert_true(inside(p.model)->pilot.shift > 0 && inside(p.model)->pilot.n_within > 0);
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
         for (int turn = 1; turn >= -1; turn -= 2) { /* there and back */
             for (int j = 0; j < 2; j++)
@@ -456,7 +460,7 @@ static void decode_refuses_other_pilots(void **state) {
         efface_model_free(decoded);
     }
     /* More rows than any number of bits can be shifted by. */
-    assert_int_equal(bytes[AT_ROWS], p.model->n_rows);
+    assert_int_equal(bytes[AT_ROWS], inside(p.model)->n_rows);
     memset(bytes + AT_ROWS, 0xFF, 8);
     assert_int_equal(efface_model_decode(bytes, n_bytes, &params.common, p.data, &decoded, NULL),
                      EFFACE_E_FORMAT);

@@ -4,6 +4,7 @@
  * model keeps of them. test_pilot.c has the sample itself.
  */
 #include "unit/pyramid_ways.h"
+#include "unit/report_ways.h"
 
 /* Rows of two columns around four places, with weights. */
 static pair make_places(size_t n, const efface_kmeans_params *params) {
@@ -28,11 +29,11 @@ static pair make_places(size_t n, const efface_kmeans_params *params) {
 /* What a row of the jury with this weight there adds to the loss of a start. */
 static ef_i128 cost_of_row(const pair *p, size_t position, int64_t weight, uint32_t start) {
     const efface_model *const m = p->model;
-    const uint32_t d = p->data->n_columns, k = m->plan.n_clusters;
+    const uint32_t d = p->data->n_columns, k = inside(m)->plan.n_clusters;
     float row[MOST_COLUMNS];
     int64_t away;
     efface_data_values(p->data, position, row);
-    (void)nearest_of(row, m->starts.centers + (size_t)start * k * d, k, d, &away);
+    (void)nearest_of(row, inside(m)->starts.centers + (size_t)start * k * d, k, d, &away);
     return (ef_i128)weight * away;
 }
 
@@ -49,14 +50,15 @@ static void losses_follow_the_jury(void **state) {
             const plain_row row = s.rows[position];
             ef_i128 right[4];
             for (uint32_t r = 0; r < 4; r++)
-                right[r] = p.model->starts.losses[r] - cost_of_row(&p, position, row.jury, r);
+                right[r] =
+                    inside(p.model)->starts.losses[r] - cost_of_row(&p, position, row.jury, r);
             const efface_report report = forget_one(&p, efface_data_row(p.data, position).id);
             check_losses(&p);
             const bool refitted = report.action == EFFACE_ACTION_REFITTED;
             if (row.sample == 0 && !refitted)
-                assert_memory_equal(p.model->starts.losses, right, sizeof right);
+                assert_memory_equal(inside(p.model)->starts.losses, right, sizeof right);
             if (row.sample > 0 && !refitted)
-                assert_int_equal(report.reason, EF_REASON_SAMPLE);
+                assert_string_equal(report.reason, ef_reason_name(EF_REASON_SAMPLE));
             n_refits += refitted;
             n_sample += !refitted && row.sample > 0;
             n_jury += !refitted && row.sample == 0 && row.jury > 0;
@@ -76,22 +78,21 @@ static void the_jury_takes_another_start(void **state) {
     pair p = make_pair(&params, 5, 1, values);
     const plain_pilot s = make_plainly(&p);
     assert_true(s.rows[1].sample == 0 && s.rows[1].jury > 0);
-    assert_int_equal(p.model->start, 1);
+    assert_int_equal(inside(p.model)->start, 1);
     int32_t centers[6];
-    memcpy(centers, p.model->starts.centers, sizeof centers);
+    memcpy(centers, inside(p.model)->starts.centers, sizeof centers);
     for (uint32_t turn = 0; turn < 2; turn++) {
         const efface_report report = turn == 0 ? forget_one(&p, 1) : learn_one(&p, 1, &values[1]);
-        assert_int_equal(report.reason, EF_REASON_SAMPLE);
+        assert_string_equal(report.reason, ef_reason_name(EF_REASON_SAMPLE));
         assert_int_equal(report.action, EFFACE_ACTION_REPAIRED);
-        assert_int_equal(report.level, 0);
-        assert_int_equal(report.levels_replayed, 1);
+        assert_int_equal(level_of(&report), 0);
         assert_int_equal(report.rows_visited, p.data->n_rows); /* not those of the starts */
-        assert_int_equal(p.model->start, turn);
-        assert_memory_equal(p.model->starts.centers, centers, sizeof centers);
+        assert_int_equal(inside(p.model)->start, turn);
+        assert_memory_equal(inside(p.model)->starts.centers, centers, sizeof centers);
         efface_model *const fresh = fit(p.data, &params);
-        assert_memory_equal(p.model->starts.losses, fresh->starts.losses,
-                            3 * sizeof *fresh->starts.losses);
-        assert_int_equal(p.model->start, fresh->start);
+        assert_memory_equal(inside(p.model)->starts.losses, inside(fresh)->starts.losses,
+                            3 * sizeof *inside(fresh)->starts.losses);
+        assert_int_equal(inside(p.model)->start, inside(fresh)->start);
         efface_model_free(fresh);
         check_losses(&p);
     }
@@ -122,30 +123,33 @@ static efface_data *copy_sample(const pair *p, const plain_pilot *s) {
  * the pilot, by the passes, by the runs and by the jury. */
 static void check_starts(const pair *p, bool unchanged) {
     const efface_model *const m = p->model;
-    const size_t k = m->plan.n_clusters, n_values = k * m->domain.map.n_columns;
+    const size_t k = inside(m)->plan.n_clusters, n_values = k * inside(m)->domain.map.n_columns;
     const plain_pilot s = make_plainly(p);
     efface_data *const sample = copy_sample(p, &s);
-    uint64_t assigned = (uint64_t)p->data->n_rows * (1 + ef_count_partitions(m, 0)), moved = 0;
-    assigned += s.n_jury * m->plan.starts;
-    for (uint32_t r = 0; r < m->plan.starts; r++) {
+    uint64_t assigned = (uint64_t)p->data->n_rows * (1 + ef_count_partitions(inside(m), 0)),
+             moved = 0;
+    assigned += s.n_jury * inside(m)->plan.starts;
+    for (uint32_t r = 0; r < inside(m)->plan.starts; r++) {
         efface_kmeans_params params = p->params;
         params.method = EFFACE_METHOD_LLOYD;
         params.common.seed = ef_tape(params.common.seed, 8, 0, r, 0);
         efface_model *const run = fit(sample, &params);
-        assert_int_equal(run->plan.n_clusters, k);
-        assert_memory_equal(m->starts.centers + r * n_values, run->levels[run->model_level].centers,
-                            n_values * sizeof *m->starts.centers);
-        assigned += run->rows_assigned;
-        moved += run->rows_moved;
+        assert_int_equal(inside(run)->plan.n_clusters, k);
+        assert_memory_equal(inside(m)->starts.centers + r * n_values,
+                            inside(run)->levels[inside(run)->model_level].centers,
+                            n_values * sizeof *inside(m)->starts.centers);
+        assigned += inside(run)->rows_assigned;
+        moved += inside(run)->rows_moved;
         efface_model_free(run);
     }
     if (unchanged)
-        assert_int_equal(m->rows_assigned, assigned);
-    if (unchanged && m->plan.passes == 1)
-        assert_int_equal(m->rows_moved, moved);
-    if (m->plan.epsilon == 0)
-        assert_memory_equal(m->levels[0].centers, m->starts.centers + m->start * n_values,
-                            n_values * sizeof *m->starts.centers);
+        assert_int_equal(inside(m)->rows_assigned, assigned);
+    if (unchanged && inside(m)->plan.passes == 1)
+        assert_int_equal(inside(m)->rows_moved, moved);
+    if (inside(m)->plan.epsilon == 0)
+        assert_memory_equal(inside(m)->levels[0].centers,
+                            inside(m)->starts.centers + inside(m)->start * n_values,
+                            n_values * sizeof *inside(m)->starts.centers);
     efface_data_free(sample);
     check_losses(p);
 }
@@ -162,7 +166,7 @@ static void starts_are_runs_of_lloyd(void **state) {
         params.epsilon = seed % 3 == 0 ? 5 * 0x1p-23 : 0.0;
         pair p = make_places(50, &params);
         check_starts(&p, true);
-        chosen[p.model->start] = true;
+        chosen[inside(p.model)->start] = true;
         free_pair(&p);
     }
     for (int r = 0; r < 5; r++)
@@ -206,7 +210,7 @@ static void starts_reseed_beside_zero(void **state) {
         params.method = EFFACE_METHOD_LLOYD;
         params.common.seed = ef_tape(seed, 8, 0, 0, 0);
         efface_model *const run = fit(sample, &params);
-        const ef_level *const level = run->n_levels == 3 ? &run->levels[1] : NULL;
+        const ef_level *const level = inside(run)->n_levels == 3 ? &inside(run)->levels[1] : NULL;
         for (uint32_t c = 0; level != NULL && c < 2; c++)
             if (level->counts[c] == 0 &&
                 (level->centers[2 - 2 * c] | level->centers[3 - 2 * c]) == 0) {
@@ -226,19 +230,20 @@ static void one_start_is_the_first(void **state) {
     for (uint64_t seed = 0; seed < 20; seed++) {
         efface_kmeans_params params = params_of_pyramid(3, 0.25, 6, seed);
         pair several = make_places(40, &params), one = {.params = params};
-        const size_t n_values = (size_t)several.model->plan.n_clusters * 2;
+        const size_t n_values = (size_t)inside(several.model)->plan.n_clusters * 2;
         one.params.starts = 1;
         one.data = several.data;
         one.model = fit(one.data, &one.params);
-        assert_int_equal(one.model->start, 0);
+        assert_int_equal(inside(one.model)->start, 0);
         check_starts(&one, true);
-        assert_memory_equal(one.model->starts.centers, several.model->starts.centers,
-                            n_values * sizeof *one.model->starts.centers);
-        assert_true(one.model->starts.losses[0] == several.model->starts.losses[0]);
+        assert_memory_equal(inside(one.model)->starts.centers,
+                            inside(several.model)->starts.centers,
+                            n_values * sizeof *inside(one.model)->starts.centers);
+        assert_true(inside(one.model)->starts.losses[0] == inside(several.model)->starts.losses[0]);
         efface_model_free(several.model);
         while (one.data->n_rows > 20) {
             (void)forget_one(&one, efface_data_row(one.data, below(one.data->n_rows)).id);
-            assert_int_equal(one.model->start, 0);
+            assert_int_equal(inside(one.model)->start, 0);
         }
         free_pair(&one);
     }
@@ -250,11 +255,11 @@ static void of_equal_starts_the_first_is_chosen(void **state) {
     const efface_kmeans_params params = params_of_pyramid(1, 0.5, 7, 3);
     pair p = make_places(30, &params);
     for (uint32_t r = 1; r < 7; r++)
-        assert_true(p.model->starts.losses[r] == p.model->starts.losses[0]);
-    assert_int_equal(p.model->start, 0);
+        assert_true(inside(p.model)->starts.losses[r] == inside(p.model)->starts.losses[0]);
+    assert_int_equal(inside(p.model)->start, 0);
     while (p.data->n_rows > 2) {
         (void)forget_one(&p, efface_data_row(p.data, below(p.data->n_rows)).id);
-        assert_int_equal(p.model->start, 0);
+        assert_int_equal(inside(p.model)->start, 0);
     }
     free_pair(&p);
 }
@@ -269,8 +274,7 @@ static void a_start_may_end_where_it_did(void **state) {
     pair p = make_pair(&params, 4, 1, near);
     assert_true(make_plainly(&p).rows[2].sample > 0);
     efface_report report = forget_one(&p, 2);
-    assert_int_equal(report.reason, EF_REASON_SAMPLE);
-    assert_int_equal(report.levels_replayed, 0);
+    assert_string_equal(report.reason, ef_reason_name(EF_REASON_SAMPLE));
     assert_int_equal(report.rows_visited, 3 + 3); /* by the start, and by the jury */
     check_starts(&p, false);
     free_pair(&p);
@@ -278,12 +282,11 @@ static void a_start_may_end_where_it_did(void **state) {
     params.common.seed = 7;
     params.passes = 2;
     p = make_pair(&params, 4, 1, far);
-    const int32_t center = p.model->starts.centers[0];
+    const int32_t center = inside(p.model)->starts.centers[0];
     report = forget_one(&p, 0);
-    assert_int_equal(p.model->starts.centers[0], center);
-    assert_int_equal(report.reason, EF_REASON_SAMPLE);
-    assert_int_equal(report.level, 0); /* as the preview says, which does not run the start */
-    assert_int_equal(report.levels_replayed, 1);
+    assert_int_equal(inside(p.model)->starts.centers[0], center);
+    assert_string_equal(report.reason, ef_reason_name(EF_REASON_SAMPLE));
+    assert_int_equal(level_of(&report), 0); /* as the preview says, which does not run the start */
     check_starts(&p, false);
     free_pair(&p);
 }
@@ -295,7 +298,7 @@ static void a_start_may_end_where_it_did(void **state) {
 static size_t one_of_sample(const pair *p) {
     for (size_t i = 0, at = below(p->data->n_rows); i < p->data->n_rows; i++) {
         const size_t position = (at + i) % p->data->n_rows;
-        if ((p->model->guard.codes[position] & EF_IN_SAMPLE) != 0 &&
+        if ((inside(p->model)->guard.codes[position] & EF_IN_SAMPLE) != 0 &&
             !efface_kmeans_is_seed(p->model, efface_data_row(p->data, position).id))
             return position;
     }
@@ -315,7 +318,8 @@ static void runs_made_again_reseed(void **state) {
         pair p = make_pair(&params, 60, 2, values);
         while (p.data->n_rows > 30) {
             const uint64_t id = efface_data_row(p.data, one_of_sample(&p)).id;
-            n_sample += forget_one(&p, id).reason == EF_REASON_SAMPLE;
+            const efface_report report = forget_one(&p, id);
+            n_sample += is_because(&report, EF_REASON_SAMPLE);
             check_starts(&p, false);
         }
         free_pair(&p);
@@ -340,7 +344,7 @@ static void runs_made_again_are_those_of_a_fit(void **state) {
                                                  &(efface_request){.ids = &id, .n_ids = 1}, &report,
                                                  NULL),
                              EFFACE_OK);
-            n_sample += report.reason == EF_REASON_SAMPLE;
+            n_sample += is_because(&report, EF_REASON_SAMPLE);
             check_law(&p);
         }
         free_pair(&p);

@@ -9,6 +9,7 @@
 #include "unit/change_ways.h"
 
 #include "model/kmeans/kept/watch.h"
+#include "unit/report_ways.h"
 
 #define FIRST_ROWS 300
 #define N_REQUESTS 240
@@ -53,9 +54,9 @@ typedef struct tally {
 static void check_positions(const pair *p, tally *seen) {
     const efface_model *const m = p->model;
     bool watches = false;
-    for (uint32_t t = 0; t < m->n_watches; t++) {
-        watches |= m->watches[t].tiers != NULL;
-        assert_true(m->watches[t].n_rows <= ef_most_short_positions);
+    for (uint32_t t = 0; t < inside(m)->n_watches; t++) {
+        watches |= inside(m)->watches[t].tiers != NULL;
+        assert_true(inside(m)->watches[t].n_rows <= ef_most_short_positions);
     }
     if (watches)
         assert_true(p->data->n_rows <= ef_most_short_positions);
@@ -159,7 +160,7 @@ static void watches_end_at_the_limit(void **state) {
     for (int round = 0; round < 200; round++) {
         const size_t room = (size_t)round % 2;
         pair p = make_pair(&params, 100, MOST_COLUMNS, values);
-        p.model->was_rebuilt = true;
+        inside(p.model)->was_rebuilt = true;
         tally before = {0}, after = {0};
         efface_report report;
         for (uint64_t id = 0; id < 40 && before.watched == 0; id++) {

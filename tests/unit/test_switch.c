@@ -9,6 +9,7 @@
 
 #include "data/cold_set.h"
 #include "model/kmeans/following/replay.h"
+#include "unit/report_ways.h"
 
 #define LIMIT 1024 /* rows for each of one or two clusters: a 16th of them are 48, and more */
 
@@ -43,16 +44,16 @@ static bool is_pyramid(const efface_model *m, const efface_data *data) {
     const bool is = info.actual == EFFACE_METHOD_PYRAMID;
     assert_true(is || info.actual == EFFACE_METHOD_LLOYD);
     assert_int_equal(info.method, EFFACE_METHOD_PYRAMID);
-    assert_int_equal(m->plan.method, info.actual);
-    assert_int_equal(m->plan.wanted != 0, is);
-    assert_int_equal(m->guard.codes != NULL, is);
-    assert_int_equal(m->pilot.winners != NULL, is);
-    assert_int_equal(m->starts.losses != NULL, is);
-    assert_int_equal(m->seeds != NULL, !is);
+    assert_int_equal(inside(m)->plan.method, info.actual);
+    assert_int_equal(inside(m)->plan.wanted != 0, is);
+    assert_int_equal(inside(m)->guard.codes != NULL, is);
+    assert_int_equal(inside(m)->pilot.winners != NULL, is);
+    assert_int_equal(inside(m)->starts.losses != NULL, is);
+    assert_int_equal(inside(m)->seeds != NULL, !is);
     size_t n_sampled = 0;
     for (size_t i = 0; i < data->n_rows; i++)
         n_sampled += efface_kmeans_in_sample(m, data, efface_data_row(data, i).id) != 0;
-    assert_int_equal(n_sampled, is ? m->pilot.n_sample : data->n_rows);
+    assert_int_equal(n_sampled, is ? inside(m)->pilot.n_sample : data->n_rows);
     return is;
 }
 
@@ -85,9 +86,9 @@ static void samples_are_large_enough(void **state) {
         assert_int_equal(efface_data_create(1, &data, NULL), EFFACE_OK);
         assert_int_equal(efface_data_add(data, &rows, NULL), EFFACE_OK);
         efface_model *const model = fit(data, &params);
-        assert_int_equal(model->plan.wanted, sizes[i].wanted);
+        assert_int_equal(inside(model)->plan.wanted, sizes[i].wanted);
         assert_int_equal(is_pyramid(model, data), sizes[i].wanted != 0);
-        assert_true(sizes[i].wanted == 0 || model->pilot.n_sample >= sizes[i].wanted);
+        assert_true(sizes[i].wanted == 0 || inside(model)->pilot.n_sample >= sizes[i].wanted);
         efface_model_free(model);
         params.rate = 0.25; /* which is always a sample */
         efface_model *const asked = fit(data, &params);
@@ -122,7 +123,7 @@ static void few_rows_are_those_of_lloyd(void **state) {
 
 /* The limit has been passed: everything is another, for the one reason. */
 static void check_crossing(const efface_report *report) {
-    assert_int_equal(report->reason, EF_REASON_RATE);
+    assert_string_equal(report->reason, ef_reason_name(EF_REASON_RATE));
     assert_int_equal(report->action, EFFACE_ACTION_REFITTED);
 }
 
@@ -146,7 +147,7 @@ static void one_row_more_or_less(void **state) {
             if (crossed)
                 check_crossing(&report);
             else
-                assert_true(report.reason != EF_REASON_RATE || n >= limit);
+                assert_true(!is_because(&report, EF_REASON_RATE) || n >= limit);
             n_crossed += crossed;
             check_side(&p, limit);
         }
@@ -295,7 +296,8 @@ static void cold_models_ask_for_rows(void **state) {
         const bytes b = encode(p.model);
         ef_decoder reader = {.bytes = b.at, .n_bytes = b.n};
         efface_model *cold = NULL;
-        assert_int_equal(ef_kmeans_read(&reader, &params, MOST_COLUMNS, &cold, NULL), EFFACE_OK);
+        assert_int_equal(ef_model_read(&reader, &params.common, MOST_COLUMNS, &cold, NULL),
+                         EFFACE_OK);
         float values[MOST_COLUMNS];
         efface_data_values(p.data, 100, values);
         const efface_row row = {.id = leaves ? 100 : 5000, .weight = 1};
@@ -305,14 +307,14 @@ static void cold_models_ask_for_rows(void **state) {
         ef_counts_change(counts, values, 1, leaves != 0);
         bool done = true;
         efface_report report;
-        assert_int_equal(ef_replay_cold(cold, counts, &change, false, &done, &report, NULL),
+        assert_int_equal(ef_model_follow_cold(cold, counts, &change, false, &done, &report, NULL),
                          EFFACE_OK);
         assert_false(done);
         check_crossing(&report);
         const bytes after = encode(cold);
         assert_int_equal(after.n, b.n);
         assert_memory_equal(after.at, b.at, b.n);
-        assert_int_equal(ef_kmeans_attach(cold, p.data, NULL), EFFACE_OK);
+        assert_int_equal(ef_model_attach(cold, p.data, NULL), EFFACE_OK);
         efface_model_free(p.model);
         p.model = cold;
         report = leaves ? forget_one(&p, 100) : learn_one(&p, 5000, values);
@@ -371,16 +373,16 @@ static void leaves_cross(void **state) {
         const uint32_t leaf = step / 3 % 2;
         bring_leaf(&p, leaf, numbers[step / 6 * 3 + step % 3], &next);
         const ef_node *const node = node_of(&p, 1, leaf);
-        assert_int_equal(is_pyramid(node->model, node->data),
+        assert_int_equal(is_pyramid(AS_MODEL(node->model), node->data),
                          efface_data_n_rows(node->data) >= LIMIT);
         assert_int_equal(node_of(&p, 0, 0)->model->plan.method, EFFACE_METHOD_LLOYD);
         assert_int_equal(efface_kmeans_get_info(p.model).actual, EFFACE_METHOD_TREE);
         for (size_t i = 0; i < p.data->n_rows; i++) {
             const uint64_t id = efface_data_row(p.data, i).id;
-            const efface_model *const own = node_of(&p, 1, leaf_of(&p, id))->model;
+            ef_kmeans *const own = node_of(&p, 1, leaf_of(&p, id))->model;
             assert_int_equal(efface_kmeans_in_sample(p.model, p.data, id),
                              own->plan.method == EFFACE_METHOD_LLOYD ||
-                                 efface_kmeans_in_sample(own, p.data, id));
+                                 efface_kmeans_in_sample(AS_MODEL(own), p.data, id));
         }
         if (step % 4 == 1) {
             reload(&p);

@@ -5,6 +5,7 @@
 #include "unit/tree_ways.h"
 
 #include "base/tape.h"
+#include "unit/report_ways.h"
 
 /* ---------------------------------------------------------------- shape and parameters */
 
@@ -19,12 +20,12 @@ static void height_0_is_the_method_of_its_leaves(void **state) {
         tree.weigh_centroids = 1;
         flat.height = flat.width = 0;
         pair a = make_pair(&tree, 40, 1, values), b = make_pair(&flat, 40, 1, values);
-        assert_null(a.model->tree);
+        assert_null(inside(a.model)->tree);
         assert_int_equal(efface_kmeans_get_info(a.model).method, method);
         for (uint64_t id = 0; id < 40; id += 3) {
             const efface_report x = forget_one(&a, id), y = forget_one(&b, id);
             assert_int_equal(x.action, y.action);
-            assert_int_equal(x.reason, y.reason);
+            assert_string_equal(x.reason, y.reason);
             const sight seen = look(&a);
             check_same(&b, &seen);
         }
@@ -136,7 +137,7 @@ static void depth_clusters_are_copied(void **state) {
     params.depth_clusters = depths;
     pair p = make_pair(&params, 40, 1, values);
     for (uint32_t l = 0; l <= 2; l++)
-        assert_int_equal(p.model->tree->clusters[l], 5 - l);
+        assert_int_equal(inside(p.model)->tree->clusters[l], 5 - l);
     unsigned char before[EFFACE_DIGEST_BYTES], after[EFFACE_DIGEST_BYTES];
     assert_int_equal(efface_model_digest(p.model, before, NULL), EFFACE_OK);
     depths[0] = depths[1] = 1;
@@ -171,7 +172,7 @@ static void nodes_are_models_of_their_own(void **state) {
         efface_model *const model = fit(rows, &own);
         for (uint32_t c = 0; c < 2; c++) {
             const uint64_t id = leaf * 2 + c;
-            const float center = (float)ef_kmeans_centers(model)[c];
+            const float center = (float)ef_kmeans_centers(inside(model))[c];
             const efface_rows one = {.n_rows = 1, .values = &center, .ids = &id};
             assert_int_equal(efface_data_add(centroids, &one, NULL), EFFACE_OK);
         }
@@ -209,32 +210,31 @@ static void verify_names_the_node(void **state) {
     pair p = make_pair(&params, 60, 1, values);
     assert_true(verify(&p).identical);
     for (uint32_t l = 0; l <= 2; l++)
-        for (size_t i = 0; i < p.model->tree->n_nodes[l]; i++) {
+        for (size_t i = 0; i < inside(p.model)->tree->n_nodes[l]; i++) {
             ef_level *const level = &node_of(&p, l, i)->model->levels[1];
             assert_true(level->has_partition);
             level->sums[1]++;
             efface_difference difference = verify(&p);
             assert_false(difference.identical);
             assert_string_equal(difference.what, "sum");
-            assert_int_equal(difference.depth, l);
-            assert_int_equal(difference.node, i);
-            assert_int_equal(difference.level, 1);
-            assert_int_equal(difference.cluster, 1);
-            assert_int_equal(difference.column, 0);
+            char where[EFFACE_WHERE_BYTES];
+            (void)snprintf(where, sizeof where,
+                           "node %zu at depth %u, level 1, cluster 1, column 1", i, l);
+            assert_string_equal(difference.where, where);
             level->sums[1]--;
 
-            ef_node *const node = &p.model->tree->nodes[l][i], gone = *node;
+            ef_node *const node = &inside(p.model)->tree->nodes[l][i], gone = *node;
             *node = (ef_node){0};
             difference = verify(&p);
             assert_false(difference.identical);
             assert_string_equal(difference.what, "node");
-            assert_int_equal(difference.depth, l);
-            assert_int_equal(difference.node, i);
+            (void)snprintf(where, sizeof where, "node %zu at depth %u", i, l);
+            assert_string_equal(difference.where, where);
             *node = gone;
         }
-    p.model->n_rows++;
+    inside(p.model)->n_rows++;
     assert_string_equal(verify(&p).what, "parameters or domain");
-    p.model->n_rows--;
+    inside(p.model)->n_rows--;
     assert_true(verify(&p).identical);
     free_pair(&p);
 }
@@ -290,15 +290,16 @@ static void nodes_of_bytes_are_those_of_rows(void **state) {
     fill_two_places(values, 8);
     const efface_kmeans_params params = params_of_tree(2, 3, 2, 3);
     pair p = make_pair(&params, 8, 1, values);
-    efface_model *model = NULL, *some = NULL;
+    efface_model *model = NULL;
+    ef_kmeans *some = NULL;
     assert_int_equal(decode(&p, &model), EFFACE_OK);
     check_nodes(model, p.data);
     efface_model_free(model);
     model = NULL;
     unsigned n_few = 0, n_many = 0;
     for (uint32_t l = 0; l <= 2; l++)
-        for (size_t i = 0; i < p.model->tree->n_nodes[l]; i++) {
-            ef_node *const node = &p.model->tree->nodes[l][i], old = *node;
+        for (size_t i = 0; i < inside(p.model)->tree->n_nodes[l]; i++) {
+            ef_node *const node = &inside(p.model)->tree->nodes[l][i], old = *node;
             some = old.model != NULL ? old.model : some;
             n_few += old.model != NULL;
             n_many += old.model == NULL;

@@ -8,6 +8,7 @@
 #include "unit/change_ways.h"
 
 #include "exact/check_nodes.h"
+#include "unit/report_ways.h"
 
 static inline efface_kmeans_params params_of_tree(uint32_t height, uint32_t width,
                                                   uint32_t n_clusters, uint64_t seed) {
@@ -27,7 +28,7 @@ static inline void fill_two_places(float *values, size_t n) {
 
 /* The leaf of a row. */
 static inline uint32_t leaf_of(const pair *p, uint64_t id) {
-    return ef_tree_leaf(p->model->tree, p->model->plan.seed, id);
+    return ef_tree_leaf(inside(p->model)->tree, inside(p->model)->plan.seed, id);
 }
 
 /* The first id from `first` on that belongs to a leaf. */
@@ -38,7 +39,7 @@ static inline uint64_t id_in_leaf(const pair *p, uint32_t leaf, uint64_t first) 
 }
 
 static inline const ef_node *node_of(const pair *p, uint32_t depth, size_t number) {
-    return &p->model->tree->nodes[depth][number];
+    return &inside(p->model)->tree->nodes[depth][number];
 }
 
 static inline size_t n_rows_of(const pair *p, uint32_t depth, size_t number) {

@@ -48,6 +48,10 @@ static size_t n_bytes(const void *state) {
     return ef_kmeans_bytes(state);
 }
 
+static uint64_t n_visited(const void *state) {
+    return ((const ef_kmeans *)state)->rows_assigned;
+}
+
 static void describe(const void *state, ef_listener to) {
     ef_kmeans_describe(state, to);
 }
@@ -88,6 +92,7 @@ const ef_family ef_kmeans_family = {
     .params = params_of,
     .totals = totals_of,
     .n_bytes = n_bytes,
+    .n_visited = n_visited,
     .describe = describe,
     .follow = ef_kmeans_follow,
     .commit = ef_kmeans_commit,
