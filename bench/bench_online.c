@@ -125,14 +125,32 @@ static void show_progress(const replicate *r, double *shown) {
             r->result->replicate, r->options->replicates, r->n_forgotten, r->options->deletions);
 }
 
+static void count_reason(online_result *result, const char *why) {
+    for (size_t i = 0; i < ONLINE_MOST_REASONS; i++) {
+        struct online_reason *const known = &result->reasons[i];
+        if (known->why == NULL)
+            known->why = why;
+        if (strcmp(known->why, why) == 0) {
+            known->times++;
+            return;
+        }
+    }
+}
+
+/* Whether a report says that a request got no farther than the leaves of a tree of this height. */
+static bool is_at_leaf(const efface_report *report, uint32_t height) {
+    char leaves[EFFACE_WHERE_BYTES];
+    (void)snprintf(leaves, sizeof leaves, "up to depth %" PRIu32, height);
+    return height != 0 && strcmp(report->where, leaves) == 0;
+}
+
 static void count(online_result *result, const efface_report *report, uint32_t height) {
     result->n_requests++;
     result->n_actions[report->action]++;
-    if ((size_t)report->reason < ONLINE_MOST_REASONS)
-        result->n_reasons[report->reason]++;
+    if (report->action != EFFACE_ACTION_UNTOUCHED)
+        count_reason(result, report->reason);
     result->rows_visited_mean += (double)report->rows_visited;
-    result->n_at_leaf +=
-        height != 0 && report->depth == height && report->action != EFFACE_ACTION_REFITTED;
+    result->n_at_leaf += is_at_leaf(report, height);
 }
 
 static void sum_up_times(replicate *r) {
@@ -264,9 +282,8 @@ static bool is_verified(const online_result *result) {
     if (!d->identical)
         fprintf(stderr,
                 "efface-bench: replicate %" PRIu32 ": NOT VERIFIED: the state after forgetting "
-                "differs from a fresh fit: %s, level %" PRIu32 ", cluster %" PRIu32
-                ", column %" PRIu32 ", node %" PRIu64 " at depth %" PRIu32 "\n",
-                result->replicate, d->what, d->level, d->cluster, d->column, d->node, d->depth);
+                "differs from a fresh fit: %s, %s\n",
+                result->replicate, d->what, d->where);
     return d->identical != 0;
 }
 

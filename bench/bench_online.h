@@ -43,7 +43,7 @@ efface_status online_requests_next(online_requests *requests, const efface_model
 
 /* ------------------------------------------------------------------ what came of it */
 
-#define ONLINE_MOST_REASONS 32 /* more than efface_reason has */
+#define ONLINE_MOST_REASONS 32 /* more than a family has */
 #define ONLINE_MOST_MARKS 6    /* after 0, 1, 10, 100, 1,000 rows, and at the end */
 
 /* The quality of the model after so many rows; NAN where it has none, or was not asked for. */
@@ -68,7 +68,10 @@ typedef struct online_result {
     uint64_t n_actions[3]; /* by efface_action */
     uint32_t width;        /* of a tree, */
     uint64_t n_at_leaf;    /* and requests that did not get beyond its leaves */
-    uint64_t n_reasons[ONLINE_MOST_REASONS];
+    struct online_reason {
+        const char *why;
+        uint64_t times;
+    } reasons[ONLINE_MOST_REASONS]; /* of requests that found more to do; `why` NULL: no more */
     double rows_visited_mean;
     online_mark marks[ONLINE_MOST_MARKS]; /* the last one is at the end */
     size_t n_marks;

@@ -132,10 +132,8 @@ static void put_marks(const char *name, const online_result *r,
 static void put_reasons(const online_result *r) {
     const char *separator = "";
     fputs(",\"reasons\":{", stdout);
-    for (size_t i = EF_REASON_NONE + 1; i < ONLINE_MOST_REASONS; i++) {
-        if (r->n_reasons[i] == 0)
-            continue;
-        printf("%s\"%s\":%" PRIu64, separator, ef_reason_name((efface_reason)i), r->n_reasons[i]);
+    for (size_t i = 0; i < ONLINE_MOST_REASONS && r->reasons[i].why != NULL; i++) {
+        printf("%s\"%s\":%" PRIu64, separator, r->reasons[i].why, r->reasons[i].times);
         separator = ",";
     }
     putchar('}');
@@ -297,19 +295,32 @@ static void print_marks(const char *name, const online_result *results, uint32_t
     putchar('\n');
 }
 
+/* How often requests of a replicate had a reason. */
+static uint64_t times_of(const online_result *r, const char *why) {
+    for (size_t i = 0; i < ONLINE_MOST_REASONS && r->reasons[i].why != NULL; i++)
+        if (strcmp(r->reasons[i].why, why) == 0)
+            return r->reasons[i].times;
+    return 0;
+}
+
+/* Each reason where it came up first, with its number in all replicates. */
 static void print_reasons(const online_result *results, uint32_t n) {
     const char *separator = "why not untouched: ";
     bool any = false;
-    for (size_t i = EF_REASON_NONE + 1; i < ONLINE_MOST_REASONS; i++) {
-        uint64_t times = 0;
-        for (uint32_t j = 0; j < n; j++)
-            times += results[j].n_reasons[i];
-        if (times == 0)
-            continue;
-        printf("%s%s %" PRIu64, separator, ef_reason_name((efface_reason)i), times);
-        separator = ", ";
-        any = true;
-    }
+    for (uint32_t j = 0; j < n; j++)
+        for (size_t i = 0; i < ONLINE_MOST_REASONS && results[j].reasons[i].why != NULL; i++) {
+            const char *const why = results[j].reasons[i].why;
+            uint64_t times = 0, before = 0;
+            for (uint32_t k = 0; k < n; k++) {
+                times += times_of(&results[k], why);
+                before += k < j ? times_of(&results[k], why) : 0;
+            }
+            if (before != 0)
+                continue;
+            printf("%s%s %" PRIu64, separator, why, times);
+            separator = ", ";
+            any = true;
+        }
     if (any)
         putchar('\n');
 }

@@ -63,8 +63,8 @@ static int make(const char *path, size_t n_rows, uint32_t n_columns, size_t n_id
     pyramid = quantized;
     quantized.method = EFFACE_METHOD_QUANTIZED;
     pyramid.method = EFFACE_METHOD_PYRAMID;
-    const efface_new_model models[] = {{.name = "quantized", .params = &quantized},
-                                       {.name = "pyramid", .params = &pyramid}};
+    const efface_new_model models[] = {{.name = "quantized", .params = &quantized.common},
+                                       {.name = "pyramid", .params = &pyramid.common}};
     efface_status status = make_rows(n_rows, n_columns, &data, &error);
     if (status == EFFACE_OK)
         status = efface_store_create(path, data, NULL, NULL, models, 2, &store, &error);

@@ -20,12 +20,12 @@ static efface_status count_rows(const efface_model *model, const efface_data *da
                                 size_t counts[N_CLUSTERS], efface_error *error) {
     float row[N_COLUMNS];
     for (size_t i = 0; i < efface_data_n_rows(data); i++) {
-        uint32_t cluster;
+        efface_number cluster;
         efface_data_values(data, i, row);
-        const efface_status status = efface_kmeans_predict(model, 1, row, 0, &cluster, error);
+        const efface_status status = efface_model_predict(model, 1, row, 0, &cluster, error);
         if (status != EFFACE_OK)
             return status;
-        counts[cluster]++;
+        counts[cluster.whole]++;
     }
     return EFFACE_OK;
 }
