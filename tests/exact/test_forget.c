@@ -290,7 +290,7 @@ static void every_step_is_a_fresh_fit(void **state) {
     if (n < DEFAULT_CASES)
         return;
     for (int r = 0; r < N_REASONS; r++)
-        assert_true(seen.reasons[r] > 0 || r == EF_REASON_WIDTH);
+        assert_true(seen.reasons[r] > 0 || r == EF_REASON_WIDTH || r == EF_REASON_REDRAW);
     assert_true(sampled.untouched >= 500 && sampled.of_sample >= 300 && sampled.of_jury >= 10);
     assert_true(sampled.other >= 50 && 2 * sampled.refitted < sampled.steps);
     check_that_trees_were_seen();

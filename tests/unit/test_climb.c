@@ -340,19 +340,19 @@ static void a_moved_grid_is_a_refit(void **state) {
     efface_kmeans_params params = params_of_tree(1, 3, 2, 6);
     params.bound = 0.0;
     pair p = make_pair(&params, 40, 1, values);
-    assert_int_equal(learn(&p, 99, &far).reason, EF_REASON_BOUND);
+    assert_string_equal(learn(&p, 99, &far).reason, ef_reason_name(EF_REASON_BOUND));
     for (uint32_t leaf = 0; leaf < 3; leaf++)
         assert_int_equal(node_of(&p, 1, leaf)->model->domain.exponent,
                          inside(p.model)->domain.exponent);
-    assert_int_equal(forget(&p, 99).reason, EF_REASON_BOUND);
+    assert_string_equal(forget(&p, 99).reason, ef_reason_name(EF_REASON_BOUND));
     free_pair(&p);
 
     params.scale = EFFACE_SCALE_MINMAX;
     p = make_pair(&params, 40, 1, values);
-    assert_int_equal(learn(&p, 99, &far).reason, EF_REASON_SCALE);
+    assert_string_equal(learn(&p, 99, &far).reason, ef_reason_name(EF_REASON_SCALE));
     for (uint32_t leaf = 0; leaf < 3; leaf++)
         assert_true(node_of(&p, 1, leaf)->model->domain.high[0] == far);
-    assert_int_equal(forget(&p, 99).reason, EF_REASON_SCALE);
+    assert_string_equal(forget(&p, 99).reason, ef_reason_name(EF_REASON_SCALE));
     free_pair(&p);
 }
 

@@ -274,17 +274,17 @@ static void old_records_have_one_candidate(void **state) {
     const size_t at = w.n_bytes - 12; /* before the numbers of depths and of bounds, both 0 */
     assert_int_equal(w.bytes[at], 5);
     w.bytes[at] = 65;
-    assert_int_equal(read_record(w.bytes, w.n_bytes, &candidates), EFFACE_E_CORRUPT);
+    assert_int_equal(read_record(w.bytes, w.n_bytes, &candidates), EFFACE_E_ARGUMENT);
     memmove(w.bytes + at, w.bytes + at + 4, 8);
     w.n_bytes -= 4;
-    assert_int_equal(read_record(w.bytes, w.n_bytes, &candidates), EFFACE_E_CORRUPT);
+    assert_int_equal(read_record(w.bytes, w.n_bytes, &candidates), EFFACE_E_FORMAT);
     w.bytes[0] = 1;
     assert_int_equal(read_record(w.bytes, w.n_bytes, &candidates), EFFACE_OK);
     assert_int_equal(candidates, 1);
     for (unsigned version = 0; version < 256; version++) {
         w.bytes[0] = (unsigned char)version;
         if (version != 1)
-            assert_int_equal(read_record(w.bytes, w.n_bytes, &candidates), EFFACE_E_CORRUPT);
+            assert_int_equal(read_record(w.bytes, w.n_bytes, &candidates), EFFACE_E_FORMAT);
     }
     free(w.bytes);
 }

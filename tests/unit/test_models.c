@@ -295,7 +295,7 @@ static void rows_that_cannot_change_change_nothing(void **state) {
     REFUSED(&c, EFFACE_E_DUPLICATE, "3",
             efface_models_forget(c.models, N_MODELS, c.data,
                                  &(efface_request){.ids = twice, .n_ids = 2}, reports, &error));
-    REFUSED(&c, EFFACE_E_ARGUMENT, "ids",
+    REFUSED(&c, EFFACE_E_ARGUMENT, "lists",
             efface_models_forget(c.models, N_MODELS, c.data,
                                  &(efface_request){.ids = NULL, .n_ids = 2}, reports, &error));
     REFUSED(
@@ -339,7 +339,7 @@ static void empty_requests_do_nothing(void **state) {
         assert_int_equal(ask_many(&c, &q, reports), EFFACE_OK);
         for (int i = 0; i < N_MODELS; i++) {
             assert_int_equal(reports[i].action, EFFACE_ACTION_UNTOUCHED);
-            assert_int_equal(reports[i].reason, EF_REASON_NONE);
+            assert_string_equal(reports[i].reason, ef_reason_name(EF_REASON_NONE));
             assert_true(reports[i].rows_forgotten == 0 && reports[i].rows_learned == 0);
             assert_true(reports[i].rows_visited == 0 && reports[i].seconds >= 0.0);
         }

@@ -135,12 +135,13 @@ static void equal_keys_go_to_the_smaller_id(void **state) {
     p.model = fit(p.data, &p.params);
     const double key = inside(p.model)->seeds[0].key;
     assert_true(inside(p.model)->seeds[0].id == ids[0]);
-    assert_int_equal(forget_one(&p, ids[0]).reason, EF_REASON_SEED);
+    assert_string_equal(forget_one(&p, ids[0]).reason, ef_reason_name(EF_REASON_SEED));
     assert_true(inside(p.model)->seeds[0].id == ids[1] && inside(p.model)->seeds[0].key == key);
-    assert_int_equal(learn_one(&p, ids[0], &values[0]).reason, EF_REASON_SEED);
+    assert_string_equal(learn_one(&p, ids[0], &values[0]).reason, ef_reason_name(EF_REASON_SEED));
     assert_true(inside(p.model)->seeds[0].id == ids[0]);
-    assert_int_not_equal(forget_one(&p, ids[1]).reason, EF_REASON_SEED);
-    assert_int_not_equal(learn_one(&p, ids[1], &values[1]).reason, EF_REASON_SEED);
+    assert_string_not_equal(forget_one(&p, ids[1]).reason, ef_reason_name(EF_REASON_SEED));
+    assert_string_not_equal(learn_one(&p, ids[1], &values[1]).reason,
+                            ef_reason_name(EF_REASON_SEED));
     assert_true(inside(p.model)->seeds[0].id == ids[0]);
     free_pair(&p);
 }
@@ -154,7 +155,7 @@ static void what_is_derived_moves(void **state) {
     efface_report report = forget_one(&p, 3);
     assert_string_equal(report.reason, ef_reason_name(EF_REASON_BOUND));
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
-    assert_int_equal(learn_one(&p, 3, &values[3]).reason, EF_REASON_BOUND);
+    assert_string_equal(learn_one(&p, 3, &values[3]).reason, ef_reason_name(EF_REASON_BOUND));
     free_pair(&p);
 
     params.scale = EFFACE_SCALE_MINMAX;
@@ -162,7 +163,7 @@ static void what_is_derived_moves(void **state) {
     report = forget_one(&p, 0);
     assert_string_equal(report.reason, ef_reason_name(EF_REASON_SCALE));
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
-    assert_int_equal(learn_one(&p, 0, &values[0]).reason, EF_REASON_SCALE);
+    assert_string_equal(learn_one(&p, 0, &values[0]).reason, ef_reason_name(EF_REASON_SCALE));
     free_pair(&p);
 
     /* One cluster, one column: the width follows the power of ten that n^2 / 10 is above. */
@@ -174,7 +175,7 @@ static void what_is_derived_moves(void **state) {
     assert_string_equal(report.reason, ef_reason_name(EF_REASON_EPSILON));
     assert_int_equal(report.action, EFFACE_ACTION_REFITTED);
     assert_true(efface_kmeans_get_info(p.model).epsilon == 2.0 * width);
-    assert_int_equal(learn_one(&p, 1, &values[1]).reason, EF_REASON_EPSILON);
+    assert_string_equal(learn_one(&p, 1, &values[1]).reason, ef_reason_name(EF_REASON_EPSILON));
     free_pair(&p);
 
     /* From 1,024 rows a cluster on, a sample pays. */
