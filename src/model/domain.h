@@ -16,8 +16,9 @@ typedef struct ef_domain {
     ef_map map; /* refers to low and step */
 } ef_domain;
 
-/* Derives the domain from the data, or checks that the data keeps to the bounds given. */
-efface_status ef_domain_init(ef_domain *domain, const efface_data *data,
+/* Derives the domain from what is counted of the rows, or checks that they keep to the bounds
+ * given. Ranges that are stale are taken from the rows, which may be NULL if none is. */
+efface_status ef_domain_init(ef_domain *domain, const ef_counts *counts, const efface_data *rows,
                              const efface_kmeans_params *params, efface_error *error);
 void ef_domain_free(ef_domain *domain);
 

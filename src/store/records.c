@@ -292,7 +292,7 @@ static ef_decoder reader_of(const ef_writer *w) {
 }
 
 efface_status ef_record_write(efface_store *store, ef_record *record, const efface_kmeans *model,
-                              const efface_data *counted, bool is_new, efface_error *error) {
+                              const ef_counts *counted, bool is_new, efface_error *error) {
     ef_writer counts = {0}, params = {0}, columns = {0};
     unsigned char *state = NULL;
     size_t n_state = 0;
@@ -343,7 +343,7 @@ static efface_status as_damage(efface_status status, efface_error *error) {
     return ef_store_corrupt(error, cause.message);
 }
 
-efface_status ef_record_cold(const ef_record *record, efface_kmeans **model, efface_data **counts,
+efface_status ef_record_cold(const ef_record *record, efface_kmeans **model, ef_counts *counts,
                              efface_error *error) {
     const efface_kmeans_params used = ef_params_used(&record->params);
     ef_decoder state = {.bytes = record->state, .n_bytes = record->n_state};
@@ -356,20 +356,17 @@ efface_status ef_record_cold(const ef_record *record, efface_kmeans **model, eff
     }
     if (status != EFFACE_OK)
         return as_damage(status, error);
-    *counts = ef_counts_read(&reader, record->n_columns);
-    if (*counts == NULL || reader.n_bytes != 0 || (*counts)->n_rows != (*model)->n_rows ||
-        (*counts)->total_weight != (*model)->total_weight) {
-        const bool short_of_memory = *counts == NULL && !reader.failed;
-        efface_kmeans_free(*model);
-        efface_data_free(*counts);
-        *model = NULL;
-        *counts = NULL;
-        return short_of_memory
-                   ? ef_fail_memory(error)
-                   : ef_store_corrupt(error,
-                                      "the counts that a model keeps of its rows are invalid");
-    }
-    return EFFACE_OK;
+    const bool was_read = ef_counts_read(&reader, record->n_columns, counts);
+    if (was_read && reader.n_bytes == 0 && counts->n_rows == (*model)->n_rows &&
+        counts->total_weight == (*model)->total_weight)
+        return EFFACE_OK;
+    efface_kmeans_free(*model);
+    *model = NULL;
+    if (was_read)
+        ef_counts_free(counts);
+    return was_read || reader.failed
+               ? ef_store_corrupt(error, "the counts that a model keeps of its rows are invalid")
+               : ef_fail_memory(error);
 }
 
 efface_status ef_record_attach(efface_kmeans *model, const efface_data *data, efface_error *error) {

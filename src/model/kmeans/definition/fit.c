@@ -271,13 +271,13 @@ static efface_status fit_draws(const efface_data *data, const efface_kmeans_para
     ef_kmeans *const model = ef_alloc_zero(1, sizeof *model);
     if (model == NULL)
         return ef_fail_memory(error);
-    status = ef_plan_init(&model->plan, data, params, error);
+    status = ef_plan_init(&model->plan, &data->counts, params, error);
     model->draw = draw;
     model->plan.seed = ef_seed_of_draw(params->common.seed, draw);
     if (status == EFFACE_OK)
         status = ef_keep_params(model, params, data->n_columns, error);
     if (status == EFFACE_OK)
-        status = ef_domain_init(&model->domain, data, params, error);
+        status = ef_domain_init(&model->domain, &data->counts, data, params, error);
     if (status != EFFACE_OK)
         goto out;
     model->n_rows = data->n_rows;

@@ -107,7 +107,7 @@ typedef struct ef_kmeans {
 } ef_kmeans;
 
 /* Checks the parameters and decides what is automatic. */
-efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
+efface_status ef_plan_init(ef_plan *plan, const ef_counts *counts,
                            const efface_kmeans_params *params, efface_error *error);
 
 /* The part of it that is about the sample of a pyramid of n_rows rows, given the clusters there

@@ -50,9 +50,9 @@ static void follow_positions(const ef_pending *r, ef_guard *guard) {
 
 /* Room for the labels of rows that come. The model is none the wiser. */
 static efface_status make_room(const ef_pending *r, ef_kmeans *model, efface_error *error) {
-    if (model->guard.codes == NULL || r->data->n_rows <= model->n_rows)
+    if (model->guard.codes == NULL || r->counted->n_rows <= model->n_rows)
         return EFFACE_OK;
-    return ef_guard_grow(&model->guard, (size_t)model->n_rows, r->data->n_rows)
+    return ef_guard_grow(&model->guard, (size_t)model->n_rows, r->counted->n_rows)
                ? EFFACE_OK
                : ef_fail_memory(error);
 }
@@ -61,7 +61,7 @@ static efface_status make_room(const ef_pending *r, ef_kmeans *model, efface_err
  * level in r->scratch. */
 static efface_status copy_guard(ef_pending *r, efface_error *error) {
     const ef_kmeans *const m = r->model;
-    const size_t most = m->n_rows > r->data->n_rows ? (size_t)m->n_rows : r->data->n_rows;
+    const size_t most = m->n_rows > r->counted->n_rows ? (size_t)m->n_rows : r->counted->n_rows;
     const efface_status status = ef_take_in(r, 0, error);
     if (status != EFFACE_OK)
         return status;
@@ -145,7 +145,7 @@ static bool watches_follow(ef_pending *r, ef_maker *maker) {
  * they are worth nothing, and new ones would double the cost of this request: the next makes them.
  * The next makes them as well if there is no memory for using them now. */
 static void use_watches(ef_pending *r, ef_maker *maker) {
-    if (!wants_watches(r->model, r->data->n_rows))
+    if (!wants_watches(r->model, r->counted->n_rows))
         return;
     r->watches_moved = true;
     maker->watches = !r->other_seeds && watches_follow(r, maker);
@@ -271,10 +271,12 @@ static efface_status build(ef_pending *r, efface_error *error) {
     return status;
 }
 
-static ef_pending begin(const ef_kmeans *model, const efface_data *data, const ef_change *change) {
-    ef_pending r = {.model = model, .data = data, .change = change, .next = *model};
-    r.next.n_rows = data->n_rows;
-    r.next.total_weight = data->total_weight;
+static ef_pending begin(const ef_kmeans *model, const ef_counts *counts, const efface_data *data,
+                        const ef_change *change) {
+    ef_pending r = {
+        .model = model, .counted = counts, .data = data, .change = change, .next = *model};
+    r.next.n_rows = counts->n_rows;
+    r.next.total_weight = counts->total_weight;
     r.next.rows_assigned = r.next.rows_undecided = r.next.rows_moved = 0;
     r.round = model->plan.n_clusters;
     return r;
@@ -299,7 +301,7 @@ static efface_status make_tree(ef_pending *r, efface_error *error) {
 efface_status ef_pending_make(ef_pending *r, ef_kmeans *model, const efface_data *data,
                               const ef_change *change, efface_error *error) {
     assert(ef_stamps_equal(model->stamp, change->before));
-    *r = begin(model, data, change);
+    *r = begin(model, &data->counts, data, change);
     r->next.stamp = data->stamp;
     r->watched = model;
     efface_status status = ef_look(r, error);
@@ -480,7 +482,7 @@ void ef_pending_commit(ef_pending *r, ef_kmeans *m) {
 /* No more than this many assignments of rows, and levels, would follow from what was found. */
 static void estimate(const ef_pending *r, efface_report *report) {
     const efface_kmeans_params *const params = &r->model->params;
-    const uint64_t n = r->data->n_rows, iterations = r->model->plan.iterations;
+    const uint64_t n = r->counted->n_rows, iterations = r->model->plan.iterations;
     const bool pyramid = params->method == EFFACE_METHOD_PYRAMID; /* or lloyd instead of it */
     const uint32_t of_lloyd = (uint32_t)iterations + 1;
     uint32_t all = samples(r->model) ? params->passes : of_lloyd;
@@ -496,7 +498,7 @@ static void estimate(const ef_pending *r, efface_report *report) {
 
 efface_status ef_replay_look(const ef_kmeans *model, const efface_data *data,
                              const ef_change *change, efface_report *report, efface_error *error) {
-    ef_pending r = begin(model, data, change);
+    ef_pending r = begin(model, &data->counts, data, change);
     efface_status status = ef_look(&r, error);
     r.refit |= r.build && model->params.redraw == EFFACE_REDRAW_FRESH;
     if (status == EFFACE_OK && model->tree != NULL)
@@ -510,14 +512,14 @@ efface_status ef_replay_look(const ef_kmeans *model, const efface_data *data,
     return status;
 }
 
-efface_status ef_replay_cold(ef_kmeans *model, const efface_data *counts, const ef_change *change,
+efface_status ef_replay_cold(ef_kmeans *model, const ef_counts *counts, const ef_change *change,
                              bool only_look, bool *done, efface_report *report,
                              efface_error *error) {
     assert(model->stamp.set == 0); /* what it keeps by position would not follow */
     *done = false;
     if (model->tree != NULL)
         return EFFACE_OK;
-    ef_pending r = begin(model, counts, change);
+    ef_pending r = begin(model, counts, NULL, change);
     const efface_status status = ef_look(&r, error);
     r.refit |= r.build && model->params.redraw == EFFACE_REDRAW_FRESH;
     *done = status == EFFACE_OK && !r.refit && !r.resample && !r.plays_again && !r.build;
