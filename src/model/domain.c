@@ -31,12 +31,11 @@ static efface_status use_bound(ef_domain *domain, const ef_counts *counts, doubl
     return EFFACE_OK;
 }
 
-static efface_status use_ranges(ef_domain *domain, const ef_counts *counts,
-                                const efface_kmeans_params *params, const float *least,
-                                const float *most, efface_error *error) {
+static efface_status use_ranges(ef_domain *domain, const ef_counts *counts, const ef_bounds *bounds,
+                                const float *least, const float *most, efface_error *error) {
     for (uint32_t j = 0; j < counts->n_columns; j++) {
-        domain->low[j] = params->column_min != NULL ? params->column_min[j] + 0.0F : least[j];
-        domain->high[j] = params->column_max != NULL ? params->column_max[j] + 0.0F : most[j];
+        domain->low[j] = bounds->column_min != NULL ? bounds->column_min[j] + 0.0F : least[j];
+        domain->high[j] = bounds->column_max != NULL ? bounds->column_max[j] + 0.0F : most[j];
         const float magnitude = (float)EFFACE_MAX_MAGNITUDE;
         if (!(domain->low[j] >= -magnitude && domain->high[j] <= magnitude))
             return ef_fail(error, EFFACE_E_LIMIT,
@@ -82,7 +81,7 @@ static bool take_memory(ef_domain *domain, uint32_t d) {
 }
 
 efface_status ef_domain_init(ef_domain *domain, const ef_counts *counts, const efface_data *rows,
-                             const efface_kmeans_params *params, efface_error *error) {
+                             ef_bounds bounds, efface_error *error) {
     const uint32_t d = counts->n_columns;
     const bool taken = take_memory(domain, d);
     float *const least = ef_alloc(d, sizeof *least);
@@ -92,11 +91,11 @@ efface_status ef_domain_init(ef_domain *domain, const ef_counts *counts, const e
         status = ef_fail_memory(error);
         goto out;
     }
-    domain->scale = params->scale;
+    domain->scale = bounds.scale;
     ef_counts_column_ranges(counts, rows, least, most);
-    status = params->scale == EFFACE_SCALE_NONE
-                 ? use_bound(domain, counts, params->bound, least, most, error)
-                 : use_ranges(domain, counts, params, least, most, error);
+    status = bounds.scale == EFFACE_SCALE_NONE
+                 ? use_bound(domain, counts, bounds.bound, least, most, error)
+                 : use_ranges(domain, counts, &bounds, least, most, error);
     if (status == EFFACE_OK)
         note_coarse(domain, least, most, d);
 out:

@@ -123,6 +123,11 @@ uint32_t ef_count_candidates(uint32_t asked, uint32_t n_clusters);
 /* Parameters as they are used: a tree of height 0 is the method of its leaves. */
 efface_kmeans_params ef_params_used(const efface_kmeans_params *params);
 
+/* What they say of the domain. */
+static inline ef_bounds ef_params_bounds(const efface_kmeans_params *params) {
+    return (ef_bounds){params->scale, params->bound, params->column_min, params->column_max};
+}
+
 /* Keeps the parameters in the model, with copies of what they refer to. */
 efface_status ef_keep_params(ef_kmeans *model, const efface_kmeans_params *params,
                              uint32_t n_columns, efface_error *error);
