@@ -19,85 +19,88 @@
 
 #include <string.h>
 
-/* ---------------------------------------------------------------- the maker of levels */
+/* ---------------------------------------------------------------- the builder of levels */
 
-efface_status ef_maker_prepare(ef_maker *maker, const ef_kmeans *model, efface_error *error) {
-    if (maker->space.pool != NULL)
+efface_status ef_level_builder_prepare(ef_level_builder *builder, const ef_kmeans *model,
+                                       efface_error *error) {
+    if (builder->space.pool != NULL)
         return EFFACE_OK;
-    return ef_workspace_init(&maker->space, maker->data, &model->domain.map, &model->plan, error);
+    return ef_workspace_init(&builder->space, builder->data, &model->domain.map, &model->plan,
+                             error);
 }
 
-void ef_maker_free(ef_maker *maker) {
-    ef_workspace_free(&maker->space);
-    ef_free(maker->labels);
-    ef_free(maker->margins);
-    ef_free(maker->room);
-    ef_free(maker->gone);
-    ef_shift_free(&maker->shift);
-    ef_free(maker->look.at);
+void ef_level_builder_free(ef_level_builder *builder) {
+    ef_workspace_free(&builder->space);
+    ef_free(builder->labels);
+    ef_free(builder->margins);
+    ef_free(builder->room);
+    ef_free(builder->gone);
+    ef_shift_free(&builder->shift);
+    ef_free(builder->look.at);
 
-    *maker = (ef_maker){0};
+    *builder = (ef_level_builder){0};
 }
 
-efface_status ef_maker_take_labels(ef_maker *maker, efface_error *error) {
-    if (maker->labels == NULL)
-        maker->labels = ef_alloc(maker->data->n_rows, sizeof *maker->labels);
-    return maker->labels != NULL ? EFFACE_OK : ef_fail_memory(error);
+efface_status ef_maker_take_labels(ef_level_builder *builder, efface_error *error) {
+    if (builder->labels == NULL)
+        builder->labels = ef_alloc(builder->data->n_rows, sizeof *builder->labels);
+    return builder->labels != NULL ? EFFACE_OK : ef_fail_memory(error);
 }
 
 static void clear_labels(void *context, unsigned worker, size_t first, size_t last) {
-    const ef_maker *const maker = context;
-    const size_t begin = first * EF_PANEL, end = last * EF_PANEL, n = maker->data->n_rows;
+    const ef_level_builder *const builder = context;
+    const size_t begin = first * EF_PANEL, end = last * EF_PANEL, n = builder->data->n_rows;
     (void)worker;
-    memset(maker->labels + begin, 0xFF, ((end < n ? end : n) - begin) * sizeof *maker->labels);
+    memset(builder->labels + begin, 0xFF, ((end < n ? end : n) - begin) * sizeof *builder->labels);
 }
 
-void ef_maker_take_margins(ef_maker *maker) {
-    const size_t n_panels = (maker->data->n_rows + EF_PANEL - 1) / EF_PANEL;
-    if (maker->margins == NULL)
-        maker->margins = ef_alloc_aligned(n_panels, EF_PANEL * sizeof *maker->margins);
+void ef_maker_take_margins(ef_level_builder *builder) {
+    const size_t n_panels = (builder->data->n_rows + EF_PANEL - 1) / EF_PANEL;
+    if (builder->margins == NULL)
+        builder->margins = ef_alloc_aligned(n_panels, EF_PANEL * sizeof *builder->margins);
 }
 
-efface_status ef_make_partition(ef_maker *maker, ef_kmeans *model, ef_level *level,
+efface_status ef_make_partition(ef_level_builder *builder, ef_kmeans *model, ef_level *level,
                                 efface_error *error) {
-    efface_status status = ef_maker_prepare(maker, model, error);
+    efface_status status = ef_level_builder_prepare(builder, model, error);
     if (status == EFFACE_OK)
-        status = ef_maker_take_labels(maker, error);
-    if (status == EFFACE_OK && maker->has_labels) {
-        maker->has_labels = false;
-        maker->previous = level;
-        maker->knows_squares = true;
-        return ef_partition_labelled(&maker->space, model, level, maker->labels, &model->square_sum,
-                                     error);
+        status = ef_maker_take_labels(builder, error);
+    if (status == EFFACE_OK && builder->has_labels) {
+        builder->has_labels = false;
+        builder->previous = level;
+        builder->knows_squares = true;
+        return ef_partition_labelled(&builder->space, model, level, builder->labels,
+                                     &model->square_sum, error);
     }
     /* By all workers: memory that is touched for the first time is slow. */
-    if (status == EFFACE_OK && maker->previous == NULL)
-        status = ef_workspace_run_light(&maker->space, EF_PANEL, clear_labels, maker, error);
+    if (status == EFFACE_OK && builder->previous == NULL)
+        status = ef_workspace_run_light(&builder->space, EF_PANEL, clear_labels, builder, error);
     if (status != EFFACE_OK)
         return status;
-    status = ef_partition(&maker->space, model, level, maker->previous, maker->labels,
-                          maker->margins, maker->knows_squares ? NULL : &model->square_sum, error);
-    maker->previous = level;
-    maker->knows_squares = true;
+    status =
+        ef_partition(&builder->space, model, level, builder->previous, builder->labels,
+                     builder->margins, builder->knows_squares ? NULL : &model->square_sum, error);
+    builder->previous = level;
+    builder->knows_squares = true;
     return status;
 }
 
 /* The centers after level t. Where a cluster has no rows, and may have to start again elsewhere,
  * that takes the partition of the level and a workspace. */
-static efface_status next_centers(ef_maker *maker, ef_kmeans *model, uint32_t t, int32_t *next,
-                                  efface_error *error) {
+static efface_status next_centers(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
+                                  int32_t *next, efface_error *error) {
     efface_status status = EFFACE_OK;
     for (uint32_t c = 0; c < model->plan.n_clusters && status == EFFACE_OK; c++) {
         if (model->levels[t].counts[c] != 0)
             continue;
-        status = ef_maker_prepare(maker, model, error);
+        status = ef_level_builder_prepare(builder, model, error);
         if (status == EFFACE_OK)
-            status = ef_unpack_labels(maker, model, t, error);
+            status = ef_unpack_labels(builder, model, t, error);
         break;
     }
     if (status != EFFACE_OK)
         return status;
-    return ef_next_centers(&maker->space, model, t, maker->labels, next, error);
+    return ef_next_centers(&builder->space, model, t, builder->labels, next, error);
 }
 
 /* Whether level t is the last and needs no partition. */
@@ -111,7 +114,7 @@ static bool is_open(const ef_plan *plan, uint32_t t) {
     return false;
 }
 
-efface_status ef_make_levels(ef_maker *maker, ef_kmeans *model, uint32_t t, ef_i128 loss,
+efface_status ef_make_levels(ef_level_builder *builder, ef_kmeans *model, uint32_t t, ef_i128 loss,
                              efface_error *error) {
     const ef_plan *const plan = &model->plan;
     const bool quantized = plan->method == EFFACE_METHOD_QUANTIZED;
@@ -125,10 +128,10 @@ efface_status ef_make_levels(ef_maker *maker, ef_kmeans *model, uint32_t t, ef_i
         if (is_open(plan, t))
             break;
         if (t == 0 && plan->method == EFFACE_METHOD_PYRAMID)
-            status = ef_make_guarded(maker, model, t, error);
+            status = ef_make_guarded(builder, model, t, error);
         else
-            status = maker->watches ? ef_make_watched(maker, model, t, error)
-                                    : ef_make_partition(maker, model, level, error);
+            status = builder->watches ? ef_make_watched(builder, model, t, error)
+                                      : ef_make_partition(builder, model, level, error);
         if (status != EFFACE_OK)
             break;
         if (quantized) {
@@ -141,7 +144,7 @@ efface_status ef_make_levels(ef_maker *maker, ef_kmeans *model, uint32_t t, ef_i
                 break;
             loss = now;
         }
-        status = next_centers(maker, model, t, next, error);
+        status = next_centers(builder, model, t, next, error);
         if (status != EFFACE_OK)
             break;
         if (memcmp(next, level->centers, n_values * sizeof *next) == 0) {
@@ -153,7 +156,7 @@ efface_status ef_make_levels(ef_maker *maker, ef_kmeans *model, uint32_t t, ef_i
             status = ef_fail_memory(error);
             break;
         }
-        maker->previous = &model->levels[t]; /* the array of levels may have moved */
+        builder->previous = &model->levels[t]; /* the array of levels may have moved */
         memcpy(more->centers, next, n_values * sizeof *next);
     }
     ef_free(next);
@@ -161,51 +164,52 @@ efface_status ef_make_levels(ef_maker *maker, ef_kmeans *model, uint32_t t, ef_i
 }
 
 /* The seeds of a model that has none. Greedy seeding leaves the partition of level 0. */
-static efface_status make_seeds(ef_maker *maker, ef_kmeans *model, ef_level *level,
+static efface_status make_seeds(ef_level_builder *builder, ef_kmeans *model, ef_level *level,
                                 efface_error *error) {
     if (model->plan.candidates < 2)
-        return ef_seed(&maker->space, model, level, 0, error);
-    const efface_status status = ef_maker_take_labels(maker, error);
-    return status == EFFACE_OK ? ef_seed_greedily(&maker->space, model, level, 0, maker->labels,
-                                                  &maker->has_labels, error)
+        return ef_seed(&builder->space, model, level, 0, error);
+    const efface_status status = ef_maker_take_labels(builder, error);
+    return status == EFFACE_OK ? ef_seed_greedily(&builder->space, model, level, 0, builder->labels,
+                                                  &builder->has_labels, error)
                                : status;
 }
 
-efface_status ef_make_run(ef_maker *maker, ef_kmeans *model, efface_error *error) {
-    efface_status status = ef_maker_prepare(maker, model, error);
+efface_status ef_make_run(ef_level_builder *builder, ef_kmeans *model, efface_error *error) {
+    efface_status status = ef_level_builder_prepare(builder, model, error);
     ef_level *const level = status == EFFACE_OK ? ef_kmeans_add_level(model, false) : NULL;
     if (status == EFFACE_OK)
-        status = level != NULL ? make_seeds(maker, model, level, error) : ef_fail_memory(error);
-    return status == EFFACE_OK ? ef_make_levels(maker, model, 0, 0, error) : status;
+        status = level != NULL ? make_seeds(builder, model, level, error) : ef_fail_memory(error);
+    return status == EFFACE_OK ? ef_make_levels(builder, model, 0, 0, error) : status;
 }
 
 /* ---------------------------------------------------------------- fit */
 
 /* Pyramid: the pilot, the starts on its sample, and the levels. */
-static efface_status make_pyramid(ef_maker *maker, ef_kmeans *model, efface_error *error) {
+static efface_status make_pyramid(ef_level_builder *builder, ef_kmeans *model,
+                                  efface_error *error) {
     ef_level *const level = ef_kmeans_add_level(model, false);
     efface_status status = EFFACE_OK;
-    if (level == NULL || !ef_guard_init(&model->guard, maker->data->n_rows, model->plan.n_clusters,
-                                        model->domain.map.n_columns))
+    if (level == NULL || !ef_guard_init(&model->guard, builder->data->n_rows,
+                                        model->plan.n_clusters, model->domain.map.n_columns))
         status = ef_fail_memory(error);
     if (status == EFFACE_OK)
-        status = ef_pilot_make(maker, model, error);
+        status = ef_pilot_make(builder, model, error);
     if (status == EFFACE_OK)
-        status = ef_starts_run(&model->starts, model, maker->data, error);
+        status = ef_starts_run(&model->starts, model, builder->data, error);
     if (status != EFFACE_OK)
         return status;
     model->start = ef_starts_best(model->plan.starts, model->starts.losses);
     ef_start_centers(model, &model->starts, model->start, level->centers);
-    return ef_make_levels(maker, model, 0, 0, error);
+    return ef_make_levels(builder, model, 0, 0, error);
 }
 
 /* Seeds and levels of a model that has at least one row. */
 static efface_status make_all(ef_kmeans *model, const efface_data *data, efface_error *error) {
-    ef_maker maker = {.data = data};
+    ef_level_builder builder = {.data = data};
     const efface_status status = model->plan.method == EFFACE_METHOD_PYRAMID
-                                     ? make_pyramid(&maker, model, error)
-                                     : ef_make_run(&maker, model, error);
-    ef_maker_free(&maker);
+                                     ? make_pyramid(&builder, model, error)
+                                     : ef_make_run(&builder, model, error);
+    ef_level_builder_free(&builder);
     return status;
 }
 

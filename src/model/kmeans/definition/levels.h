@@ -58,7 +58,7 @@ void ef_next_center(const ef_kmeans *model, const ef_level *level, uint32_t t, u
                     int32_t *next);
 
 /* What the making of levels needs: a workspace, and a partition to start from. */
-typedef struct ef_maker {
+typedef struct ef_level_builder {
     const efface_data *data;
     ef_workspace space;       /* made when first needed */
     uint32_t *labels;         /* the partition of `previous`, by position; or just room for one */
@@ -77,26 +77,28 @@ typedef struct ef_maker {
     const ef_kmeans *from;   /* the model before a change, */
     const ef_change *change; /* and the change, which the watches have followed */
     uint32_t *gone;          /* at each level of `from`: the clusters of changed rows that left */
-} ef_maker;
+} ef_level_builder;
 
-/* Makes the maker's workspace, unless it is there. */
-efface_status ef_maker_prepare(ef_maker *maker, const ef_kmeans *model, efface_error *error);
-void ef_maker_free(ef_maker *maker);
+/* Makes the builder's workspace, unless it is there. */
+efface_status ef_level_builder_prepare(ef_level_builder *builder, const ef_kmeans *model,
+                                       efface_error *error);
+void ef_level_builder_free(ef_level_builder *builder);
 
-/* Room for maker->labels. */
-efface_status ef_maker_take_labels(ef_maker *maker, efface_error *error);
+/* Room for builder->labels. */
+efface_status ef_maker_take_labels(ef_level_builder *builder, efface_error *error);
 
-/* Makes the partition of a level, from that of maker->previous if there is one, by a pass over all
- * rows. */
-efface_status ef_make_partition(ef_maker *maker, ef_kmeans *model, ef_level *level,
+/* Makes the partition of a level, from that of builder->previous if there is one, by a pass over
+ * all rows. */
+efface_status ef_make_partition(ef_level_builder *builder, ef_kmeans *model, ef_level *level,
                                 efface_error *error);
 
 /* The same for level t of a model with watches: by looking at the rows that its watch names, or by
  * a pass, and then it has a watch if there is memory for one. */
-efface_status ef_make_watched(ef_maker *maker, ef_kmeans *model, uint32_t t, efface_error *error);
+efface_status ef_make_watched(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
+                              efface_error *error);
 
-/* Makes maker->labels the partition of level t, which was made last. */
-efface_status ef_unpack_labels(ef_maker *maker, const ef_kmeans *model, uint32_t t,
+/* Makes builder->labels the partition of level t, which was made last. */
+efface_status ef_unpack_labels(ef_level_builder *builder, const ef_kmeans *model, uint32_t t,
                                efface_error *error);
 
 /* Releases the watches of the levels from number `first` on. */
@@ -104,25 +106,27 @@ void ef_watches_drop(ef_kmeans *model, uint32_t first);
 
 /* Makes the levels from number `t` on, whose level t has its centers; `loss` is the loss of level
  * t - 1, if t > 0 and the method is quantized. */
-efface_status ef_make_levels(ef_maker *maker, ef_kmeans *model, uint32_t t, ef_i128 loss,
+efface_status ef_make_levels(ef_level_builder *builder, ef_kmeans *model, uint32_t t, ef_i128 loss,
                              efface_error *error);
 
 /* Makes the seeds and all levels of a model that has none. */
-efface_status ef_make_run(ef_maker *maker, ef_kmeans *model, efface_error *error);
+efface_status ef_make_run(ef_level_builder *builder, ef_kmeans *model, efface_error *error);
 
-/* Room for maker->margins, or NULL: they are of use to later requests only, which can do without.
+/* Room for builder->margins, or NULL: they are of use to later requests only, which can do without.
  */
-void ef_maker_take_margins(ef_maker *maker);
+void ef_maker_take_margins(ef_level_builder *builder);
 
-/* Pyramid: makes the partition of level 0, by the guard if maker->previous is a level whose
+/* Pyramid: makes the partition of level 0, by the guard if builder->previous is a level whose
  * partition that has, or by a pass. */
-efface_status ef_make_guarded(ef_maker *maker, ef_kmeans *model, uint32_t t, efface_error *error);
+efface_status ef_make_guarded(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
+                              efface_error *error);
 
 /* Pyramid: makes the pilot, and the marks in the guard's codes. */
-efface_status ef_pilot_make(ef_maker *maker, ef_kmeans *model, efface_error *error);
+efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, efface_error *error);
 
 /* Pyramid: makes the marks of a pilot that is there; `fits` says whether it is that of the rows. */
-efface_status ef_pilot_mark(ef_maker *maker, ef_kmeans *model, bool *fits, efface_error *error);
+efface_status ef_pilot_mark(ef_level_builder *builder, ef_kmeans *model, bool *fits,
+                            efface_error *error);
 
 /* Pyramid: runs the starts and lets the jury judge, with the rows of `data` that are marked in the
  * guard's codes. Notes the weight of the jury in the pilot, and counts the work in the model. On

@@ -100,9 +100,10 @@ static efface_status resample(ef_pending *r, efface_error *error) {
 }
 
 /* Pyramid: level 0 has a partition to start from, that of its old centers. */
-static efface_status start_from_guard(ef_pending *r, ef_maker *maker, efface_error *error) {
+static efface_status start_from_guard(ef_pending *r, ef_level_builder *builder,
+                                      efface_error *error) {
     const efface_status status = r->owns_guard ? EFFACE_OK : copy_guard(r, error);
-    maker->previous = &r->scratch;
+    builder->previous = &r->scratch;
     return status;
 }
 
@@ -117,22 +118,22 @@ static bool wants_watches(const ef_kmeans *m, size_t n_rows) {
            m->plan.n_clusters <= EF_MOST_WATCHED_CLUSTERS && ef_positions_are_short(n_rows);
 }
 
-/* Lets the watches follow the change, and takes what the maker needs for using them. False if
+/* Lets the watches follow the change, and takes what the builder needs for using them. False if
  * memory is short; some may then have followed. */
-static bool watches_follow(ef_pending *r, ef_maker *maker) {
+static bool watches_follow(ef_pending *r, ef_level_builder *builder) {
     const ef_kmeans *const m = r->model;
     const size_t n = r->change->n_rows;
-    maker->from = m;
-    maker->change = r->change;
+    builder->from = m;
+    builder->change = r->change;
     const size_t n_room = 2 * EF_PANEL * (size_t)m->domain.map.n_columns;
-    maker->gone = ef_alloc(n * m->n_levels, sizeof *maker->gone);
-    maker->room = ef_alloc_aligned(n_room, sizeof *maker->room);
-    if (maker->gone == NULL || maker->room == NULL ||
-        !ef_shift_init(&maker->shift, m->plan.n_clusters, m->domain.map.n_columns))
+    builder->gone = ef_alloc(n * m->n_levels, sizeof *builder->gone);
+    builder->room = ef_alloc_aligned(n_room, sizeof *builder->room);
+    if (builder->gone == NULL || builder->room == NULL ||
+        !ef_shift_init(&builder->shift, m->plan.n_clusters, m->domain.map.n_columns))
         return false;
-    memset(maker->room, 0, n_room * sizeof *maker->room);
+    memset(builder->room, 0, n_room * sizeof *builder->room);
     for (uint32_t t = 0; t < m->n_watches && t < m->n_levels; t++) {
-        uint32_t *const labels = maker->gone + t * n;
+        uint32_t *const labels = builder->gone + t * n;
         for (size_t i = 0; i < n; i++)
             labels[i] = t < r->first ? ef_labels_at(r, t)[i] : EF_NO_CLUSTER;
         if (m->watches[t].tiers != NULL && !ef_watch_follow(&m->watches[t], r->change, labels))
@@ -141,15 +142,15 @@ static bool watches_follow(ef_pending *r, ef_maker *maker) {
     return true;
 }
 
-/* Lets the maker use the watches, which are from now on those of the model to be. With other seeds
- * they are worth nothing, and new ones would double the cost of this request: the next makes them.
- * The next makes them as well if there is no memory for using them now. */
-static void use_watches(ef_pending *r, ef_maker *maker) {
+/* Lets the builder use the watches, which are from now on those of the model to be. With other
+ * seeds they are worth nothing, and new ones would double the cost of this request: the next makes
+ * them. The next makes them as well if there is no memory for using them now. */
+static void use_watches(ef_pending *r, ef_level_builder *builder) {
     if (!wants_watches(r->model, r->counted->n_rows))
         return;
     r->watches_moved = true;
-    maker->watches = !r->other_seeds && watches_follow(r, maker);
-    if (!maker->watches)
+    builder->watches = !r->other_seeds && watches_follow(r, builder);
+    if (!builder->watches)
         ef_watches_drop(&r->next, 0);
 }
 
@@ -208,15 +209,15 @@ static efface_status play_again(ef_pending *r, efface_error *error) {
     ef_kmeans *const next = &r->next;
     const ef_kmeans *const m = r->model;
     const uint32_t c = m->plan.candidates, n_rounds = m->rounds.n_rounds;
-    ef_maker maker = {.data = r->data, .knows_squares = true};
+    ef_level_builder builder = {.data = r->data, .knows_squares = true};
     efface_status status = take_seeds(r, error);
     if (status == EFFACE_OK)
-        status = ef_maker_prepare(&maker, next, error);
+        status = ef_level_builder_prepare(&builder, next, error);
     for (uint32_t l = 1; status == EFFACE_OK && l < r->round && l <= n_rounds; l++) {
         bool has_slots = true;
         if (!r->again[l])
             continue;
-        status = ef_seed_round(&maker.space, next, m->levels[0].centers, l, &has_slots, error);
+        status = ef_seed_round(&builder.space, next, m->levels[0].centers, l, &has_slots, error);
         if (status != EFFACE_OK || (has_slots && next->seeds[l].id == m->seeds[l].id))
             continue;
         r->round = has_slots ? l + 1 : l;
@@ -224,7 +225,7 @@ static efface_status play_again(ef_pending *r, efface_error *error) {
         r->slot = ef_best_slot(next->rounds.potentials + (size_t)(l - 1) * c, c);
         ef_seeds_differ(r);
     }
-    ef_maker_free(&maker);
+    ef_level_builder_free(&builder);
     return status == EFFACE_OK && !r->build ? ef_look_at_levels(r, error) : status;
 }
 
@@ -235,7 +236,7 @@ static efface_status build(ef_pending *r, efface_error *error) {
     ef_kmeans *const next = &r->next;
     const ef_kmeans *const m = r->model;
     const size_t d = m->domain.map.n_columns, k = m->plan.n_clusters;
-    ef_maker maker = {.data = r->data, .knows_squares = true};
+    ef_level_builder builder = {.data = r->data, .knows_squares = true};
     ef_level *level = NULL;
     efface_status status = EFFACE_OK;
     next->levels = ef_alloc((size_t)r->first + 1, sizeof *next->levels);
@@ -251,23 +252,23 @@ static efface_status build(ef_pending *r, efface_error *error) {
         if (!r->owns_seeds)
             status = take_seeds(r, error);
         if (status == EFFACE_OK)
-            status = ef_maker_prepare(&maker, next, error);
+            status = ef_level_builder_prepare(&builder, next, error);
         if (status == EFFACE_OK)
             begin_seeds(r, level);
         if (status == EFFACE_OK)
-            status = ef_seed(&maker.space, next, level, r->round, error);
+            status = ef_seed(&builder.space, next, level, r->round, error);
     } else {
         memcpy(level->centers, r->centers, k * d * sizeof *level->centers);
     }
     if (status == EFFACE_OK && samples(m) && r->first == 0)
-        status = start_from_guard(r, &maker, error);
+        status = start_from_guard(r, &builder, error);
     if (status == EFFACE_OK) {
-        use_watches(r, &maker);
-        status = ef_make_levels(&maker, next, r->first, r->loss, error);
+        use_watches(r, &builder);
+        status = ef_make_levels(&builder, next, r->first, r->loss, error);
     }
     ef_watches_drop(next, ef_count_partitions(next, 0));
     next->was_rebuilt = true;
-    ef_maker_free(&maker);
+    ef_level_builder_free(&builder);
     return status;
 }
 

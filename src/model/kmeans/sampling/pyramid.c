@@ -49,7 +49,7 @@ typedef struct trial {
     efface_data *copy;        /* of the rows of the jury, those of the sample first */
     efface_data sample, jury; /* the same with weights of their own */
     ef_kmeans run, judge;
-    ef_maker runs, judges;
+    ef_level_builder runs, judges;
     ef_level scratch; /* for the jury */
 } trial;
 
@@ -150,8 +150,8 @@ static void trial_free(trial *t) {
     model->rows_assigned += t->run.rows_assigned + t->judge.rows_assigned;
     model->rows_undecided += t->run.rows_undecided + t->judge.rows_undecided;
     model->rows_moved += t->run.rows_moved;
-    ef_maker_free(&t->runs);
-    ef_maker_free(&t->judges);
+    ef_level_builder_free(&t->runs);
+    ef_level_builder_free(&t->judges);
     if (t->copy != NULL) {
         ef_free(t->sample.weights);
         ef_free(t->jury.weights);
@@ -205,14 +205,14 @@ efface_status ef_starts_run(ef_starts *starts, ef_kmeans *model, const efface_da
 /* ---------------------------------------------------------------- the pass over all rows */
 
 /* By the guard, if few rows can have moved. */
-static efface_status move_guarded(ef_maker *maker, ef_kmeans *model, ef_level *level, bool *done,
-                                  efface_error *error) {
+static efface_status move_guarded(ef_level_builder *builder, ef_kmeans *model, ef_level *level,
+                                  bool *done, efface_error *error) {
     const size_t k = model->plan.n_clusters, n_values = k * model->domain.map.n_columns;
     ef_guarded moving;
-    memcpy(level->counts, maker->previous->counts, k * sizeof *level->counts);
-    memcpy(level->sums, maker->previous->sums, n_values * sizeof *level->sums);
+    memcpy(level->counts, builder->previous->counts, k * sizeof *level->counts);
+    memcpy(level->sums, builder->previous->sums, n_values * sizeof *level->sums);
     efface_status status =
-        ef_guarded_init(&moving, maker->data, &model->domain.map, (uint32_t)k, error);
+        ef_guarded_init(&moving, builder->data, &model->domain.map, (uint32_t)k, error);
     if (status == EFFACE_OK)
         status = ef_guard_move(&model->guard, &moving, level->centers, level->counts, level->sums,
                                done, error);
@@ -231,32 +231,33 @@ static bool needs_labels(const ef_kmeans *model, const ef_level *level) {
     return empty || model->plan.passes > 1;
 }
 
-efface_status ef_make_guarded(ef_maker *maker, ef_kmeans *model, uint32_t t, efface_error *error) {
-    const size_t n = maker->data->n_rows;
+efface_status ef_make_guarded(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
+                              efface_error *error) {
+    const size_t n = builder->data->n_rows;
     ef_level *const level = &model->levels[t];
     bool done = false;
     efface_status status = EFFACE_OK;
-    if (maker->previous != NULL)
-        status = move_guarded(maker, model, level, &done, error);
-    const bool unpacks = maker->previous != NULL && (!done || needs_labels(model, level));
+    if (builder->previous != NULL)
+        status = move_guarded(builder, model, level, &done, error);
+    const bool unpacks = builder->previous != NULL && (!done || needs_labels(model, level));
     if (status == EFFACE_OK && (unpacks || !done))
-        status = ef_maker_take_labels(maker, error);
+        status = ef_maker_take_labels(builder, error);
     if (status == EFFACE_OK && unpacks)
-        ef_guard_unpack(&model->guard, n, maker->labels);
+        ef_guard_unpack(&model->guard, n, builder->labels);
     if (status == EFFACE_OK && done) {
         level->has_partition = true;
-        maker->previous = level;
+        builder->previous = level;
     }
     if (status != EFFACE_OK || done)
         return status;
     if (ef_guard_wants_margins(&model->guard))
-        ef_maker_take_margins(maker);
-    status = ef_make_partition(maker, model, level, error);
+        ef_maker_take_margins(builder);
+    status = ef_make_partition(builder, model, level, error);
     if (status == EFFACE_OK)
-        ef_guard_pack(&model->guard, n, maker->labels, maker->margins, level->centers,
+        ef_guard_pack(&model->guard, n, builder->labels, builder->margins, level->centers,
                       model->plan.n_clusters, model->domain.map.n_columns);
-    ef_free(maker->margins); /* those of later levels may not be wanted */
-    maker->margins = NULL;
+    ef_free(builder->margins); /* those of later levels may not be wanted */
+    builder->margins = NULL;
     return status;
 }
 
