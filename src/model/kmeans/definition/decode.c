@@ -373,7 +373,7 @@ efface_status ef_kmeans_read(ef_decoder *r, const efface_kmeans_params *params, 
  */
 static efface_status make_labels(ef_kmeans *m, const efface_data *data, efface_error *error) {
     const size_t k = m->plan.n_clusters, d = m->domain.map.n_columns;
-    ef_level_builder builder = {.data = data, .knows_squares = true};
+    ef_level_builder builder = {.data = data};
     ef_level level = {.centers = m->levels[0].centers,
                       .counts = ef_alloc_zero(k, sizeof *level.counts),
                       .sums = ef_alloc_zero(k * d, sizeof *level.sums)};
@@ -384,8 +384,8 @@ static efface_status make_labels(ef_kmeans *m, const efface_data *data, efface_e
     if (status == EFFACE_OK && !fits)
         status = damaged(error, "it belongs to other rows");
     if (status == EFFACE_OK) {
-        ef_maker_take_margins(&builder);
-        status = ef_make_partition(&builder, m, &level, error);
+        ef_builder_take_margins(&builder);
+        status = ef_make_partition(&builder, m, &level, NULL, error);
     }
     if (status == EFFACE_OK &&
         (memcmp(level.counts, m->levels[0].counts, k * sizeof *level.counts) != 0 ||
@@ -398,7 +398,7 @@ static efface_status make_labels(ef_kmeans *m, const efface_data *data, efface_e
     m->rows_assigned = m->rows_undecided = m->rows_moved = 0;
     ef_free(level.counts);
     ef_free(level.sums);
-    ef_level_builder_free(&builder);
+    ef_builder_free(&builder);
     return status;
 }
 

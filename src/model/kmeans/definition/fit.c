@@ -6,7 +6,7 @@
  *     quantized   stops also when the loss of a level does not fall; the model is then the level
  *                 before, and the level that did not fall is kept, because a later change of the
  *                 rows may let it fall after all
- *     pyramid     is lloyd too, but begins with the centers that a sample gave (pyramid.c); the
+ *     pyramid     is lloyd too, but begins with the centers that a sample gave (starts.c); the
  *                 partition of level 0 is kept, so that it need not be made from nothing again
  *
  * Everything a level was computed from stays: that is what forgetting starts from.
@@ -19,71 +19,7 @@
 
 #include <string.h>
 
-/* ---------------------------------------------------------------- the builder of levels */
-
-efface_status ef_level_builder_prepare(ef_level_builder *builder, const ef_kmeans *model,
-                                       efface_error *error) {
-    if (builder->space.pool != NULL)
-        return EFFACE_OK;
-    return ef_workspace_init(&builder->space, builder->data, &model->domain.map, &model->plan,
-                             error);
-}
-
-void ef_level_builder_free(ef_level_builder *builder) {
-    ef_workspace_free(&builder->space);
-    ef_free(builder->labels);
-    ef_free(builder->margins);
-    ef_free(builder->room);
-    ef_free(builder->gone);
-    ef_shift_free(&builder->shift);
-    ef_free(builder->look.at);
-
-    *builder = (ef_level_builder){0};
-}
-
-efface_status ef_maker_take_labels(ef_level_builder *builder, efface_error *error) {
-    if (builder->labels == NULL)
-        builder->labels = ef_alloc(builder->data->n_rows, sizeof *builder->labels);
-    return builder->labels != NULL ? EFFACE_OK : ef_fail_memory(error);
-}
-
-static void clear_labels(void *context, unsigned worker, size_t first, size_t last) {
-    const ef_level_builder *const builder = context;
-    const size_t begin = first * EF_PANEL, end = last * EF_PANEL, n = builder->data->n_rows;
-    (void)worker;
-    memset(builder->labels + begin, 0xFF, ((end < n ? end : n) - begin) * sizeof *builder->labels);
-}
-
-void ef_maker_take_margins(ef_level_builder *builder) {
-    const size_t n_panels = (builder->data->n_rows + EF_PANEL - 1) / EF_PANEL;
-    if (builder->margins == NULL)
-        builder->margins = ef_alloc_aligned(n_panels, EF_PANEL * sizeof *builder->margins);
-}
-
-efface_status ef_make_partition(ef_level_builder *builder, ef_kmeans *model, ef_level *level,
-                                efface_error *error) {
-    efface_status status = ef_level_builder_prepare(builder, model, error);
-    if (status == EFFACE_OK)
-        status = ef_maker_take_labels(builder, error);
-    if (status == EFFACE_OK && builder->has_labels) {
-        builder->has_labels = false;
-        builder->previous = level;
-        builder->knows_squares = true;
-        return ef_partition_labelled(&builder->space, model, level, builder->labels,
-                                     &model->square_sum, error);
-    }
-    /* By all workers: memory that is touched for the first time is slow. */
-    if (status == EFFACE_OK && builder->previous == NULL)
-        status = ef_workspace_run_light(&builder->space, EF_PANEL, clear_labels, builder, error);
-    if (status != EFFACE_OK)
-        return status;
-    status =
-        ef_partition(&builder->space, model, level, builder->previous, builder->labels,
-                     builder->margins, builder->knows_squares ? NULL : &model->square_sum, error);
-    builder->previous = level;
-    builder->knows_squares = true;
-    return status;
-}
+/* ---------------------------------------------------------------- levels */
 
 /* The centers after level t. Where a cluster has no rows, and may have to start again elsewhere,
  * that takes the partition of the level and a workspace. */
@@ -93,14 +29,16 @@ static efface_status next_centers(ef_level_builder *builder, ef_kmeans *model, u
     for (uint32_t c = 0; c < model->plan.n_clusters && status == EFFACE_OK; c++) {
         if (model->levels[t].counts[c] != 0)
             continue;
-        status = ef_level_builder_prepare(builder, model, error);
+        status = ef_builder_prepare(builder, model, error);
         if (status == EFFACE_OK)
             status = ef_unpack_labels(builder, model, t, error);
         break;
     }
     if (status != EFFACE_OK)
         return status;
-    return ef_next_centers(&builder->space, model, t, builder->labels, next, error);
+    const ef_run run = ef_run_of(model);
+    return ef_next_centers(&builder->space, &run, &model->levels[t], t, builder->labels, next,
+                           error);
 }
 
 /* Whether level t is the last and needs no partition. */
@@ -127,11 +65,7 @@ efface_status ef_make_levels(ef_level_builder *builder, ef_kmeans *model, uint32
         model->model_level = t;
         if (is_open(plan, t))
             break;
-        if (t == 0 && plan->method == EFFACE_METHOD_PYRAMID)
-            status = ef_make_guarded(builder, model, t, error);
-        else
-            status = builder->watches ? ef_make_watched(builder, model, t, error)
-                                      : ef_make_partition(builder, model, level, error);
+        status = builder->way(builder, model, t, error);
         if (status != EFFACE_OK)
             break;
         if (quantized) {
@@ -163,26 +97,24 @@ efface_status ef_make_levels(ef_level_builder *builder, ef_kmeans *model, uint32
     return status;
 }
 
-/* The seeds of a model that has none. Greedy seeding leaves the partition of level 0. */
-static efface_status make_seeds(ef_level_builder *builder, ef_kmeans *model, ef_level *level,
-                                efface_error *error) {
-    if (model->plan.candidates < 2)
-        return ef_seed(&builder->space, model, level, 0, error);
-    const efface_status status = ef_maker_take_labels(builder, error);
-    return status == EFFACE_OK ? ef_seed_greedily(&builder->space, model, level, 0, builder->labels,
-                                                  &builder->has_labels, error)
-                               : status;
-}
+/* ---------------------------------------------------------------- fit */
 
-efface_status ef_make_run(ef_level_builder *builder, ef_kmeans *model, efface_error *error) {
-    efface_status status = ef_level_builder_prepare(builder, model, error);
-    ef_level *const level = status == EFFACE_OK ? ef_kmeans_add_level(model, false) : NULL;
-    if (status == EFFACE_OK)
-        status = level != NULL ? make_seeds(builder, model, level, error) : ef_fail_memory(error);
+/* The seeds and all levels. Greedy seeding leaves the partition of level 0. */
+static efface_status make_run(ef_level_builder *builder, ef_kmeans *model, efface_error *error) {
+    bool has_labels = false;
+    ef_level *const level = ef_kmeans_add_level(model, false);
+    efface_status status =
+        level != NULL ? ef_builder_prepare(builder, model, error) : ef_fail_memory(error);
+    if (status == EFFACE_OK && model->plan.candidates > 1)
+        status = ef_builder_take_labels(builder, error);
+    if (status != EFFACE_OK)
+        return status;
+    const ef_seeds seeds = ef_seeds_of(model, level->centers);
+    status = ef_seed_labelled(&builder->space, &model->plan, &seeds, builder->labels, &has_labels,
+                              error);
+    builder->way = has_labels ? ef_by_labels : ef_by_first_pass;
     return status == EFFACE_OK ? ef_make_levels(builder, model, 0, 0, error) : status;
 }
-
-/* ---------------------------------------------------------------- fit */
 
 /* Pyramid: the pilot, the starts on its sample, and the levels. */
 static efface_status make_pyramid(ef_level_builder *builder, ef_kmeans *model,
@@ -200,6 +132,7 @@ static efface_status make_pyramid(ef_level_builder *builder, ef_kmeans *model,
         return status;
     model->start = ef_starts_best(model->plan.starts, model->starts.losses);
     ef_start_centers(model, &model->starts, model->start, level->centers);
+    builder->way = ef_by_guard;
     return ef_make_levels(builder, model, 0, 0, error);
 }
 
@@ -208,8 +141,8 @@ static efface_status make_all(ef_kmeans *model, const efface_data *data, efface_
     ef_level_builder builder = {.data = data};
     const efface_status status = model->plan.method == EFFACE_METHOD_PYRAMID
                                      ? make_pyramid(&builder, model, error)
-                                     : ef_make_run(&builder, model, error);
-    ef_level_builder_free(&builder);
+                                     : make_run(&builder, model, error);
+    ef_builder_free(&builder);
     return status;
 }
 

@@ -250,6 +250,7 @@ static bool look_at_next(ef_pending *r, uint32_t t, const int32_t *known) {
     const ef_kmeans *const m = r->model;
     const ef_level *const level = &m->levels[t];
     const size_t d = m->domain.map.n_columns;
+    const ef_run run = ef_run_of(&r->next);
     bool differs = false;
     for (uint32_t c = 0; c < m->plan.n_clusters; c++) {
         int32_t *const next = r->centers + c * d;
@@ -264,7 +265,7 @@ static bool look_at_next(ef_pending *r, uint32_t t, const int32_t *known) {
             continue;
         }
         memcpy(next, level->centers + c * d, d * sizeof *next);
-        ef_next_center(&r->next, &r->scratch, t, c, next);
+        ef_next_center(&run, &r->scratch, t, c, next);
         if (known != NULL && memcmp(next, known + c * d, d * sizeof *next) != 0) {
             if (!differs)
                 r->reason = r->touched[c] ? EFFACE_REASON_CENTERS : EFFACE_REASON_GAMMA;

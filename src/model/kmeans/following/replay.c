@@ -104,6 +104,7 @@ static efface_status start_from_guard(ef_pending *r, ef_level_builder *builder,
                                       efface_error *error) {
     const efface_status status = r->owns_guard ? EFFACE_OK : copy_guard(r, error);
     builder->previous = &r->scratch;
+    builder->way = ef_by_guard;
     return status;
 }
 
@@ -149,8 +150,9 @@ static void use_watches(ef_pending *r, ef_level_builder *builder) {
     if (!wants_watches(r->model, r->counted->n_rows))
         return;
     r->watches_moved = true;
-    builder->watches = !r->other_seeds && watches_follow(r, builder);
-    if (!builder->watches)
+    if (!r->other_seeds && watches_follow(r, builder))
+        builder->way = ef_by_watch;
+    else
         ef_watches_drop(&r->next, 0);
 }
 
@@ -209,15 +211,16 @@ static efface_status play_again(ef_pending *r, efface_error *error) {
     ef_kmeans *const next = &r->next;
     const ef_kmeans *const m = r->model;
     const uint32_t c = m->plan.candidates, n_rounds = m->rounds.n_rounds;
-    ef_level_builder builder = {.data = r->data, .knows_squares = true};
+    ef_level_builder builder = {.data = r->data, .way = ef_by_pass};
     efface_status status = take_seeds(r, error);
     if (status == EFFACE_OK)
-        status = ef_level_builder_prepare(&builder, next, error);
+        status = ef_builder_prepare(&builder, next, error);
+    const ef_seeds seeds = ef_seeds_of(next, m->levels[0].centers);
     for (uint32_t l = 1; status == EFFACE_OK && l < r->round && l <= n_rounds; l++) {
         bool has_slots = true;
         if (!r->again[l])
             continue;
-        status = ef_seed_round(&builder.space, next, m->levels[0].centers, l, &has_slots, error);
+        status = ef_seed_round(&builder.space, &next->plan, &seeds, l, &has_slots, error);
         if (status != EFFACE_OK || (has_slots && next->seeds[l].id == m->seeds[l].id))
             continue;
         r->round = has_slots ? l + 1 : l;
@@ -225,7 +228,7 @@ static efface_status play_again(ef_pending *r, efface_error *error) {
         r->slot = ef_best_slot(next->rounds.potentials + (size_t)(l - 1) * c, c);
         ef_seeds_differ(r);
     }
-    ef_level_builder_free(&builder);
+    ef_builder_free(&builder);
     return status == EFFACE_OK && !r->build ? ef_look_at_levels(r, error) : status;
 }
 
@@ -236,7 +239,7 @@ static efface_status build(ef_pending *r, efface_error *error) {
     ef_kmeans *const next = &r->next;
     const ef_kmeans *const m = r->model;
     const size_t d = m->domain.map.n_columns, k = m->plan.n_clusters;
-    ef_level_builder builder = {.data = r->data, .knows_squares = true};
+    ef_level_builder builder = {.data = r->data, .way = ef_by_pass};
     ef_level *level = NULL;
     efface_status status = EFFACE_OK;
     next->levels = ef_alloc((size_t)r->first + 1, sizeof *next->levels);
@@ -252,11 +255,12 @@ static efface_status build(ef_pending *r, efface_error *error) {
         if (!r->owns_seeds)
             status = take_seeds(r, error);
         if (status == EFFACE_OK)
-            status = ef_level_builder_prepare(&builder, next, error);
+            status = ef_builder_prepare(&builder, next, error);
         if (status == EFFACE_OK)
             begin_seeds(r, level);
+        const ef_seeds seeds = ef_seeds_of(next, level->centers);
         if (status == EFFACE_OK)
-            status = ef_seed(&builder.space, next, level, r->round, error);
+            status = ef_seed(&builder.space, &next->plan, &seeds, r->round, error);
     } else {
         memcpy(level->centers, r->centers, k * d * sizeof *level->centers);
     }
@@ -268,7 +272,7 @@ static efface_status build(ef_pending *r, efface_error *error) {
     }
     ef_watches_drop(next, ef_count_partitions(next, 0));
     next->was_rebuilt = true;
-    ef_level_builder_free(&builder);
+    ef_builder_free(&builder);
     return status;
 }
 

@@ -80,7 +80,7 @@ static efface_status move_watched(ef_level_builder *builder, ef_kmeans *model, u
         builder->labels_are_old = true;
         return EFFACE_OK;
     }
-    status = ef_maker_take_labels(builder, error);
+    status = ef_builder_take_labels(builder, error);
     if (status == EFFACE_OK)
         ef_watch_labels(&model->watches[t], builder->labels);
     builder->labels_are_old = false;
@@ -106,21 +106,21 @@ static void watch_level(const ef_level_builder *builder, ef_kmeans *model, uint3
 }
 
 static bool is_watched(const ef_level_builder *builder, const ef_kmeans *model, uint32_t t) {
-    return builder->watches && builder->from != NULL && t < builder->from->n_levels &&
-           t < model->n_watches && model->watches[t].tiers != NULL;
+    return builder->from != NULL && t < builder->from->n_levels && t < model->n_watches &&
+           model->watches[t].tiers != NULL;
 }
 
 efface_status ef_unpack_labels(ef_level_builder *builder, const ef_kmeans *model, uint32_t t,
                                efface_error *error) {
-    const efface_status status = ef_maker_take_labels(builder, error);
+    const efface_status status = ef_builder_take_labels(builder, error);
     if (status == EFFACE_OK && builder->labels_are_old)
         ef_watch_labels(&model->watches[t], builder->labels);
     builder->labels_are_old = false;
     return status;
 }
 
-efface_status ef_make_watched(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
-                              efface_error *error) {
+efface_status ef_by_watch(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
+                          efface_error *error) {
     efface_status status = EFFACE_OK;
     bool done = false;
     if (is_watched(builder, model, t))
@@ -131,8 +131,8 @@ efface_status ef_make_watched(ef_level_builder *builder, ef_kmeans *model, uint3
         builder->previous = &model->levels[t];
     if (status != EFFACE_OK || done)
         return status;
-    ef_maker_take_margins(builder);
-    status = ef_make_partition(builder, model, &model->levels[t], error);
+    ef_builder_take_margins(builder);
+    status = ef_make_partition(builder, model, &model->levels[t], NULL, error);
     if (status == EFFACE_OK)
         watch_level(builder, model, t);
     return status;

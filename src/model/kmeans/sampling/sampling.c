@@ -74,9 +74,9 @@ static efface_status look_around(ef_level_builder *builder, ef_kmeans *model, ef
     const uint32_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
     ef_workspace *const space = &builder->space;
     ef_centers seeds;
-    efface_status status = ef_level_builder_prepare(builder, model, error);
+    efface_status status = ef_builder_prepare(builder, model, error);
     if (status == EFFACE_OK)
-        status = ef_maker_take_labels(builder, error);
+        status = ef_builder_take_labels(builder, error);
     if (status != EFFACE_OK)
         return status;
     if (!ef_centers_init(&seeds, pilot->points, k, d, space->kernels->tile))
@@ -94,11 +94,10 @@ static efface_status look_around(ef_level_builder *builder, ef_kmeans *model, ef
             pilot->counts[c] += worker->counts[c];
         for (uint32_t e = 0; e < LOGARITHMS; e++)
             pilot->spread += (ef_i128)s.rows[w][e] << e;
-        model->rows_undecided += worker->rows_undecided;
-        worker->rows_undecided = 0;
         memset(worker->counts, 0, k * sizeof *worker->counts);
     }
-    model->rows_assigned += status == EFFACE_OK ? space->data->n_rows : 0;
+    space->rows_assigned += status == EFFACE_OK ? space->data->n_rows : 0;
+    ef_count_work(space, model);
     ef_free(s.rows);
     ef_centers_free(&seeds);
     return status;
@@ -184,18 +183,16 @@ static void mark(ef_guard *guard, const uint8_t *needs, size_t n, uint32_t shift
 efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, efface_error *error) {
     const size_t n = builder->data->n_rows;
     ef_pilot *const pilot = &model->pilot;
-    ef_kmeans plain = {.plan = model->plan, .domain = model->domain};
-    ef_level level = {0};
+    ef_plan plain = model->plan;
     uint8_t *const needs = ef_alloc(n, sizeof *needs);
-    efface_status status = ef_level_builder_prepare(builder, model, error);
+    efface_status status = ef_builder_prepare(builder, model, error);
     if (status == EFFACE_OK && (needs == NULL || !ef_pilot_init(pilot, model->plan.n_clusters,
                                                                 model->domain.map.n_columns)))
         status = ef_fail_memory(error);
     if (status == EFFACE_OK) {
-        plain.plan.candidates = 1;
-        plain.seeds = pilot->winners;
-        level.centers = pilot->points;
-        status = ef_seed(&builder->space, &plain, &level, 0, error);
+        plain.candidates = 1;
+        const ef_seeds seeds = {.points = pilot->points, .winners = pilot->winners};
+        status = ef_seed(&builder->space, &plain, &seeds, 0, error);
     }
     if (status == EFFACE_OK)
         status = look_around(builder, model, pilot, needs, error);
