@@ -33,8 +33,7 @@ efface_status efface_data_create(uint32_t n_columns, efface_data **out, efface_e
     if (data == NULL)
         return ef_fail_memory(error);
     data->stamp.set = (uint64_t)atomic_fetch_add_explicit(&n_sets, 1, memory_order_relaxed) + 1;
-    data->n_columns = n_columns;
-    if (!ef_ranges_init(&data->ranges, n_columns)) {
+    if (!ef_counts_init(&data->counts, n_columns)) {
         efface_data_free(data);
         return ef_fail_memory(error);
     }
@@ -55,7 +54,7 @@ void efface_data_free(efface_data *data) {
     ef_free(data->weights);
     ef_free(data->owners);
     ef_free(data->labels);
-    ef_ranges_free(&data->ranges);
+    ef_counts_free(&data->counts);
     ef_free(data);
 }
 
@@ -249,14 +248,15 @@ static void measure_column(const efface_data *data, uint32_t column, float ends[
     }
 }
 
-void ef_data_column_ranges(const efface_data *data, float *column_min, float *column_max) {
-    const ef_ranges *const ranges = &data->ranges;
-    for (uint32_t j = 0; j < data->n_columns; j++) {
+void ef_counts_column_ranges(const ef_counts *counts, const efface_data *rows, float *column_min,
+                             float *column_max) {
+    const ef_ranges *const ranges = &counts->ranges;
+    for (uint32_t j = 0; j < counts->n_columns; j++) {
         float ends[2] = {0.0F, 0.0F};
-        uint64_t counts[2];
-        if (data->n_rows != 0 && ef_ranges_stale(ranges, j)) {
-            measure_column(data, j, ends, counts);
-        } else if (data->n_rows != 0) {
+        uint64_t n_there[2];
+        if (counts->n_rows != 0 && ef_ranges_stale(ranges, j)) {
+            measure_column(rows, j, ends, n_there);
+        } else if (counts->n_rows != 0) {
             ends[0] = ranges->least[j];
             ends[1] = ranges->most[j];
         }

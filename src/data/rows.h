@@ -14,8 +14,7 @@
 #ifndef EF_ROWS_H
 #define EF_ROWS_H
 
-#include "base/grid.h"
-#include "data/column_ranges.h"
+#include "data/counts.h"
 #include "data/row_ids.h"
 #include "efface/efface.h"
 
@@ -33,8 +32,12 @@ static inline bool ef_stamps_equal(ef_stamp a, ef_stamp b) {
 
 struct efface_data {
     ef_stamp stamp;
-    uint32_t n_columns;
-    size_t n_rows;
+    union {
+        struct {
+            EF_COUNTS_FIELDS
+        };
+        ef_counts counts; /* the same */
+    };
     size_t capacity; /* rows there is room for; a multiple of EF_PANEL */
     float *values;   /* panels, 64-byte aligned; free places of the last are 0 */
     ef_row_ids ids;
@@ -45,11 +48,8 @@ struct efface_data {
     uint64_t *owners; /* or NULL: none */
     int64_t *labels;  /* or NULL: none */
     uint64_t next_id; /* larger than every id the set ever held */
-    int64_t total_weight;
-    ef_exponent_counts exponents; /* of the rows that are there */
-    ef_ranges ranges;             /* of the columns, of the rows that are there */
-    char **names;                 /* n_columns names, or NULL */
-    double *offsets;              /* n_columns offsets that values came without, or NULL */
+    char **names;     /* n_columns names, or NULL */
+    double *offsets;  /* n_columns offsets that values came without, or NULL */
 };
 
 /* What a model keeps only to be quicker has positions of 32 bits. This says whether they suffice
@@ -128,8 +128,14 @@ size_t ef_data_bytes(const efface_data *data);
 /* Makes labels[i] the label of the row at position i; there are n_rows of them. */
 efface_status ef_data_set_labels(efface_data *data, const int64_t *labels, efface_error *error);
 
-/* The smallest and largest value of each column of the rows that are there; 0 for no rows.
- * Cost O(d), and O(n) for each column that is stale. */
-void ef_data_column_ranges(const efface_data *data, float *column_min, float *column_max);
+/* The smallest and largest value of each column of the rows that are counted; 0 for no rows. Those
+ * of a column that is stale are found among the rows, at a cost of O(n) each; `rows` may be NULL if
+ * none is. */
+void ef_counts_column_ranges(const ef_counts *counts, const efface_data *rows, float *column_min,
+                             float *column_max);
+static inline void ef_data_column_ranges(const efface_data *data, float *column_min,
+                                         float *column_max) {
+    ef_counts_column_ranges(&data->counts, data, column_min, column_max);
+}
 
 #endif

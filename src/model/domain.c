@@ -15,11 +15,11 @@ static int exponent_of_bound(double bound) {
     return exponent;
 }
 
-static efface_status use_bound(ef_domain *domain, const efface_data *data, double bound,
+static efface_status use_bound(ef_domain *domain, const ef_counts *counts, double bound,
                                const float *least, const float *most, efface_error *error) {
     domain->exponent =
-        bound > 0.0 ? exponent_of_bound(bound) : ef_exponent_counts_max(&data->exponents);
-    for (uint32_t j = 0; j < data->n_columns; j++) {
+        bound > 0.0 ? exponent_of_bound(bound) : ef_exponent_counts_max(&counts->exponents);
+    for (uint32_t j = 0; j < counts->n_columns; j++) {
         if (bound > 0.0 && (least[j] < -(float)bound || most[j] > (float)bound))
             return ef_fail(error, EFFACE_E_LIMIT,
                            "the values of column %" PRIu32
@@ -31,12 +31,11 @@ static efface_status use_bound(ef_domain *domain, const efface_data *data, doubl
     return EFFACE_OK;
 }
 
-static efface_status use_ranges(ef_domain *domain, const efface_data *data,
-                                const efface_kmeans_params *params, const float *least,
-                                const float *most, efface_error *error) {
-    for (uint32_t j = 0; j < data->n_columns; j++) {
-        domain->low[j] = params->column_min != NULL ? params->column_min[j] + 0.0F : least[j];
-        domain->high[j] = params->column_max != NULL ? params->column_max[j] + 0.0F : most[j];
+static efface_status use_ranges(ef_domain *domain, const ef_counts *counts, const ef_bounds *bounds,
+                                const float *least, const float *most, efface_error *error) {
+    for (uint32_t j = 0; j < counts->n_columns; j++) {
+        domain->low[j] = bounds->column_min != NULL ? bounds->column_min[j] + 0.0F : least[j];
+        domain->high[j] = bounds->column_max != NULL ? bounds->column_max[j] + 0.0F : most[j];
         const float magnitude = (float)EFFACE_MAX_MAGNITUDE;
         if (!(domain->low[j] >= -magnitude && domain->high[j] <= magnitude))
             return ef_fail(error, EFFACE_E_LIMIT,
@@ -46,7 +45,7 @@ static efface_status use_ranges(ef_domain *domain, const efface_data *data,
         if (domain->low[j] > domain->high[j])
             return ef_fail(error, EFFACE_E_ARGUMENT,
                            "the lower bound of column %" PRIu32 " is above its upper bound", j + 1);
-        if (data->n_rows != 0 && (least[j] < domain->low[j] || most[j] > domain->high[j]))
+        if (counts->n_rows != 0 && (least[j] < domain->low[j] || most[j] > domain->high[j]))
             return ef_fail(
                 error, EFFACE_E_LIMIT,
                 "the values of column %" PRIu32
@@ -81,9 +80,9 @@ static bool take_memory(ef_domain *domain, uint32_t d) {
     return false;
 }
 
-efface_status ef_domain_init(ef_domain *domain, const efface_data *data,
-                             const efface_kmeans_params *params, efface_error *error) {
-    const uint32_t d = data->n_columns;
+efface_status ef_domain_init(ef_domain *domain, const ef_counts *counts, const efface_data *rows,
+                             ef_bounds bounds, efface_error *error) {
+    const uint32_t d = counts->n_columns;
     const bool taken = take_memory(domain, d);
     float *const least = ef_alloc(d, sizeof *least);
     float *const most = ef_alloc(d, sizeof *most);
@@ -92,11 +91,11 @@ efface_status ef_domain_init(ef_domain *domain, const efface_data *data,
         status = ef_fail_memory(error);
         goto out;
     }
-    domain->scale = params->scale;
-    ef_data_column_ranges(data, least, most);
-    status = params->scale == EFFACE_SCALE_NONE
-                 ? use_bound(domain, data, params->bound, least, most, error)
-                 : use_ranges(domain, data, params, least, most, error);
+    domain->scale = bounds.scale;
+    ef_counts_column_ranges(counts, rows, least, most);
+    status = bounds.scale == EFFACE_SCALE_NONE
+                 ? use_bound(domain, counts, bounds.bound, least, most, error)
+                 : use_ranges(domain, counts, &bounds, least, most, error);
     if (status == EFFACE_OK)
         note_coarse(domain, least, most, d);
 out:

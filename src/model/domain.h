@@ -16,9 +16,18 @@ typedef struct ef_domain {
     ef_map map; /* refers to low and step */
 } ef_domain;
 
-/* Derives the domain from the data, or checks that the data keeps to the bounds given. */
-efface_status ef_domain_init(ef_domain *domain, const efface_data *data,
-                             const efface_kmeans_params *params, efface_error *error);
+/* What parameters say of the domain. */
+typedef struct ef_bounds {
+    efface_scale scale;
+    double bound;            /* for scale none: of all values; 0 for one that the rows need */
+    const float *column_min; /* for scale minmax: of each column, or NULL: those of the rows */
+    const float *column_max;
+} ef_bounds;
+
+/* Derives the domain from what is counted of the rows, or checks that they keep to the bounds
+ * given. Ranges that are stale are taken from the rows, which may be NULL if none is. */
+efface_status ef_domain_init(ef_domain *domain, const ef_counts *counts, const efface_data *rows,
+                             ef_bounds bounds, efface_error *error);
 void ef_domain_free(ef_domain *domain);
 
 /* A domain as it was, from its scale, exponent, and the ranges of its columns (for scale none they

@@ -17,8 +17,8 @@
 
 /* What a model has to follow. */
 typedef struct ef_news {
-    const efface_data *data; /* the set as it is after the change; if it is cold, without rows */
-    bool cold;               /* rows are not at hand, but what is counted of them is (cold_set.h) */
+    const ef_counts *counts; /* what is counted of the rows as they are after the change */
+    const efface_data *rows; /* the set of these rows, or NULL: they are not at hand */
     const ef_change *change;
     bool only_look; /* say what it would take, and make nothing */
 } ef_news;
@@ -139,10 +139,10 @@ efface_status ef_model_read(ef_decoder *decoder, const efface_params *params, ui
                             efface_model **out, efface_error *error);
 efface_status ef_model_attach(efface_model *model, const efface_data *data, efface_error *error);
 
-/* Lets a cold model follow a change without rows: `counts` is its set after the change, without
- * rows (cold_set.h), and no column of it is stale. `done` is false if rows are needed, and then the
+/* Lets a cold model follow a change without rows: `counts` is what is counted of them after the
+ * change, and no column of it is stale. `done` is false if rows are needed, and then the
  * model has not changed. Fills the report as `follow` does. */
-efface_status ef_model_follow_cold(efface_model *model, const efface_data *counts,
+efface_status ef_model_follow_cold(efface_model *model, const ef_counts *counts,
                                    const ef_change *change, bool only_look, bool *done,
                                    efface_report *report, efface_error *error);
 

@@ -230,7 +230,7 @@ static efface_status follow(efface_model *const *models, size_t n_models, efface
     const size_t n = change->n_rows != 0 ? n_models : 0;
     promise one, *const promises = n > 1 ? ef_alloc(n, sizeof *promises) : &one;
     efface_status status = promises != NULL ? EFFACE_OK : ef_fail_memory(error);
-    const ef_news news = {.data = data, .change = change};
+    const ef_news news = {.counts = &data->counts, .rows = data, .change = change};
     size_t n_made = 0;
     bool deep = false; /* calls went deeper than for models that are untouched */
     while (status == EFFACE_OK && n_made < n) {
@@ -266,11 +266,11 @@ static efface_status follow(efface_model *const *models, size_t n_models, efface
     return status;
 }
 
-efface_status ef_model_follow_cold(efface_model *model, const efface_data *counts,
+efface_status ef_model_follow_cold(efface_model *model, const ef_counts *counts,
                                    const ef_change *change, bool only_look, bool *done,
                                    efface_report *report, efface_error *error) {
     assert(model->stamp.set == 0); /* what it keeps by position would not follow */
-    const ef_news news = {.data = counts, .cold = true, .change = change, .only_look = only_look};
+    const ef_news news = {.counts = counts, .change = change, .only_look = only_look};
     void *next = NULL;
     const efface_status status =
         model->family->follow(model->state, &news, &next, done, report, error);
@@ -315,7 +315,8 @@ efface_status efface_model_preview(efface_model *model, efface_data *data,
         status = take_out(data, request, &change, &n_missing, error);
     if (status != EFFACE_OK)
         return status;
-    const ef_news news = {.data = data, .change = &change, .only_look = true};
+    const ef_news news = {
+        .counts = &data->counts, .rows = data, .change = &change, .only_look = true};
     efface_report done = report_of(change.n_rows, 0, n_missing);
     bool is_done = false;
     void *next = NULL;

@@ -45,6 +45,7 @@ typedef struct ef_workspace {
     int64_t most_square; /* no row's |g|^2 is larger */
     size_t operations;   /* of a panel, if each row is compared with all clusters */
     ef_interrupt interrupt;
+    uint64_t rows_assigned; /* by passes, since they were last counted */
 } ef_workspace;
 
 /* What a panel costs in a pass that compares each row with all clusters, in multiply-adds; how many

@@ -111,7 +111,7 @@ static efface_status check_model(const checker *c, const char *name, const effac
         status = ef_record_hot(&record, data, &model, error);
     if (status == EFFACE_OK) {
         ef_writer counts = {0};
-        ef_counts_write(&counts, data);
+        ef_counts_write(&counts, &data->counts);
         if (counts.failed)
             status = ef_fail_memory(error);
         else if (counts.n_bytes != record.n_counts ||

@@ -41,7 +41,7 @@ typedef struct following {
 /* ---------------------------------------------------------------- without rows */
 
 /* Notes the rows of a set as leaving or coming, in a model's columns, and counts them. */
-static void note_rows(ef_change *to, efface_data *counts, const ef_record *record,
+static void note_rows(ef_change *to, ef_counts *counts, const ef_record *record,
                       const efface_data *rows, const uint64_t *ids, bool leaves, float *all,
                       float *values) {
     for (size_t i = 0; i < rows->n_rows; i++) {
@@ -56,7 +56,7 @@ static void note_rows(ef_change *to, efface_data *counts, const ef_record *recor
 }
 
 static efface_status make_change(const ef_store_change *change, const ef_record *record,
-                                 efface_data *counts, ef_change *to, efface_error *error) {
+                                 ef_counts *counts, ef_change *to, efface_error *error) {
     const bool both = change->leave != NULL && change->come != NULL;
     const uint32_t d = change->leave != NULL ? change->leave->n_columns : change->come->n_columns;
     size_t n;
@@ -80,22 +80,22 @@ static efface_status make_change(const ef_store_change *change, const ef_record 
 static efface_status follow_cold(const following *f, ef_record *record, efface_model **model,
                                  bool *done, efface_report *report, efface_error *error) {
     const ef_store_change *const change = f->change;
-    efface_data *counts = NULL;
+    ef_counts counts;
     ef_change to = {0};
     *done = false;
     efface_status status = ef_record_cold(record, model, &counts, error);
     if (status != EFFACE_OK)
         return status;
-    if (counts->n_rows != f->store->head.n_rows)
+    if (counts.n_rows != f->store->head.n_rows)
         status = ef_store_corrupt(error, "a model and the store have different numbers of rows");
     if (status == EFFACE_OK)
-        status = make_change(change, record, counts, &to, error);
-    if (status == EFFACE_OK && !ef_counts_stale(counts))
-        status = ef_model_follow_cold(*model, counts, &to, change->only_look, done, report, error);
+        status = make_change(change, record, &counts, &to, error);
+    if (status == EFFACE_OK && !ef_counts_stale(&counts))
+        status = ef_model_follow_cold(*model, &counts, &to, change->only_look, done, report, error);
     if (status == EFFACE_OK && *done && !change->only_look)
-        status = ef_record_write(f->store, record, *model, counts, false, error);
+        status = ef_record_write(f->store, record, *model, &counts, false, error);
     ef_change_free(&to);
-    efface_data_free(counts);
+    ef_counts_free(&counts);
     return status;
 }
 
@@ -198,7 +198,8 @@ static efface_status follow_hot(following *f, waiting *first, efface_data *data,
         }
         report->report.seconds = ef_store_now() - begin;
         if (!f->change->only_look)
-            status = ef_record_write(f->store, &who[i]->record, models[i], data, false, error);
+            status =
+                ef_record_write(f->store, &who[i]->record, models[i], &data->counts, false, error);
         memcpy(report->after, who[i]->record.digest, sizeof report->after);
     }
     ef_free(reports);

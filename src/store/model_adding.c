@@ -33,7 +33,7 @@ efface_status ef_model_add(efface_store *store, const efface_new_model *asked,
     if (status == EFFACE_OK)
         status = fit(asked, rows, &model, error);
     if (status == EFFACE_OK)
-        status = ef_record_write(store, &record, model, rows, true, error);
+        status = ef_record_write(store, &record, model, &rows->counts, true, error);
     if (asked->fitted != NULL)
         *asked->fitted = model;
     else
@@ -228,7 +228,7 @@ static efface_status write_model(adding *a, efface_error *error) {
         return status;
     status = catch_up(a, error);
     if (status == EFFACE_OK)
-        status = ef_record_write(a->store, &a->record, a->model, a->data, true, error);
+        status = ef_record_write(a->store, &a->record, a->model, &a->data->counts, true, error);
     return ef_store_end(a->store, status, error);
 }
 

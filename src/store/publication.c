@@ -28,7 +28,7 @@ static efface_status fit_anew(efface_store *store, ef_record *record, const effa
                          "the store has no rows, so the model %s predicts nothing; "
                          "nothing was changed",
                          record->name);
-    return status == EFFACE_OK ? ef_record_write(store, record, *model, data, false, error)
+    return status == EFFACE_OK ? ef_record_write(store, record, *model, &data->counts, false, error)
                                : status;
 }
 

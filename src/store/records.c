@@ -312,7 +312,7 @@ static ef_decoder reader_of(const ef_writer *w) {
 }
 
 efface_status ef_record_write(efface_store *store, ef_record *record, const efface_model *model,
-                              const efface_data *counted, bool is_new, efface_error *error) {
+                              const ef_counts *counted, bool is_new, efface_error *error) {
     ef_writer counts = {0}, params = {0}, columns = {0};
     unsigned char *state = NULL;
     size_t n_state = 0;
@@ -353,7 +353,7 @@ efface_status ef_record_write(efface_store *store, ef_record *record, const effa
     return status;
 }
 
-efface_status ef_record_cold(const ef_record *record, efface_model **model, efface_data **counts,
+efface_status ef_record_cold(const ef_record *record, efface_model **model, ef_counts *counts,
                              efface_error *error) {
     ef_decoder state = {.bytes = record->state, .n_bytes = record->n_state};
     ef_decoder reader = {.bytes = record->counts, .n_bytes = record->n_counts};
@@ -362,20 +362,17 @@ efface_status ef_record_cold(const ef_record *record, efface_model **model, effa
     if (status != EFFACE_OK)
         return as_damage(status, error);
     const ef_totals totals = (*model)->family->totals((*model)->state);
-    *counts = ef_counts_read(&reader, record->n_columns);
-    if (*counts == NULL || reader.n_bytes != 0 || (*counts)->n_rows != totals.n_rows ||
-        (*counts)->total_weight != totals.total_weight) {
-        const bool short_of_memory = *counts == NULL && !reader.failed;
-        efface_model_free(*model);
-        efface_data_free(*counts);
-        *model = NULL;
-        *counts = NULL;
-        return short_of_memory
-                   ? ef_fail_memory(error)
-                   : ef_store_corrupt(error,
-                                      "the counts that a model keeps of its rows are invalid");
-    }
-    return EFFACE_OK;
+    const bool was_read = ef_counts_read(&reader, record->n_columns, counts);
+    if (was_read && reader.n_bytes == 0 && counts->n_rows == totals.n_rows &&
+        counts->total_weight == totals.total_weight)
+        return EFFACE_OK;
+    efface_model_free(*model);
+    *model = NULL;
+    if (was_read)
+        ef_counts_free(counts);
+    return was_read || reader.failed
+               ? ef_store_corrupt(error, "the counts that a model keeps of its rows are invalid")
+               : ef_fail_memory(error);
 }
 
 efface_status ef_record_attach(efface_model *model, const efface_data *data, efface_error *error) {

@@ -3,7 +3,7 @@
 #define EF_STORE_H
 
 #include "base/encode.h"
-#include "data/cold_set.h"
+#include "data/counts.h"
 #include "model/family.h"
 #include "store/head.h"
 
@@ -372,7 +372,7 @@ typedef struct ef_record {
     efface_params *params; /* one block, with the seed */
     uint32_t *columns;     /* or NULL: all */
     uint32_t n_columns;
-    unsigned char *counts; /* of its rows and columns (cold_set.h) */
+    unsigned char *counts; /* of its rows and columns (counts.h) */
     size_t n_counts;
     unsigned char *state;
     size_t n_state;
@@ -394,7 +394,7 @@ efface_status ef_record_read(efface_store *store, const char *name, bool with_st
 
 /* Writes a model that has changed, or a new one, and changes the head. */
 efface_status ef_record_write(efface_store *store, ef_record *record, const efface_model *model,
-                              const efface_data *counted, bool is_new, efface_error *error);
+                              const ef_counts *counted, bool is_new, efface_error *error);
 
 /* Takes a model out, and changes the head. */
 efface_status ef_record_drop(efface_store *store, const ef_record *record, efface_error *error);
@@ -406,9 +406,9 @@ efface_status ef_record_new(const efface_store *store, const efface_new_model *a
 /* Whether the state was made when the method was defined in another way: it cannot be read then. */
 bool ef_record_is_outdated(const ef_record *record);
 
-/* The model without rows and its set without rows; the same model, given its rows; or with all its
- * rows at once. The last fits a model again whose state is outdated. */
-efface_status ef_record_cold(const ef_record *record, efface_model **model, efface_data **counts,
+/* The model without rows and what is counted of them; the same model, given its rows; or with all
+ * its rows at once. The last fits a model again whose state is outdated. */
+efface_status ef_record_cold(const ef_record *record, efface_model **model, ef_counts *counts,
                              efface_error *error);
 efface_status ef_record_attach(efface_model *model, const efface_data *data, efface_error *error);
 efface_status ef_record_hot(const ef_record *record, const efface_data *data, efface_model **model,

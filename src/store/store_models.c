@@ -157,7 +157,7 @@ static efface_status rekey(efface_store *store, const char *name, uint64_t seed,
     if (status == EFFACE_OK)
         status = ef_model_fit(rows, record.params, &model, error);
     if (status == EFFACE_OK)
-        status = ef_record_write(store, &record, model, rows, false, error);
+        status = ef_record_write(store, &record, model, &rows->counts, false, error);
     efface_model_free(model);
     efface_data_free(data);
     ef_record_free(&record);

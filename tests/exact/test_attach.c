@@ -8,7 +8,7 @@
  */
 #include "oracle/cases.h"
 
-#include "data/cold_set.h"
+#include "data/counts.h"
 #include "model/kmeans/following/replay.h"
 
 #include <setjmp.h>
@@ -39,7 +39,7 @@ typedef struct scene {
     trial t;
     efface_kmeans_params used;
     efface_data *sets[2];
-    efface_data *counts; /* what a cold model knows of them */
+    ef_counts counts; /* what a cold model knows of them */
     efface_model *cold;
     bytes state; /* of it; without its sets, a tree cannot write itself */
 } scene;
@@ -76,13 +76,13 @@ static efface_model *read_cold(const scene *s, bytes b) {
     return model;
 }
 
-static efface_data *count(const efface_data *data) {
+static ef_counts count(const efface_data *data) {
     ef_writer writer = {0};
-    ef_counts_write(&writer, data);
+    ef_counts_write(&writer, &data->counts);
     assert_false(writer.failed);
     ef_decoder reader = {.bytes = writer.bytes, .n_bytes = writer.n_bytes};
-    efface_data *const counts = ef_counts_read(&reader, data->n_columns);
-    assert_non_null(counts);
+    ef_counts counts;
+    assert_true(ef_counts_read(&reader, data->n_columns, &counts));
     free(writer.bytes);
     return counts;
 }
@@ -115,7 +115,7 @@ static void begin(scene *s, uint64_t seed) {
 static void end(scene *s) {
     efface_bytes_free(s->state.at);
     efface_model_free(s->cold);
-    efface_data_free(s->counts);
+    ef_counts_free(&s->counts);
     efface_data_free(s->sets[0]);
     efface_data_free(s->sets[1]);
     free_trial(&s->t);
@@ -178,14 +178,14 @@ static bool follow_cold(scene *s, const request *q, bool only_look) {
     for (size_t i = 0; i < q->n; i++) {
         const efface_row row = {.id = q->ids[i], .weight = q->weights[i]};
         ef_change_note(&change, &row, q->values + i * d, q->leaves);
-        ef_counts_change(s->counts, q->values + i * d, q->weights[i], q->leaves);
+        ef_counts_change(&s->counts, q->values + i * d, q->weights[i], q->leaves);
     }
     const bytes before = encode(s->cold);
     bool done = false;
     efface_report report;
-    if (!ef_counts_stale(s->counts))
+    if (!ef_counts_stale(&s->counts))
         assert_int_equal(
-            ef_model_follow_cold(s->cold, s->counts, &change, only_look, &done, &report, NULL),
+            ef_model_follow_cold(s->cold, &s->counts, &change, only_look, &done, &report, NULL),
             EFFACE_OK);
     ef_change_free(&change);
     if (done && !only_look) {

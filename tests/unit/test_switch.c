@@ -7,7 +7,7 @@
 #define MOST_COLUMNS 2
 #include "unit/tree_ways.h"
 
-#include "data/cold_set.h"
+#include "data/counts.h"
 #include "model/kmeans/following/replay.h"
 #include "unit/report_ways.h"
 
@@ -290,9 +290,10 @@ static void cold_models_ask_for_rows(void **state) {
     for (int leaves = 0; leaves < 2; leaves++) {
         pair p = make_rows(leaves ? LIMIT : LIMIT - 1, &params);
         ef_writer writer = {0};
-        ef_counts_write(&writer, p.data);
+        ef_counts_write(&writer, &p.data->counts);
         ef_decoder counted = {.bytes = writer.bytes, .n_bytes = writer.n_bytes};
-        efface_data *const counts = ef_counts_read(&counted, MOST_COLUMNS);
+        ef_counts counts;
+        assert_true(ef_counts_read(&counted, MOST_COLUMNS, &counts));
         const bytes b = encode(p.model);
         ef_decoder reader = {.bytes = b.at, .n_bytes = b.n};
         efface_model *cold = NULL;
@@ -304,10 +305,10 @@ static void cold_models_ask_for_rows(void **state) {
         ef_change change;
         assert_true(ef_change_init(&change, MOST_COLUMNS, 1));
         ef_change_note(&change, &row, values, leaves != 0);
-        ef_counts_change(counts, values, 1, leaves != 0);
+        ef_counts_change(&counts, values, 1, leaves != 0);
         bool done = true;
         efface_report report;
-        assert_int_equal(ef_model_follow_cold(cold, counts, &change, false, &done, &report, NULL),
+        assert_int_equal(ef_model_follow_cold(cold, &counts, &change, false, &done, &report, NULL),
                          EFFACE_OK);
         assert_false(done);
         check_crossing(&report);
@@ -323,7 +324,7 @@ static void cold_models_ask_for_rows(void **state) {
         ef_change_free(&change);
         efface_bytes_free(b.at);
         efface_bytes_free(after.at);
-        efface_data_free(counts);
+        ef_counts_free(&counts);
         free(writer.bytes);
         free_pair(&p);
     }

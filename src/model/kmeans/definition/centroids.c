@@ -71,15 +71,14 @@ static void race_panels(void *context, unsigned number, size_t first, size_t las
 
 /* Reseeds the clusters of level t that have no rows: point[] of such a cluster in `next` becomes
  * the grid point of the winner. Clusters for which nobody can win stay as they are. */
-static efface_status reseed(ef_workspace *space, ef_kmeans *model, uint32_t t,
+static efface_status reseed(ef_workspace *space, const ef_run *run, ef_level *level, uint32_t t,
                             const uint32_t *labels, int32_t *next, efface_error *error) {
-    const uint32_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
-    ef_level *const level = &model->levels[t];
+    const uint32_t k = run->plan->n_clusters, d = run->n_columns;
     uint32_t n_empty = 0;
     for (uint32_t c = 0; c < k; c++)
         n_empty += level->counts[c] == 0;
     /* Without loss every row is at its center, and no row can win. */
-    if (n_empty == 0 || ef_level_loss(model, level) == 0)
+    if (n_empty == 0 || ef_run_loss(run, level) == 0)
         return EFFACE_OK;
     level->reseeded = ef_alloc(n_empty, sizeof *level->reseeded);
     if (level->reseeded == NULL)
@@ -90,7 +89,7 @@ static efface_status reseed(ef_workspace *space, ef_kmeans *model, uint32_t t,
         .level = level,
         .centers = &centers,
         .labels = labels,
-        .seed = model->plan.seed,
+        .seed = run->plan->seed,
         .step = t + 1,
     };
     for (uint32_t c = 0; c < k; c++) {
@@ -127,10 +126,10 @@ typedef struct rational {
 
 /* The mean of a cluster with rows; for quantized, one with less than gamma n / k of the weight is
  * drawn towards its previous center as if rows there made up the difference. */
-static rational mean(const ef_kmeans *model, const ef_level *level, uint32_t cluster, size_t i) {
+static rational mean(const ef_run *run, const ef_level *level, uint32_t cluster, size_t i) {
     const int64_t count = level->counts[cluster];
-    const ef_i128 factor = (ef_i128)EF_GAMMA_ONE * model->plan.n_clusters;
-    const ef_i128 threshold = (ef_i128)model->plan.gamma * model->total_weight;
+    const ef_i128 factor = (ef_i128)EF_GAMMA_ONE * run->plan->n_clusters;
+    const ef_i128 threshold = (ef_i128)run->plan->gamma * run->total_weight;
     if (factor * count < threshold)
         return (rational){
             factor * level->sums[i] + (threshold - factor * count) * level->centers[i], threshold};
@@ -169,10 +168,10 @@ static int32_t round_coordinate(const ef_plan *plan, rational x, uint32_t column
     return round_to_lattice(x, plan->epsilon, (int64_t)ef_tape_below(bits, plan->epsilon));
 }
 
-void ef_next_center(const ef_kmeans *model, const ef_level *level, uint32_t t, uint32_t cluster,
+void ef_next_center(const ef_run *run, const ef_level *level, uint32_t t, uint32_t cluster,
                     int32_t *next) {
-    const ef_plan *const plan = &model->plan;
-    const uint32_t d = model->domain.map.n_columns;
+    const ef_plan *const plan = run->plan;
+    const uint32_t d = run->n_columns;
     const bool lattice = plan->method == EFFACE_METHOD_QUANTIZED;
     const int64_t count = level->counts[cluster];
     if (!lattice && count != 0) {
@@ -183,7 +182,7 @@ void ef_next_center(const ef_kmeans *model, const ef_level *level, uint32_t t, u
     }
     for (uint32_t j = 0; j < d; j++) {
         const rational x = level->counts[cluster] != 0
-                               ? mean(model, level, cluster, (size_t)cluster * d + j)
+                               ? mean(run, level, cluster, (size_t)cluster * d + j)
                                : (rational){next[j], 1};
         next[j] =
             lattice ? round_coordinate(plan, x, j, t + 1) : (int32_t)ef_divide_round(x.num, x.den);
@@ -199,18 +198,17 @@ void ef_start_centers(const ef_kmeans *model, const ef_starts *starts, uint32_t 
             round_coordinate(&model->plan, (rational){centers[i], 1}, (uint32_t)(i % d), 0);
 }
 
-efface_status ef_next_centers(ef_workspace *space, ef_kmeans *model, uint32_t t,
+efface_status ef_next_centers(ef_workspace *space, const ef_run *run, ef_level *level, uint32_t t,
                               const uint32_t *labels, int32_t *next, efface_error *error) {
-    const ef_plan *const plan = &model->plan;
-    const ef_level *const level = &model->levels[t];
-    const uint32_t d = model->domain.map.n_columns;
+    const ef_plan *const plan = run->plan;
+    const uint32_t d = run->n_columns;
     memcpy(next, level->centers, (size_t)plan->n_clusters * d * sizeof *next);
     if (plan->empty == EFFACE_EMPTY_RESEED) {
-        const efface_status status = reseed(space, model, t, labels, next, error);
+        const efface_status status = reseed(space, run, level, t, labels, next, error);
         if (status != EFFACE_OK)
             return status;
     }
     for (uint32_t c = 0; c < plan->n_clusters; c++)
-        ef_next_center(model, level, t, c, next + (size_t)c * d);
+        ef_next_center(run, level, t, c, next + (size_t)c * d);
     return EFFACE_OK;
 }

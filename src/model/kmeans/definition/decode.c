@@ -371,38 +371,39 @@ efface_status ef_kmeans_read(ef_decoder *r, const efface_kmeans_params *params, 
  */
 static efface_status make_labels(ef_kmeans *m, const efface_data *data, efface_error *error) {
     const size_t k = m->plan.n_clusters, d = m->domain.map.n_columns;
-    ef_maker maker = {.data = data, .knows_squares = true};
+    ef_level_builder builder = {.data = data};
     ef_level level = {.centers = m->levels[0].centers,
                       .counts = ef_alloc_zero(k, sizeof *level.counts),
                       .sums = ef_alloc_zero(k * d, sizeof *level.sums)};
     bool fits = ef_guard_init(&m->guard, data->n_rows, (uint32_t)k, (uint32_t)d);
     efface_status status = fits && level.counts != NULL && level.sums != NULL
-                               ? ef_pilot_mark(&maker, m, &fits, error)
+                               ? ef_pilot_mark(&builder, m, &fits, error)
                                : ef_fail_memory(error);
     if (status == EFFACE_OK && !fits)
         status = damaged(error, "it belongs to other rows");
     if (status == EFFACE_OK) {
-        ef_maker_take_margins(&maker);
-        status = ef_make_partition(&maker, m, &level, error);
+        ef_builder_take_margins(&builder);
+        status = ef_make_partition(&builder, m, &level, NULL, error);
     }
     if (status == EFFACE_OK &&
         (memcmp(level.counts, m->levels[0].counts, k * sizeof *level.counts) != 0 ||
          memcmp(level.sums, m->levels[0].sums, k * d * sizeof *level.sums) != 0))
         status = damaged(error, "it belongs to other rows");
     if (status == EFFACE_OK) {
-        ef_guard_pack(&m->guard, data->n_rows, maker.labels, maker.margins, level.centers,
+        ef_guard_pack(&m->guard, data->n_rows, builder.labels, builder.margins, level.centers,
                       (uint32_t)k, (uint32_t)d);
     }
     m->rows_assigned = m->rows_undecided = m->rows_moved = 0;
     ef_free(level.counts);
     ef_free(level.sums);
-    ef_maker_free(&maker);
+    ef_builder_free(&builder);
     return status;
 }
 
 efface_status ef_kmeans_attach(ef_kmeans *model, const efface_data *data, efface_error *error) {
     ef_domain domain;
-    efface_status status = ef_domain_init(&domain, data, &model->params, error);
+    efface_status status =
+        ef_domain_init(&domain, &data->counts, data, ef_params_bounds(&model->params), error);
     if (status != EFFACE_OK)
         return status;
     const size_t n_bytes = data->n_columns * sizeof *domain.low;

@@ -6,7 +6,7 @@
  *     quantized   stops also when the loss of a level does not fall; the model is then the level
  *                 before, and the level that did not fall is kept, because a later change of the
  *                 rows may let it fall after all
- *     pyramid     is lloyd too, but begins with the centers that a sample gave (pyramid.c); the
+ *     pyramid     is lloyd too, but begins with the centers that a sample gave (starts.c); the
  *                 partition of level 0 is kept, so that it need not be made from nothing again
  *
  * Everything a level was computed from stays: that is what forgetting starts from.
@@ -19,85 +19,26 @@
 
 #include <string.h>
 
-/* ---------------------------------------------------------------- the maker of levels */
-
-efface_status ef_maker_prepare(ef_maker *maker, const ef_kmeans *model, efface_error *error) {
-    if (maker->space.pool != NULL)
-        return EFFACE_OK;
-    return ef_workspace_init(&maker->space, maker->data, &model->domain.map, &model->plan, error);
-}
-
-void ef_maker_free(ef_maker *maker) {
-    ef_workspace_free(&maker->space);
-    ef_free(maker->labels);
-    ef_free(maker->margins);
-    ef_free(maker->room);
-    ef_free(maker->gone);
-    ef_shift_free(&maker->shift);
-    ef_free(maker->look.at);
-
-    *maker = (ef_maker){0};
-}
-
-efface_status ef_maker_take_labels(ef_maker *maker, efface_error *error) {
-    if (maker->labels == NULL)
-        maker->labels = ef_alloc(maker->data->n_rows, sizeof *maker->labels);
-    return maker->labels != NULL ? EFFACE_OK : ef_fail_memory(error);
-}
-
-static void clear_labels(void *context, unsigned worker, size_t first, size_t last) {
-    const ef_maker *const maker = context;
-    const size_t begin = first * EF_PANEL, end = last * EF_PANEL, n = maker->data->n_rows;
-    (void)worker;
-    memset(maker->labels + begin, 0xFF, ((end < n ? end : n) - begin) * sizeof *maker->labels);
-}
-
-void ef_maker_take_margins(ef_maker *maker) {
-    const size_t n_panels = (maker->data->n_rows + EF_PANEL - 1) / EF_PANEL;
-    if (maker->margins == NULL)
-        maker->margins = ef_alloc_aligned(n_panels, EF_PANEL * sizeof *maker->margins);
-}
-
-efface_status ef_make_partition(ef_maker *maker, ef_kmeans *model, ef_level *level,
-                                efface_error *error) {
-    efface_status status = ef_maker_prepare(maker, model, error);
-    if (status == EFFACE_OK)
-        status = ef_maker_take_labels(maker, error);
-    if (status == EFFACE_OK && maker->has_labels) {
-        maker->has_labels = false;
-        maker->previous = level;
-        maker->knows_squares = true;
-        return ef_partition_labelled(&maker->space, model, level, maker->labels, &model->square_sum,
-                                     error);
-    }
-    /* By all workers: memory that is touched for the first time is slow. */
-    if (status == EFFACE_OK && maker->previous == NULL)
-        status = ef_workspace_run_light(&maker->space, EF_PANEL, clear_labels, maker, error);
-    if (status != EFFACE_OK)
-        return status;
-    status = ef_partition(&maker->space, model, level, maker->previous, maker->labels,
-                          maker->margins, maker->knows_squares ? NULL : &model->square_sum, error);
-    maker->previous = level;
-    maker->knows_squares = true;
-    return status;
-}
+/* ---------------------------------------------------------------- levels */
 
 /* The centers after level t. Where a cluster has no rows, and may have to start again elsewhere,
  * that takes the partition of the level and a workspace. */
-static efface_status next_centers(ef_maker *maker, ef_kmeans *model, uint32_t t, int32_t *next,
-                                  efface_error *error) {
+static efface_status next_centers(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
+                                  int32_t *next, efface_error *error) {
     efface_status status = EFFACE_OK;
     for (uint32_t c = 0; c < model->plan.n_clusters && status == EFFACE_OK; c++) {
         if (model->levels[t].counts[c] != 0)
             continue;
-        status = ef_maker_prepare(maker, model, error);
+        status = ef_builder_prepare(builder, model, error);
         if (status == EFFACE_OK)
-            status = ef_unpack_labels(maker, model, t, error);
+            status = ef_unpack_labels(builder, model, t, error);
         break;
     }
     if (status != EFFACE_OK)
         return status;
-    return ef_next_centers(&maker->space, model, t, maker->labels, next, error);
+    const ef_run run = ef_run_of(model);
+    return ef_next_centers(&builder->space, &run, &model->levels[t], t, builder->labels, next,
+                           error);
 }
 
 /* Whether level t is the last and needs no partition. */
@@ -111,7 +52,7 @@ static bool is_open(const ef_plan *plan, uint32_t t) {
     return false;
 }
 
-efface_status ef_make_levels(ef_maker *maker, ef_kmeans *model, uint32_t t, ef_i128 loss,
+efface_status ef_make_levels(ef_level_builder *builder, ef_kmeans *model, uint32_t t, ef_i128 loss,
                              efface_error *error) {
     const ef_plan *const plan = &model->plan;
     const bool quantized = plan->method == EFFACE_METHOD_QUANTIZED;
@@ -124,11 +65,7 @@ efface_status ef_make_levels(ef_maker *maker, ef_kmeans *model, uint32_t t, ef_i
         model->model_level = t;
         if (is_open(plan, t))
             break;
-        if (t == 0 && plan->method == EFFACE_METHOD_PYRAMID)
-            status = ef_make_guarded(maker, model, t, error);
-        else
-            status = maker->watches ? ef_make_watched(maker, model, t, error)
-                                    : ef_make_partition(maker, model, level, error);
+        status = builder->way(builder, model, t, error);
         if (status != EFFACE_OK)
             break;
         if (quantized) {
@@ -141,7 +78,7 @@ efface_status ef_make_levels(ef_maker *maker, ef_kmeans *model, uint32_t t, ef_i
                 break;
             loss = now;
         }
-        status = next_centers(maker, model, t, next, error);
+        status = next_centers(builder, model, t, next, error);
         if (status != EFFACE_OK)
             break;
         if (memcmp(next, level->centers, n_values * sizeof *next) == 0) {
@@ -153,59 +90,59 @@ efface_status ef_make_levels(ef_maker *maker, ef_kmeans *model, uint32_t t, ef_i
             status = ef_fail_memory(error);
             break;
         }
-        maker->previous = &model->levels[t]; /* the array of levels may have moved */
+        builder->previous = &model->levels[t]; /* the array of levels may have moved */
         memcpy(more->centers, next, n_values * sizeof *next);
     }
     ef_free(next);
     return status;
 }
 
-/* The seeds of a model that has none. Greedy seeding leaves the partition of level 0. */
-static efface_status make_seeds(ef_maker *maker, ef_kmeans *model, ef_level *level,
-                                efface_error *error) {
-    if (model->plan.candidates < 2)
-        return ef_seed(&maker->space, model, level, 0, error);
-    const efface_status status = ef_maker_take_labels(maker, error);
-    return status == EFFACE_OK ? ef_seed_greedily(&maker->space, model, level, 0, maker->labels,
-                                                  &maker->has_labels, error)
-                               : status;
-}
-
-efface_status ef_make_run(ef_maker *maker, ef_kmeans *model, efface_error *error) {
-    efface_status status = ef_maker_prepare(maker, model, error);
-    ef_level *const level = status == EFFACE_OK ? ef_kmeans_add_level(model, false) : NULL;
-    if (status == EFFACE_OK)
-        status = level != NULL ? make_seeds(maker, model, level, error) : ef_fail_memory(error);
-    return status == EFFACE_OK ? ef_make_levels(maker, model, 0, 0, error) : status;
-}
-
 /* ---------------------------------------------------------------- fit */
 
+/* The seeds and all levels. Greedy seeding leaves the partition of level 0. */
+static efface_status make_run(ef_level_builder *builder, ef_kmeans *model, efface_error *error) {
+    bool has_labels = false;
+    ef_level *const level = ef_kmeans_add_level(model, false);
+    efface_status status =
+        level != NULL ? ef_builder_prepare(builder, model, error) : ef_fail_memory(error);
+    if (status == EFFACE_OK && model->plan.candidates > 1)
+        status = ef_builder_take_labels(builder, error);
+    if (status != EFFACE_OK)
+        return status;
+    const ef_seeds seeds = ef_seeds_of(model, level->centers);
+    status = ef_seed_labelled(&builder->space, &model->plan, &seeds, builder->labels, &has_labels,
+                              error);
+    builder->way = has_labels ? ef_by_labels : ef_by_first_pass;
+    return status == EFFACE_OK ? ef_make_levels(builder, model, 0, 0, error) : status;
+}
+
 /* Pyramid: the pilot, the starts on its sample, and the levels. */
-static efface_status make_pyramid(ef_maker *maker, ef_kmeans *model, efface_error *error) {
+static efface_status make_pyramid(ef_level_builder *builder, ef_kmeans *model,
+                                  efface_error *error) {
     ef_level *const level = ef_kmeans_add_level(model, false);
     efface_status status = EFFACE_OK;
-    if (level == NULL || !ef_guard_init(&model->guard, maker->data->n_rows, model->plan.n_clusters,
-                                        model->domain.map.n_columns))
+    if (level == NULL || !ef_guard_init(&model->guard, builder->data->n_rows,
+                                        model->plan.n_clusters, model->domain.map.n_columns))
         status = ef_fail_memory(error);
     if (status == EFFACE_OK)
-        status = ef_pilot_make(maker, model, error);
+        status = ef_pilot_make(builder, model, error);
     if (status == EFFACE_OK)
-        status = ef_starts_run(&model->starts, model, maker->data, error);
+        status = ef_starts_run(&model->starts, model, builder->data, error);
     if (status != EFFACE_OK)
         return status;
     model->start = ef_starts_best(model->plan.starts, model->starts.losses);
     ef_start_centers(model, &model->starts, model->start, level->centers);
-    return ef_make_levels(maker, model, 0, 0, error);
+    builder->way = ef_by_guard;
+    return ef_make_levels(builder, model, 0, 0, error);
 }
 
 /* Seeds and levels of a model that has at least one row. */
 static efface_status make_all(ef_kmeans *model, const efface_data *data, efface_error *error) {
-    ef_maker maker = {.data = data};
+    ef_level_builder builder = {.data = data};
     const efface_status status = model->plan.method == EFFACE_METHOD_PYRAMID
-                                     ? make_pyramid(&maker, model, error)
-                                     : ef_make_run(&maker, model, error);
-    ef_maker_free(&maker);
+                                     ? make_pyramid(&builder, model, error)
+                                     : make_run(&builder, model, error);
+    ef_builder_free(&builder);
     return status;
 }
 
@@ -249,13 +186,14 @@ static efface_status fit_draws(const efface_data *data, const efface_kmeans_para
     ef_kmeans *const model = ef_alloc_zero(1, sizeof *model);
     if (model == NULL)
         return ef_fail_memory(error);
-    status = ef_plan_init(&model->plan, data, params, error);
+    status = ef_plan_init(&model->plan, &data->counts, params, error);
     model->draw = draw;
     model->plan.seed = ef_seed_of_draw(params->common.seed, draw);
     if (status == EFFACE_OK)
         status = ef_keep_params(model, params, data->n_columns, error);
     if (status == EFFACE_OK)
-        status = ef_domain_init(&model->domain, data, params, error);
+        status =
+            ef_domain_init(&model->domain, &data->counts, data, ef_params_bounds(params), error);
     if (status != EFFACE_OK)
         goto out;
     model->n_rows = data->n_rows;

@@ -5,23 +5,50 @@
 #include "model/kmeans/kept/watch.h"
 #include "model/workspace.h"
 
-/* Runs the races of the seeding from round `from` on and makes their winners the centers of
- * `level`. Earlier winners are in model->seeds, and their grid points in `level` already; and so
- * are earlier rounds in model->rounds, if that has room for what rounds come to. */
-efface_status ef_seed(ef_workspace *space, ef_kmeans *model, ef_level *level, uint32_t from,
-                      efface_error *error);
+/* What the steps of a run of k-means have in common, be it over all rows or over a sample. */
+typedef struct ef_run {
+    const ef_plan *plan;
+    uint32_t n_columns;
+    int64_t total_weight; /* of the rows, */
+    ef_i128 square_sum;   /* and the sum of weight * |g|^2 */
+} ef_run;
 
-/* The same for several candidates a round. `labels`, unless NULL, become the clusters of all rows
- * by position, if *has_labels says so: the nearest of the seeds, ties going to the lower. The
- * workers then have the rows' squares. */
-efface_status ef_seed_greedily(ef_workspace *space, ef_kmeans *model, ef_level *level,
+static inline ef_run ef_run_of(const ef_kmeans *model) {
+    return (ef_run){&model->plan, model->domain.map.n_columns, model->total_weight,
+                    model->square_sum};
+}
+
+/* ------------------------------------------------------------------ seeds */
+
+/* The seeds of a run. */
+typedef struct ef_seeds {
+    int32_t *points; /* n_clusters grid points */
+    ef_winner *winners;
+    ef_rounds *rounds; /* gets what rounds come to, if it has room; or NULL */
+} ef_seeds;
+
+static inline ef_seeds ef_seeds_of(ef_kmeans *model, int32_t *points) {
+    return (ef_seeds){points, model->seeds, &model->rounds};
+}
+
+/* Runs the races of the seeding from round `from` on. Earlier seeds are there already, and so are
+ * earlier rounds. */
+efface_status ef_seed(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
+                      uint32_t from, efface_error *error);
+
+/* The same with labels: these become the clusters of all rows by position, if *has_labels says so:
+ * the nearest of the seeds, ties going to the lower. The workers then have the rows' squares. */
+efface_status ef_seed_labelled(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
+                               uint32_t *labels, bool *has_labels, efface_error *error);
+
+/* The same for several candidates a round; `labels` may be NULL. */
+efface_status ef_seed_greedily(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
                                uint32_t from, uint32_t *labels, bool *has_labels,
                                efface_error *error);
 
-/* One round of it by itself, not the first: model->rounds and model->seeds get what it comes to,
- * given the grid points of the seeds before it. If all rows are at these, has_slots is false, and
- * nothing was done. */
-efface_status ef_seed_round(ef_workspace *space, ef_kmeans *model, const int32_t *seeds,
+/* One round of it by itself, not the first, given the seeds before it: its rounds and winners get
+ * what it comes to. If all rows are at these seeds, has_slots is false, and nothing was done. */
+efface_status ef_seed_round(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
                             uint32_t round, bool *has_slots, efface_error *error);
 
 /* What that takes for each panel at most, in multiply-adds, in a fit of lloyd or quantized; 0 for
@@ -32,71 +59,105 @@ size_t ef_seed_operations(const ef_plan *plan, uint32_t n_columns);
 ef_candidate ef_race_among_equals(const ef_workspace *space, uint64_t seed, uint32_t round,
                                   const ef_candidate *chosen);
 
+/* ------------------------------------------------------------------ partitions and centers */
+
 /* Makes the partition of `level`: labels[i] becomes the nearest center of the row at position i.
  * On entry the labels are those of the level `previous`, whose sums are then corrected by the rows
- * that moved (`previous` may be `level` itself); or EF_NO_CLUSTER everywhere and `previous` NULL,
- * and then square_sum, unless it is NULL, becomes the sum of weight * |g|^2. `margins`, unless
- * NULL, has room for all panels, and gets the margins of the rows (kernels.h). */
-efface_status ef_partition(ef_workspace *space, ef_kmeans *model, ef_level *level,
-                           const ef_level *previous, uint32_t *labels, float *margins,
-                           ef_i128 *square_sum, efface_error *error);
+ * that moved (`previous` may be `level` itself); or `previous` is NULL, and counts and sums are 0.
+ * square_sum, unless it is NULL, becomes the sum of weight * |g|^2. `margins`, unless NULL, has
+ * room for all panels, and gets the margins of the rows (kernels.h). */
+efface_status ef_partition(ef_workspace *space, ef_level *level, const ef_level *previous,
+                           uint32_t *labels, float *margins, ef_i128 *square_sum,
+                           efface_error *error);
 
 /* The same if labels are those of `level` already, and the workers have the squares of the rows:
  * adds up the rows. */
-efface_status ef_partition_labelled(ef_workspace *space, ef_kmeans *model, ef_level *level,
-                                    uint32_t *labels, ef_i128 *square_sum, efface_error *error);
+efface_status ef_partition_labelled(ef_workspace *space, ef_level *level, uint32_t *labels,
+                                    ef_i128 *square_sum, efface_error *error);
 
-/* Computes the centers of level number `t` + 1 into `next` from level t, and records in level t
- * which clusters were reseeded. `labels` is the partition of level t. */
-efface_status ef_next_centers(ef_workspace *space, ef_kmeans *model, uint32_t t,
+/* Counts for the model what partitions have taken since the last time. */
+void ef_count_work(ef_workspace *space, ef_kmeans *model);
+
+/* The loss of a level with a partition, exact, in squared grid steps. */
+ef_i128 ef_run_loss(const ef_run *run, const ef_level *level);
+
+/* Computes the centers of level number `t` + 1 into `next` from level t, and records in that which
+ * clusters were reseeded. `labels` is its partition; it and the workspace are looked at only if a
+ * cluster has no rows. */
+efface_status ef_next_centers(ef_workspace *space, const ef_run *run, ef_level *level, uint32_t t,
                               const uint32_t *labels, int32_t *next, efface_error *error);
 
 /* The center of one cluster for level t + 1 from the counts and sums of level t, on the grid or,
  * for quantized, on the lattice. For a cluster without rows, `next` holds on entry the grid point
  * it starts from. */
-void ef_next_center(const ef_kmeans *model, const ef_level *level, uint32_t t, uint32_t cluster,
+void ef_next_center(const ef_run *run, const ef_level *level, uint32_t t, uint32_t cluster,
                     int32_t *next);
 
-/* What the making of levels needs: a workspace, and a partition to start from. */
-typedef struct ef_maker {
+/* ------------------------------------------------------------------ levels, one after the other */
+
+typedef struct ef_level_builder ef_level_builder;
+
+/* A way to make the partition of level t of a model, whose centers are there. It may choose another
+ * way for the next level. */
+typedef efface_status (*ef_partition_way)(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
+                                          efface_error *error);
+
+struct ef_level_builder {
     const efface_data *data;
+    ef_partition_way way;     /* for the level to come */
     ef_workspace space;       /* made when first needed */
     uint32_t *labels;         /* the partition of `previous`, by position; or just room for one */
-    const ef_level *previous; /* or NULL */
-    bool has_labels;          /* there is no previous level, but labels are those of level 0, */
-                              /* and the workers have the rows' squares */
-    bool knows_squares;       /* the model's square_sum is what it should be */
+    const ef_level *previous; /* the level before, or another with a partition to begin with; NULL:
+                                 there is none */
+    float *margins;           /* room for those of all rows, which passes then measure; or NULL */
 
-    /* For a model that keeps watches of its levels, or shall have them. */
-    bool watches;
+    /* For ef_by_watch. */
     bool labels_are_old; /* those of `previous` are in its watch */
-    float *margins;      /* room for those of all rows */
     float *room;         /* two panels */
     ef_shift shift;      /* more room */
     ef_positions look;
     const ef_kmeans *from;   /* the model before a change, */
     const ef_change *change; /* and the change, which the watches have followed */
     uint32_t *gone;          /* at each level of `from`: the clusters of changed rows that left */
-} ef_maker;
+};
 
-/* Makes the maker's workspace, unless it is there. */
-efface_status ef_maker_prepare(ef_maker *maker, const ef_kmeans *model, efface_error *error);
-void ef_maker_free(ef_maker *maker);
+/* Makes the builder's workspace, unless it is there. */
+efface_status ef_builder_prepare(ef_level_builder *builder, const ef_kmeans *model,
+                                 efface_error *error);
+void ef_builder_free(ef_level_builder *builder);
 
-/* Room for maker->labels. */
-efface_status ef_maker_take_labels(ef_maker *maker, efface_error *error);
+/* Room for builder->labels. */
+efface_status ef_builder_take_labels(ef_level_builder *builder, efface_error *error);
 
-/* Makes the partition of a level, from that of maker->previous if there is one, by a pass over all
- * rows. */
-efface_status ef_make_partition(ef_maker *maker, ef_kmeans *model, ef_level *level,
-                                efface_error *error);
+/* Room for builder->margins, or NULL: they are of use to later requests only, which can do without.
+ */
+void ef_builder_take_margins(ef_level_builder *builder);
 
-/* The same for level t of a model with watches: by looking at the rows that its watch names, or by
- * a pass, and then it has a watch if there is memory for one. */
-efface_status ef_make_watched(ef_maker *maker, ef_kmeans *model, uint32_t t, efface_error *error);
+/* Makes the partition of a level, from that of builder->previous if there is one, by a pass over
+ * all rows. */
+efface_status ef_make_partition(ef_level_builder *builder, ef_kmeans *model, ef_level *level,
+                                ef_i128 *square_sum, efface_error *error);
 
-/* Makes maker->labels the partition of level t, which was made last. */
-efface_status ef_unpack_labels(ef_maker *maker, const ef_kmeans *model, uint32_t t,
+/* The ways: by such a pass; */
+efface_status ef_by_pass(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
+                         efface_error *error);
+/* by a pass that also adds up the squares of the rows, in a fit; */
+efface_status ef_by_first_pass(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
+                               efface_error *error);
+/* by labels that seeding left; */
+efface_status ef_by_labels(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
+                           efface_error *error);
+/* level 0 of pyramid: by looking at the rows that the guard names, if it has the partition of
+ * builder->previous, or by a pass, and then the guard has the partition; */
+efface_status ef_by_guard(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
+                          efface_error *error);
+/* by looking at the rows that the watch of the level names, or by a pass, and then it has a watch
+ * if there is memory for one. */
+efface_status ef_by_watch(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
+                          efface_error *error);
+
+/* Makes builder->labels the partition of level t, which was made last. */
+efface_status ef_unpack_labels(ef_level_builder *builder, const ef_kmeans *model, uint32_t t,
                                efface_error *error);
 
 /* Releases the watches of the levels from number `first` on. */
@@ -104,29 +165,21 @@ void ef_watches_drop(ef_kmeans *model, uint32_t first);
 
 /* Makes the levels from number `t` on, whose level t has its centers; `loss` is the loss of level
  * t - 1, if t > 0 and the method is quantized. */
-efface_status ef_make_levels(ef_maker *maker, ef_kmeans *model, uint32_t t, ef_i128 loss,
+efface_status ef_make_levels(ef_level_builder *builder, ef_kmeans *model, uint32_t t, ef_i128 loss,
                              efface_error *error);
 
-/* Makes the seeds and all levels of a model that has none. */
-efface_status ef_make_run(ef_maker *maker, ef_kmeans *model, efface_error *error);
+/* ------------------------------------------------------------------ pyramid */
 
-/* Room for maker->margins, or NULL: they are of use to later requests only, which can do without.
- */
-void ef_maker_take_margins(ef_maker *maker);
+/* Makes the pilot, and the marks in the guard's codes. */
+efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, efface_error *error);
 
-/* Pyramid: makes the partition of level 0, by the guard if maker->previous is a level whose
- * partition that has, or by a pass. */
-efface_status ef_make_guarded(ef_maker *maker, ef_kmeans *model, uint32_t t, efface_error *error);
+/* Makes the marks of a pilot that is there; `fits` says whether it is that of the rows. */
+efface_status ef_pilot_mark(ef_level_builder *builder, ef_kmeans *model, bool *fits,
+                            efface_error *error);
 
-/* Pyramid: makes the pilot, and the marks in the guard's codes. */
-efface_status ef_pilot_make(ef_maker *maker, ef_kmeans *model, efface_error *error);
-
-/* Pyramid: makes the marks of a pilot that is there; `fits` says whether it is that of the rows. */
-efface_status ef_pilot_mark(ef_maker *maker, ef_kmeans *model, bool *fits, efface_error *error);
-
-/* Pyramid: runs the starts and lets the jury judge, with the rows of `data` that are marked in the
- * guard's codes. Notes the weight of the jury in the pilot, and counts the work in the model. On
- * success the caller has `starts` to release. */
+/* Runs the starts and lets the jury judge, with the rows of `data` that are marked in the guard's
+ * codes. Notes the weight of the jury in the pilot, and counts the work in the model. On success
+ * the caller has `starts` to release. */
 efface_status ef_starts_run(ef_starts *starts, ef_kmeans *model, const efface_data *data,
                             efface_error *error);
 

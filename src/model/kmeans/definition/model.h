@@ -102,7 +102,7 @@ typedef struct ef_kmeans {
 } ef_kmeans;
 
 /* Checks the parameters and decides what is automatic. */
-efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
+efface_status ef_plan_init(ef_plan *plan, const ef_counts *counts,
                            const efface_kmeans_params *params, efface_error *error);
 
 /* The part of it that is about the sample of a pyramid of n_rows rows, given the clusters there
@@ -148,6 +148,10 @@ const char *ef_method_name(efface_method method);
 
 /* Says where two models differ. */
 void ef_kmeans_locate(const ef_kmeans *a, const ef_kmeans *b, efface_difference *difference);
+/* What they say of the domain. */
+static inline ef_bounds ef_params_bounds(const efface_kmeans_params *params) {
+    return (ef_bounds){params->scale, params->bound, params->column_min, params->column_max};
+}
 
 /* Keeps the parameters in the model, with copies of what they refer to. */
 efface_status ef_keep_params(ef_kmeans *model, const efface_kmeans_params *params,

@@ -229,12 +229,12 @@ void ef_plan_sample(ef_plan *plan, const efface_kmeans_params *params, uint64_t 
     }
 }
 
-efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
+efface_status ef_plan_init(ef_plan *plan, const ef_counts *counts,
                            const efface_kmeans_params *params, efface_error *error) {
     const efface_status status = ef_params_check(params, error);
     if (status != EFFACE_OK)
         return status;
-    const uint64_t n = data->n_rows;
+    const uint64_t n = counts->n_rows;
     ef_plan_fixed(plan, params);
     plan->n_clusters = n < params->n_clusters ? (uint32_t)n : params->n_clusters;
     plan->candidates = ef_count_candidates(params->candidates, plan->n_clusters);
@@ -244,7 +244,7 @@ efface_status ef_plan_init(ef_plan *plan, const efface_data *data,
         plan->epsilon = epsilon_steps(params->epsilon);
     else if (plan->method == EFFACE_METHOD_QUANTIZED)
         plan->epsilon =
-            automatic_epsilon((double)n, (double)plan->n_clusters, (double)data->n_columns);
+            automatic_epsilon((double)n, (double)plan->n_clusters, (double)counts->n_columns);
     if (plan->method == EFFACE_METHOD_TREE)
         plan->width = params->width != 0 ? params->width : ef_tree_width(n, params->height);
     return EFFACE_OK;

@@ -118,8 +118,8 @@ static void add_panels(void *context, unsigned number, size_t first, size_t last
 }
 
 /* Adds up what the workers have, and clears it. */
-static void collect(ef_workspace *space, ef_kmeans *model, ef_level *level, ef_i128 *square_sum) {
-    const size_t k = model->plan.n_clusters, n_sums = k * space->map->n_columns;
+static void collect(ef_workspace *space, ef_level *level, ef_i128 *square_sum) {
+    const size_t k = space->n_clusters, n_sums = k * space->map->n_columns;
     if (square_sum != NULL)
         *square_sum = space->most_square = 0;
     for (unsigned w = 0; w < space->n_workers; w++) {
@@ -133,22 +133,37 @@ static void collect(ef_workspace *space, ef_kmeans *model, ef_level *level, ef_i
             if (worker->most_square > space->most_square)
                 space->most_square = worker->most_square;
         }
-        model->rows_undecided += worker->rows_undecided;
-        model->rows_moved += worker->rows_moved;
         memset(worker->counts, 0, k * sizeof *worker->counts);
         memset(worker->sums, 0, n_sums * sizeof *worker->sums);
         worker->square_sum = 0;
-        worker->rows_undecided = 0;
-        worker->rows_moved = 0;
     }
-    model->rows_assigned += space->data->n_rows;
+    space->rows_assigned += space->data->n_rows;
     level->has_partition = true;
 }
 
-efface_status ef_partition(ef_workspace *space, ef_kmeans *model, ef_level *level,
-                           const ef_level *previous, uint32_t *labels, float *margins,
-                           ef_i128 *square_sum, efface_error *error) {
-    const size_t k = model->plan.n_clusters, n_sums = k * space->map->n_columns;
+void ef_count_work(ef_workspace *space, ef_kmeans *model) {
+    model->rows_assigned += space->rows_assigned;
+    space->rows_assigned = 0;
+    for (unsigned w = 0; w < space->n_workers; w++) {
+        ef_worker *const worker = &space->workers[w];
+        model->rows_undecided += worker->rows_undecided;
+        model->rows_moved += worker->rows_moved;
+        worker->rows_undecided = worker->rows_moved = 0;
+    }
+}
+
+/* By all workers: memory that is touched for the first time is slow. */
+static void clear_labels(void *context, unsigned worker, size_t first, size_t last) {
+    const pass *const a = context;
+    const size_t begin = first * EF_PANEL, end = last * EF_PANEL, n = a->space->data->n_rows;
+    (void)worker;
+    memset(a->labels + begin, 0xFF, ((end < n ? end : n) - begin) * sizeof *a->labels);
+}
+
+efface_status ef_partition(ef_workspace *space, ef_level *level, const ef_level *previous,
+                           uint32_t *labels, float *margins, ef_i128 *square_sum,
+                           efface_error *error) {
+    const size_t k = space->n_clusters, n_sums = k * space->map->n_columns;
     ef_centers centers;
     if (!ef_centers_init(&centers, level->centers, (uint32_t)k, space->map->n_columns,
                          space->kernels->tile))
@@ -167,19 +182,44 @@ efface_status ef_partition(ef_workspace *space, ef_kmeans *model, ef_level *leve
               .margins = margins,
               .squares = square_sum != NULL,
               .adds = previous == NULL};
-    const efface_status status = ef_workspace_run(space, assign_panels, &a, error);
+    efface_status status = EFFACE_OK;
+    if (a.adds)
+        status = ef_workspace_run_light(space, EF_PANEL, clear_labels, &a, error);
     if (status == EFFACE_OK)
-        collect(space, model, level, square_sum);
+        status = ef_workspace_run(space, assign_panels, &a, error);
+    if (status == EFFACE_OK)
+        collect(space, level, square_sum);
     ef_centers_free(&centers);
     return status;
 }
 
-efface_status ef_partition_labelled(ef_workspace *space, ef_kmeans *model, ef_level *level,
-                                    uint32_t *labels, ef_i128 *square_sum, efface_error *error) {
+efface_status ef_partition_labelled(ef_workspace *space, ef_level *level, uint32_t *labels,
+                                    ef_i128 *square_sum, efface_error *error) {
     pass a = {.space = space, .labels = labels, .adds = space->data->weights == NULL};
     const efface_status status = ef_workspace_run_light(
         space, ef_pass_operations(space->map->n_columns, 0), add_panels, &a, error);
     if (status == EFFACE_OK)
-        collect(space, model, level, square_sum);
+        collect(space, level, square_sum);
     return status;
+}
+
+ef_i128 ef_run_loss(const ef_run *run, const ef_level *level) {
+    const uint32_t d = run->n_columns;
+    ef_i128 loss = run->square_sum;
+    for (uint32_t c = 0; c < run->plan->n_clusters; c++) {
+        const int32_t *const center = level->centers + (size_t)c * d;
+        const int64_t *const sum = level->sums + (size_t)c * d;
+        int64_t square = 0;
+        for (uint32_t j = 0; j < d; j++) {
+            loss -= 2 * (ef_i128)center[j] * sum[j];
+            square += (int64_t)center[j] * center[j];
+        }
+        loss += (ef_i128)level->counts[c] * square;
+    }
+    return loss;
+}
+
+ef_i128 ef_level_loss(const ef_kmeans *model, const ef_level *level) {
+    const ef_run run = ef_run_of(model);
+    return ef_run_loss(&run, level);
 }

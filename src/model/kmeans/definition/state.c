@@ -64,22 +64,6 @@ ef_level *ef_kmeans_add_level(ef_kmeans *model, bool is_open) {
     return level;
 }
 
-ef_i128 ef_level_loss(const ef_kmeans *model, const ef_level *level) {
-    const uint32_t d = model->domain.map.n_columns;
-    ef_i128 loss = model->square_sum;
-    for (uint32_t c = 0; c < model->plan.n_clusters; c++) {
-        const int32_t *const center = level->centers + (size_t)c * d;
-        const int64_t *const sum = level->sums + (size_t)c * d;
-        int64_t square = 0;
-        for (uint32_t j = 0; j < d; j++) {
-            loss -= 2 * (ef_i128)center[j] * sum[j];
-            square += (int64_t)center[j] * center[j];
-        }
-        loss += (ef_i128)level->counts[c] * square;
-    }
-    return loss;
-}
-
 uint32_t ef_count_partitions(const ef_kmeans *model, uint32_t first) {
     uint32_t n = 0;
     for (uint32_t t = first; t < model->n_levels; t++)

@@ -387,6 +387,7 @@ static efface_status redraw_node(climber *w, climb *c, const ef_node *node) {
     ongoing *const o = c->ongoing;
     const efface_kmeans_params params = params_of_fit(w, c);
     o->pending = (ef_pending){.model = node->model,
+                              .counted = &node->data->counts,
                               .data = node->data,
                               .change = &o->change,
                               .refit = true,

@@ -43,18 +43,19 @@ efface_status ef_kmeans_follow(void *state, const ef_news *news, void **next, bo
                                efface_report *report, efface_error *error) {
     ef_effort effort = {.action = EFFACE_ACTION_UNTOUCHED};
     efface_status status;
-    if (news->only_look && !news->cold) {
+    if (news->only_look && news->rows != NULL) {
         *done = true;
-        status = ef_replay_look(state, news->data, news->change, &effort, error);
+        status = ef_replay_look(state, news->rows, news->change, &effort, error);
     } else {
         ef_pending *const pending = ef_alloc_zero(1, sizeof *pending);
         if (pending == NULL)
             return ef_fail_memory(error);
         *done = true;
-        status = news->cold ? ef_pending_make_cold(pending, state, news->data, news->change, done,
-                                                   &effort, error)
-                            : ef_pending_make(pending, state, news->data, news->change, error);
-        if (status == EFFACE_OK && !news->cold)
+        status = news->rows == NULL
+                     ? ef_pending_make_cold(pending, state, news->counts, news->change, done,
+                                            &effort, error)
+                     : ef_pending_make(pending, state, news->rows, news->change, error);
+        if (status == EFFACE_OK && news->rows != NULL)
             ef_pending_report(pending, &effort);
         if (status == EFFACE_OK && *done && !news->only_look)
             *next = pending;

@@ -25,10 +25,10 @@
 static efface_status look_at_plan(ef_pending *r, efface_error *error) {
     const ef_kmeans *const old = r->model;
     ef_plan plan;
-    efface_status status = ef_plan_init(&plan, r->data, &old->params, error);
+    efface_status status = ef_plan_init(&plan, r->counted, &old->params, error);
     if (status != EFFACE_OK)
         return status;
-    status = ef_domain_init(&r->domain, r->data, &old->params, error);
+    status = ef_domain_init(&r->domain, r->counted, r->data, ef_params_bounds(&old->params), error);
     if (status != EFFACE_OK)
         return status;
     const size_t n_bytes = old->domain.map.n_columns * sizeof *old->domain.low;
@@ -250,6 +250,7 @@ static bool look_at_next(ef_pending *r, uint32_t t, const int32_t *known) {
     const ef_kmeans *const m = r->model;
     const ef_level *const level = &m->levels[t];
     const size_t d = m->domain.map.n_columns;
+    const ef_run run = ef_run_of(&r->next);
     bool differs = false;
     for (uint32_t c = 0; c < m->plan.n_clusters; c++) {
         int32_t *const next = r->centers + c * d;
@@ -264,7 +265,7 @@ static bool look_at_next(ef_pending *r, uint32_t t, const int32_t *known) {
             continue;
         }
         memcpy(next, level->centers + c * d, d * sizeof *next);
-        ef_next_center(&r->next, &r->scratch, t, c, next);
+        ef_next_center(&run, &r->scratch, t, c, next);
         if (known != NULL && memcmp(next, known + c * d, d * sizeof *next) != 0) {
             if (!differs)
                 r->reason = r->touched[c] ? EF_REASON_CENTERS : EF_REASON_GAMMA;

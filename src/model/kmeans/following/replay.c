@@ -49,9 +49,9 @@ static void follow_positions(const ef_pending *r, ef_guard *guard) {
 
 /* Room for the labels of rows that come. The model is none the wiser. */
 static efface_status make_room(const ef_pending *r, ef_kmeans *model, efface_error *error) {
-    if (model->guard.codes == NULL || r->data->n_rows <= model->n_rows)
+    if (model->guard.codes == NULL || r->counted->n_rows <= model->n_rows)
         return EFFACE_OK;
-    return ef_guard_grow(&model->guard, (size_t)model->n_rows, r->data->n_rows)
+    return ef_guard_grow(&model->guard, (size_t)model->n_rows, r->counted->n_rows)
                ? EFFACE_OK
                : ef_fail_memory(error);
 }
@@ -60,7 +60,7 @@ static efface_status make_room(const ef_pending *r, ef_kmeans *model, efface_err
  * level in r->scratch. */
 static efface_status copy_guard(ef_pending *r, efface_error *error) {
     const ef_kmeans *const m = r->model;
-    const size_t most = m->n_rows > r->data->n_rows ? (size_t)m->n_rows : r->data->n_rows;
+    const size_t most = m->n_rows > r->counted->n_rows ? (size_t)m->n_rows : r->counted->n_rows;
     const efface_status status = ef_take_in(r, 0, error);
     if (status != EFFACE_OK)
         return status;
@@ -99,9 +99,11 @@ static efface_status resample(ef_pending *r, efface_error *error) {
 }
 
 /* Pyramid: level 0 has a partition to start from, that of its old centers. */
-static efface_status start_from_guard(ef_pending *r, ef_maker *maker, efface_error *error) {
+static efface_status start_from_guard(ef_pending *r, ef_level_builder *builder,
+                                      efface_error *error) {
     const efface_status status = r->owns_guard ? EFFACE_OK : copy_guard(r, error);
-    maker->previous = &r->scratch;
+    builder->previous = &r->scratch;
+    builder->way = ef_by_guard;
     return status;
 }
 
@@ -116,22 +118,22 @@ static bool wants_watches(const ef_kmeans *m, size_t n_rows) {
            m->plan.n_clusters <= EF_MOST_WATCHED_CLUSTERS && ef_positions_are_short(n_rows);
 }
 
-/* Lets the watches follow the change, and takes what the maker needs for using them. False if
+/* Lets the watches follow the change, and takes what the builder needs for using them. False if
  * memory is short; some may then have followed. */
-static bool watches_follow(ef_pending *r, ef_maker *maker) {
+static bool watches_follow(ef_pending *r, ef_level_builder *builder) {
     const ef_kmeans *const m = r->model;
     const size_t n = r->change->n_rows;
-    maker->from = m;
-    maker->change = r->change;
+    builder->from = m;
+    builder->change = r->change;
     const size_t n_room = 2 * EF_PANEL * (size_t)m->domain.map.n_columns;
-    maker->gone = ef_alloc(n * m->n_levels, sizeof *maker->gone);
-    maker->room = ef_alloc_aligned(n_room, sizeof *maker->room);
-    if (maker->gone == NULL || maker->room == NULL ||
-        !ef_shift_init(&maker->shift, m->plan.n_clusters, m->domain.map.n_columns))
+    builder->gone = ef_alloc(n * m->n_levels, sizeof *builder->gone);
+    builder->room = ef_alloc_aligned(n_room, sizeof *builder->room);
+    if (builder->gone == NULL || builder->room == NULL ||
+        !ef_shift_init(&builder->shift, m->plan.n_clusters, m->domain.map.n_columns))
         return false;
-    memset(maker->room, 0, n_room * sizeof *maker->room);
+    memset(builder->room, 0, n_room * sizeof *builder->room);
     for (uint32_t t = 0; t < m->n_watches && t < m->n_levels; t++) {
-        uint32_t *const labels = maker->gone + t * n;
+        uint32_t *const labels = builder->gone + t * n;
         for (size_t i = 0; i < n; i++)
             labels[i] = t < r->first ? ef_labels_at(r, t)[i] : EF_NO_CLUSTER;
         if (m->watches[t].tiers != NULL && !ef_watch_follow(&m->watches[t], r->change, labels))
@@ -140,15 +142,16 @@ static bool watches_follow(ef_pending *r, ef_maker *maker) {
     return true;
 }
 
-/* Lets the maker use the watches, which are from now on those of the model to be. With other seeds
- * they are worth nothing, and new ones would double the cost of this request: the next makes them.
- * The next makes them as well if there is no memory for using them now. */
-static void use_watches(ef_pending *r, ef_maker *maker) {
-    if (!wants_watches(r->model, r->data->n_rows))
+/* Lets the builder use the watches, which are from now on those of the model to be. With other
+ * seeds they are worth nothing, and new ones would double the cost of this request: the next makes
+ * them. The next makes them as well if there is no memory for using them now. */
+static void use_watches(ef_pending *r, ef_level_builder *builder) {
+    if (!wants_watches(r->model, r->counted->n_rows))
         return;
     r->watches_moved = true;
-    maker->watches = !r->other_seeds && watches_follow(r, maker);
-    if (!maker->watches)
+    if (!r->other_seeds && watches_follow(r, builder))
+        builder->way = ef_by_watch;
+    else
         ef_watches_drop(&r->next, 0);
 }
 
@@ -207,15 +210,16 @@ static efface_status play_again(ef_pending *r, efface_error *error) {
     ef_kmeans *const next = &r->next;
     const ef_kmeans *const m = r->model;
     const uint32_t c = m->plan.candidates, n_rounds = m->rounds.n_rounds;
-    ef_maker maker = {.data = r->data, .knows_squares = true};
+    ef_level_builder builder = {.data = r->data, .way = ef_by_pass};
     efface_status status = take_seeds(r, error);
     if (status == EFFACE_OK)
-        status = ef_maker_prepare(&maker, next, error);
+        status = ef_builder_prepare(&builder, next, error);
+    const ef_seeds seeds = ef_seeds_of(next, m->levels[0].centers);
     for (uint32_t l = 1; status == EFFACE_OK && l < r->round && l <= n_rounds; l++) {
         bool has_slots = true;
         if (!r->again[l])
             continue;
-        status = ef_seed_round(&maker.space, next, m->levels[0].centers, l, &has_slots, error);
+        status = ef_seed_round(&builder.space, &next->plan, &seeds, l, &has_slots, error);
         if (status != EFFACE_OK || (has_slots && next->seeds[l].id == m->seeds[l].id))
             continue;
         r->round = has_slots ? l + 1 : l;
@@ -223,7 +227,7 @@ static efface_status play_again(ef_pending *r, efface_error *error) {
         r->slot = ef_best_slot(next->rounds.potentials + (size_t)(l - 1) * c, c);
         ef_seeds_differ(r);
     }
-    ef_maker_free(&maker);
+    ef_builder_free(&builder);
     return status == EFFACE_OK && !r->build ? ef_look_at_levels(r, error) : status;
 }
 
@@ -234,7 +238,7 @@ static efface_status build(ef_pending *r, efface_error *error) {
     ef_kmeans *const next = &r->next;
     const ef_kmeans *const m = r->model;
     const size_t d = m->domain.map.n_columns, k = m->plan.n_clusters;
-    ef_maker maker = {.data = r->data, .knows_squares = true};
+    ef_level_builder builder = {.data = r->data, .way = ef_by_pass};
     ef_level *level = NULL;
     efface_status status = EFFACE_OK;
     next->levels = ef_alloc((size_t)r->first + 1, sizeof *next->levels);
@@ -250,30 +254,33 @@ static efface_status build(ef_pending *r, efface_error *error) {
         if (!r->owns_seeds)
             status = take_seeds(r, error);
         if (status == EFFACE_OK)
-            status = ef_maker_prepare(&maker, next, error);
+            status = ef_builder_prepare(&builder, next, error);
         if (status == EFFACE_OK)
             begin_seeds(r, level);
+        const ef_seeds seeds = ef_seeds_of(next, level->centers);
         if (status == EFFACE_OK)
-            status = ef_seed(&maker.space, next, level, r->round, error);
+            status = ef_seed(&builder.space, &next->plan, &seeds, r->round, error);
     } else {
         memcpy(level->centers, r->centers, k * d * sizeof *level->centers);
     }
     if (status == EFFACE_OK && samples(m) && r->first == 0)
-        status = start_from_guard(r, &maker, error);
+        status = start_from_guard(r, &builder, error);
     if (status == EFFACE_OK) {
-        use_watches(r, &maker);
-        status = ef_make_levels(&maker, next, r->first, r->loss, error);
+        use_watches(r, &builder);
+        status = ef_make_levels(&builder, next, r->first, r->loss, error);
     }
     ef_watches_drop(next, ef_count_partitions(next, 0));
     next->was_rebuilt = true;
-    ef_maker_free(&maker);
+    ef_builder_free(&builder);
     return status;
 }
 
-static ef_pending begin(const ef_kmeans *model, const efface_data *data, const ef_change *change) {
-    ef_pending r = {.model = model, .data = data, .change = change, .next = *model};
-    r.next.n_rows = data->n_rows;
-    r.next.total_weight = data->total_weight;
+static ef_pending begin(const ef_kmeans *model, const ef_counts *counts, const efface_data *data,
+                        const ef_change *change) {
+    ef_pending r = {
+        .model = model, .counted = counts, .data = data, .change = change, .next = *model};
+    r.next.n_rows = counts->n_rows;
+    r.next.total_weight = counts->total_weight;
     r.next.rows_assigned = r.next.rows_undecided = r.next.rows_moved = 0;
     r.round = model->plan.n_clusters;
     return r;
@@ -297,7 +304,7 @@ static efface_status make_tree(ef_pending *r, efface_error *error) {
 
 efface_status ef_pending_make(ef_pending *r, ef_kmeans *model, const efface_data *data,
                               const ef_change *change, efface_error *error) {
-    *r = begin(model, data, change);
+    *r = begin(model, &data->counts, data, change);
     r->watched = model;
     efface_status status = ef_look(r, error);
     if (status == EFFACE_OK && model->tree != NULL)
@@ -477,7 +484,7 @@ void ef_pending_commit(ef_pending *r, ef_kmeans *m) {
 /* No more than this many assignments of rows, and levels, would follow from what was found. */
 static void estimate(const ef_pending *r, ef_effort *report) {
     const efface_kmeans_params *const params = &r->model->params;
-    const uint64_t n = r->data->n_rows, iterations = r->model->plan.iterations;
+    const uint64_t n = r->counted->n_rows, iterations = r->model->plan.iterations;
     const bool pyramid = params->method == EFFACE_METHOD_PYRAMID; /* or lloyd instead of it */
     const uint32_t of_lloyd = (uint32_t)iterations + 1;
     uint32_t all = samples(r->model) ? params->passes : of_lloyd;
@@ -493,7 +500,7 @@ static void estimate(const ef_pending *r, ef_effort *report) {
 
 efface_status ef_replay_look(const ef_kmeans *model, const efface_data *data,
                              const ef_change *change, ef_effort *report, efface_error *error) {
-    ef_pending r = begin(model, data, change);
+    ef_pending r = begin(model, &data->counts, data, change);
     efface_status status = ef_look(&r, error);
     r.refit |= r.build && model->params.redraw == EFFACE_REDRAW_FRESH;
     if (status == EFFACE_OK && model->tree != NULL)
@@ -507,13 +514,13 @@ efface_status ef_replay_look(const ef_kmeans *model, const efface_data *data,
     return status;
 }
 
-efface_status ef_pending_make_cold(ef_pending *r, ef_kmeans *model, const efface_data *counts,
+efface_status ef_pending_make_cold(ef_pending *r, ef_kmeans *model, const ef_counts *counts,
                                    const ef_change *change, bool *done, ef_effort *effort,
                                    efface_error *error) {
     *done = false;
     if (model->tree != NULL)
         return EFFACE_OK;
-    *r = begin(model, counts, change);
+    *r = begin(model, counts, NULL, change);
     const efface_status status = ef_look(r, error);
     r->refit |= r->build && model->params.redraw == EFFACE_REDRAW_FRESH;
     *done = status == EFFACE_OK && !r->refit && !r->resample && !r->plays_again && !r->build;

@@ -13,7 +13,8 @@
 
 typedef struct ef_pending {
     const ef_kmeans *model;
-    const efface_data *data; /* as it is after the change */
+    const ef_counts *counted; /* of the rows after the change */
+    const efface_data *data;  /* the rows after the change; NULL: not at hand */
     const ef_change *change;
     const ef_kernels *kernels;
     ef_kmeans next;   /* the model to be; levels before `first` and much else are shared */
@@ -108,11 +109,11 @@ static inline uint32_t *ef_labels_at(const ef_pending *pending, uint32_t t) {
 void ef_apply_change(const ef_pending *pending, const uint32_t *labels, int64_t *counts,
                      int64_t *sums);
 
-/* The same for a cold model, whose rows are not at hand (ef_kmeans_read): `counts` is its set after
- * the change, without rows (cold_set.h), and no column of it is stale. `done` is false if rows are
+/* The same for a cold model, whose rows are not at hand (ef_kmeans_read): `counts` is what is
+ * counted of them after the change, and no column of it is stale. `done` is false if rows are
  * needed; the pending change is then only to be released. Fills the effort in both cases; of a tree
  * it knows nothing. */
-efface_status ef_pending_make_cold(ef_pending *pending, ef_kmeans *model, const efface_data *counts,
+efface_status ef_pending_make_cold(ef_pending *pending, ef_kmeans *model, const ef_counts *counts,
                                    const ef_change *change, bool *done, ef_effort *effort,
                                    efface_error *error);
 

@@ -37,24 +37,24 @@ static ef_watch *watch_of(ef_kmeans *model, uint32_t t) {
 
 /* Moves the centers of a watched level to where they now are. `done` is false if it takes a pass
  * over all rows; then labels, counts and sums are ready for one. */
-static efface_status move_watched(ef_maker *maker, ef_kmeans *model, uint32_t t, bool *done,
-                                  efface_error *error) {
-    const ef_level *const old = &maker->from->levels[t];
-    const ef_change *const change = maker->change;
+static efface_status move_watched(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
+                                  bool *done, efface_error *error) {
+    const ef_level *const old = &builder->from->levels[t];
+    const ef_change *const change = builder->change;
     const ef_map *const map = &model->domain.map;
     const uint32_t k = model->plan.n_clusters, d = map->n_columns;
     ef_level *const level = &model->levels[t];
     ef_moving moving = {
-        .data = maker->data,
+        .data = builder->data,
         .map = map,
         .n_clusters = k,
         .before = old->centers,
         .after = level->centers,
         .counts = level->counts,
         .sums = level->sums,
-        .room = maker->room,
-        .shift = &maker->shift,
-        .look = &maker->look,
+        .room = builder->room,
+        .shift = &builder->shift,
+        .look = &builder->look,
     };
     efface_status status = ef_kernels_require(&moving.kernels, error);
     if (status != EFFACE_OK)
@@ -64,32 +64,32 @@ static efface_status move_watched(ef_maker *maker, ef_kmeans *model, uint32_t t,
     for (size_t i = 0; i < change->n_rows; i++) {
         if (!change->leaves[i])
             continue;
-        const uint32_t cluster = maker->gone[t * change->n_rows + i];
+        const uint32_t cluster = builder->gone[t * change->n_rows + i];
         level->counts[cluster] -= change->rows[i].weight;
         moving.kernels->move_row(map, ef_change_first(change, i), -change->rows[i].weight,
                                  level->sums + (size_t)cluster * d, NULL);
     }
     *done = ef_watch_move(&model->watches[t], &moving);
     /* Some rows are looked at twice; and if there is a pass, it counts for all. */
-    const uint64_t n = maker->data->n_rows;
+    const uint64_t n = builder->data->n_rows;
     model->rows_assigned += !*done ? 0 : moving.rows_looked < n ? moving.rows_looked : n;
     model->rows_moved += moving.rows_moved;
     model->rows_undecided += moving.rows_undecided;
     if (*done) {
         level->has_partition = true;
-        maker->labels_are_old = true;
+        builder->labels_are_old = true;
         return EFFACE_OK;
     }
-    status = ef_maker_take_labels(maker, error);
+    status = ef_builder_take_labels(builder, error);
     if (status == EFFACE_OK)
-        ef_watch_labels(&model->watches[t], maker->labels);
-    maker->labels_are_old = false;
-    maker->previous = level;
+        ef_watch_labels(&model->watches[t], builder->labels);
+    builder->labels_are_old = false;
+    builder->previous = level;
     return status;
 }
 
 /* Watches a level from now on, if it can be done: else it has no watch. */
-static void watch_level(const ef_maker *maker, ef_kmeans *model, uint32_t t) {
+static void watch_level(const ef_level_builder *builder, ef_kmeans *model, uint32_t t) {
     const ef_level *const level = &model->levels[t];
     ef_watch *const watch = watch_of(model, t);
     if (watch == NULL)
@@ -99,40 +99,41 @@ static void watch_level(const ef_maker *maker, ef_kmeans *model, uint32_t t) {
     /* What one row moves the center of its cluster by; from level to level that grows. */
     const double usual = 4.0 * sqrt(square) * model->plan.n_clusters / weight;
     /* One that was there is of centers that have moved. */
-    if (maker->margins == NULL ||
-        !ef_watch_make(watch, maker->data, &model->domain.map, level, model->plan.n_clusters,
-                       maker->labels, maker->margins, usual))
+    if (builder->margins == NULL ||
+        !ef_watch_make(watch, builder->data, &model->domain.map, level, model->plan.n_clusters,
+                       builder->labels, builder->margins, usual))
         ef_watch_free(watch);
 }
 
-static bool is_watched(const ef_maker *maker, const ef_kmeans *model, uint32_t t) {
-    return maker->watches && maker->from != NULL && t < maker->from->n_levels &&
-           t < model->n_watches && model->watches[t].tiers != NULL;
+static bool is_watched(const ef_level_builder *builder, const ef_kmeans *model, uint32_t t) {
+    return builder->from != NULL && t < builder->from->n_levels && t < model->n_watches &&
+           model->watches[t].tiers != NULL;
 }
 
-efface_status ef_unpack_labels(ef_maker *maker, const ef_kmeans *model, uint32_t t,
+efface_status ef_unpack_labels(ef_level_builder *builder, const ef_kmeans *model, uint32_t t,
                                efface_error *error) {
-    const efface_status status = ef_maker_take_labels(maker, error);
-    if (status == EFFACE_OK && maker->labels_are_old)
-        ef_watch_labels(&model->watches[t], maker->labels);
-    maker->labels_are_old = false;
+    const efface_status status = ef_builder_take_labels(builder, error);
+    if (status == EFFACE_OK && builder->labels_are_old)
+        ef_watch_labels(&model->watches[t], builder->labels);
+    builder->labels_are_old = false;
     return status;
 }
 
-efface_status ef_make_watched(ef_maker *maker, ef_kmeans *model, uint32_t t, efface_error *error) {
+efface_status ef_by_watch(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
+                          efface_error *error) {
     efface_status status = EFFACE_OK;
     bool done = false;
-    if (is_watched(maker, model, t))
-        status = move_watched(maker, model, t, &done, error);
-    else if (maker->labels_are_old)
-        status = ef_unpack_labels(maker, model, t - 1, error);
+    if (is_watched(builder, model, t))
+        status = move_watched(builder, model, t, &done, error);
+    else if (builder->labels_are_old)
+        status = ef_unpack_labels(builder, model, t - 1, error);
     if (status == EFFACE_OK && done)
-        maker->previous = &model->levels[t];
+        builder->previous = &model->levels[t];
     if (status != EFFACE_OK || done)
         return status;
-    ef_maker_take_margins(maker);
-    status = ef_make_partition(maker, model, &model->levels[t], error);
+    ef_builder_take_margins(builder);
+    status = ef_make_partition(builder, model, &model->levels[t], NULL, error);
     if (status == EFFACE_OK)
-        watch_level(maker, model, t);
+        watch_level(builder, model, t);
     return status;
 }

@@ -69,21 +69,21 @@ static void look_at_panels(void *context, unsigned number, size_t first, size_t 
 
 /* Finds for each row the nearest seed and the logarithm of w u, and for the pilot what these add up
  * to: counts, which are zero on entry, and the spread. */
-static efface_status look_around(ef_maker *maker, ef_kmeans *model, ef_pilot *pilot,
+static efface_status look_around(ef_level_builder *builder, ef_kmeans *model, ef_pilot *pilot,
                                  uint8_t *logarithms, efface_error *error) {
     const uint32_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
-    ef_workspace *const space = &maker->space;
+    ef_workspace *const space = &builder->space;
     ef_centers seeds;
-    efface_status status = ef_maker_prepare(maker, model, error);
+    efface_status status = ef_builder_prepare(builder, model, error);
     if (status == EFFACE_OK)
-        status = ef_maker_take_labels(maker, error);
+        status = ef_builder_take_labels(builder, error);
     if (status != EFFACE_OK)
         return status;
     if (!ef_centers_init(&seeds, pilot->points, k, d, space->kernels->tile))
         return ef_fail_memory(error);
     surroundings s = {.space = space,
                       .seeds = &seeds,
-                      .labels = maker->labels,
+                      .labels = builder->labels,
                       .logarithms = logarithms,
                       .rows = ef_alloc_zero(space->n_workers, sizeof *s.rows)};
     status =
@@ -94,11 +94,10 @@ static efface_status look_around(ef_maker *maker, ef_kmeans *model, ef_pilot *pi
             pilot->counts[c] += worker->counts[c];
         for (uint32_t e = 0; e < LOGARITHMS; e++)
             pilot->spread += (ef_i128)s.rows[w][e] << e;
-        model->rows_undecided += worker->rows_undecided;
-        worker->rows_undecided = 0;
         memset(worker->counts, 0, k * sizeof *worker->counts);
     }
-    model->rows_assigned += status == EFFACE_OK ? space->data->n_rows : 0;
+    space->rows_assigned += status == EFFACE_OK ? space->data->n_rows : 0;
+    ef_count_work(space, model);
     ef_free(s.rows);
     ef_centers_free(&seeds);
     return status;
@@ -141,7 +140,7 @@ static void rank_panels(void *context, unsigned number, size_t first, size_t las
 }
 
 /* Makes the needs of all rows of what was found around the seeds. */
-static efface_status find_needs(ef_maker *maker, const ef_kmeans *model, uint8_t *needs,
+static efface_status find_needs(ef_level_builder *builder, const ef_kmeans *model, uint8_t *needs,
                                 efface_error *error) {
     const uint32_t k = model->plan.n_clusters;
     uint32_t *const counts = ef_alloc(k, sizeof *counts);
@@ -149,14 +148,14 @@ static efface_status find_needs(ef_maker *maker, const ef_kmeans *model, uint8_t
         return ef_fail_memory(error);
     for (uint32_t c = 0; c < k; c++)
         counts[c] = ef_log_up(k) + ef_log_up((ef_u128)model->pilot.counts[c]);
-    ranking r = {.space = &maker->space,
+    ranking r = {.space = &builder->space,
                  .seed = model->plan.seed,
                  .spread = ef_log_up((ef_u128)model->pilot.spread),
                  .counts = counts,
-                 .labels = maker->labels,
+                 .labels = builder->labels,
                  .needs = needs};
     const efface_status status =
-        ef_workspace_run_light(&maker->space, OF_TAPE, rank_panels, &r, error);
+        ef_workspace_run_light(&builder->space, OF_TAPE, rank_panels, &r, error);
     ef_free(counts);
     return status;
 }
@@ -181,26 +180,24 @@ static void mark(ef_guard *guard, const uint8_t *needs, size_t n, uint32_t shift
 
 /* ---------------------------------------------------------------- a pilot */
 
-efface_status ef_pilot_make(ef_maker *maker, ef_kmeans *model, efface_error *error) {
-    const size_t n = maker->data->n_rows;
+efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, efface_error *error) {
+    const size_t n = builder->data->n_rows;
     ef_pilot *const pilot = &model->pilot;
-    ef_kmeans plain = {.plan = model->plan, .domain = model->domain};
-    ef_level level = {0};
+    ef_plan plain = model->plan;
     uint8_t *const needs = ef_alloc(n, sizeof *needs);
-    efface_status status = ef_maker_prepare(maker, model, error);
+    efface_status status = ef_builder_prepare(builder, model, error);
     if (status == EFFACE_OK && (needs == NULL || !ef_pilot_init(pilot, model->plan.n_clusters,
                                                                 model->domain.map.n_columns)))
         status = ef_fail_memory(error);
     if (status == EFFACE_OK) {
-        plain.plan.candidates = 1;
-        plain.seeds = pilot->winners;
-        level.centers = pilot->points;
-        status = ef_seed(&maker->space, &plain, &level, 0, error);
+        plain.candidates = 1;
+        const ef_seeds seeds = {.points = pilot->points, .winners = pilot->winners};
+        status = ef_seed(&builder->space, &plain, &seeds, 0, error);
     }
     if (status == EFFACE_OK)
-        status = look_around(maker, model, pilot, needs, error);
+        status = look_around(builder, model, pilot, needs, error);
     if (status == EFFACE_OK)
-        status = find_needs(maker, model, needs, error);
+        status = find_needs(builder, model, needs, error);
     if (status == EFFACE_OK) {
         choose_shift(pilot, needs, n, model->plan.wanted);
         mark(&model->guard, needs, n, pilot->shift);
@@ -209,8 +206,9 @@ efface_status ef_pilot_make(ef_maker *maker, ef_kmeans *model, efface_error *err
     return status;
 }
 
-efface_status ef_pilot_mark(ef_maker *maker, ef_kmeans *model, bool *fits, efface_error *error) {
-    const size_t n = maker->data->n_rows, k = model->plan.n_clusters;
+efface_status ef_pilot_mark(ef_level_builder *builder, ef_kmeans *model, bool *fits,
+                            efface_error *error) {
+    const size_t n = builder->data->n_rows, k = model->plan.n_clusters;
     const ef_pilot *const pilot = &model->pilot;
     ef_pilot found = {.points = pilot->points, .counts = ef_alloc_zero(k, sizeof *found.counts)};
     uint8_t *const needs = ef_alloc(n, sizeof *needs);
@@ -218,10 +216,10 @@ efface_status ef_pilot_mark(ef_maker *maker, ef_kmeans *model, bool *fits, effac
         needs != NULL && found.counts != NULL ? EFFACE_OK : ef_fail_memory(error);
     *fits = false;
     if (status == EFFACE_OK)
-        status = look_around(maker, model, &found, needs, error);
+        status = look_around(builder, model, &found, needs, error);
     if (status == EFFACE_OK && found.spread == pilot->spread &&
         memcmp(found.counts, pilot->counts, k * sizeof *found.counts) == 0) {
-        status = find_needs(maker, model, needs, error);
+        status = find_needs(builder, model, needs, error);
         if (status == EFFACE_OK) {
             choose_shift(&found, needs, n, model->plan.wanted);
             mark(&model->guard, needs, n, pilot->shift);

@@ -59,7 +59,7 @@ typedef struct ef_greedy {
 } ef_greedy;
 
 /* False if memory is short; ef_greedy_free is due in any case. */
-bool ef_greedy_init(ef_greedy *g, ef_workspace *space, const ef_kmeans *model, const int32_t *seeds,
+bool ef_greedy_init(ef_greedy *g, ef_workspace *space, const ef_plan *plan, const int32_t *seeds,
                     uint32_t *nearest);
 void ef_greedy_free(ef_greedy *g);
 

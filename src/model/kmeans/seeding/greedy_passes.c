@@ -28,14 +28,14 @@ size_t ef_greedy_operations(uint32_t n_columns) {
 
 /* ---------------------------------------------------------------- memory */
 
-bool ef_greedy_init(ef_greedy *g, ef_workspace *space, const ef_kmeans *model, const int32_t *seeds,
+bool ef_greedy_init(ef_greedy *g, ef_workspace *space, const ef_plan *plan, const int32_t *seeds,
                     uint32_t *nearest) {
-    const size_t c = model->plan.candidates, d = space->map->n_columns, k = model->plan.n_clusters;
+    const size_t c = plan->candidates, d = space->map->n_columns, k = plan->n_clusters;
     size_t n_points, n_met, n_apart, n_tried;
     *g = (ef_greedy){.space = space,
-                     .seed = model->plan.seed,
-                     .n_clusters = model->plan.n_clusters,
-                     .n_slots = model->plan.candidates,
+                     .seed = plan->seed,
+                     .n_clusters = plan->n_clusters,
+                     .n_slots = plan->candidates,
                      .seeds = seeds,
                      .nearest = nearest};
     if (!ef_mul_size(c, d, &n_points) || !ef_mul_size(k, d, &n_met) ||

@@ -152,11 +152,11 @@ ef_candidate ef_race_among_equals(const ef_workspace *space, uint64_t seed, uint
     return best;
 }
 
-efface_status ef_seed(ef_workspace *space, ef_kmeans *model, ef_level *level, uint32_t from,
-                      efface_error *error) {
-    if (model->plan.candidates > 1)
-        return ef_seed_greedily(space, model, level, from, NULL, NULL, error);
-    const uint32_t k = model->plan.n_clusters, d = space->map->n_columns;
+efface_status ef_seed(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
+                      uint32_t from, efface_error *error) {
+    if (plan->candidates > 1)
+        return ef_seed_greedily(space, plan, seeds, from, NULL, NULL, error);
+    const uint32_t k = plan->n_clusters, d = space->map->n_columns;
     const size_t n = space->data->n_rows;
     panel_bound *const panels = ef_alloc_zero(space->n_panels, sizeof *panels);
     float *const upper = ef_alloc(n, sizeof *upper);
@@ -166,19 +166,19 @@ efface_status ef_seed(ef_workspace *space, ef_kmeans *model, ef_level *level, ui
     if (panels == NULL || upper == NULL || points == NULL || chosen == NULL)
         status = ef_fail_memory(error);
     for (uint32_t l = 0; status == EFFACE_OK && l < k; l++) {
-        int32_t *const center = level->centers + (size_t)l * d;
+        int32_t *const point = seeds->points + (size_t)l * d;
         if (l < from) {
-            chosen[l].winner = model->seeds[l];
-            (void)efface_data_find(space->data, model->seeds[l].id, &chosen[l].position);
+            chosen[l].winner = seeds->winners[l];
+            (void)efface_data_find(space->data, seeds->winners[l].id, &chosen[l].position);
         } else {
             seeding_round r = {
                 .space = space,
-                .seed = model->plan.seed,
+                .seed = plan->seed,
                 .round = l,
                 .panels = panels,
                 .upper = upper,
                 .points = points,
-                .seeds = level->centers,
+                .seeds = seeds->points,
                 .slack = 1.0 + EF_SQDIST_ERROR(d),
             };
             ef_workspace_begin_race(space);
@@ -189,16 +189,23 @@ efface_status ef_seed(ef_workspace *space, ef_kmeans *model, ef_level *level, ui
                 break;
             chosen[l] = ef_workspace_end_race(space);
             if (chosen[l].position == EF_NO_POSITION)
-                chosen[l] = ef_race_among_equals(space, model->plan.seed, l, chosen);
-            model->seeds[l] = chosen[l].winner;
-            ef_workspace_snap(space, chosen[l].position, center);
+                chosen[l] = ef_race_among_equals(space, plan->seed, l, chosen);
+            seeds->winners[l] = chosen[l].winner;
+            ef_workspace_snap(space, chosen[l].position, point);
         }
         for (uint32_t j = 0; j < d; j++)
-            points[(size_t)l * d + j] = (float)center[j];
+            points[(size_t)l * d + j] = (float)point[j];
     }
     ef_free(panels);
     ef_free(upper);
     ef_free(points);
     ef_free(chosen);
     return status;
+}
+
+efface_status ef_seed_labelled(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
+                               uint32_t *labels, bool *has_labels, efface_error *error) {
+    *has_labels = false;
+    return plan->candidates > 1 ? ef_seed_greedily(space, plan, seeds, 0, labels, has_labels, error)
+                                : ef_seed(space, plan, seeds, 0, error);
 }

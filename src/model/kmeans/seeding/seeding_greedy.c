@@ -30,7 +30,7 @@ uint32_t ef_best_slot(const ef_i128 *potentials, uint32_t n_slots) {
 /* Keeps what a round came to, if the model has room for it. */
 static void keep_round(const ef_greedy *g, ef_rounds *rounds) {
     const size_t c = g->n_slots, d = g->space->map->n_columns, at = (g->round - 1) * c;
-    if (rounds->potentials == NULL)
+    if (rounds == NULL || rounds->potentials == NULL)
         return;
     for (size_t s = 0; s < c; s++)
         rounds->winners[at + s] = g->candidates[s].winner;
@@ -62,14 +62,14 @@ static efface_status play_round(ef_greedy *g, ef_rounds *rounds, const ef_candid
 
 /* The rounds from number `from` on. *measures: rows were measured, so that the nearest seed of each
  * is known. */
-static efface_status play_rounds(ef_greedy *g, ef_kmeans *model, ef_level *level, uint32_t from,
+static efface_status play_rounds(ef_greedy *g, const ef_seeds *seeds, uint32_t from,
                                  ef_candidate *chosen, bool *measures, efface_error *error) {
-    const uint32_t k = model->plan.n_clusters, d = g->space->map->n_columns;
+    const uint32_t k = g->n_clusters, d = g->space->map->n_columns;
     efface_status status = EFFACE_OK;
     ef_i128 potential = 0;
     for (uint32_t l = 0; l < from; l++) {
-        chosen[l].winner = model->seeds[l];
-        (void)efface_data_find(g->space->data, model->seeds[l].id, &chosen[l].position);
+        chosen[l].winner = seeds->winners[l];
+        (void)efface_data_find(g->space->data, seeds->winners[l].id, &chosen[l].position);
     }
     for (uint32_t l = from; l < k; l++) {
         g->round = l;
@@ -78,30 +78,30 @@ static efface_status play_rounds(ef_greedy *g, ef_kmeans *model, ef_level *level
             *measures = true;
         }
         if (status == EFFACE_OK)
-            status = play_round(g, &model->rounds, chosen, &potential, &chosen[l], error);
+            status = play_round(g, seeds->rounds, chosen, &potential, &chosen[l], error);
         if (status != EFFACE_OK)
             return status;
-        model->seeds[l] = chosen[l].winner;
-        ef_workspace_snap(g->space, chosen[l].position, level->centers + (size_t)l * d);
+        seeds->winners[l] = chosen[l].winner;
+        ef_workspace_snap(g->space, chosen[l].position, seeds->points + (size_t)l * d);
     }
     return status;
 }
 
-efface_status ef_seed_greedily(ef_workspace *space, ef_kmeans *model, ef_level *level,
+efface_status ef_seed_greedily(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
                                uint32_t from, uint32_t *labels, bool *has_labels,
                                efface_error *error) {
-    ef_candidate *const chosen = ef_alloc(model->plan.n_clusters, sizeof *chosen);
+    ef_candidate *const chosen = ef_alloc(plan->n_clusters, sizeof *chosen);
     uint32_t *const nearest =
         labels != NULL ? labels : ef_alloc(space->data->n_rows, sizeof *nearest);
     bool measures = false;
     ef_greedy g;
     efface_status status = EFFACE_OK;
-    if (!ef_greedy_init(&g, space, model, level->centers, nearest) || chosen == NULL ||
+    if (!ef_greedy_init(&g, space, plan, seeds->points, nearest) || chosen == NULL ||
         nearest == NULL)
         status = ef_fail_memory(error);
     g.adds_squares = labels != NULL;
     if (status == EFFACE_OK)
-        status = play_rounds(&g, model, level, from, chosen, &measures, error);
+        status = play_rounds(&g, seeds, from, chosen, &measures, error);
     if (status == EFFACE_OK && labels != NULL) {
         *has_labels = measures;
         status = ef_greedy_finish(&g, error);
@@ -113,14 +113,14 @@ efface_status ef_seed_greedily(ef_workspace *space, ef_kmeans *model, ef_level *
     return status;
 }
 
-efface_status ef_seed_round(ef_workspace *space, ef_kmeans *model, const int32_t *seeds,
+efface_status ef_seed_round(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
                             uint32_t round, bool *has_slots, efface_error *error) {
     uint32_t *const nearest = ef_alloc(space->data->n_rows, sizeof *nearest);
-    const uint32_t n_rounds = model->rounds.n_rounds;
+    const uint32_t n_rounds = seeds->rounds->n_rounds;
     ef_i128 potential = 0;
     ef_greedy g;
     efface_status status = EFFACE_OK;
-    if (!ef_greedy_init(&g, space, model, seeds, nearest) || nearest == NULL)
+    if (!ef_greedy_init(&g, space, plan, seeds->points, nearest) || nearest == NULL)
         status = ef_fail_memory(error);
     g.round = round;
     if (status == EFFACE_OK)
@@ -128,9 +128,9 @@ efface_status ef_seed_round(ef_workspace *space, ef_kmeans *model, const int32_t
     *has_slots = potential != 0;
     if (status == EFFACE_OK && potential != 0) {
         ef_candidate seed;
-        status = play_round(&g, &model->rounds, NULL, &potential, &seed, error);
-        model->seeds[round] = seed.winner;
-        model->rounds.n_rounds = n_rounds;
+        status = play_round(&g, seeds->rounds, NULL, &potential, &seed, error);
+        seeds->winners[round] = seed.winner;
+        seeds->rounds->n_rounds = n_rounds;
     }
     ef_greedy_free(&g);
     ef_free(nearest);

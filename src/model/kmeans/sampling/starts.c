@@ -1,0 +1,259 @@
+/*
+ * The starts of pyramid: several runs of lloyd on the rows of the sample (pilot.h), judged by the
+ * jury, a larger sample. The centers of the best are what the passes over all rows begin with.
+ *
+ * A small sample has worse local optima than all rows have, and is a poor judge of its own; the
+ * best of a few by the loss over more rows makes up for both. Results and losses of all starts are
+ * kept. A change that reaches the sample makes them anew. A change that reaches the jury alone,
+ * which is more common, changes the losses by what its own rows add or take, in integers: no other
+ * row is looked at unless another start is now the best.
+ */
+#include "base/checked.h"
+#include "base/status.h"
+#include "base/tape.h"
+#include "model/kmeans/definition/levels.h"
+
+#include <string.h>
+
+void ef_starts_free(ef_starts *starts) {
+    ef_free(starts->centers);
+    ef_free(starts->losses);
+    *starts = (ef_starts){0};
+}
+
+bool ef_starts_init(ef_starts *starts, size_t n_starts, size_t k, size_t d) {
+    size_t n_centers, n_values;
+    if (!ef_mul_size(n_starts, k, &n_centers) || !ef_mul_size(n_centers, d, &n_values))
+        return false;
+    *starts = (ef_starts){
+        .centers = ef_alloc(n_values, sizeof *starts->centers),
+        .losses = ef_alloc(n_starts, sizeof *starts->losses),
+    };
+    if (starts->centers != NULL && starts->losses != NULL)
+        return true;
+    ef_starts_free(starts);
+    return false;
+}
+
+/* ---------------------------------------------------------------- running and judging */
+
+/* What running and judging the starts takes. */
+typedef struct trial {
+    ef_plan plan;        /* of a start */
+    efface_data *sample; /* their rows, with the weights that they have there, */
+    efface_data *jury;
+    ef_workspace runs;    /* for passes over the sample, */
+    ef_workspace judging; /* and over the jury */
+    ef_run run;           /* a start, */
+    ef_run verdict;       /* and the jury's look at its centers */
+    ef_level level;       /* counts and sums of the one or the other, without centers */
+    uint32_t *labels;     /* the partition of either */
+    ef_winner *winners;   /* of a seeding */
+    int32_t *next;        /* centers */
+} trial;
+
+/* Gives the rows of a set, whose base exponents are known, the weights that they have in a sample
+ * with this shift. *total becomes what these add up to before they are cut down. */
+static efface_status weigh(efface_data *set, const uint8_t *bases, uint32_t shift, ef_i128 *total,
+                           efface_error *error) {
+    int64_t *const weights = ef_alloc(set->n_rows, sizeof *weights);
+    if (weights == NULL)
+        return ef_fail_memory(error);
+    *total = 0;
+    for (size_t i = 0; i < set->n_rows; i++)
+        *total += ef_member_weight(bases[i], shift, ef_data_weight(set, i));
+    const uint32_t cut = ef_weight_cut(*total);
+    set->total_weight = 0;
+    for (size_t i = 0; i < set->n_rows; i++) {
+        weights[i] = ef_cut_weight(ef_member_weight(bases[i], shift, ef_data_weight(set, i)), cut);
+        set->total_weight += weights[i];
+    }
+    ef_free(set->weights);
+    set->weights = weights;
+    return EFFACE_OK;
+}
+
+/* The base exponents of the rows of a set. */
+static efface_status find_bases(const ef_kmeans *model, const efface_data *set, uint8_t *bases,
+                                efface_error *error) {
+    const ef_pilot *const pilot = &model->pilot;
+    const ef_map *const map = &model->domain.map;
+    const uint32_t k = model->plan.n_clusters, d = map->n_columns;
+    const ef_kernels *kernels = NULL;
+    ef_centers centers;
+    efface_status status = ef_kernels_require(&kernels, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (!ef_centers_init(&centers, pilot->points, k, d, kernels->tile))
+        return ef_fail_memory(error);
+    float *const panel = ef_alloc_aligned(d, EF_PANEL * sizeof *panel);
+    const size_t n = panel != NULL ? set->n_rows : 0;
+    for (size_t first = 0; first < n; first += EF_PANEL) {
+        const float *const values = ef_data_panel(set, first / EF_PANEL);
+        const unsigned n_rows = n - first < EF_PANEL ? (unsigned)(n - first) : EF_PANEL;
+        uint32_t nearest[EF_PANEL];
+        (void)kernels->nearest(&centers, map, values, n_rows, values, panel, nearest, NULL);
+        kernels->snap(map, values, n_rows, panel);
+        for (unsigned i = 0; i < n_rows; i++) {
+            const int64_t weight = ef_data_weight(set, first + i);
+            const int64_t distance = ef_centers_sqdist(&centers, nearest[i], panel, i);
+            bases[first + i] = ef_rank_of(pilot, k, nearest[i], weight, distance, 0).base;
+        }
+    }
+    ef_free(panel);
+    ef_centers_free(&centers);
+    return panel != NULL ? EFFACE_OK : ef_fail_memory(error);
+}
+
+/* Makes sets of the rows of the jury, and of those of them that are in the sample. */
+static efface_status gather(trial *t, ef_kmeans *model, const efface_data *data,
+                            efface_error *error) {
+    ef_pilot *const pilot = &model->pilot;
+    ef_i128 total;
+    size_t *positions = NULL, n_jury = 0, n_sample = 0;
+    efface_status status =
+        ef_marks_find(model->guard.codes, data->n_rows, &positions, &n_jury, &n_sample, error);
+    if (status == EFFACE_OK)
+        status = ef_data_copy_rows(data, positions, n_sample, &t->sample, error);
+    if (status == EFFACE_OK)
+        status = ef_data_copy_rows(data, positions, n_jury, &t->jury, error);
+    ef_free(positions);
+    if (status != EFFACE_OK)
+        return status;
+    uint8_t *const bases = ef_alloc(n_jury, sizeof *bases); /* the sample's come first */
+    status = bases != NULL ? find_bases(model, t->jury, bases, error) : ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        status = weigh(t->sample, bases, pilot->shift, &total, error);
+    if (status == EFFACE_OK)
+        status = weigh(t->jury, bases, pilot->shift + EF_JURY_SHIFT, &pilot->jury_weight, error);
+    ef_free(bases);
+    return status;
+}
+
+static efface_status trial_init(trial *t, ef_kmeans *model, const efface_data *data,
+                                efface_error *error) {
+    const ef_map *const map = &model->domain.map;
+    const size_t k = model->plan.n_clusters, n_values = k * map->n_columns;
+    *t = (trial){.plan = model->plan};
+    t->plan.method = EFFACE_METHOD_LLOYD;
+    efface_status status = gather(t, model, data, error);
+    if (status == EFFACE_OK)
+        status = ef_workspace_init(&t->runs, t->sample, map, &t->plan, error);
+    if (status == EFFACE_OK)
+        status = ef_workspace_init(&t->judging, t->jury, map, &t->plan, error);
+    if (status != EFFACE_OK)
+        return status;
+    t->run = (ef_run){&t->plan, map->n_columns, t->sample->total_weight, 0};
+    t->verdict = (ef_run){&t->plan, map->n_columns, t->jury->total_weight, 0};
+    t->level.counts = ef_alloc(k, sizeof *t->level.counts);
+    t->level.sums = ef_alloc(n_values, sizeof *t->level.sums);
+    t->labels = ef_alloc(t->jury->n_rows, sizeof *t->labels);
+    t->winners = ef_alloc(k, sizeof *t->winners);
+    t->next = ef_alloc(n_values, sizeof *t->next);
+    return t->level.counts != NULL && t->level.sums != NULL && t->labels != NULL &&
+                   t->winners != NULL && t->next != NULL
+               ? EFFACE_OK
+               : ef_fail_memory(error);
+}
+
+static void trial_free(trial *t, ef_kmeans *model) {
+    ef_count_work(&t->runs, model);
+    ef_count_work(&t->judging, model);
+    ef_workspace_free(&t->runs);
+    ef_workspace_free(&t->judging);
+    efface_data_free(t->sample);
+    efface_data_free(t->jury);
+    ef_free(t->level.counts);
+    ef_free(t->level.sums);
+    ef_free(t->labels);
+    ef_free(t->winners);
+    ef_free(t->next);
+}
+
+/* A level with these centers and no rows. */
+static ef_level begin_level(const trial *t, int32_t *centers) {
+    const size_t k = t->plan.n_clusters, n_values = k * t->run.n_columns;
+    ef_level level = t->level;
+    level.centers = centers;
+    memset(level.counts, 0, k * sizeof *level.counts);
+    memset(level.sums, 0, n_values * sizeof *level.sums);
+    return level;
+}
+
+/* Makes the centers of a start: lloyd, one level in the place of the other. */
+static efface_status run_start(trial *t, bool is_first, int32_t *centers, efface_error *error) {
+    const size_t n_bytes = (size_t)t->plan.n_clusters * t->run.n_columns * sizeof *centers;
+    const ef_seeds seeds = {.points = centers, .winners = t->winners};
+    ef_i128 *const square_sum = &t->run.square_sum;
+    ef_level level = begin_level(t, centers);
+    bool has_labels = false;
+    efface_status status =
+        ef_seed_labelled(&t->runs, &t->plan, &seeds, t->labels, &has_labels, error);
+    for (uint32_t i = 0; status == EFFACE_OK && i < t->plan.iterations; i++) {
+        status = i == 0 && has_labels
+                     ? ef_partition_labelled(&t->runs, &level, t->labels, square_sum, error)
+                     : ef_partition(&t->runs, &level, i != 0 ? &level : NULL, t->labels, NULL,
+                                    i == 0 && is_first ? square_sum : NULL, error);
+        if (status == EFFACE_OK)
+            status = ef_next_centers(&t->runs, &t->run, &level, i, t->labels, t->next, error);
+        ef_free(level.reseeded);
+        level.reseeded = NULL;
+        level.n_reseeded = 0;
+        if (status != EFFACE_OK || memcmp(centers, t->next, n_bytes) == 0)
+            break;
+        memcpy(centers, t->next, n_bytes);
+    }
+    return status;
+}
+
+/* The loss of a start's centers over the jury. */
+static efface_status judge_start(trial *t, bool is_first, int32_t *centers, ef_i128 *loss,
+                                 efface_error *error) {
+    ef_level level = begin_level(t, centers);
+    const efface_status status = ef_partition(&t->judging, &level, NULL, t->labels, NULL,
+                                              is_first ? &t->verdict.square_sum : NULL, error);
+    if (status == EFFACE_OK)
+        *loss = ef_run_loss(&t->verdict, &level);
+    return status;
+}
+
+efface_status ef_starts_run(ef_starts *starts, ef_kmeans *model, const efface_data *data,
+                            efface_error *error) {
+    const ef_plan *const plan = &model->plan;
+    const size_t k = plan->n_clusters, n_values = k * model->domain.map.n_columns;
+    if (!ef_starts_init(starts, plan->starts, k, model->domain.map.n_columns))
+        return ef_fail_memory(error);
+    trial t;
+    efface_status status = trial_init(&t, model, data, error);
+    for (uint32_t r = 0; status == EFFACE_OK && r < plan->starts; r++) {
+        int32_t *const centers = starts->centers + r * n_values;
+        t.plan.seed = ef_tape(plan->seed, EF_TAPE_START, 0, r, 0);
+        status = run_start(&t, r == 0, centers, error);
+        if (status == EFFACE_OK)
+            status = judge_start(&t, r == 0, centers, &starts->losses[r], error);
+    }
+    trial_free(&t, model);
+    if (status != EFFACE_OK)
+        ef_starts_free(starts);
+    return status;
+}
+
+/* ---------------------------------------------------------------- what starts came to */
+
+uint32_t ef_starts_best(uint32_t n_starts, const ef_i128 *losses) {
+    uint32_t best = 0;
+    for (uint32_t r = 1; r < n_starts; r++)
+        best = losses[r] < losses[best] ? r : best;
+    return best;
+}
+
+int64_t ef_start_distance(const ef_kmeans *model, uint32_t start, const int32_t *point) {
+    const size_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
+    const int32_t *const centers = model->starts.centers + start * k * d;
+    int64_t least = INT64_MAX;
+    for (size_t c = 0; c < k; c++) {
+        const int64_t distance = ef_grid_sqdist(point, centers + c * d, (uint32_t)d);
+        least = distance < least ? distance : least;
+    }
+    return least;
+}
