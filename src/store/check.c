@@ -91,7 +91,11 @@ static efface_status check_counts(const checker *c, efface_error *error) {
         if ((uint64_t)n != counts[i].right)
             say(c, "the number of %s in the store is wrong", counts[i].what);
     }
-    return EFFACE_OK;
+    uint64_t n_astray = 0;
+    const efface_status status = ef_states_astray(c->store, &n_astray, error);
+    if (status == EFFACE_OK && n_astray != 0)
+        say(c, "parts of states in the store belong to no model");
+    return status;
 }
 
 /* A model against the rows, of which `all` has every column: its state and what it counts. */

@@ -26,14 +26,17 @@
     "CREATE TABLE group_buckets(number INTEGER PRIMARY KEY, n_groups INTEGER NOT NULL,"            \
     " sum BLOB NOT NULL)"
 #define MODELS                                                                                     \
-    "CREATE TABLE models(name TEXT NOT NULL UNIQUE, params BLOB NOT NULL, columns BLOB NOT NULL,"  \
-    " counts BLOB NOT NULL, digest BLOB NOT NULL, seal BLOB NOT NULL, state BLOB NOT NULL)"
+    "CREATE TABLE models(number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"                   \
+    " family TEXT NOT NULL, params BLOB NOT NULL, columns BLOB NOT NULL, counts BLOB NOT NULL,"    \
+    " digest BLOB NOT NULL, n_parts INTEGER NOT NULL, seal BLOB NOT NULL)"
+#define STATES "CREATE TABLE states(number INTEGER PRIMARY KEY, bytes BLOB NOT NULL)"
 #define RECEIPTS "CREATE TABLE receipts(number INTEGER PRIMARY KEY, body TEXT NOT NULL)"
 #define ROWS_BY_OWNER "CREATE INDEX rows_by_owner ON rows(owner) WHERE owner IS NOT NULL"
 
-const char ef_schema[] =
-    FACTS ";" COLUMNS ";" ROWS ";" BUCKETS ";" GROUPS ";" GROUP_BUCKETS ";" MODELS ";" RECEIPTS ";"
-          "PRAGMA application_id = 1162233409;" EF_STORE_SET_VERSION;
+const char ef_schema[] = FACTS ";" COLUMNS ";" ROWS ";" BUCKETS ";" GROUPS ";" GROUP_BUCKETS
+                               ";" MODELS ";" STATES ";" RECEIPTS ";"
+                               "PRAGMA application_id = 1162233409;" EF_STORE_SET_VERSION;
+const char ef_schema_models[] = MODELS ";" STATES ";" EF_STORE_SET_VERSION;
 const char ef_schema_late[] = ROWS_BY_OWNER;
 
 static const struct {
@@ -47,6 +50,7 @@ static const struct {
     {"table", "group_buckets", "group_buckets", GROUP_BUCKETS},
     {"table", "models", "models", MODELS},
     {"index", "sqlite_autoindex_models_1", "models", ""},
+    {"table", "states", "states", STATES},
     {"table", "receipts", "receipts", RECEIPTS},
     {"index", "rows_by_owner", "rows", ROWS_BY_OWNER},
 };

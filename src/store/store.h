@@ -9,8 +9,8 @@
 
 #include <sqlite3.h>
 
-#define EF_STORE_VERSION 2
-#define EF_STORE_SET_VERSION "PRAGMA user_version = 2;"
+#define EF_STORE_VERSION 3
+#define EF_STORE_SET_VERSION "PRAGMA user_version = 3;"
 
 /* A file whose pages are cleaned when they are written (page_slack.c). */
 typedef struct ef_clean_file {
@@ -155,8 +155,9 @@ efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64
 
 /* ------------------------------------------------------------------ schema (schema.c) */
 
-extern const char ef_schema[];      /* makes all tables */
-extern const char ef_schema_late[]; /* what is faster to make when rows are there */
+extern const char ef_schema[];        /* makes all tables */
+extern const char ef_schema_models[]; /* those that format 2 did not have, or had otherwise */
+extern const char ef_schema_late[];   /* what is faster to make when rows are there */
 
 /* Looks for tables, indexes, views and triggers that are not ours, or not as ours; store->foreign
  * then says which. CORRUPT if the store is open to write and has any. Does nothing if the schema is
@@ -362,11 +363,51 @@ void ef_given_free(ef_given *given);
 efface_status ef_rows_copy(const efface_data *data, const uint32_t *columns, uint32_t n_columns,
                            efface_data **out, efface_error *error);
 
+/* ------------------------------------------------------------------ states (state_parts.c) */
+
+/* A part of a state: `place` has the order of parts, without gaps or with. */
+typedef struct ef_part {
+    uint64_t place;
+    size_t begin, n_bytes;
+} ef_part;
+
+/* A state and how it stands in the file. All zeros: nothing is known of it. */
+typedef struct ef_state {
+    unsigned char *bytes;
+    size_t n_bytes;
+    ef_part *parts;
+    size_t n_parts;
+} ef_state;
+
+void ef_state_free(ef_state *state);
+
+/* Divides bytes into parts. The state owns the bytes then, if this is OK. `cuts` are those of its
+ * writer; {0}: it made none. */
+efface_status ef_state_divide(unsigned char *bytes, size_t n_bytes, const ef_cuts *cuts,
+                              ef_state *state, efface_error *error);
+
+/* The number that a new model gets; LIMIT if there is none left. */
+efface_status ef_state_number(efface_store *store, int64_t *number, efface_error *error);
+
+/* Reads the state of the model with a number, in the parts that the model says it has; or
+ * writes it where that is `before`; or takes it out. */
+efface_status ef_state_read(efface_store *store, int64_t number, uint64_t n_parts, ef_state *state,
+                            efface_error *error);
+efface_status ef_state_write(efface_store *store, int64_t number, const ef_state *before,
+                             const ef_state *state, efface_error *error);
+efface_status ef_state_drop(efface_store *store, int64_t number, efface_error *error);
+
+/* How many parts belong to no model. */
+efface_status ef_states_astray(efface_store *store, uint64_t *n_parts, efface_error *error);
+
 /* ------------------------------------------------------------------ models (records.c,
  * store_models.c, model_adding.c) */
 
+#define EF_FAMILY_KMEANS "k-means"
+
 /* A model as it stands in the file. */
 typedef struct ef_record {
+    int64_t number; /* its state has it too */
     char name[EFFACE_MODEL_NAME_BYTES];
     efface_kmeans_params params;
     float *bounds;            /* what the parameters refer to */
@@ -375,8 +416,7 @@ typedef struct ef_record {
     uint32_t n_columns;
     unsigned char *counts; /* of its rows and columns (cold_set.h) */
     size_t n_counts;
-    unsigned char *state;
-    size_t n_state;
+    ef_state state;
     unsigned char digest[EFFACE_DIGEST_BYTES]; /* of the state */
     ef_u128 seal;                              /* of all but the state, which has its digest */
 } ef_record;
@@ -415,9 +455,30 @@ efface_status ef_record_attach(efface_kmeans *model, const efface_data *data, ef
 efface_status ef_record_hot(const ef_record *record, const efface_data *data, efface_kmeans **model,
                             efface_error *error);
 
-/* The seal of what stands in the file of a model beside its state. */
-ef_u128 ef_seal_model(const ef_head *head, const char *name, ef_decoder params, ef_decoder columns,
-                      ef_decoder counts, ef_decoder digest);
+/* What a seal covers of a model, in this order. Format 2 had the first four. */
+typedef enum ef_field {
+    EF_FIELD_PARAMS,
+    EF_FIELD_COLUMNS,
+    EF_FIELD_COUNTS,
+    EF_FIELD_DIGEST, /* of the state */
+    EF_FIELD_FAMILY,
+    EF_FIELD_N_PARTS, /* of the state; 8 bytes */
+    EF_FIELDS
+} ef_field;
+
+#define EF_FIELDS_2 4
+#define EF_SEALED_COLUMNS "params, columns, counts, digest, family, n_parts"
+
+ef_u128 ef_seal_model(const ef_head *head, const char *name, const ef_decoder *fields,
+                      size_t n_fields);
+
+/* A count as a field. */
+ef_decoder ef_bytes_of_count(uint64_t count, unsigned char bytes[8]);
+
+/* Writes the row of a model, new or not, without its state. */
+efface_status ef_record_write_row(efface_store *store, int64_t number, const char *name,
+                                  const ef_decoder fields[EF_FIELDS], ef_u128 seal, bool is_new,
+                                  efface_error *error);
 
 /* Whether the models that were read, seals added up, are those that the head has. */
 efface_status ef_models_verify(const efface_store *store, uint64_t n_models, ef_u128 sum,
@@ -485,7 +546,7 @@ void ef_published_end(ef_published_file *file);
 /* ------------------------------------------------------------------ older formats
  * (carry_over.c) */
 
-/* Makes a store of format 1 one of today's, within a transaction. */
+/* Makes a store of format 1 or 2 one of today's, within a transaction. */
 efface_status ef_carry_over(efface_store *store, efface_error *error);
 
 #endif

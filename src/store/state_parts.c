@@ -1,0 +1,272 @@
+/*
+ * The state of a model, in parts.
+ *
+ * A state may have gigabytes, and a request changes little of it. So it stands in the file as parts
+ * of some pages, and a request writes those whose bytes changed.
+ *
+ *     states    number, bytes        number: the model's << 43 | section << 23 | piece
+ *
+ * The parts of a model are one range of numbers, in the order of the bytes. How a state is divided
+ * follows from its bytes and the cuts of its writer alone (base/encode.h):
+ *
+ *   - The bytes between two cuts are a section. Sections are numbered; if there are very many, the
+ *     last takes all that is left.
+ *   - Sections that begin at a multiple of 2^b and have at most PART_BYTES together, 2^b of them,
+ *     are one part under the number of the first; b is as large as it can be. So a section that
+ *     changes its length moves no others but those that it shares a part with.
+ *   - A section of more bytes has pieces of PART_BYTES, and the rest.
+ *
+ * Readers put parts together in the order of their numbers and know nothing of that. What belongs
+ * to a state is verified by its digest and by the number of its parts, which the model's seal
+ * covers.
+ */
+#include "base/checked.h"
+#include "base/status.h"
+#include "store/store.h"
+
+#include <string.h>
+
+#ifndef PART_BYTES
+#define PART_BYTES ((size_t)8192)
+#endif
+
+#define PIECE_BITS 23
+#define SECTION_BITS 20
+#define PLACE_BITS (SECTION_BITS + PIECE_BITS)
+#define MOST_PIECES ((size_t)1 << PIECE_BITS)
+#define MOST_SECTIONS ((size_t)1 << SECTION_BITS)
+#define MOST_MODELS ((int64_t)1 << (63 - PLACE_BITS))
+
+void ef_state_free(ef_state *state) {
+    ef_free(state->bytes);
+    ef_free(state->parts);
+    *state = (ef_state){0};
+}
+
+static bool add_part(ef_state *state, size_t *room, ef_part part) {
+    if (state->n_parts == *room) {
+        const size_t larger = *room + *room / 2 + 8;
+        ef_part *const parts = ef_realloc(state->parts, larger, sizeof *parts);
+        if (parts == NULL)
+            return false;
+        state->parts = parts;
+        *room = larger;
+    }
+    state->parts[state->n_parts++] = part;
+    return true;
+}
+
+/* ---------------------------------------------------------------- dividing */
+
+typedef struct sections {
+    const ef_cuts *cuts;
+    size_t n;
+    size_t n_bytes; /* of all */
+} sections;
+
+static size_t begin_of(const sections *s, size_t section) {
+    return section == 0 ? 0 : section < s->n ? s->cuts->at[section - 1] : s->n_bytes;
+}
+
+/* How many sections, from one on, are a part together. */
+static size_t join(const sections *s, size_t first) {
+    const size_t begin = begin_of(s, first);
+    size_t n = 1;
+    while (first % (2 * n) == 0 && first + n < s->n &&
+           begin_of(s, first + 2 * n) - begin <= PART_BYTES)
+        n *= 2;
+    return n;
+}
+
+efface_status ef_state_divide(unsigned char *bytes, size_t n_bytes, const ef_cuts *cuts,
+                              ef_state *state, efface_error *error) {
+    const sections s = {cuts, cuts->n < MOST_SECTIONS ? cuts->n + 1 : MOST_SECTIONS, n_bytes};
+    ef_state made = {.n_bytes = n_bytes};
+    size_t room = 0;
+    bool fits = true;
+    if (n_bytes / PART_BYTES >= MOST_PIECES)
+        return ef_fail(error, EFFACE_E_LIMIT,
+                       "the state of a model has %zu bytes, but a store can hold at most %zu; use "
+                       "fewer clusters, columns or iterations",
+                       n_bytes, MOST_PIECES * PART_BYTES - 1);
+    for (size_t first = 0; fits && first < s.n;) {
+        const size_t n = join(&s, first), end = begin_of(&s, first + n);
+        size_t begin = begin_of(&s, first);
+        for (uint64_t piece = 0; fits && begin < end; piece++) {
+            const size_t left = end - begin;
+            const ef_part part = {.place = (uint64_t)first << PIECE_BITS | piece,
+                                  .begin = begin,
+                                  .n_bytes = left < PART_BYTES ? left : PART_BYTES};
+            fits = add_part(&made, &room, part);
+            begin += part.n_bytes;
+        }
+        first += n;
+    }
+    if (!fits) {
+        ef_state_free(&made);
+        return ef_fail_memory(error);
+    }
+    made.bytes = bytes;
+    *state = made;
+    return EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- in the file */
+
+static int64_t number_of(int64_t model, uint64_t place) {
+    return (int64_t)((uint64_t)model << PLACE_BITS | place);
+}
+
+efface_status ef_state_number(efface_store *store, int64_t *number, efface_error *error) {
+    const efface_status status =
+        ef_sql_number(store,
+                      "SELECT min(number) + 1 FROM (SELECT 0 AS number UNION ALL SELECT number"
+                      " FROM models) AS m WHERE NOT EXISTS"
+                      " (SELECT 1 FROM models WHERE models.number = m.number + 1)",
+                      number, error);
+    return status == EFFACE_OK && (*number <= 0 || *number >= MOST_MODELS)
+               ? ef_fail(error, EFFACE_E_LIMIT, "a store can have at most %lld models",
+                         (long long)MOST_MODELS - 1)
+               : status;
+}
+
+/* Prepares a statement whose parameters 1 and 2 are the first and the last number of a state. */
+static efface_status prepare_range(efface_store *store, const char *sql, int64_t number,
+                                   sqlite3_stmt **statement, efface_error *error) {
+    const efface_status status = ef_sql_prepare(store, sql, statement, error);
+    if (status == EFFACE_OK) {
+        (void)sqlite3_bind_int64(*statement, 1, number_of(number, 0));
+        (void)sqlite3_bind_int64(*statement, 2, number_of(number, ((uint64_t)1 << PLACE_BITS) - 1));
+    }
+    return status;
+}
+
+/* What is wrong with the number of the parts that were found, or with a state without any. */
+static efface_status count_parts(uint64_t found, uint64_t wanted, efface_error *error) {
+    if (found < wanted || found == 0)
+        return ef_store_corrupt(error, "a part of the state of a model is missing");
+    return found == wanted ? EFFACE_OK
+                           : ef_store_corrupt(error, "the state of a model has too many parts");
+}
+
+efface_status ef_state_read(efface_store *store, int64_t number, uint64_t n_parts, ef_state *state,
+                            efface_error *error) {
+    ef_writer bytes = {0};
+    ef_state read = {0};
+    size_t room = 0;
+    sqlite3_stmt *statement = NULL;
+    bool row = true;
+    if (number <= 0 || number >= MOST_MODELS)
+        return ef_store_corrupt(error, "the number of a model is invalid");
+    efface_status status = prepare_range(
+        store, "SELECT number, bytes FROM states WHERE number BETWEEN ? AND ? ORDER BY number",
+        number, &statement, error);
+    while (status == EFFACE_OK) {
+        status = ef_sql_step(store, statement, &row, error);
+        if (status != EFFACE_OK || !row)
+            break;
+        const ef_decoder found = ef_sql_bytes(statement, 1);
+        const ef_part part = {.place = (uint64_t)sqlite3_column_int64(statement, 0) &
+                                       (((uint64_t)1 << PLACE_BITS) - 1),
+                              .begin = bytes.n_bytes,
+                              .n_bytes = found.n_bytes};
+        ef_write_bytes(&bytes, found.bytes, found.n_bytes);
+        if (!ef_sql_has(statement, "ib"))
+            status = ef_store_corrupt(error, "a part of the state of a model is of the wrong kind");
+        else if (read.n_parts != 0 && part.place <= read.parts[read.n_parts - 1].place)
+            status = ef_store_corrupt(
+                error, "parts of the state of a model are doubled, or in the wrong order");
+        else if (bytes.failed || !add_part(&read, &room, part))
+            status = ef_fail_memory(error);
+    }
+    (void)sqlite3_finalize(statement);
+    if (status == EFFACE_OK)
+        status = count_parts(read.n_parts, n_parts, error);
+    read.bytes = bytes.bytes;
+    read.n_bytes = bytes.n_bytes;
+    if (status == EFFACE_OK)
+        *state = read;
+    else
+        ef_state_free(&read);
+    return status;
+}
+
+efface_status ef_state_drop(efface_store *store, int64_t number, efface_error *error) {
+    sqlite3_stmt *statement = NULL;
+    efface_status status = prepare_range(store, "DELETE FROM states WHERE number BETWEEN ? AND ?",
+                                         number, &statement, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_do(store, statement, error);
+    (void)sqlite3_finalize(statement);
+    return status;
+}
+
+/* Statements that are prepared when they are needed first. */
+typedef struct part_writer {
+    efface_store *store;
+    int64_t number;
+    sqlite3_stmt *put, *remove;
+} part_writer;
+
+static efface_status put_part(part_writer *w, const ef_state *state, const ef_part *part,
+                              efface_error *error) {
+    efface_status status = EFFACE_OK;
+    if (w->put == NULL)
+        status =
+            ef_sql_prepare(w->store, "INSERT OR REPLACE INTO states VALUES (?, ?)", &w->put, error);
+    if (status != EFFACE_OK)
+        return status;
+    (void)sqlite3_bind_int64(w->put, 1, number_of(w->number, part->place));
+    ef_sql_bind_bytes(w->put, 2, state->bytes + part->begin, part->n_bytes);
+    return ef_sql_do(w->store, w->put, error);
+}
+
+static efface_status remove_part(part_writer *w, const ef_part *part, efface_error *error) {
+    efface_status status = EFFACE_OK;
+    if (w->remove == NULL)
+        status = ef_sql_prepare(w->store, "DELETE FROM states WHERE number = ?", &w->remove, error);
+    if (status != EFFACE_OK)
+        return status;
+    (void)sqlite3_bind_int64(w->remove, 1, number_of(w->number, part->place));
+    return ef_sql_do(w->store, w->remove, error);
+}
+
+static bool same_bytes(const ef_state *a, const ef_part *of_a, const ef_state *b,
+                       const ef_part *of_b) {
+    return of_a->n_bytes == of_b->n_bytes &&
+           memcmp(a->bytes + of_a->begin, b->bytes + of_b->begin, of_a->n_bytes) == 0;
+}
+
+efface_status ef_state_write(efface_store *store, int64_t number, const ef_state *before,
+                             const ef_state *state, efface_error *error) {
+    part_writer w = {.store = store, .number = number};
+    /* What is there of a state that is not known, or of a model that is no more, must go. */
+    efface_status status = before->n_parts == 0 ? ef_state_drop(store, number, error) : EFFACE_OK;
+    size_t i = 0, j = 0; /* both lists are in the order of places */
+    while (status == EFFACE_OK && (i < before->n_parts || j < state->n_parts)) {
+        const ef_part *const old = i < before->n_parts ? &before->parts[i] : NULL;
+        const ef_part *const new = j < state->n_parts ? &state->parts[j] : NULL;
+        if (new == NULL || (old != NULL && old->place < new->place)) {
+            status = remove_part(&w, old, error);
+            i++;
+            continue;
+        }
+        const bool replaces = old != NULL && old->place == new->place;
+        if (!replaces || !same_bytes(before, old, state, new))
+            status = put_part(&w, state, new, error);
+        i += replaces;
+        j++;
+    }
+    (void)sqlite3_finalize(w.put);
+    (void)sqlite3_finalize(w.remove);
+    return status;
+}
+
+efface_status ef_states_astray(efface_store *store, uint64_t *n_parts, efface_error *error) {
+    int64_t n = 0;
+    const efface_status status = ef_sql_number(
+        store, "SELECT count(*) FROM states WHERE number >> 43 NOT IN (SELECT number FROM models)",
+        &n, error);
+    *n_parts = (uint64_t)n;
+    return status;
+}
