@@ -178,7 +178,7 @@ static efface_status move_model(efface_store *store, int64_t number, const char 
                                 ef_u128 *seal, efface_error *error) {
     ef_decoder fields[EF_FIELDS];
     ef_decoder bytes = old[EF_FIELDS_2];
-    unsigned char count[8];
+    unsigned char parts[EF_PARTS_BYTES];
     const ef_cuts none = {0};
     const ef_state nothing = {0};
     ef_state state = {0};
@@ -195,7 +195,7 @@ static efface_status move_model(efface_store *store, int64_t number, const char 
         fields[i] = old[i];
     fields[EF_FIELD_FAMILY] = (ef_decoder){.bytes = (const unsigned char *)EF_FAMILY_KMEANS,
                                            .n_bytes = strlen(EF_FAMILY_KMEANS)};
-    fields[EF_FIELD_N_PARTS] = ef_bytes_of_count(state.n_parts, count);
+    fields[EF_FIELD_PARTS] = ef_state_sum(&store->head, &state, parts);
     *seal = wrong_seal != NULL ? *wrong_seal : ef_seal_model(&store->head, name, fields, EF_FIELDS);
     status = ef_record_write_row(store, number, name, fields, *seal, true, error);
     if (status == EFFACE_OK)

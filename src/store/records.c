@@ -83,19 +83,10 @@ ef_u128 ef_seal_model(const ef_head *head, const char *name, const ef_decoder *f
     return ef_seal_named(head, name, seals, 16 * n_fields);
 }
 
-ef_decoder ef_bytes_of_count(uint64_t count, unsigned char bytes[8]) {
-    for (int i = 0; i < 8; i++)
-        bytes[i] = (unsigned char)(count >> (8 * i));
-    return (ef_decoder){.bytes = bytes, .n_bytes = 8};
-}
-
-/* The fields of a row that a statement is at, from a column on; the last needs 8 bytes. */
-static void read_fields(sqlite3_stmt *statement, int first, ef_decoder fields[EF_FIELDS],
-                        unsigned char bytes[8]) {
-    for (int i = 0; i < EF_FIELD_N_PARTS; i++)
+/* The fields of a row that a statement is at, from a column on. */
+static void read_fields(sqlite3_stmt *statement, int first, ef_decoder fields[EF_FIELDS]) {
+    for (int i = 0; i < EF_FIELDS; i++)
         fields[i] = ef_sql_bytes(statement, first + i);
-    fields[EF_FIELD_N_PARTS] = ef_bytes_of_count(
-        (uint64_t)sqlite3_column_int64(statement, first + EF_FIELD_N_PARTS), bytes);
 }
 
 efface_status ef_models_verify(const efface_store *store, uint64_t n_models, ef_u128 sum,
@@ -157,18 +148,18 @@ static efface_status check_family(ef_decoder family, efface_error *error) {
 
 /* Fills a record from a statement that is at it, and verifies it. */
 static efface_status read_record(efface_store *store, sqlite3_stmt *statement, ef_record *record,
-                                 uint64_t *n_parts, efface_error *error) {
+                                 unsigned char parts[EF_PARTS_BYTES], efface_error *error) {
     ef_decoder fields[EF_FIELDS];
-    unsigned char bytes[8];
-    if (!ef_sql_has(statement, "bbbbtibi"))
+    if (!ef_sql_has(statement, "bbbbtbbi"))
         return ef_store_corrupt(error, "a model has values of the wrong kind");
-    read_fields(statement, 0, fields, bytes);
+    read_fields(statement, 0, fields);
     const ef_u128 seal = ef_seal_model(&store->head, record->name, fields, EF_FIELDS);
     if (!ef_sql_read_sum(statement, EF_FIELDS, &record->seal) || record->seal != seal ||
-        fields[EF_FIELD_DIGEST].n_bytes != sizeof record->digest)
+        fields[EF_FIELD_DIGEST].n_bytes != sizeof record->digest ||
+        fields[EF_FIELD_PARTS].n_bytes != EF_PARTS_BYTES)
         return ef_store_corrupt(error, "a model does not match its seal");
     ef_read_bytes(&fields[EF_FIELD_DIGEST], record->digest, sizeof record->digest);
-    *n_parts = ef_read_u64(&fields[EF_FIELD_N_PARTS]);
+    ef_read_bytes(&fields[EF_FIELD_PARTS], parts, EF_PARTS_BYTES);
     record->number = sqlite3_column_int64(statement, EF_FIELDS + 1);
     efface_status status = check_family(fields[EF_FIELD_FAMILY], error);
     if (status == EFFACE_OK)
@@ -180,11 +171,10 @@ static efface_status read_record(efface_store *store, sqlite3_stmt *statement, e
     return status;
 }
 
-static efface_status read_state(efface_store *store, ef_record *record, uint64_t n_parts,
-                                efface_error *error) {
+static efface_status read_state(efface_store *store, ef_record *record,
+                                const unsigned char parts[EF_PARTS_BYTES], efface_error *error) {
     unsigned char found[EFFACE_DIGEST_BYTES];
-    const efface_status status =
-        ef_state_read(store, record->number, n_parts, &record->state, error);
+    const efface_status status = ef_state_read(store, record->number, parts, &record->state, error);
     if (status != EFFACE_OK)
         return status;
     ef_digest(record->state.bytes, record->state.n_bytes, found);
@@ -204,7 +194,6 @@ static efface_status fail_absent(efface_store *store, const char *name, efface_e
     while (status == EFFACE_OK) {
         const char *found = NULL;
         ef_decoder fields[EF_FIELDS];
-        unsigned char bytes[8];
         status = ef_sql_step(store, statement, &row, error);
         if (status != EFFACE_OK || !row)
             break;
@@ -212,7 +201,7 @@ static efface_status fail_absent(efface_store *store, const char *name, efface_e
         if (found != NULL && strcmp(found, name) == 0)
             status = ef_store_corrupt(error, "the index of its models is invalid");
         n_models++;
-        read_fields(statement, 1, fields, bytes);
+        read_fields(statement, 1, fields);
         if (found != NULL)
             sum += ef_seal_model(&store->head, found, fields, EF_FIELDS);
     }
@@ -233,7 +222,7 @@ efface_status ef_record_read(efface_store *store, const char *name, bool with_st
     ef_model_name_copy(record->name, name);
     sqlite3_stmt *statement = NULL;
     bool row = false;
-    uint64_t n_parts = 0;
+    unsigned char parts[EF_PARTS_BYTES];
     status = ef_sql_prepare(store,
                             "SELECT " EF_SEALED_COLUMNS ", seal, number FROM models WHERE name = ?",
                             &statement, error);
@@ -242,10 +231,10 @@ efface_status ef_record_read(efface_store *store, const char *name, bool with_st
         status = ef_sql_step(store, statement, &row, error);
     }
     if (status == EFFACE_OK && row)
-        status = read_record(store, statement, record, &n_parts, error);
+        status = read_record(store, statement, record, parts, error);
     (void)sqlite3_finalize(statement);
     if (status == EFFACE_OK && row && with_state)
-        status = read_state(store, record, n_parts, error);
+        status = read_state(store, record, parts, error);
     if (status == EFFACE_OK && !row)
         status = fail_absent(store, name, error);
     if (status != EFFACE_OK)
@@ -284,18 +273,16 @@ efface_status ef_record_write_row(efface_store *store, int64_t number, const cha
                                   efface_error *error) {
     sqlite3_stmt *statement = NULL;
     unsigned char bytes[16];
-    ef_decoder n_parts = fields[EF_FIELD_N_PARTS];
     efface_status status = ef_sql_prepare(
         store,
         is_new ? "INSERT INTO models(" EF_SEALED_COLUMNS ", seal, number, name)"
                  " VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?)"
                : "UPDATE models SET params = ?, columns = ?, counts = ?, digest = ?,"
-                 " family = CAST(? AS TEXT), n_parts = ?, seal = ? WHERE number = ? AND name = ?",
+                 " family = CAST(? AS TEXT), parts = ?, seal = ? WHERE number = ? AND name = ?",
         &statement, error);
     if (status == EFFACE_OK) {
-        for (int i = 0; i < EF_FIELD_N_PARTS; i++)
+        for (int i = 0; i < EF_FIELDS; i++)
             ef_sql_bind_bytes(statement, 1 + i, fields[i].bytes, fields[i].n_bytes);
-        (void)sqlite3_bind_int64(statement, 1 + EF_FIELD_N_PARTS, (int64_t)ef_read_u64(&n_parts));
         ef_sql_bind_sum(statement, 1 + EF_FIELDS, seal, bytes);
         (void)sqlite3_bind_int64(statement, 2 + EF_FIELDS, number);
         ef_sql_bind_text(statement, 3 + EF_FIELDS, name);
@@ -331,7 +318,7 @@ static efface_status encode_state(const efface_kmeans *model, ef_state *state,
 static efface_status write_made(efface_store *store, ef_record *record, const ef_writer *params,
                                 const ef_writer *columns, const ef_state *state, bool is_new,
                                 efface_error *error) {
-    unsigned char bytes[8];
+    unsigned char parts[EF_PARTS_BYTES];
     efface_status status = is_new ? ef_state_number(store, &record->number, error) : EFFACE_OK;
     if (status != EFFACE_OK)
         return status;
@@ -343,7 +330,7 @@ static efface_status write_made(efface_store *store, ef_record *record, const ef
         [EF_FIELD_DIGEST] = {.bytes = record->digest, .n_bytes = sizeof record->digest},
         [EF_FIELD_FAMILY] = {.bytes = (const unsigned char *)EF_FAMILY_KMEANS,
                              .n_bytes = strlen(EF_FAMILY_KMEANS)},
-        [EF_FIELD_N_PARTS] = ef_bytes_of_count(state->n_parts, bytes),
+        [EF_FIELD_PARTS] = ef_state_sum(&store->head, state, parts),
     };
     const ef_u128 before = is_new ? 0 : record->seal;
     record->seal = ef_seal_model(&store->head, record->name, fields, EF_FIELDS);

@@ -16,9 +16,9 @@
  *     changes its length moves no others but those that it shares a part with.
  *   - A section of more bytes has pieces of PART_BYTES, and the rest.
  *
- * Readers put parts together in the order of their numbers and know nothing of that. What belongs
- * to a state is verified by its digest and by the number of its parts, which the model's seal
- * covers.
+ * Readers put parts together in the order of their numbers and know nothing of that. The row of the
+ * model has the digest of the state, and how many parts there are with a seal of their places and
+ * lengths; the model's seal covers both.
  */
 #include "base/checked.h"
 #include "base/status.h"
@@ -117,13 +117,16 @@ static int64_t number_of(int64_t model, uint64_t place) {
     return (int64_t)((uint64_t)model << PLACE_BITS | place);
 }
 
+/* One more than the largest, or, when that is used up, one that is free. */
 efface_status ef_state_number(efface_store *store, int64_t *number, efface_error *error) {
-    const efface_status status =
-        ef_sql_number(store,
-                      "SELECT min(number) + 1 FROM (SELECT 0 AS number UNION ALL SELECT number"
-                      " FROM models) AS m WHERE NOT EXISTS"
-                      " (SELECT 1 FROM models WHERE models.number = m.number + 1)",
-                      number, error);
+    efface_status status =
+        ef_sql_number(store, "SELECT coalesce(max(number), 0) + 1 FROM models", number, error);
+    if (status == EFFACE_OK && *number >= MOST_MODELS)
+        status = ef_sql_number(store,
+                               "SELECT min(number) + 1 FROM (SELECT 0 AS number UNION ALL SELECT"
+                               " number FROM models) AS m WHERE NOT EXISTS"
+                               " (SELECT 1 FROM models WHERE models.number = m.number + 1)",
+                               number, error);
     return status == EFFACE_OK && (*number <= 0 || *number >= MOST_MODELS)
                ? ef_fail(error, EFFACE_E_LIMIT, "a store can have at most %lld models",
                          (long long)MOST_MODELS - 1)
@@ -141,15 +144,42 @@ static efface_status prepare_range(efface_store *store, const char *sql, int64_t
     return status;
 }
 
-/* What is wrong with the number of the parts that were found, or with a state without any. */
-static efface_status count_parts(uint64_t found, uint64_t wanted, efface_error *error) {
-    if (found < wanted || found == 0)
-        return ef_store_corrupt(error, "a part of the state of a model is missing");
-    return found == wanted ? EFFACE_OK
-                           : ef_store_corrupt(error, "the state of a model has too many parts");
+ef_decoder ef_state_sum(const ef_head *head, const ef_state *state,
+                        unsigned char bytes[EF_PARTS_BYTES]) {
+    ef_u128 sum = 0;
+    for (size_t i = 0; i < state->n_parts; i++) {
+        const uint64_t part[] = {state->parts[i].place, state->parts[i].n_bytes};
+        unsigned char words[16];
+        for (int b = 0; b < 16; b++)
+            words[b] = (unsigned char)(part[b / 8] >> (8 * (b % 8)));
+        sum += ef_seal_named(head, "part", words, sizeof words);
+    }
+    for (int b = 0; b < 8; b++)
+        bytes[b] = (unsigned char)((uint64_t)state->n_parts >> (8 * b));
+    for (int b = 0; b < 16; b++)
+        bytes[8 + b] = (unsigned char)(sum >> (8 * b));
+    return (ef_decoder){.bytes = bytes, .n_bytes = EF_PARTS_BYTES};
 }
 
-efface_status ef_state_read(efface_store *store, int64_t number, uint64_t n_parts, ef_state *state,
+/* What is wrong with the parts that were found; a state has bytes. */
+static efface_status verify_parts(const ef_head *head, const ef_state *found,
+                                  const unsigned char sum[EF_PARTS_BYTES], efface_error *error) {
+    unsigned char bytes[EF_PARTS_BYTES];
+    ef_decoder reader = {.bytes = sum, .n_bytes = EF_PARTS_BYTES};
+    const uint64_t n_parts = ef_read_u64(&reader);
+    (void)ef_state_sum(head, found, bytes);
+    if (found->n_parts < n_parts || found->n_bytes == 0)
+        return ef_store_corrupt(error, "a part of the state of a model is missing");
+    if (found->n_parts > n_parts)
+        return ef_store_corrupt(error, "the state of a model has too many parts");
+    return memcmp(bytes, sum, sizeof bytes) == 0
+               ? EFFACE_OK
+               : ef_store_corrupt(error, "the parts of the state of a model are not in their "
+                                         "places, or have the wrong lengths");
+}
+
+efface_status ef_state_read(efface_store *store, int64_t number,
+                            const unsigned char sum[EF_PARTS_BYTES], ef_state *state,
                             efface_error *error) {
     ef_writer bytes = {0};
     ef_state read = {0};
@@ -180,10 +210,10 @@ efface_status ef_state_read(efface_store *store, int64_t number, uint64_t n_part
             status = ef_fail_memory(error);
     }
     (void)sqlite3_finalize(statement);
-    if (status == EFFACE_OK)
-        status = count_parts(read.n_parts, n_parts, error);
     read.bytes = bytes.bytes;
     read.n_bytes = bytes.n_bytes;
+    if (status == EFFACE_OK)
+        status = verify_parts(&store->head, &read, sum, error);
     if (status == EFFACE_OK)
         *state = read;
     else

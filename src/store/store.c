@@ -35,9 +35,9 @@
  *     groups         bucket, number, n_rows,        owners and labels; text: of the owner, if kept,
  *                    members, text                  or of the label
  *     group_buckets  number, n_groups, sum          owners first, then labels
- *     models         number, name, family,          n_parts: of its state
+ *     models         number, name, family,          parts: how many its state has, and which
  *                    params, columns, counts,
- *                    digest, n_parts, seal
+ *                    digest, parts, seal
  *     states         number, bytes                  in parts (state_parts.c)
  *     receipts       number, body                   a line of JSON
  *

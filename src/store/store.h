@@ -389,9 +389,15 @@ efface_status ef_state_divide(unsigned char *bytes, size_t n_bytes, const ef_cut
 /* The number that a new model gets; LIMIT if there is none left. */
 efface_status ef_state_number(efface_store *store, int64_t *number, efface_error *error);
 
-/* Reads the state of the model with a number, in the parts that the model says it has; or
- * writes it where that is `before`; or takes it out. */
-efface_status ef_state_read(efface_store *store, int64_t number, uint64_t n_parts, ef_state *state,
+/* What a model has in its row of the parts of its state. */
+#define EF_PARTS_BYTES 24
+ef_decoder ef_state_sum(const ef_head *head, const ef_state *state,
+                        unsigned char bytes[EF_PARTS_BYTES]);
+
+/* Reads the state of the model with a number, whose parts must have that sum; or writes it where
+ * `before` is; or takes it out. */
+efface_status ef_state_read(efface_store *store, int64_t number,
+                            const unsigned char sum[EF_PARTS_BYTES], ef_state *state,
                             efface_error *error);
 efface_status ef_state_write(efface_store *store, int64_t number, const ef_state *before,
                              const ef_state *state, efface_error *error);
@@ -462,18 +468,15 @@ typedef enum ef_field {
     EF_FIELD_COUNTS,
     EF_FIELD_DIGEST, /* of the state */
     EF_FIELD_FAMILY,
-    EF_FIELD_N_PARTS, /* of the state; 8 bytes */
+    EF_FIELD_PARTS, /* of the state: how many, and a seal of their places and lengths */
     EF_FIELDS
 } ef_field;
 
 #define EF_FIELDS_2 4
-#define EF_SEALED_COLUMNS "params, columns, counts, digest, family, n_parts"
+#define EF_SEALED_COLUMNS "params, columns, counts, digest, family, parts"
 
 ef_u128 ef_seal_model(const ef_head *head, const char *name, const ef_decoder *fields,
                       size_t n_fields);
-
-/* A count as a field. */
-ef_decoder ef_bytes_of_count(uint64_t count, unsigned char bytes[8]);
 
 /* Writes the row of a model, new or not, without its state. */
 efface_status ef_record_write_row(efface_store *store, int64_t number, const char *name,

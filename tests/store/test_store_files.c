@@ -48,11 +48,11 @@ static void other_files_are_refused(void **state) {
     run_sql(in_folder("other.db"), "CREATE TABLE rows(id INTEGER PRIMARY KEY); PRAGMA user_version "
                                    "= 1;");
     check_no_store(in_folder("other.db"), EFFACE_E_FORMAT);
-    run_sql(in_folder(STORE), "PRAGMA user_version = 3");
+    run_sql(in_folder(STORE), "PRAGMA user_version = 4");
     check_no_store(in_folder(STORE), EFFACE_E_FORMAT);
     run_sql(in_folder(STORE), "PRAGMA user_version = 0");
     check_no_store(in_folder(STORE), EFFACE_E_FORMAT);
-    run_sql(in_folder(STORE), "PRAGMA user_version = 2; DELETE FROM facts WHERE name = 'seal'");
+    run_sql(in_folder(STORE), "PRAGMA user_version = 3; DELETE FROM facts WHERE name = 'seal'");
     check_no_store(in_folder(STORE), EFFACE_E_CORRUPT);
     empty_folder();
 }
@@ -120,7 +120,7 @@ static void damage_is_found(void **state) {
     assert_true(problems_after("UPDATE models SET digest = zeroblob(32)") != 0);
     assert_true(problems_after("UPDATE models SET digest = zeroblob(31)") != 0);
     assert_true(problems_after("UPDATE models SET counts = substr(counts, 1, 100)") != 0);
-    assert_true(problems_after("UPDATE models SET state = substr(state, 1, 100)") != 0);
+    assert_true(problems_after("UPDATE states SET bytes = substr(bytes, 1, 100)") != 0);
     assert_true(problems_after("UPDATE models SET params = substr(params, 1, 50)") != 0);
     assert_true(problems_after("UPDATE models SET columns = x'09000000'") != 0);
     assert_true(problems_after("UPDATE models SET name = 'a b'") != 0);
