@@ -338,10 +338,20 @@ static efface_status carry_over_1(efface_store *store, efface_error *error) {
     return status;
 }
 
-/* Views and triggers that are not ours are found afterwards; they must not keep the table from
- * getting another name. */
+/* A store that has more than our tables is not written to. One that is only read is carried over in
+ * memory all the same, and a check says what it had. */
 static efface_status carry_over_2(efface_store *store, efface_error *error) {
-    efface_status status = ef_head_read(store, error);
+    uint64_t n_in_the_way = 0;
+    efface_status status = ef_schema_check_of(store, 2, error);
+    if (status == EFFACE_OK)
+        status = ef_head_read(store, error);
+    if (status == EFFACE_OK)
+        status = read_number(
+            store, "SELECT count(*) FROM sqlite_schema WHERE name IN ('states', 'old_models')",
+            &n_in_the_way, error);
+    if (status == EFFACE_OK && n_in_the_way != 0)
+        status = ef_store_corrupt(error, store->foreign);
+    /* Views of others must not keep the table from getting another name. */
     if (status == EFFACE_OK)
         status = ef_sql_run(store,
                             "PRAGMA legacy_alter_table = ON;"
@@ -354,6 +364,9 @@ static efface_status carry_over_2(efface_store *store, efface_error *error) {
         status = move_models(store, true, error);
     if (status == EFFACE_OK)
         status = ef_sql_run(store, "DROP TABLE old_models;", error);
+    /* A trigger of the old table went with it: what was found then stays said. */
+    if (status == EFFACE_OK && store->foreign[0] != '\0')
+        status = ef_sql_number(store, "PRAGMA schema_version", &store->schema_version, error);
     return status;
 }
 

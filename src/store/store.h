@@ -164,6 +164,9 @@ extern const char ef_schema_late[];   /* what is faster to make when rows are th
  * that of the last time. */
 efface_status ef_schema_check(efface_store *store, efface_error *error);
 
+/* The same against the schema of format 2 or 3. */
+efface_status ef_schema_check_of(efface_store *store, uint32_t format, efface_error *error);
+
 /* ------------------------------------------------------------------ pages (page_slack.c) */
 
 #define EF_STORE_MOST_PAGES "33554431" /* 2^25 - 1: 128 GiB */
