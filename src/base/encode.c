@@ -61,7 +61,7 @@ void ef_write_f64(ef_writer *writer, double value) {
 
 void ef_write_cut(ef_writer *writer) {
     ef_cuts *const cuts = writer->cuts;
-    if (writer->failed || cuts == NULL)
+    if (writer->failed || cuts == NULL || writer->n_bytes == 0)
         return;
     if (cuts->n == cuts->capacity) {
         const size_t capacity = 2 * cuts->capacity + 16;

@@ -32,7 +32,8 @@ void ef_write_f64(ef_writer *writer, double value);
 
 /* Notes that a part may begin here: something that can change its length without what stands before
  * or after it, as a level or a node of a tree. The bytes do not contain the place. The n-th cut
- * should be before the same thing from one state of a model to the next. */
+ * should be before the same thing from one state of a model to the next. Before the first byte it
+ * does nothing. */
 void ef_write_cut(ef_writer *writer);
 
 /* A place in bytes that are being read. Once they do not suffice `failed` is set, and what is read

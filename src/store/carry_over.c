@@ -195,9 +195,10 @@ static efface_status move_model(efface_store *store, int64_t number, const char 
         fields[i] = old[i];
     fields[EF_FIELD_FAMILY] = (ef_decoder){.bytes = (const unsigned char *)EF_FAMILY_KMEANS,
                                            .n_bytes = strlen(EF_FAMILY_KMEANS)};
-    fields[EF_FIELD_PARTS] = ef_state_sum(&store->head, &state, parts);
+    fields[EF_FIELD_PARTS] = ef_state_sum(&store->head, number, &state, parts);
     *seal = wrong_seal != NULL ? *wrong_seal : ef_seal_model(&store->head, name, fields, EF_FIELDS);
-    status = ef_record_write_row(store, number, name, fields, *seal, true, error);
+    status = ef_record_write_row(store, number, name, fields, *seal, ef_state_first(&state), true,
+                                 error);
     if (status == EFFACE_OK)
         status = ef_state_write(store, number, &nothing, &state, error);
     ef_state_free(&state);

@@ -146,11 +146,25 @@ static efface_status check_family(ef_decoder family, efface_error *error) {
                          "program");
 }
 
+static efface_status read_state(efface_store *store, ef_decoder first,
+                                const unsigned char parts[EF_PARTS_BYTES], ef_record *record,
+                                efface_error *error) {
+    unsigned char found[EFFACE_DIGEST_BYTES];
+    const efface_status status =
+        ef_state_read(store, record->number, first, parts, &record->state, error);
+    if (status != EFFACE_OK)
+        return status;
+    ef_digest(record->state.bytes, record->state.n_bytes, found);
+    return memcmp(found, record->digest, sizeof found) == 0
+               ? EFFACE_OK
+               : ef_store_corrupt(error, "the state of a model does not match its digest");
+}
+
 /* Fills a record from a statement that is at it, and verifies it. */
-static efface_status read_record(efface_store *store, sqlite3_stmt *statement, ef_record *record,
-                                 unsigned char parts[EF_PARTS_BYTES], efface_error *error) {
+static efface_status read_record(efface_store *store, sqlite3_stmt *statement, bool with_state,
+                                 ef_record *record, efface_error *error) {
     ef_decoder fields[EF_FIELDS];
-    if (!ef_sql_has(statement, "bbbbtbbi"))
+    if (!ef_sql_has(statement, with_state ? "bbbbtbbib" : "bbbbtbbi"))
         return ef_store_corrupt(error, "a model has values of the wrong kind");
     read_fields(statement, 0, fields);
     const ef_u128 seal = ef_seal_model(&store->head, record->name, fields, EF_FIELDS);
@@ -159,7 +173,6 @@ static efface_status read_record(efface_store *store, sqlite3_stmt *statement, e
         fields[EF_FIELD_PARTS].n_bytes != EF_PARTS_BYTES)
         return ef_store_corrupt(error, "a model does not match its seal");
     ef_read_bytes(&fields[EF_FIELD_DIGEST], record->digest, sizeof record->digest);
-    ef_read_bytes(&fields[EF_FIELD_PARTS], parts, EF_PARTS_BYTES);
     record->number = sqlite3_column_int64(statement, EF_FIELDS + 1);
     efface_status status = check_family(fields[EF_FIELD_FAMILY], error);
     if (status == EFFACE_OK)
@@ -168,19 +181,10 @@ static efface_status read_record(efface_store *store, sqlite3_stmt *statement, e
         status = ef_params_read(&fields[EF_FIELD_PARAMS], record, error);
     if (status == EFFACE_OK)
         status = copy_bytes(fields[EF_FIELD_COUNTS], &record->counts, &record->n_counts, error);
+    if (status == EFFACE_OK && with_state)
+        status = read_state(store, ef_sql_bytes(statement, EF_FIELDS + 2),
+                            fields[EF_FIELD_PARTS].bytes, record, error);
     return status;
-}
-
-static efface_status read_state(efface_store *store, ef_record *record,
-                                const unsigned char parts[EF_PARTS_BYTES], efface_error *error) {
-    unsigned char found[EFFACE_DIGEST_BYTES];
-    const efface_status status = ef_state_read(store, record->number, parts, &record->state, error);
-    if (status != EFFACE_OK)
-        return status;
-    ef_digest(record->state.bytes, record->state.n_bytes, found);
-    return memcmp(found, record->digest, sizeof found) == 0
-               ? EFFACE_OK
-               : ef_store_corrupt(error, "the state of a model does not match its digest");
 }
 
 /* "There is no such model" is verified too: the models that there are must be those of the head. */
@@ -222,19 +226,18 @@ efface_status ef_record_read(efface_store *store, const char *name, bool with_st
     ef_model_name_copy(record->name, name);
     sqlite3_stmt *statement = NULL;
     bool row = false;
-    unsigned char parts[EF_PARTS_BYTES];
-    status = ef_sql_prepare(store,
-                            "SELECT " EF_SEALED_COLUMNS ", seal, number FROM models WHERE name = ?",
-                            &statement, error);
+    status = ef_sql_prepare(
+        store,
+        with_state ? "SELECT " EF_SEALED_COLUMNS ", seal, number, state FROM models WHERE name = ?"
+                   : "SELECT " EF_SEALED_COLUMNS ", seal, number FROM models WHERE name = ?",
+        &statement, error);
     if (status == EFFACE_OK) {
         ef_sql_bind_text(statement, 1, name);
         status = ef_sql_step(store, statement, &row, error);
     }
     if (status == EFFACE_OK && row)
-        status = read_record(store, statement, record, parts, error);
+        status = read_record(store, statement, with_state, record, error);
     (void)sqlite3_finalize(statement);
-    if (status == EFFACE_OK && row && with_state)
-        status = read_state(store, record, parts, error);
     if (status == EFFACE_OK && !row)
         status = fail_absent(store, name, error);
     if (status != EFFACE_OK)
@@ -269,23 +272,25 @@ efface_status ef_record_new(const efface_store *store, const efface_new_model *a
 }
 
 efface_status ef_record_write_row(efface_store *store, int64_t number, const char *name,
-                                  const ef_decoder fields[EF_FIELDS], ef_u128 seal, bool is_new,
-                                  efface_error *error) {
+                                  const ef_decoder fields[EF_FIELDS], ef_u128 seal,
+                                  ef_decoder first, bool is_new, efface_error *error) {
     sqlite3_stmt *statement = NULL;
     unsigned char bytes[16];
     efface_status status = ef_sql_prepare(
         store,
-        is_new ? "INSERT INTO models(" EF_SEALED_COLUMNS ", seal, number, name)"
-                 " VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?)"
+        is_new ? "INSERT INTO models(" EF_SEALED_COLUMNS ", seal, state, number, name)"
+                 " VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?, ?)"
                : "UPDATE models SET params = ?, columns = ?, counts = ?, digest = ?,"
-                 " family = CAST(? AS TEXT), parts = ?, seal = ? WHERE number = ? AND name = ?",
+                 " family = CAST(? AS TEXT), parts = ?, seal = ?, state = ? WHERE number = ? AND "
+                 "name = ?",
         &statement, error);
     if (status == EFFACE_OK) {
         for (int i = 0; i < EF_FIELDS; i++)
             ef_sql_bind_bytes(statement, 1 + i, fields[i].bytes, fields[i].n_bytes);
         ef_sql_bind_sum(statement, 1 + EF_FIELDS, seal, bytes);
-        (void)sqlite3_bind_int64(statement, 2 + EF_FIELDS, number);
-        ef_sql_bind_text(statement, 3 + EF_FIELDS, name);
+        ef_sql_bind_bytes(statement, 2 + EF_FIELDS, first.bytes, first.n_bytes);
+        (void)sqlite3_bind_int64(statement, 3 + EF_FIELDS, number);
+        ef_sql_bind_text(statement, 4 + EF_FIELDS, name);
         status = ef_sql_do(store, statement, error);
         if (status == EFFACE_E_DUPLICATE)
             status = ef_fail(error, status,
@@ -330,15 +335,15 @@ static efface_status write_made(efface_store *store, ef_record *record, const ef
         [EF_FIELD_DIGEST] = {.bytes = record->digest, .n_bytes = sizeof record->digest},
         [EF_FIELD_FAMILY] = {.bytes = (const unsigned char *)EF_FAMILY_KMEANS,
                              .n_bytes = strlen(EF_FAMILY_KMEANS)},
-        [EF_FIELD_PARTS] = ef_state_sum(&store->head, state, parts),
+        [EF_FIELD_PARTS] = ef_state_sum(&store->head, record->number, state, parts),
     };
     const ef_u128 before = is_new ? 0 : record->seal;
     record->seal = ef_seal_model(&store->head, record->name, fields, EF_FIELDS);
     store->head.models_sum += record->seal - before;
     store->head.n_models += is_new;
     store->head_changed = true;
-    status = ef_record_write_row(store, record->number, record->name, fields, record->seal, is_new,
-                                 error);
+    status = ef_record_write_row(store, record->number, record->name, fields, record->seal,
+                                 ef_state_first(state), is_new, error);
     return status == EFFACE_OK ? ef_state_write(store, record->number, &record->state, state, error)
                                : status;
 }

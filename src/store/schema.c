@@ -28,7 +28,7 @@
 #define MODELS                                                                                     \
     "CREATE TABLE models(number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"                   \
     " family TEXT NOT NULL, params BLOB NOT NULL, columns BLOB NOT NULL, counts BLOB NOT NULL,"    \
-    " digest BLOB NOT NULL, parts BLOB NOT NULL, seal BLOB NOT NULL)"
+    " digest BLOB NOT NULL, parts BLOB NOT NULL, seal BLOB NOT NULL, state BLOB NOT NULL)"
 #define STATES "CREATE TABLE states(number INTEGER PRIMARY KEY, bytes BLOB NOT NULL)"
 #define MODELS_2                                                                                   \
     "CREATE TABLE models(name TEXT NOT NULL UNIQUE, params BLOB NOT NULL, columns BLOB NOT NULL,"  \

@@ -4,10 +4,13 @@
  * A state may have gigabytes, and a request changes little of it. So it stands in the file as parts
  * of some pages, and a request writes those whose bytes changed.
  *
+ *     models    ..., number, state   state: the first part
  *     states    number, bytes        number: the model's << 43 | section << 23 | piece
  *
- * The parts of a model are one range of numbers, in the order of the bytes. How a state is divided
- * follows from its bytes and the cuts of its writer alone (base/encode.h):
+ * The first part stands in the row of the model, which every request writes: a small state needs no
+ * page more than the row. The other parts of a model are one range of numbers, in the order of the
+ * bytes. How a state is divided follows from its bytes and the cuts of its writer alone
+ * (base/encode.h):
  *
  *   - The bytes between two cuts are a section. Sections are numbered; if there are very many, the
  *     last takes all that is left.
@@ -17,7 +20,7 @@
  *   - A section of more bytes has pieces of PART_BYTES, and the rest.
  *
  * Readers put parts together in the order of their numbers and know nothing of that. The row of the
- * model has the digest of the state, and how many parts there are with a seal of their places and
+ * model has the digest of the state, and how many parts there are with a seal of their numbers and
  * lengths; the model's seal covers both.
  */
 #include "base/checked.h"
@@ -144,11 +147,12 @@ static efface_status prepare_range(efface_store *store, const char *sql, int64_t
     return status;
 }
 
-ef_decoder ef_state_sum(const ef_head *head, const ef_state *state,
+ef_decoder ef_state_sum(const ef_head *head, int64_t number, const ef_state *state,
                         unsigned char bytes[EF_PARTS_BYTES]) {
     ef_u128 sum = 0;
     for (size_t i = 0; i < state->n_parts; i++) {
-        const uint64_t part[] = {state->parts[i].place, state->parts[i].n_bytes};
+        const uint64_t part[] = {(uint64_t)number_of(number, state->parts[i].place),
+                                 state->parts[i].n_bytes};
         unsigned char words[16];
         for (int b = 0; b < 16; b++)
             words[b] = (unsigned char)(part[b / 8] >> (8 * (b % 8)));
@@ -162,12 +166,11 @@ ef_decoder ef_state_sum(const ef_head *head, const ef_state *state,
 }
 
 /* What is wrong with the parts that were found; a state has bytes. */
-static efface_status verify_parts(const ef_head *head, const ef_state *found,
-                                  const unsigned char sum[EF_PARTS_BYTES], efface_error *error) {
+static efface_status verify_parts(const ef_head *head, int64_t number, const ef_state *found,
+                                  uint64_t n_parts, const unsigned char sum[EF_PARTS_BYTES],
+                                  efface_error *error) {
     unsigned char bytes[EF_PARTS_BYTES];
-    ef_decoder reader = {.bytes = sum, .n_bytes = EF_PARTS_BYTES};
-    const uint64_t n_parts = ef_read_u64(&reader);
-    (void)ef_state_sum(head, found, bytes);
+    (void)ef_state_sum(head, number, found, bytes);
     if (found->n_parts < n_parts || found->n_bytes == 0)
         return ef_store_corrupt(error, "a part of the state of a model is missing");
     if (found->n_parts > n_parts)
@@ -178,16 +181,11 @@ static efface_status verify_parts(const ef_head *head, const ef_state *found,
                                          "places, or have the wrong lengths");
 }
 
-efface_status ef_state_read(efface_store *store, int64_t number,
-                            const unsigned char sum[EF_PARTS_BYTES], ef_state *state,
-                            efface_error *error) {
-    ef_writer bytes = {0};
-    ef_state read = {0};
-    size_t room = 0;
+/* Reads the parts after the first. */
+static efface_status read_others(efface_store *store, int64_t number, ef_writer *bytes,
+                                 ef_state *read, size_t *room, efface_error *error) {
     sqlite3_stmt *statement = NULL;
     bool row = true;
-    if (number <= 0 || number >= MOST_MODELS)
-        return ef_store_corrupt(error, "the number of a model is invalid");
     efface_status status = prepare_range(
         store, "SELECT number, bytes FROM states WHERE number BETWEEN ? AND ? ORDER BY number",
         number, &statement, error);
@@ -198,22 +196,49 @@ efface_status ef_state_read(efface_store *store, int64_t number,
         const ef_decoder found = ef_sql_bytes(statement, 1);
         const ef_part part = {.place = (uint64_t)sqlite3_column_int64(statement, 0) &
                                        (((uint64_t)1 << PLACE_BITS) - 1),
-                              .begin = bytes.n_bytes,
+                              .begin = bytes->n_bytes,
                               .n_bytes = found.n_bytes};
-        ef_write_bytes(&bytes, found.bytes, found.n_bytes);
+        ef_write_bytes(bytes, found.bytes, found.n_bytes);
         if (!ef_sql_has(statement, "ib"))
             status = ef_store_corrupt(error, "a part of the state of a model is of the wrong kind");
-        else if (read.n_parts != 0 && part.place <= read.parts[read.n_parts - 1].place)
+        else if (part.place <= read->parts[read->n_parts - 1].place)
             status = ef_store_corrupt(
                 error, "parts of the state of a model are doubled, or in the wrong order");
-        else if (bytes.failed || !add_part(&read, &room, part))
+        else if (bytes->failed || !add_part(read, room, part))
             status = ef_fail_memory(error);
     }
     (void)sqlite3_finalize(statement);
+    return status;
+}
+
+ef_decoder ef_state_first(const ef_state *state) {
+    return state->n_parts != 0
+               ? (ef_decoder){.bytes = state->bytes, .n_bytes = state->parts[0].n_bytes}
+               : (ef_decoder){.bytes = (const unsigned char *)""};
+}
+
+efface_status ef_state_read(efface_store *store, int64_t number, ef_decoder first,
+                            const unsigned char sum[EF_PARTS_BYTES], ef_state *state,
+                            efface_error *error) {
+    ef_writer bytes = {0};
+    ef_state read = {0};
+    size_t room = 0;
+    if (number <= 0 || number >= MOST_MODELS)
+        return ef_store_corrupt(error, "the number of a model is invalid");
+    ef_decoder count = {.bytes = sum, .n_bytes = EF_PARTS_BYTES};
+    const uint64_t n_parts = ef_read_u64(&count);
+    ef_write_bytes(&bytes, first.bytes, first.n_bytes);
+    efface_status status =
+        !bytes.failed && add_part(&read, &room, (ef_part){.n_bytes = first.n_bytes})
+            ? EFFACE_OK
+            : ef_fail_memory(error);
+    /* Most models are small. A part too many of theirs is found by a check. */
+    if (status == EFFACE_OK && n_parts != 1)
+        status = read_others(store, number, &bytes, &read, &room, error);
     read.bytes = bytes.bytes;
     read.n_bytes = bytes.n_bytes;
     if (status == EFFACE_OK)
-        status = verify_parts(&store->head, &read, sum, error);
+        status = verify_parts(&store->head, number, &read, n_parts, sum, error);
     if (status == EFFACE_OK)
         *state = read;
     else
@@ -272,7 +297,8 @@ efface_status ef_state_write(efface_store *store, int64_t number, const ef_state
     part_writer w = {.store = store, .number = number};
     /* What is there of a state that is not known, or of a model that is no more, must go. */
     efface_status status = before->n_parts == 0 ? ef_state_drop(store, number, error) : EFFACE_OK;
-    size_t i = 0, j = 0; /* both lists are in the order of places */
+    /* Both lists are in the order of places. The first parts are elsewhere. */
+    size_t i = before->n_parts != 0 ? 1 : 0, j = state->n_parts != 0 ? 1 : 0;
     while (status == EFFACE_OK && (i < before->n_parts || j < state->n_parts)) {
         const ef_part *const old = i < before->n_parts ? &before->parts[i] : NULL;
         const ef_part *const new = j < state->n_parts ? &state->parts[j] : NULL;
@@ -289,14 +315,5 @@ efface_status ef_state_write(efface_store *store, int64_t number, const ef_state
     }
     (void)sqlite3_finalize(w.put);
     (void)sqlite3_finalize(w.remove);
-    return status;
-}
-
-efface_status ef_states_astray(efface_store *store, uint64_t *n_parts, efface_error *error) {
-    int64_t n = 0;
-    const efface_status status = ef_sql_number(
-        store, "SELECT count(*) FROM states WHERE number >> 43 NOT IN (SELECT number FROM models)",
-        &n, error);
-    *n_parts = (uint64_t)n;
     return status;
 }

@@ -36,9 +36,9 @@
  *                    members, text                  or of the label
  *     group_buckets  number, n_groups, sum          owners first, then labels
  *     models         number, name, family,          parts: how many its state has, and which
- *                    params, columns, counts,
- *                    digest, parts, seal
- *     states         number, bytes                  in parts (state_parts.c)
+ *                    params, columns, counts,       state: the first part
+ *                    digest, parts, seal, state
+ *     states         number, bytes                  the other parts (state_parts.c)
  *     receipts       number, body                   a line of JSON
  *
  * Ids and owners are unsigned in the library and signed in SQLite: the same 64 bits.

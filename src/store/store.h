@@ -394,20 +394,20 @@ efface_status ef_state_number(efface_store *store, int64_t *number, efface_error
 
 /* What a model has in its row of the parts of its state. */
 #define EF_PARTS_BYTES 24
-ef_decoder ef_state_sum(const ef_head *head, const ef_state *state,
+ef_decoder ef_state_sum(const ef_head *head, int64_t number, const ef_state *state,
                         unsigned char bytes[EF_PARTS_BYTES]);
 
+/* The first part, which stands in the row of the model. */
+ef_decoder ef_state_first(const ef_state *state);
+
 /* Reads the state of the model with a number, whose parts must have that sum; or writes it where
- * `before` is; or takes it out. */
-efface_status ef_state_read(efface_store *store, int64_t number,
+ * `before` is, without its first part; or takes it out. */
+efface_status ef_state_read(efface_store *store, int64_t number, ef_decoder first,
                             const unsigned char sum[EF_PARTS_BYTES], ef_state *state,
                             efface_error *error);
 efface_status ef_state_write(efface_store *store, int64_t number, const ef_state *before,
                              const ef_state *state, efface_error *error);
 efface_status ef_state_drop(efface_store *store, int64_t number, efface_error *error);
-
-/* How many parts belong to no model. */
-efface_status ef_states_astray(efface_store *store, uint64_t *n_parts, efface_error *error);
 
 /* ------------------------------------------------------------------ models (records.c,
  * store_models.c, model_adding.c) */
@@ -471,7 +471,7 @@ typedef enum ef_field {
     EF_FIELD_COUNTS,
     EF_FIELD_DIGEST, /* of the state */
     EF_FIELD_FAMILY,
-    EF_FIELD_PARTS, /* of the state: how many, and a seal of their places and lengths */
+    EF_FIELD_PARTS, /* of the state: how many, and a seal of their numbers and lengths */
     EF_FIELDS
 } ef_field;
 
@@ -481,10 +481,10 @@ typedef enum ef_field {
 ef_u128 ef_seal_model(const ef_head *head, const char *name, const ef_decoder *fields,
                       size_t n_fields);
 
-/* Writes the row of a model, new or not, without its state. */
+/* Writes the row of a model, new or not, with the first part of its state. */
 efface_status ef_record_write_row(efface_store *store, int64_t number, const char *name,
-                                  const ef_decoder fields[EF_FIELDS], ef_u128 seal, bool is_new,
-                                  efface_error *error);
+                                  const ef_decoder fields[EF_FIELDS], ef_u128 seal,
+                                  ef_decoder first, bool is_new, efface_error *error);
 
 /* Whether the models that were read, seals added up, are those that the head has. */
 efface_status ef_models_verify(const efface_store *store, uint64_t n_models, ef_u128 sum,

@@ -39,7 +39,7 @@ DAMAGES = [
     "UPDATE models SET name = name || char(0) || 'x'",
     "UPDATE models SET params = CAST(params AS TEXT)",
     "UPDATE models SET family = CAST(family AS BLOB)",
-    "UPDATE states SET bytes = CAST(bytes AS TEXT)",
+    "UPDATE models SET state = CAST(state AS TEXT)",
     "INSERT INTO states VALUES (1, 'somebody')",
     "UPDATE receipts SET body = CAST(body AS BLOB)",
     "INSERT INTO facts VALUES ('note', 'somebody')",

@@ -190,7 +190,7 @@ class Damage(ProgramTest):
         found = self.json("check", "s.store", code=6)
         self.assertTrue(found["damaged"])
         self.assertEqual(len(found["problems"]), 1)
-        self.change("UPDATE states SET bytes = zeroblob(7)")
+        self.change("UPDATE models SET state = zeroblob(7)")
         self.refused(6, "", "export", "s.store", "--labels", "-o", "l.csv")
 
     def test_damaged_file(self):

@@ -95,10 +95,10 @@ static inline void add_query(text *t, sqlite3 *db, const char *sql) {
 
 /* All models of a store of today, with the parts of their states, but for seals and numbers. */
 static inline void add_models(text *t, sqlite3 *db) {
-    add_query(
-        t, db,
-        "SELECT name, family, params, columns, counts, digest, substr(parts, 1, 8) FROM models"
-        " ORDER BY name");
+    add_query(t, db,
+              "SELECT name, family, params, columns, counts, digest, substr(parts, 1, 8), state "
+              "FROM models"
+              " ORDER BY name");
     add_query(t, db,
               "SELECT name, states.number & 8796093022207, bytes FROM models JOIN states"
               " ON states.number >> 43 = models.number ORDER BY 1, 2");

@@ -250,7 +250,8 @@ static text digests(const char *path) {
     sqlite3 *const db = open_sql(path);
     add_query(&t, db, "SELECT name, params, columns, counts, digest FROM models ORDER BY 1");
     add_query(&t, db,
-              in_parts ? "SELECT name, CAST((SELECT group_concat(hex(bytes), '') FROM (SELECT bytes"
+              in_parts ? "SELECT name, CAST(hex(state) || (SELECT "
+                         "coalesce(group_concat(hex(bytes), ''), '') FROM (SELECT bytes"
                          " FROM states WHERE number >> 43 = models.number ORDER BY number)) AS"
                          " TEXT) FROM models ORDER BY 1"
                        : "SELECT name, hex(state) FROM models ORDER BY 1");

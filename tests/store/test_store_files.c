@@ -120,7 +120,7 @@ static void damage_is_found(void **state) {
     assert_true(problems_after("UPDATE models SET digest = zeroblob(32)") != 0);
     assert_true(problems_after("UPDATE models SET digest = zeroblob(31)") != 0);
     assert_true(problems_after("UPDATE models SET counts = substr(counts, 1, 100)") != 0);
-    assert_true(problems_after("UPDATE states SET bytes = substr(bytes, 1, 100)") != 0);
+    assert_true(problems_after("UPDATE models SET state = substr(state, 1, 100)") != 0);
     assert_true(problems_after("UPDATE models SET params = substr(params, 1, 50)") != 0);
     assert_true(problems_after("UPDATE models SET columns = x'09000000'") != 0);
     assert_true(problems_after("UPDATE models SET name = 'a b'") != 0);
