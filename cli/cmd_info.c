@@ -129,7 +129,7 @@ static void print_text(const contents *c) {
     fputs("store     ", stdout);
     cli_put_text(stdout, c->path);
     printf("\nformat    %" PRIu32 "%s\n", info->format,
-           info->format < 2 ? ", converted at the next request that writes" : "");
+           info->format < 3 ? ", converted at the next request that writes" : "");
     printf("file      %" PRIu64 " bytes, %" PRIu64 " of them free\n", info->file_bytes,
            info->free_bytes);
     printf("rows      %" PRIu64 "\n", info->n_rows);

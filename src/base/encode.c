@@ -59,6 +59,23 @@ void ef_write_f64(ef_writer *writer, double value) {
     ef_write_u64(writer, bits);
 }
 
+void ef_write_cut(ef_writer *writer) {
+    ef_cuts *const cuts = writer->cuts;
+    if (writer->failed || cuts == NULL || writer->n_bytes == 0)
+        return;
+    if (cuts->n == cuts->capacity) {
+        const size_t capacity = 2 * cuts->capacity + 16;
+        size_t *const larger = ef_realloc(cuts->at, capacity, sizeof *larger);
+        if (larger == NULL) {
+            writer->failed = true;
+            return;
+        }
+        cuts->at = larger;
+        cuts->capacity = capacity;
+    }
+    cuts->at[cuts->n++] = writer->n_bytes;
+}
+
 bool ef_decoder_has(ef_decoder *reader, size_t count, size_t size) {
     size_t n_bytes;
     if (!ef_mul_size(count, size, &n_bytes) || n_bytes > reader->n_bytes)

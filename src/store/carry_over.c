@@ -1,5 +1,11 @@
 /*
- * Stores of format 1, made into today's when they are first opened to write.
+ * Stores of formats 1 and 2, made into today's when they are first opened to write.
+ *
+ * Format 2 had the state of a model as one value in the table of models, and no families. The head
+ * and the seals of models are verified before new ones are made; a model that does not match its
+ * seal keeps the old one, and so does not match it later either.
+ *
+ *     models    name, params, columns, counts, digest, seal, state
  *
  * Format 1 had no buckets, groups or seals, and its rows no way to have no owner or label: 0 stood
  * for both. Owner 0 becomes none where no row of the store has another owner; else it stays the
@@ -163,46 +169,86 @@ static efface_status count_groups(efface_store *store, efface_error *error) {
 
 /* ---------------------------------------------------------------- models and names */
 
+#define N_OLD_FIELDS 5 /* params, columns, counts, digest, state */
+
+/* Writes a model of an older format with a seal of today's, and says which. Its state has no cuts
+ * until the first request writes it. */
+static efface_status move_model(efface_store *store, int64_t number, const char *name,
+                                const ef_decoder old[N_OLD_FIELDS], const ef_u128 *wrong_seal,
+                                ef_u128 *seal, efface_error *error) {
+    ef_decoder fields[EF_FIELDS];
+    ef_decoder bytes = old[EF_FIELDS_2];
+    unsigned char parts[EF_PARTS_BYTES];
+    const ef_cuts none = {0};
+    const ef_state nothing = {0};
+    ef_state state = {0};
+    unsigned char *const copy = ef_alloc(bytes.n_bytes, 1);
+    if (copy == NULL)
+        return ef_fail_memory(error);
+    ef_read_bytes(&bytes, copy, bytes.n_bytes);
+    efface_status status = ef_state_divide(copy, old[EF_FIELDS_2].n_bytes, &none, &state, error);
+    if (status != EFFACE_OK) {
+        ef_free(copy);
+        return status;
+    }
+    for (int i = 0; i < EF_FIELDS_2; i++)
+        fields[i] = old[i];
+    const char *const only_family = efface_family_name(EFFACE_FAMILY_KMEANS); /* of that time */
+    fields[EF_FIELD_FAMILY] =
+        (ef_decoder){.bytes = (const unsigned char *)only_family, .n_bytes = strlen(only_family)};
+    fields[EF_FIELD_PARTS] = ef_state_sum(&store->head, number, &state, parts);
+    *seal = wrong_seal != NULL ? *wrong_seal : ef_seal_model(&store->head, name, fields, EF_FIELDS);
+    status = ef_record_write_row(store, number, name, fields, *seal, ef_state_first(&state), true,
+                                 error);
+    if (status == EFFACE_OK)
+        status = ef_state_write(store, number, &nothing, &state, error);
+    ef_state_free(&state);
+    return status;
+}
+
+/* The model that a statement is at; `sealed`: its format had seals, the sixth column. */
+static efface_status move_found(efface_store *store, int64_t number, sqlite3_stmt *read,
+                                bool sealed, efface_error *error) {
+    ef_head *const head = &store->head;
+    const char *name = NULL;
+    ef_decoder old[N_OLD_FIELDS];
+    ef_u128 seal = 0, old_seal = 0;
+    efface_status status = ef_sql_text(store, read, 0, &name, error);
+    if (status == EFFACE_OK && ef_model_name_check(name, NULL) != EFFACE_OK)
+        status = ef_store_corrupt(error, "the name of a model is invalid");
+    if (status != EFFACE_OK)
+        return status;
+    for (int i = 0; i < N_OLD_FIELDS; i++)
+        old[i] = ef_sql_bytes(read, 1 + i);
+    const bool right = !sealed || (ef_sql_has(read, "tbbbbbb") &&
+                                   ef_sql_read_sum(read, 1 + N_OLD_FIELDS, &old_seal) &&
+                                   old_seal == ef_seal_model(head, name, old, EF_FIELDS_2));
+    status = move_model(store, number, name, old, right ? NULL : &old_seal, &seal, error);
+    if (right)
+        head->models_sum += seal - old_seal;
+    if (!sealed)
+        head->n_models++;
+    return status;
+}
+
 /* Reads every model and writes it with its seal. */
-static efface_status move_models(efface_store *store, efface_error *error) {
-    sqlite3_stmt *read = NULL, *write = NULL;
+static efface_status move_models(efface_store *store, bool sealed, efface_error *error) {
+    sqlite3_stmt *read = NULL;
     bool row = true;
     efface_status status = ef_sql_prepare(
-        store, "SELECT name, params, columns, counts, digest, state FROM old_models ORDER BY name",
+        store,
+        sealed ? "SELECT name, params, columns, counts, digest, state, seal FROM old_models"
+                 " ORDER BY name"
+               : "SELECT name, params, columns, counts, digest, state FROM old_models"
+                 " ORDER BY name",
         &read, error);
-    if (status == EFFACE_OK)
-        status =
-            ef_sql_prepare(store, "INSERT INTO models VALUES (?, ?, ?, ?, ?, ?, ?)", &write, error);
-    while (status == EFFACE_OK) {
+    for (int64_t number = 1; status == EFFACE_OK; number++) {
         status = ef_sql_step(store, read, &row, error);
         if (status != EFFACE_OK || !row)
             break;
-        const char *name = NULL;
-        status = ef_sql_text(store, read, 0, &name, error);
-        if (status != EFFACE_OK)
-            break;
-        status = ef_model_name_check(name, error);
-        if (status != EFFACE_OK) {
-            status = ef_store_corrupt(error, "the name of a model is invalid");
-            break;
-        }
-        ef_decoder parts[5];
-        unsigned char bytes[16];
-        for (int i = 0; i < 5; i++)
-            parts[i] = ef_sql_bytes(read, 1 + i);
-        const ef_u128 seal =
-            ef_seal_model(&store->head, name, parts[0], parts[1], parts[2], parts[3]);
-        ef_sql_bind_text(write, 1, name);
-        for (int i = 0; i < 4; i++)
-            ef_sql_bind_bytes(write, 2 + i, parts[i].bytes, parts[i].n_bytes);
-        ef_sql_bind_sum(write, 6, seal, bytes);
-        ef_sql_bind_bytes(write, 7, parts[4].bytes, parts[4].n_bytes);
-        status = ef_sql_do(store, write, error);
-        store->head.n_models++;
-        store->head.models_sum += seal;
+        status = move_found(store, number, read, sealed, error);
     }
     (void)sqlite3_finalize(read);
-    (void)sqlite3_finalize(write);
     return status;
 }
 
@@ -251,7 +297,7 @@ static efface_status complete_names(efface_store *store, efface_error *error) {
     return status;
 }
 
-efface_status ef_carry_over(efface_store *store, efface_error *error) {
+static efface_status carry_over_1(efface_store *store, efface_error *error) {
     uint64_t n_rows = 0;
     efface_status status = read_facts(store, &n_rows, error);
     if (status == EFFACE_OK)
@@ -281,7 +327,7 @@ efface_status ef_carry_over(efface_store *store, efface_error *error) {
     if (status == EFFACE_OK)
         status = ef_sql_run(store, ef_schema_late, error);
     if (status == EFFACE_OK)
-        status = move_models(store, error);
+        status = move_models(store, false, error);
     if (status == EFFACE_OK)
         status = complete_names(store, error);
     if (status == EFFACE_OK)
@@ -291,6 +337,44 @@ efface_status ef_carry_over(efface_store *store, efface_error *error) {
                             "DROP TABLE old_facts; DROP TABLE old_columns; DROP TABLE old_rows;"
                             "DROP TABLE old_models; DROP TABLE old_receipts;",
                             error);
+    return status;
+}
+
+/* A store that has more than our tables is not written to. One that is only read is carried over in
+ * memory all the same, and a check says what it had. */
+static efface_status carry_over_2(efface_store *store, efface_error *error) {
+    uint64_t n_in_the_way = 0;
+    efface_status status = ef_schema_check_of(store, 2, error);
+    if (status == EFFACE_OK)
+        status = ef_head_read(store, error);
+    if (status == EFFACE_OK)
+        status = read_number(
+            store, "SELECT count(*) FROM sqlite_schema WHERE name IN ('states', 'old_models')",
+            &n_in_the_way, error);
+    if (status == EFFACE_OK && n_in_the_way != 0)
+        status = ef_store_corrupt(error, store->foreign);
+    /* Views of others must not keep the table from getting another name. */
+    if (status == EFFACE_OK)
+        status = ef_sql_run(store,
+                            "PRAGMA legacy_alter_table = ON;"
+                            "ALTER TABLE models RENAME TO old_models;"
+                            "PRAGMA legacy_alter_table = OFF;",
+                            error);
+    if (status == EFFACE_OK)
+        status = ef_sql_run(store, ef_schema_models, error);
+    if (status == EFFACE_OK)
+        status = move_models(store, true, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_run(store, "DROP TABLE old_models;", error);
+    /* A trigger of the old table went with it: what was found then stays said. */
+    if (status == EFFACE_OK && store->foreign[0] != '\0')
+        status = ef_sql_number(store, "PRAGMA schema_version", &store->schema_version, error);
+    return status;
+}
+
+efface_status ef_carry_over(efface_store *store, efface_error *error) {
+    const efface_status status =
+        store->format == 1 ? carry_over_1(store, error) : carry_over_2(store, error);
     store->head_changed = true;
     store->format = EF_STORE_VERSION;
     return status;

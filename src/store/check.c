@@ -96,7 +96,7 @@ static efface_status check_counts(const checker *c, efface_error *error) {
 
 /* A model against the rows, of which `all` has every column: its state and what it counts. */
 static efface_status check_model(const checker *c, const char *name, const efface_data *all,
-                                 ef_u128 *seals, efface_error *error) {
+                                 ef_u128 *seals, uint64_t *n_parts, efface_error *error) {
     ef_record record;
     efface_model *model = NULL;
     efface_data *some = NULL;
@@ -104,6 +104,7 @@ static efface_status check_model(const checker *c, const char *name, const effac
     if (status != EFFACE_OK)
         return status;
     *seals += record.seal;
+    *n_parts += record.state.n_parts - 1;
     if (record.columns != NULL)
         status = ef_rows_copy(all, record.columns, record.n_columns, &some, error);
     const efface_data *const data = some != NULL ? some : all;
@@ -129,22 +130,31 @@ static efface_status check_models(const checker *c, const efface_data *all, effa
     char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
     uint32_t n = 0;
     ef_u128 seals = 0;
+    uint64_t n_parts = 0;
+    int64_t n_found = 0;
+    bool all_read = true;
     efface_error problem;
     efface_status status = told(c, ef_models_list(c->store, &names, &n, &problem), &problem, error);
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++) {
         efface_error about;
-        const efface_status checked = check_model(c, names[i], all, &seals, &about);
+        const efface_status checked = check_model(c, names[i], all, &seals, &n_parts, &about);
         (void)snprintf(problem.message, sizeof problem.message, "model %s: %.400s", names[i],
                        checked != EFFACE_OK ? about.message : "");
         status = told(c, checked, checked == EFFACE_E_CORRUPT ? &problem : &about, error);
-        if (checked != EFFACE_OK)
-            seals = c->store->head.models_sum; /* said already */
+        all_read &= checked == EFFACE_OK;
         if (status == EFFACE_OK)
             status = ef_store_progress(c->store, i + 1, n, error);
     }
-    if (status == EFFACE_OK && names != NULL)
-        status = told(c, ef_models_verify(c->store, n, seals, &problem), &problem, error);
+    all_read &= names != NULL;
     ef_free(names);
+    if (status != EFFACE_OK || !all_read) /* said already */
+        return status;
+    status = told(c, ef_models_verify(c->store, n, seals, &problem), &problem, error);
+    if (status == EFFACE_OK)
+        status = told(c, ef_sql_number(c->store, "SELECT count(*) FROM states", &n_found, &problem),
+                      &problem, error);
+    if (status == EFFACE_OK && (uint64_t)n_found != n_parts)
+        say(c, "the number of parts of states in the store is wrong");
     return status;
 }
 

@@ -1,8 +1,9 @@
 /*
- * The records of models: parameters, columns, counts and state, as they stand in the file.
+ * The records of models: family, parameters, columns, counts and state, as they stand in the file.
  *
  * A record has a seal over everything but the state, whose digest is among what the seal covers;
- * the head has the number of models and the sum of their seals.
+ * the head has the number of models and the sum of their seals. The state stands in a table of its
+ * own (state_parts.c), under the number of the model.
  */
 #include "base/checked.h"
 #include "base/digest.h"
@@ -71,16 +72,21 @@ efface_status ef_models_list(efface_store *store, char (**names)[EFFACE_MODEL_NA
 
 /* ---------------------------------------------------------------- seals */
 
-ef_u128 ef_seal_model(const ef_head *head, const char *name, ef_decoder params, ef_decoder columns,
-                      ef_decoder counts, ef_decoder digest) {
-    const ef_decoder parts[] = {params, columns, counts, digest};
-    unsigned char seals[4 * 16];
-    for (size_t i = 0; i < 4; i++) {
-        const ef_u128 seal = ef_seal_named(head, name, parts[i].bytes, parts[i].n_bytes);
+ef_u128 ef_seal_model(const ef_head *head, const char *name, const ef_decoder *fields,
+                      size_t n_fields) {
+    unsigned char seals[EF_FIELDS * 16];
+    for (size_t i = 0; i < n_fields; i++) {
+        const ef_u128 seal = ef_seal_named(head, name, fields[i].bytes, fields[i].n_bytes);
         for (int j = 0; j < 16; j++)
             seals[16 * i + (size_t)j] = (unsigned char)(seal >> (8 * j));
     }
-    return ef_seal_named(head, name, seals, sizeof seals);
+    return ef_seal_named(head, name, seals, 16 * n_fields);
+}
+
+/* The fields of a row that a statement is at, from a column on. */
+static void read_fields(sqlite3_stmt *statement, int first, ef_decoder fields[EF_FIELDS]) {
+    for (int i = 0; i < EF_FIELDS; i++)
+        fields[i] = ef_sql_bytes(statement, first + i);
 }
 
 efface_status ef_models_verify(const efface_store *store, uint64_t n_models, ef_u128 sum,
@@ -96,7 +102,7 @@ void ef_record_free(ef_record *record) {
     ef_free(record->params);
     ef_free(record->columns);
     ef_free(record->counts);
-    ef_free(record->state);
+    ef_state_free(&record->state);
     *record = (ef_record){.n_columns = 0};
 }
 
@@ -129,6 +135,19 @@ static efface_status read_columns(const efface_store *store, ef_decoder reader, 
     return EFFACE_OK;
 }
 
+/* A seal of ours is over it, so a family that is not known is not damage. */
+static efface_status read_family(ef_decoder family, ef_record *record, efface_error *error) {
+    char name[32] = "";
+    if (family.n_bytes < sizeof name)
+        ef_read_bytes(&family, name, family.n_bytes);
+    record->family = ef_family_named(name);
+    return record->family != NULL
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_FORMAT,
+                         "a model is of a family that this program does not know; use a newer "
+                         "program");
+}
+
 /* A state that a store wrote and a model refuses is damage of the store; parameters too. */
 static efface_status as_damage(efface_status status, efface_error *error) {
     if (status != EFFACE_E_FORMAT)
@@ -140,7 +159,6 @@ static efface_status as_damage(efface_status status, efface_error *error) {
 }
 
 static efface_status read_params(ef_decoder *params, ef_record *record, efface_error *error) {
-    record->family = ef_family_of(EFFACE_FAMILY_KMEANS);
     const efface_status status =
         record->family->read_params(params, record->n_columns, &record->params, error);
     if (status != EFFACE_OK)
@@ -150,32 +168,44 @@ static efface_status read_params(ef_decoder *params, ef_record *record, efface_e
                : ef_store_corrupt(error, "the parameters of a model are invalid");
 }
 
+static efface_status read_state(efface_store *store, ef_decoder first,
+                                const unsigned char parts[EF_PARTS_BYTES], ef_record *record,
+                                efface_error *error) {
+    unsigned char found[EFFACE_DIGEST_BYTES];
+    const efface_status status =
+        ef_state_read(store, record->number, first, parts, &record->state, error);
+    if (status != EFFACE_OK)
+        return status;
+    ef_digest(record->state.bytes, record->state.n_bytes, found);
+    return memcmp(found, record->digest, sizeof found) == 0
+               ? EFFACE_OK
+               : ef_store_corrupt(error, "the state of a model does not match its digest");
+}
+
 /* Fills a record from a statement that is at it, and verifies it. */
 static efface_status read_record(efface_store *store, sqlite3_stmt *statement, bool with_state,
                                  ef_record *record, efface_error *error) {
-    if (!ef_sql_has(statement, with_state ? "bbbbbb" : "bbbbb"))
+    ef_decoder fields[EF_FIELDS];
+    if (!ef_sql_has(statement, with_state ? "bbbbtbbib" : "bbbbtbbi"))
         return ef_store_corrupt(error, "a model has values of the wrong kind");
-    ef_decoder params = ef_sql_bytes(statement, 0);
-    const ef_decoder columns = ef_sql_bytes(statement, 1), counts = ef_sql_bytes(statement, 2);
-    ef_decoder digest = ef_sql_bytes(statement, 3);
-    const ef_u128 seal = ef_seal_model(&store->head, record->name, params, columns, counts, digest);
-    if (!ef_sql_read_sum(statement, 4, &record->seal) || record->seal != seal ||
-        digest.n_bytes != sizeof record->digest)
+    read_fields(statement, 0, fields);
+    const ef_u128 seal = ef_seal_model(&store->head, record->name, fields, EF_FIELDS);
+    if (!ef_sql_read_sum(statement, EF_FIELDS, &record->seal) || record->seal != seal ||
+        fields[EF_FIELD_DIGEST].n_bytes != sizeof record->digest ||
+        fields[EF_FIELD_PARTS].n_bytes != EF_PARTS_BYTES)
         return ef_store_corrupt(error, "a model does not match its seal");
-    ef_read_bytes(&digest, record->digest, sizeof record->digest);
-    efface_status status = read_columns(store, columns, record, error);
+    ef_read_bytes(&fields[EF_FIELD_DIGEST], record->digest, sizeof record->digest);
+    record->number = sqlite3_column_int64(statement, EF_FIELDS + 1);
+    efface_status status = read_family(fields[EF_FIELD_FAMILY], record, error);
     if (status == EFFACE_OK)
-        status = read_params(&params, record, error);
+        status = read_columns(store, fields[EF_FIELD_COLUMNS], record, error);
     if (status == EFFACE_OK)
-        status = copy_bytes(counts, &record->counts, &record->n_counts, error);
+        status = read_params(&fields[EF_FIELD_PARAMS], record, error);
+    if (status == EFFACE_OK)
+        status = copy_bytes(fields[EF_FIELD_COUNTS], &record->counts, &record->n_counts, error);
     if (status == EFFACE_OK && with_state)
-        status = copy_bytes(ef_sql_bytes(statement, 5), &record->state, &record->n_state, error);
-    if (status == EFFACE_OK && with_state) {
-        unsigned char found[EFFACE_DIGEST_BYTES];
-        ef_digest(record->state, record->n_state, found);
-        if (memcmp(found, record->digest, sizeof found) != 0)
-            status = ef_store_corrupt(error, "the state of a model does not match its digest");
-    }
+        status = read_state(store, ef_sql_bytes(statement, EF_FIELDS + 2),
+                            fields[EF_FIELD_PARTS].bytes, record, error);
     return status;
 }
 
@@ -185,10 +215,11 @@ static efface_status fail_absent(efface_store *store, const char *name, efface_e
     bool row = true;
     uint64_t n_models = 0;
     ef_u128 sum = 0;
-    efface_status status = ef_sql_prepare(
-        store, "SELECT name, params, columns, counts, digest FROM models", &statement, error);
+    efface_status status =
+        ef_sql_prepare(store, "SELECT name, " EF_SEALED_COLUMNS " FROM models", &statement, error);
     while (status == EFFACE_OK) {
         const char *found = NULL;
+        ef_decoder fields[EF_FIELDS];
         status = ef_sql_step(store, statement, &row, error);
         if (status != EFFACE_OK || !row)
             break;
@@ -196,10 +227,9 @@ static efface_status fail_absent(efface_store *store, const char *name, efface_e
         if (found != NULL && strcmp(found, name) == 0)
             status = ef_store_corrupt(error, "the index of its models is invalid");
         n_models++;
+        read_fields(statement, 1, fields);
         if (found != NULL)
-            sum += ef_seal_model(&store->head, found, ef_sql_bytes(statement, 1),
-                                 ef_sql_bytes(statement, 2), ef_sql_bytes(statement, 3),
-                                 ef_sql_bytes(statement, 4));
+            sum += ef_seal_model(&store->head, found, fields, EF_FIELDS);
     }
     (void)sqlite3_finalize(statement);
     if (status == EFFACE_OK)
@@ -218,13 +248,11 @@ efface_status ef_record_read(efface_store *store, const char *name, bool with_st
     ef_model_name_copy(record->name, name);
     sqlite3_stmt *statement = NULL;
     bool row = false;
-    status = ef_sql_prepare(store,
-                            with_state
-                                ? "SELECT params, columns, counts, digest, seal, state FROM models"
-                                  " WHERE name = ?"
-                                : "SELECT params, columns, counts, digest, seal FROM models"
-                                  " WHERE name = ?",
-                            &statement, error);
+    status = ef_sql_prepare(
+        store,
+        with_state ? "SELECT " EF_SEALED_COLUMNS ", seal, number, state FROM models WHERE name = ?"
+                   : "SELECT " EF_SEALED_COLUMNS ", seal, number FROM models WHERE name = ?",
+        &statement, error);
     if (status == EFFACE_OK) {
         ef_sql_bind_text(statement, 1, name);
         status = ef_sql_step(store, statement, &row, error);
@@ -265,42 +293,30 @@ efface_status ef_record_new(const efface_store *store, const efface_new_model *a
     return EFFACE_OK;
 }
 
-/* A state is one value of SQLite, which has a limit for that. */
-static efface_status check_size(efface_store *store, const ef_record *record, efface_error *error) {
-    const uint64_t most = (uint64_t)sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, -1);
-    return record->n_state + record->n_counts + 4096 < most
-               ? EFFACE_OK
-               : ef_fail(error, EFFACE_E_LIMIT,
-                         "the state of the model %s has %zu bytes, but a store can hold at most "
-                         "%llu; nothing was changed; use fewer clusters, columns or iterations",
-                         record->name, record->n_state, (unsigned long long)most);
-}
-
-static efface_status write_record(efface_store *store, const ef_record *record, const ef_writer *w,
-                                  const ef_writer *columns, bool is_new, efface_error *error) {
+efface_status ef_record_write_row(efface_store *store, int64_t number, const char *name,
+                                  const ef_decoder fields[EF_FIELDS], ef_u128 seal,
+                                  ef_decoder first, bool is_new, efface_error *error) {
     sqlite3_stmt *statement = NULL;
-    unsigned char seal[16];
+    unsigned char bytes[16];
     efface_status status = ef_sql_prepare(
         store,
-        is_new ? "INSERT INTO models(counts, digest, state, params, columns, seal, name)"
-                 " VALUES (?, ?, ?, ?, ?, ?, ?)"
-               : "UPDATE models SET counts = ?, digest = ?, state = ?, params = ?, columns = ?,"
-                 " seal = ? WHERE name = ?",
+        is_new ? "INSERT INTO models(" EF_SEALED_COLUMNS ", seal, state, number, name)"
+                 " VALUES (?, ?, ?, ?, CAST(? AS TEXT), ?, ?, ?, ?, ?)"
+               : "UPDATE models SET params = ?, columns = ?, counts = ?, digest = ?,"
+                 " family = CAST(? AS TEXT), parts = ?, seal = ?, state = ? WHERE number = ? AND "
+                 "name = ?",
         &statement, error);
     if (status == EFFACE_OK) {
-        ef_sql_bind_bytes(statement, 1, record->counts, record->n_counts);
-        ef_sql_bind_bytes(statement, 2, record->digest, sizeof record->digest);
-        ef_sql_bind_bytes(statement, 3, record->state, record->n_state);
-        ef_sql_bind_bytes(statement, 4, w->bytes, w->n_bytes);
-        ef_sql_bind_bytes(statement, 5, columns->bytes != NULL ? (void *)columns->bytes : "",
-                          columns->n_bytes);
-        ef_sql_bind_sum(statement, 6, record->seal, seal);
-        ef_sql_bind_text(statement, 7, record->name);
+        for (int i = 0; i < EF_FIELDS; i++)
+            ef_sql_bind_bytes(statement, 1 + i, fields[i].bytes, fields[i].n_bytes);
+        ef_sql_bind_sum(statement, 1 + EF_FIELDS, seal, bytes);
+        ef_sql_bind_bytes(statement, 2 + EF_FIELDS, first.bytes, first.n_bytes);
+        (void)sqlite3_bind_int64(statement, 3 + EF_FIELDS, number);
+        ef_sql_bind_text(statement, 4 + EF_FIELDS, name);
         status = ef_sql_do(store, statement, error);
         if (status == EFFACE_E_DUPLICATE)
             status = ef_fail(error, status,
-                             "a model with the name %s exists already; choose another name",
-                             record->name);
+                             "a model with the name %s exists already; choose another name", name);
     }
     (void)sqlite3_finalize(statement);
     return status;
@@ -311,41 +327,68 @@ static ef_decoder reader_of(const ef_writer *w) {
                         .n_bytes = w->n_bytes};
 }
 
+/* The canonical bytes of a model, divided. */
+static efface_status encode_state(const efface_model *model, ef_state *state, efface_error *error) {
+    ef_cuts cuts = {0};
+    ef_writer w = {.cuts = &cuts};
+    model->family->write(&w, model->state);
+    const efface_status status =
+        w.failed ? ef_fail_memory(error) : ef_state_divide(w.bytes, w.n_bytes, &cuts, state, error);
+    if (status != EFFACE_OK)
+        ef_free(w.bytes);
+    ef_free(cuts.at);
+    return status;
+}
+
+/* Writes what was made of a model, and has the record and the head say it. */
+static efface_status write_made(efface_store *store, ef_record *record, const ef_writer *params,
+                                const ef_writer *columns, const ef_state *state, bool is_new,
+                                efface_error *error) {
+    unsigned char parts[EF_PARTS_BYTES];
+    efface_status status = is_new ? ef_state_number(store, &record->number, error) : EFFACE_OK;
+    if (status != EFFACE_OK)
+        return status;
+    ef_digest(state->bytes, state->n_bytes, record->digest);
+    const ef_decoder fields[EF_FIELDS] = {
+        [EF_FIELD_PARAMS] = reader_of(params),
+        [EF_FIELD_COLUMNS] = reader_of(columns),
+        [EF_FIELD_COUNTS] = {.bytes = record->counts, .n_bytes = record->n_counts},
+        [EF_FIELD_DIGEST] = {.bytes = record->digest, .n_bytes = sizeof record->digest},
+        [EF_FIELD_FAMILY] = {.bytes = (const unsigned char *)record->family->name,
+                             .n_bytes = strlen(record->family->name)},
+        [EF_FIELD_PARTS] = ef_state_sum(&store->head, record->number, state, parts),
+    };
+    const ef_u128 before = is_new ? 0 : record->seal;
+    record->seal = ef_seal_model(&store->head, record->name, fields, EF_FIELDS);
+    store->head.models_sum += record->seal - before;
+    store->head.n_models += is_new;
+    store->head_changed = true;
+    status = ef_record_write_row(store, record->number, record->name, fields, record->seal,
+                                 ef_state_first(state), is_new, error);
+    return status == EFFACE_OK ? ef_state_write(store, record->number, &record->state, state, error)
+                               : status;
+}
+
 efface_status ef_record_write(efface_store *store, ef_record *record, const efface_model *model,
                               const ef_counts *counted, bool is_new, efface_error *error) {
     ef_writer counts = {0}, params = {0}, columns = {0};
-    unsigned char *state = NULL;
-    size_t n_state = 0;
+    ef_state state = {0};
+    record->family = model->family;
     ef_counts_write(&counts, counted);
     model->family->write_params(&params, model->family->params(model->state), record->n_columns);
     for (uint32_t j = 0; record->columns != NULL && j < record->n_columns; j++)
         ef_write_u32(&columns, record->columns[j]);
-    efface_status status = efface_model_encode(model, &state, &n_state, error);
-    if (status == EFFACE_OK && (counts.failed || params.failed || columns.failed)) {
-        efface_bytes_free(state);
-        status = ef_fail_memory(error);
-    }
+    efface_status status = counts.failed || params.failed || columns.failed
+                               ? ef_fail_memory(error)
+                               : encode_state(model, &state, error);
     if (status == EFFACE_OK) {
         ef_free(record->counts);
-        ef_free(record->state);
         record->counts = counts.bytes;
         record->n_counts = counts.n_bytes;
-        record->state = state;
-        record->n_state = n_state;
-        const ef_writer counts_kept = counts;
         counts.bytes = NULL;
-        ef_digest(state, n_state, record->digest);
-        const ef_u128 before = is_new ? 0 : record->seal;
-        record->seal =
-            ef_seal_model(&store->head, record->name, reader_of(&params), reader_of(&columns),
-                          reader_of(&counts_kept),
-                          (ef_decoder){.bytes = record->digest, .n_bytes = sizeof record->digest});
-        store->head.models_sum += record->seal - before;
-        store->head.n_models += is_new;
-        store->head_changed = true;
-        status = check_size(store, record, error);
-        if (status == EFFACE_OK)
-            status = write_record(store, record, &params, &columns, is_new, error);
+        status = write_made(store, record, &params, &columns, &state, is_new, error);
+        ef_state_free(&record->state);
+        record->state = state;
     }
     ef_free(counts.bytes);
     ef_free(params.bytes);
@@ -355,7 +398,7 @@ efface_status ef_record_write(efface_store *store, ef_record *record, const effa
 
 efface_status ef_record_cold(const ef_record *record, efface_model **model, ef_counts *counts,
                              efface_error *error) {
-    ef_decoder state = {.bytes = record->state, .n_bytes = record->n_state};
+    ef_decoder state = {.bytes = record->state.bytes, .n_bytes = record->state.n_bytes};
     ef_decoder reader = {.bytes = record->counts, .n_bytes = record->n_counts};
     const efface_status status =
         ef_model_read(&state, record->params, record->n_columns, model, error);
@@ -380,16 +423,16 @@ efface_status ef_record_attach(efface_model *model, const efface_data *data, eff
 }
 
 bool ef_record_is_outdated(const ef_record *record) {
-    return record->family->is_outdated(record->state, record->n_state);
+    return record->family->is_outdated(record->state.bytes, record->state.n_bytes);
 }
 
 efface_status ef_record_hot(const ef_record *record, const efface_data *data, efface_model **model,
                             efface_error *error) {
     if (ef_record_is_outdated(record))
         return ef_model_fit(data, record->params, model, error);
-    return as_damage(
-        efface_model_decode(record->state, record->n_state, record->params, data, model, error),
-        error);
+    return as_damage(efface_model_decode(record->state.bytes, record->state.n_bytes, record->params,
+                                         data, model, error),
+                     error);
 }
 
 efface_status ef_record_drop(efface_store *store, const ef_record *record, efface_error *error) {
@@ -401,6 +444,8 @@ efface_status ef_record_drop(efface_store *store, const ef_record *record, effac
         status = ef_sql_do(store, statement, error);
     }
     (void)sqlite3_finalize(statement);
+    if (status == EFFACE_OK)
+        status = ef_state_drop(store, record->number, error);
     store->head.n_models--;
     store->head.models_sum -= record->seal;
     store->head_changed = true;

@@ -35,8 +35,10 @@
  *     groups         bucket, number, n_rows,        owners and labels; text: of the owner, if kept,
  *                    members, text                  or of the label
  *     group_buckets  number, n_groups, sum          owners first, then labels
- *     models         name, params, columns,
- *                    counts, digest, seal, state
+ *     models         number, name, family,          parts: how many its state has, and which
+ *                    params, columns, counts,       state: the first part
+ *                    digest, parts, seal, state
+ *     states         number, bytes                  the other parts (state_parts.c)
  *     receipts       number, body                   a line of JSON
  *
  * Ids and owners are unsigned in the library and signed in SQLite: the same 64 bits.
@@ -328,6 +330,7 @@ static efface_status move_to_memory(efface_store *store, efface_error *error) {
 
 /* An older store is carried over in its file, or in memory if it is only read. */
 static efface_status open_older(efface_store *store, efface_error *error) {
+    const uint32_t format = store->format;
     efface_status status = store->writes ? EFFACE_OK : move_to_memory(store, error);
     if (status == EFFACE_OK)
         status = ef_store_begin_bare(store, true, error);
@@ -335,7 +338,7 @@ static efface_status open_older(efface_store *store, efface_error *error) {
         status = ef_store_end(store, read_all(store, error), error);
     if (status != EFFACE_OK || store->writes)
         return status;
-    store->format = 1;
+    store->format = format;
     return ef_sql_run(store, "PRAGMA query_only = ON;", error);
 }
 

@@ -9,8 +9,8 @@
 
 #include <sqlite3.h>
 
-#define EF_STORE_VERSION 2
-#define EF_STORE_SET_VERSION "PRAGMA user_version = 2;"
+#define EF_STORE_VERSION 3
+#define EF_STORE_SET_VERSION "PRAGMA user_version = 3;"
 
 /* A file whose pages are cleaned when they are written (page_slack.c). */
 typedef struct ef_clean_file {
@@ -155,13 +155,17 @@ efface_status ef_store_progress(const efface_store *store, uint64_t done, uint64
 
 /* ------------------------------------------------------------------ schema (schema.c) */
 
-extern const char ef_schema[];      /* makes all tables */
-extern const char ef_schema_late[]; /* what is faster to make when rows are there */
+extern const char ef_schema[];        /* makes all tables */
+extern const char ef_schema_models[]; /* those that format 2 did not have, or had otherwise */
+extern const char ef_schema_late[];   /* what is faster to make when rows are there */
 
 /* Looks for tables, indexes, views and triggers that are not ours, or not as ours; store->foreign
  * then says which. CORRUPT if the store is open to write and has any. Does nothing if the schema is
  * that of the last time. */
 efface_status ef_schema_check(efface_store *store, efface_error *error);
+
+/* The same against the schema of format 2 or 3. */
+efface_status ef_schema_check_of(efface_store *store, uint32_t format, efface_error *error);
 
 /* ------------------------------------------------------------------ pages (page_slack.c) */
 
@@ -362,11 +366,55 @@ void ef_given_free(ef_given *given);
 efface_status ef_rows_copy(const efface_data *data, const uint32_t *columns, uint32_t n_columns,
                            efface_data **out, efface_error *error);
 
+/* ------------------------------------------------------------------ states (state_parts.c) */
+
+/* A part of a state: `place` has the order of parts, without gaps or with. */
+typedef struct ef_part {
+    uint64_t place;
+    size_t begin, n_bytes;
+} ef_part;
+
+/* A state and how it stands in the file. All zeros: nothing is known of it. */
+typedef struct ef_state {
+    unsigned char *bytes;
+    size_t n_bytes;
+    ef_part *parts;
+    size_t n_parts;
+} ef_state;
+
+void ef_state_free(ef_state *state);
+
+/* Divides bytes into parts. The state owns the bytes then, if this is OK. `cuts` are those of its
+ * writer; {0}: it made none. */
+efface_status ef_state_divide(unsigned char *bytes, size_t n_bytes, const ef_cuts *cuts,
+                              ef_state *state, efface_error *error);
+
+/* The number that a new model gets; LIMIT if there is none left. */
+efface_status ef_state_number(efface_store *store, int64_t *number, efface_error *error);
+
+/* What a model has in its row of the parts of its state. */
+#define EF_PARTS_BYTES 24
+ef_decoder ef_state_sum(const ef_head *head, int64_t number, const ef_state *state,
+                        unsigned char bytes[EF_PARTS_BYTES]);
+
+/* The first part, which stands in the row of the model. */
+ef_decoder ef_state_first(const ef_state *state);
+
+/* Reads the state of the model with a number, whose parts must have that sum; or writes it where
+ * `before` is, without its first part; or takes it out. */
+efface_status ef_state_read(efface_store *store, int64_t number, ef_decoder first,
+                            const unsigned char sum[EF_PARTS_BYTES], ef_state *state,
+                            efface_error *error);
+efface_status ef_state_write(efface_store *store, int64_t number, const ef_state *before,
+                             const ef_state *state, efface_error *error);
+efface_status ef_state_drop(efface_store *store, int64_t number, efface_error *error);
+
 /* ------------------------------------------------------------------ models (records.c,
  * store_models.c, model_adding.c) */
 
 /* A model as it stands in the file. */
 typedef struct ef_record {
+    int64_t number; /* its state has it too */
     char name[EFFACE_MODEL_NAME_BYTES];
     const ef_family *family;
     efface_params *params; /* one block, with the seed */
@@ -374,8 +422,7 @@ typedef struct ef_record {
     uint32_t n_columns;
     unsigned char *counts; /* of its rows and columns (counts.h) */
     size_t n_counts;
-    unsigned char *state;
-    size_t n_state;
+    ef_state state;
     unsigned char digest[EFFACE_DIGEST_BYTES]; /* of the state */
     ef_u128 seal;                              /* of all but the state, which has its digest */
 } ef_record;
@@ -414,9 +461,27 @@ efface_status ef_record_attach(efface_model *model, const efface_data *data, eff
 efface_status ef_record_hot(const ef_record *record, const efface_data *data, efface_model **model,
                             efface_error *error);
 
-/* The seal of what stands in the file of a model beside its state. */
-ef_u128 ef_seal_model(const ef_head *head, const char *name, ef_decoder params, ef_decoder columns,
-                      ef_decoder counts, ef_decoder digest);
+/* What a seal covers of a model, in this order. Format 2 had the first four. */
+typedef enum ef_field {
+    EF_FIELD_PARAMS,
+    EF_FIELD_COLUMNS,
+    EF_FIELD_COUNTS,
+    EF_FIELD_DIGEST, /* of the state */
+    EF_FIELD_FAMILY,
+    EF_FIELD_PARTS, /* of the state: how many, and a seal of their numbers and lengths */
+    EF_FIELDS
+} ef_field;
+
+#define EF_FIELDS_2 4
+#define EF_SEALED_COLUMNS "params, columns, counts, digest, family, parts"
+
+ef_u128 ef_seal_model(const ef_head *head, const char *name, const ef_decoder *fields,
+                      size_t n_fields);
+
+/* Writes the row of a model, new or not, with the first part of its state. */
+efface_status ef_record_write_row(efface_store *store, int64_t number, const char *name,
+                                  const ef_decoder fields[EF_FIELDS], ef_u128 seal,
+                                  ef_decoder first, bool is_new, efface_error *error);
 
 /* Whether the models that were read, seals added up, are those that the head has. */
 efface_status ef_models_verify(const efface_store *store, uint64_t n_models, ef_u128 sum,
@@ -480,7 +545,7 @@ void ef_published_end(ef_published_file *file);
 /* ------------------------------------------------------------------ older formats
  * (carry_over.c) */
 
-/* Makes a store of format 1 one of today's, within a transaction. */
+/* Makes a store of format 1 or 2 one of today's, within a transaction. */
 efface_status ef_carry_over(efface_store *store, efface_error *error);
 
 #endif

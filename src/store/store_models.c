@@ -237,9 +237,9 @@ efface_status efface_store_encode(efface_store *store, const char *name, unsigne
     if (status == EFFACE_OK)
         status = ef_store_end(store, ef_record_read(store, name, true, &record, error), error);
     if (status == EFFACE_OK) {
-        *bytes = record.state;
-        *n_bytes = record.n_state;
-        record.state = NULL;
+        *bytes = record.state.bytes;
+        *n_bytes = record.state.n_bytes;
+        record.state.bytes = NULL;
     }
     ef_record_free(&record);
     return status;

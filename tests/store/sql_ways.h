@@ -93,7 +93,18 @@ static inline void add_query(text *t, sqlite3 *db, const char *sql) {
     (void)sqlite3_finalize(statement);
 }
 
-/* Of a store of format 2 on the real disk; but for seals, sums and the head, whose key is random.
+/* All models of a store of today, with the parts of their states, but for seals and numbers. */
+static inline void add_models(text *t, sqlite3 *db) {
+    add_query(t, db,
+              "SELECT name, family, params, columns, counts, digest, substr(parts, 1, 8), state "
+              "FROM models"
+              " ORDER BY name");
+    add_query(t, db,
+              "SELECT name, states.number & 8796093022207, bytes FROM models JOIN states"
+              " ON states.number >> 43 = models.number ORDER BY 1, 2");
+}
+
+/* Of a store of today on the real disk; but for seals, sums and the head, whose key is random.
  */
 static inline text describe(const char *path) {
     text t = {NULL, 0, 0};
@@ -103,7 +114,7 @@ static inline text describe(const char *path) {
     add_query(&t, db, "SELECT number, n_rows FROM buckets ORDER BY number");
     add_query(&t, db, "SELECT bucket, number, n_rows, text FROM groups ORDER BY bucket, number");
     add_query(&t, db, "SELECT number, n_groups FROM group_buckets ORDER BY number");
-    add_query(&t, db, "SELECT name, params, columns, counts, digest, state FROM models ORDER BY 1");
+    add_models(&t, db);
     add_query(&t, db, "SELECT * FROM receipts ORDER BY number");
     (void)sqlite3_close(db);
     return t;

@@ -192,7 +192,7 @@ static text contents(const char *path) {
     add_query(&t, db,
               "SELECT bucket, number, n_rows, length(members), text FROM groups ORDER BY 1, 2");
     add_query(&t, db, "SELECT number, n_groups, length(sum) FROM group_buckets ORDER BY number");
-    add_query(&t, db, "SELECT name, params, columns, counts, digest, state FROM models ORDER BY 1");
+    add_models(&t, db);
     (void)sqlite3_close(db);
     return t;
 }

@@ -151,7 +151,7 @@ static void check_bytes(const image *file, const efface_model *model, const effa
                         uint64_t old_seed) {
     const efface_kmeans_info info = efface_kmeans_get_info(model);
     const size_t d = info.n_columns;
-    size_t n_bytes = 16 + 24 + 4 * d * info.n_clusters + 32, n_names = 0;
+    size_t n_bytes = 16 + 24 + 12 + 4 * d * info.n_clusters + 32, n_names = 0;
     if (inside(model)->params.scale == EFFACE_SCALE_MINMAX)
         n_bytes += 8 * d;
     if (efface_data_offsets(data) != NULL)

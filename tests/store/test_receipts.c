@@ -90,9 +90,10 @@ static void requests_have_receipts(void **state) {
         (void)sodium_bin2hex(hex, sizeof hex, report.models[i].after, EFFACE_DIGEST_BYTES);
         (void)snprintf(part, sizeof part, "\"after\":\"%s\"", hex);
         check_has(json, part);
-        (void)snprintf(part, sizeof part, "{\"name\":\"%s\",\"action\":\"%s\"",
+        (void)snprintf(part, sizeof part,
+                       "{\"name\":\"%s\",\"family\":\"kmeans\",\"action\":\"%s\"",
                        report.models[i].name,
-                       report.models[i].report.action == EFFACE_ACTION_UNTOUCHED  ? "sums corrected"
+                       report.models[i].report.action == EFFACE_ACTION_UNTOUCHED  ? "untouched"
                        : report.models[i].report.action == EFFACE_ACTION_REPAIRED ? "repaired"
                                                                                   : "refitted");
         check_has(json, part);

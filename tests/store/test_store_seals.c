@@ -384,7 +384,7 @@ static void models(void **state) {
     (void)state;
     subject about = subject_of(&sealed, &sealed.rows[0]);
     for (int i = 0; i < 2; i++) {
-        char where[80], sql[200];
+        char where[80], sql[300];
         about.model = sealed_models[i];
         (void)snprintf(where, sizeof where, "name = '%s'", about.model);
         flip_all("models", "params", where, 5, ON_MODEL, &about);
@@ -392,6 +392,9 @@ static void models(void **state) {
         flip_all("models", "counts", where, 11, ON_MODEL, &about);
         flip_all("models", "digest", where, 3, ON_MODEL, &about);
         flip_all("models", "seal", where, 1, ON_MODEL, &about);
+        flip_all("models", "family", where, 1, ON_MODEL, &about);
+        flip_all("models", "parts", where, 1, ON_MODEL, &about);
+        flip_all("models", "number", where, 21, ON_STATE, &about);
         flip_all("models", "state", where, 37, ON_STATE, &about);
         flip_all("models", "name", where, 1, ON_MODEL, &about);
         static const char *const ways[] = {
@@ -402,8 +405,8 @@ static void models(void **state) {
             "UPDATE models SET columns = x'09000000' WHERE %s",
             "UPDATE models SET columns = x'' WHERE %s AND columns <> x''",
             "UPDATE models SET name = 'a b' WHERE %s",
-            ("INSERT INTO models SELECT 'gamma', params, columns, counts, digest, seal, state"
-             " FROM models WHERE %s"),
+            ("INSERT INTO models SELECT 9, 'gamma', family, params, columns, counts, digest,"
+             " parts, seal, state FROM models WHERE %s"),
         };
         for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++) {
             if (k == 5 && i == 0)
@@ -412,8 +415,15 @@ static void models(void **state) {
             /* One model more harms the others in nothing but their number. */
             try_sql(sql, k == 7 ? ON_MODEL & ~(ASK_ENCODE | ASK_VERIFY) : ON_MODEL, &about);
         }
-        (void)snprintf(sql, sizeof sql, "UPDATE models SET state = x'' WHERE %s", where);
-        try_sql(sql, ON_STATE, &about);
+        static const char *const on_state[] = {
+            "UPDATE models SET state = x'' WHERE %s",
+            "UPDATE models SET state = CAST(state AS TEXT) WHERE %s",
+            "UPDATE models SET state = substr(state, 1, length(state) - 1) WHERE %s",
+        };
+        for (size_t k = 0; k < sizeof on_state / sizeof on_state[0]; k++) {
+            (void)snprintf(sql, sizeof sql, on_state[k], where);
+            try_sql(sql, ON_STATE, &about);
+        }
     }
     about.model = sealed_models[0];
     try_sql("UPDATE models SET state = (SELECT b.state FROM models b WHERE b.name <> models.name)",

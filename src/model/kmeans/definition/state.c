@@ -139,6 +139,7 @@ static void write_rounds(ef_writer *w, const ef_kmeans *model) {
 
 static void write_level(ef_writer *w, const ef_kmeans *model, const ef_level *level) {
     const size_t k = model->plan.n_clusters, d = model->domain.map.n_columns;
+    ef_write_cut(w);
     for (size_t i = 0; i < k * d; i++)
         ef_write_u32(w, (uint32_t)level->centers[i]);
     ef_write_u32(w, level->has_partition ? 1 : 0);

@@ -110,6 +110,7 @@ void ef_tree_take_draws(ef_tree *tree, const ef_tree *from) {
 void ef_tree_write(ef_writer *w, const ef_kmeans *model) {
     const ef_tree *const tree = model->tree;
     const bool fresh = model->params.redraw == EFFACE_REDRAW_FRESH;
+    ef_cuts *const cuts = w->cuts;
     ef_write_u32(w, model->domain.map.n_columns);
     ef_write_u32(w, tree->height);
     ef_write_u32(w, tree->width);
@@ -128,11 +129,15 @@ void ef_tree_write(ef_writer *w, const ef_kmeans *model) {
     for (uint32_t l = tree->height + 1; l-- > 0;)
         for (size_t i = 0; i < tree->n_nodes[l]; i++) {
             const ef_kmeans *const node = tree->nodes[l][i].model;
+            ef_write_cut(w);
             if (fresh)
                 ef_write_u64(w, tree->nodes[l][i].draw);
             ef_write_u32(w, node != NULL ? 1 : 0);
+            /* No cuts within a node: the number of its levels may change. */
+            w->cuts = NULL;
             if (node != NULL)
                 ef_kmeans_write(w, node);
+            w->cuts = cuts;
         }
 }
 
