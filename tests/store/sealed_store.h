@@ -267,11 +267,14 @@ static inline efface_status ask_find(const sealed_store *s, efface_store *store,
     return status;
 }
 
-static inline efface_status ask_forget(efface_store *store, const efface_request *request,
-                                       uint64_t n, uint64_t n_missing, const char **wrong,
-                                       efface_error *error) {
+typedef efface_status (*asking)(efface_store *store, const efface_request *request,
+                                efface_store_report *report, efface_error *error);
+
+static inline efface_status ask_to(asking ask, efface_store *store, const efface_request *request,
+                                   uint64_t n, uint64_t n_missing, const char **wrong,
+                                   efface_error *error) {
     efface_store_report report = {0};
-    const efface_status status = efface_store_forget(store, request, &report, error);
+    const efface_status status = ask(store, request, &report, error);
     if (status == EFFACE_OK && (report.n_forgotten != n || report.n_missing != n_missing))
         *wrong = "another number of rows forgotten, or missing";
     efface_store_report_free(&report);
@@ -350,7 +353,7 @@ static inline efface_status ask(const sealed_store *s, efface_store *store, cons
     case ASK_FIND: return ask_find(s, store, &by_id, 1, wrong, error);
     case ASK_FIND_ABSENT: return ask_find(s, store, &absent, 0, wrong, error);
     case ASK_FIND_OWNER: return ask_find(s, store, &by_owner, n_owned, wrong, error);
-    case ASK_LOOK: return ask_forget(store, &look, 1, 0, wrong, error);
+    case ASK_LOOK: return ask_to(efface_store_preview, store, &by_id, 1, 0, wrong, error);
     case ASK_OWNERS: {
         owner_count c = {s, 0, NULL};
         status = efface_store_owners(store, take_owner, &c, error);
@@ -387,10 +390,12 @@ static inline efface_status ask(const sealed_store *s, efface_store *store, cons
             *wrong = "a model that is not that of its rows";
         return status;
     }
-    case FORGET_ID: return ask_forget(store, &by_id, 1, 0, wrong, error);
-    case FORGET_ABSENT: return ask_forget(store, &absent, 0, 1, wrong, error);
-    case FORGET_OWNER: return ask_forget(store, &by_owner, n_owned, 0, wrong, error);
-    case FORGET_ABSENT_OWNER: return ask_forget(store, &no_owner, 0, 1, wrong, error);
+    case FORGET_ID: return ask_to(efface_store_forget, store, &by_id, 1, 0, wrong, error);
+    case FORGET_ABSENT: return ask_to(efface_store_forget, store, &absent, 0, 1, wrong, error);
+    case FORGET_OWNER:
+        return ask_to(efface_store_forget, store, &by_owner, n_owned, 0, wrong, error);
+    case FORGET_ABSENT_OWNER:
+        return ask_to(efface_store_forget, store, &no_owner, 0, 1, wrong, error);
     default: return ask_change(s, store, about, q, wrong, error);
     }
 }
