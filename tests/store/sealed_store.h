@@ -344,7 +344,6 @@ static inline efface_status ask(const sealed_store *s, efface_store *store, cons
         .owners = &r->owner, .n_owners = 1, .missing = EFFACE_MISSING_SKIP};
     const efface_request no_owner = {
         .owners = &about->absent_owner, .n_owners = 1, .missing = EFFACE_MISSING_SKIP};
-    const efface_request look = {.ids = &r->id, .n_ids = 1, .missing = EFFACE_MISSING_SKIP};
     const uint64_t n_owned = rows_of_owner(s, r->owner);
     efface_status status = EFFACE_OK;
     char name[24];
