@@ -788,7 +788,7 @@ EFFACE_API efface_status efface_models_update(efface_kmeans *const *models, size
  * forgetting, and rows_visited is the number of rows that it visited; nodes of pyramid may lose
  * some of what makes later requests fast. The set is the same afterwards, though positions may
  * differ. Errors: as efface_kmeans_forget. */
-EFFACE_API efface_status efface_kmeans_preview(const efface_kmeans *model, efface_data *data,
+EFFACE_API efface_status efface_kmeans_preview(efface_kmeans *model, efface_data *data,
                                                const uint64_t *ids, size_t n_ids,
                                                efface_missing missing, efface_report *report,
                                                efface_error *error);

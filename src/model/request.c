@@ -175,7 +175,7 @@ static efface_status follow(ef_kmeans *const *models, size_t n_models, efface_da
         reports[i] = *done;
     for (size_t i = 0; i < n_made; i++) {
         deep |= pending[i].build || pending[i].resample || pending[i].refit ||
-                pending[i].ascent != NULL;
+                pending[i].tree_change != NULL;
         if (reported)
             ef_pending_report(&pending[i], &reports[i]);
         if (status == EFFACE_OK)
@@ -241,7 +241,7 @@ efface_status efface_models_forget_owner(ef_kmeans *const *models, size_t n_mode
     return done;
 }
 
-efface_status efface_kmeans_preview(const ef_kmeans *model, efface_data *data, const uint64_t *ids,
+efface_status efface_kmeans_preview(ef_kmeans *model, efface_data *data, const uint64_t *ids,
                                     size_t n_ids, efface_missing missing, efface_report *report,
                                     efface_error *error) {
     const double begin = now();

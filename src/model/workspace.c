@@ -85,8 +85,7 @@ void ef_workspace_free(ef_workspace *space) {
     }
     ef_free(space->workers);
     ef_pool_free(space->pool);
-    space->workers = NULL;
-    space->pool = NULL;
+    *space = (ef_workspace){0};
 }
 
 /* ---------------------------------------------------------------- passes */

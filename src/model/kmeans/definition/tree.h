@@ -63,12 +63,12 @@ efface_status ef_tree_fit(ef_kmeans *model, const efface_data *data, efface_erro
 /* What a change of the set makes of the nodes of a tree that stays, in two steps as in replay.h:
  * making it changes only the sets of nodes, committing it cannot fail, and releasing one that was
  * not committed changes the sets back. */
-typedef struct ef_ascent ef_ascent;
-efface_status ef_ascent_make(ef_ascent **out, const ef_kmeans *model, const efface_data *data,
-                             const ef_change *change, efface_error *error);
-void ef_ascent_report(const ef_ascent *ascent, efface_report *report);
-void ef_ascent_commit(ef_ascent *ascent, ef_kmeans *model);
-void ef_ascent_free(ef_ascent *ascent);
+typedef struct ef_tree_change ef_tree_change;
+efface_status ef_tree_change_make(ef_tree_change **out, ef_kmeans *model, const efface_data *data,
+                                  const ef_change *change, efface_error *error);
+void ef_tree_change_report(const ef_tree_change *change, efface_report *report);
+void ef_tree_change_commit(ef_tree_change *change);
+void ef_tree_change_free(ef_tree_change *change);
 
 /* Reads all nodes, without their sets; makes the sets, and hands them the nodes that were read. */
 efface_status ef_tree_read(ef_decoder *reader, ef_kmeans *model, uint32_t n_columns,

@@ -1,13 +1,13 @@
 /*
- * A change climbs a tree, from the leaves of its rows towards the root.
+ * What a change of the set makes of a tree: from the leaves of its rows towards the root.
  *
- * Depth by depth, each node that is reached gets a climb: what it loses and gains, and what follows
- * from that, worked out beside it (replay.h). Its parent is reached if its centroids come out
- * differently, or, where they are weighed, their weights. Only when every node is done, and nothing
- * can fail any more, are the climbs committed; if one fails, the sets of the nodes change back.
+ * Depth by depth, each node that is reached gets a node_change: what it loses and gains, and what
+ * follows from that, worked out beside it (replay.h). Its parent is reached if its centroids come
+ * out differently, or, where they are weighed, their weights. Only when every node is done, and
+ * nothing can fail any more, do the changes take effect; if one fails, the sets of the nodes change
+ * back.
  *
- * With redraw fresh a climb is a fit of its node with the next draw, and its parent is reached in
- * any case.
+ * With redraw fresh a node is fitted with its next draw, and its parent is reached in any case.
  *
  * The nodes of a depth are independent of each other, so workers share them. A node at work asks
  * its worker whether to go on: the one that made the call asks the user, all others whether any
@@ -16,6 +16,7 @@
 #include "model/kmeans/definition/tree.h"
 
 #include "base/checked.h"
+#include "base/cpu.h"
 #include "base/status.h"
 #include "base/threads.h"
 #include "model/kmeans/following/replay.h"
@@ -29,55 +30,55 @@ typedef struct ongoing {
 } ongoing;
 
 /* One node's part in a change. There may be very many, so it is kept small. */
-typedef struct climb {
+typedef struct node_change {
     size_t number;     /* of the node at its depth */
-    size_t first, end; /* its changed rows in `order`; of an inner node, the climbs of children */
+    size_t first, end; /* its changed rows in `order`; of an inner node, those of children */
     ongoing *ongoing;  /* or NULL */
     ef_node fresh;     /* a node that was not there */
     bool vanishes;     /* a node whose rows all leave */
     bool moves;        /* its parent is reached: its centroids change, or redraw is fresh */
     efface_report report;
-} climb;
+} node_change;
 
 /* One of those who work on the nodes of a depth. */
-typedef struct climber {
-    const ef_ascent *ascent;
+typedef struct node_worker {
+    ef_tree_change *whole;
     bool made_call;       /* it is the thread that did: it may ask the user */
     efface_status status; /* what went wrong first */
     efface_error error;
-} climber;
+} node_worker;
 
-struct ef_ascent {
-    const ef_kmeans *model;
+struct ef_tree_change {
+    ef_kmeans *model; /* whose nodes change: their sets at once, all else when it is committed */
     ef_tree *tree;
     const efface_data *data; /* the user's set after the change */
     const ef_change *change; /* or NULL: all rows come */
     size_t *order;           /* changed rows, by leaf and then as they come */
-    climb *climbs[EF_MOST_HEIGHT + 1];
-    size_t n_climbs[EF_MOST_HEIGHT + 1];
-    uint32_t depth;     /* that is being worked on */
-    unsigned n_threads; /* for each node */
-    ef_pool *pool;      /* whose workers share the nodes, or NULL */
-    climber *climbers;  /* the workers */
+    node_change *reached[EF_MOST_HEIGHT + 1];
+    size_t n_reached[EF_MOST_HEIGHT + 1];
+    uint32_t depth;       /* that is being worked on */
+    unsigned n_threads;   /* for each node */
+    ef_pool *pool;        /* whose workers share the nodes, or NULL */
+    node_worker *workers; /* the workers */
 };
 
 /* ---------------------------------------------------------------- rows of leaves */
 
-static size_t n_changed(const ef_ascent *a) {
-    return a->change != NULL ? a->change->n_rows : a->data->n_rows;
+static size_t n_changed(const ef_tree_change *t) {
+    return t->change != NULL ? t->change->n_rows : t->data->n_rows;
 }
 
-static uint64_t changed_id(const ef_ascent *a, size_t i) {
-    return a->change != NULL ? a->change->rows[i].id : ef_data_id(a->data, i);
+static uint64_t changed_id(const ef_tree_change *t, size_t i) {
+    return t->change != NULL ? t->change->rows[i].id : ef_data_id(t->data, i);
 }
 
-static bool changed_leaves(const ef_ascent *a, size_t i) {
-    return a->change != NULL && a->change->leaves[i];
+static bool changed_leaves(const ef_tree_change *t, size_t i) {
+    return t->change != NULL && t->change->leaves[i];
 }
 
 /* Whether nodes are drawn anew: not those of a fit or of a file, whose draws are given. */
-static bool redraws(const ef_ascent *a) {
-    return a->change != NULL && a->model->params.redraw == EFFACE_REDRAW_FRESH;
+static bool redraws(const ef_tree_change *t) {
+    return t->change != NULL && t->model->params.redraw == EFFACE_REDRAW_FRESH;
 }
 
 typedef struct place {
@@ -116,57 +117,57 @@ static efface_status sort_places(place *places, size_t n, size_t n_leaves, effac
     return fits ? EFFACE_OK : ef_fail_memory(error);
 }
 
-/* Makes the climbs of the leaves that are reached. */
-static efface_status reach_leaves(ef_ascent *a, efface_error *error) {
-    const ef_tree *const tree = a->tree;
-    const size_t n = n_changed(a);
+/* Finds the leaves that are reached. */
+static efface_status reach_leaves(ef_tree_change *t, efface_error *error) {
+    const ef_tree *const tree = t->tree;
+    const size_t n = n_changed(t);
     place *const places = ef_alloc(n, sizeof *places);
-    a->order = ef_alloc(n, sizeof *a->order);
-    efface_status status = places != NULL && a->order != NULL ? EFFACE_OK : ef_fail_memory(error);
+    t->order = ef_alloc(n, sizeof *t->order);
+    efface_status status = places != NULL && t->order != NULL ? EFFACE_OK : ef_fail_memory(error);
     for (size_t i = 0; status == EFFACE_OK && i < n; i++)
-        places[i] = (place){ef_tree_leaf(tree, a->model->plan.seed, changed_id(a, i)), i};
+        places[i] = (place){ef_tree_leaf(tree, t->model->plan.seed, changed_id(t, i)), i};
     if (status == EFFACE_OK)
         status = sort_places(places, n, tree->n_nodes[tree->height], error);
     size_t n_leaves = 0;
     for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
-        a->order[i] = places[i].row;
+        t->order[i] = places[i].row;
         n_leaves += i == 0 || places[i].leaf != places[i - 1].leaf;
     }
-    climb *const climbs = status == EFFACE_OK ? ef_alloc_zero(n_leaves, sizeof *climbs) : NULL;
-    if (status == EFFACE_OK && climbs == NULL)
+    node_change *const nodes = status == EFFACE_OK ? ef_alloc_zero(n_leaves, sizeof *nodes) : NULL;
+    if (status == EFFACE_OK && nodes == NULL)
         status = ef_fail_memory(error);
     for (size_t i = 0, c = 0; status == EFFACE_OK && i < n; i++) {
         c += i != 0 && places[i].leaf != places[i - 1].leaf;
-        if (climbs[c].end == 0)
-            climbs[c].first = i;
-        climbs[c].number = places[i].leaf;
-        climbs[c].end = i + 1;
+        if (nodes[c].end == 0)
+            nodes[c].first = i;
+        nodes[c].number = places[i].leaf;
+        nodes[c].end = i + 1;
     }
-    a->climbs[tree->height] = climbs;
-    a->n_climbs[tree->height] = status == EFFACE_OK ? n_leaves : 0;
+    t->reached[tree->height] = nodes;
+    t->n_reached[tree->height] = status == EFFACE_OK ? n_leaves : 0;
     ef_free(places);
     return status;
 }
 
-/* Makes the climbs of the parents of nodes whose centroids change. */
-static efface_status reach_parents(ef_ascent *a, efface_error *error) {
-    const uint32_t l = a->depth;
-    const climb *const children = a->climbs[l + 1];
-    const size_t n = a->n_climbs[l + 1], w = a->tree->width;
-    climb *const climbs = ef_alloc_zero(n, sizeof *climbs);
-    if (climbs == NULL)
+/* Finds the parents of nodes whose centroids change. */
+static efface_status reach_parents(ef_tree_change *t, efface_error *error) {
+    const uint32_t l = t->depth;
+    const node_change *const children = t->reached[l + 1];
+    const size_t n = t->n_reached[l + 1], w = t->tree->width;
+    node_change *const nodes = ef_alloc_zero(n, sizeof *nodes);
+    if (nodes == NULL)
         return ef_fail_memory(error);
     size_t n_parents = 0;
     for (size_t i = 0; i < n; i++) {
         if (!children[i].moves)
             continue;
         const size_t number = children[i].number / w;
-        if (n_parents == 0 || climbs[n_parents - 1].number != number)
-            climbs[n_parents++] = (climb){.number = number, .first = i};
-        climbs[n_parents - 1].end = i + 1;
+        if (n_parents == 0 || nodes[n_parents - 1].number != number)
+            nodes[n_parents++] = (node_change){.number = number, .first = i};
+        nodes[n_parents - 1].end = i + 1;
     }
-    a->climbs[l] = climbs;
-    a->n_climbs[l] = n_parents;
+    t->reached[l] = nodes;
+    t->n_reached[l] = n_parents;
     return EFFACE_OK;
 }
 
@@ -178,11 +179,11 @@ typedef struct result {
     const ef_pending *pending; /* or this one; neither: it has nothing */
 } result;
 
-static result before(const ef_ascent *a, uint32_t depth, const climb *c) {
-    return (result){.model = a->tree->nodes[depth][c->number].model};
+static result before(const ef_tree_change *t, uint32_t depth, const node_change *c) {
+    return (result){.model = t->tree->nodes[depth][c->number].model};
 }
 
-static result after(const climb *c) {
+static result after(const node_change *c) {
     if (c->vanishes)
         return (result){0};
     return c->ongoing != NULL ? (result){.pending = &c->ongoing->pending}
@@ -215,29 +216,29 @@ typedef struct centroid {
     bool same;
 } centroid;
 
-static centroid look_at_centroid(const ef_ascent *a, uint32_t depth, const climb *c,
+static centroid look_at_centroid(const ef_tree_change *t, uint32_t depth, const node_change *c,
                                  uint32_t cluster) {
-    const uint32_t d = a->model->domain.map.n_columns;
-    const result was = before(a, depth, c), is = after(c);
+    const uint32_t d = t->model->domain.map.n_columns;
+    const result was = before(t, depth, c), is = after(c);
     centroid x = {0};
-    x.old = result_point(&was, cluster, a->tree->weighed, d, &x.old_weight);
-    x.now = result_point(&is, cluster, a->tree->weighed, d, &x.weight);
+    x.old = result_point(&was, cluster, t->tree->weighed, d, &x.old_weight);
+    x.now = result_point(&is, cluster, t->tree->weighed, d, &x.weight);
     x.same = x.old != NULL && x.now != NULL
                  ? x.old_weight == x.weight && memcmp(x.old, x.now, d * sizeof *x.old) == 0
                  : x.old == x.now;
     return x;
 }
 
-static uint32_t most_clusters(const ef_ascent *a, uint32_t depth, const climb *c) {
-    const result was = before(a, depth, c), is = after(c);
+static uint32_t most_clusters(const ef_tree_change *t, uint32_t depth, const node_change *c) {
+    const result was = before(t, depth, c), is = after(c);
     const uint32_t old = result_clusters(&was), now = result_clusters(&is);
     return old > now ? old : now;
 }
 
-static bool centroids_move(const ef_ascent *a, const climb *c) {
-    const uint32_t k = most_clusters(a, a->depth, c);
+static bool centroids_move(const ef_tree_change *t, const node_change *c) {
+    const uint32_t k = most_clusters(t, t->depth, c);
     for (uint32_t j = 0; j < k; j++)
-        if (!look_at_centroid(a, a->depth, c, j).same)
+        if (!look_at_centroid(t, t->depth, c, j).same)
             return true;
     return false;
 }
@@ -272,45 +273,45 @@ static void edit_free(edit *e) {
 }
 
 /* The rows that come to a leaf stand in the user's set. */
-static bool edit_leaf(const ef_ascent *a, const climb *c, edit *e) {
-    const uint32_t d = a->data->n_columns;
+static bool edit_leaf(const ef_tree_change *t, const node_change *c, edit *e) {
+    const uint32_t d = t->data->n_columns;
     size_t n_leave = 0;
     for (size_t i = c->first; i < c->end; i++)
-        n_leave += changed_leaves(a, a->order[i]);
+        n_leave += changed_leaves(t, t->order[i]);
     if (!edit_init(e, n_leave, c->end - c->first - n_leave, d))
         return false;
     for (size_t i = c->first; i < c->end; i++) {
-        const size_t row = a->order[i];
-        if (changed_leaves(a, row)) {
-            e->leave[e->n_leave++] = changed_id(a, row);
+        const size_t row = t->order[i];
+        if (changed_leaves(t, row)) {
+            e->leave[e->n_leave++] = changed_id(t, row);
             continue;
         }
-        const size_t position = a->change != NULL ? a->change->positions[row] : row;
-        const float *const from = ef_data_first(a->data, position);
+        const size_t position = t->change != NULL ? t->change->positions[row] : row;
+        const float *const from = ef_data_first(t->data, position);
         float *const to = e->values + e->n_come * d;
         for (uint32_t j = 0; j < d; j++)
             to[j] = from[(size_t)j * EF_PANEL];
-        e->ids[e->n_come] = changed_id(a, row);
-        e->weights[e->n_come++] = ef_data_weight(a->data, position);
+        e->ids[e->n_come] = changed_id(t, row);
+        e->weights[e->n_come++] = ef_data_weight(t->data, position);
     }
     return true;
 }
 
 /* The rows of any other node are centroids of its children. */
-static bool edit_inner(const ef_ascent *a, const climb *c, edit *e) {
-    const uint32_t d = a->model->domain.map.n_columns, below = a->depth + 1;
-    const uint64_t k = a->tree->clusters[below];
+static bool edit_inner(const ef_tree_change *t, const node_change *c, edit *e) {
+    const uint32_t d = t->model->domain.map.n_columns, below = t->depth + 1;
+    const uint64_t k = t->tree->clusters[below];
     size_t most = 0;
     for (size_t i = c->first; i < c->end; i++)
-        most += most_clusters(a, below, &a->climbs[below][i]);
+        most += most_clusters(t, below, &t->reached[below][i]);
     if (!edit_init(e, most, most, d))
         return false;
     for (size_t i = c->first; i < c->end; i++) {
-        const climb *const child = &a->climbs[below][i];
-        const uint32_t n = child->moves ? most_clusters(a, below, child) : 0;
+        const node_change *const child = &t->reached[below][i];
+        const uint32_t n = child->moves ? most_clusters(t, below, child) : 0;
         for (uint32_t j = 0; j < n; j++) {
-            const centroid x = look_at_centroid(a, below, child, j);
-            const uint64_t id = child->number % a->tree->width * k + j;
+            const centroid x = look_at_centroid(t, below, child, j);
+            const uint64_t id = child->number % t->tree->width * k + j;
             if (x.old != NULL && !x.same)
                 e->leave[e->n_leave++] = id;
             if (x.now == NULL || x.same)
@@ -328,32 +329,32 @@ static bool edit_inner(const ef_ascent *a, const climb *c, edit *e) {
 
 /* Asked by nodes at work. */
 static int must_end(void *context) {
-    const climber *const w = context;
-    const ef_ascent *const a = w->ascent;
-    if (a->pool != NULL && ef_pool_stopped(a->pool))
+    const node_worker *const w = context;
+    const ef_tree_change *const t = w->whole;
+    if (t->pool != NULL && ef_pool_stopped(t->pool))
         return 1;
-    return w->made_call && ef_ask(&a->model->plan.interrupt, NULL) != EFFACE_OK;
+    return w->made_call && ef_ask(&t->model->plan.interrupt, NULL) != EFFACE_OK;
 }
 
 /* A node whose model comes from a file. */
-static efface_status take_read(climber *w, climb *c) {
-    const ef_ascent *const a = w->ascent;
-    ef_kmeans **const slot = ef_tree_slot(a->tree, a->depth, c->number);
+static efface_status take_read(node_worker *w, node_change *c) {
+    const ef_tree_change *const t = w->whole;
+    ef_kmeans **const slot = ef_tree_slot(t->tree, t->depth, c->number);
     if (*slot == NULL)
         return ef_fail(&w->error, EFFACE_E_FORMAT, "the state of the tree belongs to other rows");
     c->fresh.model = *slot;
     *slot = NULL;
-    ef_kmeans_set_work(c->fresh.model, a->n_threads, (ef_interrupt){must_end, w, NULL});
+    ef_kmeans_set_work(c->fresh.model, t->n_threads, (ef_interrupt){must_end, w, NULL});
     return ef_kmeans_attach(c->fresh.model, c->fresh.data, &w->error);
 }
 
 /* What a node is fitted with. */
-static efface_kmeans_params params_of_fit(climber *w, const climb *c) {
-    const ef_ascent *const a = w->ascent;
-    const uint64_t draw = a->tree->nodes[a->depth][c->number].draw;
+static efface_kmeans_params params_of_fit(node_worker *w, const node_change *c) {
+    const ef_tree_change *const t = w->whole;
+    const uint64_t draw = t->tree->nodes[t->depth][c->number].draw;
     efface_kmeans_params params =
-        ef_node_params(a->model, a->depth, c->number, redraws(a) ? draw + 1 : draw);
-    params.common.n_threads = a->n_threads;
+        ef_node_params(t->model, t->depth, c->number, redraws(t) ? draw + 1 : draw);
+    params.common.n_threads = t->n_threads;
     params.common.interrupted = must_end;
     params.common.interrupt_context = w;
     params.common.progress = NULL;
@@ -361,16 +362,16 @@ static efface_kmeans_params params_of_fit(climber *w, const climb *c) {
 }
 
 /* A node that was not there. */
-static efface_status make_node(climber *w, climb *c, const efface_rows *rows) {
-    const ef_ascent *const a = w->ascent;
+static efface_status make_node(node_worker *w, node_change *c, const efface_rows *rows) {
+    const ef_tree_change *const t = w->whole;
     efface_error *const error = &w->error;
     const efface_kmeans_params params = params_of_fit(w, c);
-    efface_status status = efface_data_create(a->data->n_columns, &c->fresh.data, error);
+    efface_status status = efface_data_create(t->data->n_columns, &c->fresh.data, error);
     if (status == EFFACE_OK)
         status = ef_data_reserve(c->fresh.data, rows->n_rows, error);
     if (status == EFFACE_OK)
         status = efface_data_add(c->fresh.data, rows, error);
-    if (status == EFFACE_OK && a->tree->read != NULL)
+    if (status == EFFACE_OK && t->tree->read != NULL)
         return take_read(w, c);
     if (status == EFFACE_OK)
         status = efface_kmeans_fit(c->fresh.data, &params, &c->fresh.model, error);
@@ -383,7 +384,7 @@ static efface_status make_node(climber *w, climb *c, const efface_rows *rows) {
 }
 
 /* The next draw of a node that stays, whose set has changed already. */
-static efface_status redraw_node(climber *w, climb *c, const ef_node *node) {
+static efface_status redraw_node(node_worker *w, node_change *c, const ef_node *node) {
     ongoing *const o = c->ongoing;
     const efface_kmeans_params params = params_of_fit(w, c);
     o->pending = (ef_pending){.model = node->model,
@@ -396,7 +397,7 @@ static efface_status redraw_node(climber *w, climb *c, const ef_node *node) {
 }
 
 /* A node that stays. */
-static efface_status change_node(climber *w, climb *c, const ef_node *node, const edit *e,
+static efface_status change_node(node_worker *w, node_change *c, const ef_node *node, const edit *e,
                                  const efface_rows *rows) {
     efface_error *const error = &w->error;
     ongoing *const o = ef_alloc_zero(1, sizeof *o);
@@ -405,12 +406,12 @@ static efface_status change_node(climber *w, climb *c, const ef_node *node, cons
         return ef_fail_memory(error);
     }
     c->ongoing = o;
-    ef_kmeans_set_work(node->model, w->ascent->n_threads, (ef_interrupt){must_end, w, NULL});
+    ef_kmeans_set_work(node->model, w->whole->n_threads, (ef_interrupt){must_end, w, NULL});
     efface_status status = ef_change_forget(&o->change, node->data, e->leave, e->n_leave, error);
     if (status == EFFACE_OK)
         status = ef_change_learn(&o->change, node->data, rows, error);
     if (status == EFFACE_OK)
-        status = redraws(w->ascent)
+        status = redraws(w->whole)
                      ? redraw_node(w, c, node)
                      : ef_pending_make(&o->pending, node->model, node->data, &o->change, error);
     if (status == EFFACE_OK)
@@ -418,12 +419,12 @@ static efface_status change_node(climber *w, climb *c, const ef_node *node, cons
     return status;
 }
 
-static efface_status climb_node(climber *w, climb *c) {
-    const ef_ascent *const a = w->ascent;
-    const ef_node *const node = &a->tree->nodes[a->depth][c->number];
+static efface_status work_out_node(node_worker *w, node_change *c) {
+    const ef_tree_change *const t = w->whole;
+    const ef_node *const node = &t->tree->nodes[t->depth][c->number];
     const size_t n_rows = node->data != NULL ? node->data->n_rows : 0;
     edit e;
-    const bool fits = a->depth == a->tree->height ? edit_leaf(a, c, &e) : edit_inner(a, c, &e);
+    const bool fits = t->depth == t->tree->height ? edit_leaf(t, c, &e) : edit_inner(t, c, &e);
     const efface_rows rows = {
         .n_rows = e.n_come, .values = e.values, .ids = e.ids, .weights = e.weights};
     efface_status status = fits ? EFFACE_OK : ef_fail_memory(&w->error);
@@ -437,79 +438,74 @@ static efface_status climb_node(climber *w, climb *c) {
     }
     edit_free(&e);
     if (status == EFFACE_OK)
-        c->moves = redraws(a) || centroids_move(a, c);
+        c->moves = redraws(t) || centroids_move(t, c);
     return status;
 }
 
-static void climb_nodes(void *context, unsigned worker, size_t first, size_t last) {
-    const ef_ascent *const a = context;
-    climber *const w = &a->climbers[worker];
+static void work_out_nodes(void *context, unsigned worker, size_t first, size_t last) {
+    const ef_tree_change *const t = context;
+    node_worker *const w = &t->workers[worker];
     for (size_t i = first; i < last && w->status == EFFACE_OK; i++) {
         w->status = ef_ask(&(ef_interrupt){must_end, w, NULL}, &w->error);
         if (w->status == EFFACE_OK)
-            w->status = climb_node(w, &a->climbs[a->depth][i]);
+            w->status = work_out_node(w, &t->reached[t->depth][i]);
         /* Nodes are handed out in order, and leaves, which come first, have nearly all the work. */
         if (w->made_call)
-            ef_tell(a->model->plan.interrupt.progress,
-                    0.99 * (double)(i + 1) / (double)a->n_climbs[a->depth]);
+            ef_tell(t->model->plan.interrupt.progress,
+                    0.99 * (double)(i + 1) / (double)t->n_reached[t->depth]);
     }
-    if (w->status != EFFACE_OK && a->pool != NULL)
-        ef_pool_stop(a->pool);
+    if (w->status != EFFACE_OK && t->pool != NULL)
+        ef_pool_stop(t->pool);
 }
 
 /* ---------------------------------------------------------------- all nodes */
 
-/* Works out all climbs of one depth. */
-static efface_status climb_depth(ef_ascent *a, efface_error *error) {
-    const size_t n = a->n_climbs[a->depth];
-    const unsigned asked = a->model->plan.n_threads;
+/* Works out what changes in the nodes of one depth. */
+static efface_status work_out_depth(ef_tree_change *t, efface_error *error) {
+    const size_t n = t->n_reached[t->depth];
+    const unsigned asked = t->model->plan.n_threads, wanted = asked != 0 ? asked : ef_cpu_count();
     /* One node gets all threads for itself, many nodes a thread each. */
-    ef_pool *const pool = n > 1 && asked != 1 ? ef_pool_create(asked) : NULL;
-    const bool shared = pool != NULL && n >= ef_pool_size(pool);
-    const unsigned n_workers = shared ? ef_pool_size(pool) : 1;
-    climber *const climbers = ef_alloc_zero(n_workers, sizeof *climbers);
-    efface_status status = climbers != NULL ? EFFACE_OK : ef_fail_memory(error);
-    a->n_threads = shared ? 1 : asked;
-    a->pool = shared ? pool : NULL;
-    a->climbers = climbers;
-    for (unsigned i = 0; i < n_workers && climbers != NULL; i++) {
-        climbers[i].ascent = a;
-        climbers[i].made_call = i == 0;
-    }
-    if (climbers != NULL && shared)
-        ef_pool_run(pool, n, 1, climb_nodes, a);
-    else if (climbers != NULL)
-        climb_nodes(a, 0, 0, n);
+    t->pool = wanted > 1 && n >= wanted ? ef_pool_create(wanted) : NULL;
+    t->n_threads = t->pool != NULL ? 1 : asked;
+    const unsigned n_workers = t->pool != NULL ? ef_pool_size(t->pool) : 1;
+    t->workers = ef_alloc_zero(n_workers, sizeof *t->workers);
+    efface_status status = t->workers != NULL ? EFFACE_OK : ef_fail_memory(error);
+    for (unsigned i = 0; t->workers != NULL && i < n_workers; i++)
+        t->workers[i] = (node_worker){.whole = t, .made_call = i == 0};
+    if (t->workers != NULL && t->pool != NULL)
+        ef_pool_run(t->pool, n, 1, work_out_nodes, t);
+    else if (t->workers != NULL)
+        work_out_nodes(t, 0, 0, n);
     /* Who was told to stop because another failed says "interrupted": the other knows more. */
-    for (unsigned i = 0; i < n_workers && climbers != NULL; i++)
-        if (climbers[i].status != EFFACE_OK &&
+    for (unsigned i = 0; t->workers != NULL && i < n_workers; i++)
+        if (t->workers[i].status != EFFACE_OK &&
             (status == EFFACE_OK || status == EFFACE_E_INTERRUPTED)) {
-            status = climbers[i].status;
+            status = t->workers[i].status;
             if (error != NULL)
-                *error = climbers[i].error;
+                *error = t->workers[i].error;
         }
-    ef_pool_free(pool);
-    ef_free(climbers);
+    ef_pool_free(t->pool);
+    ef_free(t->workers);
     return status;
 }
 
-static efface_status ascend(ef_ascent *a, efface_error *error) {
-    efface_status status = reach_leaves(a, error);
-    a->depth = a->tree->height;
-    while (status == EFFACE_OK && a->n_climbs[a->depth] != 0) {
-        status = climb_depth(a, error);
-        if (status != EFFACE_OK || a->depth == 0)
+static efface_status work_out(ef_tree_change *t, efface_error *error) {
+    efface_status status = reach_leaves(t, error);
+    t->depth = t->tree->height;
+    while (status == EFFACE_OK && t->n_reached[t->depth] != 0) {
+        status = work_out_depth(t, error);
+        if (status != EFFACE_OK || t->depth == 0)
             break;
-        a->depth--;
-        status = reach_parents(a, error);
+        t->depth--;
+        status = reach_parents(t, error);
     }
     return status;
 }
 
-/* Lets one climb take effect, or undoes what it did to the node's set; and releases it. */
-static void end_climb(const ef_ascent *a, uint32_t depth, climb *c, bool commit) {
-    ef_node *const node = &a->tree->nodes[depth][c->number];
-    const uint64_t draw = commit && redraws(a) ? node->draw + 1 : node->draw;
+/* Lets one change take effect, or undoes what it did to the node's set; and releases it. */
+static void end_node(const ef_tree_change *t, uint32_t depth, node_change *c, bool commit) {
+    ef_node *const node = &t->tree->nodes[depth][c->number];
+    const uint64_t draw = commit && redraws(t) ? node->draw + 1 : node->draw;
     if (commit && c->ongoing != NULL)
         ef_pending_commit(&c->ongoing->pending, node->model);
     if (!commit && c->ongoing != NULL)
@@ -521,7 +517,7 @@ static void end_climb(const ef_ascent *a, uint32_t depth, climb *c, bool commit)
     }
     node->draw = draw;
     if (node->model != NULL)
-        ef_kmeans_set_work(node->model, a->model->plan.n_threads, a->model->plan.interrupt);
+        ef_kmeans_set_work(node->model, t->model->plan.n_threads, t->model->plan.interrupt);
     efface_data_free(c->fresh.data);
     efface_kmeans_free(c->fresh.model);
     if (c->ongoing != NULL) {
@@ -531,59 +527,55 @@ static void end_climb(const ef_ascent *a, uint32_t depth, climb *c, bool commit)
     }
 }
 
-/* Afterwards there are no climbs any more. */
-static void descend(ef_ascent *a, bool commit) {
-    for (uint32_t l = 0; l <= a->tree->height; l++) {
-        for (size_t i = 0; i < a->n_climbs[l]; i++)
-            end_climb(a, l, &a->climbs[l][i], commit);
-        ef_free(a->climbs[l]);
-        a->climbs[l] = NULL;
-        a->n_climbs[l] = 0;
+/* Afterwards no node is reached any more. */
+static void end_all(ef_tree_change *t, bool commit) {
+    for (uint32_t l = 0; l <= t->tree->height; l++) {
+        for (size_t i = 0; i < t->n_reached[l]; i++)
+            end_node(t, l, &t->reached[l][i], commit);
+        ef_free(t->reached[l]);
+        t->reached[l] = NULL;
+        t->n_reached[l] = 0;
     }
-    ef_free(a->order);
-    a->order = NULL;
+    ef_free(t->order);
+    t->order = NULL;
 }
 
-/* The number of centroids is the root's. */
-static void follow_root(ef_kmeans *model) {
-    const ef_kmeans *const root = ef_tree_root(model->tree);
-    model->plan.n_clusters = root != NULL ? root->plan.n_clusters : 0;
-}
-
-efface_status ef_ascent_make(ef_ascent **out, const ef_kmeans *model, const efface_data *data,
-                             const ef_change *change, efface_error *error) {
-    ef_ascent *const a = ef_alloc(1, sizeof *a);
-    if (a == NULL)
+efface_status ef_tree_change_make(ef_tree_change **out, ef_kmeans *model, const efface_data *data,
+                                  const ef_change *change, efface_error *error) {
+    ef_tree_change *const t = ef_alloc(1, sizeof *t);
+    if (t == NULL)
         return ef_fail_memory(error);
-    *a = (ef_ascent){.model = model, .tree = model->tree, .data = data, .change = change};
-    const efface_status status = ascend(a, error);
+    *t = (ef_tree_change){.model = model, .tree = model->tree, .data = data, .change = change};
+    const efface_status status = work_out(t, error);
     if (status == EFFACE_OK)
-        *out = a;
+        *out = t;
     else
-        ef_ascent_free(a);
+        ef_tree_change_free(t);
     return status;
 }
 
-void ef_ascent_free(ef_ascent *a) {
-    if (a != NULL)
-        descend(a, false);
-    ef_free(a);
+void ef_tree_change_free(ef_tree_change *t) {
+    if (t != NULL)
+        end_all(t, false);
+    ef_free(t);
 }
 
-void ef_ascent_commit(ef_ascent *a, ef_kmeans *model) {
-    descend(a, true);
-    model->n_rows = a->data->n_rows;
-    model->total_weight = a->data->total_weight;
-    model->stamp = a->data->stamp;
-    follow_root(model);
+void ef_tree_change_commit(ef_tree_change *t) {
+    ef_kmeans *const model = t->model;
+    end_all(t, true);
+    model->n_rows = t->data->n_rows;
+    model->total_weight = t->data->total_weight;
+    model->stamp = t->data->stamp;
+    const ef_kmeans *const root = ef_tree_root(t->tree);
+    model->plan.n_clusters = root != NULL ? root->plan.n_clusters : 0;
 }
 
-/* What the climbs came to, all together. */
-void ef_ascent_report(const ef_ascent *a, efface_report *report) {
-    report->depth = a->tree->height;
-    for (uint32_t l = a->tree->height + 1; l-- > 0;)
-        for (size_t i = 0; i < a->n_climbs[l]; i++) {
-            const efface_report *const node = &a->climbs[l][i].report;
+/* What the changes came to, all together. */
+void ef_tree_change_report(const ef_tree_change *t, efface_report *report) {
+    report->depth = t->tree->height;
+    for (uint32_t l = t->tree->height + 1; l-- > 0;)
+        for (size_t i = 0; i < t->n_reached[l]; i++) {
+            const efface_report *const node = &t->reached[l][i].report;
             report->rows_visited += node->rows_visited;
             report->levels_replayed += node->levels_replayed;
             if (node->action != EFFACE_ACTION_UNTOUCHED)
@@ -597,15 +589,15 @@ void ef_ascent_report(const ef_ascent *a, efface_report *report) {
 /* ---------------------------------------------------------------- all rows come */
 
 efface_status ef_tree_fit(ef_kmeans *model, const efface_data *data, efface_error *error) {
-    ef_ascent *a = NULL;
-    const efface_status status = ef_ascent_make(&a, model, data, NULL, error);
+    ef_tree_change *t = NULL;
+    const efface_status status = ef_tree_change_make(&t, model, data, NULL, error);
     if (status == EFFACE_OK) {
         efface_report report = {.action = EFFACE_ACTION_UNTOUCHED};
-        ef_ascent_report(a, &report);
+        ef_tree_change_report(t, &report);
         model->rows_assigned = report.rows_visited;
-        ef_ascent_commit(a, model);
+        ef_tree_change_commit(t);
     }
-    ef_ascent_free(a);
+    ef_tree_change_free(t);
     return status;
 }
 
