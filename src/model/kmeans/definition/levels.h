@@ -2,8 +2,8 @@
 #ifndef EF_LEVELS_H
 #define EF_LEVELS_H
 
+#include "model/kmeans/definition/workspace.h"
 #include "model/kmeans/kept/watch.h"
-#include "model/workspace.h"
 
 /* What the steps of a run of k-means have in common, be it over all rows or over a sample. */
 typedef struct ef_run {
@@ -54,10 +54,6 @@ efface_status ef_seed_round(ef_workspace *space, const ef_plan *plan, const ef_s
 /* What that takes for each panel at most, in multiply-adds, in a fit of lloyd or quantized; 0 for
  * plain seeding. */
 size_t ef_seed_operations(const ef_plan *plan, uint32_t n_columns);
-
-/* The race of a round in which all rows are at seeds: those not chosen yet race with E alone. */
-ef_candidate ef_race_among_equals(const ef_workspace *space, uint64_t seed, uint32_t round,
-                                  const ef_candidate *chosen);
 
 /* ------------------------------------------------------------------ partitions and centers */
 

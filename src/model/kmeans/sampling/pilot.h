@@ -17,16 +17,11 @@
 #include "base/wide.h"
 #include "data/rows.h"
 #include "kernel/kernels.h"
+#include "model/races.h"
 
 #define EF_NEEDS 65        /* they are 0 to 64 */
 #define EF_JURY_SHIFT 1    /* the jury's shift less the sample's */
 #define EF_MEMBERS_BITS 40 /* the weights of a sample add up to less than 2^40 */
-
-/* Who won a race, and with which key. */
-typedef struct ef_winner {
-    uint64_t id;
-    double key;
-} ef_winner;
 
 typedef struct ef_pilot {
     ef_winner *winners; /* of the seeding; NULL: no pilot */

@@ -50,13 +50,14 @@ static void look_at_panels(void *context, unsigned number, size_t first, size_t 
     const ef_workspace *const space = s->space;
     ef_worker *const worker = &space->workers[number];
     for (size_t p = first; p < last; p++) {
-        const unsigned n = ef_workspace_rows(space, p);
+        const unsigned n = ef_passes_rows(&space->passes, p);
         ef_survey found;
-        worker->rows_undecided += space->kernels->survey(
-            s->seeds, space->map, ef_data_panel(space->data, p), n, worker->panel, &found);
+        worker->rows_undecided += space->passes.kernels->survey(
+            s->seeds, space->passes.map, ef_data_panel(space->passes.data, p), n, worker->panel,
+            &found);
         for (unsigned i = 0; i < n; i++) {
             const size_t position = p * EF_PANEL + i;
-            const int64_t weight = ef_data_weight(space->data, position);
+            const int64_t weight = ef_data_weight(space->passes.data, position);
             const uint8_t log = logarithm(s->seeds, &found, worker->panel, i, weight);
             s->labels[position] = found.nearest[i];
             s->logarithms[position] = log;
@@ -79,16 +80,16 @@ static efface_status look_around(ef_level_builder *builder, ef_kmeans *model, ef
         status = ef_builder_take_labels(builder, error);
     if (status != EFFACE_OK)
         return status;
-    if (!ef_centers_init(&seeds, pilot->points, k, d, space->kernels->tile))
+    if (!ef_centers_init(&seeds, pilot->points, k, d, space->passes.kernels->tile))
         return ef_fail_memory(error);
     surroundings s = {.space = space,
                       .seeds = &seeds,
                       .labels = builder->labels,
                       .logarithms = logarithms,
-                      .rows = ef_alloc_zero(space->n_workers, sizeof *s.rows)};
+                      .rows = ef_alloc_zero(space->passes.n_workers, sizeof *s.rows)};
     status =
         s.rows != NULL ? ef_workspace_run(space, look_at_panels, &s, error) : ef_fail_memory(error);
-    for (unsigned w = 0; status == EFFACE_OK && w < space->n_workers; w++) {
+    for (unsigned w = 0; status == EFFACE_OK && w < space->passes.n_workers; w++) {
         ef_worker *const worker = &space->workers[w];
         for (uint32_t c = 0; c < k; c++)
             pilot->counts[c] += worker->counts[c];
@@ -96,7 +97,7 @@ static efface_status look_around(ef_level_builder *builder, ef_kmeans *model, ef
             pilot->spread += (ef_i128)s.rows[w][e] << e;
         memset(worker->counts, 0, k * sizeof *worker->counts);
     }
-    space->rows_assigned += status == EFFACE_OK ? space->data->n_rows : 0;
+    space->rows_assigned += status == EFFACE_OK ? space->passes.data->n_rows : 0;
     ef_count_work(space, model);
     ef_free(s.rows);
     ef_centers_free(&seeds);
@@ -117,14 +118,14 @@ typedef struct ranking {
 static void rank_panels(void *context, unsigned number, size_t first, size_t last) {
     const ranking *const r = context;
     const ef_workspace *const space = r->space;
-    const int64_t *const weights = space->data->weights;
+    const int64_t *const weights = space->passes.data->weights;
     (void)number;
     for (size_t p = first; p < last; p++) {
         uint64_t ids[EF_PANEL];
         uint32_t high[EF_PANEL];
-        ef_workspace_ids(space, p, ids);
-        space->kernels->tape_high(r->seed, EF_TAPE_MEMBER, ids, 0, high);
-        for (unsigned i = 0; i < ef_workspace_rows(space, p); i++) {
+        ef_passes_ids(&space->passes, p, ids);
+        space->passes.kernels->tape_high(r->seed, EF_TAPE_MEMBER, ids, 0, high);
+        for (unsigned i = 0; i < ef_passes_rows(&space->passes, p); i++) {
             const size_t at = p * EF_PANEL + i;
             const uint32_t zeros =
                 high[i] != 0 ? (uint32_t)__builtin_clz(high[i]) : ef_member_zeros(r->seed, ids[i]);
@@ -155,7 +156,7 @@ static efface_status find_needs(ef_level_builder *builder, const ef_kmeans *mode
                  .labels = builder->labels,
                  .needs = needs};
     const efface_status status =
-        ef_workspace_run_light(&builder->space, OF_TAPE, rank_panels, &r, error);
+        ef_passes_run(&builder->space.passes, OF_TAPE, rank_panels, &r, error);
     ef_free(counts);
     return status;
 }

@@ -5,7 +5,7 @@
 #ifndef EF_GREEDY_H
 #define EF_GREEDY_H
 
-#include "model/workspace.h"
+#include "model/kmeans/definition/workspace.h"
 
 #define EF_MOST_CANDIDATES 64 /* in a round: a bit for each slot */
 
