@@ -94,7 +94,7 @@ static inline void check_nodes(const efface_kmeans *model, const efface_data *da
     const ef_tree *const tree = model->tree;
     if (tree == NULL)
         return;
-    assert_null(tree->read);
+    assert_false(tree->is_cold);
     check_leaves(model, data);
     for (uint32_t l = 0; l <= tree->height; l++)
         for (size_t i = 0; i < tree->n_nodes[l]; i++) {

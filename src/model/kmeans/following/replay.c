@@ -260,7 +260,7 @@ static efface_status build(ef_pending *r, efface_error *error) {
             begin_seeds(r, level);
         const ef_seeds seeds = ef_seeds_of(next, level->centers);
         if (status == EFFACE_OK)
-            status = ef_seed(&builder.space, &next->plan, &seeds, r->round, error);
+            status = ef_seed(&builder.space, &next->plan, &seeds, r->round, NULL, NULL, error);
     } else {
         memcpy(level->centers, r->centers, k * d * sizeof *level->centers);
     }

@@ -15,6 +15,7 @@
  */
 #include "model/kmeans/definition/tree.h"
 
+#include "base/arrays.h"
 #include "base/checked.h"
 #include "base/cpu.h"
 #include "base/status.h"
@@ -251,78 +252,69 @@ typedef struct edit {
     uint64_t *ids;   /* of rows that come, and what they have */
     int64_t *weights;
     float *values;
+    void *block; /* these arrays; NULL if memory is short */
 } edit;
 
-static bool edit_init(edit *e, size_t n_leave, size_t n_come, uint32_t d) {
-    size_t n_values;
-    *e = (edit){0};
-    if (!ef_mul_size(n_come, d, &n_values))
-        return false;
-    e->leave = ef_alloc(n_leave, sizeof *e->leave);
-    e->ids = ef_alloc(n_come, sizeof *e->ids);
-    e->weights = ef_alloc(n_come, sizeof *e->weights);
-    e->values = ef_alloc(n_values, sizeof *e->values);
-    return e->leave != NULL && e->ids != NULL && e->weights != NULL && e->values != NULL;
-}
-
-static void edit_free(edit *e) {
-    ef_free(e->leave);
-    ef_free(e->ids);
-    ef_free(e->weights);
-    ef_free(e->values);
+/* Room for so many. */
+static edit edit_of(size_t n_leave, size_t n_come, uint32_t d) {
+    edit e = {0};
+    const ef_array arrays[] = {{&e.leave, n_leave, sizeof *e.leave},
+                               {&e.ids, n_come, sizeof *e.ids},
+                               {&e.weights, n_come, sizeof *e.weights},
+                               {&e.values, n_come, d * sizeof *e.values}};
+    e.block = EF_ARRAYS_TAKE(arrays, false);
+    return e;
 }
 
 /* The rows that come to a leaf stand in the user's set. */
-static bool edit_leaf(const ef_tree_change *t, const node_change *c, edit *e) {
+static edit edit_leaf(const ef_tree_change *t, const node_change *c) {
     const uint32_t d = t->data->n_columns;
     size_t n_leave = 0;
     for (size_t i = c->first; i < c->end; i++)
         n_leave += changed_leaves(t, t->order[i]);
-    if (!edit_init(e, n_leave, c->end - c->first - n_leave, d))
-        return false;
-    for (size_t i = c->first; i < c->end; i++) {
+    edit e = edit_of(n_leave, c->end - c->first - n_leave, d);
+    for (size_t i = c->first; e.block != NULL && i < c->end; i++) {
         const size_t row = t->order[i];
         if (changed_leaves(t, row)) {
-            e->leave[e->n_leave++] = changed_id(t, row);
+            e.leave[e.n_leave++] = changed_id(t, row);
             continue;
         }
         const size_t position = t->change != NULL ? t->change->positions[row] : row;
         const float *const from = ef_data_first(t->data, position);
-        float *const to = e->values + e->n_come * d;
+        float *const to = e.values + e.n_come * d;
         for (uint32_t j = 0; j < d; j++)
             to[j] = from[(size_t)j * EF_PANEL];
-        e->ids[e->n_come] = changed_id(t, row);
-        e->weights[e->n_come++] = ef_data_weight(t->data, position);
+        e.ids[e.n_come] = changed_id(t, row);
+        e.weights[e.n_come++] = ef_data_weight(t->data, position);
     }
-    return true;
+    return e;
 }
 
 /* The rows of any other node are centroids of its children. */
-static bool edit_inner(const ef_tree_change *t, const node_change *c, edit *e) {
+static edit edit_inner(const ef_tree_change *t, const node_change *c) {
     const uint32_t d = t->model->domain.map.n_columns, below = t->depth + 1;
     const uint64_t k = t->tree->clusters[below];
     size_t most = 0;
     for (size_t i = c->first; i < c->end; i++)
         most += most_clusters(t, below, &t->reached[below][i]);
-    if (!edit_init(e, most, most, d))
-        return false;
-    for (size_t i = c->first; i < c->end; i++) {
+    edit e = edit_of(most, most, d);
+    for (size_t i = c->first; e.block != NULL && i < c->end; i++) {
         const node_change *const child = &t->reached[below][i];
         const uint32_t n = child->moves ? most_clusters(t, below, child) : 0;
         for (uint32_t j = 0; j < n; j++) {
             const centroid x = look_at_centroid(t, below, child, j);
             const uint64_t id = child->number % t->tree->width * k + j;
             if (x.old != NULL && !x.same)
-                e->leave[e->n_leave++] = id;
+                e.leave[e.n_leave++] = id;
             if (x.now == NULL || x.same)
                 continue;
             for (uint32_t column = 0; column < d; column++)
-                e->values[e->n_come * d + column] = (float)x.now[column];
-            e->ids[e->n_come] = id;
-            e->weights[e->n_come++] = x.weight;
+                e.values[e.n_come * d + column] = (float)x.now[column];
+            e.ids[e.n_come] = id;
+            e.weights[e.n_come++] = x.weight;
         }
     }
-    return true;
+    return e;
 }
 
 /* ---------------------------------------------------------------- one node */
@@ -339,11 +331,11 @@ static int must_end(void *context) {
 /* A node whose model comes from a file. */
 static efface_status take_read(node_worker *w, node_change *c) {
     const ef_tree_change *const t = w->whole;
-    ef_kmeans **const slot = ef_tree_slot(t->tree, t->depth, c->number);
-    if (*slot == NULL)
+    ef_node *const node = &t->tree->nodes[t->depth][c->number];
+    if (node->model == NULL)
         return ef_fail(&w->error, EFFACE_E_FORMAT, "the state of the tree belongs to other rows");
-    c->fresh.model = *slot;
-    *slot = NULL;
+    c->fresh.model = node->model;
+    node->model = NULL;
     ef_kmeans_set_work(c->fresh.model, t->n_threads, (ef_interrupt){must_end, w, NULL});
     return ef_kmeans_attach(c->fresh.model, c->fresh.data, &w->error);
 }
@@ -371,7 +363,7 @@ static efface_status make_node(node_worker *w, node_change *c, const efface_rows
         status = ef_data_reserve(c->fresh.data, rows->n_rows, error);
     if (status == EFFACE_OK)
         status = efface_data_add(c->fresh.data, rows, error);
-    if (status == EFFACE_OK && t->tree->read != NULL)
+    if (status == EFFACE_OK && t->tree->is_cold)
         return take_read(w, c);
     if (status == EFFACE_OK)
         status = efface_kmeans_fit(c->fresh.data, &params, &c->fresh.model, error);
@@ -423,11 +415,10 @@ static efface_status work_out_node(node_worker *w, node_change *c) {
     const ef_tree_change *const t = w->whole;
     const ef_node *const node = &t->tree->nodes[t->depth][c->number];
     const size_t n_rows = node->data != NULL ? node->data->n_rows : 0;
-    edit e;
-    const bool fits = t->depth == t->tree->height ? edit_leaf(t, c, &e) : edit_inner(t, c, &e);
+    const edit e = t->depth == t->tree->height ? edit_leaf(t, c) : edit_inner(t, c);
     const efface_rows rows = {
         .n_rows = e.n_come, .values = e.values, .ids = e.ids, .weights = e.weights};
-    efface_status status = fits ? EFFACE_OK : ef_fail_memory(&w->error);
+    efface_status status = e.block != NULL ? EFFACE_OK : ef_fail_memory(&w->error);
     if (status == EFFACE_OK && n_rows == 0) {
         status = make_node(w, c, &rows);
     } else if (status == EFFACE_OK && n_rows + e.n_come == e.n_leave) {
@@ -436,7 +427,7 @@ static efface_status work_out_node(node_worker *w, node_change *c) {
     } else if (status == EFFACE_OK) {
         status = change_node(w, c, node, &e, &rows);
     }
-    edit_free(&e);
+    ef_free(e.block);
     if (status == EFFACE_OK)
         c->moves = redraws(t) || centroids_move(t, c);
     return status;
@@ -603,10 +594,11 @@ efface_status ef_tree_fit(ef_kmeans *model, const efface_data *data, efface_erro
 
 efface_status ef_tree_attach(ef_kmeans *model, const efface_data *data, efface_error *error) {
     const efface_status status = ef_tree_fit(model, data, error);
-    const bool all = ef_tree_read_is_taken(model->tree);
-    ef_tree_drop_read(model->tree);
+    ef_tree *const tree = model->tree;
+    tree->is_cold = false;
     model->rows_assigned = 0;
-    if (status == EFFACE_OK && !all)
-        return ef_fail(error, EFFACE_E_FORMAT, "the state of the tree belongs to other rows");
+    for (size_t i = 0; status == EFFACE_OK && i < tree->n_all; i++)
+        if (tree->nodes[0][i].model != NULL && tree->nodes[0][i].data == NULL)
+            return ef_fail(error, EFFACE_E_FORMAT, "the state of the tree belongs to other rows");
     return status;
 }

@@ -27,6 +27,7 @@ typedef struct ef_pilot {
     ef_winner *winners; /* of the seeding; NULL: no pilot */
     int32_t *points;    /* their grid points */
     int64_t *counts;    /* the weight of the rows that are nearest to each */
+    void *block;        /* these arrays */
     ef_i128 spread;     /* the sum of w u, each rounded upwards to a power of two */
     uint32_t shift;
     uint64_t n_sample;   /* rows of the sample, */

@@ -141,17 +141,17 @@ static void rank_panels(void *context, unsigned number, size_t first, size_t las
 }
 
 /* Makes the needs of all rows of what was found around the seeds. */
-static efface_status find_needs(ef_level_builder *builder, const ef_kmeans *model, uint8_t *needs,
-                                efface_error *error) {
-    const uint32_t k = model->plan.n_clusters;
+static efface_status find_needs(ef_level_builder *builder, const ef_plan *plan,
+                                const ef_pilot *pilot, uint8_t *needs, efface_error *error) {
+    const uint32_t k = plan->n_clusters;
     uint32_t *const counts = ef_alloc(k, sizeof *counts);
     if (counts == NULL)
         return ef_fail_memory(error);
     for (uint32_t c = 0; c < k; c++)
-        counts[c] = ef_log_up(k) + ef_log_up((ef_u128)model->pilot.counts[c]);
+        counts[c] = ef_log_up(k) + ef_log_up((ef_u128)pilot->counts[c]);
     ranking r = {.space = &builder->space,
-                 .seed = model->plan.seed,
-                 .spread = ef_log_up((ef_u128)model->pilot.spread),
+                 .seed = plan->seed,
+                 .spread = ef_log_up((ef_u128)pilot->spread),
                  .counts = counts,
                  .labels = builder->labels,
                  .needs = needs};
@@ -181,24 +181,15 @@ static void mark(ef_guard *guard, const uint8_t *needs, size_t n, uint32_t shift
 
 /* ---------------------------------------------------------------- a pilot */
 
-efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, efface_error *error) {
+/* Makes of a pilot's points all that follows from them, and the marks. Counts are zero on entry. */
+static efface_status survey(ef_level_builder *builder, ef_kmeans *model, ef_pilot *pilot,
+                            efface_error *error) {
     const size_t n = builder->data->n_rows;
-    ef_pilot *const pilot = &model->pilot;
-    ef_plan plain = model->plan;
     uint8_t *const needs = ef_alloc(n, sizeof *needs);
-    efface_status status = ef_builder_prepare(builder, model, error);
-    if (status == EFFACE_OK && (needs == NULL || !ef_pilot_init(pilot, model->plan.n_clusters,
-                                                                model->domain.map.n_columns)))
-        status = ef_fail_memory(error);
-    if (status == EFFACE_OK) {
-        plain.candidates = 1;
-        const ef_seeds seeds = {.points = pilot->points, .winners = pilot->winners};
-        status = ef_seed(&builder->space, &plain, &seeds, 0, error);
-    }
+    efface_status status =
+        needs != NULL ? look_around(builder, model, pilot, needs, error) : ef_fail_memory(error);
     if (status == EFFACE_OK)
-        status = look_around(builder, model, pilot, needs, error);
-    if (status == EFFACE_OK)
-        status = find_needs(builder, model, needs, error);
+        status = find_needs(builder, &model->plan, pilot, needs, error);
     if (status == EFFACE_OK) {
         choose_shift(pilot, needs, n, model->plan.wanted);
         mark(&model->guard, needs, n, pilot->shift);
@@ -207,28 +198,31 @@ efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, efface_
     return status;
 }
 
+efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, efface_error *error) {
+    ef_pilot *const pilot = &model->pilot;
+    ef_plan plain = model->plan;
+    plain.candidates = 1;
+    efface_status status = ef_builder_prepare(builder, model, error);
+    if (status == EFFACE_OK &&
+        !ef_pilot_init(pilot, model->plan.n_clusters, model->domain.map.n_columns))
+        status = ef_fail_memory(error);
+    const ef_seeds seeds = {.points = pilot->points, .winners = pilot->winners};
+    if (status == EFFACE_OK)
+        status = ef_seed(&builder->space, &plain, &seeds, 0, NULL, NULL, error);
+    return status == EFFACE_OK ? survey(builder, model, pilot, error) : status;
+}
+
 efface_status ef_pilot_mark(ef_level_builder *builder, ef_kmeans *model, bool *fits,
                             efface_error *error) {
-    const size_t n = builder->data->n_rows, k = model->plan.n_clusters;
+    const size_t k = model->plan.n_clusters;
     const ef_pilot *const pilot = &model->pilot;
     ef_pilot found = {.points = pilot->points, .counts = ef_alloc_zero(k, sizeof *found.counts)};
-    uint8_t *const needs = ef_alloc(n, sizeof *needs);
-    efface_status status =
-        needs != NULL && found.counts != NULL ? EFFACE_OK : ef_fail_memory(error);
-    *fits = false;
-    if (status == EFFACE_OK)
-        status = look_around(builder, model, &found, needs, error);
-    if (status == EFFACE_OK && found.spread == pilot->spread &&
-        memcmp(found.counts, pilot->counts, k * sizeof *found.counts) == 0) {
-        status = find_needs(builder, model, needs, error);
-        if (status == EFFACE_OK) {
-            choose_shift(&found, needs, n, model->plan.wanted);
-            mark(&model->guard, needs, n, pilot->shift);
-            *fits = found.shift == pilot->shift && found.n_sample == pilot->n_sample &&
-                    found.n_within == pilot->n_within;
-        }
-    }
-    ef_free(needs);
+    const efface_status status =
+        found.counts != NULL ? survey(builder, model, &found, error) : ef_fail_memory(error);
+    *fits = status == EFFACE_OK && found.spread == pilot->spread &&
+            memcmp(found.counts, pilot->counts, k * sizeof *found.counts) == 0 &&
+            found.shift == pilot->shift && found.n_sample == pilot->n_sample &&
+            found.n_within == pilot->n_within;
     ef_free(found.counts);
     return status;
 }

@@ -9,6 +9,7 @@
  */
 #include "model/kmeans/seeding/greedy.h"
 
+#include "base/arrays.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/tape.h"
@@ -31,63 +32,42 @@ size_t ef_greedy_operations(uint32_t n_columns) {
 bool ef_greedy_init(ef_greedy *g, ef_workspace *space, const ef_plan *plan, const int32_t *seeds,
                     uint32_t *nearest) {
     const size_t c = plan->candidates, d = space->passes.map->n_columns, k = plan->n_clusters;
-    size_t n_points, n_met, n_apart, n_tried;
+    const size_t n = space->passes.n_panels, w = space->passes.n_workers;
     *g = (ef_greedy){.space = space,
                      .seed = plan->seed,
                      .n_clusters = plan->n_clusters,
                      .n_slots = plan->candidates,
                      .seeds = seeds,
                      .nearest = nearest};
-    if (!ef_mul_size(c, d, &n_points) || !ef_mul_size(k, d, &n_met) ||
-        !ef_mul_size(c, k, &n_apart) ||
-        !ef_mul_size(space->passes.n_panels, c * EF_PANEL, &n_tried))
-        return false;
-    g->panels = ef_alloc(space->passes.n_panels, sizeof *g->panels);
-    g->squares = ef_alloc(space->passes.n_panels, EF_PANEL * sizeof *g->squares);
-    g->distances = ef_alloc(space->passes.n_panels, EF_PANEL * sizeof *g->distances);
-    g->tried = ef_alloc(n_tried, sizeof *g->tried);
-    g->candidates = ef_alloc(c, sizeof *g->candidates);
-    g->points = ef_alloc(n_points, sizeof *g->points);
-    g->to_try = ef_alloc(c, sizeof *g->to_try);
-    g->reals = ef_alloc(n_points, sizeof *g->reals);
-    g->potentials = ef_alloc(c, sizeof *g->potentials);
-    g->same_as = ef_alloc(c, sizeof *g->same_as);
-    g->apart = ef_alloc(n_apart, sizeof *g->apart);
-    g->least = ef_alloc(c, sizeof *g->least);
-    g->met = ef_alloc(k, sizeof *g->met);
-    g->met_reals = ef_alloc(n_met, sizeof *g->met_reals);
-    g->sieves = ef_alloc(c, sizeof *g->sieves);
-    g->n_tried = ef_alloc_zero(space->passes.n_workers, sizeof *g->n_tried);
-    g->n_reached = ef_alloc_zero(space->passes.n_workers, sizeof *g->n_reached);
-    g->best = ef_alloc(c * space->passes.n_workers, sizeof *g->best);
-    g->gains = ef_alloc(c * space->passes.n_workers, sizeof *g->gains);
-    return g->panels != NULL && g->squares != NULL && g->distances != NULL && g->tried != NULL &&
-           g->candidates != NULL && g->points != NULL && g->to_try != NULL && g->reals != NULL &&
-           g->potentials != NULL && g->same_as != NULL && g->apart != NULL && g->least != NULL &&
-           g->best != NULL && g->gains != NULL && g->met != NULL && g->met_reals != NULL &&
-           g->sieves != NULL && g->n_tried != NULL && g->n_reached != NULL;
+    const ef_array arrays[] = {
+        {&g->panels, n, sizeof *g->panels},
+        {&g->squares, n, EF_PANEL * sizeof *g->squares},
+        {&g->distances, n, EF_PANEL * sizeof *g->distances},
+        {&g->tried, n, c * EF_PANEL * sizeof *g->tried},
+        {&g->candidates, c, sizeof *g->candidates},
+        {&g->points, c, d * sizeof *g->points},
+        {&g->to_try, c, sizeof *g->to_try},
+        {&g->reals, c, d * sizeof *g->reals},
+        {&g->potentials, c, sizeof *g->potentials},
+        {&g->same_as, c, sizeof *g->same_as},
+        {&g->apart, k, c * sizeof *g->apart},
+        {&g->least, c, sizeof *g->least},
+        {&g->met, k, sizeof *g->met},
+        {&g->met_reals, k, d * sizeof *g->met_reals},
+        {&g->sieves, c, sizeof *g->sieves},
+        {&g->n_tried, w, sizeof *g->n_tried},
+        {&g->n_reached, w, sizeof *g->n_reached},
+        {&g->best, w, c * sizeof *g->best},
+        {&g->gains, w, c * sizeof *g->gains},
+    };
+    g->block = EF_ARRAYS_TAKE(arrays, false);
+    for (size_t i = 0; g->block != NULL && i < w; i++)
+        g->n_tried[i] = g->n_reached[i] = 0;
+    return g->block != NULL;
 }
 
 void ef_greedy_free(ef_greedy *g) {
-    ef_free(g->panels);
-    ef_free(g->squares);
-    ef_free(g->distances);
-    ef_free(g->tried);
-    ef_free(g->candidates);
-    ef_free(g->points);
-    ef_free(g->to_try);
-    ef_free(g->reals);
-    ef_free(g->potentials);
-    ef_free(g->same_as);
-    ef_free(g->apart);
-    ef_free(g->least);
-    ef_free(g->met);
-    ef_free(g->met_reals);
-    ef_free(g->sieves);
-    ef_free(g->n_tried);
-    ef_free(g->n_reached);
-    ef_free(g->best);
-    ef_free(g->gains);
+    ef_free(g->block);
 }
 
 static void clear_gains(const ef_greedy *g) {

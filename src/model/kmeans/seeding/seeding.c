@@ -16,10 +16,12 @@
  * logarithm. Cost O(n) a round, O(n d) for the first distance of each row, and never more than O(n
  * d) a round.
  */
+#include "base/arrays.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/tape.h"
 #include "model/kmeans/definition/levels.h"
+#include "model/kmeans/seeding/greedy.h"
 
 #include <string.h>
 
@@ -136,18 +138,26 @@ static void race_panels(void *context, unsigned number, size_t first, size_t las
 }
 
 efface_status ef_seed(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
-                      uint32_t from, efface_error *error) {
+                      uint32_t from, uint32_t *labels, bool *has_labels, efface_error *error) {
+    if (labels != NULL)
+        *has_labels = false;
     if (plan->candidates > 1)
-        return ef_seed_greedily(space, plan, seeds, from, NULL, NULL, error);
+        return ef_seed_greedily(space, plan, seeds, from, labels, has_labels, error);
     const uint32_t k = plan->n_clusters, d = space->passes.map->n_columns;
-    const size_t n = space->passes.data->n_rows;
-    panel_bound *const panels = ef_alloc_zero(space->passes.n_panels, sizeof *panels);
-    float *const upper = ef_alloc(n, sizeof *upper);
-    float *const points = ef_alloc((size_t)k * d, sizeof *points);
-    ef_candidate *const chosen = ef_alloc(k, sizeof *chosen);
+    panel_bound *panels;
+    float *upper, *points;
+    ef_candidate *chosen;
+    const ef_array arrays[] = {
+        {&panels, space->passes.n_panels, sizeof *panels},
+        {&upper, space->passes.data->n_rows, sizeof *upper},
+        {&points, k, d * sizeof *points},
+        {&chosen, k, sizeof *chosen},
+    };
+    void *const block = EF_ARRAYS_TAKE(arrays, false);
+    if (block == NULL)
+        return ef_fail_memory(error);
+    memset(panels, 0, space->passes.n_panels * sizeof *panels);
     efface_status status = EFFACE_OK;
-    if (panels == NULL || upper == NULL || points == NULL || chosen == NULL)
-        status = ef_fail_memory(error);
     for (uint32_t l = 0; status == EFFACE_OK && l < k; l++) {
         int32_t *const point = seeds->points + (size_t)l * d;
         if (l < from) {
@@ -179,16 +189,6 @@ efface_status ef_seed(ef_workspace *space, const ef_plan *plan, const ef_seeds *
         for (uint32_t j = 0; j < d; j++)
             points[(size_t)l * d + j] = (float)point[j];
     }
-    ef_free(panels);
-    ef_free(upper);
-    ef_free(points);
-    ef_free(chosen);
+    ef_free(block);
     return status;
-}
-
-efface_status ef_seed_labelled(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
-                               uint32_t *labels, bool *has_labels, efface_error *error) {
-    *has_labels = false;
-    return plan->candidates > 1 ? ef_seed_greedily(space, plan, seeds, 0, labels, has_labels, error)
-                                : ef_seed(space, plan, seeds, 0, error);
 }

@@ -10,6 +10,7 @@
  * the distances to all candidates. After the last, each row's nearest seed is known, which is its
  * cluster at level 0.
  */
+#include "base/arrays.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "model/kmeans/definition/levels.h"
@@ -146,18 +147,12 @@ size_t ef_seed_operations(const ef_plan *plan, uint32_t n_columns) {
 /* ---------------------------------------------------------------- what is kept of them */
 
 bool ef_rounds_init(ef_rounds *rounds, size_t n_rounds, size_t n_slots, size_t d) {
-    size_t n, n_points, bytes, more;
     *rounds = (ef_rounds){0};
-    if (!ef_mul_size(n_rounds, n_slots, &n) || !ef_mul_size(n, d, &n_points) ||
-        !ef_mul_size(n, sizeof *rounds->potentials + sizeof *rounds->winners, &bytes) ||
-        !ef_mul_size(n_points, sizeof *rounds->points, &more) || !ef_add_size(bytes, more, &bytes))
-        return false;
-    rounds->potentials = ef_alloc_aligned(bytes, 1);
-    if (rounds->potentials == NULL)
-        return false;
-    rounds->winners = (ef_winner *)(void *)(rounds->potentials + n);
-    rounds->points = (int32_t *)(void *)(rounds->winners + n);
-    return true;
+    const ef_array arrays[] = {
+        {&rounds->potentials, n_rounds, n_slots * sizeof *rounds->potentials},
+        {&rounds->winners, n_rounds, n_slots * sizeof *rounds->winners},
+        {&rounds->points, n_rounds, n_slots * d * sizeof *rounds->points}};
+    return EF_ARRAYS_TAKE(arrays, false) != NULL;
 }
 
 void ef_rounds_free(ef_rounds *rounds) {
