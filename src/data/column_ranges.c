@@ -1,29 +1,22 @@
 /* The smallest and largest value of each column, and how many rows have them. */
 #include "data/column_ranges.h"
 
+#include "base/arrays.h"
 #include "base/checked.h"
 #include "efface/efface.h"
 
 bool ef_ranges_init(ef_ranges *ranges, uint32_t n_columns) {
-    *ranges = (ef_ranges){
-        .n_columns = n_columns,
-        .least = ef_alloc_zero(n_columns, sizeof *ranges->least),
-        .most = ef_alloc_zero(n_columns, sizeof *ranges->most),
-        .n_least = ef_alloc_zero(n_columns, sizeof *ranges->n_least),
-        .n_most = ef_alloc_zero(n_columns, sizeof *ranges->n_most),
-    };
-    if (ranges->least != NULL && ranges->most != NULL && ranges->n_least != NULL &&
-        ranges->n_most != NULL)
-        return true;
-    ef_ranges_free(ranges);
-    return false;
+    *ranges = (ef_ranges){.n_columns = n_columns};
+    const ef_array arrays[] = {{&ranges->least, n_columns, sizeof *ranges->least},
+                               {&ranges->most, n_columns, sizeof *ranges->most},
+                               {&ranges->n_least, n_columns, sizeof *ranges->n_least},
+                               {&ranges->n_most, n_columns, sizeof *ranges->n_most}};
+    ranges->block = EF_ARRAYS_TAKE(arrays, true);
+    return ranges->block != NULL;
 }
 
 void ef_ranges_free(ef_ranges *ranges) {
-    ef_free(ranges->least);
-    ef_free(ranges->most);
-    ef_free(ranges->n_least);
-    ef_free(ranges->n_most);
+    ef_free(ranges->block);
     *ranges = (ef_ranges){0};
 }
 

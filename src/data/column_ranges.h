@@ -21,6 +21,7 @@ typedef struct ef_ranges {
     float *most;
     uint64_t *n_least; /* rows whose value is the least */
     uint64_t *n_most;
+    void *block;    /* these arrays */
     bool any_stale; /* a column may be */
 } ef_ranges;
 

@@ -1,6 +1,7 @@
 /* The domain of a fit: bound or column ranges, and the map to the grid that follows from them. */
 #include "model/domain.h"
 
+#include "base/arrays.h"
 #include "base/checked.h"
 #include "base/status.h"
 
@@ -66,15 +67,14 @@ static void note_coarse(ef_domain *domain, const float *least, const float *most
 }
 
 static bool take_memory(ef_domain *domain, uint32_t d) {
-    *domain = (ef_domain){
-        .low = ef_alloc_zero(d, sizeof *domain->low),
-        .high = ef_alloc_zero(d, sizeof *domain->high),
-        .step = ef_alloc_zero(d, sizeof *domain->step),
-        .coarse = ef_alloc(d, sizeof *domain->coarse),
-    };
+    *domain = (ef_domain){.scale = EFFACE_SCALE_NONE};
+    const ef_array arrays[] = {{&domain->low, d, sizeof *domain->low},
+                               {&domain->high, d, sizeof *domain->high},
+                               {&domain->step, d, sizeof *domain->step}};
+    domain->block = EF_ARRAYS_TAKE(arrays, true);
+    domain->coarse = ef_alloc(d, sizeof *domain->coarse);
     domain->map = (ef_map){d, domain->low, domain->step};
-    if (domain->low != NULL && domain->high != NULL && domain->step != NULL &&
-        domain->coarse != NULL)
+    if (domain->block != NULL && domain->coarse != NULL)
         return true;
     ef_domain_free(domain);
     return false;
@@ -125,9 +125,7 @@ bool ef_domain_restore(ef_domain *domain, uint32_t n_columns, efface_scale scale
 }
 
 void ef_domain_free(ef_domain *domain) {
-    ef_free(domain->low);
-    ef_free(domain->high);
-    ef_free(domain->step);
+    ef_free(domain->block);
     ef_free(domain->coarse);
     *domain = (ef_domain){.scale = EFFACE_SCALE_NONE};
 }

@@ -11,6 +11,7 @@ typedef struct ef_domain {
     float *low;   /* n_columns each; low and high are the range of a column for scale minmax */
     float *high;
     float *step;
+    void *block;      /* these arrays */
     uint32_t *coarse; /* numbers of the columns that are too coarse */
     uint32_t n_coarse;
     ef_map map; /* refers to low and step */

@@ -95,7 +95,7 @@ static inline void check_nodes(const efface_model *model, const efface_data *dat
     const ef_tree *const tree = inside(model)->tree;
     if (tree == NULL)
         return;
-    assert_null(tree->read);
+    assert_false(tree->is_cold);
     check_leaves(model, data);
     for (uint32_t l = 0; l <= tree->height; l++)
         for (size_t i = 0; i < tree->n_nodes[l]; i++) {

@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "exact/check_nodes.h"
-#include "model/workspace.h"
+#include "model/passes.h"
 #include "unit/report_ways.h"
 
 #include <stdatomic.h>
@@ -453,16 +453,17 @@ static void long_passes_ask_on_the_way(void **state) {
     const ef_map map = {64, zeros, zeros};
     for (unsigned n_threads = 1; n_threads <= 2; n_threads++) {
         asker a = {.n_asked = 0};
-        const ef_plan plan = {
-            .n_clusters = 1024, .n_threads = n_threads, .interrupt = {asked, &a, NULL}};
+        const size_t operations = ef_pass_operations(64, 1024);
         static visits v;
-        ef_workspace space;
-        assert_int_equal(ef_workspace_init(&space, data, &map, &plan, NULL), EFFACE_OK);
-        assert_int_equal(ef_pass_grain(space.operations), 1);
-        assert_int_equal(space.n_workers, n_threads);
+        ef_passes passes;
+        assert_int_equal(ef_passes_init(&passes, data, &map, operations, n_threads,
+                                        (ef_interrupt){asked, &a, NULL}, NULL),
+                         EFFACE_OK);
+        assert_int_equal(ef_pass_grain(operations), 1);
+        assert_int_equal(passes.n_workers, n_threads);
         const long n_questions = n_threads == 1 ? 16 : 8;
         memset(&v, 0, sizeof v);
-        assert_int_equal(ef_workspace_run(&space, visit, &v, NULL), EFFACE_OK);
+        assert_int_equal(ef_passes_run(&passes, operations, visit, &v, NULL), EFFACE_OK);
         assert_int_equal(a.n_asked, n_questions);
         for (size_t p = 0; p < LONG_PANELS; p++)
             assert_int_equal(atomic_load(&v.times[p]), 1);
@@ -470,13 +471,14 @@ static void long_passes_ask_on_the_way(void **state) {
             memset(&v, 0, sizeof v);
             a.n_asked = 0;
             a.end_at = n;
-            assert_int_equal(ef_workspace_run(&space, visit, &v, NULL), EFFACE_E_INTERRUPTED);
+            assert_int_equal(ef_passes_run(&passes, operations, visit, &v, NULL),
+                             EFFACE_E_INTERRUPTED);
             const size_t done = (size_t)(n - 1) * 64 * n_threads;
             for (size_t p = 0; p < LONG_PANELS; p++)
                 assert_int_equal(atomic_load(&v.times[p]), p < done);
         }
         assert_int_equal(atomic_load(&a.n_elsewhere), 0);
-        ef_workspace_free(&space);
+        ef_passes_free(&passes);
     }
     efface_data_free(data);
 }

@@ -202,7 +202,7 @@ static void log_is_that_of_libm(void **state) {
 
 static void check_exponential(uint64_t bits) {
     const double v = ef_tape_unit(bits), e = ef_tape_exponential(bits);
-    /* Rejecting a row by v alone is right only if this holds for all bits (workspace.h). */
+    /* Rejecting a row by v alone is right only if this holds for all bits (races.h). */
     if (!((long double)e >= (long double)v * (1.0L - 0x1p-48L)))
         fail_msg("E(%016" PRIx64 ") = %a is below v = %a", bits, e, v);
     const long double right = -log1pl(-(long double)v);

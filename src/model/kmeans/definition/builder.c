@@ -10,7 +10,7 @@
 
 efface_status ef_builder_prepare(ef_level_builder *builder, const ef_kmeans *model,
                                  efface_error *error) {
-    if (builder->space.pool != NULL)
+    if (builder->space.passes.pool != NULL)
         return EFFACE_OK;
     return ef_workspace_init(&builder->space, builder->data, &model->domain.map, &model->plan,
                              error);

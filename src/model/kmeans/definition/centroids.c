@@ -44,14 +44,14 @@ static void race_panels(void *context, unsigned number, size_t first, size_t las
         int64_t norm2[EF_PANEL];
         uint64_t ids[EF_PANEL];
         uint32_t high[EF_PANEL];
-        const unsigned n = ef_workspace_rows(space, p);
-        ef_workspace_load(space, worker, p);
-        space->kernels->squares(worker->panel, space->map->n_columns, norm2);
-        ef_workspace_ids(space, p, ids);
-        space->kernels->tape_high(r->seed, purpose, ids, r->step, high);
+        const unsigned n = ef_passes_rows(&space->passes, p);
+        ef_passes_load(&space->passes, p, worker->panel);
+        space->passes.kernels->squares(worker->panel, space->passes.map->n_columns, norm2);
+        ef_passes_ids(&space->passes, p, ids);
+        space->passes.kernels->tape_high(r->seed, purpose, ids, r->step, high);
         for (unsigned i = 0; i < n; i++) {
             const size_t position = p * EF_PANEL + i;
-            const int64_t weight = ef_data_weight(space->data, position);
+            const int64_t weight = ef_data_weight(space->passes.data, position);
             /* |g - C|^2 <= 2 |g|^2 + 2 |C|^2; the factor covers rounding. */
             const double bound = 2.01 * ((double)norm2[i] + r->center_norm2);
             if (ef_race_hopeless(high[i], weight, bound, worker->best.winner.key) ||
@@ -111,7 +111,7 @@ static efface_status reseed(ef_workspace *space, const ef_run *run, ef_level *le
         if (best.position == EF_NO_POSITION)
             continue;
         level->reseeded[level->n_reseeded++] = (ef_reseeding){race.cluster, best.winner};
-        ef_workspace_snap(space, best.position, next + (size_t)race.cluster * d);
+        ef_passes_snap(&space->passes, best.position, next + (size_t)race.cluster * d);
     }
     return EFFACE_OK;
 }

@@ -110,8 +110,7 @@ static efface_status make_run(ef_level_builder *builder, ef_kmeans *model, effac
     if (status != EFFACE_OK)
         return status;
     const ef_seeds seeds = ef_seeds_of(model, level->centers);
-    status = ef_seed_labelled(&builder->space, &model->plan, &seeds, builder->labels, &has_labels,
-                              error);
+    status = ef_seed(&builder->space, &model->plan, &seeds, 0, builder->labels, &has_labels, error);
     builder->way = has_labels ? ef_by_labels : ef_by_first_pass;
     return status == EFFACE_OK ? ef_make_levels(builder, model, 0, 0, error) : status;
 }

@@ -2,8 +2,8 @@
 #ifndef EF_LEVELS_H
 #define EF_LEVELS_H
 
+#include "model/kmeans/definition/workspace.h"
 #include "model/kmeans/kept/watch.h"
-#include "model/workspace.h"
 
 /* What the steps of a run of k-means have in common, be it over all rows or over a sample. */
 typedef struct ef_run {
@@ -32,32 +32,21 @@ static inline ef_seeds ef_seeds_of(ef_kmeans *model, int32_t *points) {
 }
 
 /* Runs the races of the seeding from round `from` on. Earlier seeds are there already, and so are
- * earlier rounds. */
+ * earlier rounds. `labels`, unless NULL, become the clusters of all rows by position, if
+ * *has_labels then says so: the nearest of the seeds, ties going to the lower. The workers then
+ * have the rows' squares. */
 efface_status ef_seed(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
-                      uint32_t from, efface_error *error);
+                      uint32_t from, uint32_t *labels, bool *has_labels, efface_error *error);
 
-/* The same with labels: these become the clusters of all rows by position, if *has_labels says so:
- * the nearest of the seeds, ties going to the lower. The workers then have the rows' squares. */
-efface_status ef_seed_labelled(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
-                               uint32_t *labels, bool *has_labels, efface_error *error);
-
-/* The same for several candidates a round; `labels` may be NULL. */
-efface_status ef_seed_greedily(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
-                               uint32_t from, uint32_t *labels, bool *has_labels,
-                               efface_error *error);
-
-/* One round of it by itself, not the first, given the seeds before it: its rounds and winners get
- * what it comes to. If all rows are at these seeds, has_slots is false, and nothing was done. */
+/* One round of greedy seeding by itself, not the first, given the seeds before it: its rounds and
+ * winners get what it comes to. If all rows are at these seeds, has_slots is false, and nothing was
+ * done. */
 efface_status ef_seed_round(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
                             uint32_t round, bool *has_slots, efface_error *error);
 
 /* What that takes for each panel at most, in multiply-adds, in a fit of lloyd or quantized; 0 for
  * plain seeding. */
 size_t ef_seed_operations(const ef_plan *plan, uint32_t n_columns);
-
-/* The race of a round in which all rows are at seeds: those not chosen yet race with E alone. */
-ef_candidate ef_race_among_equals(const ef_workspace *space, uint64_t seed, uint32_t round,
-                                  const ef_candidate *chosen);
 
 /* ------------------------------------------------------------------ partitions and centers */
 

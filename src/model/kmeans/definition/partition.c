@@ -25,8 +25,8 @@ typedef struct pass {
 /* Moves a row from one cluster, if it has one, to another. */
 static void move_row(const ef_workspace *space, ef_worker *worker, size_t position, uint32_t from,
                      uint32_t to) {
-    const size_t d = space->map->n_columns;
-    const int64_t weight = ef_data_weight(space->data, position);
+    const size_t d = space->passes.map->n_columns;
+    const int64_t weight = ef_data_weight(space->passes.data, position);
     int64_t *loses = NULL;
     worker->counts[to] += weight;
     if (from != EF_NO_CLUSTER) {
@@ -34,19 +34,19 @@ static void move_row(const ef_workspace *space, ef_worker *worker, size_t positi
         worker->rows_moved++;
         loses = worker->sums + from * d;
     }
-    space->kernels->move_row(space->map, ef_data_first(space->data, position), weight,
-                             worker->sums + to * d, loses);
+    space->passes.kernels->move_row(space->passes.map, ef_data_first(space->passes.data, position),
+                                    weight, worker->sums + to * d, loses);
 }
 
 /* Adds the squares of a panel's rows to the worker's sum. */
 static void add_squares(const ef_workspace *space, ef_worker *worker, size_t panel) {
     int64_t squares[EF_PANEL];
-    ef_workspace_load(space, worker, panel);
-    space->kernels->squares(worker->panel, space->map->n_columns, squares);
-    const unsigned n = ef_workspace_rows(space, panel);
+    ef_passes_load(&space->passes, panel, worker->panel);
+    space->passes.kernels->squares(worker->panel, space->passes.map->n_columns, squares);
+    const unsigned n = ef_passes_rows(&space->passes, panel);
     for (unsigned i = 0; i < n; i++) {
         worker->square_sum +=
-            (ef_i128)ef_data_weight(space->data, panel * EF_PANEL + i) * squares[i];
+            (ef_i128)ef_data_weight(space->passes.data, panel * EF_PANEL + i) * squares[i];
         worker->most_square = squares[i] > worker->most_square ? squares[i] : worker->most_square;
     }
 }
@@ -54,11 +54,11 @@ static void add_squares(const ef_workspace *space, ef_worker *worker, size_t pan
 /* Adds all rows of a panel, none of which has a cluster yet. */
 static void add_panel(const ef_workspace *space, ef_worker *worker, size_t panel,
                       const uint32_t *labels) {
-    const unsigned n = ef_workspace_rows(space, panel);
-    const int64_t *const weights = space->data->weights;
+    const unsigned n = ef_passes_rows(&space->passes, panel);
+    const int64_t *const weights = space->passes.data->weights;
     const int64_t *const own = weights != NULL ? weights + panel * EF_PANEL : NULL;
-    space->kernels->add_rows(space->map, ef_data_panel(space->data, panel), n, labels, own,
-                             worker->sums);
+    space->passes.kernels->add_rows(space->passes.map, ef_data_panel(space->passes.data, panel), n,
+                                    labels, own, worker->sums);
     for (unsigned i = 0; i < n; i++)
         worker->counts[labels[i]] += own != NULL ? own[i] : 1;
 }
@@ -70,13 +70,13 @@ static void assign_run(const pass *a, ef_worker *worker, size_t first, size_t n_
     uint32_t nearest[EF_RUN * EF_PANEL];
     uint16_t movers[EF_RUN * EF_PANEL + 4];
     size_t n_movers = 0;
-    const size_t begin = first * EF_PANEL, rest = space->data->n_rows - begin;
+    const size_t begin = first * EF_PANEL, rest = space->passes.data->n_rows - begin;
     const size_t n_rows = n_panels * EF_PANEL < rest ? n_panels * EF_PANEL : rest;
     uint32_t *const labels = a->labels + begin;
-    worker->rows_undecided +=
-        space->kernels->assign(a->centers, space->map, ef_data_panel(space->data, first), n_rows,
-                               labels, worker->panel, nearest, movers, a->adds ? NULL : &n_movers,
-                               a->margins != NULL ? a->margins + begin : NULL);
+    worker->rows_undecided += space->passes.kernels->assign(
+        a->centers, space->passes.map, ef_data_panel(space->passes.data, first), n_rows, labels,
+        worker->panel, nearest, movers, a->adds ? NULL : &n_movers,
+        a->margins != NULL ? a->margins + begin : NULL);
     for (size_t p = 0; a->squares && p < n_panels; p++)
         add_squares(space, worker, first + p);
     if (a->adds) {
@@ -96,7 +96,8 @@ static void assign_panels(void *context, unsigned number, size_t first, size_t l
     const pass *const a = context;
     ef_worker *const worker = &a->space->workers[number];
     /* Rows that move are read again, column by column: they should still be in a cache. */
-    const size_t near = 1 + RUN_BYTES / (a->space->map->n_columns * EF_PANEL * sizeof(float));
+    const size_t near =
+        1 + RUN_BYTES / (a->space->passes.map->n_columns * EF_PANEL * sizeof(float));
     const size_t most = near < EF_RUN ? near : EF_RUN;
     for (size_t n; first < last; first += n) {
         n = last - first < most ? last - first : most;
@@ -112,17 +113,17 @@ static void add_panels(void *context, unsigned number, size_t first, size_t last
         const size_t begin = p * EF_PANEL;
         if (a->adds)
             add_panel(space, worker, p, a->labels + begin);
-        for (unsigned i = 0; !a->adds && i < ef_workspace_rows(space, p); i++)
+        for (unsigned i = 0; !a->adds && i < ef_passes_rows(&space->passes, p); i++)
             move_row(space, worker, begin + i, EF_NO_CLUSTER, a->labels[begin + i]);
     }
 }
 
 /* Adds up what the workers have, and clears it. */
 static void collect(ef_workspace *space, ef_level *level, ef_i128 *square_sum) {
-    const size_t k = space->n_clusters, n_sums = k * space->map->n_columns;
+    const size_t k = space->n_clusters, n_sums = k * space->passes.map->n_columns;
     if (square_sum != NULL)
         *square_sum = space->most_square = 0;
-    for (unsigned w = 0; w < space->n_workers; w++) {
+    for (unsigned w = 0; w < space->passes.n_workers; w++) {
         ef_worker *const worker = &space->workers[w];
         for (size_t c = 0; c < k; c++)
             level->counts[c] += worker->counts[c];
@@ -137,14 +138,14 @@ static void collect(ef_workspace *space, ef_level *level, ef_i128 *square_sum) {
         memset(worker->sums, 0, n_sums * sizeof *worker->sums);
         worker->square_sum = 0;
     }
-    space->rows_assigned += space->data->n_rows;
+    space->rows_assigned += space->passes.data->n_rows;
     level->has_partition = true;
 }
 
 void ef_count_work(ef_workspace *space, ef_kmeans *model) {
     model->rows_assigned += space->rows_assigned;
     space->rows_assigned = 0;
-    for (unsigned w = 0; w < space->n_workers; w++) {
+    for (unsigned w = 0; w < space->passes.n_workers; w++) {
         ef_worker *const worker = &space->workers[w];
         model->rows_undecided += worker->rows_undecided;
         model->rows_moved += worker->rows_moved;
@@ -155,7 +156,7 @@ void ef_count_work(ef_workspace *space, ef_kmeans *model) {
 /* By all workers: memory that is touched for the first time is slow. */
 static void clear_labels(void *context, unsigned worker, size_t first, size_t last) {
     const pass *const a = context;
-    const size_t begin = first * EF_PANEL, end = last * EF_PANEL, n = a->space->data->n_rows;
+    const size_t begin = first * EF_PANEL, end = last * EF_PANEL, n = a->space->passes.data->n_rows;
     (void)worker;
     memset(a->labels + begin, 0xFF, ((end < n ? end : n) - begin) * sizeof *a->labels);
 }
@@ -163,12 +164,12 @@ static void clear_labels(void *context, unsigned worker, size_t first, size_t la
 efface_status ef_partition(ef_workspace *space, ef_level *level, const ef_level *previous,
                            uint32_t *labels, float *margins, ef_i128 *square_sum,
                            efface_error *error) {
-    const size_t k = space->n_clusters, n_sums = k * space->map->n_columns;
+    const size_t k = space->n_clusters, n_sums = k * space->passes.map->n_columns;
     ef_centers centers;
-    if (!ef_centers_init(&centers, level->centers, (uint32_t)k, space->map->n_columns,
-                         space->kernels->tile))
+    if (!ef_centers_init(&centers, level->centers, (uint32_t)k, space->passes.map->n_columns,
+                         space->passes.kernels->tile))
         return ef_fail_memory(error);
-    if (!ef_centers_fold(&centers, space->map, space->most_square)) {
+    if (!ef_centers_fold(&centers, space->passes.map, space->most_square)) {
         ef_centers_free(&centers);
         return ef_fail_memory(error);
     }
@@ -184,7 +185,7 @@ efface_status ef_partition(ef_workspace *space, ef_level *level, const ef_level 
               .adds = previous == NULL};
     efface_status status = EFFACE_OK;
     if (a.adds)
-        status = ef_workspace_run_light(space, EF_PANEL, clear_labels, &a, error);
+        status = ef_passes_run(&space->passes, EF_PANEL, clear_labels, &a, error);
     if (status == EFFACE_OK)
         status = ef_workspace_run(space, assign_panels, &a, error);
     if (status == EFFACE_OK)
@@ -195,9 +196,9 @@ efface_status ef_partition(ef_workspace *space, ef_level *level, const ef_level 
 
 efface_status ef_partition_labelled(ef_workspace *space, ef_level *level, uint32_t *labels,
                                     ef_i128 *square_sum, efface_error *error) {
-    pass a = {.space = space, .labels = labels, .adds = space->data->weights == NULL};
-    const efface_status status = ef_workspace_run_light(
-        space, ef_pass_operations(space->map->n_columns, 0), add_panels, &a, error);
+    pass a = {.space = space, .labels = labels, .adds = space->passes.data->weights == NULL};
+    const efface_status status = ef_passes_run(
+        &space->passes, ef_pass_operations(space->passes.map->n_columns, 0), add_panels, &a, error);
     if (status == EFFACE_OK)
         collect(space, level, square_sum);
     return status;

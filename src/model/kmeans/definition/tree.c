@@ -36,26 +36,26 @@ ef_tree *ef_tree_create(const ef_plan *plan, const efface_kmeans_params *params)
         const bool given = l > 0 && params->depth_clusters != NULL;
         tree->clusters[l] = given ? params->depth_clusters[l - 1] : params->n_clusters;
         tree->n_nodes[l] = ef_tree_leaves(tree->width, l);
-        tree->nodes[l] = ef_alloc_zero(tree->n_nodes[l], sizeof *tree->nodes[l]);
-        if (tree->nodes[l] == NULL) {
-            ef_tree_free(tree);
-            return NULL;
-        }
+        tree->n_all += tree->n_nodes[l];
     }
+    tree->nodes[0] = ef_alloc_zero(tree->n_all, sizeof *tree->nodes[0]);
+    if (tree->nodes[0] == NULL) {
+        ef_free(tree);
+        return NULL;
+    }
+    for (uint32_t l = 1; l <= tree->height; l++)
+        tree->nodes[l] = tree->nodes[l - 1] + tree->n_nodes[l - 1];
     return tree;
 }
 
 void ef_tree_free(ef_tree *tree) {
     if (tree == NULL)
         return;
-    for (uint32_t l = 0; l <= tree->height; l++) {
-        for (size_t i = 0; tree->nodes[l] != NULL && i < tree->n_nodes[l]; i++) {
-            efface_data_free(tree->nodes[l][i].data);
-            ef_kmeans_free(tree->nodes[l][i].model);
-        }
-        ef_free(tree->nodes[l]);
+    for (size_t i = 0; i < tree->n_all; i++) {
+        efface_data_free(tree->nodes[0][i].data);
+        ef_kmeans_free(tree->nodes[0][i].model);
     }
-    ef_tree_drop_read(tree);
+    ef_free(tree->nodes[0]);
     ef_free(tree);
 }
 
@@ -102,9 +102,8 @@ efface_kmeans_params ef_node_params(const ef_kmeans *model, uint32_t depth, size
 void ef_tree_take_draws(ef_tree *tree, const ef_tree *from) {
     if (tree->height != from->height || tree->width != from->width)
         return;
-    for (uint32_t l = 0; l <= tree->height; l++)
-        for (size_t i = 0; i < tree->n_nodes[l]; i++)
-            tree->nodes[l][i].draw = from->nodes[l][i].draw;
+    for (size_t i = 0; i < tree->n_all; i++)
+        tree->nodes[0][i].draw = from->nodes[0][i].draw;
 }
 
 void ef_tree_write(ef_writer *w, const ef_kmeans *model) {
@@ -142,32 +141,6 @@ void ef_tree_write(ef_writer *w, const ef_kmeans *model) {
 }
 
 /* ---------------------------------------------------------------- reading */
-
-/* The nodes of all depths in one list, from the root on. */
-static size_t first_of_depth(const ef_tree *tree, uint32_t depth) {
-    size_t n = 0;
-    for (uint32_t l = 0; l < depth; l++)
-        n += tree->n_nodes[l];
-    return n;
-}
-
-ef_kmeans **ef_tree_slot(const ef_tree *tree, uint32_t depth, size_t number) {
-    return &tree->read[first_of_depth(tree, depth) + number];
-}
-
-bool ef_tree_read_is_taken(const ef_tree *tree) {
-    for (size_t i = 0; i < first_of_depth(tree, tree->height + 1); i++)
-        if (tree->read[i] != NULL)
-            return false;
-    return true;
-}
-
-void ef_tree_drop_read(ef_tree *tree) {
-    for (size_t i = 0; tree->read != NULL && i < first_of_depth(tree, tree->height + 1); i++)
-        ef_kmeans_free(tree->read[i]);
-    ef_free(tree->read);
-    tree->read = NULL;
-}
 
 static efface_status damaged(efface_error *error) {
     return ef_fail(error, EFFACE_E_FORMAT,
@@ -207,12 +180,10 @@ static efface_status read_head(ef_decoder *r, ef_kmeans *model, uint32_t d, effa
 efface_status ef_tree_read(ef_decoder *r, ef_kmeans *model, uint32_t d, efface_error *error) {
     efface_status status = read_head(r, model, d, error);
     ef_tree *const tree = model->tree;
-    if (status == EFFACE_OK && !ef_decoder_has(r, first_of_depth(tree, tree->height + 1), 4))
+    if (status == EFFACE_OK && !ef_decoder_has(r, tree->n_all, 4))
         status = damaged(error);
-    if (status == EFFACE_OK) {
-        tree->read = ef_alloc_zero(first_of_depth(tree, tree->height + 1), sizeof *tree->read);
-        status = tree->read != NULL ? EFFACE_OK : ef_fail_memory(error);
-    }
+    if (status == EFFACE_OK)
+        tree->is_cold = true;
     for (uint32_t l = model->params.height + 1; status == EFFACE_OK && l-- > 0;)
         for (size_t i = 0; status == EFFACE_OK && i < tree->n_nodes[l]; i++) {
             ef_node *const node = &tree->nodes[l][i];
@@ -223,19 +194,17 @@ efface_status ef_tree_read(ef_decoder *r, ef_kmeans *model, uint32_t d, efface_e
             if (r->failed || is_there > 1)
                 status = damaged(error);
             else if (is_there != 0)
-                status = ef_kmeans_read(r, &params, d, ef_tree_slot(tree, l, i), error);
+                status = ef_kmeans_read(r, &params, d, &node->model, error);
         }
     return status;
 }
 
 size_t ef_tree_bytes(const ef_tree *tree) {
-    size_t n = sizeof *tree;
-    for (uint32_t l = 0; l <= tree->height; l++) {
-        n += tree->n_nodes[l] * sizeof *tree->nodes[l];
-        for (size_t i = 0; i < tree->n_nodes[l]; i++)
-            if (tree->nodes[l][i].model != NULL)
-                n += ef_kmeans_bytes(tree->nodes[l][i].model) +
-                     ef_data_bytes(tree->nodes[l][i].data);
+    size_t n = sizeof *tree + tree->n_all * sizeof *tree->nodes[0];
+    for (size_t i = 0; i < tree->n_all; i++) {
+        const ef_node *const node = &tree->nodes[0][i];
+        n += node->model != NULL ? ef_kmeans_bytes(node->model) : 0;
+        n += node->data != NULL ? ef_data_bytes(node->data) : 0;
     }
     return n;
 }

@@ -24,7 +24,7 @@
 #define EF_MOST_HEIGHT 8
 #define EF_MOST_LEAVES (UINT32_C(1) << 20)
 
-/* Both NULL: the node has no rows, and is not there. */
+/* Both NULL: the node has no rows, and is not there. A node from a file has no set at first. */
 typedef struct ef_node {
     efface_data *data;
     ef_kmeans *model;
@@ -37,8 +37,9 @@ typedef struct ef_tree {
     bool weighed;                          /* centroids count with the weight of their rows */
     uint32_t clusters[EF_MOST_HEIGHT + 1]; /* asked for at each depth */
     size_t n_nodes[EF_MOST_HEIGHT + 1];    /* at each depth */
-    ef_node *nodes[EF_MOST_HEIGHT + 1];    /* by depth and number */
-    ef_kmeans **read;                      /* nodes from a file, before they have their sets */
+    ef_node *nodes[EF_MOST_HEIGHT + 1];    /* by depth and number: one array, the root first, */
+    size_t n_all;                          /* of so many */
+    bool is_cold;                          /* nodes are from a file, and have no sets yet */
 } ef_tree;
 
 /* The automatic width: n^0.3 to the nearest power of two. */
@@ -64,12 +65,12 @@ efface_status ef_tree_fit(ef_kmeans *model, const efface_data *data, efface_erro
 /* What a change of the set makes of the nodes of a tree that stays, in two steps as in replay.h:
  * making it changes only the sets of nodes, committing it cannot fail, and releasing one that was
  * not committed changes the sets back. */
-typedef struct ef_ascent ef_ascent;
-efface_status ef_ascent_make(ef_ascent **out, const ef_kmeans *model, const efface_data *data,
-                             const ef_change *change, efface_error *error);
-void ef_ascent_report(const ef_ascent *ascent, ef_effort *report);
-void ef_ascent_commit(ef_ascent *ascent, ef_kmeans *model);
-void ef_ascent_free(ef_ascent *ascent);
+typedef struct ef_tree_change ef_tree_change;
+efface_status ef_tree_change_make(ef_tree_change **out, ef_kmeans *model, const efface_data *data,
+                                  const ef_change *change, efface_error *error);
+void ef_tree_change_report(const ef_tree_change *change, ef_effort *report);
+void ef_tree_change_commit(ef_tree_change *change);
+void ef_tree_change_free(ef_tree_change *change);
 
 /* Reads all nodes, without their sets; makes the sets, and hands them the nodes that were read. */
 efface_status ef_tree_read(ef_decoder *reader, ef_kmeans *model, uint32_t n_columns,
@@ -84,11 +85,6 @@ efface_kmeans_params ef_node_params(const ef_kmeans *model, uint32_t depth, size
 void ef_tree_take_draws(ef_tree *tree, const ef_tree *from);
 
 void ef_tree_write(ef_writer *writer, const ef_kmeans *model);
-
-/* Where a node is that was read; nodes that nobody took are released. */
-ef_kmeans **ef_tree_slot(const ef_tree *tree, uint32_t depth, size_t number);
-bool ef_tree_read_is_taken(const ef_tree *tree);
-void ef_tree_drop_read(ef_tree *tree);
 
 /* Memory of all nodes. */
 size_t ef_tree_bytes(const ef_tree *tree);

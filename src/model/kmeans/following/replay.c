@@ -259,7 +259,7 @@ static efface_status build(ef_pending *r, efface_error *error) {
             begin_seeds(r, level);
         const ef_seeds seeds = ef_seeds_of(next, level->centers);
         if (status == EFFACE_OK)
-            status = ef_seed(&builder.space, &next->plan, &seeds, r->round, error);
+            status = ef_seed(&builder.space, &next->plan, &seeds, r->round, NULL, NULL, error);
     } else {
         memcpy(level->centers, r->centers, k * d * sizeof *level->centers);
     }
@@ -299,7 +299,7 @@ static efface_status refit(ef_pending *r, efface_error *error) {
 /* A tree has been looked at as a whole; what follows for its nodes, they know themselves. */
 static efface_status make_tree(ef_pending *r, efface_error *error) {
     return r->refit ? refit(r, error)
-                    : ef_ascent_make(&r->ascent, r->model, r->data, r->change, error);
+                    : ef_tree_change_make(&r->tree_change, r->watched, r->data, r->change, error);
 }
 
 efface_status ef_pending_make(ef_pending *r, ef_kmeans *model, const efface_data *data,
@@ -351,7 +351,7 @@ void ef_pending_free(ef_pending *r) {
     if (r->owns_guard)
         ef_guard_free(&r->next.guard);
     ef_free(r->losses);
-    ef_ascent_free(r->ascent);
+    ef_tree_change_free(r->tree_change);
     ef_kmeans_free(r->fresh);
     ef_domain_free(&r->domain);
     ef_free(r->scratch.sums); /* and what lies behind them */
@@ -382,8 +382,8 @@ int64_t ef_pending_mass(const ef_pending *r, uint32_t cluster) {
 }
 
 void ef_pending_report(const ef_pending *r, ef_effort *report) {
-    if (r->ascent != NULL) {
-        ef_ascent_report(r->ascent, report);
+    if (r->tree_change != NULL) {
+        ef_tree_change_report(r->tree_change, report);
         return;
     }
     const bool refitted = r->refit || r->other_seeds || r->plays_again;
@@ -426,8 +426,8 @@ void ef_pending_commit(ef_pending *r, ef_kmeans *m) {
         r->fresh = NULL;
         return;
     }
-    if (r->ascent != NULL) {
-        ef_ascent_commit(r->ascent, m);
+    if (r->tree_change != NULL) {
+        ef_tree_change_commit(r->tree_change);
         /* Which columns are coarse may have changed though the map did not. */
         const ef_domain old = m->domain;
         m->domain = r->domain;
@@ -498,9 +498,10 @@ static void estimate(const ef_pending *r, ef_effort *report) {
         report->rows_visited += n * (1 + params->starts * (iterations + 1));
 }
 
-efface_status ef_replay_look(const ef_kmeans *model, const efface_data *data,
-                             const ef_change *change, ef_effort *report, efface_error *error) {
+efface_status ef_replay_look(ef_kmeans *model, const efface_data *data, const ef_change *change,
+                             ef_effort *report, efface_error *error) {
     ef_pending r = begin(model, &data->counts, data, change);
+    r.watched = model;
     efface_status status = ef_look(&r, error);
     r.refit |= r.build && model->params.redraw == EFFACE_REDRAW_FRESH;
     if (status == EFFACE_OK && model->tree != NULL)

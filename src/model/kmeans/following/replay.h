@@ -52,12 +52,13 @@ typedef struct ef_pending {
     bool reopen;         /* the last level, which has no partition, gets `centers` */
     ef_i128 loss;        /* of level first - 1 */
 
-    struct ef_ascent *ascent; /* of a tree that is not refitted; it then has all the rest */
-    ef_kmeans *fresh;         /* of a refit */
-    bool owns_levels;         /* next.levels and what they hold from `first` on */
-    bool owns_seeds;          /* next.seeds and next.rounds */
-    bool owns_starts;         /* next.starts */
-    bool owns_guard;          /* next.guard */
+    struct ef_tree_change
+        *tree_change; /* of a tree that is not refitted; it then has all the rest */
+    ef_kmeans *fresh; /* of a refit */
+    bool owns_levels; /* next.levels and what they hold from `first` on */
+    bool owns_seeds;  /* next.seeds and next.rounds */
+    bool owns_starts; /* next.starts */
+    bool owns_guard;  /* next.guard */
 
     ef_kmeans *watched; /* the model again: what it keeps to be quick may change in place */
     bool watches_moved; /* its watches are those of `next` now */
@@ -118,8 +119,8 @@ efface_status ef_pending_make_cold(ef_pending *pending, ef_kmeans *model, const 
                                    efface_error *error);
 
 /* Says what a change would take, and makes nothing; but of a tree it takes making. */
-efface_status ef_replay_look(const ef_kmeans *model, const efface_data *data,
-                             const ef_change *change, ef_effort *report, efface_error *error);
+efface_status ef_replay_look(ef_kmeans *model, const efface_data *data, const ef_change *change,
+                             ef_effort *report, efface_error *error);
 
 /* A model follows a change (family.h): `next` is an ef_pending. */
 efface_status ef_kmeans_follow(void *state, const ef_news *news, void **next, bool *done,

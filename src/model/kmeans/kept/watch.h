@@ -26,8 +26,8 @@
 #define EF_WATCH_H
 
 #include "model/change.h"
+#include "model/kmeans/definition/workspace.h"
 #include "model/kmeans/kept/front.h"
-#include "model/workspace.h"
 
 #define EF_IN_FRONT 0              /* for a tier; tiers are 1 and up */
 #define EF_TIER_NEW (EF_TIERS - 1) /* rows to be looked at in any case */

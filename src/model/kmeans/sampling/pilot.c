@@ -1,27 +1,21 @@
 /* The pilot of the method pyramid: ranks and marks (pilot.h). */
 #include "model/kmeans/sampling/pilot.h"
 
+#include "base/arrays.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/tape.h"
 
 bool ef_pilot_init(ef_pilot *pilot, size_t k, size_t d) {
-    size_t n_values;
-    if (!ef_mul_size(k, d, &n_values))
-        return false;
-    pilot->winners = ef_alloc_zero(k, sizeof *pilot->winners);
-    pilot->points = ef_alloc_zero(n_values, sizeof *pilot->points);
-    pilot->counts = ef_alloc_zero(k, sizeof *pilot->counts);
-    if (pilot->winners != NULL && pilot->points != NULL && pilot->counts != NULL)
-        return true;
-    ef_pilot_free(pilot);
-    return false;
+    const ef_array arrays[] = {{&pilot->winners, k, sizeof *pilot->winners},
+                               {&pilot->points, k, d * sizeof *pilot->points},
+                               {&pilot->counts, k, sizeof *pilot->counts}};
+    pilot->block = EF_ARRAYS_TAKE(arrays, true);
+    return pilot->block != NULL;
 }
 
 void ef_pilot_free(ef_pilot *pilot) {
-    ef_free(pilot->winners);
-    ef_free(pilot->points);
-    ef_free(pilot->counts);
+    ef_free(pilot->block);
     *pilot = (ef_pilot){0};
 }
 

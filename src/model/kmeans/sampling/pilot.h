@@ -17,21 +17,17 @@
 #include "base/wide.h"
 #include "data/rows.h"
 #include "kernel/kernels.h"
+#include "model/races.h"
 
 #define EF_NEEDS 65        /* they are 0 to 64 */
 #define EF_JURY_SHIFT 1    /* the jury's shift less the sample's */
 #define EF_MEMBERS_BITS 40 /* the weights of a sample add up to less than 2^40 */
 
-/* Who won a race, and with which key. */
-typedef struct ef_winner {
-    uint64_t id;
-    double key;
-} ef_winner;
-
 typedef struct ef_pilot {
     ef_winner *winners; /* of the seeding; NULL: no pilot */
     int32_t *points;    /* their grid points */
     int64_t *counts;    /* the weight of the rows that are nearest to each */
+    void *block;        /* these arrays */
     ef_i128 spread;     /* the sum of w u, each rounded upwards to a power of two */
     uint32_t shift;
     uint64_t n_sample;   /* rows of the sample, */

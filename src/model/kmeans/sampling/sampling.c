@@ -50,13 +50,14 @@ static void look_at_panels(void *context, unsigned number, size_t first, size_t 
     const ef_workspace *const space = s->space;
     ef_worker *const worker = &space->workers[number];
     for (size_t p = first; p < last; p++) {
-        const unsigned n = ef_workspace_rows(space, p);
+        const unsigned n = ef_passes_rows(&space->passes, p);
         ef_survey found;
-        worker->rows_undecided += space->kernels->survey(
-            s->seeds, space->map, ef_data_panel(space->data, p), n, worker->panel, &found);
+        worker->rows_undecided += space->passes.kernels->survey(
+            s->seeds, space->passes.map, ef_data_panel(space->passes.data, p), n, worker->panel,
+            &found);
         for (unsigned i = 0; i < n; i++) {
             const size_t position = p * EF_PANEL + i;
-            const int64_t weight = ef_data_weight(space->data, position);
+            const int64_t weight = ef_data_weight(space->passes.data, position);
             const uint8_t log = logarithm(s->seeds, &found, worker->panel, i, weight);
             s->labels[position] = found.nearest[i];
             s->logarithms[position] = log;
@@ -79,16 +80,16 @@ static efface_status look_around(ef_level_builder *builder, ef_kmeans *model, ef
         status = ef_builder_take_labels(builder, error);
     if (status != EFFACE_OK)
         return status;
-    if (!ef_centers_init(&seeds, pilot->points, k, d, space->kernels->tile))
+    if (!ef_centers_init(&seeds, pilot->points, k, d, space->passes.kernels->tile))
         return ef_fail_memory(error);
     surroundings s = {.space = space,
                       .seeds = &seeds,
                       .labels = builder->labels,
                       .logarithms = logarithms,
-                      .rows = ef_alloc_zero(space->n_workers, sizeof *s.rows)};
+                      .rows = ef_alloc_zero(space->passes.n_workers, sizeof *s.rows)};
     status =
         s.rows != NULL ? ef_workspace_run(space, look_at_panels, &s, error) : ef_fail_memory(error);
-    for (unsigned w = 0; status == EFFACE_OK && w < space->n_workers; w++) {
+    for (unsigned w = 0; status == EFFACE_OK && w < space->passes.n_workers; w++) {
         ef_worker *const worker = &space->workers[w];
         for (uint32_t c = 0; c < k; c++)
             pilot->counts[c] += worker->counts[c];
@@ -96,7 +97,7 @@ static efface_status look_around(ef_level_builder *builder, ef_kmeans *model, ef
             pilot->spread += (ef_i128)s.rows[w][e] << e;
         memset(worker->counts, 0, k * sizeof *worker->counts);
     }
-    space->rows_assigned += status == EFFACE_OK ? space->data->n_rows : 0;
+    space->rows_assigned += status == EFFACE_OK ? space->passes.data->n_rows : 0;
     ef_count_work(space, model);
     ef_free(s.rows);
     ef_centers_free(&seeds);
@@ -117,14 +118,14 @@ typedef struct ranking {
 static void rank_panels(void *context, unsigned number, size_t first, size_t last) {
     const ranking *const r = context;
     const ef_workspace *const space = r->space;
-    const int64_t *const weights = space->data->weights;
+    const int64_t *const weights = space->passes.data->weights;
     (void)number;
     for (size_t p = first; p < last; p++) {
         uint64_t ids[EF_PANEL];
         uint32_t high[EF_PANEL];
-        ef_workspace_ids(space, p, ids);
-        space->kernels->tape_high(r->seed, EF_TAPE_MEMBER, ids, 0, high);
-        for (unsigned i = 0; i < ef_workspace_rows(space, p); i++) {
+        ef_passes_ids(&space->passes, p, ids);
+        space->passes.kernels->tape_high(r->seed, EF_TAPE_MEMBER, ids, 0, high);
+        for (unsigned i = 0; i < ef_passes_rows(&space->passes, p); i++) {
             const size_t at = p * EF_PANEL + i;
             const uint32_t zeros =
                 high[i] != 0 ? (uint32_t)__builtin_clz(high[i]) : ef_member_zeros(r->seed, ids[i]);
@@ -140,22 +141,22 @@ static void rank_panels(void *context, unsigned number, size_t first, size_t las
 }
 
 /* Makes the needs of all rows of what was found around the seeds. */
-static efface_status find_needs(ef_level_builder *builder, const ef_kmeans *model, uint8_t *needs,
-                                efface_error *error) {
-    const uint32_t k = model->plan.n_clusters;
+static efface_status find_needs(ef_level_builder *builder, const ef_plan *plan,
+                                const ef_pilot *pilot, uint8_t *needs, efface_error *error) {
+    const uint32_t k = plan->n_clusters;
     uint32_t *const counts = ef_alloc(k, sizeof *counts);
     if (counts == NULL)
         return ef_fail_memory(error);
     for (uint32_t c = 0; c < k; c++)
-        counts[c] = ef_log_up(k) + ef_log_up((ef_u128)model->pilot.counts[c]);
+        counts[c] = ef_log_up(k) + ef_log_up((ef_u128)pilot->counts[c]);
     ranking r = {.space = &builder->space,
-                 .seed = model->plan.seed,
-                 .spread = ef_log_up((ef_u128)model->pilot.spread),
+                 .seed = plan->seed,
+                 .spread = ef_log_up((ef_u128)pilot->spread),
                  .counts = counts,
                  .labels = builder->labels,
                  .needs = needs};
     const efface_status status =
-        ef_workspace_run_light(&builder->space, OF_TAPE, rank_panels, &r, error);
+        ef_passes_run(&builder->space.passes, OF_TAPE, rank_panels, &r, error);
     ef_free(counts);
     return status;
 }
@@ -180,24 +181,15 @@ static void mark(ef_guard *guard, const uint8_t *needs, size_t n, uint32_t shift
 
 /* ---------------------------------------------------------------- a pilot */
 
-efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, efface_error *error) {
+/* Makes of a pilot's points all that follows from them, and the marks. Counts are zero on entry. */
+static efface_status survey(ef_level_builder *builder, ef_kmeans *model, ef_pilot *pilot,
+                            efface_error *error) {
     const size_t n = builder->data->n_rows;
-    ef_pilot *const pilot = &model->pilot;
-    ef_plan plain = model->plan;
     uint8_t *const needs = ef_alloc(n, sizeof *needs);
-    efface_status status = ef_builder_prepare(builder, model, error);
-    if (status == EFFACE_OK && (needs == NULL || !ef_pilot_init(pilot, model->plan.n_clusters,
-                                                                model->domain.map.n_columns)))
-        status = ef_fail_memory(error);
-    if (status == EFFACE_OK) {
-        plain.candidates = 1;
-        const ef_seeds seeds = {.points = pilot->points, .winners = pilot->winners};
-        status = ef_seed(&builder->space, &plain, &seeds, 0, error);
-    }
+    efface_status status =
+        needs != NULL ? look_around(builder, model, pilot, needs, error) : ef_fail_memory(error);
     if (status == EFFACE_OK)
-        status = look_around(builder, model, pilot, needs, error);
-    if (status == EFFACE_OK)
-        status = find_needs(builder, model, needs, error);
+        status = find_needs(builder, &model->plan, pilot, needs, error);
     if (status == EFFACE_OK) {
         choose_shift(pilot, needs, n, model->plan.wanted);
         mark(&model->guard, needs, n, pilot->shift);
@@ -206,28 +198,31 @@ efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, efface_
     return status;
 }
 
+efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, efface_error *error) {
+    ef_pilot *const pilot = &model->pilot;
+    ef_plan plain = model->plan;
+    plain.candidates = 1;
+    efface_status status = ef_builder_prepare(builder, model, error);
+    if (status == EFFACE_OK &&
+        !ef_pilot_init(pilot, model->plan.n_clusters, model->domain.map.n_columns))
+        status = ef_fail_memory(error);
+    const ef_seeds seeds = {.points = pilot->points, .winners = pilot->winners};
+    if (status == EFFACE_OK)
+        status = ef_seed(&builder->space, &plain, &seeds, 0, NULL, NULL, error);
+    return status == EFFACE_OK ? survey(builder, model, pilot, error) : status;
+}
+
 efface_status ef_pilot_mark(ef_level_builder *builder, ef_kmeans *model, bool *fits,
                             efface_error *error) {
-    const size_t n = builder->data->n_rows, k = model->plan.n_clusters;
+    const size_t k = model->plan.n_clusters;
     const ef_pilot *const pilot = &model->pilot;
     ef_pilot found = {.points = pilot->points, .counts = ef_alloc_zero(k, sizeof *found.counts)};
-    uint8_t *const needs = ef_alloc(n, sizeof *needs);
-    efface_status status =
-        needs != NULL && found.counts != NULL ? EFFACE_OK : ef_fail_memory(error);
-    *fits = false;
-    if (status == EFFACE_OK)
-        status = look_around(builder, model, &found, needs, error);
-    if (status == EFFACE_OK && found.spread == pilot->spread &&
-        memcmp(found.counts, pilot->counts, k * sizeof *found.counts) == 0) {
-        status = find_needs(builder, model, needs, error);
-        if (status == EFFACE_OK) {
-            choose_shift(&found, needs, n, model->plan.wanted);
-            mark(&model->guard, needs, n, pilot->shift);
-            *fits = found.shift == pilot->shift && found.n_sample == pilot->n_sample &&
-                    found.n_within == pilot->n_within;
-        }
-    }
-    ef_free(needs);
+    const efface_status status =
+        found.counts != NULL ? survey(builder, model, &found, error) : ef_fail_memory(error);
+    *fits = status == EFFACE_OK && found.spread == pilot->spread &&
+            memcmp(found.counts, pilot->counts, k * sizeof *found.counts) == 0 &&
+            found.shift == pilot->shift && found.n_sample == pilot->n_sample &&
+            found.n_within == pilot->n_within;
     ef_free(found.counts);
     return status;
 }

@@ -8,6 +8,7 @@
  * which is more common, changes the losses by what its own rows add or take, in integers: no other
  * row is looked at unless another start is now the best.
  */
+#include "base/arrays.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/tape.h"
@@ -16,23 +17,15 @@
 #include <string.h>
 
 void ef_starts_free(ef_starts *starts) {
-    ef_free(starts->centers);
-    ef_free(starts->losses);
+    ef_free(starts->losses); /* and what lies behind them */
     *starts = (ef_starts){0};
 }
 
 bool ef_starts_init(ef_starts *starts, size_t n_starts, size_t k, size_t d) {
-    size_t n_centers, n_values;
-    if (!ef_mul_size(n_starts, k, &n_centers) || !ef_mul_size(n_centers, d, &n_values))
-        return false;
-    *starts = (ef_starts){
-        .centers = ef_alloc(n_values, sizeof *starts->centers),
-        .losses = ef_alloc(n_starts, sizeof *starts->losses),
-    };
-    if (starts->centers != NULL && starts->losses != NULL)
-        return true;
-    ef_starts_free(starts);
-    return false;
+    const ef_array arrays[] = {{&starts->losses, n_starts, sizeof *starts->losses},
+                               {&starts->centers, n_starts * k, d * sizeof *starts->centers}};
+    *starts = (ef_starts){0};
+    return EF_ARRAYS_TAKE(arrays, false) != NULL;
 }
 
 /* ---------------------------------------------------------------- running and judging */
@@ -50,6 +43,7 @@ typedef struct trial {
     uint32_t *labels;     /* the partition of either */
     ef_winner *winners;   /* of a seeding */
     int32_t *next;        /* centers */
+    void *block;          /* these arrays */
 } trial;
 
 /* Gives the rows of a set, whose base exponents are known, the weights that they have in a sample
@@ -133,7 +127,7 @@ static efface_status gather(trial *t, ef_kmeans *model, const efface_data *data,
 static efface_status trial_init(trial *t, ef_kmeans *model, const efface_data *data,
                                 efface_error *error) {
     const ef_map *const map = &model->domain.map;
-    const size_t k = model->plan.n_clusters, n_values = k * map->n_columns;
+    const size_t k = model->plan.n_clusters, d = map->n_columns;
     *t = (trial){.plan = model->plan};
     t->plan.method = EFFACE_METHOD_LLOYD;
     efface_status status = gather(t, model, data, error);
@@ -145,15 +139,15 @@ static efface_status trial_init(trial *t, ef_kmeans *model, const efface_data *d
         return status;
     t->run = (ef_run){&t->plan, map->n_columns, t->sample->total_weight, 0};
     t->verdict = (ef_run){&t->plan, map->n_columns, t->jury->total_weight, 0};
-    t->level.counts = ef_alloc(k, sizeof *t->level.counts);
-    t->level.sums = ef_alloc(n_values, sizeof *t->level.sums);
-    t->labels = ef_alloc(t->jury->n_rows, sizeof *t->labels);
-    t->winners = ef_alloc(k, sizeof *t->winners);
-    t->next = ef_alloc(n_values, sizeof *t->next);
-    return t->level.counts != NULL && t->level.sums != NULL && t->labels != NULL &&
-                   t->winners != NULL && t->next != NULL
-               ? EFFACE_OK
-               : ef_fail_memory(error);
+    const ef_array arrays[] = {
+        {&t->level.counts, k, sizeof *t->level.counts},
+        {&t->level.sums, k, d * sizeof *t->level.sums},
+        {&t->labels, t->jury->n_rows, sizeof *t->labels},
+        {&t->winners, k, sizeof *t->winners},
+        {&t->next, k, d * sizeof *t->next},
+    };
+    t->block = EF_ARRAYS_TAKE(arrays, false);
+    return t->block != NULL ? EFFACE_OK : ef_fail_memory(error);
 }
 
 static void trial_free(trial *t, ef_kmeans *model) {
@@ -163,11 +157,7 @@ static void trial_free(trial *t, ef_kmeans *model) {
     ef_workspace_free(&t->judging);
     efface_data_free(t->sample);
     efface_data_free(t->jury);
-    ef_free(t->level.counts);
-    ef_free(t->level.sums);
-    ef_free(t->labels);
-    ef_free(t->winners);
-    ef_free(t->next);
+    ef_free(t->block);
 }
 
 /* A level with these centers and no rows. */
@@ -187,8 +177,7 @@ static efface_status run_start(trial *t, bool is_first, int32_t *centers, efface
     ef_i128 *const square_sum = &t->run.square_sum;
     ef_level level = begin_level(t, centers);
     bool has_labels = false;
-    efface_status status =
-        ef_seed_labelled(&t->runs, &t->plan, &seeds, t->labels, &has_labels, error);
+    efface_status status = ef_seed(&t->runs, &t->plan, &seeds, 0, t->labels, &has_labels, error);
     for (uint32_t i = 0; status == EFFACE_OK && i < t->plan.iterations; i++) {
         status = i == 0 && has_labels
                      ? ef_partition_labelled(&t->runs, &level, t->labels, square_sum, error)

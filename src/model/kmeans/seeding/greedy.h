@@ -5,7 +5,7 @@
 #ifndef EF_GREEDY_H
 #define EF_GREEDY_H
 
-#include "model/workspace.h"
+#include "model/kmeans/definition/levels.h"
 
 #define EF_MOST_CANDIDATES 64 /* in a round: a bit for each slot */
 
@@ -56,7 +56,13 @@ typedef struct ef_greedy {
     bool sifts;         /* float distances first: it pays where most panels gain nothing */
     ef_centers *sieves; /* the candidates, as many at a time as a tile has */
     uint32_t n_sieves;
+    void *block; /* all of these arrays but `nearest` */
 } ef_greedy;
+
+/* ef_seed for several candidates a round. */
+efface_status ef_seed_greedily(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
+                               uint32_t from, uint32_t *labels, bool *has_labels,
+                               efface_error *error);
 
 /* False if memory is short; ef_greedy_free is due in any case. */
 bool ef_greedy_init(ef_greedy *g, ef_workspace *space, const ef_plan *plan, const int32_t *seeds,

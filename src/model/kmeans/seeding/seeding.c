@@ -16,10 +16,12 @@
  * logarithm. Cost O(n) a round, O(n d) for the first distance of each row, and never more than O(n
  * d) a round.
  */
+#include "base/arrays.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/tape.h"
 #include "model/kmeans/definition/levels.h"
+#include "model/kmeans/seeding/greedy.h"
 
 #include <string.h>
 
@@ -52,8 +54,8 @@ static uint64_t tape_of(const seeding_round *r, uint64_t id) {
 static int64_t distance_to_seeds(const seeding_round *r, ef_worker *worker, size_t position) {
     if (r->round == 0)
         return 1;
-    const uint32_t d = r->space->map->n_columns;
-    ef_workspace_snap(r->space, position, worker->point);
+    const uint32_t d = r->space->passes.map->n_columns;
+    ef_passes_snap(&r->space->passes, position, worker->point);
     int64_t least = INT64_MAX;
     for (uint32_t s = 0; s < r->round; s++) {
         const int64_t distance = ef_grid_sqdist(worker->point, r->seeds + (size_t)s * d, d);
@@ -74,16 +76,17 @@ static void measure(const seeding_round *r, size_t panel, size_t last) {
     float *const upper = r->upper + panel * EF_PANEL;
     const bool is_first = bound->seen == 0; /* then panels come one after the other */
     float distance[EF_PANEL];
-    space->kernels->sqdist(space->map, ef_data_panel(space->data, panel),
-                           r->points + (size_t)bound->seen * space->map->n_columns,
-                           ef_workspace_ahead(space, panel, is_first ? last : panel), distance);
-    const unsigned n = ef_workspace_rows(space, panel);
+    space->passes.kernels->sqdist(space->passes.map, ef_data_panel(space->passes.data, panel),
+                                  r->points + (size_t)bound->seen * space->passes.map->n_columns,
+                                  ef_passes_ahead(&space->passes, panel, is_first ? last : panel),
+                                  distance);
+    const unsigned n = ef_passes_rows(&space->passes, panel);
     if (is_first)
         memcpy(upper, distance, n * sizeof *upper);
     bound->most = 0.0;
     for (unsigned i = 0; i < n; i++) {
         upper[i] = distance[i] < upper[i] ? distance[i] : upper[i];
-        const double weight = (double)ef_data_weight(space->data, panel * EF_PANEL + i);
+        const double weight = (double)ef_data_weight(space->passes.data, panel * EF_PANEL + i);
         const double most = weight * ((double)upper[i] * r->slack);
         bound->most = most > bound->most ? most : bound->most;
     }
@@ -111,18 +114,18 @@ static void race_panels(void *context, unsigned number, size_t first, size_t las
     const ef_workspace *const space = r->space;
     ef_worker *const worker = &space->workers[number];
     for (size_t p = first; p < last; p++) {
-        const unsigned n = ef_workspace_rows(space, p);
+        const unsigned n = ef_passes_rows(&space->passes, p);
         uint64_t ids[EF_PANEL];
         uint32_t high[EF_PANEL], least = UINT32_MAX;
-        ef_workspace_ids(space, p, ids);
-        space->kernels->tape_high(r->seed, EF_TAPE_SEED, ids, r->round, high);
+        ef_passes_ids(&space->passes, p, ids);
+        space->passes.kernels->tape_high(r->seed, EF_TAPE_SEED, ids, r->round, high);
         for (unsigned i = 0; i < EF_PANEL; i++)
             least = high[i] < least ? high[i] : least;
         if (!may_win(r, p, last, least, worker->best.winner.key))
             continue;
         for (unsigned i = 0; i < n; i++) {
             const size_t position = p * EF_PANEL + i;
-            const int64_t weight = ef_data_weight(space->data, position);
+            const int64_t weight = ef_data_weight(space->passes.data, position);
             const double bound = bound_of(r, position);
             if (!(bound > 0.0) || ef_race_hopeless(high[i], weight, bound, worker->best.winner.key))
                 continue;
@@ -134,42 +137,32 @@ static void race_panels(void *context, unsigned number, size_t first, size_t las
     }
 }
 
-ef_candidate ef_race_among_equals(const ef_workspace *space, uint64_t seed, uint32_t round,
-                                  const ef_candidate *chosen) {
-    const efface_data *const data = space->data;
-    ef_candidate best = {{UINT64_MAX, __builtin_inf()}, EF_NO_POSITION};
-    for (size_t i = 0; i < data->n_rows; i++) {
-        const uint64_t bits = ef_tape(seed, EF_TAPE_SEED, 0, ef_data_id(data, i), round);
-        if (ef_race_hopeless((uint32_t)(bits >> 32), 1, 1.0, best.winner.key))
-            continue;
-        bool taken = false;
-        for (uint32_t s = 0; s < round; s++)
-            taken |= chosen[s].position == i;
-        if (!taken)
-            ef_candidate_offer(
-                &best, &(ef_candidate){{ef_data_id(data, i), ef_tape_exponential(bits)}, i});
-    }
-    return best;
-}
-
 efface_status ef_seed(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
-                      uint32_t from, efface_error *error) {
+                      uint32_t from, uint32_t *labels, bool *has_labels, efface_error *error) {
+    if (labels != NULL)
+        *has_labels = false;
     if (plan->candidates > 1)
-        return ef_seed_greedily(space, plan, seeds, from, NULL, NULL, error);
-    const uint32_t k = plan->n_clusters, d = space->map->n_columns;
-    const size_t n = space->data->n_rows;
-    panel_bound *const panels = ef_alloc_zero(space->n_panels, sizeof *panels);
-    float *const upper = ef_alloc(n, sizeof *upper);
-    float *const points = ef_alloc((size_t)k * d, sizeof *points);
-    ef_candidate *const chosen = ef_alloc(k, sizeof *chosen);
+        return ef_seed_greedily(space, plan, seeds, from, labels, has_labels, error);
+    const uint32_t k = plan->n_clusters, d = space->passes.map->n_columns;
+    panel_bound *panels;
+    float *upper, *points;
+    ef_candidate *chosen;
+    const ef_array arrays[] = {
+        {&panels, space->passes.n_panels, sizeof *panels},
+        {&upper, space->passes.data->n_rows, sizeof *upper},
+        {&points, k, d * sizeof *points},
+        {&chosen, k, sizeof *chosen},
+    };
+    void *const block = EF_ARRAYS_TAKE(arrays, false);
+    if (block == NULL)
+        return ef_fail_memory(error);
+    memset(panels, 0, space->passes.n_panels * sizeof *panels);
     efface_status status = EFFACE_OK;
-    if (panels == NULL || upper == NULL || points == NULL || chosen == NULL)
-        status = ef_fail_memory(error);
     for (uint32_t l = 0; status == EFFACE_OK && l < k; l++) {
         int32_t *const point = seeds->points + (size_t)l * d;
         if (l < from) {
             chosen[l].winner = seeds->winners[l];
-            (void)efface_data_find(space->data, seeds->winners[l].id, &chosen[l].position);
+            (void)efface_data_find(space->passes.data, seeds->winners[l].id, &chosen[l].position);
         } else {
             seeding_round r = {
                 .space = space,
@@ -183,29 +176,19 @@ efface_status ef_seed(ef_workspace *space, const ef_plan *plan, const ef_seeds *
             };
             ef_workspace_begin_race(space);
             const bool measures_all = l != 0 && (l == 1 || l == from);
-            status = ef_workspace_run_light(space, OF_TAPE + (measures_all ? OF_DISTANCE(d) : 0),
-                                            race_panels, &r, error);
+            status = ef_passes_run(&space->passes, OF_TAPE + (measures_all ? OF_DISTANCE(d) : 0),
+                                   race_panels, &r, error);
             if (status != EFFACE_OK)
                 break;
             chosen[l] = ef_workspace_end_race(space);
             if (chosen[l].position == EF_NO_POSITION)
-                chosen[l] = ef_race_among_equals(space, plan->seed, l, chosen);
+                chosen[l] = ef_race_among_equals(space->passes.data, plan->seed, l, chosen);
             seeds->winners[l] = chosen[l].winner;
-            ef_workspace_snap(space, chosen[l].position, point);
+            ef_passes_snap(&space->passes, chosen[l].position, point);
         }
         for (uint32_t j = 0; j < d; j++)
             points[(size_t)l * d + j] = (float)point[j];
     }
-    ef_free(panels);
-    ef_free(upper);
-    ef_free(points);
-    ef_free(chosen);
+    ef_free(block);
     return status;
-}
-
-efface_status ef_seed_labelled(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
-                               uint32_t *labels, bool *has_labels, efface_error *error) {
-    *has_labels = false;
-    return plan->candidates > 1 ? ef_seed_greedily(space, plan, seeds, 0, labels, has_labels, error)
-                                : ef_seed(space, plan, seeds, 0, error);
 }

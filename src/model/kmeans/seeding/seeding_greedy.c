@@ -10,6 +10,7 @@
  * the distances to all candidates. After the last, each row's nearest seed is known, which is its
  * cluster at level 0.
  */
+#include "base/arrays.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "model/kmeans/definition/levels.h"
@@ -29,7 +30,7 @@ uint32_t ef_best_slot(const ef_i128 *potentials, uint32_t n_slots) {
 
 /* Keeps what a round came to, if the model has room for it. */
 static void keep_round(const ef_greedy *g, ef_rounds *rounds) {
-    const size_t c = g->n_slots, d = g->space->map->n_columns, at = (g->round - 1) * c;
+    const size_t c = g->n_slots, d = g->space->passes.map->n_columns, at = (g->round - 1) * c;
     if (rounds == NULL || rounds->potentials == NULL)
         return;
     for (size_t s = 0; s < c; s++)
@@ -44,7 +45,7 @@ static efface_status play_round(ef_greedy *g, ef_rounds *rounds, const ef_candid
                                 ef_i128 *potential, ef_candidate *seed, efface_error *error) {
     efface_status status = EFFACE_OK;
     if (g->round != 0 && *potential == 0) {
-        *seed = ef_race_among_equals(g->space, g->seed, g->round, chosen);
+        *seed = ef_race_among_equals(g->space->passes.data, g->seed, g->round, chosen);
         return status;
     }
     status = ef_greedy_race(g, g->round == 0 ? 1 : g->n_slots, error);
@@ -64,12 +65,12 @@ static efface_status play_round(ef_greedy *g, ef_rounds *rounds, const ef_candid
  * is known. */
 static efface_status play_rounds(ef_greedy *g, const ef_seeds *seeds, uint32_t from,
                                  ef_candidate *chosen, bool *measures, efface_error *error) {
-    const uint32_t k = g->n_clusters, d = g->space->map->n_columns;
+    const uint32_t k = g->n_clusters, d = g->space->passes.map->n_columns;
     efface_status status = EFFACE_OK;
     ef_i128 potential = 0;
     for (uint32_t l = 0; l < from; l++) {
         chosen[l].winner = seeds->winners[l];
-        (void)efface_data_find(g->space->data, seeds->winners[l].id, &chosen[l].position);
+        (void)efface_data_find(g->space->passes.data, seeds->winners[l].id, &chosen[l].position);
     }
     for (uint32_t l = from; l < k; l++) {
         g->round = l;
@@ -82,7 +83,7 @@ static efface_status play_rounds(ef_greedy *g, const ef_seeds *seeds, uint32_t f
         if (status != EFFACE_OK)
             return status;
         seeds->winners[l] = chosen[l].winner;
-        ef_workspace_snap(g->space, chosen[l].position, seeds->points + (size_t)l * d);
+        ef_passes_snap(&g->space->passes, chosen[l].position, seeds->points + (size_t)l * d);
     }
     return status;
 }
@@ -92,7 +93,7 @@ efface_status ef_seed_greedily(ef_workspace *space, const ef_plan *plan, const e
                                efface_error *error) {
     ef_candidate *const chosen = ef_alloc(plan->n_clusters, sizeof *chosen);
     uint32_t *const nearest =
-        labels != NULL ? labels : ef_alloc(space->data->n_rows, sizeof *nearest);
+        labels != NULL ? labels : ef_alloc(space->passes.data->n_rows, sizeof *nearest);
     bool measures = false;
     ef_greedy g;
     efface_status status = EFFACE_OK;
@@ -115,7 +116,7 @@ efface_status ef_seed_greedily(ef_workspace *space, const ef_plan *plan, const e
 
 efface_status ef_seed_round(ef_workspace *space, const ef_plan *plan, const ef_seeds *seeds,
                             uint32_t round, bool *has_slots, efface_error *error) {
-    uint32_t *const nearest = ef_alloc(space->data->n_rows, sizeof *nearest);
+    uint32_t *const nearest = ef_alloc(space->passes.data->n_rows, sizeof *nearest);
     const uint32_t n_rounds = seeds->rounds->n_rounds;
     ef_i128 potential = 0;
     ef_greedy g;
@@ -146,18 +147,12 @@ size_t ef_seed_operations(const ef_plan *plan, uint32_t n_columns) {
 /* ---------------------------------------------------------------- what is kept of them */
 
 bool ef_rounds_init(ef_rounds *rounds, size_t n_rounds, size_t n_slots, size_t d) {
-    size_t n, n_points, bytes, more;
     *rounds = (ef_rounds){0};
-    if (!ef_mul_size(n_rounds, n_slots, &n) || !ef_mul_size(n, d, &n_points) ||
-        !ef_mul_size(n, sizeof *rounds->potentials + sizeof *rounds->winners, &bytes) ||
-        !ef_mul_size(n_points, sizeof *rounds->points, &more) || !ef_add_size(bytes, more, &bytes))
-        return false;
-    rounds->potentials = ef_alloc_aligned(bytes, 1);
-    if (rounds->potentials == NULL)
-        return false;
-    rounds->winners = (ef_winner *)(void *)(rounds->potentials + n);
-    rounds->points = (int32_t *)(void *)(rounds->winners + n);
-    return true;
+    const ef_array arrays[] = {
+        {&rounds->potentials, n_rounds, n_slots * sizeof *rounds->potentials},
+        {&rounds->winners, n_rounds, n_slots * sizeof *rounds->winners},
+        {&rounds->points, n_rounds, n_slots * d * sizeof *rounds->points}};
+    return EF_ARRAYS_TAKE(arrays, false) != NULL;
 }
 
 void ef_rounds_free(ef_rounds *rounds) {

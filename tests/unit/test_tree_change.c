@@ -425,5 +425,5 @@ int main(void) {
         cmocka_unit_test(what_is_refused_reaches_no_node),
         cmocka_unit_test(a_preview_leaves_no_trace),
     };
-    return cmocka_run_group_tests_name("climb", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("tree_change", tests, NULL, NULL);
 }
