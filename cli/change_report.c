@@ -41,9 +41,10 @@ static void print_json(const cli_change *change, const efface_store_report *repo
         const efface_model_report *const model = &report->models[i];
         cli_json_open(&json, NULL, '{');
         cli_json_text(&json, "name", model->name);
+        cli_json_text(&json, "family", efface_family_name(model->family));
         cli_json_text(&json, "action", efface_action_name(model->report.action));
-        cli_json_text(&json, "reason", ef_reason_name(model->report.reason));
-        cli_json_whole(&json, "level", model->report.level);
+        cli_json_text(&json, "reason", model->report.reason);
+        cli_json_text(&json, "where", model->report.where);
         cli_json_whole(&json, "rows_visited", model->report.rows_visited);
         cli_json_seconds(&json, "seconds", model->report.seconds);
         cli_hex(model->before, sizeof model->before, hex);
@@ -88,15 +89,13 @@ static void print_text(const cli_change *change, const efface_store_report *repo
         print_new_ids(report);
     if (report->n_models == 0)
         return;
-    printf("%-20s %-14s %5s %12s %9s  %s\n", "model", "action", "level", "rows visited", "seconds",
-           "reason");
+    printf("%-20s %-10s %-9s %12s %9s  %s\n", "model", "family", "action", "rows visited",
+           "seconds", "reason");
     for (uint32_t i = 0; i < report->n_models; i++) {
         const efface_report *const r = &report->models[i].report;
-        printf("%-20s %-14s %5" PRIu32 " %12" PRIu64 " %9.3f", report->models[i].name,
-               efface_action_name(r->action), r->level, r->rows_visited, r->seconds);
-        if (r->reason != EF_REASON_NONE)
-            printf("  %s", ef_reason_name(r->reason));
-        putchar('\n');
+        printf("%-20s %-10s %-9s %12" PRIu64 " %9.3f  %s%s%s\n", report->models[i].name,
+               efface_family_name(report->models[i].family), efface_action_name(r->action),
+               r->rows_visited, r->seconds, r->reason, r->where[0] != '\0' ? ", " : "", r->where);
     }
 }
 

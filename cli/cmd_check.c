@@ -135,4 +135,5 @@ const cli_command cli_check = {
     "Exit codes: 0 no damage, 4 there is no such file, 5 busy, 6 damaged.\n"
     "example: efface check people.store\n",
     run,
+    NULL,
 };

@@ -68,4 +68,5 @@ const cli_command cli_compact = {
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface compact people.store\n",
     run,
+    NULL,
 };

@@ -57,4 +57,5 @@ const cli_command cli_drop = {
     "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface drop people.store --model coarse --yes\n",
     run,
+    NULL,
 };

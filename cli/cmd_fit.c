@@ -1,7 +1,7 @@
-/* efface fit: a new store with a model, or one more model in a store. */
+/* efface fit: a new store with a model, or one more model in a store. What only one family has is
+ * in its own file. */
 #include "column_offsets.h"
-#include "fit_warnings.h"
-#include "json_writer.h"
+#include "families.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,73 +9,87 @@
 #include <unistd.h>
 
 typedef struct choices {
-    const char *data_path, *store_path, *name, *column_list, *like;
-    uint32_t n_clusters;
-    int method, leaf_method, node_method, scale, weigh;
+    const char *data_path, *store_path, *name, *column_list, *like, *family_name;
+    const cli_family *family;
+    void *of_family; /* what the command line says of the family's parameters */
+    uint32_t n_threads;
     bool keep_texts;
     cli_open open;
     cli_number seed;
     cli_texts offset_texts;
     cli_offsets offsets;
-    efface_tails tails;
-    efface_model *model; /* that was fitted */
     cli_data_options data;
-    efface_kmeans_params params;
+    efface_params *params;  /* a part of of_family */
+    efface_new_model asked; /* without its columns */
+    efface_model *model;    /* that was fitted */
     bool json;
 } choices;
 
-static const char *const yes_or_no[] = {"no", "yes", NULL};
-static const char *const method_words[] = {"lloyd", "quantized", "pyramid", "tree", NULL};
-static const char *const node_words[] = {"lloyd", "quantized", "pyramid", NULL};
-static const char *const scale_words[] = {"none", "minmax", NULL};
+/* The name of the family among the arguments, or NULL. The options depend on it, so it is looked
+ * for before they are read. */
+static const char *find_family(int n_arguments, char **arguments) {
+    static const char option[] = "--family";
+    const size_t n = sizeof option - 1;
+    const char *found = NULL;
+    for (int i = 0; i < n_arguments && strcmp(arguments[i], "--") != 0; i++) {
+        if (strcmp(arguments[i], option) == 0 && i + 1 < n_arguments)
+            found = arguments[++i];
+        else if (strncmp(arguments[i], option, n) == 0 && arguments[i][n] == '=')
+            found = arguments[i] + n + 1;
+    }
+    return found;
+}
 
-static bool read_choices(choices *c, int n_arguments, char **arguments) {
+static bool begin_family(choices *c, const char *name, cli_option **options) {
+    c->family = cli_family_named(name);
+    if (c->family == NULL)
+        return false;
+    c->of_family = calloc(1, c->family->n_bytes);
+    if (c->of_family == NULL) {
+        (void)cli_out_of_memory();
+        return false;
+    }
+    *options = c->family->begin(c->of_family);
+    return true;
+}
+
+static bool read_arguments(choices *c, int n_arguments, char **arguments) {
+    cli_option *of_family;
+    if (!begin_family(c, find_family(n_arguments, arguments), &of_family))
+        return false;
     const cli_option options[] = {
         {"DATA", CLI_PLACE_OR_NOT, &c->data_path, NULL},
-        {"-k", CLI_COUNT, &c->n_clusters, NULL},
         {"-o", CLI_TEXT, &c->store_path, NULL},
+        {"--family", CLI_TEXT, &c->family_name, NULL},
         {"--model", CLI_TEXT, &c->name, NULL},
-        {"--method", CLI_WORD, &c->method, method_words},
         {"--seed", CLI_NUMBER, &c->seed, NULL},
-        {"--iters", CLI_WHOLE, &c->params.iterations, NULL},
-        {"--candidates", CLI_WHOLE, &c->params.candidates, NULL},
-        {"--epsilon", CLI_REAL, &c->params.epsilon, NULL},
-        {"--gamma", CLI_REAL, &c->params.gamma, NULL},
-        {"--width", CLI_WHOLE, &c->params.width, NULL},
-        {"--height", CLI_WHOLE, &c->params.height, NULL},
-        {"--leaf-method", CLI_WORD, &c->leaf_method, node_words},
-        {"--node-method", CLI_WORD, &c->node_method, node_words},
-        {"--weigh", CLI_WORD, &c->weigh, yes_or_no},
-        {"--rate", CLI_REAL, &c->params.rate, NULL},
-        {"--passes", CLI_COUNT, &c->params.passes, NULL},
-        {"--starts", CLI_COUNT, &c->params.starts, NULL},
-        {"--scale", CLI_WORD, &c->scale, scale_words},
         {"--columns", CLI_TEXT, &c->column_list, NULL},
         {"--offset", CLI_TEXTS, &c->offset_texts, NULL},
-        {"--threads", CLI_COUNT, &c->params.common.n_threads, NULL},
+        {"--threads", CLI_COUNT, &c->n_threads, NULL},
         {"--like", CLI_TEXT, &c->like, NULL},
         {"--keep-texts", CLI_FLAG, &c->keep_texts, NULL},
         {"--receipt-key", CLI_TEXT, &c->open.receipt_key, NULL},
         {"--wait", CLI_SECONDS, &c->open.wait, NULL},
         {"--json", CLI_FLAG, &c->json, NULL},
         CLI_DATA_OPTIONS(c->data),
+        {"", CLI_MORE, of_family, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
     };
-    efface_kmeans_params_init(&c->params);
-    c->method = (int)c->params.method;
-    c->weigh = c->params.weigh_centroids;
     c->name = "default";
     c->open = (cli_open){.access = EFFACE_ACCESS_WRITE, .wait = -1};
-    if (!cli_parse("fit", options, n_arguments, arguments))
+    return cli_parse("fit", options, n_arguments, arguments);
+}
+
+static bool read_choices(choices *c, int n_arguments, char **arguments) {
+    if (!read_arguments(c, n_arguments, arguments))
         return false;
-    c->params.method = (efface_method)c->method;
-    c->params.leaf_method = (efface_method)c->leaf_method;
-    c->params.node_method = (efface_method)c->node_method;
-    c->params.weigh_centroids = c->weigh;
-    c->params.scale = (efface_scale)c->scale;
-    c->params.n_clusters = c->n_clusters;
-    if (c->n_clusters == 0 || c->store_path == NULL) {
-        (void)cli_wrong("fit needs -k K, the number of clusters, and -o STORE");
+    c->params = c->family->ask(c->of_family, &c->asked);
+    if (c->params == NULL)
+        return false;
+    if (c->n_threads != 0)
+        c->params->n_threads = c->n_threads;
+    if (c->store_path == NULL) {
+        (void)cli_wrong("fit needs -o STORE");
         return false;
     }
     if (c->data_path == NULL && (cli_data_options_given(&c->data) || c->like != NULL ||
@@ -96,12 +110,13 @@ static int choose_columns(const choices *c, cli_chosen *chosen) {
                : CLI_USAGE;
 }
 
-static efface_new_model model_of(choices *c, const cli_chosen *chosen) {
-    return (efface_new_model){.name = c->name,
-                              .params = &c->params,
-                              .columns = chosen->columns,
-                              .n_columns = chosen->n_columns,
-                              .tails = &c->tails};
+static efface_new_model model_of(const choices *c, const cli_chosen *chosen) {
+    efface_new_model asked = c->asked;
+    asked.name = c->name;
+    asked.params = c->params;
+    asked.columns = chosen->columns;
+    asked.n_columns = chosen->n_columns;
+    return asked;
 }
 
 /* A hash key of its own or, with --like, that of another store: ids that are texts are then the
@@ -135,7 +150,7 @@ static int create_store(choices *c, const efface_load_options *load, const effac
         memcpy(options.hash_key, load->hash_key, sizeof options.hash_key);
         options.keep_texts = c->keep_texts;
         cli_progress_begin("fitting", 0, 0);
-        cli_watch_fit(&c->params);
+        cli_watch_fit(c->params);
         /* Parameters and names that the library refuses came from the command line. */
         if (efface_store_create(c->store_path, data, load->texts, &options, &model, 1, store,
                                 &error) != EFFACE_OK)
@@ -172,6 +187,23 @@ static bool load_shifted(choices *c, efface_load_options *options, efface_data *
     return load(c, options, data, code);
 }
 
+static void warn(const choices *c, const cli_chosen *chosen) {
+    if (c->family->warn != NULL)
+        c->family->warn(c->of_family, c->model, chosen);
+}
+
+/* Says that the store keeps only numbers for ids or owners that were texts. */
+static void note_texts(const efface_data *data, const efface_texts *texts) {
+    for (size_t i = 0; i < efface_data_n_rows(data); i++) {
+        const efface_row row = efface_data_row(data, i);
+        if (efface_texts_find(texts, EFFACE_TEXT_ID, row.id) != NULL ||
+            efface_texts_find(texts, EFFACE_TEXT_OWNER, row.owner) != NULL) {
+            cli_say("the store keeps only numbers for texts; --keep-texts keeps the texts too");
+            return;
+        }
+    }
+}
+
 static int make_store(choices *c, efface_store **store) {
     efface_load_options options;
     efface_data *data = NULL;
@@ -193,12 +225,10 @@ static int make_store(choices *c, efface_store **store) {
     if (code == CLI_DONE)
         code = create_store(c, &options, data, &chosen, store);
     if (code == CLI_DONE) {
-        cli_warn_few_rows(c->params.n_clusters, efface_data_n_rows(data));
-        cli_warn_coarse(c->model, &chosen);
         cli_warn_rounding(data, options.rounding);
-        cli_warn_tails(&c->tails, c->params.scale, efface_data_n_rows(data), &chosen);
+        warn(c, &chosen);
         if (!c->keep_texts)
-            cli_note_texts(data, options.texts);
+            note_texts(data, options.texts);
     }
 out:
     free(chosen.columns);
@@ -223,59 +253,69 @@ static int add_model(choices *c, efface_store **store) {
     if (code == CLI_DONE) {
         const efface_new_model asked = model_of(c, &chosen);
         cli_progress_begin("fitting", 0, 0);
-        cli_watch_fit(&c->params);
+        cli_watch_fit(c->params);
         if (efface_store_fit(*store, &asked, &c->model, &error) != EFFACE_OK)
             code = cli_report_wrong(&error);
         cli_progress_end();
     }
-    if (code == CLI_DONE) {
-        const uint64_t n_rows = efface_kmeans_get_info(c->model).n_rows;
-        cli_warn_few_rows(c->params.n_clusters, n_rows);
-        cli_warn_coarse(c->model, &chosen);
-        cli_warn_tails(&c->tails, c->params.scale, n_rows, &chosen);
-    }
+    if (code == CLI_DONE)
+        warn(c, &chosen);
     free(chosen.columns);
     return code;
 }
 
-static int print_result(const choices *c, efface_store *store, double seconds) {
-    efface_store_info info;
+/* What was made, once it is known. */
+typedef struct result {
+    efface_store_info store;
     efface_stored_model model;
-    efface_error error;
+    cli_facts facts;
+    const char *note; /* or NULL */
+    double seconds;
+} result;
+
+static void print_text(const choices *c, const result *r) {
     char hex[CLI_HEX_BYTES];
-    if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
-        return cli_report_error(&error);
-    const int code = cli_find_model(store, c->name, &model);
-    if (code != CLI_DONE)
-        return code;
-    cli_hex(model.digest, sizeof model.digest, hex);
-    const efface_kmeans_info fitted = efface_kmeans_get_info(c->model);
-    if (!c->json) {
-        cli_put_text(stdout, c->store_path);
-        printf(": %" PRIu64 " row%s, %" PRIu32 " column%s; model %s: %s%s, k %" PRIu32
-               "; %.3f s\ndigest %s\n",
-               info.n_rows, info.n_rows == 1 ? "" : "s", info.n_columns,
-               info.n_columns == 1 ? "" : "s", model.name, cli_method_name(model.method),
-               fitted.actual != fitted.method ? " (as lloyd: too few rows for a sample)" : "",
-               model.n_clusters, seconds, hex);
-        return CLI_DONE;
-    }
+    cli_hex(r->model.digest, sizeof r->model.digest, hex);
+    cli_put_text(stdout, c->store_path);
+    printf(": %" PRIu64 " row%s, %" PRIu32 " column%s; model %s: %s; %.3f s\n", r->store.n_rows,
+           r->store.n_rows == 1 ? "" : "s", r->store.n_columns, r->store.n_columns == 1 ? "" : "s",
+           r->model.name, efface_family_name(r->model.family), r->seconds);
+    cli_put_facts(stdout, &r->facts, CLI_GIVEN_PARAMETERS, 0);
+    if (r->note != NULL)
+        puts(r->note);
+    printf("digest %s\n", hex);
+}
+
+static void print_json(const choices *c, const result *r) {
     cli_json json = {.out = stdout};
     cli_json_open(&json, NULL, '{');
     cli_json_text(&json, "store", c->store_path);
-    cli_json_whole(&json, "rows", info.n_rows);
-    cli_json_whole(&json, "dim", info.n_columns);
+    cli_json_whole(&json, "rows", r->store.n_rows);
+    cli_json_whole(&json, "dim", r->store.n_columns);
     cli_json_open(&json, "model", '{');
-    cli_json_text(&json, "name", model.name);
-    cli_json_text(&json, "method", cli_method_name(model.method));
-    cli_json_whole(&json, "k", model.n_clusters);
-    cli_json_whole(&json, "dim", model.n_columns);
-    cli_json_text(&json, "digest", hex);
+    cli_json_model(&json, &r->model, &r->facts);
     cli_json_close(&json, '}');
-    cli_json_text(&json, "actual", cli_method_name(fitted.actual));
-    cli_json_seconds(&json, "seconds", seconds);
+    cli_json_open(&json, "fitted", '{');
+    cli_json_facts(&json, &r->facts, false);
     cli_json_close(&json, '}');
-    return CLI_DONE;
+    cli_json_text(&json, "note", r->note);
+    cli_json_seconds(&json, "seconds", r->seconds);
+    cli_json_close(&json, '}');
+}
+
+static int print_result(const choices *c, efface_store *store, double seconds) {
+    result r = {.seconds = seconds, .note = cli_family_note(c->model)};
+    efface_error error;
+    if (efface_store_get_info(store, &r.store, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    int code = cli_find_model(store, c->name, &r.model);
+    efface_model_describe(c->model, cli_facts_add, &r.facts);
+    if (code == CLI_DONE && r.facts.failed)
+        code = cli_out_of_memory();
+    if (code == CLI_DONE)
+        (c->json ? print_json : print_text)(c, &r);
+    cli_facts_free(&r.facts);
+    return code;
 }
 
 static int fit(choices *c) {
@@ -291,7 +331,7 @@ static int fit(choices *c) {
         return cli_wrong("there is no store '%s': give DATA to create it", c->store_path);
     if (!c->seed.given && !cli_random(&c->seed.value, sizeof c->seed.value))
         return CLI_FAILED;
-    c->params.common.seed = c->seed.value;
+    c->params->seed = c->seed.value;
     const double begin = cli_now();
     int code = is_new ? make_store(c, &store) : add_model(c, &store);
     if (code == CLI_DONE)
@@ -307,27 +347,25 @@ static int run(int n_arguments, char **arguments) {
     efface_model_free(c.model);
     cli_texts_free(&c.offset_texts);
     cli_offsets_free(&c.offsets);
+    if (c.of_family != NULL)
+        cli_wipe(c.of_family, c.family->n_bytes);
+    free(c.of_family);
     cli_wipe(&c, sizeof c);
     return code;
 }
 
-const cli_command cli_fit = {
-    "fit",
-    "create a store from a data file and fit a model, or add a model",
+/* With the list of families in it. */
+static const char help_format[] =
     "usage: efface fit DATA -k K -o STORE [OPTIONS]\n"
     "       efface fit -k K -o STORE --model NAME [OPTIONS]\n"
     "Creates STORE from the rows of DATA (CSV, .npy or IDX, also gzipped; - is\n"
     "standard input) and fits a model. Without DATA, adds a model to a STORE.\n"
-    "  -k K            clusters               --model NAME  in the store (default)\n"
-    "  --method M      pyramid (default), lloyd, quantized or tree\n"
-    "  --seed N        for all randomness; without it, a random seed, never shown\n"
-    "  --iters T (10; 0: all)   --candidates C  tried for a seed (0: 2 + log K)\n"
-    "  --scale S       none (default) or minmax: each column to [0, 1]\n"
+    "  --family F      %s\n"
+    "                  The kind of model. Each kind has options of its own, such as\n"
+    "                  -k: efface fit --family F --help\n"
+    "  --model NAME    the name of the model in the store (default)\n"
     "  --columns LIST  columns of the model by name or number: age,3,5-7 (all)\n"
-    "  --epsilon E --gamma G           quantized: lattice width, balance threshold\n"
-    "  --rate R --passes P --starts S  pyramid: sample, passes, seedings tried\n"
-    "  --width W --height H            tree: children of a node, levels of nodes\n"
-    "  --leaf-method M --node-method M --weigh no  tree: leaves, nodes, no weights\n"
+    "  --seed N        for all randomness; without it, a random seed, never shown\n"
     "  --id COL --owner COL --weight COL --label COL   columns of DATA that are not\n"
     "                  values, by name or number; ids and owners may be texts\n"
     "  --offset COL=X  subtract X before rounding to float32; auto: chosen from DATA\n"
@@ -335,8 +373,28 @@ const cli_command cli_fit = {
     "  --header yes|no, --ids numbers|text   if DATA does not make it clear\n"
     "  --like STORE    give texts the ids that they have in that store\n"
     "  --receipt-key FILE  key for ids in receipts, not kept in the store\n"
-    "  --threads N (all)   --wait SECONDS  for a busy STORE (5)   --json  as JSON\n"
+    "  --threads N (all)   --wait SECONDS  for a busy STORE (5)\n"
+    "  --json          as JSON: store, rows, dim, model (name, family, dim, parameters,\n"
+    "                  digest), fitted, note, seconds\n"
+    "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface fit people.csv --id id --owner user -k 8 --scale minmax \\\n"
-    "             --method pyramid -o people.store\n",
-    run,
+    "             -o people.store\n";
+
+static const char *help_on(int n_arguments, char **arguments) {
+    static char help[sizeof help_format + 256];
+    char list[256];
+    const char *const name = find_family(n_arguments, arguments);
+    const cli_family *const family = cli_family_named(name);
+    if (family == NULL || name != NULL)
+        return family != NULL ? family->help : NULL;
+    cli_family_list(list, " (default)");
+    snprintf(help, sizeof help, help_format, list);
+    return help;
+}
+
+const cli_command cli_fit = {
+    .name = "fit",
+    .summary = "create a store from a data file and fit a model, or add a model",
+    .run = run,
+    .help_on = help_on,
 };

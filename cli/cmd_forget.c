@@ -36,16 +36,18 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
     return true;
 }
 
+/* Sends the request or, with `look`, only asks what it would do. */
 static int send_request(efface_store *store, const cli_wanted *wanted,
-                        const efface_request *request, efface_store_report *report) {
+                        const efface_request *request, bool look, efface_store_report *report) {
     efface_error error;
     memset(report, 0, sizeof *report);
     if (request->n_ids + request->n_owners == 0) {
         cli_say("no row was named: there is nothing to forget");
         return CLI_DONE;
     }
-    cli_progress_begin(request->only_look ? "looking" : "forgetting", 0, 0);
-    const efface_status status = efface_store_forget(store, request, report, &error);
+    cli_progress_begin(look ? "looking" : "forgetting", 0, 0);
+    const efface_status status =
+        (look ? efface_store_preview : efface_store_forget)(store, request, report, &error);
     cli_progress_end();
     if (status == EFFACE_OK)
         return CLI_DONE;
@@ -57,11 +59,10 @@ static int send_request(efface_store *store, const cli_wanted *wanted,
 
 /* Asks with the numbers in the question: nobody knows before how many rows an owner has. */
 static int confirm(const choices *c, efface_store *store, const cli_wanted *wanted,
-                   efface_request request) {
+                   const efface_request *request) {
     efface_store_report report;
     uint32_t n_hard = 0;
-    request.only_look = 1;
-    const int code = send_request(store, wanted, &request, &report);
+    const int code = send_request(store, wanted, request, true, &report);
     if (code != CLI_DONE)
         return code;
     for (uint32_t i = 0; i < report.n_models; i++)
@@ -83,7 +84,7 @@ static int send_and_print(const choices *c, efface_store *store, const cli_wante
     int code = CLI_DONE;
     if (!cli_fresh_open(&list, c->change.list, &code))
         return code;
-    code = send_request(store, wanted, request, &report);
+    code = send_request(store, wanted, request, c->dry_run, &report);
     if (code == CLI_DONE) {
         cli_print_change(&change, &report);
         code = cli_write_hashes(&list, &report);
@@ -108,11 +109,10 @@ static int forget(const choices *c) {
                    : !cli_open_to_change(c->store_path, &c->change, &store, &code))
         return code;
     code = cli_read_who(&c->who, store, &wanted);
-    efface_request request =
+    const efface_request request =
         cli_wanted_request(&wanted, c->skip_missing ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL);
-    request.only_look = c->dry_run;
     if (code == CLI_DONE && ask)
-        code = confirm(c, store, &wanted, request);
+        code = confirm(c, store, &wanted, &request);
     if (code == CLI_DONE)
         code = send_and_print(c, store, &wanted, &request);
     cli_wanted_free(&wanted);
@@ -155,4 +155,5 @@ const cli_command cli_forget = {
     "          efface forget people.store --owner p123 --dry-run\n"
     "          efface forget people.store --from requests.txt --skip-missing --yes\n",
     run,
+    NULL,
 };

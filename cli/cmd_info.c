@@ -4,27 +4,20 @@
 #include "model_details.h"
 #include "options.h"
 #include "output.h"
+#include "predictions.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 typedef struct contents {
     const char *path;
     efface_store *store;
     efface_store_info info;
     efface_stored_model *models;
+    cli_facts *parameters; /* of each model */
     size_t n_models;
     cli_model_details *details; /* or NULL */
 } contents;
-
-static void json_model(cli_json *json, const efface_stored_model *model) {
-    char hex[CLI_HEX_BYTES];
-    cli_hex(model->digest, sizeof model->digest, hex);
-    cli_json_text(json, "name", model->name);
-    cli_json_text(json, "method", cli_method_name(model->method));
-    cli_json_whole(json, "k", model->n_clusters);
-    cli_json_whole(json, "dim", model->n_columns);
-    cli_json_text(json, "digest", hex);
-}
 
 static void print_json(const contents *c) {
     const efface_store_info *const info = &c->info;
@@ -57,13 +50,13 @@ static void print_json(const contents *c) {
     cli_json_open(&json, "models", '[');
     for (size_t i = 0; i < c->n_models; i++) {
         cli_json_open(&json, NULL, '{');
-        json_model(&json, &c->models[i]);
+        cli_json_model(&json, &c->models[i], &c->parameters[i]);
         cli_json_close(&json, '}');
     }
     cli_json_close(&json, ']');
     if (c->details != NULL) {
         cli_json_open(&json, "model", '{');
-        json_model(&json, &c->details->about);
+        cli_json_model(&json, &c->details->about, &c->details->facts);
         cli_json_details(&json, c->details);
         cli_json_close(&json, '}');
     }
@@ -152,23 +145,43 @@ static void print_text(const contents *c) {
     for (size_t i = 0; i < c->n_models; i++) {
         const efface_stored_model *const model = &c->models[i];
         cli_hex(model->digest, sizeof model->digest, hex);
-        printf("  %s: %s, k %" PRIu32 ", %" PRIu32 " column%s\n    digest %s\n", model->name,
-               cli_method_name(model->method), model->n_clusters, model->n_columns,
-               model->n_columns == 1 ? "" : "s", hex);
+        printf("  %s: %s, %" PRIu32 " column%s\n    ", model->name,
+               efface_family_name(model->family), model->n_columns,
+               model->n_columns == 1 ? "" : "s");
+        cli_put_facts(stdout, &c->parameters[i], CLI_GIVEN_PARAMETERS, 4);
+        printf("    digest %s\n", hex);
     }
     if (c->details != NULL)
         cli_print_details(c->details);
+}
+
+static int read_parameters(contents *c) {
+    int code = CLI_DONE;
+    c->parameters = calloc(c->n_models + 1, sizeof *c->parameters);
+    if (c->parameters == NULL)
+        return cli_out_of_memory();
+    for (size_t i = 0; i < c->n_models && code == CLI_DONE; i++)
+        code = cli_read_parameters(c->store, c->models[i].name, &c->parameters[i]);
+    return code;
+}
+
+static void free_contents(contents *c) {
+    for (size_t i = 0; i < c->n_models && c->parameters != NULL; i++)
+        cli_facts_free(&c->parameters[i]);
+    free(c->parameters);
+    efface_models_free(c->models);
+    efface_store_close(c->store);
 }
 
 static int print_contents(contents *c, const char *name, bool full, bool as_json) {
     cli_model_details details = {.data = NULL};
     efface_stored_model model;
     efface_error error;
-    int code = CLI_DONE;
     if (efface_store_get_info(c->store, &c->info, &error) != EFFACE_OK ||
         efface_store_models(c->store, &c->models, &c->n_models, &error) != EFFACE_OK)
         return cli_report_error(&error);
-    if (name != NULL || full) {
+    int code = read_parameters(c);
+    if (code == CLI_DONE && (name != NULL || full)) {
         code = cli_choose_model(c->store, name, &model);
         if (code == CLI_DONE) {
             cli_progress_begin("reading", 0, 0);
@@ -185,10 +198,6 @@ static int print_contents(contents *c, const char *name, bool full, bool as_json
 
 /* ---- a published model */
 
-static const char *scale_name(efface_scale scale) {
-    return scale == EFFACE_SCALE_MINMAX ? "minmax" : "none";
-}
-
 static void print_published_json(const char *path, const efface_predictor *published) {
     const efface_predictor_info info = efface_predictor_get_info(published);
     const double *const offsets = efface_predictor_offsets(published);
@@ -196,9 +205,20 @@ static void print_published_json(const char *path, const efface_predictor *publi
     cli_json_open(&json, NULL, '{');
     cli_json_text(&json, "published", path);
     cli_json_whole(&json, "format", info.format);
-    cli_json_whole(&json, "k", info.n_clusters);
+    cli_json_text(&json, "family", efface_family_name(info.family));
+    cli_json_text(&json, "predicts", cli_predicts_name(info.predicts));
+    cli_json_whole(&json, "numbers", info.n_numbers);
     cli_json_whole(&json, "dim", info.n_columns);
-    cli_json_text(&json, "scale", scale_name(info.scale));
+    cli_json_open(&json, "tables", '[');
+    efface_table table;
+    for (uint32_t i = 0; efface_predictor_get_table(published, i, &table, NULL) == EFFACE_OK; i++) {
+        cli_json_open(&json, NULL, '{');
+        cli_json_text(&json, "name", table.name);
+        cli_json_text(&json, "row", table.row_name);
+        cli_json_whole(&json, "rows", table.n_rows);
+        cli_json_close(&json, '}');
+    }
+    cli_json_close(&json, ']');
     cli_json_open(&json, "columns", '[');
     for (uint32_t i = 0; i < info.n_columns; i++)
         cli_json_text(&json, NULL, efface_predictor_column(published, i));
@@ -210,16 +230,26 @@ static void print_published_json(const char *path, const efface_predictor *publi
     cli_json_close(&json, '}');
 }
 
+static void print_tables(const efface_predictor *published) {
+    efface_table table;
+    uint32_t n = 0;
+    for (; efface_predictor_get_table(published, n, &table, NULL) == EFFACE_OK; n++)
+        printf("%s%s (%" PRIu64 " row%s)", n == 0 ? "tables    " : ", ", table.name, table.n_rows,
+               table.n_rows == 1 ? "" : "s");
+    fputs(n > 0 ? "\n" : "", stdout);
+}
+
 static void print_published_text(const char *path, const efface_predictor *published) {
     const efface_predictor_info info = efface_predictor_get_info(published);
     fputs("published ", stdout);
     cli_put_text(stdout, path);
-    printf("\nformat    %" PRIu32 "\nclusters  %" PRIu32 "\n", info.format, info.n_clusters);
+    printf("\nformat    %" PRIu32 "\nfamily    %s\npredicts  %s\n", info.format,
+           efface_family_name(info.family), cli_predicts_name(info.predicts));
+    print_tables(published);
     const shown_columns c = {.of = {.n = info.n_columns, .published = published},
                              .offsets = efface_predictor_offsets(published)};
     print_columns(&c);
     print_offsets(&c);
-    printf("scale     %s\n", scale_name(info.scale));
     fputs("It predicts; rows, sums and the seed are in the store that it was published from.\n",
           stdout);
 }
@@ -255,8 +285,7 @@ static int run(int n_arguments, char **arguments) {
     if (!cli_open_store(c.path, &how, &c.store, &code))
         return code;
     code = print_contents(&c, name, full, as_json);
-    efface_models_free(c.models);
-    efface_store_close(c.store);
+    free_contents(&c);
     return code;
 }
 
@@ -265,20 +294,24 @@ const cli_command cli_info = {
     "show what a store, or a published model, contains",
     "usage: efface info STORE [--model NAME | --full] [--wait SECONDS] [--json]\n"
     "Shows how many rows, columns, owners, labels and receipts a store has, the size\n"
-    "of its file, and its models with their digests. Equal models have equal digests.\n"
-    "  --model NAME    show more about this model: parameters, scale, loss, the range\n"
-    "                  of each column and the size of each cluster. This reads the\n"
-    "                  rows. Seeds are never shown\n"
+    "of its file, and its models with their families, parameters and digests. Equal\n"
+    "models have equal digests. STORE may be a published model.\n"
+    "  --model NAME    show more about this model: all parameters, what became of it,\n"
+    "                  the range of each column, and what its family adds (kmeans: the\n"
+    "                  loss and the size of each cluster). This reads the rows. Seeds\n"
+    "                  are never shown\n"
     "  --full          the same for the only model\n"
     "  --wait SECONDS  how long to wait for a busy store (5)\n"
     "  --json          as JSON: format, bytes, free_bytes, rows, dim, columns,\n"
     "                  offsets, owners, rows_without_owner, labels, keeps_texts,\n"
-    "                  receipts, receipt_key, notes, models with name, method, k, dim\n"
-    "                  and digest; and model with these, parameters, levels, stable,\n"
-    "                  epsilon, width, loss, columns and clusters\n"
-    "STORE may be a published model; as JSON: format, k, dim, scale, columns, offsets\n"
+    "                  receipts, receipt_key, notes, models with name, family, dim,\n"
+    "                  parameters and digest; and model with these, fitted, note,\n"
+    "                  columns, and what its family adds (loss, clusters). Of a\n"
+    "                  published model: format, family, predicts, numbers, dim, tables,\n"
+    "                  columns, offsets\n"
     "Exit codes: 0 done, 1 failed (for example, the file is not a store), 2 usage,\n"
     "4 not found, 5 busy, 6 damaged.\n"
     "example: efface info people.store --full\n",
     run,
+    NULL,
 };

@@ -103,4 +103,5 @@ const cli_command cli_learn = {
     "4 not found, 5 busy, 6 damaged.\n"
     "example: efface learn people.store new.csv --id id --owner user\n",
     run,
+    NULL,
 };

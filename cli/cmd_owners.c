@@ -173,4 +173,5 @@ const cli_command cli_owners = {
     "examples: efface owners people.store\n"
     "          efface owners people.store -o owners.csv\n",
     run,
+    NULL,
 };

@@ -1,8 +1,6 @@
-/* efface predict: the nearest cluster of each row of a file, by a model of a store or by a
- * published one. */
+/* efface predict: what a model of a store, or a published one, predicts for each row of a file. */
 #include "data_files.h"
-#include "json_writer.h"
-#include "output.h"
+#include "predictions.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,12 +13,10 @@ typedef struct choices {
     bool json;
 } choices;
 
-/* Rows that are gathered and predicted together. */
-enum { BATCH = 4096 };
-
 /* What predicts: a model of a store, with its set of rows, or else a published one. */
 typedef struct predictor {
     const char *name; /* of the model; NULL: a published one has none */
+    efface_store *store;
     efface_model *model;
     efface_data *fitted;
     efface_predictor *published;
@@ -147,43 +143,12 @@ static int check_offsets(const choices *c, const efface_data *rows, const predic
     return CLI_DONE;
 }
 
-static efface_status predict_batch(const predictor *by, size_t n, const float *batch,
-                                   uint32_t *labels, efface_error *error) {
-    return by->published != NULL
-               ? efface_predictor_predict(by->published, n, batch, 0, labels, error)
-               : efface_kmeans_predict(by->model, n, batch, 0, labels, error);
-}
-
-static int predict(const predictor *by, const efface_data *rows, const uint32_t *columns,
-                   uint32_t *labels) {
-    const uint32_t n_columns = columns_of(by).n;
-    const size_t n_rows = efface_data_n_rows(rows);
-    float *const row = malloc(efface_data_n_columns(rows) * sizeof *row);
-    float *const batch = malloc((size_t)BATCH * n_columns * sizeof *batch);
-    efface_error error;
-    int code = row != NULL && batch != NULL ? CLI_DONE : cli_out_of_memory();
-    for (size_t begin = 0; begin < n_rows && code == CLI_DONE; begin += BATCH) {
-        const size_t n = n_rows - begin < BATCH ? n_rows - begin : BATCH;
-        for (size_t i = 0; i < n; i++) {
-            efface_data_values(rows, begin + i, row);
-            for (uint32_t j = 0; j < n_columns; j++)
-                batch[i * n_columns + j] = row[columns[j]];
-        }
-        if (predict_batch(by, n, batch, labels + begin, &error) != EFFACE_OK)
-            code = cli_report_error(&error);
-    }
-    free(row);
-    free(batch);
-    return code;
-}
-
-/* What is written: a label for each row and, if DATA has a column of ids, those. */
+/* What is written: a prediction for each row and, if DATA has a column of ids, those. */
 typedef struct result {
     const char *model;
     const efface_data *rows;
     const efface_texts *texts;
-    const uint32_t *labels;
-    size_t n;
+    cli_predictions predictions;
     bool with_ids;
 } result;
 
@@ -192,55 +157,53 @@ static const char *id_text(const result *r, uint64_t id) {
 }
 
 static void write_json(FILE *out, const result *r) {
+    const size_t n = r->predictions.n_rows;
     cli_json json = {.out = out};
     cli_json_open(&json, NULL, '{');
     cli_json_text(&json, "model", r->model);
-    cli_json_whole(&json, "rows", r->n);
+    cli_json_whole(&json, "rows", n);
     if (r->with_ids) {
         cli_json_open(&json, "ids", '[');
-        for (size_t i = 0; i < r->n; i++) {
+        for (size_t i = 0; i < n; i++) {
             const uint64_t id = efface_data_row(r->rows, i).id;
             cli_json_id(&json, id, id_text(r, id));
         }
         cli_json_close(&json, ']');
     }
-    cli_json_open(&json, "labels", '[');
-    for (size_t i = 0; i < r->n; i++)
-        cli_json_whole(&json, NULL, r->labels[i]);
-    cli_json_close(&json, ']');
+    cli_json_predictions(&json, &r->predictions, NULL);
     cli_json_close(&json, '}');
 }
 
+/* One number for each row needs no heading. */
 static void write_csv(FILE *out, const result *r) {
-    if (r->with_ids)
-        fputs("id,label\n", out);
-    for (size_t i = 0; i < r->n; i++) {
+    if (r->with_ids || r->predictions.n_numbers > 1) {
+        fputs(r->with_ids ? "id," : "", out);
+        cli_csv_prediction_names(out, &r->predictions);
+        fputc('\n', out);
+    }
+    for (size_t i = 0; i < r->predictions.n_rows; i++) {
         if (r->with_ids) {
             const uint64_t id = efface_data_row(r->rows, i).id;
             cli_csv_id(out, id, id_text(r, id));
             fputc(',', out);
         }
-        fprintf(out, "%" PRIu32 "\n", r->labels[i]);
+        cli_csv_prediction(out, &r->predictions, i);
+        fputc('\n', out);
     }
 }
 
-static void write_labels(FILE *out, cli_format format, const result *r) {
-    if (format == CLI_NPY) {
-        cli_npy_header(out, "<i4", r->n, 0);
-        for (size_t i = 0; i < r->n; i++)
-            cli_npy_int32(out, r->labels[i]);
-    } else if (format == CLI_JSON) {
-        write_json(out, r);
-    } else {
-        write_csv(out, r);
-    }
+static void write_predictions(FILE *out, cli_format format, const result *r) {
+    if (format == CLI_NPY)
+        cli_npy_predictions(out, &r->predictions, NULL);
+    else
+        (format == CLI_JSON ? write_json : write_csv)(out, r);
 }
 
 static int write_result(const choices *c, cli_format format, const result *r) {
     cli_output output;
     if (!cli_output_open(&output, c->out_path))
         return CLI_FAILED;
-    write_labels(output.file, format, r);
+    write_predictions(output.file, format, r);
     if (!cli_output_finish(&output))
         return CLI_FAILED;
     if (!c->json || cli_is_stdout(c->out_path))
@@ -248,7 +211,7 @@ static int write_result(const choices *c, cli_format format, const result *r) {
     cli_json json = {.out = stdout};
     cli_json_open(&json, NULL, '{');
     cli_json_text(&json, "model", r->model);
-    cli_json_whole(&json, "rows", r->n);
+    cli_json_whole(&json, "rows", r->predictions.n_rows);
     cli_json_text(&json, "file", c->out_path);
     cli_json_text(&json, "format", cli_format_name(format));
     cli_json_close(&json, '}');
@@ -278,20 +241,19 @@ static int read_rows(const choices *c, efface_load_options *load, read_data *dat
 
 static int answer(const choices *c, cli_format format, const predictor *by, const read_data *data) {
     const cli_columns of = columns_of(by);
-    const size_t n = efface_data_n_rows(data->rows);
+    const cli_predicting predicting = {by->model, by->published};
+    result r = {
+        .model = by->name, .rows = data->rows, .texts = data->texts, .with_ids = data->with_ids};
     int code;
     uint32_t *const columns = match_columns(c, data->rows, &of, &data->passed_over, &code);
     if (columns == NULL)
         return code;
-    uint32_t *const labels = malloc((n + 1) * sizeof *labels);
-    code = labels == NULL ? cli_out_of_memory() : check_offsets(c, data->rows, by, columns);
+    code = check_offsets(c, data->rows, by, columns);
     if (code == CLI_DONE)
-        code = predict(by, data->rows, columns, labels);
-    if (code == CLI_DONE) {
-        const result r = {by->name, data->rows, data->texts, labels, n, data->with_ids};
+        code = cli_predict_rows(&predicting, data->rows, columns, by->store, &r.predictions);
+    if (code == CLI_DONE)
         code = write_result(c, format, &r);
-    }
-    free(labels);
+    cli_predictions_free(&r.predictions);
     free(columns);
     return code;
 }
@@ -315,6 +277,7 @@ static int answer_from_store(const choices *c, cli_format format) {
     if (code == CLI_DONE &&
         efface_store_load(store, info.name, &by.fitted, &by.model, &error) != EFFACE_OK)
         code = cli_report_error(&error);
+    by.store = store;
     if (code == CLI_DONE)
         code = answer(c, format, &by, &data);
     free_predictor(&by);
@@ -391,25 +354,27 @@ static int run(int n_arguments, char **arguments) {
 
 const cli_command cli_predict = {
     "predict",
-    "find the cluster of each row of a data file",
+    "write what a model predicts for each row of a data file",
     "usage: efface predict STORE DATA [-o FILE] [OPTIONS]\n"
-    "Writes the nearest cluster of each row of DATA (CSV, .npy or IDX, also gzipped;\n"
-    "- is standard input), counted from 0, one per line in the order of DATA. If the\n"
-    "model and DATA have names of columns, columns are matched by name, and other\n"
-    "columns are ignored; else columns are matched by order. STORE may be a published\n"
-    "model (efface publish).\n"
-    "  -o FILE          FILE.csv, FILE.npy (int32) or FILE.json; without it, standard\n"
-    "                   output, as CSV or with --json as JSON\n"
+    "Writes what the model predicts for each row of DATA (CSV, .npy or IDX, also\n"
+    "gzipped; - is standard input), a line for each row, in the order of DATA: kmeans\n"
+    "the nearest cluster, from 0. Columns are matched by name if the model and DATA\n"
+    "have names, and other columns are ignored; else columns are matched by order.\n"
+    "STORE may be a published model (efface publish).\n"
+    "  -o FILE          FILE.csv, FILE.npy (clusters: int32) or FILE.json; without\n"
+    "                   it, standard output, as CSV or with --json as JSON\n"
     "  --model NAME     the model; needed if there are several\n"
     "  --columns LIST   the columns of DATA to use, by name or number: age,3,5-7\n"
     "  --id COL         the column of DATA with the ids; they are written beside the\n"
-    "                   labels, except to FILE.npy\n"
+    "                   predictions, except to FILE.npy\n"
     "  --owner COL, --weight COL, --label COL\n"
     "                   columns of DATA that are not values, if that is not clear\n"
     "  --header yes|no, --ids numbers|text  if DATA does not make it clear\n"
     "  --wait SECONDS   how long to wait for a busy store (5)\n"
-    "  --json           as JSON: model, rows, and ids and labels or file and format\n"
+    "  --json           as JSON: model, rows, and ids and labels (clusters), classes,\n"
+    "                   values or probabilities; or file and format\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface predict people.store new.csv --id id -o labels.csv\n",
     run,
+    NULL,
 };

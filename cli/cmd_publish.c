@@ -130,4 +130,5 @@ const cli_command cli_publish = {
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface publish people.store -o people.model\n",
     run,
+    NULL,
 };

@@ -383,4 +383,5 @@ const cli_command cli_receipt = {
     "         efface export people.store --receipts -o receipts.jsonl\n"
     "         efface receipt verify receipts.jsonl --public-key signing.pub\n",
     run,
+    NULL,
 };

@@ -106,4 +106,5 @@ const cli_command cli_rekey = {
     "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface rekey people.store --yes\n",
     run,
+    NULL,
 };

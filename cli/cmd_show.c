@@ -167,8 +167,7 @@ static void write_models(cli_json *json, const shown *s) {
         const shown_model *const model = &s->models[i];
         cli_json_open(json, NULL, '{');
         cli_json_text(json, "name", model->info.name);
-        cli_json_text(json, "method", cli_method_name(model->info.method));
-        cli_json_whole(json, "k", model->info.n_clusters);
+        cli_json_text(json, "family", efface_family_name(model->info.family));
         cli_json_open(json, "columns", '[');
         for (uint32_t j = 0; j < model->info.n_columns; j++)
             cli_json_text(json, NULL, column_name(s, model->columns[j], made_up));
@@ -218,8 +217,7 @@ static void print_models(FILE *out, const shown *s) {
     fputs(s->n_models == 0 ? "no model uses them\n" : "models that use them:\n", out);
     for (size_t i = 0; i < s->n_models; i++) {
         const shown_model *const model = &s->models[i];
-        fprintf(out, "  %s: %s, k %" PRIu32 ", ", model->info.name,
-                cli_method_name(model->info.method), model->info.n_clusters);
+        fprintf(out, "  %s: %s, ", model->info.name, efface_family_name(model->info.family));
         if (model->info.n_columns == s->info.n_columns)
             fputs("all columns", out);
         for (uint32_t j = 0; j < model->info.n_columns && j <= MOST_NAMES &&
@@ -369,4 +367,5 @@ const cli_command cli_show = {
     "examples: efface show people.store --owner p123\n"
     "          efface show people.store --owner p123 -o p123.csv\n",
     run,
+    NULL,
 };

@@ -105,4 +105,5 @@ const cli_command cli_update = {
     "6 damaged.\n"
     "example: efface update people.store moved.csv --id id --yes\n",
     run,
+    NULL,
 };

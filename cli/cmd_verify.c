@@ -2,7 +2,6 @@
 #include "json_writer.h"
 #include "options.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,9 +25,7 @@ static void print_json(const verdict *verdicts, size_t n, bool identical) {
         cli_json_text(&json, "digest", hex);
         if (difference->identical == 0) {
             cli_json_text(&json, "what", difference->what);
-            cli_json_whole(&json, "level", difference->level);
-            cli_json_whole(&json, "cluster", difference->cluster);
-            cli_json_whole(&json, "column", difference->column);
+            cli_json_text(&json, "where", difference->where);
         }
         cli_json_close(&json, '}');
     }
@@ -49,9 +46,8 @@ static void print_text(const verdict *v) {
         puts("  the definition of its method has changed since its fit; the next request that\n  "
              "writes fits it again");
     else if (!identical)
-        printf(
-            "  first difference: %s, level %" PRIu32 ", cluster %" PRIu32 ", column %" PRIu32 "\n",
-            v->difference.what, v->difference.level, v->difference.cluster, v->difference.column);
+        printf("  first difference: %s%s%s\n", v->difference.what,
+               v->difference.where[0] != '\0' ? ", " : "", v->difference.where);
 }
 
 static int compare(efface_store *store, verdict *v, unsigned step, unsigned n_steps) {
@@ -139,10 +135,11 @@ const cli_command cli_verify = {
     "  --model NAME   only this model\n"
     "  --wait SECONDS how long to wait for a busy store (5)\n"
     "  --json         as JSON: identical, and models with name, identical and digest;\n"
-    "                 for a model that differs also what, level, cluster and column\n"
+    "                 for a model that differs also what and where\n"
     "Takes as long as fitting. efface check is faster and looks for damage.\n"
     "Exit codes: 0 all identical, 3 a model differs, 4 not found, 5 busy,\n"
     "6 damaged.\n"
     "example: efface verify people.store\n",
     run,
+    NULL,
 };

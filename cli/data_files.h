@@ -59,6 +59,13 @@ typedef struct cli_columns {
     const efface_predictor *published;
 } cli_columns;
 
+/* The columns of a model among those of a store or a set; `columns` NULL: all of them. */
+typedef struct cli_chosen {
+    cli_columns of;
+    uint32_t *columns;
+    uint32_t n_columns;
+} cli_chosen;
+
 /* The name of a column; NULL if it has none. */
 const char *cli_column_name(const cli_columns *columns, uint32_t column);
 

@@ -67,7 +67,8 @@ static bool read_value(const cli_option *option, const char *text) {
         return false;
     case CLI_FLAG:
     case CLI_PLACE:
-    case CLI_PLACE_OR_NOT: break;
+    case CLI_PLACE_OR_NOT:
+    case CLI_MORE: break;
     }
     return false;
 }
@@ -83,10 +84,15 @@ static const cli_option *find_option(const cli_option *options, const char *argu
     const bool has_value = argument[1] == '-' && equals != NULL;
     const size_t n = has_value ? (size_t)(equals - argument) : strlen(argument);
     *attached = has_value ? equals + 1 : NULL;
-    for (const cli_option *option = options; option->name != NULL; option++)
-        if (!is_place(option) && strlen(option->name) == n &&
+    for (const cli_option *option = options; option->name != NULL; option++) {
+        const cli_option *const more =
+            option->kind == CLI_MORE ? find_option(option->value, argument, attached) : NULL;
+        if (more != NULL)
+            return more;
+        if (option->kind != CLI_MORE && !is_place(option) && strlen(option->name) == n &&
             strncmp(option->name, argument, n) == 0)
             return option;
+    }
     return NULL;
 }
 

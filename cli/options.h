@@ -7,17 +7,18 @@
 /* What `value` of an option points to. A flag takes no value; a place is an argument without a
  * name, in the order of the table. */
 typedef enum cli_kind {
-    CLI_FLAG,        /* bool */
-    CLI_TEXT,        /* const char * */
-    CLI_TEXTS,       /* cli_texts: may be given several times */
-    CLI_COUNT,       /* uint32_t, at least 1 */
-    CLI_WHOLE,       /* uint32_t, 0 allowed */
-    CLI_NUMBER,      /* cli_number */
-    CLI_REAL,        /* double */
-    CLI_SECONDS,     /* double, at least 0 */
-    CLI_WORD,        /* int, the place of the word in `words` */
-    CLI_PLACE,       /* const char * */
-    CLI_PLACE_OR_NOT /* const char *, NULL if it is not there */
+    CLI_FLAG,         /* bool */
+    CLI_TEXT,         /* const char * */
+    CLI_TEXTS,        /* cli_texts: may be given several times */
+    CLI_COUNT,        /* uint32_t, at least 1 */
+    CLI_WHOLE,        /* uint32_t, 0 allowed */
+    CLI_NUMBER,       /* cli_number */
+    CLI_REAL,         /* double */
+    CLI_SECONDS,      /* double, at least 0 */
+    CLI_WORD,         /* int, the place of the word in `words` */
+    CLI_PLACE,        /* const char * */
+    CLI_PLACE_OR_NOT, /* const char *, NULL if it is not there */
+    CLI_MORE          /* const cli_option *: more options, none of them a place; it has no name */
 } cli_kind;
 
 typedef struct cli_texts {

@@ -200,6 +200,10 @@ void cli_npy_int32(FILE *out, uint32_t value) {
     write_bytes(out, value, 4);
 }
 
+void cli_npy_int64(FILE *out, int64_t value) {
+    write_bytes(out, (uint64_t)value, 8);
+}
+
 void cli_npy_float64(FILE *out, double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);

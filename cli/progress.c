@@ -205,9 +205,9 @@ static void hear_of_fit(void *context, double part) {
     note_part(part);
 }
 
-void cli_watch_fit(efface_kmeans_params *params) {
-    params->common.interrupted = is_interrupted;
-    params->common.progress = hear_of_fit;
+void cli_watch_fit(efface_params *params) {
+    params->interrupted = is_interrupted;
+    params->progress = hear_of_fit;
     (void)cli_progress_part(NULL, -1);
     /* Rows are read or written before, which is a small part: one bar for both would go back. */
     fit_only = true;

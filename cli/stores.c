@@ -39,14 +39,14 @@ bool cli_is_published(const char *path) {
 
 bool cli_open_store(const char *path, const cli_open *how, efface_store **store, int *code) {
     if (access(path, F_OK) != 0 && errno == ENOENT) {
-        *code = cli_not_found("there is no store '%s'; efface fit DATA -k K -o STORE creates one",
-                              path);
+        *code = cli_not_found("there is no store '%s'; efface fit DATA -o STORE creates one", path);
         return false;
     }
     if (cli_is_published(path)) {
-        *code = cli_failed("%s is a published model, which predict and info can use; this needs "
-                           "the store that it was published from",
-                           path);
+        *code = cli_failed(
+            "%s is a published model, which predict, export and info can use; this needs "
+            "the store that it was published from",
+            path);
         return false;
     }
     efface_store_options options;
@@ -81,23 +81,13 @@ int cli_choose_model(efface_store *store, const char *wanted, efface_stored_mode
     if (n_models == 1)
         *info = models[0];
     else if (n_models == 0)
-        code = cli_not_found("the store has no models; efface fit -k K -o STORE adds one");
+        code = cli_not_found("the store has no models; efface fit -o STORE adds one");
     else
         code = cli_wrong(
             "the store has %zu models: choose one with --model NAME (efface info lists the models)",
             n_models);
     efface_models_free(models);
     return code;
-}
-
-const char *cli_method_name(efface_method method) {
-    switch (method) {
-    case EFFACE_METHOD_LLOYD: return "lloyd";
-    case EFFACE_METHOD_QUANTIZED: return "quantized";
-    case EFFACE_METHOD_PYRAMID: return "pyramid";
-    case EFFACE_METHOD_TREE: return "tree";
-    }
-    return "unknown";
 }
 
 void cli_hex(const unsigned char *bytes, size_t n_bytes, char *hex) {
