@@ -280,7 +280,7 @@ static void print_text(const choices *c, const result *r) {
     printf(": %" PRIu64 " row%s, %" PRIu32 " column%s; model %s: %s; %.3f s\n", r->store.n_rows,
            r->store.n_rows == 1 ? "" : "s", r->store.n_columns, r->store.n_columns == 1 ? "" : "s",
            r->model.name, efface_family_name(r->model.family), r->seconds);
-    cli_put_facts(stdout, &r->facts, CLI_GIVEN_PARAMETERS, 0);
+    cli_put_facts(stdout, "", &r->facts, CLI_GIVEN_PARAMETERS);
     if (r->note != NULL)
         puts(r->note);
     printf("digest %s\n", hex);
@@ -374,8 +374,8 @@ static const char help_format[] =
     "  --like STORE    give texts the ids that they have in that store\n"
     "  --receipt-key FILE  key for ids in receipts, not kept in the store\n"
     "  --threads N (all)   --wait SECONDS  for a busy STORE (5)\n"
-    "  --json          as JSON: store, rows, dim, model (name, family, dim, parameters,\n"
-    "                  digest), fitted, note, seconds\n"
+    "  --json          as JSON: store, rows, dim, model with name, family, dim,\n"
+    "                  parameters and digest, fitted, note, seconds\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface fit people.csv --id id --owner user -k 8 --scale minmax \\\n"
     "             -o people.store\n";

@@ -145,10 +145,9 @@ static void print_text(const contents *c) {
     for (size_t i = 0; i < c->n_models; i++) {
         const efface_stored_model *const model = &c->models[i];
         cli_hex(model->digest, sizeof model->digest, hex);
-        printf("  %s: %s, %" PRIu32 " column%s\n    ", model->name,
-               efface_family_name(model->family), model->n_columns,
-               model->n_columns == 1 ? "" : "s");
-        cli_put_facts(stdout, &c->parameters[i], CLI_GIVEN_PARAMETERS, 4);
+        printf("  %s: %s, %" PRIu32 " column%s\n", model->name, efface_family_name(model->family),
+               model->n_columns, model->n_columns == 1 ? "" : "s");
+        cli_put_facts(stdout, "    ", &c->parameters[i], CLI_GIVEN_PARAMETERS);
         printf("    digest %s\n", hex);
     }
     if (c->details != NULL)

@@ -13,6 +13,7 @@ static void print_json(const char *path, const efface_store_report *report) {
     char hex[CLI_HEX_BYTES];
     cli_json_open(&json, NULL, '{');
     cli_json_text(&json, "model", model->name);
+    cli_json_text(&json, "family", efface_family_name(model->family));
     cli_json_text(&json, "file", path);
     cli_json_whole(&json, "bytes", report->n_published_bytes);
     cli_hex(report->published, sizeof report->published, hex);
@@ -115,17 +116,17 @@ const cli_command cli_publish = {
     "Gives the model a new random seed that nobody knows, fits it anew, and writes\n"
     "what prediction needs to FILE, with a receipt: all or nothing. No two published\n"
     "models share their randomness, so requests to forget that react to one say\n"
-    "nothing about the next. FILE is for efface predict and info; it has no rows,\n"
-    "ids, sums, counts or seeds. It has centroids and, where columns are scaled\n"
-    "(minmax), the smallest and largest value of each.\n"
+    "nothing about the next. FILE is for efface predict, export and info; it has no\n"
+    "rows, ids, sums, counts or seeds. Of a kmeans model it has the centroids and,\n"
+    "where columns are scaled (minmax), the smallest and largest value of each.\n"
     "  -o FILE        the file; one that is there is not replaced without --force\n"
     "  --model NAME   which model; needed if there are several\n"
     "  --force        replace FILE, unless it is a store\n"
     "  --sign FILE          sign the receipt with a secret key (efface receipt keys)\n"
     "  --receipt-key FILE   the key of ids in receipts, if it is not in the store\n"
     "  --wait SECONDS       for other processes; 5 by default\n"
-    "  --json         as JSON: model, file, bytes, digest (of FILE), receipt,\n"
-    "                 seconds, before and after (digests of the model)\n"
+    "  --json         as JSON: model, family, file, bytes, digest (of FILE),\n"
+    "                 receipt, seconds, before and after (digests of the model)\n"
     "Takes as long as fitting.\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "example: efface publish people.store -o people.model\n",

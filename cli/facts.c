@@ -53,7 +53,8 @@ static void format_value(char text[80], const cli_fact *fact) {
     case EFFACE_FACT_YES_NO: strcpy(text, fact->whole != 0 ? "yes" : "no"); return;
     case EFFACE_FACT_NONE: break;
     }
-    strcpy(text, fact->is_parameter ? "derived" : "none");
+    /* What that means, the family's documentation says: derived from the rows, or not used. */
+    strcpy(text, fact->is_parameter ? "default" : "none");
 }
 
 static bool is_shown(const cli_fact *fact, cli_which which) {
@@ -61,27 +62,30 @@ static bool is_shown(const cli_fact *fact, cli_which which) {
            (which == CLI_PARAMETERS || fact->kind != EFFACE_FACT_NONE);
 }
 
-void cli_put_facts(FILE *out, const cli_facts *facts, cli_which which, int indent) {
+void cli_put_facts(FILE *out, const char *label, const cli_facts *facts, cli_which which) {
     enum { WIDTH = 80 };
-    int column = indent;
-    bool first = true;
+    const int indent = (int)strlen(label);
+    int column = 0; /* 0: nothing is written yet */
     for (size_t i = 0; i < facts->n; i++) {
         char value[80], text[200];
         if (!is_shown(&facts->items[i], which))
             continue;
         format_value(value, &facts->items[i]);
         const int n = snprintf(text, sizeof text, "%.100s %s", facts->items[i].name, value);
-        /* A comma may follow. */
-        const bool breaks = !first && column + 2 + n + 1 > WIDTH;
-        if (breaks)
+        if (column == 0) {
+            fputs(label, out);
+            column = indent;
+        } else if (column + 2 + n + 1 > WIDTH) { /* a comma may follow */
             fprintf(out, ",\n%*s", indent, "");
-        else if (!first)
+            column = indent;
+        } else {
             fputs(", ", out);
+            column += 2;
+        }
         cli_put_text(out, text);
-        column = breaks ? indent + n : column + n + (first ? 0 : 2);
-        first = false;
+        column += n;
     }
-    fputc('\n', out);
+    fputs(column > 0 ? "\n" : "", out);
 }
 
 void cli_put_fact_lines(FILE *out, const cli_facts *facts) {

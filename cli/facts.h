@@ -37,10 +37,10 @@ typedef enum cli_which {
     CLI_FITTED            /* what became of the model, where there is something to say */
 } cli_which;
 
-/* Writes facts as "k 3, iters 10" and ends the line. Lines have at most 80 columns where that is
- * possible; all but the first begin with `indent` blanks, which the caller has written for the
- * first. */
-void cli_put_facts(FILE *out, const cli_facts *facts, cli_which which, int indent);
+/* Writes `label` and facts as "k 3, iters 10", and ends the line; nothing, if there are no such
+ * facts. Lines have at most 80 columns where that is possible; those after the first are indented
+ * as far as the label is wide. */
+void cli_put_facts(FILE *out, const char *label, const cli_facts *facts, cli_which which);
 
 /* Writes each fact as a line, the name in the first ten columns. */
 void cli_put_fact_lines(FILE *out, const cli_facts *facts);

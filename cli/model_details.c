@@ -83,11 +83,10 @@ static void print_columns(const cli_model_details *details) {
 }
 
 void cli_print_details(const cli_model_details *details) {
-    printf("\nmodel     %s\nfamily    %s\nparams    ", details->about.name,
+    printf("\nmodel     %s\nfamily    %s\n", details->about.name,
            efface_family_name(details->about.family));
-    cli_put_facts(stdout, &details->facts, CLI_PARAMETERS, 10);
-    fputs("fitted    ", stdout);
-    cli_put_facts(stdout, &details->facts, CLI_FITTED, 10);
+    cli_put_facts(stdout, "params    ", &details->facts, CLI_PARAMETERS);
+    cli_put_facts(stdout, "fitted    ", &details->facts, CLI_FITTED);
     if (details->note != NULL)
         printf("note      %s\n", details->note);
     cli_put_fact_lines(stdout, &details->measures);
