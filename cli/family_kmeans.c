@@ -200,7 +200,7 @@ const cli_family cli_family_kmeans = {
             "  --iters T       iterations (10); 0: until nothing changes\n"
             "  --candidates C  rows that are tried for each seed (0: 2 + log K)\n"
             "  --scale S       none (default) or minmax: each column to [0, 1]\n"
-            "  --epsilon E     quantized, pyramid: width of the lattice, as a part of the range\n"
+            "  --epsilon E     quantized, pyramid: lattice width, as a part of the range\n"
             "  --gamma G       quantized: clusters below G n / K rows are held back (0.2)\n"
             "  --rate R        pyramid: the sample has at least this part of the rows\n"
             "  --passes P      pyramid: passes over all rows (1)\n"

@@ -160,7 +160,7 @@ class Fit(ProgramTest):
                          "digest DIGEST\n")
         for number, (said, *words) in enumerate([
                 [f"lloyd, {given}", "--method", "lloyd"],
-                [f"pyramid, {given}, rate 0.25,\npasses 1, starts 4", "--rate", "0.25"]]):
+                [f"pyramid, {given}, rate 0.25, passes 1,\nstarts 4", "--rate", "0.25"]]):
             text = self.fit(f"{number}.store", "people.csv", *words)
             self.assertEqual(without_numbers(text),
                              f"{number}.{head}method {said}\ndigest DIGEST\n")
