@@ -180,8 +180,12 @@ class Damage(ProgramTest):
         self.assertRegex(done.stdout, r"^default: DIFFERENT [0-9a-f]{64}\n  first difference: ")
         found = self.json("verify", "s.store", code=3)
         self.assertFalse(found["identical"])
-        self.assertFalse(found["models"][0]["identical"])
-        self.assertIsInstance(found["models"][0]["what"], str)
+        model = found["models"][0]
+        self.assertFalse(model["identical"])
+        self.assertRegex(model["where"], r"^level \d+")
+        self.assertEqual(set(model), {"name", "identical", "digest", "what", "where"})
+        self.assertTrue(done.stdout.endswith(
+            f"first difference: {model['what']}, {model['where']}\n"), done.stdout)
 
     def test_damaged_state(self):
         self.fit()
