@@ -1,7 +1,7 @@
 /* efface fit: a new store with a model, or one more model in a store. What only one family has is
  * in its own file. */
 #include "column_offsets.h"
-#include "families.h"
+#include "family_table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* K-means on the command line: the options of fit, what fit warns of, and what info adds. */
 #include "column_offsets.h"
-#include "families.h"
+#include "family_table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What info says of one model. The seed is no part of it: the library does not give it out. */
 #include "model_details.h"
 
-#include "families.h"
+#include "family_table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The table of families. */
-#include "families.h"
+#include "family_table.h"
 
 #include <string.h>
 

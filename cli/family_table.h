@@ -1,7 +1,7 @@
 /* The families of models, as the command line knows them. A family has one file, family_NAME.c, and
- * one entry in the table of families.c; nothing else here speaks of a family. */
-#ifndef CLI_FAMILIES_H
-#define CLI_FAMILIES_H
+ * one entry in the table of family_table.c; nothing else here speaks of a family. */
+#ifndef CLI_FAMILY_TABLE_H
+#define CLI_FAMILY_TABLE_H
 
 #include "data_files.h"
 #include "model_details.h"
