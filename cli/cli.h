@@ -1,5 +1,10 @@
 /* efface, the program: what its commands share. They see the public API only.
  *
+ *   commands/  a file for each command, and what a few of them share
+ *   models/    what is known of models: families, facts, predictions, tables
+ *   input/     arguments, data files, key files, stores, answers of people
+ *   output/    files, JSON, messages, progress
+ *
  * Standard output has the result of a command and nothing else: text for people or, with --json,
  * one JSON object. Everything else that is said goes to standard error. Seeds and keys are never
  * said at all. */
