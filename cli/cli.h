@@ -1,5 +1,10 @@
 /* efface, the program: what its commands share. They see the public API only.
  *
+ *   commands/  a file for each command, and what a few of them share
+ *   models/    what is known of models: families, facts, predictions, tables
+ *   input/     arguments, data files, key files, stores, answers of people
+ *   output/    files, JSON, messages, progress
+ *
  * Standard output has the result of a command and nothing else: text for people or, with --json,
  * one JSON object. Everything else that is said goes to standard error. Seeds and keys are never
  * said at all. */
@@ -30,6 +35,10 @@ typedef struct cli_command {
     const char *summary;
     const char *help;
     int (*run)(int n_arguments, char **arguments);
+
+    /* The help for these arguments, where it depends on them; NULL, after a message, if one of them
+     * is wrong. If this is NULL, it is `help`. */
+    const char *(*help_on)(int n_arguments, char **arguments);
 } cli_command;
 
 extern const cli_command cli_fit, cli_forget, cli_learn, cli_predict, cli_export, cli_info,
@@ -112,8 +121,6 @@ int cli_find_model(efface_store *store, const char *name, efface_stored_model *i
 /* Whether a file is a published model, as far as its first bytes tell. */
 bool cli_is_published(const char *path);
 
-const char *cli_method_name(efface_method method);
-
 /* The note about a store with owner_zero_is_old. */
 #define CLI_OLD_OWNER                                                                              \
     "rows of owner 0 come from the older format, in which 0 could also mean no owner"
@@ -148,7 +155,7 @@ void cli_progress_end(void);
 int cli_progress_part(void *context, double part);
 
 /* The same for a fit that is about to begin. */
-void cli_watch_fit(efface_kmeans_params *params);
+void cli_watch_fit(efface_params *params);
 
 /* Seconds on a clock that only goes forward. */
 double cli_now(void);

@@ -14,7 +14,7 @@ static const cli_command *const commands[] = {
 
 static void print_help(FILE *out) {
     fputs("usage: efface COMMAND [OPTIONS]\n"
-          "Clusters rows into models that can forget rows again, exactly.\n\n",
+          "Fits models to rows, and lets them forget rows again, exactly.\n\n",
           out);
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
@@ -64,8 +64,11 @@ static int run(int n_arguments, char **arguments) {
     if (command == NULL)
         return cli_wrong("there is no command '%s'; efface --help lists the commands", name);
     if (help) {
-        fputs(command->help, stdout);
-        return CLI_DONE;
+        const char *const text = command->help_on != NULL
+                                     ? command->help_on(n_arguments - 2, arguments + 2)
+                                     : command->help;
+        fputs(text != NULL ? text : "", stdout);
+        return text != NULL ? CLI_DONE : CLI_USAGE;
     }
     return command->run(n_arguments - 2, arguments + 2);
 }

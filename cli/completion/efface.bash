@@ -15,6 +15,8 @@ _efface() {
     fi
 
     case $prev in
+    --family) options="kmeans" ;;
+    --table) options="centroids" ;;
     --method) options="lloyd quantized pyramid tree" ;;
     --leaf-method | --node-method) options="lloyd quantized pyramid" ;;
     --scale) options="none minmax" ;;
@@ -34,7 +36,7 @@ _efface() {
         local who="--id --key --owner --owner-key --from"
         local change="--sign --receipt-key --list --wait"
         case $command in
-        fit) options="-k -o --model --method --seed --iters --epsilon --gamma --width --height
+        fit) options="-k -o --family --model --method --seed --iters --epsilon --gamma --width --height
             --leaf-method --node-method --weigh --rate --passes --starts --candidates --scale --columns
             --offset --threads --like --keep-texts --receipt-key --wait $data" ;;
         forget) options="$who $change --dry-run --skip-missing --yes" ;;
@@ -44,7 +46,7 @@ _efface() {
         owners) options="-o --format --wait" ;;
         compact) options="--receipt-key --wait" ;;
         predict) options="-o --model --columns --wait $data" ;;
-        export) options="--centroids --labels --canonical --receipts -o --model --wait" ;;
+        export) options="--table --centroids --labels --canonical --receipts -o --model --wait" ;;
         verify) options="--model --wait" ;;
         rekey) options="--model --seed --yes --receipt-key --wait" ;;
         publish) options="-o --model --force --sign --receipt-key --wait" ;;

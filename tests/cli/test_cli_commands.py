@@ -16,10 +16,11 @@ from cli_program import N_ROWS, PROGRAM, ProgramTest, without_numbers, write_peo
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COMMANDS = ["fit", "forget", "learn", "update", "show", "owners", "predict", "export", "info",
             "verify", "check", "compact", "rekey", "publish", "drop", "receipt"]
+FAMILIES = ["kmeans"]
 
 INFO = """\
 store     s.store
-format    2
+format    N
 file      SIZE bytes, SIZE of them free
 rows      60
 columns   2: age, height
@@ -28,15 +29,18 @@ labels    0
 texts     of ids and owners are not kept, only their numbers
 receipts  0; their key is in the store
 models    2
-  default: pyramid, k 3, 2 columns
+  default: kmeans, 2 columns
+    method pyramid, k 3, iters 10, scale none, empty reseed, passes 1, starts 4
     digest DIGEST
-  fine: quantized, k 5, 1 column
+  fine: kmeans, 1 column
+    method quantized, k 5, iters 10, scale minmax, empty reseed, gamma 0.2,
+    redraw same
     digest DIGEST
 """
 
 FORGET = """\
 4 rows forgotten; 1 requested, 0 missing; receipt 1; TIME s
-model                action         level rows visited   seconds  reason
+model                family     action    rows visited   seconds  reason
 """
 
 
@@ -71,12 +75,27 @@ class Help(ProgramTest):
                 for command in COMMANDS:
                     self.assertRegex(text, rf"(?m)^  {command} +\w")
 
+    def test_help_of_a_family(self):
+        general = self.output("fit", "--help")
+        for family in FAMILIES:
+            self.assertIn(family, general)
+            text = self.output("fit", "--family", family, "--help")
+            self.assertLessEqual(text.count("\n"), 24)
+            self.assertLessEqual(max(map(len, text.splitlines())), 80)
+            self.assertRegex(text, r"(?m)^examples?: efface fit ")
+            self.assertNotEqual(text, general)
+            self.assertEqual(text, self.output("help", "fit", f"--family={family}"))
+        self.refused(2, "must be kmeans", "fit", "--family", "none", "--help")
+
 
 class Documents(ProgramTest):
     """The manual and the completion know what --help knows."""
 
     def options_in_help(self, command):
-        return set(re.findall(r"(?<![\w-])(--?[a-z][a-z-]*)", self.output(command, "--help")))
+        text = self.output(command, "--help")
+        if command == "fit":
+            text += "".join(self.output("fit", "--family", f, "--help") for f in FAMILIES)
+        return set(re.findall(r"(?<![\w-])(--?[a-z][a-z-]*)", text))
 
     def read_source(self, *path):
         with open(os.path.join(SOURCE, *path), encoding="utf-8") as file:
@@ -110,6 +129,7 @@ class Documents(ProgramTest):
                 text=True, capture_output=True, check=True)
             return set(done.stdout.split())
         self.assertLessEqual(set(COMMANDS), complete("efface", ""))
+        self.assertEqual(complete("efface", "fit", "--family", ""), set(FAMILIES))
         self.assertEqual(complete("efface", "fit", "--method", ""),
                          {"lloyd", "quantized", "pyramid", "tree"})
         for command in COMMANDS:
@@ -132,17 +152,22 @@ class Documents(ProgramTest):
 
 class Fit(ProgramTest):
     def test_text(self):
+        head = "store: 60 rows, 2 columns; model default: kmeans; TIME s\n"
+        note = "too few rows for each cluster to take a sample, so it works as lloyd\n"
+        given = "k 3, iters 10, scale none, empty reseed"
         self.assertEqual(without_numbers(self.fit()),
-                         "s.store: 60 rows, 2 columns; model default: pyramid "
-                         "(as lloyd: too few rows for a sample), k 3; TIME s\ndigest DIGEST\n")
-        for number, (method, *words) in enumerate([["lloyd"], ["pyramid", "--rate", "0.25"]]):
-            text = self.fit(f"{number}.store", "people.csv", "--method", method, *words)
+                         f"s.{head}method pyramid, {given}, passes 1, starts 4\n{note}"
+                         "digest DIGEST\n")
+        for number, (said, *words) in enumerate([
+                [f"lloyd, {given}", "--method", "lloyd"],
+                [f"pyramid, {given}, rate 0.25, passes 1,\nstarts 4", "--rate", "0.25"]]):
+            text = self.fit(f"{number}.store", "people.csv", *words)
             self.assertEqual(without_numbers(text),
-                             f"{number}.store: 60 rows, 2 columns; model default: {method}, k 3; "
-                             "TIME s\ndigest DIGEST\n")
+                             f"{number}.{head}method {said}\ndigest DIGEST\n")
         self.output("fit", "-k", "5", "-o", "s.store", "--model", "fine", "--method", "quantized",
                     "--columns", "height", "--scale", "minmax")
         text = re.sub(r"\d+ bytes, \d+ of", "SIZE bytes, SIZE of", self.output("info", "s.store"))
+        text = re.sub(r"\nformat    \d+\n", "\nformat    N\n", text)
         self.assertEqual(without_numbers(text), INFO)
 
     def test_json(self):
@@ -153,10 +178,13 @@ class Fit(ProgramTest):
                          (N_ROWS, 2, ["age", "height"], 0))
         self.assertEqual(info["models"], [made["model"]])
         model = info["models"][0]
-        self.assertEqual((model["name"], model["method"], model["k"], model["dim"]),
-                         ("default", "tree", 3, 2))
+        self.assertEqual((model["name"], model["family"], model["dim"]), ("default", "kmeans", 2))
+        parameters = model["parameters"]
+        self.assertEqual((parameters["method"], parameters["k"], parameters["width"]),
+                         ("tree", 3, 2))
         self.assertRegex(model["digest"], "^[0-9a-f]{64}$")
-        self.assertEqual(made["actual"], "tree")
+        self.assertEqual((made["fitted"]["actual"], made["fitted"]["width"], made["note"]),
+                         ("tree", 2, None))
 
     def test_json_says_what_pyramid_works_as(self):
         for number, (words, actual) in enumerate([
@@ -164,12 +192,34 @@ class Fit(ProgramTest):
                 (["--method", "quantized"], "quantized")]):
             made = self.json("fit", "people.csv", "--id", "id", "--owner", "user", "-k", "3",
                              "-o", f"{number}.store", *words)
-            self.assertEqual(made["actual"], actual)
+            self.assertEqual(made["fitted"]["actual"], actual)
             named = words[1] if "--method" in words else "pyramid"
-            self.assertEqual(made["model"]["method"], named)
+            self.assertEqual(made["model"]["parameters"]["method"], named)
+            self.assertEqual(made["note"] is None, actual == named)
             # Models that are added say so as well.
             made = self.json("fit", "-k", "3", "-o", f"{number}.store", "--model", "b", *words)
-            self.assertEqual((made["actual"], made["model"]["method"]), (actual, named))
+            self.assertEqual((made["fitted"]["actual"], made["model"]["parameters"]["method"]),
+                             (actual, named))
+
+    def test_family(self):
+        options = ["people.csv", "--id", "id", "--owner", "user", "-k", "3", "--seed", "11"]
+        self.fit("a.store")
+        self.output("fit", *options, "--family", "kmeans", "-o", "b.store")
+        self.output("fit", "--family=kmeans", *options, "-o", "c.store")
+        self.assertEqual(self.canonical("a.store", "a"), self.canonical("b.store", "b"))
+        self.assertEqual(self.canonical("a.store", "a"), self.canonical("c.store", "c"))
+        self.output("fit", "--family", "kmeans", "-k", "2", "-o", "a.store", "--model", "second")
+        self.assertEqual([m["family"] for m in self.json("info", "a.store")["models"]],
+                         ["kmeans", "kmeans"])
+        for words in ["--family", "none"], ["--family=none"], ["--family", "none", "--json"]:
+            self.refused(2, "there is no family 'none' of models: it must be kmeans", "fit",
+                         *options, *words, "-o", "d.store")
+        self.refused(2, "--family needs a value", "fit", *options, "-o", "d.store", "--family")
+        self.refused(2, "-k K, the number of clusters", "fit", "people.csv", "-o", "d.store")
+        self.refused(2, "-o STORE", "fit", "people.csv", "-k", "3")
+        # After two dashes it is a file.
+        self.refused(4, "'--family'", "fit", "-k", "3", "-o", "d.store", "--", "--family")
+        self.assertFalse(os.path.exists(self.path("d.store")))
 
     def test_options_of_methods_reach_the_model(self):
         ways = {
@@ -228,7 +278,7 @@ class Forget(ProgramTest):
         self.fit()
         text = without_numbers(self.output("forget", "s.store", "--owner", "u3", "--yes"))
         self.assertTrue(text.startswith(FORGET), text)
-        self.assertRegex(text.splitlines()[2], r"^default +(sums corrected|repaired|refitted) ")
+        self.assertRegex(text.splitlines()[2], r"^default +kmeans +(untouched|repaired|refitted) ")
         self.assertEqual(self.json("info", "s.store")["rows"], N_ROWS - 4)
 
     def test_json(self):
@@ -238,9 +288,12 @@ class Forget(ProgramTest):
         self.assertEqual((done["requested"], done["forgotten"], done["missing"], done["receipt"]),
                          (5, 11, 0, 1))
         model = done["models"][0]
-        self.assertEqual(model["name"], "default")
-        self.assertIn(model["action"], ("sums corrected", "repaired", "refitted"))
-        for field in "level", "rows_visited", "seconds":
+        self.assertEqual((model["name"], model["family"]), ("default", "kmeans"))
+        self.assertTrue(model["reason"])
+        self.assertIsInstance(model["where"], str)
+        self.assertNotIn("level", model)
+        self.assertIn(model["action"], ("untouched", "repaired", "refitted"))
+        for field in "rows_visited", "seconds":
             self.assertGreaterEqual(model[field], 0)
         self.assertEqual(model["after"], self.json("info", "s.store")["models"][0]["digest"])
 
@@ -357,6 +410,23 @@ class Others(ProgramTest):
                          self.read("l.csv").decode())
         self.assertEqual(self.json("export", "s.store", "--labels", "-o", "l.csv"), {
             "exported": "labels", "model": "default", "file": "l.csv", "format": "csv"})
+
+    def test_export_tables(self):
+        self.fit("s.store", "people.csv", "--offset", "age=100")
+        wanted = self.output("export", "s.store", "--centroids", "-o", "-")
+        self.assertEqual(self.output("export", "s.store", "--table", "centroids", "-o", "-"), wanted)
+        self.assertEqual(self.output("export", "s.store", "-o", "-"), wanted)
+        ages = sorted(float(line.split(",")[0]) for line in wanted.splitlines()[1:])
+        for age, group in zip(ages, (20.5, 40.5, 60.5)):
+            self.assertAlmostEqual(age, group, delta=0.5)
+        self.assertEqual(self.json("export", "s.store", "-o", "t.csv"), {
+            "exported": "centroids", "model": "default", "file": "t.csv", "format": "csv"})
+        self.assertEqual(self.read("t.csv").decode(), wanted)
+        self.refused(4, "there is no table none; the tables of this model are: centroids",
+                     "export", "s.store", "--table", "none", "-o", "new.csv")
+        self.refused(2, "one of --table", "export", "s.store", "--table", "centroids", "--labels",
+                     "-o", "new.csv")
+        self.assertFalse(os.path.exists(self.path("new.csv")))
 
     def test_export_leaves_no_other_files(self):
         self.fit()

@@ -21,7 +21,7 @@ USAGE = [
     ("--json takes no value", "info s.store --json=yes"),
     ("--model needs a value", "verify s.store --model"),
     ("fit needs -k K", "fit people.csv -o new.store"),
-    ("fit needs -k K", "fit people.csv -k 3"),
+    ("fit needs -o STORE", "fit people.csv -k 3"),
     ("-k cannot be '0'", "fit people.csv -k 0 -o new.store"),
     ("-k cannot be 'three'", "fit people.csv -k three -o new.store"),
     ("-k cannot be '-3'", "fit people.csv -k -3 -o new.store"),
@@ -50,8 +50,10 @@ USAGE = [
     ("--format cannot be 'npy': it must be text, csv or json", "owners s.store --format npy"),
     ("--wait cannot be '-1'", "owners s.store --wait -1"),
     ("drop needs --model", "drop s.store --yes"),
-    ("needs one of", "export s.store -o x.csv"),
-    ("needs one of", "export s.store --labels --centroids -o x.csv"),
+    ("takes one of", "export s.store --labels --centroids -o x.csv"),
+    ("takes one of", "export s.store --table centroids --receipts -o x.csv"),
+    ("export needs -o FILE", "export s.store --table centroids"),
+    ("there is no family 'x' of models", "fit people.csv --family x -k 3 -o new.store"),
     ("needs -o", "export s.store --labels --model two"),
     (".csv, .npy or .json", "export s.store --labels --model two -o labels.txt"),
     ("receipts are JSON", "export s.store --receipts -o r.csv"),
@@ -178,8 +180,12 @@ class Damage(ProgramTest):
         self.assertRegex(done.stdout, r"^default: DIFFERENT [0-9a-f]{64}\n  first difference: ")
         found = self.json("verify", "s.store", code=3)
         self.assertFalse(found["identical"])
-        self.assertFalse(found["models"][0]["identical"])
-        self.assertIsInstance(found["models"][0]["what"], str)
+        model = found["models"][0]
+        self.assertFalse(model["identical"])
+        self.assertRegex(model["where"], r"^level \d+")
+        self.assertEqual(set(model), {"name", "identical", "digest", "what", "where"})
+        self.assertTrue(done.stdout.endswith(
+            f"first difference: {model['what']}, {model['where']}\n"), done.stdout)
 
     def test_damaged_state(self):
         self.fit()

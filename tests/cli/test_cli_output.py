@@ -184,36 +184,44 @@ class Info(ProgramTest):
     def test_a_model_in_full(self):
         self.fit("s.store", "people.csv", "--method", "lloyd")
         text = self.output("info", "s.store", "--full")
-        self.assertIn("method    lloyd: k 3, iterations 10, empty clusters reseeded\n", text)
-        self.assertNotIn("sample ", text)
-        self.assertIn("scale     none, bound derived from the rows\n", text)
+        self.assertIn("\nmodel     default\nfamily    kmeans\n"
+                      "params    method lloyd, k 3, iters 10, candidates default, scale none,\n"
+                      "          empty reseed, bound default\n"
+                      "fitted    actual lloyd, levels 1, stable yes\nloss ", text)
         self.assertRegex(text, r"\nloss      \d+\.\d+\n")
         model = self.json("info", "s.store", "--model", "default")["model"]
         self.assertEqual([cluster["rows"] for cluster in model["clusters"]], [N_ROWS // 3] * 3)
         self.assertEqual([cluster["weight"] for cluster in model["clusters"]], [N_ROWS // 3] * 3)
-        self.assertEqual(model["parameters"], {"k": 3, "iters": 10, "candidates": None,
+        self.assertEqual(model["family"], "kmeans")
+        self.assertEqual(model["parameters"], {"method": "lloyd", "k": 3, "iters": 10, "candidates": None,
                                                "scale": "none", "empty": "reseed", "bound": None})
-        self.assertEqual((model["actual"], model["sample"]), ("lloyd", None))
+        self.assertEqual(model["fitted"], {"actual": "lloyd", "sample": None, "levels": 1,
+                                           "stable": True, "epsilon": None, "width": None})
+        self.assertEqual(model["note"], None)
         self.assertGreater(model["loss"], 0)
         self.assertEqual(model["columns"][0]["name"], "age")
         self.assertAlmostEqual(model["columns"][0]["least"], 20, places=3)
-        self.assertEqual(model["digest"], self.json("info", "s.store")["models"][0]["digest"])
+        listed = self.json("info", "s.store")["models"][0]
+        self.assertEqual(listed, {key: model[key] for key in listed})
         self.assertNotIn("model", self.json("info", "s.store"))
 
     def test_pyramid_with_a_sample_and_without(self):
         self.fit()
         text = self.output("info", "s.store", "--full")
-        self.assertIn("method    pyramid: k 3, iterations 10, rate derived, passes 1, starts 4, ", text)
-        self.assertIn("sample    none: too few rows for each cluster, so it works as lloyd\n",
-                      text)
+        self.assertIn("\nparams    method pyramid, k 3, iters 10, ", text)
+        note = "too few rows for each cluster to take a sample, so it works as lloyd"
+        self.assertIn(f"note      {note}\n", text)
         model = self.json("info", "s.store", "--full")["model"]
-        self.assertEqual((model["method"], model["actual"], model["sample"]),
-                         ("pyramid", "lloyd", None))
+        self.assertEqual((model["parameters"]["method"], model["fitted"]["actual"],
+                          model["fitted"]["sample"], model["note"]),
+                         ("pyramid", "lloyd", None, note))
         self.fit("t.store", "people.csv", "--rate", "0.25")
         model = self.json("info", "t.store", "--full")["model"]
-        self.assertEqual((model["method"], model["actual"]), ("pyramid", "pyramid"))
-        self.assertTrue(16 <= model["sample"] < N_ROWS, model["sample"])
-        self.assertIn(f"sample    {model['sample']} rows\n",
+        sample = model["fitted"]["sample"]
+        self.assertEqual((model["parameters"]["method"], model["fitted"]["actual"], model["note"]),
+                         ("pyramid", "pyramid", None))
+        self.assertTrue(16 <= sample < N_ROWS, sample)
+        self.assertIn(f"fitted    actual pyramid, sample {sample}, ",
                       self.output("info", "t.store", "--full"))
 
     def test_parameters_of_methods(self):
@@ -236,7 +244,7 @@ class Info(ProgramTest):
             text = self.output("info", "s.store", "--model", name)
             self.assertNotIn("424242", text + json.dumps(model))
         self.assertIn(", candidates 1, ", self.output("info", "s.store", "--model", "a"))
-        self.assertNotIn("candidates", self.output("info", "s.store", "--model", "d"))
+        self.assertIn(", candidates default, ", self.output("info", "s.store", "--model", "d"))
         self.refused(2, "has 7 models", "info", "s.store", "--full")
         self.refused(4, "no model 'x'", "info", "s.store", "--model", "x")
 
@@ -268,7 +276,9 @@ class OldStores(ProgramTest):
                          {"damaged": False, "problems": [], "notes": [self.NOTE]})
         self.assertIn(f"note      {self.NOTE}\n", self.output("info", "o.store"))
         info = self.json("info", "o.store")
-        self.assertEqual((info["notes"], info["format"], info["owners"]), ([self.NOTE], 2, 3))
+        self.fit()
+        self.assertEqual((info["notes"], info["format"], info["owners"]),
+                         ([self.NOTE], self.json("info", "s.store")["format"], 3))
 
 
 class Messages(ProgramTest):

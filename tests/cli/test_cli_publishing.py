@@ -14,11 +14,12 @@ from cli_program import N_ROWS, ProgramTest, write_people
 
 INFO = """\
 published p.model
-format    1
-clusters  3
+format    2
+family    kmeans
+predicts  clusters
+tables    centroids (3 rows)
 columns   2: age, height
 offsets   age 100
-scale     minmax
 """
 
 
@@ -67,11 +68,38 @@ class Publish(ProgramTest):
         self.publish()
         self.assertTrue(self.output("info", "p.model").startswith(INFO))
         found = self.json("info", "p.model")
-        self.assertEqual(found, {"published": "p.model", "format": 1, "k": 3, "dim": 2,
-                                 "scale": "minmax", "columns": ["age", "height"],
-                                 "offsets": [100, 0]})
+        self.assertEqual(found, {"published": "p.model", "format": 2, "family": "kmeans",
+                                 "predicts": "clusters", "numbers": 1, "dim": 2,
+                                 "tables": [{"name": "centroids", "row": "cluster", "rows": 3}],
+                                 "columns": ["age", "height"], "offsets": [100, 0]})
         self.refused(2, "for stores", "info", "p.model", "--full")
         self.refused(2, "for stores", "info", "p.model", "--model", "default")
+
+    def test_predict_to_files(self):
+        self.publish()
+        labels = self.json("predict", "s.store", "people.csv")["labels"]
+        for name in "l.csv", "l.json", "l.npy":
+            self.assertEqual(self.json("predict", "p.model", "people.csv", "-o", name),
+                             {"model": None, "rows": N_ROWS, "file": name, "format": name[2:]})
+        self.assertEqual([int(x) for x in self.read("l.csv").split()], labels)
+        self.assertEqual(json.loads(self.read("l.json"))["labels"], labels)
+        self.assertEqual([self.read("l.npy")[-4 * N_ROWS:][4 * i] for i in range(N_ROWS)], labels)
+
+    def test_tables_are_those_of_the_store(self):
+        self.publish()
+        wanted = self.output("export", "s.store", "--centroids", "-o", "-")
+        for words in [], ["--centroids"], ["--table", "centroids"]:
+            self.assertEqual(self.output("export", "p.model", *words, "-o", "-"), wanted)
+        self.output("export", "s.store", "-o", "s.npy")
+        self.output("export", "p.model", "-o", "p.npy")
+        self.assertEqual(self.read("s.npy"), self.read("p.npy"))
+        found = self.json("export", "p.model", "-o", "-")
+        self.assertEqual((found["model"], found["columns"], len(found["centroids"])),
+                         (None, ["age", "height"], 3))
+        self.refused(4, "the tables of this model are: centroids", "export", "p.model", "--table",
+                     "none", "-o", "-")
+        for words in ["--labels"], ["--canonical"], ["--receipts"], ["--model", "default"]:
+            self.refused(2, "is a published model", "export", "p.model", *words, "-o", "-")
 
     def test_receipt_names_the_file(self):
         self.output("receipt", "keys", "--secret", "k.sec", "--public", "k.pub")

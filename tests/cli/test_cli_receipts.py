@@ -59,7 +59,14 @@ class Chain(ProgramTest):
         self.run_with(3, "receipt", "verify", "r.jsonl", "--public-key", "o.public")
 
     def test_what_the_action_is_called(self):
-        self.assertNotIn("untouched", "".join(self.make()))
+        """As in reports, and in words: what was done to a model, why, and where in it."""
+        for line in self.make():
+            for model in json.loads(line)["models"]:
+                self.assertEqual(list(model)[:5], ["name", "family", "action", "reason", "where"])
+                self.assertEqual(model["family"], "kmeans")
+                self.assertIn(model["action"], ("untouched", "repaired", "refitted"))
+                self.assertEqual(model["action"] == "untouched",
+                                 model["reason"] == "nothing else changed")
 
 
 class Signatures(ProgramTest):

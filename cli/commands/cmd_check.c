@@ -1,0 +1,139 @@
+/* efface check: looks for damage. */
+#include "input/options.h"
+#include "output/json_writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct findings {
+    char **problems;
+    size_t n;
+    bool no_memory;
+} findings;
+
+static void take_note(void *context, const char *problem) {
+    findings *const f = context;
+    char *const copy = strdup(problem);
+    char **const problems = realloc(f->problems, (f->n + 1) * sizeof *problems);
+    if (problems != NULL)
+        f->problems = problems;
+    if (copy == NULL || problems == NULL) {
+        free(copy);
+        f->no_memory = true;
+        return;
+    }
+    f->problems[f->n++] = copy;
+}
+
+/* `note` is no damage; NULL: there is none. */
+static void print_findings(const findings *f, const char *note, bool as_json) {
+    if (!as_json) {
+        for (size_t i = 0; i < f->n; i++) {
+            /* SQLite says several things at once. */
+            for (char *line = strtok(f->problems[i], "\n"); line != NULL;
+                 line = strtok(NULL, "\n")) {
+                cli_put_text(stdout, line);
+                putchar('\n');
+            }
+        }
+        if (f->n == 0)
+            puts("no damage");
+        if (note != NULL)
+            printf("note: %s\n", note);
+        return;
+    }
+    cli_json json = {.out = stdout};
+    cli_json_open(&json, NULL, '{');
+    cli_json_bool(&json, "damaged", f->n > 0);
+    cli_json_open(&json, "problems", '[');
+    for (size_t i = 0; i < f->n; i++)
+        cli_json_text(&json, NULL, f->problems[i]);
+    cli_json_close(&json, ']');
+    cli_json_open(&json, "notes", '[');
+    if (note != NULL)
+        cli_json_text(&json, NULL, note);
+    cli_json_close(&json, ']');
+    cli_json_close(&json, '}');
+}
+
+/* Whether the receipts were signed with the secret key that belongs to this one. */
+static int check_signed(efface_store *store, const char *path, findings *f) {
+    unsigned char key[EFFACE_PUBLIC_KEY_BYTES];
+    efface_error error;
+    int code = CLI_DONE;
+    if (path == NULL)
+        return CLI_DONE;
+    if (!cli_read_key(path, CLI_PUBLIC_KEY, key, &code))
+        return code;
+    const efface_status status = efface_store_verify_receipts(store, key, &error);
+    if (status == EFFACE_E_FORMAT || status == EFFACE_E_CORRUPT)
+        take_note(f, error.message);
+    else if (status != EFFACE_OK)
+        return cli_report_error(&error);
+    return CLI_DONE;
+}
+
+static int check(efface_store *store, const char *public_key, findings *f, bool as_json) {
+    efface_store_info info;
+    efface_error error;
+    cli_progress_begin("checking", 0, 0);
+    const efface_status status = efface_store_check(store, take_note, f, &error);
+    cli_progress_end();
+    if (status != EFFACE_OK)
+        return cli_report_error(&error);
+    const int code = check_signed(store, public_key, f);
+    if (code != CLI_DONE)
+        return code;
+    if (f->no_memory)
+        return cli_out_of_memory();
+    /* A store so damaged that it cannot say what it holds has no notes. */
+    const bool old =
+        efface_store_get_info(store, &info, NULL) == EFFACE_OK && info.owner_zero_is_old != 0;
+    print_findings(f, old ? CLI_OLD_OWNER : NULL, as_json);
+    if (f->n > 0)
+        cli_say("the store is damaged: restore a backup, or create the store again from the data");
+    return f->n > 0 ? CLI_DAMAGED : CLI_DONE;
+}
+
+static int run(int n_arguments, char **arguments) {
+    const char *path = NULL, *public_key = NULL;
+    bool as_json = false;
+    cli_open how = {.access = EFFACE_ACCESS_READ, .wait = -1};
+    const cli_option options[] = {
+        {"STORE", CLI_PLACE, &path, NULL},
+        {"--public-key", CLI_TEXT, &public_key, NULL},
+        {"--wait", CLI_SECONDS, &how.wait, NULL},
+        {"--json", CLI_FLAG, &as_json, NULL},
+        {NULL, CLI_FLAG, NULL, NULL},
+    };
+    efface_store *store = NULL;
+    findings f = {.problems = NULL};
+    int code;
+    if (!cli_parse("check", options, n_arguments, arguments))
+        return CLI_USAGE;
+    if (!cli_open_store(path, &how, &store, &code))
+        return code;
+    code = check(store, public_key, &f, as_json);
+    for (size_t i = 0; i < f.n; i++)
+        free(f.problems[i]);
+    free(f.problems);
+    efface_store_close(store);
+    return code;
+}
+
+const cli_command cli_check = {
+    "check",
+    "look for damage in a store",
+    "usage: efface check STORE [--public-key FILE] [--wait SECONDS] [--json]\n"
+    "Looks for damage in the file, in the rows and in the state of every model.\n"
+    "Prints a line for each problem, or \"no damage\". A note is not damage, but worth\n"
+    "knowing. check does not compare models with a fresh fit: efface verify does.\n"
+    "  --public-key FILE  check also that the receipts and their number are signed\n"
+    "                     with the secret key of this public key\n"
+    "  --wait SECONDS     how long to wait for a busy store (5)\n"
+    "  --json             as JSON: damaged, problems and notes\n"
+    "Exit codes: 0 no damage, 4 there is no such file, 5 busy, 6 damaged.\n"
+    "example: efface check people.store\n",
+    run,
+    NULL,
+};

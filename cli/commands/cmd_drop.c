@@ -1,0 +1,61 @@
+/* efface drop: takes a model out of a store. */
+#include "input/options.h"
+#include "output/json_writer.h"
+
+static int run(int n_arguments, char **arguments) {
+    const char *path = NULL, *name = NULL;
+    cli_open how = {.access = EFFACE_ACCESS_WRITE, .wait = -1};
+    bool yes = false, as_json = false, ask;
+    const cli_option options[] = {
+        {"STORE", CLI_PLACE, &path, NULL},
+        {"--model", CLI_TEXT, &name, NULL},
+        {"--yes", CLI_FLAG, &yes, NULL},
+        {"--json", CLI_FLAG, &as_json, NULL},
+        {"--receipt-key", CLI_TEXT, &how.receipt_key, NULL},
+        {"--wait", CLI_SECONDS, &how.wait, NULL},
+        {NULL, CLI_FLAG, NULL, NULL},
+    };
+    efface_store *store = NULL;
+    efface_stored_model model;
+    efface_error error;
+    if (!cli_parse("drop", options, n_arguments, arguments))
+        return CLI_USAGE;
+    if (name == NULL)
+        return cli_wrong("drop needs --model NAME; efface info lists the models");
+    int code = cli_may_change("drop", yes, &ask);
+    if (code != CLI_DONE || !cli_open_store(path, &how, &store, &code))
+        return code;
+    code = cli_find_model(store, name, &model);
+    if (code == CLI_DONE && ask && !cli_ask("Drop the model %s of %s?", name, path))
+        code = CLI_FAILED;
+    if (code == CLI_DONE && efface_store_drop(store, name, &error) != EFFACE_OK)
+        code = cli_report_error(&error);
+    efface_store_close(store);
+    if (code != CLI_DONE)
+        return code;
+    if (!as_json) {
+        printf("model %s dropped\n", name);
+        return CLI_DONE;
+    }
+    cli_json json = {.out = stdout};
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "dropped", name);
+    cli_json_close(&json, '}');
+    return CLI_DONE;
+}
+
+const cli_command cli_drop = {
+    "drop",
+    "remove a model from a store; the rows stay",
+    "usage: efface drop STORE --model NAME [--yes] [OPTIONS]\n"
+    "Removes a model from a store. The rows and the other models stay.\n"
+    "  --model NAME         the model to remove\n"
+    "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"
+    "  --wait SECONDS       how long to wait for a busy store (5)\n"
+    "  --yes                do not ask; needed if there is no terminal\n"
+    "  --json               as JSON: dropped\n"
+    "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"
+    "example: efface drop people.store --model coarse --yes\n",
+    run,
+    NULL,
+};

@@ -1,0 +1,310 @@
+/* efface export: tables, predictions for the rows, canonical bytes and receipts as files. */
+#include "input/data_files.h"
+#include "models/predictions.h"
+#include "models/table_files.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct choices {
+    const char *store_path, *name, *out_path, *table;
+    cli_open open;
+    bool centroids, labels, canonical, receipts, json;
+} choices;
+
+/* Whether nothing but a table is asked for: one by name, or the first. */
+static bool wants_table(const choices *c) {
+    return !c->labels && !c->canonical && !c->receipts;
+}
+
+/* ---- predictions for the rows of the store */
+
+typedef struct placed {
+    uint64_t id;
+    size_t position;
+} placed;
+
+static int compare_ids(const void *a, const void *b) {
+    const uint64_t x = ((const placed *)a)->id, y = ((const placed *)b)->id;
+    return (x > y) - (x < y);
+}
+
+/* Writes ids as the texts they were, if the store keeps texts. */
+static int write_labels(FILE *out, cli_format format, const char *name, efface_store *store,
+                        const placed *rows, const cli_predictions *predictions,
+                        const size_t *order) {
+    efface_store_info info;
+    efface_error error;
+    cli_json json = {.out = out};
+    if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    if (format == CLI_JSON) {
+        cli_json_open(&json, NULL, '{');
+        cli_json_text(&json, "model", name);
+        cli_json_open(&json, "ids", '[');
+    } else {
+        fputs("id,", out);
+        cli_csv_prediction_names(out, predictions);
+        fputc('\n', out);
+    }
+    for (size_t i = 0; i < predictions->n_rows; i++) {
+        char *text = NULL;
+        if (info.keeps_texts != 0 &&
+            efface_store_text(store, EFFACE_TEXT_ID, rows[i].id, &text, &error) != EFFACE_OK)
+            return cli_report_error(&error);
+        if (format == CLI_JSON) {
+            cli_json_id(&json, rows[i].id, text);
+        } else {
+            cli_csv_id(out, rows[i].id, text);
+            fputc(',', out);
+            cli_csv_prediction(out, predictions, rows[i].position);
+            fputc('\n', out);
+        }
+        efface_text_free(text);
+    }
+    if (format == CLI_JSON) {
+        cli_json_close(&json, ']');
+        cli_json_predictions(&json, predictions, order);
+        cli_json_close(&json, '}');
+    }
+    return CLI_DONE;
+}
+
+/* In the order of ids: positions in a store depend on its history, a file must not. */
+static int export_labels(FILE *out, cli_format format, const char *name, efface_store *store,
+                         const efface_model *model, const efface_data *data) {
+    const size_t n = efface_data_n_rows(data);
+    const cli_predicting by = {.model = model};
+    cli_predictions predictions;
+    placed *const rows = malloc((n + 1) * sizeof *rows);
+    size_t *const order = malloc((n + 1) * sizeof *order);
+    int code = cli_predict_rows(&by, data, NULL, store, &predictions);
+    if (code == CLI_DONE && (rows == NULL || order == NULL))
+        code = cli_out_of_memory();
+    if (code == CLI_DONE) {
+        for (size_t i = 0; i < n; i++)
+            rows[i] = (placed){efface_data_row(data, i).id, i};
+        qsort(rows, n, sizeof *rows, compare_ids);
+        for (size_t i = 0; i < n; i++)
+            order[i] = rows[i].position;
+    }
+    if (code == CLI_DONE && format == CLI_NPY)
+        cli_npy_predictions(out, &predictions, order);
+    else if (code == CLI_DONE)
+        code = write_labels(out, format, name, store, rows, &predictions, order);
+    cli_predictions_free(&predictions);
+    free(rows);
+    free(order);
+    return code;
+}
+
+/* ---- the rest */
+
+static int export_canonical(FILE *out, const char *name, efface_store *store) {
+    unsigned char *bytes = NULL;
+    size_t n_bytes = 0;
+    efface_error error;
+    if (efface_store_encode(store, name, &bytes, &n_bytes, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    (void)fwrite(bytes, 1, n_bytes, out);
+    efface_bytes_free(bytes);
+    return CLI_DONE;
+}
+
+/* One receipt a line, each as it was made, so that its signature holds; in a .json file they are
+ * the lines of an array. */
+static int export_receipts(FILE *out, cli_format format, efface_store *store) {
+    efface_store_info info;
+    efface_error error;
+    if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    if (format == CLI_JSON)
+        fputs("[\n", out);
+    for (uint64_t number = 1; number <= info.n_receipts; number++) {
+        char *text = NULL;
+        if (efface_store_receipt(store, number, &text, &error) != EFFACE_OK)
+            return cli_report_error(&error);
+        fputs(text, out);
+        fputs(format == CLI_JSON && number < info.n_receipts ? ",\n" : "\n", out);
+        efface_text_free(text);
+    }
+    if (format == CLI_JSON)
+        fputs("]\n", out);
+    return CLI_DONE;
+}
+
+/* The table that was written, or another word for what was. */
+typedef struct exported {
+    char what[64];
+} exported;
+
+static int export_table(const choices *c, cli_format format, const cli_tabled *of, FILE *out,
+                        exported *done) {
+    efface_table table;
+    const int code = cli_find_table(of, c->centroids ? "centroids" : c->table, &table);
+    if (code != CLI_DONE)
+        return code;
+    snprintf(done->what, sizeof done->what, "%s", table.name);
+    return cli_write_table(out, format, of, &table);
+}
+
+static int write_export(const choices *c, cli_format format, const char *name, efface_store *store,
+                        FILE *out, exported *done) {
+    efface_data *data = NULL;
+    efface_model *model = NULL;
+    efface_error error;
+    strcpy(done->what, c->receipts ? "receipts" : c->canonical ? "canonical" : "labels");
+    if (c->receipts)
+        return export_receipts(out, format, store);
+    if (c->canonical)
+        return export_canonical(out, name, store);
+    if (efface_store_load(store, name, &data, &model, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    const cli_tabled of = {.name = name, .model = model, .data = data};
+    const int code = c->labels ? export_labels(out, format, name, store, model, data)
+                               : export_table(c, format, &of, out, done);
+    efface_model_free(model);
+    efface_data_free(data);
+    return code;
+}
+
+static void print_json(const choices *c, cli_format format, const char *name,
+                       const exported *done) {
+    cli_json json = {.out = stdout};
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "exported", done->what);
+    cli_json_text(&json, "model", name);
+    cli_json_text(&json, "file", c->out_path);
+    cli_json_text(&json, "format", c->canonical ? "canonical" : cli_format_name(format));
+    cli_json_close(&json, '}');
+}
+
+/* Writes the file for a store or, if that is NULL, for a published model. */
+static int export_to_file(const choices *c, cli_format format, const char *name,
+                          efface_store *store, const efface_predictor *published) {
+    const cli_tabled of = {.published = published};
+    cli_output output;
+    exported done;
+    if (!cli_output_open(&output, c->out_path))
+        return CLI_FAILED;
+    int code = store != NULL ? write_export(c, format, name, store, output.file, &done)
+                             : export_table(c, format, &of, output.file, &done);
+    if (code != CLI_DONE)
+        cli_output_abandon(&output);
+    else if (!cli_output_finish(&output))
+        code = CLI_FAILED;
+    if (code == CLI_DONE && c->json && !cli_is_stdout(c->out_path))
+        print_json(c, format, name, &done);
+    return code;
+}
+
+static int export_from_store(const choices *c, cli_format format) {
+    efface_store *store = NULL;
+    efface_stored_model model;
+    int code;
+    if (!cli_open_store(c->store_path, &c->open, &store, &code))
+        return code;
+    code = c->receipts ? CLI_DONE : cli_choose_model(store, c->name, &model);
+    if (code == CLI_DONE)
+        code = export_to_file(c, format, c->receipts ? NULL : model.name, store, NULL);
+    efface_store_close(store);
+    return code;
+}
+
+static int export_from_published(const choices *c, cli_format format) {
+    efface_predictor *published = NULL;
+    efface_error error;
+    if (!wants_table(c) || c->name != NULL)
+        return cli_wrong("%s is a published model: it has tables only, so leave out --model, "
+                         "--labels, --canonical and --receipts",
+                         c->store_path);
+    if (efface_predictor_load(c->store_path, &published, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    const int code = export_to_file(c, format, NULL, NULL, published);
+    efface_predictor_free(published);
+    return code;
+}
+
+/* The format that the command line asks for. False, after a message, if it makes no sense. */
+static bool choose_format(const choices *c, cli_format *format) {
+    const bool to_stdout = cli_is_stdout(c->out_path);
+    *format = to_stdout ? (c->json ? CLI_JSON : CLI_CSV) : cli_format_of(c->out_path);
+    if (c->canonical) {
+        if (!to_stdout || !c->json)
+            return true;
+        (void)cli_wrong("canonical bytes are not JSON: write them to a file with -o FILE");
+        return false;
+    }
+    if (c->receipts) {
+        if (to_stdout || *format == CLI_JSON || *format == CLI_OTHER)
+            return true;
+        (void)cli_wrong("receipts are JSON: give -o a name that ends in .json, or in .jsonl for "
+                        "one receipt per line");
+        return false;
+    }
+    if (*format != CLI_OTHER)
+        return true;
+    (void)cli_wrong("the format follows from the name of FILE: it must end in .csv, .npy or .json");
+    return false;
+}
+
+static int run(int n_arguments, char **arguments) {
+    choices c;
+    memset(&c, 0, sizeof c);
+    c.open = (cli_open){.access = EFFACE_ACCESS_READ, .wait = -1};
+    const cli_option options[] = {
+        {"STORE", CLI_PLACE, &c.store_path, NULL},
+        {"--table", CLI_TEXT, &c.table, NULL},
+        {"--centroids", CLI_FLAG, &c.centroids, NULL},
+        {"--labels", CLI_FLAG, &c.labels, NULL},
+        {"--canonical", CLI_FLAG, &c.canonical, NULL},
+        {"--receipts", CLI_FLAG, &c.receipts, NULL},
+        {"-o", CLI_TEXT, &c.out_path, NULL},
+        {"--model", CLI_TEXT, &c.name, NULL},
+        {"--wait", CLI_SECONDS, &c.open.wait, NULL},
+        {"--json", CLI_FLAG, &c.json, NULL},
+        {NULL, CLI_FLAG, NULL, NULL},
+    };
+    cli_format format;
+    if (!cli_parse("export", options, n_arguments, arguments))
+        return CLI_USAGE;
+    if ((c.table != NULL) + c.centroids + c.labels + c.canonical + c.receipts > 1)
+        return cli_wrong("export takes one of --table, --centroids, --labels, --canonical and "
+                         "--receipts");
+    if (c.out_path == NULL)
+        return cli_wrong("export needs -o FILE; -o - is standard output");
+    if (!choose_format(&c, &format))
+        return CLI_USAGE;
+    return cli_is_published(c.store_path) ? export_from_published(&c, format)
+                                          : export_from_store(&c, format);
+}
+
+const cli_command cli_export = {
+    "export",
+    "write a table, labels, canonical bytes or receipts to a file",
+    "usage: efface export STORE -o FILE\n"
+    "           [--table NAME | --labels | --canonical | --receipts]\n"
+    "           [--model NAME] [--wait SECONDS] [--json]\n"
+    "Writes a file. An old file of that name stays until the new one is complete.\n"
+    "  --table NAME   a table of the model, in the units of the data: FILE.npy\n"
+    "                 (float64), .csv or .json. The default is the first table;\n"
+    "                 kmeans has centroids. STORE may be a published model\n"
+    "  --centroids    the same as --table centroids\n"
+    "  --labels       what the model predicts for each row, by ascending id: FILE.npy\n"
+    "                 (clusters: int32), .csv or .json (with ids, which are texts if\n"
+    "                 the store keeps texts)\n"
+    "  --canonical    the state of the model as bytes, for any name of FILE. Equal\n"
+    "                 states give equal files. They do not contain the seed\n"
+    "  --receipts     the receipts of all requests: FILE.json is an array with one\n"
+    "                 receipt per line; other names have the lines only\n"
+    "  -o FILE        - is standard output: CSV, or JSON with --json\n"
+    "  --model NAME   the model; needed if there are several\n"
+    "  --wait SECONDS how long to wait for a busy store (5)\n"
+    "  --json         what was done as JSON: exported, model, file, format\n"
+    "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
+    "examples: efface export people.store --table centroids -o centroids.npy\n"
+    "          efface export people.store --canonical -o people.state\n",
+    run,
+    NULL,
+};

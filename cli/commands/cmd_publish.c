@@ -1,0 +1,135 @@
+/* efface publish: a model with randomness of its own, as a file for prediction. */
+#include "input/options.h"
+#include "output/json_writer.h"
+#include "output/output.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void print_json(const char *path, const efface_store_report *report) {
+    const efface_model_report *const model = &report->models[0];
+    cli_json json = {.out = stdout};
+    char hex[CLI_HEX_BYTES];
+    cli_json_open(&json, NULL, '{');
+    cli_json_text(&json, "model", model->name);
+    cli_json_text(&json, "family", efface_family_name(model->family));
+    cli_json_text(&json, "file", path);
+    cli_json_whole(&json, "bytes", report->n_published_bytes);
+    cli_hex(report->published, sizeof report->published, hex);
+    cli_json_text(&json, "digest", hex);
+    cli_json_whole(&json, "receipt", report->receipt);
+    cli_json_seconds(&json, "seconds", report->seconds);
+    cli_hex(model->before, sizeof model->before, hex);
+    cli_json_text(&json, "before", hex);
+    cli_hex(model->after, sizeof model->after, hex);
+    cli_json_text(&json, "after", hex);
+    cli_json_close(&json, '}');
+}
+
+static void print_text(const char *path, const efface_store_report *report) {
+    char hex[CLI_HEX_BYTES];
+    printf("%s: published as ", report->models[0].name);
+    cli_put_text(stdout, path);
+    printf(" (%" PRIu64 " bytes); receipt %" PRIu64 "; %.3f s\n", report->n_published_bytes,
+           report->receipt, report->seconds);
+    cli_hex(report->published, sizeof report->published, hex);
+    printf("digest of the file   %s\n", hex);
+    cli_hex(report->models[0].after, sizeof report->models[0].after, hex);
+    printf("digest of the model  %s\n", hex);
+}
+
+static int publish(efface_store *store, const efface_publishing *asked, bool as_json) {
+    efface_store_report report;
+    efface_error error;
+    cli_progress_begin("fitting anew", 0, 0);
+    const efface_status status = efface_store_publish(store, asked, &report, &error);
+    cli_progress_end();
+    if (status != EFFACE_OK)
+        return cli_report_error(&error);
+    (as_json ? print_json : print_text)(asked->path, &report);
+    efface_store_report_free(&report);
+    return CLI_DONE;
+}
+
+/* Whether a model is the first of several runs that Python keeps as one (n_init): NAME, NAME..2 and
+ * so on. The best of them answers there, and which that is would follow from another seed. */
+static int check_single(efface_store *store, const char *name) {
+    efface_stored_model *models = NULL;
+    size_t n_models = 0;
+    efface_error error;
+    char second[sizeof models->name + 3];
+    if (efface_store_models(store, &models, &n_models, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    snprintf(second, sizeof second, "%s..2", name);
+    bool several = false;
+    for (size_t i = 0; i < n_models; i++)
+        several |= strcmp(models[i].name, second) == 0;
+    efface_models_free(models);
+    return several ? cli_failed("%s is one of several runs (n_init in Python), so it cannot be "
+                                "published alone; fit a model with one run",
+                                name)
+                   : CLI_DONE;
+}
+
+static int run(int n_arguments, char **arguments) {
+    const char *path = NULL, *name = NULL, *out_path = NULL;
+    cli_open how = {.access = EFFACE_ACCESS_WRITE, .wait = -1};
+    bool force = false, as_json = false;
+    const cli_option options[] = {
+        {"STORE", CLI_PLACE, &path, NULL},
+        {"--model", CLI_TEXT, &name, NULL},
+        {"-o", CLI_TEXT, &out_path, NULL},
+        {"--force", CLI_FLAG, &force, NULL},
+        {"--sign", CLI_TEXT, &how.sign, NULL},
+        {"--receipt-key", CLI_TEXT, &how.receipt_key, NULL},
+        {"--wait", CLI_SECONDS, &how.wait, NULL},
+        {"--json", CLI_FLAG, &as_json, NULL},
+        {NULL, CLI_FLAG, NULL, NULL},
+    };
+    efface_store *store = NULL;
+    efface_stored_model model;
+    int code;
+    if (!cli_parse("publish", options, n_arguments, arguments))
+        return CLI_USAGE;
+    /* What goes to a pipe cannot be had back if the request fails. */
+    if (cli_is_stdout(out_path))
+        return cli_wrong("publish needs -o FILE: a published model appears as a whole file");
+    if (!cli_open_store(path, &how, &store, &code))
+        return code;
+    code = cli_choose_model(store, name, &model);
+    if (code == CLI_DONE)
+        code = check_single(store, model.name);
+    if (code == CLI_DONE) {
+        const efface_publishing asked = {
+            .name = model.name, .path = out_path, .replace = force ? 1 : 0};
+        code = publish(store, &asked, as_json);
+    }
+    efface_store_close(store);
+    return code;
+}
+
+const cli_command cli_publish = {
+    "publish",
+    "write a model to a file for prediction, with randomness of its own",
+    "usage: efface publish STORE -o FILE [--model NAME] [--force] [OPTIONS]\n"
+    "Gives the model a new random seed that nobody knows, fits it anew, and writes\n"
+    "what prediction needs to FILE, with a receipt: all or nothing. No two published\n"
+    "models share their randomness, so requests to forget that react to one say\n"
+    "nothing about the next. FILE is for efface predict, export and info; it has no\n"
+    "rows, ids, sums, counts or seeds. Of a kmeans model it has the centroids and,\n"
+    "where columns are scaled (minmax), the smallest and largest value of each.\n"
+    "  -o FILE        the file; one that is there is not replaced without --force\n"
+    "  --model NAME   which model; needed if there are several\n"
+    "  --force        replace FILE, unless it is a store\n"
+    "  --sign FILE          sign the receipt with a secret key (efface receipt keys)\n"
+    "  --receipt-key FILE   the key of ids in receipts, if it is not in the store\n"
+    "  --wait SECONDS       for other processes; 5 by default\n"
+    "  --json         as JSON: model, family, file, bytes, digest (of FILE),\n"
+    "                 receipt, seconds, before and after (digests of the model)\n"
+    "Takes as long as fitting.\n"
+    "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
+    "example: efface publish people.store -o people.model\n",
+    run,
+    NULL,
+};

@@ -1,0 +1,110 @@
+/* efface rekey: other randomness for models. */
+#include "input/options.h"
+#include "output/json_writer.h"
+
+#include <string.h>
+
+/* A line, or an object, for each model that was given a new seed. */
+static int print_models(efface_store *store, const char *name, bool as_json) {
+    efface_stored_model *models = NULL;
+    size_t n_models = 0;
+    efface_error error;
+    char hex[CLI_HEX_BYTES];
+    cli_json json = {.out = stdout};
+    if (efface_store_models(store, &models, &n_models, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    if (as_json) {
+        cli_json_open(&json, NULL, '{');
+        cli_json_open(&json, "models", '[');
+    }
+    for (size_t i = 0; i < n_models; i++) {
+        const efface_stored_model *const model = &models[i];
+        if (name != NULL && strcmp(name, model->name) != 0)
+            continue;
+        cli_hex(model->digest, sizeof model->digest, hex);
+        if (!as_json) {
+            printf("%s: new seed, digest %s\n", model->name, hex);
+            continue;
+        }
+        cli_json_open(&json, NULL, '{');
+        cli_json_text(&json, "name", model->name);
+        cli_json_text(&json, "digest", hex);
+        cli_json_close(&json, '}');
+    }
+    if (as_json) {
+        cli_json_close(&json, ']');
+        cli_json_close(&json, '}');
+    }
+    efface_models_free(models);
+    return CLI_DONE;
+}
+
+static int rekey(efface_store *store, const char *name, uint64_t seed) {
+    efface_error error;
+    cli_progress_begin("fitting anew", 0, 0);
+    const efface_status status = efface_store_rekey(store, name, seed, &error);
+    cli_progress_end();
+    return status == EFFACE_OK ? CLI_DONE : cli_report_error(&error);
+}
+
+static int run(int n_arguments, char **arguments) {
+    const char *path = NULL, *name = NULL;
+    cli_open how = {.access = EFFACE_ACCESS_WRITE, .wait = -1};
+    cli_number seed = {0, false};
+    bool yes = false, as_json = false, ask;
+    const cli_option options[] = {
+        {"STORE", CLI_PLACE, &path, NULL},
+        {"--model", CLI_TEXT, &name, NULL},
+        {"--seed", CLI_NUMBER, &seed, NULL},
+        {"--yes", CLI_FLAG, &yes, NULL},
+        {"--json", CLI_FLAG, &as_json, NULL},
+        {"--receipt-key", CLI_TEXT, &how.receipt_key, NULL},
+        {"--wait", CLI_SECONDS, &how.wait, NULL},
+        {NULL, CLI_FLAG, NULL, NULL},
+    };
+    efface_store *store = NULL;
+    efface_stored_model model;
+    if (!cli_parse("rekey", options, n_arguments, arguments))
+        return CLI_USAGE;
+    int code = cli_may_change("rekey", yes, &ask);
+    if (code != CLI_DONE)
+        return code;
+    if (!seed.given && !cli_random(&seed.value, sizeof seed.value))
+        return CLI_FAILED;
+    if (!cli_open_store(path, &how, &store, &code))
+        return code;
+    code = name != NULL ? cli_find_model(store, name, &model) : CLI_DONE;
+    if (code == CLI_DONE && ask &&
+        !cli_ask("Fit %s%s of %s again with other randomness?", name != NULL ? "the model " : "",
+                 name != NULL ? name : "all models", path))
+        code = CLI_FAILED;
+    if (code == CLI_DONE)
+        code = rekey(store, name, seed.value);
+    cli_wipe(&seed, sizeof seed);
+    if (code == CLI_DONE)
+        code = print_models(store, name, as_json);
+    efface_store_close(store);
+    return code;
+}
+
+const cli_command cli_rekey = {
+    "rekey",
+    "fit models again with other randomness",
+    "usage: efface rekey STORE [--model NAME] [--seed N] [--yes] [OPTIONS]\n"
+    "Gives models another seed and fits them again; nothing of the old randomness\n"
+    "remains. Do this if people may have looked at published models before they chose\n"
+    "what to forget: the old randomness can then reveal something about the rows that\n"
+    "were forgotten.\n"
+    "  --model NAME   only this model\n"
+    "  --seed N       the new seed; without it, a random seed, never shown. With\n"
+    "                 several models, each gets its own seed, derived from this one\n"
+    "  --receipt-key FILE   the key of the receipts, if the store does not keep it\n"
+    "  --wait SECONDS       how long to wait for a busy store (5)\n"
+    "  --yes          do not ask; needed if there is no terminal\n"
+    "  --json         as JSON: models with name and digest\n"
+    "Takes as long as fitting.\n"
+    "Exit codes: 0 done, 2 usage or no --yes, 4 not found, 5 busy, 6 damaged.\n"
+    "example: efface rekey people.store --yes\n",
+    run,
+    NULL,
+};

@@ -1,0 +1,54 @@
+/* What show and owners have in common: where they write and in which form, and ids and owners as
+ * texts where those are known. */
+#ifndef CLI_LISTING_H
+#define CLI_LISTING_H
+
+#include "input/options.h"
+#include "output/json_writer.h"
+#include "output/output.h"
+
+typedef enum cli_form { CLI_AS_TEXT, CLI_AS_CSV, CLI_AS_JSON } cli_form;
+
+typedef struct cli_listing {
+    const char *out_path;
+    int form; /* cli_form, or -1: as the name of the file, or --json, says */
+    bool json;
+    double wait;
+} cli_listing;
+
+extern const char *const cli_form_words[];
+
+/* clang-format off */
+#define CLI_LISTING_OPTIONS(l)                                  \
+    {"-o", CLI_TEXT, &(l).out_path, NULL},                      \
+    {"--format", CLI_WORD, &(l).form, cli_form_words},          \
+    {"--wait", CLI_SECONDS, &(l).wait, NULL},                   \
+    {"--json", CLI_FLAG, &(l).json, NULL}
+/* clang-format on */
+
+#define CLI_LISTING_DEFAULTS                                                                       \
+    { .form = -1, .wait = -1 }
+
+/* Settles the form. False, after a message, if it makes no sense. */
+bool cli_choose_form(cli_listing *listing);
+
+/* A number and the text that it stands for, or NULL. */
+typedef struct cli_token {
+    bool none; /* neither: there is no owner, or no class */
+    bool is_signed;
+    uint64_t number;
+    char *text;
+} cli_token;
+
+/* "none" is as given, empty in CSV and null in JSON. */
+void cli_put_token(FILE *out, const cli_token *token, const char *none);
+void cli_csv_token(FILE *out, const cli_token *token);
+void cli_json_token(cli_json *json, const char *key, const cli_token *token);
+
+/* The shortest number that is this value when it is read again, in a column with this offset. */
+void cli_format_value(char text[32], float value, double offset);
+
+/* Says that a store keeps no texts. */
+void cli_say_no_texts(const efface_store_info *info);
+
+#endif

@@ -1,0 +1,31 @@
+/* The offsets of columns on the command line, and warnings about losses in float32. */
+#ifndef CLI_COLUMN_OFFSETS_H
+#define CLI_COLUMN_OFFSETS_H
+
+#include "input/data_files.h"
+
+/* What --offset says, for load options. */
+typedef struct cli_offsets {
+    efface_offset *items;
+    size_t n;
+    bool propose; /* --offset auto */
+    char **names; /* what items point to */
+} cli_offsets;
+
+/* Reads COLUMN=VALUE and "auto". CLI_DONE or, after a message, CLI_USAGE; release with
+ * cli_offsets_free either way. */
+int cli_read_offsets(const cli_texts *texts, cli_offsets *offsets);
+void cli_offsets_free(cli_offsets *offsets);
+
+/* Adds an offset for each column of a set that collapses and has none, and says which. False if
+ * there are none, or, after a message, if memory is short, with `code` the exit code. */
+bool cli_propose_offsets(const efface_data *data, const efface_rounding *rounding,
+                         cli_offsets *offsets, int *code);
+
+/* Warns about columns of a set that lose too much in float32, and says what to do. */
+void cli_warn_rounding(const efface_data *data, const efface_rounding *rounding);
+
+/* The name of a column in brackets, or nothing: " (age)". */
+void cli_name_in_brackets(char text[80], const char *name);
+
+#endif

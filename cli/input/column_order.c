@@ -1,0 +1,146 @@
+/* Rows for a store that is there. Columns are known by their names where both sides have names, so
+ * that a file with the same columns in another order does no harm. */
+#include "input/data_files.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* For each column of the store, which column of the set it is. */
+typedef struct order {
+    const efface_store *store;
+    const efface_data *data;
+    const char *file;
+    uint32_t n_store, n_data;
+    uint32_t *source; /* of n_store; UINT32_MAX: none yet */
+} order;
+
+static bool has_names(const order *o, bool of_store) {
+    for (uint32_t i = 0; i < (of_store ? o->n_store : o->n_data); i++)
+        if ((of_store ? efface_store_column(o->store, i) : efface_data_column_name(o->data, i)) !=
+            NULL)
+            return true;
+    return false;
+}
+
+/* A column without a name, here or there, is known by its place only. */
+static bool is_known_by_place(const order *o, uint32_t i) {
+    return i < o->n_data && i < o->n_store &&
+           (efface_data_column_name(o->data, i) == NULL ||
+            efface_store_column(o->store, i) == NULL);
+}
+
+/* The place in the store of a column of the set; n_store if it has none. The search goes on where
+ * the last one ended: files mostly have the order of the store, or of parts of it. */
+static uint32_t place_of(const order *o, uint32_t column, uint32_t first) {
+    const char *const name = efface_data_column_name(o->data, column);
+    if (is_known_by_place(o, column))
+        return column;
+    for (uint32_t i = 0; i < o->n_store && name != NULL; i++) {
+        const uint32_t place = (uint32_t)(((uint64_t)first + i) % o->n_store);
+        const char *const there = efface_store_column(o->store, place);
+        if (o->source[place] == UINT32_MAX && !is_known_by_place(o, place) && there != NULL &&
+            strcmp(name, there) == 0)
+            return place;
+    }
+    return o->n_store;
+}
+
+static int match_names(order *o) {
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < o->n_data; i++) {
+        const char *const name = efface_data_column_name(o->data, i);
+        const uint32_t place = place_of(o, i, next);
+        if (place < o->n_store) {
+            o->source[place] = i;
+            next = place + 1;
+        } else if (name != NULL) {
+            return cli_failed("%s has a column '%s' that the store does not have; name columns "
+                              "that are not values with --id, --owner, --weight and --label",
+                              o->file, name);
+        } else {
+            return cli_failed(
+                "column %" PRIu32
+                " of %s has no name and matches no column of the store; give it a name",
+                i + 1, o->file);
+        }
+    }
+    for (uint32_t i = 0; i < o->n_store; i++) {
+        const char *const name = efface_store_column(o->store, i);
+        if (o->source[i] != UINT32_MAX)
+            continue;
+        return name != NULL
+                   ? cli_failed("%s has no column '%s', which the store has; add the column",
+                                o->file, name)
+                   : cli_failed("%s has no column for column %" PRIu32
+                                " of the store; add the column",
+                                o->file, i + 1);
+    }
+    return CLI_DONE;
+}
+
+static int match(order *o) {
+    if (has_names(o, false) && has_names(o, true))
+        return match_names(o);
+    if (o->n_data != o->n_store)
+        return cli_failed(
+            "%s has %" PRIu32 " columns of values, but the store has %" PRIu32 "%s", o->file,
+            o->n_data, o->n_store,
+            o->n_data > o->n_store
+                ? "; name columns that are not values with --id, --owner, --weight or --label"
+                : "");
+    for (uint32_t i = 0; i < o->n_store; i++)
+        o->source[i] = i;
+    return CLI_DONE;
+}
+
+static int put_in_order(efface_store *store, const char *path, efface_data *data) {
+    efface_store_info info;
+    efface_error error;
+    if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    order o = {.store = store,
+               .data = data,
+               .file = cli_data_name(path),
+               .n_store = info.n_columns,
+               .n_data = efface_data_n_columns(data)};
+    bool same = true;
+    o.source = malloc(o.n_store * sizeof *o.source);
+    if (o.source == NULL)
+        return cli_out_of_memory();
+    memset(o.source, 0xFF, o.n_store * sizeof *o.source);
+    int code = match(&o);
+    for (uint32_t i = 0; code == CLI_DONE && i < o.n_store; i++)
+        same = same && o.source[i] == i;
+    if (code == CLI_DONE && !same && efface_data_order_columns(data, o.source, &error) != EFFACE_OK)
+        code = cli_report_error(&error);
+    free(o.source);
+    return code;
+}
+
+int cli_load_rows(efface_store *store, const char *path, const cli_data_options *options,
+                  efface_data **data, efface_texts **texts) {
+    efface_load_options load;
+    efface_data *loaded = NULL;
+    efface_texts *known = NULL;
+    efface_error error;
+    int code = CLI_DONE;
+    if (efface_texts_create(&known, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    efface_store_load_options(store, &load);
+    load.texts = known;
+    cli_progress_begin("reading", 0, 0);
+    const bool good = cli_load_data(path, options, &load, &loaded, &code);
+    cli_progress_end();
+    cli_wipe(&load, sizeof load);
+    if (good)
+        code = put_in_order(store, path, loaded);
+    if (code == CLI_DONE) {
+        *data = loaded;
+        *texts = known;
+        return CLI_DONE;
+    }
+    efface_data_free(loaded);
+    efface_texts_free(known);
+    return code;
+}

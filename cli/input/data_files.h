@@ -1,0 +1,81 @@
+/* Reading DATA: the options that fit, learn and predict share, and lists of columns. */
+#ifndef CLI_DATA_FILES_H
+#define CLI_DATA_FILES_H
+
+#include "input/options.h"
+
+typedef struct cli_data_options {
+    const char *id, *owner, *weight, *label;
+    int header; /* efface_header */
+    int ids;    /* efface_ids */
+} cli_data_options;
+
+extern const char *const cli_header_words[], *const cli_ids_words[];
+
+/* clang-format off */
+#define CLI_DATA_OPTIONS(d)                                   \
+    {"--id", CLI_TEXT, &(d).id, NULL},                        \
+    {"--owner", CLI_TEXT, &(d).owner, NULL},                  \
+    {"--weight", CLI_TEXT, &(d).weight, NULL},                \
+    {"--label", CLI_TEXT, &(d).label, NULL},                  \
+    {"--header", CLI_WORD, &(d).header, cli_header_words},    \
+    {"--ids", CLI_WORD, &(d).ids, cli_ids_words}
+/* clang-format on */
+
+/* What messages call DATA: a dash is standard input. */
+const char *cli_data_name(const char *path);
+
+/* Whether DATA can be read more than once: pipes and standard input cannot. */
+bool cli_can_be_read_again(const char *path);
+
+/* Whether any of them was given. */
+bool cli_data_options_given(const cli_data_options *options);
+
+/* Reads a file, or standard input for "-"; `load` has the hash key. False, after a message, if it
+ * cannot be read; `code` then has the exit code. */
+bool cli_load_data(const char *path, const cli_data_options *options, efface_load_options *load,
+                   efface_data **data, int *code);
+
+/* The same for a caller that needs only some columns: up to three columns of texts that no option
+ * names are skipped, unless DATA can be read only once. `why` is then the error of the last skipped
+ * column, in case that column is needed after all; else its status is EFFACE_OK. */
+bool cli_load_some(const char *path, const cli_data_options *options, efface_load_options *load,
+                   efface_data **data, efface_error *why, int *code);
+
+/* ---- column_order.c */
+
+/* Reads DATA for a store that is there, with its texts, and puts its columns in the order of the
+ * store's where both have names. CLI_DONE, or after a message another exit code. */
+int cli_load_rows(efface_store *store, const char *path, const cli_data_options *options,
+                  efface_data **data, efface_texts **texts);
+
+/* ---- data_files.c again */
+
+/* Columns that can be named: of a store, of a set, or of a published model. */
+typedef struct cli_columns {
+    uint32_t n;
+    const efface_store *store; /* or */
+    const efface_data *data;   /* or */
+    const efface_predictor *published;
+} cli_columns;
+
+/* The columns of a model among those of a store or a set; `columns` NULL: all of them. */
+typedef struct cli_chosen {
+    cli_columns of;
+    uint32_t *columns;
+    uint32_t n_columns;
+} cli_chosen;
+
+/* The name of a column; NULL if it has none. */
+const char *cli_column_name(const cli_columns *columns, uint32_t column);
+
+/* The column with a name, from 0; columns may have the same one. */
+typedef enum cli_found { CLI_NONE, CLI_ONE, CLI_SEVERAL } cli_found;
+cli_found cli_find_column(const cli_columns *columns, const char *name, uint32_t *column);
+
+/* Reads a list of names, numbers from 1 and ranges (age,3,5-7) into column numbers from 0, sorted.
+ * Release them with free. False, after a message, for a list that makes no sense. */
+bool cli_read_columns(const char *list, const cli_columns *columns, uint32_t **out,
+                      uint32_t *n_out);
+
+#endif

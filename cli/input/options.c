@@ -1,0 +1,170 @@
+/* Reading the arguments of a command: --name VALUE, --name=VALUE, places, and -- before places that
+ * begin with a dash. */
+#include "input/options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool cli_read_whole(const char *text, uint64_t most, uint64_t *out) {
+    char *end;
+    errno = 0;
+    const unsigned long long value = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value > most)
+        return false;
+    *out = value;
+    return true;
+}
+
+static bool add_text(cli_texts *texts, const char *text) {
+    const char **const items = realloc(texts->items, (texts->n + 1) * sizeof *items);
+    if (items == NULL)
+        return false;
+    items[texts->n++] = text;
+    texts->items = items;
+    return true;
+}
+
+void cli_texts_free(cli_texts *texts) {
+    free(texts->items);
+    texts->items = NULL;
+    texts->n = 0;
+}
+
+static bool read_value(const cli_option *option, const char *text) {
+    uint64_t whole;
+    switch (option->kind) {
+    case CLI_TEXT: *(const char **)option->value = text; return text[0] != '\0';
+    case CLI_TEXTS: return text[0] != '\0' && add_text(option->value, text);
+    case CLI_COUNT:
+    case CLI_WHOLE:
+        if (!cli_read_whole(text, UINT32_MAX, &whole) || (option->kind == CLI_COUNT && whole == 0))
+            return false;
+        *(uint32_t *)option->value = (uint32_t)whole;
+        return true;
+    case CLI_NUMBER: {
+        cli_number *const number = option->value;
+        number->given = true;
+        return cli_read_whole(text, UINT64_MAX, &number->value);
+    }
+    case CLI_REAL:
+    case CLI_SECONDS: {
+        char *end;
+        const double value = strtod(text, &end);
+        if (end == text || *end != '\0' || !isfinite(value) ||
+            (option->kind == CLI_SECONDS && value < 0))
+            return false;
+        *(double *)option->value = value;
+        return true;
+    }
+    case CLI_WORD:
+        for (int i = 0; option->words[i] != NULL; i++)
+            if (strcmp(option->words[i], text) == 0) {
+                *(int *)option->value = i;
+                return true;
+            }
+        return false;
+    case CLI_FLAG:
+    case CLI_PLACE:
+    case CLI_PLACE_OR_NOT:
+    case CLI_MORE: break;
+    }
+    return false;
+}
+
+static bool is_place(const cli_option *option) {
+    return option->kind == CLI_PLACE || option->kind == CLI_PLACE_OR_NOT;
+}
+
+/* The option that an argument names, which may go on with =VALUE. */
+static const cli_option *find_option(const cli_option *options, const char *argument,
+                                     const char **attached) {
+    const char *const equals = strchr(argument, '=');
+    const bool has_value = argument[1] == '-' && equals != NULL;
+    const size_t n = has_value ? (size_t)(equals - argument) : strlen(argument);
+    *attached = has_value ? equals + 1 : NULL;
+    for (const cli_option *option = options; option->name != NULL; option++) {
+        const cli_option *const more =
+            option->kind == CLI_MORE ? find_option(option->value, argument, attached) : NULL;
+        if (more != NULL)
+            return more;
+        if (option->kind != CLI_MORE && !is_place(option) && strlen(option->name) == n &&
+            strncmp(option->name, argument, n) == 0)
+            return option;
+    }
+    return NULL;
+}
+
+static void say_wrong_value(const char *command, const cli_option *option, const char *text) {
+    if (option->kind != CLI_WORD) {
+        (void)cli_wrong("%s cannot be '%s'; see efface %s --help", option->name, text, command);
+        return;
+    }
+    char list[128] = "";
+    for (int i = 0; option->words[i] != NULL; i++) {
+        const size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s",
+                 i == 0 ? "" : (option->words[i + 1] == NULL ? " or " : ", "), option->words[i]);
+    }
+    (void)cli_wrong("%s cannot be '%s': it must be %s", option->name, text, list);
+}
+
+static bool take_place(const char *command, const cli_option **next, const char *argument) {
+    while ((*next)->name != NULL && !is_place(*next))
+        (*next)++;
+    if ((*next)->name == NULL) {
+        (void)cli_wrong("'%s' is one argument too many; see efface %s --help", argument, command);
+        return false;
+    }
+    *(const char **)(*next)->value = argument;
+    (*next)++;
+    return true;
+}
+
+bool cli_parse(const char *command, const cli_option *options, int n_arguments, char **arguments) {
+    const cli_option *next_place = options;
+    bool only_places = false;
+    for (int i = 0; i < n_arguments; i++) {
+        const char *const argument = arguments[i];
+        if (!only_places && strcmp(argument, "--") == 0) {
+            only_places = true;
+            continue;
+        }
+        if (only_places || argument[0] != '-' || argument[1] == '\0') {
+            if (!take_place(command, &next_place, argument))
+                return false;
+            continue;
+        }
+        const char *text;
+        const cli_option *const option = find_option(options, argument, &text);
+        if (option == NULL) {
+            (void)cli_wrong("unknown option '%s'; see efface %s --help", argument, command);
+            return false;
+        }
+        if (option->kind == CLI_FLAG) {
+            if (text != NULL) {
+                (void)cli_wrong("%s takes no value", option->name);
+                return false;
+            }
+            *(bool *)option->value = true;
+            continue;
+        }
+        if (text == NULL && ++i == n_arguments) {
+            (void)cli_wrong("%s needs a value; see efface %s --help", option->name, command);
+            return false;
+        }
+        if (text == NULL)
+            text = arguments[i];
+        if (!read_value(option, text)) {
+            say_wrong_value(command, option, text);
+            return false;
+        }
+    }
+    for (; next_place->name != NULL; next_place++)
+        if (next_place->kind == CLI_PLACE) {
+            (void)cli_wrong("%s is missing; see efface %s --help", next_place->name, command);
+            return false;
+        }
+    return true;
+}

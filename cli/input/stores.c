@@ -1,0 +1,100 @@
+/* Opening stores, choosing models, and the names of things. */
+#include "cli.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool cli_store_options(const cli_open *how, efface_store_options *options, cli_keys *keys,
+                       int *code) {
+    efface_store_options_init(options);
+    options->access = how->access;
+    options->progress = cli_progress_part;
+    if (how->wait >= 0)
+        options->wait_seconds = how->wait;
+    if (how->sign != NULL) {
+        if (!cli_read_key(how->sign, CLI_SECRET_KEY, keys->secret, code))
+            return false;
+        options->secret_key = keys->secret;
+    }
+    if (how->receipt_key != NULL) {
+        if (!cli_read_key(how->receipt_key, CLI_RECEIPT_KEY, keys->receipt, code))
+            return false;
+        options->receipt_key = keys->receipt;
+    }
+    return true;
+}
+
+bool cli_is_published(const char *path) {
+    char magic[sizeof EFFACE_PREDICTOR_MAGIC - 1];
+    struct stat about;
+    /* A pipe would lose what is read here. */
+    FILE *const file = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? fopen(path, "rb") : NULL;
+    const bool whole = file != NULL && fread(magic, 1, sizeof magic, file) == sizeof magic;
+    if (file != NULL)
+        (void)fclose(file);
+    return whole && memcmp(magic, EFFACE_PREDICTOR_MAGIC, sizeof magic) == 0;
+}
+
+bool cli_open_store(const char *path, const cli_open *how, efface_store **store, int *code) {
+    if (access(path, F_OK) != 0 && errno == ENOENT) {
+        *code = cli_not_found("there is no store '%s'; efface fit DATA -o STORE creates one", path);
+        return false;
+    }
+    if (cli_is_published(path)) {
+        *code = cli_failed(
+            "%s is a published model, which predict, export and info can use; this needs "
+            "the store that it was published from",
+            path);
+        return false;
+    }
+    efface_store_options options;
+    efface_error error;
+    cli_keys keys;
+    bool good = cli_store_options(how, &options, &keys, code);
+    if (good && efface_store_open(path, &options, store, &error) != EFFACE_OK) {
+        *code = cli_report_error(&error);
+        good = false;
+    }
+    cli_wipe(&keys, sizeof keys);
+    return good;
+}
+
+int cli_find_model(efface_store *store, const char *name, efface_stored_model *info) {
+    efface_error error;
+    const efface_status status = efface_store_find_model(store, name, info, &error);
+    if (status == EFFACE_E_NOT_FOUND)
+        return cli_not_found("the store has no model '%s'; efface info lists the models", name);
+    return status == EFFACE_OK ? CLI_DONE : cli_report_error(&error);
+}
+
+int cli_choose_model(efface_store *store, const char *wanted, efface_stored_model *info) {
+    efface_stored_model *models = NULL;
+    size_t n_models = 0;
+    efface_error error;
+    int code = CLI_DONE;
+    if (wanted != NULL)
+        return cli_find_model(store, wanted, info);
+    if (efface_store_models(store, &models, &n_models, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    if (n_models == 1)
+        *info = models[0];
+    else if (n_models == 0)
+        code = cli_not_found("the store has no models; efface fit -o STORE adds one");
+    else
+        code = cli_wrong(
+            "the store has %zu models: choose one with --model NAME (efface info lists the models)",
+            n_models);
+    efface_models_free(models);
+    return code;
+}
+
+void cli_hex(const unsigned char *bytes, size_t n_bytes, char *hex) {
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < n_bytes; i++) {
+        hex[2 * i] = digits[bytes[i] >> 4];
+        hex[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    hex[2 * n_bytes] = '\0';
+}

@@ -1,0 +1,62 @@
+/* The rows that a command is about: the options and files of forget, show and receipt has. */
+#ifndef CLI_WANTED_H
+#define CLI_WANTED_H
+
+#include "input/options.h"
+
+/* A text and the id that it has in the store, to say in messages which text an id was. */
+typedef struct cli_named {
+    uint64_t id;
+    char *text;
+} cli_named;
+
+typedef struct cli_ids {
+    uint64_t *items;
+    size_t n, capacity;
+} cli_ids;
+
+typedef struct cli_wanted {
+    cli_ids rows, owners;
+    cli_named *named;
+    size_t n_named, named_capacity;
+} cli_wanted;
+
+/* What the command line says. */
+typedef struct cli_who {
+    cli_texts ids, keys, owners, owner_keys, files;
+} cli_who;
+
+/* clang-format off */
+#define CLI_WHO_OPTIONS(w)                             \
+    {"--id", CLI_TEXTS, &(w).ids, NULL},               \
+    {"--key", CLI_TEXTS, &(w).keys, NULL},             \
+    {"--owner", CLI_TEXTS, &(w).owners, NULL},         \
+    {"--owner-key", CLI_TEXTS, &(w).owner_keys, NULL}, \
+    {"--from", CLI_TEXTS, &(w).files, NULL}
+/* clang-format on */
+
+bool cli_who_given(const cli_who *who);
+bool cli_who_reads_stdin(const cli_who *who);
+void cli_who_free(cli_who *who);
+
+/* Reads and sorts it all; who was named twice is wanted once. `store` NULL: texts are an error.
+ * CLI_DONE or, after a message, another exit code; release with cli_wanted_free either way. */
+int cli_read_who(const cli_who *who, const efface_store *store, cli_wanted *wanted);
+
+/* The text that an id or an owner was given as; NULL if it was a number, or not given. */
+const char *cli_wanted_text(const cli_wanted *wanted, uint64_t id);
+
+/* Whether an id or an owner was given, as a number or a text. */
+bool cli_wanted_has(const cli_wanted *wanted, uint64_t id);
+
+/* The request for them. */
+efface_request cli_wanted_request(const cli_wanted *wanted, efface_missing missing);
+
+/* Says who is not there, as they were given, and `rest` behind it; `error` is what the library said
+ * of the request. Returns the exit code. */
+int cli_wanted_missing(const cli_wanted *wanted, efface_store *store, const efface_error *error,
+                       const char *rest);
+
+void cli_wanted_free(cli_wanted *wanted);
+
+#endif

@@ -1,0 +1,48 @@
+/* The families of models, as the command line knows them. A family has one file, family_NAME.c, and
+ * one entry in the table of family_table.c; nothing else here speaks of a family. */
+#ifndef CLI_FAMILY_TABLE_H
+#define CLI_FAMILY_TABLE_H
+
+#include "input/data_files.h"
+#include "models/model_details.h"
+
+typedef struct cli_family {
+    efface_family number;
+    const char *help; /* of fit with this family: its options. It fits a screen of 24 lines */
+
+    /* What the command line can say of the parameters takes n_bytes. `begin` gets that room, filled
+     * with zeros; it writes the defaults there and returns the options that change them. Then `ask`
+     * checks what was said and returns the parameters, which are a part of that room; or NULL,
+     * after a message. It may also set fields of `asked` that only this family needs. */
+    size_t n_bytes;
+    cli_option *(*begin)(void *choices);
+    efface_params *(*ask)(void *choices, efface_new_model *asked);
+
+    /* Warns of what should be looked at after a fit. May be NULL. */
+    void (*warn)(const void *choices, const efface_model *model, const cli_chosen *columns);
+
+    /* A sentence without a dot to be said of a model whenever it is described, or NULL. May be
+     * NULL. */
+    const char *(*note)(const efface_model *model);
+
+    /* Adds to what info says of a model; the rest is filled in already. CLI_DONE or, after a
+     * message, another exit code. May be NULL. */
+    int (*add_details)(cli_model_details *details);
+} cli_family;
+
+extern const cli_family cli_family_kmeans;
+
+/* The family with a name; `name` NULL: the one that fit takes if none is named. NULL, after a
+ * message that lists the names, if there is no such family. */
+const cli_family *cli_family_named(const char *name);
+
+/* The names of all families as a list for help and messages, the first with `behind` behind it. */
+void cli_family_list(char list[256], const char *behind);
+
+/* The family with a number; NULL if the command line knows none. */
+const cli_family *cli_family_of(efface_family number);
+
+/* What a family has to note about a model; or NULL. */
+const char *cli_family_note(const efface_model *model);
+
+#endif

@@ -1,0 +1,172 @@
+/* What is said on standard error, and the exit codes that go with it. docs/man/efface.1 has the
+ * form of messages with --json. */
+#include "cli.h"
+#include "output/json_writer.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool wants_colour(FILE *out) {
+    const char *const no_color = getenv("NO_COLOR");
+    const char *const term = getenv("TERM");
+    return (no_color == NULL || no_color[0] == '\0') && term != NULL && strcmp(term, "dumb") != 0 &&
+           isatty(fileno(out)) != 0;
+}
+
+void cli_paint(FILE *out, int colour) {
+    if (wants_colour(out))
+        fprintf(out, "\033[%dm", colour);
+}
+
+void cli_unpaint(FILE *out) {
+    if (wants_colour(out))
+        fputs("\033[0m", out);
+}
+
+static bool as_json;
+
+void cli_messages_as_json(void) {
+    as_json = true;
+}
+
+/* What a message is beside its words. */
+typedef struct about {
+    const char *kind; /* "error", "warning" or "note" */
+    int code;         /* of an error */
+    const char *status;
+    const efface_error *place; /* or NULL */
+} about;
+
+static void say_json(const about *a, const char *message) {
+    cli_json json = {.out = stderr};
+    cli_json_open(&json, NULL, '{');
+    cli_json_open(&json, a->kind, '{');
+    if (a->status != NULL) {
+        cli_json_whole(&json, "code", (uint64_t)a->code);
+        cli_json_text(&json, "status", a->status);
+    }
+    cli_json_text(&json, "message", message);
+    if (a->status != NULL) {
+        const efface_error *const place = a->place;
+        cli_json_text(&json, "file", place != NULL && place->file[0] != '\0' ? place->file : NULL);
+        cli_json_whole_or_null(&json, "line", place != NULL ? place->line : 0);
+        cli_json_whole_or_null(&json, "column", place != NULL ? place->column : 0);
+    }
+    cli_json_close(&json, '}');
+    cli_json_close(&json, '}');
+}
+
+enum { RED = 31 };
+
+static void say_text(const about *a, const char *message) {
+    const bool coloured = a->status != NULL;
+    if (coloured)
+        cli_paint(stderr, RED);
+    fputs("efface:", stderr);
+    if (coloured)
+        cli_unpaint(stderr);
+    fputs(strcmp(a->kind, "warning") == 0 ? " warning: " : " ", stderr);
+    cli_put_text(stderr, message);
+    fputc('\n', stderr);
+}
+
+/* The message is put together first, so that whatever is in it can be escaped. */
+static void say(const about *a, const char *format, va_list arguments) {
+    char short_one[1024], *long_one = NULL;
+    va_list again;
+    va_copy(again, arguments);
+    const int n = vsnprintf(short_one, sizeof short_one, format, arguments);
+    if (n >= (int)sizeof short_one && (long_one = malloc((size_t)n + 1)) != NULL)
+        (void)vsnprintf(long_one, (size_t)n + 1, format, again);
+    va_end(again);
+    cli_progress_end();
+    fflush(stdout);
+    (as_json ? say_json : say_text)(a, long_one != NULL ? long_one : short_one);
+    free(long_one);
+}
+
+void cli_say(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(&(about){.kind = "note"}, format, arguments);
+    va_end(arguments);
+}
+
+void cli_warn(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(&(about){.kind = "warning"}, format, arguments);
+    va_end(arguments);
+}
+
+int cli_failed(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(&(about){"error", CLI_FAILED, "failed", NULL}, format, arguments);
+    va_end(arguments);
+    return CLI_FAILED;
+}
+
+int cli_wrong(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(&(about){"error", CLI_USAGE, "usage", NULL}, format, arguments);
+    va_end(arguments);
+    return CLI_USAGE;
+}
+
+int cli_different(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(&(about){"error", CLI_DIFFERENT, "different", NULL}, format, arguments);
+    va_end(arguments);
+    return CLI_DIFFERENT;
+}
+
+int cli_not_found(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(&(about){"error", CLI_NOT_FOUND, "not found", NULL}, format, arguments);
+    va_end(arguments);
+    return CLI_NOT_FOUND;
+}
+
+__attribute__((format(printf, 2, 3))) static void say_about(const about *a, const char *format,
+                                                            ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    say(a, format, arguments);
+    va_end(arguments);
+}
+
+static int code_of(efface_status status) {
+    switch (status) {
+    case EFFACE_E_NOT_FOUND: return CLI_NOT_FOUND;
+    case EFFACE_E_BUSY: return CLI_BUSY;
+    case EFFACE_E_CORRUPT: return CLI_DAMAGED;
+    case EFFACE_E_INTERRUPTED: return CLI_INTERRUPTED;
+    default: return CLI_FAILED;
+    }
+}
+
+static int report(const efface_error *error, int code) {
+    say_about(&(about){"error", code, efface_status_name(error->status), error}, "%s",
+              error->message);
+    return code;
+}
+
+int cli_report_error(const efface_error *error) {
+    return report(error, code_of(error->status));
+}
+
+int cli_report_wrong(const efface_error *error) {
+    return report(error, error->status == EFFACE_E_ARGUMENT ? CLI_USAGE : code_of(error->status));
+}
+
+int cli_out_of_memory(void) {
+    say_about(&(about){"error", CLI_FAILED, efface_status_name(EFFACE_E_MEMORY), NULL},
+              "out of memory");
+    return CLI_FAILED;
+}

@@ -1,0 +1,57 @@
+/* Files that commands write: whole or not at all, in a format told by the name. */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include "cli.h"
+#include "output/json_writer.h"
+
+typedef enum cli_format { CLI_CSV, CLI_NPY, CLI_JSON, CLI_OTHER } cli_format;
+
+const char *cli_format_name(cli_format format);
+
+/* The format that the ending of a name stands for; CLI_OTHER if it is none of them. */
+cli_format cli_format_of(const char *name);
+
+/* A file that is being written, without a name or, where that cannot be, under another name beside
+ * it until it is complete. */
+typedef struct cli_output {
+    FILE *file;
+    char *path;      /* the name it will have; NULL for standard output */
+    char *temporary; /* the name it has; NULL if it is written in place, as devices are */
+    bool nameless;   /* it does not have that name yet */
+} cli_output;
+
+/* Whether a name stands for standard output: NULL or "-". */
+bool cli_is_stdout(const char *path);
+
+/* False, after a message, if the file cannot be begun. */
+bool cli_output_open(cli_output *output, const char *path);
+
+/* Gives the file its name. False, after a message, if not all could be written. */
+bool cli_output_finish(cli_output *output);
+
+/* Leaves no trace of it. */
+void cli_output_abandon(cli_output *output);
+
+/* Parts of an .npy file; n_columns 0 makes an array of one dimension. */
+void cli_npy_header(FILE *out, const char *type, size_t n_rows, size_t n_columns);
+void cli_npy_int32(FILE *out, uint32_t value);
+void cli_npy_int64(FILE *out, int64_t value);
+void cli_npy_float64(FILE *out, double value);
+
+/* A field of a CSV file, in quotes if it has to be. Its bytes are those of the text: a file that is
+ * read again has to have them. */
+void cli_csv_text(FILE *out, const char *text);
+
+/* The id of a row, or the text that it stands for if that is known: a field of a CSV file, an
+ * element of an array. */
+void cli_csv_id(FILE *out, uint64_t id, const char *text);
+void cli_json_id(cli_json *json, uint64_t id, const char *text);
+
+/* A whole number below 10^15 without an exponent; false if it is none. */
+bool cli_format_whole(char text[32], double value);
+
+/* The shortest number that is this one when it is read again. */
+void cli_format_number(char text[32], double value);
+
+#endif

@@ -1,0 +1,255 @@
+/* A line on the terminal while something takes long, and what Ctrl-C does to it.
+ *
+ * The library tells how much is done, on the thread that called it, and is told whether to go on.
+ * That may be every few microseconds, so it only leaves a number here. A timer's signal draws the
+ * line; the handler formats by hand, looks at a clock and writes, which is allowed in a handler. */
+#include "cli.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    BAR_CELLS = 20,
+    WHOLE = 10000,     /* parts are counted in ten-thousandths */
+    ENOUGH = 100,      /* of them, before anything is said of the time left */
+    FIRST_MS = 1000,   /* when the line appears, */
+    NEXT_MS = 250,     /* and how often it is drawn again */
+    MOST_COLUMNS = 200 /* of a terminal that are used */
+};
+
+static atomic_int done; /* of WHOLE; -1: not known */
+
+/* From when, and from which part on, the time left is estimated: work may have stretches that count
+ * their parts from 0 again, and take their own time. */
+static atomic_int first_done;
+static atomic_llong first_ms;
+
+static atomic_int drawn;
+static bool active, running, fit_only;
+static unsigned step_now, n_steps_now;
+static struct timespec begun;
+static char what_now[100];
+static size_t width;
+
+static struct timespec clock_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now;
+}
+
+static long long ms_since_begin(void) {
+    const struct timespec now = clock_now();
+    return (long long)(now.tv_sec - begun.tv_sec) * 1000 +
+           ((long long)now.tv_nsec - (long long)begun.tv_nsec) / 1000000;
+}
+
+double cli_now(void) {
+    const struct timespec now = clock_now();
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- the line */
+
+typedef struct line {
+    char text[MOST_COLUMNS + 16];
+    size_t n;
+} line;
+
+static void put(line *l, const char *text) {
+    while (*text != '\0' && l->n < width)
+        l->text[l->n++] = *text++;
+}
+
+static void put_number(line *l, long long value, int least_digits) {
+    char digits[24] = "";
+    size_t n = sizeof digits - 1;
+    do {
+        digits[--n] = (char)('0' + value % 10);
+        value /= 10;
+        least_digits--;
+    } while (n > 0 && (value > 0 || least_digits > 0));
+    put(l, digits + n);
+}
+
+/* 0:07, 12:34, 1:02:03. */
+static void put_time(line *l, long long seconds) {
+    if (seconds >= 3600) {
+        put_number(l, seconds / 3600, 1);
+        put(l, ":");
+    }
+    put_number(l, seconds / 60 % 60, seconds >= 3600 ? 2 : 1);
+    put(l, ":");
+    put_number(l, seconds % 60, 2);
+}
+
+static void draw(int signal_number) {
+    (void)signal_number;
+    const int kept_errno = errno;
+    const long long ms = ms_since_begin();
+    const int part = atomic_load(&done), since = part - atomic_load(&first_done);
+    line l = {.n = 0};
+    if (part >= 0) {
+        put(&l, "[");
+        for (int i = 0; i < BAR_CELLS; i++)
+            put(&l, i * WHOLE < part * BAR_CELLS ? "#" : ".");
+        put(&l, "] ");
+        put_number(&l, part * 100LL / WHOLE, 1);
+        put(&l, " % ");
+    }
+    put(&l, what_now);
+    put(&l, ", ");
+    put_time(&l, ms / 1000);
+    if (part >= 0 && since >= ENOUGH) {
+        put(&l, ", ");
+        put_time(&l, ((ms - atomic_load(&first_ms)) * (WHOLE - part) / since + 500) / 1000);
+        put(&l, " left");
+    }
+    char text[sizeof l.text + 8];
+    text[0] = '\r';
+    memcpy(text + 1, l.text, l.n);
+    memcpy(text + 1 + l.n, "\033[K", 3);
+    atomic_store(&drawn, 1);
+    const ssize_t written = write(STDERR_FILENO, text, l.n + 4);
+    (void)written; /* a terminal that is gone needs no line */
+    errno = kept_errno;
+}
+
+static void set_timer(long long first, long long next) {
+    const struct itimerval timer = {
+        .it_interval = {next / 1000, next % 1000 * 1000},
+        .it_value = {first / 1000, first % 1000 * 1000},
+    };
+    (void)setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static size_t terminal_width(void) {
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+        return 79;
+    return size.ws_col > MOST_COLUMNS ? MOST_COLUMNS : size.ws_col - 1u;
+}
+
+/* ---- interruption */
+
+static volatile sig_atomic_t interrupted;
+static bool catching;
+static const int caught[] = {SIGINT, SIGTERM};
+static struct sigaction before[sizeof caught / sizeof caught[0]];
+
+static void interrupt(int signal_number) {
+    (void)signal_number;
+    interrupted = 1;
+}
+
+/* The first signal asks for an orderly end, the second ends the program. What is ignored, as in the
+ * background of a script, stays so. */
+static void catch_signals(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = interrupt;
+    action.sa_flags = (int)(SA_RESTART | SA_RESETHAND);
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++)
+        if (sigaction(caught[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
+            (void)sigaction(caught[i], &action, NULL);
+    catching = true;
+}
+
+static void leave_signals(void) {
+    for (size_t i = 0; i < sizeof caught / sizeof caught[0] && catching; i++)
+        (void)sigaction(caught[i], &before[i], NULL);
+    catching = false;
+}
+
+/* ---- what commands and the library call */
+
+static void note_part(double part) {
+    const double n = n_steps_now > 1 ? n_steps_now : 1;
+    if (!active)
+        return;
+    int now = -1;
+    if (part >= 0 || n_steps_now > 1)
+        now = (int)(WHOLE * ((double)step_now + (part < 0 ? 0 : part < 1 ? part : 1)) / n);
+    const int last = atomic_exchange(&done, now);
+    if (now >= 0 && now < last) {
+        atomic_store(&first_done, now);
+        atomic_store(&first_ms, ms_since_begin());
+    }
+}
+
+int cli_progress_part(void *context, double part) {
+    (void)context;
+    /* Whoever calls this asks whether to go on; until then a signal ends the program at once. */
+    if (active && !catching)
+        catch_signals();
+    if (!fit_only)
+        note_part(part);
+    return interrupted;
+}
+
+static int is_interrupted(void *context) {
+    (void)context;
+    return interrupted;
+}
+
+static void hear_of_fit(void *context, double part) {
+    (void)context;
+    if (fit_only && atomic_load(&done) < 0)
+        atomic_store(&first_ms, ms_since_begin());
+    note_part(part);
+}
+
+void cli_watch_fit(efface_params *params) {
+    params->interrupted = is_interrupted;
+    params->progress = hear_of_fit;
+    (void)cli_progress_part(NULL, -1);
+    /* Rows are read or written before, which is a small part: one bar for both would go back. */
+    fit_only = true;
+}
+
+void cli_progress_begin(const char *what, unsigned step, unsigned n_steps) {
+    active = true;
+    step_now = step;
+    n_steps_now = n_steps;
+    fit_only = false;
+    if (step == 0) {
+        begun = clock_now();
+        atomic_store(&done, -1);
+        atomic_store(&first_done, 0);
+        atomic_store(&first_ms, 0);
+    }
+    note_part(-1);
+    if (isatty(STDERR_FILENO) == 0)
+        return;
+    snprintf(what_now, sizeof what_now, "%s", what);
+    width = terminal_width();
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = draw;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGALRM, &action, NULL) != 0)
+        return;
+    running = true;
+    const long long wait = FIRST_MS - ms_since_begin();
+    set_timer(wait > NEXT_MS ? wait : NEXT_MS, NEXT_MS);
+}
+
+void cli_progress_end(void) {
+    active = false;
+    leave_signals();
+    if (!running)
+        return;
+    set_timer(0, 0);
+    running = false;
+    if (atomic_exchange(&drawn, 0) != 0) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+}
