@@ -68,6 +68,9 @@ class KMeansModel(Model, family="kmeans"):
 
     __slots__ = ()
 
+    def _called(self):
+        return f"{len(self.cluster_centers_)} clusters of "
+
     def _choose_run(self):
         n_runs = self._models.shape()[2]
         return 0 if n_runs == 1 else int(np.argmin([self._models.loss(r) for r in range(n_runs)]))

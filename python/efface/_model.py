@@ -97,8 +97,8 @@ class Model:
     def __repr__(self):
         n_rows, n_columns = self.shape
         return (
-            f"<{type(self).__name__}: {n_rows:,} rows with {n_columns} features, digest "
-            f"{self.digest()[:16]}...>"
+            f"<{type(self).__name__}: {self._called()}{n_rows:,} rows with {n_columns} features, "
+            f"digest {self.digest()[:16]}...>"
         )
 
     def _change(self, verb, *arguments):
@@ -139,6 +139,10 @@ class Model:
         return self._cache[name]
 
     # What a family may have another answer to.
+
+    def _called(self):
+        """What it is, before the number of rows in its description; or nothing."""
+        return ""
 
     def _choose_run(self):
         """The number of the run that gives the results."""
