@@ -119,8 +119,8 @@ class Estimator(BaseEstimator):
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        warn_rounding(findings, names, stacklevel=2)
         self._warn_of(self._findings(model), parameters, names, stacklevel=2)
+        warn_rounding(findings, names, stacklevel=2)
         return self
 
     def _fit_rows(self, rows, parameters, offsets, sample_weight, ids, owners):
