@@ -23,7 +23,8 @@ static efface_status fit_columns(efface_store *file, const char *name, const fit
         .params = params->values,
         .columns = columns->buf,
         .n_columns = all ? 0 : (uint32_t)array_length(columns),
-        .tails_scale = of->tails_scale != NULL ? of->tails_scale(params->values) : 0,
+        .tails_scale =
+            of->tails_scale != NULL ? of->tails_scale(params->values) : EFFACE_SCALE_NONE,
         .tails = of->tails_scale != NULL ? tails : NULL,
     };
     return efface_store_fit(file, &asked, model, error);
