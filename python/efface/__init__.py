@@ -8,14 +8,16 @@ The model after a removal is, byte for byte, the model that never saw the data::
     report = model.forget(ids=[7, 12])
     assert model.verify()
 
-`KMeans` is a scikit-learn estimator; `open` and `create` give stores, files that hold rows, models
+`KMeans` is a scikit-learn estimator, and an `Estimator`, which has what all families of models
+have in common; `open` and `create` give stores, files that hold rows, models
 and receipts. docs/python.md maps scikit-learn's parameters to these.
 """
 
 from . import datasets, metrics
 from ._efface import BusyError, CorruptError, NotFoundError
 from ._efface import version as _version
-from ._kmeans import KMeans
+from ._estimator import Estimator
+from ._kmeans import KMeans, KMeansModel
 from ._model import Model
 from ._predictor import Predictor, load_predictor
 from ._reports import (
@@ -45,8 +47,10 @@ __all__ = [
     "BusyError",
     "CorruptError",
     "Difference",
+    "Estimator",
     "FoundRows",
     "KMeans",
+    "KMeansModel",
     "Model",
     "ModelChange",
     "ModelInfo",

@@ -1,5 +1,14 @@
 from os import PathLike
-from typing import Any, Collection, Iterable, Literal, NamedTuple, Sequence, SupportsIndex
+from typing import (
+    Any,
+    Collection,
+    Iterable,
+    Literal,
+    NamedTuple,
+    Self,
+    Sequence,
+    SupportsIndex,
+)
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +22,8 @@ _Owners = Iterable[SupportsIndex | str | float | None] | NDArray[Any]
 _Seed = int | np.random.RandomState | np.random.Generator | None
 _Method = Literal["pyramid", "lloyd", "quantized", "tree"]
 _Missing = Literal["raise", "skip"]
+_Predicts = Literal["clusters", "classes", "values", "probabilities"]
+_Numbers = NDArray[np.int32] | NDArray[np.int64] | NDArray[np.float64]
 _Path = str | PathLike[str]
 
 __version__: str
@@ -22,40 +33,33 @@ class BusyError(RuntimeError): ...
 class CorruptError(RuntimeError): ...
 
 class Report(NamedTuple):
-    action: Literal["sums corrected", "repaired", "refitted"]
+    action: Literal["untouched", "repaired", "refitted"]
     reason: str
-    level: int
-    levels_replayed: int
+    where: str
     rows_forgotten: int
     rows_learned: int
     rows_missing: int
     rows_visited: int
-    depth: int
     seconds: float
 
 class Difference(NamedTuple):
     identical: bool
     what: str
-    level: int
-    cluster: int
-    column: int
-    depth: int
-    node: int
+    where: str
     def __bool__(self) -> bool: ...
 
 class ModelInfo(NamedTuple):
-    n_clusters: int
+    family: str
     n_rows: int
-    iterations: int
-    stable: bool
-    epsilon: float
-    width: int
-    n_coarse_columns: int
-    method: str
-    n_sampled: int
+    n_features: int
+    predicts: _Predicts
+    n_numbers: int
+    parameters: dict[str, Any]
+    facts: dict[str, Any]
 
 class ModelChange(NamedTuple):
     name: str
+    family: str
     report: Report
     before: str
     after: str
@@ -90,8 +94,8 @@ class StoreInfo(NamedTuple):
 
 class StoredModel(NamedTuple):
     name: str
-    method: _Method
-    n_clusters: int
+    family: str
+    parameters: dict[str, Any]
     n_features: int
     digest: str
     n_init: int
@@ -122,20 +126,12 @@ class Model:
     @property
     def offset_(self) -> NDArray[np.float64] | None: ...
     @property
-    def cluster_centers_(self) -> NDArray[np.float64]: ...
-    @property
-    def labels_(self) -> NDArray[np.int32]: ...
-    @property
-    def inertia_(self) -> float: ...
-    def predict(self, X: ArrayLike) -> NDArray[np.int32]: ...
-    def transform(self, X: ArrayLike) -> NDArray[np.float64]: ...
-    def score(
-        self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> float: ...
+    def tables(self) -> tuple[str, ...]: ...
+    def table(self, name: str) -> NDArray[np.float64]: ...
+    def predict(self, X: ArrayLike) -> _Numbers: ...
     def digest(self) -> str: ...
     def encode(self) -> bytes: ...
     def verify(self) -> Difference: ...
-    def silhouette(self, labels: ArrayLike | None = None, max_rows: int = 10_000) -> float: ...
     def forget(
         self,
         ids: _Ids | None = None,
@@ -168,55 +164,35 @@ class Model:
     ) -> Report: ...
     def rekey(self, random_state: _Seed = None) -> Report: ...
 
-class KMeans:
-    n_features_in_: int
-    feature_names_in_: NDArray[np.object_]
-    def __init__(
-        self,
-        n_clusters: int = 8,
-        *,
-        method: _Method = "pyramid",
-        n_init: int = 1,
-        max_iter: int | None = 10,
-        random_state: _Seed = None,
-        scale: Literal["minmax"] | None = None,
-        bound: float | None = None,
-        column_range: tuple[ArrayLike, ArrayLike] | None = None,
-        offset: ArrayLike | Literal["auto"] | None = None,
-        empty: Literal["reseed", "keep"] = "reseed",
-        candidates: int | None = None,
-        epsilon: float | None = None,
-        gamma: float = 0.2,
-        rate: float | None = None,
-        passes: int = 1,
-        n_starts: int = 4,
-        height: int = 1,
-        width: int | None = None,
-        leaf_method: Literal["lloyd", "quantized", "pyramid"] = "lloyd",
-        node_method: Literal["lloyd", "quantized", "pyramid"] = "lloyd",
-        depth_clusters: Sequence[int] | None = None,
-        weigh_centroids: bool = True,
-        n_threads: int | None = None,
-    ) -> None: ...
-    @property
-    def offset_(self) -> NDArray[np.float64] | None: ...
+class KMeansModel(Model):
     @property
     def cluster_centers_(self) -> NDArray[np.float64]: ...
     @property
     def labels_(self) -> NDArray[np.int32]: ...
-    @property
-    def ids_(self) -> NDArray[np.uint64]: ...
-    @property
-    def owners_(self) -> np.ma.MaskedArray[Any, np.dtype[np.uint64]]: ...
     @property
     def inertia_(self) -> float: ...
     @property
     def n_iter_(self) -> int: ...
     @property
     def method_(self) -> str: ...
+    def predict(self, X: ArrayLike) -> NDArray[np.int32]: ...
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]: ...
+    def score(
+        self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> float: ...
+    def silhouette(self, labels: ArrayLike | None = None, max_rows: int = 10_000) -> float: ...
+
+class Estimator:
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+    @property
+    def ids_(self) -> NDArray[np.uint64]: ...
+    @property
+    def owners_(self) -> np.ma.MaskedArray[Any, np.dtype[np.uint64]]: ...
+    @property
+    def offset_(self) -> NDArray[np.float64] | None: ...
     def get_params(self, deep: bool = True) -> dict[str, Any]: ...
-    def set_params(self, **params: Any) -> KMeans: ...
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]: ...
+    def set_params(self, **params: Any) -> Self: ...
     def fit(
         self,
         X: ArrayLike,
@@ -225,24 +201,8 @@ class KMeans:
         *,
         ids: _Each | None = None,
         owners: _Owners | None = None,
-    ) -> KMeans: ...
-    def fit_predict(
-        self,
-        X: ArrayLike,
-        y: Any = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        ids: _Each | None = None,
-        owners: _Owners | None = None,
-    ) -> NDArray[np.int32]: ...
-    def fit_transform(
-        self, X: ArrayLike, y: Any = None, **fit_params: Any
-    ) -> NDArray[np.float64]: ...
-    def predict(self, X: ArrayLike) -> NDArray[np.int32]: ...
-    def transform(self, X: ArrayLike) -> NDArray[np.float64]: ...
-    def score(
-        self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> float: ...
+    ) -> Self: ...
+    def predict(self, X: ArrayLike) -> _Numbers: ...
     def verify(self) -> Difference: ...
     def digest(self) -> str: ...
     def encode(self) -> bytes: ...
@@ -277,6 +237,63 @@ class KMeans:
         owners: _Owners | None = None,
     ) -> Report: ...
     def rekey(self, random_state: _Seed = None) -> Report: ...
+
+class KMeans(Estimator):
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        method: _Method = "pyramid",
+        n_init: int = 1,
+        max_iter: int | None = 10,
+        random_state: _Seed = None,
+        scale: Literal["minmax"] | None = None,
+        bound: float | None = None,
+        column_range: tuple[ArrayLike, ArrayLike] | None = None,
+        offset: ArrayLike | Literal["auto"] | None = None,
+        empty: Literal["reseed", "keep"] = "reseed",
+        candidates: int | None = None,
+        epsilon: float | None = None,
+        gamma: float = 0.2,
+        rate: float | None = None,
+        passes: int = 1,
+        n_starts: int = 4,
+        height: int = 1,
+        width: int | None = None,
+        leaf_method: Literal["lloyd", "quantized", "pyramid"] = "lloyd",
+        node_method: Literal["lloyd", "quantized", "pyramid"] = "lloyd",
+        depth_clusters: Sequence[int] | None = None,
+        weigh_centroids: bool = True,
+        n_threads: int | None = None,
+    ) -> None: ...
+    @property
+    def cluster_centers_(self) -> NDArray[np.float64]: ...
+    @property
+    def labels_(self) -> NDArray[np.int32]: ...
+    @property
+    def inertia_(self) -> float: ...
+    @property
+    def n_iter_(self) -> int: ...
+    @property
+    def method_(self) -> str: ...
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]: ...
+    def fit_predict(
+        self,
+        X: ArrayLike,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        ids: _Each | None = None,
+        owners: _Owners | None = None,
+    ) -> NDArray[np.int32]: ...
+    def fit_transform(
+        self, X: ArrayLike, y: Any = None, **fit_params: Any
+    ) -> NDArray[np.float64]: ...
+    def predict(self, X: ArrayLike) -> NDArray[np.int32]: ...
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]: ...
+    def score(
+        self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> float: ...
 
 class Store:
     @staticmethod
@@ -327,14 +344,14 @@ class Store:
     def models(self) -> list[StoredModel]: ...
     def columns(self, name: str) -> list[str] | list[int]: ...
     def load(self, name: str) -> Model: ...
-    def predict(self, name: str, X: ArrayLike) -> NDArray[np.int32]: ...
+    def predict(self, name: str, X: ArrayLike) -> _Numbers: ...
     def digest(self, name: str) -> str: ...
     def encode(self, name: str) -> bytes: ...
     def verify(self, name: str | None = None) -> Difference: ...
     def fit(
         self,
         name: str,
-        estimator: KMeans,
+        estimator: Estimator,
         columns: Iterable[str | SupportsIndex] | str | None = None,
     ) -> StoredModel: ...
     def drop(self, name: str) -> None: ...
@@ -379,18 +396,19 @@ class Store:
 
 class Predictor:
     @property
-    def n_clusters(self) -> int: ...
+    def family(self) -> str: ...
     @property
     def n_features(self) -> int: ...
     @property
-    def scale(self) -> Literal["minmax"] | None: ...
+    def predicts(self) -> _Predicts: ...
     @property
     def feature_names(self) -> list[str] | None: ...
     @property
     def offset(self) -> NDArray[np.float64] | None: ...
     @property
-    def cluster_centers_(self) -> NDArray[np.float64]: ...
-    def predict(self, X: ArrayLike) -> NDArray[np.int32]: ...
+    def tables(self) -> tuple[str, ...]: ...
+    def table(self, name: str) -> NDArray[np.float64]: ...
+    def predict(self, X: ArrayLike) -> _Numbers: ...
 
 def load_predictor(path: _Path) -> Predictor: ...
 def open(

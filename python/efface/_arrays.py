@@ -12,6 +12,28 @@ NO_OWNER = 2**64 - 1
 """The number of no owner, in the library."""
 
 
+_ANSWERS = {
+    "clusters": np.int32,
+    "classes": np.int64,
+    "values": np.float64,
+    "probabilities": np.float64,
+}
+
+
+def answer_array(predicts, n_numbers, n_rows):
+    """An array for what a model predicts for some rows: one number a row, or several."""
+    shape = n_rows if n_numbers <= 1 else (n_rows, n_numbers)
+    return np.empty(shape, dtype=_ANSWERS[predicts])
+
+
+def read_table(found, name, read):
+    """A table of a model as an array. `found` are the tables that there are, `read` writes one."""
+    shapes = {table: (n_rows, n_columns) for table, _, n_rows, n_columns in found}
+    out = np.empty(shapes.get(name, (0, 0)))
+    read(name, out)  # says so if there is no such table
+    return out
+
+
 def unmasked(values):
     """Ids or owners without a mask: masked elements, which have no value, are None."""
     if not isinstance(values, np.ma.MaskedArray):

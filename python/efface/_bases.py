@@ -58,14 +58,14 @@ except ImportError:
         """fit_transform is fit, then transform."""
 
         def fit_transform(self, X, y=None, **fit_params):
-            """Fits to X and gives its distances to the centroids."""
+            """Fits to X and transforms it."""
             return self.fit(X, y, **fit_params).transform(X)
 
     class ClassNamePrefixFeaturesOutMixin:
         """Names of the columns that transform gives."""
 
         def get_feature_names_out(self, input_features=None):
-            """kmeans0, kmeans1, and so on."""
+            """The name of the class with 0, 1, and so on behind it."""
             import numpy as np
 
             prefix = type(self).__name__.lower()

@@ -4,31 +4,158 @@ import warnings
 
 import numpy as np
 
-from . import _efface
-from ._arrays import WEIGHT_UNIT, check_weights, keep_present, unmasked
-from ._bases import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    NotFittedError,
-    TransformerMixin,
-)
-from ._model import Model
-from ._parameters import (
-    check_parameters,
-    draw_seed,
-    library_parameters,
-    parameters_of,
-    run_seeds,
-)
-from ._rounding import Tails, choose_offsets, find_rounding, warn_rounding, warn_tails
-from ._rows import check_rows, feature_names, plain_rows
-from ._texts import name_texts
+from ._arrays import WEIGHT_UNIT, check_weights, number_labels
+from ._bases import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from ._estimator import Estimator, of_model
+from ._model import Model, of_one_state
+from ._parameters import COMMON_RULES, one_of, or_none, real, whole
+from ._rounding import Tails, warn_tails
+from ._rows import check_rows
 
-_NO_KEY = bytes(16)
+_METHODS = ("pyramid", "lloyd", "quantized", "tree")
+_MAX_CLUSTERS = 2**24
 
 
-class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+def _is_range(value):
+    return isinstance(value, (tuple, list)) and len(value) == 2
+
+
+_RULES = {
+    **COMMON_RULES,
+    "n_clusters": whole(1, _MAX_CLUSTERS),
+    "method": one_of(*_METHODS),
+    "n_init": whole(1, 1000),
+    "max_iter": or_none(whole(1, 1000)),
+    "scale": or_none(one_of("minmax")),
+    "bound": or_none(real(0.0, 2.0**126)),
+    "column_range": (
+        lambda v: v is None or _is_range(v),
+        "a tuple of the lowest and the highest value of each feature, or None",
+    ),
+    "empty": one_of("reseed", "keep"),
+    "candidates": or_none(whole(1, 64)),
+    "epsilon": or_none(real(0.0, 1.0)),
+    "gamma": real(0.0, 1.0, closed=True),
+    "rate": or_none(real(0.0, 1.0)),
+    "passes": whole(1, 10),
+    "n_starts": whole(1, 100),
+    "height": whole(0, 8),
+    "width": or_none(whole(1, 2**20)),
+    "leaf_method": one_of("lloyd", "quantized", "pyramid"),
+    "node_method": one_of("lloyd", "quantized", "pyramid"),
+    "depth_clusters": (
+        lambda v: v is None or len(v) >= 0 and all(whole(1, _MAX_CLUSTERS)[0](k) for k in v),
+        "a sequence of ints or None",
+    ),
+    "weigh_centroids": (lambda v: isinstance(v, (bool, np.bool_)), "a bool"),
+}
+
+
+class KMeansModel(Model, family="kmeans"):
+    """A fitted k-means model and the rows it was fitted to; see `Model`.
+
+    With several runs (`n_init`), results come from the run with the least loss, or the first of
+    several such runs.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_rows,)
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+    inertia_ : float
+    n_iter_ : int
+    method_ : str
+    """
+
+    __slots__ = ()
+
+    def _called(self):
+        return f"{len(self.cluster_centers_)} clusters of "
+
+    def _choose_run(self):
+        n_runs = self._models.shape()[2]
+        return 0 if n_runs == 1 else int(np.argmin([self._models.loss(r) for r in range(n_runs)]))
+
+    def _answers(self, X):
+        return {"labels": self._predict_array(X)}
+
+    def _labels(self):
+        labels = np.empty(self.shape[0], dtype=np.int32)
+        self._models.labels(self.run, labels)
+        return self._in_order(labels)
+
+    @property
+    def cluster_centers_(self):
+        """The centroids in the units of the data."""
+        return self._cached("centers", lambda: self.table("centroids"))
+
+    @property
+    def labels_(self):
+        """The cluster of each row, in the order of `ids_`."""
+        return self._cached("labels", self._labels)
+
+    @property
+    def inertia_(self):
+        """The sum of weighted squared distances of the rows to their centroids."""
+        loss = self._cached("loss", lambda: self._models.loss(self.run))
+        return loss / WEIGHT_UNIT if self._weighting == "parts" else loss
+
+    @property
+    def n_iter_(self):
+        """The iterations of the fit."""
+        # A fit whose seeds are its centroids still passed over the rows once.
+        return max(1, self.info.facts["levels"])
+
+    @property
+    def method_(self):
+        """The method in use."""
+        return self.info.facts["actual"]
+
+    @of_one_state
+    def _transform_array(self, X):
+        """`transform` for an array that was checked."""
+        distances = np.empty((X.shape[0], len(self.cluster_centers_)))
+        self._models.square_distances(self.run, X, distances)
+        return np.sqrt(distances, out=distances)
+
+    @of_one_state
+    def _score_rows(self, rows, sample_weight=None):
+        """`score` for Rows."""
+        weights = check_weights(sample_weight, len(rows))
+        if weights is None:
+            return -self._models.loss_of(self.run, rows.array, None)
+        present = None if weights.all() else weights > 0
+        with rows.where(present) as some:
+            loss = self._models.loss_of(
+                self.run, some.array, weights if present is None else weights[present]
+            )
+        return -loss / WEIGHT_UNIT
+
+    def transform(self, X):
+        """The distance of each row of X to each centroid."""
+        with self._rows(X) as rows:
+            return self._transform_array(rows.array)
+
+    def score(self, X, y=None, sample_weight=None):
+        """Minus the sum of weighted squared distances of the rows of X to their centroids."""
+        with self._rows(X) as rows:
+            return self._score_rows(rows, sample_weight)
+
+    @of_one_state
+    def silhouette(self, labels=None, max_rows=10_000):
+        """The mean silhouette of the rows, in [-1, 1]; see `metrics.silhouette_score`."""
+        if max_rows < 1:
+            raise ValueError(f"max_rows must be at least 1, not {max_rows}")
+        if labels is not None:
+            labels = number_labels(labels)
+            order = self._cached("order", self._order)
+            if order is not None and labels.shape == order.shape:
+                by_position = np.empty_like(labels)
+                by_position[order] = labels
+                labels = by_position
+        return self._models.silhouette(self.run, labels, int(max_rows))
+
+
+class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     """k-means clustering from which rows can be removed exactly.
 
     After any sequence of `forget`, `learn` and `update` the state is byte for byte that of a fit
@@ -123,6 +250,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     True
     """
 
+    _family = "kmeans"
+    _rules = _RULES
+
     def __init__(
         self,
         n_clusters=8,
@@ -174,152 +304,60 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         self.weigh_centroids = weigh_centroids
         self.n_threads = n_threads
 
-    # -------------------------------------------------------------- fitting
+    def _family_parameters(self, parameters, n_features, offsets):
+        p = parameters
+        low, high = (_bounds(side, offsets) for side in p["column_range"] or (None, None))
+        if np.size(low) != np.size(high) or (low is None) != (high is None):
+            raise ValueError("column_range must have as many lower as upper bounds")
+        if low is not None and len(low) != n_features:
+            raise ValueError(f"there are bounds for {len(low)} features, but X has {n_features}")
+        depths = p["depth_clusters"]
+        return {
+            "method": p["method"],
+            "n_clusters": int(p["n_clusters"]),
+            "iterations": int(p["max_iter"] or 0),
+            "scale": p["scale"] or "none",
+            "bound": float(p["bound"] or 0.0),
+            "column_min": low,
+            "column_max": high,
+            "empty": p["empty"],
+            "candidates": int(p["candidates"] or 0),
+            "epsilon": float(p["epsilon"] or 0.0),
+            "gamma": float(p["gamma"]),
+            "rate": float(p["rate"] or 0.0),
+            "passes": int(p["passes"]),
+            "starts": int(p["n_starts"]),
+            "height": int(p["height"]),
+            "width": int(p["width"] or 0),
+            "leaf_method": p["leaf_method"],
+            "node_method": p["node_method"],
+            "depth_clusters": None if depths is None else np.array(depths, dtype=np.uint32),
+            "weigh_centroids": bool(p["weigh_centroids"]),
+        }
 
-    def fit(self, X, y=None, sample_weight=None, *, ids=None, owners=None):
-        """Fits to the rows of X.
+    def _findings(self, model):
+        return model._models.findings(0)
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Any numbers; they are rounded to float32 (see `offset`).
-        y : ignored
-        sample_weight : array-like of shape (n_samples,), float or None
-            Rounded to multiples of 1/1024; a row of weight 0 is absent.
-        ids : array-like of int or str, optional
-            The names of the rows in later requests. Texts are hashed. Without ids, the id of a row
-            is a hash of its content (see `ids_`), so the order of rows does not matter.
-        owners : array-like of int, str or None, optional
-            The owners of the rows. None, NaN and masked elements mean no owner: a request for an
-            owner never finds these rows.
-
-        Returns
-        -------
-        KMeans
-            The estimator itself.
-        """
-        parameters = parameters_of(self)
-        check_parameters(type(self).__name__, parameters)
-        names = feature_names(X)
-        with plain_rows(X, self) as rows:
-            offsets = choose_offsets(self.offset, rows.array)
-            findings = find_rounding(rows.array, offsets)
-            model = self._fit_rows(rows, parameters, offsets, sample_weight, ids, owners)
-        # Only now, so that a fit which fails leaves the estimator as it was.
-        self._model, self.n_features_in_ = model, model.shape[1]
-        if names is not None:
-            self.feature_names_in_ = names
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        warn_few_rows(self.n_clusters, model.shape[0], stacklevel=2)
-        warn_coarse(model._models.coarse_columns(0), self.scale, stacklevel=2)
-        warn_rounding(findings, names, stacklevel=2)
-        tails = Tails(*model._models.tails())
-        warn_tails(tails, model.shape[0], self.scale, names, stacklevel=2)
-        return self
-
-    def _fit_rows(self, rows, parameters, offsets, sample_weight, ids, owners):
-        """A Model of Rows. Those of weight 0 are absent from it, but have answers at first."""
-        weights = check_weights(sample_weight, len(rows))
-        present, all_ids = None, None
-        if weights is not None and not weights.all():
-            present = weights > 0
-            if not present.any():
-                raise ValueError(f"n_samples=0: all {len(rows)} sample weights are zero")
-            all_ids = _all_ids(rows.array, weights, ids, offsets)
-            ids, weights = all_ids[present], weights[present]
-        params = library_parameters(parameters, offsets)
-        seeds = run_seeds(draw_seed(self.random_state), self.n_init)
-        owned = keep_present(owners, present, "owners")
-        with rows.where(present) as some:
-            try:
-                models = _efface.fit(
-                    some.array,
-                    unmasked(ids),
-                    weights,
-                    unmasked(owned),
-                    WEIGHT_UNIT,
-                    params,
-                    seeds,
-                    None,
-                    None,
-                    offsets,
-                )
-            except (LookupError, ValueError) as error:
-                raise name_texts(error, _text_id, ids, owners) from None
-        model = Model(models, params=params, weighting="none" if weights is None else "parts")
-        if present is not None:
-            model._keep_absent(rows.array, all_ids)
-        return model
+    def _warn_of(self, found, parameters, names, stacklevel):
+        n_rows, coarse, tails = found
+        scale = parameters["scale"]
+        _warn_few_rows(parameters["n_clusters"], n_rows, stacklevel + 1)
+        _warn_coarse(coarse, scale, stacklevel + 1)
+        warn_tails(Tails(*tails), n_rows, scale, names, stacklevel + 1)
 
     def fit_predict(self, X, y=None, sample_weight=None, *, ids=None, owners=None):
         """Fits to X and gives the cluster of each row."""
         return self.fit(X, sample_weight=sample_weight, ids=ids, owners=owners).labels_
 
-    def _fitted(self):
-        try:
-            return self._model
-        except AttributeError:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
-                "appropriate arguments before using this estimator."
-            ) from None
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_model")
-
-    # -------------------------------------------------------------- asking
-
-    @property
-    def cluster_centers_(self):
-        """The centroids in the units of the data."""
-        return self._fitted().cluster_centers_
-
-    @property
-    def labels_(self):
-        """The cluster of each row, in the order in which rows came."""
-        return self._fitted().labels_
-
-    @property
-    def ids_(self):
-        """The ids of the rows, in the order in which rows came."""
-        return self._fitted().ids_
-
-    @property
-    def owners_(self):
-        """The owners of the rows in the same order; a row without an owner is masked."""
-        return self._fitted().owners_
-
-    @property
-    def offset_(self):
-        """The offsets of the features; None if they have none."""
-        return self._fitted().offset_
-
-    @property
-    def inertia_(self):
-        """The sum of weighted squared distances of the rows to their centroids."""
-        return self._fitted().inertia_
-
-    @property
-    def n_iter_(self):
-        """The iterations of the fit."""
-        # A fit whose seeds are its centroids still passed over the rows once.
-        return max(1, self._fitted().info.iterations)
-
-    @property
-    def method_(self):
-        """The method in use."""
-        return self._fitted().info.method
+    cluster_centers_ = of_model(KMeansModel.cluster_centers_)
+    labels_ = of_model(KMeansModel.labels_)
+    inertia_ = of_model(KMeansModel.inertia_)
+    n_iter_ = of_model(KMeansModel.n_iter_)
+    method_ = of_model(KMeansModel.method_)
 
     @property
     def _n_features_out(self):
-        return self._fitted().info.n_clusters
-
-    def predict(self, X):
-        """The nearest centroid of each row of X."""
-        model = self._fitted()
-        with check_rows(self, X) as rows:
-            return model._predict_array(rows.array)
+        return len(self._fitted().cluster_centers_)
 
     def transform(self, X):
         """The distance of each row of X to each centroid (of scaled values, if scaled)."""
@@ -333,85 +371,17 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
         with check_rows(self, X) as rows:
             return model._score_rows(rows, sample_weight)
 
-    def verify(self):
-        """Fits the current rows again and compares the states byte by byte.
 
-        Returns
-        -------
-        Difference
-            True if the states of all runs are identical.
-        """
-        return self._fitted().verify()
-
-    def digest(self):
-        """The BLAKE2b-256 digest of the canonical bytes of the state, in hexadecimal digits."""
-        return self._fitted().digest()
-
-    def encode(self):
-        """The canonical bytes of the state (docs/format.md)."""
-        return self._fitted().encode()
-
-    # -------------------------------------------------------------- changing
-
-    def forget(self, ids=None, *, owners=None, missing="raise"):
-        """Removes rows: afterwards, the model is as if it had never seen them.
-
-        Parameters
-        ----------
-        ids : int, str or a collection of them, optional
-        owners : int, str or a collection of them, optional
-            All rows of these owners.
-        missing : {'raise', 'skip'}, default='raise'
-            What to do if an id or an owner does not exist. 'raise' raises NotFoundError and changes
-            nothing.
-
-        Returns
-        -------
-        Report
-        """
-        return self._fitted().forget(ids, owners=owners, missing=missing)
-
-    def preview(self, ids=None, *, owners=None, missing="raise"):
-        """Reports what `forget` would do, and changes nothing; `rows_visited` is an upper bound."""
-        return self._fitted().preview(ids, owners=owners, missing=missing)
-
-    def learn(self, X, *, sample_weight=None, ids=None, owners=None):
-        """Adds rows, as if they had been there all the time; arguments as in `fit`.
-
-        Without sample_weight, the rows have weight 1. Without owners, they have no owner.
-
-        Returns
-        -------
-        Report
-        """
-        model = self._fitted()
-        with check_rows(self, X) as rows:
-            return model._learn(rows, sample_weight, ids, owners)
-
-    def update(self, X, *, sample_weight=None, ids, owners=None):
-        """Replaces the values of the rows with these ids, and their weights and owners if given.
-
-        Returns
-        -------
-        Report
-        """
-        model = self._fitted()
-        with check_rows(self, X) as rows:
-            return model._update(rows, sample_weight, ids, owners)
-
-    def rekey(self, random_state=None):
-        """Fits again with another seed. Nothing of the old randomness remains.
-
-        Do this if people may have looked at the model before they asked to be forgotten.
-
-        Returns
-        -------
-        Report
-        """
-        return self._fitted().rekey(random_state)
+def _bounds(values, offsets):
+    """Bounds of features, minus the offsets."""
+    if values is None:
+        return None
+    if offsets is not None and np.shape(values) == offsets.shape:
+        values = np.asarray(values, dtype=np.float64) - offsets
+    return np.ascontiguousarray(values, dtype=np.float32)
 
 
-def warn_few_rows(n_clusters, n_rows, stacklevel):
+def _warn_few_rows(n_clusters, n_rows, stacklevel):
     """Warns if there are fewer rows, and so fewer centroids, than n_clusters."""
     if n_rows < n_clusters:
         warnings.warn(
@@ -421,7 +391,7 @@ def warn_few_rows(n_clusters, n_rows, stacklevel):
         )
 
 
-def warn_coarse(columns, scale, stacklevel):
+def _warn_coarse(columns, scale, stacklevel):
     """Warns about features that lose too much on the grid."""
     if columns:
         some = ", ".join(map(str, columns[:5])) + (", ..." if columns[5:] else "")
@@ -431,17 +401,3 @@ def warn_coarse(columns, scale, stacklevel):
             f"bits of them are kept: {advice}",
             stacklevel=stacklevel + 1,
         )
-
-
-def _text_id(text):
-    return _efface.text_id(text, _NO_KEY)
-
-
-def _all_ids(X, weights, ids, offsets):
-    """The ids of all rows, also of absent ones."""
-    out = np.empty(X.shape[0], dtype=np.uint64)
-    if ids is None:
-        _efface.row_ids(X, weights, WEIGHT_UNIT, out, offsets)
-    else:
-        _efface.read_ids(unmasked(ids), out)
-    return out

@@ -1,4 +1,4 @@
-"""A fitted model with its rows: its results and its changes."""
+"""A fitted model of any family with its rows: what it is, what it predicts, its changes."""
 
 import functools
 import threading
@@ -10,9 +10,10 @@ from . import _efface
 from ._arrays import (
     NO_OWNER,
     WEIGHT_UNIT,
+    answer_array,
     check_weights,
     keep_present,
-    number_labels,
+    read_table,
     unmasked,
     whole_weights,
 )
@@ -27,7 +28,10 @@ _UNKNOWN = object()
 _NOT_FINISHED = "a call that is not finished is using this object; wait until it ends"
 
 
-def _of_one_state(method):
+_CLASSES = {}  # of models, by their family
+
+
+def of_one_state(method):
     """For an answer that takes several calls of the extension: nothing changes the model between
     them, no other thread, and no signal handler or finalizer that runs on this one."""
 
@@ -49,9 +53,10 @@ def _of_one_state(method):
 class Model:
     """A fitted model and the rows it was fitted to.
 
-    `Store.load` returns one: a copy that is independent of the store. (`KMeans` has one too.)
-    Results are computed on demand, and kept until the model changes. With several runs (`n_init`),
-    results come from the run with the least loss, or the first of several such runs.
+    `Store.load` returns one: a copy that is independent of the store. (An estimator has one too.)
+    Results are computed on demand, and kept until the model changes. Each family of models has a
+    class of its own with further results, such as `KMeansModel`. With several runs (`n_init`),
+    results come from one of them, which the family chooses.
 
     Attributes
     ----------
@@ -59,12 +64,9 @@ class Model:
         The ids of the rows: in the order in which rows came, or from a store, in the order of ids.
     owners_ : masked array of shape (n_rows,)
         Their owners; a row without an owner is masked.
-    labels_ : ndarray of shape (n_rows,)
-    cluster_centers_ : ndarray of shape (n_clusters, n_features)
     offset_ : ndarray of shape (n_features,) or None
         The number that was subtracted from each feature before the rounding to float32; see
         `KMeans`.
-    inertia_ : float
     """
 
     __slots__ = (
@@ -76,6 +78,10 @@ class Model:
         "_params",
         "_weighting",
     )
+
+    def __init_subclass__(cls, family, **named):
+        super().__init_subclass__(**named)
+        _CLASSES[family] = cls
 
     def __init__(self, models, *, params=None, weighting="none", has_arrivals=True):
         self._models = models
@@ -91,8 +97,8 @@ class Model:
     def __repr__(self):
         n_rows, n_columns = self.shape
         return (
-            f"<Model: {len(self.cluster_centers_)} clusters of {n_rows:,} rows with {n_columns} "
-            f"features, digest {self.digest()[:16]}...>"
+            f"<{type(self).__name__}: {self._called()}{n_rows:,} rows with {n_columns} features, "
+            f"digest {self.digest()[:16]}...>"
         )
 
     def _change(self, verb, *arguments):
@@ -126,19 +132,30 @@ class Model:
                 self._cache = cache
                 self._inside = 0
 
-    @_of_one_state
+    @of_one_state
     def _cached(self, name, compute):
         if self._cache.get(name, _UNKNOWN) is _UNKNOWN:
             self._cache[name] = compute()
         return self._cache[name]
 
-    def _keep_absent(self, X, ids):
-        """Answers for rows of a fit that have the weight 0 as well, until the next change."""
-        self._cache.update(ids=ids, labels=self._predict_array(X), absent=True)
+    # What a family may have another answer to.
+
+    def _called(self):
+        """What it is, before the number of rows in its description; or nothing."""
+        return ""
 
     def _choose_run(self):
-        n_runs = self._models.shape()[2]
-        return 0 if n_runs == 1 else int(np.argmin([self._models.loss(r) for r in range(n_runs)]))
+        """The number of the run that gives the results."""
+        return 0
+
+    def _answers(self, X):
+        """Results for the rows of a fit, by their names in the cache; X has them in their order."""
+        return {}
+
+    def _keep_absent(self, X, ids):
+        """Answers for rows of a fit that have the weight 0 as well, until the next change."""
+        answers = self._answers(X)
+        self._cache.update(answers, ids=ids, absent=tuple(answers))
 
     @property
     def run(self):
@@ -163,10 +180,25 @@ class Model:
         return None if offsets is None else np.array(offsets)
 
     @property
-    @_of_one_state
+    @of_one_state
     def info(self):
-        """Facts about the fit, as a ModelInfo."""
-        return ModelInfo(*self._models.info(self.run))
+        """Facts about the model, as a ModelInfo."""
+        family, predicts, n_numbers = self._models.info(self.run)
+        return ModelInfo(family, *self.shape, predicts, n_numbers, *self._models.facts(self.run))
+
+    @property
+    @of_one_state
+    def tables(self):
+        """The names of the tables that the model can be looked at through."""
+        return tuple(name for name, *_ in self._models.tables(self.run))
+
+    @of_one_state
+    def table(self, name):
+        """A table of the model, such as the centroids, in the units of the data."""
+        run = self.run
+        return read_table(
+            self._models.tables(run), name, lambda *named: self._models.table(run, *named)
+        )
 
     # -------------------------------------------------------------- the rows
 
@@ -196,13 +228,13 @@ class Model:
         return self._cached("ids", lambda: self._in_order(self._column(1, np.uint64)))
 
     @property
-    @_of_one_state
+    @of_one_state
     def owners_(self):
         """The owners of the rows, in the order of `ids_`; a row without an owner is masked."""
         return masked_owners(self._in_order(self._column(3, np.uint64)))
 
     @property
-    @_of_one_state
+    @of_one_state
     def rows_(self):
         """The rows themselves, in the order of `ids_`; float64 if there are offsets."""
         values = add_offsets(self._column(0, np.float32), self.offset_)
@@ -211,92 +243,44 @@ class Model:
             values.fill(0)  # ours alone: nothing of a row stays in memory that is released
         return ordered
 
-    # -------------------------------------------------------------- the clusters
+    # -------------------------------------------------------------- predicting
 
-    def _centers(self):
-        centers = np.empty((self.info.n_clusters, self.shape[1]))
-        self._models.centroids(self.run, centers)
-        return centers
-
-    def _labels(self):
-        labels = np.empty(self.shape[0], dtype=np.int32)
-        self._models.labels(self.run, labels)
-        return self._in_order(labels)
-
-    @property
-    def cluster_centers_(self):
-        """The centroids in the units of the data."""
-        return self._cached("centers", self._centers)
-
-    @property
-    def labels_(self):
-        """The cluster of each row, in the order of `ids_`."""
-        return self._cached("labels", self._labels)
-
-    @property
-    def inertia_(self):
-        """The sum of weighted squared distances of the rows to their centroids."""
-        loss = self._cached("loss", lambda: self._models.loss(self.run))
-        return loss / WEIGHT_UNIT if self._weighting == "parts" else loss
-
-    @_of_one_state
+    @of_one_state
     def _predict_array(self, X):
         """`predict` for an array that was checked."""
-        labels = np.empty(X.shape[0], dtype=np.int32)
-        self._models.predict(self.run, X, labels)
-        return labels
-
-    @_of_one_state
-    def _transform_array(self, X):
-        """`transform` for an array that was checked."""
-        distances = np.empty((X.shape[0], self.info.n_clusters))
-        self._models.square_distances(self.run, X, distances)
-        return np.sqrt(distances, out=distances)
-
-    @_of_one_state
-    def _score_rows(self, rows, sample_weight=None):
-        """`score` for Rows."""
-        weights = check_weights(sample_weight, len(rows))
-        if weights is None:
-            return -self._models.loss_of(self.run, rows.array, None)
-        present = None if weights.all() else weights > 0
-        with rows.where(present) as some:
-            loss = self._models.loss_of(
-                self.run, some.array, weights if present is None else weights[present]
-            )
-        return -loss / WEIGHT_UNIT
+        _, predicts, n_numbers = self._models.info(self.run)
+        out = answer_array(predicts, n_numbers, X.shape[0])
+        self._models.predict(self.run, X, out)
+        return out
 
     def _rows(self, X):
         return rows_by_name(X, self.feature_names, "the model")
 
     def predict(self, X):
-        """The nearest centroid of each row of X. A data frame is matched by name."""
+        """What the model predicts for each row of X. A data frame is matched by name.
+
+        Returns
+        -------
+        ndarray
+            Clusters as int32, classes as int64, values or probabilities as float64; of shape
+            (n_rows,), or (n_rows, n_numbers) if there are several numbers for a row.
+        """
         with self._rows(X) as rows:
             return self._predict_array(rows.array)
 
-    def transform(self, X):
-        """The distance of each row of X to each centroid."""
-        with self._rows(X) as rows:
-            return self._transform_array(rows.array)
-
-    def score(self, X, y=None, sample_weight=None):
-        """Minus the sum of weighted squared distances of the rows of X to their centroids."""
-        with self._rows(X) as rows:
-            return self._score_rows(rows, sample_weight)
-
     # -------------------------------------------------------------- the state
 
-    @_of_one_state
+    @of_one_state
     def digest(self):
         """The BLAKE2b-256 digest of the canonical bytes, in hexadecimal digits."""
         return self._models.digest(self.run).hex()
 
-    @_of_one_state
+    @of_one_state
     def encode(self):
         """The canonical bytes of the state (docs/format.md)."""
         return self._models.encode(self.run)
 
-    @_of_one_state
+    @of_one_state
     def verify(self):
         """Fits the current rows again and compares the states byte by byte.
 
@@ -310,20 +294,6 @@ class Model:
             if not difference:
                 break
         return difference
-
-    @_of_one_state
-    def silhouette(self, labels=None, max_rows=10_000):
-        """The mean silhouette of the rows, in [-1, 1]; see `metrics.silhouette_score`."""
-        if max_rows < 1:
-            raise ValueError(f"max_rows must be at least 1, not {max_rows}")
-        if labels is not None:
-            labels = number_labels(labels)
-            order = self._cached("order", self._order)
-            if order is not None and labels.shape == order.shape:
-                by_position = np.empty_like(labels)
-                by_position[order] = labels
-                labels = by_position
-        return self._models.silhouette(self.run, labels, int(max_rows))
 
     # -------------------------------------------------------------- changing
 
@@ -458,7 +428,12 @@ class Model:
 
     # -------------------------------------------------------------- pickling
 
-    @_of_one_state
+    def _absent(self):
+        """What is kept of rows that have the weight 0."""
+        names = ("ids", *self._cache["absent"], "absent") if "absent" in self._cache else ()
+        return {name: self._cache[name] for name in names}
+
+    @of_one_state
     def __reduce__(self):
         seeds = self._models.seeds()
         if seeds is None:
@@ -475,9 +450,7 @@ class Model:
             self._weighting,
             (values, ids, weights, owners, arrivals),
             states,
-            {name: self._cache[name] for name in ("ids", "labels", "absent")}
-            if "absent" in self._cache
-            else {},
+            self._absent(),
             self.offset_,
         )
 
@@ -494,12 +467,17 @@ def masked_owners(owners):
     return np.ma.MaskedArray(owners, mask=owners == NO_OWNER, fill_value=np.uint64(NO_OWNER))
 
 
+def make_model(models, **named):
+    """A Model of what the extension made, of the class of its family."""
+    return _CLASSES.get(models.info(0)[0], Model)(models, **named)
+
+
 def _restore(params, seeds, weighting, rows, states, answers, offsets=None):
     """Makes a model again from its pickle."""
     values, ids, weights, owners, arrivals = rows
     models = _efface.fit(
         values, ids, weights, owners, WEIGHT_UNIT, params, seeds, arrivals, states, offsets
     )
-    model = Model(models, params=params, weighting=weighting)
+    model = make_model(models, params=params, weighting=weighting)
     model._cache.update(answers)
     return model

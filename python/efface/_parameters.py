@@ -1,4 +1,4 @@
-"""The parameters of an estimator: their allowed values, and their names in the library."""
+"""Rules for the parameters of estimators, and the seeds of fits."""
 
 import numbers
 import os
@@ -7,14 +7,16 @@ import numpy as np
 
 from . import _efface
 
-METHODS = ("pyramid", "lloyd", "quantized", "tree")
-MAX_CLUSTERS = 2**24
 MAX_THREADS = 1024
 
 _SKIP = {"raise": False, "skip": True}
 
 
-def _whole(low, high):
+# A rule is a function that says whether a value is allowed, and a description of those that are.
+
+
+def whole(low, high):
+    """A whole number."""
     return (
         lambda v: isinstance(v, numbers.Integral)
         and not isinstance(v, (bool, np.bool_))
@@ -23,7 +25,8 @@ def _whole(low, high):
     )
 
 
-def _real(low, high, closed=False):
+def real(low, high, closed=False):
+    """A number; `closed`: it may be `low`."""
     return (
         lambda v: isinstance(v, numbers.Real)
         and not isinstance(v, (bool, np.bool_))
@@ -32,14 +35,16 @@ def _real(low, high, closed=False):
     )
 
 
-def _one_of(*names):
+def one_of(*names):
+    """One of some names."""
     return (
         lambda v: isinstance(v, str) and v in names,
         f"a str among {{{', '.join(map(repr, names))}}}",
     )
 
 
-def _or_none(rule):
+def or_none(rule):
+    """What a rule allows, or None."""
     return lambda v: v is None or rule[0](v), f"{rule[1]} or None"
 
 
@@ -47,15 +52,7 @@ def _is_offset(value):
     return value is None or (isinstance(value, str) and value == "auto") or np.ndim(value) == 1
 
 
-def _is_range(value):
-    return isinstance(value, (tuple, list)) and len(value) == 2
-
-
-RULES = {
-    "n_clusters": _whole(1, MAX_CLUSTERS),
-    "method": _one_of(*METHODS),
-    "n_init": _whole(1, 1000),
-    "max_iter": _or_none(_whole(1, 1000)),
+COMMON_RULES = {
     "random_state": (
         lambda v: v is None
         or (isinstance(v, numbers.Integral) and 0 <= v < 2**64)
@@ -63,42 +60,16 @@ RULES = {
         or v is np.random,
         "an int in the range [0, 2**64), a RandomState or None",
     ),
-    "scale": _or_none(_one_of("minmax")),
-    "bound": _or_none(_real(0.0, 2.0**126)),
-    "column_range": (
-        lambda v: v is None or _is_range(v),
-        "a tuple of the lowest and the highest value of each feature, or None",
-    ),
     "offset": (_is_offset, "a number for each feature, 'auto' or None"),
-    "empty": _one_of("reseed", "keep"),
-    "candidates": _or_none(_whole(1, 64)),
-    "epsilon": _or_none(_real(0.0, 1.0)),
-    "gamma": _real(0.0, 1.0, closed=True),
-    "rate": _or_none(_real(0.0, 1.0)),
-    "passes": _whole(1, 10),
-    "n_starts": _whole(1, 100),
-    "height": _whole(0, 8),
-    "width": _or_none(_whole(1, 2**20)),
-    "leaf_method": _one_of("lloyd", "quantized", "pyramid"),
-    "node_method": _one_of("lloyd", "quantized", "pyramid"),
-    "depth_clusters": (
-        lambda v: v is None or len(v) >= 0 and all(_whole(1, MAX_CLUSTERS)[0](k) for k in v),
-        "a sequence of ints or None",
-    ),
-    "weigh_centroids": (lambda v: isinstance(v, (bool, np.bool_)), "a bool"),
-    "n_threads": _or_none(_whole(1, MAX_THREADS)),
+    "n_threads": or_none(whole(1, MAX_THREADS)),
 }
+"""Rules for the parameters that every estimator has."""
 
 
-def parameters_of(estimator):
-    """Parameters by name. A subclass may take others as well, or fewer."""
-    return {name: getattr(estimator, name) for name in RULES}
-
-
-def check_parameters(owner, parameters):
+def check_parameters(owner, parameters, rules=COMMON_RULES):
     """Raises ValueError for the first parameter that is out of range."""
     for name, value in parameters.items():
-        allowed, description = RULES[name]
+        allowed, description = rules[name]
         try:
             good = allowed(value)
         except TypeError:
@@ -114,45 +85,6 @@ def skips_missing(missing):
     if not isinstance(missing, str) or missing not in _SKIP:
         raise ValueError(f"missing must be 'raise' or 'skip', not {missing!r}")
     return _SKIP[missing]
-
-
-def _bounds(values, offsets):
-    """Bounds of features, minus the offsets."""
-    if values is None:
-        return None
-    if offsets is not None and np.shape(values) == offsets.shape:
-        values = np.asarray(values, dtype=np.float64) - offsets
-    return np.ascontiguousarray(values, dtype=np.float32)
-
-
-def library_parameters(parameters, offsets=None):
-    """The dictionary that the extension takes, without the seed."""
-    p = parameters
-    low, high = p["column_range"] or (None, None)
-    depths = p["depth_clusters"]
-    return {
-        "method": p["method"],
-        "n_clusters": int(p["n_clusters"]),
-        "iterations": int(p["max_iter"] or 0),
-        "scale": p["scale"] or "none",
-        "bound": float(p["bound"] or 0.0),
-        "column_min": _bounds(low, offsets),
-        "column_max": _bounds(high, offsets),
-        "empty": p["empty"],
-        "candidates": int(p["candidates"] or 0),
-        "epsilon": float(p["epsilon"] or 0.0),
-        "gamma": float(p["gamma"]),
-        "rate": float(p["rate"] or 0.0),
-        "passes": int(p["passes"]),
-        "starts": int(p["n_starts"]),
-        "height": int(p["height"]),
-        "width": int(p["width"] or 0),
-        "leaf_method": p["leaf_method"],
-        "node_method": p["node_method"],
-        "depth_clusters": None if depths is None else np.array(depths, dtype=np.uint32),
-        "weigh_centroids": bool(p["weigh_centroids"]),
-        "n_threads": int(p["n_threads"] or 0),
-    }
 
 
 def draw_seed(random_state):
@@ -172,4 +104,3 @@ def run_seeds(seed, n_runs):
         for run in range(1, n_runs)
     )
     return (seed, *made)
-

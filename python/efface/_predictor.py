@@ -6,6 +6,7 @@ import os
 import numpy as np
 
 from . import _efface
+from ._arrays import answer_array, read_table
 from ._rows import rows_by_name
 
 
@@ -16,8 +17,8 @@ class Predictor:
         self._item = item
 
     @property
-    def n_clusters(self):
-        """How many centroids there are."""
+    def family(self):
+        """The kind of model, such as 'kmeans'."""
         return self._item.info()[0]
 
     @property
@@ -26,9 +27,9 @@ class Predictor:
         return self._item.info()[1]
 
     @property
-    def scale(self):
-        """How features are scaled before distances are taken: 'minmax' or None."""
-        return "minmax" if self._item.info()[2] else None
+    def predicts(self):
+        """What it predicts: 'clusters', 'classes', 'values' or 'probabilities'."""
+        return self._item.info()[2]
 
     @property
     def feature_names(self):
@@ -43,27 +44,30 @@ class Predictor:
         return None if offsets is None else np.array(offsets)
 
     @property
-    def cluster_centers_(self):
-        """The centroids, in the units of the data."""
-        centroids = np.empty((self.n_clusters, self.n_features))
-        self._item.centroids(centroids)
-        return centroids
+    def tables(self):
+        """The names of the tables that the model can be looked at through."""
+        return tuple(name for name, *_ in self._item.tables())
+
+    def table(self, name):
+        """A table of the model, such as the centroids, in the units of the data."""
+        return read_table(self._item.tables(), name, self._item.table)
 
     def predict(self, X):
-        """The nearest centroid of each row of X, bit for bit that of the model that was published.
-        A data frame is matched by name."""
+        """What the model that was published predicts for each row of X, bit for bit. A data frame
+        is matched by name."""
         with rows_by_name(X, self.feature_names, "the published model") as rows:
+            _, _, predicts, n_numbers = self._item.info()
             n_rows, n_features = rows.array.shape
             if n_features != self.n_features:
                 raise ValueError(
                     f"X has {n_features} features, but the published model has {self.n_features}"
                 )
-            labels = np.empty(n_rows, dtype=np.int32)
-            self._item.predict(rows.array, labels)
-            return labels
+            out = answer_array(predicts, n_numbers, n_rows)
+            self._item.predict(rows.array, out)
+            return out
 
     def __repr__(self):
-        return f"<Predictor: {self.n_clusters} clusters, {self.n_features} features>"
+        return f"<Predictor: {self.family}, {self.n_features} features>"
 
 
 def load_predictor(path):

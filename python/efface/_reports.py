@@ -38,33 +38,27 @@ class Report(NamedTuple):
     Attributes
     ----------
     action : str
-        'sums corrected' (no other row was visited), 'repaired' (rows were assigned again, from
-        `level` on) or 'refitted'.
+        'untouched' (sums were corrected, and no other row was visited), 'repaired' (a part of the
+        model was computed again) or 'refitted'.
     reason : str
         Why more than sums had to change.
-    level : int
-        If repaired, the first level that was computed again.
-    levels_replayed : int
-        Levels whose rows were assigned again.
+    where : str
+        Where in the model, such as 'from level 2 on'; or empty.
     rows_forgotten, rows_learned : int
     rows_missing : int
-        Ids that do not exist, if the request allowed them.
+        Ids and owners that do not exist, if the request allowed them.
     rows_visited : int
-        How many assignments of rows outside of the request were computed.
-    depth : int
-        Method 'tree': the depth of the node nearest to the root that was reached.
+        How often the change looked at rows that are not part of the request.
     seconds : float
     """
 
     action: str
     reason: str
-    level: int
-    levels_replayed: int
+    where: str
     rows_forgotten: int
     rows_learned: int
     rows_missing: int
     rows_visited: int
-    depth: int
     seconds: float
 
     def _sentence(self):
@@ -78,9 +72,9 @@ class Report(NamedTuple):
             if number
         ]
         done = self.action
-        if self.action == "repaired":
-            done += f" from level {self.level}"
-        if self.action != "sums corrected":
+        if self.where:
+            done += f" {self.where}"
+        if self.action != "untouched":
             done += f" ({self.reason})"
         return ", ".join(parts) or "no rows", done
 
@@ -110,18 +104,13 @@ class Difference(NamedTuple):
     identical : bool
     what : str
         'centroid', 'sum', 'count', ...; empty if identical.
-    level, cluster, column : int
-    depth, node : int
-        Method 'tree': which node.
+    where : str
+        Such as 'level 2, cluster 5, column 1'; or empty.
     """
 
     identical: bool
     what: str
-    level: int
-    cluster: int
-    column: int
-    depth: int
-    node: int
+    where: str
 
     def __bool__(self):
         return self.identical
@@ -129,10 +118,7 @@ class Difference(NamedTuple):
     def _sentence(self):
         if self.identical:
             return "identical to a fresh fit, byte for byte"
-        return (
-            f"DIFFERS from a fresh fit: {self.what} of cluster {self.cluster}, column "
-            f"{self.column}, level {self.level}"
-        )
+        return "DIFFERS from a fresh fit: " + ", ".join(filter(None, (self.what, self.where)))
 
     def __repr__(self):
         return f"<Difference: {self._sentence()}>"
@@ -142,31 +128,45 @@ class Difference(NamedTuple):
 
 
 class ModelInfo(NamedTuple):
-    """Facts about a fitted model."""
+    """Facts about a fitted model.
 
-    n_clusters: int
+    Attributes
+    ----------
+    family : str
+        The kind of model, such as 'kmeans'.
+    n_rows, n_features : int
+    predicts : str
+        What it predicts: 'clusters', 'classes', 'values' or 'probabilities'.
+    n_numbers : int
+        How many numbers it predicts for a row; 0 if it has no rows.
+    parameters : dict
+        The parameters it was fitted with, under the names that the program `efface` has for them.
+    facts : dict
+        What became of them, and what else the family has to say.
+    """
+
+    family: str
     n_rows: int
-    iterations: int
-    stable: bool
-    epsilon: float
-    width: int
-    n_coarse_columns: int
-    method: str  # in use: 'lloyd' for a pyramid with too few rows for a sample
-    n_sampled: int
+    n_features: int
+    predicts: str
+    n_numbers: int
+    parameters: dict
+    facts: dict
 
 
 class ModelChange(NamedTuple):
     """What a request did to one model of a store; digests are in hexadecimal digits."""
 
     name: str
+    family: str
     report: Report
     before: str
     after: str
 
     @classmethod
-    def make(cls, name, report, before, after):
+    def make(cls, name, family, report, before, after):
         """From what the extension gives."""
-        return cls(name, Report._make(report), before.hex(), after.hex())
+        return cls(name, family, Report._make(report), before.hex(), after.hex())
 
 
 class StoreInfo(NamedTuple):
@@ -214,9 +214,9 @@ class StoredModel(NamedTuple):
 
     Attributes
     ----------
-    name, method : str
-    n_clusters : int
-        The number that was asked for.
+    name, family : str
+    parameters : dict
+        What it was fitted with, without the seed; under the names of the program `efface`.
     n_features : int
     digest : str
         The digest of its first run.
@@ -225,8 +225,8 @@ class StoredModel(NamedTuple):
     """
 
     name: str
-    method: str
-    n_clusters: int
+    family: str
+    parameters: dict
     n_features: int
     digest: str
     n_init: int = 1

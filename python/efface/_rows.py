@@ -44,7 +44,7 @@ class Rows:
         return Rows(self.array[present], True)
 
 
-def _check_array_alone(X, name):
+def _check_array_alone(X, estimator):
     """The parts of scikit-learn's check_array that are needed here."""
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(
@@ -63,7 +63,8 @@ def _check_array_alone(X, name):
             "or array.reshape(1, -1) if it contains a single sample."
         )
     if array.ndim > 2:
-        raise ValueError(f"Found array with dim {array.ndim}. KMeans expected <= 2.")
+        who = "Estimator" if estimator is None else type(estimator).__name__
+        raise ValueError(f"Found array with dim {array.ndim}. {who} expected <= 2.")
     for size, what in zip(array.shape, ("sample(s)", "feature(s)")):
         if size < 1:
             raise ValueError(
@@ -72,7 +73,7 @@ def _check_array_alone(X, name):
             )
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         kind = "NaN" if np.isnan(array).any() else "infinity or a value too large"
-        raise ValueError(f"Input {name} contains {kind}.")
+        raise ValueError(f"Input X contains {kind}.")
     return array
 
 
@@ -91,7 +92,7 @@ def _is_ours(array, X):
 def plain_rows(X, estimator=None):
     """X as Rows that the extension can read."""
     if check_array is None:
-        array = _check_array_alone(X, "X")
+        array = _check_array_alone(X, estimator)
     else:
         array = check_array(X, dtype=_READABLE, estimator=estimator, input_name="X")
     return Rows(array, _is_ours(array, X))

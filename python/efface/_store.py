@@ -9,19 +9,12 @@ import numpy as np
 
 from . import _efface
 from ._arrays import unmasked, whole_weights
+from ._estimator import Estimator
 from ._found import found_rows
-from ._kmeans import KMeans, warn_coarse, warn_few_rows
-from ._model import Model
-from ._parameters import (
-    check_parameters,
-    draw_seed,
-    library_parameters,
-    parameters_of,
-    run_seeds,
-    skips_missing,
-)
+from ._model import make_model
+from ._parameters import check_parameters, draw_seed, run_seeds, skips_missing
 from ._reports import Difference, StoredModel, StoreInfo, StoreReport
-from ._rounding import Tails, choose_offsets, find_rounding, warn_rounding, warn_tails
+from ._rounding import choose_offsets, find_rounding, warn_rounding
 from ._rows import distinct_names, plain_rows, rows_by_name
 from ._texts import name_texts
 
@@ -58,7 +51,7 @@ class Store:
 
     def __repr__(self):
         try:
-            info, n_models = self.info, len(self.models)
+            info, n_models = self.info, sum(1 for _ in self._listed())
         except ValueError:
             return f"<Store {self._path!r}, closed>"
         return (
@@ -133,26 +126,32 @@ class Store:
 
     # -------------------------------------------------------------- models
 
-    @property
-    def models(self):
-        """The models, as a list of StoredModel in the order of their names."""
+    def _listed(self):
+        """(name, family, number of features, digest, number of runs) of each model."""
         found = {model[0]: model for model in self._file.models()}
-        models = []
         while found:
-            name, method, n_clusters, n_features, digest = found.pop(next(iter(found)))
+            name, family, n_features, digest = found.pop(next(iter(found)))
             n_runs = 1
             while found.pop(_run_name(name, n_runs), None):
                 n_runs += 1
-            models.append(
-                StoredModel(name, method, n_clusters, n_features, digest.hex(), n_runs)
-            )
+            yield name, family, n_features, digest.hex(), n_runs
+
+    @property
+    def models(self):
+        """The models, as a list of StoredModel in the order of their names."""
+        models = []
+        for name, family, *others in self._listed():
+            try:
+                models.append(StoredModel(name, family, self._file.describe(name), *others))
+            except _efface.NotFoundError:
+                continue  # another process has dropped it meanwhile
         return models
 
     def _runs(self, name):
         """The names of the runs of a model in the file."""
-        for model in self.models:
-            if model.name == name:
-                return tuple(_run_name(name, run) for run in range(model.n_init))
+        for listed, *_, n_runs in self._listed():
+            if listed == name:
+                return tuple(_run_name(name, run) for run in range(n_runs))
         return (name,)  # one run of a model, or the library says that there is no such model
 
     def columns(self, name):
@@ -164,10 +163,10 @@ class Store:
     def load(self, name):
         """A copy of a model with all rows, as a `Model`. It is independent of the store: changes of
         the copy do not reach the store."""
-        return Model(self._file.load(self._runs(name)), weighting="whole", has_arrivals=False)
+        return make_model(self._file.load(self._runs(name)), weighting="whole", has_arrivals=False)
 
     def predict(self, name, X):
-        """The nearest centroid of each row of X. A data frame is matched by name.
+        """What a model predicts for each row of X. A data frame is matched by name.
 
         This loads the model and all rows. To predict often, keep the result of `load`.
         """
@@ -180,7 +179,7 @@ class Store:
             return self.load(name).digest()
         for model in self._file.models():
             if model[0] == name:
-                return model[4].hex()
+                return model[3].hex()
         raise _efface.NotFoundError(f"there is no model {name!r}")
 
     def encode(self, name):
@@ -196,7 +195,7 @@ class Store:
             True if all are identical; else the difference of the first model that differs.
         """
         names = [model[0] for model in self._file.models()] if name is None else self._runs(name)
-        difference = Difference(True, "", 0, 0, 0, 0, 0)
+        difference = Difference(True, "", "")
         for one in names:
             difference = Difference(*self._file.verify(one))
             if not difference:
@@ -210,8 +209,8 @@ class Store:
         ----------
         name : str
             1 to 63 letters, digits, '-', '_' or '.'.
-        estimator : KMeans
-            It gives the parameters; it is not fitted itself. All runs of `n_init` are kept and
+        estimator : Estimator
+            It gives the family and the parameters; it is not fitted itself. All runs of `n_init` are kept and
             change together.
         columns : sequence of str or int, optional
             The features of the model, by name or counted from 0; by default all.
@@ -220,12 +219,11 @@ class Store:
         -------
         StoredModel
         """
-        if not isinstance(estimator, KMeans):
-            raise TypeError(f"estimator must be an efface.KMeans, not {estimator!r}")
+        if not isinstance(estimator, Estimator):
+            raise TypeError(f"estimator must be one of efface's, such as KMeans, not {estimator!r}")
         if not isinstance(name, str):
             raise TypeError(f"the name of a model must be a str, not {name!r}")
-        parameters = parameters_of(estimator)
-        check_parameters(type(estimator).__name__, parameters)
+        parameters = estimator._checked_parameters()
         if estimator.offset is not None:
             raise ValueError("the offsets of a store are set by create: leave offset out")
         if columns is not None:
@@ -233,12 +231,15 @@ class Store:
         offsets = self.offset
         if offsets is not None and columns is not None:
             offsets = offsets[columns]
-        params = library_parameters(parameters, offsets)
-        seeds = run_seeds(draw_seed(estimator.random_state), parameters["n_init"])
-        self._fit_runs(name, params, seeds, columns, parameters)
+        n_features = self.n_features if columns is None else len(columns)
+        params = estimator._fit_parameters(parameters, n_features, offsets)
+        seeds = estimator._seeds(parameters)
+        found = self._fit_runs(name, params, seeds, columns)
+        names = self.columns(name) if self.feature_names is not None else None
+        estimator._warn_of(found, parameters, names, stacklevel=2)
         return next(model for model in self.models if model.name == name)
 
-    def _fit_runs(self, name, params, seeds, columns, parameters):
+    def _fit_runs(self, name, params, seeds, columns):
         """Fits all runs, or none. The first comes last: until it is there, the model is not."""
         names = [_run_name(name, run) for run in range(len(seeds))]
         taken = {model[0] for model in self._file.models()}
@@ -255,11 +256,7 @@ class Store:
             for one in added:
                 self._file.drop(one)
             raise
-        _, n_rows, coarse, tails = found
-        warn_few_rows(parameters["n_clusters"], n_rows, stacklevel=3)
-        warn_coarse(coarse, parameters["scale"], stacklevel=3)
-        names = self.columns(name) if self.feature_names is not None else None
-        warn_tails(Tails(*tails), n_rows, parameters["scale"], names, stacklevel=3)
+        return found
 
     def _column_numbers(self, columns):
         """Names and numbers of features as an array of numbers."""

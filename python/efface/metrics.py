@@ -2,8 +2,7 @@
 
 from . import _efface
 from ._arrays import number_labels
-from ._kmeans import KMeans
-from ._model import Model
+from ._kmeans import KMeans, KMeansModel
 
 __all__ = ["adjusted_rand_score", "normalized_mutual_info_score", "silhouette_score"]
 
@@ -23,7 +22,7 @@ def silhouette_score(model, labels=None, max_rows=10_000):
 
     Parameters
     ----------
-    model : KMeans or Model
+    model : KMeans or KMeansModel
     labels : array-like, optional
         One label for each row, in the order of `ids_`; by default the model's own.
     max_rows : int
@@ -31,6 +30,8 @@ def silhouette_score(model, labels=None, max_rows=10_000):
     """
     if isinstance(model, KMeans):
         model = model._fitted()
-    elif not isinstance(model, Model):
-        raise TypeError(f"model must be a fitted KMeans or a Model, not {type(model).__name__}")
+    elif not isinstance(model, KMeansModel):
+        raise TypeError(
+            f"model must be a fitted KMeans or a KMeansModel, not {type(model).__name__}"
+        )
     return model.silhouette(labels, max_rows)

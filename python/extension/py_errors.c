@@ -48,3 +48,14 @@ PyObject *raise_error(efface_status status, const efface_error *error) {
                                                   : efface_status_name(status));
     return NULL;
 }
+
+PyObject *none_or_error(efface_status status, const efface_error *error) {
+    const bool done = status == EFFACE_OK && PyErr_Occurred() == NULL;
+    return done ? Py_NewRef(Py_None) : raise_error(status, error);
+}
+
+efface_status fail_argument(efface_error *error, const char *message) {
+    error->status = EFFACE_E_ARGUMENT;
+    PyOS_snprintf(error->message, sizeof error->message, "%s", message);
+    return EFFACE_E_ARGUMENT;
+}

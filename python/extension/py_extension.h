@@ -23,6 +23,12 @@ bool add_exceptions(PyObject *module);
 /* Sets the Python exception of a failed call, and gives NULL. */
 PyObject *raise_error(efface_status status, const efface_error *error);
 
+/* Ends a method that gives nothing: None, unless the call failed or left an exception. */
+PyObject *none_or_error(efface_status status, const efface_error *error);
+
+/* For what the extension itself finds wrong with an argument: fills the error. Needs no GIL. */
+efface_status fail_argument(efface_error *error, const char *message);
+
 /* ------------------------------------------------------------------ py_calls.c */
 
 /* An object of the library is used by one thread at a time. A gate makes others wait, without the
@@ -43,7 +49,7 @@ void gate_free(gate *g);
 PyThreadState *gate_enter(gate *g);
 void gate_leave(gate *g, PyThreadState *state);
 
-/* For efface_kmeans_params: true, with the exception set, if a signal handler raised one. The other
+/* For efface_params: true, with the exception set, if a signal handler raised one. The other
  * is the same for efface_store_options. */
 int interrupted(void *context);
 int store_interrupted(void *context, double part);
@@ -130,30 +136,14 @@ bool ids_kind(const id_list *list, const char *what, efface_ids *kind);
 efface_status derive_ids(const matrix *m, const int64_t *weights, int64_t unit,
                          const efface_data *data, uint64_t *ids);
 
-/* ------------------------------------------------------------------ py_params.c */
-
-/* Parameters from a dictionary, and what they point to. */
-typedef struct fit_params {
-    efface_kmeans_params values;
-    float *column_min, *column_max; /* n_bounds each */
-    uint32_t *depth_clusters;
-    size_t n_bounds;
-} fit_params;
-
-bool params_open(fit_params *params, PyObject *dictionary);
-void params_close(fit_params *params);
-
 /* ------------------------------------------------------------------ py_results.c */
 
-/* Tuples for Report, Difference and ModelInfo of the Python layer; NULL with an exception set. */
+/* Tuples for Report and Difference of the Python layer; NULL with an exception set. */
 PyObject *report_tuple(const efface_report *report);
 PyObject *difference_tuple(const efface_difference *difference);
-PyObject *info_tuple(const efface_kmeans_info *info);
 
-/* The coarse columns of a model, which needs no GIL, and a list of column numbers; the second
- * releases them. */
-bool copy_coarse(const efface_model *model, uint32_t **columns, size_t *n);
-PyObject *column_list(uint32_t *columns, size_t n);
+/* A list of n whole numbers. */
+PyObject *column_list(const uint32_t *columns, size_t n);
 
 /* What efface_data_tails found. */
 PyObject *tails_tuple(const efface_tails *tails);
@@ -163,6 +153,65 @@ PyObject *offsets_or_none(offset_list offsets);
 
 /* A text, bytes of it that are no UTF-8 spelled out, or None for NULL. */
 PyObject *name_or_none(const char *text);
+
+/* ------------------------------------------------------------------ py_answers.c */
+
+/* What a model and a published model are asked alike. */
+typedef struct source {
+    const void *item;
+    efface_predicts predicts;
+    uint32_t n_numbers;
+    uint32_t n_columns;
+    const efface_data *data; /* whose offsets are added to rows of tables, or NULL */
+    efface_status (*predict)(const void *item, size_t n_rows, const float *values, size_t stride,
+                             efface_number *numbers, efface_error *error);
+    efface_status (*get_table)(const void *item, uint32_t number, efface_table *table,
+                               efface_error *error);
+    efface_status (*find_table)(const void *item, const char *name, efface_table *table,
+                                efface_error *error);
+    efface_status (*read_table)(const void *item, const char *name, uint64_t row, double *values,
+                                efface_error *error);
+} source;
+
+source source_of_model(const efface_model *model, const efface_data *data);
+source source_of_predictor(const efface_predictor *predictor);
+
+/* Arrays for results are made by the Python layer, which asks for their size first. Another thread
+ * may change the model between the two calls; so sizes are compared behind the gate. */
+efface_status check_length(const Py_buffer *view, size_t n, efface_error *error);
+
+/* "clusters", "classes", "values" or "probabilities". */
+const char *predicts_name(efface_predicts predicts);
+
+/* Writes what is predicted for rows into an array: of 32-bit integers for clusters, 64-bit ones for
+ * classes, else of doubles. It was opened for any of ANSWER_FORMATS. Needs no GIL. */
+#define ANSWER_FORMATS "ilqd"
+efface_status predict_rows(const source *by, const matrix *m, const Py_buffer *out,
+                           efface_error *error);
+
+/* The tables that there are, at most MOST_TABLES, and a list of (name, name of a row, rows,
+ * columns) of them. The first, and the reading of a whole table, need no GIL. */
+enum { MOST_TABLES = 32 };
+size_t find_tables(const source *by, efface_table tables[MOST_TABLES]);
+PyObject *table_list(const efface_table *tables, size_t n_tables);
+efface_status read_table(const source *by, const char *name, const Py_buffer *out,
+                         efface_error *error);
+
+/* ------------------------------------------------------------------ py_facts.c */
+
+/* Facts that the library tells, copied. `note_fact` is what to call efface_model_describe and
+ * efface_store_describe with; it needs no GIL. */
+typedef struct fact_list {
+    efface_fact *items; /* their texts are its own */
+    size_t n;
+    bool incomplete; /* memory was short */
+} fact_list;
+
+void note_fact(void *list, const efface_fact *fact);
+
+/* Two dictionaries, in a tuple: of parameters, and of all else. Releases the list. */
+PyObject *facts_tuple(fact_list *list);
+void facts_free(fact_list *list);
 
 /* ------------------------------------------------------------------ py_row_sets.c */
 

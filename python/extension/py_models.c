@@ -1,5 +1,5 @@
 /* The type Models itself: its life and its table of methods. */
-#include "py_models.h"
+#include "py_families.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,9 @@ static PyTypeObject *models_type;
 
 PyObject *models_wrap(const models_parts *parts) {
     const size_t n = parts->n_items;
-    models *const self = (models *)PyType_GenericAlloc(models_type, 0);
+    PyTypeObject *const type =
+        n != 0 ? family_type(efface_model_get_info(parts->items[0]).family) : NULL;
+    models *const self = (models *)PyType_GenericAlloc(type != NULL ? type : models_type, 0);
     if (self == NULL)
         return NULL;
     self->items = calloc(n + 1, sizeof *self->items);
@@ -94,19 +96,14 @@ static PyMethodDef methods[] = {
     {"shape", models_shape, METH_NOARGS, "shape(): rows, columns, models, total weight"},
     {"column_names", models_column_names, METH_NOARGS, "column_names(): a tuple of str or None"},
     {"offsets", models_offsets, METH_NOARGS, "offsets(): of the columns, a list; or None"},
-    {"tails", models_tails, METH_NOARGS, "tails(): a tuple for Tails"},
     {"text_id", models_text_id, METH_O, "text_id(text): its number"},
     {"rows", models_rows, METH_VARARGS,
      "rows(values, ids, weights, owners, arrivals): writes those that are not None"},
-    {"info", models_info, METH_O, "info(run): a tuple for ModelInfo"},
-    {"coarse_columns", models_coarse_columns, METH_O, "coarse_columns(run): their numbers"},
-    {"centroids", models_centroids, METH_VARARGS, "centroids(run, out)"},
-    {"labels", models_labels, METH_VARARGS, "labels(run, out): of the rows of the set"},
+    {"info", models_info, METH_O, "info(run): family, what it predicts, how many numbers a row"},
+    {"facts", models_facts, METH_O, "facts(run): two dictionaries, parameters and all else"},
+    {"tables", models_tables, METH_O, "tables(run): (name, name of a row, rows, columns)s"},
+    {"table", models_table, METH_VARARGS, "table(run, name, out): in the units of the user"},
     {"predict", models_predict, METH_VARARGS, "predict(run, rows, out)"},
-    {"square_distances", models_square_distances, METH_VARARGS, "square_distances(run, rows, out)"},
-    {"loss", models_loss, METH_O, "loss(run): of the rows of the set"},
-    {"loss_of", models_loss_of, METH_VARARGS, "loss_of(run, rows, weights)"},
-    {"silhouette", models_silhouette, METH_VARARGS, "silhouette(run, labels, max_rows)"},
     {"encode", models_encode, METH_O, "encode(run): canonical bytes"},
     {"digest", models_digest, METH_O, "digest(run): of these bytes"},
     {"verify", models_verify, METH_O, "verify(run): a tuple for Difference"},
@@ -116,26 +113,37 @@ static PyMethodDef methods[] = {
 static PyMethodDef functions[] = {
     {"fit", models_fit, METH_VARARGS,
      "fit(rows, ids, weights, owners, unit, params, seeds, arrivals, states, offsets): models, one "
-     "for "
-     "each "
-     "seed, fitted or made again from their states"},
+     "for each seed, fitted or made again from their states"},
     {NULL, NULL, 0, NULL},
 };
 
-bool add_models(PyObject *module) {
+/* A base, or a type that derives from it; all have the same dealloc. */
+static PyTypeObject *make_type(PyObject *module, const char *name, PyMethodDef *table,
+                               unsigned int flags) {
+    char full[64];
     PyType_Slot slots[] = {
         {Py_tp_dealloc, (void *)(uintptr_t)dealloc},
-        {Py_tp_methods, methods},
+        {Py_tp_methods, table},
         {0, NULL},
     };
+    PyOS_snprintf(full, sizeof full, "efface._efface.%s", name);
     PyType_Spec spec = {
-        .name = "efface._efface.Models",
+        .name = full,
         .basicsize = sizeof(models),
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | flags,
         .slots = slots,
     };
-    models_type = (PyTypeObject *)PyType_FromSpec(&spec);
-    return models_type != NULL &&
-           PyModule_AddObjectRef(module, "Models", (PyObject *)models_type) == 0 &&
-           PyModule_AddFunctions(module, functions) == 0;
+    PyObject *const type = PyType_FromSpecWithBases(&spec, (PyObject *)models_type);
+    if (type == NULL || PyModule_AddObjectRef(module, name, type) != 0)
+        return NULL;
+    return (PyTypeObject *)type;
+}
+
+PyTypeObject *models_add_type(PyObject *module, const char *name, PyMethodDef *table) {
+    return make_type(module, name, table, 0);
+}
+
+bool add_models(PyObject *module) {
+    models_type = make_type(module, "Models", methods, Py_TPFLAGS_BASETYPE);
+    return models_type != NULL && PyModule_AddFunctions(module, functions) == 0;
 }

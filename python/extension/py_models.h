@@ -1,7 +1,8 @@
 /*
  * The type Models: one or more models over the same rows, which change together. (An estimator with
  * n_init runs has that many models.) None of its methods looks at what is its own without having
- * passed the gate.
+ * passed the gate. Models of a family are of a type of their own, with methods of its own
+ * (py_families.h).
  *
  * Models that were fitted here share one set. Models from a store do not: the library ties each to
  * the set it was loaded with, so there are as many sets, with the same rows at the same positions,
@@ -48,6 +49,12 @@ PyThreadState *models_enter(models *self);
 /* The set that a model changes with. */
 efface_data *models_set(const models *self, size_t run);
 
+/* Makes a type of models with further methods, and adds it to the module. */
+PyTypeObject *models_add_type(PyObject *module, const char *name, PyMethodDef *methods);
+
+/* The number of a model, from an object; false with an exception set if there is no such model. */
+bool models_run(const models *self, PyObject *object, size_t *run);
+
 /* py_models_fit.c; the first is a function of the module. */
 PyObject *models_fit(PyObject *module, PyObject *arguments);
 PyObject *models_rekey(PyObject *self, PyObject *arguments);
@@ -63,18 +70,13 @@ PyObject *models_seeds(PyObject *self, PyObject *none);
 PyObject *models_shape(PyObject *self, PyObject *none);
 PyObject *models_column_names(PyObject *self, PyObject *none);
 PyObject *models_offsets(PyObject *self, PyObject *none);
-PyObject *models_tails(PyObject *self, PyObject *none);
 PyObject *models_text_id(PyObject *self, PyObject *text);
 PyObject *models_rows(PyObject *self, PyObject *arguments);
 PyObject *models_info(PyObject *self, PyObject *run);
-PyObject *models_coarse_columns(PyObject *self, PyObject *run);
-PyObject *models_centroids(PyObject *self, PyObject *arguments);
-PyObject *models_labels(PyObject *self, PyObject *arguments);
+PyObject *models_facts(PyObject *self, PyObject *run);
+PyObject *models_tables(PyObject *self, PyObject *run);
+PyObject *models_table(PyObject *self, PyObject *arguments);
 PyObject *models_predict(PyObject *self, PyObject *arguments);
-PyObject *models_square_distances(PyObject *self, PyObject *arguments);
-PyObject *models_loss(PyObject *self, PyObject *run);
-PyObject *models_loss_of(PyObject *self, PyObject *arguments);
-PyObject *models_silhouette(PyObject *self, PyObject *arguments);
 PyObject *models_encode(PyObject *self, PyObject *run);
 PyObject *models_digest(PyObject *self, PyObject *run);
 PyObject *models_verify(PyObject *self, PyObject *run);

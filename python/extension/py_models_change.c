@@ -21,59 +21,23 @@ static int compare_ids(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static size_t sort_ids(uint64_t *ids, size_t n) {
+/* An owner may be asked for twice, as in a column of a data frame; the library wants each once. */
+static void drop_repeated(id_list *owners) {
     size_t n_kept = 0;
-    qsort(ids, n, sizeof *ids, compare_ids);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || ids[i] != ids[i - 1])
-            ids[n_kept++] = ids[i];
-    return n_kept;
+    if (owners->n != 0)
+        qsort(owners->items, owners->n, sizeof *owners->items, compare_ids);
+    for (size_t i = 0; i < owners->n; i++)
+        if (i == 0 || owners->items[i] != owners->items[i - 1])
+            owners->items[n_kept++] = owners->items[i];
+    owners->n = n_kept;
 }
 
-/* Adds the ids of all rows of some owners to `ids`, which has n_ids; gives them in *out, to be
- * released with free. NOT_FOUND for an owner without rows unless that is allowed. */
-static efface_status add_owned(const efface_data *data, const id_list *ids, id_list *owners,
-                               bool skip, id_list *out, efface_error *error) {
-    const size_t n_rows = efface_data_n_rows(data);
-    owners->n = sort_ids(owners->items, owners->n);
-    bool *const found = calloc(owners->n + 1, sizeof *found);
-    out->items = malloc((ids->n + n_rows + 1) * sizeof *out->items);
-    out->n = ids->n;
-    if (found == NULL || out->items == NULL) {
-        free(found);
-        return EFFACE_E_MEMORY;
-    }
-    if (ids->n != 0)
-        memcpy(out->items, ids->items, ids->n * sizeof *out->items);
-    for (size_t i = 0; i < n_rows; i++) {
-        const efface_row row = efface_data_row(data, i);
-        const uint64_t *const owner =
-            bsearch(&row.owner, owners->items, owners->n, sizeof *owners->items, compare_ids);
-        if (owner != NULL) {
-            out->items[out->n++] = row.id;
-            found[owner - owners->items] = true;
-        }
-    }
-    efface_status status = EFFACE_OK;
-    for (size_t i = 0; i < owners->n && !skip && status == EFFACE_OK; i++)
-        if (!found[i]) {
-            status = error->status = EFFACE_E_NOT_FOUND;
-            PyOS_snprintf(error->message, sizeof error->message, "no row has the owner %llu",
-                          (unsigned long long)owners->items[i]);
-        }
-    free(found);
-    out->n = sort_ids(out->items, out->n);
-    return status;
-}
-
-static efface_status preview_all(models *self, const id_list *ids, efface_missing missing,
+static efface_status preview_all(models *self, const efface_request *request,
                                  efface_report *reports, efface_error *error) {
     efface_status status = EFFACE_OK;
     for (size_t i = 0; i < self->n_items && status == EFFACE_OK; i++) {
-        status = efface_model_preview(
-            self->items[i], models_set(self, i),
-            &(efface_request){.ids = ids->items, .n_ids = ids->n, .missing = missing}, &reports[i],
-            error);
+        status =
+            efface_model_preview(self->items[i], models_set(self, i), request, &reports[i], error);
         if (i > 0)
             reports[i].seconds += reports[i - 1].seconds;
     }
@@ -84,17 +48,13 @@ static efface_status preview_all(models *self, const id_list *ids, efface_missin
 typedef struct change {
     efface_status (*make)(const struct change *change, efface_model *const *items, size_t n_items,
                           efface_data *data, efface_report *reports, efface_error *error);
-    const id_list *ids;
-    efface_missing missing;
+    const efface_request *request;
     const efface_rows *rows;
 } change;
 
 static efface_status make_forget(const change *c, efface_model *const *items, size_t n_items,
                                  efface_data *data, efface_report *reports, efface_error *error) {
-    return efface_models_forget(
-        items, n_items, data,
-        &(efface_request){.ids = c->ids->items, .n_ids = c->ids->n, .missing = c->missing}, reports,
-        error);
+    return efface_models_forget(items, n_items, data, c->request, reports, error);
 }
 
 static efface_status make_learn(const change *c, efface_model *const *items, size_t n_items,
@@ -121,9 +81,9 @@ static efface_status change_all(models *self, const change *c, efface_report *re
     return status;
 }
 
-static efface_status forget_rows(models *self, const id_list *ids, efface_missing missing,
+static efface_status forget_rows(models *self, const efface_request *request,
                                  efface_report *reports, efface_error *error) {
-    const change forgetting = {.make = make_forget, .ids = ids, .missing = missing};
+    const change forgetting = {.make = make_forget, .request = request};
     return change_all(self, &forgetting, reports, error);
 }
 
@@ -134,12 +94,9 @@ static PyObject *forget_or_look(models *self, PyObject *const *arguments, Py_ssi
         PyErr_SetString(PyExc_TypeError, "expected ids, owners and skip");
         return NULL;
     }
-    const bool skip = arguments[2] == Py_True;
-    const efface_missing missing = skip ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL;
-    id_list ids, owners, all = {0};
+    id_list ids, owners;
     efface_error error;
     error.status = EFFACE_OK;
-    efface_status status = EFFACE_OK;
     PyObject *result = NULL;
     if (!ids_open(&ids, arguments[0], USE_IDS, self->key, NULL))
         return NULL;
@@ -147,6 +104,14 @@ static PyObject *forget_or_look(models *self, PyObject *const *arguments, Py_ssi
         ids_close(&ids);
         return NULL;
     }
+    drop_repeated(&owners);
+    const efface_request request = {
+        .ids = ids.items,
+        .n_ids = ids.n,
+        .owners = owners.items,
+        .n_owners = owners.n,
+        .missing = arguments[2] == Py_True ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL,
+    };
     efface_report one, *reports = &one;
     if (self->n_items > 1 && (reports = calloc(self->n_items, sizeof *reports)) == NULL) {
         PyErr_NoMemory();
@@ -155,12 +120,8 @@ static PyObject *forget_or_look(models *self, PyObject *const *arguments, Py_ssi
     PyThreadState *const state = models_enter(self);
     if (state == NULL)
         goto out;
-    if (owners.n != 0)
-        status = add_owned(self->data, &ids, &owners, skip, &all, &error);
-    const id_list *const wanted = owners.n != 0 ? &all : &ids;
-    if (status == EFFACE_OK)
-        status = only_look ? preview_all(self, wanted, missing, reports, &error)
-                           : forget_rows(self, wanted, missing, reports, &error);
+    const efface_status status = only_look ? preview_all(self, &request, reports, &error)
+                                           : forget_rows(self, &request, reports, &error);
     gate_leave(&self->gate, state);
     if (status == EFFACE_OK) {
         one = merge_reports(reports, self->n_items);
@@ -173,7 +134,6 @@ out:
         free(reports);
     ids_close(&ids);
     ids_close(&owners);
-    free(all.items);
     return result;
 }
 

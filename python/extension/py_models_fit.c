@@ -1,6 +1,6 @@
 /* Making models: fitted to rows, made again from their canonical bytes, or fitted anew with other
  * seeds. */
-#include "py_models.h"
+#include "py_families.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,15 +54,15 @@ static bool recipes_open(recipes *r, PyObject *seeds, PyObject *states) {
     return false;
 }
 
-static efface_status recipes_cook(recipes *r, const efface_data *data, efface_kmeans_params params,
+static efface_status recipes_cook(recipes *r, const efface_data *data, const fit_params *params,
                                   efface_error *error) {
     efface_status status = EFFACE_OK;
     for (size_t i = 0; i < r->n && status == EFFACE_OK; i++) {
-        params.common.seed = r->seeds[i];
+        params->values->seed = r->seeds[i];
         status = r->states[i] == NULL
-                     ? efface_kmeans_fit(data, &params, &r->items[i], error)
+                     ? params->family->fit(data, params->values, &r->items[i], error)
                      : efface_model_decode((const unsigned char *)r->states[i],
-                                           (size_t)r->state_sizes[i], &params.common, data,
+                                           (size_t)r->state_sizes[i], params->values, data,
                                            &r->items[i], error);
     }
     return status;
@@ -96,15 +96,10 @@ PyObject *models_fit(PyObject *module, PyObject *arguments) {
         PyBuffer_Release(&offsets);
     if (!opened)
         goto close_params;
-    const uint32_t n_columns = arrays.matrix.n_columns;
-    if (params.n_bounds != 0 && params.n_bounds != n_columns) {
-        PyErr_Format(PyExc_ValueError, "there are bounds for %zu features, but X has %u",
-                     params.n_bounds, (unsigned)n_columns);
-        row_arrays_close(&arrays);
-        goto close_params;
-    }
     PyThreadState *const state = PyEval_SaveThread();
-    efface_status status = row_arrays_make_ids(&arrays, unit, NULL);
+    efface_status status = params_check_columns(&params, arrays.matrix.n_columns, &error);
+    if (status == EFFACE_OK)
+        status = row_arrays_make_ids(&arrays, unit, NULL);
     if (status == EFFACE_OK)
         status = row_arrays_number(&arrays, 0);
     if (status == EFFACE_OK)
@@ -113,7 +108,7 @@ PyObject *models_fit(PyObject *module, PyObject *arguments) {
     row_arrays_close(&arrays); /* before the fit: it may hold a converted copy of the rows */
     if (status == EFFACE_OK) {
         PyThreadState *const fitting = PyEval_SaveThread();
-        status = recipes_cook(&runs, data, params.values, &error);
+        status = recipes_cook(&runs, data, &params, &error);
         PyEval_RestoreThread(fitting);
     }
     const models_parts parts = {
@@ -142,12 +137,9 @@ close_runs:
  * own, so that a model from a store can be given a seed too. */
 static efface_status refit(models *self, recipes *runs, efface_error *error) {
     efface_status status = EFFACE_OK;
-    for (size_t i = 0; i < runs->n && status == EFFACE_OK; i++) {
-        efface_kmeans_params params = efface_kmeans_get_params(self->items[i]);
-        params.common.seed = runs->seeds[i];
-        params.common.interrupted = interrupted;
-        status = efface_kmeans_fit(models_set(self, i), &params, &runs->items[i], error);
-    }
+    for (size_t i = 0; i < runs->n && status == EFFACE_OK; i++)
+        status = fit_with_seed(self->items[i], models_set(self, i), runs->seeds[i], &runs->items[i],
+                               error);
     for (size_t i = 0; i < runs->n && status == EFFACE_OK; i++) {
         efface_model *const old = self->items[i];
         self->items[i] = runs->items[i];
@@ -164,7 +156,8 @@ PyObject *models_rekey(PyObject *object, PyObject *arguments) {
     PyObject *seeds;
     recipes runs;
     efface_error error = {0};
-    const efface_report report = {.action = EFFACE_ACTION_REFITTED, .reason = EF_REASON_REKEY_};
+    const efface_report report = {.action = EFFACE_ACTION_REFITTED,
+                                  .reason = "a new seed was given"};
     PyObject *result = NULL;
     if (!PyArg_ParseTuple(arguments, "O!", &PyTuple_Type, &seeds) ||
         !recipes_open(&runs, seeds, Py_None))

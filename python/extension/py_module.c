@@ -1,5 +1,5 @@
 /* The module efface._efface. */
-#include "py_extension.h"
+#include "py_families.h"
 
 PyMODINIT_FUNC PyInit__efface(void);
 
@@ -11,9 +11,9 @@ PyMODINIT_FUNC PyInit__efface(void) {
         .m_size = -1,
     };
     PyObject *module = PyModule_Create(&definition);
-    if (module != NULL &&
-        !(add_exceptions(module) && add_models(module) && add_stores(module) &&
-          add_functions(module) && add_rounding(module) && add_predictors(module)))
+    if (module != NULL && !(add_exceptions(module) && add_models(module) && add_families(module) &&
+                            add_stores(module) && add_functions(module) && add_rounding(module) &&
+                            add_predictors(module)))
         Py_CLEAR(module);
     return module;
 }

@@ -1,48 +1,17 @@
-/* Parameters of a fit, from the dictionary that the Python layer makes of an estimator's. */
-#include "py_extension.h"
+/* Parameters of a fit, from the dictionary that the Python layer makes of an estimator's: by the
+ * table of fields of the family. */
+#include "py_families.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum kind { WHOLE, SEED, REAL, FLAG, NAME } kind;
-
-static const char *const methods[] = {"lloyd", "quantized", "pyramid", "tree", NULL};
-static const char *const scales[] = {"none", "minmax", NULL};
-static const char *const empties[] = {"reseed", "keep", NULL};
-
-/* Names stand in the order of the values of their enum. */
-static const struct field {
-    const char *key;
-    kind kind;
-    size_t offset;
-    const char *const *names;
-} fields[] = {
-    {"method", NAME, offsetof(efface_kmeans_params, method), methods},
-    {"n_clusters", WHOLE, offsetof(efface_kmeans_params, n_clusters), NULL},
-    {"iterations", WHOLE, offsetof(efface_kmeans_params, iterations), NULL},
-    {"seed", SEED, offsetof(efface_kmeans_params, common.seed), NULL},
-    {"scale", NAME, offsetof(efface_kmeans_params, scale), scales},
-    {"bound", REAL, offsetof(efface_kmeans_params, bound), NULL},
-    {"empty", NAME, offsetof(efface_kmeans_params, empty), empties},
-    {"candidates", WHOLE, offsetof(efface_kmeans_params, candidates), NULL},
-    {"epsilon", REAL, offsetof(efface_kmeans_params, epsilon), NULL},
-    {"gamma", REAL, offsetof(efface_kmeans_params, gamma), NULL},
-    {"rate", REAL, offsetof(efface_kmeans_params, rate), NULL},
-    {"passes", WHOLE, offsetof(efface_kmeans_params, passes), NULL},
-    {"starts", WHOLE, offsetof(efface_kmeans_params, starts), NULL},
-    {"height", WHOLE, offsetof(efface_kmeans_params, height), NULL},
-    {"width", WHOLE, offsetof(efface_kmeans_params, width), NULL},
-    {"leaf_method", NAME, offsetof(efface_kmeans_params, leaf_method), methods},
-    {"node_method", NAME, offsetof(efface_kmeans_params, node_method), methods},
-    {"weigh_centroids", FLAG, offsetof(efface_kmeans_params, weigh_centroids), NULL},
-    {"n_threads", WHOLE, offsetof(efface_kmeans_params, common.n_threads), NULL},
+/* What all families have; their structs begin with it. */
+static const field common_fields[] = {
+    {.key = "seed", .kind = FIELD_SEED, .offset = offsetof(efface_params, seed)},
+    {.key = "n_threads", .kind = FIELD_WHOLE, .offset = offsetof(efface_params, n_threads)},
+    {.key = NULL},
 };
-
-_Static_assert(sizeof(efface_method) == sizeof(uint32_t) &&
-                   sizeof(efface_scale) == sizeof(uint32_t) &&
-                   sizeof(efface_empty) == sizeof(uint32_t),
-               "an enum is written as a uint32_t");
 
 static bool read_name(const char *const *names, PyObject *value, uint32_t *out) {
     for (uint32_t i = 0; PyUnicode_Check(value) && names[i] != NULL; i++)
@@ -54,39 +23,12 @@ static bool read_name(const char *const *names, PyObject *value, uint32_t *out) 
     return false;
 }
 
-static bool read_field(efface_kmeans_params *params, const struct field *field, PyObject *value) {
-    char *const place = (char *)params + field->offset;
-    uint32_t whole = 0;
-    if (field->kind == REAL) {
-        const double real = PyFloat_AsDouble(value);
-        memcpy(place, &real, sizeof real);
-    } else if (field->kind == SEED) {
-        const uint64_t seed = PyLong_AsUnsignedLongLong(value);
-        memcpy(place, &seed, sizeof seed);
-    } else if (field->kind == FLAG) {
-        const int flag = PyObject_IsTrue(value);
-        memcpy(place, &flag, sizeof flag);
-    } else if (field->kind == NAME) {
-        if (read_name(field->names, value, &whole))
-            memcpy(place, &whole, sizeof whole);
-    } else {
-        const unsigned long number = PyLong_AsUnsignedLong(value);
-        whole = (uint32_t)number;
-        if (PyErr_Occurred() == NULL && whole != number)
-            PyErr_Format(PyExc_ValueError, "%s=%R is too large", field->key, value);
-        memcpy(place, &whole, sizeof whole);
-    }
-    return PyErr_Occurred() == NULL;
-}
-
-/* A copy of the array under a key, and its length; NULL and 0 if there is none. */
-static bool read_array(PyObject *dictionary, const char *key, const char *formats, void **out,
-                       size_t *n_items) {
-    PyObject *const value = PyDict_GetItemString(dictionary, key);
+/* A copy of an array, and its length; NULL and 0 for None. */
+static bool copy_array(PyObject *value, const char *formats, void **out, size_t *n_items) {
     Py_buffer view;
     *out = NULL;
     *n_items = 0;
-    if (value == NULL || value == Py_None)
+    if (value == Py_None)
         return true;
     if (!array_open(&view, value, formats, false))
         return false;
@@ -100,43 +42,148 @@ static bool read_array(PyObject *dictionary, const char *key, const char *format
     return *out != NULL;
 }
 
+static bool read_columns(fit_params *params, const field *to, PyObject *value, void **array) {
+    size_t n;
+    if (!copy_array(value, "f", array, &n))
+        return false;
+    if (*array == NULL)
+        return true;
+    if (!params->has_columns || n == params->n_columns) {
+        params->has_columns = true;
+        params->n_columns = n;
+        return true;
+    }
+    PyErr_Format(PyExc_ValueError, "%s has numbers for %zu features, and others are for %zu",
+                 to->key, n, params->n_columns);
+    return false;
+}
+
+/* The number of them is read already: its field stands before this one. */
+static bool read_wholes(const fit_params *params, const field *to, PyObject *value, void **array) {
+    size_t n;
+    uint32_t wanted;
+    if (!copy_array(value, "IL", array, &n))
+        return false;
+    memcpy(&wanted, (const char *)params->values + to->count_offset, sizeof wanted);
+    if (*array == NULL || n == wanted)
+        return true;
+    PyErr_Format(PyExc_ValueError, "%s has %zu numbers for a %s of %u; give one number for each",
+                 to->key, n, to->count_key, (unsigned)wanted);
+    return false;
+}
+
+static bool read_array(fit_params *params, const field *to, PyObject *value) {
+    void *array = NULL;
+    const bool done = to->kind == FIELD_COLUMNS ? read_columns(params, to, value, &array)
+                                                : read_wholes(params, to, value, &array);
+    memcpy((char *)params->values + to->offset, &array, sizeof array);
+    return done;
+}
+
+static bool read_field(fit_params *params, const field *to, PyObject *value) {
+    char *const place = (char *)params->values + to->offset;
+    uint32_t whole = 0;
+    if (to->kind == FIELD_COLUMNS || to->kind == FIELD_WHOLES)
+        return read_array(params, to, value);
+    if (to->kind == FIELD_REAL) {
+        const double real = PyFloat_AsDouble(value);
+        memcpy(place, &real, sizeof real);
+    } else if (to->kind == FIELD_SEED) {
+        const uint64_t seed = PyLong_AsUnsignedLongLong(value);
+        memcpy(place, &seed, sizeof seed);
+    } else if (to->kind == FIELD_FLAG) {
+        const int flag = PyObject_IsTrue(value);
+        memcpy(place, &flag, sizeof flag);
+    } else if (to->kind == FIELD_NAME) {
+        if (read_name(to->names, value, &whole))
+            memcpy(place, &whole, sizeof whole);
+    } else {
+        const unsigned long number = PyLong_AsUnsignedLong(value);
+        whole = (uint32_t)number;
+        if (PyErr_Occurred() == NULL && whole != number)
+            PyErr_Format(PyExc_ValueError, "%s=%R is too large", to->key, value);
+        memcpy(place, &whole, sizeof whole);
+    }
+    return PyErr_Occurred() == NULL;
+}
+
+/* Reads the fields that are in the dictionary, and counts them. */
+static bool read_fields(fit_params *params, const field *fields, PyObject *dictionary,
+                        Py_ssize_t *n_read) {
+    for (size_t i = 0; fields[i].key != NULL; i++) {
+        PyObject *const value = PyDict_GetItemString(dictionary, fields[i].key);
+        if (value != NULL && !read_field(params, &fields[i], value))
+            return false;
+        *n_read += value != NULL;
+    }
+    return true;
+}
+
 bool params_open(fit_params *params, PyObject *dictionary) {
     memset(params, 0, sizeof *params);
-    efface_kmeans_params_init(&params->values);
-    params->values.common.interrupted = interrupted;
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        PyObject *const value = PyDict_GetItemString(dictionary, fields[i].key);
-        if (value != NULL && !read_field(&params->values, &fields[i], value))
-            return false;
+    PyObject *const name = PyDict_GetItemString(dictionary, "family");
+    params->family = family_named(name);
+    if (params->family == NULL) {
+        PyErr_Format(PyExc_ValueError, "there is no family %R", name != NULL ? name : Py_None);
+        return false;
     }
-    void *low = NULL, *high = NULL, *depths = NULL;
-    size_t n_low = 0, n_high = 0, n_depths = 0;
-    bool done = read_array(dictionary, "column_min", "f", &low, &n_low) &&
-                read_array(dictionary, "column_max", "f", &high, &n_high) &&
-                read_array(dictionary, "depth_clusters", "IL", &depths, &n_depths);
-    if (done && n_low != n_high) {
-        PyErr_SetString(PyExc_ValueError, "column_range must have as many lower as upper bounds");
+    params->values = calloc(1, params->family->params_bytes);
+    if (params->values == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    params->family->init(params->values);
+    params->values->interrupted = interrupted;
+    Py_ssize_t n_read = 1; /* the family */
+    bool done = read_fields(params, common_fields, dictionary, &n_read) &&
+                read_fields(params, params->family->fields, dictionary, &n_read);
+    if (done && n_read != PyDict_Size(dictionary)) {
+        PyErr_Format(PyExc_ValueError, "some of these are no parameters of the family: %R",
+                     dictionary);
         done = false;
     }
-    if (done && depths != NULL && n_depths != params->values.height) {
-        PyErr_Format(
-            PyExc_ValueError,
-            "depth_clusters has %zu numbers for a height of %u; give one number for each level",
-            n_depths, (unsigned)params->values.height);
-        done = false;
-    }
-    params->values.column_min = params->column_min = low;
-    params->values.column_max = params->column_max = high;
-    params->values.depth_clusters = params->depth_clusters = depths;
-    params->n_bounds = n_low;
     if (!done)
         params_close(params);
     return done;
 }
 
 void params_close(fit_params *params) {
-    free(params->column_min);
-    free(params->column_max);
-    free(params->depth_clusters);
+    const field *const fields = params->family != NULL ? params->family->fields : common_fields;
+    for (size_t i = 0; params->values != NULL && fields[i].key != NULL; i++)
+        if (fields[i].kind == FIELD_COLUMNS || fields[i].kind == FIELD_WHOLES) {
+            void *array;
+            memcpy(&array, (const char *)params->values + fields[i].offset, sizeof array);
+            free(array);
+        }
+    if (params->values != NULL)
+        wipe(params->values, params->family->params_bytes);
+    free(params->values);
     memset(params, 0, sizeof *params);
+}
+
+efface_status params_check_columns(const fit_params *params, size_t n_columns,
+                                   efface_error *error) {
+    if (!params->has_columns || params->n_columns == n_columns)
+        return EFFACE_OK;
+    error->status = EFFACE_E_ARGUMENT;
+    PyOS_snprintf(error->message, sizeof error->message,
+                  "there are bounds for %zu features, but X has %zu", params->n_columns, n_columns);
+    return EFFACE_E_ARGUMENT;
+}
+
+efface_status fit_with_seed(const efface_model *model, const efface_data *data, uint64_t seed,
+                            efface_model **out, efface_error *error) {
+    const family *const of = family_of(efface_model_get_info(model).family);
+    if (of == NULL)
+        return fail_argument(error, "models of this family cannot be fitted from Python");
+    efface_params *const params = calloc(1, of->params_bytes);
+    if (params == NULL)
+        return EFFACE_E_MEMORY;
+    of->get_params(model, params);
+    params->seed = seed;
+    params->interrupted = interrupted;
+    const efface_status status = of->fit(data, params, out, error);
+    wipe(params, of->params_bytes);
+    free(params);
+    return status;
 }

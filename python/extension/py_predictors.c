@@ -2,8 +2,6 @@
  */
 #include "py_extension.h"
 
-#include <string.h>
-
 typedef struct predictor {
     PyObject_HEAD efface_predictor *item;
 } predictor;
@@ -43,8 +41,8 @@ static PyObject *load(PyObject *module, PyObject *arguments) {
 static PyObject *info(PyObject *self, PyObject *none) {
     const efface_predictor_info found = efface_predictor_get_info(((predictor *)self)->item);
     (void)none;
-    return Py_BuildValue("III", (unsigned)found.n_clusters, (unsigned)found.n_columns,
-                         (unsigned)found.scale);
+    return Py_BuildValue("sIsI", efface_family_name(found.family), (unsigned)found.n_columns,
+                         predicts_name(found.predicts), (unsigned)found.n_numbers);
 }
 
 static PyObject *columns(PyObject *self, PyObject *none) {
@@ -72,65 +70,58 @@ static PyObject *offsets(PyObject *self, PyObject *none) {
     return offsets_or_none(offsets_of_item(((predictor *)self)->item));
 }
 
-/* (out) */
-static PyObject *centroids(PyObject *self, PyObject *array) {
-    const efface_predictor *const item = ((predictor *)self)->item;
-    const efface_predictor_info found = efface_predictor_get_info(item);
-    efface_error error = {0};
-    Py_buffer out;
-    if (!array_open(&out, array, "d", true))
-        return NULL;
-    efface_status status = EFFACE_OK;
-    if (array_length(&out) != (size_t)found.n_clusters * found.n_columns) {
-        PyErr_SetString(PyExc_ValueError, "there must be room for all centroids");
-        status = EFFACE_E_ARGUMENT;
-    }
-    for (uint32_t c = 0; c < found.n_clusters && status == EFFACE_OK; c++)
-        status = efface_predictor_centroid(item, c, (double *)out.buf + (size_t)c * found.n_columns,
-                                           &error);
-    PyBuffer_Release(&out);
-    return status == EFFACE_OK ? Py_NewRef(Py_None) : raise_error(status, &error);
+static PyObject *tables(PyObject *self, PyObject *none) {
+    efface_table found[MOST_TABLES];
+    const source from = source_of_predictor(((predictor *)self)->item);
+    (void)none;
+    return table_list(found, find_tables(&from, found));
 }
 
-/* (rows, labels) */
+/* (name, out) */
+static PyObject *table(PyObject *self, PyObject *arguments) {
+    const source from = source_of_predictor(((predictor *)self)->item);
+    const char *name;
+    PyObject *array;
+    Py_buffer out;
+    efface_error error = {0};
+    if (!PyArg_ParseTuple(arguments, "sO", &name, &array) || !array_open(&out, array, "d", true))
+        return NULL;
+    const efface_status status = read_table(&from, name, &out, &error);
+    PyBuffer_Release(&out);
+    return none_or_error(status, &error);
+}
+
+/* (rows, out) */
 static PyObject *predict(PyObject *self, PyObject *arguments) {
     const efface_predictor *const item = ((predictor *)self)->item;
-    PyObject *rows, *array;
+    const source by = source_of_predictor(item);
+    PyObject *rows, *array, *result = NULL;
     Py_buffer out;
     matrix m;
     efface_error error = {0};
-    efface_status status = EFFACE_OK;
     if (!PyArg_ParseTuple(arguments, "OO", &rows, &array) ||
         !matrix_open(&m, rows, offsets_of_item(item), false))
         return NULL;
-    if (!array_open(&out, array, "il", true)) {
-        matrix_close(&m);
-        return NULL;
+    if (array_open(&out, array, ANSWER_FORMATS, true)) {
+        PyThreadState *const state = PyEval_SaveThread();
+        const efface_status status = predict_rows(&by, &m, &out, &error);
+        PyEval_RestoreThread(state);
+        PyBuffer_Release(&out);
+        result = none_or_error(status, &error);
     }
-    if (m.n_columns != efface_predictor_get_info(item).n_columns ||
-        array_length(&out) != m.n_rows) {
-        PyErr_SetString(PyExc_ValueError, "the rows have another number of features");
-        status = EFFACE_E_ARGUMENT;
-    }
-    PyThreadState *const state = PyEval_SaveThread();
-    for (size_t first = 0, n; first < m.n_rows && status == EFFACE_OK; first += n) {
-        n = m.n_rows - first < m.n_batch ? m.n_rows - first : m.n_batch;
-        status = efface_predictor_predict(item, n, matrix_read(&m, first, n), m.stride,
-                                          (uint32_t *)out.buf + first, &error);
-    }
-    PyEval_RestoreThread(state);
-    PyBuffer_Release(&out);
     matrix_close(&m);
-    return status == EFFACE_OK ? Py_NewRef(Py_None) : raise_error(status, &error);
+    return result;
 }
 
 bool add_predictors(PyObject *module) {
     static PyMethodDef methods[] = {
-        {"info", info, METH_NOARGS, "info(): (clusters, columns, scale)"},
+        {"info", info, METH_NOARGS,
+         "info(): family, columns, what it predicts, how many numbers a row"},
         {"columns", columns, METH_NOARGS, "columns(): names, each str or None"},
         {"offsets", offsets, METH_NOARGS, "offsets(): of the columns, a list; or None"},
-        {"centroids", centroids, METH_O, "centroids(out): in the units of the user"},
-        {"predict", predict, METH_VARARGS, "predict(rows, labels)"},
+        {"tables", tables, METH_NOARGS, "tables(): (name, name of a row, rows, columns)s"},
+        {"table", table, METH_VARARGS, "table(name, out): in the units of the user"},
+        {"predict", predict, METH_VARARGS, "predict(rows, out)"},
         {NULL, NULL, 0, NULL},
     };
     static PyMethodDef functions[] = {

@@ -1,7 +1,6 @@
 /* What goes out as tuples: the Python layer knows the names of their items. */
 #include "py_extension.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Takes a tuple's items in order; the first that could not be made has set the exception. */
@@ -28,44 +27,23 @@ static void add_name(builder *b, const char *name) {
 }
 
 PyObject *report_tuple(const efface_report *report) {
-    builder b = {PyTuple_New(10), 0};
+    builder b = {PyTuple_New(8), 0};
     add_name(&b, efface_action_name(report->action));
-    add_name(&b, ef_reason_name(report->reason));
-    add_whole(&b, report->level);
-    add_whole(&b, report->levels_replayed);
+    add_name(&b, report->reason);
+    add_name(&b, report->where);
     add_whole(&b, report->rows_forgotten);
     add_whole(&b, report->rows_learned);
     add_whole(&b, report->rows_missing);
     add_whole(&b, report->rows_visited);
-    add_whole(&b, report->depth);
     add(&b, PyFloat_FromDouble(report->seconds));
     return b.tuple;
 }
 
 PyObject *difference_tuple(const efface_difference *difference) {
-    builder b = {PyTuple_New(7), 0};
+    builder b = {PyTuple_New(3), 0};
     add(&b, PyBool_FromLong(difference->identical));
     add_name(&b, difference->what != NULL ? difference->what : "");
-    add_whole(&b, difference->level);
-    add_whole(&b, difference->cluster);
-    add_whole(&b, difference->column);
-    add_whole(&b, difference->depth);
-    add_whole(&b, difference->node);
-    return b.tuple;
-}
-
-PyObject *info_tuple(const efface_kmeans_info *info) {
-    static const char *const methods[] = {"lloyd", "quantized", "pyramid", "tree"};
-    builder b = {PyTuple_New(9), 0};
-    add_whole(&b, info->n_clusters);
-    add_whole(&b, info->n_rows);
-    add_whole(&b, info->iterations);
-    add(&b, PyBool_FromLong(info->stable));
-    add(&b, PyFloat_FromDouble(info->epsilon));
-    add_whole(&b, info->width);
-    add_whole(&b, info->n_coarse_columns);
-    add_name(&b, methods[info->actual]);
-    add_whole(&b, info->n_sampled);
+    add_name(&b, difference->where);
     return b.tuple;
 }
 
@@ -100,15 +78,7 @@ PyObject *name_or_none(const char *text) {
                         : Py_NewRef(Py_None);
 }
 
-bool copy_coarse(const efface_model *model, uint32_t **columns, size_t *n) {
-    *n = efface_kmeans_get_info(model).n_coarse_columns;
-    *columns = calloc(*n + 1, sizeof **columns);
-    if (*columns != NULL)
-        efface_kmeans_coarse_columns(model, *columns, *n);
-    return *columns != NULL;
-}
-
-PyObject *column_list(uint32_t *columns, size_t n) {
+PyObject *column_list(const uint32_t *columns, size_t n) {
     PyObject *list = PyList_New((Py_ssize_t)n);
     for (size_t i = 0; i < n && list != NULL; i++) {
         PyObject *const column = PyLong_FromUnsignedLong(columns[i]);
@@ -117,6 +87,5 @@ PyObject *column_list(uint32_t *columns, size_t n) {
         else
             Py_CLEAR(list);
     }
-    free(columns);
     return list;
 }

@@ -51,11 +51,6 @@ bool store_key(store *self, unsigned char key[EFFACE_HASH_KEY_BYTES]) {
     return true;
 }
 
-PyObject *none_or_error(efface_status status, const efface_error *error) {
-    const bool done = status == EFFACE_OK && PyErr_Occurred() == NULL;
-    return done ? Py_NewRef(Py_None) : raise_error(status, error);
-}
-
 bool key_open(PyObject *object, size_t n_bytes, const char *what, const unsigned char **key) {
     char *bytes = NULL;
     Py_ssize_t n = 0;
@@ -89,7 +84,8 @@ static PyMethodDef methods[] = {
     {"info", store_info, METH_NOARGS, "info(): a tuple for StoreInfo"},
     {"columns", store_columns, METH_NOARGS, "columns(): names, each str or None"},
     {"offsets", store_offsets, METH_NOARGS, "offsets(): of the columns, a list; or None"},
-    {"models", store_models, METH_NOARGS, "models(): (name, method, clusters, columns, digest)s"},
+    {"models", store_models, METH_NOARGS, "models(): (name, family, columns, digest)s"},
+    {"describe", store_describe, METH_VARARGS, "describe(name): a dictionary of parameters"},
     {"model_columns", store_model_columns, METH_VARARGS, "model_columns(name): their numbers"},
     {"load", store_load, METH_VARARGS, "load(names): Models over one set of rows"},
     {"encode", store_encode, METH_VARARGS, "encode(name): canonical bytes"},

@@ -19,9 +19,6 @@ bool store_key(store *self, unsigned char key[EFFACE_HASH_KEY_BYTES]);
 /* The offsets of its columns, in memory to be released with free. */
 bool store_copy_offsets(store *self, double **memory, offset_list *offsets);
 
-/* Ends a method that gives nothing. */
-PyObject *none_or_error(efface_status status, const efface_error *error);
-
 /* The bytes of a key of n_bytes, or NULL for None; `what` it is, for the exception. */
 bool key_open(PyObject *object, size_t n_bytes, const char *what, const unsigned char **key);
 
@@ -35,6 +32,7 @@ PyObject *store_info(PyObject *self, PyObject *none);
 PyObject *store_columns(PyObject *self, PyObject *none);
 PyObject *store_offsets(PyObject *self, PyObject *none);
 PyObject *store_models(PyObject *self, PyObject *none);
+PyObject *store_describe(PyObject *self, PyObject *arguments);
 PyObject *store_model_columns(PyObject *self, PyObject *arguments);
 PyObject *store_load(PyObject *self, PyObject *arguments);
 PyObject *store_encode(PyObject *self, PyObject *arguments);

@@ -1,4 +1,5 @@
 /* Changing a store: its models and its rows. */
+#include "py_families.h"
 #include "py_store.h"
 
 #include <stdlib.h>
@@ -9,41 +10,27 @@
 static efface_status fit_columns(efface_store *file, const char *name, const fit_params *params,
                                  const Py_buffer *columns, efface_model **model,
                                  efface_tails *tails, efface_error *error) {
+    const family *const of = params->family;
+    const bool all = columns->obj == NULL;
     efface_store_info found;
-    const efface_status status = efface_store_get_info(file, &found, error);
+    efface_status status = efface_store_get_info(file, &found, error);
+    if (status == EFFACE_OK)
+        status = params_check_columns(params, all ? found.n_columns : array_length(columns), error);
     if (status != EFFACE_OK)
         return status;
-    const bool all = columns->obj == NULL;
-    const size_t n_columns = all ? found.n_columns : array_length(columns);
-    if (params->n_bounds != 0 && params->n_bounds != n_columns) {
-        error->status = EFFACE_E_ARGUMENT;
-        PyOS_snprintf(error->message, sizeof error->message,
-                      "there are bounds for %zu features, but the model has %zu", params->n_bounds,
-                      n_columns);
-        return EFFACE_E_ARGUMENT;
-    }
     const efface_new_model asked = {
         .name = name,
-        .params = &params->values,
+        .params = params->values,
         .columns = columns->buf,
-        .n_columns = all ? 0 : (uint32_t)n_columns,
-        .tails = tails,
+        .n_columns = all ? 0 : (uint32_t)array_length(columns),
+        .tails_scale =
+            of->tails_scale != NULL ? of->tails_scale(params->values) : EFFACE_SCALE_NONE,
+        .tails = of->tails_scale != NULL ? tails : NULL,
     };
     return efface_store_fit(file, &asked, model, error);
 }
 
-static PyObject *fit_tuple(const efface_model *model, const efface_tails *tails) {
-    uint32_t *columns = NULL;
-    size_t n = 0;
-    if (!copy_coarse(model, &columns, &n))
-        return PyErr_NoMemory();
-    const efface_kmeans_info info = efface_kmeans_get_info(model);
-    return Py_BuildValue("IKNN", (unsigned)info.n_clusters, (unsigned long long)info.n_rows,
-                         column_list(columns, n), tails_tuple(tails));
-}
-
-/* (name, params, columns or None): gives the numbers of centroids and of rows, the coarse columns,
- * and a tuple for Tails. */
+/* (name, params, columns or None): gives what there is to warn of, as the family has it. */
 PyObject *store_fit(PyObject *object, PyObject *arguments) {
     store *const self = (store *)object;
     const char *name;
@@ -62,7 +49,12 @@ PyObject *store_fit(PyObject *object, PyObject *arguments) {
             const efface_status status =
                 fit_columns(self->file, name, &params, &columns, &model, &tails, &error);
             gate_leave(&self->gate, state);
-            result = status == EFFACE_OK ? fit_tuple(model, &tails) : raise_error(status, &error);
+            if (status != EFFACE_OK)
+                raise_error(status, &error);
+            else if (params.family->findings == NULL)
+                result = Py_NewRef(Py_None);
+            else
+                result = params.family->findings(model, &tails);
         }
     }
     efface_model_free(model);
@@ -100,15 +92,16 @@ PyObject *store_rekey(PyObject *object, PyObject *arguments) {
 
 /* ------------------------------------------------------------------ reports */
 
-/* Models as a tuple of (name, report, before, after). */
+/* Models as a tuple of (name, family, report, before, after). */
 static PyObject *model_reports(const efface_store_report *report) {
     PyObject *tuple = PyTuple_New((Py_ssize_t)report->n_models);
     for (uint32_t i = 0; i < report->n_models && tuple != NULL; i++) {
         const efface_model_report *const one = &report->models[i];
-        PyObject *const item =
-            Py_BuildValue("sNy#y#", one->name, report_tuple(&one->report),
-                          (const char *)one->before, (Py_ssize_t)EFFACE_DIGEST_BYTES,
-                          (const char *)one->after, (Py_ssize_t)EFFACE_DIGEST_BYTES);
+        const char *const kind = efface_family_name(one->family);
+        PyObject *const item = Py_BuildValue(
+            "ssNy#y#", one->name, kind != NULL ? kind : "", report_tuple(&one->report),
+            (const char *)one->before, (Py_ssize_t)EFFACE_DIGEST_BYTES, (const char *)one->after,
+            (Py_ssize_t)EFFACE_DIGEST_BYTES);
         if (item != NULL)
             PyTuple_SetItem(tuple, (Py_ssize_t)i, item);
         else
@@ -166,9 +159,10 @@ PyObject *store_forget(PyObject *object, PyObject *arguments) {
             .owners = owners.items,
             .n_owners = owners.n,
             .missing = skip ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL,
-            .only_look = only_look,
         };
-        const efface_status status = efface_store_forget(self->file, &request, &report, &error);
+        const efface_status status =
+            only_look ? efface_store_preview(self->file, &request, &report, &error)
+                      : efface_store_forget(self->file, &request, &report, &error);
         gate_leave(&self->gate, state);
         result = report_or_error(status, &report, &error);
     }

@@ -127,8 +127,8 @@ PyObject *store_offsets(PyObject *object, PyObject *none) {
 }
 
 static PyObject *model_tuple(const efface_stored_model *info) {
-    static const char *const methods[] = {"lloyd", "quantized", "pyramid", "tree"};
-    return Py_BuildValue("ssIIy#", info->name, methods[info->method], (unsigned)info->n_clusters,
+    const char *const family = efface_family_name(info->family);
+    return Py_BuildValue("ssIy#", info->name, family != NULL ? family : "",
                          (unsigned)info->n_columns, (const char *)info->digest,
                          (Py_ssize_t)EFFACE_DIGEST_BYTES);
 }
@@ -158,6 +158,27 @@ PyObject *store_models(PyObject *object, PyObject *none) {
     return list;
 }
 
+/* (name): the parameters that the model was fitted with, but the seed. */
+PyObject *store_describe(PyObject *object, PyObject *arguments) {
+    store *const self = (store *)object;
+    const char *name;
+    fact_list facts = {0};
+    efface_error error = {0};
+    PyThreadState *state;
+    if (!PyArg_ParseTuple(arguments, "s", &name) || (state = store_enter(self)) == NULL)
+        return NULL;
+    const efface_status status = efface_store_describe(self->file, name, note_fact, &facts, &error);
+    gate_leave(&self->gate, state);
+    if (status != EFFACE_OK) {
+        facts_free(&facts);
+        return raise_error(status, &error);
+    }
+    PyObject *const both = facts_tuple(&facts);
+    PyObject *const parameters = both != NULL ? Py_NewRef(PyTuple_GetItem(both, 0)) : NULL;
+    Py_XDECREF(both);
+    return parameters;
+}
+
 PyObject *store_model_columns(PyObject *object, PyObject *arguments) {
     store *const self = (store *)object;
     const char *name;
@@ -173,14 +194,7 @@ PyObject *store_model_columns(PyObject *object, PyObject *arguments) {
     gate_leave(&self->gate, state);
     if (status != EFFACE_OK)
         return raise_error(status, &error);
-    PyObject *list = PyList_New((Py_ssize_t)info.n_columns);
-    for (uint32_t j = 0; j < info.n_columns && list != NULL; j++) {
-        PyObject *const column = PyLong_FromUnsignedLong(columns[j]);
-        if (column != NULL)
-            PyList_SetItem(list, (Py_ssize_t)j, column);
-        else
-            Py_CLEAR(list);
-    }
+    PyObject *const list = column_list(columns, info.n_columns);
     efface_columns_free(columns);
     return list;
 }

@@ -193,7 +193,7 @@ def test_forget_is_a_fit_without(gaussian, method):
     model = fit(gaussian, method, ids=ids)
     report = model.forget(ids=[3, 700, 1400])
     assert report.rows_forgotten == 3
-    assert report.action in ("sums corrected", "repaired", "refitted")
+    assert report.action in ("untouched", "repaired", "refitted")
     left = np.delete(ids, [3, 700, 1400])
     assert model.digest() == fit(gaussian[left], method, ids=left).digest()
     assert model.verify()
@@ -230,7 +230,7 @@ def test_pandas_ids_and_owners(gaussian):
     assert model.forget(owners="p3").rows_forgotten == 150
     assert model.forget(ids=pd.Series([0, 1]), owners=["p4", "p0"]).rows_forgotten == 301
     assert model.verify()
-    with pytest.raises(efface.NotFoundError, match="no row has the owner"):
+    with pytest.raises(efface.NotFoundError, match="has no rows"):
         model.forget(owners=["p5", "p3"])
     assert model.forget(owners=["p5", "p3"], missing="skip").rows_forgotten == 150
 
@@ -248,7 +248,7 @@ def test_a_row_has_an_owner_or_none(gaussian, method, nobody):
     assert model.owners_.dtype == np.uint64 and model.owners_.filled().max() == 2**64 - 1
     assert model.forget(owners=[0, "Ada"]).rows_forgotten == 20
     assert model.owners_.tolist() == [1, None, None] * 10 and model.verify()
-    with pytest.raises(efface.NotFoundError, match="no row has the owner 0"):
+    with pytest.raises(efface.NotFoundError, match="the owner 0 has no rows"):
         model.forget(owners=[1, 0])
     with pytest.raises(ValueError, match="the owner None"):
         model.forget(owners=model.owners_.filled())
@@ -410,8 +410,21 @@ def test_reports_print_well(gaussian):
     report = model.forget(ids=[1])
     assert "1 row forgotten" in repr(report) and "<table>" in report._repr_html_()
     assert "byte for byte" in repr(model.verify()) and "<table>" in model.verify()._repr_html_()
-    wrong = efface.Difference(False, "sum", 1, 2, 3, 0, 0)
-    assert not wrong and "DIFFERS" in repr(wrong)
+    wrong = efface.Difference(False, "sum", "level 1, cluster 2, column 3")
+    assert not wrong and "DIFFERS from a fresh fit: sum, level 1, cluster 2" in repr(wrong)
+    assert repr(efface.Difference(False, "method", "")).endswith("fit: method>")
+
+
+def test_reports_say_what_happened(gaussian):
+    model = fit(gaussian, "lloyd", ids=range(1500))
+    reports = [model.forget(ids=i) for i in range(100)]
+    by_action = {report.action: report for report in reports}
+    assert set(by_action) <= {"untouched", "repaired", "refitted"} and "repaired" in by_action
+    repaired = by_action["repaired"]
+    assert repaired.where.startswith("from level") and repaired.where in repr(repaired)
+    assert all(report.reason and report.reason == report.reason.strip() for report in reports)
+    for report in reports:
+        assert (report.reason in repr(report)) == (report.action != "untouched")
 
 
 def test_metrics(gaussian):

@@ -102,6 +102,7 @@ def test_no_leak():
             model.learn(X[:3].astype(float), ids=names[:3], owners=names[:3])
             model.labels_, model.ids_, model.cluster_centers_, model.inertia_
             model.transform(X), model.digest(), model.preview(ids=names[7])
+            model.predict(X), model._model.info, model._model.tables
             for wrong in (lambda: model.forget(ids="x"), lambda: model.learn(X[:1], ids=["row 9"])):
                 try:
                     wrong()

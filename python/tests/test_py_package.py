@@ -64,7 +64,7 @@ def test_without_scikit_learn_and_pandas():
         (np.full((5, 2), np.nan), "Input X contains NaN."),
         (np.full((5, 2), np.inf), "Input X contains infinity"),
         (np.ones(5), "Expected 2D array, got 1D array instead"),
-        (np.ones((5, 2, 2)), "Found array with dim 3."),
+        (np.ones((5, 2, 2)), "Found array with dim 3. KMeans expected <= 2."),
         (np.ones((0, 2)), "0 sample(s)"),
         (np.ones((5, 0)), "0 feature(s)"),
         (np.ones((5, 2), complex), "Complex data not supported"),

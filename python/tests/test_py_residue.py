@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import efface
-from efface import KMeans, _kmeans
+from efface import KMeans, _estimator
 
 SCENE = """
     import copy, gc, mmap, os, re, sys, tempfile
@@ -277,7 +277,7 @@ def test_copies_are_overwritten(rng, monkeypatch, tmp_path, which):
     X = rng.randint(1, 100, size=(50, 4)).astype(np.float32)
     given = spoiled(X)[which]
     before, seen = np.array(given), []
-    monkeypatch.setattr(_kmeans, "_efface", Spy(_kmeans._efface, seen))
+    monkeypatch.setattr(_estimator, "_efface", Spy(_estimator._efface, seen))
     weights = np.arange(50) % 2
     model = KMeans(3).fit(given, ids=range(50), sample_weight=weights)
     model._model._models = Spy(model._model._models, seen)

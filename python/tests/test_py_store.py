@@ -27,8 +27,12 @@ def store(path, gaussian):
 
 
 def test_models(store, gaussian):
-    names = [(m.name, m.method, m.n_clusters, m.n_features) for m in store.models]
-    assert names == [("all", "pyramid", 3, 4), ("some", "lloyd", 4, 2)]
+    names = [(m.name, m.family, m.n_features, m.n_init) for m in store.models]
+    assert names == [("all", "kmeans", 4, 1), ("some", "kmeans", 2, 1)]
+    found = [(m.parameters["method"], m.parameters["k"]) for m in store.models]
+    assert found == [("pyramid", 3), ("lloyd", 4)]
+    assert all(m.parameters == store.load(m.name).info.parameters for m in store.models)
+    assert all("seed" not in m.parameters for m in store.models)
     model = store.load("some")
     fresh = KMeans(4, method="lloyd", random_state=2).fit(gaussian[:, [0, 2]], ids=range(1500))
     assert model.digest() == store.digest("some") == fresh.digest()
@@ -48,6 +52,7 @@ def test_models(store, gaussian):
 def test_forget(store, path, gaussian):
     preview = store.preview(owners="p7")
     assert preview.n_forgotten == 30 and preview.receipt == 0 and store.n_rows == 1500
+    assert [change.family for change in preview.models] == ["kmeans"] * 2
     report = store.forget(owners=["p7", "p8"], ids=[0])
     assert report.n_forgotten == 61 and [c.name for c in report.models] == ["all", "some"]
     assert "61 rows forgotten" in repr(report) and "<table>" in report._repr_html_()

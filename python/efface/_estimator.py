@@ -1,0 +1,291 @@
+"""What all estimators have: fitting, asking and changing, whatever the family of the model.
+
+An estimator is one class for each family, in a module of its own, with the parameters, the results
+that only this family has, and a Model with the same results (_model.py). It defines
+
+- `_family`, the name of the family in the library, and `_rules` for its parameters;
+- `_family_parameters`, which makes of them what the extension takes (extension/py_family_*.c);
+- `_findings` and `_warn_of`, if there is something to warn of after a fit.
+"""
+
+import numpy as np
+
+from . import _efface
+from ._arrays import WEIGHT_UNIT, check_weights, keep_present, unmasked
+from ._bases import BaseEstimator, NotFittedError
+from ._model import make_model
+from ._parameters import COMMON_RULES, check_parameters, draw_seed, run_seeds
+from ._rounding import choose_offsets, find_rounding, warn_rounding
+from ._rows import check_rows, feature_names, plain_rows
+from ._texts import name_texts
+
+_NO_KEY = bytes(16)
+
+
+def of_model(result):
+    """A property of an estimator for a property of its fitted model."""
+    name = result.fget.__name__
+    return property(lambda self: getattr(self._fitted(), name), doc=result.__doc__)
+
+
+class Estimator(BaseEstimator):
+    """The base of all estimators: everything that does not depend on the family of models.
+
+    After any sequence of `forget`, `learn` and `update` the state is byte for byte that of a fit
+    to the rows that are there, with the same parameters and the same seed.
+
+    Attributes
+    ----------
+    ids_ : ndarray of shape (n_rows,)
+        The ids of the rows, in the order in which rows came.
+    owners_ : masked array of shape (n_rows,)
+        The owners of the rows in the same order; a row without an owner is masked.
+    offset_ : ndarray of shape (n_features,) or None
+        The offsets in use. They are public, and stay when rows are forgotten.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        If X had names.
+    """
+
+    _family = None
+    _rules = COMMON_RULES
+
+    # -------------------------------------------------------------- what a family defines
+
+    def _family_parameters(self, parameters, n_features, offsets):
+        """The parameters of the family as the extension takes them, of those that were checked."""
+        raise NotImplementedError
+
+    def _findings(self, model):
+        """What there is to warn of after a fit, as a fit in a store gives it as well."""
+        return None
+
+    def _warn_of(self, found, parameters, names, stacklevel):
+        """Warns of findings; `names` are those of the features, or None."""
+
+    # -------------------------------------------------------------- parameters
+
+    def _checked_parameters(self):
+        """Parameters by name."""
+        parameters = {name: getattr(self, name) for name in self._rules}
+        check_parameters(type(self).__name__, parameters, self._rules)
+        return parameters
+
+    def _fit_parameters(self, parameters, n_features, offsets):
+        """The dictionary that the extension takes, without the seed."""
+        return {
+            "family": self._family,
+            "n_threads": int(parameters["n_threads"] or 0),
+            **self._family_parameters(parameters, n_features, offsets),
+        }
+
+    def _seeds(self, parameters):
+        """A seed for each run; there is one, unless the family has more."""
+        return run_seeds(draw_seed(parameters["random_state"]), parameters.get("n_init", 1))
+
+    # -------------------------------------------------------------- fitting
+
+    def fit(self, X, y=None, sample_weight=None, *, ids=None, owners=None):
+        """Fits to the rows of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Any numbers; they are rounded to float32 (see `offset`).
+        y : ignored
+        sample_weight : array-like of shape (n_samples,), float or None
+            Rounded to multiples of 1/1024; a row of weight 0 is absent.
+        ids : array-like of int or str, optional
+            The names of the rows in later requests. Texts are hashed. Without ids, the id of a row
+            is a hash of its content (see `ids_`), so the order of rows does not matter.
+        owners : array-like of int, str or None, optional
+            The owners of the rows. None, NaN and masked elements mean no owner: a request for an
+            owner never finds these rows.
+
+        Returns
+        -------
+        Estimator
+            The estimator itself.
+        """
+        parameters = self._checked_parameters()
+        names = feature_names(X)
+        with plain_rows(X, self) as rows:
+            offsets = choose_offsets(self.offset, rows.array)
+            findings = find_rounding(rows.array, offsets)
+            model = self._fit_rows(rows, parameters, offsets, sample_weight, ids, owners)
+        # Only now, so that a fit which fails leaves the estimator as it was.
+        self._model, self.n_features_in_ = model, model.shape[1]
+        if names is not None:
+            self.feature_names_in_ = names
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self._warn_of(self._findings(model), parameters, names, stacklevel=2)
+        warn_rounding(findings, names, stacklevel=2)
+        return self
+
+    def _fit_rows(self, rows, parameters, offsets, sample_weight, ids, owners):
+        """A Model of Rows. Those of weight 0 are absent from it, but have answers at first."""
+        weights = check_weights(sample_weight, len(rows))
+        present, all_ids = None, None
+        if weights is not None and not weights.all():
+            present = weights > 0
+            if not present.any():
+                raise ValueError(f"n_samples=0: all {len(rows)} sample weights are zero")
+            all_ids = _all_ids(rows.array, weights, ids, offsets)
+            ids, weights = all_ids[present], weights[present]
+        params = self._fit_parameters(parameters, rows.array.shape[1], offsets)
+        seeds = self._seeds(parameters)
+        owned = keep_present(owners, present, "owners")
+        with rows.where(present) as some:
+            try:
+                models = _efface.fit(
+                    some.array,
+                    unmasked(ids),
+                    weights,
+                    unmasked(owned),
+                    WEIGHT_UNIT,
+                    params,
+                    seeds,
+                    None,
+                    None,
+                    offsets,
+                )
+            except (LookupError, ValueError) as error:
+                raise name_texts(error, _text_id, ids, owners) from None
+        model = make_model(models, params=params, weighting="none" if weights is None else "parts")
+        if present is not None:
+            model._keep_absent(rows.array, all_ids)
+        return model
+
+    def _fitted(self):
+        try:
+            return self._model
+        except AttributeError:
+            raise NotFittedError(
+                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with "
+                "appropriate arguments before using this estimator."
+            ) from None
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_model")
+
+    # -------------------------------------------------------------- asking
+
+    @property
+    def ids_(self):
+        """The ids of the rows, in the order in which rows came."""
+        return self._fitted().ids_
+
+    @property
+    def owners_(self):
+        """The owners of the rows in the same order; a row without an owner is masked."""
+        return self._fitted().owners_
+
+    @property
+    def offset_(self):
+        """The offsets of the features; None if they have none."""
+        return self._fitted().offset_
+
+    def predict(self, X):
+        """What the model predicts for each row of X.
+
+        Returns
+        -------
+        ndarray
+            Clusters as int32, classes as int64, values or probabilities as float64; of shape
+            (n_rows,), or (n_rows, n_numbers) if there are several numbers for a row.
+        """
+        model = self._fitted()
+        with check_rows(self, X) as rows:
+            return model._predict_array(rows.array)
+
+    def verify(self):
+        """Fits the current rows again and compares the states byte by byte.
+
+        Returns
+        -------
+        Difference
+            True if the states of all runs are identical.
+        """
+        return self._fitted().verify()
+
+    def digest(self):
+        """The BLAKE2b-256 digest of the canonical bytes of the state, in hexadecimal digits."""
+        return self._fitted().digest()
+
+    def encode(self):
+        """The canonical bytes of the state (docs/format.md)."""
+        return self._fitted().encode()
+
+    # -------------------------------------------------------------- changing
+
+    def forget(self, ids=None, *, owners=None, missing="raise"):
+        """Removes rows: afterwards, the model is as if it had never seen them.
+
+        Parameters
+        ----------
+        ids : int, str or a collection of them, optional
+        owners : int, str or a collection of them, optional
+            All rows of these owners.
+        missing : {'raise', 'skip'}, default='raise'
+            What to do if an id or an owner does not exist. 'raise' raises NotFoundError and changes
+            nothing.
+
+        Returns
+        -------
+        Report
+        """
+        return self._fitted().forget(ids, owners=owners, missing=missing)
+
+    def preview(self, ids=None, *, owners=None, missing="raise"):
+        """Reports what `forget` would do, and changes nothing; `rows_visited` is an upper bound."""
+        return self._fitted().preview(ids, owners=owners, missing=missing)
+
+    def learn(self, X, *, sample_weight=None, ids=None, owners=None):
+        """Adds rows, as if they had been there all the time; arguments as in `fit`.
+
+        Without sample_weight, the rows have weight 1. Without owners, they have no owner.
+
+        Returns
+        -------
+        Report
+        """
+        model = self._fitted()
+        with check_rows(self, X) as rows:
+            return model._learn(rows, sample_weight, ids, owners)
+
+    def update(self, X, *, sample_weight=None, ids, owners=None):
+        """Replaces the values of the rows with these ids, and their weights and owners if given.
+
+        Returns
+        -------
+        Report
+        """
+        model = self._fitted()
+        with check_rows(self, X) as rows:
+            return model._update(rows, sample_weight, ids, owners)
+
+    def rekey(self, random_state=None):
+        """Fits again with another seed. Nothing of the old randomness remains.
+
+        Do this if people may have looked at the model before they asked to be forgotten.
+
+        Returns
+        -------
+        Report
+        """
+        return self._fitted().rekey(random_state)
+
+
+def _text_id(text):
+    return _efface.text_id(text, _NO_KEY)
+
+
+def _all_ids(X, weights, ids, offsets):
+    """The ids of all rows, also of absent ones."""
+    out = np.empty(X.shape[0], dtype=np.uint64)
+    if ids is None:
+        _efface.row_ids(X, weights, WEIGHT_UNIT, out, offsets)
+    else:
+        _efface.read_ids(unmasked(ids), out)
+    return out
