@@ -1,4 +1,4 @@
-/* What tests ask of reports of k-means models, which say it in words (following.c). */
+/* What tests ask of reports of k-means models, which say it in words (kmeans_following.c). */
 #ifndef REPORT_WAYS_H
 #define REPORT_WAYS_H
 
