@@ -537,6 +537,8 @@ efface_status ef_data_copy_rows(const efface_data *data, const size_t *positions
     }
     if (status == EFFACE_OK && data->weights != NULL)
         status = spell_out_weights(copy, error);
+    if (status == EFFACE_OK && data->labels != NULL)
+        status = spell_out_labels(copy, error);
     if (status != EFFACE_OK) {
         efface_data_free(copy);
         return status;
@@ -551,6 +553,8 @@ efface_status ef_data_copy_rows(const efface_data *data, const size_t *positions
         copy->ids.own[i] = ef_data_id(data, positions[i]);
         if (copy->weights != NULL)
             copy->weights[i] = data->weights[positions[i]];
+        if (copy->labels != NULL)
+            copy->labels[i] = data->labels[positions[i]];
         copy->total_weight += ef_data_weight(data, positions[i]);
     }
     copy->n_rows = n;

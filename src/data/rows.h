@@ -116,8 +116,8 @@ void ef_data_overwrite(efface_data *data, size_t position, const efface_row *row
 /* Makes stale ranges anew from the rows. Cost O(n) for each column that is stale. */
 void ef_data_refresh_ranges(efface_data *data);
 
-/* A set with copies of the rows at these positions, for passes over a part of a set: ids, weights
- * and values only, without an index of the ids and without the statistics that a fit derives its
+/* A set with copies of the rows at these positions, for passes over a part of a set: ids, weights,
+ * labels and values only, without an index of the ids and without the statistics that a fit derives its
  * domain from. */
 efface_status ef_data_copy_rows(const efface_data *data, const size_t *positions, size_t n,
                                 efface_data **out, efface_error *error);

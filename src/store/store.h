@@ -356,6 +356,7 @@ typedef struct ef_given {
     float *values;
     uint64_t *ids;
     int64_t *weights;
+    int64_t *labels; /* or NULL: none has one */
 } ef_given;
 
 efface_status ef_given_make(ef_given *given, const efface_data *data, const uint64_t *ids,

@@ -369,6 +369,7 @@ void ef_given_free(ef_given *given) {
     ef_free(given->values);
     ef_free(given->ids);
     ef_free(given->weights);
+    ef_free(given->labels);
     *given = (ef_given){.values = NULL};
 }
 
@@ -381,7 +382,9 @@ efface_status ef_given_make(ef_given *given, const efface_data *data, const uint
     given->values = ef_mul_size(n, d, &n_values) ? ef_alloc(n_values, sizeof *given->values) : NULL;
     given->ids = ef_alloc(n, sizeof *given->ids);
     given->weights = ef_alloc(n, sizeof *given->weights);
-    if (all == NULL || given->values == NULL || given->ids == NULL || given->weights == NULL) {
+    given->labels = data->labels != NULL ? ef_alloc(n, sizeof *given->labels) : NULL;
+    if (all == NULL || given->values == NULL || given->ids == NULL || given->weights == NULL ||
+        (data->labels != NULL && given->labels == NULL)) {
         ef_free(all);
         ef_given_free(given);
         return ef_fail_memory(error);
@@ -392,10 +395,15 @@ efface_status ef_given_make(ef_given *given, const efface_data *data, const uint
             given->values[i * d + j] = all[columns != NULL ? columns[j] : j];
         given->ids[i] = ids != NULL ? ids[i] : ef_data_id(data, i);
         given->weights[i] = ef_data_weight(data, i);
+        if (data->labels != NULL)
+            given->labels[i] = data->labels[i];
     }
     ef_free(all);
-    given->rows = (efface_rows){
-        .n_rows = n, .values = given->values, .ids = given->ids, .weights = given->weights};
+    given->rows = (efface_rows){.n_rows = n,
+                                .values = given->values,
+                                .ids = given->ids,
+                                .weights = given->weights,
+                                .labels = given->labels};
     return EFFACE_OK;
 }
 
@@ -421,7 +429,11 @@ efface_status ef_rows_copy(const efface_data *data, const uint32_t *columns, uin
             ids[i] = ef_data_id(data, first + i);
             weights[i] = ef_data_weight(data, first + i);
         }
-        const efface_rows rows = {.n_rows = n, .values = values, .ids = ids, .weights = weights};
+        const efface_rows rows = {.n_rows = n,
+                                  .values = values,
+                                  .ids = ids,
+                                  .weights = weights,
+                                  .labels = data->labels != NULL ? data->labels + first : NULL};
         status = efface_data_add(copy, &rows, error);
     }
     for (uint32_t j = 0; status == EFFACE_OK && j < d; j++)

@@ -342,8 +342,40 @@ static void everything_a_row_has_is_updated(void **state) {
     efface_store_close(store);
 }
 
+/* ---------------------------------------------------------------- classes */
+
+/* A model gets rows with their labels on every way: a part of the columns, rows that come, and a
+ * copy of some rows. */
+static void labels_come_along(void **state) {
+    (void)state;
+    enum { N = 5 };
+    const float values[N * 2] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+    const int64_t labels[N] = {-7, INT64_MAX, EFFACE_NO_LABEL, 0, 3};
+    const efface_rows rows = {.n_rows = N, .values = values, .labels = labels};
+    const uint32_t second = 1;
+    const size_t positions[] = {4, 1, 0, 2};
+    efface_data *data = NULL, *part = NULL, *some = NULL;
+    ef_given given;
+    REQUIRE_OK(efface_data_create(2, &data, error));
+    REQUIRE_OK(efface_data_add(data, &rows, error));
+    REQUIRE_OK(ef_rows_copy(data, &second, 1, &part, error));
+    REQUIRE_OK(ef_given_make(&given, data, NULL, &second, 1, error));
+    REQUIRE_OK(ef_data_copy_rows(data, positions, 4, &some, error));
+    for (size_t i = 0; i < N; i++) {
+        assert_true(efface_data_row(part, i).label == labels[i]);
+        assert_true(given.rows.labels[i] == labels[i]);
+    }
+    for (size_t i = 0; i < 4; i++)
+        assert_true(efface_data_row(some, i).label == labels[positions[i]]);
+    ef_given_free(&given);
+    efface_data_free(part);
+    efface_data_free(some);
+    efface_data_free(data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(labels_come_along),
         cmocka_unit_test(many_rows_and_owners_come),
         cmocka_unit_test(everything_a_row_has_is_updated),
     };
