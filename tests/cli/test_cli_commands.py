@@ -19,7 +19,7 @@ COMMANDS = ["fit", "forget", "learn", "update", "show", "owners", "predict", "ex
 
 INFO = """\
 store     s.store
-format    2
+format    3
 file      SIZE bytes, SIZE of them free
 rows      60
 columns   2: age, height
