@@ -168,6 +168,28 @@ static void only_changes_are_written(void **state) {
     ef_state_free(&third);
 }
 
+/* The sections of a model of k-means are its levels, those of a tree its nodes: a root and two
+ * leaves, after what stands before all nodes. */
+static void sections_are_levels_and_nodes(void **state) {
+    (void)state;
+    const char *const last = "SELECT max(number >> 23 & 1048575) FROM states WHERE number >> 43 = ";
+    char sql[100];
+    efface_store *const store = make_store();
+    efface_kmeans_params params = large_params();
+    REQUIRE_OK(fit_plain(store, "levels", &params, NULL, 0, error));
+    params.method = EFFACE_METHOD_TREE;
+    params.width = 2;
+    REQUIRE_OK(fit_plain(store, "nodes", &params, NULL, 0, error));
+    (void)snprintf(sql, sizeof sql, "%s1", last);
+    assert_in_range(sql_number(in_folder(STORE), sql), 1, params.iterations + 1);
+    (void)snprintf(sql, sizeof sql, "%s2", last);
+    assert_int_equal(sql_number(in_folder(STORE), sql), 3);
+    forget(store, 4);
+    check_whole(store);
+    assert_int_equal(sql_number(in_folder(STORE), sql), 3);
+    efface_store_close(store);
+}
+
 /* However a store came to its rows, its parts are the same. */
 static void parts_do_not_tell_what_was(void **state) {
     (void)state;
@@ -355,10 +377,15 @@ static void numbers_are_used_again(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sections_become_parts),       cmocka_unit_test(a_change_stays_where_it_is),
-        cmocka_unit_test(only_changes_are_written),    cmocka_unit_test(parts_do_not_tell_what_was),
-        cmocka_unit_test(damage_has_a_name),           cmocka_unit_test(a_doubled_part_is_found),
-        cmocka_unit_test(parts_that_go_leave_nothing), cmocka_unit_test(numbers_are_used_again),
+        cmocka_unit_test(sections_become_parts),
+        cmocka_unit_test(a_change_stays_where_it_is),
+        cmocka_unit_test(only_changes_are_written),
+        cmocka_unit_test(parts_do_not_tell_what_was),
+        cmocka_unit_test(sections_are_levels_and_nodes),
+        cmocka_unit_test(damage_has_a_name),
+        cmocka_unit_test(a_doubled_part_is_found),
+        cmocka_unit_test(parts_that_go_leave_nothing),
+        cmocka_unit_test(numbers_are_used_again),
     };
     return sodium_init() >= 0 ? cmocka_run_group_tests(tests, begin_folder, end_folder) : 1;
 }
