@@ -29,10 +29,7 @@
 
 #include <string.h>
 
-#ifndef PART_BYTES
-#define PART_BYTES ((size_t)8192)
-#endif
-
+#define PART_BYTES EF_PART_BYTES
 #define PIECE_BITS 23
 #define SECTION_BITS 20
 #define PLACE_BITS (SECTION_BITS + PIECE_BITS)
@@ -260,30 +257,20 @@ efface_status ef_state_drop(efface_store *store, int64_t number, efface_error *e
 typedef struct part_writer {
     efface_store *store;
     int64_t number;
-    sqlite3_stmt *put, *remove;
+    sqlite3_stmt *update, *insert, *remove;
 } part_writer;
 
-static efface_status put_part(part_writer *w, const ef_state *state, const ef_part *part,
-                              efface_error *error) {
-    efface_status status = EFFACE_OK;
-    if (w->put == NULL)
-        status =
-            ef_sql_prepare(w->store, "INSERT OR REPLACE INTO states VALUES (?, ?)", &w->put, error);
+/* `bytes` is NULL for a part that goes. */
+static efface_status run_on(part_writer *w, sqlite3_stmt **statement, const char *sql,
+                            const ef_part *part, const unsigned char *bytes, efface_error *error) {
+    const efface_status status =
+        *statement == NULL ? ef_sql_prepare(w->store, sql, statement, error) : EFFACE_OK;
     if (status != EFFACE_OK)
         return status;
-    (void)sqlite3_bind_int64(w->put, 1, number_of(w->number, part->place));
-    ef_sql_bind_bytes(w->put, 2, state->bytes + part->begin, part->n_bytes);
-    return ef_sql_do(w->store, w->put, error);
-}
-
-static efface_status remove_part(part_writer *w, const ef_part *part, efface_error *error) {
-    efface_status status = EFFACE_OK;
-    if (w->remove == NULL)
-        status = ef_sql_prepare(w->store, "DELETE FROM states WHERE number = ?", &w->remove, error);
-    if (status != EFFACE_OK)
-        return status;
-    (void)sqlite3_bind_int64(w->remove, 1, number_of(w->number, part->place));
-    return ef_sql_do(w->store, w->remove, error);
+    (void)sqlite3_bind_int64(*statement, 1, number_of(w->number, part->place));
+    if (bytes != NULL)
+        ef_sql_bind_bytes(*statement, 2, bytes + part->begin, part->n_bytes);
+    return ef_sql_do(w->store, *statement, error);
 }
 
 static bool same_bytes(const ef_state *a, const ef_part *of_a, const ef_state *b,
@@ -303,17 +290,24 @@ efface_status ef_state_write(efface_store *store, int64_t number, const ef_state
         const ef_part *const old = i < before->n_parts ? &before->parts[i] : NULL;
         const ef_part *const new = j < state->n_parts ? &state->parts[j] : NULL;
         if (new == NULL || (old != NULL && old->place < new->place)) {
-            status = remove_part(&w, old, error);
+            status =
+                run_on(&w, &w.remove, "DELETE FROM states WHERE number = ?1", old, NULL, error);
             i++;
             continue;
         }
         const bool replaces = old != NULL && old->place == new->place;
-        if (!replaces || !same_bytes(before, old, state, new))
-            status = put_part(&w, state, new, error);
+        /* An update writes only those pages of a part that change, if its length stays. */
+        if (!replaces)
+            status = run_on(&w, &w.insert, "INSERT INTO states VALUES (?1, ?2)", new, state->bytes,
+                            error);
+        else if (!same_bytes(before, old, state, new))
+            status = run_on(&w, &w.update, "UPDATE states SET bytes = ?2 WHERE number = ?1", new,
+                            state->bytes, error);
         i += replaces;
         j++;
     }
-    (void)sqlite3_finalize(w.put);
+    (void)sqlite3_finalize(w.update);
+    (void)sqlite3_finalize(w.insert);
     (void)sqlite3_finalize(w.remove);
     return status;
 }

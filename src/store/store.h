@@ -369,6 +369,10 @@ efface_status ef_rows_copy(const efface_data *data, const uint32_t *columns, uin
 
 /* ------------------------------------------------------------------ states (state_parts.c) */
 
+/* The most bytes of a part. Pages of a part that do not change are not written, so smaller ones
+ * save little; larger ones have more to rewrite where a length changes. */
+#define EF_PART_BYTES ((size_t)16384)
+
 /* A part of a state: `place` has the order of parts, without gaps or with. */
 typedef struct ef_part {
     uint64_t place;

@@ -5,7 +5,8 @@
  *     make_seeds FOLDER
  *
  * FOLDER has the folders decode and store. Stores get pages of 512 bytes and differ from run to run
- * in their keys and the time. Those of the corpus whose names begin with old- are of format 1.
+ * in their keys and the time. Those of the corpus whose names begin with old- are of format 1, those
+ * with second- of format 2.
  */
 #include "base/checked.h"
 #include "decode_scene.h"
