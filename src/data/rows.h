@@ -116,6 +116,10 @@ void ef_data_overwrite(efface_data *data, size_t position, const efface_row *row
 /* Makes stale ranges anew from the rows. Cost O(n) for each column that is stale. */
 void ef_data_refresh_ranges(efface_data *data);
 
+/* What is counted of the rows, with no range stale, apart from the set. False if memory is short.
+ */
+bool ef_data_count(const efface_data *data, ef_counts *counts);
+
 /* A set with copies of the rows at these positions, for passes over a part of a set: ids, weights
  * and values only, without an index of the ids and without the statistics that a fit derives its
  * domain from. */
