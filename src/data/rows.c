@@ -248,15 +248,14 @@ static void measure_column(const efface_data *data, uint32_t column, float ends[
     }
 }
 
-void ef_counts_column_ranges(const ef_counts *counts, const efface_data *rows, float *column_min,
-                             float *column_max) {
-    const ef_ranges *const ranges = &counts->ranges;
-    for (uint32_t j = 0; j < counts->n_columns; j++) {
+void ef_data_column_ranges(const efface_data *data, float *column_min, float *column_max) {
+    const ef_ranges *const ranges = &data->ranges;
+    for (uint32_t j = 0; j < data->n_columns; j++) {
         float ends[2] = {0.0F, 0.0F};
-        uint64_t n_there[2];
-        if (counts->n_rows != 0 && ef_ranges_stale(ranges, j)) {
-            measure_column(rows, j, ends, n_there);
-        } else if (counts->n_rows != 0) {
+        uint64_t counts[2];
+        if (data->n_rows != 0 && ef_ranges_stale(ranges, j)) {
+            measure_column(data, j, ends, counts);
+        } else if (data->n_rows != 0) {
             ends[0] = ranges->least[j];
             ends[1] = ranges->most[j];
         }

@@ -132,14 +132,8 @@ size_t ef_data_bytes(const efface_data *data);
 /* Makes labels[i] the label of the row at position i; there are n_rows of them. */
 efface_status ef_data_set_labels(efface_data *data, const int64_t *labels, efface_error *error);
 
-/* The smallest and largest value of each column of the rows that are counted; 0 for no rows. Those
- * of a column that is stale are found among the rows, at a cost of O(n) each; `rows` may be NULL if
- * none is. */
-void ef_counts_column_ranges(const ef_counts *counts, const efface_data *rows, float *column_min,
-                             float *column_max);
-static inline void ef_data_column_ranges(const efface_data *data, float *column_min,
-                                         float *column_max) {
-    ef_counts_column_ranges(&data->counts, data, column_min, column_max);
-}
+/* The smallest and largest value of each column of the rows that are there; 0 for no rows.
+ * Cost O(d), and O(n) for each column that is stale. */
+void ef_data_column_ranges(const efface_data *data, float *column_min, float *column_max);
 
 #endif

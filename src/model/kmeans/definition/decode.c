@@ -408,8 +408,7 @@ efface_status ef_kmeans_attach(ef_kmeans *model, const efface_data *data, efface
         data->total_weight != model->total_weight)
         return damaged(error, "it belongs to other rows");
     ef_domain domain;
-    efface_status status =
-        ef_domain_init(&domain, &data->counts, data, ef_params_bounds(&model->params), error);
+    efface_status status = ef_domain_of(&domain, data, ef_params_bounds(&model->params), error);
     if (status != EFFACE_OK)
         return status;
     const size_t n_bytes = data->n_columns * sizeof *domain.low;
