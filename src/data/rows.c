@@ -248,15 +248,14 @@ static void measure_column(const efface_data *data, uint32_t column, float ends[
     }
 }
 
-void ef_counts_column_ranges(const ef_counts *counts, const efface_data *rows, float *column_min,
-                             float *column_max) {
-    const ef_ranges *const ranges = &counts->ranges;
-    for (uint32_t j = 0; j < counts->n_columns; j++) {
+void ef_data_column_ranges(const efface_data *data, float *column_min, float *column_max) {
+    const ef_ranges *const ranges = &data->ranges;
+    for (uint32_t j = 0; j < data->n_columns; j++) {
         float ends[2] = {0.0F, 0.0F};
-        uint64_t n_there[2];
-        if (counts->n_rows != 0 && ef_ranges_stale(ranges, j)) {
-            measure_column(rows, j, ends, n_there);
-        } else if (counts->n_rows != 0) {
+        uint64_t counts[2];
+        if (data->n_rows != 0 && ef_ranges_stale(ranges, j)) {
+            measure_column(data, j, ends, counts);
+        } else if (data->n_rows != 0) {
             ends[0] = ranges->least[j];
             ends[1] = ranges->most[j];
         }
@@ -265,8 +264,8 @@ void ef_counts_column_ranges(const ef_counts *counts, const efface_data *rows, f
     }
 }
 
-void ef_data_refresh_ranges(efface_data *data) {
-    ef_ranges *const ranges = &data->ranges;
+/* Makes stale ranges of these rows anew. */
+static void refresh(const efface_data *data, ef_ranges *ranges) {
     if (!ranges->any_stale || data->n_rows == 0)
         return;
     for (uint32_t j = 0; j < data->n_columns; j++)
@@ -280,6 +279,26 @@ void ef_data_refresh_ranges(efface_data *data) {
             ranges->n_most[j] = counts[1];
         }
     ranges->any_stale = false;
+}
+
+void ef_data_refresh_ranges(efface_data *data) {
+    refresh(data, &data->ranges);
+}
+
+bool ef_data_count(const efface_data *data, ef_counts *counts) {
+    const size_t d = data->n_columns;
+    ef_ranges ranges;
+    if (!ef_ranges_init(&ranges, data->n_columns))
+        return false;
+    memcpy(ranges.least, data->ranges.least, d * sizeof *ranges.least);
+    memcpy(ranges.most, data->ranges.most, d * sizeof *ranges.most);
+    memcpy(ranges.n_least, data->ranges.n_least, d * sizeof *ranges.n_least);
+    memcpy(ranges.n_most, data->ranges.n_most, d * sizeof *ranges.n_most);
+    ranges.any_stale = data->ranges.any_stale;
+    refresh(data, &ranges);
+    *counts = data->counts;
+    counts->ranges = ranges;
+    return true;
 }
 
 /* ---------------------------------------------------------------- add, remove, replace */

@@ -116,9 +116,13 @@ void ef_data_overwrite(efface_data *data, size_t position, const efface_row *row
 /* Makes stale ranges anew from the rows. Cost O(n) for each column that is stale. */
 void ef_data_refresh_ranges(efface_data *data);
 
+/* What is counted of the rows, with no range stale, apart from the set. False if memory is short.
+ */
+bool ef_data_count(const efface_data *data, ef_counts *counts);
+
 /* A set with copies of the rows at these positions, for passes over a part of a set: ids, weights,
- * labels and values only, without an index of the ids and without the statistics that a fit derives its
- * domain from. */
+ * labels and values only, without an index of the ids and without the statistics that a fit derives
+ * its domain from. */
 efface_status ef_data_copy_rows(const efface_data *data, const size_t *positions, size_t n,
                                 efface_data **out, efface_error *error);
 
@@ -128,14 +132,8 @@ size_t ef_data_bytes(const efface_data *data);
 /* Makes labels[i] the label of the row at position i; there are n_rows of them. */
 efface_status ef_data_set_labels(efface_data *data, const int64_t *labels, efface_error *error);
 
-/* The smallest and largest value of each column of the rows that are counted; 0 for no rows. Those
- * of a column that is stale are found among the rows, at a cost of O(n) each; `rows` may be NULL if
- * none is. */
-void ef_counts_column_ranges(const ef_counts *counts, const efface_data *rows, float *column_min,
-                             float *column_max);
-static inline void ef_data_column_ranges(const efface_data *data, float *column_min,
-                                         float *column_max) {
-    ef_counts_column_ranges(&data->counts, data, column_min, column_max);
-}
+/* The smallest and largest value of each column of the rows that are there; 0 for no rows.
+ * Cost O(d), and O(n) for each column that is stale. */
+void ef_data_column_ranges(const efface_data *data, float *column_min, float *column_max);
 
 #endif

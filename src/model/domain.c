@@ -16,16 +16,26 @@ static int exponent_of_bound(double bound) {
     return exponent;
 }
 
+/* The ends of a column; 0 for no rows. */
+static float least_of(const ef_counts *counts, uint32_t column) {
+    return counts->n_rows != 0 ? counts->ranges.least[column] : 0.0F;
+}
+
+static float most_of(const ef_counts *counts, uint32_t column) {
+    return counts->n_rows != 0 ? counts->ranges.most[column] : 0.0F;
+}
+
 static efface_status use_bound(ef_domain *domain, const ef_counts *counts, double bound,
-                               const float *least, const float *most, efface_error *error) {
+                               efface_error *error) {
     domain->exponent =
         bound > 0.0 ? exponent_of_bound(bound) : ef_exponent_counts_max(&counts->exponents);
     for (uint32_t j = 0; j < counts->n_columns; j++) {
-        if (bound > 0.0 && (least[j] < -(float)bound || most[j] > (float)bound))
+        const float least = least_of(counts, j), most = most_of(counts, j);
+        if (bound > 0.0 && (least < -(float)bound || most > (float)bound))
             return ef_fail(error, EFFACE_E_LIMIT,
                            "the values of column %" PRIu32
                            " are from %g to %g, beyond the bound %g; give a larger bound or none",
-                           j + 1, (double)least[j], (double)most[j], bound);
+                           j + 1, (double)least, (double)most, bound);
         domain->low[j] = 0.0F;
         domain->step[j] = ef_step_bound(domain->exponent);
     }
@@ -33,10 +43,11 @@ static efface_status use_bound(ef_domain *domain, const ef_counts *counts, doubl
 }
 
 static efface_status use_ranges(ef_domain *domain, const ef_counts *counts, const ef_bounds *bounds,
-                                const float *least, const float *most, efface_error *error) {
+                                efface_error *error) {
     for (uint32_t j = 0; j < counts->n_columns; j++) {
-        domain->low[j] = bounds->column_min != NULL ? bounds->column_min[j] + 0.0F : least[j];
-        domain->high[j] = bounds->column_max != NULL ? bounds->column_max[j] + 0.0F : most[j];
+        const float least = least_of(counts, j), most = most_of(counts, j);
+        domain->low[j] = bounds->column_min != NULL ? bounds->column_min[j] + 0.0F : least;
+        domain->high[j] = bounds->column_max != NULL ? bounds->column_max[j] + 0.0F : most;
         const float magnitude = (float)EFFACE_MAX_MAGNITUDE;
         if (!(domain->low[j] >= -magnitude && domain->high[j] <= magnitude))
             return ef_fail(error, EFFACE_E_LIMIT,
@@ -46,22 +57,23 @@ static efface_status use_ranges(ef_domain *domain, const ef_counts *counts, cons
         if (domain->low[j] > domain->high[j])
             return ef_fail(error, EFFACE_E_ARGUMENT,
                            "the lower bound of column %" PRIu32 " is above its upper bound", j + 1);
-        if (counts->n_rows != 0 && (least[j] < domain->low[j] || most[j] > domain->high[j]))
+        if (counts->n_rows != 0 && (least < domain->low[j] || most > domain->high[j]))
             return ef_fail(
                 error, EFFACE_E_LIMIT,
                 "the values of column %" PRIu32
                 " are from %g to %g, beyond its bounds %g and %g; give wider bounds or none",
-                j + 1, (double)least[j], (double)most[j], (double)domain->low[j],
+                j + 1, (double)least, (double)most, (double)domain->low[j],
                 (double)domain->high[j]);
         domain->step[j] = ef_step_minmax(domain->low[j], domain->high[j]);
     }
     return EFFACE_OK;
 }
 
-static void note_coarse(ef_domain *domain, const float *least, const float *most, uint32_t d) {
-    for (uint32_t j = 0; j < d; j++) {
-        const double spread = ((double)most[j] - (double)least[j]) * (double)domain->step[j];
-        if (most[j] > least[j] && spread < EF_COARSE_STEPS)
+static void note_coarse(ef_domain *domain, const ef_counts *counts) {
+    for (uint32_t j = 0; j < counts->n_columns; j++) {
+        const float least = least_of(counts, j), most = most_of(counts, j);
+        const double spread = ((double)most - (double)least) * (double)domain->step[j];
+        if (most > least && spread < EF_COARSE_STEPS)
             domain->coarse[domain->n_coarse++] = j;
     }
 }
@@ -80,29 +92,30 @@ static bool take_memory(ef_domain *domain, uint32_t d) {
     return false;
 }
 
-efface_status ef_domain_init(ef_domain *domain, const ef_counts *counts, const efface_data *rows,
-                             ef_bounds bounds, efface_error *error) {
-    const uint32_t d = counts->n_columns;
-    const bool taken = take_memory(domain, d);
-    float *const least = ef_alloc(d, sizeof *least);
-    float *const most = ef_alloc(d, sizeof *most);
-    efface_status status;
-    if (!taken || least == NULL || most == NULL) {
-        status = ef_fail_memory(error);
-        goto out;
-    }
+efface_status ef_domain_init(ef_domain *domain, const ef_counts *counts, ef_bounds bounds,
+                             efface_error *error) {
+    if (!take_memory(domain, counts->n_columns))
+        return ef_fail_memory(error);
     domain->scale = bounds.scale;
-    ef_counts_column_ranges(counts, rows, least, most);
-    status = bounds.scale == EFFACE_SCALE_NONE
-                 ? use_bound(domain, counts, bounds.bound, least, most, error)
-                 : use_ranges(domain, counts, &bounds, least, most, error);
+    const efface_status status = bounds.scale == EFFACE_SCALE_NONE
+                                     ? use_bound(domain, counts, bounds.bound, error)
+                                     : use_ranges(domain, counts, &bounds, error);
     if (status == EFFACE_OK)
-        note_coarse(domain, least, most, d);
-out:
-    ef_free(least);
-    ef_free(most);
-    if (status != EFFACE_OK)
+        note_coarse(domain, counts);
+    else
         ef_domain_free(domain);
+    return status;
+}
+
+efface_status ef_domain_of(ef_domain *domain, const efface_data *data, ef_bounds bounds,
+                           efface_error *error) {
+    if (!data->ranges.any_stale)
+        return ef_domain_init(domain, &data->counts, bounds, error);
+    ef_counts counts;
+    if (!ef_data_count(data, &counts))
+        return ef_fail_memory(error);
+    const efface_status status = ef_domain_init(domain, &counts, bounds, error);
+    ef_counts_free(&counts);
     return status;
 }
 

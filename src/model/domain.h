@@ -25,10 +25,12 @@ typedef struct ef_bounds {
     const float *column_max;
 } ef_bounds;
 
-/* Derives the domain from what is counted of the rows, or checks that they keep to the bounds
- * given. Ranges that are stale are taken from the rows, which may be NULL if none is. */
-efface_status ef_domain_init(ef_domain *domain, const ef_counts *counts, const efface_data *rows,
-                             ef_bounds bounds, efface_error *error);
+/* Derives the domain from what is counted of the rows, no range being stale, or checks that they
+ * keep to the bounds given; the same for the rows of a set, whatever is stale. */
+efface_status ef_domain_init(ef_domain *domain, const ef_counts *counts, ef_bounds bounds,
+                             efface_error *error);
+efface_status ef_domain_of(ef_domain *domain, const efface_data *data, ef_bounds bounds,
+                           efface_error *error);
 void ef_domain_free(ef_domain *domain);
 
 /* A domain as it was, from its scale, exponent, and the ranges of its columns (for scale none they

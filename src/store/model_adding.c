@@ -32,8 +32,13 @@ efface_status ef_model_add(efface_store *store, const efface_new_model *asked,
     const efface_data *const rows = some != NULL ? some : data;
     if (status == EFFACE_OK)
         status = fit(asked, rows, &model, error);
+    /* The user may have removed rows, and with them the ends of columns. */
+    ef_counts counts = {0};
     if (status == EFFACE_OK)
-        status = ef_record_write(store, &record, model, &rows->counts, true, error);
+        status = ef_data_count(rows, &counts)
+                     ? ef_record_write(store, &record, model, &counts, true, error)
+                     : ef_fail_memory(error);
+    ef_counts_free(&counts);
     if (asked->fitted != NULL)
         *asked->fitted = model;
     else

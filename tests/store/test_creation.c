@@ -301,6 +301,41 @@ static void attempts_that_fail_leave_nothing(void **state) {
     check_next_attempt();
 }
 
+/* ---------------------------------------------------------------- sets that have lost rows */
+
+static void fail_with(void *context, const char *problem) {
+    (void)context;
+    fail_msg("%s", problem);
+}
+
+/* The ends of a column have left, and nobody has looked for new ones before the store is made. */
+static void ranges_are_those_of_the_rows(void **state) {
+    (void)state;
+    efface_store *store = NULL;
+    efface_data *const data = make_many();
+    for (uint32_t j = 0; j < N_COLUMNS; j++) {
+        float row[N_COLUMNS], most = 0.0F;
+        uint64_t id = 0;
+        for (size_t i = 0; i < efface_data_n_rows(data); i++) {
+            efface_data_values(data, i, row);
+            if (i == 0 || row[j] > most) {
+                most = row[j];
+                id = efface_data_row(data, i).id;
+            }
+        }
+        assert_int_equal(efface_data_remove(data, &id, 1, NULL), EFFACE_OK);
+    }
+    const efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD);
+    const efface_new_model model = {.name = "a", .params = &params.common};
+    empty_folder();
+    assert_int_equal(
+        efface_store_create(in_folder(STORE), data, NULL, NULL, &model, 1, &store, NULL),
+        EFFACE_OK);
+    assert_int_equal(efface_store_check(store, fail_with, NULL, NULL), EFFACE_OK);
+    efface_store_close(store);
+    efface_data_free(data);
+}
+
 static int begin_all(void **state) {
     if (sodium_init() < 0 || sqlite3_initialize() != SQLITE_OK || begin_folder(state) != 0)
         return -1;
@@ -319,6 +354,7 @@ int main(void) {
         cmocka_unit_test(a_maker_that_lives),
         cmocka_unit_test(what_is_there_stays),
         cmocka_unit_test(attempts_that_fail_leave_nothing),
+        cmocka_unit_test(ranges_are_those_of_the_rows),
     };
     return cmocka_run_group_tests(tests, begin_all, end_all);
 }

@@ -5,6 +5,8 @@
 #include "unit/report_ways.h"
 #include "unit/tree_ways.h"
 
+#include <dirent.h>
+
 /* Leaves that move their centroids by whole lattice steps of 1,024 only. */
 static efface_kmeans_params params_of_steady_tree(uint32_t height, uint32_t width,
                                                   uint32_t n_clusters, uint64_t seed) {
@@ -409,6 +411,44 @@ static void a_preview_leaves_no_trace(void **state) {
     }
 }
 
+/* ---------------------------------------------------------------- threads */
+
+/* The threads of this process; 0 if the system does not tell. */
+static size_t count_threads(void) {
+    DIR *const tasks = opendir("/proc/self/task");
+    size_t n = 0;
+    for (const struct dirent *task; tasks != NULL && (task = readdir(tasks)) != NULL;)
+        n += task->d_name[0] != '.';
+    if (tasks != NULL)
+        closedir(tasks);
+    return n;
+}
+
+static int note_threads(void *context) {
+    size_t *const most = context;
+    const size_t n = count_threads();
+    *most = n > *most ? n : *most;
+    return 0;
+}
+
+/* Two leaves and eight threads: each leaf has all of them, and is too small to use one more. */
+static void few_nodes_start_no_threads(void **state) {
+    (void)state;
+    const size_t before = count_threads();
+    if (before == 0)
+        skip();
+    float values[60];
+    fill_two_places(values, 60);
+    size_t most = 0;
+    efface_kmeans_params params = params_of_tree(1, 2, 2, 3);
+    params.common.n_threads = 8;
+    params.common.interrupted = note_threads;
+    params.common.interrupt_context = &most;
+    pair p = make_pair(&params, 60, 1, values);
+    assert_true(most != 0 && most <= before); /* one that has ended may still be counted before */
+    free_pair(&p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_change_stops_at_a_leaf),
@@ -424,6 +464,7 @@ int main(void) {
         cmocka_unit_test(a_moved_grid_is_a_refit),
         cmocka_unit_test(what_is_refused_reaches_no_node),
         cmocka_unit_test(a_preview_leaves_no_trace),
+        cmocka_unit_test(few_nodes_start_no_threads),
     };
     return cmocka_run_group_tests_name("tree_change", tests, NULL, NULL);
 }

@@ -20,10 +20,10 @@ void ef_builder_free(ef_level_builder *builder) {
     ef_workspace_free(&builder->space);
     ef_free(builder->labels);
     ef_free(builder->margins);
-    ef_free(builder->room);
-    ef_free(builder->gone);
-    ef_shift_free(&builder->shift);
-    ef_free(builder->look.at);
+    ef_free(builder->watched.room);
+    ef_free(builder->watched.gone);
+    ef_shift_free(&builder->watched.shift);
+    ef_free(builder->watched.look.at);
     *builder = (ef_level_builder){0};
 }
 

@@ -402,8 +402,7 @@ static efface_status make_labels(ef_kmeans *m, const efface_data *data, efface_e
 
 efface_status ef_kmeans_attach(ef_kmeans *model, const efface_data *data, efface_error *error) {
     ef_domain domain;
-    efface_status status =
-        ef_domain_init(&domain, &data->counts, data, ef_params_bounds(&model->params), error);
+    efface_status status = ef_domain_of(&domain, data, ef_params_bounds(&model->params), error);
     if (status != EFFACE_OK)
         return status;
     const size_t n_bytes = data->n_columns * sizeof *domain.low;

@@ -191,8 +191,7 @@ static efface_status fit_draws(const efface_data *data, const efface_kmeans_para
     if (status == EFFACE_OK)
         status = ef_keep_params(model, params, data->n_columns, error);
     if (status == EFFACE_OK)
-        status =
-            ef_domain_init(&model->domain, &data->counts, data, ef_params_bounds(params), error);
+        status = ef_domain_of(&model->domain, data, ef_params_bounds(params), error);
     if (status != EFFACE_OK)
         goto out;
     model->n_rows = data->n_rows;

@@ -86,6 +86,17 @@ void ef_next_center(const ef_run *run, const ef_level *level, uint32_t t, uint32
 
 typedef struct ef_level_builder ef_level_builder;
 
+/* What it takes to use the watches of levels. */
+typedef struct ef_watched {
+    const ef_kmeans *from;   /* the model before a change, */
+    const ef_change *change; /* and the change, which the watches have followed */
+    uint32_t *gone;          /* at each level of `from`: the clusters of changed rows that left */
+    bool labels_are_old;     /* the partition of the level before is in its watch */
+    float *room;             /* two panels */
+    ef_shift shift;          /* more room */
+    ef_positions look;
+} ef_watched;
+
 /* A way to make the partition of level t of a model, whose centers are there. It may choose another
  * way for the next level. */
 typedef efface_status (*ef_partition_way)(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
@@ -99,15 +110,7 @@ struct ef_level_builder {
     const ef_level *previous; /* the level before, or another with a partition to begin with; NULL:
                                  there is none */
     float *margins;           /* room for those of all rows, which passes then measure; or NULL */
-
-    /* For ef_by_watch. */
-    bool labels_are_old; /* those of `previous` are in its watch */
-    float *room;         /* two panels */
-    ef_shift shift;      /* more room */
-    ef_positions look;
-    const ef_kmeans *from;   /* the model before a change, */
-    const ef_change *change; /* and the change, which the watches have followed */
-    uint32_t *gone;          /* at each level of `from`: the clusters of changed rows that left */
+    ef_watched watched;       /* for ef_by_watch only */
 };
 
 /* Makes the builder's workspace, unless it is there. */

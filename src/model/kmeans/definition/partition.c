@@ -109,13 +109,8 @@ static void add_panels(void *context, unsigned number, size_t first, size_t last
     const pass *const a = context;
     const ef_workspace *const space = a->space;
     ef_worker *const worker = &space->workers[number];
-    for (size_t p = first; p < last; p++) {
-        const size_t begin = p * EF_PANEL;
-        if (a->adds)
-            add_panel(space, worker, p, a->labels + begin);
-        for (unsigned i = 0; !a->adds && i < ef_passes_rows(&space->passes, p); i++)
-            move_row(space, worker, begin + i, EF_NO_CLUSTER, a->labels[begin + i]);
-    }
+    for (size_t p = first; p < last; p++)
+        add_panel(space, worker, p, a->labels + p * EF_PANEL);
 }
 
 /* Adds up what the workers have, and clears it. */
@@ -196,7 +191,7 @@ efface_status ef_partition(ef_workspace *space, ef_level *level, const ef_level 
 
 efface_status ef_partition_labelled(ef_workspace *space, ef_level *level, uint32_t *labels,
                                     ef_i128 *square_sum, efface_error *error) {
-    pass a = {.space = space, .labels = labels, .adds = space->passes.data->weights == NULL};
+    pass a = {.space = space, .labels = labels};
     const efface_status status = ef_passes_run(
         &space->passes, ef_pass_operations(space->passes.map->n_columns, 0), add_panels, &a, error);
     if (status == EFFACE_OK)

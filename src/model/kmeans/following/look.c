@@ -28,7 +28,7 @@ static efface_status look_at_plan(ef_pending *r, efface_error *error) {
     efface_status status = ef_plan_init(&plan, r->counted, &old->params, error);
     if (status != EFFACE_OK)
         return status;
-    status = ef_domain_init(&r->domain, r->counted, r->data, ef_params_bounds(&old->params), error);
+    status = ef_domain_init(&r->domain, r->counted, ef_params_bounds(&old->params), error);
     if (status != EFFACE_OK)
         return status;
     const size_t n_bytes = old->domain.map.n_columns * sizeof *old->domain.low;

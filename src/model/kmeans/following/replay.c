@@ -123,17 +123,17 @@ static bool wants_watches(const ef_kmeans *m, size_t n_rows) {
 static bool watches_follow(ef_pending *r, ef_level_builder *builder) {
     const ef_kmeans *const m = r->model;
     const size_t n = r->change->n_rows;
-    builder->from = m;
-    builder->change = r->change;
+    builder->watched.from = m;
+    builder->watched.change = r->change;
     const size_t n_room = 2 * EF_PANEL * (size_t)m->domain.map.n_columns;
-    builder->gone = ef_alloc(n * m->n_levels, sizeof *builder->gone);
-    builder->room = ef_alloc_aligned(n_room, sizeof *builder->room);
-    if (builder->gone == NULL || builder->room == NULL ||
-        !ef_shift_init(&builder->shift, m->plan.n_clusters, m->domain.map.n_columns))
+    builder->watched.gone = ef_alloc(n * m->n_levels, sizeof *builder->watched.gone);
+    builder->watched.room = ef_alloc_aligned(n_room, sizeof *builder->watched.room);
+    if (builder->watched.gone == NULL || builder->watched.room == NULL ||
+        !ef_shift_init(&builder->watched.shift, m->plan.n_clusters, m->domain.map.n_columns))
         return false;
-    memset(builder->room, 0, n_room * sizeof *builder->room);
+    memset(builder->watched.room, 0, n_room * sizeof *builder->watched.room);
     for (uint32_t t = 0; t < m->n_watches && t < m->n_levels; t++) {
-        uint32_t *const labels = builder->gone + t * n;
+        uint32_t *const labels = builder->watched.gone + t * n;
         for (size_t i = 0; i < n; i++)
             labels[i] = t < r->first ? ef_labels_at(r, t)[i] : EF_NO_CLUSTER;
         if (m->watches[t].tiers != NULL && !ef_watch_follow(&m->watches[t], r->change, labels))

@@ -39,8 +39,8 @@ static ef_watch *watch_of(ef_kmeans *model, uint32_t t) {
  * over all rows; then labels, counts and sums are ready for one. */
 static efface_status move_watched(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
                                   bool *done, efface_error *error) {
-    const ef_level *const old = &builder->from->levels[t];
-    const ef_change *const change = builder->change;
+    const ef_level *const old = &builder->watched.from->levels[t];
+    const ef_change *const change = builder->watched.change;
     const ef_map *const map = &model->domain.map;
     const uint32_t k = model->plan.n_clusters, d = map->n_columns;
     ef_level *const level = &model->levels[t];
@@ -52,9 +52,9 @@ static efface_status move_watched(ef_level_builder *builder, ef_kmeans *model, u
         .after = level->centers,
         .counts = level->counts,
         .sums = level->sums,
-        .room = builder->room,
-        .shift = &builder->shift,
-        .look = &builder->look,
+        .room = builder->watched.room,
+        .shift = &builder->watched.shift,
+        .look = &builder->watched.look,
     };
     efface_status status = ef_kernels_require(&moving.kernels, error);
     if (status != EFFACE_OK)
@@ -64,7 +64,7 @@ static efface_status move_watched(ef_level_builder *builder, ef_kmeans *model, u
     for (size_t i = 0; i < change->n_rows; i++) {
         if (!change->leaves[i])
             continue;
-        const uint32_t cluster = builder->gone[t * change->n_rows + i];
+        const uint32_t cluster = builder->watched.gone[t * change->n_rows + i];
         level->counts[cluster] -= change->rows[i].weight;
         moving.kernels->move_row(map, ef_change_first(change, i), -change->rows[i].weight,
                                  level->sums + (size_t)cluster * d, NULL);
@@ -77,13 +77,13 @@ static efface_status move_watched(ef_level_builder *builder, ef_kmeans *model, u
     model->rows_undecided += moving.rows_undecided;
     if (*done) {
         level->has_partition = true;
-        builder->labels_are_old = true;
+        builder->watched.labels_are_old = true;
         return EFFACE_OK;
     }
     status = ef_builder_take_labels(builder, error);
     if (status == EFFACE_OK)
         ef_watch_labels(&model->watches[t], builder->labels);
-    builder->labels_are_old = false;
+    builder->watched.labels_are_old = false;
     builder->previous = level;
     return status;
 }
@@ -106,16 +106,16 @@ static void watch_level(const ef_level_builder *builder, ef_kmeans *model, uint3
 }
 
 static bool is_watched(const ef_level_builder *builder, const ef_kmeans *model, uint32_t t) {
-    return builder->from != NULL && t < builder->from->n_levels && t < model->n_watches &&
-           model->watches[t].tiers != NULL;
+    return builder->watched.from != NULL && t < builder->watched.from->n_levels &&
+           t < model->n_watches && model->watches[t].tiers != NULL;
 }
 
 efface_status ef_unpack_labels(ef_level_builder *builder, const ef_kmeans *model, uint32_t t,
                                efface_error *error) {
     const efface_status status = ef_builder_take_labels(builder, error);
-    if (status == EFFACE_OK && builder->labels_are_old)
+    if (status == EFFACE_OK && builder->watched.labels_are_old)
         ef_watch_labels(&model->watches[t], builder->labels);
-    builder->labels_are_old = false;
+    builder->watched.labels_are_old = false;
     return status;
 }
 
@@ -125,7 +125,7 @@ efface_status ef_by_watch(ef_level_builder *builder, ef_kmeans *model, uint32_t 
     bool done = false;
     if (is_watched(builder, model, t))
         status = move_watched(builder, model, t, &done, error);
-    else if (builder->labels_are_old)
+    else if (builder->watched.labels_are_old)
         status = ef_unpack_labels(builder, model, t - 1, error);
     if (status == EFFACE_OK && done)
         builder->previous = &model->levels[t];

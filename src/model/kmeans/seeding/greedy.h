@@ -18,7 +18,8 @@ typedef struct ef_greedy_panel {
 } ef_greedy_panel;
 
 typedef struct ef_greedy {
-    ef_workspace *space;
+    ef_passes *passes;
+    ef_worker *workers;
     uint64_t seed;
     uint32_t n_clusters, n_slots;
     bool adds_squares; /* of all rows, to those of the workers */

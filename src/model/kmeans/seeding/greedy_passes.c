@@ -33,7 +33,8 @@ bool ef_greedy_init(ef_greedy *g, ef_workspace *space, const ef_plan *plan, cons
                     uint32_t *nearest) {
     const size_t c = plan->candidates, d = space->passes.map->n_columns, k = plan->n_clusters;
     const size_t n = space->passes.n_panels, w = space->passes.n_workers;
-    *g = (ef_greedy){.space = space,
+    *g = (ef_greedy){.passes = &space->passes,
+                     .workers = space->workers,
                      .seed = plan->seed,
                      .n_clusters = plan->n_clusters,
                      .n_slots = plan->candidates,
@@ -71,13 +72,13 @@ void ef_greedy_free(ef_greedy *g) {
 }
 
 static void clear_gains(const ef_greedy *g) {
-    for (size_t i = 0; i < (size_t)g->space->passes.n_workers * g->n_slots; i++)
+    for (size_t i = 0; i < (size_t)g->passes->n_workers * g->n_slots; i++)
         g->gains[i] = 0;
 }
 
 static ef_i128 add_gains(const ef_greedy *g, uint32_t slot) {
     ef_i128 sum = 0;
-    for (unsigned w = 0; w < g->space->passes.n_workers; w++)
+    for (unsigned w = 0; w < g->passes->n_workers; w++)
         sum += g->gains[(size_t)w * g->n_slots + slot];
     return sum;
 }
@@ -87,9 +88,8 @@ static ef_i128 add_gains(const ef_greedy *g, uint32_t slot) {
 /* The largest u of a panel's rows is `farthest`. */
 static void note_farthest(const ef_greedy *g, size_t panel, int64_t farthest) {
     ef_greedy_panel *const state = &g->panels[panel];
-    const int64_t *const u = g->distances + panel * EF_PANEL,
-                         *weights = g->space->passes.data->weights;
-    const unsigned n = ef_passes_rows(&g->space->passes, panel);
+    const int64_t *const u = g->distances + panel * EF_PANEL, *weights = g->passes->data->weights;
+    const unsigned n = ef_passes_rows(g->passes, panel);
     state->farthest = farthest;
     state->most = (double)farthest;
     for (unsigned i = 0; weights != NULL && i < n; i++) {
@@ -102,9 +102,9 @@ static void note_farthest(const ef_greedy *g, size_t panel, int64_t farthest) {
 static int64_t meet(const ef_greedy *g, size_t panel, const int64_t *away, uint32_t seed) {
     int64_t *const u = g->distances + panel * EF_PANEL;
     uint32_t *const nearest = g->nearest + panel * EF_PANEL;
-    const unsigned n = ef_passes_rows(&g->space->passes, panel);
+    const unsigned n = ef_passes_rows(g->passes, panel);
     if (n == EF_PANEL)
-        return g->space->passes.kernels->take_point(away, seed, u, nearest);
+        return g->passes->kernels->take_point(away, seed, u, nearest);
     int64_t most = 0;
     for (unsigned i = 0; i < n; i++) {
         nearest[i] = away[i] < u[i] ? seed : nearest[i];
@@ -117,22 +117,21 @@ static int64_t meet(const ef_greedy *g, size_t panel, const int64_t *away, uint3
 /* The squares of a panel's rows and their distances to the seeds so far, from nothing; returns the
  * largest u. */
 static int64_t measure_panel(const ef_greedy *g, size_t panel) {
-    const ef_workspace *const space = g->space;
-    const float *const values = ef_data_panel(space->passes.data, panel);
+    const ef_passes *const passes = g->passes;
+    const float *const values = ef_data_panel(passes->data, panel);
     int64_t *const u = g->distances + panel * EF_PANEL, *const squares =
                                                             g->squares + panel * EF_PANEL;
     int64_t away[EF_POINTS * EF_PANEL];
     for (unsigned i = 0; i < EF_PANEL; i++)
-        u[i] = i < ef_passes_rows(&space->passes, panel) ? INT64_MAX : 0;
-    space->passes.kernels->meet_point(space->passes.map, values, &g->met[0], squares, away);
-    for (unsigned i = ef_passes_rows(&space->passes, panel); i < EF_PANEL; i++)
+        u[i] = i < ef_passes_rows(passes, panel) ? INT64_MAX : 0;
+    passes->kernels->meet_point(passes->map, values, &g->met[0], squares, away);
+    for (unsigned i = ef_passes_rows(passes, panel); i < EF_PANEL; i++)
         squares[i] = 0;
     int64_t farthest = meet(g, panel, away, 0);
     for (uint32_t s = 1, n; s < g->round; s += n) {
         uint64_t gains[EF_POINTS];
         n = g->round - s < EF_POINTS ? g->round - s : EF_POINTS;
-        space->passes.kernels->try_points(space->passes.map, values, g->met + s, n, squares, u,
-                                          away, gains);
+        passes->kernels->try_points(passes->map, values, g->met + s, n, squares, u, away, gains);
         for (uint32_t i = 0; i < n; i++)
             farthest = meet(g, panel, away + (size_t)i * EF_PANEL, s + i);
     }
@@ -141,14 +140,14 @@ static int64_t measure_panel(const ef_greedy *g, size_t panel) {
 
 static void measure_panels(void *context, unsigned number, size_t first, size_t last) {
     const ef_greedy *const g = context;
-    const ef_workspace *const space = g->space;
-    ef_worker *const worker = &space->workers[number];
+    const ef_passes *const passes = g->passes;
+    ef_worker *const worker = &g->workers[number];
     ef_i128 sum = 0;
     for (size_t p = first; p < last; p++) {
         const int64_t *const squares = g->squares + p * EF_PANEL;
         note_farthest(g, p, measure_panel(g, p));
-        for (unsigned i = 0; i < ef_passes_rows(&space->passes, p); i++) {
-            const int64_t weight = ef_data_weight(space->passes.data, p * EF_PANEL + i);
+        for (unsigned i = 0; i < ef_passes_rows(passes, p); i++) {
+            const int64_t weight = ef_data_weight(passes->data, p * EF_PANEL + i);
             sum += (ef_i128)weight * g->distances[p * EF_PANEL + i];
             worker->most_square =
                 squares[i] > worker->most_square ? squares[i] : worker->most_square;
@@ -162,7 +161,7 @@ static void measure_panels(void *context, unsigned number, size_t first, size_t 
 /* Makes a point ready to be tried; `reals` is room for its coordinates. */
 static ef_point point_of(const ef_greedy *g, const int32_t *whole, double *reals) {
     ef_point point = {.whole = whole, .real = reals, .square = 0};
-    for (uint32_t j = 0; j < g->space->passes.map->n_columns; j++) {
+    for (uint32_t j = 0; j < g->passes->map->n_columns; j++) {
         reals[j] = whole[j];
         point.square += (int64_t)whole[j] * whole[j];
     }
@@ -170,12 +169,12 @@ static ef_point point_of(const ef_greedy *g, const int32_t *whole, double *reals
 }
 
 efface_status ef_greedy_measure(ef_greedy *g, ef_i128 *potential, efface_error *error) {
-    const size_t d = g->space->passes.map->n_columns;
+    const size_t d = g->passes->map->n_columns;
     for (uint32_t s = 0; s < g->round; s++)
         g->met[s] = point_of(g, g->seeds + s * d, g->met_reals + s * d);
     clear_gains(g);
     const efface_status status =
-        ef_passes_run(&g->space->passes, (g->round + 1) * OF_DISTANCE(d), measure_panels, g, error);
+        ef_passes_run(g->passes, (g->round + 1) * OF_DISTANCE(d), measure_panels, g, error);
     *potential = add_gains(g, 0);
     return status;
 }
@@ -208,7 +207,7 @@ static void take_over_panels(void *context, unsigned number, size_t first, size_
 efface_status ef_greedy_finish(ef_greedy *g, efface_error *error) {
     efface_status status = EFFACE_OK;
     if (g->takes_over)
-        status = ef_passes_run(&g->space->passes, OF_TAPE, take_over_panels, g, error);
+        status = ef_passes_run(g->passes, OF_TAPE, take_over_panels, g, error);
     g->takes_over = false;
     return status;
 }
@@ -218,12 +217,12 @@ efface_status ef_greedy_finish(ef_greedy *g, efface_error *error) {
 /* A panel one of whose rows may win a slot. */
 static void race_in_slot(const ef_greedy *g, size_t panel, const uint64_t *ids, uint32_t slot,
                          ef_candidate *best) {
-    const ef_workspace *const space = g->space;
+    const ef_passes *const passes = g->passes;
     uint32_t high[EF_PANEL];
-    space->passes.kernels->tape_high(g->seed, EF_TAPE_SEED + (slot << 8), ids, g->round, high);
-    for (unsigned i = 0; i < ef_passes_rows(&space->passes, panel); i++) {
+    passes->kernels->tape_high(g->seed, EF_TAPE_SEED + (slot << 8), ids, g->round, high);
+    for (unsigned i = 0; i < ef_passes_rows(passes, panel); i++) {
         const size_t position = panel * EF_PANEL + i;
-        const int64_t weight = ef_data_weight(space->passes.data, position);
+        const int64_t weight = ef_data_weight(passes->data, position);
         const int64_t u = g->round == 0 ? 1 : g->distances[position];
         if (u == 0 || ef_race_hopeless(high[i], weight, (double)u, best->winner.key))
             continue;
@@ -242,8 +241,7 @@ static uint32_t limit_of(double most, double key) {
 static void race_panels(void *context, unsigned number, size_t first, size_t last) {
     const ef_greedy *const g = context;
     ef_candidate *const best = g->best + (size_t)number * g->n_slots;
-    const bool is_first = g->round == 0,
-               weighs = is_first && g->space->passes.data->weights != NULL;
+    const bool is_first = g->round == 0, weighs = is_first && g->passes->data->weights != NULL;
     for (size_t p = first; p < last; p++) {
         uint64_t ids[EF_PANEL];
         uint32_t limits[EF_MOST_CANDIDATES];
@@ -252,9 +250,9 @@ static void race_panels(void *context, unsigned number, size_t first, size_t las
         for (uint32_t s = 0; s < g->n_racing; s++)
             limits[s] = weighs ? UINT32_MAX
                                : limit_of(is_first ? 1.0 : g->panels[p].most, best[s].winner.key);
-        ef_passes_ids(&g->space->passes, p, ids);
-        uint64_t bits = g->space->passes.kernels->tape_within(g->seed, EF_TAPE_SEED, g->n_racing,
-                                                              ids, g->round, limits);
+        ef_passes_ids(g->passes, p, ids);
+        uint64_t bits = g->passes->kernels->tape_within(g->seed, EF_TAPE_SEED, g->n_racing, ids,
+                                                        g->round, limits);
         for (; bits != 0; bits &= bits - 1) {
             const uint32_t slot = (uint32_t)__builtin_ctzll(bits);
             race_in_slot(g, p, ids, slot, &best[slot]);
@@ -264,14 +262,14 @@ static void race_panels(void *context, unsigned number, size_t first, size_t las
 
 efface_status ef_greedy_race(ef_greedy *g, uint32_t n_racing, efface_error *error) {
     g->n_racing = n_racing;
-    for (size_t i = 0; i < (size_t)g->space->passes.n_workers * g->n_slots; i++)
+    for (size_t i = 0; i < (size_t)g->passes->n_workers * g->n_slots; i++)
         g->best[i] = EF_NOBODY;
     const efface_status status =
-        ef_passes_run(&g->space->passes, (size_t)OF_TAPE * n_racing, race_panels, g, error);
+        ef_passes_run(g->passes, (size_t)OF_TAPE * n_racing, race_panels, g, error);
     g->takes_over = false;
     for (uint32_t s = 0; s < n_racing; s++) {
         g->candidates[s] = EF_NOBODY;
-        for (unsigned w = 0; w < g->space->passes.n_workers; w++)
+        for (unsigned w = 0; w < g->passes->n_workers; w++)
             ef_candidate_offer(&g->candidates[s], &g->best[(size_t)w * g->n_slots + s]);
     }
     return status;
@@ -283,11 +281,11 @@ efface_status ef_greedy_race(ef_greedy *g, uint32_t n_racing, efface_error *erro
 static bool may_gain(const ef_greedy *g, size_t panel, uint32_t slot) {
     if (g->least[slot] >= g->panels[panel].farthest)
         return false;
-    if (!g->sifts || g->space->passes.map->n_columns < WORTH_ROWS)
+    if (!g->sifts || g->passes->map->n_columns < WORTH_ROWS)
         return true;
     const int64_t *const apart = g->apart + (size_t)slot * g->n_clusters;
     const size_t first = panel * EF_PANEL;
-    for (size_t i = first; i < first + ef_passes_rows(&g->space->passes, panel); i++)
+    for (size_t i = first; i < first + ef_passes_rows(g->passes, panel); i++)
         if (apart[g->nearest[i]] < g->distances[i])
             return true;
     return false;
@@ -295,15 +293,15 @@ static bool may_gain(const ef_greedy *g, size_t panel, uint32_t slot) {
 
 /* Which of the slots whose bits are set have candidates that may be nearer to one of its rows. */
 static uint64_t sift(const ef_greedy *g, size_t panel, uint64_t slots) {
-    const uint32_t tile = g->space->passes.kernels->tile;
+    const uint32_t tile = g->passes->kernels->tile;
     uint64_t found = 0;
     for (uint32_t f = 0; f < g->n_sieves; f++) {
         const ef_centers *const sieve = &g->sieves[f];
         uint64_t bits = (UINT64_C(1) << sieve->n_clusters) - 1;
         if (sieve->folds && (slots >> f * tile & bits) != 0)
-            bits &= g->space->passes.kernels->reach(
-                sieve, ef_data_panel(g->space->passes.data, panel), g->squares + panel * EF_PANEL,
-                g->distances + panel * EF_PANEL);
+            bits &= g->passes->kernels->reach(sieve, ef_data_panel(g->passes->data, panel),
+                                              g->squares + panel * EF_PANEL,
+                                              g->distances + panel * EF_PANEL);
         found |= bits << f * tile;
     }
     return slots & found;
@@ -313,28 +311,28 @@ static uint64_t sift(const ef_greedy *g, size_t panel, uint64_t slots) {
 static ef_i128 gain_of(const ef_greedy *g, size_t panel, const int64_t *away) {
     const int64_t *const u = g->distances + panel * EF_PANEL;
     ef_i128 sum = 0;
-    for (unsigned i = 0; i < ef_passes_rows(&g->space->passes, panel); i++)
+    for (unsigned i = 0; i < ef_passes_rows(g->passes, panel); i++)
         if (away[i] < u[i])
-            sum += (ef_i128)ef_data_weight(g->space->passes.data, panel * EF_PANEL + i) *
-                   (u[i] - away[i]);
+            sum +=
+                (ef_i128)ef_data_weight(g->passes->data, panel * EF_PANEL + i) * (u[i] - away[i]);
     return sum;
 }
 
 /* Tries up to EF_POINTS slots; the distances come to `away`. */
 static void try_slots(const ef_greedy *g, size_t panel, const uint32_t *slots, unsigned n,
                       int64_t *away, unsigned worker) {
-    const ef_workspace *const space = g->space;
+    const ef_passes *const passes = g->passes;
     ef_greedy_panel *const state = &g->panels[panel];
-    const bool simple = space->passes.data->weights == NULL &&
-                        ef_passes_rows(&space->passes, panel) == EF_PANEL &&
+    const bool simple = passes->data->weights == NULL &&
+                        ef_passes_rows(passes, panel) == EF_PANEL &&
                         state->farthest <= INT64_MAX / EF_PANEL;
     ef_point points[EF_POINTS];
     uint64_t gains[EF_POINTS];
     for (unsigned i = 0; i < n; i++)
         points[i] = g->to_try[slots[i]];
-    space->passes.kernels->try_points(space->passes.map, ef_data_panel(space->passes.data, panel),
-                                      points, n, g->squares + panel * EF_PANEL,
-                                      g->distances + panel * EF_PANEL, away, gains);
+    passes->kernels->try_points(passes->map, ef_data_panel(passes->data, panel), points, n,
+                                g->squares + panel * EF_PANEL, g->distances + panel * EF_PANEL,
+                                away, gains);
     for (unsigned i = 0; i < n; i++) {
         const ef_i128 gain =
             simple ? (ef_i128)gains[i] : gain_of(g, panel, away + (size_t)i * EF_PANEL);
@@ -372,10 +370,10 @@ static void try_panels(void *context, unsigned number, size_t first, size_t last
 
 /* What a pass over the candidates needs to know of them. */
 static void look_at_candidates(const ef_greedy *g) {
-    const size_t d = g->space->passes.map->n_columns;
+    const size_t d = g->passes->map->n_columns;
     for (uint32_t s = 0; s < g->n_slots; s++) {
         int32_t *const point = g->points + s * d;
-        ef_passes_snap(&g->space->passes, g->candidates[s].position, point);
+        ef_passes_snap(g->passes, g->candidates[s].position, point);
         g->to_try[s] = point_of(g, point, g->reals + s * d);
         g->same_as[s] = 0;
         while (g->candidates[g->same_as[s]].winner.id != g->candidates[s].winner.id)
@@ -397,11 +395,11 @@ static void free_sieves(ef_greedy *g) {
 
 /* False if memory is short. */
 static bool make_sieves(ef_greedy *g) {
-    const uint32_t tile = g->space->passes.kernels->tile, d = g->space->passes.map->n_columns;
+    const uint32_t tile = g->passes->kernels->tile, d = g->passes->map->n_columns;
     int64_t most_square = 0;
-    for (unsigned w = 0; w < g->space->passes.n_workers; w++)
-        if (g->space->workers[w].most_square > most_square)
-            most_square = g->space->workers[w].most_square;
+    for (unsigned w = 0; w < g->passes->n_workers; w++)
+        if (g->workers[w].most_square > most_square)
+            most_square = g->workers[w].most_square;
     for (uint32_t first = 0; first < g->n_slots; first += tile) {
         const uint32_t rest = g->n_slots - first;
         ef_centers *const sieve = &g->sieves[g->n_sieves];
@@ -409,7 +407,7 @@ static bool make_sieves(ef_greedy *g) {
                              tile))
             return false;
         g->n_sieves++;
-        if (!ef_centers_fold_to_zero(sieve, g->space->passes.map, most_square))
+        if (!ef_centers_fold_to_zero(sieve, g->passes->map, most_square))
             return false;
     }
     return true;
@@ -422,14 +420,13 @@ efface_status ef_greedy_try(ef_greedy *g, ef_i128 before, efface_error *error) {
         free_sieves(g);
         return ef_fail_memory(error);
     }
-    const efface_status status =
-        ef_passes_run(&g->space->passes, g->n_slots * OF_DISTANCE(g->space->passes.map->n_columns),
-                      try_panels, g, error);
+    const efface_status status = ef_passes_run(
+        g->passes, g->n_slots * OF_DISTANCE(g->passes->map->n_columns), try_panels, g, error);
     for (uint32_t s = 0; s < g->n_slots; s++)
         g->potentials[s] = before - add_gains(g, g->same_as[s]);
     free_sieves(g);
     size_t n_tried = 0, n_reached = 0;
-    for (unsigned w = 0; w < g->space->passes.n_workers; w++) {
+    for (unsigned w = 0; w < g->passes->n_workers; w++) {
         n_tried += g->n_tried[w];
         n_reached += g->n_reached[w];
         g->n_tried[w] = g->n_reached[w] = 0;

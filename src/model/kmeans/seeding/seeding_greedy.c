@@ -30,7 +30,7 @@ uint32_t ef_best_slot(const ef_i128 *potentials, uint32_t n_slots) {
 
 /* Keeps what a round came to, if the model has room for it. */
 static void keep_round(const ef_greedy *g, ef_rounds *rounds) {
-    const size_t c = g->n_slots, d = g->space->passes.map->n_columns, at = (g->round - 1) * c;
+    const size_t c = g->n_slots, d = g->passes->map->n_columns, at = (g->round - 1) * c;
     if (rounds == NULL || rounds->potentials == NULL)
         return;
     for (size_t s = 0; s < c; s++)
@@ -45,7 +45,7 @@ static efface_status play_round(ef_greedy *g, ef_rounds *rounds, const ef_candid
                                 ef_i128 *potential, ef_candidate *seed, efface_error *error) {
     efface_status status = EFFACE_OK;
     if (g->round != 0 && *potential == 0) {
-        *seed = ef_race_among_equals(g->space->passes.data, g->seed, g->round, chosen);
+        *seed = ef_race_among_equals(g->passes->data, g->seed, g->round, chosen);
         return status;
     }
     status = ef_greedy_race(g, g->round == 0 ? 1 : g->n_slots, error);
@@ -65,12 +65,12 @@ static efface_status play_round(ef_greedy *g, ef_rounds *rounds, const ef_candid
  * is known. */
 static efface_status play_rounds(ef_greedy *g, const ef_seeds *seeds, uint32_t from,
                                  ef_candidate *chosen, bool *measures, efface_error *error) {
-    const uint32_t k = g->n_clusters, d = g->space->passes.map->n_columns;
+    const uint32_t k = g->n_clusters, d = g->passes->map->n_columns;
     efface_status status = EFFACE_OK;
     ef_i128 potential = 0;
     for (uint32_t l = 0; l < from; l++) {
         chosen[l].winner = seeds->winners[l];
-        (void)efface_data_find(g->space->passes.data, seeds->winners[l].id, &chosen[l].position);
+        (void)efface_data_find(g->passes->data, seeds->winners[l].id, &chosen[l].position);
     }
     for (uint32_t l = from; l < k; l++) {
         g->round = l;
@@ -83,7 +83,7 @@ static efface_status play_rounds(ef_greedy *g, const ef_seeds *seeds, uint32_t f
         if (status != EFFACE_OK)
             return status;
         seeds->winners[l] = chosen[l].winner;
-        ef_passes_snap(&g->space->passes, chosen[l].position, seeds->points + (size_t)l * d);
+        ef_passes_snap(g->passes, chosen[l].position, seeds->points + (size_t)l * d);
     }
     return status;
 }
