@@ -88,7 +88,7 @@ static inline void fill_values(law_rows *t) {
 
 /* Puts the values of a generated set that is skewed in the place of the others. */
 static inline void fill_skewed(law_rows *t, uint64_t seed) {
-    static const char *const names[] = {"scales", "tails", "duplicates"};
+    static const char *const skews[] = {"scales", "tails", "duplicates"};
     const uint64_t skew = mix(seed) % 3;
     const uint32_t n_clusters = 4 + (uint32_t)(mix(seed + 1) % 5);
     efface_data *data = NULL;
@@ -100,7 +100,7 @@ static inline void fill_skewed(law_rows *t, uint64_t seed) {
     for (size_t i = 0; i < t->n; i++)
         efface_data_values(data, i, t->values + i * t->d);
     efface_data_free(data);
-    t->kind = names[skew];
+    t->kind = skews[skew];
 }
 
 /* Whether ids and weights should be given; if not, they are 0, 1, 2, ..., and 1. */

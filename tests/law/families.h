@@ -125,9 +125,10 @@ typedef struct law_family {
      * nothing. */
     uint64_t (*hash)(const efface_model *model);
 
-    /* What a walk has seen. `look` before each step, `note` after it, which releases what `look`
-     * handed out, and `tell` at the end: prints it, and if the walk was long (`all`), requires that
-     * everything was seen. All three or none are NULL. */
+    /* What walks have seen: `meet` after the fit, `look` before each step, `note` after it, which
+     * releases what `look` handed out, and `tell` at the end, which prints it, and if there were
+     * many walks (`all`), requires that everything was seen. All four or none are NULL. */
+    void (*meet)(const law_params *params, const efface_model *model);
     void *(*look)(const efface_model *model);
     void (*note)(void *before, const law_step *step);
     void (*tell)(bool all);
