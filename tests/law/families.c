@@ -11,6 +11,12 @@ const law_family *law_family_at(uint64_t number) {
     return law_families[number % law_n_families];
 }
 
+const law_family *law_case_family_at(uint64_t number) {
+    while (law_family_at(number)->draw_case == NULL)
+        number++;
+    return law_family_at(number);
+}
+
 /* ---------------------------------------------------------------- rows and cases */
 
 law_rows law_make_rows(size_t n, uint32_t d) {

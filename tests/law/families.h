@@ -83,7 +83,8 @@ typedef struct law_family {
      * values within bounds. One in some hundred may be very slow, not more. */
     void (*draw)(law_params *params, const law_rows *rows, bool calm, uint64_t *stream);
 
-    /* Draws rows and parameters that lean towards what goes wrong. NULL: rows of law_draw_rows. */
+    /* Draws rows and parameters that lean towards what goes wrong. NULL: rows of law_draw_rows, or
+     * of another family. */
     void (*draw_case)(law_case *c, const law_wish *wish, uint64_t *stream);
 
     /* Parameters for d columns from the bytes of a fuzzer, valid whatever they are. `lawful`: none
@@ -96,6 +97,12 @@ typedef struct law_family {
     unsigned n_ways;
     const char *const *way_names;
     void (*choose)(law_params *params, unsigned way, uint32_t d);
+
+    /* Kinds of models that differ most, such as methods, by numbers from 0, so that a test can say
+     * which it has seen. */
+    unsigned n_kinds;
+    const char *const *kind_names;
+    unsigned (*kind_of)(const law_params *params);
 
     /* Whether a fit takes a row; NULL: every row. */
     bool (*allows)(const law_params *params, const float *values, uint32_t d);
@@ -125,6 +132,9 @@ typedef struct law_family {
      * nothing. */
     uint64_t (*hash)(const efface_model *model);
 
+    /* A call may do without some memory, and be slower, if there is none. */
+    bool spares;
+
     /* What walks have seen: `meet` after the fit, `look` before each step, `note` after it, which
      * releases what `look` handed out, and `tell` at the end, which prints it, and if there were
      * many walks (`all`), requires that everything was seen. All four or none are NULL. */
@@ -142,6 +152,9 @@ extern const size_t law_n_families;
 
 /* One of them; the first n calls give n families. */
 const law_family *law_family_at(uint64_t number);
+
+/* One of those that have cases of their own. */
+const law_family *law_case_family_at(uint64_t number);
 
 /* Rows of all kinds, which lean towards what goes wrong: ties, duplicates, zeros, huge and tiny
  * magnitudes, weights near the limit. Not released by who draws, but with law_free_rows. */

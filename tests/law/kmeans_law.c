@@ -374,10 +374,16 @@ static bool allows(const law_params *params, const float *values, uint32_t d) {
     return true;
 }
 
-/* A tree always does; without height it is the method of its leaves. */
-static bool needs_rows(const law_params *params, bool range_lost) {
+static const char *const method_names[] = {"lloyd", "quantized", "pyramid", "tree"};
+
+/* A tree without height is the method of its leaves. */
+static unsigned method_of(const law_params *params) {
     const efface_kmeans_params *const p = kmeans_of(params);
-    return range_lost || (p->method == EFFACE_METHOD_TREE && p->height != 0);
+    return p->method == EFFACE_METHOD_TREE && p->height == 0 ? p->leaf_method : p->method;
+}
+
+static bool needs_rows(const law_params *params, bool range_lost) {
+    return range_lost || method_of(params) == EFFACE_METHOD_TREE;
 }
 
 static unsigned char *encode_plainly(const law_rows *rows, const law_params *params,
@@ -426,6 +432,9 @@ const law_family law_kmeans = {.number = EFFACE_FAMILY_KMEANS,
                                .n_ways = N_WAYS,
                                .way_names = way_names,
                                .choose = choose,
+                               .n_kinds = 4,
+                               .kind_names = method_names,
+                               .kind_of = method_of,
                                .allows = allows,
                                .needs_rows = needs_rows,
                                .oracle = encode_plainly,
@@ -434,6 +443,7 @@ const law_family law_kmeans = {.number = EFFACE_FAMILY_KMEANS,
                                .compare = kmeans_compare,
                                .check = kmeans_check,
                                .hash = kmeans_hash,
+                               .spares = true,
                                .meet = kmeans_meet,
                                .look = kmeans_look,
                                .note = kmeans_note,

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "exact/check_kept.h"
+#include "law/kmeans_notes.h"
 #include "model/kmeans/definition/levels.h"
 #include "model/kmeans/definition/tree.h"
 #include "unit/report_ways.h"
@@ -92,10 +93,6 @@ typedef struct scene {
     /* What the call hands out. All bytes of it are compared. */
     struct {
         efface_model *model;
-        efface_data *data;
-        unsigned char *bytes;
-        size_t n_bytes;
-        unsigned char digest[EFFACE_DIGEST_BYTES];
         efface_report reports[2];
         efface_difference difference;
         double number;
@@ -242,7 +239,6 @@ static void end(scene *s) {
 typedef struct snapshot {
     unsigned char *bytes;
     size_t n_bytes;
-    uint32_t labels[MOST_ROWS]; /* that pyramid keeps */
     int64_t total_weight;
     uint64_t next_id;
     ef_stamp stamps[3]; /* of the set and its models */
@@ -250,64 +246,10 @@ typedef struct snapshot {
     efface_row rows[MOST_ROWS]; /* by position */
     float values[MOST_ROWS][MOST_COLUMNS];
     float least[MOST_COLUMNS], most[MOST_COLUMNS];
-    uint64_t nodes; /* a hash of the sets of all nodes, and of the labels that they keep */
+    uint64_t beside;                           /* what it has beside its bytes */
     unsigned char second[EFFACE_DIGEST_BYTES]; /* the other model, */
-    uint64_t second_nodes;                     /* and what it has beside its bytes */
+    uint64_t second_beside;                    /* and what it has beside its bytes */
 } snapshot;
-
-/* Of a multiple of 4 bytes. */
-static void hash(uint64_t *sum, const void *bytes, size_t n) {
-    for (size_t i = 0; i < n; i += 4) {
-        uint32_t word;
-        memcpy(&word, (const char *)bytes + i, sizeof word);
-        *sum = mix(*sum + word + 1);
-    }
-}
-
-static void hash_kept(uint64_t *sum, const ef_kmeans *model) {
-    for (size_t i = 0; model->guard.codes != NULL && i < (size_t)model->n_rows; i++) {
-        const uint32_t kept = kept_of(model, i);
-        hash(sum, &kept, sizeof kept);
-    }
-}
-
-/* All that can be seen of a node beside its model's bytes; positions and ranges too. */
-static void hash_node(uint64_t *sum, const ef_node *node) {
-    const efface_data *const set = node->data;
-    float values[MOST_COLUMNS], least[MOST_COLUMNS], most[MOST_COLUMNS];
-    const size_t n = efface_data_n_rows(set), n_bytes = set->n_columns * sizeof *values;
-    hash(sum, &n, sizeof n);
-    hash(sum, &set->total_weight, sizeof set->total_weight);
-    hash(sum, &set->next_id, sizeof set->next_id);
-    hash(sum, &set->stamp, sizeof set->stamp);
-    for (size_t i = 0; i < n; i++) {
-        const efface_row row = efface_data_row(set, i);
-        size_t position = SIZE_MAX;
-        assert_int_equal(efface_data_find(set, row.id, &position), EFFACE_OK);
-        assert_int_equal(position, i);
-        efface_data_values(set, i, values);
-        hash(sum, &row.id, sizeof row.id);
-        hash(sum, &row.weight, sizeof row.weight);
-        hash(sum, values, n_bytes);
-    }
-    ef_data_column_ranges(set, least, most);
-    hash(sum, least, n_bytes);
-    hash(sum, most, n_bytes);
-    hash_kept(sum, node->model);
-}
-
-static uint64_t hash_nodes(const efface_model *model) {
-    const ef_tree *const tree = inside(model)->tree;
-    uint64_t sum = 1;
-    for (uint32_t l = 0; tree != NULL && l <= tree->height; l++)
-        for (size_t i = 0; i < tree->n_nodes[l]; i++) {
-            const uint32_t there = tree->nodes[l][i].model != NULL;
-            hash(&sum, &there, sizeof there);
-            if (there != 0)
-                hash_node(&sum, &tree->nodes[l][i]);
-        }
-    return sum;
-}
 
 static void look(const scene *s, snapshot *sight) {
     memset(sight, 0, sizeof *sight);
@@ -330,17 +272,13 @@ static void look(const scene *s, snapshot *sight) {
         sight->rows[i].label = row.label;
         efface_data_values(s->data, i, sight->values[i]);
     }
-    for (size_t i = 0;
-         inside(s->model)->guard.codes != NULL && i < (size_t)inside(s->model)->n_rows; i++)
-        sight->labels[i] = kept_of(inside(s->model), i);
     ef_data_column_ranges(s->data, sight->least, sight->most);
-    sight->nodes = hash_nodes(s->model);
+    sight->beside = kmeans_hash(s->model);
     if (s->second == NULL)
         return;
     sight->stamps[2] = s->second->stamp;
     assert_int_equal(efface_model_digest(s->second, sight->second, NULL), EFFACE_OK);
-    sight->second_nodes = hash_nodes(s->second);
-    hash_kept(&sight->second_nodes, inside(s->second));
+    sight->second_beside = kmeans_hash(s->second);
 }
 
 /* Positions are compared too: nothing that failed has moved a row. */
@@ -350,11 +288,10 @@ static bool same_sight(const snapshot *a, const snapshot *b) {
            a->next_id == b->next_id && memcmp(a->stamps, b->stamps, sizeof a->stamps) == 0 &&
            memcmp(a->rows, b->rows, sizeof a->rows) == 0 &&
            memcmp(a->values, b->values, sizeof a->values) == 0 &&
-           memcmp(a->labels, b->labels, sizeof a->labels) == 0 &&
            memcmp(a->least, b->least, sizeof a->least) == 0 &&
-           memcmp(a->most, b->most, sizeof a->most) == 0 && a->nodes == b->nodes &&
+           memcmp(a->most, b->most, sizeof a->most) == 0 && a->beside == b->beside &&
            memcmp(a->second, b->second, sizeof a->second) == 0 &&
-           a->second_nodes == b->second_nodes;
+           a->second_beside == b->second_beside;
 }
 
 static void free_sight(snapshot *sight) {
