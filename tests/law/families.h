@@ -132,6 +132,10 @@ typedef struct law_family {
      * nothing. */
     uint64_t (*hash)(const efface_model *model);
 
+    /* Calls that only this family has, on a model that may have been made of any bytes: they may
+     * fail, but do no harm. NULL: there are none. */
+    void (*use)(const efface_model *model, const efface_data *data);
+
     /* A call may do without some memory, and be slower, if there is none. */
     bool spares;
 

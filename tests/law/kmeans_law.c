@@ -424,6 +424,16 @@ static void differ(const law_params *params, const unsigned char *a, size_t n_a,
     (void)snprintf(text, LAW_TEXT_BYTES, "%s", d.text);
 }
 
+static void use(const efface_model *model, const efface_data *data) {
+    const efface_kmeans_info info = efface_kmeans_get_info(model);
+    double loss, coordinates[LAW_MOST_COLUMNS];
+    (void)efface_kmeans_loss(model, data, &loss, NULL);
+    for (uint32_t c = 0; c < info.n_clusters && info.n_columns <= LAW_MOST_COLUMNS; c++)
+        (void)efface_kmeans_centroid(model, c, coordinates, NULL);
+    if (efface_data_n_rows(data) != 0)
+        (void)efface_kmeans_is_seed(model, efface_data_row(data, 0).id);
+}
+
 const law_family law_kmeans = {.number = EFFACE_FAMILY_KMEANS,
                                .name = "kmeans",
                                .draw = draw,
@@ -443,6 +453,7 @@ const law_family law_kmeans = {.number = EFFACE_FAMILY_KMEANS,
                                .compare = kmeans_compare,
                                .check = kmeans_check,
                                .hash = kmeans_hash,
+                               .use = use,
                                .spares = true,
                                .meet = kmeans_meet,
                                .look = kmeans_look,
