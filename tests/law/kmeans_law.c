@@ -347,7 +347,7 @@ static void choose(law_params *params, unsigned way, uint32_t d) {
     p->node_method = EFFACE_METHOD_QUANTIZED;
     p->common.seed = 20191105;
     p->common.n_threads = 1;
-    if (way != MINMAX && way != QUANTIZED && way != TALL_TREE)
+    if (way != MINMAX && way != QUANTIZED && way != COARSE && way != TALL_TREE)
         return;
     p->scale = EFFACE_SCALE_MINMAX;
     for (uint32_t j = 0; j < d; j++) {
