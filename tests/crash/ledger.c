@@ -2,6 +2,7 @@
 #include "crash/ledger.h"
 
 #include "base/digest.h"
+#include "law/families.h"
 #include "store/plain_calls.h"
 
 #include <inttypes.h>
@@ -10,7 +11,8 @@
 #include <string.h>
 
 #define FIRST_ROWS 400
-#define OWNER_IDS 16 /* neighbours of which every second has the same owner */
+#define LEDGER_KINDS 840 /* so many that each family, way and choice of columns is among them */
+#define OWNER_IDS 16     /* neighbours of which every second has the same owner */
 
 static const uint32_t some_columns[] = {3, 0};
 
@@ -32,6 +34,10 @@ static int64_t weight_of(uint64_t id) {
     return 1 + (int64_t)(id % 3);
 }
 
+static int64_t label_of(uint64_t id) {
+    return id % 10 == 0 ? EFFACE_NO_LABEL : (int64_t)(id % 4);
+}
+
 /* Groups that overlap, so that rows matter. */
 static float value_of(uint64_t id, uint32_t column) {
     dice d = {id * LEDGER_COLUMNS + column};
@@ -44,11 +50,16 @@ static efface_data *make_set(const uint64_t *ids, size_t n, const uint32_t *colu
     for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
         float values[LEDGER_COLUMNS];
         const int64_t weight = weight_of(ids[i]);
+        const int64_t label = label_of(ids[i]);
         const uint64_t owner = owner_of(ids[i]);
         for (uint32_t j = 0; j < d; j++)
             values[j] = value_of(ids[i], columns != NULL ? columns[j] : j);
-        const efface_rows row = {
-            .n_rows = 1, .values = values, .ids = &ids[i], .weights = &weight, .owners = &owner};
+        const efface_rows row = {.n_rows = 1,
+                                 .values = values,
+                                 .ids = &ids[i],
+                                 .weights = &weight,
+                                 .owners = &owner,
+                                 .labels = &label};
         status = efface_data_add(data, &row, NULL);
     }
     if (status == EFFACE_OK)
@@ -66,23 +77,17 @@ static efface_data *make_inside(const ledger *l, const uint32_t *columns, uint32
     return make_set(ids, n, columns, d);
 }
 
-static efface_kmeans_params params_of(unsigned kind, uint64_t seed) {
-    efface_kmeans_params p;
-    efface_kmeans_params_init(&p);
-    p.method = (efface_method)(kind % 4);
-    p.candidates = 1;
-    p.rate = 0.25; /* or pyramid would work as lloyd with so few rows */
-    p.n_clusters = 3 + kind % 3;
-    p.iterations = 4;
-    p.scale = kind % 2 != 0 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
-    p.common.seed = seed;
-    p.common.n_threads = 1;
-    return p;
+/* A kind is a family, a way in which its models work, and all columns or some. */
+static void params_of(unsigned kind, uint64_t seed, uint32_t n_columns, law_params *params) {
+    const law_family *const family = law_family_at(kind);
+    family->choose(params, kind / (unsigned)law_n_families % family->n_ways, n_columns);
+    params->common.seed = seed;
 }
 
 static const uint32_t *columns_of(unsigned kind, uint32_t *d) {
-    *d = kind >= 4 ? 2 : LEDGER_COLUMNS;
-    return kind >= 4 ? some_columns : NULL;
+    const bool some = kind / (unsigned)law_n_families / law_family_at(kind)->n_ways % 2 != 0;
+    *d = some ? 2 : LEDGER_COLUMNS;
+    return some ? some_columns : NULL;
 }
 
 static void name_of(unsigned slot, char name[EFFACE_MODEL_NAME_BYTES]) {
@@ -97,7 +102,8 @@ efface_status ledger_begin(ledger *l, const char *path, efface_error *error) {
     efface_data *const data = make_inside(l, NULL, LEDGER_COLUMNS);
     efface_status status = create_plain(path, data, &store, error);
     for (unsigned slot = 0; status == EFFACE_OK && slot < 4; slot++) {
-        const step s = {.kind = STEP_FIT, .slot = slot, .model_kind = slot, .seed = slot};
+        const unsigned apart = 2 * (unsigned)law_n_families + 1; /* other families and ways */
+        const step s = {.kind = STEP_FIT, .slot = slot, .model_kind = slot * apart, .seed = slot};
         status = step_do(&s, store, error);
         step_apply(&s, l);
     }
@@ -131,7 +137,7 @@ static unsigned count_inside(const ledger *l, unsigned lane, unsigned n_lanes) {
 /* One of three requests is about a model: it leaves if it is there, or gets another seed. */
 static bool draw_model(const ledger *l, dice *d, unsigned lane, unsigned n_lanes, step *s) {
     s->slot = (unsigned)dice_below(d, LEDGER_MODELS / n_lanes) * n_lanes + lane;
-    s->model_kind = (unsigned)dice_below(d, 8);
+    s->model_kind = (unsigned)dice_below(d, LEDGER_KINDS);
     s->seed = dice_below(d, UINT64_MAX);
     if (!l->models[s->slot].there)
         s->kind = STEP_FIT;
@@ -198,13 +204,18 @@ efface_status step_do(const step *s, efface_store *store, efface_error *error) {
     name_of(s->slot, name);
     uint32_t n_columns;
     const uint32_t *const columns = columns_of(s->model_kind, &n_columns);
-    const efface_kmeans_params params = params_of(s->model_kind, s->seed);
+    law_params params;
+    params_of(s->model_kind, s->seed, n_columns, &params);
+    const efface_new_model asked = {.name = name,
+                                    .params = &params.common,
+                                    .columns = columns,
+                                    .n_columns = columns != NULL ? n_columns : 0};
     const efface_request request = {
         .ids = s->ids, .n_ids = s->n_ids, .owners = s->owners, .n_owners = s->n_owners};
     switch (s->kind) {
     case STEP_FORGET: return efface_store_forget(store, &request, NULL, error);
     case STEP_LEARN: return learn(s, store, error);
-    case STEP_FIT: return fit_plain(store, name, &params, columns, n_columns, error);
+    case STEP_FIT: return efface_store_fit(store, &asked, NULL, error);
     case STEP_DROP: return efface_store_drop(store, name, error);
     case STEP_REKEY: return efface_store_rekey(store, name, s->seed, error);
     }
@@ -250,7 +261,8 @@ static bool rows_are(const ledger *l, const efface_data *rows, char why[LEDGER_L
         n++;
         const efface_row row = efface_data_row(rows, position);
         efface_data_values(rows, position, values);
-        bool same = row.owner == owner_of(id) && row.weight == weight_of(id);
+        bool same =
+            row.owner == owner_of(id) && row.weight == weight_of(id) && row.label == label_of(id);
         for (uint32_t j = 0; j < LEDGER_COLUMNS; j++)
             same &= values[j] == value_of(id, j);
         if (!same)
@@ -266,13 +278,14 @@ static bool model_is(const ledger *l, unsigned slot, efface_store *store, char w
     uint32_t d;
     name_of(slot, name);
     const uint32_t *const columns = columns_of(m->kind, &d);
-    const efface_kmeans_params params = params_of(m->kind, m->seed);
+    law_params params;
+    params_of(m->kind, m->seed, d, &params);
     efface_data *const data = make_inside(l, columns, d);
     efface_model *model = NULL;
     unsigned char *right = NULL, *bytes = NULL;
     size_t n_right = 0, n_bytes = 0;
     efface_error error = {.message = ""};
-    const bool known = efface_kmeans_fit(data, &params, &model, &error) == EFFACE_OK &&
+    const bool known = law_fit(data, &params, &model, &error) == EFFACE_OK &&
                        efface_model_encode(model, &right, &n_right, &error) == EFFACE_OK &&
                        efface_store_encode(store, name, &bytes, &n_bytes, &error) == EFFACE_OK;
     const bool same = known && n_bytes == n_right && memcmp(bytes, right, n_bytes) == 0;

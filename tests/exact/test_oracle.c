@@ -496,9 +496,9 @@ static void fit_blobs(uint32_t d, uint32_t candidates, int weighed, efface_metho
                                 (float)(mix(i * 64 + j + 100000) % 1000) * 0.03f;
     }
     const oracle_rows rows = {N_ROWS, d, values, NULL, weighed ? weights : NULL};
-    const efface_rows given = {.n_rows = N_ROWS, .values = values, .weights = rows.weights};
+    const efface_rows all = {.n_rows = N_ROWS, .values = values, .weights = rows.weights};
     assert_int_equal(efface_data_create(d, &data, NULL), EFFACE_OK);
-    assert_int_equal(efface_data_add(data, &given, NULL), EFFACE_OK);
+    assert_int_equal(efface_data_add(data, &all, NULL), EFFACE_OK);
     assert_int_equal(efface_kmeans_fit(data, &params, &model, NULL), EFFACE_OK);
     oracle_model *const oracle = oracle_fit(&rows, &params);
     unsigned char *a = NULL;

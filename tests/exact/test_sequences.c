@@ -1,7 +1,7 @@
 /*
- * Sequences of forget and learn that are chosen to hurt: every seed, every row that an empty
- * cluster was reseeded with, all rows of a cluster; the same rows in another order or in batches;
- * there and back. After each the model is that of a fresh fit (walk.h).
+ * Sequences of forget and learn that are chosen to hurt, for every family: rows that the model
+ * names, one after the other; the same rows in another order or in batches; there and back. After
+ * each the model is that of a fresh fit (walk.h).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,23 +11,6 @@
 #include <cmocka.h>
 
 #include "exact/walk.h"
-#include "unit/report_ways.h"
-
-static void learn_rows(walk *w, const size_t *rows, size_t n) {
-    float *const values = make(n * w->t.rows.d, sizeof *values);
-    uint64_t *const ids = make(n, sizeof *ids);
-    int64_t *const weights = make(n, sizeof *weights);
-    gather(w, rows, n, true, values, ids, weights);
-    const efface_rows batch = {.n_rows = n, .values = values, .ids = ids, .weights = weights};
-    assert_int_equal(efface_model_learn(w->model, w->data, &batch, NULL, NULL), EFFACE_OK);
-    for (size_t i = 0; i < n; i++)
-        w->inside[rows[i]] = true;
-    w->n_inside += n;
-    snprintf(w->did, sizeof w->did, "learning up to %zu", w->n_inside);
-    free(values);
-    free(ids);
-    free(weights);
-}
 
 static void change_one_by_one(walk *w, const size_t *rows, size_t n, bool forget) {
     for (size_t i = 0; i < n; i++) {
@@ -46,179 +29,119 @@ static void shuffle(size_t *rows, size_t n) {
     }
 }
 
-static void compare_walks(const walk *a, const walk *b, uint64_t seed) {
+static void compare_walks(const walk *a, const walk *b) {
     unsigned char *bytes_a = NULL, *bytes_b = NULL;
     size_t n_a = 0, n_b = 0;
     assert_int_equal(efface_model_encode(a->model, &bytes_a, &n_a, NULL), EFFACE_OK);
     assert_int_equal(efface_model_encode(b->model, &bytes_b, &n_b, NULL), EFFACE_OK);
     if (n_a != n_b || memcmp(bytes_a, bytes_b, n_a) != 0)
-        fail_bytes(a, "another order", bytes_a, n_a, bytes_b, n_b, seed);
+        fail_bytes(a, "another order", bytes_a, n_a, bytes_b, n_b);
     efface_bytes_free(bytes_a);
     efface_bytes_free(bytes_b);
 }
 
-/* Whoever is a seed goes, again and again, each round of the seeding in its turn. */
-static void every_seed_can_be_forgotten(void **state) {
-    (void)state;
-    for (uint64_t seed = 1; seed <= 40; seed++) {
-        walk w;
-        begin_walk(&w, mix(seed << 20), 100);
-        for (uint32_t turn = 0; turn < 12 && w.n_inside > 0; turn++) {
-            names list = {.most = 200};
-            name_seeds(inside(w.model), &list);
-            const uint64_t id = list.ids[turn % list.n];
-            size_t row = 0;
-            while (id_of(&w, row) != id)
-                row++;
-            forget_rows(&w, &row, 1);
-            compare_with_fresh_fit(&w, mix(seed << 20));
-        }
-        compare_with_oracle(&w, mix(seed << 20));
-        end_walk(&w);
+/* Whom the model names goes, again and again. */
+static void forget_named(const law_family *family, uint64_t seed) {
+    walk w;
+    begin_walk(&w, family, mix(seed << 20), 100);
+    for (size_t turn = 0; turn < 12 && w.n_inside > 0; turn++) {
+        uint64_t ids[200];
+        const size_t n = law_name_ids(family, w.model, w.data, ids, 200, &rng_state);
+        size_t row = 0;
+        if (n == 0)
+            (void)pick(&w, true, 1, &row);
+        else
+            row = row_of(&w, ids[turn % n]);
+        forget_rows(&w, &row, 1);
+        compare_with_fresh_fit(&w);
     }
-}
-
-/* Where an empty cluster was reseeded: its winner goes, a later one has to take its place, and when
- * the first comes back it wins again. */
-static void every_reseeding_can_be_undone(void **state) {
-    (void)state;
-    unsigned n_empty = 0;
-    for (uint64_t seed = 1; seed <= 800; seed++) {
-        const uint64_t trial_seed = mix(seed << 16);
-        walk w;
-        begin_walk(&w, trial_seed, 100);
-        for (int turn = 0; turn < 6; turn++) {
-            names list = {.most = 64};
-            name_reseeded(inside(w.model), &list);
-            if (list.n == 0)
-                break;
-            const uint64_t id = list.ids[below(list.n)];
-            size_t row = 0;
-            while (id_of(&w, row) != id)
-                row++;
-            efface_report report;
-            assert_int_equal(efface_model_preview(w.model, w.data,
-                                                  &(efface_request){.ids = &id, .n_ids = 1},
-                                                  &report, NULL),
-                             EFFACE_OK);
-            n_empty += is_because(&report, EF_REASON_EMPTY);
-            forget_rows(&w, &row, 1);
-            compare_with_fresh_fit(&w, trial_seed);
-            compare_with_oracle(&w, trial_seed);
-            if (turn % 2 == 0) {
-                learn_rows(&w, &row, 1);
-                compare_with_fresh_fit(&w, trial_seed);
-            }
-        }
-        end_walk(&w);
-    }
-    print_message("%u times a cluster became empty or had another winner\n", n_empty);
-    assert_true(n_empty >= 60);
-}
-
-/* A cluster loses its rows one by one or all at once. */
-static void every_row_of_a_cluster_can_be_forgotten(void **state) {
-    (void)state;
-    for (uint64_t seed = 1; seed <= 40; seed++) {
-        walk w;
-        begin_walk(&w, mix(seed << 24), 90);
-        uint32_t *const labels = make(w.n_inside, sizeof *labels);
-        size_t *const rows = make(w.n_inside, sizeof *rows);
-        size_t n = 0;
-        assert_int_equal(efface_kmeans_labels(w.model, w.data, labels, NULL), EFFACE_OK);
-        const uint32_t cluster = w.n_inside != 0 ? labels[below(w.n_inside)] : 0;
-        for (size_t i = 0; i < w.t.rows.n; i++) {
-            size_t position = 0;
-            if (w.inside[i] && efface_data_find(w.data, id_of(&w, i), &position) == EFFACE_OK &&
-                labels[position] == cluster)
-                rows[n++] = i;
-        }
-        if (one_in(4))
-            forget_rows(&w, rows, n);
-        for (size_t i = 0; i < n && w.inside[rows[i]]; i++) {
-            forget_rows(&w, &rows[i], 1);
-            if (i % 4 == 0)
-                compare_with_fresh_fit(&w, mix(seed << 24));
-        }
-        compare_with_fresh_fit(&w, mix(seed << 24));
-        compare_with_oracle(&w, mix(seed << 24));
-        free(labels);
-        free(rows);
-        end_walk(&w);
-    }
+    compare_with_oracle(&w);
+    end_walk(&w);
 }
 
 /* Rows that go one by one, all at once, or in another order leave the same model behind; so do rows
  * that come. */
-static void order_and_batches_do_not_matter(void **state) {
-    (void)state;
-    for (uint64_t seed = 1; seed <= 60; seed++) {
-        const uint64_t trial_seed = mix(seed << 28);
-        const bool forget = seed % 2 != 0;
-        walk one, batch, other;
-        begin_walk(&one, trial_seed, forget ? 100 : 60);
-        begin_walk(&batch, trial_seed, forget ? 100 : 60);
-        begin_walk(&other, trial_seed, forget ? 100 : 60);
-        size_t *const rows = make(one.t.rows.n, sizeof *rows);
-        const size_t n = pick(&one, forget, 1 + below(15), rows);
-        change_one_by_one(&one, rows, n, forget);
-        if (forget)
-            forget_rows(&batch, rows, n);
-        else
-            learn_rows(&batch, rows, n);
-        shuffle(rows, n);
-        const size_t half = n / 2;
-        if (forget)
-            forget_rows(&other, rows, half);
-        else
-            learn_rows(&other, rows, half);
-        change_one_by_one(&other, rows + half, n - half, forget);
-        compare_walks(&one, &batch, trial_seed);
-        compare_walks(&one, &other, trial_seed);
-        compare_with_fresh_fit(&one, trial_seed);
-        free(rows);
-        end_walk(&one);
-        end_walk(&batch);
-        end_walk(&other);
-    }
+static void try_orders(const law_family *family, uint64_t seed) {
+    const uint64_t case_seed = mix(seed << 28);
+    const bool forget = seed % 2 != 0;
+    walk one, batch, other;
+    begin_walk(&one, family, case_seed, forget ? 100 : 60);
+    begin_walk(&batch, family, case_seed, forget ? 100 : 60);
+    begin_walk(&other, family, case_seed, forget ? 100 : 60);
+    size_t *const rows = make(one.c.rows.n, sizeof *rows);
+    const size_t n = pick(&one, forget, 1 + below(15), rows);
+    change_one_by_one(&one, rows, n, forget);
+    if (forget)
+        forget_rows(&batch, rows, n);
+    else
+        learn_rows(&batch, rows, n);
+    shuffle(rows, n);
+    const size_t half = n / 2;
+    if (forget)
+        forget_rows(&other, rows, half);
+    else
+        learn_rows(&other, rows, half);
+    change_one_by_one(&other, rows + half, n - half, forget);
+    compare_walks(&one, &batch);
+    compare_walks(&one, &other);
+    compare_with_fresh_fit(&one);
+    free(rows);
+    end_walk(&one);
+    end_walk(&batch);
+    end_walk(&other);
 }
 
 /* What is learned and forgotten again, or forgotten and learned again, was never there, or never
  * gone. */
+static void go_there_and_back(const law_family *family, uint64_t seed) {
+    unsigned char before[EFFACE_DIGEST_BYTES], after[EFFACE_DIGEST_BYTES];
+    const bool forget_first = seed % 2 != 0;
+    walk w;
+    begin_walk(&w, family, mix(seed << 32), 70);
+    assert_int_equal(efface_model_digest(w.model, before, NULL), EFFACE_OK);
+    for (int turn = 0; turn < 4; turn++) {
+        size_t *const rows = make(w.c.rows.n, sizeof *rows);
+        const size_t n = pick(&w, forget_first, 1 + below(turn < 2 ? 2 : 12), rows);
+        if (forget_first)
+            forget_rows(&w, rows, n);
+        else
+            learn_rows(&w, rows, n);
+        shuffle(rows, n);
+        change_one_by_one(&w, rows, n, !forget_first);
+        free(rows);
+        assert_int_equal(efface_model_digest(w.model, after, NULL), EFFACE_OK);
+        if (memcmp(before, after, sizeof before) != 0)
+            fail_msg("not back");
+    }
+    end_walk(&w);
+}
+
+static void for_all(void (*run)(const law_family *, uint64_t seed), uint64_t n_seeds) {
+    for (uint64_t seed = 1; seed <= n_seeds; seed++)
+        for (size_t f = 0; f < law_n_families; f++)
+            run(law_families[f], seed);
+}
+
+static void whoever_is_named_can_be_forgotten(void **state) {
+    (void)state;
+    for_all(forget_named, 40);
+}
+
+static void order_and_batches_do_not_matter(void **state) {
+    (void)state;
+    for_all(try_orders, 60);
+}
+
 static void there_and_back(void **state) {
     (void)state;
-    for (uint64_t seed = 1; seed <= 60; seed++) {
-        unsigned char before[EFFACE_DIGEST_BYTES], after[EFFACE_DIGEST_BYTES];
-        const bool forget_first = seed % 2 != 0;
-        walk w;
-        begin_walk(&w, mix(seed << 32), 70);
-        assert_int_equal(efface_model_digest(w.model, before, NULL), EFFACE_OK);
-        for (int turn = 0; turn < 4; turn++) {
-            size_t *const rows = make(w.t.rows.n, sizeof *rows);
-            const size_t n = pick(&w, forget_first, 1 + below(turn < 2 ? 2 : 12), rows);
-            if (forget_first)
-                forget_rows(&w, rows, n);
-            else
-                learn_rows(&w, rows, n);
-            shuffle(rows, n);
-            change_one_by_one(&w, rows, n, !forget_first);
-            free(rows);
-            assert_int_equal(efface_model_digest(w.model, after, NULL), EFFACE_OK);
-            if (memcmp(before, after, sizeof before) != 0)
-                fail_msg("EFFACE_TEST_SEED=0x%" PRIx64 ": not back after %s", mix(seed << 32),
-                         w.did);
-        }
-        end_walk(&w);
-    }
+    for_all(go_there_and_back, 60);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_seed_can_be_forgotten),
-        cmocka_unit_test(every_reseeding_can_be_undone),
-        cmocka_unit_test(every_row_of_a_cluster_can_be_forgotten),
-        cmocka_unit_test(order_and_batches_do_not_matter),
-        cmocka_unit_test(there_and_back),
+        cmocka_unit_test_teardown(whoever_is_named_can_be_forgotten, say_walk),
+        cmocka_unit_test_teardown(order_and_batches_do_not_matter, say_walk),
+        cmocka_unit_test_teardown(there_and_back, say_walk),
     };
     return cmocka_run_group_tests_name("sequences", tests, NULL, NULL);
 }

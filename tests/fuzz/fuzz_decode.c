@@ -1,5 +1,5 @@
 /*
- * Any bytes as the state of a model. The first six are parameters and a set of rows
+ * Any bytes as the state of a model. The first ones are a family, parameters and a set of rows
  * (decode_scene.h), the rest is the state. A state that is accepted must give its bytes again when
  * it is encoded; and whatever was accepted, the model can forget, learn and be verified: with an
  * error or with another result than a sound one, but without harm.
@@ -7,7 +7,7 @@
  * Bytes that begin as a published model does are taken for one, with a digest that fits.
  */
 #include "base/digest.h"
-#include "decode_scene.h"
+#include "fuzz/decode_scene.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,27 +30,70 @@ static void check_bytes(const efface_model *model, const unsigned char *right, s
     efface_bytes_free(bytes);
 }
 
-static void use(efface_model *model, efface_data *data) {
+/* What a model or a predictor says of two rows. Clusters are those of the first table. */
+static void predict(const efface_model *m, const efface_predictor *p, uint32_t d,
+                    uint32_t n_numbers) {
+    float *const rows = calloc(2 * (size_t)d, sizeof *rows);
+    efface_number *const numbers = calloc(2 * (size_t)n_numbers + 1, sizeof *numbers);
+    require(rows != NULL && numbers != NULL, "no memory");
+    for (uint32_t j = 0; j < d; j++)
+        rows[d + j] = (float)j * 1e20f - 0.75f;
+    const efface_status status = m != NULL ? efface_model_predict(m, 2, rows, 0, numbers, NULL)
+                                           : efface_predictor_predict(p, 2, rows, 0, numbers, NULL);
+    require(status == EFFACE_OK || m != NULL, "no prediction");
+    const efface_predicts what =
+        m != NULL ? efface_model_get_info(m).predicts : efface_predictor_get_info(p).predicts;
+    efface_table table;
+    if (status == EFFACE_OK && what == EFFACE_PREDICTS_CLUSTERS) {
+        require((m != NULL ? efface_model_get_table(m, 0, &table, NULL)
+                           : efface_predictor_get_table(p, 0, &table, NULL)) == EFFACE_OK,
+                "no table of clusters");
+        for (size_t i = 0; i < 2 * (size_t)n_numbers; i++)
+            require(numbers[i].whole >= 0 && (uint64_t)numbers[i].whole < table.n_rows,
+                    "a label of no cluster");
+    }
+    free(rows);
+    free(numbers);
+}
+
+#define MOST_TABLE_ROWS 100
+
+static void read_tables(const efface_model *m, const efface_predictor *p) {
+    efface_table table;
+    for (uint32_t number = 0;
+         (m != NULL ? efface_model_get_table(m, number, &table, NULL)
+                    : efface_predictor_get_table(p, number, &table, NULL)) == EFFACE_OK;
+         number++) {
+        double *const values = calloc((size_t)table.n_columns + 1, sizeof *values);
+        require(values != NULL, "no memory");
+        for (uint64_t row = 0; row < table.n_rows && row < MOST_TABLE_ROWS; row++)
+            require((m != NULL ? efface_model_read_table(m, table.name, row, values, NULL)
+                               : efface_predictor_read_table(p, table.name, row, values, NULL)) ==
+                        EFFACE_OK,
+                    "no row of a table");
+        free(values);
+    }
+}
+
+static void use(const law_family *family, efface_model *model, efface_data *data) {
     static const uint64_t new_id = UINT64_C(1) << 40;
     const uint32_t d = efface_data_n_columns(data);
     const size_t n = efface_data_n_rows(data);
     float values[SCENE_MOST_COLUMNS];
-    double coordinates[SCENE_MOST_COLUMNS], loss;
     efface_difference difference;
     for (uint32_t j = 0; j < d; j++)
         values[j] = (float)j - 0.75f;
     const efface_rows row = {.n_rows = 1, .values = values, .ids = &new_id};
     (void)efface_model_verify(model, data, &difference, NULL);
-    (void)efface_kmeans_loss(model, data, &loss, NULL);
-    for (uint32_t c = 0; c < efface_kmeans_get_info(model).n_clusters; c++)
-        (void)efface_kmeans_centroid(model, c, coordinates, NULL);
+    predict(model, NULL, d, efface_model_get_info(model).n_numbers);
+    read_tables(model, NULL);
+    if (family->use != NULL)
+        family->use(model, data);
     if (n != 0) {
         const uint64_t id = efface_data_row(data, n / 2).id;
-        (void)efface_kmeans_is_seed(model, id);
-        (void)efface_model_preview(model, data, &(efface_request){.ids = &id, .n_ids = 1}, NULL,
-                                   NULL);
-        if (efface_model_forget(model, data, &(efface_request){.ids = &id, .n_ids = 1}, NULL,
-                                NULL) == EFFACE_OK)
+        const efface_request request = {.ids = &id, .n_ids = 1};
+        (void)efface_model_preview(model, data, &request, NULL, NULL);
+        if (efface_model_forget(model, data, &request, NULL, NULL) == EFFACE_OK)
             require(efface_data_n_rows(data) == n - 1, "a row was not forgotten");
     }
     (void)efface_model_verify(model, data, &difference, NULL);
@@ -62,27 +105,12 @@ static void use(efface_model *model, efface_data *data) {
 
 static void use_predictor(const efface_predictor *p) {
     const efface_predictor_info info = efface_predictor_get_info(p);
-    const size_t d = info.n_columns;
-    float *const rows = calloc(2 * d, sizeof *rows);
-    double *const numbers = calloc(d, sizeof *numbers);
-    efface_number labels[2] = {{.whole = -1}, {.whole = -1}};
-    efface_table table;
-    require(rows != NULL && numbers != NULL, "no memory");
-    for (uint32_t j = 0; j < d; j++) {
+    for (uint32_t j = 0; j < info.n_columns; j++) {
         const char *const name = efface_predictor_column(p, j);
         require(name == NULL || name[0] != '\0', "an empty name");
-        rows[d + j] = (float)j * 1e20f - 0.75f;
     }
-    require(efface_predictor_predict(p, 2, rows, 0, labels, NULL) == EFFACE_OK, "no labels");
-    require(efface_predictor_find_table(p, "centroids", &table, NULL) == EFFACE_OK, "no table");
-    for (int i = 0; i < 2; i++)
-        require(labels[i].whole >= 0 && (uint64_t)labels[i].whole < table.n_rows,
-                "a label of no cluster");
-    require(efface_predictor_read_table(p, "centroids", (uint64_t)labels[0].whole, numbers, NULL) ==
-                EFFACE_OK,
-            "no centroid");
-    free(rows);
-    free(numbers);
+    predict(NULL, p, info.n_columns, info.n_numbers);
+    read_tables(NULL, p);
 }
 
 static void try_predictor(const unsigned char *bytes, size_t n_bytes) {
@@ -107,21 +135,19 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
         try_predictor(bytes, n_bytes);
         return 0;
     }
-    if (n_bytes < SCENE_BYTES)
-        return 0;
-    scene s = {.data = NULL};
+    static scene s;
     efface_model *model = NULL;
     efface_error error;
-    scene_read(&s, bytes);
-    const unsigned char *const state = bytes + SCENE_BYTES;
-    const size_t n_state = n_bytes - SCENE_BYTES;
+    const size_t n_taken = scene_read(&s, bytes, n_bytes);
+    const unsigned char *const state = bytes + n_taken;
+    const size_t n_state = n_bytes - n_taken;
     const efface_status status =
         efface_model_decode(state, n_state, &s.params.common, s.data, &model, &error);
     require(status == EFFACE_OK || (model == NULL && error.message[0] != '\0'),
             "refused without a reason, or with a model");
     if (status == EFFACE_OK) {
         check_bytes(model, state, n_state);
-        use(model, s.data);
+        use(s.family, model, s.data);
     }
     efface_model_free(model);
     efface_data_free(s.data);

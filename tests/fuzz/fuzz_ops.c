@@ -1,15 +1,16 @@
 /*
- * Any bytes as parameters, rows and calls: forget, learn, update, preview, rekey, encode and
- * decode, with ids that are there and ids that are not, values within bounds and beyond them. A
+ * Any bytes as a family, parameters, rows and calls: forget, learn, update, preview, rekey, encode
+ * and decode, with ids that are there and ids that are not, values within bounds and beyond them. A
  * plain list of rows says what each call must answer and what the set must hold; after every call
  * the model's bytes must be those of a fresh fit to a set made anew from that list, and at times
  * those of the oracle. A call that fails must have changed nothing.
  *
- * The bytes: parameters (read_setup), then rows, then calls, each of one byte for what, and more
- * for with what. Bytes that are missing count as 0; the calls end with them.
+ * The bytes: a family and what rows are like (read_setup), the parameters of the family, then rows,
+ * then calls, each of one byte for what, and more for with what. Bytes that are missing count as 0;
+ * the calls end with them.
  */
-#include "oracle/oracle.h"
-#include "unit/report_ways.h"
+#include "law/families.h"
+#include "model/family.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,33 +23,22 @@
 #define MOST_ROWS 24
 #define MOST_COLUMNS 6
 #define MOST_CALLS 10
-#define MOST_HEIGHT 3
 #define NOBODY 3u              /* among two bits that say whose a row is; 0 is somebody */
 #define MISSING_SLOT MOST_ROWS /* an id that no row ever has */
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes);
 
-typedef struct input {
-    const unsigned char *bytes;
-    size_t n_bytes, at;
-} input;
-
-static unsigned take(input *in) {
-    return in->at < in->n_bytes ? in->bytes[in->at++] : 0;
-}
-
 /* What a row is, whether it is in the set or waits outside. */
 typedef struct listed {
     bool inside;
     float values[MOST_COLUMNS];
-    int64_t weight;
+    int64_t weight, label;
     uint64_t owner;
 } listed;
 
 typedef struct world {
-    efface_kmeans_params params;
-    float low[MOST_COLUMNS], high[MOST_COLUMNS];
-    uint32_t depth_clusters[MOST_HEIGHT];
+    const law_family *family;
+    law_params params;
     uint32_t d;
     unsigned value_kind, id_kind, weight_kind;
     listed rows[MOST_ROWS];
@@ -108,88 +98,30 @@ static uint64_t owner_of(unsigned bits) {
     return bits != NOBODY ? bits : EFFACE_NO_OWNER;
 }
 
-static void read_row(world *w, input *in, listed *row) {
+static void read_row(world *w, law_bytes *in, listed *row) {
     static const int64_t heavy[] = {1, 2, 1000, INT64_C(1) << 30};
     for (uint32_t j = 0; j < w->d; j++)
-        row->values[j] = value_of(w->value_kind, take(in));
-    const unsigned beside = w->weight_kind != 0 ? take(in) : NOBODY << 6;
+        row->values[j] = value_of(w->value_kind, law_take(in));
+    const unsigned beside = w->weight_kind != 0 ? law_take(in) : NOBODY << 6;
     row->weight = w->weight_kind == 1 ? 1 + (beside & 3) : heavy[beside & 3];
+    const unsigned label = beside >> 2 & 15;
+    row->label = label != 0 ? (int64_t)label - 8 : EFFACE_NO_LABEL;
     row->owner = owner_of(beside >> 6);
 }
 
-/* Whether a fit with these parameters takes such a row. */
-static bool allowed(const world *w, const float *values) {
-    const efface_kmeans_params *const p = &w->params;
-    for (uint32_t j = 0; j < w->d; j++) {
-        if (p->scale == EFFACE_SCALE_NONE && p->bound > 0.0 && fabs((double)values[j]) > p->bound)
-            return false;
-        if (p->scale == EFFACE_SCALE_MINMAX && p->column_min != NULL &&
-            (values[j] < w->low[j] || values[j] > w->high[j]))
-            return false;
-    }
-    return true;
-}
-
-/* A tree with the method at its leaves; it has at most 125 of them. */
-static void read_tree(world *w, input *in) {
-    static const uint32_t widths[MOST_HEIGHT + 1][8] = {{1, 2, 3, 4, 5, 8, 64, 0},
-                                                        {0, 1, 2, 3, 5, 8, 17, 64},
-                                                        {0, 1, 2, 3, 4, 5, 8, 10},
-                                                        {0, 1, 2, 3, 4, 5, 2, 3}};
-    efface_kmeans_params *const p = &w->params;
-    const unsigned a = take(in), b = take(in);
-    p->leaf_method = p->method;
-    p->method = EFFACE_METHOD_TREE;
-    p->height = a & 3;
-    p->width = widths[p->height][a >> 2 & 7];
-    p->weigh_centroids = a >> 5 & 1;
-    p->node_method = (efface_method)((a >> 6) % 3);
-    if (b == 0)
-        return;
-    for (uint32_t l = 0; l < MOST_HEIGHT; l++)
-        w->depth_clusters[l] = 1 + (b >> 2 * l & 3);
-    p->depth_clusters = w->depth_clusters;
-}
-
-static void read_setup(world *w, input *in) {
-    static const double bounds[] = {0.0, 0.0, 4.0, 0x1p23};
-    static const double epsilons[] = {0.0,   0x1p-23, 0x1p-20, 3 * 0x1p-23,
-                                      0.125, 0.5,     0x1p-22, 5 * 0x1p-23};
-    static const double gammas[] = {0.0, 0.2, 0.5, 1.0};
-    static const double rates[] = {0.0, 1.0, 0.5, 0.25, 0.1, 1e-9};
-    static const uint32_t iterations[] = {10, 1, 2, 3, 5, 0, 4, 10};
-    static const uint32_t candidates[] = {1, 2, 0, 5};
-    efface_kmeans_params *const p = &w->params;
-    efface_kmeans_params_init(p);
-    const unsigned a = take(in), b = take(in), c = take(in), e = take(in), f = take(in);
-    p->method = (efface_method)(a % 3);
-    p->n_clusters = 1 + a / 3 % 6;
-    p->empty = a / 18 % 2 != 0 ? EFFACE_EMPTY_KEEP : EFFACE_EMPTY_RESEED;
-    p->starts = 1 + a / 36 % 5;
-    p->iterations = iterations[b & 7];
-    p->passes = 1 + (b >> 3 & 3);
-    w->d = 1 + (b >> 5) % MOST_COLUMNS;
-    p->scale = (c & 1) != 0 ? EFFACE_SCALE_MINMAX : EFFACE_SCALE_NONE;
-    p->bound = bounds[c >> 1 & 3];
-    if ((c & 3) == 3) {
-        for (uint32_t j = 0; j < w->d; j++) {
-            w->low[j] = -4.0f;
-            w->high[j] = j == 0 ? 0x1p20f : 4.0f;
-        }
-        p->column_min = w->low;
-        p->column_max = w->high;
-    }
-    w->value_kind = c >> 3 & 7;
-    w->id_kind = c >> 6;
-    p->epsilon = epsilons[e & 7];
-    p->gamma = gammas[e >> 3 & 3];
-    p->rate = rates[(e >> 5) % 6];
-    w->weight_kind = f % 3;
-    p->common.seed = f;
-    p->candidates = candidates[f >> 6];
-    p->common.n_threads = 1;
-    if (a >= 180)
-        read_tree(w, in);
+/*
+ *     byte 0   family
+ *     byte 1   columns - 1 (3 bits), kind of values (3 bits), of ids (2 bits)
+ *     byte 2   kind of weights, and whether rows have owners
+ */
+static void read_setup(world *w, law_bytes *in) {
+    const unsigned a = law_take(in), b = law_take(in), c = law_take(in);
+    w->family = law_family_at(a);
+    w->d = 1 + (b & 7) % MOST_COLUMNS;
+    w->value_kind = b >> 3 & 7;
+    w->id_kind = b >> 6;
+    w->weight_kind = c % 3;
+    w->family->read(&w->params, w->d, true, in);
 }
 
 /* ---------------------------------------------------------------- the law */
@@ -214,26 +146,30 @@ typedef struct table {
     size_t n;
     float values[MOST_ROWS * MOST_COLUMNS];
     uint64_t ids[MOST_ROWS], owners[MOST_ROWS];
-    int64_t weights[MOST_ROWS];
+    int64_t weights[MOST_ROWS], labels[MOST_ROWS];
 } table;
 
 static void add_to_table(const world *w, table *t, size_t slot, const listed *row) {
     memcpy(t->values + t->n * w->d, row->values, w->d * sizeof(float));
     t->ids[t->n] = id_of(w, slot);
     t->weights[t->n] = row->weight;
+    t->labels[t->n] = row->label;
     t->owners[t->n++] = row->owner;
 }
 
-/* Owners are left out where no row has one, as callers do that know none. */
+/* Owners and labels are left out where no row has one, as callers do that know none. */
 static efface_rows rows_of(const table *t) {
-    bool owned = false;
-    for (size_t i = 0; i < t->n; i++)
+    bool owned = false, labelled = false;
+    for (size_t i = 0; i < t->n; i++) {
         owned |= t->owners[i] != EFFACE_NO_OWNER;
+        labelled |= t->labels[i] != EFFACE_NO_LABEL;
+    }
     return (efface_rows){.n_rows = t->n,
                          .values = t->values,
                          .ids = t->ids,
                          .weights = t->weights,
-                         .owners = owned ? t->owners : NULL};
+                         .owners = owned ? t->owners : NULL,
+                         .labels = labelled ? t->labels : NULL};
 }
 
 static table inside_of(const world *w) {
@@ -254,8 +190,10 @@ static void check_set(const world *w, const table *t) {
         require(w, efface_data_find(w->data, t->ids[i], &position) == EFFACE_OK, "a row is lost");
         const efface_row row = efface_data_row(w->data, position);
         efface_data_values(w->data, position, values);
-        require(w, row.weight == t->weights[i] && row.owner == t->owners[i],
-                "weight or owner of a row changed");
+        require(w,
+                row.weight == t->weights[i] && row.owner == t->owners[i] &&
+                    row.label == t->labels[i],
+                "weight, owner or label of a row changed");
         for (uint32_t j = 0; j < w->d; j++)
             require(w, values[j] == t->values[i * w->d + j], "a value changed");
         total += t->weights[i];
@@ -276,33 +214,29 @@ static efface_data *make_set(const world *w, const table *t) {
 static efface_model *fit(const world *w, const efface_data *data) {
     efface_model *model = NULL;
     efface_error error;
-    if (efface_kmeans_fit(data, &w->params, &model, &error) != EFFACE_OK)
+    if (law_fit(data, &w->params, &model, &error) != EFFACE_OK)
         broken(w, "no fit: %s", error.message);
     return model;
 }
 
 static void check_state(const world *w) {
-    const table t = inside_of(w);
+    table t = inside_of(w);
     check_set(w, &t);
     efface_data *const data = make_set(w, &t);
     efface_model *const fresh = fit(w, data);
     const encoding ours = encode(w, w->model), right = encode(w, fresh);
     require(w, same(&ours, &right), "not the bytes of a fresh fit");
-    const efface_kmeans_info a = efface_kmeans_get_info(w->model);
-    const efface_kmeans_info b = efface_kmeans_get_info(fresh);
-    require(w,
-            a.n_coarse_columns == b.n_coarse_columns && a.stable == b.stable &&
-                a.n_rows == b.n_rows && a.iterations == b.iterations &&
-                a.n_clusters == b.n_clusters && a.width == b.width,
-            "not the info of a fresh fit");
+    if (w->n_calls % 2 != 0) { /* what is kept beside the bytes goes by positions in the set */
+        efface_model *const beside = fit(w, w->data);
+        law_check(w->family, w->model, beside, w->data);
+        efface_model_free(beside);
+    }
     if (w->n_calls % 4 == 3) {
-        const oracle_rows rows = {t.n, w->d, t.values, t.ids, t.weights};
-        oracle_model *const oracle = oracle_fit(&rows, &w->params);
+        const law_rows rows = {t.n, w->d, t.values, t.ids, t.weights, t.labels, "fuzzed"};
         encoding plain;
-        plain.bytes = oracle_encode(oracle, &plain.n_bytes);
+        plain.bytes = w->family->oracle(&rows, &w->params, &plain.n_bytes);
         require(w, same(&ours, &plain), "not the bytes of the oracle");
         free(plain.bytes);
-        oracle_free(oracle);
     }
     efface_bytes_free(ours.bytes);
     efface_bytes_free(right.bytes);
@@ -321,14 +255,14 @@ typedef struct request {
     efface_missing missing;
 } request;
 
-static request read_request(const world *w, input *in) {
+static request read_request(const world *w, law_bytes *in) {
     request r;
     memset(&r, 0, sizeof r);
-    const unsigned how = take(in);
+    const unsigned how = law_take(in);
     r.n = (how & 3) == 0 ? how >> 2 & 7 : 1;
     r.missing = how >= 128 ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL;
     for (size_t i = 0; i < r.n; i++) {
-        const size_t slot = take(in) % (MOST_ROWS + 2);
+        const size_t slot = law_take(in) % (MOST_ROWS + 2);
         r.slots[i] = slot < MOST_ROWS ? slot : MISSING_SLOT;
         r.ids[i] = id_of(w, r.slots[i]);
         const bool there = slot < MOST_ROWS && w->rows[slot].inside;
@@ -353,7 +287,7 @@ static void check_answer(const world *w, efface_status status, efface_status rig
     require(w, status == EFFACE_OK || error->message[0] != '\0', "fails without a reason");
 }
 
-static void call_forget(world *w, input *in) {
+static void call_forget(world *w, law_bytes *in) {
     const request r = read_request(w, in);
     efface_report preview = {.seconds = -1.0}, report = {.seconds = -1.0};
     efface_error error;
@@ -388,16 +322,15 @@ static void call_forget(world *w, input *in) {
             "reports other numbers of rows");
     require(w,
             preview.action == report.action && preview.reason == report.reason &&
-                level_of(&preview) == level_of(&report) &&
-                depth_of(&preview) == depth_of(&report) &&
+                strcmp(preview.where, report.where) == 0 &&
                 preview.rows_missing == report.rows_missing &&
                 preview.rows_forgotten == report.rows_forgotten &&
                 preview.rows_visited >= report.rows_visited,
             "does something else than the preview said");
 }
 
-static void call_forget_owner(world *w, input *in) {
-    const unsigned byte = take(in);
+static void call_forget_owner(world *w, law_bytes *in) {
+    const unsigned byte = law_take(in);
     const uint64_t owner = owner_of(byte & 3);
     const efface_missing missing = byte >= 128 ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL;
     size_t n = 0;
@@ -425,19 +358,19 @@ static void call_forget_owner(world *w, input *in) {
 }
 
 /* Learns or updates one row or several; now and then rows that must be refused. */
-static void call_write(world *w, input *in, bool update) {
+static void call_write(world *w, law_bytes *in, bool update) {
     listed rows[4];
     size_t slots[4];
     table t;
     memset(&t, 0, sizeof t);
-    const unsigned how = take(in);
+    const unsigned how = law_take(in);
     const size_t n = (how & 3) == 0 ? how >> 2 & 3 : 1;
     const bool spoil = how >= 240;
     efface_status right = EFFACE_OK;
     bool absent = false, twice = false, beyond = spoil && n > 0;
     w->doing = update ? "update" : "learn";
     for (size_t i = 0; i < n; i++) {
-        const unsigned byte = take(in);
+        const unsigned byte = law_take(in);
         slots[i] = byte % MOST_ROWS;
         rows[i] = w->rows[slots[i]];
         if (byte >= MOST_ROWS || update)
@@ -447,7 +380,7 @@ static void call_write(world *w, input *in, bool update) {
         twice |= !update && there;
         for (size_t before = 0; before < i; before++)
             twice |= slots[before] == slots[i];
-        beyond |= !allowed(w, rows[i].values);
+        beyond |= !law_allows(w->family, &w->params, rows[i].values, w->d);
         add_to_table(w, &t, slots[i], &rows[i]);
     }
     if (spoil && n > 0)
@@ -462,8 +395,10 @@ static void call_write(world *w, input *in, bool update) {
     if (right == EFFACE_OK && beyond)
         right = EFFACE_E_LIMIT;
     efface_rows batch = rows_of(&t);
-    if (update)
-        batch.owners = t.owners; /* without them, those of before would stay */
+    if (update) { /* without them, those of before would stay */
+        batch.owners = t.owners;
+        batch.labels = t.labels;
+    }
     efface_report report;
     efface_error error;
     const efface_status status =
@@ -480,9 +415,9 @@ static void call_write(world *w, input *in, bool update) {
     }
 }
 
-static void call_rekey(world *w, input *in) {
+static void call_rekey(world *w, law_bytes *in) {
     efface_report report;
-    w->params.common.seed = take(in);
+    w->params.common.seed = law_take(in);
     w->doing = "rekey";
     require(w,
             efface_model_rekey(w->model, w->data, w->params.common.seed, &report, NULL) ==
@@ -515,8 +450,8 @@ static void call_decode(world *w) {
     w->model = model;
 }
 
-static void call(world *w, input *in) {
-    const unsigned what = take(in);
+static void call(world *w, law_bytes *in) {
+    const unsigned what = law_take(in);
     switch (what % 16) {
     case 0:
         if (what / 16 % 2 != 0)
@@ -540,18 +475,19 @@ static void call(world *w, input *in) {
 }
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
-    input in = {bytes, n_bytes, 0};
+    law_bytes in = {bytes, n_bytes, 0};
     world w;
     memset(&w, 0, sizeof w);
     w.doing = "fit";
     read_setup(&w, &in);
-    const size_t n = take(&in) % (MOST_ROWS + 1);
+    const size_t n = law_take(&in) % (MOST_ROWS + 1);
     for (size_t slot = 0; slot < MOST_ROWS; slot++) {
         if (slot < n)
             read_row(&w, &in, &w.rows[slot]);
         else
-            w.rows[slot] = (listed){.weight = 1, .owner = EFFACE_NO_OWNER};
-        w.rows[slot].inside = slot < n && allowed(&w, w.rows[slot].values);
+            w.rows[slot] =
+                (listed){.weight = 1, .label = EFFACE_NO_LABEL, .owner = EFFACE_NO_OWNER};
+        w.rows[slot].inside = slot < n && law_allows(w.family, &w.params, w.rows[slot].values, w.d);
     }
     const table t = inside_of(&w);
     w.data = make_set(&w, &t);

@@ -5,11 +5,11 @@
  *     make_seeds FOLDER
  *
  * FOLDER has the folders decode and store. Stores get pages of 512 bytes and differ from run to run
- * in their keys and the time. Those of the corpus whose names begin with old- are of format 1, those
- * with second- of format 2.
+ * in their keys and the time. Those of the corpus whose names begin with old- are of format 1,
+ * those with second- of format 2.
  */
 #include "base/checked.h"
-#include "decode_scene.h"
+#include "fuzz/decode_scene.h"
 #include "model/family.h"
 #include "store/plain_calls.h"
 
@@ -32,8 +32,8 @@ static void make_state(const char *folder, const char *name, const unsigned char
     efface_model *model = NULL;
     unsigned char *bytes = NULL;
     size_t n_bytes = 0;
-    scene_read(&s, b);
-    require(efface_kmeans_fit(s.data, &s.params, &model, NULL) == EFFACE_OK, name);
+    (void)scene_read(&s, b, SCENE_BYTES);
+    require(law_fit(s.data, &s.params, &model, NULL) == EFFACE_OK, name);
     require(efface_model_encode(model, &bytes, &n_bytes, NULL) == EFFACE_OK, name);
     (void)snprintf(path, sizeof path, "%s/decode/%s", folder, name);
     FILE *const file = fopen(path, "wb");
@@ -50,25 +50,40 @@ static void make_states(const char *folder) {
         const char *name;
         unsigned char b[SCENE_BYTES];
     } states[] = {
-        {"lloyd", {0x10, 0x02, 0x01, 0x00, 0x00, 0x00}},
-        {"lloyd-empty-set", {0x20, 0x22, 0x01, 0x00, 0x00, 0x00}},
-        {"lloyd-one-row", {0x20, 0x42, 0x02, 0x00, 0x00, 0x00}},
-        {"lloyd-minmax-keep", {0x1C, 0xEB, 0x03, 0xC0, 0x00, 0x00}},
-        {"lloyd-reseeds", {0x30, 0x8F, 0x00, 0x00, 0x00, 0x00}},
-        {"lloyd-bound", {0x30, 0xC4, 0x81, 0x60, 0x00, 0x00}},
-        {"quantized", {0x11, 0xC3, 0x01, 0x40, 0x00, 0x00}},
-        {"quantized-lattice", {0x15, 0x1A, 0x15, 0x20, 0x00, 0x00}},
-        {"quantized-fresh", {0x21, 0xC2, 0x41, 0x40, 0x00, 0x00}},
-        {"pyramid", {0x12, 0xC2, 0x01, 0x12, 0x00, 0x00}},
-        {"pyramid-minmax", {0x26, 0xE3, 0xA1, 0x56, 0x00, 0x00}},
-        {"pyramid-whole", {0x32, 0x01, 0x00, 0x09, 0x00, 0x00}},
-        {"tree", {0x13, 0xC2, 0x01, 0x00, 0x09, 0x00}},
-        {"tree-two-levels", {0x27, 0xE1, 0x01, 0x40, 0x0A, 0x03}},
-        {"tree-of-methods", {0x33, 0xC2, 0x30, 0x02, 0x5D, 0x01}},
-        {"tree-no-height", {0x33, 0x02, 0x01, 0x00, 0x00, 0x00}},
+        {"lloyd", {0x00, 0x08, 0x00, 0x32, 0x00, 0x10, 0x00, 0x01, 0x00, 0x00, 0x00}},
+        {"lloyd-empty-set", {0x00, 0x09, 0x00, 0x32, 0x00, 0x10, 0x00, 0x02, 0x00, 0x00, 0x00}},
+        {"lloyd-one-row", {0x00, 0x12, 0x00, 0x32, 0x00, 0x10, 0x00, 0x02, 0x00, 0x00, 0x00}},
+        {"lloyd-minmax-keep", {0x00, 0xDF, 0x00, 0xD3, 0x01, 0x10, 0x00, 0x01, 0x00, 0x00, 0x00}},
+        {"lloyd-reseeds", {0x00, 0x04, 0x00, 0x57, 0x00, 0x10, 0x00, 0x03, 0x00, 0x00, 0x00}},
+        {"lloyd-bound", {0x00, 0x6E, 0x00, 0x34, 0x06, 0x10, 0x00, 0x03, 0x00, 0x00, 0x00}},
+        {"quantized", {0x00, 0x4E, 0x01, 0x33, 0x00, 0x10, 0x00, 0x01, 0x00, 0x00, 0x00}},
+        {"quantized-lattice", {0x00, 0x28, 0x01, 0x02, 0x01, 0x04, 0x00, 0x01, 0x00, 0x00, 0x00}},
+        {"quantized-fresh", {0x00, 0x4E, 0x01, 0x32, 0x10, 0x10, 0x00, 0x02, 0x00, 0x00, 0x00}},
+        {"pyramid", {0x00, 0x0E, 0x02, 0x32, 0x00, 0x10, 0x42, 0x01, 0x00, 0x00, 0x00}},
+        {"pyramid-minmax", {0x00, 0x4F, 0x02, 0x33, 0x05, 0x12, 0x4A, 0x02, 0x00, 0x00, 0x00}},
+        {"pyramid-whole", {0x00, 0x00, 0x02, 0x31, 0x00, 0x10, 0x21, 0x03, 0x00, 0x00, 0x00}},
+        {"tree", {0x00, 0x0E, 0x03, 0x32, 0x00, 0x10, 0x00, 0x01, 0x01, 0x02, 0x00}},
+        {"tree-two-levels", {0x00, 0x4F, 0x03, 0x31, 0x09, 0x10, 0x00, 0x02, 0x02, 0x02, 0x39}},
+        {"tree-of-methods", {0x00, 0x06, 0x03, 0x32, 0x08, 0x18, 0x02, 0x03, 0x15, 0x03, 0x00}},
+        {"tree-no-height", {0x00, 0x08, 0x03, 0x32, 0x00, 0x10, 0x00, 0x03, 0x00, 0x00, 0x00}},
     };
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
         make_state(folder, states[i].name, states[i].b);
+}
+
+/* Some of each family. */
+static void make_states_of_families(const char *folder) {
+    static const unsigned char patterns[] = {0x00, 0x11, 0x5A, 0xC6};
+    for (size_t f = 0; f < law_n_families; f++)
+        for (size_t i = 0; i < sizeof patterns; i++) {
+            unsigned char b[SCENE_BYTES];
+            char name[64];
+            memset(b, patterns[i], sizeof b);
+            b[0] = (unsigned char)f;
+            b[1] = (unsigned char)(i % 2 == 0 ? 0x0E : 0x8E); /* 20 small rows, weighed or not */
+            (void)snprintf(name, sizeof name, "%s-%zu", law_families[f]->name, i);
+            make_state(folder, name, b);
+        }
 }
 
 /* ---------------------------------------------------------------- published models */
@@ -83,9 +98,9 @@ static void make_predictor(const char *folder, const char *name, const unsigned 
     efface_model *model = NULL;
     efface_data *columns = NULL;
     ef_writer w = {0};
-    scene_read(&s, b);
+    (void)scene_read(&s, b, SCENE_BYTES);
     const uint32_t d = efface_data_n_columns(s.data);
-    require(efface_kmeans_fit(s.data, &s.params, &model, NULL) == EFFACE_OK &&
+    require(law_fit(s.data, &s.params, &model, NULL) == EFFACE_OK &&
                 efface_data_create(d, &columns, NULL) == EFFACE_OK,
             name);
     if (with_names)
@@ -105,8 +120,10 @@ static void make_predictor(const char *folder, const char *name, const unsigned 
 }
 
 static void make_predictors(const char *folder) {
-    static const unsigned char plain[SCENE_BYTES] = {0x10, 0x02, 0x01, 0x00, 0x00, 0x00};
-    static const unsigned char minmax[SCENE_BYTES] = {0x1C, 0xEB, 0x03, 0xC0, 0x00, 0x00};
+    static const unsigned char plain[SCENE_BYTES] = {0x00, 0x08, 0x00, 0x32, 0x00, 0x10,
+                                                     0x00, 0x01, 0x00, 0x00, 0x00};
+    static const unsigned char minmax[SCENE_BYTES] = {0x00, 0xDF, 0x00, 0xD3, 0x01, 0x10,
+                                                      0x00, 0x01, 0x00, 0x00, 0x00};
     make_predictor(folder, "published", plain, 0);
     make_predictor(folder, "published-minmax-names", minmax, 1);
 }
@@ -122,6 +139,13 @@ static void shrink(const char *path) {
     require(sqlite3_close(db) == SQLITE_OK, path);
 }
 
+static void fit_model(efface_store *store, const char *name, const scene *s,
+                      const uint32_t *columns, uint32_t n_columns) {
+    const efface_new_model asked = {
+        .name = name, .params = &s->params.common, .columns = columns, .n_columns = n_columns};
+    require(efface_store_fit(store, &asked, NULL, NULL) == EFFACE_OK, name);
+}
+
 /* The model of a scene, over its rows; then a row leaves and one comes. */
 static void make_store(const char *folder, const char *name, const unsigned char b[SCENE_BYTES],
                        int with_requests) {
@@ -132,15 +156,15 @@ static void make_store(const char *folder, const char *name, const unsigned char
     scene s = {.data = NULL};
     efface_store *store = NULL;
     efface_data *more = NULL;
-    scene_read(&s, b);
+    (void)scene_read(&s, b, SCENE_BYTES);
     (void)snprintf(path, sizeof path, "%s/store/%s", folder, name);
     (void)remove(path);
     require(create_plain(path, s.data, &store, NULL) == EFFACE_OK, path);
-    require(fit_plain(store, "m", &s.params, NULL, 0, NULL) == EFFACE_OK, path);
+    fit_model(store, "m", &s, NULL, 0);
     if (with_requests) {
         const efface_request request = {.ids = &id, .n_ids = 1};
         const efface_rows rows = {.n_rows = 1, .values = values};
-        require(fit_plain(store, "n", &s.params, columns, 1, NULL) == EFFACE_OK, path);
+        fit_model(store, "n", &s, columns, 1);
         require(efface_store_forget(store, &request, NULL, NULL) == EFFACE_OK, path);
         require(efface_data_create(efface_data_n_columns(s.data), &more, NULL) == EFFACE_OK &&
                     efface_data_add(more, &rows, NULL) == EFFACE_OK &&
@@ -154,11 +178,16 @@ static void make_store(const char *folder, const char *name, const unsigned char
 }
 
 static void make_stores(const char *folder) {
-    static const unsigned char lloyd[SCENE_BYTES] = {0x10, 0x02, 0x01, 0x00, 0x00, 0x00};
-    static const unsigned char quantized[SCENE_BYTES] = {0x15, 0x02, 0x91, 0x20, 0x00, 0x00};
-    static const unsigned char pyramid[SCENE_BYTES] = {0x12, 0x02, 0x01, 0x12, 0x00, 0x00};
-    static const unsigned char tree[SCENE_BYTES] = {0x13, 0x02, 0x01, 0x00, 0x09, 0x02};
-    static const unsigned char none[SCENE_BYTES] = {0x10, 0x22, 0x01, 0x00, 0x00, 0x00};
+    static const unsigned char lloyd[SCENE_BYTES] = {0x00, 0x08, 0x00, 0x32, 0x00, 0x10,
+                                                     0x00, 0x01, 0x00, 0x00, 0x00};
+    static const unsigned char quantized[SCENE_BYTES] = {0x00, 0x28, 0x01, 0x32, 0x05, 0x14,
+                                                         0x00, 0x01, 0x00, 0x00, 0x00};
+    static const unsigned char pyramid[SCENE_BYTES] = {0x00, 0x08, 0x02, 0x32, 0x00, 0x10,
+                                                       0x42, 0x01, 0x00, 0x00, 0x00};
+    static const unsigned char tree[SCENE_BYTES] = {0x00, 0x08, 0x03, 0x32, 0x00, 0x10,
+                                                    0x00, 0x01, 0x01, 0x02, 0x39};
+    static const unsigned char none[SCENE_BYTES] = {0x00, 0x09, 0x00, 0x32, 0x00, 0x10,
+                                                    0x00, 0x01, 0x00, 0x00, 0x00};
     make_store(folder, "lloyd", lloyd, 1);
     make_store(folder, "quantized", quantized, 0);
     make_store(folder, "pyramid", pyramid, 0);
@@ -169,6 +198,7 @@ static void make_stores(const char *folder) {
 int main(int n_arguments, char **arguments) {
     require(n_arguments == 2, "usage: make_seeds FOLDER");
     make_states(arguments[1]);
+    make_states_of_families(arguments[1]);
     make_predictors(arguments[1]);
     make_stores(arguments[1]);
     return 0;

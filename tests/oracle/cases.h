@@ -7,52 +7,10 @@
 #ifndef EF_TESTS_CASES_H
 #define EF_TESTS_CASES_H
 
+#include "law/case_rows.h"
 #include "oracle/oracle.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-static uint64_t mix(uint64_t z) {
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
-
-static uint64_t rng_state;
-
-static uint64_t next(void) {
-    rng_state += UINT64_C(0x9E3779B97F4A7C15);
-    return mix(rng_state);
-}
-
-static uint64_t below(uint64_t limit) {
-    return next() % limit;
-}
-
-static int one_in(uint64_t n) {
-    return below(n) == 0;
-}
-
-static float unit(void) {
-    return (float)(next() >> 40) * 0x1p-24f;
-}
-
-/* x 2^e, by steps that neither overflow nor lose a normal number's bits. */
-static float scaled(float x, int e) {
-    for (; e > 0; e--)
-        x *= 2.0f;
-    for (; e < 0; e++)
-        x *= 0.5f;
-    return x;
-}
-
-/* (least + a unit) 2^e, e from `low` on. The order of draws is fixed, whatever the compiler. */
-static float spread_out(float least, int low, uint64_t n_exponents) {
-    const float x = least + unit();
-    return scaled(x, low + (int)below(n_exponents));
-}
 
 typedef struct trial {
     oracle_rows rows; /* points into the next three; ids and weights may be NULL */
@@ -65,134 +23,6 @@ typedef struct trial {
     int is_large; /* and its parameters are made for that */
     efface_kmeans_params params;
 } trial;
-
-static void *make(size_t count, size_t size) {
-    void *p = calloc(count + 1, size);
-    if (p == NULL) {
-        fputs("out of memory\n", stderr);
-        exit(2);
-    }
-    return p;
-}
-
-static float sign(float x) {
-    return one_in(2) ? x : -x;
-}
-
-static float blob_value(size_t row, uint32_t column) {
-    return (float)(mix(row % 4 * 1000 + column) % 10) + 0.125f * unit();
-}
-
-/* A value of a kind that needs no more than its place. */
-static float plain_value(uint64_t kind, size_t row, uint32_t column) {
-    switch (kind) {
-    case 0: return unit();
-    case 1: return 200.0f * unit() - 100.0f;
-    case 2: return blob_value(row, column);
-    case 3: return (float)below(4) - 1.0f;          /* ties without end */
-    case 4: return sign(spread_out(1.0f, 100, 26)); /* below 2^126 */
-    case 5: return one_in(3) ? 0x1p126f : sign(scaled(unit(), 126));
-    case 6: return sign((float)below(200000) * 0x1p-149f); /* about 1e-40 */
-    case 7: return sign(spread_out(1.0f, -145, 270));
-    case 8: return one_in(6) ? 1.0f : sign(0.0f);
-    case 9: return row < 2 ? sign(1e6f * unit()) : unit();           /* others fall on few steps */
-    case 10: return sign(((float)below(8388608) + 0.5f) * 0x1p-23f); /* half a step at e = 0 */
-    default: return 1.0f - (float)below(2000) * 0x1p-24f; /* distances far below the norms */
-    }
-}
-
-static const char *const kind_names[] = {"unit",  "wide",     "blobs",        "integers",
-                                         "huge",  "largest",  "tiny",         "mixed",
-                                         "zeros", "outliers", "halves",       "far from zero",
-                                         "equal", "line",     "few distinct", "midpoints"};
-
-/* Fills row i with the middle between two rows before it, at times one grid step aside: the
- * nearest of two seeds is then decided by the last bit. */
-static void fill_midpoint(trial *t, size_t i) {
-    const uint32_t d = t->rows.d;
-    const float *a = t->values + below(i) * d, *b = t->values + below(i) * d;
-    for (uint32_t j = 0; j < d; j++)
-        t->values[i * d + j] = 0.5f * a[j] + 0.5f * b[j];
-    if (one_in(2)) {
-        const uint64_t column = below(d);
-        t->values[i * d + column] += sign(0x1p-22f);
-    }
-}
-
-static void fill_values(trial *t) {
-    const size_t n = t->rows.n;
-    const uint32_t d = t->rows.d;
-    const uint64_t kind = below(16), base = below(12);
-    t->kind = kind_names[kind];
-    for (size_t i = 0; i < n; i++) {
-        float *row = t->values + i * d;
-        const float along = one_in(2) ? (float)below(9) : 9.0f * unit();
-        const int equal = i > 0 && (kind == 12 || (kind == 14 && (i >= 5 || one_in(2))));
-        const size_t from = kind == 12 ? 0 : (size_t)below(1 + (i < 5 ? i : 5));
-        if (kind == 15 && i > 4) {
-            fill_midpoint(t, i);
-            continue;
-        }
-        for (uint32_t j = 0; j < d; j++) {
-            if (equal)
-                row[j] = t->values[from * d + j];
-            else if (kind == 13)
-                row[j] = along * ((float)(mix(j) % 7) - 3.0f) + 1.0f;
-            else if (kind == 15)
-                row[j] = 2.0f * unit() - 1.0f;
-            else
-                row[j] = plain_value(kind < 12 ? kind : base, i, j);
-        }
-    }
-    if (one_in(4)) {
-        const uint32_t column = (uint32_t)below(d);
-        const float x = plain_value(base, 5, column);
-        for (size_t i = 0; i < n; i++)
-            t->values[i * d + column] = x;
-    }
-    if (one_in(4) && n > 0)
-        for (size_t copies = below(n); copies > 0; copies--)
-            memmove(t->values + below(n) * d, t->values + (copies - 1) * d, d * sizeof(float));
-}
-
-/* Puts the values of a generated set that is skewed in the place of the others. */
-static void fill_skewed(trial *t, uint64_t seed) {
-    static const char *const names[] = {"scales", "tails", "duplicates"};
-    const uint64_t skew = mix(seed) % 3;
-    const uint32_t n_clusters = 4 + (uint32_t)(mix(seed + 1) % 5);
-    efface_data *data = NULL;
-    if (efface_data_make_skewed((efface_skew)skew, n_clusters, t->rows.d, t->rows.n, seed, &data,
-                                NULL) != EFFACE_OK) {
-        fputs("out of memory\n", stderr);
-        exit(2);
-    }
-    for (size_t i = 0; i < t->rows.n; i++)
-        efface_data_values(data, i, t->values + i * t->rows.d);
-    efface_data_free(data);
-    t->kind = names[skew];
-}
-
-static void fill_ids_and_weights(trial *t) {
-    const size_t n = t->rows.n;
-    const uint64_t salt = next(), id_kind = below(5), weight_kind = below(6);
-    const int64_t room = EFFACE_MAX_WEIGHT - 1;
-    int64_t total = 0;
-    for (size_t i = 0; i < n; i++) {
-        t->ids[i] = id_kind == 1   ? UINT64_MAX - i
-                    : id_kind == 2 ? (uint64_t)i << 32
-                    : id_kind == 3 ? 1000 - i
-                                   : mix(salt + i); /* mix is one to one */
-        t->weights[i] = weight_kind == 1   ? 1 + (int64_t)below(5)
-                        : weight_kind == 2 ? 1 + (int64_t)below((uint64_t)room / n)
-                        : weight_kind == 3 ? 1 + (int64_t)(below(3) * 999)
-                                           : 1;
-        total += t->weights[i];
-    }
-    if (weight_kind == 4 && n > 0)
-        t->weights[below(n)] += room - total; /* all the weight there can be, on one row */
-    t->rows.ids = id_kind == 0 ? NULL : t->ids;
-    t->rows.weights = weight_kind == 0 ? NULL : t->weights;
-}
 
 static void choose_bounds(trial *t) {
     efface_kmeans_params *p = &t->params;
@@ -440,10 +270,14 @@ static void make_trial(uint64_t seed, trial *t) {
     t->high = make(d, sizeof *t->high);
     t->depth_clusters = make(8, sizeof *t->depth_clusters);
     t->rows = (oracle_rows){.n = n, .d = d, .values = t->values};
-    fill_values(t);
+    law_rows rows = {.n = n, .d = d, .values = t->values, .ids = t->ids, .weights = t->weights};
+    fill_values(&rows);
     if (mix(seed + SKEWED_SALT) % 12 == 0) /* draws nothing: other cases stay what they were */
-        fill_skewed(t, mix(seed));
-    fill_ids_and_weights(t);
+        fill_skewed(&rows, mix(seed));
+    const given has = fill_ids_and_weights(&rows);
+    t->kind = rows.kind;
+    t->rows.ids = has.ids ? t->ids : NULL;
+    t->rows.weights = has.weights ? t->weights : NULL;
     choose_parameters(t);
     if (meet)
         let_centroids_meet(t);
@@ -470,21 +304,6 @@ static void free_trial(trial *t) {
     free(t->low);
     free(t->high);
     free(t->depth_clusters);
-}
-
-/* Runs the case that EFFACE_TEST_SEED names, and then says 0; or as many as EFFACE_TEST_CASES says,
- * else `n_default`, from the seed `first` on, and says how many. */
-static inline unsigned long run_cases(uint64_t first, unsigned long n_default,
-                                      void (*run_one)(uint64_t seed)) {
-    const char *const one = getenv("EFFACE_TEST_SEED"), *const many = getenv("EFFACE_TEST_CASES");
-    if (one != NULL) {
-        run_one(strtoull(one, NULL, 0));
-        return 0;
-    }
-    const unsigned long n = many != NULL ? strtoul(many, NULL, 0) : n_default;
-    for (unsigned long i = 0; i < n; i++)
-        run_one(first + i);
-    return n;
 }
 
 #endif

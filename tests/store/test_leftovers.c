@@ -6,7 +6,8 @@
  * float64 values, ids as eight bytes in both orders, as SQLite's varint, as text. Before the
  * request the same search must find the row, or it would prove nothing.
  *
- * What is not searched for: a row's values rounded and summed up with those of others, which is
+ * Stores have models of every family and of each way in which they work (law/families.h). What is
+ * not searched for: a row's values rounded and summed up with those of others, which is
  * what a model is. test_forgotten.c is about texts and updates, and about what is left in tables.
  */
 #define _XOPEN_SOURCE 700
@@ -17,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "law/families.h"
 #include "store/faulty_vfs.h"
 #include "store/store_ways.h"
 
@@ -92,6 +94,21 @@ static efface_data *data_of(size_t first) {
     return data;
 }
 
+/* Every third model is of the two columns that have an extreme. */
+static void fit_model(efface_store *store, const law_family *family, unsigned way) {
+    static const uint32_t some[] = {3, 2};
+    law_params params;
+    char name[EFFACE_MODEL_NAME_BYTES];
+    const bool all = way % 3 != 0;
+    (void)snprintf(name, sizeof name, "%s-%u", family->name, way);
+    family->choose(&params, way, all ? n_columns : 2);
+    const efface_new_model asked = {.name = name,
+                                    .params = &params.common,
+                                    .columns = all ? NULL : some,
+                                    .n_columns = all ? 0 : 2};
+    REQUIRE_OK(efface_store_fit(store, &asked, NULL, error));
+}
+
 static efface_store *begin(size_t n_rows, bool with_models) {
     empty_folder();
     random_state = 20240229;
@@ -106,26 +123,9 @@ static efface_store *begin(size_t n_rows, bool with_models) {
     efface_data_free(data);
     if (!with_models)
         return store;
-    static const uint32_t some[] = {3, 2};
-    efface_kmeans_params params;
-    efface_kmeans_params_init(&params);
-    params.method = EFFACE_METHOD_LLOYD;
-    params.candidates = 3; /* losers of the seeding leave nothing either */
-    params.n_clusters = 4;
-    params.iterations = 3;
-    params.common.seed = 7;
-    params.common.n_threads = 1;
-    REQUIRE_OK(fit_plain(store, "lloyd", &params, NULL, 0, error));
-    params.scale = EFFACE_SCALE_MINMAX;
-    params.method = EFFACE_METHOD_QUANTIZED;
-    REQUIRE_OK(fit_plain(store, "quantized", &params, some, 2, error));
-    params.method = EFFACE_METHOD_PYRAMID;
-    params.rate = 1.0 / 16.0;
-    params.epsilon = 1.0 / 64.0;
-    REQUIRE_OK(fit_plain(store, "pyramid", &params, NULL, 0, error));
-    params.method = EFFACE_METHOD_TREE;
-    params.width = 4;
-    REQUIRE_OK(fit_plain(store, "tree", &params, some, 1, error));
+    for (size_t f = 0; f < law_n_families; f++)
+        for (unsigned way = 0; way < law_families[f]->n_ways; way++)
+            fit_model(store, law_families[f], way);
     return store;
 }
 
@@ -461,11 +461,15 @@ static void models_that_went(void **state) {
     efface_store *const store = begin(N_ROWS, true);
     REQUIRE_OK(efface_store_rekey(store, NULL, 99, error));
     forget_one(store, 0, "models got new seeds");
-    REQUIRE_OK(efface_store_drop(store, "pyramid", error));
-    forget_one(store, 1, "a model was dropped");
-    REQUIRE_OK(efface_store_drop(store, "lloyd", error));
-    REQUIRE_OK(efface_store_drop(store, "quantized", error));
-    REQUIRE_OK(efface_store_drop(store, "tree", error));
+    efface_stored_model *models = NULL;
+    size_t n_models = 0;
+    REQUIRE_OK(efface_store_models(store, &models, &n_models, error));
+    for (size_t i = 0; i < n_models; i++) {
+        REQUIRE_OK(efface_store_drop(store, models[i].name, error));
+        if (i == 0)
+            forget_one(store, 1, "a model was dropped");
+    }
+    efface_models_free(models);
     check_gone(NULL, "all models were dropped");
     const float extremes[2] = {people[0].values[2], people[1].values[3]};
     search s = {.quiet = false};
