@@ -79,7 +79,7 @@ extern "C" {
 #endif
 
 /* The version of this header; efface_version() is the version of the library that was linked. */
-#define EFFACE_VERSION "0.1.0"
+#define EFFACE_VERSION "0.2.0"
 EFFACE_API const char *efface_version(void);
 
 /* ------------------------------------------------------------------ status and errors */
@@ -1052,7 +1052,7 @@ EFFACE_API void efface_store_close(efface_store *store);
 EFFACE_API int efface_store_wipes_memory(void);
 
 typedef struct efface_store_info {
-    uint32_t format; /* of the file: 2; 1 if it was opened to read and is older */
+    uint32_t format; /* of the file: 3; 1 or 2 if it was opened to read and is older */
     uint64_t n_rows;
     uint32_t n_columns;
     uint32_t n_models;
