@@ -2,7 +2,7 @@
 #include "crash/ledger.h"
 
 #include "base/digest.h"
-#include "law/families.h"
+#include "law/law_families.h"
 #include "store/plain_calls.h"
 
 #include <inttypes.h>

@@ -2,8 +2,8 @@
  * What a store must hold, as told by the requests that it acknowledged.
  *
  * Rows are known by their ids alone: values, weights, owners and labels follow from them; models by
- * a kind, which is a family and parameters (law/families.h). A step is one request, drawn at random
- * so that it must succeed, and written as a line of text, for a process that may die to tell
+ * a kind, which is a family and parameters (law/law_families.h). A step is one request, drawn at
+ * random so that it must succeed, and written as a line of text, for a process that may die to tell
  * another what it is about to do.
  *
  * Several processes may draw steps for one store, each in a lane of its own: lanes share no row, no

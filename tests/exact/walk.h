@@ -1,5 +1,5 @@
 /*
- * Walks: a case of a family (tests/law/families.h) gives rows and parameters. Some of the rows
+ * Walks: a case of a family (tests/law/law_families.h) gives rows and parameters. Some of the rows
  * begin in the set, the others wait outside, and a model follows as they go and come. At every step
  * its canonical bytes can be held against those of a fresh fit and of the oracle, and what the
  * family has beside them is checked as well. For tests, which include this file after cmocka.h.
@@ -8,7 +8,7 @@
 #define EF_TESTS_WALK_H
 
 #include "law/draws.h"
-#include "law/families.h"
+#include "law/law_families.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -19,7 +19,7 @@
 #include "data/rows.h"
 #include "fault/failing_memory.h"
 #include "law/draws.h"
-#include "law/families.h"
+#include "law/law_families.h"
 #include "model/family.h"
 
 #include <string.h>

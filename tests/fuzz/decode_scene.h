@@ -9,7 +9,7 @@
 #ifndef EF_TESTS_DECODE_SCENE_H
 #define EF_TESTS_DECODE_SCENE_H
 
-#include "law/families.h"
+#include "law/law_families.h"
 
 #include <stdlib.h>
 

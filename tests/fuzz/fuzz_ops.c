@@ -9,7 +9,7 @@
  * then calls, each of one byte for what, and more for with what. Bytes that are missing count as 0;
  * the calls end with them.
  */
-#include "law/families.h"
+#include "law/law_families.h"
 #include "model/family.h"
 
 #include <inttypes.h>

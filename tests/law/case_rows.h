@@ -7,7 +7,7 @@
 #define EF_TESTS_CASE_ROWS_H
 
 #include "law/draws.h"
-#include "law/families.h"
+#include "law/law_families.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Random numbers from one number, and what tests that draw cases have in common. A file has a
- * stream of its own; what it draws elsewhere goes on with it (`stream` in families.h). For tests,
- * which include this file. */
+ * stream of its own; what it draws elsewhere goes on with it (`stream` in law_families.h). For
+ * tests, which include this file. */
 #ifndef EF_TESTS_DRAWS_H
 #define EF_TESTS_DRAWS_H
 

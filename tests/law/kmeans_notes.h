@@ -3,7 +3,7 @@
 #ifndef EF_TESTS_KMEANS_NOTES_H
 #define EF_TESTS_KMEANS_NOTES_H
 
-#include "law/families.h"
+#include "law/law_families.h"
 
 void kmeans_compare(const efface_model *model, const efface_model *fresh, const efface_data *data);
 void kmeans_check(const efface_model *model, const efface_data *data);

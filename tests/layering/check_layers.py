@@ -68,6 +68,26 @@ def check_source(path, text, files):
         yield from (f"{path}:{number}: {problem}" for problem in problems)
 
 
+def families(files):
+    """The families of models: the folders in src/model."""
+    return sorted({path.split("/")[2] for path in files if re.match(r"src/model/\w+/", path)})
+
+
+def check_families(path, text, names):
+    """What is a family's own is named in its folder, its options, its Python module and tests."""
+    for name in names:
+        own = (f"src/model/{name}/", f"cli/models/family_{name}.c",
+               f"python/extension/py_family_{name}.c", "include/", "tests/", "bench/", "examples/")
+        if path.startswith(own):
+            continue
+        allowed = {f"ef_{name}_family"} if path.startswith("src/model/families.") else set()
+        for number, line in enumerate(without_comments(text).splitlines(), 1):
+            found = set(re.findall(rf"\be(?:f|fface)_{name}(?:_\w+)?\b", line)) - allowed
+            if f'"model/{name}/' in line:
+                found.add(f"model/{name}/")
+            yield from (f"{path}:{number}: {what} is {name}'s own" for what in sorted(found))
+
+
 def check_names(paths):
     seen = {}
     for path in sorted(paths):
@@ -101,9 +121,11 @@ def check_header(path, text):
 
 def check(files):
     """The problems of a tree, given as a dictionary from path to text."""
+    names = families(files)
     for path, text in sorted(files.items()):
         if path.endswith((".c", ".h", ".cpp")):
             yield from check_source(path, text, files)
+            yield from check_families(path, text, names)
         if path.startswith("include/") and path.endswith(".h"):
             yield from check_header(path, text)
     yield from check_names(files)
@@ -132,8 +154,10 @@ def read_tree(root):
 
 def try_the_laws():
     """Each of these files must be refused, and the last not."""
-    built = " ".join(f"{layer}/{x}.c" for layer in LAYERS for x in "abcdefghiz") + " base/util.c"
+    built = " ".join(f"{layer}/{x}.c" for layer in LAYERS for x in "abcdefghiz")
+    built += " base/util.c model/families.c"
     tree = {"src/base/grid.h": "", "src/model/fit.h": "", "bench/table.h": "",
+            "src/model/kin/kin.h": "void ef_kin_fit(int);",
             "src/CMakeLists.txt": built}
     refused = {
         "src/kernel/a.c": '#include "model/fit.h"',
@@ -151,10 +175,16 @@ def try_the_laws():
         "cli/l.c": '#include "table.h"',
         "src/base/unbuilt.c": "",
         "include/k.h": "\n\nEFFACE_API void k(void);\n",
+        "src/store/a.c": '#include "model/kin/kin.h"',
+        "src/store/b.c": "ef_kin_fit(0);",
+        "cli/l.c": "efface_kin_fit(0);",
+        "src/model/families.c": "ef_kin_fit(0);",
     }
     accepted = {"src/model/z.c": '#include "base/grid.h"\n/* exit(1) */ f("abort()"); snprintf(s);',
                 "bench/z.h": '#include "efface/efface.h"\n#include "table.h"\nprintf("");',
                 "bench/room/x.c": '#include "table.h"\n#include "efface/efface.h"',
+                "src/model/families.h": "extern ef_kin_family;",
+                "cli/models/family_kin.c": "efface_kin_fit(0);",
                 "include/y.h": "/* Does. */\nEFFACE_API void y(void);\n"}
     for path, text in refused.items():
         assert list(check({**tree, path: text})), f"{path} breaks a law and nobody noticed"

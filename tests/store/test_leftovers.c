@@ -6,9 +6,9 @@
  * float64 values, ids as eight bytes in both orders, as SQLite's varint, as text. Before the
  * request the same search must find the row, or it would prove nothing.
  *
- * Stores have models of every family and of each way in which they work (law/families.h). What is
- * not searched for: a row's values rounded and summed up with those of others, which is
- * what a model is. test_forgotten.c is about texts and updates, and about what is left in tables.
+ * Stores have models of every family and of each way in which they work (law/law_families.h). What
+ * is not searched for: a row's values rounded and summed up with those of others, which is what a
+ * model is. test_forgotten.c is about texts and updates, and about what is left in tables.
  */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "law/families.h"
+#include "law/law_families.h"
 #include "store/faulty_vfs.h"
 #include "store/store_ways.h"
 

@@ -4,9 +4,9 @@
  * scratch of these rows has the same models.
  *
  * Random requests over stores with several models of random families and parameters
- * (law/families.h): by ids and by owners, with repetitions and with some that are not there, rows
- * that come with and without ids, rows that change, and the store closed and opened in between.
- * What should be there is kept in a plain list.
+ * (law/law_families.h): by ids and by owners, with repetitions and with some that are not there,
+ * rows that come with and without ids, rows that change, and the store closed and opened in
+ * between. What should be there is kept in a plain list.
  *
  * Which models need their rows is known from outside: those that their family says, and those of
  * which more than sums changed. The linker sends ef_rows_load through this test

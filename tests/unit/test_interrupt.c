@@ -14,7 +14,7 @@
 
 #include "data/rows.h"
 #include "law/draws.h"
-#include "law/families.h"
+#include "law/law_families.h"
 #include "model/family.h"
 
 #include <stdatomic.h>

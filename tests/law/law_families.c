@@ -1,5 +1,5 @@
 /* The table of families, and what tests do with any of them. */
-#include "law/families.h"
+#include "law/law_families.h"
 
 #include "law/case_rows.h"
 #include "model/family.h"

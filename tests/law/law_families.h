@@ -3,8 +3,8 @@
  * killed process, failing memory, interruption, fuzzers. Such a test draws or goes through families
  * (law_families), and knows nothing of any of them.
  *
- * To add a family: one file with its table, one line in families.c, its oracle, and these files in
- * tests/CMakeLists.txt. Functions that may be NULL say so.
+ * To add a family: one file with its table, one line in law_families.c, its oracle, and these files
+ * in tests/CMakeLists.txt. Functions that may be NULL say so.
  *
  * A function that draws goes on with the stream of its caller: a file that includes draws.h passes
  * &rng_state, and the function leaves there what it came to.
