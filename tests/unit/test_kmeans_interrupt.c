@@ -1,8 +1,8 @@
 /*
- * Interruption of k-means: for every method and every call, the n-th question is answered with "end", for n =
- * 1, 2, ... until the call has no more questions. After each, the status is EFFACE_E_INTERRUPTED,
- * outputs, model and set are untouched; the call that then runs to its end does what it does where
- * nobody is asked. All questions come on the thread that made the call.
+ * Interruption of k-means: for every method and every call, the n-th question is answered with
+ * "end", for n = 1, 2, ... until the call has no more questions. After each, the status is
+ * EFFACE_E_INTERRUPTED, outputs, model and set are untouched; the call that then runs to its end
+ * does what it does where nobody is asked. All questions come on the thread that made the call.
  */
 #define MOST_ROWS 220
 #define MOST_COLUMNS 64
