@@ -104,11 +104,11 @@ static inline void fill_skewed(law_rows *t, uint64_t seed) {
 }
 
 /* Whether ids and weights should be given; if not, they are 0, 1, 2, ..., and 1. */
-typedef struct given {
+typedef struct given_parts {
     bool ids, weights;
-} given;
+} given_parts;
 
-static inline given fill_ids_and_weights(law_rows *t) {
+static inline given_parts fill_ids_and_weights(law_rows *t) {
     const size_t n = t->n;
     const uint64_t salt = next(), id_kind = below(5), weight_kind = below(6);
     const int64_t room = EFFACE_MAX_WEIGHT - 1;
@@ -126,7 +126,7 @@ static inline given fill_ids_and_weights(law_rows *t) {
     }
     if (weight_kind == 4 && n > 0)
         t->weights[below(n)] += room - total; /* all the weight there can be, on one row */
-    return (given){id_kind != 0, weight_kind != 0};
+    return (given_parts){id_kind != 0, weight_kind != 0};
 }
 
 #endif

@@ -49,7 +49,7 @@ void law_draw_rows(law_rows *rows, uint64_t *stream) {
     fill_values(rows);
     if (one_in(12))
         fill_skewed(rows, next());
-    const given has = fill_ids_and_weights(rows);
+    const given_parts has = fill_ids_and_weights(rows);
     const uint64_t n_labels = 1 + below(6);
     for (size_t i = 0; i < n; i++) {
         rows->ids[i] = has.ids ? rows->ids[i] : i;

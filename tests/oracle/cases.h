@@ -274,7 +274,7 @@ static void make_trial(uint64_t seed, trial *t) {
     fill_values(&rows);
     if (mix(seed + SKEWED_SALT) % 12 == 0) /* draws nothing: other cases stay what they were */
         fill_skewed(&rows, mix(seed));
-    const given has = fill_ids_and_weights(&rows);
+    const given_parts has = fill_ids_and_weights(&rows);
     t->kind = rows.kind;
     t->rows.ids = has.ids ? t->ids : NULL;
     t->rows.weights = has.weights ? t->weights : NULL;
