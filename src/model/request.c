@@ -8,7 +8,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "base/checked.h"
 #include "base/status.h"
-#include "model/kmeans/following/replay.h"
+#include "model/kmeans/following/revision.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -164,11 +164,11 @@ static efface_status follow(ef_kmeans *const *models, size_t n_models, efface_da
                             efface_report *reports, efface_error *error) {
     /* Without rows there is nothing to follow. One model, the common case, needs no memory here. */
     const size_t n = change->n_rows != 0 ? n_models : 0;
-    ef_pending one, *const pending = n > 1 ? ef_alloc(n, sizeof *pending) : &one;
+    ef_revision one, *const pending = n > 1 ? ef_alloc(n, sizeof *pending) : &one;
     efface_status status = pending != NULL ? EFFACE_OK : ef_fail_memory(error);
     size_t n_made = 0;
     for (; status == EFFACE_OK && n_made < n; n_made++)
-        status = ef_pending_make(&pending[n_made], models[n_made], data, change, error);
+        status = ef_revision_make(&pending[n_made], models[n_made], data, change, error);
     const bool reported = status == EFFACE_OK && reports != NULL;
     bool deep = status != EFFACE_OK; /* calls went deeper than for models that are untouched */
     for (size_t i = 0; reported && i < n_models; i++)
@@ -177,10 +177,10 @@ static efface_status follow(ef_kmeans *const *models, size_t n_models, efface_da
         deep |= pending[i].build || pending[i].resample || pending[i].refit ||
                 pending[i].ascent != NULL;
         if (reported)
-            ef_pending_report(&pending[i], &reports[i]);
+            ef_revision_report(&pending[i], &reports[i]);
         if (status == EFFACE_OK)
-            ef_pending_commit(&pending[i], models[i]);
-        ef_pending_free(&pending[i]);
+            ef_revision_commit(&pending[i], models[i]);
+        ef_revision_free(&pending[i]);
     }
     if (pending != &one)
         ef_free(pending);
@@ -255,7 +255,7 @@ efface_status efface_kmeans_preview(const ef_kmeans *model, efface_data *data, c
                           .rows_forgotten = change.n_rows,
                           .rows_missing = n_ids - change.n_rows};
     if (change.n_rows != 0)
-        status = ef_replay_look(model, data, &change, &done, error);
+        status = ef_kmeans_look(model, data, &change, &done, error);
     ef_change_undo(&change, data);
     ef_change_free(&change);
     ef_wipe_stack(EF_DEEP_STACK);
@@ -358,7 +358,7 @@ efface_status efface_kmeans_rekey(ef_kmeans *model, const efface_data *data, uin
             .action = EFFACE_ACTION_REFITTED,
             .reason = EFFACE_REASON_REKEY,
             .levels_replayed = ef_count_partitions(model, 0),
-            .rows_visited = model->rows_assigned,
+            .rows_visited = model->work.rows_assigned,
             .seconds = now() - begin,
         };
     return EFFACE_OK;

@@ -91,7 +91,7 @@ static efface_status follow_cold(const following *f, ef_record *record, efface_k
     if (status == EFFACE_OK)
         status = make_change(change, record, counts, &to, error);
     if (status == EFFACE_OK && !ef_counts_stale(counts))
-        status = ef_replay_cold(*model, counts, &to, change->only_look, done, report, error);
+        status = ef_kmeans_follow_cold(*model, counts, &to, change->only_look, done, report, error);
     if (status == EFFACE_OK && *done && !change->only_look)
         status = ef_record_write(f->store, record, *model, counts, false, error);
     ef_change_free(&to);

@@ -4,7 +4,7 @@
 
 #include "base/encode.h"
 #include "data/cold_set.h"
-#include "model/kmeans/following/replay.h"
+#include "model/kmeans/following/revision.h"
 #include "store/head.h"
 
 #include <sqlite3.h>

@@ -9,7 +9,7 @@
 #include "oracle/cases.h"
 
 #include "data/cold_set.h"
-#include "model/kmeans/following/replay.h"
+#include "model/kmeans/following/revision.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -183,7 +183,7 @@ static bool follow_cold(scene *s, const request *q, bool only_look) {
     efface_report report;
     if (!ef_counts_stale(s->counts))
         assert_int_equal(
-            ef_replay_cold(s->cold, s->counts, &change, only_look, &done, &report, NULL),
+            ef_kmeans_follow_cold(s->cold, s->counts, &change, only_look, &done, &report, NULL),
             EFFACE_OK);
     ef_change_free(&change);
     if (done && !only_look) {
@@ -201,15 +201,15 @@ static bool follow_cold(scene *s, const request *q, bool only_look) {
 
 /* What a model has beside its bytes. */
 static void check_kept_alike(const efface_kmeans *a, const efface_kmeans *b, const scene *s) {
-    assert_int_equal(a->guard.codes != NULL, b->guard.codes != NULL);
-    if (a->guard.codes != NULL)
-        assert_true(same_kept(a, b));
+    assert_int_equal(ef_labels_kept(a) != NULL, ef_labels_kept(b) != NULL);
+    assert_true(same_kept(a, b));
     check_nodes(a, s->sets[0]);
     check_nodes(b, s->sets[1]);
     assert_int_equal(a->domain.n_coarse, b->domain.n_coarse);
     assert_true(ef_stamps_equal(a->stamp, s->sets[0]->stamp));
     assert_true(ef_stamps_equal(b->stamp, s->sets[1]->stamp));
-    assert_true(a->rows_assigned == b->rows_assigned && a->was_rebuilt == b->was_rebuilt);
+    assert_true(a->work.rows_assigned == b->work.rows_assigned &&
+                ef_was_rebuilt(a) == ef_was_rebuilt(b));
 }
 
 /* The cold model takes its rows, and another is decoded; both get the same requests. */

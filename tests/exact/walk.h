@@ -41,8 +41,7 @@ static inline void fail_bytes(const walk *w, const char *with, const unsigned ch
  * the bytes, but follows from the rows as they do. Positions are those of the set in both. */
 static inline void compare_what_is_kept(const walk *w, const efface_kmeans *fresh, uint64_t seed) {
     const efface_kmeans *const m = w->model;
-    assert_true((m->guard.codes == NULL) == (fresh->guard.codes == NULL));
-    for (size_t i = 0; m->guard.codes != NULL && i < w->n_inside; i++)
+    for (size_t i = 0; ef_labels_kept(m) != NULL && i < w->n_inside; i++)
         if (kept_of(m, i) != kept_of(fresh, i))
             fail_msg("EFFACE_TEST_SEED=0x%" PRIx64 ", after %s: the row at %zu has label %" PRIx32
                      ", not %" PRIx32,
@@ -176,10 +175,11 @@ static inline void name_reseeded(const efface_kmeans *m, names *list) {
 
 /* Some of those that are of the jury of pyramid and not of its sample. */
 static inline void name_jury(const efface_kmeans *m, const efface_data *data, names *list) {
-    const size_t n = m->guard.codes != NULL ? data->n_rows : 0, first = n != 0 ? below(n) : 0;
+    const ef_kept_labels *const kept = ef_labels_kept(m);
+    const size_t n = kept != NULL ? data->n_rows : 0, first = n != 0 ? below(n) : 0;
     for (size_t i = 0; i < n && list->n < list->most; i++) {
         const size_t position = (first + i) % n;
-        if ((m->guard.codes[position] & EF_MARKS) == EF_IN_JURY)
+        if ((kept->codes[position] & EF_MARKS) == EF_IN_JURY)
             list->ids[list->n++] = ef_data_id(data, position);
     }
 }

@@ -34,7 +34,7 @@ typedef struct set_shape {
     bool thorough;
     bool derived; /* the bound follows from the rows, of which one is far out */
     double rate;  /* of pyramid; 0: derived, and so few rows have no sample then */
-    bool watched; /* the model has watches of its levels */
+    bool margins; /* the model keeps margins of its levels */
 } set_shape;
 
 static const set_shape small = {60, 3, 5, 6, 1, true, false, 0.5, false};
@@ -42,9 +42,9 @@ static const set_shape wide = {200, 64, 24, 3, 2, false, false, 0.25, false};
 static const set_shape brief = {100, 3, 5, 1, 1, true, false, 0.125, false};
 static const set_shape derived = {60, 3, 5, 6, 1, true, true, 0.5, false};
 /* For lloyd. */
-static const set_shape watched = {90, 3, 5, 6, 1, true, false, 0.5, true};
-/* The same, but the watches are taken away and no new ones wanted. */
-static const set_shape unwatched = {90, 3, 5, 6, 1, true, false, 0.5, true};
+static const set_shape with_margins = {90, 3, 5, 6, 1, true, false, 0.5, true};
+/* The same, but the margins are dropped and no new ones wanted. */
+static const set_shape no_margins = {90, 3, 5, 6, 1, true, false, 0.5, true};
 /* For pyramid: a third of the rows are in the sample, and two thirds in the jury, more or less. */
 static const set_shape sampled = {100, 3, 5, 6, 1, true, false, 0.125, false};
 /* Two clusters for seven places: the starts of pyramid come out so alike that a row makes another
@@ -177,16 +177,16 @@ static void make_tree(scene *s, int method) {
 }
 
 /* Some rows leave that are not needed, until levels have been made anew. */
-static void make_watches(scene *s) {
+static void make_margins(scene *s) {
     uint64_t id = s->shape->n;
-    s->model->was_rebuilt = true;
-    while (s->model->watches == NULL && id > s->shape->n - 20) {
+    ef_kept_get(s->model)->was_rebuilt = true;
+    while (s->model->kept->margins == NULL && id > s->shape->n - 20) {
         id--;
         assert_int_equal(
             efface_kmeans_forget(s->model, s->data, &id, 1, EFFACE_MISSING_FAIL, NULL, NULL),
             EFFACE_OK);
     }
-    assert_non_null(s->model->watches);
+    assert_non_null(s->model->kept->margins);
 }
 
 static void begin(scene *s, const set_shape *shape, int method, unsigned candidate) {
@@ -209,11 +209,11 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
         make_tree(s, method);
     s->data = make_set(shape);
     assert_int_equal(efface_kmeans_fit(s->data, &s->params, &s->model, NULL), EFFACE_OK);
-    if (shape->watched)
-        make_watches(s);
-    if (shape == &unwatched) {
+    if (shape->margins)
+        make_margins(s);
+    if (shape == &no_margins) {
         s->model->params.keep_margins = 0;
-        ef_watches_drop(s->model, 0);
+        ef_kept_drop(s->model);
     }
     assert_int_equal(efface_kmeans_encode(s->model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
     s->n_nodes = count_nodes(s->model);
@@ -241,7 +241,6 @@ static void end(scene *s) {
 typedef struct snapshot {
     unsigned char *bytes;
     size_t n_bytes;
-    uint32_t labels[MOST_ROWS]; /* that pyramid keeps */
     int64_t total_weight;
     uint64_t next_id;
     ef_stamp stamps[3]; /* of the set and its models */
@@ -249,7 +248,7 @@ typedef struct snapshot {
     efface_row rows[MOST_ROWS]; /* by position */
     float values[MOST_ROWS][MOST_COLUMNS];
     float least[MOST_COLUMNS], most[MOST_COLUMNS];
-    uint64_t nodes; /* a hash of the sets of all nodes, and of the labels that they keep */
+    uint64_t nodes;                            /* a hash of the sets of all nodes */
     unsigned char second[EFFACE_DIGEST_BYTES]; /* the other model, */
     uint64_t second_nodes;                     /* and what it has beside its bytes */
 } snapshot;
@@ -260,13 +259,6 @@ static void hash(uint64_t *sum, const void *bytes, size_t n) {
         uint32_t word;
         memcpy(&word, (const char *)bytes + i, sizeof word);
         *sum = mix(*sum + word + 1);
-    }
-}
-
-static void hash_kept(uint64_t *sum, const efface_kmeans *model) {
-    for (size_t i = 0; model->guard.codes != NULL && i < (size_t)model->n_rows; i++) {
-        const uint32_t kept = kept_of(model, i);
-        hash(sum, &kept, sizeof kept);
     }
 }
 
@@ -293,7 +285,6 @@ static void hash_node(uint64_t *sum, const ef_node *node) {
     ef_data_column_ranges(set, least, most);
     hash(sum, least, n_bytes);
     hash(sum, most, n_bytes);
-    hash_kept(sum, node->model);
 }
 
 static uint64_t hash_nodes(const efface_kmeans *model) {
@@ -330,8 +321,6 @@ static void look(const scene *s, snapshot *sight) {
         sight->rows[i].label = row.label;
         efface_data_values(s->data, i, sight->values[i]);
     }
-    for (size_t i = 0; s->model->guard.codes != NULL && i < (size_t)s->model->n_rows; i++)
-        sight->labels[i] = kept_of(s->model, i);
     ef_data_column_ranges(s->data, sight->least, sight->most);
     sight->nodes = hash_nodes(s->model);
     if (s->second == NULL)
@@ -339,7 +328,6 @@ static void look(const scene *s, snapshot *sight) {
     sight->stamps[2] = s->second->stamp;
     assert_int_equal(efface_kmeans_digest(s->second, sight->second, NULL), EFFACE_OK);
     sight->second_nodes = hash_nodes(s->second);
-    hash_kept(&sight->second_nodes, s->second);
 }
 
 /* Positions are compared too: nothing that failed has moved a row. */
@@ -349,7 +337,6 @@ static bool same_sight(const snapshot *a, const snapshot *b) {
            a->next_id == b->next_id && memcmp(a->stamps, b->stamps, sizeof a->stamps) == 0 &&
            memcmp(a->rows, b->rows, sizeof a->rows) == 0 &&
            memcmp(a->values, b->values, sizeof a->values) == 0 &&
-           memcmp(a->labels, b->labels, sizeof a->labels) == 0 &&
            memcmp(a->least, b->least, sizeof a->least) == 0 &&
            memcmp(a->most, b->most, sizeof a->most) == 0 && a->nodes == b->nodes &&
            memcmp(a->second, b->second, sizeof a->second) == 0 &&
@@ -377,7 +364,7 @@ static void check_model(const efface_kmeans *model, const efface_kmeans_params *
     assert_int_equal(efface_kmeans_encode(fresh, &b, &n_b, NULL), EFFACE_OK);
     if (n_a != n_b || memcmp(a, b, n_a) != 0)
         fail_msg("%s, allocation %ld: not the bytes of a fresh fit afterwards", what, n);
-    if (fresh->guard.codes != NULL && !same_kept(model, fresh))
+    if (!same_kept(model, fresh))
         fail_msg("%s, allocation %ld: not the labels of a fresh fit afterwards", what, n);
     efface_bytes_free(a);
     efface_bytes_free(b);

@@ -6,7 +6,7 @@
  * never failed. The same for two models over one set. No block is lost on the way.
  *
  * A worker whose small argument cannot be allocated is not an error: the call then succeeds with
- * fewer. Nor is a watch that cannot be kept: the call then does without.
+ * fewer. Nor are margins and labels that cannot be kept: the call then does without.
  */
 #include "fault/memory_scene.h"
 
@@ -66,7 +66,7 @@ static efface_status op_forget_batch(scene *s, efface_error *error) {
     return forget(s, ids, n, EFFACE_MISSING_SKIP, s->out.reports, error);
 }
 
-/* So many that centers move too far for a watch to be of use. */
+/* So many that centers move too far for margins to be of use. */
 static efface_status op_forget_many(scene *s, efface_error *error) {
     uint64_t ids[12];
     for (uint64_t i = 0; i < 12; i++)
@@ -271,7 +271,7 @@ static struct {
 
 /* Whether a call may do without some memory: a thread less, or nothing kept to be quicker. */
 static bool can_spare(const set_shape *shape, int method) {
-    return shape->n_threads != 1 || shape->watched || shape == &two ||
+    return shape->n_threads != 1 || shape->margins || shape == &two ||
            (method == PYRAMID && shape != &unsampled) || method == SAMPLED_TREE;
 }
 
@@ -285,9 +285,9 @@ static long retry_every(void) {
     return every > 0 ? every : 1;
 }
 
-/* Failures of sets with watches and without are counted, so these always begin anew. */
+/* Failures of sets with margins and without are counted, so these always begin anew. */
 static bool retries(const set_shape *shape, long n) {
-    return shape->thorough && (shape->watched || n % retry_every() == 0);
+    return shape->thorough && (shape->margins || n % retry_every() == 0);
 }
 
 /* All failures of one call. Returns how many there are. */
@@ -420,7 +420,7 @@ static int first_method(const set_shape *shape) {
 }
 
 static int end_of_methods(const set_shape *shape, operation op) {
-    if (shape == &watched)
+    if (shape == &with_margins)
         return LLOYD + 1;
     if (is_for_pyramid(shape))
         return PYRAMID + 1;
@@ -433,7 +433,7 @@ static int end_of_methods(const set_shape *shape, operation op) {
 static bool is_expected(const set_shape *shape, int method, int place, operation op) {
     if (shape->derived)
         return place == EVERYTHING;
-    if (shape->watched)
+    if (shape->margins)
         return place == LATER;
     if (method >= TREE && shape == &scattered)
         return (place == FEWER_NODES && op == op_forget) || (place == MORE_NODES && op == op_learn);
@@ -512,8 +512,8 @@ static void forget_fails(void **state) {
     fail_changes(op_forget, "forget", &sampled);
     fail_changes(op_forget_batch, "forget a batch", &sampled);
     fail_changes(op_forget_owner, "forget an owner", &sampled);
-    fail_changes(op_forget, "forget", &watched);
-    fail_changes(op_forget_batch, "forget a batch", &watched);
+    fail_changes(op_forget, "forget", &with_margins);
+    fail_changes(op_forget_batch, "forget a batch", &with_margins);
     fail_changes(op_forget, "forget", &derived);
     fail_changes(op_forget, "forget", &brief);
     fail_changes(op_forget, "forget", &alike);
@@ -531,22 +531,22 @@ static long count_failures(operation op, const char *what, const set_shape *shap
     return seen.failures - before;
 }
 
-/* A request to a model with watches makes more allocations than without them, but no more that it
+/* A request to a model with margins makes more allocations than without them, but no more that it
  * fails for. */
-static void watches_fail_nothing(void **state) {
+static void margins_fail_nothing(void **state) {
     (void)state;
     const operation ops[] = {op_forget, op_forget_batch, op_forget_many,
                              op_learn,  op_learn_batch,  op_update};
     const long spared = seen.spared;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         for (unsigned candidate = 0; candidate < 6; candidate++) {
-            const long with = count_failures(ops[i], "with watches", &watched, candidate);
-            const long without = count_failures(ops[i], "without watches", &unwatched, candidate);
+            const long with = count_failures(ops[i], "with margins", &with_margins, candidate);
+            const long without = count_failures(ops[i], "without margins", &no_margins, candidate);
             if (with > without)
-                fail_msg("request %zu, candidate %u: %ld failures, but without watches %ld", i,
+                fail_msg("request %zu, candidate %u: %ld failures, but without margins %ld", i,
                          candidate, with, without);
         }
-    assert_true(seen.spared >= spared + 60); /* what watches take in these requests */
+    assert_true(seen.spared >= spared + 60); /* what margins take in these requests */
 }
 
 static void preview_fails(void **state) {
@@ -561,8 +561,8 @@ static void preview_fails(void **state) {
 static void learn_fails(void **state) {
     (void)state;
     for_both(fail_changes, op_learn, "learn");
-    fail_changes(op_learn, "learn", &watched);
-    fail_others(op_learn_batch, "learn a batch", &watched);
+    fail_changes(op_learn, "learn", &with_margins);
+    fail_others(op_learn_batch, "learn a batch", &with_margins);
     fail_changes(op_learn, "learn", &derived);
     fail_changes(op_learn, "learn", &brief);
     fail_changes(op_learn, "learn", &sampled);
@@ -627,7 +627,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fit_fails),
         cmocka_unit_test(forget_fails),
-        cmocka_unit_test(watches_fail_nothing),
+        cmocka_unit_test(margins_fail_nothing),
         cmocka_unit_test(preview_fails),
         cmocka_unit_test(learn_fails),
         cmocka_unit_test(update_fails),

@@ -23,7 +23,7 @@ RESERVED = [
     ("SQLite", r"<sqlite3\.h>|\bsqlite3_\w+", r"src/store/"),
     ("libm", r"<(math|tgmath|fenv)\.h>|\b__builtin_(sqrt|log|exp|pow|fma)\w*",
      r"src/model/metrics\.c|src/data/gaussian\.c|"
-     r"src/model/kmeans/(prediction/silhouette|kept/watch_levels|kept/front)\.c|src/kernel/centers\.c"),
+     r"src/model/kmeans/(prediction/silhouette|kept/kept|kept/border_rows)\.c|src/kernel/centers\.c"),
     ("the environment", r"\b(secure_)?getenv\b", r"src/kernel/kernels\.c"),
     ("printing", r"\b(v|f|vf|d)?printf\s*\(|\bf?puts\s*\(|\bperror\s*\(|\bstd(out|err)\b", None),
     ("ending the process", r"\b(exit|_exit|_Exit|quick_exit|abort)\s*\(", None),

@@ -259,9 +259,10 @@ static void threads_share_a_pilot(void **state) {
     assert_true(one->pilot.jury_weight == four->pilot.jury_weight);
     assert_memory_equal(one->starts.losses, four->starts.losses,
                         params.starts * sizeof *one->starts.losses);
-    assert_int_equal(one->rows_assigned, four->rows_assigned);
+    assert_int_equal(one->work.rows_assigned, four->work.rows_assigned);
     for (size_t i = 0; i < data->n_rows; i++)
-        assert_int_equal(one->guard.codes[i] & EF_MARKS, four->guard.codes[i] & EF_MARKS);
+        assert_int_equal(ef_labels_kept(one)->codes[i] & EF_MARKS,
+                         ef_labels_kept(four)->codes[i] & EF_MARKS);
     efface_kmeans_free(one);
     efface_kmeans_free(four);
     efface_data_free(data);
@@ -277,7 +278,7 @@ static void check_partition(const pair *p) {
         float row[MOST_COLUMNS];
         int64_t away;
         efface_data_values(p->data, i, row);
-        assert_int_equal(ef_guard_label(&m->guard, i),
+        assert_int_equal(ef_kept_label(ef_labels_kept(m), i),
                          nearest_of(row, m->levels[0].centers, m->plan.n_clusters, d, &away));
     }
 }

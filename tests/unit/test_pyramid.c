@@ -135,14 +135,14 @@ static void check_starts(const pair *p, bool unchanged) {
         assert_int_equal(run->plan.n_clusters, k);
         assert_memory_equal(m->starts.centers + r * n_values, run->levels[run->model_level].centers,
                             n_values * sizeof *m->starts.centers);
-        assigned += run->rows_assigned;
-        moved += run->rows_moved;
+        assigned += run->work.rows_assigned;
+        moved += run->work.rows_moved;
         efface_kmeans_free(run);
     }
     if (unchanged)
-        assert_int_equal(m->rows_assigned, assigned);
+        assert_int_equal(m->work.rows_assigned, assigned);
     if (unchanged && m->plan.passes == 1)
-        assert_int_equal(m->rows_moved, moved);
+        assert_int_equal(m->work.rows_moved, moved);
     if (m->plan.epsilon == 0)
         assert_memory_equal(m->levels[0].centers, m->starts.centers + m->start * n_values,
                             n_values * sizeof *m->starts.centers);
@@ -295,7 +295,7 @@ static void a_start_may_end_where_it_did(void **state) {
 static size_t one_of_sample(const pair *p) {
     for (size_t i = 0, at = below(p->data->n_rows); i < p->data->n_rows; i++) {
         const size_t position = (at + i) % p->data->n_rows;
-        if ((p->model->guard.codes[position] & EF_IN_SAMPLE) != 0 &&
+        if ((ef_labels_kept(p->model)->codes[position] & EF_IN_SAMPLE) != 0 &&
             !efface_kmeans_is_seed(p->model, efface_data_row(p->data, position).id))
             return position;
     }

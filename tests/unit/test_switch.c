@@ -8,7 +8,7 @@
 #include "unit/tree_ways.h"
 
 #include "data/cold_set.h"
-#include "model/kmeans/following/replay.h"
+#include "model/kmeans/following/revision.h"
 
 #define LIMIT 1024 /* rows for each of one or two clusters: a 16th of them are 48, and more */
 
@@ -45,7 +45,7 @@ static bool is_pyramid(const efface_kmeans *m, const efface_data *data) {
     assert_int_equal(info.method, EFFACE_METHOD_PYRAMID);
     assert_int_equal(m->plan.method, info.actual);
     assert_int_equal(m->plan.wanted != 0, is);
-    assert_int_equal(m->guard.codes != NULL, is);
+    assert_int_equal(ef_labels_kept(m) != NULL, is);
     assert_int_equal(m->pilot.winners != NULL, is);
     assert_int_equal(m->starts.losses != NULL, is);
     assert_int_equal(m->seeds != NULL, !is);
@@ -178,7 +178,7 @@ static void batches_cross(void **state) {
         check_crossing(&report);
         check_side(&p, LIMIT);
         const uint64_t one = efface_data_row(p.data, below(900)).id;
-        (void)forget_one(&p, one); /* by lloyd, which may have watches from now on */
+        (void)forget_one(&p, one); /* by lloyd, which may keep margins from now on */
         (void)learn_one(&p, one, values);
         check_side(&p, LIMIT);
         assert_int_equal(efface_kmeans_learn(p.model, p.data, &rows, &report, NULL), EFFACE_OK);
@@ -304,7 +304,7 @@ static void cold_models_ask_for_rows(void **state) {
         ef_counts_change(counts, values, 1, leaves != 0);
         bool done = true;
         efface_report report;
-        assert_int_equal(ef_replay_cold(cold, counts, &change, false, &done, &report, NULL),
+        assert_int_equal(ef_kmeans_follow_cold(cold, counts, &change, false, &done, &report, NULL),
                          EFFACE_OK);
         assert_false(done);
         check_crossing(&report);

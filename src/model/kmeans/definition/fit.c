@@ -31,11 +31,6 @@ void ef_maker_free(ef_maker *maker) {
     ef_workspace_free(&maker->space);
     ef_free(maker->labels);
     ef_free(maker->margins);
-    ef_free(maker->room);
-    ef_free(maker->gone);
-    ef_shift_free(&maker->shift);
-    ef_free(maker->look.at);
-
     *maker = (ef_maker){0};
 }
 
@@ -125,10 +120,10 @@ efface_status ef_make_levels(ef_maker *maker, ef_kmeans *model, uint32_t t, ef_i
         if (is_open(plan, t))
             break;
         if (t == 0 && plan->method == EFFACE_METHOD_PYRAMID)
-            status = ef_make_guarded(maker, model, t, error);
+            status = ef_make_by_labels(maker, model, t, error);
         else
-            status = maker->watches ? ef_make_watched(maker, model, t, error)
-                                    : ef_make_partition(maker, model, level, error);
+            status = maker->old != NULL ? ef_make_by_margins(maker, model, t, error)
+                                        : ef_make_partition(maker, model, level, error);
         if (status != EFFACE_OK)
             break;
         if (quantized) {
@@ -183,17 +178,19 @@ efface_status ef_make_run(ef_maker *maker, ef_kmeans *model, efface_error *error
 
 /* Pyramid: the pilot, the starts on its sample, and the levels. */
 static efface_status make_pyramid(ef_maker *maker, ef_kmeans *model, efface_error *error) {
+    const size_t n = maker->data->n_rows;
     ef_level *const level = ef_kmeans_add_level(model, false);
-    efface_status status = EFFACE_OK;
-    if (level == NULL || !ef_guard_init(&model->guard, maker->data->n_rows, model->plan.n_clusters,
-                                        model->domain.map.n_columns))
-        status = ef_fail_memory(error);
+    uint8_t *const marks = ef_alloc(n, sizeof *marks);
+    efface_status status = level != NULL && marks != NULL
+                               ? ef_pilot_make(maker, model, marks, error)
+                               : ef_fail_memory(error);
     if (status == EFFACE_OK)
-        status = ef_pilot_make(maker, model, error);
-    if (status == EFFACE_OK)
-        status = ef_starts_run(&model->starts, model, maker->data, error);
-    if (status != EFFACE_OK)
+        status = ef_starts_run(&model->starts, model, maker->data, marks, error);
+    if (status != EFFACE_OK) {
+        ef_free(marks);
         return status;
+    }
+    ef_kept_take_marks(model, marks, n);
     model->start = ef_starts_best(model->plan.starts, model->starts.losses);
     ef_start_centers(model, &model->starts, model->start, level->centers);
     return ef_make_levels(maker, model, 0, 0, error);

@@ -2,7 +2,7 @@
 #ifndef EF_LEVELS_H
 #define EF_LEVELS_H
 
-#include "model/kmeans/kept/watch.h"
+#include "model/kmeans/kept/kept.h"
 #include "model/workspace.h"
 
 /* Runs the races of the seeding from round `from` on and makes their winners the centers of
@@ -67,16 +67,10 @@ typedef struct ef_maker {
                               /* and the workers have the rows' squares */
     bool knows_squares;       /* the model's square_sum is what it should be */
 
-    /* For a model that keeps watches of its levels, or shall have them. */
-    bool watches;
-    bool labels_are_old; /* those of `previous` are in its watch */
+    /* For a model that keeps margins of its levels, or shall have them. */
+    ef_old_levels *old;  /* or NULL: it does not */
+    bool labels_are_old; /* those of `previous` are with its margins */
     float *margins;      /* room for those of all rows */
-    float *room;         /* two panels */
-    ef_shift shift;      /* more room */
-    ef_positions look;
-    const ef_kmeans *from;   /* the model before a change, */
-    const ef_change *change; /* and the change, which the watches have followed */
-    uint32_t *gone;          /* at each level of `from`: the clusters of changed rows that left */
 } ef_maker;
 
 /* Makes the maker's workspace, unless it is there. */
@@ -91,16 +85,14 @@ efface_status ef_maker_take_labels(ef_maker *maker, efface_error *error);
 efface_status ef_make_partition(ef_maker *maker, ef_kmeans *model, ef_level *level,
                                 efface_error *error);
 
-/* The same for level t of a model with watches: by looking at the rows that its watch names, or by
- * a pass, and then it has a watch if there is memory for one. */
-efface_status ef_make_watched(ef_maker *maker, ef_kmeans *model, uint32_t t, efface_error *error);
+/* The same for level t of a model that keeps margins: by looking at the rows that these name, or by
+ * a pass, and then margins are kept if there is memory for them. */
+efface_status ef_make_by_margins(ef_maker *maker, ef_kmeans *model, uint32_t t,
+                                 efface_error *error);
 
 /* Makes maker->labels the partition of level t, which was made last. */
 efface_status ef_unpack_labels(ef_maker *maker, const ef_kmeans *model, uint32_t t,
                                efface_error *error);
-
-/* Releases the watches of the levels from number `first` on. */
-void ef_watches_drop(ef_kmeans *model, uint32_t first);
 
 /* Makes the levels from number `t` on, whose level t has its centers; `loss` is the loss of level
  * t - 1, if t > 0 and the method is quantized. */
@@ -114,21 +106,22 @@ efface_status ef_make_run(ef_maker *maker, ef_kmeans *model, efface_error *error
  */
 void ef_maker_take_margins(ef_maker *maker);
 
-/* Pyramid: makes the partition of level 0, by the guard if maker->previous is a level whose
- * partition that has, or by a pass. */
-efface_status ef_make_guarded(ef_maker *maker, ef_kmeans *model, uint32_t t, efface_error *error);
+/* Pyramid: makes the partition of level 0, from kept labels if maker->previous is a level whose
+ * partition they are, or by a pass. */
+efface_status ef_make_by_labels(ef_maker *maker, ef_kmeans *model, uint32_t t, efface_error *error);
 
-/* Pyramid: makes the pilot, and the marks in the guard's codes. */
-efface_status ef_pilot_make(ef_maker *maker, ef_kmeans *model, efface_error *error);
+/* Pyramid: makes the pilot, and the marks of all rows. */
+efface_status ef_pilot_make(ef_maker *maker, ef_kmeans *model, uint8_t *marks, efface_error *error);
 
 /* Pyramid: makes the marks of a pilot that is there; `fits` says whether it is that of the rows. */
-efface_status ef_pilot_mark(ef_maker *maker, ef_kmeans *model, bool *fits, efface_error *error);
-
-/* Pyramid: runs the starts and lets the jury judge, with the rows of `data` that are marked in the
- * guard's codes. Notes the weight of the jury in the pilot, and counts the work in the model. On
- * success the caller has `starts` to release. */
-efface_status ef_starts_run(ef_starts *starts, ef_kmeans *model, const efface_data *data,
+efface_status ef_pilot_mark(ef_maker *maker, ef_kmeans *model, uint8_t *marks, bool *fits,
                             efface_error *error);
+
+/* Pyramid: runs the starts and lets the jury judge, with the rows of `data` that are marked (a code
+ * may have other bits, too). Notes the weight of the jury in the pilot, and counts the work in the
+ * model. On success the caller has `starts` to release. */
+efface_status ef_starts_run(ef_starts *starts, ef_kmeans *model, const efface_data *data,
+                            const uint8_t *codes, efface_error *error);
 
 /* The start with the smallest loss. */
 uint32_t ef_starts_best(uint32_t n_starts, const ef_i128 *losses);

@@ -133,15 +133,15 @@ static void collect(ef_workspace *space, ef_kmeans *model, ef_level *level, ef_i
             if (worker->most_square > space->most_square)
                 space->most_square = worker->most_square;
         }
-        model->rows_undecided += worker->rows_undecided;
-        model->rows_moved += worker->rows_moved;
+        model->work.rows_undecided += worker->rows_undecided;
+        model->work.rows_moved += worker->rows_moved;
         memset(worker->counts, 0, k * sizeof *worker->counts);
         memset(worker->sums, 0, n_sums * sizeof *worker->sums);
         worker->square_sum = 0;
         worker->rows_undecided = 0;
         worker->rows_moved = 0;
     }
-    model->rows_assigned += space->data->n_rows;
+    model->work.rows_assigned += space->data->n_rows;
     level->has_partition = true;
 }
 

@@ -18,9 +18,7 @@ void efface_kmeans_free(ef_kmeans *model) {
     ef_rounds_free(&model->rounds);
     ef_pilot_free(&model->pilot);
     ef_starts_free(&model->starts);
-    ef_guard_free(&model->guard);
-    ef_watches_drop(model, 0);
-    ef_free(model->watches);
+    ef_kept_free(model->kept);
     ef_free(model->column_min);
     ef_free(model->column_max);
     ef_free(model->depth_clusters);
@@ -282,9 +280,9 @@ efface_kmeans_info efface_kmeans_get_info(const ef_kmeans *model) {
         .epsilon = (double)top->plan.epsilon / (double)EF_GRID_MAX,
         .width = model->plan.width,
         .n_coarse_columns = model->domain.n_coarse,
-        .rows_assigned = model->rows_assigned,
-        .rows_undecided = model->rows_undecided,
-        .rows_moved = model->rows_moved,
+        .rows_assigned = model->work.rows_assigned,
+        .rows_undecided = model->work.rows_undecided,
+        .rows_moved = model->work.rows_moved,
     };
 }
 
@@ -363,10 +361,7 @@ size_t efface_kmeans_state_bytes(const ef_kmeans *model) {
         if (level->sums != NULL)
             n += k * d * sizeof *level->sums + k * sizeof *level->counts;
     }
-    n += model->n_watches * sizeof *model->watches;
-    for (uint32_t t = 0; t < model->n_watches; t++)
-        n += ef_watch_bytes(&model->watches[t], k, d);
-    return n + ef_guard_bytes(&model->guard, (size_t)model->n_rows, k, d);
+    return n + ef_kept_bytes(model);
 }
 
 void efface_kmeans_coarse_columns(const ef_kmeans *model, uint32_t *columns, size_t capacity) {

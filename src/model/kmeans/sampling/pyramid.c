@@ -103,11 +103,12 @@ static efface_status find_bases(const trial *t, uint8_t *bases, efface_error *er
 }
 
 /* Copies the rows of jury and sample, for passes. */
-static efface_status gather(trial *t, const efface_data *data, efface_error *error) {
+static efface_status gather(trial *t, const efface_data *data, const uint8_t *codes,
+                            efface_error *error) {
     ef_pilot *const pilot = &t->model->pilot;
     size_t *positions = NULL, n_jury, n_sample;
     efface_status status =
-        ef_marks_find(t->model->guard.codes, data->n_rows, &positions, &n_jury, &n_sample, error);
+        ef_marks_find(codes, data->n_rows, &positions, &n_jury, &n_sample, error);
     if (status == EFFACE_OK)
         status = ef_data_copy_rows(data, positions, n_jury, &t->copy, error);
     ef_free(positions);
@@ -131,7 +132,7 @@ static efface_status gather(trial *t, const efface_data *data, efface_error *err
 }
 
 static efface_status trial_init(trial *t, ef_kmeans *model, const efface_data *data,
-                                efface_error *error) {
+                                const uint8_t *codes, efface_error *error) {
     const size_t k = model->plan.n_clusters, n_values = k * model->domain.map.n_columns;
     *t = (trial){.model = model};
     t->run = (ef_kmeans){.plan = model->plan, .domain = model->domain};
@@ -142,14 +143,13 @@ static efface_status trial_init(trial *t, ef_kmeans *model, const efface_data *d
     t->scratch.sums = ef_alloc(n_values, sizeof *t->scratch.sums);
     if (t->run.seeds == NULL || t->scratch.counts == NULL || t->scratch.sums == NULL)
         return ef_fail_memory(error);
-    return gather(t, data, error);
+    return gather(t, data, codes, error);
 }
 
 static void trial_free(trial *t) {
     ef_kmeans *const model = t->model;
-    model->rows_assigned += t->run.rows_assigned + t->judge.rows_assigned;
-    model->rows_undecided += t->run.rows_undecided + t->judge.rows_undecided;
-    model->rows_moved += t->run.rows_moved;
+    ef_work_add(&model->work, &t->run.work);
+    ef_work_add(&model->work, &t->judge.work);
     ef_maker_free(&t->runs);
     ef_maker_free(&t->judges);
     if (t->copy != NULL) {
@@ -178,13 +178,13 @@ static efface_status judge_start(trial *t, int32_t *centers, ef_i128 *loss, effa
 }
 
 efface_status ef_starts_run(ef_starts *starts, ef_kmeans *model, const efface_data *data,
-                            efface_error *error) {
+                            const uint8_t *codes, efface_error *error) {
     const ef_plan *const plan = &model->plan;
     const size_t k = plan->n_clusters, n_values = k * model->domain.map.n_columns;
     if (!ef_starts_init(starts, plan->starts, k, model->domain.map.n_columns))
         return ef_fail_memory(error);
     trial t;
-    efface_status status = trial_init(&t, model, data, error);
+    efface_status status = trial_init(&t, model, data, codes, error);
     for (uint32_t r = 0; status == EFFACE_OK && r < plan->starts; r++) {
         int32_t *const centers = starts->centers + r * n_values;
         t.run.plan.seed = ef_tape(plan->seed, EF_TAPE_START, 0, r, 0);
@@ -199,64 +199,6 @@ efface_status ef_starts_run(ef_starts *starts, ef_kmeans *model, const efface_da
     trial_free(&t);
     if (status != EFFACE_OK)
         ef_starts_free(starts);
-    return status;
-}
-
-/* ---------------------------------------------------------------- the pass over all rows */
-
-/* By the guard, if few rows can have moved. */
-static efface_status move_guarded(ef_maker *maker, ef_kmeans *model, ef_level *level, bool *done,
-                                  efface_error *error) {
-    const size_t k = model->plan.n_clusters, n_values = k * model->domain.map.n_columns;
-    ef_guarded moving;
-    memcpy(level->counts, maker->previous->counts, k * sizeof *level->counts);
-    memcpy(level->sums, maker->previous->sums, n_values * sizeof *level->sums);
-    efface_status status =
-        ef_guarded_init(&moving, maker->data, &model->domain.map, (uint32_t)k, error);
-    if (status == EFFACE_OK)
-        status = ef_guard_move(&model->guard, &moving, level->centers, level->counts, level->sums,
-                               done, error);
-    ef_guarded_free(&moving);
-    model->rows_assigned += moving.rows_looked;
-    model->rows_moved += moving.rows_moved;
-    model->rows_undecided += moving.rows_undecided;
-    return status;
-}
-
-/* Whether what follows a level asks for its partition. */
-static bool needs_labels(const ef_kmeans *model, const ef_level *level) {
-    bool empty = false;
-    for (uint32_t c = 0; c < model->plan.n_clusters; c++)
-        empty |= level->counts[c] == 0;
-    return empty || model->plan.passes > 1;
-}
-
-efface_status ef_make_guarded(ef_maker *maker, ef_kmeans *model, uint32_t t, efface_error *error) {
-    const size_t n = maker->data->n_rows;
-    ef_level *const level = &model->levels[t];
-    bool done = false;
-    efface_status status = EFFACE_OK;
-    if (maker->previous != NULL)
-        status = move_guarded(maker, model, level, &done, error);
-    const bool unpacks = maker->previous != NULL && (!done || needs_labels(model, level));
-    if (status == EFFACE_OK && (unpacks || !done))
-        status = ef_maker_take_labels(maker, error);
-    if (status == EFFACE_OK && unpacks)
-        ef_guard_unpack(&model->guard, n, maker->labels);
-    if (status == EFFACE_OK && done) {
-        level->has_partition = true;
-        maker->previous = level;
-    }
-    if (status != EFFACE_OK || done)
-        return status;
-    if (ef_guard_wants_margins(&model->guard))
-        ef_maker_take_margins(maker);
-    status = ef_make_partition(maker, model, level, error);
-    if (status == EFFACE_OK)
-        ef_guard_pack(&model->guard, n, maker->labels, maker->margins, level->centers,
-                      model->plan.n_clusters, model->domain.map.n_columns);
-    ef_free(maker->margins); /* those of later levels may not be wanted */
-    maker->margins = NULL;
     return status;
 }
 

@@ -94,11 +94,11 @@ static efface_status look_around(ef_maker *maker, ef_kmeans *model, ef_pilot *pi
             pilot->counts[c] += worker->counts[c];
         for (uint32_t e = 0; e < LOGARITHMS; e++)
             pilot->spread += (ef_i128)s.rows[w][e] << e;
-        model->rows_undecided += worker->rows_undecided;
+        model->work.rows_undecided += worker->rows_undecided;
         worker->rows_undecided = 0;
         memset(worker->counts, 0, k * sizeof *worker->counts);
     }
-    model->rows_assigned += status == EFFACE_OK ? space->data->n_rows : 0;
+    model->work.rows_assigned += status == EFFACE_OK ? space->data->n_rows : 0;
     ef_free(s.rows);
     ef_centers_free(&seeds);
     return status;
@@ -174,22 +174,23 @@ static void choose_shift(ef_pilot *pilot, const uint8_t *needs, size_t n, uint64
     }
 }
 
-static void mark(ef_guard *guard, const uint8_t *needs, size_t n, uint32_t shift) {
+/* Makes marks of needs. */
+static void mark(uint8_t *needs, size_t n, uint32_t shift) {
     for (size_t i = 0; i < n; i++)
-        guard->codes[i] = (uint8_t)((guard->codes[i] & ~EF_MARKS) | ef_marks(needs[i], shift));
+        needs[i] = ef_marks(needs[i], shift);
 }
 
 /* ---------------------------------------------------------------- a pilot */
 
-efface_status ef_pilot_make(ef_maker *maker, ef_kmeans *model, efface_error *error) {
+efface_status ef_pilot_make(ef_maker *maker, ef_kmeans *model, uint8_t *marks,
+                            efface_error *error) {
     const size_t n = maker->data->n_rows;
     ef_pilot *const pilot = &model->pilot;
     ef_kmeans plain = {.plan = model->plan, .domain = model->domain};
     ef_level level = {0};
-    uint8_t *const needs = ef_alloc(n, sizeof *needs);
     efface_status status = ef_maker_prepare(maker, model, error);
-    if (status == EFFACE_OK && (needs == NULL || !ef_pilot_init(pilot, model->plan.n_clusters,
-                                                                model->domain.map.n_columns)))
+    if (status == EFFACE_OK &&
+        !ef_pilot_init(pilot, model->plan.n_clusters, model->domain.map.n_columns))
         status = ef_fail_memory(error);
     if (status == EFFACE_OK) {
         plain.plan.candidates = 1;
@@ -198,38 +199,34 @@ efface_status ef_pilot_make(ef_maker *maker, ef_kmeans *model, efface_error *err
         status = ef_seed(&maker->space, &plain, &level, 0, error);
     }
     if (status == EFFACE_OK)
-        status = look_around(maker, model, pilot, needs, error);
+        status = look_around(maker, model, pilot, marks, error);
     if (status == EFFACE_OK)
-        status = find_needs(maker, model, needs, error);
+        status = find_needs(maker, model, marks, error);
     if (status == EFFACE_OK) {
-        choose_shift(pilot, needs, n, model->plan.wanted);
-        mark(&model->guard, needs, n, pilot->shift);
+        choose_shift(pilot, marks, n, model->plan.wanted);
+        mark(marks, n, pilot->shift);
     }
-    ef_free(needs);
     return status;
 }
 
-efface_status ef_pilot_mark(ef_maker *maker, ef_kmeans *model, bool *fits, efface_error *error) {
+efface_status ef_pilot_mark(ef_maker *maker, ef_kmeans *model, uint8_t *marks, bool *fits,
+                            efface_error *error) {
     const size_t n = maker->data->n_rows, k = model->plan.n_clusters;
     const ef_pilot *const pilot = &model->pilot;
     ef_pilot found = {.points = pilot->points, .counts = ef_alloc_zero(k, sizeof *found.counts)};
-    uint8_t *const needs = ef_alloc(n, sizeof *needs);
-    efface_status status =
-        needs != NULL && found.counts != NULL ? EFFACE_OK : ef_fail_memory(error);
     *fits = false;
-    if (status == EFFACE_OK)
-        status = look_around(maker, model, &found, needs, error);
+    efface_status status = found.counts != NULL ? look_around(maker, model, &found, marks, error)
+                                                : ef_fail_memory(error);
     if (status == EFFACE_OK && found.spread == pilot->spread &&
         memcmp(found.counts, pilot->counts, k * sizeof *found.counts) == 0) {
-        status = find_needs(maker, model, needs, error);
+        status = find_needs(maker, model, marks, error);
         if (status == EFFACE_OK) {
-            choose_shift(&found, needs, n, model->plan.wanted);
-            mark(&model->guard, needs, n, pilot->shift);
+            choose_shift(&found, marks, n, model->plan.wanted);
+            mark(marks, n, pilot->shift);
             *fits = found.shift == pilot->shift && found.n_sample == pilot->n_sample &&
                     found.n_within == pilot->n_within;
         }
     }
-    ef_free(needs);
     ef_free(found.counts);
     return status;
 }

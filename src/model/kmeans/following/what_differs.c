@@ -1,5 +1,5 @@
 /*
- * The first step of replay: what would a fit to the new rows do differently?
+ * The first step of following a change: what would a fit to the new rows do differently?
  *
  * Do the parameters come out the same, the domain, the winners of the seeding races? If so, walk
  * the levels: take the changed rows out of (or into) a copy of the level's sums, each under the
@@ -15,14 +15,14 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/tape.h"
-#include "model/kmeans/following/replay.h"
+#include "model/kmeans/following/revision.h"
 
 #include <string.h>
 
 /* ---------------------------------------------------------------- plan and domain */
 
 /* Parameters and domain as a fit to the new rows would have them. Sets `refit` if they differ. */
-static efface_status look_at_plan(ef_pending *r, efface_error *error) {
+static efface_status look_at_plan(ef_revision *r, efface_error *error) {
     const ef_kmeans *const old = r->model;
     ef_plan plan;
     efface_status status = ef_plan_init(&plan, r->data, &old->params, error);
@@ -52,7 +52,7 @@ static efface_status look_at_plan(ef_pending *r, efface_error *error) {
 
 /* ---------------------------------------------------------------- seeds */
 
-void ef_snap_changed(const ef_pending *r, size_t i, int32_t *point) {
+void ef_snap_changed(const ef_revision *r, size_t i, int32_t *point) {
     const ef_map *const map = &r->model->domain.map;
     const float *const row = ef_change_first(r->change, i);
     for (uint32_t j = 0; j < map->n_columns; j++)
@@ -81,7 +81,7 @@ uint32_t ef_count_apart(const ef_kmeans *m, const int32_t *seeds) {
 
 /* The first round below `end` that a row which comes would win; `end` if it wins none. The race is
  * among equals from round n_apart on. Cost O(end * d). */
-static uint32_t first_round_won(const ef_pending *r, size_t i, const seeding *s, uint32_t n_apart,
+static uint32_t first_round_won(const ef_revision *r, size_t i, const seeding *s, uint32_t n_apart,
                                 uint32_t end) {
     const uint32_t d = r->model->domain.map.n_columns;
     const uint64_t id = r->change->rows[i].id;
@@ -106,7 +106,7 @@ static uint32_t first_round_won(const ef_pending *r, size_t i, const seeding *s,
 
 /* The first round of plain seeding that has another winner after the change; n_clusters for none.
  */
-static uint32_t first_round_lost(const ef_pending *r, const seeding *s) {
+static uint32_t first_round_lost(const ef_revision *r, const seeding *s) {
     const uint32_t n_apart = ef_count_apart(r->model, s->points);
     uint32_t round = r->model->plan.n_clusters; /* later rounds make no difference */
     for (size_t i = 0; i < r->change->n_rows; i++) {
@@ -121,14 +121,14 @@ static uint32_t first_round_lost(const ef_pending *r, const seeding *s) {
     return round;
 }
 
-static void look_at_seeds(ef_pending *r) {
+static void look_at_seeds(ef_revision *r) {
     const ef_kmeans *const m = r->model;
     r->round = first_round_lost(r, &(seeding){m->plan.seed, m->seeds, m->levels[0].centers});
     if (r->round < m->plan.n_clusters)
         ef_seeds_differ(r);
 }
 
-void ef_seeds_differ(ef_pending *r) {
+void ef_seeds_differ(ef_revision *r) {
     r->other_seeds = true;
     r->reason = EFFACE_REASON_SEED;
     r->build = true;
@@ -137,7 +137,7 @@ void ef_seeds_differ(ef_pending *r) {
 
 /* ---------------------------------------------------------------- levels */
 
-void ef_apply_change(const ef_pending *r, const uint32_t *labels, int64_t *counts, int64_t *sums) {
+void ef_apply_change(const ef_revision *r, const uint32_t *labels, int64_t *counts, int64_t *sums) {
     const ef_map *const map = &r->model->domain.map;
     for (size_t i = 0; i < r->change->n_rows; i++) {
         const int64_t weight = ef_change_weight(r->change, i);
@@ -148,14 +148,14 @@ void ef_apply_change(const ef_pending *r, const uint32_t *labels, int64_t *count
 }
 
 /* Where the changed rows belong at level t. */
-static efface_status find_labels(const ef_pending *r, uint32_t t, uint32_t *labels,
+static efface_status find_labels(const ef_revision *r, uint32_t t, uint32_t *labels,
                                  efface_error *error) {
     const ef_map *const map = &r->model->domain.map;
-    const ef_guard *const guard = &r->model->guard;
+    const ef_kept_labels *const kept = ef_labels_kept(r->model);
     const size_t n = r->change->n_rows;
     ef_centers centers;
-    if (t == 0 && n == 1 && r->change->leaves[0] && guard->codes != NULL) {
-        labels[0] = ef_guard_label(guard, r->change->positions[0]);
+    if (t == 0 && n == 1 && r->change->leaves[0] && kept != NULL) {
+        labels[0] = ef_kept_label(kept, r->change->positions[0]);
         return EFFACE_OK;
     }
     if (!ef_centers_init(&centers, r->model->levels[t].centers, r->model->plan.n_clusters,
@@ -176,7 +176,7 @@ static efface_status find_labels(const ef_pending *r, uint32_t t, uint32_t *labe
     return EFFACE_OK;
 }
 
-efface_status ef_take_in(ef_pending *r, uint32_t t, efface_error *error) {
+efface_status ef_take_in(ef_revision *r, uint32_t t, efface_error *error) {
     const ef_level *const level = &r->model->levels[t];
     const ef_map *const map = &r->model->domain.map;
     const size_t k = r->model->plan.n_clusters, d = map->n_columns, n = r->change->n_rows;
@@ -203,7 +203,7 @@ static const ef_winner *reseeded_with(const ef_level *level, uint32_t cluster) {
 }
 
 /* Whether the reseeding of level t has the same clusters and the same winners after the change. */
-static bool reseeding_stands(const ef_pending *r, uint32_t t) {
+static bool reseeding_stands(const ef_revision *r, uint32_t t) {
     const ef_kmeans *const m = r->model;
     const ef_level *const level = &m->levels[t];
     const uint32_t d = m->domain.map.n_columns;
@@ -237,7 +237,7 @@ static bool reseeding_stands(const ef_pending *r, uint32_t t) {
 
 /* Whether the center of a cluster may come out differently though no changed row is in it: only by
  * the threshold of quantized, before or after. */
-static bool threshold_reaches(const ef_pending *r, const ef_level *level, uint32_t cluster) {
+static bool threshold_reaches(const ef_revision *r, const ef_level *level, uint32_t cluster) {
     const ef_plan *const plan = &r->model->plan;
     const ef_i128 count = (ef_i128)EF_GAMMA_ONE * plan->n_clusters * level->counts[cluster];
     return count < (ef_i128)plan->gamma * r->model->total_weight ||
@@ -246,7 +246,7 @@ static bool threshold_reaches(const ef_pending *r, const ef_level *level, uint32
 
 /* The next centers into r->centers. `known` has them as they were before the change, or is NULL.
  * Returns whether they differ from `known`, and notes why. */
-static bool look_at_next(ef_pending *r, uint32_t t, const int32_t *known) {
+static bool look_at_next(ef_revision *r, uint32_t t, const int32_t *known) {
     const ef_kmeans *const m = r->model;
     const ef_level *const level = &m->levels[t];
     const size_t d = m->domain.map.n_columns;
@@ -275,7 +275,7 @@ static bool look_at_next(ef_pending *r, uint32_t t, const int32_t *known) {
 }
 
 /* The fit ends with level n_levels - 1, and its model is level model_level. */
-static void settle(ef_pending *r, uint32_t n_levels, uint32_t model_level, bool stable) {
+static void settle(ef_revision *r, uint32_t n_levels, uint32_t model_level, bool stable) {
     if (n_levels != r->model->n_levels || model_level != r->model->model_level)
         r->reason = EFFACE_REASON_STOP;
     r->next.n_levels = n_levels;
@@ -283,7 +283,7 @@ static void settle(ef_pending *r, uint32_t n_levels, uint32_t model_level, bool 
     r->next.stable = stable;
 }
 
-static void build_from(ef_pending *r, uint32_t level, const int32_t *centers, ef_i128 loss) {
+static void build_from(ef_revision *r, uint32_t level, const int32_t *centers, ef_i128 loss) {
     const size_t n = (size_t)r->model->plan.n_clusters * r->model->domain.map.n_columns;
     r->build = true;
     r->first = level;
@@ -292,7 +292,7 @@ static void build_from(ef_pending *r, uint32_t level, const int32_t *centers, ef
         memcpy(r->centers, centers, n * sizeof *centers);
 }
 
-efface_status ef_look_at_levels(ef_pending *r, efface_error *error) {
+efface_status ef_look_at_levels(ef_revision *r, efface_error *error) {
     const ef_kmeans *const m = r->model;
     const ef_plan *const plan = &m->plan;
     const bool quantized = plan->method == EFFACE_METHOD_QUANTIZED;
@@ -361,10 +361,11 @@ efface_status ef_look_at_levels(ef_pending *r, efface_error *error) {
 
 /* Brings what lies around the pilot's seeds up to date. Returns whether no logarithm of it moves,
  * which would change what all rows are worth. */
-static bool look_around(ef_pending *r) {
+static bool look_around(ef_revision *r) {
     const ef_kmeans *const m = r->model;
     const uint32_t k = m->plan.n_clusters, d = m->domain.map.n_columns;
     ef_pilot *const next = &r->next.pilot;
+    next->counts = r->counts;
     memcpy(r->counts, m->pilot.counts, k * sizeof *r->counts);
     for (size_t i = 0; i < r->change->n_rows; i++) {
         const int64_t weight = ef_change_weight(r->change, i);
@@ -385,7 +386,7 @@ static bool look_around(ef_pending *r) {
 }
 
 /* Ranks the changed rows, and counts those of sample and jury. */
-static void rank_changed(ef_pending *r) {
+static void rank_changed(ef_revision *r) {
     const ef_kmeans *const m = r->model;
     ef_pilot *const next = &r->next.pilot;
     for (size_t i = 0; i < r->change->n_rows; i++) {
@@ -406,7 +407,7 @@ static void rank_changed(ef_pending *r) {
 }
 
 /* Whether the pilot stands, and if it does, whether the sample does. */
-static void look_at_pilot(ef_pending *r) {
+static void look_at_pilot(ef_revision *r) {
     const ef_kmeans *const m = r->model;
     const ef_pilot *const pilot = &m->pilot;
     const seeding s = {m->plan.seed, pilot->winners, pilot->points};
@@ -427,7 +428,7 @@ static void look_at_pilot(ef_pending *r) {
 
 /* Rows of the jury that came or left change the losses of the starts, and perhaps which is the
  * best. */
-static efface_status look_at_jury(ef_pending *r, efface_error *error) {
+static efface_status look_at_jury(ef_revision *r, efface_error *error) {
     const ef_kmeans *const m = r->model;
     const uint32_t jury = m->pilot.shift + EF_JURY_SHIFT, n_starts = m->plan.starts;
     const uint32_t cut = ef_weight_cut(m->pilot.jury_weight);
@@ -464,7 +465,7 @@ static efface_status look_at_jury(ef_pending *r, efface_error *error) {
 }
 
 /* Brings the sum of squares up to date. */
-static void change_squares(ef_pending *r) {
+static void change_squares(ef_revision *r) {
     const uint32_t d = r->model->domain.map.n_columns;
     for (size_t i = 0; i < r->change->n_rows; i++) {
         ef_snap_changed(r, i, r->point);
@@ -476,7 +477,7 @@ static void change_squares(ef_pending *r) {
 }
 
 /* One block, for most requests do little else than take and release memory. */
-static bool take_memory(ef_pending *r) {
+static bool take_memory(ef_revision *r) {
     const size_t k = r->model->plan.n_clusters, d = r->model->domain.map.n_columns;
     const size_t n = r->change->n_rows;
     const bool pyramid = r->model->plan.method == EFFACE_METHOD_PYRAMID;
@@ -506,7 +507,7 @@ static bool take_memory(ef_pending *r) {
     return true;
 }
 
-efface_status ef_look(ef_pending *r, efface_error *error) {
+efface_status ef_look(ef_revision *r, efface_error *error) {
     efface_status status = ef_kernels_require(&r->kernels, error);
     if (status == EFFACE_OK)
         status = look_at_plan(r, error);

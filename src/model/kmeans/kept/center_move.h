@@ -1,0 +1,66 @@
+/*
+ * Centers of a level that move: what it takes to bring the level's partition, counts and sums along
+ * by looking at few rows (kept_labels.h, level_margins.h).
+ */
+#ifndef EF_CENTER_MOVE_H
+#define EF_CENTER_MOVE_H
+
+#include "data/rows.h"
+#include "kernel/kernels.h"
+#include "model/workspace.h"
+
+/* A list of positions. */
+typedef struct ef_positions {
+    uint32_t *at;
+    size_t n, capacity;
+} ef_positions;
+
+bool ef_positions_add(ef_positions *list, size_t position);
+
+/* What a move does to the gaps of rows near borders (border_rows.h). */
+typedef struct ef_gap_change {
+    float *slopes;     /* of each cluster: what the gap to it loses for one unit of a byte */
+    float *difference; /* room for n_columns */
+    double *constants; /* of each cluster: what else the gap to it gains, */
+    double *errors;    /* and how far off both may be */
+    bool *moved;       /* of each cluster: in this request */
+    int8_t *bytes;     /* room for n_columns */
+    uint32_t *found;   /* rows: room for n_found */
+    size_t n_found;
+} ef_gap_change;
+
+typedef struct ef_center_move {
+    const efface_data *data; /* the rows that what is kept has followed */
+    const ef_map *map;
+    const ef_kernels *kernels;
+    uint32_t n_clusters;
+    const int32_t *before, *after; /* centers */
+    int64_t *counts, *sums;        /* of the rows with a cluster; then of all */
+    float *room;                   /* two panels, the first of finite values */
+    ef_gap_change gap_change;      /* room, as is the next */
+    ef_positions look;
+    ef_work_done work; /* added to */
+} ef_center_move;
+
+/* Takes the room; false if memory is short. The rest is the caller's to fill in. In either case it
+ * is to be released. */
+bool ef_center_move_init(ef_center_move *move, const efface_data *data, const ef_map *map,
+                         const ef_kernels *kernels, uint32_t n_clusters);
+void ef_center_move_free(ef_center_move *move);
+
+/* Gives the row at a position, whose first value is at `row`, from one cluster, or EF_NO_CLUSTER,
+ * to another, in counts and sums. */
+static inline void ef_center_move_row(ef_center_move *move, size_t position, const float *row,
+                                      uint32_t from, uint32_t to) {
+    const size_t d = move->map->n_columns;
+    const int64_t weight = ef_data_weight(move->data, position);
+    const bool had_one = from != EF_NO_CLUSTER;
+    move->counts[to] += weight;
+    if (had_one)
+        move->counts[from] -= weight;
+    move->work.rows_moved += had_one;
+    move->kernels->move_row(move->map, row, weight, move->sums + to * d,
+                            had_one ? move->sums + from * d : NULL);
+}
+
+#endif
