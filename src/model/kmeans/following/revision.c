@@ -201,7 +201,7 @@ static efface_status make_levels(ef_revision *r, ef_kmeans *model, ef_maker *mak
     take_kept(r, model);
     if (from_sample && ef_labels_kept(next) != NULL) {
         maker->previous = &r->scratch; /* level 0 with its old centers */
-    } else if (r->marks != NULL) {
+    } else if (from_sample && r->marks != NULL) {
         ef_kept_take_marks(next, r->marks, r->data->n_rows);
         r->marks = NULL;
     }
@@ -214,10 +214,9 @@ static efface_status make_levels(ef_revision *r, ef_kmeans *model, ef_maker *mak
     }
     status = ef_make_levels(maker, next, r->first, r->loss, error);
     ef_center_move_free(&old.move);
-    ef_kept *const kept = ef_kept_get(next);
-    if (kept != NULL) {
-        ef_kept_drop_margins(kept, ef_count_partitions(next, 0));
-        kept->was_rebuilt = true;
+    if (next->plan.method != EFFACE_METHOD_QUANTIZED && ef_kept_get(next) != NULL) {
+        ef_kept_drop_margins(next->kept, ef_count_partitions(next, 0));
+        next->kept->was_rebuilt = true;
     }
     return status;
 }
