@@ -120,9 +120,9 @@ efface_status ef_make_levels(ef_maker *maker, ef_kmeans *model, uint32_t t, ef_i
         if (is_open(plan, t))
             break;
         if (t == 0 && plan->method == EFFACE_METHOD_PYRAMID)
-            status = ef_make_by_labels(maker, model, t, error);
+            status = ef_by_kept_labels(maker, model, t, error);
         else
-            status = maker->old != NULL ? ef_make_by_margins(maker, model, t, error)
+            status = maker->old != NULL ? ef_by_margins(maker, model, t, error)
                                         : ef_make_partition(maker, model, level, error);
         if (status != EFFACE_OK)
             break;

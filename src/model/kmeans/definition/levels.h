@@ -87,7 +87,7 @@ efface_status ef_make_partition(ef_maker *maker, ef_kmeans *model, ef_level *lev
 
 /* The same for level t of a model that keeps margins: by looking at the rows that these name, or by
  * a pass, and then margins are kept if there is memory for them. */
-efface_status ef_make_by_margins(ef_maker *maker, ef_kmeans *model, uint32_t t,
+efface_status ef_by_margins(ef_maker *maker, ef_kmeans *model, uint32_t t,
                                  efface_error *error);
 
 /* Makes maker->labels the partition of level t, which was made last. */
@@ -108,7 +108,7 @@ void ef_maker_take_margins(ef_maker *maker);
 
 /* Pyramid: makes the partition of level 0, from kept labels if maker->previous is a level whose
  * partition they are, or by a pass. */
-efface_status ef_make_by_labels(ef_maker *maker, ef_kmeans *model, uint32_t t, efface_error *error);
+efface_status ef_by_kept_labels(ef_maker *maker, ef_kmeans *model, uint32_t t, efface_error *error);
 
 /* Pyramid: makes the pilot, and the marks of all rows. */
 efface_status ef_pilot_make(ef_maker *maker, ef_kmeans *model, uint8_t *marks, efface_error *error);

@@ -255,28 +255,19 @@ static efface_status build(ef_revision *r, ef_kmeans *model, efface_error *error
 }
 
 static ef_revision begin(const ef_kmeans *model, const efface_data *data, const ef_change *change) {
-    return (ef_revision){
-        .model = model,
-        .data = data,
-        .change = change,
-        .next =
-            {
-                .params = model->params,
-                .draw = model->draw,
-                .plan = model->plan,
-                .domain = model->domain,
-                .n_rows = data->n_rows,
-                .total_weight = data->total_weight,
-                .square_sum = model->square_sum,
-                .pilot = model->pilot,
-                .start = model->start,
-                .n_levels = model->n_levels,
-                .model_level = model->model_level,
-                .stable = model->stable,
-                .stamp = model->stamp,
-            },
-        .round = model->plan.n_clusters,
-    };
+    ef_revision r = {.model = model, .data = data, .change = change, .next = *model};
+    ef_kmeans *const next = &r.next;
+    next->n_rows = data->n_rows;
+    next->total_weight = data->total_weight;
+    next->work = (ef_work_done){0};
+    /* It has nothing of its own yet. */
+    next->levels = NULL;
+    next->seeds = NULL;
+    next->rounds = (ef_rounds){0};
+    next->starts = (ef_starts){0};
+    next->kept = NULL;
+    r.round = model->plan.n_clusters;
+    return r;
 }
 
 static efface_status refit(ef_revision *r, efface_error *error) {
@@ -389,76 +380,53 @@ void ef_revision_report(const ef_revision *r, efface_report *report) {
 
 /* ---------------------------------------------------------------- commit */
 
-/* What was kept is that of the model to be already, or follows now. */
-static void commit_kept(ef_revision *r, ef_kmeans *m, uint32_t n_stay) {
+/* The model to be takes over what it has not of its own, changed in place. */
+static void take_over(ef_revision *r, ef_kmeans *m) {
+    ef_kmeans *const next = &r->next;
+    const size_t k = m->plan.n_clusters, n_values = k * m->domain.map.n_columns;
+    const uint32_t n_stay = r->build ? r->first : next->n_levels;
+    const uint32_t known = n_stay < r->n_looked ? n_stay : r->n_looked;
+    for (uint32_t t = 0; t < known; t++)
+        ef_apply_change(r, ef_labels_at(r, t), m->levels[t].counts, m->levels[t].sums);
     if (m->kept != NULL) {
-        const uint32_t known = n_stay < r->n_looked ? n_stay : r->n_looked;
         ef_kept_drop_margins(m->kept, known);
         follow_rows(r, m->kept, known);
-    } else {
-        m->kept = r->next.kept;
-        r->next.kept = NULL;
+        next->kept = m->kept;
+        m->kept = NULL;
     }
-    /* Centers of the sample may have been copies of its rows. */
-    for (size_t i = 0; r->resample && m->kept != NULL && i < r->change->n_rows; i++)
-        if (r->change->leaves[i])
-            ef_kept_labels_forget(&m->kept->labels, r->change, i, &m->domain.map,
-                                  m->plan.n_clusters);
-}
-
-/* Levels: the sums of the first n_stay are corrected, and others replaced, or left out. */
-static void commit_levels(ef_revision *r, ef_kmeans *m, uint32_t n_stay) {
-    ef_kmeans *const next = &r->next;
-    const size_t n_values = (size_t)m->plan.n_clusters * m->domain.map.n_columns;
-    for (uint32_t t = 0; t < r->n_looked && t < n_stay; t++)
-        ef_apply_change(r, ef_labels_at(r, t), m->levels[t].counts, m->levels[t].sums);
-    const uint32_t n_levels = next->n_levels;
-    if (next->levels != NULL) {
-        ef_level *const old = m->levels;
-        m->levels = next->levels;
-        next->levels = old;
-        next->n_levels = m->n_levels;
-    } else {
+    if (next->levels == NULL) {
         for (uint32_t t = n_stay; t < m->n_levels; t++)
             ef_level_free(&m->levels[t]);
         /* A fit that ends here, by its loss or its iterations, does not look for next centers. */
         if (!next->stable && n_stay != 0)
             m->levels[n_stay - 1].n_reseeded = 0;
+        if (r->reopen)
+            memcpy(m->levels[n_stay - 1].centers, r->centers, n_values * sizeof *r->centers);
+        next->levels = m->levels;
+        m->levels = NULL;
     }
-    m->n_levels = n_levels;
-    m->model_level = next->model_level;
-    m->stable = next->stable;
-    if (r->reopen)
-        memcpy(m->levels[n_stay - 1].centers, r->centers, n_values * sizeof *r->centers);
-}
-
-/* Seeds, and what came to be on the way to them. */
-static void commit_seeds(ef_revision *r, ef_kmeans *m) {
-    ef_kmeans *const next = &r->next;
-    const ef_kmeans old = {.seeds = m->seeds, .rounds = m->rounds, .starts = m->starts};
-    if (next->seeds != NULL) {
-        m->seeds = next->seeds;
-        m->rounds = next->rounds;
-        next->seeds = old.seeds;
-        next->rounds = old.rounds;
-    } else if (r->potentials != NULL) {
-        memcpy(m->rounds.potentials, r->potentials,
-               (size_t)m->rounds.n_rounds * m->plan.candidates * sizeof *r->potentials);
+    if (next->seeds == NULL) {
+        if (r->potentials != NULL)
+            memcpy(m->rounds.potentials, r->potentials,
+                   (size_t)m->rounds.n_rounds * m->plan.candidates * sizeof *r->potentials);
+        next->seeds = m->seeds;
+        next->rounds = m->rounds;
+        m->seeds = NULL;
+        m->rounds = (ef_rounds){0};
     }
-    if (next->starts.centers != NULL) {
-        m->starts = next->starts;
-        next->starts = old.starts;
-    } else if (r->losses != NULL) {
-        memcpy(m->starts.losses, r->losses, m->plan.starts * sizeof *r->losses);
+    if (next->starts.centers == NULL) {
+        if (r->losses != NULL)
+            memcpy(m->starts.losses, r->losses, m->plan.starts * sizeof *r->losses);
+        next->starts = m->starts;
+        m->starts = (ef_starts){0};
     }
-    m->start = next->start;
-    next->pilot.counts = m->pilot.counts;
-    m->pilot = next->pilot;
     if (samples(m) && r->counts != NULL)
-        memcpy(m->pilot.counts, r->counts, m->plan.n_clusters * sizeof *r->counts);
+        memcpy(m->pilot.counts, r->counts, k * sizeof *r->counts);
+    next->pilot.counts = m->pilot.counts;
 }
 
 void ef_revision_commit(ef_revision *r, ef_kmeans *m) {
+    ef_kept_labels *labels = NULL;
     if (r->fresh != NULL) {
         ef_kmeans_become(m, r->fresh);
         r->fresh = NULL;
@@ -467,17 +435,16 @@ void ef_revision_commit(ef_revision *r, ef_kmeans *m) {
     if (r->ascent != NULL) {
         ef_ascent_commit(r->ascent, m);
     } else {
-        const uint32_t n_stay = r->build ? r->first : r->next.n_levels;
-        commit_kept(r, m, n_stay);
-        commit_levels(r, m, n_stay);
-        commit_seeds(r, m);
-        m->plan.wanted = r->next.plan.wanted;
-        m->n_rows = r->next.n_rows;
-        m->total_weight = r->next.total_weight;
-        m->square_sum = r->next.square_sum;
-        m->stamp = r->next.stamp;
-        m->work = r->next.work;
+        take_over(r, m);
+        const ef_kmeans old = *m; /* what it still has of its own is to be released */
+        *m = r->next;
+        r->next = old;
+        labels = ef_labels_kept(m);
     }
+    /* Centers of the sample may have been copies of its rows. */
+    for (size_t i = 0; r->resample && labels != NULL && i < r->change->n_rows; i++)
+        if (r->change->leaves[i])
+            ef_kept_labels_forget(labels, r->change, i, &m->domain.map, m->plan.n_clusters);
     /* Which columns are coarse may have changed though the map did not. */
     const ef_domain old = m->domain;
     m->domain = r->domain;
@@ -503,18 +470,25 @@ static void estimate(const ef_revision *r, efface_report *report) {
         report->rows_visited += n * (1 + params->starts * (iterations + 1));
 }
 
+/* Looks, and says what would follow. */
+static efface_status look_only(ef_revision *r, efface_report *report, efface_error *error) {
+    const efface_status status = ef_look(r, error);
+    r->refit |= r->build && r->model->params.redraw == EFFACE_REDRAW_FRESH;
+    if (status == EFFACE_OK && r->model->tree == NULL) {
+        ef_revision_report(r, report);
+        estimate(r, report);
+    }
+    return status;
+}
+
 efface_status ef_kmeans_look(const ef_kmeans *model, const efface_data *data,
                              const ef_change *change, efface_report *report, efface_error *error) {
     ef_revision r = begin(model, data, change);
-    efface_status status = ef_look(&r, error);
-    r.refit |= r.build && model->params.redraw == EFFACE_REDRAW_FRESH;
+    efface_status status = look_only(&r, report, error);
     if (status == EFFACE_OK && model->tree != NULL)
         status = make_tree(&r, error);
-    if (status == EFFACE_OK) {
+    if (status == EFFACE_OK && model->tree != NULL)
         ef_revision_report(&r, report);
-        if (model->tree == NULL)
-            estimate(&r, report);
-    }
     ef_revision_free(&r);
     return status;
 }
@@ -527,13 +501,8 @@ efface_status ef_kmeans_follow_cold(ef_kmeans *model, const efface_data *counts,
     if (model->tree != NULL)
         return EFFACE_OK;
     ef_revision r = begin(model, counts, change);
-    const efface_status status = ef_look(&r, error);
-    r.refit |= r.build && model->params.redraw == EFFACE_REDRAW_FRESH;
+    const efface_status status = look_only(&r, report, error);
     *done = status == EFFACE_OK && !r.refit && !r.resample && !r.plays_again && !r.build;
-    if (status == EFFACE_OK) {
-        ef_revision_report(&r, report);
-        estimate(&r, report);
-    }
     if (*done && !only_look)
         ef_revision_commit(&r, model);
     ef_revision_free(&r);

@@ -9,22 +9,23 @@
 
 /* ---------------------------------------------------------------- memory */
 
-bool ef_border_rows_init(ef_border_rows *rows, const int32_t *centers, uint32_t n_clusters,
-                         uint32_t n_columns, const int32_t *low, const int32_t *high) {
-    const size_t n_values = (size_t)n_clusters * n_columns;
-    *rows = (ef_border_rows){.n_clusters = n_clusters, .n_columns = n_columns};
+bool ef_border_rows_init(ef_border_rows *rows, const efface_data *data, const ef_map *map,
+                         const int32_t *centers, uint32_t n_clusters) {
+    const uint32_t d = map->n_columns;
+    const size_t n_values = (size_t)n_clusters * d;
+    *rows = (ef_border_rows){.n_clusters = n_clusters, .n_columns = d};
     rows->base = ef_alloc(n_values, sizeof *rows->base);
     rows->first = ef_alloc(n_clusters, sizeof *rows->first);
-    rows->cells = ef_alloc(n_columns, sizeof *rows->cells);
+    rows->cells = ef_alloc(d, sizeof *rows->cells);
     if (rows->base == NULL || rows->first == NULL || rows->cells == NULL) {
         ef_border_rows_free(rows);
         return false;
     }
-    for (uint32_t j = 0; j < n_columns; j++) {
-        const double width = ((double)high[j] - (double)low[j] + 1.0) / 256.0;
-        rows->cells[j].width = width;
-        rows->cells[j].per_step = 1.0 / width;
-        rows->cells[j].middle = (double)low[j] - 0.5 + 128.5 * width;
+    for (uint32_t j = 0; j < d; j++) {
+        const double low = ef_snap(data->ranges.least[j], map->low[j], map->step[j]);
+        const double high = ef_snap(data->ranges.most[j], map->low[j], map->step[j]);
+        const double width = (high - low + 1.0) / 256.0;
+        rows->cells[j] = (ef_cells){low - 0.5 + 128.5 * width, width, 1.0 / width};
     }
     memcpy(rows->base, centers, n_values * sizeof *centers);
     for (uint32_t c = 0; c < n_clusters; c++)

@@ -61,10 +61,10 @@ typedef struct ef_border_rows {
     size_t n_rows;
 } ef_border_rows;
 
-/* The range of column j is from low[j] to high[j]; points beyond are right, but slow. False if
- * memory is short. */
-bool ef_border_rows_init(ef_border_rows *rows, const int32_t *centers, uint32_t n_clusters,
-                         uint32_t n_columns, const int32_t *low, const int32_t *high);
+/* None yet; cells have the ranges of the columns of `data`, points beyond are right, but slow.
+ * False if memory is short. */
+bool ef_border_rows_init(ef_border_rows *rows, const efface_data *data, const ef_map *map,
+                         const int32_t *centers, uint32_t n_clusters);
 void ef_border_rows_free(ef_border_rows *rows);
 size_t ef_border_rows_bytes(const ef_border_rows *rows);
 

@@ -86,7 +86,7 @@ static bool needs_labels(const ef_kmeans *model, const ef_level *level) {
     return empty || model->plan.passes > 1;
 }
 
-efface_status ef_make_by_labels(ef_maker *maker, ef_kmeans *model, uint32_t t,
+efface_status ef_by_kept_labels(ef_maker *maker, ef_kmeans *model, uint32_t t,
                                 efface_error *error) {
     const size_t n = maker->data->n_rows;
     ef_level *const level = &model->levels[t];
@@ -188,8 +188,7 @@ efface_status ef_unpack_labels(ef_maker *maker, const ef_kmeans *model, uint32_t
     return status;
 }
 
-efface_status ef_make_by_margins(ef_maker *maker, ef_kmeans *model, uint32_t t,
-                                 efface_error *error) {
+efface_status ef_by_margins(ef_maker *maker, ef_kmeans *model, uint32_t t, efface_error *error) {
     ef_level *const level = &model->levels[t];
     const bool has_margins = t < maker->old->n_levels && t < model->kept->n_margins &&
                              model->kept->margins[t].tiers != NULL;

@@ -86,22 +86,6 @@ static uint32_t in_use(const ef_level_margins *kept, uint32_t tier) {
     return tier < most ? tier : most;
 }
 
-/* No rows near borders yet; their cells have the ranges of the columns. */
-static bool begin_borders(ef_border_rows *rows, const efface_data *data, const ef_map *map,
-                          const int32_t *centers, uint32_t n_clusters) {
-    const uint32_t d = map->n_columns;
-    int32_t *const ends = ef_alloc(2 * (size_t)d, sizeof *ends);
-    if (ends == NULL)
-        return false;
-    for (uint32_t j = 0; j < d; j++) {
-        ends[j] = ef_snap(data->ranges.least[j], map->low[j], map->step[j]);
-        ends[d + j] = ef_snap(data->ranges.most[j], map->low[j], map->step[j]);
-    }
-    const bool fits = ef_border_rows_init(rows, centers, n_clusters, d, ends, ends + d);
-    ef_free(ends);
-    return fits;
-}
-
 /* The tiers that margins would have, and how many rows are in each. */
 static void note_tiers(const float *margins, size_t n, uint8_t *tiers, size_t counts[EF_TIERS]) {
     for (size_t i = 0; i < n; i++)
@@ -126,7 +110,7 @@ bool ef_level_margins_make(ef_level_margins *kept, const efface_data *data, cons
     kept->tiers = ef_alloc(n, sizeof *kept->tiers);
     kept->clusters = ef_alloc(n, sizeof *kept->clusters);
     bool fits = kept->tiers != NULL && kept->clusters != NULL &&
-                begin_borders(&kept->border_rows, data, map, level->centers, n_clusters);
+                ef_border_rows_init(&kept->border_rows, data, map, level->centers, n_clusters);
     size_t counts[EF_TIERS] = {0};
     if (fits)
         note_tiers(margins, n, kept->tiers, counts);
