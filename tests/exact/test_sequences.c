@@ -210,6 +210,68 @@ static void there_and_back(void **state) {
     }
 }
 
+/* ---------------------------------------------------------------- what is kept */
+
+/* Drops what a model keeps, and its nodes. */
+static void drop_kept(efface_kmeans *m, unsigned *n_labels) {
+    const ef_tree *const tree = m->tree;
+    for (uint32_t l = 0; tree != NULL && l <= tree->height; l++)
+        for (size_t i = 0; i < tree->n_nodes[l]; i++)
+            if (tree->nodes[l][i].model != NULL)
+                drop_kept(tree->nodes[l][i].model, n_labels);
+    *n_labels += ef_labels_kept(m) != NULL;
+    ef_kept_drop(m);
+    assert_null(m->kept);
+}
+
+/* A row of the sample of pyramid, so that starts are run again; any, if there is none. */
+static size_t one_of_sample(const walk *w) {
+    size_t any = 0;
+    for (size_t i = 0, at = below(w->t.rows.n); i < w->t.rows.n; i++) {
+        const size_t row = (at + i) % w->t.rows.n;
+        any = w->inside[row] ? row : any;
+        if (w->inside[row] && efface_kmeans_in_sample(w->model, w->data, id_of(w, row)) &&
+            !efface_kmeans_is_seed(w->model, id_of(w, row)))
+            return row;
+    }
+    return any;
+}
+
+/* Between any two requests what is kept can be dropped, and what comes out is the same. The labels
+ * of pyramid come back when the starts are run again. */
+static void what_is_kept_can_be_dropped(void **state) {
+    (void)state;
+    unsigned n_dropped = 0, n_back = 0;
+    for (uint64_t seed = 1; seed <= 120; seed++) {
+        const uint64_t trial_seed = mix(seed << 36);
+        walk w;
+        begin_walk(&w, trial_seed, 80);
+        w.drops = true;
+        for (int turn = 0; turn < 12 && w.n_inside > 2; turn++) {
+            size_t *const rows = make(w.t.rows.n, sizeof *rows);
+            const bool forget = !one_in(3);
+            const size_t n = pick(&w, forget, 1 + below(3), rows);
+            if (turn % 4 == 0)
+                drop_kept(w.model, &n_dropped);
+            if (turn % 2 == 0) {
+                rows[0] = one_of_sample(&w);
+                forget_rows(&w, rows, 1);
+            } else if (forget) {
+                forget_rows(&w, rows, n);
+            } else {
+                learn_rows(&w, rows, n);
+            }
+            if (turn % 4 == 0)
+                n_back += ef_labels_kept(w.model) != NULL;
+            free(rows);
+            compare_with_fresh_fit(&w, trial_seed);
+        }
+        end_walk(&w);
+    }
+    print_message("labels were dropped %u times, and came back %u times\n", n_dropped, n_back);
+    assert_true(n_dropped > 60 && n_back > 20);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_seed_can_be_forgotten),
@@ -217,6 +279,7 @@ int main(void) {
         cmocka_unit_test(every_row_of_a_cluster_can_be_forgotten),
         cmocka_unit_test(order_and_batches_do_not_matter),
         cmocka_unit_test(there_and_back),
+        cmocka_unit_test(what_is_kept_can_be_dropped),
     };
     return cmocka_run_group_tests_name("sequences", tests, NULL, NULL);
 }

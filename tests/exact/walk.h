@@ -25,6 +25,7 @@ typedef struct walk {
     int64_t *weights; /* of each row; an update may lower it */
     size_t n_inside;
     char did[64]; /* the last step, for messages */
+    bool drops;   /* what is kept may be missing */
 } walk;
 
 /* ---------------------------------------------------------------- comparisons */
@@ -41,6 +42,7 @@ static inline void fail_bytes(const walk *w, const char *with, const unsigned ch
  * the bytes, but follows from the rows as they do. Positions are those of the set in both. */
 static inline void compare_what_is_kept(const walk *w, const efface_kmeans *fresh, uint64_t seed) {
     const efface_kmeans *const m = w->model;
+    assert_true(w->drops || (ef_labels_kept(m) == NULL) == (ef_labels_kept(fresh) == NULL));
     for (size_t i = 0; ef_labels_kept(m) != NULL && i < w->n_inside; i++)
         if (kept_of(m, i) != kept_of(fresh, i))
             fail_msg("EFFACE_TEST_SEED=0x%" PRIx64 ", after %s: the row at %zu has label %" PRIx32

@@ -1,6 +1,7 @@
 /*
  * Sets with more rows than positions of 32 bits can number: what a model keeps to be quicker steps
- * aside, no request fails for it, and the state has the same bytes. Such a set does not fit into a
+ * aside, no request fails for it, and the state has the same bytes. So it is if all of that is
+ * dropped between requests. Such a set does not fit into a
  * test, so the limit is lowered to where a set of a few hundred rows grows beyond it and comes
  * back.
  */
@@ -95,8 +96,9 @@ static void copy_digest(const pair *p, unsigned char *digest) {
     assert_int_equal(efface_kmeans_digest(p->model, digest, NULL), EFFACE_OK);
 }
 
-/* The same rows and requests with a limit; the digests after each go to, or are those in, `all`. */
-static tally run(const efface_kmeans_params *params, size_t limit, bool first,
+/* The same rows and requests with a limit, or with all that is kept dropped before some requests
+ * (0: none); the digests after each go to, or are those in, `all`. */
+static tally run(const efface_kmeans_params *params, size_t limit, uint64_t drop_every, bool first,
                  unsigned char (*all)[EFFACE_DIGEST_BYTES]) {
     static float values[FIRST_ROWS * MOST_COLUMNS];
     tally seen = {0};
@@ -107,6 +109,8 @@ static tally run(const efface_kmeans_params *params, size_t limit, bool first,
     pair p = make_pair(params, FIRST_ROWS, MOST_COLUMNS, values);
     for (uint64_t number = 0; number < N_REQUESTS; number++) {
         unsigned char digest[EFFACE_DIGEST_BYTES];
+        if (drop_every != 0 && number % drop_every == 0)
+            ef_kept_drop(p.model);
         change(&p, number);
         copy_digest(&p, first ? all[number] : digest);
         if (!first)
@@ -126,10 +130,12 @@ static unsigned char digests[N_REQUESTS][EFFACE_DIGEST_BYTES];
 static void lloyd_does_without_margins(void **state) {
     (void)state;
     const efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD, 4, 3);
-    const tally all = run(&params, no_limit, true, digests);
-    const tally none = run(&params, 0, false, digests);
-    const tally some = run(&params, FIRST_ROWS + 20, false, digests);
+    const tally all = run(&params, no_limit, 0, true, digests);
+    const tally none = run(&params, 0, 0, false, digests);
+    const tally some = run(&params, FIRST_ROWS + 20, 0, false, digests);
+    const tally dropped = run(&params, no_limit, 24, false, digests);
     assert_true(all.with > N_REQUESTS / 2);
+    assert_true(dropped.with > N_REQUESTS / 8 && dropped.without > all.without);
     assert_int_equal(none.with, 0);
     assert_true(some.with > N_REQUESTS / 8 && some.without > all.without + N_REQUESTS / 8);
 }
@@ -139,9 +145,10 @@ static void pyramid_keeps_no_positions(void **state) {
     efface_kmeans_params params = params_of(EFFACE_METHOD_PYRAMID, 4, 3);
     params.rate = 0.125;
     params.starts = 2;
-    (void)run(&params, no_limit, true, digests);
-    (void)run(&params, 0, false, digests);
-    (void)run(&params, FIRST_ROWS + 20, false, digests);
+    (void)run(&params, no_limit, 0, true, digests);
+    (void)run(&params, 0, 0, false, digests);
+    (void)run(&params, FIRST_ROWS + 20, 0, false, digests);
+    (void)run(&params, no_limit, 3, false, digests);
 }
 
 /* A row comes to a set that has room for it within the limit, or none: the margins that are kept
