@@ -442,9 +442,8 @@ void ef_revision_commit(ef_revision *r, ef_kmeans *m) {
         labels = ef_labels_kept(m);
     }
     /* Centers of the sample may have been copies of its rows. */
-    for (size_t i = 0; r->resample && labels != NULL && i < r->change->n_rows; i++)
-        if (r->change->leaves[i])
-            ef_kept_labels_forget(labels, r->change, i, &m->domain.map, m->plan.n_clusters);
+    if (r->resample && labels != NULL)
+        ef_kept_labels_forget(labels, r->change, &m->domain.map, m->plan.n_clusters);
     /* Which columns are coarse may have changed though the map did not. */
     const ef_domain old = m->domain;
     m->domain = r->domain;

@@ -28,11 +28,9 @@ typedef struct ef_revision {
     int32_t *point;   /* a row */
     uint32_t *labels; /* of each changed row at each level that was looked at */
 
-    /* For pyramid, in the same block: the pilot's counts after the change, and of each changed row
-     * the nearest of its seeds, the squared distance, and the rank. */
+    /* For pyramid, in the same block: the pilot's counts after the change, and the ranks of the
+     * changed rows. */
     int64_t *counts;
-    int64_t *distances;
-    uint32_t *clusters;
     ef_rank *ranks;
 
     /* What was found. */

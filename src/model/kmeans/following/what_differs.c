@@ -359,71 +359,58 @@ efface_status ef_look_at_levels(ef_revision *r, efface_error *error) {
 
 /* ---------------------------------------------------------------- pyramid */
 
-/* Brings what lies around the pilot's seeds up to date. Returns whether no logarithm of it moves,
- * which would change what all rows are worth. */
-static bool look_around(ef_revision *r) {
+/* Brings the pilot up to date with a changed row, and ranks it as before the change. */
+static void change_pilot(ef_revision *r, size_t i) {
     const ef_kmeans *const m = r->model;
-    const uint32_t k = m->plan.n_clusters, d = m->domain.map.n_columns;
+    const efface_row *const row = &r->change->rows[i];
+    const uint32_t k = m->plan.n_clusters, shift = m->pilot.shift, of_jury = shift + EF_JURY_SHIFT;
+    const bool leaves = r->change->leaves[i];
+    const uint64_t one = leaves ? UINT64_MAX : 1;
     ef_pilot *const next = &r->next.pilot;
-    next->counts = r->counts;
-    memcpy(r->counts, m->pilot.counts, k * sizeof *r->counts);
-    for (size_t i = 0; i < r->change->n_rows; i++) {
-        const int64_t weight = ef_change_weight(r->change, i);
-        ef_snap_changed(r, i, r->point);
-        r->clusters[i] = ef_pilot_nearest(&m->pilot, k, d, r->point, &r->distances[i]);
-        r->counts[r->clusters[i]] += weight;
-        if (r->distances[i] > 0) {
-            const ef_u128 product = (ef_u128)r->change->rows[i].weight * (ef_u128)r->distances[i];
-            const ef_i128 part = (ef_i128)1 << ef_log_up(product);
-            next->spread += r->change->leaves[i] ? -part : part;
-        }
+    int64_t distance;
+    ef_snap_changed(r, i, r->point);
+    const uint32_t nearest =
+        ef_pilot_nearest(&m->pilot, k, m->domain.map.n_columns, r->point, &distance);
+    const ef_rank rank = ef_rank_of(&m->pilot, k, nearest, row->weight, distance,
+                                    ef_member_zeros(m->plan.seed, row->id));
+    r->ranks[i] = rank;
+    next->counts[nearest] += ef_change_weight(r->change, i);
+    next->n_sample += rank.need <= shift ? one : 0;
+    next->n_within += rank.need < shift ? one : 0;
+    if (distance > 0) {
+        const ef_u128 product = (ef_u128)row->weight * (ef_u128)distance;
+        const ef_i128 part = (ef_i128)1 << ef_log_up(product);
+        next->spread += leaves ? -part : part;
     }
-    bool stands = ef_log_up((ef_u128)next->spread) == ef_log_up((ef_u128)m->pilot.spread);
-    for (size_t i = 0; i < r->change->n_rows; i++)
-        stands &= ef_log_up((ef_u128)r->counts[r->clusters[i]]) ==
-                  ef_log_up((ef_u128)m->pilot.counts[r->clusters[i]]);
-    return stands;
-}
-
-/* Ranks the changed rows, and counts those of sample and jury. */
-static void rank_changed(ef_revision *r) {
-    const ef_kmeans *const m = r->model;
-    ef_pilot *const next = &r->next.pilot;
-    for (size_t i = 0; i < r->change->n_rows; i++) {
-        const efface_row *const row = &r->change->rows[i];
-        const ef_rank rank = ef_rank_of(&m->pilot, m->plan.n_clusters, r->clusters[i], row->weight,
-                                        r->distances[i], ef_member_zeros(m->plan.seed, row->id));
-        const uint64_t one = r->change->leaves[i] ? UINT64_MAX : 1;
-        const uint32_t shift = m->pilot.shift, of_jury = shift + EF_JURY_SHIFT;
-        r->ranks[i] = rank;
-        next->n_sample += rank.need <= shift ? one : 0;
-        next->n_within += rank.need < shift ? one : 0;
-        r->resample |= rank.need <= shift;
-        if (rank.need <= of_jury) {
-            const ef_i128 weight = ef_member_weight(rank.base, of_jury, row->weight);
-            next->jury_weight += r->change->leaves[i] ? -weight : weight;
-        }
+    if (rank.need <= of_jury) {
+        const ef_i128 weight = ef_member_weight(rank.base, of_jury, row->weight);
+        next->jury_weight += leaves ? -weight : weight;
     }
+    r->resample |= rank.need <= shift;
 }
 
 /* Whether the pilot stands, and if it does, whether the sample does. */
 static void look_at_pilot(ef_revision *r) {
-    const ef_kmeans *const m = r->model;
-    const ef_pilot *const pilot = &m->pilot;
-    const seeding s = {m->plan.seed, pilot->winners, pilot->points};
-    if (first_round_lost(r, &s) < m->plan.n_clusters) {
-        r->refit = true;
-        r->reason = EFFACE_REASON_SEED;
+    const uint32_t k = r->model->plan.n_clusters;
+    const ef_pilot *const pilot = &r->model->pilot;
+    const seeding s = {r->model->plan.seed, pilot->winners, pilot->points};
+    r->refit = true;
+    r->reason = EFFACE_REASON_SEED;
+    if (first_round_lost(r, &s) < k)
         return;
-    }
-    r->refit = !look_around(r);
-    if (!r->refit) {
-        rank_changed(r);
-        r->refit = !ef_shift_stands(&r->next.pilot, r->next.plan.wanted);
-    }
-    if (r->refit)
-        r->reason = EFFACE_REASON_RATE;
-    r->resample |= ef_weight_cut(r->next.pilot.jury_weight) != ef_weight_cut(pilot->jury_weight);
+    ef_pilot *const next = &r->next.pilot;
+    next->counts = r->counts;
+    memcpy(next->counts, pilot->counts, k * sizeof *next->counts);
+    for (size_t i = 0; i < r->change->n_rows; i++)
+        change_pilot(r, i);
+    /* A logarithm that moves would change what all rows are worth. */
+    bool stands = ef_log_up((ef_u128)next->spread) == ef_log_up((ef_u128)pilot->spread);
+    for (uint32_t c = 0; c < k; c++)
+        if (next->counts[c] != pilot->counts[c])
+            stands &= ef_log_up((ef_u128)next->counts[c]) == ef_log_up((ef_u128)pilot->counts[c]);
+    r->refit = !stands || !ef_shift_stands(next, r->next.plan.wanted);
+    r->reason = r->refit ? EFFACE_REASON_RATE : EFFACE_REASON_NONE;
+    r->resample |= ef_weight_cut(next->jury_weight) != ef_weight_cut(pilot->jury_weight);
 }
 
 /* Rows of the jury that came or left change the losses of the starts, and perhaps which is the
@@ -487,8 +474,7 @@ static bool take_memory(ef_revision *r) {
                          d * sizeof *r->point;
     if (!ef_mul_size(n, r->model->n_levels, &n_labels) ||
         !ef_mul_size(n_labels, sizeof *r->labels, &n_label_bytes) ||
-        (pyramid && !ef_mul_size(n, sizeof *r->distances + sizeof *r->clusters + sizeof *r->ranks,
-                                 &n_rank_bytes)) ||
+        (pyramid && !ef_mul_size(n, sizeof *r->ranks, &n_rank_bytes)) ||
         !ef_add_size(n_own, n_label_bytes, &n_bytes) ||
         !ef_add_size(n_bytes, n_rank_bytes, &n_bytes))
         return false;
@@ -497,12 +483,10 @@ static bool take_memory(ef_revision *r) {
         return false;
     r->scratch.counts = r->scratch.sums + k * d;
     r->counts = r->scratch.counts + k;
-    r->distances = r->counts + k;
-    r->centers = (int32_t *)(r->distances + (pyramid ? n : 0));
+    r->centers = (int32_t *)(r->counts + k);
     r->point = r->centers + k * d;
     r->labels = (uint32_t *)(r->point + d);
-    r->clusters = r->labels + n_labels;
-    r->ranks = (ef_rank *)(r->clusters + (pyramid ? n : 0));
+    r->ranks = (ef_rank *)(r->labels + n_labels);
     r->touched = (bool *)(r->ranks + (pyramid ? n : 0));
     return true;
 }

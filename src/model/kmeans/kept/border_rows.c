@@ -133,10 +133,9 @@ static inline void measure(const ef_border_rows *rows, size_t j, int32_t from, i
 
 void ef_border_rows_measure(const ef_border_rows *rows, ef_center_move *move) {
     const size_t k = rows->n_clusters, d = rows->n_columns;
-    ef_gap_change *const change = &move->gap_change;
     for (size_t c = 0; c < k; c++) {
         const int32_t *const from = rows->base + c * d, *const to = move->after + c * d;
-        float *const slopes = change->slopes + c * d;
+        float *const slopes = move->slopes + c * d;
         double constants[CHAINS] = {0.0}, sizes[CHAINS] = {0.0};
         size_t j = 0;
         for (; j + CHAINS <= d; j += CHAINS)
@@ -146,32 +145,30 @@ void ef_border_rows_measure(const ef_border_rows *rows, ef_center_move *move) {
         for (; j < d; j++)
             measure(rows, j, from[j], to[j], &slopes[j], &constants[0], &sizes[0]);
         const double size = (sizes[0] + sizes[1]) + (sizes[2] + sizes[3]);
-        change->constants[c] = (constants[0] + constants[1]) + (constants[2] + constants[3]);
+        move->constants[c] = (constants[0] + constants[1]) + (constants[2] + constants[3]);
         /* Half a cell for each coordinate. Then what floats are off by: of sums that nowhere exceed
          * 128 times their slopes there are d + 8 roundings, those of the slopes and of their
          * differences among them. And what doubles are, of which there are d: terms are below 2^26
          * times a move, and that is at most 128 times its slope. */
-        change->errors[c] = size * (0.5 * (1.0 + 0x1p-20) + ((double)d + 8.0) * 1.01 * 0x1p-17 +
-                                    ((double)d + 8.0) * 0x1p-19);
-        change->moved[c] = memcmp(move->before + c * d, to, d * sizeof *to) != 0;
+        move->errors[c] = size * (0.5 * (1.0 + 0x1p-20) + ((double)d + 8.0) * 1.01 * 0x1p-17 +
+                                  ((double)d + 8.0) * 0x1p-19);
+        move->moved[c] = memcmp(move->before + c * d, to, d * sizeof *to) != 0;
     }
 }
 
-/* What a move does to the gaps of a border: to that of a row it adds change->difference.bytes +
+/* What a move does to the gaps of a border: to that of a row it adds move->difference.bytes +
  * constant, but for `error`. */
 typedef struct effect {
     double constant, error;
 } effect;
 
-static effect effect_on(const ef_border_rows *rows, const ef_border *border,
-                        ef_gap_change *change) {
+static effect effect_on(const ef_border_rows *rows, const ef_border *border, ef_center_move *move) {
     const size_t d = rows->n_columns, a = border->own, b = border->other;
-    const float *const own = change->slopes + a * d, *const other = change->slopes + b * d;
-    float *const difference = change->difference;
+    const float *const own = move->slopes + a * d, *const other = move->slopes + b * d;
+    float *const difference = move->difference;
     for (size_t j = 0; j < d; j++)
         difference[j] = own[j] - other[j];
-    return (effect){change->constants[b] - change->constants[a],
-                    change->errors[a] + change->errors[b]};
+    return (effect){move->constants[b] - move->constants[a], move->errors[a] + move->errors[b]};
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -216,8 +213,7 @@ static double gap_at_base(const ef_border_rows *rows, const ef_border *border, c
 bool ef_border_rows_put(ef_border_rows *rows, ef_center_move *move, size_t position,
                         const ef_survey *found, unsigned i, const float *panel, uint8_t *third) {
     const size_t d = rows->n_columns;
-    int8_t *const cells = move->gap_change.bytes;
-    if (*third != 0 && !cells_of(rows, panel, i, cells))
+    if (*third != 0 && !cells_of(rows, panel, i, move->cells))
         *third = 0;
     const uint32_t own = found->nearest[i], other = *third != 0 ? found->second[i] : own;
     ef_border *const border = border_of(rows, own, other);
@@ -231,7 +227,7 @@ bool ef_border_rows_put(ef_border_rows *rows, ef_center_move *move, size_t posit
         return true;
     int8_t *const bytes = cells_at(border, slot, d);
     for (size_t j = 0; j < d; j++)
-        bytes[j * EF_PANEL] = cells[j];
+        bytes[j * EF_PANEL] = move->cells[j];
     border->gaps[slot] = below(gap_at_base(rows, border, panel, i));
     const double span =
         found->margin[i] > 0.0F ? (double)found->gap[i] / (double)found->margin[i] : border->span;
@@ -288,10 +284,9 @@ void ef_border_rows_rename(ef_border_rows *rows, uint32_t own, size_t from, size
 
 void ef_border_rows_rebase(ef_border_rows *rows, ef_center_move *move, double near) {
     const size_t k = rows->n_clusters, d = rows->n_columns;
-    ef_gap_change *const change = &move->gap_change;
     double error = 0.0;
     for (uint32_t c = 0; c < k; c++)
-        error = change->errors[c] > error ? change->errors[c] : error;
+        error = move->errors[c] > error ? move->errors[c] : error;
     bool far = false;
     for (uint32_t b = 0; b < rows->n_borders && !far; b++)
         far = rows->borders[b].n_rows != 0 && error * REBASE_PART > near * rows->borders[b].span &&
@@ -302,32 +297,31 @@ void ef_border_rows_rebase(ef_border_rows *rows, ef_center_move *move, double ne
         ef_border *const border = &rows->borders[b];
         if (border->n_rows == 0 || border->own == border->other)
             continue;
-        const effect now = effect_on(rows, border, change);
+        const effect now = effect_on(rows, border, move);
         for (size_t first = 0; first < border->n_rows; first += EF_PANEL) {
             const int8_t *const bytes = border->bytes + first * d;
             float *const gaps = border->gaps + first;
             float sums[EF_PANEL] = {0.0F};
             for (size_t j = 0; j < d; j++)
                 for (unsigned i = 0; i < EF_PANEL; i++)
-                    sums[i] += change->difference[j] * (float)bytes[j * EF_PANEL + i];
+                    sums[i] += move->difference[j] * (float)bytes[j * EF_PANEL + i];
             for (unsigned i = 0; i < EF_PANEL; i++)
                 gaps[i] = below((double)gaps[i] + (double)sums[i] + now.constant - now.error);
         }
     }
     memcpy(rows->base, move->after, k * d * sizeof *rows->base);
-    memset(change->slopes, 0, k * d * sizeof *change->slopes);
-    memset(change->constants, 0, 2 * k * sizeof *change->constants);
+    memset(move->slopes, 0, k * d * sizeof *move->slopes);
+    memset(move->constants, 0, 2 * k * sizeof *move->constants);
 }
 
 /* ---------------------------------------------------------------- searching */
 
 /* Takes out a row that must be looked at. */
-static bool hand_over(ef_border_rows *rows, ef_border *border, size_t slot, ef_center_move *move,
+static void hand_over(ef_border_rows *rows, ef_border *border, size_t slot, ef_center_move *move,
                       const ef_border_search *s) {
     s->users[border->thirds[slot]]--;
-    const bool fits = ef_positions_add(&move->look, border->positions[slot]);
+    move->look[move->n_look++] = border->positions[slot];
     take_out(rows, border, slot);
-    return fits;
 }
 
 /* Puts a row of a border on its other side. `gap` is what it is with the centers of the base. */
@@ -379,7 +373,7 @@ static bool decide(ef_border_rows *rows, uint32_t number, const uint32_t *slots,
             knows_base = true;
             fits = cross(rows, number, slots[i], at_base[i], values + i, move, s);
         } else if ((double)gaps[i] > far) {
-            fits = hand_over(rows, &rows->borders[number], slots[i], move, s);
+            hand_over(rows, &rows->borders[number], slots[i], move, s);
         }
     }
     return fits;
@@ -388,41 +382,32 @@ static bool decide(ef_border_rows *rows, uint32_t number, const uint32_t *slots,
 static bool search_border(ef_border_rows *rows, uint32_t number, ef_center_move *move,
                           const ef_border_search *s) {
     const ef_border *const border = &rows->borders[number];
-    ef_gap_change *const change = &move->gap_change;
-    const effect now = effect_on(rows, border, change);
+    const effect now = effect_on(rows, border, move);
     const double needed = now.error - now.constant, beyond = needed + s->far * border->span;
-    if (change->n_found < border->capacity) {
-        ef_free(change->found);
-        change->n_found = 0;
-        change->found = ef_alloc(border->capacity, sizeof *change->found);
-        if (change->found == NULL)
-            return false;
-        change->n_found = border->capacity;
-    }
-    size_t n = move->kernels->sift(
-        border->bytes, border->n_rows, rows->n_columns, change->difference, border->gaps,
-        (float)(needed + 0x1p-20 * fabs(needed)), (float)beyond, change->found);
+    size_t n = move->kernels->sift(border->bytes, border->n_rows, rows->n_columns, move->difference,
+                                   border->gaps, (float)(needed + 0x1p-20 * fabs(needed)),
+                                   (float)beyond, move->found);
     bool fits = true;
     while (n > 0 && fits) {
         const unsigned part = n < EF_PANEL ? (unsigned)n : EF_PANEL;
         n -= part;
-        fits = decide(rows, number, change->found + n, part, move, s);
+        fits = decide(rows, number, move->found + n, part, move, s);
     }
     return fits;
 }
 
 bool ef_border_rows_search(ef_border_rows *rows, ef_center_move *move, const ef_border_search *s) {
-    const bool *const moved = move->gap_change.moved;
     bool any_due = false, fits = true;
     for (unsigned j = 0; j < EF_TIERS; j++)
         any_due |= s->due[j];
     for (uint32_t b = 0; b < rows->n_borders && fits; b++) {
         ef_border *const border = &rows->borders[b];
         const bool several = border->own == border->other;
-        for (size_t slot = border->n_rows; (any_due || several) && slot-- > 0 && fits;)
+        for (size_t slot = border->n_rows; (any_due || several) && slot-- > 0;)
             if (several || s->due[border->thirds[slot]])
-                fits = hand_over(rows, border, slot, move, s);
-        if (fits && !several && border->n_rows != 0 && (moved[border->own] || moved[border->other]))
+                hand_over(rows, border, slot, move, s);
+        if (!several && border->n_rows != 0 &&
+            (move->moved[border->own] || move->moved[border->other]))
             fits = search_border(rows, b, move, s);
     }
     return fits;

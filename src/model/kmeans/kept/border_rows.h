@@ -93,8 +93,8 @@ typedef struct ef_border_search {
 } ef_border_search;
 
 /* Finds the rows that centers have moved across, and gives them to the other cluster. Takes out
- * those that must be looked at, for move->look: rows near several clusters, those whose third is
- * due, and those that are now far from their border. False if memory is short. */
+ * those that must be looked at, for move->look, which has room: rows near several clusters, those
+ * whose third is due, and those that are now far from their border. False if memory is short. */
 bool ef_border_rows_search(ef_border_rows *rows, ef_center_move *move,
                            const ef_border_search *search);
 

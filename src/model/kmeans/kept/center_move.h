@@ -9,26 +9,6 @@
 #include "kernel/kernels.h"
 #include "model/workspace.h"
 
-/* A list of positions. */
-typedef struct ef_positions {
-    uint32_t *at;
-    size_t n, capacity;
-} ef_positions;
-
-bool ef_positions_add(ef_positions *list, size_t position);
-
-/* What a move does to the gaps of rows near borders (border_rows.h). */
-typedef struct ef_gap_change {
-    float *slopes;     /* of each cluster: what the gap to it loses for one unit of a byte */
-    float *difference; /* room for n_columns */
-    double *constants; /* of each cluster: what else the gap to it gains, */
-    double *errors;    /* and how far off both may be */
-    bool *moved;       /* of each cluster: in this request */
-    int8_t *bytes;     /* room for n_columns */
-    uint32_t *found;   /* rows: room for n_found */
-    size_t n_found;
-} ef_gap_change;
-
 typedef struct ef_center_move {
     const efface_data *data; /* the rows that what is kept has followed */
     const ef_map *map;
@@ -36,10 +16,21 @@ typedef struct ef_center_move {
     uint32_t n_clusters;
     const int32_t *before, *after; /* centers */
     int64_t *counts, *sums;        /* of the rows with a cluster; then of all */
+    ef_work_done work;             /* added to */
     float *room;                   /* two panels, the first of finite values */
-    ef_gap_change gap_change;      /* room, as is the next */
-    ef_positions look;
-    ef_work_done work; /* added to */
+
+    /* What the move does to the gaps of rows near borders (border_rows.h). */
+    float *slopes;     /* of each cluster: what the gap to it loses for one unit of a byte */
+    double *constants; /* of each cluster: what else the gap to it gains, */
+    double *errors;    /* and how far off both may be */
+    bool *moved;       /* of each cluster: in this request */
+    float *difference; /* room for n_columns, as is the next */
+    int8_t *cells;
+
+    uint32_t *look; /* positions of rows to be looked at */
+    size_t n_look;
+    uint32_t *found; /* room for rows of a border */
+    size_t n_places; /* for both */
 } ef_center_move;
 
 /* Takes the room; false if memory is short. The rest is the caller's to fill in. In either case it

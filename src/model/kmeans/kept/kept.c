@@ -59,20 +59,28 @@ void ef_kept_take_marks(ef_kmeans *model, uint8_t *marks, size_t n_rows) {
         ef_free(marks);
 }
 
+/* Lets a move begin with the counts and sums of a level as it was, and end with those of a level
+ * with other centers. */
+static void aim(ef_center_move *move, const ef_level *from, ef_level *to) {
+    const size_t k = move->n_clusters, d = move->map->n_columns;
+    memcpy(to->counts, from->counts, k * sizeof *to->counts);
+    memcpy(to->sums, from->sums, k * d * sizeof *to->sums);
+    move->before = from->centers;
+    move->after = to->centers;
+    move->counts = to->counts;
+    move->sums = to->sums;
+    move->work = (ef_work_done){0};
+}
+
 /* Moves the centers of level 0 to where they now are. False if it takes a pass over all rows; kept
  * labels, counts and sums are then ready for one. */
 static bool move_by_labels(const ef_maker *maker, ef_kmeans *model, ef_level *level,
                            ef_kept_labels *kept) {
-    const uint32_t k = model->plan.n_clusters;
-    const ef_map *const map = &model->domain.map;
     ef_center_move move;
-    bool done = ef_center_move_init(&move, maker->data, map, ef_kernels_get(), k);
-    memcpy(level->counts, maker->previous->counts, k * sizeof *level->counts);
-    memcpy(level->sums, maker->previous->sums, (size_t)k * map->n_columns * sizeof *level->sums);
-    move.after = level->centers;
-    move.counts = level->counts;
-    move.sums = level->sums;
-    done = done && ef_kept_labels_move(kept, &move);
+    const bool fits = ef_center_move_init(&move, maker->data, &model->domain.map, ef_kernels_get(),
+                                          model->plan.n_clusters);
+    aim(&move, maker->previous, level);
+    const bool done = fits && ef_kept_labels_move(kept, &move);
     ef_work_add(&model->work, &move.work);
     ef_center_move_free(&move);
     return done;
@@ -138,21 +146,14 @@ static bool move_by_margins(const ef_maker *maker, ef_kmeans *model, uint32_t t)
     const ef_change *const change = old->change;
     const uint32_t *const labels = old->labels + t * change->n_rows;
     ef_center_move *const move = &old->move;
-    const size_t k = move->n_clusters, d = move->map->n_columns;
     ef_level *const level = &model->levels[t];
-    move->before = old->levels[t].centers;
-    move->after = level->centers;
-    move->counts = level->counts;
-    move->sums = level->sums;
-    move->work = (ef_work_done){0};
-    memcpy(level->counts, old->levels[t].counts, k * sizeof *level->counts);
-    memcpy(level->sums, old->levels[t].sums, k * d * sizeof *level->sums);
+    aim(move, &old->levels[t], level);
     for (size_t i = 0; i < change->n_rows; i++) {
         if (!change->leaves[i])
             continue;
         level->counts[labels[i]] -= change->rows[i].weight;
         move->kernels->move_row(move->map, ef_change_first(change, i), -change->rows[i].weight,
-                                level->sums + labels[i] * d, NULL);
+                                level->sums + (size_t)labels[i] * move->map->n_columns, NULL);
     }
     const bool done = ef_level_margins_move(&model->kept->margins[t], move);
     /* Some rows are looked at twice; and if there is a pass, it counts for all. */

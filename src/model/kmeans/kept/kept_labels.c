@@ -60,20 +60,23 @@ void ef_kept_labels_free(ef_kept_labels *kept) {
     *kept = (ef_kept_labels){0};
 }
 
-void ef_kept_labels_forget(ef_kept_labels *kept, const ef_change *change, size_t i,
-                           const ef_map *map, uint32_t k) {
-    const float *const row = ef_change_first(change, i);
-    const uint32_t d = map->n_columns;
-    for (uint32_t c = 0; kept->anchor != NULL && c < k; c++) {
-        const int32_t *const center = kept->anchor + (size_t)c * d;
-        uint32_t j = 0;
-        while (j < d && center[j] == ef_snap(row[(size_t)j * EF_PANEL], map->low[j], map->step[j]))
-            j++;
-        if (j == d) {
-            memset(kept->anchor, 0, (size_t)k * d * sizeof *kept->anchor);
-            kept->is_anchored = false;
-        }
-    }
+static bool is_at(const float *row, const ef_map *map, const int32_t *point) {
+    uint32_t j = 0;
+    while (j < map->n_columns &&
+           point[j] == ef_snap(row[(size_t)j * EF_PANEL], map->low[j], map->step[j]))
+        j++;
+    return j == map->n_columns;
+}
+
+void ef_kept_labels_forget(ef_kept_labels *kept, const ef_change *change, const ef_map *map,
+                           uint32_t k) {
+    const size_t n_values = (size_t)k * map->n_columns;
+    for (size_t i = 0; i < change->n_rows; i++)
+        for (size_t at = 0; change->leaves[i] && at < n_values; at += map->n_columns)
+            if (is_at(ef_change_first(change, i), map, kept->anchor + at)) {
+                memset(kept->anchor, 0, n_values * sizeof *kept->anchor);
+                kept->is_anchored = false;
+            }
 }
 
 bool ef_kept_labels_init(ef_kept_labels *kept, uint8_t *codes, size_t n_rows, uint32_t k,

@@ -50,10 +50,10 @@ size_t ef_kept_labels_bytes(const ef_kept_labels *kept, size_t n_rows, size_t n_
 bool ef_kept_labels_follow(ef_kept_labels *kept, const ef_change *change, size_t n_rows,
                            const uint32_t *labels, const ef_rank *ranks, uint32_t shift);
 
-/* Row number i of a change leaves for good. A center of the anchor that stood where the row was (a
- * seed, or the center of the row alone) is a copy of it: then there are no margins any more. */
-void ef_kept_labels_forget(ef_kept_labels *kept, const ef_change *change, size_t i,
-                           const ef_map *map, uint32_t n_clusters);
+/* Rows of a change leave for good. A center of the anchor that stood where one was (a seed, or the
+ * center of the row alone) is a copy of it: then there are no margins any more. */
+void ef_kept_labels_forget(ef_kept_labels *kept, const ef_change *change, const ef_map *map,
+                           uint32_t n_clusters);
 
 static inline uint32_t ef_kept_label(const ef_kept_labels *kept, size_t row) {
     return kept->wide ? ((const uint32_t *)kept->labels)[row]

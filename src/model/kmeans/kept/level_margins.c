@@ -243,11 +243,23 @@ static size_t note_moves(ef_level_margins *kept, const ef_center_move *m, bool d
     return n;
 }
 
+/* Room for the rows of tiers that are to be looked at, and for all near borders. */
+static bool make_room(ef_center_move *m, size_t n_due, size_t n_at_borders) {
+    const size_t n_look = n_due + n_at_borders, n_places = n_look + n_at_borders;
+    if (m->n_places < n_places) {
+        ef_free(m->look);
+        m->look = ef_alloc(n_places, sizeof *m->look);
+        m->n_places = m->look != NULL ? n_places : 0;
+    }
+    m->found = m->look != NULL ? m->look + n_look : NULL;
+    m->n_look = 0;
+    return m->n_places >= n_places;
+}
+
 /* Takes the rows that are to be looked at out of tiers and from borders; those that are now on the
  * other side of their border it moves. */
 static bool collect(ef_level_margins *kept, ef_center_move *m, const bool due[EF_TIERS],
                     double step) {
-    m->look.n = 0;
     for (uint32_t j = 1; j < EF_TIERS; j++) {
         if (!due[j])
             continue;
@@ -255,8 +267,7 @@ static bool collect(ef_level_margins *kept, ef_center_move *m, const bool due[EF
         for (size_t left = kept->n_in[j]; left > 0; left--, at++) {
             at = memchr(at, (int)j, kept->n_rows - (size_t)(at - kept->tiers));
             assert(at != NULL);
-            if (!ef_positions_add(&m->look, (size_t)(at - kept->tiers)))
-                return false;
+            m->look[m->n_look++] = (uint32_t)(at - kept->tiers);
         }
         kept->n_in[j] = 0;
     }
@@ -321,9 +332,9 @@ static bool settle(ef_level_margins *kept, ef_center_move *m, size_t position,
 /* Looks at the rows that were taken out, and settles each. */
 static bool look(ef_level_margins *kept, ef_center_move *m, const ef_centers *centers) {
     float *const values = m->room, *const panel = m->room + (size_t)m->map->n_columns * EF_PANEL;
-    for (size_t first = 0; first < m->look.n; first += EF_PANEL) {
-        const uint32_t *const rows = m->look.at + first;
-        const size_t rest = m->look.n - first;
+    for (size_t first = 0; first < m->n_look; first += EF_PANEL) {
+        const uint32_t *const rows = m->look + first;
+        const size_t rest = m->n_look - first;
         const unsigned n = rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
         ef_survey found;
         for (unsigned i = 0; i < n; i++)
@@ -333,7 +344,7 @@ static bool look(ef_level_margins *kept, ef_center_move *m, const ef_centers *ce
             if (!settle(kept, m, rows[i], &found, i, panel))
                 return false;
     }
-    m->work.rows_assigned += m->look.n;
+    m->work.rows_assigned += m->n_look;
     return true;
 }
 
@@ -361,13 +372,14 @@ bool ef_level_margins_move(ef_level_margins *kept, ef_center_move *m) {
     const size_t n_values = (size_t)k * d, most = kept->n_rows / PASS_FROM_PART + EF_PANEL;
     bool due[EF_TIERS];
     double step;
-    if (note_moves(kept, m, due, &step) > most)
+    const size_t n_due = note_moves(kept, m, due, &step);
+    if (n_due > most || !make_room(m, n_due, kept->border_rows.n_rows))
         return false;
     ef_border_rows_measure(&kept->border_rows, m);
-    if (!collect(kept, m, due, step) || m->look.n > most)
+    if (!collect(kept, m, due, step) || m->n_look > most)
         return false;
 #ifdef NDEBUG
-    if (m->look.n == 0)
+    if (m->n_look == 0)
         return true;
 #endif
     bool fits = true;
