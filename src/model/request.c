@@ -164,26 +164,26 @@ static efface_status follow(ef_kmeans *const *models, size_t n_models, efface_da
                             efface_report *reports, efface_error *error) {
     /* Without rows there is nothing to follow. One model, the common case, needs no memory here. */
     const size_t n = change->n_rows != 0 ? n_models : 0;
-    ef_revision one, *const pending = n > 1 ? ef_alloc(n, sizeof *pending) : &one;
-    efface_status status = pending != NULL ? EFFACE_OK : ef_fail_memory(error);
+    ef_revision one, *const revisions = n > 1 ? ef_alloc(n, sizeof *revisions) : &one;
+    efface_status status = revisions != NULL ? EFFACE_OK : ef_fail_memory(error);
     size_t n_made = 0;
     for (; status == EFFACE_OK && n_made < n; n_made++)
-        status = ef_revision_make(&pending[n_made], models[n_made], data, change, error);
+        status = ef_revision_make(&revisions[n_made], models[n_made], data, change, error);
     const bool reported = status == EFFACE_OK && reports != NULL;
     bool deep = status != EFFACE_OK; /* calls went deeper than for models that are untouched */
     for (size_t i = 0; reported && i < n_models; i++)
         reports[i] = *done;
     for (size_t i = 0; i < n_made; i++) {
-        deep |= pending[i].build || pending[i].resample || pending[i].refit ||
-                pending[i].ascent != NULL;
+        deep |= revisions[i].build || revisions[i].resample || revisions[i].refit ||
+                revisions[i].ascent != NULL;
         if (reported)
-            ef_revision_report(&pending[i], &reports[i]);
+            ef_revision_report(&revisions[i], &reports[i]);
         if (status == EFFACE_OK)
-            ef_revision_commit(&pending[i], models[i]);
-        ef_revision_free(&pending[i]);
+            ef_revision_commit(&revisions[i], models[i]);
+        ef_revision_free(&revisions[i]);
     }
-    if (pending != &one)
-        ef_free(pending);
+    if (revisions != &one)
+        ef_free(revisions);
     if (status != EFFACE_OK)
         ef_change_undo(change, data);
     ef_change_free(change);

@@ -16,7 +16,7 @@ OUTSIDE = ("bench/", "cli/", "examples/", "python/")  # these know the public he
 
 # (what, a pattern for code without comments, in which paths it may stand); all of it about src/.
 # The square root in gaussian.c is an IEEE operation and has the same bits everywhere; that of
-# watches and guards decides which rows are looked at, not what comes out.
+# what is kept decides which rows are looked at, not what comes out.
 RESERVED = [
     ("threads", r"<(pthread|threads|omp|semaphore)\.h>|\bpthread_\w+|#\s*pragma omp", r"src/base/"),
     ("an instruction set", r"<(\w*mmintrin|x86intrin|arm_\w+)\.h>|\b_mm\d*_\w+", r"src/kernel/"),

@@ -467,16 +467,13 @@ static void change_squares(ef_revision *r) {
 static bool take_memory(ef_revision *r) {
     const size_t k = r->model->plan.n_clusters, d = r->model->domain.map.n_columns;
     const size_t n = r->change->n_rows;
-    const bool pyramid = r->model->plan.method == EFFACE_METHOD_PYRAMID;
-    size_t n_labels, n_label_bytes, n_rank_bytes = 0, n_bytes;
+    const uint32_t n_levels = r->model->n_levels;
     const size_t n_own = k * d * (sizeof *r->scratch.sums + sizeof *r->centers) +
                          k * (sizeof *r->scratch.counts + sizeof *r->counts + sizeof *r->touched) +
                          d * sizeof *r->point;
-    if (!ef_mul_size(n, r->model->n_levels, &n_labels) ||
-        !ef_mul_size(n_labels, sizeof *r->labels, &n_label_bytes) ||
-        (pyramid && !ef_mul_size(n, sizeof *r->ranks, &n_rank_bytes)) ||
-        !ef_add_size(n_own, n_label_bytes, &n_bytes) ||
-        !ef_add_size(n_bytes, n_rank_bytes, &n_bytes))
+    size_t n_bytes;
+    if (!ef_mul_size(n, n_levels * sizeof *r->labels + sizeof *r->ranks, &n_bytes) ||
+        !ef_add_size(n_bytes, n_own, &n_bytes))
         return false;
     r->scratch.sums = ef_alloc(n_bytes, 1);
     if (r->scratch.sums == NULL)
@@ -486,8 +483,8 @@ static bool take_memory(ef_revision *r) {
     r->centers = (int32_t *)(r->counts + k);
     r->point = r->centers + k * d;
     r->labels = (uint32_t *)(r->point + d);
-    r->ranks = (ef_rank *)(r->labels + n_labels);
-    r->touched = (bool *)(r->ranks + (pyramid ? n : 0));
+    r->ranks = (ef_rank *)(r->labels + n * n_levels);
+    r->touched = (bool *)(r->ranks + n);
     return true;
 }
 

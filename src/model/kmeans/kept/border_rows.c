@@ -116,6 +116,18 @@ static ef_border *border_of(ef_border_rows *rows, uint32_t own, uint32_t other) 
     return &rows->borders[n];
 }
 
+/* Gives a row the last place of a border, which comes back; NULL if memory is short. */
+static ef_border *append(ef_border_rows *rows, uint32_t own, uint32_t other, uint32_t position,
+                         uint8_t third) {
+    ef_border *const border = border_of(rows, own, other);
+    if (border == NULL || !make_room(border, rows->n_columns))
+        return NULL;
+    border->positions[border->n_rows] = position;
+    border->thirds[border->n_rows++] = third;
+    rows->n_rows++;
+    return border;
+}
+
 /* ---------------------------------------------------------------- gaps */
 
 #define CHAINS 4 /* additions that need not wait for each other */
@@ -216,15 +228,10 @@ bool ef_border_rows_put(ef_border_rows *rows, ef_center_move *move, size_t posit
     if (*third != 0 && !cells_of(rows, panel, i, move->cells))
         *third = 0;
     const uint32_t own = found->nearest[i], other = *third != 0 ? found->second[i] : own;
-    ef_border *const border = border_of(rows, own, other);
-    if (border == NULL || !make_room(border, d))
-        return false;
-    const size_t slot = border->n_rows++;
-    border->positions[slot] = (uint32_t)position;
-    border->thirds[slot] = *third;
-    rows->n_rows++;
-    if (own == other)
-        return true;
+    ef_border *const border = append(rows, own, other, (uint32_t)position, *third);
+    if (border == NULL || own == other)
+        return border != NULL;
+    const size_t slot = border->n_rows - 1;
     int8_t *const bytes = cells_at(border, slot, d);
     for (size_t j = 0; j < d; j++)
         bytes[j * EF_PANEL] = move->cells[j];
@@ -329,14 +336,12 @@ static bool cross(ef_border_rows *rows, uint32_t number, size_t slot, int64_t ga
                   ef_center_move *move, const ef_border_search *s) {
     const size_t d = rows->n_columns;
     const uint32_t own = rows->borders[number].own, other = rows->borders[number].other;
-    ef_border *const to = border_of(rows, other, own);
-    if (to == NULL || !make_room(to, d))
+    const uint32_t position = rows->borders[number].positions[slot];
+    ef_border *const to = append(rows, other, own, position, rows->borders[number].thirds[slot]);
+    if (to == NULL)
         return false;
     ef_border *const from = &rows->borders[number];
-    const size_t place = to->n_rows++;
-    const uint32_t position = from->positions[slot];
-    to->positions[place] = position;
-    to->thirds[place] = from->thirds[slot];
+    const size_t place = to->n_rows - 1;
     to->gaps[place] = below(-(double)gap);
     const int8_t *const old = cells_at(from, slot, d);
     int8_t *const bytes = cells_at(to, place, d);
@@ -344,7 +349,6 @@ static bool cross(ef_border_rows *rows, uint32_t number, size_t slot, int64_t ga
         bytes[j] = old[j];
     if (!(to->span > 0.0))
         to->span = from->span;
-    rows->n_rows++;
     take_out(rows, from, slot);
     s->clusters[position] = (uint16_t)other;
     ef_center_move_row(move, position, row, own, other);

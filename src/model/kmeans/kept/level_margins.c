@@ -172,12 +172,6 @@ static void leave(ef_level_margins *kept, size_t position) {
     kept->clusters[position] = kept->clusters[last];
 }
 
-static void come(ef_level_margins *kept, size_t position, uint32_t cluster) {
-    kept->tiers[position] = EF_TIER_NEW;
-    kept->clusters[position] = cluster != EF_NO_CLUSTER ? (uint16_t)cluster : UINT16_MAX;
-    kept->n_in[EF_TIER_NEW]++;
-}
-
 /* Makes room for one more row at the end. */
 static bool grow(ef_level_margins *kept) {
     if (!ef_positions_are_short(kept->n_rows + 1))
@@ -211,7 +205,9 @@ bool ef_level_margins_follow(ef_level_margins *kept, const ef_change *change, ui
             take(kept, position);
         else if (!grow(kept))
             return false;
-        come(kept, position, labels[i]);
+        kept->tiers[position] = EF_TIER_NEW;
+        kept->clusters[position] = labels[i] != EF_NO_CLUSTER ? (uint16_t)labels[i] : UINT16_MAX;
+        kept->n_in[EF_TIER_NEW]++;
     }
     return true;
 }
@@ -297,11 +293,6 @@ static uint32_t choose(ef_level_margins *kept, const ef_center_move *m, float ma
     return 0;
 }
 
-/* The tier above which thirds are. */
-static uint32_t third_from(const ef_level_margins *kept) {
-    return kept->edge > THIRD_BEFORE_EDGE ? kept->edge - THIRD_BEFORE_EDGE : 0;
-}
-
 /* What becomes of a row that was looked at: its cluster, and where it is kept from now on. */
 static bool settle(ef_level_margins *kept, ef_center_move *m, size_t position,
                    const ef_survey *found, unsigned i, const float *panel) {
@@ -318,7 +309,8 @@ static bool settle(ef_level_margins *kept, ef_center_move *m, size_t position,
         kept->n_in[tier]++;
         return true;
     }
-    const uint32_t allowed = choose(kept, m, found->beyond[i], third_from(kept));
+    const uint32_t least = kept->edge > THIRD_BEFORE_EDGE ? kept->edge - THIRD_BEFORE_EDGE : 0;
+    const uint32_t allowed = choose(kept, m, found->beyond[i], least);
     if (allowed == EF_TIERS)
         return false;
     uint8_t third = (uint8_t)allowed;
