@@ -47,6 +47,9 @@ static const set_shape with_margins = {90, 3, 5, 6, 1, true, false, 0.5, true};
 static const set_shape no_margins = {90, 3, 5, 6, 1, true, false, 0.5, true};
 /* For pyramid: a third of the rows are in the sample, and two thirds in the jury, more or less. */
 static const set_shape sampled = {100, 3, 5, 6, 1, true, false, 0.125, false};
+/* The same, and the labels that it keeps are dropped, or not. */
+static const set_shape with_labels = {100, 3, 5, 6, 1, true, false, 0.125, false};
+static const set_shape no_labels = {100, 3, 5, 6, 1, true, false, 0.125, false};
 /* Two clusters for seven places: the starts of pyramid come out so alike that a row makes another
  * the best. */
 static const set_shape alike = {100, 3, 2, 2, 1, true, false, 0.0625, false};
@@ -211,10 +214,10 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
     assert_int_equal(efface_kmeans_fit(s->data, &s->params, &s->model, NULL), EFFACE_OK);
     if (shape->margins)
         make_margins(s);
-    if (shape == &no_margins) {
+    if (shape == &no_margins)
         s->model->params.keep_margins = 0;
+    if (shape == &no_margins || shape == &no_labels)
         ef_kept_drop(s->model);
-    }
     assert_int_equal(efface_kmeans_encode(s->model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
     s->n_nodes = count_nodes(s->model);
     if (shape == &two || shape == &two_sampled) {
