@@ -87,8 +87,7 @@ efface_status ef_make_partition(ef_maker *maker, ef_kmeans *model, ef_level *lev
 
 /* The same for level t of a model that keeps margins: by looking at the rows that these name, or by
  * a pass, and then margins are kept if there is memory for them. */
-efface_status ef_by_margins(ef_maker *maker, ef_kmeans *model, uint32_t t,
-                                 efface_error *error);
+efface_status ef_by_margins(ef_maker *maker, ef_kmeans *model, uint32_t t, efface_error *error);
 
 /* Makes maker->labels the partition of level t, which was made last. */
 efface_status ef_unpack_labels(ef_maker *maker, const ef_kmeans *model, uint32_t t,
