@@ -53,8 +53,8 @@ typedef struct ef_revision {
     bool reopen;         /* the last level, which has no partition, gets `centers` */
     ef_i128 loss;        /* of level first - 1 */
 
-    uint8_t *marks;           /* pyramid: of all rows, if no labels were kept; or NULL */
-    ef_kmeans *fresh; /* of a refit */
+    uint8_t *marks;                     /* pyramid: of all rows, if no labels were kept; or NULL */
+    ef_kmeans *fresh;                   /* of a refit */
     struct ef_tree_change *tree_change; /* of a tree that is not refitted; it has all the rest */
 } ef_revision;
 
@@ -108,9 +108,9 @@ void ef_apply_change(const ef_revision *revision, const uint32_t *labels, int64_
  * counted of them after the change, and no column of it is stale. `done` is false if rows are
  * needed; the revision is then only to be released. Fills the effort in both cases; of a tree
  * it knows nothing. */
-efface_status ef_revision_make_cold(ef_revision *revision, const ef_kmeans *model, const ef_counts *counts,
-                                   const ef_change *change, bool *done, ef_effort *effort,
-                                   efface_error *error);
+efface_status ef_revision_make_cold(ef_revision *revision, const ef_kmeans *model,
+                                    const ef_counts *counts, const ef_change *change, bool *done,
+                                    ef_effort *effort, efface_error *error);
 
 /* Says what a change would take, and makes nothing; but of a tree it takes making. */
 efface_status ef_kmeans_look(ef_kmeans *model, const efface_data *data, const ef_change *change,
