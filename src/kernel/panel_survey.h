@@ -1,6 +1,7 @@
 /*
- * The kernels of watches (model/kmeans/kept/watch.h), for any number of lanes: what there is to
- * know of a row, and which rows of a border need to be known better. Included by panel_kernels.h.
+ * The kernels of margins that are kept (model/kmeans/kept/level_margins.h), for any number of
+ * lanes: what there is to know of a row, and which rows of a border need to be known better.
+ * Included by panel_kernels.h.
  */
 static unsigned survey(const ef_centers *centers, const ef_map *map, const float *values,
                        unsigned n_rows, float *panel, ef_survey *found) {

@@ -3,17 +3,19 @@
 #ifndef EF_TESTS_CHECK_KEPT_H
 #define EF_TESTS_CHECK_KEPT_H
 
-#include "model/kmeans/definition/model.h"
+#include "model/kmeans/definition/levels.h"
 #include "unit/report_ways.h"
 
 /* The label of a row and its marks. */
 static inline uint32_t kept_of(const ef_kmeans *model, size_t position) {
-    return ef_guard_label(&model->guard, position) |
-           (uint32_t)(model->guard.codes[position] & EF_MARKS) << 24;
+    const ef_kept_labels *const kept = ef_labels_kept(model);
+    return ef_kept_label(kept, position) | (uint32_t)(kept->codes[position] & EF_MARKS) << 24;
 }
 
+/* Whether two models keep the same, if both do. */
 static inline bool same_kept(const ef_kmeans *a, const ef_kmeans *b) {
-    for (size_t i = 0; i < (size_t)a->n_rows; i++)
+    const bool both = ef_labels_kept(a) != NULL && ef_labels_kept(b) != NULL;
+    for (size_t i = 0; both && i < (size_t)a->n_rows; i++)
         if (kept_of(a, i) != kept_of(b, i))
             return false;
     return true;

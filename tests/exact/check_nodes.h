@@ -113,7 +113,7 @@ static inline void check_nodes(const efface_model *model, const efface_data *dat
             if (!difference.identical)
                 fail_msg("node %zu at depth %u is not a fit to its rows: %s", i, l,
                          difference.what);
-            if (node->model->guard.codes != NULL)
+            if (ef_labels_kept(node->model) != NULL)
                 check_kept(node);
             assert_int_equal(node->model->plan.n_threads, inside(model)->plan.n_threads);
             assert_int_equal(node->model->params.common.n_threads, inside(model)->plan.n_threads);

@@ -9,7 +9,7 @@
 #include "oracle/cases.h"
 
 #include "data/counts.h"
-#include "model/kmeans/following/replay.h"
+#include "model/kmeans/following/revision.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -203,16 +203,15 @@ static bool follow_cold(scene *s, const request *q, bool only_look) {
 
 /* What a model has beside its bytes. */
 static void check_kept_alike(const efface_model *a, const efface_model *b, const scene *s) {
-    assert_int_equal(inside(a)->guard.codes != NULL, inside(b)->guard.codes != NULL);
-    if (inside(a)->guard.codes != NULL)
-        assert_true(same_kept(inside(a), inside(b)));
+    assert_int_equal(ef_labels_kept(inside(a)) != NULL, ef_labels_kept(inside(b)) != NULL);
+    assert_true(same_kept(inside(a), inside(b)));
     check_nodes(a, s->sets[0]);
     check_nodes(b, s->sets[1]);
     assert_int_equal(inside(a)->domain.n_coarse, inside(b)->domain.n_coarse);
     assert_true(ef_stamps_equal(a->stamp, s->sets[0]->stamp));
     assert_true(ef_stamps_equal(b->stamp, s->sets[1]->stamp));
-    assert_true(inside(a)->rows_assigned == inside(b)->rows_assigned &&
-                inside(a)->was_rebuilt == inside(b)->was_rebuilt);
+    assert_true(inside(a)->work.rows_assigned == inside(b)->work.rows_assigned &&
+                ef_was_rebuilt(inside(a)) == ef_was_rebuilt(inside(b)));
 }
 
 /* The cold model takes its rows, and another is decoded; both get the same requests. */

@@ -1,7 +1,7 @@
 /*
  * Sequences of forget and learn that are chosen to hurt k-means: every seed, every row that an
- * empty cluster was reseeded with, all rows of a cluster. After each the model is that of a fresh
- * fit (walk.h).
+ * empty cluster was reseeded with, all rows of a cluster; and requests between which what a model
+ * keeps is dropped. After each the model is that of a fresh fit (walk.h).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -101,11 +101,76 @@ static void every_row_of_a_cluster_can_be_forgotten(void **state) {
     }
 }
 
+/* ---------------------------------------------------------------- what is kept */
+
+/* Drops what a model keeps, and its nodes. */
+static void drop_kept(ef_kmeans *m, unsigned *n_labels) {
+    const ef_tree *const tree = m->tree;
+    for (uint32_t l = 0; tree != NULL && l <= tree->height; l++)
+        for (size_t i = 0; i < tree->n_nodes[l]; i++)
+            if (tree->nodes[l][i].model != NULL)
+                drop_kept(tree->nodes[l][i].model, n_labels);
+    *n_labels += ef_labels_kept(m) != NULL;
+    ef_kept_drop(m);
+    assert_null(m->kept);
+}
+
+/* A row of the sample of pyramid, so that starts are run again; any, if there is none. */
+static size_t one_of_sample(const walk *w) {
+    const size_t n = w->c.rows.n;
+    size_t any = 0;
+    for (size_t i = 0, at = below(n); i < n; i++) {
+        const size_t row = (at + i) % n;
+        any = w->inside[row] ? row : any;
+        if (w->inside[row] && efface_kmeans_in_sample(w->model, w->data, id_of(w, row)) &&
+            !efface_kmeans_is_seed(w->model, id_of(w, row)))
+            return row;
+    }
+    return any;
+}
+
+static void drop_and_change(uint64_t seed, unsigned *n_dropped, unsigned *n_back) {
+    walk w;
+    begin_walk(&w, &law_kmeans, mix(seed << 36), 80);
+    for (int turn = 0; turn < 12 && w.n_inside > 2; turn++) {
+        size_t *const rows = make(w.c.rows.n, sizeof *rows);
+        const bool forget = !one_in(3);
+        const size_t n = pick(&w, forget, 1 + below(3), rows);
+        if (turn % 4 == 0)
+            drop_kept(inside(w.model), n_dropped);
+        if (turn % 2 == 0) {
+            rows[0] = one_of_sample(&w);
+            forget_rows(&w, rows, 1);
+        } else if (forget) {
+            forget_rows(&w, rows, n);
+        } else {
+            learn_rows(&w, rows, n);
+        }
+        if (turn % 4 == 0)
+            *n_back += ef_labels_kept(inside(w.model)) != NULL;
+        free(rows);
+        compare_with_fresh_fit(&w);
+    }
+    end_walk(&w);
+}
+
+/* Between any two requests what is kept can be dropped, and what comes out is the same. The labels
+ * of pyramid come back when the starts are run again. */
+static void what_is_kept_can_be_dropped(void **state) {
+    (void)state;
+    unsigned n_dropped = 0, n_back = 0;
+    for (uint64_t seed = 1; seed <= 120; seed++)
+        drop_and_change(seed, &n_dropped, &n_back);
+    print_message("labels were dropped %u times, and came back %u times\n", n_dropped, n_back);
+    assert_true(n_dropped > 60 && n_back > 20);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(every_seed_can_be_forgotten, say_walk),
         cmocka_unit_test_teardown(every_reseeding_can_be_undone, say_walk),
         cmocka_unit_test_teardown(every_row_of_a_cluster_can_be_forgotten, say_walk),
+        cmocka_unit_test_teardown(what_is_kept_can_be_dropped, say_walk),
     };
     return cmocka_run_group_tests_name("kmeans sequences", tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ typedef struct set_shape {
     bool thorough;
     bool derived; /* the bound follows from the rows, of which one is far out */
     double rate;  /* of pyramid; 0: derived, and so few rows have no sample then */
-    bool watched; /* the model has watches of its levels */
+    bool margins; /* the model keeps margins of its levels */
 } set_shape;
 
 static const set_shape small = {60, 3, 5, 6, 1, true, false, 0.5, false};
@@ -44,11 +44,14 @@ static const set_shape wide = {200, 64, 24, 3, 2, false, false, 0.25, false};
 static const set_shape brief = {100, 3, 5, 1, 1, true, false, 0.125, false};
 static const set_shape derived = {60, 3, 5, 6, 1, true, true, 0.5, false};
 /* For lloyd. */
-static const set_shape watched = {90, 3, 5, 6, 1, true, false, 0.5, true};
-/* The same, but the watches are taken away and no new ones wanted. */
-static const set_shape unwatched = {90, 3, 5, 6, 1, true, false, 0.5, true};
+static const set_shape with_margins = {90, 3, 5, 6, 1, true, false, 0.5, true};
+/* The same, but the margins are dropped and no new ones wanted. */
+static const set_shape no_margins = {90, 3, 5, 6, 1, true, false, 0.5, true};
 /* For pyramid: a third of the rows are in the sample, and two thirds in the jury, more or less. */
 static const set_shape sampled = {100, 3, 5, 6, 1, true, false, 0.125, false};
+/* The same, and the labels that it keeps are dropped, or not. */
+static const set_shape with_labels = {100, 3, 5, 6, 1, true, false, 0.125, false};
+static const set_shape no_labels = {100, 3, 5, 6, 1, true, false, 0.125, false};
 /* Two clusters for seven places: the starts of pyramid come out so alike that a row makes another
  * the best. */
 static const set_shape alike = {100, 3, 2, 2, 1, true, false, 0.0625, false};
@@ -175,16 +178,16 @@ static void make_tree(scene *s, int method) {
 }
 
 /* Some rows leave that are not needed, until levels have been made anew. */
-static void make_watches(scene *s) {
+static void make_margins(scene *s) {
     uint64_t id = s->shape->n;
-    inside(s->model)->was_rebuilt = true;
-    while (inside(s->model)->watches == NULL && id > s->shape->n - 20) {
+    ef_kept_get(inside(s->model))->was_rebuilt = true;
+    while (inside(s->model)->kept->margins == NULL && id > s->shape->n - 20) {
         id--;
         assert_int_equal(efface_model_forget(s->model, s->data,
                                              &(efface_request){.ids = &id, .n_ids = 1}, NULL, NULL),
                          EFFACE_OK);
     }
-    assert_non_null(inside(s->model)->watches);
+    assert_non_null(inside(s->model)->kept->margins);
 }
 
 static void begin(scene *s, const set_shape *shape, int method, unsigned candidate) {
@@ -207,12 +210,12 @@ static void begin(scene *s, const set_shape *shape, int method, unsigned candida
         make_tree(s, method);
     s->data = make_set(shape);
     assert_int_equal(efface_kmeans_fit(s->data, &s->params, &s->model, NULL), EFFACE_OK);
-    if (shape->watched)
-        make_watches(s);
-    if (shape == &unwatched) {
+    if (shape->margins)
+        make_margins(s);
+    if (shape == &no_margins)
         inside(s->model)->params.keep_margins = 0;
-        ef_watches_drop(inside(s->model), 0);
-    }
+    if (shape == &no_margins || shape == &no_labels)
+        ef_kept_drop(inside(s->model));
     assert_int_equal(efface_model_encode(s->model, &s->bytes, &s->n_bytes, NULL), EFFACE_OK);
     s->n_nodes = count_nodes(s->model);
     if (shape == &two || shape == &two_sampled) {
@@ -315,7 +318,7 @@ static void check_model(const efface_model *model, const efface_kmeans_params *p
     assert_int_equal(efface_model_encode(fresh, &b, &n_b, NULL), EFFACE_OK);
     if (n_a != n_b || memcmp(a, b, n_a) != 0)
         fail_msg("%s, allocation %ld: not the bytes of a fresh fit afterwards", what, n);
-    if (inside(fresh)->guard.codes != NULL && !same_kept(inside(model), inside(fresh)))
+    if (!same_kept(inside(model), inside(fresh)))
         fail_msg("%s, allocation %ld: not the labels of a fresh fit afterwards", what, n);
     efface_bytes_free(a);
     efface_bytes_free(b);

@@ -4,7 +4,7 @@
 #define EF_TESTS_KMEANS_NAMES_H
 
 #include "law/draws.h"
-#include "model/kmeans/definition/model.h"
+#include "model/kmeans/definition/levels.h"
 #include "model/kmeans/definition/tree.h"
 #include "unit/report_ways.h"
 
@@ -51,11 +51,11 @@ static inline void name_reseeded(const ef_kmeans *m, names *list) {
 
 /* Some of those that are of the jury of pyramid and not of its sample. */
 static inline void name_jury(const efface_model *m, const efface_data *data, names *list) {
-    const size_t n = inside(m)->guard.codes != NULL ? data->n_rows : 0,
-                 first = n != 0 ? below(n) : 0;
+    const ef_kept_labels *const kept = ef_labels_kept(inside(m));
+    const size_t n = kept != NULL ? data->n_rows : 0, first = n != 0 ? below(n) : 0;
     for (size_t i = 0; i < n && list->n < list->most; i++) {
         const size_t position = (first + i) % n;
-        if ((inside(m)->guard.codes[position] & EF_MARKS) == EF_IN_JURY)
+        if ((kept->codes[position] & EF_MARKS) == EF_IN_JURY)
             list->ids[list->n++] = ef_data_id(data, position);
     }
 }

@@ -207,7 +207,7 @@ static inline void check_pilot(const pair *p) {
                        row->away, ef_member_zeros(inside(m)->plan.seed, id));
         assert_int_equal(rank.base, row->base);
         assert_int_equal(rank.need, row->need);
-        assert_int_equal(inside(m)->guard.codes[i] & EF_MARKS,
+        assert_int_equal(ef_labels_kept(inside(m))->codes[i] & EF_MARKS,
                          (row->sample > 0 ? EF_IN_SAMPLE : 0) | (row->jury > 0 ? EF_IN_JURY : 0));
         assert_int_equal(efface_kmeans_in_sample(m, p->data, id), row->sample > 0);
         assert_int_equal(efface_kmeans_is_seed(m, id), is_seed_of(&s, k, id));

@@ -282,6 +282,14 @@ static void check_same_models(const efface_model *a, const efface_model *b) {
     assert_memory_equal(x, y, sizeof x);
 }
 
+/* The same happened, but more rows may have been visited: an interruption drops what is kept. */
+static void check_report(const efface_report *ours, const efface_report *plain) {
+    efface_report same = *ours;
+    assert_true(ours->rows_visited >= plain->rows_visited);
+    same.rows_visited = plain->rows_visited;
+    check_same_report(&same, plain);
+}
+
 /* Two calls that succeeded came to the same. */
 static void check_outcome(scene *s, scene *plain, call what) {
     static both_sights ours, right;
@@ -295,9 +303,9 @@ static void check_outcome(scene *s, scene *plain, call what) {
         efface_model_free(plain->out.model);
     }
     if (changes_set(what) || what == call_preview || what == call_rekey)
-        check_same_report(&s->out.reports[0], &plain->out.reports[0]);
+        check_report(&s->out.reports[0], &plain->out.reports[0]);
     if (what == call_forget_two)
-        check_same_report(&s->out.reports[1], &plain->out.reports[1]);
+        check_report(&s->out.reports[1], &plain->out.reports[1]);
     if (what == call_silhouette)
         assert_memory_equal(&s->out.number, &plain->out.number, sizeof s->out.number);
     if (what == call_verify)

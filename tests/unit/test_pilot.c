@@ -261,10 +261,10 @@ static void threads_share_a_pilot(void **state) {
     assert_true(inside(one)->pilot.jury_weight == inside(four)->pilot.jury_weight);
     assert_memory_equal(inside(one)->starts.losses, inside(four)->starts.losses,
                         params.starts * sizeof *inside(one)->starts.losses);
-    assert_int_equal(inside(one)->rows_assigned, inside(four)->rows_assigned);
+    assert_int_equal(inside(one)->work.rows_assigned, inside(four)->work.rows_assigned);
     for (size_t i = 0; i < data->n_rows; i++)
-        assert_int_equal(inside(one)->guard.codes[i] & EF_MARKS,
-                         inside(four)->guard.codes[i] & EF_MARKS);
+        assert_int_equal(ef_labels_kept(inside(one))->codes[i] & EF_MARKS,
+                         ef_labels_kept(inside(four))->codes[i] & EF_MARKS);
     efface_model_free(one);
     efface_model_free(four);
     efface_data_free(data);
@@ -281,7 +281,7 @@ static void check_partition(const pair *p) {
         int64_t away;
         efface_data_values(p->data, i, row);
         assert_int_equal(
-            ef_guard_label(&inside(m)->guard, i),
+            ef_kept_label(ef_labels_kept(inside(m)), i),
             nearest_of(row, inside(m)->levels[0].centers, inside(m)->plan.n_clusters, d, &away));
     }
 }

@@ -138,14 +138,14 @@ static void check_starts(const pair *p, bool unchanged) {
         assert_memory_equal(inside(m)->starts.centers + r * n_values,
                             inside(run)->levels[inside(run)->model_level].centers,
                             n_values * sizeof *inside(m)->starts.centers);
-        assigned += inside(run)->rows_assigned;
-        moved += inside(run)->rows_moved;
+        assigned += inside(run)->work.rows_assigned;
+        moved += inside(run)->work.rows_moved;
         efface_model_free(run);
     }
     if (unchanged)
-        assert_int_equal(inside(m)->rows_assigned, assigned);
+        assert_int_equal(inside(m)->work.rows_assigned, assigned);
     if (unchanged && inside(m)->plan.passes == 1)
-        assert_int_equal(inside(m)->rows_moved, moved);
+        assert_int_equal(inside(m)->work.rows_moved, moved);
     if (inside(m)->plan.epsilon == 0)
         assert_memory_equal(inside(m)->levels[0].centers,
                             inside(m)->starts.centers + inside(m)->start * n_values,
@@ -298,7 +298,7 @@ static void a_start_may_end_where_it_did(void **state) {
 static size_t one_of_sample(const pair *p) {
     for (size_t i = 0, at = below(p->data->n_rows); i < p->data->n_rows; i++) {
         const size_t position = (at + i) % p->data->n_rows;
-        if ((inside(p->model)->guard.codes[position] & EF_IN_SAMPLE) != 0 &&
+        if ((ef_labels_kept(inside(p->model))->codes[position] & EF_IN_SAMPLE) != 0 &&
             !efface_kmeans_is_seed(p->model, efface_data_row(p->data, position).id))
             return position;
     }

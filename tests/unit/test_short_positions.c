@@ -1,14 +1,14 @@
 /*
  * Sets with more rows than positions of 32 bits can number: what a model keeps to be quicker steps
- * aside, no request fails for it, and the state has the same bytes. Such a set does not fit into a
- * test, so the limit is lowered to where a set of a few hundred rows grows beyond it and comes
- * back.
+ * aside, no request fails for it, and the state has the same bytes. So it is if all of that is
+ * dropped between requests. Such a set does not fit into a test, so the limit is lowered to where a
+ * set of a few hundred rows grows beyond it and comes back.
  */
 #define MOST_ROWS 512
 #define MOST_COLUMNS 3
 #include "unit/change_ways.h"
 
-#include "model/kmeans/kept/watch.h"
+#include "model/kmeans/definition/levels.h"
 #include "unit/report_ways.h"
 
 #define FIRST_ROWS 300
@@ -47,21 +47,21 @@ static void the_limit_leaves_a_number_for_none(void **state) {
 /* ---------------------------------------------------------------- what is kept */
 
 typedef struct tally {
-    size_t watched, unwatched; /* requests after which there were watches, and were none */
+    size_t with, without; /* requests after which margins of levels were kept, and were not */
 } tally;
 
 /* Nothing that is kept has a position beyond the limit. */
 static void check_positions(const pair *p, tally *seen) {
-    const efface_model *const m = p->model;
-    bool watches = false;
-    for (uint32_t t = 0; t < inside(m)->n_watches; t++) {
-        watches |= inside(m)->watches[t].tiers != NULL;
-        assert_true(inside(m)->watches[t].n_rows <= ef_most_short_positions);
+    const ef_kmeans *const m = inside(p->model);
+    bool any = false;
+    for (uint32_t t = 0; m->kept != NULL && t < m->kept->n_margins; t++) {
+        any |= m->kept->margins[t].tiers != NULL;
+        assert_true(m->kept->margins[t].n_rows <= ef_most_short_positions);
     }
-    if (watches)
+    if (any)
         assert_true(p->data->n_rows <= ef_most_short_positions);
-    seen->watched += watches;
-    seen->unwatched += !watches;
+    seen->with += any;
+    seen->without += !any;
 }
 
 /* ---------------------------------------------------------------- requests */
@@ -97,8 +97,9 @@ static void copy_digest(const pair *p, unsigned char *digest) {
     assert_int_equal(efface_model_digest(p->model, digest, NULL), EFFACE_OK);
 }
 
-/* The same rows and requests with a limit; the digests after each go to, or are those in, `all`. */
-static tally run(const efface_kmeans_params *params, size_t limit, bool first,
+/* The same rows and requests with a limit, or with all that is kept dropped before some requests
+ * (0: none); the digests after each go to, or are those in, `all`. */
+static tally run(const efface_kmeans_params *params, size_t limit, uint64_t drop_every, bool first,
                  unsigned char (*all)[EFFACE_DIGEST_BYTES]) {
     static float values[FIRST_ROWS * MOST_COLUMNS];
     tally seen = {0};
@@ -109,6 +110,8 @@ static tally run(const efface_kmeans_params *params, size_t limit, bool first,
     pair p = make_pair(params, FIRST_ROWS, MOST_COLUMNS, values);
     for (uint64_t number = 0; number < N_REQUESTS; number++) {
         unsigned char digest[EFFACE_DIGEST_BYTES];
+        if (drop_every != 0 && number % drop_every == 0)
+            ef_kept_drop(inside(p.model));
         change(&p, number);
         copy_digest(&p, first ? all[number] : digest);
         if (!first)
@@ -125,15 +128,17 @@ static tally run(const efface_kmeans_params *params, size_t limit, bool first,
 
 static unsigned char digests[N_REQUESTS][EFFACE_DIGEST_BYTES];
 
-static void lloyd_does_without_watches(void **state) {
+static void lloyd_does_without_margins(void **state) {
     (void)state;
     const efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD, 4, 3);
-    const tally all = run(&params, no_limit, true, digests);
-    const tally none = run(&params, 0, false, digests);
-    const tally some = run(&params, FIRST_ROWS + 20, false, digests);
-    assert_true(all.watched > N_REQUESTS / 2);
-    assert_int_equal(none.watched, 0);
-    assert_true(some.watched > N_REQUESTS / 8 && some.unwatched > all.unwatched + N_REQUESTS / 8);
+    const tally all = run(&params, no_limit, 0, true, digests);
+    const tally none = run(&params, 0, 0, false, digests);
+    const tally some = run(&params, FIRST_ROWS + 20, 0, false, digests);
+    const tally dropped = run(&params, no_limit, 24, false, digests);
+    assert_true(all.with > N_REQUESTS / 2);
+    assert_true(dropped.with > N_REQUESTS / 8 && dropped.without > all.without);
+    assert_int_equal(none.with, 0);
+    assert_true(some.with > N_REQUESTS / 8 && some.without > all.without + N_REQUESTS / 8);
 }
 
 static void pyramid_keeps_no_positions(void **state) {
@@ -141,14 +146,16 @@ static void pyramid_keeps_no_positions(void **state) {
     efface_kmeans_params params = params_of(EFFACE_METHOD_PYRAMID, 4, 3);
     params.rate = 0.125;
     params.starts = 2;
-    (void)run(&params, no_limit, true, digests);
-    (void)run(&params, 0, false, digests);
-    (void)run(&params, FIRST_ROWS + 20, false, digests);
+    (void)run(&params, no_limit, 0, true, digests);
+    (void)run(&params, 0, 0, false, digests);
+    (void)run(&params, FIRST_ROWS + 20, 0, false, digests);
+    (void)run(&params, no_limit, 3, false, digests);
 }
 
-/* A row comes to a set that has room for it within the limit, or none: the watches follow, or go.
- * On a coarse grid, where a row more often moves no center and no level is made anew. */
-static void watches_end_at_the_limit(void **state) {
+/* A row comes to a set that has room for it within the limit, or none: the margins that are kept
+ * follow, or go. On a coarse grid, where a row more often moves no center and no level is made
+ * anew. */
+static void margins_end_at_the_limit(void **state) {
     (void)state;
     size_t n_followed = 0, n_ended = 0;
     efface_kmeans_params params = params_of(EFFACE_METHOD_LLOYD, 4, 3);
@@ -160,17 +167,17 @@ static void watches_end_at_the_limit(void **state) {
     for (int round = 0; round < 200; round++) {
         const size_t room = (size_t)round % 2;
         pair p = make_pair(&params, 100, MOST_COLUMNS, values);
-        inside(p.model)->was_rebuilt = true;
+        ef_kept_get(inside(p.model))->was_rebuilt = true;
         tally before = {0}, after = {0};
         efface_report report;
-        for (uint64_t id = 0; id < 40 && before.watched == 0; id++) {
+        for (uint64_t id = 0; id < 40 && before.with == 0; id++) {
             assert_int_equal(efface_model_forget(p.model, p.data,
                                                  &(efface_request){.ids = &id, .n_ids = 1}, NULL,
                                                  NULL),
                              EFFACE_OK);
             check_positions(&p, &before);
         }
-        assert_int_equal(before.watched, 1);
+        assert_int_equal(before.with, 1);
         ef_most_short_positions = efface_data_n_rows(p.data) + room;
         float more[MOST_COLUMNS];
         draw_row(more);
@@ -179,7 +186,7 @@ static void watches_end_at_the_limit(void **state) {
         check_positions(&p, &after);
         check_law(&p);
         if (report.action == EFFACE_ACTION_UNTOUCHED) {
-            assert_int_equal(after.watched, room);
+            assert_int_equal(after.with, room);
             n_followed += room == 1;
             n_ended += room == 0;
         }
@@ -192,9 +199,9 @@ static void watches_end_at_the_limit(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_limit_leaves_a_number_for_none),
-        cmocka_unit_test_teardown(lloyd_does_without_watches, restore_limit),
+        cmocka_unit_test_teardown(lloyd_does_without_margins, restore_limit),
         cmocka_unit_test_teardown(pyramid_keeps_no_positions, restore_limit),
-        cmocka_unit_test_teardown(watches_end_at_the_limit, restore_limit),
+        cmocka_unit_test_teardown(margins_end_at_the_limit, restore_limit),
     };
     return cmocka_run_group_tests_name("short positions", tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include "unit/tree_ways.h"
 
 #include "data/counts.h"
-#include "model/kmeans/following/replay.h"
+#include "model/kmeans/following/revision.h"
 #include "unit/report_ways.h"
 
 #define LIMIT 1024 /* rows for each of one or two clusters: a 16th of them are 48, and more */
@@ -46,7 +46,7 @@ static bool is_pyramid(const efface_model *m, const efface_data *data) {
     assert_int_equal(info.method, EFFACE_METHOD_PYRAMID);
     assert_int_equal(inside(m)->plan.method, info.actual);
     assert_int_equal(inside(m)->plan.wanted != 0, is);
-    assert_int_equal(inside(m)->guard.codes != NULL, is);
+    assert_int_equal(ef_labels_kept(inside(m)) != NULL, is);
     assert_int_equal(inside(m)->pilot.winners != NULL, is);
     assert_int_equal(inside(m)->starts.losses != NULL, is);
     assert_int_equal(inside(m)->seeds != NULL, !is);
@@ -180,7 +180,7 @@ static void batches_cross(void **state) {
         check_crossing(&report);
         check_side(&p, LIMIT);
         const uint64_t one = efface_data_row(p.data, below(900)).id;
-        (void)forget_one(&p, one); /* by lloyd, which may have watches from now on */
+        (void)forget_one(&p, one); /* by lloyd, which may keep margins from now on */
         (void)learn_one(&p, one, values);
         check_side(&p, LIMIT);
         assert_int_equal(efface_model_learn(p.model, p.data, &rows, &report, NULL), EFFACE_OK);

@@ -3,7 +3,7 @@
 #include "base/status.h"
 #include "model/families.h"
 #include "model/kmeans/definition/tree.h"
-#include "model/kmeans/following/replay.h"
+#include "model/kmeans/following/revision.h"
 #include "model/kmeans/prediction/kmeans_predictor.h"
 
 #include <inttypes.h>
@@ -49,7 +49,7 @@ static size_t n_bytes(const void *state) {
 }
 
 static uint64_t n_visited(const void *state) {
-    return ((const ef_kmeans *)state)->rows_assigned;
+    return ((const ef_kmeans *)state)->work.rows_assigned;
 }
 
 static void describe(const void *state, ef_listener to) {
@@ -158,9 +158,9 @@ efface_kmeans_info efface_kmeans_get_info(const efface_model *of) {
         .epsilon = (double)top->plan.epsilon / (double)EF_GRID_MAX,
         .width = model->plan.width,
         .n_coarse_columns = model->domain.n_coarse,
-        .rows_assigned = model->rows_assigned,
-        .rows_undecided = model->rows_undecided,
-        .rows_moved = model->rows_moved,
+        .rows_assigned = model->work.rows_assigned,
+        .rows_undecided = model->work.rows_undecided,
+        .rows_moved = model->work.rows_moved,
     };
 }
 

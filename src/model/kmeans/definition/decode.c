@@ -375,9 +375,10 @@ static efface_status make_labels(ef_kmeans *m, const efface_data *data, efface_e
     ef_level level = {.centers = m->levels[0].centers,
                       .counts = ef_alloc_zero(k, sizeof *level.counts),
                       .sums = ef_alloc_zero(k * d, sizeof *level.sums)};
-    bool fits = ef_guard_init(&m->guard, data->n_rows, (uint32_t)k, (uint32_t)d);
-    efface_status status = fits && level.counts != NULL && level.sums != NULL
-                               ? ef_pilot_mark(&builder, m, &fits, error)
+    uint8_t *marks = ef_alloc(data->n_rows, sizeof *marks);
+    bool fits = false;
+    efface_status status = marks != NULL && level.counts != NULL && level.sums != NULL
+                               ? ef_pilot_mark(&builder, m, marks, &fits, error)
                                : ef_fail_memory(error);
     if (status == EFFACE_OK && !fits)
         status = damaged(error, "it belongs to other rows");
@@ -390,10 +391,14 @@ static efface_status make_labels(ef_kmeans *m, const efface_data *data, efface_e
          memcmp(level.sums, m->levels[0].sums, k * d * sizeof *level.sums) != 0))
         status = damaged(error, "it belongs to other rows");
     if (status == EFFACE_OK) {
-        ef_guard_pack(&m->guard, data->n_rows, builder.labels, builder.margins, level.centers,
-                      (uint32_t)k, (uint32_t)d);
+        ef_kept_take_marks(m, marks, data->n_rows);
+        marks = NULL;
     }
-    m->rows_assigned = m->rows_undecided = m->rows_moved = 0;
+    if (ef_labels_kept(m) != NULL)
+        ef_kept_labels_pack(ef_labels_kept(m), data->n_rows, builder.labels, builder.margins,
+                            level.centers, (uint32_t)k, (uint32_t)d);
+    m->work = (ef_work_done){0};
+    ef_free(marks);
     ef_free(level.counts);
     ef_free(level.sums);
     ef_builder_free(&builder);

@@ -118,20 +118,22 @@ static efface_status make_run(ef_level_builder *builder, ef_kmeans *model, effac
 /* Pyramid: the pilot, the starts on its sample, and the levels. */
 static efface_status make_pyramid(ef_level_builder *builder, ef_kmeans *model,
                                   efface_error *error) {
+    const size_t n = builder->data->n_rows;
     ef_level *const level = ef_kmeans_add_level(model, false);
-    efface_status status = EFFACE_OK;
-    if (level == NULL || !ef_guard_init(&model->guard, builder->data->n_rows,
-                                        model->plan.n_clusters, model->domain.map.n_columns))
-        status = ef_fail_memory(error);
+    uint8_t *const marks = ef_alloc(n, sizeof *marks);
+    efface_status status = level != NULL && marks != NULL
+                               ? ef_pilot_make(builder, model, marks, error)
+                               : ef_fail_memory(error);
     if (status == EFFACE_OK)
-        status = ef_pilot_make(builder, model, error);
-    if (status == EFFACE_OK)
-        status = ef_starts_run(&model->starts, model, builder->data, error);
-    if (status != EFFACE_OK)
+        status = ef_starts_run(&model->starts, model, builder->data, marks, error);
+    if (status != EFFACE_OK) {
+        ef_free(marks);
         return status;
+    }
+    ef_kept_take_marks(model, marks, n);
     model->start = ef_starts_best(model->plan.starts, model->starts.losses);
     ef_start_centers(model, &model->starts, model->start, level->centers);
-    builder->way = ef_by_guard;
+    builder->way = ef_by_kept_labels;
     return ef_make_levels(builder, model, 0, 0, error);
 }
 

@@ -3,7 +3,7 @@
 #define EF_LEVELS_H
 
 #include "model/kmeans/definition/workspace.h"
-#include "model/kmeans/kept/watch.h"
+#include "model/kmeans/kept/kept.h"
 
 /* What the steps of a run of k-means have in common, be it over all rows or over a sample. */
 typedef struct ef_run {
@@ -86,17 +86,6 @@ void ef_next_center(const ef_run *run, const ef_level *level, uint32_t t, uint32
 
 typedef struct ef_level_builder ef_level_builder;
 
-/* What it takes to use the watches of levels. */
-typedef struct ef_watched {
-    const ef_kmeans *from;   /* the model before a change, */
-    const ef_change *change; /* and the change, which the watches have followed */
-    uint32_t *gone;          /* at each level of `from`: the clusters of changed rows that left */
-    bool labels_are_old;     /* the partition of the level before is in its watch */
-    float *room;             /* two panels */
-    ef_shift shift;          /* more room */
-    ef_positions look;
-} ef_watched;
-
 /* A way to make the partition of level t of a model, whose centers are there. It may choose another
  * way for the next level. */
 typedef efface_status (*ef_partition_way)(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
@@ -110,7 +99,7 @@ struct ef_level_builder {
     const ef_level *previous; /* the level before, or another with a partition to begin with; NULL:
                                  there is none */
     float *margins;           /* room for those of all rows, which passes then measure; or NULL */
-    ef_watched watched;       /* for ef_by_watch only */
+    ef_old_levels *old;       /* for ef_by_margins only */
 };
 
 /* Makes the builder's workspace, unless it is there. */
@@ -139,21 +128,18 @@ efface_status ef_by_first_pass(ef_level_builder *builder, ef_kmeans *model, uint
 /* by labels that seeding left; */
 efface_status ef_by_labels(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
                            efface_error *error);
-/* level 0 of pyramid: by looking at the rows that the guard names, if it has the partition of
- * builder->previous, or by a pass, and then the guard has the partition; */
-efface_status ef_by_guard(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
-                          efface_error *error);
-/* by looking at the rows that the watch of the level names, or by a pass, and then it has a watch
- * if there is memory for one. */
-efface_status ef_by_watch(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
-                          efface_error *error);
+/* level 0 of pyramid: by looking at the rows that kept labels name, if these are the partition of
+ * builder->previous, or by a pass, and then labels are kept if there is a place for them; */
+efface_status ef_by_kept_labels(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
+                                efface_error *error);
+/* by looking at the rows that the margins of the level name, or by a pass, and then margins are
+ * kept if there is memory for them. */
+efface_status ef_by_margins(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
+                            efface_error *error);
 
 /* Makes builder->labels the partition of level t, which was made last. */
 efface_status ef_unpack_labels(ef_level_builder *builder, const ef_kmeans *model, uint32_t t,
                                efface_error *error);
-
-/* Releases the watches of the levels from number `first` on. */
-void ef_watches_drop(ef_kmeans *model, uint32_t first);
 
 /* Makes the levels from number `t` on, whose level t has its centers; `loss` is the loss of level
  * t - 1, if t > 0 and the method is quantized. */
@@ -162,18 +148,19 @@ efface_status ef_make_levels(ef_level_builder *builder, ef_kmeans *model, uint32
 
 /* ------------------------------------------------------------------ pyramid */
 
-/* Makes the pilot, and the marks in the guard's codes. */
-efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, efface_error *error);
+/* Makes the pilot, and the marks of all rows. */
+efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, uint8_t *marks,
+                            efface_error *error);
 
 /* Makes the marks of a pilot that is there; `fits` says whether it is that of the rows. */
-efface_status ef_pilot_mark(ef_level_builder *builder, ef_kmeans *model, bool *fits,
+efface_status ef_pilot_mark(ef_level_builder *builder, ef_kmeans *model, uint8_t *marks, bool *fits,
                             efface_error *error);
 
-/* Runs the starts and lets the jury judge, with the rows of `data` that are marked in the guard's
- * codes. Notes the weight of the jury in the pilot, and counts the work in the model. On success
- * the caller has `starts` to release. */
+/* Runs the starts and lets the jury judge, with the rows of `data` that are marked (a code may have
+ * other bits, too). Notes the weight of the jury in the pilot, and counts the work in the model. On
+ * success the caller has `starts` to release. */
 efface_status ef_starts_run(ef_starts *starts, ef_kmeans *model, const efface_data *data,
-                            efface_error *error);
+                            const uint8_t *codes, efface_error *error);
 
 /* The start with the smallest loss. */
 uint32_t ef_starts_best(uint32_t n_starts, const ef_i128 *losses);

@@ -12,7 +12,6 @@
 #include "base/wide.h"
 #include "model/domain.h"
 #include "model/family.h"
-#include "model/kmeans/kept/guard.h"
 #include "model/kmeans/sampling/pilot.h"
 
 /* Parameters after everything automatic was decided. */
@@ -66,6 +65,19 @@ typedef struct ef_starts {
     ef_i128 *losses;  /* n_starts */
 } ef_starts;
 
+/* What was done, for whoever wants to know; no part of the state. */
+typedef struct ef_work_done {
+    uint64_t rows_assigned;
+    uint64_t rows_undecided; /* of them, by the filter */
+    uint64_t rows_moved;
+} ef_work_done;
+
+static inline void ef_work_add(ef_work_done *sum, const ef_work_done *more) {
+    sum->rows_assigned += more->rows_assigned;
+    sum->rows_undecided += more->rows_undecided;
+    sum->rows_moved += more->rows_moved;
+}
+
 typedef struct ef_kmeans {
     efface_kmeans_params params; /* as given, for a fit like this one */
     efface_params *params_block; /* where what they refer to is */
@@ -86,19 +98,10 @@ typedef struct ef_kmeans {
     uint32_t model_level; /* the level whose centers are the model */
     bool stable;          /* the next level would be the same as the model's */
 
-    /* For pyramid: the partition of level 0, by position, with marks (pilot.h), kept to be found
-     * again quickly. */
-    ef_guard guard;
+    /* What is kept beside the state to follow changes faster (kept.h), or NULL. */
+    struct ef_kept *kept;
 
-    /* For lloyd: watches of levels (watch.h), once changes have moved centers. */
-    struct ef_watch *watches;
-    uint32_t n_watches; /* of the first levels; some may be missing */
-    bool was_rebuilt;   /* by a change, so that it is worth to have watches */
-
-    /* Statistics of the fit, no part of the state. */
-    uint64_t rows_assigned;
-    uint64_t rows_undecided;
-    uint64_t rows_moved;
+    ef_work_done work; /* of the fit, or of the last change */
 } ef_kmeans;
 
 /* Checks the parameters and decides what is automatic. */
@@ -227,8 +230,8 @@ efface_status ef_domain_read(ef_decoder *reader, ef_domain *domain, uint32_t n_c
 #define EF_FORMAT_PYRAMID 4 /* its method; it was 2 before samples were drawn by importance */
 
 /* Reads a model of rows with n_columns columns, without what follows from its rows: it is cold, and
- * belongs to no set. It can follow a change that needs no rows (ef_replay_cold); if that says that
- * it does, the model is as it was. */
+ * belongs to no set. It can follow a change that needs no rows (ef_revision_make_cold); if that
+ * says that it does, the model is as it was. */
 efface_status ef_kmeans_read(ef_decoder *reader, const efface_kmeans_params *params,
                              uint32_t n_columns, ef_kmeans **out, efface_error *error);
 

@@ -138,12 +138,12 @@ static void collect(ef_workspace *space, ef_level *level, ef_i128 *square_sum) {
 }
 
 void ef_count_work(ef_workspace *space, ef_kmeans *model) {
-    model->rows_assigned += space->rows_assigned;
+    model->work.rows_assigned += space->rows_assigned;
     space->rows_assigned = 0;
     for (unsigned w = 0; w < space->passes.n_workers; w++) {
         ef_worker *const worker = &space->workers[w];
-        model->rows_undecided += worker->rows_undecided;
-        model->rows_moved += worker->rows_moved;
+        model->work.rows_undecided += worker->rows_undecided;
+        model->work.rows_moved += worker->rows_moved;
         worker->rows_undecided = worker->rows_moved = 0;
     }
 }

@@ -18,9 +18,7 @@ void ef_kmeans_free(ef_kmeans *model) {
     ef_rounds_free(&model->rounds);
     ef_pilot_free(&model->pilot);
     ef_starts_free(&model->starts);
-    ef_guard_free(&model->guard);
-    ef_watches_drop(model, 0);
-    ef_free(model->watches);
+    ef_kept_free(model->kept);
     ef_free(model->params_block);
     ef_tree_free(model->tree);
     ef_domain_free(&model->domain);
@@ -240,8 +238,5 @@ size_t ef_kmeans_bytes(const ef_kmeans *model) {
         if (level->sums != NULL)
             n += k * d * sizeof *level->sums + k * sizeof *level->counts;
     }
-    n += model->n_watches * sizeof *model->watches;
-    for (uint32_t t = 0; t < model->n_watches; t++)
-        n += ef_watch_bytes(&model->watches[t], k, d);
-    return n + ef_guard_bytes(&model->guard, (size_t)model->n_rows, k, d);
+    return n + ef_kept_bytes(model);
 }

@@ -62,7 +62,7 @@ const ef_kmeans *ef_tree_leaf_model(const ef_tree *tree, uint64_t seed, uint64_t
 /* Makes all nodes of a model that has its plan, its domain and a tree without rows. */
 efface_status ef_tree_fit(ef_kmeans *model, const efface_data *data, efface_error *error);
 
-/* What a change of the set makes of the nodes of a tree that stays, in two steps as in replay.h:
+/* What a change of the set makes of the nodes of a tree that stays, in two steps as in revision.h:
  * making it changes only the sets of nodes, committing it cannot fail, and releasing one that was
  * not committed changes the sets back. */
 typedef struct ef_tree_change ef_tree_change;

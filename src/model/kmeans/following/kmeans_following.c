@@ -1,8 +1,8 @@
-/* A k-means model follows a change as every family does (family.h): replay.c does the work, and
+/* A k-means model follows a change as every family does (family.h): revision.c does the work, and
  * what it was becomes a report. */
 #include "base/checked.h"
 #include "base/status.h"
-#include "model/kmeans/following/replay.h"
+#include "model/kmeans/following/revision.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,22 +45,22 @@ efface_status ef_kmeans_follow(void *state, const ef_news *news, void **next, bo
     efface_status status;
     if (news->only_look && news->rows != NULL) {
         *done = true;
-        status = ef_replay_look(state, news->rows, news->change, &effort, error);
+        status = ef_kmeans_look(state, news->rows, news->change, &effort, error);
     } else {
-        ef_pending *const pending = ef_alloc_zero(1, sizeof *pending);
-        if (pending == NULL)
+        ef_revision *const revision = ef_alloc_zero(1, sizeof *revision);
+        if (revision == NULL)
             return ef_fail_memory(error);
         *done = true;
         status = news->rows == NULL
-                     ? ef_pending_make_cold(pending, state, news->counts, news->change, done,
-                                            &effort, error)
-                     : ef_pending_make(pending, state, news->rows, news->change, error);
+                     ? ef_revision_make_cold(revision, state, news->counts, news->change, done,
+                                             &effort, error)
+                     : ef_revision_make(revision, state, news->rows, news->change, error);
         if (status == EFFACE_OK && news->rows != NULL)
-            ef_pending_report(pending, &effort);
+            ef_revision_report(revision, &effort);
         if (status == EFFACE_OK && *done && !news->only_look)
-            *next = pending;
+            *next = revision;
         else
-            ef_kmeans_drop(pending);
+            ef_kmeans_drop(revision);
         /* A look without rows finds as much as a look with rows, except in a tree. */
         *done |= news->only_look && effort.reason != EF_REASON_NONE;
     }
@@ -70,11 +70,11 @@ efface_status ef_kmeans_follow(void *state, const ef_news *news, void **next, bo
 }
 
 void ef_kmeans_commit(void *state, void *next) {
-    ef_pending_commit(next, state);
+    ef_revision_commit(next, state);
     ef_kmeans_drop(next);
 }
 
 void ef_kmeans_drop(void *next) {
-    ef_pending_free(next);
+    ef_revision_free(next);
     ef_free(next);
 }

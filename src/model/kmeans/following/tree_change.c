@@ -2,7 +2,7 @@
  * What a change of the set makes of a tree: from the leaves of its rows towards the root.
  *
  * Depth by depth, each node that is reached gets a node_change: what it loses and gains, and what
- * follows from that, worked out beside it (replay.h). Its parent is reached if its centroids come
+ * follows from that, worked out beside it (revision.h). Its parent is reached if its centroids come
  * out differently, or, where they are weighed, their weights. Only when every node is done, and
  * nothing can fail any more, do the changes take effect; if one fails, the sets of the nodes change
  * back.
@@ -20,14 +20,14 @@
 #include "base/cpu.h"
 #include "base/status.h"
 #include "base/threads.h"
-#include "model/kmeans/following/replay.h"
+#include "model/kmeans/following/revision.h"
 
 #include <string.h>
 
 /* A node that stays: what its set has lost and gained, and what its model makes of it. */
 typedef struct ongoing {
     ef_change change;
-    ef_pending pending;
+    ef_revision revision;
 } ongoing;
 
 /* One node's part in a change. There may be very many, so it is kept small. */
@@ -176,8 +176,8 @@ static efface_status reach_parents(ef_tree_change *t, efface_error *error) {
 
 /* What a node hands to its parent, before or after the change. */
 typedef struct result {
-    const ef_kmeans *model;    /* either, */
-    const ef_pending *pending; /* or this one; neither: it has nothing */
+    const ef_kmeans *model;      /* either, */
+    const ef_revision *revision; /* or this one; neither: it has nothing */
 } result;
 
 static result before(const ef_tree_change *t, uint32_t depth, const node_change *c) {
@@ -187,14 +187,14 @@ static result before(const ef_tree_change *t, uint32_t depth, const node_change 
 static result after(const node_change *c) {
     if (c->vanishes)
         return (result){0};
-    return c->ongoing != NULL ? (result){.pending = &c->ongoing->pending}
+    return c->ongoing != NULL ? (result){.revision = &c->ongoing->revision}
                               : (result){.model = c->fresh.model};
 }
 
 static uint32_t result_clusters(const result *r) {
-    return r->pending != NULL ? ef_pending_clusters(r->pending)
-           : r->model != NULL ? r->model->plan.n_clusters
-                              : 0;
+    return r->revision != NULL ? ef_revision_clusters(r->revision)
+           : r->model != NULL  ? r->model->plan.n_clusters
+                               : 0;
 }
 
 /* The coordinates of a centroid; NULL if it is no row of the parent. */
@@ -202,11 +202,11 @@ static const int32_t *result_point(const result *r, uint32_t cluster, bool weigh
                                    int64_t *weight) {
     if (cluster >= result_clusters(r))
         return NULL;
-    *weight = !weighed             ? 1
-              : r->pending != NULL ? ef_pending_mass(r->pending, cluster)
-                                   : ef_kmeans_mass(r->model, cluster);
+    *weight = !weighed              ? 1
+              : r->revision != NULL ? ef_revision_mass(r->revision, cluster)
+                                    : ef_kmeans_mass(r->model, cluster);
     const int32_t *const centers =
-        r->pending != NULL ? ef_pending_centers(r->pending) : ef_kmeans_centers(r->model);
+        r->revision != NULL ? ef_revision_centers(r->revision) : ef_kmeans_centers(r->model);
     return *weight != 0 ? centers + (size_t)cluster * d : NULL;
 }
 
@@ -370,7 +370,7 @@ static efface_status make_node(node_worker *w, node_change *c, const efface_rows
     if (status == EFFACE_OK)
         c->report = (ef_effort){.action = EFFACE_ACTION_REFITTED,
                                 .reason = EF_REASON_CLUSTERS,
-                                .rows_visited = c->fresh.model->rows_assigned,
+                                .rows_visited = c->fresh.model->work.rows_assigned,
                                 .levels_replayed = ef_count_partitions(c->fresh.model, 0)};
     return status;
 }
@@ -379,13 +379,13 @@ static efface_status make_node(node_worker *w, node_change *c, const efface_rows
 static efface_status redraw_node(node_worker *w, node_change *c, const ef_node *node) {
     ongoing *const o = c->ongoing;
     const efface_kmeans_params params = params_of_fit(w, c);
-    o->pending = (ef_pending){.model = node->model,
-                              .counted = &node->data->counts,
-                              .data = node->data,
-                              .change = &o->change,
-                              .refit = true,
-                              .reason = EF_REASON_REDRAW};
-    return ef_kmeans_fit(node->data, &params, &o->pending.fresh, &w->error);
+    o->revision = (ef_revision){.model = node->model,
+                                .counted = &node->data->counts,
+                                .data = node->data,
+                                .change = &o->change,
+                                .refit = true,
+                                .reason = EF_REASON_REDRAW};
+    return ef_kmeans_fit(node->data, &params, &o->revision.fresh, &w->error);
 }
 
 /* A node that stays. */
@@ -405,9 +405,9 @@ static efface_status change_node(node_worker *w, node_change *c, const ef_node *
     if (status == EFFACE_OK)
         status = redraws(w->whole)
                      ? redraw_node(w, c, node)
-                     : ef_pending_make(&o->pending, node->model, node->data, &o->change, error);
+                     : ef_revision_make(&o->revision, node->model, node->data, &o->change, error);
     if (status == EFFACE_OK)
-        ef_pending_report(&o->pending, &c->report);
+        ef_revision_report(&o->revision, &c->report);
     return status;
 }
 
@@ -498,7 +498,7 @@ static void end_node(const ef_tree_change *t, uint32_t depth, node_change *c, bo
     ef_node *const node = &t->tree->nodes[depth][c->number];
     const uint64_t draw = commit && redraws(t) ? node->draw + 1 : node->draw;
     if (commit && c->ongoing != NULL)
-        ef_pending_commit(&c->ongoing->pending, node->model);
+        ef_revision_commit(&c->ongoing->revision, node->model);
     if (!commit && c->ongoing != NULL)
         ef_change_undo(&c->ongoing->change, node->data);
     if (commit && (c->vanishes || c->fresh.model != NULL)) {
@@ -512,7 +512,7 @@ static void end_node(const ef_tree_change *t, uint32_t depth, node_change *c, bo
     efface_data_free(c->fresh.data);
     ef_kmeans_free(c->fresh.model);
     if (c->ongoing != NULL) {
-        ef_pending_free(&c->ongoing->pending);
+        ef_revision_free(&c->ongoing->revision);
         ef_change_free(&c->ongoing->change);
         ef_free(c->ongoing);
     }
@@ -585,7 +585,7 @@ efface_status ef_tree_fit(ef_kmeans *model, const efface_data *data, efface_erro
     if (status == EFFACE_OK) {
         ef_effort report = {.action = EFFACE_ACTION_UNTOUCHED};
         ef_tree_change_report(t, &report);
-        model->rows_assigned = report.rows_visited;
+        model->work.rows_assigned = report.rows_visited;
         ef_tree_change_commit(t);
     }
     ef_tree_change_free(t);
@@ -596,7 +596,7 @@ efface_status ef_tree_attach(ef_kmeans *model, const efface_data *data, efface_e
     const efface_status status = ef_tree_fit(model, data, error);
     ef_tree *const tree = model->tree;
     tree->is_cold = false;
-    model->rows_assigned = 0;
+    model->work.rows_assigned = 0;
     for (size_t i = 0; status == EFFACE_OK && i < tree->n_all; i++)
         if (tree->nodes[0][i].model != NULL && tree->nodes[0][i].data == NULL)
             return ef_fail(error, EFFACE_E_FORMAT, "the state of the tree belongs to other rows");

@@ -77,7 +77,7 @@ static inline bool ef_shift_stands(const ef_pilot *pilot, uint64_t wanted) {
     return pilot->n_sample >= wanted && (pilot->shift == 0 || pilot->n_within < wanted);
 }
 
-/* Marks in the code (guard.h) that a model of pyramid keeps for a row. */
+/* Marks in the code (kept_labels.h) that a model of pyramid keeps for a row. */
 #define EF_IN_SAMPLE 0x80
 #define EF_IN_JURY 0x40
 #define EF_MARKS (EF_IN_SAMPLE | EF_IN_JURY)

@@ -174,31 +174,30 @@ static void choose_shift(ef_pilot *pilot, const uint8_t *needs, size_t n, uint64
     }
 }
 
-static void mark(ef_guard *guard, const uint8_t *needs, size_t n, uint32_t shift) {
+/* Makes marks of needs. */
+static void mark(uint8_t *needs, size_t n, uint32_t shift) {
     for (size_t i = 0; i < n; i++)
-        guard->codes[i] = (uint8_t)((guard->codes[i] & ~EF_MARKS) | ef_marks(needs[i], shift));
+        needs[i] = ef_marks(needs[i], shift);
 }
 
 /* ---------------------------------------------------------------- a pilot */
 
 /* Makes of a pilot's points all that follows from them, and the marks. Counts are zero on entry. */
 static efface_status survey(ef_level_builder *builder, ef_kmeans *model, ef_pilot *pilot,
-                            efface_error *error) {
+                            uint8_t *marks, efface_error *error) {
     const size_t n = builder->data->n_rows;
-    uint8_t *const needs = ef_alloc(n, sizeof *needs);
-    efface_status status =
-        needs != NULL ? look_around(builder, model, pilot, needs, error) : ef_fail_memory(error);
+    efface_status status = look_around(builder, model, pilot, marks, error);
     if (status == EFFACE_OK)
-        status = find_needs(builder, &model->plan, pilot, needs, error);
+        status = find_needs(builder, &model->plan, pilot, marks, error);
     if (status == EFFACE_OK) {
-        choose_shift(pilot, needs, n, model->plan.wanted);
-        mark(&model->guard, needs, n, pilot->shift);
+        choose_shift(pilot, marks, n, model->plan.wanted);
+        mark(marks, n, pilot->shift);
     }
-    ef_free(needs);
     return status;
 }
 
-efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, efface_error *error) {
+efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, uint8_t *marks,
+                            efface_error *error) {
     ef_pilot *const pilot = &model->pilot;
     ef_plan plain = model->plan;
     plain.candidates = 1;
@@ -209,16 +208,16 @@ efface_status ef_pilot_make(ef_level_builder *builder, ef_kmeans *model, efface_
     const ef_seeds seeds = {.points = pilot->points, .winners = pilot->winners};
     if (status == EFFACE_OK)
         status = ef_seed(&builder->space, &plain, &seeds, 0, NULL, NULL, error);
-    return status == EFFACE_OK ? survey(builder, model, pilot, error) : status;
+    return status == EFFACE_OK ? survey(builder, model, pilot, marks, error) : status;
 }
 
-efface_status ef_pilot_mark(ef_level_builder *builder, ef_kmeans *model, bool *fits,
+efface_status ef_pilot_mark(ef_level_builder *builder, ef_kmeans *model, uint8_t *marks, bool *fits,
                             efface_error *error) {
     const size_t k = model->plan.n_clusters;
     const ef_pilot *const pilot = &model->pilot;
     ef_pilot found = {.points = pilot->points, .counts = ef_alloc_zero(k, sizeof *found.counts)};
     const efface_status status =
-        found.counts != NULL ? survey(builder, model, &found, error) : ef_fail_memory(error);
+        found.counts != NULL ? survey(builder, model, &found, marks, error) : ef_fail_memory(error);
     *fits = status == EFFACE_OK && found.spread == pilot->spread &&
             memcmp(found.counts, pilot->counts, k * sizeof *found.counts) == 0 &&
             found.shift == pilot->shift && found.n_sample == pilot->n_sample &&

@@ -101,12 +101,12 @@ static efface_status find_bases(const ef_kmeans *model, const efface_data *set, 
 
 /* Makes sets of the rows of the jury, and of those of them that are in the sample. */
 static efface_status gather(trial *t, ef_kmeans *model, const efface_data *data,
-                            efface_error *error) {
+                            const uint8_t *codes, efface_error *error) {
     ef_pilot *const pilot = &model->pilot;
     ef_i128 total;
     size_t *positions = NULL, n_jury = 0, n_sample = 0;
     efface_status status =
-        ef_marks_find(model->guard.codes, data->n_rows, &positions, &n_jury, &n_sample, error);
+        ef_marks_find(codes, data->n_rows, &positions, &n_jury, &n_sample, error);
     if (status == EFFACE_OK)
         status = ef_data_copy_rows(data, positions, n_sample, &t->sample, error);
     if (status == EFFACE_OK)
@@ -125,12 +125,12 @@ static efface_status gather(trial *t, ef_kmeans *model, const efface_data *data,
 }
 
 static efface_status trial_init(trial *t, ef_kmeans *model, const efface_data *data,
-                                efface_error *error) {
+                                const uint8_t *codes, efface_error *error) {
     const ef_map *const map = &model->domain.map;
     const size_t k = model->plan.n_clusters, d = map->n_columns;
     *t = (trial){.plan = model->plan};
     t->plan.method = EFFACE_METHOD_LLOYD;
-    efface_status status = gather(t, model, data, error);
+    efface_status status = gather(t, model, data, codes, error);
     if (status == EFFACE_OK)
         status = ef_workspace_init(&t->runs, t->sample, map, &t->plan, error);
     if (status == EFFACE_OK)
@@ -207,13 +207,13 @@ static efface_status judge_start(trial *t, bool is_first, int32_t *centers, ef_i
 }
 
 efface_status ef_starts_run(ef_starts *starts, ef_kmeans *model, const efface_data *data,
-                            efface_error *error) {
+                            const uint8_t *codes, efface_error *error) {
     const ef_plan *const plan = &model->plan;
     const size_t k = plan->n_clusters, n_values = k * model->domain.map.n_columns;
     if (!ef_starts_init(starts, plan->starts, k, model->domain.map.n_columns))
         return ef_fail_memory(error);
     trial t;
-    efface_status status = trial_init(&t, model, data, error);
+    efface_status status = trial_init(&t, model, data, codes, error);
     for (uint32_t r = 0; status == EFFACE_OK && r < plan->starts; r++) {
         int32_t *const centers = starts->centers + r * n_values;
         t.plan.seed = ef_tape(plan->seed, EF_TAPE_START, 0, r, 0);

@@ -1,8 +1,8 @@
 /*
- * Watches: after every change of rows and every move of centers the partition is that of the exact
- * search, counts and sums are those of its clusters, and small moves look at few rows.
+ * Margins of levels: after every change of rows and every move of centers the partition is that of
+ * the exact search, counts and sums are those of its clusters, and small moves look at few rows.
  */
-#include "model/kmeans/kept/watch.h"
+#include "model/kmeans/kept/level_margins.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static uint32_t below(uint32_t limit) {
     return (uint32_t)(state >> 33) % limit;
 }
 
-/* A set on a grid of step 1, centers, and a watch that has followed them. */
+/* A set on a grid of step 1, centers, and margins that have followed them. */
 typedef struct scene {
     uint32_t d, k;
     int32_t range; /* of values */
@@ -37,7 +37,7 @@ typedef struct scene {
     float low[MOST_COLUMNS], step[MOST_COLUMNS];
     int32_t centers[MOST_CLUSTERS * MOST_COLUMNS];
     int64_t counts[MOST_CLUSTERS], sums[MOST_CLUSTERS * MOST_COLUMNS];
-    ef_watch watch;
+    ef_level_margins kept;
     uint64_t next_id;
     uint64_t n_looked, n_remade;
 } scene;
@@ -67,8 +67,8 @@ static void check(const scene *s) {
     uint32_t labels[MOST_ROWS];
     int64_t counts[MOST_CLUSTERS] = {0}, sums[MOST_CLUSTERS * MOST_COLUMNS] = {0};
     const size_t n = efface_data_n_rows(s->data);
-    assert_int_equal(s->watch.n_rows, n);
-    ef_watch_labels(&s->watch, labels);
+    assert_int_equal(s->kept.n_rows, n);
+    ef_level_margins_labels(&s->kept, labels);
     for (size_t i = 0; i < n; i++) {
         float row[MOST_COLUMNS];
         const uint32_t c = nearest(s, i);
@@ -85,7 +85,7 @@ static void check(const scene *s) {
 
 /* ---------------------------------------------------------------- making */
 
-/* A watch by what a pass over all rows would find. */
+/* Margins by what a pass over all rows would find. */
 static void make(scene *s) {
     uint32_t labels[MOST_ROWS];
     float *const margins = ef_alloc_aligned(MOST_ROWS + EF_PANEL, sizeof *margins);
@@ -103,7 +103,8 @@ static void make(scene *s) {
     }
     ef_centers_free(&centers);
     const ef_level level = {.centers = s->centers};
-    assert_true(ef_watch_make(&s->watch, s->data, &s->map, &level, s->k, labels, margins, 2.0));
+    assert_true(
+        ef_level_margins_make(&s->kept, s->data, &s->map, &level, s->k, labels, margins, 2.0));
     memset(s->counts, 0, sizeof s->counts);
     memset(s->sums, 0, sizeof s->sums);
     for (size_t i = 0; i < n; i++) {
@@ -136,18 +137,18 @@ static void begin(scene *s, uint32_t n, uint32_t d, uint32_t k, int32_t range) {
 }
 
 static void end(scene *s) {
-    ef_watch_free(&s->watch);
+    ef_level_margins_free(&s->kept);
     efface_data_free(s->data);
 }
 
 /* ---------------------------------------------------------------- changing */
 
-/* Lets the watch follow a change, and takes the rows that left out of counts and sums. */
+/* Lets margins follow a change, and takes the rows that left out of counts and sums. */
 static void follow(scene *s, const ef_change *change, bool known) {
     uint32_t labels[MOST_ROWS];
     for (size_t i = 0; i < change->n_rows; i++)
         labels[i] = !change->leaves[i] && known ? nearest(s, change->positions[i]) : EF_NO_CLUSTER;
-    assert_true(ef_watch_follow(&s->watch, change, labels));
+    assert_true(ef_level_margins_follow(&s->kept, change, labels));
     for (size_t i = 0; i < change->n_rows; i++) {
         if (!change->leaves[i] && !known)
             continue;
@@ -185,28 +186,16 @@ static void change_rows(scene *s) {
 
 /* Brings the centers to where they are now. */
 static void move_to(scene *s, const int32_t *after) {
-    ef_shift shift;
-    ef_positions look = {0};
-    assert_true(ef_shift_init(&shift, s->k, s->d));
-    ef_moving moving = {.data = s->data,
-                        .map = &s->map,
-                        .kernels = ef_kernels_get(),
-                        .n_clusters = s->k,
-                        .before = s->centers,
-                        .after = after,
-                        .counts = s->counts,
-                        .sums = s->sums,
-                        .room = ef_alloc_aligned(2 * EF_PANEL * MOST_COLUMNS, sizeof(float)),
-                        .shift = &shift,
-                        .look = &look};
-    assert_non_null(moving.room);
-    memset(moving.room, 0, 2 * EF_PANEL * MOST_COLUMNS * sizeof(float));
-    const bool few = ef_watch_move(&s->watch, &moving);
-    free(moving.room);
-    free(look.at);
-    ef_shift_free(&shift);
+    ef_center_move move;
+    assert_true(ef_center_move_init(&move, s->data, &s->map, ef_kernels_get(), s->k));
+    move.before = s->centers;
+    move.after = after;
+    move.counts = s->counts;
+    move.sums = s->sums;
+    const bool few = ef_level_margins_move(&s->kept, &move);
+    s->n_looked += few ? move.work.rows_assigned : efface_data_n_rows(s->data);
+    ef_center_move_free(&move);
     memcpy(s->centers, after, s->k * s->d * sizeof *after);
-    s->n_looked += few ? moving.rows_looked : efface_data_n_rows(s->data);
     if (!few) {
         s->n_remade++;
         make(s);
@@ -303,7 +292,7 @@ static void centers_that_stay_need_no_look(void **context) {
     scene s;
     state = 9;
     begin(&s, 400, 3, 4, 1000);
-    move_centers(&s, 0); /* the front looks at its rows once */
+    move_centers(&s, 0); /* rows near borders are looked at once */
     const uint64_t n_looked = s.n_looked;
     for (int i = 0; i < 10; i++)
         move_centers(&s, 0);
@@ -319,5 +308,5 @@ int main(void) {
         cmocka_unit_test(small_moves_look_at_few_rows),
         cmocka_unit_test(centers_that_stay_need_no_look),
     };
-    return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("margins of levels", tests, NULL, NULL);
 }

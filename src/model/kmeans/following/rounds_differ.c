@@ -1,5 +1,5 @@
 /*
- * A part of looking (look.c): does a greedy seeding come out the same after a change?
+ * A part of looking (what_differs.c): does a greedy seeding come out the same after a change?
  *
  * For each round and slot the state has the winner and its key, its grid point, and its potential.
  * If a seed leaves, or a row comes and beats the key that a seed won with, that round and those
@@ -15,13 +15,13 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/tape.h"
-#include "model/kmeans/following/replay.h"
+#include "model/kmeans/following/revision.h"
 
 #include <string.h>
 
 /* Whether a changed row, which is at the distance u from the seeds before, has to do with who wins
  * slot s of round l. */
-static bool reaches(const ef_pending *r, size_t i, uint32_t l, uint32_t s, int64_t u,
+static bool reaches(const ef_revision *r, size_t i, uint32_t l, uint32_t s, int64_t u,
                     const ef_winner *winner) {
     const efface_row *const row = &r->change->rows[i];
     if (r->change->leaves[i])
@@ -31,7 +31,7 @@ static bool reaches(const ef_pending *r, size_t i, uint32_t l, uint32_t s, int64
 }
 
 /* The same for a round in which all rows were at seeds. */
-static bool reaches_equals(const ef_pending *r, size_t i, uint32_t l, int64_t u) {
+static bool reaches_equals(const ef_revision *r, size_t i, uint32_t l, int64_t u) {
     const efface_row *const row = &r->change->rows[i];
     const ef_winner *const winner = &r->model->seeds[l];
     if (r->change->leaves[i])
@@ -43,7 +43,7 @@ static bool reaches_equals(const ef_pending *r, size_t i, uint32_t l, int64_t u)
 /* The first round below `end` whose seed changed row number i has to do with; `end` if there is
  * none. The potentials of the rounds before it follow, but for slots of which a loser does not
  * stand: their rounds are noted. */
-static uint32_t follow_row(ef_pending *r, size_t i, uint32_t end) {
+static uint32_t follow_row(ef_revision *r, size_t i, uint32_t end) {
     const ef_kmeans *const m = r->model;
     const uint32_t d = m->domain.map.n_columns, c = m->plan.candidates;
     const ef_i128 weight = ef_change_weight(r->change, i);
@@ -77,7 +77,7 @@ static uint32_t follow_row(ef_pending *r, size_t i, uint32_t end) {
     return end;
 }
 
-efface_status ef_look_at_rounds(ef_pending *r, efface_error *error) {
+efface_status ef_look_at_rounds(ef_revision *r, efface_error *error) {
     const ef_kmeans *const m = r->model;
     const uint32_t k = m->plan.n_clusters, c = m->plan.candidates;
     const size_t n = (size_t)m->rounds.n_rounds * c;

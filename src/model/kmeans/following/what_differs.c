@@ -1,5 +1,5 @@
 /*
- * The first step of replay: what would a fit to the new rows do differently?
+ * The first step of following a change: what would a fit to the new rows do differently?
  *
  * Do the parameters come out the same, the domain, the winners of the seeding races? If so, walk
  * the levels: take the changed rows out of (or into) a copy of the level's sums, each under the
@@ -15,14 +15,14 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/tape.h"
-#include "model/kmeans/following/replay.h"
+#include "model/kmeans/following/revision.h"
 
 #include <string.h>
 
 /* ---------------------------------------------------------------- plan and domain */
 
 /* Parameters and domain as a fit to the new rows would have them. Sets `refit` if they differ. */
-static efface_status look_at_plan(ef_pending *r, efface_error *error) {
+static efface_status look_at_plan(ef_revision *r, efface_error *error) {
     const ef_kmeans *const old = r->model;
     ef_plan plan;
     efface_status status = ef_plan_init(&plan, r->counted, &old->params, error);
@@ -52,7 +52,7 @@ static efface_status look_at_plan(ef_pending *r, efface_error *error) {
 
 /* ---------------------------------------------------------------- seeds */
 
-void ef_snap_changed(const ef_pending *r, size_t i, int32_t *point) {
+void ef_snap_changed(const ef_revision *r, size_t i, int32_t *point) {
     const ef_map *const map = &r->model->domain.map;
     const float *const row = ef_change_first(r->change, i);
     for (uint32_t j = 0; j < map->n_columns; j++)
@@ -81,7 +81,7 @@ uint32_t ef_count_apart(const ef_kmeans *m, const int32_t *seeds) {
 
 /* The first round below `end` that a row which comes would win; `end` if it wins none. The race is
  * among equals from round n_apart on. Cost O(end * d). */
-static uint32_t first_round_won(const ef_pending *r, size_t i, const seeding *s, uint32_t n_apart,
+static uint32_t first_round_won(const ef_revision *r, size_t i, const seeding *s, uint32_t n_apart,
                                 uint32_t end) {
     const uint32_t d = r->model->domain.map.n_columns;
     const uint64_t id = r->change->rows[i].id;
@@ -106,7 +106,7 @@ static uint32_t first_round_won(const ef_pending *r, size_t i, const seeding *s,
 
 /* The first round of plain seeding that has another winner after the change; n_clusters for none.
  */
-static uint32_t first_round_lost(const ef_pending *r, const seeding *s) {
+static uint32_t first_round_lost(const ef_revision *r, const seeding *s) {
     const uint32_t n_apart = ef_count_apart(r->model, s->points);
     uint32_t round = r->model->plan.n_clusters; /* later rounds make no difference */
     for (size_t i = 0; i < r->change->n_rows; i++) {
@@ -121,14 +121,14 @@ static uint32_t first_round_lost(const ef_pending *r, const seeding *s) {
     return round;
 }
 
-static void look_at_seeds(ef_pending *r) {
+static void look_at_seeds(ef_revision *r) {
     const ef_kmeans *const m = r->model;
     r->round = first_round_lost(r, &(seeding){m->plan.seed, m->seeds, m->levels[0].centers});
     if (r->round < m->plan.n_clusters)
         ef_seeds_differ(r);
 }
 
-void ef_seeds_differ(ef_pending *r) {
+void ef_seeds_differ(ef_revision *r) {
     r->other_seeds = true;
     r->reason = EF_REASON_SEED;
     r->build = true;
@@ -137,7 +137,7 @@ void ef_seeds_differ(ef_pending *r) {
 
 /* ---------------------------------------------------------------- levels */
 
-void ef_apply_change(const ef_pending *r, const uint32_t *labels, int64_t *counts, int64_t *sums) {
+void ef_apply_change(const ef_revision *r, const uint32_t *labels, int64_t *counts, int64_t *sums) {
     const ef_map *const map = &r->model->domain.map;
     for (size_t i = 0; i < r->change->n_rows; i++) {
         const int64_t weight = ef_change_weight(r->change, i);
@@ -148,14 +148,14 @@ void ef_apply_change(const ef_pending *r, const uint32_t *labels, int64_t *count
 }
 
 /* Where the changed rows belong at level t. */
-static efface_status find_labels(const ef_pending *r, uint32_t t, uint32_t *labels,
+static efface_status find_labels(const ef_revision *r, uint32_t t, uint32_t *labels,
                                  efface_error *error) {
     const ef_map *const map = &r->model->domain.map;
-    const ef_guard *const guard = &r->model->guard;
+    const ef_kept_labels *const kept = ef_labels_kept(r->model);
     const size_t n = r->change->n_rows;
     ef_centers centers;
-    if (t == 0 && n == 1 && r->change->leaves[0] && guard->codes != NULL) {
-        labels[0] = ef_guard_label(guard, r->change->positions[0]);
+    if (t == 0 && n == 1 && r->change->leaves[0] && kept != NULL) {
+        labels[0] = ef_kept_label(kept, r->change->positions[0]);
         return EFFACE_OK;
     }
     if (!ef_centers_init(&centers, r->model->levels[t].centers, r->model->plan.n_clusters,
@@ -176,7 +176,7 @@ static efface_status find_labels(const ef_pending *r, uint32_t t, uint32_t *labe
     return EFFACE_OK;
 }
 
-efface_status ef_take_in(ef_pending *r, uint32_t t, efface_error *error) {
+efface_status ef_take_in(ef_revision *r, uint32_t t, efface_error *error) {
     const ef_level *const level = &r->model->levels[t];
     const ef_map *const map = &r->model->domain.map;
     const size_t k = r->model->plan.n_clusters, d = map->n_columns, n = r->change->n_rows;
@@ -203,7 +203,7 @@ static const ef_winner *reseeded_with(const ef_level *level, uint32_t cluster) {
 }
 
 /* Whether the reseeding of level t has the same clusters and the same winners after the change. */
-static bool reseeding_stands(const ef_pending *r, uint32_t t) {
+static bool reseeding_stands(const ef_revision *r, uint32_t t) {
     const ef_kmeans *const m = r->model;
     const ef_level *const level = &m->levels[t];
     const uint32_t d = m->domain.map.n_columns;
@@ -237,7 +237,7 @@ static bool reseeding_stands(const ef_pending *r, uint32_t t) {
 
 /* Whether the center of a cluster may come out differently though no changed row is in it: only by
  * the threshold of quantized, before or after. */
-static bool threshold_reaches(const ef_pending *r, const ef_level *level, uint32_t cluster) {
+static bool threshold_reaches(const ef_revision *r, const ef_level *level, uint32_t cluster) {
     const ef_plan *const plan = &r->model->plan;
     const ef_i128 count = (ef_i128)EF_GAMMA_ONE * plan->n_clusters * level->counts[cluster];
     return count < (ef_i128)plan->gamma * r->model->total_weight ||
@@ -246,7 +246,7 @@ static bool threshold_reaches(const ef_pending *r, const ef_level *level, uint32
 
 /* The next centers into r->centers. `known` has them as they were before the change, or is NULL.
  * Returns whether they differ from `known`, and notes why. */
-static bool look_at_next(ef_pending *r, uint32_t t, const int32_t *known) {
+static bool look_at_next(ef_revision *r, uint32_t t, const int32_t *known) {
     const ef_kmeans *const m = r->model;
     const ef_level *const level = &m->levels[t];
     const size_t d = m->domain.map.n_columns;
@@ -276,7 +276,7 @@ static bool look_at_next(ef_pending *r, uint32_t t, const int32_t *known) {
 }
 
 /* The fit ends with level n_levels - 1, and its model is level model_level. */
-static void settle(ef_pending *r, uint32_t n_levels, uint32_t model_level, bool stable) {
+static void settle(ef_revision *r, uint32_t n_levels, uint32_t model_level, bool stable) {
     if (n_levels != r->model->n_levels || model_level != r->model->model_level)
         r->reason = EF_REASON_STOP;
     r->next.n_levels = n_levels;
@@ -284,7 +284,7 @@ static void settle(ef_pending *r, uint32_t n_levels, uint32_t model_level, bool 
     r->next.stable = stable;
 }
 
-static void build_from(ef_pending *r, uint32_t level, const int32_t *centers, ef_i128 loss) {
+static void build_from(ef_revision *r, uint32_t level, const int32_t *centers, ef_i128 loss) {
     const size_t n = (size_t)r->model->plan.n_clusters * r->model->domain.map.n_columns;
     r->build = true;
     r->first = level;
@@ -293,7 +293,7 @@ static void build_from(ef_pending *r, uint32_t level, const int32_t *centers, ef
         memcpy(r->centers, centers, n * sizeof *centers);
 }
 
-efface_status ef_look_at_levels(ef_pending *r, efface_error *error) {
+efface_status ef_look_at_levels(ef_revision *r, efface_error *error) {
     const ef_kmeans *const m = r->model;
     const ef_plan *const plan = &m->plan;
     const bool quantized = plan->method == EFFACE_METHOD_QUANTIZED;
@@ -360,75 +360,63 @@ efface_status ef_look_at_levels(ef_pending *r, efface_error *error) {
 
 /* ---------------------------------------------------------------- pyramid */
 
-/* Brings what lies around the pilot's seeds up to date. Returns whether no logarithm of it moves,
- * which would change what all rows are worth. */
-static bool look_around(ef_pending *r) {
+/* Brings the pilot up to date with a changed row, and ranks it as before the change. */
+static void change_pilot(ef_revision *r, size_t i) {
     const ef_kmeans *const m = r->model;
-    const uint32_t k = m->plan.n_clusters, d = m->domain.map.n_columns;
+    const efface_row *const row = &r->change->rows[i];
+    const uint32_t k = m->plan.n_clusters, shift = m->pilot.shift, of_jury = shift + EF_JURY_SHIFT;
+    const bool leaves = r->change->leaves[i];
+    const uint64_t one = leaves ? UINT64_MAX : 1;
     ef_pilot *const next = &r->next.pilot;
-    memcpy(r->counts, m->pilot.counts, k * sizeof *r->counts);
-    for (size_t i = 0; i < r->change->n_rows; i++) {
-        const int64_t weight = ef_change_weight(r->change, i);
-        ef_snap_changed(r, i, r->point);
-        r->clusters[i] = ef_pilot_nearest(&m->pilot, k, d, r->point, &r->distances[i]);
-        r->counts[r->clusters[i]] += weight;
-        if (r->distances[i] > 0) {
-            const ef_u128 product = (ef_u128)r->change->rows[i].weight * (ef_u128)r->distances[i];
-            const ef_i128 part = (ef_i128)1 << ef_log_up(product);
-            next->spread += r->change->leaves[i] ? -part : part;
-        }
+    int64_t distance;
+    ef_snap_changed(r, i, r->point);
+    const uint32_t nearest =
+        ef_pilot_nearest(&m->pilot, k, m->domain.map.n_columns, r->point, &distance);
+    const ef_rank rank = ef_rank_of(&m->pilot, k, nearest, row->weight, distance,
+                                    ef_member_zeros(m->plan.seed, row->id));
+    r->ranks[i] = rank;
+    next->counts[nearest] += ef_change_weight(r->change, i);
+    next->n_sample += rank.need <= shift ? one : 0;
+    next->n_within += rank.need < shift ? one : 0;
+    if (distance > 0) {
+        const ef_u128 product = (ef_u128)row->weight * (ef_u128)distance;
+        const ef_i128 part = (ef_i128)1 << ef_log_up(product);
+        next->spread += leaves ? -part : part;
     }
-    bool stands = ef_log_up((ef_u128)next->spread) == ef_log_up((ef_u128)m->pilot.spread);
-    for (size_t i = 0; i < r->change->n_rows; i++)
-        stands &= ef_log_up((ef_u128)r->counts[r->clusters[i]]) ==
-                  ef_log_up((ef_u128)m->pilot.counts[r->clusters[i]]);
-    return stands;
-}
-
-/* Ranks the changed rows, and counts those of sample and jury. */
-static void rank_changed(ef_pending *r) {
-    const ef_kmeans *const m = r->model;
-    ef_pilot *const next = &r->next.pilot;
-    for (size_t i = 0; i < r->change->n_rows; i++) {
-        const efface_row *const row = &r->change->rows[i];
-        const ef_rank rank = ef_rank_of(&m->pilot, m->plan.n_clusters, r->clusters[i], row->weight,
-                                        r->distances[i], ef_member_zeros(m->plan.seed, row->id));
-        const uint64_t one = r->change->leaves[i] ? UINT64_MAX : 1;
-        const uint32_t shift = m->pilot.shift, of_jury = shift + EF_JURY_SHIFT;
-        r->ranks[i] = rank;
-        next->n_sample += rank.need <= shift ? one : 0;
-        next->n_within += rank.need < shift ? one : 0;
-        r->resample |= rank.need <= shift;
-        if (rank.need <= of_jury) {
-            const ef_i128 weight = ef_member_weight(rank.base, of_jury, row->weight);
-            next->jury_weight += r->change->leaves[i] ? -weight : weight;
-        }
+    if (rank.need <= of_jury) {
+        const ef_i128 weight = ef_member_weight(rank.base, of_jury, row->weight);
+        next->jury_weight += leaves ? -weight : weight;
     }
+    r->resample |= rank.need <= shift;
 }
 
 /* Whether the pilot stands, and if it does, whether the sample does. */
-static void look_at_pilot(ef_pending *r) {
-    const ef_kmeans *const m = r->model;
-    const ef_pilot *const pilot = &m->pilot;
-    const seeding s = {m->plan.seed, pilot->winners, pilot->points};
-    if (first_round_lost(r, &s) < m->plan.n_clusters) {
-        r->refit = true;
-        r->reason = EF_REASON_SEED;
+static void look_at_pilot(ef_revision *r) {
+    const uint32_t k = r->model->plan.n_clusters;
+    const ef_pilot *const pilot = &r->model->pilot;
+    const seeding s = {r->model->plan.seed, pilot->winners, pilot->points};
+    r->refit = true;
+    r->reason = EF_REASON_SEED;
+    if (first_round_lost(r, &s) < k)
         return;
-    }
-    r->refit = !look_around(r);
-    if (!r->refit) {
-        rank_changed(r);
-        r->refit = !ef_shift_stands(&r->next.pilot, r->next.plan.wanted);
-    }
-    if (r->refit)
-        r->reason = EF_REASON_RATE;
-    r->resample |= ef_weight_cut(r->next.pilot.jury_weight) != ef_weight_cut(pilot->jury_weight);
+    ef_pilot *const next = &r->next.pilot;
+    next->counts = r->counts;
+    memcpy(next->counts, pilot->counts, k * sizeof *next->counts);
+    for (size_t i = 0; i < r->change->n_rows; i++)
+        change_pilot(r, i);
+    /* A logarithm that moves would change what all rows are worth. */
+    bool stands = ef_log_up((ef_u128)next->spread) == ef_log_up((ef_u128)pilot->spread);
+    for (uint32_t c = 0; c < k; c++)
+        if (next->counts[c] != pilot->counts[c])
+            stands &= ef_log_up((ef_u128)next->counts[c]) == ef_log_up((ef_u128)pilot->counts[c]);
+    r->refit = !stands || !ef_shift_stands(next, r->next.plan.wanted);
+    r->reason = r->refit ? EF_REASON_RATE : EF_REASON_NONE;
+    r->resample |= ef_weight_cut(next->jury_weight) != ef_weight_cut(pilot->jury_weight);
 }
 
 /* Rows of the jury that came or left change the losses of the starts, and perhaps which is the
  * best. */
-static efface_status look_at_jury(ef_pending *r, efface_error *error) {
+static efface_status look_at_jury(ef_revision *r, efface_error *error) {
     const ef_kmeans *const m = r->model;
     const uint32_t jury = m->pilot.shift + EF_JURY_SHIFT, n_starts = m->plan.starts;
     const uint32_t cut = ef_weight_cut(m->pilot.jury_weight);
@@ -465,7 +453,7 @@ static efface_status look_at_jury(ef_pending *r, efface_error *error) {
 }
 
 /* Brings the sum of squares up to date. */
-static void change_squares(ef_pending *r) {
+static void change_squares(ef_revision *r) {
     const uint32_t d = r->model->domain.map.n_columns;
     for (size_t i = 0; i < r->change->n_rows; i++) {
         ef_snap_changed(r, i, r->point);
@@ -477,37 +465,31 @@ static void change_squares(ef_pending *r) {
 }
 
 /* One block, for most requests do little else than take and release memory. */
-static bool take_memory(ef_pending *r) {
+static bool take_memory(ef_revision *r) {
     const size_t k = r->model->plan.n_clusters, d = r->model->domain.map.n_columns;
     const size_t n = r->change->n_rows;
-    const bool pyramid = r->model->plan.method == EFFACE_METHOD_PYRAMID;
-    size_t n_labels, n_label_bytes, n_rank_bytes = 0, n_bytes;
+    const uint32_t n_levels = r->model->n_levels;
     const size_t n_own = k * d * (sizeof *r->scratch.sums + sizeof *r->centers) +
                          k * (sizeof *r->scratch.counts + sizeof *r->counts + sizeof *r->touched) +
                          d * sizeof *r->point;
-    if (!ef_mul_size(n, r->model->n_levels, &n_labels) ||
-        !ef_mul_size(n_labels, sizeof *r->labels, &n_label_bytes) ||
-        (pyramid && !ef_mul_size(n, sizeof *r->distances + sizeof *r->clusters + sizeof *r->ranks,
-                                 &n_rank_bytes)) ||
-        !ef_add_size(n_own, n_label_bytes, &n_bytes) ||
-        !ef_add_size(n_bytes, n_rank_bytes, &n_bytes))
+    size_t n_bytes;
+    if (!ef_mul_size(n, n_levels * sizeof *r->labels + sizeof *r->ranks, &n_bytes) ||
+        !ef_add_size(n_bytes, n_own, &n_bytes))
         return false;
     r->scratch.sums = ef_alloc(n_bytes, 1);
     if (r->scratch.sums == NULL)
         return false;
     r->scratch.counts = r->scratch.sums + k * d;
     r->counts = r->scratch.counts + k;
-    r->distances = r->counts + k;
-    r->centers = (int32_t *)(r->distances + (pyramid ? n : 0));
+    r->centers = (int32_t *)(r->counts + k);
     r->point = r->centers + k * d;
     r->labels = (uint32_t *)(r->point + d);
-    r->clusters = r->labels + n_labels;
-    r->ranks = (ef_rank *)(r->clusters + (pyramid ? n : 0));
-    r->touched = (bool *)(r->ranks + (pyramid ? n : 0));
+    r->ranks = (ef_rank *)(r->labels + n * n_levels);
+    r->touched = (bool *)(r->ranks + n);
     return true;
 }
 
-efface_status ef_look(ef_pending *r, efface_error *error) {
+efface_status ef_look(ef_revision *r, efface_error *error) {
     efface_status status = ef_kernels_require(&r->kernels, error);
     if (status == EFFACE_OK)
         status = look_at_plan(r, error);
