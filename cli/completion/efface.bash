@@ -15,7 +15,7 @@ _efface() {
     fi
 
     case $prev in
-    --family) options="kmeans" ;;
+    --family) options="kmeans sums" ;;
     --table) options="centroids" ;;
     --method) options="lloyd quantized pyramid tree" ;;
     --leaf-method | --node-method) options="lloyd quantized pyramid" ;;
@@ -24,7 +24,7 @@ _efface() {
     --header) options="yes no detect" ;;
     --ids) options="numbers text detect" ;;
     -k | --model | --seed | --iters | --epsilon | --gamma | --width | --height | --rate | \
-        --passes | --starts | --candidates | --threads | --wait | --columns | --offset | --key | --owner-key | --weight | --label) return ;;
+        --passes | --starts | --candidates | --bound | --threads | --wait | --columns | --offset | --key | --owner-key | --weight | --label) return ;;
     --id | --owner) return ;;
     --format) options="text csv json" ;;
     -o | --from | --sign | --list | --ids-out | --receipt-key | --like | --secret | --public | --public-key)
@@ -37,7 +37,7 @@ _efface() {
         local change="--sign --receipt-key --list --wait"
         case $command in
         fit) options="-k -o --family --model --method --seed --iters --epsilon --gamma --width --height
-            --leaf-method --node-method --weigh --rate --passes --starts --candidates --scale --columns
+            --leaf-method --node-method --weigh --rate --passes --starts --candidates --bound --scale --columns
             --offset --threads --like --keep-texts --receipt-key --wait $data" ;;
         forget) options="$who $change --dry-run --skip-missing --yes" ;;
         learn) options="$change --ids-out $data" ;;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* The first is the one that fit takes if none is named. */
-static const cli_family *const families[] = {&cli_family_kmeans};
+static const cli_family *const families[] = {&cli_family_kmeans, &cli_family_sums};
 
 #define N_FAMILIES (sizeof families / sizeof families[0])
 

@@ -30,7 +30,7 @@ typedef struct cli_family {
     int (*add_details)(cli_model_details *details);
 } cli_family;
 
-extern const cli_family cli_family_kmeans;
+extern const cli_family cli_family_kmeans, cli_family_sums;
 
 /* The family with a name; `name` NULL: the one that fit takes if none is named. NULL, after a
  * message that lists the names, if there is no such family. */

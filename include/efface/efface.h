@@ -424,7 +424,7 @@ EFFACE_API efface_status efface_data_make_skewed(efface_skew skew, uint32_t n_cl
  * functions of this part, whatever the family. */
 typedef struct efface_model efface_model;
 
-typedef enum efface_family { EFFACE_FAMILY_KMEANS = 1 } efface_family;
+typedef enum efface_family { EFFACE_FAMILY_KMEANS = 1, EFFACE_FAMILY_SUMS = 2 } efface_family;
 
 /* The name of a family, such as "kmeans"; NULL for a number that is none. */
 EFFACE_API const char *efface_family_name(efface_family family);
@@ -867,6 +867,28 @@ typedef struct efface_tails {
  * in double, and no part of any state. Cost O(n_rows * n_columns). Errors: MEMORY; ARGUMENT. */
 EFFACE_API efface_status efface_data_tails(const efface_data *data, efface_scale scale,
                                            efface_tails *tails, efface_error *error);
+
+/* ------------------------------------------------------------------ sums */
+
+/* Exact sums of the columns. Forgetting a row subtracts what it had added; only a bound that moves
+ * takes a pass over the rows. There is no randomness, so that a new seed changes nothing. The bytes
+ * of the state are not frozen yet: another version may write others. */
+typedef struct efface_sums_params {
+    efface_params common;
+    double bound; /* the largest |value| allowed; 0, the default: derived from the rows */
+} efface_sums_params;
+
+/* Fills the parameters with their defaults. */
+EFFACE_API void efface_sums_params_init(efface_sums_params *params);
+
+/* The parameters of a model, without the seed (0); the defaults for another family. */
+EFFACE_API efface_sums_params efface_sums_get_params(const efface_model *model);
+
+/* Sums up the rows of a set. Cost O(n * d). What efface_model_predict gives for every row are the
+ * means of the columns, and so does the table "means". Errors: MEMORY; ARGUMENT; LIMIT for a value
+ * outside a bound that was given. */
+EFFACE_API efface_status efface_sums_fit(const efface_data *data, const efface_sums_params *params,
+                                         efface_model **out, efface_error *error);
 
 /* ------------------------------------------------------------------ published models */
 

@@ -40,11 +40,13 @@ from ._store import (
     verify_receipts,
     wipes_memory,
 )
+from ._sums import ColumnMeans, SumsModel
 
 __version__ = _version()
 
 __all__ = [
     "BusyError",
+    "ColumnMeans",
     "CorruptError",
     "Difference",
     "Estimator",
@@ -61,6 +63,7 @@ __all__ = [
     "StoreInfo",
     "StoreReport",
     "StoredModel",
+    "SumsModel",
     "create",
     "datasets",
     "load_predictor",

@@ -164,6 +164,10 @@ class Model:
     ) -> Report: ...
     def rekey(self, random_state: _Seed = None) -> Report: ...
 
+class SumsModel(Model):
+    @property
+    def means_(self) -> NDArray[np.float64]: ...
+
 class KMeansModel(Model):
     @property
     def cluster_centers_(self) -> NDArray[np.float64]: ...
@@ -237,6 +241,18 @@ class Estimator:
         owners: _Owners | None = None,
     ) -> Report: ...
     def rekey(self, random_state: _Seed = None) -> Report: ...
+
+class ColumnMeans(Estimator):
+    def __init__(
+        self,
+        *,
+        bound: float | None = None,
+        random_state: Any = None,
+        offset: Any = None,
+        n_threads: int | None = None,
+    ) -> None: ...
+    @property
+    def means_(self) -> NDArray[np.float64]: ...
 
 class KMeans(Estimator):
     def __init__(

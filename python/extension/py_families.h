@@ -52,7 +52,7 @@ typedef struct family {
     efface_scale (*tails_scale)(const efface_params *params);
 } family;
 
-extern const family kmeans_family;
+extern const family kmeans_family, sums_family;
 
 /* The family with a name or a number; NULL if there is none. */
 const family *family_named(PyObject *name);

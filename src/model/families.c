@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const ef_family *const families[] = {&ef_kmeans_family};
+static const ef_family *const families[] = {&ef_kmeans_family, &ef_sums_family};
 
 #define N_FAMILIES (sizeof families / sizeof families[0])
 

@@ -148,7 +148,7 @@ typedef struct law_family {
     void (*tell)(bool all);
 } law_family;
 
-extern const law_family law_kmeans;
+extern const law_family law_kmeans, law_sums;
 
 /* The families, in the order of their numbers. */
 extern const law_family *const law_families[];
