@@ -287,6 +287,12 @@ static void check_answer(const world *w, efface_status status, efface_status rig
     require(w, status == EFFACE_OK || error->message[0] != '\0', "fails without a reason");
 }
 
+/* Whether a request was to a model with parts. Its preview may take from them what makes the
+ * request fast, so that this visits more rows (efface_model_preview). */
+static bool has_parts(const efface_report *report) {
+    return strncmp(report->where, "up to depth", strlen("up to depth")) == 0;
+}
+
 static void call_forget(world *w, law_bytes *in) {
     const request r = read_request(w, in);
     efface_report preview = {.seconds = -1.0}, report = {.seconds = -1.0};
@@ -325,7 +331,7 @@ static void call_forget(world *w, law_bytes *in) {
                 strcmp(preview.where, report.where) == 0 &&
                 preview.rows_missing == report.rows_missing &&
                 preview.rows_forgotten == report.rows_forgotten &&
-                preview.rows_visited >= report.rows_visited,
+                (has_parts(&report) || preview.rows_visited >= report.rows_visited),
             "does something else than the preview said");
 }
 
