@@ -4,7 +4,8 @@
  *
  *   - reading changes no byte of the file, and neither does a request that fails (invariant 1), but
  *     for the gap before the cells of a page, which is cleaned whenever a page is written; a store
- *     of format 1 or 2 is carried over when it is opened to write, and from then on it holds for it;
+ *     of format 1 or 2 is carried over when it is opened to write, and from then on it holds for
+ * it;
  *   - a store in which check finds nothing, and of which every model verifies, is still such a
  *     store after a request that succeeded (invariants 3 and 4).
  */
