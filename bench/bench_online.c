@@ -140,8 +140,10 @@ static void count_reason(online_result *result, const char *why) {
 /* Whether a report says that a request got no farther than the leaves of a tree of this height. */
 static bool is_at_leaf(const efface_report *report, uint32_t height) {
     char leaves[EFFACE_WHERE_BYTES];
+    if (height == 0)
+        return false;
     (void)snprintf(leaves, sizeof leaves, "up to depth %" PRIu32, height);
-    return height != 0 && strcmp(report->where, leaves) == 0;
+    return strcmp(report->where, leaves) == 0;
 }
 
 static void count(online_result *result, const efface_report *report, uint32_t height) {

@@ -547,8 +547,9 @@ EFFACE_API void efface_bytes_free(unsigned char *bytes);
 /* Makes a model again from its canonical bytes, the parameters it was fitted with (`common` of the
  * family's parameters; including the seed, which the bytes do not contain), and its set of rows.
  * The model is the one that was encoded, and behaves in the same way. Cost: less than a fit; the
- * family says how much. Errors: MEMORY; FORMAT for bytes that are damaged, or not of these
- * parameters or rows; ARGUMENT; KERNELS. */
+ * family says how much. Errors: MEMORY; FORMAT for bytes that cannot be those of a state of these
+ * parameters and rows (numbers that are wrong but possible pass: efface_model_verify finds them);
+ * LIMIT for rows outside a bound that was given; ARGUMENT; KERNELS. */
 EFFACE_API efface_status efface_model_decode(const unsigned char *bytes, size_t n_bytes,
                                              const efface_params *params, const efface_data *data,
                                              efface_model **out, efface_error *error);
@@ -870,9 +871,10 @@ EFFACE_API efface_status efface_data_tails(const efface_data *data, efface_scale
 
 /* ------------------------------------------------------------------ sums */
 
-/* Exact sums of the columns. Forgetting a row subtracts what it had added; only a bound that moves
- * takes a pass over the rows. There is no randomness, so that a new seed changes nothing. The bytes
- * of the state are not frozen yet: another version may write others. */
+/* Sums of the columns. A value is kept to 23 bits of the largest magnitude in its column, and sums
+ * of that are exact. Forgetting a row subtracts what it had added; only a magnitude that passes a
+ * power of two takes a pass over the rows. There is no randomness, so that a new seed changes
+ * nothing. The bytes of the state are not frozen yet: another version may write others. */
 typedef struct efface_sums_params {
     efface_params common;
     double bound; /* the largest |value| allowed; 0, the default: derived from the rows */
@@ -884,9 +886,9 @@ EFFACE_API void efface_sums_params_init(efface_sums_params *params);
 /* The parameters of a model, without the seed (0); the defaults for another family. */
 EFFACE_API efface_sums_params efface_sums_get_params(const efface_model *model);
 
-/* Sums up the rows of a set. Cost O(n * d). What efface_model_predict gives for every row are the
- * means of the columns, and so does the table "means". Errors: MEMORY; ARGUMENT; LIMIT for a value
- * outside a bound that was given. */
+/* Sums up the rows of a set. Cost O(n * d). efface_model_predict gives the means of the
+ * columns for every row; they are also the table "means". Errors: MEMORY; ARGUMENT; LIMIT for a
+ * value outside a bound that was given. */
 EFFACE_API efface_status efface_sums_fit(const efface_data *data, const efface_sums_params *params,
                                          efface_model **out, efface_error *error);
 

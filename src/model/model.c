@@ -81,6 +81,8 @@ void efface_bytes_free(unsigned char *bytes) {
 
 efface_status efface_model_digest(const efface_model *model,
                                   unsigned char digest[EFFACE_DIGEST_BYTES], efface_error *error) {
+    if (digest == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "digest must not be NULL");
     unsigned char *bytes = NULL;
     size_t n_bytes = 0;
     const efface_status status = efface_model_encode(model, &bytes, &n_bytes, error);

@@ -146,19 +146,24 @@ static efface_status add_owned(const efface_data *data, const efface_request *re
             to->ids[to->n_ids++] = row.id;
     }
     for (size_t i = 0; i < n; i++) {
-        if (owners[i] == EFFACE_NO_OWNER)
-            return ef_fail(
-                error, EFFACE_E_ARGUMENT,
-                "EFFACE_NO_OWNER is not an owner; forget rows without an owner by their ids");
-        if (i != 0 && owners[i] == owners[i - 1])
-            return ef_fail(error, EFFACE_E_DUPLICATE,
-                           "nothing was forgotten: the owner %" PRIu64 " is named twice",
-                           owners[i]);
         if (!seen[i] && request->missing == EFFACE_MISSING_FAIL)
             return ef_fail(error, EFFACE_E_NOT_FOUND,
                            "nothing was forgotten: the owner %" PRIu64 " has no rows", owners[i]);
         to->n_missing += !seen[i];
     }
+    return EFFACE_OK;
+}
+
+static efface_status check_owners(const uint64_t *owners, size_t n, efface_error *error) {
+    if (find_number(owners, n, EFFACE_NO_OWNER) != NULL)
+        return ef_fail(
+            error, EFFACE_E_ARGUMENT,
+            "EFFACE_NO_OWNER is not an owner; forget rows without an owner by their ids");
+    for (size_t i = 1; i < n; i++)
+        if (owners[i] == owners[i - 1])
+            return ef_fail(error, EFFACE_E_DUPLICATE,
+                           "nothing was forgotten: the owner %" PRIu64 " is named twice",
+                           owners[i]);
     return EFFACE_OK;
 }
 
@@ -177,7 +182,9 @@ static efface_status find_owned(const efface_data *data, const efface_request *r
             memcpy(named, to->ids, to->n_ids * sizeof *named);
             qsort(named, to->n_ids, sizeof *named, compare_numbers);
         }
-        status = add_owned(data, request, owners, named, seen, to, error);
+        status = check_owners(owners, request->n_owners, error);
+        if (status == EFFACE_OK)
+            status = add_owned(data, request, owners, named, seen, to, error);
     }
     ef_free(owners);
     ef_free(named);

@@ -143,9 +143,11 @@ static efface_status read_family(ef_decoder family, ef_record *record, efface_er
     record->family = ef_family_named(name);
     return record->family != NULL
                ? EFFACE_OK
-               : ef_fail(error, EFFACE_E_FORMAT,
-                         "a model is of a family that this program does not know; use a newer "
-                         "program");
+               : ef_fail(
+                     error, EFFACE_E_FORMAT,
+                     "the model %s is of the family %s, which this program does not know; use a "
+                     "newer program",
+                     record->name, name);
 }
 
 /* A state that a store wrote and a model refuses is damage of the store; parameters too. */

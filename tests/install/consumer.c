@@ -10,7 +10,7 @@ int main(void) {
     efface_data *data = NULL;
     efface_model *model = NULL;
     efface_error error = {0};
-    uint32_t labels[4];
+    efface_number labels[4];
 
     efface_kmeans_params params;
     efface_kmeans_params_init(&params);
@@ -20,8 +20,9 @@ int main(void) {
                       efface_data_create(2, &data, &error) == EFFACE_OK &&
                       efface_data_add(data, &rows, &error) == EFFACE_OK &&
                       efface_kmeans_fit(data, &params, &model, &error) == EFFACE_OK &&
-                      predict_labels(model, 4, values, 0, labels, &error) == EFFACE_OK &&
-                      labels[0] == labels[1] && labels[2] == labels[3] && labels[0] != labels[2];
+                      efface_model_predict(model, 4, values, 0, labels, &error) == EFFACE_OK &&
+                      labels[0].whole == labels[1].whole && labels[2].whole == labels[3].whole &&
+                      labels[0].whole != labels[2].whole;
     if (!works)
         fprintf(stderr, "the installed library does not work: %s\n", error.message);
     efface_model_free(model);

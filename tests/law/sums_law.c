@@ -73,12 +73,19 @@ static void put(unsigned char **to, uint64_t value, int n_bytes) {
         *(*to)++ = (unsigned char)(value >> (8 * i));
 }
 
-static unsigned char *oracle(const law_rows *rows, const law_params *params, size_t *n_bytes) {
-    const double bound = bound_of(params) > 0.0 ? bound_of(params) : largest(rows);
+/* The smallest from -100 on such that no value of a column is larger than 2 to that power. */
+static int exponent_of(const law_rows *rows, uint32_t column, double bound) {
+    double most = bound;
+    for (size_t i = 0; i < rows->n && bound == 0.0; i++)
+        most = fmax(most, fabs((double)rows->values[i * rows->d + column]));
     int exponent = -100;
-    while (ldexp(1.0, exponent) < bound)
+    while (ldexp(1.0, exponent) < most)
         exponent++;
-    *n_bytes = 8 + 3 * 4 + 2 * 8 + 8 * (size_t)rows->d;
+    return exponent;
+}
+
+static unsigned char *oracle(const law_rows *rows, const law_params *params, size_t *n_bytes) {
+    *n_bytes = 8 + 2 * 4 + 2 * 8 + 12 * (size_t)rows->d;
     unsigned char *const bytes = malloc(*n_bytes), *at = bytes;
     if (bytes == NULL)
         abort();
@@ -89,10 +96,12 @@ static unsigned char *oracle(const law_rows *rows, const law_params *params, siz
     at += 8;
     put(&at, 1, 4);
     put(&at, rows->d, 4);
-    put(&at, (uint32_t)exponent, 4);
     put(&at, rows->n, 8);
     put(&at, (uint64_t)weight, 8);
+    for (uint32_t j = 0; j < rows->d; j++)
+        put(&at, (uint32_t)exponent_of(rows, j, bound_of(params)), 4);
     for (uint32_t j = 0; j < rows->d; j++) {
+        const int exponent = exponent_of(rows, j, bound_of(params));
         ef_i128 sum = 0;
         for (size_t i = 0; i < rows->n; i++) {
             const double steps = ldexp((double)rows->values[i * rows->d + j], 23 - exponent);
@@ -136,8 +145,8 @@ static void differ(const law_params *params, const unsigned char *a, size_t n_a,
     (void)params;
     while (i < n_a && i < n_b && a[i] == b[i])
         i++;
-    (void)snprintf(text, LAW_TEXT_BYTES, i < 36 ? "a total, at byte %zu" : "the sum of column %zu",
-                   i < 36 ? i : (i - 36) / 8);
+    (void)snprintf(text, LAW_TEXT_BYTES, "from byte %zu on: totals to byte 32, then exponents, sums",
+                   i);
 }
 
 static void use(const efface_model *model, const efface_data *data) {

@@ -3,22 +3,22 @@
  * when it is asked for. In its smallest form these are the sums of the columns; the view is their
  * means.
  *
- * Values become integers on a grid (model/domain.h), so a sum does not depend on the order of the
- * rows, and a row is taken out by subtracting what it had added. Only a bound of the grid that
- * moves, because the largest value left or a larger one came, takes a pass over the rows. There is
+ * Values become integers on a grid of their column: 2^23 steps up to the power of two above the
+ * largest magnitude. So a sum does not depend on the order of the rows, and a row is taken out by
+ * subtracting what it had added. Only an exponent that moves takes a pass over the rows. There is
  * no randomness: a new seed changes nothing.
  */
 #ifndef EF_SUMS_H
 #define EF_SUMS_H
 
-#include "model/domain.h"
 #include "model/family.h"
 
 typedef struct ef_sums {
     efface_sums_params params;
-    ef_domain domain;
+    uint32_t n_columns;
     ef_totals totals;
-    int64_t *sums; /* of each column: weight times grid coordinate, below 2^40 * 2^23 */
+    int32_t *exponents; /* of each column: no magnitude is above 2^exponent */
+    int64_t *sums;      /* of each column: weight times grid coordinate, below 2^40 * 2^23 */
 } ef_sums;
 
 /* As in family.h (sums.c). */

@@ -83,7 +83,7 @@ static ef_totals totals_of(const void *state) {
 
 static size_t n_bytes(const void *state) {
     const ef_sums *const s = state;
-    return sizeof *s + s->domain.map.n_columns * (sizeof *s->sums + 4 * sizeof(float));
+    return sizeof *s + s->n_columns * (sizeof *s->sums + sizeof *s->exponents);
 }
 
 static uint64_t n_visited(const void *state) {
@@ -111,7 +111,7 @@ typedef struct means {
 
 static void lend(const void *state, ef_lent *room) {
     const ef_sums *const s = state;
-    const means lent = {.of = s, .n_columns = s->domain.map.n_columns};
+    const means lent = {.of = s, .n_columns = s->n_columns};
     memcpy(room, &lent, sizeof lent);
 }
 
@@ -236,6 +236,8 @@ const ef_family ef_sums_family = {
 
 efface_status efface_sums_fit(const efface_data *data, const efface_sums_params *params,
                               efface_model **out, efface_error *error) {
+    if (params != NULL && params->common.family != EFFACE_FAMILY_SUMS)
+        return check_params(&params->common, error);
     return ef_model_fit(data, params != NULL ? &params->common : NULL, out, error);
 }
 
@@ -243,7 +245,9 @@ efface_sums_params efface_sums_get_params(const efface_model *model) {
     const ef_sums *const s = ef_model_state(model, &ef_sums_family, NULL);
     efface_sums_params params;
     efface_sums_params_init(&params);
-    if (s != NULL)
+    if (s != NULL) {
+        params.common.n_threads = s->params.common.n_threads;
         params.bound = s->params.bound;
+    }
     return params;
 }

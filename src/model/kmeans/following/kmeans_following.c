@@ -4,8 +4,7 @@
 #include "base/status.h"
 #include "model/kmeans/following/revision.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <string.h>
 
 const char *ef_reason_name(ef_reason reason) {
     switch (reason) {
@@ -27,16 +26,29 @@ const char *ef_reason_name(ef_reason reason) {
     return "unknown reason";
 }
 
+/* `before`, a number, `behind`: much faster than snprintf, and short beside a request. */
+static void put_where(char where[EFFACE_WHERE_BYTES], const char *before, uint32_t number,
+                      const char *behind) {
+    char digits[10];
+    size_t n = 0, at = strlen(before);
+    memcpy(where, before, at);
+    do
+        digits[n++] = (char)('0' + number % 10);
+    while ((number /= 10) != 0);
+    while (n != 0)
+        where[at++] = digits[--n];
+    memcpy(where + at, behind, strlen(behind) + 1);
+}
+
 static void put_report(const ef_effort *effort, efface_report *report) {
-    const size_t room = sizeof report->where;
     report->action = effort->action;
     report->reason = ef_reason_name(effort->reason);
     report->rows_visited = effort->rows_visited;
     report->where[0] = '\0';
     if (effort->of_tree)
-        (void)snprintf(report->where, room, "up to depth %" PRIu32, effort->depth);
+        put_where(report->where, "up to depth ", effort->depth, "");
     else if (effort->action == EFFACE_ACTION_REPAIRED)
-        (void)snprintf(report->where, room, "from level %" PRIu32 " on", effort->level);
+        put_where(report->where, "from level ", effort->level, " on");
 }
 
 efface_status ef_kmeans_follow(void *state, const ef_news *news, void **next, bool *done,
