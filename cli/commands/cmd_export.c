@@ -10,7 +10,7 @@
 typedef struct choices {
     const char *store_path, *name, *out_path, *table;
     cli_open open;
-    bool centroids, labels, canonical, receipts, json;
+    bool labels, canonical, receipts, json;
 } choices;
 
 /* Whether nothing but a table is asked for: one by name, or the first. */
@@ -142,7 +142,7 @@ typedef struct exported {
 static int export_table(const choices *c, cli_format format, const cli_tabled *of, FILE *out,
                         exported *done) {
     efface_table table;
-    const int code = cli_find_table(of, c->centroids ? "centroids" : c->table, &table);
+    const int code = cli_find_table(of, c->table, &table);
     if (code != CLI_DONE)
         return code;
     snprintf(done->what, sizeof done->what, "%s", table.name);
@@ -254,24 +254,17 @@ static int run(int n_arguments, char **arguments) {
     memset(&c, 0, sizeof c);
     c.open = (cli_open){.access = EFFACE_ACCESS_READ, .wait = -1};
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &c.store_path, NULL},
-        {"--table", CLI_TEXT, &c.table, NULL},
-        {"--centroids", CLI_FLAG, &c.centroids, NULL},
-        {"--labels", CLI_FLAG, &c.labels, NULL},
-        {"--canonical", CLI_FLAG, &c.canonical, NULL},
-        {"--receipts", CLI_FLAG, &c.receipts, NULL},
-        {"-o", CLI_TEXT, &c.out_path, NULL},
-        {"--model", CLI_TEXT, &c.name, NULL},
-        {"--wait", CLI_SECONDS, &c.open.wait, NULL},
-        {"--json", CLI_FLAG, &c.json, NULL},
-        {NULL, CLI_FLAG, NULL, NULL},
+        {"STORE", CLI_PLACE, &c.store_path, NULL},   {"--table", CLI_TEXT, &c.table, NULL},
+        {"--labels", CLI_FLAG, &c.labels, NULL},     {"--canonical", CLI_FLAG, &c.canonical, NULL},
+        {"--receipts", CLI_FLAG, &c.receipts, NULL}, {"-o", CLI_TEXT, &c.out_path, NULL},
+        {"--model", CLI_TEXT, &c.name, NULL},        {"--wait", CLI_SECONDS, &c.open.wait, NULL},
+        {"--json", CLI_FLAG, &c.json, NULL},         {NULL, CLI_FLAG, NULL, NULL},
     };
     cli_format format;
     if (!cli_parse("export", options, n_arguments, arguments))
         return CLI_USAGE;
-    if ((c.table != NULL) + c.centroids + c.labels + c.canonical + c.receipts > 1)
-        return cli_wrong("export takes one of --table, --centroids, --labels, --canonical and "
-                         "--receipts");
+    if ((c.table != NULL) + c.labels + c.canonical + c.receipts > 1)
+        return cli_wrong("export takes one of --table, --labels, --canonical and --receipts");
     if (c.out_path == NULL)
         return cli_wrong("export needs -o FILE; -o - is standard output");
     if (!choose_format(&c, &format))
@@ -288,9 +281,8 @@ const cli_command cli_export = {
     "           [--model NAME] [--wait SECONDS] [--json]\n"
     "Writes a file. An old file of that name stays until the new one is complete.\n"
     "  --table NAME   a table of the model, in the units of the data: FILE.npy\n"
-    "                 (float64), .csv or .json. The default is the first table;\n"
-    "                 kmeans has centroids. STORE may be a published model\n"
-    "  --centroids    the same as --table centroids\n"
+    "                 (float64), .csv or .json: centroids of kmeans, means of sums.\n"
+    "                 The default is the first table. STORE may be a published model\n"
     "  --labels       what the model predicts for each row, by ascending id: FILE.npy\n"
     "                 (clusters: int32), .csv or .json (with ids, which are texts if\n"
     "                 the store keeps texts)\n"

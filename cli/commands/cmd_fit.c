@@ -77,7 +77,11 @@ static bool read_arguments(choices *c, int n_arguments, char **arguments) {
     };
     c->name = "default";
     c->open = (cli_open){.access = EFFACE_ACCESS_WRITE, .wait = -1};
-    return cli_parse("fit", options, n_arguments, arguments);
+    char command[64] = "fit";
+    if (find_family(n_arguments, arguments) != NULL)
+        (void)snprintf(command, sizeof command, "fit --family %s",
+                       efface_family_name(c->family->number));
+    return cli_parse(command, options, n_arguments, arguments);
 }
 
 static bool read_choices(choices *c, int n_arguments, char **arguments) {

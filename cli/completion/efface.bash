@@ -46,7 +46,7 @@ _efface() {
         owners) options="-o --format --wait" ;;
         compact) options="--receipt-key --wait" ;;
         predict) options="-o --model --columns --wait $data" ;;
-        export) options="--table --centroids --labels --canonical --receipts -o --model --wait" ;;
+        export) options="--table --labels --canonical --receipts -o --model --wait" ;;
         verify) options="--model --wait" ;;
         rekey) options="--model --seed --yes --receipt-key --wait" ;;
         publish) options="-o --model --force --sign --receipt-key --wait" ;;

@@ -30,7 +30,8 @@ const cli_family cli_family_sums = {
     .number = EFFACE_FAMILY_SUMS,
     .help = "usage: efface fit DATA --family sums -o STORE [OPTIONS]\n"
             "       efface fit --family sums -o STORE --model NAME [OPTIONS]\n"
-            "Sums up the columns, exactly; the model is their means. Further options are\n"
+            "Sums up the columns; the model is their means. Values are kept to 23 bits of\n"
+            "the largest magnitude in their column. Further options are\n"
             "those of efface fit --help.\n"
             "  --bound B       the largest magnitude of a value; without it, the largest\n"
             "                  that there is decides how fine values are kept\n"

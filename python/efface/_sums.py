@@ -1,4 +1,4 @@
-"""Exact means of columns, as an estimator that can forget."""
+"""Means of columns, as an estimator that can forget."""
 
 from ._estimator import Estimator, of_model
 from ._model import Model
@@ -28,8 +28,9 @@ class SumsModel(Model, family="sums"):
 class ColumnMeans(Estimator):
     """The means of the features, from which rows can be removed exactly.
 
-    The state are exact sums: forgetting a row subtracts what it had added. `predict` gives the
-    means for every row, in the units of the rows without offsets.
+    The state is sums of values, each kept to 23 bits of the largest magnitude of its feature; the
+    sums are exact, so that forgetting a row subtracts what it had added. `predict` gives the means
+    for every row, without offsets; `means_` are in the units of X.
 
     Parameters
     ----------

@@ -390,8 +390,8 @@ class Others(ProgramTest):
     def test_export(self):
         self.fit()
         for name in "c.csv", "c.npy", "c.json", "l.csv", "l.npy", "l.json":
-            what = "--centroids" if name[0] == "c" else "--labels"
-            self.output("export", "s.store", what, "-o", name)
+            what = ["--table", "centroids"] if name[0] == "c" else ["--labels"]
+            self.output("export", "s.store", *what, "-o", name)
         head, *lines = self.read("c.csv").decode().splitlines()
         centroids = [[float(x) for x in line.split(",")] for line in lines]
         self.assertEqual(head, "age,height")
@@ -413,8 +413,7 @@ class Others(ProgramTest):
 
     def test_export_tables(self):
         self.fit("s.store", "people.csv", "--offset", "age=100")
-        wanted = self.output("export", "s.store", "--centroids", "-o", "-")
-        self.assertEqual(self.output("export", "s.store", "--table", "centroids", "-o", "-"), wanted)
+        wanted = self.output("export", "s.store", "--table", "centroids", "-o", "-")
         self.assertEqual(self.output("export", "s.store", "-o", "-"), wanted)
         ages = sorted(float(line.split(",")[0]) for line in wanted.splitlines()[1:])
         for age, group in zip(ages, (20.5, 40.5, 60.5)):
@@ -427,6 +426,21 @@ class Others(ProgramTest):
         self.refused(2, "one of --table", "export", "s.store", "--table", "centroids", "--labels",
                      "-o", "new.csv")
         self.assertFalse(os.path.exists(self.path("new.csv")))
+
+    def test_sums(self):
+        self.output("fit", "people.csv", "--id", "id", "--owner", "user", "--family", "sums",
+                    "-o", "s.store")
+        self.output("fit", "--family", "kmeans", "-k", "3", "--model", "groups", "-o", "s.store")
+        families = {m["name"]: m["family"] for m in self.json("info", "s.store")["models"]}
+        self.assertEqual(families, {"default": "sums", "groups": "kmeans"})
+        self.output("forget", "s.store", "--id", "1", "--yes")
+        for name in families:
+            self.output("verify", "s.store", "--model", name)
+        wanted = self.output("export", "s.store", "--model", "default", "--table", "means", "-o", "-")
+        self.output("publish", "s.store", "--model", "default", "-o", "means.model")
+        self.assertEqual(self.output("export", "means.model", "--table", "means", "-o", "-"), wanted)
+        self.refused(2, "efface fit --family sums --help", "fit", "people.csv", "--id", "id",
+                     "--family", "sums", "-k", "3", "-o", "new.store")
 
     def test_export_leaves_no_other_files(self):
         self.fit()

@@ -50,7 +50,7 @@ USAGE = [
     ("--format cannot be 'npy': it must be text, csv or json", "owners s.store --format npy"),
     ("--wait cannot be '-1'", "owners s.store --wait -1"),
     ("drop needs --model", "drop s.store --yes"),
-    ("takes one of", "export s.store --labels --centroids -o x.csv"),
+    ("takes one of", "export s.store --labels --table centroids -o x.csv"),
     ("takes one of", "export s.store --table centroids --receipts -o x.csv"),
     ("export needs -o FILE", "export s.store --table centroids"),
     ("there is no family 'x' of models", "fit people.csv --family x -k 3 -o new.store"),

@@ -118,7 +118,7 @@ class Shown(OffsetTest):
         self.assertEqual(self.info()["models"], before)
 
     def test_centroids(self):
-        lines = self.output("export", "far.store", "--centroids", "-o", "-").splitlines()
+        lines = self.output("export", "far.store", "--table", "centroids", "-o", "-").splitlines()
         centers = sorted(float(line.split(",")[0]) for line in lines[1:])
         for got, start in zip(centers, (BASE, BASE + 20)):
             self.assertTrue(start < got < start + 1, centers)

@@ -40,7 +40,7 @@ class Names(ProgramTest):
         self.assertEqual([column["name"] for column in info["model"]["columns"]], names)
 
     def test_csv_files_get_the_bytes(self):
-        self.output("export", "odd.store", "--centroids", "-o", "c.csv")
+        self.output("export", "odd.store", "--table", "centroids", "-o", "c.csv")
         self.assertEqual(self.read("c.csv").split(b"\n")[0],
                          b"a\x1b[31m,\xff\xfe,\xc3\xa9,column4,twin,twin")
 

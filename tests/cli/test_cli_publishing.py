@@ -87,8 +87,8 @@ class Publish(ProgramTest):
 
     def test_tables_are_those_of_the_store(self):
         self.publish()
-        wanted = self.output("export", "s.store", "--centroids", "-o", "-")
-        for words in [], ["--centroids"], ["--table", "centroids"]:
+        wanted = self.output("export", "s.store", "--table", "centroids", "-o", "-")
+        for words in [], ["--table", "centroids"]:
             self.assertEqual(self.output("export", "p.model", *words, "-o", "-"), wanted)
         self.output("export", "s.store", "-o", "s.npy")
         self.output("export", "p.model", "-o", "p.npy")

@@ -182,6 +182,41 @@ static void nobody_is_no_owner(void **state) {
     free_pair(&p);
 }
 
+/* A request may name rows by ids and by owners, and one row by both. */
+static void ids_and_owners_come_together(void **state) {
+    (void)state;
+    pair p = make_twenty();
+    const uint64_t owners[] = {1, 2, 2}, none[] = {2, EFFACE_NO_OWNER, 77}, absent[] = {77, 2};
+    const uint64_t own = efface_data_row(p.data, 0).owner;
+    uint64_t ids[2] = {UINT64_MAX, UINT64_MAX};
+    for (size_t i = 0; i < 20; i++) {
+        const efface_row row = efface_data_row(p.data, i);
+        ids[row.owner == 2 ? 0 : 1] = row.owner == 2 || row.owner == own ? row.id : ids[1];
+    }
+    REFUSED(&p, EFFACE_E_DUPLICATE, "owner 2 is named twice",
+            efface_model_forget(p.model, p.data, &(efface_request){.owners = owners, .n_owners = 3},
+                                &report, &error));
+    REFUSED(&p, EFFACE_E_ARGUMENT, "EFFACE_NO_OWNER",
+            efface_model_forget(p.model, p.data, &(efface_request){.owners = none, .n_owners = 3},
+                                &report, &error));
+    REFUSED(&p, EFFACE_E_NOT_FOUND, "owner 77",
+            efface_model_forget(p.model, p.data, &(efface_request){.owners = absent, .n_owners = 2},
+                                &report, &error));
+    efface_report done;
+    assert_int_equal(efface_model_forget(p.model, p.data,
+                                         &(efface_request){.ids = ids,
+                                                           .n_ids = 2,
+                                                           .owners = absent,
+                                                           .n_owners = 2,
+                                                           .missing = EFFACE_MISSING_SKIP},
+                                         &done, NULL),
+                     EFFACE_OK);
+    assert_int_equal(done.rows_forgotten, own == 2 ? 4 : 5);
+    assert_int_equal(done.rows_missing, own == 2 ? 2 : 1);
+    check_law(&p);
+    free_pair(&p);
+}
+
 static void owners_leave_with_all_their_rows(void **state) {
     (void)state;
     pair p = make_twenty();
@@ -640,6 +675,7 @@ int main(void) {
         cmocka_unit_test(unknown_ids_are_named),
         cmocka_unit_test(unknown_ids_can_be_skipped),
         cmocka_unit_test(ids_that_come_twice_are_refused),
+        cmocka_unit_test(ids_and_owners_come_together),
         cmocka_unit_test(owners_leave_with_all_their_rows),
         cmocka_unit_test(nobody_is_no_owner),
         cmocka_unit_test(another_set_is_refused),

@@ -5,7 +5,7 @@
  * gives, and what follows from the rows: the partition that pyramid keeps and the sets of a tree's
  * nodes are made again. Bytes are not trusted: sizes are checked before memory is taken, numbers
  * before they are used, and what cannot be the state of these parameters and rows is refused. Bytes
- * that pass may still be wrong, if someone wrote them so; efface_kmeans_verify finds that.
+ * that pass may still be wrong, if someone wrote them so; efface_model_verify finds that.
  */
 #include "base/checked.h"
 #include "base/status.h"
