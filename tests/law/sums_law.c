@@ -145,8 +145,8 @@ static void differ(const law_params *params, const unsigned char *a, size_t n_a,
     (void)params;
     while (i < n_a && i < n_b && a[i] == b[i])
         i++;
-    (void)snprintf(text, LAW_TEXT_BYTES, "from byte %zu on: totals to byte 32, then exponents, sums",
-                   i);
+    (void)snprintf(text, LAW_TEXT_BYTES,
+                   "from byte %zu on: totals to byte 32, then exponents, sums", i);
 }
 
 static void use(const efface_model *model, const efface_data *data) {

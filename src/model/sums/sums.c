@@ -78,8 +78,8 @@ void ef_sums_free(void *state) {
     ef_free(s);
 }
 
-/* Adds a row, whose values are EF_PANEL floats apart, so many times. On the way, and in a state that
- * was made of damaged bytes, a sum may leave its range: it wraps around, and comes back. */
+/* Adds a row, whose values are EF_PANEL floats apart, so many times. On the way, and in a state
+ * that was made of damaged bytes, a sum may leave its range: it wraps around, and comes back. */
 static void add_row(ef_sums *s, const float *row, int64_t weight) {
     for (uint32_t j = 0; j < s->n_columns; j++) {
         const int32_t g = ef_snap(row[(size_t)j * EF_PANEL], 0.0F, ef_step_bound(s->exponents[j]));
@@ -123,10 +123,10 @@ efface_status ef_sums_follow(void *state, const ef_news *news, void **next, bool
     const size_t d = s->n_columns;
     ef_sums *const made = make(&s->params, s->n_columns);
     efface_status status =
-        made != NULL ? find_exponents(&s->params, s->n_columns, counts->n_rows != 0,
-                                      counts->ranges.least, counts->ranges.most, made->exponents,
-                                      error)
-                     : ef_fail_memory(error);
+        made != NULL
+            ? find_exponents(&s->params, s->n_columns, counts->n_rows != 0, counts->ranges.least,
+                             counts->ranges.most, made->exponents, error)
+            : ef_fail_memory(error);
     if (status != EFFACE_OK) {
         ef_sums_free(made);
         return status;
@@ -138,9 +138,8 @@ efface_status ef_sums_follow(void *state, const ef_news *news, void **next, bool
     report->rows_visited = refits ? counts->n_rows : 0;
     if (refits || news->only_look) {
         ef_sums_free(made);
-        return *done && !news->only_look
-                   ? ef_sums_fit(news->rows, &s->params.common, next, error)
-                   : EFFACE_OK;
+        return *done && !news->only_look ? ef_sums_fit(news->rows, &s->params.common, next, error)
+                                         : EFFACE_OK;
     }
     memcpy(made->sums, s->sums, d * sizeof *made->sums);
     made->totals = (ef_totals){counts->n_rows, counts->total_weight};
@@ -216,9 +215,8 @@ efface_status ef_sums_read(ef_decoder *r, const efface_params *params, uint32_t 
 efface_status ef_sums_attach(void *state, const efface_data *data, efface_error *error) {
     const ef_sums *const s = state;
     int32_t *const exponents = ef_alloc(s->n_columns, sizeof *exponents);
-    efface_status status = exponents != NULL
-                               ? find_exponents_of(&s->params, data, exponents, error)
-                               : ef_fail_memory(error);
+    efface_status status = exponents != NULL ? find_exponents_of(&s->params, data, exponents, error)
+                                             : ef_fail_memory(error);
     if (status == EFFACE_OK &&
         memcmp(exponents, s->exponents, s->n_columns * sizeof *exponents) != 0)
         status = damaged(error, "it belongs to other rows");
