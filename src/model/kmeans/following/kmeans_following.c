@@ -59,9 +59,10 @@ efface_status ef_kmeans_follow(void *state, const ef_news *news, void **next, bo
         *done = true;
         status = ef_kmeans_look(state, news->rows, news->change, &effort, error);
     } else {
-        ef_revision *const revision = ef_alloc_zero(1, sizeof *revision);
+        ef_revision *const revision = ef_alloc(1, sizeof *revision);
         if (revision == NULL)
             return ef_fail_memory(error);
+        *revision = (ef_revision){.model = NULL};
         *done = true;
         status = news->rows == NULL
                      ? ef_revision_make_cold(revision, state, news->counts, news->change, done,
