@@ -31,8 +31,10 @@ static inline efface_status open_plain(const char *path, efface_access access, e
 static inline efface_status fit_plain(efface_store *store, const char *name,
                                       const efface_kmeans_params *params, const uint32_t *columns,
                                       uint32_t n_columns, efface_error *error) {
-    const efface_new_model asked = {
-        .name = name, .params = &params->common, .columns = columns, .n_columns = n_columns};
+    const efface_new_model asked = {.name = name,
+                                    .params = params != NULL ? &params->common : NULL,
+                                    .columns = columns,
+                                    .n_columns = n_columns};
     return efface_store_fit(store, &asked, NULL, error);
 }
 

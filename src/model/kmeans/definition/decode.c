@@ -406,6 +406,10 @@ static efface_status make_labels(ef_kmeans *m, const efface_data *data, efface_e
 }
 
 efface_status ef_kmeans_attach(ef_kmeans *model, const efface_data *data, efface_error *error) {
+    /* A node of a tree may have been read for other rows. */
+    if (data->n_columns != model->domain.map.n_columns || data->n_rows != model->n_rows ||
+        data->total_weight != model->total_weight)
+        return damaged(error, "it belongs to other rows");
     ef_domain domain;
     efface_status status = ef_domain_of(&domain, data, ef_params_bounds(&model->params), error);
     if (status != EFFACE_OK)
