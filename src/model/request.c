@@ -154,6 +154,7 @@ static efface_status add_owned(const efface_data *data, const efface_request *re
     return EFFACE_OK;
 }
 
+/* Whether a request may name these owners, which are in order. */
 static efface_status check_owners(const uint64_t *owners, size_t n, efface_error *error) {
     if (find_number(owners, n, EFFACE_NO_OWNER) != NULL)
         return ef_fail(
@@ -248,7 +249,9 @@ static efface_status follow(efface_model *const *models, size_t n_models, efface
         made->report = *rows;
         status =
             model->family->follow(model->state, &news, &made->next, &done, &made->report, error);
-        deep |= status != EFFACE_OK || made->report.action != EFFACE_ACTION_UNTOUCHED;
+        /* A model that says where has gone into its parts, though none of them was repaired. */
+        deep |= status != EFFACE_OK || made->report.action != EFFACE_ACTION_UNTOUCHED ||
+                made->report.where[0] != '\0';
         n_made += status == EFFACE_OK;
     }
     for (size_t i = 0; i < n_made; i++) {
