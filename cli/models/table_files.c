@@ -23,13 +23,9 @@ static int read_row(const cli_tabled *of, const efface_table *table, uint64_t ro
     const efface_status status =
         of->published != NULL
             ? efface_predictor_read_table(of->published, table->name, row, values, &error)
-            : efface_model_read_table(of->model, table->name, row, values, &error);
-    if (status != EFFACE_OK)
-        return cli_report_error(&error);
-    /* A published model does so by itself. */
-    if (of->published == NULL && table->adds_offsets != 0)
-        efface_data_add_offsets(of->data, values);
-    return CLI_DONE;
+            : efface_model_read_table(of->model, table->name, row, efface_data_offsets(of->data),
+                                      values, &error);
+    return status == EFFACE_OK ? CLI_DONE : cli_report_error(&error);
 }
 
 /* The name of a column, or one made up from its number. */

@@ -424,7 +424,14 @@ EFFACE_API efface_status efface_data_make_skewed(efface_skew skew, uint32_t n_cl
  * functions of this part, whatever the family. */
 typedef struct efface_model efface_model;
 
-typedef enum efface_family { EFFACE_FAMILY_KMEANS = 1, EFFACE_FAMILY_SUMS = 2 } efface_family;
+/* What predicts without a model: see "published models". */
+typedef struct efface_predictor efface_predictor;
+
+typedef enum efface_family {
+    EFFACE_FAMILY_KMEANS = 1,
+    EFFACE_FAMILY_SUMS = 2,
+    EFFACE_FAMILY_SEGMENTED = 3
+} efface_family;
 
 /* The name of a family, such as "kmeans"; NULL for a number that is none. */
 EFFACE_API const char *efface_family_name(efface_family family);
@@ -474,6 +481,7 @@ typedef struct efface_model_info {
     int64_t total_weight;
     efface_predicts predicts;
     uint32_t n_numbers; /* that are predicted for each row; 0 if the model has no rows */
+    uint32_t n_classes; /* that the rows of a model of classes have; else 0 */
 } efface_model_info;
 
 /* What is known of a model of any family. Never fails. */
@@ -510,20 +518,59 @@ typedef union efface_number {
 } efface_number;
 
 /* Writes what the model predicts for each row, n_numbers numbers a row (efface_model_info). Rows
- * are n_columns floats, `stride` floats apart (0: n_columns), and finite. Errors: MEMORY; ARGUMENT
- * if the model has no rows; LIMIT; KERNELS. */
+ * are n_columns floats, `stride` floats apart (0: n_columns), and finite. A column that is a target
+ * (efface_model_is_input) has its place in such a row, but what stands there does not matter.
+ * Errors: MEMORY; ARGUMENT if the model has too few rows to predict; LIMIT; KERNELS. */
 EFFACE_API efface_status efface_model_predict(const efface_model *model, size_t n_rows,
                                               const float *values, size_t stride,
                                               efface_number *numbers, efface_error *error);
 
-/* A table of numbers that a model can be looked at through, such as its centroids. */
+#define EFFACE_NO_COLUMN UINT32_MAX
+
+/* Whether prediction looks at a column; it does not look at targets. And the column that predicted
+ * number `number`, from 0, is a value of, so that its offset is to be added to convert the number
+ * to the units of the caller; EFFACE_NO_COLUMN if there is none. */
+EFFACE_API int efface_model_is_input(const efface_model *model, uint32_t column);
+EFFACE_API uint32_t efface_model_value_column(const efface_model *model, uint32_t number);
+
+/* Writes the classes of a model, as the labels of rows are, in ascending order: n_classes of them
+ * (efface_model_info), or as many as there is room for. */
+EFFACE_API void efface_model_classes(const efface_model *model, int64_t *classes, size_t capacity);
+
+/* What is wanted of each class. */
+typedef enum efface_scores {
+    EFFACE_SCORES_DECISIONS = 0,    /* the class with the largest one is predicted; the family says
+                                       what it means */
+    EFFACE_SCORES_PROBABILITIES = 1 /* that the row is of the class; they sum to 1 */
+} efface_scores;
+
+/* Writes a number for each row and class, n_classes numbers a row, in the order of classes. Errors:
+ * as efface_model_predict; ARGUMENT for a model without classes, or without probabilities. */
+EFFACE_API efface_status efface_model_score(const efface_model *model, efface_scores scores,
+                                            size_t n_rows, const float *values, size_t stride,
+                                            double *numbers, efface_error *error);
+
+/* What the rows of a table are. */
+typedef enum efface_table_rows {
+    EFFACE_TABLE_NUMBERED = 0, /* they are numbered from 0 */
+    EFFACE_TABLE_CLASSES = 1,  /* row_ids has the class of each */
+    EFFACE_TABLE_COLUMNS = 2   /* row_ids has the number of a column of the model for each */
+} efface_table_rows;
+
+/* A table of numbers that a model can be looked at through, such as its centroids. Pointers are
+ * valid until the model changes or is released. */
 typedef struct efface_table {
     const char *name;
     const char *row_name; /* of what each row is, such as "cluster" */
+    efface_table_rows rows;
+    const int64_t *row_ids; /* n_rows of them, or NULL if rows are numbered */
     uint64_t n_rows;
-    uint32_t n_columns; /* the columns of the table are those of the model */
-    int adds_offsets; /* if not 0, efface_data_add_offsets converts a row of the table to the units
-                         of the caller */
+    uint32_t n_columns; /* of the table: first n_named columns that have names of their own, */
+    uint32_t n_named;
+    const char *const *names;
+    const uint32_t *columns; /* then columns of the model, which are listed here; or, if this is
+                                NULL, parts that are numbered from 1 and called part_name; or, */
+    const char *part_name;   /* if that is NULL too, all columns of the model */
 } efface_table;
 
 /* The table with a number, from 0; or the table with a name. A model has as many tables as there
@@ -533,10 +580,13 @@ EFFACE_API efface_status efface_model_get_table(const efface_model *model, uint3
 EFFACE_API efface_status efface_model_find_table(const efface_model *model, const char *name,
                                                  efface_table *table, efface_error *error);
 
-/* Writes one row of a table, n_columns numbers. Errors: NOT_FOUND; ARGUMENT for a row that does not
- * exist. */
+/* Writes one row of a table, n_columns numbers of the table. `offsets` are those of the set
+ * (efface_data_offsets): the numbers are then in the units of the caller; with NULL they are in the
+ * units of the rows as the set holds them. Errors: NOT_FOUND; ARGUMENT for a row that does not
+ * exist; MEMORY. */
 EFFACE_API efface_status efface_model_read_table(const efface_model *model, const char *name,
-                                                 uint64_t row, double *values, efface_error *error);
+                                                 uint64_t row, const double *offsets,
+                                                 double *values, efface_error *error);
 
 /* Hands out the canonical bytes of the state (docs/format.md): equal states have equal bytes. The
  * bytes do not contain the seed. Release with efface_bytes_free. */
@@ -871,34 +921,198 @@ EFFACE_API efface_status efface_data_tails(const efface_data *data, efface_scale
 
 /* ------------------------------------------------------------------ sums */
 
-/* Sums of the columns. A value is kept to 23 bits of the largest magnitude in its column, and sums
- * of that are exact. Forgetting a row subtracts what it had added; only a magnitude that passes a
- * power of two takes a pass over the rows. There is no randomness, so that a new seed changes
- * nothing. The bytes of the state are not frozen yet: another version may write others. */
+/* Exact sums of the rows, and what can be computed from them: means, linear regression, classes,
+ * principal components. These are views of the same sums.
+ *
+ * The state is sums, and no more. A value is kept to 23 bits of the largest magnitude in its
+ * column; sums of that, and of products, are exact. Forgetting a row subtracts what it had added,
+ * at a cost of O(d^2) for sums of products; only a magnitude that passes a power of two takes a
+ * pass over the rows. A view is computed from the sums when it is asked for, in doubles and a fixed
+ * order, so that it has the same bits everywhere; it is kept until the next change.
+ *
+ * Columns are features, or targets: what a regression predicts. Classes are the labels of rows. If
+ * there are sums by class, rows without a label take no part. There is no randomness but that of
+ * Fourier features. docs/sums.md has the definitions. */
+
+/* What is summed up. */
+typedef enum efface_summed {
+    EFFACE_SUMMED_NEEDED = 0,   /* what the view needs */
+    EFFACE_SUMMED_MEANS = 1,    /* each column */
+    EFFACE_SUMMED_DIAGONAL = 2, /* and its squares */
+    EFFACE_SUMMED_FULL = 3      /* and the products of all pairs of columns */
+} efface_summed;
+
+/* What efface_model_predict and the tables of a model give. */
+typedef enum efface_view {
+    EFFACE_VIEW_MEANS = 0,        /* the mean of each column, for every row */
+    EFFACE_VIEW_LINEAR = 1,       /* the targets, by linear regression */
+    EFFACE_VIEW_RIDGE = 2,        /* the class, by linear regression on the classes */
+    EFFACE_VIEW_BAYES = 3,        /* the class, by Gaussian naive Bayes */
+    EFFACE_VIEW_DISCRIMINANT = 4, /* the class, by linear or quadratic discriminants */
+    EFFACE_VIEW_COMPONENTS = 5    /* the coordinates along the principal components */
+} efface_view;
+
+/* Linear regression: the coefficients w that make
+ *
+ *     sum of weight (y - b - w x)^2 + alpha w^2
+ *
+ * smallest. A feature that is constant, or depends on those before it, gets the coefficient 0
+ * (efface_sums_dropped). */
+typedef struct efface_linear_params {
+    double alpha;  /* at least 0; default 0 */
+    int intercept; /* if not 0 (the default), there is a b */
+} efface_linear_params;
+
+/* Gaussian naive Bayes. */
+typedef struct efface_bayes_params {
+    double smoothing; /* this part of the largest variance of a column is added to all variances;
+                         default 1e-9 */
+    const double *priors; /* the probability of each class, in the order of classes; they sum to 1.
+                             NULL, the default: its share of the rows */
+    uint32_t n_priors;
+} efface_bayes_params;
+
+/* Discriminants: a normal distribution for each class. Linear ones have one covariance matrix in
+ * common. */
+typedef struct efface_discriminant_params {
+    int quadratic;    /* if not 0, each class has a covariance matrix of its own; default 0 */
+    double shrinkage; /* from 0 to 1. Linear: the covariance matrix becomes (1 - shrinkage) times
+                         itself plus shrinkage times its mean variance in each column; below 0, the
+                         default: not shrunk, and rows count less one for each class. Quadratic:
+                         plus shrinkage in each column; default: not shrunk */
+    const double *priors; /* as in efface_bayes_params */
+    uint32_t n_priors;
+} efface_discriminant_params;
+
+/* Principal components. The entry of largest magnitude of each is positive. */
+typedef struct efface_components_params {
+    uint32_t n_components; /* 0, the default: as many as there can be */
+    int whiten;            /* if not 0, coordinates are divided by their deviations; default 0 */
+} efface_components_params;
+
 typedef struct efface_sums_params {
     efface_params common;
     double bound; /* the largest |value| allowed; 0, the default: derived from the rows */
+    const uint32_t *targets; /* columns, counted from 0, that are no features; default none */
+    uint32_t n_targets;
+    efface_summed summed;   /* over all rows */
+    efface_summed by_class; /* for each class; NEEDED may mean none */
+    uint32_t n_fourier;     /* number of random Fourier features that take the place of the feature
+                               columns; 0, the default: the columns themselves */
+    double gamma;           /* of the kernel exp(-gamma |x - y|^2) that they stand for; default 1 */
+    uint32_t weight_unit;   /* what a weight of 1 is in weights of rows; default 1 */
+    efface_view view;
+    efface_linear_params linear; /* for the views LINEAR and RIDGE */
+    efface_bayes_params bayes;
+    efface_discriminant_params discriminant;
+    efface_components_params components;
 } efface_sums_params;
 
-/* Fills the parameters with their defaults. */
+#define EFFACE_MAX_FOURIER 16384u
+
+/* Fills the parameters with their defaults: the view MEANS. */
 EFFACE_API void efface_sums_params_init(efface_sums_params *params);
 
-/* The parameters of a model, without the seed (0); the defaults for another family. */
+/* The parameters of a model, without the seed (0); the defaults for another family. Pointers in
+ * them are valid until the model is released. */
 EFFACE_API efface_sums_params efface_sums_get_params(const efface_model *model);
 
-/* Sums up the rows of a set. Cost O(n * d). efface_model_predict gives the means of the
- * columns for every row; they are also the table "means". Errors: MEMORY; ARGUMENT; LIMIT for a
- * value outside a bound that was given. */
+/* Sums up the rows of a set. Cost O(n * d), or O(n * d^2) with products of all pairs. An empty set
+ * gives sums of no rows, which have no view. Errors: MEMORY; ARGUMENT; LIMIT for a value outside a
+ * bound that was given; KERNELS. */
 EFFACE_API efface_status efface_sums_fit(const efface_data *data, const efface_sums_params *params,
                                          efface_model **out, efface_error *error);
+
+/* The columns whose values differ so little compared to their size that less than 8 bits of the
+ * differences are kept; an offset repairs that. Returns how many there are, and writes at most
+ * `capacity` of them. Needs sums of squares; without them there is none. */
+EFFACE_API uint32_t efface_sums_coarse_columns(const efface_model *model, uint32_t *columns,
+                                               uint32_t capacity);
+
+/* The features that the view had to leave out, being constant or dependent on those before them, in
+ * the same way: columns, or numbers of Fourier features. 0 if the view cannot be computed. */
+EFFACE_API uint32_t efface_sums_dropped(const efface_model *model, uint32_t *features,
+                                        uint32_t capacity);
+
+/* Other views of the same sums, with parameters of their own (NULL: those of the model), as
+ * predictors without names and offsets of columns: they predict, score and have tables as the model
+ * would. Release with efface_predictor_free. Tables, in which features are columns:
+ *
+ *   linear          "coefficients"  a row for each target; the intercept comes first
+ *                   "errors"        their standard errors; NaN if there are too few rows
+ *                   "quality"       for each target R^2, the deviation of residuals, and the
+ *                                   degrees of freedom
+ *   ridge           "coefficients"  a row for each class
+ *   bayes           "means", "variances", "priors"    a row for each class
+ *   discriminants   "means", "priors"; linear ones: "coefficients"
+ *   components      "components"    a row for each; "means": one row
+ *                   "variances"     for each component its variance and its share of the whole
+ *
+ * Errors: MEMORY; ARGUMENT for parameters out of range, another family, sums that the view
+ * cannot be computed from, or too few rows or classes. */
+EFFACE_API efface_status efface_linear_solve(const efface_model *model,
+                                             const efface_linear_params *params,
+                                             efface_predictor **out, efface_error *error);
+EFFACE_API efface_status efface_ridge_classify(const efface_model *model,
+                                               const efface_linear_params *params,
+                                               efface_predictor **out, efface_error *error);
+EFFACE_API efface_status efface_bayes_classify(const efface_model *model,
+                                               const efface_bayes_params *params,
+                                               efface_predictor **out, efface_error *error);
+EFFACE_API efface_status efface_discriminant_classify(const efface_model *model,
+                                                      const efface_discriminant_params *params,
+                                                      efface_predictor **out, efface_error *error);
+EFFACE_API efface_status efface_components_compute(const efface_model *model,
+                                                   const efface_components_params *params,
+                                                   efface_predictor **out, efface_error *error);
+
+/* What a linear regression would miss each row by, had it been fitted without the row: the target
+ * minus the prediction, n_targets numbers a row, in the order of positions. In closed form; the
+ * result is that of forgetting the row but for rounding, and but for rows whose leaving moves the
+ * grid of a column. `data` is the set of the model. NaN for a row that the fit cannot do without.
+ * Cost O(n * d^2). Errors: as efface_linear_solve; ARGUMENT if the set is not the model's. */
+EFFACE_API efface_status efface_linear_leave_one_out(const efface_model *model,
+                                                     const efface_data *data,
+                                                     const efface_linear_params *params,
+                                                     double *misses, efface_error *error);
+
+/* ------------------------------------------------------------------ segmented regression */
+
+/* K-means over the features, and a linear regression in each cluster, as one model. The segments
+ * are the partition that the last level of k-means was made of, by the centroids that made it;
+ * prediction finds the segment of a row in the same way. Targets play no part in clustering. */
+typedef struct efface_segmented_params {
+    efface_params common;
+    efface_kmeans_params kmeans; /* `common` in it is not looked at; redraw must be SAME */
+    const uint32_t *targets;     /* columns, counted from 0; at least one */
+    uint32_t n_targets;
+    double bound; /* of all values in the regressions, as in efface_sums_params; that of `kmeans` is
+                     for features only */
+    uint32_t weight_unit;
+    efface_linear_params linear;
+} efface_segmented_params;
+
+/* Fills the parameters with their defaults. */
+EFFACE_API void efface_segmented_params_init(efface_segmented_params *params);
+
+/* The parameters of a model, without the seed (0); the defaults for another family. Pointers in
+ * them are valid until the model is released. */
+EFFACE_API efface_segmented_params efface_segmented_get_params(const efface_model *model);
+
+/* Fits k-means, and sums up the rows of each cluster. efface_model_predict gives the targets.
+ * Tables: "centroids" with the centroids that the segments belong to, and "coefficients" with a row
+ * for each segment and target (targets of the first segment come first). Cost: that of k-means, and
+ * O(n * d^2). Errors: as efface_kmeans_fit and efface_sums_fit. */
+EFFACE_API efface_status efface_segmented_fit(const efface_data *data,
+                                              const efface_segmented_params *params,
+                                              efface_model **out, efface_error *error);
 
 /* ------------------------------------------------------------------ published models */
 
 /* A model as efface_store_publish writes it to a file (docs/format.md): what prediction needs, and
  * no more. It can be used where the store and its rows are not. It has no sums, counts, seeds, rows
  * or ids, so it cannot forget; but centroids are made of rows, and so are the ranges of columns
- * with scale minmax unless they were given (docs/store.md). */
-typedef struct efface_predictor efface_predictor;
+ * with scale minmax unless they were given (docs/store.md). The type is efface_predictor. */
 
 /* What such a file begins with: sixteen bytes, without an ending 0. */
 #define EFFACE_PREDICTOR_MAGIC "efface predictor"
@@ -920,6 +1134,7 @@ typedef struct efface_predictor_info {
     uint32_t n_columns;
     efface_predicts predicts;
     uint32_t n_numbers; /* that are predicted for each row */
+    uint32_t n_classes; /* of a model of classes; else 0 */
 } efface_predictor_info;
 
 /* What is known of it. Never fails. */
@@ -936,9 +1151,23 @@ EFFACE_API efface_status efface_predictor_predict(const efface_predictor *predic
                                                   const float *values, size_t stride,
                                                   efface_number *numbers, efface_error *error);
 
-/* The tables of the model that was published, as efface_model_get_table, efface_model_find_table
- * and efface_model_read_table have them; the last adds offsets, so that numbers are in the units of
- * the caller. */
+/* As efface_model_is_input, efface_model_value_column, efface_model_classes and efface_model_score;
+ * and the text of a class, or NULL if the class is a number. */
+EFFACE_API int efface_predictor_is_input(const efface_predictor *predictor, uint32_t column);
+EFFACE_API uint32_t efface_predictor_value_column(const efface_predictor *predictor,
+                                                  uint32_t number);
+EFFACE_API void efface_predictor_classes(const efface_predictor *predictor, int64_t *classes,
+                                         size_t capacity);
+EFFACE_API const char *efface_predictor_class_text(const efface_predictor *predictor,
+                                                   int64_t class_id);
+EFFACE_API efface_status efface_predictor_score(const efface_predictor *predictor,
+                                                efface_scores scores, size_t n_rows,
+                                                const float *values, size_t stride, double *numbers,
+                                                efface_error *error);
+
+/* The tables that a published model has, which may be fewer than those of the model, as
+ * efface_model_get_table, efface_model_find_table and efface_model_read_table have them; the last
+ * adds the offsets of the published model, so that numbers are in the units of the caller. */
 EFFACE_API efface_status efface_predictor_get_table(const efface_predictor *predictor,
                                                     uint32_t number, efface_table *table,
                                                     efface_error *error);

@@ -21,8 +21,8 @@ static efface_status find_in_model(const void *item, const char *name, efface_ta
 }
 
 static efface_status read_from_model(const void *item, const char *name, uint64_t row,
-                                     double *values, efface_error *error) {
-    return efface_model_read_table(item, name, row, values, error);
+                                     const double *offsets, double *values, efface_error *error) {
+    return efface_model_read_table(item, name, row, offsets, values, error);
 }
 
 source source_of_model(const efface_model *model, const efface_data *data) {
@@ -57,7 +57,9 @@ static efface_status find_in_predictor(const void *item, const char *name, effac
 }
 
 static efface_status read_from_predictor(const void *item, const char *name, uint64_t row,
-                                         double *values, efface_error *error) {
+                                         const double *offsets, double *values,
+                                         efface_error *error) {
+    (void)offsets; /* it has its own */
     return efface_predictor_read_table(item, name, row, values, error);
 }
 
@@ -179,9 +181,9 @@ efface_status read_table(const source *by, const char *name, const Py_buffer *ou
         status = check_length(out, (size_t)table.n_rows * table.n_columns, error);
     for (uint64_t row = 0; status == EFFACE_OK && row < table.n_rows; row++) {
         double *const values = (double *)out->buf + row * table.n_columns;
-        status = by->read_table(by->item, name, row, values, error);
-        if (status == EFFACE_OK && by->data != NULL && table.adds_offsets)
-            efface_data_add_offsets(by->data, values);
+        status =
+            by->read_table(by->item, name, row,
+                           by->data != NULL ? efface_data_offsets(by->data) : NULL, values, error);
     }
     return status;
 }

@@ -169,8 +169,8 @@ typedef struct source {
                                efface_error *error);
     efface_status (*find_table)(const void *item, const char *name, efface_table *table,
                                 efface_error *error);
-    efface_status (*read_table)(const void *item, const char *name, uint64_t row, double *values,
-                                efface_error *error);
+    efface_status (*read_table)(const void *item, const char *name, uint64_t row,
+                                const double *offsets, double *values, efface_error *error);
 } source;
 
 source source_of_model(const efface_model *model, const efface_data *data);

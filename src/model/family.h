@@ -104,7 +104,18 @@ typedef struct ef_family {
     efface_status (*predict)(const void *predictor, size_t n_rows, const float *values,
                              size_t stride, efface_number *numbers, efface_error *error);
     bool (*table)(const void *predictor, uint32_t number, efface_table *table);
-    void (*read_table)(const void *predictor, uint32_t number, uint64_t row, double *values);
+    efface_status (*read_table)(const void *predictor, uint32_t number, uint64_t row,
+                                const double *offsets, double *values, efface_error *error);
+
+    /* What only some families have. NULL: every column is an input; no number is the value of a
+     * column; there are no classes, and no scores. `classes` writes at most `capacity` of them and
+     * returns how many there are. */
+    bool (*is_input)(const void *predictor, uint32_t column);
+    uint32_t (*value_column)(const void *predictor, uint32_t number);
+    uint32_t (*classes)(const void *predictor, int64_t *classes, size_t capacity);
+    efface_status (*score)(const void *predictor, efface_scores scores, size_t n_rows,
+                           const float *values, size_t stride, double *numbers,
+                           efface_error *error);
 } ef_family;
 
 /* The families that there are: NULL if there is none with this number, or this name. */
@@ -149,7 +160,17 @@ efface_status ef_model_follow_cold(efface_model *model, const ef_counts *counts,
 /* What to say where a family has no reason of its own. */
 extern const char ef_because_nothing[], ef_because_rekeyed[], ef_because_redefined[];
 
-/* The bytes of a published file (predictor.c), with the names and offsets of the columns of the
+/* A published model (predictor.c). */
+struct efface_predictor {
+    uint32_t format; /* of the bytes it was made of, or would be written to */
+    const ef_family *family;
+    void *part; /* the family's own */
+    uint32_t n_columns;
+    char **names;    /* of the columns, or NULL; each may be NULL */
+    double *offsets; /* of the columns, or NULL */
+};
+
+/* The bytes of a published file, with the names and offsets of the columns of the
  * model's set. */
 void ef_predictor_write(ef_writer *writer, const efface_model *model, const efface_data *data);
 
@@ -157,15 +178,14 @@ void ef_predictor_write(ef_writer *writer, const efface_model *model, const effa
 const void *ef_predictor_part(const efface_predictor *predictor, efface_family family,
                               efface_error *error);
 
-/* A table of a predictor, by its name or, if that is NULL, by its number; and a row of it. */
-efface_status ef_table_find(const ef_family *family, const void *predictor, const char *name,
-                            uint32_t *number, efface_table *table, efface_error *error);
-
-efface_status ef_table_read(const ef_family *family, const void *predictor, const char *name,
-                            uint64_t row, double *values, efface_error *error);
-
 /* Whether rows of a matrix can be predicted; a stride of 0 becomes n_columns. */
-efface_status ef_matrix_check(size_t n_rows, uint32_t n_columns, const float *values,
-                              size_t *stride, efface_error *error);
+efface_status ef_matrix_check(const ef_family *family, const void *predictor, uint32_t n_columns,
+                              size_t n_rows, const float *values, size_t *stride,
+                              efface_error *error);
+
+/* A published model of what a family has for it, which belongs to it from then on; if memory is
+ * short, the part is freed. It has no names and offsets of columns. */
+efface_status ef_predictor_create(const ef_family *family, void *part, uint32_t n_columns,
+                                  efface_predictor **out, efface_error *error);
 
 #endif

@@ -19,14 +19,6 @@
 
 enum { HAS_OFFSETS = 1, HAS_NAMES = 2 };
 
-struct efface_predictor {
-    const ef_family *family;
-    void *part; /* the family's own */
-    uint32_t n_columns;
-    char **names;    /* of the columns, or NULL; each may be NULL */
-    double *offsets; /* of the columns, or NULL */
-};
-
 /* ---------------------------------------------------------------- encode */
 
 static void write_names(ef_writer *w, const efface_data *data) {
@@ -161,12 +153,26 @@ efface_status efface_predictor_decode(const unsigned char *bytes, size_t n_bytes
     efface_predictor *const p = ef_alloc_zero(1, sizeof *p);
     if (p == NULL)
         return ef_fail_memory(error);
+    p->format = FORMAT;
     const efface_status status = read_body(&r, p, error);
     if (status == EFFACE_OK)
         *out = p;
     else
         efface_predictor_free(p);
     return status;
+}
+
+efface_status ef_predictor_create(const ef_family *family, void *part, uint32_t n_columns,
+                                  efface_predictor **out, efface_error *error) {
+    efface_predictor *const p = ef_alloc_zero(1, sizeof *p);
+    if (p == NULL) {
+        family->free_predictor(part);
+        return ef_fail_memory(error);
+    }
+    *p = (efface_predictor){
+        .format = FORMAT, .family = family, .part = part, .n_columns = n_columns};
+    *out = p;
+    return EFFACE_OK;
 }
 
 void efface_predictor_free(efface_predictor *p) {
@@ -249,13 +255,6 @@ efface_status efface_predictor_load(const char *path, efface_predictor **out, ef
 
 /* ---------------------------------------------------------------- what it says */
 
-efface_predictor_info efface_predictor_get_info(const efface_predictor *p) {
-    efface_predictor_info info = {
-        .format = FORMAT, .family = p->family->number, .n_columns = p->n_columns};
-    info.predicts = p->family->predicts(p->part, &info.n_numbers);
-    return info;
-}
-
 const char *efface_predictor_column(const efface_predictor *p, uint32_t column) {
     return p->names != NULL && column < p->n_columns ? p->names[column] : NULL;
 }
@@ -274,44 +273,4 @@ const void *ef_predictor_part(const efface_predictor *p, efface_family family,
                                "family %s",
                                p->family->name, efface_family_name(family)));
     return NULL;
-}
-
-efface_status efface_predictor_predict(const efface_predictor *p, size_t n_rows,
-                                       const float *values, size_t stride, efface_number *numbers,
-                                       efface_error *error) {
-    if (p == NULL || (n_rows != 0 && (values == NULL || numbers == NULL)))
-        return ef_fail(error, EFFACE_E_ARGUMENT, "predictor, values and numbers must not be NULL");
-    const efface_status status = ef_matrix_check(n_rows, p->n_columns, values, &stride, error);
-    return status == EFFACE_OK ? p->family->predict(p->part, n_rows, values, stride, numbers, error)
-                               : status;
-}
-
-/* ---------------------------------------------------------------- tables */
-
-efface_status efface_predictor_get_table(const efface_predictor *p, uint32_t number,
-                                         efface_table *table, efface_error *error) {
-    if (p == NULL || table == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "predictor and table must not be NULL");
-    return ef_table_find(p->family, p->part, NULL, &number, table, error);
-}
-
-efface_status efface_predictor_find_table(const efface_predictor *p, const char *name,
-                                          efface_table *table, efface_error *error) {
-    if (p == NULL || name == NULL || table == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "predictor, name and table must not be NULL");
-    uint32_t number = 0;
-    return ef_table_find(p->family, p->part, name, &number, table, error);
-}
-
-efface_status efface_predictor_read_table(const efface_predictor *p, const char *name, uint64_t row,
-                                          double *values, efface_error *error) {
-    efface_table table;
-    efface_status status = efface_predictor_find_table(p, name, &table, error);
-    if (status == EFFACE_OK)
-        status = values != NULL ? ef_table_read(p->family, p->part, name, row, values, error)
-                                : ef_fail(error, EFFACE_E_ARGUMENT, "values must not be NULL");
-    for (uint32_t j = 0;
-         status == EFFACE_OK && table.adds_offsets && p->offsets != NULL && j < p->n_columns; j++)
-        values[j] += p->offsets[j];
-    return status;
 }

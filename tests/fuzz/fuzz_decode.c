@@ -67,7 +67,7 @@ static void read_tables(const efface_model *m, const efface_predictor *p) {
         double *const values = calloc((size_t)table.n_columns + 1, sizeof *values);
         require(values != NULL, "no memory");
         for (uint64_t row = 0; row < table.n_rows && row < MOST_TABLE_ROWS; row++)
-            require((m != NULL ? efface_model_read_table(m, table.name, row, values, NULL)
+            require((m != NULL ? efface_model_read_table(m, table.name, row, NULL, values, NULL)
                                : efface_predictor_read_table(p, table.name, row, values, NULL)) ==
                         EFFACE_OK,
                     "no row of a table");

@@ -155,7 +155,7 @@ static void use(const efface_model *model, const efface_data *data) {
     if (means == NULL)
         abort();
     if (efface_model_find_table(model, "means", &table, NULL) == EFFACE_OK)
-        (void)efface_model_read_table(model, "means", 0, means, NULL);
+        (void)efface_model_read_table(model, "means", 0, NULL, means, NULL);
     free(means);
 }
 

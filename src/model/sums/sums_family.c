@@ -185,17 +185,19 @@ static bool get_table(const void *predictor, uint32_t number, efface_table *tabl
     *table = (efface_table){.name = "means",
                             .row_name = "row",
                             .n_rows = has_rows(m) ? 1 : 0,
-                            .n_columns = m->n_columns,
-                            .adds_offsets = 1};
+                            .n_columns = m->n_columns};
     return true;
 }
 
-static void read_table(const void *predictor, uint32_t number, uint64_t row, double *values) {
+static efface_status read_table(const void *predictor, uint32_t number, uint64_t row,
+                                const double *offsets, double *values, efface_error *error) {
     const means *const m = predictor;
     (void)number;
     (void)row;
+    (void)error;
     for (uint32_t j = 0; j < m->n_columns; j++)
-        values[j] = mean_of(m, j);
+        values[j] = mean_of(m, j) + (offsets != NULL ? offsets[j] : 0.0);
+    return EFFACE_OK;
 }
 
 /* ---------------------------------------------------------------- the table */

@@ -88,13 +88,18 @@ bool ef_kmeans_table(const void *predictor, uint32_t number, efface_table *table
     *table = (efface_table){.name = "centroids",
                             .row_name = "cluster",
                             .n_rows = p->n_clusters,
-                            .n_columns = p->domain.map.n_columns,
-                            .adds_offsets = 1};
+                            .n_columns = p->domain.map.n_columns};
     return true;
 }
 
-void ef_kmeans_read_table(const void *predictor, uint32_t number, uint64_t row, double *values) {
+efface_status ef_kmeans_read_table(const void *predictor, uint32_t number, uint64_t row,
+                                   const double *offsets, double *values, efface_error *error) {
     const ef_kmeans_predictor *const p = predictor;
+    const uint32_t d = p->domain.map.n_columns;
     (void)number;
-    ef_domain_coordinates(&p->domain, p->centers + row * p->domain.map.n_columns, values);
+    (void)error;
+    ef_domain_coordinates(&p->domain, p->centers + row * d, values);
+    for (uint32_t j = 0; offsets != NULL && j < d; j++)
+        values[j] += offsets[j];
+    return EFFACE_OK;
 }

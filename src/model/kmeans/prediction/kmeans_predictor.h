@@ -37,6 +37,7 @@ efface_status ef_kmeans_predict_labels(const ef_kmeans_predictor *by, size_t n_r
                                        const float *values, uint32_t *labels, efface_error *error);
 
 bool ef_kmeans_table(const void *predictor, uint32_t number, efface_table *table);
-void ef_kmeans_read_table(const void *predictor, uint32_t number, uint64_t row, double *values);
+efface_status ef_kmeans_read_table(const void *predictor, uint32_t number, uint64_t row,
+                                   const double *offsets, double *values, efface_error *error);
 
 #endif

@@ -7,6 +7,7 @@
  */
 #include "base/checked.h"
 #include "base/status.h"
+#include "model/families.h"
 #include "model/kmeans/definition/levels.h"
 #include "model/kmeans/prediction/kmeans_predictor.h"
 
@@ -202,8 +203,8 @@ static efface_status measure(const ef_kmeans_predictor *by, size_t n_rows, const
                              size_t stride, double *squares, efface_error *error) {
     if (n_rows != 0 && (values == NULL || squares == NULL))
         return ef_fail(error, EFFACE_E_ARGUMENT, "values and squares must not be NULL");
-    const efface_status status =
-        ef_matrix_check(n_rows, by->domain.map.n_columns, values, &stride, error);
+    const efface_status status = ef_matrix_check(&ef_kmeans_family, by, by->domain.map.n_columns,
+                                                 n_rows, values, &stride, error);
     if (status != EFFACE_OK)
         return status;
     prediction p = {
