@@ -10,6 +10,8 @@
  */
 #include "law/sums_room.h"
 
+#include "base/elementary.h"
+#include "base/normals.h"
 #include "base/wide.h"
 
 #include <inttypes.h>
@@ -72,6 +74,27 @@ static int64_t on_grid(double value, int exponent) {
     return (int64_t)nearbyint(ldexp(value, 23 - exponent));
 }
 
+/* Fourier feature f of a row, as src/model/sums/fourier.h defines it; columns that are no targets
+ * are its inputs, in order. Everything is drawn again for each row. */
+static int64_t fourier_of(const float *row, uint32_t d, const efface_sums_params *p, uint32_t f) {
+    const uint64_t seed = p->common.seed;
+    const double scale = sqrt(p->gamma) * 0x1.ccf6429be6621p-3; /* 1 / (pi sqrt(2)) */
+    double turns = ef_tape_unit(ef_tape(seed, EF_TAPE_FOURIER, 0, f, UINT32_MAX));
+    for (uint32_t j = 0, input = 0; j < d; j++) {
+        bool is_target = false;
+        for (uint32_t t = 0; t < p->n_targets; t++)
+            is_target |= p->targets[t] == j;
+        if (is_target)
+            continue;
+        const ef_normal_pair pair = ef_tape_normals(seed, EF_TAPE_FOURIER, f, input - input % 2);
+        const double frequency = scale * (input % 2 == 0 ? pair.first : pair.second);
+        const double product = frequency * (double)row[j];
+        turns += product;
+        input++;
+    }
+    return (int64_t)nearbyint(ef_cos_turns(turns) * 0x1p23);
+}
+
 /* m coordinates of each row; `exponents` of all columns. */
 static int64_t *coordinates_of(const law_rows *rows, const efface_sums_params *p, uint32_t m,
                                const int *exponents) {
@@ -84,6 +107,8 @@ static int64_t *coordinates_of(const law_rows *rows, const efface_sums_params *p
                 to[j] = on_grid((double)row[j], exponents[j]);
             continue;
         }
+        for (uint32_t f = 0; f < p->n_fourier; f++)
+            to[f] = fourier_of(row, rows->d, p, f);
         for (uint32_t t = 0; t < p->n_targets; t++)
             to[p->n_fourier + t] = on_grid((double)row[p->targets[t]], exponents[p->targets[t]]);
     }
