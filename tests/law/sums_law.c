@@ -7,9 +7,11 @@
 
 #include <cmocka.h>
 
+#include "base/checked.h"
 #include "law/case_rows.h"
 #include "law/sums_room.h"
 #include "law/sums_views.h"
+#include "model/family.h"
 
 #include <math.h>
 
@@ -355,6 +357,36 @@ static void compare(const efface_model *model, const efface_model *fresh, const 
     forget_said(b);
 }
 
+/* A model that is published answers as it did before. */
+static void check(const efface_model *model, const efface_data *data) {
+    efface_number *const numbers = make(efface_model_get_info(model).n_numbers, sizeof *numbers);
+    float *const row = make(efface_data_n_columns(data), sizeof *row);
+    const bool has_view = efface_model_predict(model, 1, row, 0, numbers, NULL) == EFFACE_OK;
+    free(row);
+    free(numbers);
+    if (!has_view)
+        return;
+    ef_writer w = {0};
+    efface_predictor *published = NULL;
+    efface_error error = {.message = ""};
+    ef_predictor_write(&w, model, data);
+    assert_false(w.failed);
+    if (efface_predictor_decode(w.bytes, w.n_bytes, &published, &error) != EFFACE_OK)
+        fail_msg("view %u cannot be published: %s", (unsigned)efface_sums_get_params(model).view,
+                 error.message);
+    sums_said *const a = make(1, sizeof *a), *const b = make(1, sizeof *b);
+    sums_ask_for_rows(model, NULL, data, a);
+    sums_ask_for_rows(NULL, published, data, b);
+    const char *const what = sums_said_differently(a, b);
+    if (what != NULL)
+        fail_msg("view %u says something else when it is published: %s",
+                 (unsigned)efface_sums_get_params(model).view, what);
+    forget_said(a);
+    forget_said(b);
+    efface_predictor_free(published);
+    ef_free(w.bytes);
+}
+
 static void use(const efface_model *model, const efface_data *data) {
     forget_said(hear(model, data, true));
 }
@@ -376,5 +408,6 @@ const law_family law_sums = {
     .name_ids = name_ids,
     .differ = sums_differ,
     .compare = compare,
+    .check = check,
     .use = use,
 };

@@ -177,7 +177,7 @@ static float *rows_to_ask(const efface_data *data, size_t *n) {
     return rows;
 }
 
-static void ask(const asked *a, const efface_data *data, sums_said *said) {
+static void ask(const asked *a, const efface_data *data, bool tables, sums_said *said) {
     size_t n = 0;
     float *const rows = rows_to_ask(data, &n);
     begin_note(said, a->name, "numbers of things");
@@ -195,28 +195,45 @@ static void ask(const asked *a, const efface_data *data, sums_said *said) {
     score(a, EFFACE_SCORES_DECISIONS, rows, n, said);
     score(a, EFFACE_SCORES_PROBABILITIES, rows, n, said);
     list_classes(a, said);
-    read_tables(a, said);
+    if (tables)
+        read_tables(a, said);
     free(rows);
 }
 
-void sums_ask_predictor(const efface_predictor *predictor, const efface_data *data,
-                        const char *name, sums_said *said) {
+static asked of_model(const efface_model *model) {
+    const efface_model_info info = efface_model_get_info(model);
+    return (asked){.name = "model",
+                   .model = model,
+                   .n_columns = info.n_columns,
+                   .n_numbers = info.n_numbers,
+                   .n_classes = info.n_classes,
+                   .predicts = info.predicts};
+}
+
+static asked of_predictor(const efface_predictor *predictor, const char *name) {
     const efface_predictor_info info = efface_predictor_get_info(predictor);
-    ask(&(asked){.name = name,
-                 .predictor = predictor,
-                 .n_columns = info.n_columns,
-                 .n_numbers = info.n_numbers,
-                 .n_classes = info.n_classes,
-                 .predicts = info.predicts},
-        data, said);
+    return (asked){.name = name,
+                   .predictor = predictor,
+                   .n_columns = info.n_columns,
+                   .n_numbers = info.n_numbers,
+                   .n_classes = info.n_classes,
+                   .predicts = info.predicts};
+}
+
+void sums_ask_for_rows(const efface_model *model, const efface_predictor *predictor,
+                       const efface_data *data, sums_said *said) {
+    const asked a = model != NULL ? of_model(model) : of_predictor(predictor, "published");
+    ask(&a, data, false, said);
 }
 
 static void ask_other(efface_status status, efface_predictor *predictor, const efface_data *data,
                       const char *name, sums_said *said) {
     begin_note(said, name, "status");
     say_whole(said, status);
-    if (status == EFFACE_OK)
-        sums_ask_predictor(predictor, data, name, said);
+    if (status == EFFACE_OK) {
+        const asked a = of_predictor(predictor, name);
+        ask(&a, data, true, said);
+    }
     efface_predictor_free(predictor);
 }
 
@@ -267,14 +284,8 @@ static void ask_misses(const efface_model *model, const efface_data *data, sums_
 
 void sums_ask(const efface_model *model, const efface_data *data, bool others, bool loo,
               sums_said *said) {
-    const efface_model_info info = efface_model_get_info(model);
-    ask(&(asked){.name = "model",
-                 .model = model,
-                 .n_columns = info.n_columns,
-                 .n_numbers = info.n_numbers,
-                 .n_classes = info.n_classes,
-                 .predicts = info.predicts},
-        data, said);
+    const asked a = of_model(model);
+    ask(&a, data, true, said);
     ask_features(model, said);
     if (loo)
         ask_misses(model, data, said);

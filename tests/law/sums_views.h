@@ -27,9 +27,9 @@ typedef struct sums_said {
 void sums_ask(const efface_model *model, const efface_data *data, bool others, bool loo,
               sums_said *said);
 
-/* The same for one predictor, under a name. */
-void sums_ask_predictor(const efface_predictor *predictor, const efface_data *data,
-                        const char *name, sums_said *said);
+/* What a model, or a predictor, answers for rows; not its tables. */
+void sums_ask_for_rows(const efface_model *model, const efface_predictor *predictor,
+                       const efface_data *data, sums_said *said);
 
 /* What two have said differently first, or NULL. */
 const char *sums_said_differently(const sums_said *a, const sums_said *b);
