@@ -92,7 +92,7 @@ static void draw_views(efface_sums_params *p) {
     static const double shares[] = {-1.0, -1.0, 0.0, 1e-6, 0.3, 1.0};
     p->linear.alpha = alphas[below(6)];
     p->linear.intercept = !one_in(3);
-    p->bayes.smoothing = one_in(3) ? 1e-3 : 1e-9;
+    p->bayes.smoothing = one_in(3) ? 1e-3 : one_in(3) ? 0.0 : 1e-9;
     p->discriminant.quadratic = one_in(2);
     p->discriminant.shrinkage = shares[below(6)];
     p->components.n_components = one_in(2) ? 0 : 1 + (uint32_t)below(5);

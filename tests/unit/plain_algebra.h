@@ -147,9 +147,11 @@ static inline plain_line plain_linear(const plain_rows *r, real alpha, int inter
         total += r->weights[i];
         sum_y += r->weights[i] * r->y[i];
     }
+    matrix penalized, spreads = {{0}};
+    memcpy(penalized, a, sizeof a);
     for (size_t j = 0; j < r->p; j++)
-        a[j][j] += alpha;
-    (void)invert(k, a, inverse);
+        penalized[j][j] += alpha;
+    (void)invert(k, penalized, inverse);
     for (size_t j = 0; j < k; j++)
         for (size_t l = 0; l < k; l++)
             solution[j] += inverse[j][l] * right[l];
@@ -167,9 +169,14 @@ static inline plain_line plain_linear(const plain_rows *r, real alpha, int inter
     line.r2 = 1.0L - rest / spread;
     line.freedom = total - (real)k;
     line.deviation = sqrtl(rest / line.freedom);
+    /* What independent errors of the rows do to the coefficients. */
+    for (size_t j = 0; j < k; j++)
+        for (size_t l = 0; l < k; l++)
+            for (size_t m = 0; m < k; m++)
+                spreads[j][j] += inverse[j][l] * a[l][m] * inverse[m][j];
     for (size_t j = 0; j < r->p; j++)
-        line.errors[j] = line.deviation * sqrtl(inverse[j][j]);
-    line.b_error = intercept ? line.deviation * sqrtl(inverse[r->p][r->p]) : 0.0L;
+        line.errors[j] = line.deviation * sqrtl(spreads[j][j]);
+    line.b_error = intercept ? line.deviation * sqrtl(spreads[r->p][r->p]) : (real)NAN;
     return line;
 }
 

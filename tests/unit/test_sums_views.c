@@ -37,7 +37,11 @@ static void check_line(const efface_model *model, const efface_predictor *predic
     check_close(w.named[0], want->b, 1e-3L, "intercept", row);
     if (!has_errors)
         return;
-    check_close(e.named[0], want->b_error, 1e-3L, "error of the intercept", row);
+    /* Offsets move the place where features are 0, and nothing is said of the error there. */
+    if (isnan(want->b_error) || offsets != NULL)
+        assert_true(isnan(e.named[0]));
+    else
+        check_close(e.named[0], want->b_error, 1e-3L, "error of the intercept", row);
     assert_true(q.n_named >= 3);
     check_close(q.named[0], want->r2, 1e-3L, "R^2", row);
     check_close(q.named[1], want->deviation, 1e-3L, "deviation", row);
@@ -93,9 +97,8 @@ static void regressions_are_those_of_the_rows(void **state) {
                 const plain_rows r = plain_of(&s, list, n_targets, list[t], unit_weight, NULL);
                 const plain_line want =
                     plain_linear(&r, (real)params.linear.alpha, params.linear.intercept);
-                const bool has_errors = params.linear.alpha == 0.0 && params.linear.intercept;
-                check_line(model, NULL, t, &s, list, n_targets, &want, NULL, has_errors);
-                check_line(NULL, predictor, t, &s, list, n_targets, &want, NULL, has_errors);
+                check_line(model, NULL, t, &s, list, n_targets, &want, NULL, true);
+                check_line(NULL, predictor, t, &s, list, n_targets, &want, NULL, true);
                 check_predictions(model, NULL, &s, &r, &want, t, n_targets);
                 check_predictions(NULL, predictor, &s, &r, &want, t, n_targets);
                 assert_int_equal(efface_model_value_column(model, t), list[t]);
