@@ -110,36 +110,22 @@ static void factor_diagonal(ef_cholesky *factor, size_t begin, size_t end, const
     }
 }
 
-/* Two doubles side by side; what is done to them is done to each. Left to themselves, compilers
- * find such pairs along the wrong loop of take_tile. */
-typedef double pair __attribute__((vector_size(16)));
-
-static inline pair load_pair(const double *at) {
-    pair loaded;
-    memcpy(&loaded, at, sizeof loaded);
-    return loaded;
-}
-
-static inline void store_pair(double *at, pair stored) {
-    memcpy(at, &stored, sizeof stored);
-}
-
 /* What is left of TILE elements of a row. */
 typedef struct rest {
-    pair left, right;
+    ef_pair left, right;
 } rest;
 
 static inline rest load_rest(const double *at) {
-    return (rest){load_pair(at), load_pair(at + 2)};
+    return (rest){ef_pair_load(at), ef_pair_load(at + 2)};
 }
 
 static inline void store_rest(double *at, rest stored) {
-    store_pair(at, stored.left);
-    store_pair(at + 2, stored.right);
+    ef_pair_store(at, stored.left);
+    ef_pair_store(at + 2, stored.right);
 }
 
 static inline rest take(rest from, double part, rest column) {
-    const pair both = {part, part};
+    const ef_pair both = ef_pair_of(part);
     return (rest){from.left - both * column.left, from.right - both * column.right};
 }
 
