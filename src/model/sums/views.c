@@ -139,9 +139,11 @@ bool ef_view_take(ef_view *v) {
     v->ids = ef_alloc_zero(v->n_outputs, sizeof *v->ids);
     v->weights = ef_alloc_zero(n_weights, sizeof *v->weights);
     v->constants = ef_alloc_zero(v->n_outputs, sizeof *v->constants);
+    v->scales =
+        ef_alloc_zero(v->view == EFFACE_VIEW_COMPONENTS ? v->n_outputs : 0, sizeof *v->scales);
     v->centers = ef_alloc_zero(n_centers, sizeof *v->centers);
     return v->inputs != NULL && v->ids != NULL && v->weights != NULL && v->constants != NULL &&
-           v->centers != NULL;
+           v->scales != NULL && v->centers != NULL;
 }
 
 void ef_view_free(ef_view *v) {
@@ -152,6 +154,7 @@ void ef_view_free(ef_view *v) {
     ef_free(v->ids);
     ef_free(v->weights);
     ef_free(v->constants);
+    ef_free(v->scales);
     ef_free(v->centers);
     ef_free(v->errors);
     ef_free(v->quality);
