@@ -33,22 +33,29 @@ LANE_OP void add_tile(const double *a, const double *b, size_t strip_doubles, un
             vr_add_to(to + i * stride + (first + v) * REALS, sum[i][v]);
 }
 
+/* Functions of their own: what a compiler would keep in registers from one tile to the next has no
+ * room there. */
+#define TILE_OF(wide)                                                                              \
+    static __attribute__((noinline)) void add_tile_##wide(                                         \
+        const double *a, const double *b, size_t strip_doubles, unsigned first, unsigned n_rows,   \
+        int64_t *to, size_t stride) {                                                              \
+        add_tile(a, b, strip_doubles, first, wide, n_rows, to, stride);                            \
+    }
+TILE_OF(1)
+TILE_OF(2)
+TILE_OF(3)
+
 static void add_strip_products(const double *a, const double *b, size_t strip_doubles,
                                unsigned n_strips, unsigned n_rows, int64_t *to, size_t stride) {
     const unsigned n_vectors = n_strips * STRIP_VECTORS;
-    for (unsigned i = 0; i < EF_STRIP; i += TALL) {
-        int64_t *const rows = to + i * stride;
+    for (unsigned i = 0; i < EF_STRIP; i += TALL)
         for (unsigned v = 0, wide; v < n_vectors; v += wide) {
             const unsigned left = n_vectors - v;
-            wide = left == 1 ? 1 : left == 2 || left == 4 ? 2 : 3; /* 2 and 2, not 3 and 1 */
-            if (wide == 3)
-                add_tile(a + i, b, strip_doubles, v, 3, n_rows, rows, stride);
-            else if (wide == 2)
-                add_tile(a + i, b, strip_doubles, v, 2, n_rows, rows, stride);
-            else
-                add_tile(a + i, b, strip_doubles, v, 1, n_rows, rows, stride);
+            wide = left == 4 ? 2 : left < 3 ? left : 3; /* 2 and 2, not 3 and 1 */
+            (wide == 3   ? add_tile_3
+             : wide == 2 ? add_tile_2
+                         : add_tile_1)(a + i, b, strip_doubles, v, n_rows, to + i * stride, stride);
         }
-    }
 }
 
 /* LANES rows of n_columns columns, up to as many: the columns are made rows. Columns of zeros
