@@ -168,9 +168,8 @@ const cli_family cli_family_linear = {
                                              "coefficients to the squared\n"
                                              "                  errors (0)\n"
                                              "  --no-intercept  no constant term\n" LAST_LINES
-                                             "Coefficients, with errors and R^2: efface info, or "
-                                             "efface export --table\n"
-                                             "coefficients.\n"
+                                             "efface info shows the coefficients with their "
+                                             "errors; efface export writes them.\n"
                                              "example: efface fit people.csv --id id --family "
                                              "linear --target income \\\n"
                                              "             -o people.store\n",
@@ -236,7 +235,7 @@ const cli_family cli_family_components = {
                  "predicted its coordinates c1, c2, ... along them.\n"
                  "  -n N, --components N   how many; without it, as many as there can be\n"
                  "  --whiten        coordinates are divided by their deviations\n" LAST_LINES
-                 "Directions and variances: efface info, or efface export --table components.\n"
+                 "efface info shows their variances; efface export writes the directions.\n"
                  "example: efface fit people.csv --id id --family components -n 3 \\\n"
                  "             -o people.store\n",
     .begin = begin_components,
