@@ -72,13 +72,18 @@ static int add_target(cli_model_details *d, const efface_table *table, uint64_t 
     const cli_asked of = asked_of(d);
     char made_up[CLI_MADE_UP];
     double quality[3];
+    efface_table of_quality;
     efface_error error;
     if (!read_row(d, "coefficients", number, row, &error)) {
         add_text(&d->measures, "view", error.message);
         return CLI_DONE;
     }
     const bool has_errors = read_row(d, "errors", number, errors, &error);
-    cli_section *const s = cli_sections_add(&d->sections, term_columns, 3, table->n_columns);
+    /* An intercept that was not asked for is 0, and no term. */
+    const uint32_t first =
+        efface_sums_get_params(d->model).linear.intercept != 0 ? 0 : table->n_named;
+    cli_section *const s =
+        cli_sections_add(&d->sections, term_columns, 3, table->n_columns - first);
     if (s == NULL)
         return cli_out_of_memory();
     s->one = "target";
@@ -88,19 +93,18 @@ static int add_target(cli_model_details *d, const efface_table *table, uint64_t 
     s->table = "coefficients";
     s->title = strdup(cli_asked_column(&of, (uint32_t)table->row_ids[number], made_up));
     bool good = s->title != NULL;
-    for (uint32_t j = 0; j < table->n_columns && good; j++) {
-        s->names[j] = strdup(cli_table_column(&of, table, j, made_up));
-        good = s->names[j] != NULL;
-        double *const cells = s->values + 3 * (size_t)j;
+    for (uint32_t j = first; j < table->n_columns && good; j++) {
+        s->names[j - first] = strdup(cli_table_column(&of, table, j, made_up));
+        good = s->names[j - first] != NULL;
+        double *const cells = s->values + 3 * (size_t)(j - first);
         cells[0] = row[j];
         cells[1] = has_errors ? errors[j] : NAN;
         cells[2] = cells[1] > 0.0 ? cells[0] / cells[1] : NAN;
     }
-    if (good && read_row(d, "quality", number, quality, &error)) {
-        add_real(&s->facts, "r_squared", quality[0]);
-        add_real(&s->facts, "deviation", quality[1]);
-        add_real(&s->facts, "degrees", quality[2]);
-    }
+    if (good && find_table(d, "quality", &of_quality) && of_quality.n_columns == 3 &&
+        read_row(d, "quality", number, quality, &error))
+        for (uint32_t j = 0; j < of_quality.n_named; j++)
+            add_real(&s->facts, of_quality.names[j], quality[j]);
     return good && !s->facts.failed ? CLI_DONE : cli_out_of_memory();
 }
 
