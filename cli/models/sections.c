@@ -133,6 +133,25 @@ static void print_list(const cli_section *s) {
         printf("... and %" PRIu32 " more; efface export --table %s\n", s->n_rows - n, s->table);
 }
 
+/* Names alone, in lines of at most 80 columns where that is possible. */
+static void print_names(const cli_section *s) {
+    enum { WIDTH = 80, INDENT = 10 };
+    int column = printf("%-9s ", s->rows_name);
+    for (uint32_t i = 0; i < s->n_rows && i < MOST_ROWS; i++) {
+        const int n = characters(s->names[i]) + 2;
+        if (i > 0 && column + n > WIDTH) {
+            printf("\n%*s", INDENT, "");
+            column = INDENT;
+        }
+        cli_put_text(stdout, s->names[i]);
+        fputs(i + 1 < s->n_rows ? ", " : "", stdout);
+        column += n;
+    }
+    if (s->n_rows > MOST_ROWS)
+        printf("and %" PRIu32 " more", s->n_rows - MOST_ROWS);
+    putchar('\n');
+}
+
 void cli_print_sections(const cli_sections *sections) {
     for (size_t i = 0; i < sections->n; i++) {
         const cli_section *const s = &sections->items[i];
@@ -142,10 +161,8 @@ void cli_print_sections(const cli_sections *sections) {
             putchar('\n');
         }
         cli_put_facts(stdout, "          ", &s->facts, CLI_FITTED);
-        if (s->remark != NULL)
-            printf("note      %s\n", s->remark);
         if (s->n_rows > 0)
-            print_list(s);
+            (s->n_columns > 0 ? print_list : print_names)(s);
     }
 }
 

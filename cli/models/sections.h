@@ -20,7 +20,6 @@ typedef struct cli_section {
     const char *one, *several;        /* what it is about, such as "target", "targets"; or NULL */
     char *title;                      /* which of them; then not NULL */
     cli_facts facts;                  /* about it as a whole */
-    const char *remark;               /* a line of text before the list, or NULL */
     const char *row_name, *rows_name; /* of the list: "term", "terms" */
     const cli_section_column *columns;
     uint32_t n_columns;

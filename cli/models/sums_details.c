@@ -47,11 +47,6 @@ static void add_text(cli_facts *facts, const char *name, const char *text) {
     cli_facts_add(facts, &fact);
 }
 
-static void add_whole(cli_facts *facts, const char *name, uint64_t value) {
-    const efface_fact fact = {.name = name, .kind = EFFACE_FACT_WHOLE, .whole = value};
-    cli_facts_add(facts, &fact);
-}
-
 static void add_real(cli_facts *facts, const char *name, double value) {
     const efface_fact fact = {
         .name = name, .kind = isfinite(value) ? EFFACE_FACT_REAL : EFFACE_FACT_NONE, .real = value};
@@ -177,23 +172,18 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Counts the rows of each class; the number of rows without one is handed out. */
-static uint64_t count_rows(const efface_data *data, const cli_classes *classes, cli_section *s) {
-    uint64_t n_without = 0;
-    for (size_t i = 0; i < efface_data_n_rows(data); i++) {
+/* Counts the rows of each class. */
+static void count_rows(const efface_data *data, const cli_classes *classes, cli_section *s) {
+    for (size_t i = 0; i < efface_data_n_rows(data) && classes->n > 0; i++) {
         const efface_row row = efface_data_row(data, i);
         const int64_t *const found =
-            row.label == EFFACE_NO_LABEL || classes->n == 0
-                ? NULL
-                : bsearch(&row.label, classes->numbers, classes->n, sizeof row.label, compare);
-        n_without += row.label == EFFACE_NO_LABEL;
+            bsearch(&row.label, classes->numbers, classes->n, sizeof row.label, compare);
         if (found == NULL)
             continue;
         double *const cells = s->values + s->n_columns * (size_t)(found - classes->numbers);
         cells[0] += 1.0;
         cells[1] += (double)row.weight;
     }
-    return n_without;
 }
 
 /* Reads the priors where the view has them. */
@@ -230,7 +220,7 @@ static int add_classes(cli_model_details *d) {
             code = cli_out_of_memory();
     }
     if (code == CLI_DONE) {
-        add_whole(&d->measures, "rows_without_class", count_rows(d->data, &classes, s));
+        count_rows(d->data, &classes, s);
         add_priors(d, s);
     }
     cli_classes_free(&classes);
@@ -267,7 +257,6 @@ static int add_dropped(cli_model_details *d) {
         good = s->names[i] != NULL;
     }
     if (good && s != NULL) {
-        s->remark = "features that are constant, or depend on others, are left out";
         s->row_name = "feature";
         s->rows_name = "dropped";
         s->table = "coefficients";
