@@ -21,6 +21,17 @@ uint32_t *cli_sums_listed(const efface_model *model, cli_sums_list *list, uint32
     return items;
 }
 
+bool cli_sums_can_predict(const efface_model *model, efface_error *why) {
+    const efface_model_info info = efface_model_get_info(model);
+    float *const row = calloc(info.n_columns, sizeof *row);
+    efface_number *const numbers = calloc(info.n_numbers + (size_t)1, sizeof *numbers);
+    const bool can = row == NULL || numbers == NULL ||
+                     efface_model_predict(model, 1, row, 0, numbers, why) == EFFACE_OK;
+    free(row);
+    free(numbers);
+    return can;
+}
+
 static cli_asked asked_of(const cli_model_details *d) {
     return (cli_asked){
         .name = d->about.name, .model = d->model, .data = d->data, .store = d->store};
@@ -28,7 +39,7 @@ static cli_asked asked_of(const cli_model_details *d) {
 
 /* ---- tables */
 
-/* A table of the view. Where there are too few rows to compute it, that is a fact, and no error. */
+/* A table of the view; false if it has none of that name. */
 static bool find_table(cli_model_details *d, const char *name, efface_table *table) {
     const cli_asked of = asked_of(d);
     efface_error error;
@@ -69,10 +80,8 @@ static int add_target(cli_model_details *d, const efface_table *table, uint64_t 
     double quality[3];
     efface_table of_quality;
     efface_error error;
-    if (!read_row(d, "coefficients", number, row, &error)) {
-        add_text(&d->measures, "view", error.message);
-        return CLI_DONE;
-    }
+    if (!read_row(d, "coefficients", number, row, &error))
+        return cli_report_error(&error);
     const bool has_errors = read_row(d, "errors", number, errors, &error);
     /* An intercept that was not asked for is 0, and no term. */
     const uint32_t first =
@@ -131,10 +140,6 @@ static int add_components(cli_model_details *d) {
     double row[2], cumulated = 0.0;
     if (!find_table(d, "variances", &table) || table.n_columns != 2)
         return CLI_DONE;
-    if (table.n_rows > 0 && !read_row(d, "variances", 0, row, &error)) {
-        add_text(&d->measures, "view", error.message);
-        return CLI_DONE;
-    }
     cli_section *const s =
         cli_sections_add(&d->sections, component_columns, 3, (uint32_t)table.n_rows);
     if (s == NULL)
@@ -267,16 +272,19 @@ static int add_dropped(cli_model_details *d) {
 
 int cli_sums_add_details(cli_model_details *d) {
     const efface_view view = efface_sums_get_params(d->model).view;
+    efface_error why;
     int code = add_coarse(d);
-    if (code == CLI_DONE && efface_model_get_info(d->model).n_rows == 0) {
-        add_text(&d->measures, "view", "there are no rows to compute it from");
-        return CLI_DONE;
-    }
-    if (code == CLI_DONE && view == EFFACE_VIEW_LINEAR)
-        code = add_targets(d);
-    if (code == CLI_DONE && view == EFFACE_VIEW_COMPONENTS)
-        code = add_components(d);
     if (code == CLI_DONE && cli_view_has_classes(view))
         code = add_classes(d);
+    if (code != CLI_DONE)
+        return code;
+    if (!cli_sums_can_predict(d->model, &why)) {
+        add_text(&d->measures, "view", why.message);
+        return CLI_DONE;
+    }
+    if (view == EFFACE_VIEW_LINEAR)
+        code = add_targets(d);
+    if (view == EFFACE_VIEW_COMPONENTS)
+        code = add_components(d);
     return code == CLI_DONE ? add_dropped(d) : code;
 }

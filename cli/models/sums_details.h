@@ -8,9 +8,12 @@
 /* As cli_family.add_details. */
 int cli_sums_add_details(cli_model_details *details);
 
-/* Warns of columns that are kept too coarsely, of features that were left out, of rows without a
- * class, and of classes with one row. */
+/* Warns of too few rows, of columns that are kept too coarsely, of features that were left out, of
+ * rows without a class, and of classes with one row. */
 void cli_sums_warn(const efface_model *model, const cli_chosen *chosen);
+
+/* Whether a model can predict; else `why` says what it lacks. */
+bool cli_sums_can_predict(const efface_model *model, efface_error *why);
 
 /* Whether a view is one of classes. */
 bool cli_view_has_classes(efface_view view);

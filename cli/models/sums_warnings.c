@@ -115,6 +115,9 @@ static void warn_classes(const efface_model *model, const cli_chosen *chosen) {
 }
 
 void cli_sums_warn(const efface_model *model, const cli_chosen *chosen) {
+    efface_error why;
+    if (!cli_sums_can_predict(model, &why))
+        cli_warn("the model cannot predict yet: %s", why.message);
     warn_coarse(model, chosen);
     warn_dropped(model, chosen);
     if (cli_view_has_classes(efface_sums_get_params(model).view))
