@@ -103,18 +103,18 @@ class Linear(ViewTest):
     def test_offsets(self):
         """Predictions are in the units of the file."""
         self.write("far.csv", "id,a,y\n" + "".join(
-            f"{i},{1000000 + i % 7},{5000000 + 2 * (i % 7)}\n" for i in range(20)))
+            f"{i},{1000000 + i % 7},{-5000000 + 2 * (i % 7)}\n" for i in range(20)))
         done = self.fit_view("linear", "--target", "y", data="far.csv")
         self.assertIn("values of 2 columns differ so little", done.stderr)
-        self.assertIn("--offset a=1000000 --offset y=5000000", done.stderr)
+        self.assertIn("--offset a=1000000 --offset y=-5000000", done.stderr)
         done = self.fit_view("linear", "--target", "y", "--offset", "a=1000000", "--offset",
-                             "y=5000000", data="far.csv", store="good.store")
+                             "y=-5000000", data="far.csv", store="good.store")
         self.assertEqual(done.stderr, "")
         text = self.output("predict", "good.store", "-", "--header", "yes",
                            stdin="id,a\n1,1000003\n")
-        self.assertEqual(text, "y\n5000006\n")
+        self.assertEqual(text, "y\n-4999994\n")
         row = self.table(store="good.store")[1]
-        self.assertAlmostEqual(float(row[1]), 3000000, delta=1e-3)
+        self.assertAlmostEqual(float(row[1]), -7000000, delta=1e-3)
         self.assertAlmostEqual(float(row[2]), 2, delta=1e-9)
         self.output("publish", "good.store", "-o", "y.model")
         self.assertEqual(self.output("predict", "y.model", "-", "--header", "yes",
@@ -135,6 +135,11 @@ class Linear(ViewTest):
         found = self.table("--model", "same")
         self.assertEqual(found[0], ["target", "intercept", "age"])
         self.assertEqual([row[0] for row in found[1:]], ["height", "size"])
+        # Features that come after a target keep their names.
+        self.fit_view("linear", "--target", "age", "--columns", "height,size", "--model", "first",
+                      data=None)
+        self.assertEqual(self.table("--model", "first")[0],
+                         ["target", "intercept", "height", "size"])
 
     def test_fourier(self):
         words = ["--target", "size", "--columns", "age,height", "--features", "30", "--gamma",
@@ -159,6 +164,13 @@ class Classes(ViewTest):
             model = "".join([name, *options]).replace("-", "")
             self.fit_view(name, *options, "--columns", "age,height", "--model", model, data=None)
         for model in self.json("info", "s.store")["models"]:
+            parameters = model["parameters"]
+            self.assertIn(parameters["view"], ("bayes", "ridge", "discriminant"))
+            self.assertEqual(parameters.get("alpha", 0.5), 0.5)
+            if model["name"].startswith("discriminant"):
+                self.assertEqual(parameters["quadratic"], "quadratic" in model["name"])
+                self.assertEqual(parameters["shrinkage"],
+                                 0.1 if "shrinkage" in model["name"] else None)
             words = ["--model", model["name"]]
             self.assertEqual(self.output("predict", "s.store", "new.csv", *words), truth, model)
             self.output("publish", "s.store", "-o", f"{model['name']}.model", *words)

@@ -210,6 +210,8 @@ static void lists_are_read_or_refused(void **state) {
     assert_int_equal(decode_with(&file, 3, 0, list, sizeof list, &p), EFFACE_E_FORMAT);
     assert_int_equal(decode_with(&file, 3, 4, NULL, 0, &p), EFFACE_E_FORMAT);
     assert_int_equal(decode_with(&file, 3, 8, NULL, 0, &p), EFFACE_E_FORMAT);
+    static const unsigned char none[4] = {0};
+    assert_int_equal(decode_with(&file, 3, 4, none, sizeof none, &p), EFFACE_E_FORMAT);
     /* Cut off; no texts, too many; classes out of order, or twice; an empty text; a zero byte. */
     for (size_t n = 0; n < sizeof list; n++)
         assert_int_equal(decode_with(&file, 3, 4, list, n, &p), EFFACE_E_FORMAT);
