@@ -1,213 +1,233 @@
-#!/usr/bin/env python3
-"""Times linear regression that forgets against scikit-learn's Ridge, one thread each.
+#!/usr/bin/python3
+"""Compares what sums give with scikit-learn: coefficients, components and accuracies.
 
-    bench/sums_peers.py [--mnist DIR] [--data FILE] [--generated ROWS,COLUMNS] [--repeats R]
+    bench/sums_peers.py --folder DIR [--rows N] [--only WORDS]
 
-DIR has x.npy.gz and y.npy.gz; the label is the target. FILE is a .npy file, plain or gzipped, whose
-last column is the target. The generated set is a linear function of normal numbers, and noise; it
-is made if nothing else is asked for.
+DIR has the sets as docs/data.md describes them: DIR/celltype/x.npy.gz, y.npy.gz and so on; sets
+that are not there are left out, and said so. Other tables are generated, well and ill conditioned.
 
-What is clocked:
-  efface    efface_sums_fit; each efface_model_forget; a memcpy of the bytes of the state; and the
-            first prediction after a request, which computes the coefficients. By
-            efface-bench online --family linear, in a fresh process for each round.
-  sklearn   Ridge.fit (solver cholesky), with float64 and with float32 rows that are in memory.
-The contestants take turns, R rounds, and the medians of the rounds are compared. Fitting again is
-what forgetting a row costs scikit-learn, so the speed-up is the time of its fit by that of a
-request.
+Coefficients: scikit-learn gets the rows in double *on the same grid*: each value rounded to
+float32, and then to 23 bits of the largest magnitude of its column. What remains is what the two
+solvers do. A normal equation loses with the square of the condition number (that of the centred
+columns, scaled to variance 1, without constant ones), so differences up to 1e-9, or that square
+times 2^-50 if it is more, are allowed; the program fails beyond that.
 
-Needs numpy, scikit-learn and threadpoolctl, and efface-bench. With Debian's reference BLAS
-scikit-learn is many times slower than it needs to be: install an optimized one (libopenblas0).
-Without one this program refuses to compare, unless --any-blas is given.
+Accuracies: both are fitted to two thirds of the rows, as they are, and predict the rest. They have
+to agree to 0.001.
+
+Needs numpy, scikit-learn and the Python package of efface (make python). To compare with another
+scikit-learn, run this program by the python of an environment that has it.
 """
 
 import os
 
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[_variable] = "1"  # before numpy is imported: libraries read it once
+    os.environ.setdefault(_variable, "1")  # before numpy is imported: libraries read it once
 
 import argparse
 import gzip
-import json
-import statistics
-import subprocess
 import sys
-import tempfile
-import time
+import warnings
 from pathlib import Path
 
+import efface
 import numpy as np
 import sklearn
-from sklearn.linear_model import Ridge
-from threadpoolctl import threadpool_info, threadpool_limits
+from sklearn import decomposition, discriminant_analysis, linear_model, naive_bayes
 
-ALPHA = 1.0
-
-
-class Failure(Exception):
-    """Something the user can mend; the message says what."""
+FILES = ["celltype", "covtype", "mnist"]
 
 
 # ---------------------------------------------------------------- data
 
 
 def load(path):
-    try:
-        opened = gzip.open(path) if str(path).endswith(".gz") else open(path, "rb")
-        with opened as file:
-            return np.load(file)
-    except (OSError, ValueError) as error:
-        raise Failure(f"{path}: {error}") from error
+    with gzip.open(path) as file:
+        return np.load(file)
 
 
-def generate(text):
-    try:
-        n, d = map(int, text.split(","))
-    except ValueError as error:
-        raise Failure(f"--generated takes ROWS,COLUMNS, not {text}") from error
-    random = np.random.default_rng(1)
-    rows = random.standard_normal((n, d + 1), dtype=np.float32)
-    rows[:, -1] += rows[:, :-1] @ random.standard_normal(d, dtype=np.float32)
-    return rows
+def snapped(values):
+    """Values on the grid of their column, in double."""
+    values = values.astype(np.float32).astype(np.float64)
+    most = np.abs(values).max(axis=0)
+    with np.errstate(divide="ignore"):
+        exponents = np.where(most > 0, np.ceil(np.log2(most)), -100)
+    exponents += np.ldexp(1.0, exponents.astype(int)) < most  # where the logarithm was rounded
+    exponents -= np.ldexp(1.0, exponents.astype(int) - 1) >= most
+    step = 23 - np.maximum(exponents, -100).astype(int)
+    return np.ldexp(np.rint(np.ldexp(values, step)), -step)
 
 
-def tables(options):
-    """Names, and rows whose last column is the target."""
-    if options.mnist:
-        x, y = load(options.mnist / "x.npy.gz"), load(options.mnist / "y.npy.gz")
-        yield "mnist", np.column_stack([x.reshape(len(x), -1), y.astype(x.dtype)])
-    if options.data:
-        yield str(options.data), load(options.data)
-    if options.generated or not (options.mnist or options.data):
-        text = options.generated or "1000000,50"
-        yield f"generated {text}", generate(text)
+def generated(rng):
+    """Tables of features, the last column being the target."""
+    n, d = 3000, 20
+    base = rng.standard_normal((n, d))
+    truth = rng.standard_normal(d)
+
+    def with_target(x, noise=0.1):
+        y = x / x.std(axis=0) @ truth + noise * rng.standard_normal(n) + 1.0
+        return np.column_stack([x, y])
+
+    yield "normal", with_target(base)
+    yield "scales", with_target(base * 10.0 ** np.linspace(-6, 6, d))
+    yield "means", with_target(base + 100.0 * np.arange(d))
+    for power in (2, 3, 4, 6):
+        mixed = base.copy()
+        mixed[:, 1] = mixed[:, 0] + 10.0**-power * base[:, 1]
+        yield f"nearly dependent 1e-{power}", with_target(mixed)
+    wide = rng.standard_normal((60, 50))
+    yield "few rows", np.column_stack([wide, wide @ rng.standard_normal(50)])
 
 
-# ---------------------------------------------------------------- contestants
+def condition(x):
+    """Of the centred columns, scaled to variance 1, without constant ones."""
+    x = x - x.mean(axis=0)
+    spread = x.std(axis=0)
+    x = x[:, spread > 0] / spread[spread > 0]
+    values = np.linalg.svd(x, compute_uv=False)
+    return values[0] / values[-1] if values[-1] > 0 else np.inf
 
 
-def run_efface(path, options):
-    command = [options.bench, "online", "--family", "linear", "--data", str(path)]
-    command += ["--alpha", str(ALPHA), "--deletions", str(options.deletions), "--replicates", "1"]
-    command += ["--baseline", "1", "--threads", "1", "--json"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise Failure(f"{options.bench}: {error.strerror}") from error
-    if done.returncode != 0:
-        raise Failure(f"{done.stderr.strip()}\nThe command was: {' '.join(command)}")
-    return json.loads(done.stdout.splitlines()[-1])
+# ---------------------------------------------------------------- comparisons
 
 
-def run_sklearn(x, y):
-    model = Ridge(alpha=ALPHA, solver="cholesky")
-    begin = time.perf_counter()
-    model.fit(x, y)
-    return time.perf_counter() - begin
+class Report:
+    def __init__(self, only):
+        self.only = only
+        self.n_failed = 0
+
+    def wants(self, *words):
+        return self.only is None or any(self.only in word for word in words)
+
+    def line(self, name, what, numbers, good):
+        self.n_failed += not good
+        print(f"{name:24} {what:34} {numbers}{'' if good else '   TOO DIFFERENT'}", flush=True)
 
 
-# ---------------------------------------------------------------- the race
+def difference(a, b, spread):
+    """How far apart two lists of coefficients are, in units of their columns."""
+    a, b = np.atleast_2d(a) * spread, np.atleast_2d(b) * spread
+    return np.abs(a - b).max() / np.abs(b).max()
 
 
-def compare(name, rows, options):
-    """Lets the contestants take turns; returns the medians of their rounds."""
-    kinds = {"sklearn float64": np.float64, "sklearn float32": np.float32}
-    ours, theirs = [], {kind: [] for kind in kinds}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.npy"
-        np.save(path, rows)
-        for _ in range(options.repeats):
-            ours.append(run_efface(path, options))
-            for kind, dtype in kinds.items():
-                x = np.ascontiguousarray(rows[:, :-1], dtype=dtype)
-                y = rows[:, -1].astype(dtype)
-                theirs[kind].append(run_sklearn(x, y))
-                del x, y
-
-    def median(field):
-        return statistics.median(run[field] for run in ours)
-
-    result = {"bench": "sums_peers", "data": name, "n": len(rows), "d": rows.shape[1] - 1,
-              "threads": 1, "blas": blas(), "repeats": options.repeats,
-              "efface_fit_seconds": median("train_seconds"),
-              "forget_us": median("delete_us_median"), "copy_us": median("copy_us"),
-              "view_us": median("view_us"), "state_bytes": ours[-1]["state_bytes"],
-              "verified": all(run["verified"] for run in ours)}
-    for kind, seconds in theirs.items():
-        result[kind.replace(" ", "_") + "_fit_seconds"] = statistics.median(seconds)
-    best = min(statistics.median(seconds) for seconds in theirs.values())
-    result["speedup_over_sklearn"] = 1e6 * best / result["forget_us"]
-    return result
+def compare_coefficients(report, name, table, alphas=(0.0, 1.0)):
+    grid = snapped(table)
+    x, y = grid[:, :-1], grid[:, -1]
+    spread = x.std(axis=0)
+    bare = condition(x)
+    for alpha in alphas:
+        for intercept in (True, False):
+            if alpha == 0.0:
+                peer = linear_model.LinearRegression(fit_intercept=intercept)
+                ours = efface.LinearRegression(fit_intercept=intercept)
+            else:
+                peer = linear_model.Ridge(alpha, fit_intercept=intercept, solver="svd")
+                ours = efface.Ridge(alpha, fit_intercept=intercept)
+            peer.fit(x, y)
+            ours.fit(table[:, :-1], table[:, -1])
+            apart = difference(ours.coef_, peer.coef_, spread)
+            kappa = bare if intercept else np.linalg.cond(x[:, spread > 0] / spread[spread > 0])
+            allowed = max(1e-9, kappa * kappa * 2.0**-50)
+            what = f"alpha {alpha:g}{'' if intercept else ', no intercept'}"
+            report.line(
+                name,
+                what,
+                f"condition {kappa:8.2e}  difference {apart:8.2e}  allowed {allowed:8.2e}",
+                apart <= allowed,
+            )
 
 
-def print_result(r):
-    print(f"{r['data']}: {r['n']:,} x {r['d']}, a state of {r['state_bytes']:,} bytes")
-    ours = r["efface_fit_seconds"]
-    for name in ("efface", "sklearn_float64", "sklearn_float32"):
-        seconds = r[name + "_fit_seconds"]
-        print(f"  fit, {name.replace('_', ' '):16} {1e3 * seconds:>10.1f} ms  {seconds / ours:.2f}")
-    print(f"  forgetting a row      {r['forget_us']:>10.1f} us  "
-          f"{r['forget_us'] / r['copy_us']:.2f} copies of the state")
-    print(f"  a copy of the state   {r['copy_us']:>10.1f} us")
-    print(f"  coefficients          {r['view_us']:>10.1f} us")
-    print(f"  speed-up of forgetting over the faster fit of scikit-learn: "
-          f"{r['speedup_over_sklearn']:,.0f}\n", flush=True)
+def compare_components(report, name, table, n_components):
+    x = snapped(table)
+    peer = decomposition.PCA(n_components, svd_solver="full").fit(x)
+    ours = efface.PCA(n_components).fit(table)
+    values = np.abs(ours.explained_variance_ / peer.explained_variance_ - 1.0).max()
+    along = np.abs(np.einsum("ij,ij->i", ours.components_, peer.components_))
+    gaps = np.diff(peer.explained_variance_) / peer.explained_variance_[0]
+    report.line(
+        name,
+        f"{n_components} components",
+        f"variances {values:8.2e}  cosines 1 - {1.0 - along.min():8.2e}"
+        f"  smallest gap {np.abs(gaps).min():8.2e}",
+        values <= 1e-9,
+    )
 
 
-def blas():
-    """The optimized BLAS in use, such as "openblas 0.3.21", or None."""
-    for library in threadpool_info():
-        if library["user_api"] == "blas":
-            return f"{library['internal_api']} {library['version']}"
-    return None
+def classifiers(name):
+    shrunk = {"reg_param": 0.01} if name in ("mnist", "covtype") else {}
+    return [
+        ("RidgeClassifier", linear_model.RidgeClassifier(), efface.RidgeClassifier()),
+        ("GaussianNB", naive_bayes.GaussianNB(), efface.GaussianNB()),
+        (
+            "LinearDiscriminantAnalysis",
+            discriminant_analysis.LinearDiscriminantAnalysis(),
+            efface.LinearDiscriminantAnalysis(),
+        ),
+        (
+            "QuadraticDiscriminantAnalysis",
+            discriminant_analysis.QuadraticDiscriminantAnalysis(**shrunk),
+            efface.QuadraticDiscriminantAnalysis(**shrunk),
+        ),
+    ]
 
 
-def count(text):
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("a whole number of at least 1 is needed")
-    return value
+def compare_classifiers(report, name, x, y):
+    order = np.random.default_rng(5).permutation(len(x))
+    train, test = order[: 2 * len(x) // 3], order[2 * len(x) // 3 :]
+    for what, peer, ours in classifiers(name):
+        if not report.wants(name, what):
+            continue
+        try:
+            theirs = peer.fit(x[train], y[train]).predict(x[test])
+        except np.linalg.LinAlgError as error:
+            print(f"{name:24} {what:34} scikit-learn: {error}")
+            continue
+        mine = ours.fit(x[train], y[train]).predict(x[test])
+        scores = [float((predicted == y[test]).mean()) for predicted in (theirs, mine)]
+        report.line(
+            name,
+            what,
+            f"scikit-learn {scores[0]:.4f}  efface {scores[1]:.4f}"
+            f"  same answer {float((theirs == mine).mean()):.4f}",
+            abs(scores[0] - scores[1]) < 1e-3,
+        )
 
 
-def parse_arguments():
+# ---------------------------------------------------------------- the program
+
+
+def parse():
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mnist", type=Path, metavar="DIR")
-    parser.add_argument("--data", type=Path, metavar="FILE")
-    parser.add_argument("--generated", metavar="ROWS,COLUMNS")
-    parser.add_argument("--deletions", type=count, default=1000)
-    parser.add_argument("--repeats", type=count, default=3, help="rounds (default 3)")
-    parser.add_argument("--bench", default="build/efface-bench")
-    parser.add_argument("--any-blas", action="store_true", help="compare with a slow BLAS too")
-    parser.add_argument("--json", action="store_true", help="one line of JSON for each set")
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--folder", type=Path, help="where the sets are; none: generated ones only")
+    parser.add_argument("--rows", type=int, default=20000, help="at most so many of a set's rows")
+    parser.add_argument("--only", help="sets or classifiers whose names have this in them")
     return parser.parse_args()
 
 
 def main():
-    options = parse_arguments()
-    try:
-        if blas() is None and not options.any_blas:
-            raise Failure(
-                "numpy has no optimized BLAS, which would slow scikit-learn down; install one "
-                "(apt-get install libopenblas0), or use --any-blas")
-        if not os.access(options.bench, os.X_OK):
-            raise Failure(f"there is no {options.bench}: build it with make, or use --bench")
-        if not options.json:
-            print(f"scikit-learn {sklearn.__version__}, numpy {np.__version__}, BLAS {blas()}; "
-                  f"one thread, median of {options.repeats} rounds\n")
-        with threadpool_limits(limits=1):
-            for name, rows in tables(options):
-                result = compare(name, rows, options)
-                if options.json:
-                    print(json.dumps(result), flush=True)
-                else:
-                    print_result(result)
-                if not result["verified"]:
-                    raise Failure("a state is not that of a fresh fit")
-    except Failure as failure:
-        print(f"sums_peers.py: {failure}", file=sys.stderr)
-        return 1
-    return 0
+    asked = parse()
+    report = Report(asked.only)
+    warnings.simplefilter("ignore")
+    print(f"efface {efface.__version__}, scikit-learn {sklearn.__version__}")
+    for name, table in generated(np.random.default_rng(18)):
+        if report.wants(name):
+            compare_coefficients(report, name, table)
+    for name in FILES if asked.folder is not None else []:
+        if not (asked.folder / name / "x.npy.gz").exists():
+            print(f"{name} is not there")
+            continue
+        x = load(asked.folder / name / "x.npy.gz")[: asked.rows].astype(np.float64)
+        y = load(asked.folder / name / "y.npy.gz")[: asked.rows]
+        x = x.reshape(len(x), -1)
+        if report.wants(name):
+            varied = x[:, x.std(axis=0) > 0]
+            alphas = (1.0,) if name == "mnist" else (0.0, 1.0)
+            compare_coefficients(report, name, np.column_stack([x, y]), alphas)
+            compare_components(report, name, varied, min(10, varied.shape[1]))
+        compare_classifiers(report, name, x, y)
+    return 1 if report.n_failed else 0
 
 
 if __name__ == "__main__":
