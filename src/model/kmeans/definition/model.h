@@ -264,7 +264,7 @@ ef_i128 ef_level_loss(const ef_kmeans *model, const ef_level *level);
 const int32_t *ef_kmeans_centers(const ef_kmeans *model);
 
 /* The centers that made the last partition of all rows, n_clusters of them; NULL if there are none.
- * A tree has no partition of all rows: it is divided by its own centers. */
+ * Those of a tree are its root's, though that divided centroids only. */
 const int32_t *ef_kmeans_dividers(const ef_kmeans *model, uint32_t *n_clusters);
 
 #endif

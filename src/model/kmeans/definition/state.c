@@ -87,14 +87,10 @@ const int32_t *ef_kmeans_centers(const ef_kmeans *model) {
 }
 
 const int32_t *ef_kmeans_dividers(const ef_kmeans *model, uint32_t *n_clusters) {
-    if (model->tree != NULL) {
-        const ef_kmeans *const root = ef_tree_root(model->tree);
-        *n_clusters =
-            root != NULL ? root->plan.n_clusters : 0; /* a cold tree knows it by its root */
-        return ef_kmeans_centers(model);
-    }
-    *n_clusters = model->plan.n_clusters;
-    return model->n_levels != 0 ? model->levels[ef_mass_level(model)].centers : NULL;
+    const ef_kmeans *const top = model->tree != NULL ? ef_tree_root(model->tree) : model;
+    const bool any = top != NULL && top->n_levels != 0;
+    *n_clusters = any ? top->plan.n_clusters : 0;
+    return any ? top->levels[ef_mass_level(top)].centers : NULL;
 }
 
 uint32_t ef_mass_level(const ef_kmeans *model) {

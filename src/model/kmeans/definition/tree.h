@@ -68,8 +68,7 @@ efface_status ef_tree_fit(ef_kmeans *model, const efface_data *data, efface_erro
 typedef struct ef_tree_change ef_tree_change;
 efface_status ef_tree_change_make(ef_tree_change **out, ef_kmeans *model, const efface_data *data,
                                   const ef_change *change, efface_error *error);
-/* The model as it will be: its centers, n_clusters of them; NULL if there are none. */
-const int32_t *ef_tree_change_centers(const ef_tree_change *change, uint32_t *n_clusters);
+const int32_t *ef_tree_change_dividers(const ef_tree_change *change, uint32_t *n_clusters);
 void ef_tree_change_report(const ef_tree_change *change, ef_effort *report);
 void ef_tree_change_commit(ef_tree_change *change);
 void ef_tree_change_free(ef_tree_change *change);

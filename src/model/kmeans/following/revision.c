@@ -358,7 +358,7 @@ static uint32_t mass_level(const ef_revision *r) {
 
 const int32_t *ef_revision_dividers(const ef_revision *r, uint32_t *n_clusters) {
     if (r->tree_change != NULL)
-        return ef_tree_change_centers(r->tree_change, n_clusters);
+        return ef_tree_change_dividers(r->tree_change, n_clusters);
     if (r->fresh != NULL)
         return ef_kmeans_dividers(r->fresh, n_clusters);
     *n_clusters = r->model->plan.n_clusters;

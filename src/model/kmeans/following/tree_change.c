@@ -561,13 +561,14 @@ void ef_tree_change_commit(ef_tree_change *t) {
     model->plan.n_clusters = root != NULL ? root->plan.n_clusters : 0;
 }
 
-const int32_t *ef_tree_change_centers(const ef_tree_change *t, uint32_t *n_clusters) {
-    const result is =
+/* As ef_revision_dividers. */
+const int32_t *ef_tree_change_dividers(const ef_tree_change *t, uint32_t *n_clusters) {
+    const result root =
         t->n_reached[0] != 0 ? after(&t->reached[0][0]) : (result){.model = ef_tree_root(t->tree)};
-    *n_clusters = result_clusters(&is);
-    return is.revision != NULL ? ef_revision_centers(is.revision)
-           : is.model != NULL  ? ef_kmeans_centers(is.model)
-                               : NULL;
+    *n_clusters = 0;
+    return root.revision != NULL ? ef_revision_dividers(root.revision, n_clusters)
+           : root.model != NULL  ? ef_kmeans_dividers(root.model, n_clusters)
+                                 : NULL;
 }
 
 /* What the changes came to, all together. */
