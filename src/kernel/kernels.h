@@ -117,6 +117,19 @@ typedef struct ef_kernels {
     void (*add_rows)(const ef_map *map, const float *values, unsigned n_rows,
                      const uint32_t labels[EF_PANEL], const int64_t *weights, int64_t *sums);
 
+    /* Sums of products of two strips, each of eight columns side by side: column c of row r is at
+     * a[8 r + c], an integer of at most 2^23 in magnitude. For each of the columns i of `a` and l
+     * of `b`, to[i * stride + l] += the sum of a[8 r + i] * b[8 r + l] over up to EF_STRIP_ROWS
+     * rows. It is exact, in whatever order. Strips are 64-byte aligned; `a` may be `b`. */
+    void (*add_products)(const double *a, const double *b, unsigned n_rows, int64_t *to,
+                         size_t stride);
+
+    /* Makes strips of the first n_rows rows of a panel of grid points: column j of row r goes to
+     * strips[j / 8 * strip_doubles + 8 r + j % 8]. Columns that the last strip has beyond
+     * n_columns become 0. */
+    void (*pack_strips)(const float *panel, uint32_t n_columns, unsigned n_rows, double *strips,
+                        size_t strip_doubles);
+
     /* out[i] = the upper half of tape(seed, ..., ids[i], step): the leading bits of its v. */
     void (*tape_high)(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],
                       uint32_t step, uint32_t out[EF_PANEL]);
@@ -128,6 +141,12 @@ typedef struct ef_kernels {
 } ef_kernels;
 
 #define EF_POINTS 4 /* that try_points takes at a time: their sums fit the registers */
+
+#define EF_STRIP 8 /* columns side by side */
+
+/* Products of grid points are at most 2^46, so those of 128 rows add up to at most 2^53: doubles
+ * hold all integers up to there. */
+#define EF_STRIP_ROWS 128
 
 #define EF_RUN 64 /* labels of so many panels stay in the first cache */
 

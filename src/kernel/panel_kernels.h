@@ -156,6 +156,7 @@ static void add_rows(const ef_map *map, const float *values, unsigned n_rows,
 }
 
 #include "kernel/panel_greedy.h"
+#include "kernel/panel_strips.h"
 #include "kernel/panel_tape.h"
 
 extern const ef_kernels TABLE;
@@ -176,6 +177,8 @@ const ef_kernels TABLE = {
     .squares = squares,
     .move_row = move_row,
     .add_rows = add_rows,
+    .add_products = add_strip_products,
+    .pack_strips = pack_strips,
     .tape_high = tape_high,
     .tape_within = tape_within,
 };

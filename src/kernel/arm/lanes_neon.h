@@ -232,4 +232,28 @@ LANE_OP int64_t vl_total(vl a) {
     return vaddvq_s64(vaddq_s64(a.low, a.high));
 }
 
+/* Doubles; TALL times eight of them are summed up at a time. */
+#define REALS 2
+#define TALL 4
+typedef float64x2_t vr;
+LANE_OP vr vr_load(const double *p) {
+    return vld1q_f64(p);
+}
+LANE_OP void vr_store(double *p, vr a) {
+    vst1q_f64(p, a);
+}
+LANE_OP vr vr_set1(double x) {
+    return vdupq_n_f64(x);
+}
+LANE_OP vr vr_muladd(vr a, vr b, vr c) {
+    return vfmaq_f64(c, a, b);
+}
+LANE_OP vr vr_widen(const int32_t *p) {
+    return vcvtq_f64_s64(vmovl_s32(vld1_s32(p)));
+}
+/* p[i] += lane i, an integer. */
+LANE_OP void vr_add_to(int64_t *p, vr a) {
+    vst1q_s64(p, vaddq_s64(vld1q_s64(p), vcvtq_s64_f64(a)));
+}
+
 #endif

@@ -188,6 +188,23 @@ static void add_rows(const ef_map *map, const float *values, unsigned n_rows,
                  sums + (size_t)labels[i] * map->n_columns, NULL);
 }
 
+static void add_products(const double *a, const double *b, unsigned n_rows, int64_t *to,
+                         size_t stride) {
+    for (unsigned i = 0; i < EF_STRIP; i++)
+        for (unsigned l = 0; l < EF_STRIP; l++)
+            for (size_t r = 0; r < n_rows; r++)
+                to[i * stride + l] += (int64_t)a[r * EF_STRIP + i] * (int64_t)b[r * EF_STRIP + l];
+}
+
+static void pack_strips(const float *panel, uint32_t n_columns, unsigned n_rows, double *strips,
+                        size_t strip_doubles) {
+    for (uint32_t j = 0; j % EF_STRIP != 0 || j < n_columns; j++)
+        for (unsigned r = 0; r < n_rows; r++) {
+            const int32_t g = j < n_columns ? (int32_t)panel[(size_t)j * EF_PANEL + r] : 0;
+            strips[j / EF_STRIP * strip_doubles + (size_t)r * EF_STRIP + j % EF_STRIP] = g;
+        }
+}
+
 static void tape_high(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],
                       uint32_t step, uint32_t out[EF_PANEL]) {
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
@@ -229,6 +246,8 @@ const ef_kernels ef_kernels_ref = {
     .squares = squares,
     .move_row = move_row,
     .add_rows = add_rows,
+    .add_products = add_products,
+    .pack_strips = pack_strips,
     .tape_high = tape_high,
     .tape_within = tape_within,
 };

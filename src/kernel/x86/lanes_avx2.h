@@ -198,4 +198,37 @@ LANE_OP void vq_store(int64_t *p, vq a) {
     }
 }
 
+/* Doubles; TALL times eight of them are summed up at a time. */
+#define REALS 4
+#define TALL 4
+typedef __m256d vr;
+LANE_OP vr vr_load(const double *p) {
+    return _mm256_loadu_pd(p);
+}
+LANE_OP void vr_store(double *p, vr a) {
+    _mm256_storeu_pd(p, a);
+}
+LANE_OP vr vr_set1(double x) {
+    return _mm256_set1_pd(x);
+}
+LANE_OP vr vr_muladd(vr a, vr b, vr c) {
+    return _mm256_fmadd_pd(a, b, c);
+}
+LANE_OP vr vr_widen(const int32_t *p) {
+    return _mm256_cvtepi32_pd(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+/* p[i] += lane i, an integer of at most 2^53 in magnitude. Added to 1.5 * 2^54, that is rounded to
+ * a multiple of 4, which the bits of the sum count; what is left over goes the same way. */
+LANE_OP void vr_add_to(int64_t *p, vr a) {
+    const __m256d fours = _mm256_set1_pd(0x1.8p54), ones = _mm256_set1_pd(0x1.8p52);
+    const __m256d upper = _mm256_add_pd(a, fours);
+    const __m256d lower = _mm256_add_pd(_mm256_sub_pd(a, _mm256_sub_pd(upper, fours)), ones);
+    const __m256i n_fours =
+        _mm256_sub_epi64(_mm256_castpd_si256(upper), _mm256_castpd_si256(fours));
+    const __m256i n_ones = _mm256_sub_epi64(_mm256_castpd_si256(lower), _mm256_castpd_si256(ones));
+    const __m256i whole = _mm256_add_epi64(_mm256_slli_epi64(n_fours, 2), n_ones);
+    __m256i *const to = (__m256i *)(void *)p;
+    _mm256_storeu_si256(to, _mm256_add_epi64(_mm256_loadu_si256(to), whole));
+}
+
 #endif

@@ -227,4 +227,28 @@ LANE_OP void vd_put(int64_t *p, vd a, bool adds) {
     _mm512_storeu_si512(p + 8, adds ? _mm512_add_epi64(_mm512_loadu_si512(p + 8), high) : high);
 }
 
+/* Doubles; TALL times eight of them are summed up at a time. */
+#define REALS 8
+#define TALL 8
+typedef __m512d vr;
+LANE_OP vr vr_load(const double *p) {
+    return _mm512_loadu_pd(p);
+}
+LANE_OP void vr_store(double *p, vr a) {
+    _mm512_storeu_pd(p, a);
+}
+LANE_OP vr vr_set1(double x) {
+    return _mm512_set1_pd(x);
+}
+LANE_OP vr vr_muladd(vr a, vr b, vr c) {
+    return _mm512_fmadd_pd(a, b, c);
+}
+LANE_OP vr vr_widen(const int32_t *p) {
+    return _mm512_cvtepi32_pd(_mm256_loadu_si256((const __m256i *)(const void *)p));
+}
+/* p[i] += lane i, an integer. */
+LANE_OP void vr_add_to(int64_t *p, vr a) {
+    _mm512_storeu_si512(p, _mm512_add_epi64(_mm512_loadu_si512(p), _mm512_cvtpd_epi64(a)));
+}
+
 #endif
