@@ -1129,7 +1129,7 @@ EFFACE_API efface_status efface_predictor_load(const char *path, efface_predicto
 EFFACE_API void efface_predictor_free(efface_predictor *predictor);
 
 typedef struct efface_predictor_info {
-    uint32_t format; /* of the bytes: 2 */
+    uint32_t format; /* of the bytes: 3, or 2 if they are older */
     efface_family family;
     uint32_t n_columns;
     efface_predicts predicts;
