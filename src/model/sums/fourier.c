@@ -8,6 +8,7 @@
 #include "base/pairs.h"
 
 #include <math.h>
+#include <string.h>
 
 #define SCALE 0x1.ccf6429be6621p-3 /* 1 / (pi sqrt(2)) */
 #define CHUNK 32
@@ -41,6 +42,19 @@ bool ef_fourier_init(ef_fourier *fourier, uint64_t seed, double gamma, uint32_t 
         fourier->phases[f] = ef_tape_unit(ef_tape(seed, EF_TAPE_FOURIER, 0, f, UINT32_MAX));
     }
     return true;
+}
+
+bool ef_fourier_copy(ef_fourier *to, const ef_fourier *from) {
+    if (!make_room(to, from->n_features, from->n_inputs))
+        return false;
+    memcpy(to->frequencies, from->frequencies,
+           (size_t)from->n_features * from->n_inputs * sizeof *to->frequencies);
+    memcpy(to->phases, from->phases, from->n_features * sizeof *to->phases);
+    return true;
+}
+
+double ef_fourier_unit(const ef_fourier *fourier) {
+    return sqrt(2.0 / fourier->n_features) / EF_GRID_MAX;
 }
 
 void ef_fourier_free(ef_fourier *fourier) {
@@ -110,7 +124,7 @@ void ef_fourier_panel(const ef_fourier *fourier, const float *panel, const uint3
 
 /* Sixteen features at a time, so that additions do not wait for each other. */
 void ef_fourier_row(const ef_fourier *fourier, const float *row, size_t stride,
-                    const uint32_t *inputs, float *features) {
+                    const uint32_t *inputs, int32_t *features) {
     const size_t n = fourier->n_inputs;
     for (size_t first = 0; first < fourier->n_features; first += EF_PANEL) {
         const size_t left = fourier->n_features - first;
@@ -127,7 +141,7 @@ void ef_fourier_row(const ef_fourier *fourier, const float *row, size_t stride,
         float some[EF_PANEL];
         features_of(turns, some);
         for (size_t i = 0; i < width; i++)
-            features[first + i] = some[i];
+            features[first + i] = (int32_t)some[i];
     }
 }
 

@@ -38,6 +38,9 @@ bool ef_fourier_init(ef_fourier *fourier, uint64_t seed, double gamma, uint32_t 
                      uint32_t n_inputs);
 void ef_fourier_free(ef_fourier *fourier);
 
+/* The same as another; fails as above. */
+bool ef_fourier_copy(ef_fourier *to, const ef_fourier *from);
+
 /* The features of the sixteen rows of a panel (base/grid.h), as a panel. Input j is column
  * inputs[j] of the panel. */
 void ef_fourier_panel(const ef_fourier *fourier, const float *panel, const uint32_t *inputs,
@@ -45,7 +48,11 @@ void ef_fourier_panel(const ef_fourier *fourier, const float *panel, const uint3
 
 /* The features of one row: its values are `stride` floats apart. */
 void ef_fourier_row(const ef_fourier *fourier, const float *row, size_t stride,
-                    const uint32_t *inputs, float *features);
+                    const uint32_t *inputs, int32_t *features);
+
+/* What 1 is worth if features are scaled so that the sum of products of two rows' features is near
+ * the kernel. */
+double ef_fourier_unit(const ef_fourier *fourier);
 
 /* For published models: u32 n_features | u32 n_inputs | phases | frequencies. Reading fails with
  * FORMAT if these are damaged or are not for n_inputs inputs, and with MEMORY; then `out` is as it

@@ -114,8 +114,8 @@ efface_status ef_sums_check_params(const efface_params *common, efface_error *er
                        params->bound);
     if ((params->targets == NULL && params->n_targets != 0) ||
         params->n_targets > EFFACE_MAX_COLUMNS)
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the targets must be a list of at most %u columns", EFFACE_MAX_COLUMNS);
+        return ef_fail(error, EFFACE_E_ARGUMENT, "the targets must be a list of at most %u columns",
+                       EFFACE_MAX_COLUMNS);
     if (params->n_fourier > EFFACE_MAX_FOURIER)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "there can be at most %u Fourier features, not %" PRIu32, EFFACE_MAX_FOURIER,
@@ -146,17 +146,16 @@ efface_params *ef_sums_copy_params(const efface_params *common, uint32_t n_colum
     const efface_sums_params *const params = (const void *)common;
     const size_t n_reals = (size_t)params->bayes.n_priors + params->discriminant.n_priors;
     (void)n_columns;
-    efface_sums_params *const copy = ef_alloc(1, sizeof *copy + n_reals * sizeof(double) +
-                                                     params->n_targets * sizeof(uint32_t));
+    efface_sums_params *const copy =
+        ef_alloc(1, sizeof *copy + n_reals * sizeof(double) + params->n_targets * sizeof(uint32_t));
     if (copy == NULL)
         return NULL;
     double *const reals = (double *)(void *)(copy + 1);
     uint32_t *const targets = (uint32_t *)(void *)(reals + n_reals);
     *copy = *params;
     copy->bayes.priors = copy_reals(reals, params->bayes.priors, params->bayes.n_priors);
-    copy->discriminant.priors =
-        copy_reals(reals + params->bayes.n_priors, params->discriminant.priors,
-                   params->discriminant.n_priors);
+    copy->discriminant.priors = copy_reals(
+        reals + params->bayes.n_priors, params->discriminant.priors, params->discriminant.n_priors);
     copy->targets = params->n_targets != 0 ? targets : NULL;
     if (params->n_targets != 0)
         memcpy(targets, params->targets, params->n_targets * sizeof *targets);

@@ -42,8 +42,8 @@ static bool ids_are_right(const ef_view *v) {
     for (uint32_t k = 0; k < v->n_outputs; k++) {
         if (ef_view_has_classes(v->view)
                 ? v->ids[k] == EFFACE_NO_LABEL || (k != 0 && v->ids[k] <= v->ids[k - 1])
-                : v->view == EFFACE_VIEW_COMPONENTS ? v->ids[k] != k
-                                                    : v->ids[k] < 0 || v->ids[k] >= v->n_columns)
+            : v->view == EFFACE_VIEW_COMPONENTS ? v->ids[k] != k
+                                                : v->ids[k] < 0 || v->ids[k] >= v->n_columns)
             return false;
     }
     return true;
@@ -51,8 +51,8 @@ static bool ids_are_right(const ef_view *v) {
 
 static efface_status read_body(ef_decoder *r, ef_view *v, bool has_features, efface_error *error) {
     size_t n_weights, n_centers, n_reals;
-    if (!ef_view_sizes(v, &n_weights, &n_centers) ||
-        !ef_add_size(n_weights, n_centers, &n_reals) || !ef_decoder_has(r, n_reals, sizeof(double)))
+    if (!ef_view_sizes(v, &n_weights, &n_centers) || !ef_add_size(n_weights, n_centers, &n_reals) ||
+        !ef_decoder_has(r, n_reals, sizeof(double)))
         return damaged(error, "its size");
     if (!ef_view_take(v))
         return ef_fail_memory(error);

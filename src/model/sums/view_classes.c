@@ -73,8 +73,8 @@ double ef_sums_variance(const ef_sums *of, uint32_t point) {
     ef_i128 square = 0;
     int64_t sum = of->all.sums[point];
     for (uint32_t c = 0; c < of->n_classes; c++)
-        square = (ef_i128)((ef_u128)square +
-                           (ef_u128)ef_moments_product(&of->classes[c], point, point));
+        square =
+            (ef_i128)((ef_u128)square + (ef_u128)ef_moments_product(&of->classes[c], point, point));
     total.weight = of->all.weight;
     total.sums = &sum;
     total.products = &square;
@@ -182,8 +182,8 @@ static efface_status find_linear(const ef_sums *of, const ef_look *look, ef_view
             const uint32_t point = c->term_points[j];
             const ef_u128 difference = (ef_u128)((ef_i128)of->all.weight * m->sums[point]) -
                                        (ef_u128)((ef_i128)m->weight * of->all.sums[point]);
-            away[j] = ef_i128_to_double((ef_i128)difference) / (double)m->weight /
-                      (double)of->all.weight;
+            away[j] =
+                ef_i128_to_double((ef_i128)difference) / (double)m->weight / (double)of->all.weight;
         }
         ef_cholesky_solve(&factor, away, weights);
         double constant = ef_log(v->priors[2 * k]) - 0.5 * ef_dot(away, weights, n);
@@ -218,9 +218,9 @@ static void find_triangle(const ef_sums *of, const ef_look *look, uint32_t k, ef
         double *const row = factor->lower + (size_t)j * n;
         const double u = ef_coordinates_unit(c, c->term_points[j]);
         for (uint32_t l = 0; l <= j; l++)
-            row[l] = ef_i128_to_double(
-                         ef_moments_centred(m, c->term_points[l], c->term_points[j])) /
-                     weight / (weight - of->params->weight_unit) * (1.0 - own);
+            row[l] =
+                ef_i128_to_double(ef_moments_centred(m, c->term_points[l], c->term_points[j])) /
+                weight / (weight - of->params->weight_unit) * (1.0 - own);
         row[j] += own / (u * u);
     }
     (void)ef_cholesky_factor(factor);

@@ -28,11 +28,10 @@ efface_status ef_view_components(const ef_sums *of, const ef_look *look, ef_view
     const ef_coordinates *const c = &of->coordinates;
     const uint32_t n = v->n_terms;
     size_t n_elements;
-    double *const matrix = ef_mul_size(n, n, &n_elements) ? ef_alloc(n_elements, sizeof *matrix)
-                                                          : NULL;
+    double *const matrix =
+        ef_mul_size(n, n, &n_elements) ? ef_alloc(n_elements, sizeof *matrix) : NULL;
     double *const values = ef_alloc(n, sizeof *values);
-    efface_status status =
-        matrix != NULL && values != NULL ? EFFACE_OK : ef_fail_memory(error);
+    efface_status status = matrix != NULL && values != NULL ? EFFACE_OK : ef_fail_memory(error);
     if (status == EFFACE_OK) {
         const double trace = fill_covariance(of, matrix, n);
         status = ef_eigen_symmetric(matrix, n, values);

@@ -185,7 +185,8 @@ static bool take_tables(ef_view *v, const ef_look *look) {
         v->means = ef_alloc_zero(outputs, terms * sizeof *v->means);
     if (v->view == EFFACE_VIEW_BAYES || v->view == EFFACE_VIEW_DISCRIMINANT)
         v->priors = ef_alloc_zero(outputs, 2 * sizeof *v->priors);
-    return v->dropped != NULL && (!has_means || v->means != NULL) && (!is_linear || v->quality != NULL) &&
+    return v->dropped != NULL && (!has_means || v->means != NULL) &&
+           (!is_linear || v->quality != NULL) &&
            (!is_linear || !look->errors || v->errors != NULL) &&
            ((v->view != EFFACE_VIEW_BAYES && v->view != EFFACE_VIEW_COMPONENTS) ||
             v->variances != NULL) &&
@@ -201,8 +202,8 @@ static void find_means(const ef_sums *of, ef_view *v) {
         /* With Fourier features, columns that are no targets have no sums. */
         const uint32_t target = ef_coordinates_target(c, j);
         const bool is_summed = c->fourier.n_features == 0 || target != EFFACE_NO_COLUMN;
-        const uint32_t point = c->fourier.n_features == 0 || !is_summed ? j
-                                                                        : c->target_points[target];
+        const uint32_t point =
+            c->fourier.n_features == 0 || !is_summed ? j : c->target_points[target];
         v->centers[j] = is_summed ? (double)of->all.sums[point] / (double)of->all.weight *
                                         ef_coordinates_unit(c, point)
                                   : (double)__builtin_nan("");

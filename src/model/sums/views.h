@@ -100,9 +100,4 @@ bool ef_view_sizes(const ef_view *v, size_t *n_weights, size_t *n_centers);
 /* Takes room for what prediction needs, filled with zeros; view, kind and sizes are set. */
 bool ef_view_take(ef_view *v);
 
-/* Checks of parameters (sums_params.c). */
-efface_status ef_linear_check(const efface_linear_params *params, efface_error *error);
-efface_status ef_bayes_check(const efface_bayes_params *params, efface_error *error);
-efface_status ef_discriminant_check(const efface_discriminant_params *params, efface_error *error);
-
 #endif
