@@ -58,7 +58,7 @@ static law_params kmeans_of(const law_params *params) {
 /* ---------------------------------------------------------------- parameters */
 
 /* Takes parameters of k-means over. Those that name bounds of columns name them for d features;
- * source[j] is the feature that column j is, unless it is a target. */
+ * source[j] is the feature that column j is, unless it is a target; NULL: column j is feature j. */
 static void take_kmeans(segmented_room *room, const law_params *from, const uint32_t *source,
                         uint32_t d) {
     const efface_kmeans_params *const kmeans = (const void *)from;
@@ -70,9 +70,10 @@ static void take_kmeans(segmented_room *room, const law_params *from, const uint
     p->kmeans.redraw = EFFACE_REDRAW_SAME;
     p->targets = room->targets;
     for (uint32_t j = 0; kmeans->column_min != NULL && j < d; j++) {
-        const bool feature = source[j] != EFFACE_NO_COLUMN;
-        room->low[j] = feature ? kmeans->column_min[source[j]] : 1.0f; /* not looked at */
-        room->high[j] = feature ? kmeans->column_max[source[j]] : -1.0f;
+        const uint32_t from_column = source != NULL ? source[j] : j;
+        const bool feature = from_column != EFFACE_NO_COLUMN;
+        room->low[j] = feature ? kmeans->column_min[from_column] : 1.0f; /* not looked at */
+        room->high[j] = feature ? kmeans->column_max[from_column] : -1.0f;
     }
     if (kmeans->depth_clusters != NULL)
         memcpy(room->depth_clusters, kmeans->depth_clusters,
@@ -111,7 +112,7 @@ static void choose_regression(efface_segmented_params *p, const law_rows *rows, 
 
 /* Some of the columns become targets. */
 static void draw(law_params *params, const law_rows *rows, bool calm, uint64_t *stream) {
-    uint32_t source[LAW_MOST_COLUMNS];
+    uint32_t source[LAW_MOST_COLUMNS] = {0};
     law_params kmeans;
     assert_true(rows->d > 1);
     memset(params, 0, sizeof *params);
@@ -139,7 +140,7 @@ static void fill_targets(law_rows *rows, const uint32_t *source, bool calm) {
 
 static void draw_case(law_case *c, const law_wish *wish, uint64_t *stream) {
     law_case kmeans;
-    uint32_t source[LAW_MOST_COLUMNS + MOST_TARGETS];
+    uint32_t source[LAW_MOST_COLUMNS] = {0};
     memset(&kmeans, 0, sizeof kmeans);
     law_kmeans.draw_case(&kmeans, wish, stream);
     const law_rows *const old = &kmeans.rows;
@@ -179,16 +180,13 @@ static void draw_case(law_case *c, const law_wish *wish, uint64_t *stream) {
 static void read_bytes(law_params *params, uint32_t d, bool lawful, law_bytes *in) {
     static const double bounds[] = {0.0, 0.0, 1e6, EFFACE_MAX_MAGNITUDE};
     static const double alphas[] = {0.0, 1.0, 1e-9, 1e100};
-    uint32_t source[LAW_MOST_COLUMNS];
     law_params kmeans;
     (void)lawful;
     const unsigned a = law_take(in), b = law_take(in);
     memset(params, 0, sizeof *params);
     law_kmeans.read(&kmeans, d, true, in);
-    for (uint32_t j = 0; j < d; j++)
-        source[j] = j;
     segmented_room *const room = room_of(params);
-    take_kmeans(room, &kmeans, source, d);
+    take_kmeans(room, &kmeans, NULL, d);
     efface_segmented_params *const p = &room->params;
     room->targets[p->n_targets++] = a % d;
     if (a >= 128 && d > 2)
@@ -206,14 +204,11 @@ static const char *const ways[N_WAYS] = {"segments of lloyd with ranges", "segme
 
 static void choose(law_params *params, unsigned way, uint32_t d) {
     static const unsigned of_kmeans[N_WAYS] = {1, 3, 4, 6};
-    uint32_t source[LAW_MOST_COLUMNS];
     law_params kmeans;
     memset(params, 0, sizeof *params);
     law_kmeans.choose(&kmeans, of_kmeans[way], d);
-    for (uint32_t j = 0; j < d; j++)
-        source[j] = j;
     segmented_room *const room = room_of(params);
-    take_kmeans(room, &kmeans, source, d);
+    take_kmeans(room, &kmeans, NULL, d);
     room->targets[room->params.n_targets++] = d - 1;
     if (d > 3 && way != TREE)
         room->targets[room->params.n_targets++] = 1;
@@ -365,31 +360,67 @@ static efface_model part_of(const efface_model *model) {
                           .stamp = model->stamp};
 }
 
-/* What is kept is that of the state as it is now: predictions are those of a fresh fit. */
-static void compare(const efface_model *model, const efface_model *fresh, const efface_data *data) {
-    const uint32_t d = efface_data_n_columns(data),
-                   n_numbers = efface_model_get_info(model).n_numbers;
-    const efface_model a = part_of(model), b = part_of(fresh);
-    efface_number *const numbers = make(2 * (size_t)n_numbers, sizeof *numbers);
-    float *const values = make(d, sizeof *values);
-    kmeans_compare(&a, &b, data);
-    for (size_t i = 0; i < efface_data_n_rows(data); i += 1 + efface_data_n_rows(data) / 8) {
-        efface_data_values(data, i, values);
+/* What a model, or else a published one, predicts for some rows of a set. */
+static efface_number *predict_some(const efface_model *model, const efface_predictor *published,
+                                   const efface_data *data, size_t *n_bytes) {
+    const size_t n_rows = efface_data_n_rows(data), n = n_rows < 8 ? n_rows : 8;
+    const uint32_t d = efface_data_n_columns(data);
+    const uint32_t n_numbers = model != NULL ? efface_model_get_info(model).n_numbers
+                                             : efface_predictor_get_info(published).n_numbers;
+    efface_number *const numbers = make(n * n_numbers, sizeof *numbers);
+    float *const values = make(n * d, sizeof *values);
+    for (size_t i = 0; i < n; i++) {
+        float *const row = values + i * d;
+        efface_data_values(data, i * n_rows / n, row);
+        for (uint32_t j = 0; j < d; j++) {
+            const bool input = model != NULL ? efface_model_is_input(model, j) != 0
+                                             : efface_predictor_is_input(published, j) != 0;
+            row[j] = !input ? NAN : i == 7 ? row[j] * 3.0f : row[j]; /* beyond the bounds, too */
+        }
         for (uint32_t j = 0; j < d; j++)
-            if (!efface_model_is_input(model, j))
-                values[j] = NAN;
-        assert_int_equal(efface_model_predict(model, 1, values, 0, numbers, NULL), EFFACE_OK);
-        assert_int_equal(efface_model_predict(fresh, 1, values, 0, numbers + n_numbers, NULL),
-                         EFFACE_OK);
-        assert_memory_equal(numbers, numbers + n_numbers, n_numbers * sizeof *numbers);
+            row[j] = fabsf(row[j]) > 0x1p126f ? 0x1p126f : row[j];
     }
-    free(numbers);
+    const efface_status status =
+        n == 0          ? EFFACE_OK
+        : model != NULL ? efface_model_predict(model, n, values, 0, numbers, NULL)
+                        : efface_predictor_predict(published, n, values, 0, numbers, NULL);
+    assert_int_equal(status, EFFACE_OK);
     free(values);
+    *n_bytes = n * n_numbers * sizeof *numbers;
+    return numbers;
 }
 
+/* What is kept is that of the state as it is now: predictions are those of a fresh fit. */
+static void compare(const efface_model *model, const efface_model *fresh, const efface_data *data) {
+    const efface_model a = part_of(model), b = part_of(fresh);
+    size_t n_bytes = 0;
+    kmeans_compare(&a, &b, data);
+    efface_number *const is = predict_some(model, NULL, data, &n_bytes);
+    efface_number *const should_be = predict_some(fresh, NULL, data, &n_bytes);
+    assert_memory_equal(is, should_be, n_bytes);
+    free(is);
+    free(should_be);
+}
+
+/* A model that is published predicts as it did before. */
 static void check(const efface_model *model, const efface_data *data) {
     const efface_model part = part_of(model);
     kmeans_check(&part, data);
+    if (efface_data_n_rows(data) == 0)
+        return;
+    ef_writer w = {0};
+    efface_predictor *published = NULL;
+    size_t n_bytes = 0;
+    ef_predictor_write(&w, model, data, NULL);
+    assert_false(w.failed);
+    assert_int_equal(efface_predictor_decode(w.bytes, w.n_bytes, &published, NULL), EFFACE_OK);
+    efface_number *const is = predict_some(NULL, published, data, &n_bytes);
+    efface_number *const should_be = predict_some(model, NULL, data, &n_bytes);
+    assert_memory_equal(is, should_be, n_bytes);
+    free(is);
+    free(should_be);
+    efface_predictor_free(published);
+    efface_bytes_free(w.bytes);
 }
 
 /* Those that k-means names, or the row with the largest magnitude, which makes a bound. */

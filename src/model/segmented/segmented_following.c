@@ -76,6 +76,7 @@ static outlook look(const ef_segmented *s, const ef_news *news, const promise *p
 
 /* ---------------------------------------------------------------- rows of the change */
 
+/* By the dividers as they were: rows that come move on with all others. */
 static efface_status find_changed(const ef_segmented *s, const outlook *o, promise *p,
                                   efface_error *error) {
     const ef_change *const change = o->news->change;
@@ -83,23 +84,18 @@ static efface_status find_changed(const ef_segmented *s, const outlook *o, promi
     p->points = ef_alloc(n, s->coordinates.n * sizeof *p->points);
     p->segments = ef_alloc(n, sizeof *p->segments);
     p->weights = ef_alloc(n, sizeof *p->weights);
-    uint32_t *const before = ef_alloc(o->divided ? n : 0, sizeof *before);
-    efface_status status =
-        p->points != NULL && p->segments != NULL && p->weights != NULL && before != NULL
-            ? ef_segments_of_change(&o->is, change, p->segments, error)
-            : ef_fail_memory(error);
-    if (status == EFFACE_OK && o->divided)
-        status = ef_segments_of_change(&o->was, change, before, error);
-    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
-        if (o->divided && change->leaves[i])
-            p->segments[i] = before[i];
+    const efface_status status = p->points != NULL && p->segments != NULL && p->weights != NULL
+                                     ? ef_segments_of_change(&o->was, change, p->segments, error)
+                                     : ef_fail_memory(error);
+    if (status != EFFACE_OK)
+        return status;
+    for (size_t i = 0; i < n; i++) {
         p->weights[i] = ef_change_weight(change, i);
         ef_coordinates_of_row(&s->coordinates, ef_change_first(change, i),
                               p->points + i * s->coordinates.n);
     }
-    p->n_rows = status == EFFACE_OK ? n : 0;
-    ef_free(before);
-    return status;
+    p->n_rows = n;
+    return EFFACE_OK;
 }
 
 static void apply_changed(const promise *p, ef_moments *segments, uint32_t n_coordinates) {
