@@ -111,11 +111,11 @@ static efface_status sum_up(const ef_segmented *s, outlook *o, const uint32_t *s
     ef_coordinates grid = s->coordinates; /* with the exponents to be */
     float *const step = ef_alloc(grid.n_columns, sizeof *step);
     p->made = ef_segments_make(o->is.n, grid.n);
+    p->n_made = p->made != NULL ? o->is.n : 0;
     if (step == NULL || p->made == NULL) {
         ef_free(step);
         return ef_fail_memory(error);
     }
-    p->n_made = o->is.n;
     for (uint32_t j = 0; j < grid.n_columns; j++)
         step[j] = ef_step_bound(p->exponents[j]);
     grid.map.step = step;
