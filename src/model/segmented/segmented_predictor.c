@@ -226,26 +226,35 @@ efface_status ef_segmented_predict(const void *of, size_t n_rows, const float *v
 
 /* ---------------------------------------------------------------- tables */
 
-enum { CENTROIDS, COEFFICIENTS, N_TABLES };
+enum { CENTROIDS, COEFFICIENTS, SEGMENTS, N_TABLES };
 
 bool ef_segmented_table(const void *of, uint32_t number, efface_table *table) {
-    static const char *const names[] = {"intercept"};
+    static const char *const names[] = {"intercept"}, *const counts[] = {"rows", "weight"};
     const predictor *const p = of;
     const uint64_t k = p->by.n_clusters;
-    if (number >= N_TABLES)
+    const efface_table tables[N_TABLES] = {
+        {.name = "centroids",
+         .row_name = "segment",
+         .n_rows = k,
+         .n_columns = p->n_inputs,
+         .columns = p->inputs},
+        {.name = "coefficients",
+         .row_name = "row",
+         .n_rows = k * p->n_targets,
+         .n_columns = p->n_inputs + 1,
+         .n_named = 1,
+         .names = names,
+         .columns = p->inputs},
+        {.name = "segments",
+         .row_name = "segment",
+         .n_rows = k,
+         .n_columns = 2,
+         .n_named = 2,
+         .names = counts},
+    };
+    if (number >= N_TABLES || (number == SEGMENTS && p->of == NULL))
         return false;
-    *table = number == CENTROIDS ? (efface_table){.name = "centroids",
-                                                  .row_name = "segment",
-                                                  .n_rows = k,
-                                                  .n_columns = p->n_inputs,
-                                                  .columns = p->inputs}
-                                 : (efface_table){.name = "coefficients",
-                                                  .row_name = "row",
-                                                  .n_rows = k * p->n_targets,
-                                                  .n_columns = p->n_inputs + 1,
-                                                  .n_named = 1,
-                                                  .names = names,
-                                                  .columns = p->inputs};
+    *table = tables[number];
     return true;
 }
 
@@ -268,6 +277,11 @@ efface_status ef_segmented_read_table(const void *of, uint32_t number, uint64_t 
     const ef_regressions *r = NULL;
     if (number == CENTROIDS)
         return read_centroid(p, row, offsets, values, error);
+    if (number == SEGMENTS) {
+        values[0] = (double)p->of->segments[row].n_rows;
+        values[1] = (double)p->of->segments[row].weight;
+        return EFFACE_OK;
+    }
     const efface_status status = find_regressions(p, &r, error);
     if (status != EFFACE_OK)
         return status;
