@@ -66,7 +66,9 @@ static batch draw_batch(const bool *inside, bool which) {
             continue;
         b.ids[b.n] = id;
         b.weights[b.n] = one_in(10) ? INT64_C(1) << 30 : 1 + (int64_t)below(3);
-        b.labels[b.n] = one_in(9) ? EFFACE_NO_LABEL : (int64_t)below(4) - 1;
+        b.labels[b.n] = one_in(9)    ? EFFACE_NO_LABEL
+                        : one_in(40) ? INT64_MAX - (int64_t)below(3) /* comes and goes */
+                                     : (int64_t)below(4) - 1;
         for (uint32_t j = 0; j < N_COLUMNS; j++)
             b.values[b.n * N_COLUMNS + j] = draw_value();
         b.n++;

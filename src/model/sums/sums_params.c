@@ -17,7 +17,6 @@ void efface_sums_params_init(efface_sums_params *params) {
         .weight_unit = 1,
         .linear = {.intercept = 1},
         .bayes = {.smoothing = 1e-9},
-        .discriminant = {.shrinkage = -1.0},
     };
 }
 
@@ -79,9 +78,8 @@ efface_status ef_bayes_check(const efface_bayes_params *params, efface_error *er
 }
 
 efface_status ef_discriminant_check(const efface_discriminant_params *params, efface_error *error) {
-    if (!(params->shrinkage <= 1.0))
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the shrinkage must be from 0 to 1, or below 0 for none, not %g",
+    if (!(params->shrinkage >= 0.0 && params->shrinkage <= 1.0))
+        return ef_fail(error, EFFACE_E_ARGUMENT, "the shrinkage must be from 0 to 1, not %g",
                        params->shrinkage);
     return check_priors(params->priors, params->n_priors, error);
 }
@@ -309,7 +307,7 @@ void ef_sums_describe_params(const efface_params *common, ef_listener to) {
         tell_real(to, "smoothing", p->bayes.smoothing, true);
     if (p->view == EFFACE_VIEW_DISCRIMINANT) {
         tell_whole(to, "quadratic", p->discriminant.quadratic != 0, EFFACE_FACT_YES_NO);
-        tell_real(to, "shrinkage", p->discriminant.shrinkage, p->discriminant.shrinkage >= 0.0);
+        tell_real(to, "shrinkage", p->discriminant.shrinkage, true);
     }
     if (p->view == EFFACE_VIEW_COMPONENTS) {
         tell_whole(to, "n_components", p->components.n_components,

@@ -24,6 +24,8 @@ void ef_view_write(ef_writer *w, const ef_view *v) {
         ef_write_u64(w, (uint64_t)v->ids[k]);
     write_reals(w, v->weights, n_weights);
     write_reals(w, v->constants, v->n_outputs);
+    if (v->view == EFFACE_VIEW_COMPONENTS)
+        write_reals(w, v->scales, v->n_outputs);
     write_reals(w, v->centers, n_centers);
 }
 
@@ -74,6 +76,8 @@ static efface_status read_body(ef_decoder *r, ef_view *v, bool has_features, eff
         return damaged(error, "what it predicts");
     read_reals(r, v->weights, n_weights);
     read_reals(r, v->constants, v->n_outputs);
+    if (v->view == EFFACE_VIEW_COMPONENTS)
+        read_reals(r, v->scales, v->n_outputs);
     read_reals(r, v->centers, n_centers);
     return r->failed ? damaged(error, "it ends too early") : EFFACE_OK;
 }

@@ -44,14 +44,14 @@ efface_status ef_view_components(const ef_sums *of, const ef_look *look, ef_view
                             ef_coordinates_unit(c, c->term_points[j]);
         for (uint32_t k = 0; status == EFFACE_OK && k < v->n_outputs; k++) {
             const double variance = values[k] > 0.0 ? values[k] : 0.0;
-            const double scale = !look->components.whiten ? 1.0
-                                 : variance > 0.0         ? 1.0 / sqrt(variance)
-                                                          : 0.0;
+            v->scales[k] = !look->components.whiten ? 1.0
+                           : variance > 0.0         ? 1.0 / sqrt(variance)
+                                                    : 0.0;
             double *const weights = v->weights + (size_t)k * n;
             v->variances[2 * k] = variance;
             v->variances[2 * k + 1] = trace > 0.0 ? variance / trace : 0.0;
             for (uint32_t j = 0; j < n; j++)
-                weights[j] = matrix[(size_t)k * n + j] * scale;
+                weights[j] = matrix[(size_t)k * n + j];
             v->constants[k] = -ef_dot(weights, v->centers, n);
             v->ids[k] = k;
         }
