@@ -279,6 +279,7 @@ static int make_store(choices *c, efface_store **store) {
         code = create_store(c, &options, data, &chosen, store);
     if (code == CLI_DONE) {
         cli_warn_rounding(data, options.rounding);
+        chosen.of.store = *store;
         warn(c, &chosen);
         if (!c->keep_texts)
             note_texts(data, options.texts);

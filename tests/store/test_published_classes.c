@@ -1,6 +1,7 @@
 /*
  * Texts of classes in published files: those of the classes that the model has, and no others. The
- * reader takes files without them, which are older, and refuses lists that make no sense.
+ * reader takes files without them, which are older, and refuses lists that make no sense. Memory
+ * may run out anywhere.
  */
 #define _XOPEN_SOURCE 700
 #include <setjmp.h>
@@ -11,6 +12,7 @@
 #include <cmocka.h>
 
 #include "store/plain_store.h"
+#include "store/short_memory.h"
 #include "unit/report_ways.h"
 
 #include <sodium.h>
@@ -105,6 +107,41 @@ static void a_class_that_is_gone_has_no_text(void **state) {
     efface_store_close(store);
 }
 
+/* The n-th allocation fails, for n = 1, 2, ...: nothing is published, or read, until all succeed.
+ */
+static void memory_runs_out(void **state) {
+    (void)state;
+    efface_store *const store = make_classes();
+    const efface_publishing asked = {.name = "m", .path = in_folder(FILE_NAME), .replace = 1};
+    unsigned n_failed = 0;
+    for (long n = 1;; n++) {
+        has_failed = false;
+        allocations_left = n;
+        const efface_status status = efface_store_publish(store, &asked, NULL, NULL);
+        allocations_left = 0;
+        n_failed += has_failed;
+        assert_true(status == EFFACE_OK || (has_failed && status != EFFACE_E_CORRUPT));
+        if (!has_failed)
+            break;
+    }
+    for (long n = 1;; n++) {
+        efface_predictor *p = NULL;
+        has_failed = false;
+        allocations_left = n;
+        const efface_status status = efface_predictor_load(in_folder(FILE_NAME), &p, NULL);
+        allocations_left = 0;
+        n_failed += has_failed;
+        assert_true((status == EFFACE_OK) == (p != NULL));
+        assert_true(status == EFFACE_OK || (has_failed && status == EFFACE_E_MEMORY));
+        efface_predictor_free(p);
+        if (!has_failed)
+            break;
+    }
+    assert_true(n_failed > 50);
+    check_whole(store);
+    efface_store_close(store);
+}
+
 /* ---------------------------------------------------------------- what is read */
 
 enum { FORMAT_AT = 16, FLAGS_AT = 28, LIST_AT = 40 };
@@ -173,6 +210,8 @@ static void lists_are_read_or_refused(void **state) {
     assert_int_equal(decode_with(&file, 3, 0, list, sizeof list, &p), EFFACE_E_FORMAT);
     assert_int_equal(decode_with(&file, 3, 4, NULL, 0, &p), EFFACE_E_FORMAT);
     assert_int_equal(decode_with(&file, 3, 8, NULL, 0, &p), EFFACE_E_FORMAT);
+    static const unsigned char none[4] = {0};
+    assert_int_equal(decode_with(&file, 3, 4, none, sizeof none, &p), EFFACE_E_FORMAT);
     /* Cut off; no texts, too many; classes out of order, or twice; an empty text; a zero byte. */
     for (size_t n = 0; n < sizeof list; n++)
         assert_int_equal(decode_with(&file, 3, 4, list, n, &p), EFFACE_E_FORMAT);
@@ -197,6 +236,9 @@ int main(void) {
         cmocka_unit_test(classes_have_their_texts),
         cmocka_unit_test(a_class_that_is_gone_has_no_text),
         cmocka_unit_test(lists_are_read_or_refused),
+        cmocka_unit_test(memory_runs_out),
     };
-    return sodium_init() >= 0 ? cmocka_run_group_tests(tests, begin_folder, end_folder) : 1;
+    return sodium_init() >= 0 && wrap_sqlite_memory() == 0
+               ? cmocka_run_group_tests(tests, begin_folder, end_folder)
+               : 1;
 }
