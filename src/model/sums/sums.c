@@ -1,245 +1,378 @@
-/* The state of `sums`: made from rows, changed with them, written and read. */
+/* The state of `sums`: made from rows, and changed with them. */
 #include "model/sums/sums.h"
 
 #include "base/checked.h"
-#include "base/interrupt.h"
 #include "base/status.h"
+#include "model/sums/views.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define MAGIC "EFFACESU"
-#define FORMAT 1
-#define VALUES_BETWEEN_QUESTIONS 200000 /* a millisecond or so */
-
 static const char bound_moved[] = "the bound of a column's grid moved";
+static const char many_rows[] = "so many rows changed that adding all up is quicker";
 
-/* ---------------------------------------------------------------- the grid */
+/* ---------------------------------------------------------------- making */
 
-/* The exponents of the columns, given the smallest and largest value of each; or LIMIT for values
- * beyond the bound that was given. */
-static efface_status find_exponents(const efface_sums_params *params, uint32_t d, bool has_rows,
-                                    const float *least, const float *most, int32_t *exponents,
-                                    efface_error *error) {
-    const float bound = (float)params->bound;
-    int32_t of_bound = EF_EXPONENT_MIN;
-    while (ef_power_of_two(of_bound) < params->bound)
-        of_bound++;
-    for (uint32_t j = 0; j < d; j++) {
-        const float low = has_rows ? least[j] : 0.0F, high = has_rows ? most[j] : 0.0F;
-        if (params->bound > 0.0 && (low < -bound || high > bound))
-            return ef_fail(error, EFFACE_E_LIMIT,
-                           "the values of column %" PRIu32
-                           " are from %g to %g, beyond the bound %g; give a larger bound or none",
-                           j + 1, (double)low, (double)high, params->bound);
-        exponents[j] = params->bound > 0.0 ? of_bound : ef_exponent(-low > high ? -low : high);
-    }
-    return EFFACE_OK;
-}
-
-/* The same for the rows of a set, whatever ranges are stale. */
-static efface_status find_exponents_of(const efface_sums_params *params, const efface_data *data,
-                                       int32_t *exponents, efface_error *error) {
-    const uint32_t d = data->n_columns;
-    float *const ranges = ef_alloc(2 * (size_t)d, sizeof *ranges);
-    if (ranges == NULL)
+efface_status ef_sums_make(const efface_sums_params *params, uint32_t d, ef_sums **out,
+                           efface_error *error) {
+    ef_sums *const s = ef_alloc_zero(1, sizeof *s);
+    if (s == NULL)
         return ef_fail_memory(error);
-    ef_data_column_ranges(data, ranges, ranges + d);
-    const efface_status status =
-        find_exponents(params, d, data->n_rows != 0, ranges, ranges + d, exponents, error);
-    ef_free(ranges);
+    const ef_coordinates_params of = {.n_columns = d,
+                                      .targets = params->targets,
+                                      .n_targets = params->n_targets,
+                                      .n_fourier = params->n_fourier,
+                                      .gamma = params->gamma,
+                                      .seed = params->common.seed};
+    const efface_summed summed = ef_sums_needed(params), by_class = ef_sums_needed_by_class(params);
+    s->summed = params->summed > summed ? params->summed : summed;
+    s->by_class = params->by_class > by_class ? params->by_class : by_class;
+    efface_status status = ef_coordinates_init(&s->coordinates, &of, error);
+    if (status == EFFACE_OK) {
+        s->params = (efface_sums_params *)(void *)ef_sums_copy_params(&params->common, d);
+        if (s->params == NULL || !ef_moments_init(&s->all, s->coordinates.n, s->summed))
+            status = ef_fail_memory(error);
+    }
+    if (status == EFFACE_OK)
+        *out = s;
+    else
+        ef_sums_free(s);
     return status;
 }
 
-/* ---------------------------------------------------------------- fit */
-
-/* Sums of no rows; NULL if memory is short. */
-static ef_sums *make(const efface_sums_params *params, uint32_t d) {
-    ef_sums *const made = ef_alloc_zero(1, sizeof *made);
-    if (made == NULL)
-        return NULL;
-    *made = (ef_sums){.params = *params,
-                      .n_columns = d,
-                      .exponents = ef_alloc_zero(d, sizeof *made->exponents),
-                      .sums = ef_alloc_zero(d, sizeof *made->sums)};
-    if (made->exponents != NULL && made->sums != NULL)
-        return made;
-    ef_sums_free(made);
-    return NULL;
+static void free_classes(int64_t *labels, ef_moments *classes, uint32_t n) {
+    for (uint32_t c = 0; classes != NULL && c < n; c++)
+        ef_moments_free(&classes[c]);
+    ef_free(classes);
+    ef_free(labels);
 }
 
 void ef_sums_free(void *state) {
     ef_sums *const s = state;
     if (s == NULL)
         return;
-    ef_free(s->exponents);
-    ef_free(s->sums);
+    ef_view_free(atomic_load(&s->views[0]));
+    ef_view_free(atomic_load(&s->views[1]));
+    free_classes(s->labels, s->classes, s->n_classes);
+    ef_moments_free(&s->all);
+    ef_coordinates_free(&s->coordinates);
+    ef_free(s->params);
     ef_free(s);
 }
 
-/* Adds a row, whose values are EF_PANEL floats apart, so many times. On the way, and in a state
- * that was made of damaged bytes, a sum may leave its range: it wraps around, and comes back. */
-static void add_row(ef_sums *s, const float *row, int64_t weight) {
-    for (uint32_t j = 0; j < s->n_columns; j++) {
-        const int32_t g = ef_snap(row[(size_t)j * EF_PANEL], 0.0F, ef_step_bound(s->exponents[j]));
-        s->sums[j] = (int64_t)((uint64_t)s->sums[j] + (uint64_t)(weight * g));
+/* ---------------------------------------------------------------- classes */
+
+static int compare_labels(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+uint32_t ef_sums_find_class(const int64_t *labels, uint32_t n, int64_t label) {
+    uint32_t low = 0, high = n;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (labels[middle] < label)
+            low = middle + 1;
+        else
+            high = middle;
     }
+    return low < n && labels[low] == label ? low : n;
+}
+
+/* Puts labels in order, each once and without that of no class. Returns how many are left. */
+static size_t order_labels(int64_t *labels, size_t n) {
+    size_t n_kept = 0;
+    if (n != 0)
+        qsort(labels, n, sizeof *labels, compare_labels);
+    for (size_t i = 0; i < n; i++)
+        if (labels[i] != EFFACE_NO_LABEL && (n_kept == 0 || labels[n_kept - 1] != labels[i]))
+            labels[n_kept++] = labels[i];
+    return n_kept;
+}
+
+/* The classes of the rows of a set, with sums of no rows. */
+static efface_status make_classes(ef_sums *s, const efface_data *data, efface_error *error) {
+    const size_t n = data->labels != NULL ? data->n_rows : 0;
+    int64_t *const all = ef_alloc(n, sizeof *all);
+    if (all == NULL)
+        return ef_fail_memory(error);
+    if (n != 0)
+        memcpy(all, data->labels, n * sizeof *all);
+    const size_t n_classes = order_labels(all, n);
+    if (n_classes >= EF_NO_GROUP) {
+        ef_free(all);
+        return ef_fail(error, EFFACE_E_LIMIT, "there are more than 2^32 classes");
+    }
+    s->labels = ef_alloc(n_classes, sizeof *s->labels);
+    s->classes = ef_alloc_zero(n_classes, sizeof *s->classes);
+    bool right = s->labels != NULL && s->classes != NULL;
+    for (size_t c = 0; right && c < n_classes; c++) {
+        s->labels[c] = all[c];
+        right = ef_moments_init(&s->classes[c], s->coordinates.n, s->by_class);
+        s->n_classes += right;
+    }
+    ef_free(all);
+    return right ? EFFACE_OK : ef_fail_memory(error);
+}
+
+/* ---------------------------------------------------------------- fit */
+
+/* Sums up all rows, and those of each class. */
+static efface_status sum_up(ef_sums *s, const efface_data *data, const uint32_t *class_of,
+                            const uint32_t *takes_part, efface_error *error) {
+    const efface_params *const common = &s->params->common;
+    ef_progress progress = {.told = common->progress, .context = common->interrupt_context};
+    ef_summing all = {
+        .data = data,
+        .points = ef_coordinates_points(&s->coordinates),
+        .groups = &s->all,
+        .n_groups = 1,
+        .group_of = takes_part,
+        .n_threads = common->n_threads,
+        .interrupt = {common->interrupted, common->interrupt_context,
+                      common->progress != NULL ? &progress : NULL},
+    };
+    ef_summing by_class = all;
+    by_class.groups = s->classes;
+    by_class.n_groups = s->n_classes;
+    by_class.group_of = class_of;
+    progress.expected = ef_summing_work(&all) + ef_summing_work(&by_class) + 1.0;
+    efface_status status = ef_sum_up(&all, error);
+    if (status == EFFACE_OK && s->n_classes != 0)
+        status = ef_sum_up(&by_class, error);
+    if (status == EFFACE_OK && common->progress != NULL)
+        ef_tell(&progress, 1.0);
+    return status;
+}
+
+static efface_status sum_up_by_class(ef_sums *s, const efface_data *data, efface_error *error) {
+    const size_t n = data->n_rows;
+    uint32_t *const class_of = ef_alloc(n, sizeof *class_of);
+    uint32_t *const takes_part = ef_alloc(n, sizeof *takes_part);
+    efface_status status = class_of != NULL && takes_part != NULL ? make_classes(s, data, error)
+                                                                  : ef_fail_memory(error);
+    bool all = true;
+    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
+        const int64_t label = data->labels != NULL ? data->labels[i] : EFFACE_NO_LABEL;
+        const bool has_class = label != EFFACE_NO_LABEL;
+        class_of[i] =
+            has_class ? ef_sums_find_class(s->labels, s->n_classes, label) : EF_NO_GROUP;
+        takes_part[i] = has_class ? 0 : EF_NO_GROUP;
+        all &= has_class;
+    }
+    if (status == EFFACE_OK)
+        status = sum_up(s, data, class_of, all ? NULL : takes_part, error);
+    ef_free(class_of);
+    ef_free(takes_part);
+    return status;
 }
 
 efface_status ef_sums_fit(const efface_data *data, const efface_params *common, void **state,
                           efface_error *error) {
     const efface_sums_params *const params = (const void *)common;
     const ef_interrupt interrupt = {common->interrupted, common->interrupt_context, NULL};
-    const size_t pause = VALUES_BETWEEN_QUESTIONS / data->n_columns + 1;
-    ef_sums *const s = make(params, data->n_columns);
-    efface_status status =
-        s != NULL ? find_exponents_of(params, data, s->exponents, error) : ef_fail_memory(error);
-    for (size_t i = 0; status == EFFACE_OK && i < data->n_rows; i++) {
-        if (i % pause == 0) {
-            status = ef_ask(&interrupt, error);
-            if (common->progress != NULL)
-                common->progress(common->interrupt_context, (double)i / (double)data->n_rows);
-        }
-        add_row(s, ef_data_first(data, i), ef_data_weight(data, i));
+    ef_sums *s = NULL;
+    efface_status status = ef_ask(&interrupt, error);
+    if (status == EFFACE_OK)
+        status = ef_sums_make(params, data->n_columns, &s, error);
+    if (status == EFFACE_OK)
+        status = ef_coordinates_find_of(&s->coordinates, params->bound, data,
+                                        s->coordinates.exponents, error);
+    if (status == EFFACE_OK) {
+        ef_coordinates_set(&s->coordinates, s->coordinates.exponents);
+        s->totals = (ef_totals){data->n_rows, data->total_weight};
+        status = s->by_class != EFFACE_SUMMED_NEEDED ? sum_up_by_class(s, data, error)
+                                                     : sum_up(s, data, NULL, NULL, error);
     }
-    if (status != EFFACE_OK) {
+    if (status == EFFACE_OK)
+        *state = s;
+    else
         ef_sums_free(s);
-        return status;
-    }
-    if (common->progress != NULL)
-        common->progress(common->interrupt_context, 1.0);
-    s->totals = (ef_totals){data->n_rows, data->total_weight};
-    *state = s;
-    return EFFACE_OK;
+    return status;
 }
 
 /* ---------------------------------------------------------------- follow */
+
+/* What becomes of a state: another one; or rows to be added and taken out. */
+typedef struct revision {
+    ef_sums *fresh;
+    ef_totals totals;
+    size_t n_rows;
+    int32_t *points;  /* coordinates of each row */
+    int64_t *weights; /* negative: it leaves */
+    int64_t *labels;
+    uint32_t n_classes; /* the classes as they will be, before those without rows go; those that */
+    int64_t *class_labels; /* there are now have no sums here yet. NULL: no class comes */
+    ef_moments *classes;
+} revision;
+
+void ef_sums_drop(void *next) {
+    revision *const r = next;
+    if (r == NULL)
+        return;
+    ef_sums_free(r->fresh);
+    free_classes(r->class_labels, r->classes, r->n_classes);
+    ef_free(r->points);
+    ef_free(r->weights);
+    ef_free(r->labels);
+    ef_free(r);
+}
+
+/* Makes room for classes that rows bring. */
+static efface_status bring_classes(revision *r, const ef_sums *s, efface_error *error) {
+    size_t n_new = 0;
+    for (size_t i = 0; i < r->n_rows; i++)
+        n_new += r->weights[i] > 0 && r->labels[i] != EFFACE_NO_LABEL &&
+                 ef_sums_find_class(s->labels, s->n_classes, r->labels[i]) == s->n_classes;
+    if (n_new == 0)
+        return EFFACE_OK;
+    int64_t *const labels = ef_alloc(s->n_classes + n_new, sizeof *labels);
+    r->class_labels = labels;
+    if (labels == NULL)
+        return ef_fail_memory(error);
+    size_t n = s->n_classes;
+    if (n != 0)
+        memcpy(labels, s->labels, n * sizeof *labels);
+    for (size_t i = 0; i < r->n_rows; i++)
+        if (r->weights[i] > 0 &&
+            ef_sums_find_class(s->labels, s->n_classes, r->labels[i]) == s->n_classes)
+            if (r->labels[i] != EFFACE_NO_LABEL)
+                labels[n++] = r->labels[i];
+    n = order_labels(labels, n);
+    r->classes = ef_alloc_zero(n, sizeof *r->classes);
+    if (r->classes == NULL || n >= EF_NO_GROUP)
+        return ef_fail_memory(error);
+    r->n_classes = (uint32_t)n;
+    for (size_t c = 0; c < n; c++)
+        if (ef_sums_find_class(s->labels, s->n_classes, labels[c]) == s->n_classes &&
+            !ef_moments_init(&r->classes[c], s->coordinates.n, s->by_class))
+            return ef_fail_memory(error);
+    return EFFACE_OK;
+}
+
+static efface_status note_rows(revision *r, const ef_sums *s, const ef_change *change,
+                               efface_error *error) {
+    const size_t n = change->n_rows;
+    r->points = ef_alloc(n, s->coordinates.n * sizeof *r->points);
+    r->weights = ef_alloc(n, sizeof *r->weights);
+    r->labels = ef_alloc(n, sizeof *r->labels);
+    if (r->points == NULL || r->weights == NULL || r->labels == NULL)
+        return ef_fail_memory(error);
+    r->n_rows = n;
+    for (size_t i = 0; i < n; i++) {
+        ef_coordinates_of_row(&s->coordinates, ef_change_first(change, i),
+                              r->points + i * s->coordinates.n);
+        r->weights[i] = ef_change_weight(change, i);
+        r->labels[i] = change->rows[i].label;
+    }
+    return s->by_class != EFFACE_SUMMED_NEEDED ? bring_classes(r, s, error) : EFFACE_OK;
+}
+
+/* Whether summing up anew takes less time. */
+static bool is_much(const ef_sums *s, const ef_news *news) {
+    return s->summed == EFFACE_SUMMED_FULL && news->rows != NULL && news->change->n_rows >= 256 &&
+           news->change->n_rows * 8 >= news->counts->n_rows;
+}
 
 efface_status ef_sums_follow(void *state, const ef_news *news, void **next, bool *done,
                              efface_report *report, efface_error *error) {
     const ef_sums *const s = state;
     const ef_counts *const counts = news->counts;
-    const size_t d = s->n_columns;
-    ef_sums *const made = make(&s->params, s->n_columns);
+    const uint32_t d = s->coordinates.n_columns;
+    int32_t *const exponents = ef_alloc(d, sizeof *exponents);
+    revision *const r = ef_alloc_zero(1, sizeof *r);
+    const bool any = counts->n_rows != 0;
     efface_status status =
-        made != NULL
-            ? find_exponents(&s->params, s->n_columns, counts->n_rows != 0, counts->ranges.least,
-                             counts->ranges.most, made->exponents, error)
+        exponents != NULL && r != NULL
+            ? ef_coordinates_find(&s->coordinates, s->params->bound,
+                                  any ? counts->ranges.least : NULL,
+                                  any ? counts->ranges.most : NULL, exponents, error)
             : ef_fail_memory(error);
-    if (status != EFFACE_OK) {
-        ef_sums_free(made);
-        return status;
+    if (status == EFFACE_OK) {
+        const bool moved = memcmp(exponents, s->coordinates.exponents, d * sizeof *exponents) != 0;
+        const bool refits = moved || is_much(s, news);
+        *done = news->only_look || !refits || news->rows != NULL;
+        report->action = refits ? EFFACE_ACTION_REFITTED : EFFACE_ACTION_UNTOUCHED;
+        report->reason = moved ? bound_moved : refits ? many_rows : ef_because_nothing;
+        report->rows_visited = refits ? counts->n_rows : 0;
+        r->totals = (ef_totals){counts->n_rows, counts->total_weight};
+        if (*done && !news->only_look) {
+            void *fresh = NULL;
+            status = refits ? ef_sums_fit(news->rows, &s->params->common, &fresh, error)
+                            : note_rows(r, s, news->change, error);
+            r->fresh = fresh;
+        }
     }
-    const bool refits = memcmp(made->exponents, s->exponents, d * sizeof *s->exponents) != 0;
-    *done = news->only_look || !refits || news->rows != NULL;
-    report->action = refits ? EFFACE_ACTION_REFITTED : EFFACE_ACTION_UNTOUCHED;
-    report->reason = refits ? bound_moved : ef_because_nothing;
-    report->rows_visited = refits ? counts->n_rows : 0;
-    if (refits || news->only_look) {
-        ef_sums_free(made);
-        return *done && !news->only_look ? ef_sums_fit(news->rows, &s->params.common, next, error)
-                                         : EFFACE_OK;
-    }
-    memcpy(made->sums, s->sums, d * sizeof *made->sums);
-    made->totals = (ef_totals){counts->n_rows, counts->total_weight};
-    for (size_t i = 0; i < news->change->n_rows; i++)
-        add_row(made, ef_change_first(news->change, i), ef_change_weight(news->change, i));
-    *next = made;
-    return EFFACE_OK;
-}
-
-void ef_sums_commit(void *state, void *next) {
-    ef_sums *const now = state, *const to_be = next;
-    const ef_sums was = *now;
-    *now = *to_be;
-    *to_be = was;
-    ef_sums_free(to_be);
-}
-
-/* ---------------------------------------------------------------- canonical bytes */
-
-void ef_sums_write(ef_writer *w, const void *state) {
-    const ef_sums *const s = state;
-    ef_write_bytes(w, MAGIC, sizeof MAGIC - 1);
-    ef_write_u32(w, FORMAT);
-    ef_write_u32(w, s->n_columns);
-    ef_write_u64(w, s->totals.n_rows);
-    ef_write_u64(w, (uint64_t)s->totals.total_weight);
-    for (uint32_t j = 0; j < s->n_columns; j++)
-        ef_write_u32(w, (uint32_t)s->exponents[j]);
-    for (uint32_t j = 0; j < s->n_columns; j++)
-        ef_write_u64(w, (uint64_t)s->sums[j]);
-}
-
-static efface_status damaged(efface_error *error, const char *what) {
-    return ef_fail(error, EFFACE_E_FORMAT,
-                   "the state of the model is damaged or was made with other parameters: %s", what);
-}
-
-efface_status ef_sums_read(ef_decoder *r, const efface_params *params, uint32_t d, void **state,
-                           efface_error *error) {
-    char magic[sizeof MAGIC - 1];
-    ef_read_bytes(r, magic, sizeof magic);
-    const uint32_t format = ef_read_u32(r), n_columns = ef_read_u32(r);
-    ef_totals totals = {.n_rows = ef_read_u64(r)};
-    totals.total_weight = (int64_t)ef_read_u64(r);
-    if (r->failed || memcmp(magic, MAGIC, sizeof magic) != 0 || format != FORMAT)
-        return ef_fail(error, EFFACE_E_FORMAT, "these bytes are not the state of a model");
-    if (n_columns != d || totals.total_weight < 0 || totals.total_weight >= EFFACE_MAX_WEIGHT ||
-        totals.n_rows > (uint64_t)totals.total_weight ||
-        !ef_decoder_has(r, d, sizeof(int32_t) + sizeof(int64_t)))
-        return damaged(error, "a total");
-    ef_sums *const s = make((const efface_sums_params *)(const void *)params, d);
-    if (s == NULL)
-        return ef_fail_memory(error);
-    s->totals = totals;
-    bool right = true;
-    for (uint32_t j = 0; j < d; j++) {
-        s->exponents[j] = (int32_t)ef_read_u32(r);
-        right &= s->exponents[j] >= EF_EXPONENT_MIN && s->exponents[j] <= EF_EXPONENT_MAX;
-    }
-    for (uint32_t j = 0; j < d; j++) {
-        const int64_t most = totals.total_weight * EF_GRID_MAX;
-        s->sums[j] = (int64_t)ef_read_u64(r);
-        right &= s->sums[j] >= -most && s->sums[j] <= most;
-    }
-    if (!right) {
-        ef_sums_free(s);
-        return damaged(error, "an exponent or a sum");
-    }
-    *state = s;
-    return EFFACE_OK;
-}
-
-efface_status ef_sums_attach(void *state, const efface_data *data, efface_error *error) {
-    const ef_sums *const s = state;
-    int32_t *const exponents = ef_alloc(s->n_columns, sizeof *exponents);
-    efface_status status = exponents != NULL ? find_exponents_of(&s->params, data, exponents, error)
-                                             : ef_fail_memory(error);
-    if (status == EFFACE_OK &&
-        memcmp(exponents, s->exponents, s->n_columns * sizeof *exponents) != 0)
-        status = damaged(error, "it belongs to other rows");
     ef_free(exponents);
+    if (status == EFFACE_OK && *done && !news->only_look)
+        *next = r;
+    else
+        ef_sums_drop(r);
     return status;
 }
 
-/* ---------------------------------------------------------------- looking */
+/* ---------------------------------------------------------------- commit */
 
-void ef_sums_locate(const void *a, const void *b, efface_difference *difference) {
-    const ef_sums *const x = a, *const y = b;
-    difference->what = "a total";
-    for (uint32_t j = 0; j < x->n_columns && x->n_columns == y->n_columns; j++) {
-        const bool other_exponent = x->exponents[j] != y->exponents[j];
-        if (!other_exponent && x->sums[j] == y->sums[j])
+/* Takes over the sums of classes that are there already. */
+static void take_classes(ef_sums *s, revision *r) {
+    for (uint32_t c = 0; c < s->n_classes; c++)
+        r->classes[ef_sums_find_class(r->class_labels, r->n_classes, s->labels[c])] = s->classes[c];
+    ef_free(s->classes);
+    ef_free(s->labels);
+    s->labels = r->class_labels;
+    s->classes = r->classes;
+    s->n_classes = r->n_classes;
+    r->class_labels = NULL;
+    r->classes = NULL;
+    r->n_classes = 0;
+}
+
+static void drop_empty_classes(ef_sums *s) {
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < s->n_classes; c++) {
+        if (s->classes[c].n_rows == 0) {
+            ef_moments_free(&s->classes[c]);
             continue;
-        difference->what = other_exponent ? "exponent" : "sum";
-        (void)snprintf(difference->where, sizeof difference->where, "column %" PRIu32, j + 1);
-        return;
+        }
+        s->labels[n] = s->labels[c];
+        s->classes[n++] = s->classes[c];
+    }
+    if (n < s->n_classes) /* nothing of a class that is gone stays behind */
+        ef_wipe(s->labels + n, (s->n_classes - n) * sizeof *s->labels);
+    s->n_classes = n;
+}
+
+static void apply_rows(ef_sums *s, const revision *r) {
+    for (size_t i = 0; i < r->n_rows; i++) {
+        const int32_t *const point = r->points + i * s->coordinates.n;
+        if (s->by_class == EFFACE_SUMMED_NEEDED) {
+            ef_moments_add_row(&s->all, point, r->weights[i]);
+            continue;
+        }
+        /* A state that was made of damaged bytes may lack the class of a row that leaves. */
+        const uint32_t c = ef_sums_find_class(s->labels, s->n_classes, r->labels[i]);
+        if (r->labels[i] == EFFACE_NO_LABEL || c == s->n_classes)
+            continue;
+        ef_moments_add_row(&s->all, point, r->weights[i]);
+        ef_moments_add_row(&s->classes[c], point, r->weights[i]);
     }
 }
 
-double ef_sums_mean(const ef_sums *s, uint32_t column) {
-    return (double)s->sums[column] / (double)s->totals.total_weight /
-           (double)ef_step_bound(s->exponents[column]);
+void ef_sums_commit(void *state, void *next) {
+    ef_sums *const s = state;
+    revision *const r = next;
+    ef_view_free(atomic_exchange(&s->views[0], NULL));
+    ef_view_free(atomic_exchange(&s->views[1], NULL));
+    if (r->fresh != NULL) {
+        const ef_sums was = *s;
+        *s = *r->fresh;
+        *r->fresh = was;
+    } else {
+        if (r->class_labels != NULL)
+            take_classes(s, r);
+        apply_rows(s, r);
+        drop_empty_classes(s);
+        s->totals = r->totals;
+    }
+    ef_sums_drop(r);
 }

@@ -1,80 +1,23 @@
-/* The family `sums`: its table of functions, its parameters, and the means as a predictor. */
+/* The family `sums`: its table of functions, its views as predictors, and what only it has. */
 #include "base/checked.h"
 #include "base/status.h"
 #include "model/families.h"
-#include "model/sums/sums.h"
+#include "model/sums/regression.h"
+#include "model/sums/view_tables.h"
+#include "model/sums/views.h"
 
+#include <math.h>
 #include <string.h>
-
-#define PARAMS_VERSION 1 /* of the struct: moves when it gets other fields */
-#define RECORD_VERSION 1 /* of its bytes */
-
-/* ---------------------------------------------------------------- parameters */
-
-void efface_sums_params_init(efface_sums_params *params) {
-    *params = (efface_sums_params){
-        .common = {.version = PARAMS_VERSION, .family = EFFACE_FAMILY_SUMS},
-    };
-}
-
-static efface_status check_params(const efface_params *common, efface_error *error) {
-    const efface_sums_params *const params = (const void *)common;
-    if (common->version != PARAMS_VERSION || common->family != EFFACE_FAMILY_SUMS)
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the parameters must be filled by efface_sums_params_init first");
-    if (!(params->bound >= 0.0 && params->bound <= EFFACE_MAX_MAGNITUDE))
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the bound must be above 0 and at most 2^126, or 0 to derive it, not %g",
-                       params->bound);
-    return EFFACE_OK;
-}
-
-static efface_params *copy_params(const efface_params *params, uint32_t n_columns) {
-    efface_sums_params *const copy = ef_alloc(1, sizeof *copy);
-    (void)n_columns;
-    if (copy == NULL)
-        return NULL;
-    memcpy(copy, params, sizeof *copy);
-    return &copy->common;
-}
-
-static void write_params(ef_writer *w, const efface_params *params, uint32_t n_columns) {
-    (void)n_columns;
-    ef_write_u32(w, RECORD_VERSION);
-    ef_write_u64(w, params->seed);
-    ef_write_f64(w, ((const efface_sums_params *)(const void *)params)->bound);
-}
-
-static efface_status read_params(ef_decoder *r, uint32_t n_columns, efface_params **out,
-                                 efface_error *error) {
-    efface_sums_params params;
-    efface_sums_params_init(&params);
-    const uint32_t version = ef_read_u32(r);
-    params.common.seed = ef_read_u64(r);
-    params.bound = ef_read_f64(r);
-    if (r->failed || r->n_bytes != 0 || version != RECORD_VERSION)
-        return ef_fail(error, EFFACE_E_FORMAT, "the parameters of a model are invalid");
-    *out = copy_params(&params.common, n_columns);
-    return *out != NULL ? EFFACE_OK : ef_fail_memory(error);
-}
-
-static void describe_params(const efface_params *params, ef_listener to) {
-    const double bound = ((const efface_sums_params *)(const void *)params)->bound;
-    to.each(to.context, &(efface_fact){.name = "bound",
-                                       .kind = bound > 0.0 ? EFFACE_FACT_REAL : EFFACE_FACT_NONE,
-                                       .real = bound,
-                                       .is_parameter = 1});
-}
 
 /* ---------------------------------------------------------------- the state */
 
 static efface_status fit_again(const void *state, const efface_data *data, void **fresh,
                                efface_error *error) {
-    return ef_sums_fit(data, &((const ef_sums *)state)->params.common, fresh, error);
+    return ef_sums_fit(data, &((const ef_sums *)state)->params->common, fresh, error);
 }
 
 static const efface_params *params_of(const void *state) {
-    return &((const ef_sums *)state)->params.common;
+    return &((const ef_sums *)state)->params->common;
 }
 
 static ef_totals totals_of(const void *state) {
@@ -83,7 +26,11 @@ static ef_totals totals_of(const void *state) {
 
 static size_t n_bytes(const void *state) {
     const ef_sums *const s = state;
-    return sizeof *s + s->n_columns * (sizeof *s->sums + sizeof *s->exponents);
+    size_t n = sizeof *s + ef_moments_bytes(&s->all);
+    for (uint32_t c = 0; c < s->n_classes; c++)
+        n += sizeof *s->classes + sizeof *s->labels + ef_moments_bytes(&s->classes[c]);
+    return n + s->coordinates.fourier.n_features *
+                   ((size_t)s->coordinates.fourier.n_inputs + 1) * sizeof(double);
 }
 
 static uint64_t n_visited(const void *state) {
@@ -91,125 +38,199 @@ static uint64_t n_visited(const void *state) {
 }
 
 static void describe(const void *state, ef_listener to) {
-    (void)state;
-    (void)to;
+    const ef_sums *const s = state;
+    if (s->by_class == EFFACE_SUMMED_NEEDED)
+        return;
+    to.each(to.context, &(efface_fact){.name = "classes", .whole = s->n_classes});
+    to.each(to.context, &(efface_fact){.name = "rows_without_class",
+                                       .whole = s->totals.n_rows - s->all.n_rows});
 }
 
+/* Format 1 had the sums of columns only. */
 static bool is_outdated(const unsigned char *bytes, size_t n) {
-    (void)bytes;
-    (void)n;
-    return false;
+    return n >= 12 && memcmp(bytes, "EFFACESU\1\0\0", 12) == 0;
 }
 
-/* ---------------------------------------------------------------- the means, as a predictor */
+/* ---------------------------------------------------------------- predictors */
 
-typedef struct means {
-    const ef_sums *of; /* or, of one that was read: */
-    double *own;
-    uint32_t n_columns;
-} means;
+/* A view that was read or handed out; or sums that have one. */
+typedef struct ef_sums_predictor {
+    const ef_sums *of;
+    ef_view *own;
+} predictor;
 
 static void lend(const void *state, ef_lent *room) {
-    const ef_sums *const s = state;
-    const means lent = {.of = s, .n_columns = s->n_columns};
+    const predictor lent = {.of = state};
     memcpy(room, &lent, sizeof lent);
 }
 
-static bool has_rows(const means *m) {
-    return m->own != NULL || m->of->totals.n_rows != 0;
+/* The view of sums, which is computed now if nobody has asked since the last change. Threads that
+ * ask at the same time compute it twice, and one of them gives its own up. */
+static efface_status view_of_sums(const ef_sums *of, bool errors, const ef_view **out,
+                                  efface_error *error) {
+    _Atomic(ef_view *) *const kept = (_Atomic(ef_view *) *)&of->views[errors];
+    ef_look look = ef_look_of(of->params);
+    look.errors = errors;
+    *out = atomic_load(kept);
+    if (*out != NULL)
+        return EFFACE_OK;
+    ef_view *made = NULL, *other = NULL;
+    efface_status status = ef_view_check(of, &look, error);
+    if (status == EFFACE_OK)
+        status = ef_view_compute(of, &look, &made, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (!atomic_compare_exchange_strong(kept, &other, made)) {
+        ef_view_free(made);
+        made = other;
+    }
+    *out = made;
+    return EFFACE_OK;
 }
 
-static double mean_of(const means *m, uint32_t column) {
-    return m->own != NULL ? m->own[column] : ef_sums_mean(m->of, column);
+static efface_status view_of(const predictor *p, bool errors, const ef_view **out,
+                             efface_error *error) {
+    *out = p->own;
+    return p->own != NULL ? EFFACE_OK : view_of_sums(p->of, errors, out, error);
 }
 
-static void write_predictor(ef_writer *w, const void *predictor) {
-    const means *const m = predictor;
-    for (uint32_t j = 0; j < m->n_columns; j++)
-        ef_write_f64(w, mean_of(m, j));
+static void write_predictor(ef_writer *w, const void *by) {
+    const ef_view *v;
+    if (view_of(by, false, &v, NULL) == EFFACE_OK)
+        ef_view_write(w, v);
+    else
+        w->failed = true;
 }
 
 static efface_status read_predictor(ef_decoder *r, uint32_t d, void **out, efface_error *error) {
-    means *const m = ef_alloc_zero(1, sizeof *m);
-    double *const own = ef_alloc(d, sizeof *own);
-    if (m == NULL || own == NULL) {
-        ef_free(m);
-        ef_free(own);
+    predictor *const p = ef_alloc_zero(1, sizeof *p);
+    if (p == NULL)
         return ef_fail_memory(error);
-    }
-    *m = (means){.own = own, .n_columns = d};
-    bool right = ef_decoder_has(r, d, sizeof *own);
-    for (uint32_t j = 0; j < d; j++) {
-        own[j] = ef_read_f64(r);
-        right &= own[j] >= -EFFACE_MAX_MAGNITUDE && own[j] <= EFFACE_MAX_MAGNITUDE;
-    }
-    if (right) {
-        *out = m;
-        return EFFACE_OK;
-    }
-    ef_free(own);
-    ef_free(m);
-    return ef_fail(error, EFFACE_E_FORMAT, "the published model is damaged: a mean");
+    const efface_status status = ef_view_read(r, d, &p->own, error);
+    if (status == EFFACE_OK)
+        *out = p;
+    else
+        ef_free(p);
+    return status;
 }
 
-static void free_predictor(void *predictor) {
-    means *const m = predictor;
-    ef_free(m->own);
-    ef_free(m);
+static void free_predictor(void *by) {
+    predictor *const p = by;
+    ef_view_free(p->own);
+    ef_free(p);
 }
 
-static efface_predicts predicts(const void *predictor, uint32_t *n_numbers) {
-    const means *const m = predictor;
-    *n_numbers = has_rows(m) ? m->n_columns : 0;
-    return EFFACE_PREDICTS_VALUES;
+/* What is known of a view without computing it. */
+static ef_view_shape shape_of(const predictor *p) {
+    if (p->own != NULL)
+        return ef_view_shape_of(p->own);
+    const ef_sums *const s = p->of;
+    const ef_look look = ef_look_of(s->params);
+    const ef_coordinates *const c = &s->coordinates;
+    return (ef_view_shape){
+        .view = look.view,
+        .is_quadratic = look.view == EFFACE_VIEW_DISCRIMINANT && look.discriminant.quadratic,
+        .is_whole = true,
+        .n_columns = c->n_columns,
+        .n_terms = c->n_terms,
+        .n_outputs =
+            ef_view_check(s, &look, NULL) == EFFACE_OK ? ef_view_outputs(s, &look) : 0,
+        .columns = c->fourier.n_features == 0 ? c->inputs : NULL,
+        .ids = look.view == EFFACE_VIEW_LINEAR ? c->target_ids : s->labels,
+    };
 }
 
-static efface_status predict(const void *predictor, size_t n_rows, const float *values,
-                             size_t stride, efface_number *numbers, efface_error *error) {
-    const means *const m = predictor;
-    (void)values;
-    (void)stride;
-    if (!has_rows(m))
+static efface_predicts predicts(const void *by, uint32_t *n_numbers) {
+    const ef_view_shape shape = shape_of(by);
+    *n_numbers = ef_view_has_classes(shape.view) && shape.n_outputs != 0 ? 1 : shape.n_outputs;
+    return ef_view_has_classes(shape.view) ? EFFACE_PREDICTS_CLASSES : EFFACE_PREDICTS_VALUES;
+}
+
+static efface_status predict(const void *by, size_t n_rows, const float *values, size_t stride,
+                             efface_number *numbers, efface_error *error) {
+    const ef_view *v;
+    const efface_status status = view_of(by, false, &v, error);
+    if (status != EFFACE_OK)
+        return status;
+    return (ef_view_has_classes(v->view) ? ef_view_classes : ef_view_values)(
+        v, n_rows, values, stride, numbers, error);
+}
+
+static efface_status score(const void *by, efface_scores scores, size_t n_rows, const float *values,
+                           size_t stride, double *numbers, efface_error *error) {
+    const ef_view *v;
+    if (!ef_view_has_classes(shape_of(by).view))
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the model has no rows, so it has no means; learn rows first");
-    for (size_t i = 0; i < n_rows; i++)
-        for (uint32_t j = 0; j < m->n_columns; j++)
-            numbers[i * m->n_columns + j].real = mean_of(m, j);
-    return EFFACE_OK;
+                       "the model predicts values, not classes, so that it has no scores");
+    const efface_status status = view_of(by, false, &v, error);
+    return status == EFFACE_OK
+               ? ef_view_scores(v, scores, n_rows, values, stride, numbers, error)
+               : status;
 }
 
-static bool get_table(const void *predictor, uint32_t number, efface_table *table) {
-    const means *const m = predictor;
-    if (number != 0)
-        return false;
-    *table = (efface_table){.name = "means",
-                            .row_name = "row",
-                            .n_rows = has_rows(m) ? 1 : 0,
-                            .n_columns = m->n_columns};
-    return true;
+static uint32_t classes_of(const void *by, int64_t *classes, size_t capacity) {
+    const predictor *const p = by;
+    const bool own = p->own != NULL;
+    if (!ef_view_has_classes(own ? p->own->view : p->of->params->view))
+        return 0;
+    const uint32_t n = own ? p->own->n_outputs : p->of->n_classes;
+    const int64_t *const labels = own ? p->own->ids : p->of->labels;
+    for (uint32_t c = 0; c < n && c < capacity; c++)
+        classes[c] = labels[c];
+    return n;
 }
 
-static efface_status read_table(const void *predictor, uint32_t number, uint64_t row,
+static bool is_input(const void *by, uint32_t column) {
+    const predictor *const p = by;
+    if (p->own == NULL)
+        return p->of->params->view == EFFACE_VIEW_MEANS ||
+               ef_coordinates_target(&p->of->coordinates, column) == EFFACE_NO_COLUMN;
+    for (uint32_t j = 0; j < p->own->n_inputs; j++)
+        if (p->own->inputs[j] == column)
+            return true;
+    return p->own->view == EFFACE_VIEW_MEANS;
+}
+
+static uint32_t value_column(const void *by, uint32_t number) {
+    const ef_view_shape shape = shape_of(by);
+    if (number >= shape.n_outputs)
+        return EFFACE_NO_COLUMN;
+    return shape.view == EFFACE_VIEW_MEANS    ? number
+           : shape.view == EFFACE_VIEW_LINEAR ? (uint32_t)shape.ids[number]
+                                              : EFFACE_NO_COLUMN;
+}
+
+/* ---------------------------------------------------------------- tables */
+
+static bool get_table(const void *by, uint32_t number, efface_table *table) {
+    const ef_view_shape shape = shape_of(by);
+    bool errors;
+    return ef_view_table(&shape, number, table, &errors);
+}
+
+static efface_status read_table(const void *by, uint32_t number, uint64_t row,
                                 const double *offsets, double *values, efface_error *error) {
-    const means *const m = predictor;
-    (void)number;
-    (void)row;
-    (void)error;
-    for (uint32_t j = 0; j < m->n_columns; j++)
-        values[j] = mean_of(m, j) + (offsets != NULL ? offsets[j] : 0.0);
-    return EFFACE_OK;
+    const ef_view_shape shape = shape_of(by);
+    const ef_view *v;
+    efface_table table;
+    bool errors = false;
+    (void)ef_view_table(&shape, number, &table, &errors);
+    const efface_status status = view_of(by, errors, &v, error);
+    if (status == EFFACE_OK)
+        ef_view_read_table(v, &shape, number, row, offsets, values);
+    return status;
 }
 
-/* ---------------------------------------------------------------- the table */
+/* ---------------------------------------------------------------- the table of functions */
 
 const ef_family ef_sums_family = {
     .number = EFFACE_FAMILY_SUMS,
     .name = "sums",
-    .check_params = check_params,
-    .copy_params = copy_params,
-    .write_params = write_params,
-    .read_params = read_params,
-    .describe_params = describe_params,
+    .check_params = ef_sums_check_params,
+    .copy_params = ef_sums_copy_params,
+    .write_params = ef_sums_write_params,
+    .read_params = ef_sums_read_params,
+    .describe_params = ef_sums_describe_params,
     .fit = ef_sums_fit,
     .fit_again = fit_again,
     .free = ef_sums_free,
@@ -220,7 +241,7 @@ const ef_family ef_sums_family = {
     .describe = describe,
     .follow = ef_sums_follow,
     .commit = ef_sums_commit,
-    .drop = ef_sums_free,
+    .drop = ef_sums_drop,
     .write = ef_sums_write,
     .read = ef_sums_read,
     .attach = ef_sums_attach,
@@ -234,12 +255,16 @@ const ef_family ef_sums_family = {
     .predict = predict,
     .table = get_table,
     .read_table = read_table,
+    .is_input = is_input,
+    .value_column = value_column,
+    .classes = classes_of,
+    .score = score,
 };
 
 efface_status efface_sums_fit(const efface_data *data, const efface_sums_params *params,
                               efface_model **out, efface_error *error) {
     if (params != NULL && params->common.family != EFFACE_FAMILY_SUMS)
-        return check_params(&params->common, error);
+        return ef_sums_check_params(&params->common, error);
     return ef_model_fit(data, params != NULL ? &params->common : NULL, out, error);
 }
 
@@ -247,9 +272,155 @@ efface_sums_params efface_sums_get_params(const efface_model *model) {
     const ef_sums *const s = ef_model_state(model, &ef_sums_family, NULL);
     efface_sums_params params;
     efface_sums_params_init(&params);
-    if (s != NULL) {
-        params.common.n_threads = s->params.common.n_threads;
-        params.bound = s->params.bound;
-    }
+    if (s == NULL)
+        return params;
+    const efface_params common = params.common;
+    params = *s->params;
+    params.common = common;
+    params.common.n_threads = s->params->common.n_threads;
     return params;
+}
+
+/* ---------------------------------------------------------------- features to look at */
+
+uint32_t efface_sums_coarse_columns(const efface_model *model, uint32_t *columns,
+                                    uint32_t capacity) {
+    const ef_sums *const s = ef_model_state(model, &ef_sums_family, NULL);
+    uint32_t n = 0;
+    if (s == NULL || s->all.weight <= 0)
+        return 0;
+    const ef_coordinates *const c = &s->coordinates;
+    const bool by_class = s->summed == EFFACE_SUMMED_MEANS;
+    if (by_class && s->by_class < EFFACE_SUMMED_DIAGONAL)
+        return 0;
+    for (uint32_t i = 0; i < c->n_columns && c->fourier.n_features == 0; i++) {
+        const double weight = (double)s->all.weight;
+        const double variance =
+            by_class ? ef_sums_variance(s, i)
+                     : ef_i128_to_double(ef_moments_centred(&s->all, i, i)) / weight / weight;
+        /* Values of a column mostly spread over four deviations. */
+        if (!(variance > 0.0 && 4.0 * sqrt(variance) < EF_COARSE_STEPS))
+            continue;
+        if (n < capacity)
+            columns[n] = i;
+        n++;
+    }
+    return n;
+}
+
+uint32_t efface_sums_dropped(const efface_model *model, uint32_t *features, uint32_t capacity) {
+    const ef_sums *const s = ef_model_state(model, &ef_sums_family, NULL);
+    const ef_view *v = NULL;
+    uint32_t n = 0;
+    if (s == NULL || view_of_sums(s, false, &v, NULL) != EFFACE_OK)
+        return 0;
+    for (uint32_t j = 0; j < v->n_terms; j++) {
+        if (!v->dropped[j])
+            continue;
+        if (n < capacity)
+            features[n] = v->fourier.n_features != 0 ? j : v->inputs[j];
+        n++;
+    }
+    return n;
+}
+
+/* ---------------------------------------------------------------- other views */
+
+/* A view of a model as a predictor of its own. */
+static efface_status hand_out(const efface_model *model, const ef_look *look,
+                              efface_predictor **out, efface_error *error) {
+    const ef_sums *const s = ef_model_state(model, &ef_sums_family, error);
+    if (s == NULL)
+        return EFFACE_E_ARGUMENT;
+    predictor *const p = ef_alloc_zero(1, sizeof *p);
+    efface_status status = p != NULL ? ef_view_check(s, look, error) : ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        status = ef_view_compute(s, look, &p->own, error);
+    if (status == EFFACE_OK)
+        return ef_predictor_create(&ef_sums_family, p, s->coordinates.n_columns, out, error);
+    ef_free(p);
+    return status;
+}
+
+/* The look that a model has of its own, or the defaults; fails without a model. */
+static efface_status begin_look(const efface_model *model, efface_predictor **out, ef_look *look,
+                                efface_error *error) {
+    if (model == NULL || out == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "model and out must not be NULL");
+    const ef_sums *const s = ef_model_state(model, &ef_sums_family, error);
+    if (s == NULL)
+        return EFFACE_E_ARGUMENT;
+    *look = ef_look_of(s->params);
+    return EFFACE_OK;
+}
+
+efface_status efface_linear_solve(const efface_model *model, const efface_linear_params *params,
+                                  efface_predictor **out, efface_error *error) {
+    ef_look look;
+    efface_status status = begin_look(model, out, &look, error);
+    if (status == EFFACE_OK && params != NULL)
+        status = ef_linear_check(params, error);
+    if (status != EFFACE_OK)
+        return status;
+    look.view = EFFACE_VIEW_LINEAR;
+    look.errors = true;
+    if (params != NULL)
+        look.linear = *params;
+    return hand_out(model, &look, out, error);
+}
+
+efface_status efface_ridge_classify(const efface_model *model, const efface_linear_params *params,
+                                    efface_predictor **out, efface_error *error) {
+    ef_look look;
+    efface_status status = begin_look(model, out, &look, error);
+    if (status == EFFACE_OK && params != NULL)
+        status = ef_linear_check(params, error);
+    if (status != EFFACE_OK)
+        return status;
+    look.view = EFFACE_VIEW_RIDGE;
+    if (params != NULL)
+        look.linear = *params;
+    return hand_out(model, &look, out, error);
+}
+
+efface_status efface_bayes_classify(const efface_model *model, const efface_bayes_params *params,
+                                    efface_predictor **out, efface_error *error) {
+    ef_look look;
+    efface_status status = begin_look(model, out, &look, error);
+    if (status == EFFACE_OK && params != NULL)
+        status = ef_bayes_check(params, error);
+    if (status != EFFACE_OK)
+        return status;
+    look.view = EFFACE_VIEW_BAYES;
+    if (params != NULL)
+        look.bayes = *params;
+    return hand_out(model, &look, out, error);
+}
+
+efface_status efface_discriminant_classify(const efface_model *model,
+                                           const efface_discriminant_params *params,
+                                           efface_predictor **out, efface_error *error) {
+    ef_look look;
+    efface_status status = begin_look(model, out, &look, error);
+    if (status == EFFACE_OK && params != NULL)
+        status = ef_discriminant_check(params, error);
+    if (status != EFFACE_OK)
+        return status;
+    look.view = EFFACE_VIEW_DISCRIMINANT;
+    if (params != NULL)
+        look.discriminant = *params;
+    return hand_out(model, &look, out, error);
+}
+
+efface_status efface_components_compute(const efface_model *model,
+                                        const efface_components_params *params,
+                                        efface_predictor **out, efface_error *error) {
+    ef_look look;
+    const efface_status status = begin_look(model, out, &look, error);
+    if (status != EFFACE_OK)
+        return status;
+    look.view = EFFACE_VIEW_COMPONENTS;
+    if (params != NULL)
+        look.components = *params;
+    return hand_out(model, &look, out, error);
 }

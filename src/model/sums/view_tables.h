@@ -1,0 +1,24 @@
+/* The tables that a view can be looked at through. Which there are is known without computing it. */
+#ifndef EF_VIEW_TABLES_H
+#define EF_VIEW_TABLES_H
+
+#include "model/sums/views.h"
+
+/* What is known of a view before it is computed. */
+typedef struct ef_view_shape {
+    efface_view view;
+    bool is_quadratic;
+    bool is_whole; /* it has tables that prediction does not need */
+    uint32_t n_columns, n_terms, n_outputs; /* no outputs: it cannot be computed */
+    const uint32_t *columns;                /* of terms; NULL: they are Fourier features */
+    const int64_t *ids;                     /* of outputs: columns or classes */
+} ef_view_shape;
+
+ef_view_shape ef_view_shape_of(const ef_view *view);
+
+/* As in family.h. `errors` says whether reading takes standard errors. */
+bool ef_view_table(const ef_view_shape *shape, uint32_t number, efface_table *table, bool *errors);
+void ef_view_read_table(const ef_view *view, const ef_view_shape *shape, uint32_t number,
+                        uint64_t row, const double *offsets, double *values);
+
+#endif
