@@ -60,6 +60,24 @@ class Estimator(BaseEstimator):
         """The parameters of the family as the extension takes them, of those that were checked."""
         raise NotImplementedError
 
+    def _class_parameters(self, form, labels):
+        """Further parameters of a classifier, of the Classes and the labels of a fit."""
+        return {}
+
+    def _check_fit(self, model, array):
+        """Raises ValueError if a model is of no use; `array` has the rows of the fit."""
+
+    def _remember(self, parameters):
+        """Keeps parameters that answers depend on, and that the model does not have."""
+
+    def _refuse_store(self):
+        """Why a store cannot have such a model, or None."""
+        return None
+
+    def _predict_rows(self, model, array):
+        """`predict` for an array."""
+        return model._predict_array(array)
+
     def _data_parameters(self, n_features, n_targets, weight_unit):
         """Further parameters of the family; a weight of 1 is `weight_unit` for the library."""
         return {}
@@ -131,8 +149,10 @@ class Estimator(BaseEstimator):
                 rows, given, form, parameters, (offsets, shifts), sample_weight, ids, owners
             )
             n_features = rows.array.shape[1]
+            self._check_fit(model, rows.array)
         # Only now, so that a fit which fails leaves the estimator as it was.
         self._model, self.n_features_in_ = model, n_features
+        self._remember(parameters)
         if names is not None:
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
@@ -173,6 +193,8 @@ class Estimator(BaseEstimator):
                 all_ids = _all_ids(whole.array, weights, ids, offsets, given.labels)
                 ids, weights = all_ids[present], weights[present]
             given = given.where(present)
+            if given.labels is not None:
+                params.update(self._class_parameters(form, given.labels))
             with whole.where(present) as some:
                 try:
                     models = _efface.fit(
@@ -240,7 +262,7 @@ class Estimator(BaseEstimator):
         """
         model = self._fitted()
         with check_rows(self, X) as rows:
-            return model._predict_array(rows.array)
+            return self._predict_rows(model, rows.array)
 
     def verify(self):
         """Fits the current rows again and compares the states byte by byte.

@@ -308,9 +308,24 @@ class Model:
         with spread_rows(X, inputs, self.shape[1]) as rows:
             self._models.predict(self.run, rows.array, out)
         add_column_offsets(out, columns, self._models.offsets())
+        return self._shaped(out)
+
+    def _shaped(self, out):
+        """What is predicted as users know it."""
         if isinstance(self._y, Classes):
             return self._y.shown(out)
-        return out if self._y.flat or out.ndim == 2 else out.reshape(-1, 1)
+        return out if self._y.flat else out.reshape(len(out), -1)
+
+    @of_one_state
+    def _predict_by(self, view, X):
+        """`predict` by a Predictor that is a view of the model as it is now."""
+        _, _, predicts, n_numbers = view.info()
+        out = answer_array(predicts, n_numbers, X.shape[0])
+        inputs, columns, _ = view.form()
+        with spread_rows(X, inputs, self.shape[1]) as rows:
+            view.predict(rows.array, out)
+        add_column_offsets(out, columns, self._models.offsets())
+        return self._shaped(out)
 
     def _rows(self, X):
         return rows_by_name(X, self.feature_names, "the model")

@@ -243,6 +243,9 @@ class Store:
         parameters = estimator._checked_parameters()
         if estimator.offset is not None:
             raise ValueError("the offsets of a store are set by create: leave offset out")
+        refused = estimator._refuse_store()
+        if refused is not None:
+            raise ValueError(refused)
         columns, n_targets = self._chosen_columns(estimator, columns, targets)
         n_features = self.n_features if columns is None else len(columns) - n_targets
         offsets = self.offset
