@@ -979,10 +979,10 @@ typedef struct efface_bayes_params {
  * common. */
 typedef struct efface_discriminant_params {
     int quadratic;    /* if not 0, each class has a covariance matrix of its own; default 0 */
-    double shrinkage; /* from 0 to 1. Linear: the covariance matrix becomes (1 - shrinkage) times
-                         itself plus shrinkage times its mean variance in each column; below 0, the
-                         default: not shrunk, and rows count less one for each class. Quadratic:
-                         plus shrinkage in each column; default: not shrunk */
+    double shrinkage; /* from 0, the default, to 1. The covariance matrix becomes (1 - shrinkage)
+                         times itself plus shrinkage in each column: linear, times the mean variance
+                         of columns; quadratic, times 1. Matrices are those of the rows that are
+                         there, divided by their weight */
     const double *priors; /* as in efface_bayes_params */
     uint32_t n_priors;
 } efface_discriminant_params;

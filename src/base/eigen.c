@@ -69,6 +69,18 @@ static void multiply(const eigen *this, const double *restrict u, size_t m, doub
         product[j] /= half;
 }
 
+/* row[k] -= a x[k] + b y[k], k < n. */
+static inline void take_both(double a, const double *restrict x, double b, const double *restrict y,
+                             double *restrict row, size_t n) {
+    const ef_pair as = ef_pair_of(a), bs = ef_pair_of(b);
+    size_t k = 0;
+    for (; k + 2 <= n; k += 2)
+        ef_pair_store(row + k, ef_pair_load(row + k) -
+                                   (as * ef_pair_load(x + k) + bs * ef_pair_load(y + k)));
+    for (; k < n; k++)
+        row[k] -= a * x[k] + b * y[k];
+}
+
 /* A becomes H A H, H = 1 - u u^T / half: with p = A u / half and q = p - (u^T p / 2 half) u, that
  * is A - u q^T - q u^T. */
 static void reflect(const eigen *this, const double *restrict u, size_t m, double half) {
@@ -76,10 +88,7 @@ static void reflect(const eigen *this, const double *restrict u, size_t m, doubl
     multiply(this, u, m, half);
     ef_axpy(-(ef_dot(u, q, m) / (half + half)), u, q, m);
     for (size_t j = 0; j < m; j++) {
-        double *restrict const row = this->a + j * this->n;
-        const double of_u = u[j], of_q = q[j];
-        for (size_t k = 0; k <= j; k++)
-            row[k] -= of_u * q[k] + of_q * u[k];
+        take_both(u[j], q, q[j], u, this->a + j * this->n, j + 1);
     }
 }
 

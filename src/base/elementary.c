@@ -4,6 +4,7 @@
 #include "base/elementary.h"
 
 #include "base/grid.h"
+#include "base/pairs.h"
 #include "base/status.h"
 
 #include <math.h>
@@ -49,16 +50,16 @@ double ef_exp(double x) {
  *
  *     cos(2 pi t) = sin(2 pi h) = h p(h^2)
  *
- * where p of degree 8 leaves an absolute error below 2^-54. Reduction to f is exact. There are
- * choices between values and no branches, so that compilers work on several numbers at once.
+ * where p of degree 8 leaves an absolute error below 2^-54. Reduction to f is exact.
  */
-static inline double cos_turns(double t) {
-    const double size = fabs(t);
-    const double nearest = (size + 0x1p52) - 0x1p52;
-    const double f = size < 0x1p52 ? fabs(size - nearest) : 0.0;
-    const double h = 0.25 - f;
-    const double z = h * h;
-    double p = 0x1.9d462020fcc78p-4;
+static inline ef_pair cos_turns(ef_pair t) {
+    const ef_pair whole = ef_pair_of(0x1p52), zero = {0}, one = ef_pair_of(1.0);
+    const ef_pair size = ef_pair_abs(t);
+    const ef_pair nearest = (size + whole) - whole;
+    const ef_pair f = ef_pair_choose(size < whole, ef_pair_abs(size - nearest), zero);
+    const ef_pair h = 0.25 - f;
+    const ef_pair z = h * h;
+    ef_pair p = ef_pair_of(0x1.9d462020fcc78p-4);
     p = p * z - 0x1.6f7acdb8f6580p-1;
     p = p * z + 0x1.e8f3675ee37ddp+1;
     p = p * z - 0x1.e3074dfaf87afp+3;
@@ -67,16 +68,16 @@ static inline double cos_turns(double t) {
     p = p * z + 0x1.466bc6775aa7dp+6;
     p = p * z - 0x1.4abbce625be52p+5;
     p = p * z + 0x1.921fb54442d18p+2;
-    const double result = h * p;
-    const double below = result < 1.0 ? result : 1.0;
-    return below > -1.0 ? below : -1.0;
+    const ef_pair result = h * p;
+    const ef_pair below = ef_pair_choose(result < one, result, one);
+    return ef_pair_choose(below > -one, below, -one);
 }
 
 double ef_cos_turns(double t) {
-    return cos_turns(t);
+    return cos_turns(ef_pair_of(t))[0];
 }
 
 void ef_cos_turns_16(const double t[16], double out[16]) {
-    for (int i = 0; i < 16; i++)
-        out[i] = cos_turns(t[i]);
+    for (int i = 0; i < 16; i += 2)
+        ef_pair_store(out + i, cos_turns(ef_pair_load(t + i)));
 }

@@ -110,24 +110,54 @@ static void factor_diagonal(ef_cholesky *factor, size_t begin, size_t end, const
     }
 }
 
-/* Takes the part of a block of columns, which is at [begin, begin + n_parts) of the rows, from TILE
- * elements of each of n_rows rows. `tile` has the same columns of L for the rows with the numbers
- * of these elements, side by side. */
-static inline void take_tile(double *rows, size_t n_columns, size_t n_rows, size_t begin,
-                             size_t column, const double *tile, size_t n_parts) {
-    double rest[TILE][TILE];
-    for (size_t r = 0; r < n_rows; r++)
-        for (size_t c = 0; c < TILE; c++)
-            rest[r][c] = rows[r * n_columns + column + c];
+/* What is left of TILE elements of a row. */
+typedef struct rest {
+    ef_pair left, right;
+} rest;
+
+static inline rest load_rest(const double *at) {
+    return (rest){ef_pair_load(at), ef_pair_load(at + 2)};
+}
+
+static inline void store_rest(double *at, rest stored) {
+    ef_pair_store(at, stored.left);
+    ef_pair_store(at + 2, stored.right);
+}
+
+static inline rest take(rest from, double part, rest column) {
+    const ef_pair both = ef_pair_of(part);
+    return (rest){from.left - both * column.left, from.right - both * column.right};
+}
+
+/* Takes the part of a block of columns, which is at `begin` of the rows, from TILE elements of each
+ * of TILE rows. `tile` has the same columns of L for the rows with the numbers of these elements,
+ * side by side. */
+static void take_tile(double *rows, size_t n_columns, size_t begin, size_t column,
+                      const double *tile, size_t n_parts) {
+    double *const row0 = rows, *const row1 = row0 + n_columns;
+    double *const row2 = row1 + n_columns, *const row3 = row2 + n_columns;
+    rest rest0 = load_rest(row0 + column), rest1 = load_rest(row1 + column);
+    rest rest2 = load_rest(row2 + column), rest3 = load_rest(row3 + column);
+    for (size_t k = 0; k < n_parts; k++) {
+        const rest other = load_rest(tile + k * TILE);
+        rest0 = take(rest0, row0[begin + k], other);
+        rest1 = take(rest1, row1[begin + k], other);
+        rest2 = take(rest2, row2[begin + k], other);
+        rest3 = take(rest3, row3[begin + k], other);
+    }
+    store_rest(row0 + column, rest0);
+    store_rest(row1 + column, rest1);
+    store_rest(row2 + column, rest2);
+    store_rest(row3 + column, rest3);
+}
+
+/* The same for one row. */
+static void take_tile_row(double *row, size_t begin, size_t column, const double *tile,
+                          size_t n_parts) {
+    rest left = load_rest(row + column);
     for (size_t k = 0; k < n_parts; k++)
-        for (size_t r = 0; r < n_rows; r++) {
-            const double part = rows[r * n_columns + begin + k];
-            for (size_t c = 0; c < TILE; c++)
-                rest[r][c] -= part * tile[k * TILE + c];
-        }
-    for (size_t r = 0; r < n_rows; r++)
-        for (size_t c = 0; c < TILE; c++)
-            rows[r * n_columns + column + c] = rest[r][c];
+        left = take(left, row[begin + k], load_rest(tile + k * TILE));
+    store_rest(row + column, left);
 }
 
 /* Takes the part of the columns [begin, end) from the elements to the right of them, on and below
@@ -137,11 +167,11 @@ static void take_block(ef_cholesky *factor, size_t begin, size_t end, const doub
     size_t i = end;
     for (; i + TILE <= n; i += TILE)
         for (size_t j = end; j <= i; j += TILE)
-            take_tile(row_of(factor, i), n, TILE, begin, j, tiles + (j - end) * BLOCK, n_parts);
+            take_tile(row_of(factor, i), n, begin, j, tiles + (j - end) * BLOCK, n_parts);
     for (const size_t corner = i; i < n; i++) {
         double *const row = row_of(factor, i);
         for (size_t j = end; j < corner; j += TILE)
-            take_tile(row, n, 1, begin, j, tiles + (j - end) * BLOCK, n_parts);
+            take_tile_row(row, begin, j, tiles + (j - end) * BLOCK, n_parts);
         for (size_t j = corner; j <= i; j++)
             for (size_t k = begin; k < end; k++)
                 row[j] -= row[k] * row_of(factor, j)[k];

@@ -9,39 +9,46 @@
 #ifndef EF_MATRIX_H
 #define EF_MATRIX_H
 
+#include "base/pairs.h"
 #include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define EF_DOT_LANES 8
-
-/* The sum of a[i] b[i], i < n. Lane k sums the products of i = k, k + 8, k + 16, ... in this order,
- * and the lanes are added as a tree. */
+/* The sum of a[i] b[i], i < n. Lane k of eight sums the products of i = k, k + 8, k + 16, ... in
+ * this order, and the lanes are added as a tree: ((0 + 4) + (2 + 6)) + ((1 + 5) + (3 + 7)). */
 static inline double ef_dot(const double *a, const double *b, size_t n) {
-    double lanes[EF_DOT_LANES] = {0};
-    const size_t whole = n - n % EF_DOT_LANES;
-    for (size_t i = 0; i < whole; i += EF_DOT_LANES) {
-        for (size_t k = 0; k < EF_DOT_LANES; k++)
-            lanes[k] += a[i + k] * b[i + k];
+    ef_pair sum01 = {0}, sum23 = {0}, sum45 = {0}, sum67 = {0};
+    const size_t whole = n - n % 8;
+    for (size_t i = 0; i < whole; i += 8) {
+        sum01 += ef_pair_load(a + i) * ef_pair_load(b + i);
+        sum23 += ef_pair_load(a + i + 2) * ef_pair_load(b + i + 2);
+        sum45 += ef_pair_load(a + i + 4) * ef_pair_load(b + i + 4);
+        sum67 += ef_pair_load(a + i + 6) * ef_pair_load(b + i + 6);
     }
-    if (whole < n) { /* with zeros up to eight; lanes stay in registers this way */
-        double last_a[EF_DOT_LANES] = {0}, last_b[EF_DOT_LANES] = {0};
-        for (size_t i = whole; i < n; i++) {
-            last_a[i - whole] = a[i];
-            last_b[i - whole] = b[i];
-        }
-        for (size_t k = 0; k < EF_DOT_LANES; k++)
-            lanes[k] += last_a[k] * last_b[k];
+    if (whole < n) { /* with zeros up to eight */
+        double products[8] = {0};
+        for (size_t i = whole; i < n; i++)
+            products[i - whole] = a[i] * b[i];
+        sum01 += ef_pair_load(products);
+        sum23 += ef_pair_load(products + 2);
+        sum45 += ef_pair_load(products + 4);
+        sum67 += ef_pair_load(products + 6);
     }
-    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) +
-           ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+    const ef_pair sum = (sum01 + sum45) + (sum23 + sum67);
+    return sum[0] + sum[1];
 }
 
 /* y[i] += factor x[i], i < n. The two do not overlap. */
 static inline void ef_axpy(double factor, const double *restrict x, double *restrict y, size_t n) {
-    for (size_t i = 0; i < n; i++)
+    const ef_pair factors = ef_pair_of(factor);
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        ef_pair_store(y + i, ef_pair_load(y + i) + factors * ef_pair_load(x + i));
+        ef_pair_store(y + i + 2, ef_pair_load(y + i + 2) + factors * ef_pair_load(x + i + 2));
+    }
+    for (; i < n; i++)
         y[i] += factor * x[i];
 }
 

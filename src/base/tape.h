@@ -30,7 +30,9 @@ typedef enum ef_purpose {
                              tree: step number, sub depth + 1 */
     EF_TAPE_START = 8,    /* the seed of a start of pyramid: index start */
     EF_TAPE_LEAF = 9,     /* the leaf of a row in a tree: index id */
-    EF_TAPE_NODE = 10     /* the seed of a node of a tree: index number, step depth */
+    EF_TAPE_NODE = 10,    /* the seed of a node of a tree: index number, step depth */
+    EF_TAPE_FOURIER = 11  /* random Fourier features: index feature; a pair of frequencies: step the
+                             first's input (even), sub attempt; the phase: step 2^32 - 1 */
 } ef_purpose;
 
 #define EF_PHILOX_ROUNDS 10

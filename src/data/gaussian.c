@@ -8,51 +8,24 @@
  * Centre c, column j:  m = v(r) with index 2^64 - 1 - c, step j, sub 0. Rows never have such an
  *                      index, as there are fewer than 2^40 of them.
  * Row i is the (i mod rows_per_cluster)-th of cluster c = floor(i / rows_per_cluster); its id is i
- * and its label c. Columns 2p and 2p + 1 share one draw of Marsaglia's polar method. For the
- * attempts sub = 0, 1, 2, ... let
+ * and its label c. Columns 2p and 2p + 1 share one draw of two standard normal numbers,
  *
- *     a = 2 v(r) - 1    index i, step 2p         (exact, and never 0)
- *     b = 2 v(r) - 1    index i, step 2p + 1
- *     s = a a + b b
+ *     (y, z) = ef_tape_normals(seed, EF_TAPE_GAUSSIAN, i, 2p)        (base/normals.h)
  *
- * until s < 1, which an attempt brings with probability pi / 4. Then with
- * f = sqrt((-2 log s) / s), log being ef_log and sqrt the IEEE operation, a f and b f are two
- * independent standard normal numbers, and the row's values are
+ * and the row's values are
  *
- *     x = m + sigma (a f)    in column 2p        sigma = sqrt(0.8)
- *     x = m + sigma (b f)    in column 2p + 1    (dropped if there is no such column)
+ *     x = m + sigma y    in column 2p        sigma = sqrt(0.8)
+ *     x = m + sigma z    in column 2p + 1    (dropped if there is no such column)
  *
  * rounded to float32.
  */
 #include "base/checked.h"
+#include "base/normals.h"
 #include "base/status.h"
 #include "base/tape.h"
 #include "data/generated.h"
 
-#include <math.h>
-
 #define SIGMA 0x1.c9f25c5bfedd9p-1 /* sqrt(0.8) */
-
-typedef struct normal_pair {
-    double first;
-    double second;
-} normal_pair;
-
-static double draw_signed(uint64_t seed, uint32_t attempt, uint64_t row, uint32_t step) {
-    return 2.0 * ef_tape_unit(ef_tape(seed, EF_TAPE_GAUSSIAN, attempt, row, step)) - 1.0;
-}
-
-static normal_pair draw_normals(uint64_t seed, uint64_t row, uint32_t step) {
-    for (uint32_t attempt = 0;; attempt++) {
-        const double a = draw_signed(seed, attempt, row, step);
-        const double b = draw_signed(seed, attempt, row, step + 1);
-        const double s = a * a + b * b;
-        if (s < 1.0) {
-            const double factor = sqrt((-2.0 * ef_log(s)) / s);
-            return (normal_pair){a * factor, b * factor};
-        }
-    }
-}
 
 static void make_centre(uint64_t seed, uint64_t cluster, uint32_t n_columns, double *centre) {
     for (uint32_t j = 0; j < n_columns; j++)
@@ -73,7 +46,7 @@ static void make_row(const void *context, size_t row, double *centre, float *val
     if (row % set->rows_per_cluster == 0)
         make_centre(set->seed, cluster, set->n_columns, centre);
     for (uint32_t j = 0; j < set->n_columns; j += 2) {
-        const normal_pair normals = draw_normals(set->seed, row, j);
+        const ef_normal_pair normals = ef_tape_normals(set->seed, EF_TAPE_GAUSSIAN, row, j);
         values[j] = (float)(centre[j] + SIGMA * normals.first);
         if (j + 1 < set->n_columns)
             values[j + 1] = (float)(centre[j + 1] + SIGMA * normals.second);

@@ -117,12 +117,13 @@ typedef struct ef_kernels {
     void (*add_rows)(const ef_map *map, const float *values, unsigned n_rows,
                      const uint32_t labels[EF_PANEL], const int64_t *weights, int64_t *sums);
 
-    /* Sums of products of two strips, each of eight columns side by side: column c of row r is at
-     * a[8 r + c], an integer of at most 2^23 in magnitude. For each of the columns i of `a` and l
-     * of `b`, to[i * stride + l] += the sum of a[8 r + i] * b[8 r + l] over up to EF_STRIP_ROWS
-     * rows. It is exact, in whatever order. Strips are 64-byte aligned; `a` may be `b`. */
-    void (*add_products)(const double *a, const double *b, unsigned n_rows, int64_t *to,
-                         size_t stride);
+    /* Sums of products of columns. A strip has eight columns side by side: column c of row r is at
+     * a[8 r + c], an integer of at most 2^23 in magnitude. The n_strips strips of `b` begin
+     * strip_doubles apart, and have columns l from 0 to 8 n_strips - 1. For each column i of `a`,
+     * to[i * stride + l] += the sum of their products over up to EF_STRIP_ROWS rows. It is exact,
+     * in whatever order. Strips are 64-byte aligned; `a` may be one of `b`. */
+    void (*add_products)(const double *a, const double *b, size_t strip_doubles, unsigned n_strips,
+                         unsigned n_rows, int64_t *to, size_t stride);
 
     /* Makes strips of the first n_rows rows of a panel of grid points: column j of row r goes to
      * strips[j / 8 * strip_doubles + 8 r + j % 8]. Columns that the last strip has beyond

@@ -3,32 +3,59 @@
  *
  * Everything is an integer of at most 2^53 in magnitude on the way, hence exact as a double.
  */
-#define REALS_A_STRIP (EF_STRIP / REALS)
+#define STRIP_VECTORS (EF_STRIP / REALS)
+#define MOST_WIDE 3
 
-/* The sums of TALL columns of one strip with the eight of another: they fit the registers. */
-LANE_OP void add_tall(const double *a, const double *b, unsigned n_rows, int64_t *to,
-                      size_t stride) {
-    vr sum[TALL][REALS_A_STRIP];
-    for (unsigned i = 0; i < TALL; i++)
-        for (unsigned g = 0; g < REALS_A_STRIP; g++)
-            sum[i][g] = vr_set1(0.0);
-    for (unsigned r = 0; r < n_rows; r++, a += EF_STRIP, b += EF_STRIP) {
-        vr row[REALS_A_STRIP];
-        for (unsigned g = 0; g < REALS_A_STRIP; g++)
-            row[g] = vr_load(b + g * REALS);
+/* The sums of TALL columns of `a` with those of `wide` vectors of `b`, the first of which is number
+ * `first`. They fit the registers: the more of them, the fewer loads there are for each. */
+LANE_OP void add_tile(const double *a, const double *b, size_t strip_doubles, unsigned first,
+                      unsigned wide, unsigned n_rows, int64_t *to, size_t stride) {
+    vr sum[TALL][MOST_WIDE];
+    const double *from[MOST_WIDE];
+    for (unsigned v = 0; v < wide; v++) {
+        from[v] =
+            b + (first + v) / STRIP_VECTORS * strip_doubles + (first + v) % STRIP_VECTORS * REALS;
         for (unsigned i = 0; i < TALL; i++)
-            for (unsigned g = 0; g < REALS_A_STRIP; g++)
-                sum[i][g] = vr_muladd(vr_set1(a[i]), row[g], sum[i][g]);
+            sum[i][v] = vr_set1(0.0);
+    }
+    for (size_t r = 0; r < (size_t)n_rows * EF_STRIP; r += EF_STRIP) {
+        vr row[MOST_WIDE];
+        for (unsigned v = 0; v < wide; v++)
+            row[v] = vr_load(from[v] + r);
+        for (unsigned i = 0; i < TALL; i++) {
+            const vr factor = vr_set1(a[r + i]);
+            for (unsigned v = 0; v < wide; v++)
+                sum[i][v] = vr_muladd(factor, row[v], sum[i][v]);
+        }
     }
     for (unsigned i = 0; i < TALL; i++)
-        for (unsigned g = 0; g < REALS_A_STRIP; g++)
-            vr_add_to(to + i * stride + g * REALS, sum[i][g]);
+        for (unsigned v = 0; v < wide; v++)
+            vr_add_to(to + i * stride + (first + v) * REALS, sum[i][v]);
 }
 
-static void add_strip_products(const double *a, const double *b, unsigned n_rows, int64_t *to,
-                               size_t stride) {
+/* Functions of their own: what a compiler would keep in registers from one tile to the next has no
+ * room there. */
+#define TILE_OF(wide)                                                                              \
+    static __attribute__((noinline)) void add_tile_##wide(                                         \
+        const double *a, const double *b, size_t strip_doubles, unsigned first, unsigned n_rows,   \
+        int64_t *to, size_t stride) {                                                              \
+        add_tile(a, b, strip_doubles, first, wide, n_rows, to, stride);                            \
+    }
+TILE_OF(1)
+TILE_OF(2)
+TILE_OF(3)
+
+static void add_strip_products(const double *a, const double *b, size_t strip_doubles,
+                               unsigned n_strips, unsigned n_rows, int64_t *to, size_t stride) {
+    const unsigned n_vectors = n_strips * STRIP_VECTORS;
     for (unsigned i = 0; i < EF_STRIP; i += TALL)
-        add_tall(a + i, b, n_rows, to + i * stride, stride);
+        for (unsigned v = 0, wide; v < n_vectors; v += wide) {
+            const unsigned left = n_vectors - v;
+            wide = left == 4 ? 2 : left < 3 ? left : 3; /* 2 and 2, not 3 and 1 */
+            (wide == 3   ? add_tile_3
+             : wide == 2 ? add_tile_2
+                         : add_tile_1)(a + i, b, strip_doubles, v, n_rows, to + i * stride, stride);
+        }
 }
 
 /* LANES rows of n_columns columns, up to as many: the columns are made rows. Columns of zeros

@@ -71,7 +71,8 @@ static bool init_worker(worker *w, const ef_summing *s) {
         {&w->sums, is_full(s) ? n : 0, sizeof *w->sums},
         {&w->products, width * width, sizeof *w->products},
     };
-    *w = (worker){.block = EF_ARRAYS_TAKE(arrays, true)};
+    *w = (worker){0};
+    w->block = EF_ARRAYS_TAKE(arrays, true);
     bool right = w->block != NULL;
     if (!is_full(s)) {
         w->own = ef_alloc_zero(s->n_groups, sizeof *w->own);

@@ -74,16 +74,19 @@ static void draw_strip(spread s, unsigned n_rows, double *strip) {
             strip[r * EF_STRIP + c] = draw_point(s, (signs >> c & 1) != 0);
 }
 
-static void check_products(unsigned n_rows, size_t stride, spread s, bool same) {
+/* One strip with n_strips others, or with the last of them if it is `same`. */
+static void check_products(unsigned n_strips, unsigned n_rows, size_t stride, spread s, bool same) {
     guarded memory[3];
-    const size_t n_sums = (EF_STRIP - 1) * stride + EF_STRIP;
-    const size_t strip_bytes = (size_t)n_rows * EF_STRIP * sizeof(double);
-    double *const a = guarded_alloc(&memory[0], strip_bytes);
-    double *const other = guarded_alloc(&memory[1], strip_bytes);
+    const size_t n_sums = (EF_STRIP - 1) * stride + (size_t)n_strips * EF_STRIP;
+    const size_t strip_doubles = ((size_t)n_rows + below(9)) * EF_STRIP;
+    const size_t n_doubles = (n_strips - 1) * strip_doubles + (size_t)n_rows * EF_STRIP;
+    double *const other = guarded_alloc(&memory[0], (size_t)n_rows * EF_STRIP * sizeof *other);
+    double *const b = guarded_alloc(&memory[1], n_doubles * sizeof *b);
     int64_t *const got = guarded_alloc(&memory[2], n_sums * sizeof *got);
-    draw_strip(s, n_rows, a);
     draw_strip(s, n_rows, other);
-    const double *const b = same ? a : other;
+    for (size_t i = 0; i < n_strips; i++)
+        draw_strip(s, n_rows, b + i * strip_doubles);
+    const double *const a = same ? b + (n_strips - 1) * strip_doubles : other;
 
     int64_t *const before = calloc(n_sums, sizeof *before);
     int64_t *const wanted = calloc(n_sums, sizeof *wanted);
@@ -93,16 +96,18 @@ static void check_products(unsigned n_rows, size_t stride, spread s, bool same) 
         before[i] = wanted[i] = (int64_t)(draw() >> 2) - (INT64_C(1) << 61);
     for (size_t r = 0; r < n_rows; r++)
         for (unsigned i = 0; i < EF_STRIP; i++)
-            for (unsigned l = 0; l < EF_STRIP; l++)
+            for (unsigned l = 0; l < n_strips * EF_STRIP; l++) {
+                const double *const strip = b + l / EF_STRIP * strip_doubles;
                 wanted[i * stride + l] +=
-                    (int64_t)a[r * EF_STRIP + i] * (int64_t)b[r * EF_STRIP + l];
+                    (int64_t)a[r * EF_STRIP + i] * (int64_t)strip[r * EF_STRIP + l % EF_STRIP];
+            }
 
     for (size_t t = 0; t < n_tables; t++) {
         memcpy(got, before, n_sums * sizeof *got);
-        tables[t]->add_products(a, b, n_rows, got, stride);
+        tables[t]->add_products(a, b, strip_doubles, n_strips, n_rows, got, stride);
         if (memcmp(got, wanted, n_sums * sizeof *got) != 0)
-            fail_msg("sums of products of %s: %u rows, stride %zu, spread %d", tables[t]->name,
-                     n_rows, stride, (int)s);
+            fail_msg("sums of products of %s: %u strips, %u rows, stride %zu, spread %d",
+                     tables[t]->name, n_strips, n_rows, stride, (int)s);
     }
     free(before);
     free(wanted);
@@ -114,10 +119,14 @@ static void sums_of_products_are_those_of_integers(void **state) {
     (void)state;
     for (unsigned n_rows = 1; n_rows <= EF_STRIP_ROWS; n_rows++)
         for (int s = 0; s < N_SPREADS; s++) {
-            check_products(n_rows, EF_STRIP, (spread)s, false);
-            check_products(n_rows, EF_STRIP + 1 + below(50), (spread)s, false);
-            check_products(n_rows, EF_STRIP + 1 + below(50), (spread)s, true);
+            const unsigned n_strips = 1 + below(9);
+            const size_t n_columns = (size_t)n_strips * EF_STRIP;
+            check_products(1, n_rows, EF_STRIP, (spread)s, false);
+            check_products(n_strips, n_rows, n_columns + below(50), (spread)s, false);
+            check_products(n_strips, n_rows, n_columns + below(50), (spread)s, true);
         }
+    for (unsigned n_strips = 1; n_strips <= 12; n_strips++)
+        check_products(n_strips, EF_STRIP_ROWS, n_strips * EF_STRIP + 1, NEXT_TO_LARGEST, false);
 }
 
 /* 128 products of 2^46, of either sign, are 2^53; doubles do not have the next odd number. */
@@ -131,14 +140,14 @@ static void largest_sums_are_exact(void **state) {
     }
     for (size_t t = 0; t < n_tables; t++) {
         int64_t sums[EF_STRIP * EF_STRIP] = {0};
-        tables[t]->add_products(a, b, EF_STRIP_ROWS, sums, EF_STRIP);
+        tables[t]->add_products(a, b, 0, 1, EF_STRIP_ROWS, sums, EF_STRIP);
         for (unsigned i = 0; i < EF_STRIP * EF_STRIP; i++)
             assert_true(sums[i] == (i % 2 == 0 ? INT64_C(1) << 53 : -(INT64_C(1) << 53)));
         /* An odd number that is nearly as large. */
         a[0] = 1.0;
         b[0] = EF_GRID_MAX - 1.0;
         int64_t odd[EF_STRIP * EF_STRIP] = {0};
-        tables[t]->add_products(a, b, EF_STRIP_ROWS, odd, EF_STRIP);
+        tables[t]->add_products(a, b, 0, 1, EF_STRIP_ROWS, odd, EF_STRIP);
         assert_true(odd[0] == (INT64_C(1) << 53) - (INT64_C(1) << 46) + EF_GRID_MAX - 1);
         a[0] = b[0] = EF_GRID_MAX;
     }

@@ -15,15 +15,15 @@ LAYERS = ["base", "kernel", "data", "model", "store"]  # each knows those before
 OUTSIDE = ("bench/", "cli/", "examples/", "python/")  # these know the public header only
 
 # (what, a pattern for code without comments, in which paths it may stand); all of it about src/.
-# The square root in gaussian.c and what src/base takes (sqrt, fabs, frexp, ldexp) are IEEE operations
-# and have the same bits everywhere; the square root of what is kept decides which rows are looked at,
-# not what comes out.
+# What src/base and fourier.c take (sqrt, fabs, frexp, ldexp) has the same bits everywhere; the square
+# root of what is kept decides which rows are looked at, not what comes out.
 RESERVED = [
     ("threads", r"<(pthread|threads|omp|semaphore)\.h>|\bpthread_\w+|#\s*pragma omp", r"src/base/"),
     ("an instruction set", r"<(\w*mmintrin|x86intrin|arm_\w+)\.h>|\b_mm\d*_\w+", r"src/kernel/"),
     ("SQLite", r"<sqlite3\.h>|\bsqlite3_\w+", r"src/store/"),
     ("libm", r"<(math|tgmath|fenv)\.h>|\b__builtin_(sqrt|log|exp|pow|fma)\w*",
-     r"src/model/metrics\.c|src/data/gaussian\.c|src/base/(eigen|elementary|matrix)\.c|"
+     r"src/model/metrics\.c|src/base/(eigen|elementary|matrix|normals)\.c|"
+     r"src/model/sums/fourier\.c|"
      r"src/model/kmeans/(prediction/silhouette|kept/kept|kept/border_rows)\.c|src/kernel/centers\.c"),
     ("the environment", r"\b(secure_)?getenv\b", r"src/kernel/kernels\.c"),
     ("printing", r"\b(v|f|vf|d)?printf\s*\(|\bf?puts\s*\(|\bperror\s*\(|\bstd(out|err)\b", None),

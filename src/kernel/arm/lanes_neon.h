@@ -232,9 +232,9 @@ LANE_OP int64_t vl_total(vl a) {
     return vaddvq_s64(vaddq_s64(a.low, a.high));
 }
 
-/* Doubles; TALL times eight of them are summed up at a time. */
+/* Doubles. Sums for TALL columns and three vectors fit the registers. */
 #define REALS 2
-#define TALL 4
+#define TALL 8
 typedef float64x2_t vr;
 LANE_OP vr vr_load(const double *p) {
     return vld1q_f64(p);

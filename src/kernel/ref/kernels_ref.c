@@ -188,12 +188,16 @@ static void add_rows(const ef_map *map, const float *values, unsigned n_rows,
                  sums + (size_t)labels[i] * map->n_columns, NULL);
 }
 
-static void add_products(const double *a, const double *b, unsigned n_rows, int64_t *to,
-                         size_t stride) {
+static void add_products(const double *a, const double *b, size_t strip_doubles, unsigned n_strips,
+                         unsigned n_rows, int64_t *to, size_t stride) {
     for (unsigned i = 0; i < EF_STRIP; i++)
-        for (unsigned l = 0; l < EF_STRIP; l++)
+        for (unsigned l = 0; l < n_strips * EF_STRIP; l++) {
+            const double *const column = b + l / EF_STRIP * strip_doubles + l % EF_STRIP;
+            double sum = 0.0;
             for (size_t r = 0; r < n_rows; r++)
-                to[i * stride + l] += (int64_t)a[r * EF_STRIP + i] * (int64_t)b[r * EF_STRIP + l];
+                sum += a[r * EF_STRIP + i] * column[r * EF_STRIP];
+            to[i * stride + l] += (int64_t)sum;
+        }
 }
 
 static void pack_strips(const float *panel, uint32_t n_columns, unsigned n_rows, double *strips,

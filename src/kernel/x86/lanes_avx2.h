@@ -198,7 +198,7 @@ LANE_OP void vq_store(int64_t *p, vq a) {
     }
 }
 
-/* Doubles; TALL times eight of them are summed up at a time. */
+/* Doubles. Sums for TALL columns and three vectors fit the registers. */
 #define REALS 4
 #define TALL 4
 typedef __m256d vr;

@@ -227,7 +227,7 @@ LANE_OP void vd_put(int64_t *p, vd a, bool adds) {
     _mm512_storeu_si512(p + 8, adds ? _mm512_add_epi64(_mm512_loadu_si512(p + 8), high) : high);
 }
 
-/* Doubles; TALL times eight of them are summed up at a time. */
+/* Doubles. Sums for TALL columns and three vectors fit the registers. */
 #define REALS 8
 #define TALL 8
 typedef __m512d vr;

@@ -121,7 +121,8 @@ efface_status ef_coordinates_find_of(const ef_coordinates *c, double bound, cons
     if (ranges == NULL)
         return ef_fail_memory(error);
     ef_data_column_ranges(data, ranges, ranges + d);
-    const efface_status status = ef_coordinates_find(c, bound, ranges, ranges + d, exponents, error);
+    const efface_status status =
+        ef_coordinates_find(c, bound, ranges, ranges + d, exponents, error);
     ef_free(ranges);
     return status;
 }

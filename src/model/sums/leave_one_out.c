@@ -28,8 +28,7 @@ static double leverage(const leaving *l, int64_t weight) {
     for (uint32_t j = 0; j < n; j++) {
         const uint32_t point = c->term_points[j];
         l->away[j] =
-            (double)l->point[point] -
-            (l->intercept ? (double)l->of->all.sums[point] / total : 0.0);
+            (double)l->point[point] - (l->intercept ? (double)l->of->all.sums[point] / total : 0.0);
     }
     ef_cholesky_forward(&l->equations->factor, l->away, l->away);
     const double square = (double)weight * ef_dot(l->away, l->away, n);
@@ -42,7 +41,8 @@ static void miss_row(const leaving *l, const efface_data *data, size_t position,
     ef_coordinates_of_row(c, ef_data_first(data, position), l->point);
     const double rest = 1.0 - leverage(l, ef_data_weight(data, position));
     for (uint32_t j = 0; j < n; j++)
-        l->away[j] = (double)l->point[c->term_points[j]] * ef_coordinates_unit(c, c->term_points[j]);
+        l->away[j] =
+            (double)l->point[c->term_points[j]] * ef_coordinates_unit(c, c->term_points[j]);
     for (uint32_t t = 0; t < c->n_targets; t++) {
         const uint32_t target = c->target_points[t];
         const double value = (double)l->point[target] * ef_coordinates_unit(c, target);

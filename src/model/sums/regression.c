@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* Notation: N weight, S sums, Q sums of products, u the unit of a coordinate. With an intercept the
- * equations are about C = N Q - S S, without one about Q; either is N' times the products of rows in
- * units of the grid, N' being N or 1. */
+ * equations are about C = N Q - S S, without one about Q; either is N' times the products of rows
+ * in units of the grid, N' being N or 1. */
 
 /* ---------------------------------------------------------------- equations */
 
@@ -109,9 +109,8 @@ static void find_errors(const ef_regression *of, const ef_normal_equations *e,
     const uint32_t n = c->n_terms;
     const double weight = (double)of->moments->weight;
     /* The variance of residuals in squared units of the target's grid, for a row of weight 1. */
-    const double variance = by->freedom > 0.0
-                                ? by->rest / times(of) / of->weight_unit / by->freedom
-                                : (double)NAN;
+    const double variance =
+        by->freedom > 0.0 ? by->rest / times(of) / of->weight_unit / by->freedom : (double)NAN;
     const double scale = variance * times(of) * of->weight_unit;
     double *const means = room, *const solved = room + n;
     for (uint32_t j = 0; j < n; j++) {
@@ -119,21 +118,20 @@ static void find_errors(const ef_regression *of, const ef_normal_equations *e,
         double spread = row[j];
         for (uint32_t l = 0; l < n && of->params.alpha > 0.0; l++)
             spread -= e->penalties[l] * row[l] * row[l];
-        errors[1 + j] = e->dropped[j]
-                            ? (double)NAN
-                            : sqrt(scale * (spread > 0.0 ? spread : 0.0)) * target_unit /
-                                  ef_coordinates_unit(c, c->term_points[j]);
+        errors[1 + j] = e->dropped[j] ? (double)NAN
+                                      : sqrt(scale * (spread > 0.0 ? spread : 0.0)) * target_unit /
+                                            ef_coordinates_unit(c, c->term_points[j]);
         means[j] = (double)of->moments->sums[c->term_points[j]] / weight;
     }
     ef_cholesky_solve(&e->factor, means, solved);
     double spread = ef_dot(means, solved, n);
     for (uint32_t j = 0; j < n; j++)
         spread -= e->penalties[j] * solved[j] * solved[j];
-    errors[0] = of->params.intercept
-                    ? sqrt(variance * of->weight_unit / weight +
-                           scale * (spread > 0.0 ? spread : 0.0)) *
-                          target_unit
-                    : (double)NAN;
+    errors[0] =
+        of->params.intercept
+            ? sqrt(variance * of->weight_unit / weight + scale * (spread > 0.0 ? spread : 0.0)) *
+                  target_unit
+            : (double)NAN;
 }
 
 static void regress_one(const ef_regression *of, const ef_normal_equations *e, uint32_t number,
@@ -159,9 +157,8 @@ static void regress_one(const ef_regression *of, const ef_normal_equations *e, u
     const explained by = explain(of, e, target, beta, side);
     double *const quality = to->quality + (size_t)number * 3;
     quality[0] = by.total > 0.0 ? 1.0 - by.rest / by.total : (double)NAN;
-    quality[1] = by.freedom > 0.0
-                     ? sqrt(by.rest / times(of) / of->weight_unit / by.freedom) * unit
-                     : (double)NAN;
+    quality[1] = by.freedom > 0.0 ? sqrt(by.rest / times(of) / of->weight_unit / by.freedom) * unit
+                                  : (double)NAN;
     quality[2] = by.freedom;
     if (to->errors != NULL)
         find_errors(of, e, inverse, &by, unit, room + 2 * (size_t)n,
@@ -176,8 +173,7 @@ efface_status ef_regress(const ef_regression *of, const ef_regression_result *to
     if (status != EFFACE_OK)
         return status;
     double *const room = ef_alloc(4 * (size_t)n, sizeof *room);
-    double *const inverse =
-        ef_alloc(to->errors != NULL ? (size_t)n * n : 0, sizeof *inverse);
+    double *const inverse = ef_alloc(to->errors != NULL ? (size_t)n * n : 0, sizeof *inverse);
     if (room == NULL || inverse == NULL) {
         status = ef_fail_memory(error);
     } else {

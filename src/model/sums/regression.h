@@ -34,12 +34,12 @@ void ef_normal_equations_free(ef_normal_equations *equations);
 
 /* Where results go, for t targets and n terms, in the units of the data as the set holds them. */
 typedef struct ef_regression_result {
-    double *coefficients;      /* t x n */
-    double *intercepts;        /* t */
-    double *errors;            /* NULL, or t x (n + 1): the standard error of the intercept, then
-                                  those of coefficients; NaN if not known */
-    double *quality;           /* NULL, or t x 3: R^2, deviation of residuals, degrees of freedom */
-    unsigned char *dropped;    /* NULL, or n */
+    double *coefficients;   /* t x n */
+    double *intercepts;     /* t */
+    double *errors;         /* NULL, or t x (n + 1): the standard error of the intercept, then
+                               those of coefficients; NaN if not known */
+    double *quality;        /* NULL, or t x 3: R^2, deviation of residuals, degrees of freedom */
+    unsigned char *dropped; /* NULL, or n */
 } ef_regression_result;
 
 /* Explains targets by terms. Errors: MEMORY. */

@@ -30,7 +30,11 @@ efface_status ef_sums_make(const efface_sums_params *params, uint32_t d, ef_sums
     efface_status status = ef_coordinates_init(&s->coordinates, &of, error);
     if (status == EFFACE_OK) {
         s->params = (efface_sums_params *)(void *)ef_sums_copy_params(&params->common, d);
-        if (s->params == NULL || !ef_moments_init(&s->all, s->coordinates.n, s->summed))
+        s->views = ef_alloc(2, sizeof *s->views);
+        for (int i = 0; s->views != NULL && i < 2; i++)
+            atomic_init(&s->views[i], NULL);
+        if (s->params == NULL || s->views == NULL ||
+            !ef_moments_init(&s->all, s->coordinates.n, s->summed))
             status = ef_fail_memory(error);
     }
     if (status == EFFACE_OK)
@@ -51,8 +55,9 @@ void ef_sums_free(void *state) {
     ef_sums *const s = state;
     if (s == NULL)
         return;
-    ef_view_free(atomic_load(&s->views[0]));
-    ef_view_free(atomic_load(&s->views[1]));
+    for (int i = 0; s->views != NULL && i < 2; i++)
+        ef_view_free(atomic_load(&s->views[i]));
+    ef_free(s->views);
     free_classes(s->labels, s->classes, s->n_classes);
     ef_moments_free(&s->all);
     ef_coordinates_free(&s->coordinates);
@@ -155,8 +160,7 @@ static efface_status sum_up_by_class(ef_sums *s, const efface_data *data, efface
     for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
         const int64_t label = data->labels != NULL ? data->labels[i] : EFFACE_NO_LABEL;
         const bool has_class = label != EFFACE_NO_LABEL;
-        class_of[i] =
-            has_class ? ef_sums_find_class(s->labels, s->n_classes, label) : EF_NO_GROUP;
+        class_of[i] = has_class ? ef_sums_find_class(s->labels, s->n_classes, label) : EF_NO_GROUP;
         takes_part[i] = has_class ? 0 : EF_NO_GROUP;
         all &= has_class;
     }
@@ -361,8 +365,8 @@ static void apply_rows(ef_sums *s, const revision *r) {
 void ef_sums_commit(void *state, void *next) {
     ef_sums *const s = state;
     revision *const r = next;
-    ef_view_free(atomic_exchange(&s->views[0], NULL));
-    ef_view_free(atomic_exchange(&s->views[1], NULL));
+    for (int i = 0; i < 2; i++)
+        ef_view_free(atomic_exchange(&s->views[i], NULL));
     if (r->fresh != NULL) {
         const ef_sums was = *s;
         *s = *r->fresh;

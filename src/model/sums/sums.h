@@ -23,12 +23,12 @@ typedef struct ef_sums {
     efface_summed by_class;     /* the same, or NEEDED for none */
     ef_coordinates coordinates;
     ef_totals totals;
-    ef_moments all;      /* of the rows that take part */
-    uint32_t n_classes;  /* that rows have, in the order of labels: */
-    int64_t *labels;     /* n_classes each */
+    ef_moments all;     /* of the rows that take part */
+    uint32_t n_classes; /* that rows have, in the order of labels: */
+    int64_t *labels;    /* n_classes each */
     ef_moments *classes;
     /* Kept until the next change, or NULL: the view, and the view with standard errors. */
-    _Atomic(struct ef_view *) views[2];
+    _Atomic(struct ef_view *) *views;
 } ef_sums;
 
 /* What a view needs to be summed. */
@@ -55,6 +55,11 @@ void ef_sums_write_params(ef_writer *writer, const efface_params *params, uint32
 efface_status ef_sums_read_params(ef_decoder *decoder, uint32_t n_columns, efface_params **out,
                                   efface_error *error);
 void ef_sums_describe_params(const efface_params *params, ef_listener to);
+
+/* Checks of the parameters of views. */
+efface_status ef_linear_check(const efface_linear_params *params, efface_error *error);
+efface_status ef_bayes_check(const efface_bayes_params *params, efface_error *error);
+efface_status ef_discriminant_check(const efface_discriminant_params *params, efface_error *error);
 
 /* Sums of no rows. Errors: MEMORY; KERNELS; ARGUMENT. */
 efface_status ef_sums_make(const efface_sums_params *params, uint32_t n_columns, ef_sums **out,

@@ -46,12 +46,12 @@ static efface_status read_exponents(ef_decoder *r, ef_sums *s, efface_error *err
     ef_coordinates *const of = &s->coordinates;
     bool right = true;
     for (uint32_t j = 0; j < of->n_columns; j++) {
-        const bool has_grid = of->fourier.n_features == 0 ||
-                              ef_coordinates_target(of, j) != EFFACE_NO_COLUMN;
+        const bool has_grid =
+            of->fourier.n_features == 0 || ef_coordinates_target(of, j) != EFFACE_NO_COLUMN;
         of->exponents[j] = (int32_t)ef_read_u32(r);
-        right &= has_grid ? of->exponents[j] >= EF_EXPONENT_MIN &&
-                                of->exponents[j] <= EF_EXPONENT_MAX
-                          : of->exponents[j] == 0;
+        right &= has_grid
+                     ? of->exponents[j] >= EF_EXPONENT_MIN && of->exponents[j] <= EF_EXPONENT_MAX
+                     : of->exponents[j] == 0;
     }
     if (r->failed || !right)
         return damaged(error, "an exponent");
@@ -82,8 +82,7 @@ static efface_status read_classes(ef_decoder *r, ef_sums *s, efface_error *error
         s->labels[c] = (int64_t)ef_read_u64(r);
         if (s->labels[c] == EFFACE_NO_LABEL || (c != 0 && s->labels[c] <= s->labels[c - 1]))
             return damaged(error, "a class");
-        const efface_status status =
-            read_moments(r, s, s->by_class, &s->classes[c], error);
+        const efface_status status = read_moments(r, s, s->by_class, &s->classes[c], error);
         if (status != EFFACE_OK)
             return status;
         s->n_classes++;
@@ -146,10 +145,10 @@ efface_status ef_sums_attach(void *state, const efface_data *data, efface_error 
     const ef_sums *const s = state;
     const uint32_t d = s->coordinates.n_columns;
     int32_t *const exponents = ef_alloc(d, sizeof *exponents);
-    efface_status status = exponents != NULL
-                               ? ef_coordinates_find_of(&s->coordinates, s->params->bound, data,
-                                                        exponents, error)
-                               : ef_fail_memory(error);
+    efface_status status =
+        exponents != NULL
+            ? ef_coordinates_find_of(&s->coordinates, s->params->bound, data, exponents, error)
+            : ef_fail_memory(error);
     if (status == EFFACE_OK &&
         memcmp(exponents, s->coordinates.exponents, d * sizeof *exponents) != 0)
         status = damaged(error, "it belongs to other rows");
@@ -165,7 +164,8 @@ static void name_point(const ef_coordinates *of, uint32_t point, char text[40]) 
         (void)snprintf(text, 40, "feature %" PRIu32, point + 1);
     else
         (void)snprintf(text, 40, "column %" PRIu32,
-                       (of->fourier.n_features != 0 ? of->targets[point - of->n_terms] : point) + 1);
+                       (of->fourier.n_features != 0 ? of->targets[point - of->n_terms] : point) +
+                           1);
 }
 
 static bool locate_moments(const ef_coordinates *of, const ef_moments *a, const ef_moments *b,

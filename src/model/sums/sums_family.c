@@ -29,8 +29,8 @@ static size_t n_bytes(const void *state) {
     size_t n = sizeof *s + ef_moments_bytes(&s->all);
     for (uint32_t c = 0; c < s->n_classes; c++)
         n += sizeof *s->classes + sizeof *s->labels + ef_moments_bytes(&s->classes[c]);
-    return n + s->coordinates.fourier.n_features *
-                   ((size_t)s->coordinates.fourier.n_inputs + 1) * sizeof(double);
+    return n + s->coordinates.fourier.n_features * ((size_t)s->coordinates.fourier.n_inputs + 1) *
+                   sizeof(double);
 }
 
 static uint64_t n_visited(const void *state) {
@@ -68,7 +68,7 @@ static void lend(const void *state, ef_lent *room) {
  * ask at the same time compute it twice, and one of them gives its own up. */
 static efface_status view_of_sums(const ef_sums *of, bool errors, const ef_view **out,
                                   efface_error *error) {
-    _Atomic(ef_view *) *const kept = (_Atomic(ef_view *) *)&of->views[errors];
+    _Atomic(ef_view *) *const kept = &of->views[errors];
     ef_look look = ef_look_of(of->params);
     look.errors = errors;
     *out = atomic_load(kept);
@@ -133,8 +133,7 @@ static ef_view_shape shape_of(const predictor *p) {
         .is_whole = true,
         .n_columns = c->n_columns,
         .n_terms = c->n_terms,
-        .n_outputs =
-            ef_view_check(s, &look, NULL) == EFFACE_OK ? ef_view_outputs(s, &look) : 0,
+        .n_outputs = ef_view_check(s, &look, NULL) == EFFACE_OK ? ef_view_outputs(s, &look) : 0,
         .columns = c->fourier.n_features == 0 ? c->inputs : NULL,
         .ids = look.view == EFFACE_VIEW_LINEAR ? c->target_ids : s->labels,
     };
@@ -163,9 +162,8 @@ static efface_status score(const void *by, efface_scores scores, size_t n_rows, 
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the model predicts values, not classes, so that it has no scores");
     const efface_status status = view_of(by, false, &v, error);
-    return status == EFFACE_OK
-               ? ef_view_scores(v, scores, n_rows, values, stride, numbers, error)
-               : status;
+    return status == EFFACE_OK ? ef_view_scores(v, scores, n_rows, values, stride, numbers, error)
+                               : status;
 }
 
 static uint32_t classes_of(const void *by, int64_t *classes, size_t capacity) {

@@ -17,7 +17,6 @@ void efface_sums_params_init(efface_sums_params *params) {
         .weight_unit = 1,
         .linear = {.intercept = 1},
         .bayes = {.smoothing = 1e-9},
-        .discriminant = {.shrinkage = -1.0},
     };
 }
 
@@ -79,9 +78,8 @@ efface_status ef_bayes_check(const efface_bayes_params *params, efface_error *er
 }
 
 efface_status ef_discriminant_check(const efface_discriminant_params *params, efface_error *error) {
-    if (!(params->shrinkage <= 1.0))
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the shrinkage must be from 0 to 1, or below 0 for none, not %g",
+    if (!(params->shrinkage >= 0.0 && params->shrinkage <= 1.0))
+        return ef_fail(error, EFFACE_E_ARGUMENT, "the shrinkage must be from 0 to 1, not %g",
                        params->shrinkage);
     return check_priors(params->priors, params->n_priors, error);
 }
@@ -114,8 +112,8 @@ efface_status ef_sums_check_params(const efface_params *common, efface_error *er
                        params->bound);
     if ((params->targets == NULL && params->n_targets != 0) ||
         params->n_targets > EFFACE_MAX_COLUMNS)
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the targets must be a list of at most %u columns", EFFACE_MAX_COLUMNS);
+        return ef_fail(error, EFFACE_E_ARGUMENT, "the targets must be a list of at most %u columns",
+                       EFFACE_MAX_COLUMNS);
     if (params->n_fourier > EFFACE_MAX_FOURIER)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "there can be at most %u Fourier features, not %" PRIu32, EFFACE_MAX_FOURIER,
@@ -146,17 +144,16 @@ efface_params *ef_sums_copy_params(const efface_params *common, uint32_t n_colum
     const efface_sums_params *const params = (const void *)common;
     const size_t n_reals = (size_t)params->bayes.n_priors + params->discriminant.n_priors;
     (void)n_columns;
-    efface_sums_params *const copy = ef_alloc(1, sizeof *copy + n_reals * sizeof(double) +
-                                                     params->n_targets * sizeof(uint32_t));
+    efface_sums_params *const copy =
+        ef_alloc(1, sizeof *copy + n_reals * sizeof(double) + params->n_targets * sizeof(uint32_t));
     if (copy == NULL)
         return NULL;
     double *const reals = (double *)(void *)(copy + 1);
     uint32_t *const targets = (uint32_t *)(void *)(reals + n_reals);
     *copy = *params;
     copy->bayes.priors = copy_reals(reals, params->bayes.priors, params->bayes.n_priors);
-    copy->discriminant.priors =
-        copy_reals(reals + params->bayes.n_priors, params->discriminant.priors,
-                   params->discriminant.n_priors);
+    copy->discriminant.priors = copy_reals(
+        reals + params->bayes.n_priors, params->discriminant.priors, params->discriminant.n_priors);
     copy->targets = params->n_targets != 0 ? targets : NULL;
     if (params->n_targets != 0)
         memcpy(targets, params->targets, params->n_targets * sizeof *targets);
@@ -310,7 +307,7 @@ void ef_sums_describe_params(const efface_params *common, ef_listener to) {
         tell_real(to, "smoothing", p->bayes.smoothing, true);
     if (p->view == EFFACE_VIEW_DISCRIMINANT) {
         tell_whole(to, "quadratic", p->discriminant.quadratic != 0, EFFACE_FACT_YES_NO);
-        tell_real(to, "shrinkage", p->discriminant.shrinkage, p->discriminant.shrinkage >= 0.0);
+        tell_real(to, "shrinkage", p->discriminant.shrinkage, true);
     }
     if (p->view == EFFACE_VIEW_COMPONENTS) {
         tell_whole(to, "n_components", p->components.n_components,

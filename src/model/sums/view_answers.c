@@ -83,6 +83,8 @@ static void answer(const room *r, const float *row, double *outputs) {
                          ? v->constants[k] - 0.5 * square_away(r, k)
                          : v->constants[k] +
                                ef_dot(v->weights + (size_t)k * v->n_terms, r->terms, v->n_terms);
+    for (uint32_t k = 0; v->view == EFFACE_VIEW_COMPONENTS && k < v->n_outputs; k++)
+        outputs[k] *= v->scales[k];
 }
 
 /* The number of the largest; the first of several. */

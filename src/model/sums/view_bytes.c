@@ -24,6 +24,8 @@ void ef_view_write(ef_writer *w, const ef_view *v) {
         ef_write_u64(w, (uint64_t)v->ids[k]);
     write_reals(w, v->weights, n_weights);
     write_reals(w, v->constants, v->n_outputs);
+    if (v->view == EFFACE_VIEW_COMPONENTS)
+        write_reals(w, v->scales, v->n_outputs);
     write_reals(w, v->centers, n_centers);
 }
 
@@ -42,8 +44,8 @@ static bool ids_are_right(const ef_view *v) {
     for (uint32_t k = 0; k < v->n_outputs; k++) {
         if (ef_view_has_classes(v->view)
                 ? v->ids[k] == EFFACE_NO_LABEL || (k != 0 && v->ids[k] <= v->ids[k - 1])
-                : v->view == EFFACE_VIEW_COMPONENTS ? v->ids[k] != k
-                                                    : v->ids[k] < 0 || v->ids[k] >= v->n_columns)
+            : v->view == EFFACE_VIEW_COMPONENTS ? v->ids[k] != k
+                                                : v->ids[k] < 0 || v->ids[k] >= v->n_columns)
             return false;
     }
     return true;
@@ -51,8 +53,8 @@ static bool ids_are_right(const ef_view *v) {
 
 static efface_status read_body(ef_decoder *r, ef_view *v, bool has_features, efface_error *error) {
     size_t n_weights, n_centers, n_reals;
-    if (!ef_view_sizes(v, &n_weights, &n_centers) ||
-        !ef_add_size(n_weights, n_centers, &n_reals) || !ef_decoder_has(r, n_reals, sizeof(double)))
+    if (!ef_view_sizes(v, &n_weights, &n_centers) || !ef_add_size(n_weights, n_centers, &n_reals) ||
+        !ef_decoder_has(r, n_reals, sizeof(double)))
         return damaged(error, "its size");
     if (!ef_view_take(v))
         return ef_fail_memory(error);
@@ -74,6 +76,8 @@ static efface_status read_body(ef_decoder *r, ef_view *v, bool has_features, eff
         return damaged(error, "what it predicts");
     read_reals(r, v->weights, n_weights);
     read_reals(r, v->constants, v->n_outputs);
+    if (v->view == EFFACE_VIEW_COMPONENTS)
+        read_reals(r, v->scales, v->n_outputs);
     read_reals(r, v->centers, n_centers);
     return r->failed ? damaged(error, "it ends too early") : EFFACE_OK;
 }

@@ -73,8 +73,8 @@ double ef_sums_variance(const ef_sums *of, uint32_t point) {
     ef_i128 square = 0;
     int64_t sum = of->all.sums[point];
     for (uint32_t c = 0; c < of->n_classes; c++)
-        square = (ef_i128)((ef_u128)square +
-                           (ef_u128)ef_moments_product(&of->classes[c], point, point));
+        square =
+            (ef_i128)((ef_u128)square + (ef_u128)ef_moments_product(&of->classes[c], point, point));
     total.weight = of->all.weight;
     total.sums = &sum;
     total.products = &square;
@@ -142,9 +142,7 @@ static double within(const ef_sums *of, uint32_t j, uint32_t l) {
 static void fill_within(const ef_sums *of, const ef_look *look, double *lower, uint32_t n) {
     const ef_coordinates *const c = &of->coordinates;
     const double shrinkage = look->discriminant.shrinkage;
-    const double rows = shrinkage < 0.0 ? (double)of->all.weight - (double)of->params->weight_unit *
-                                                                       (double)of->n_classes
-                                        : (double)of->all.weight;
+    const double rows = (double)of->all.weight;
     double trace = 0.0;
     for (uint32_t j = 0; j < n; j++) {
         double *const row = lower + (size_t)j * n;
@@ -153,7 +151,7 @@ static void fill_within(const ef_sums *of, const ef_look *look, double *lower, u
             row[l] = within(of, c->term_points[j], c->term_points[l]) / rows;
         trace += row[j] * u * u;
     }
-    for (uint32_t j = 0; shrinkage >= 0.0 && j < n; j++) {
+    for (uint32_t j = 0; shrinkage > 0.0 && j < n; j++) {
         double *const row = lower + (size_t)j * n;
         const double u = ef_coordinates_unit(c, c->term_points[j]);
         for (uint32_t l = 0; l <= j; l++)
@@ -182,8 +180,8 @@ static efface_status find_linear(const ef_sums *of, const ef_look *look, ef_view
             const uint32_t point = c->term_points[j];
             const ef_u128 difference = (ef_u128)((ef_i128)of->all.weight * m->sums[point]) -
                                        (ef_u128)((ef_i128)m->weight * of->all.sums[point]);
-            away[j] = ef_i128_to_double((ef_i128)difference) / (double)m->weight /
-                      (double)of->all.weight;
+            away[j] =
+                ef_i128_to_double((ef_i128)difference) / (double)m->weight / (double)of->all.weight;
         }
         ef_cholesky_solve(&factor, away, weights);
         double constant = ef_log(v->priors[2 * k]) - 0.5 * ef_dot(away, weights, n);
@@ -212,15 +210,15 @@ static void find_triangle(const ef_sums *of, const ef_look *look, uint32_t k, ef
     const uint32_t n = v->n_terms;
     const ef_moments *const m = &of->classes[k];
     const double weight = (double)m->weight;
-    const double own = look->discriminant.shrinkage > 0.0 ? look->discriminant.shrinkage : 0.0;
+    const double own = look->discriminant.shrinkage;
     double *const triangle = v->weights + (size_t)k * ((size_t)n * (n + 1) / 2);
     for (uint32_t j = 0; j < n; j++) {
         double *const row = factor->lower + (size_t)j * n;
         const double u = ef_coordinates_unit(c, c->term_points[j]);
         for (uint32_t l = 0; l <= j; l++)
-            row[l] = ef_i128_to_double(
-                         ef_moments_centred(m, c->term_points[l], c->term_points[j])) /
-                     weight / (weight - of->params->weight_unit) * (1.0 - own);
+            row[l] =
+                ef_i128_to_double(ef_moments_centred(m, c->term_points[l], c->term_points[j])) /
+                weight / weight * (1.0 - own);
         row[j] += own / (u * u);
     }
     (void)ef_cholesky_factor(factor);

@@ -28,11 +28,10 @@ efface_status ef_view_components(const ef_sums *of, const ef_look *look, ef_view
     const ef_coordinates *const c = &of->coordinates;
     const uint32_t n = v->n_terms;
     size_t n_elements;
-    double *const matrix = ef_mul_size(n, n, &n_elements) ? ef_alloc(n_elements, sizeof *matrix)
-                                                          : NULL;
+    double *const matrix =
+        ef_mul_size(n, n, &n_elements) ? ef_alloc(n_elements, sizeof *matrix) : NULL;
     double *const values = ef_alloc(n, sizeof *values);
-    efface_status status =
-        matrix != NULL && values != NULL ? EFFACE_OK : ef_fail_memory(error);
+    efface_status status = matrix != NULL && values != NULL ? EFFACE_OK : ef_fail_memory(error);
     if (status == EFFACE_OK) {
         const double trace = fill_covariance(of, matrix, n);
         status = ef_eigen_symmetric(matrix, n, values);
@@ -45,14 +44,14 @@ efface_status ef_view_components(const ef_sums *of, const ef_look *look, ef_view
                             ef_coordinates_unit(c, c->term_points[j]);
         for (uint32_t k = 0; status == EFFACE_OK && k < v->n_outputs; k++) {
             const double variance = values[k] > 0.0 ? values[k] : 0.0;
-            const double scale = !look->components.whiten ? 1.0
-                                 : variance > 0.0         ? 1.0 / sqrt(variance)
-                                                          : 0.0;
+            v->scales[k] = !look->components.whiten ? 1.0
+                           : variance > 0.0         ? 1.0 / sqrt(variance)
+                                                    : 0.0;
             double *const weights = v->weights + (size_t)k * n;
             v->variances[2 * k] = variance;
             v->variances[2 * k + 1] = trace > 0.0 ? variance / trace : 0.0;
             for (uint32_t j = 0; j < n; j++)
-                weights[j] = matrix[(size_t)k * n + j] * scale;
+                weights[j] = matrix[(size_t)k * n + j];
             v->constants[k] = -ef_dot(weights, v->centers, n);
             v->ids[k] = k;
         }

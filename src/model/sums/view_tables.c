@@ -84,8 +84,8 @@ bool ef_view_table(const ef_view_shape *shape, uint32_t number, efface_table *ta
     const bool has_classes = ef_view_has_classes(shape->view);
     const bool is_linear = shape->view == EFFACE_VIEW_LINEAR;
     const bool one_row = e->has == COLUMN_MEANS || e->has == CENTER;
-    const bool has_terms = e->has != COLUMN_MEANS && e->has != QUALITY && e->has != PRIORS &&
-                           e->has != SPECTRUM;
+    const bool has_terms =
+        e->has != COLUMN_MEANS && e->has != QUALITY && e->has != PRIORS && e->has != SPECTRUM;
     *table = (efface_table){
         .name = e->name,
         .row_name = one_row       ? "row"
@@ -107,7 +107,7 @@ bool ef_view_table(const ef_view_shape *shape, uint32_t number, efface_table *ta
         name_columns(table, prior_names, 2);
     if (e->has == SPECTRUM)
         name_columns(table, spectrum_names, 2);
-    table->n_columns = table->n_named + (has_terms                 ? shape->n_terms
+    table->n_columns = table->n_named + (has_terms                ? shape->n_terms
                                          : e->has == COLUMN_MEANS ? shape->n_columns
                                                                   : 0);
     if (has_terms) {
@@ -122,8 +122,8 @@ bool ef_view_table(const ef_view_shape *shape, uint32_t number, efface_table *ta
 static void copy_terms(const ef_view_shape *shape, const double *from, const double *offsets,
                        double *to) {
     for (uint32_t j = 0; j < shape->n_terms; j++)
-        to[j] = from[j] + (offsets != NULL && shape->columns != NULL ? offsets[shape->columns[j]]
-                                                                     : 0.0);
+        to[j] = from[j] +
+                (offsets != NULL && shape->columns != NULL ? offsets[shape->columns[j]] : 0.0);
 }
 
 static void read_coefficients(const ef_view *v, const ef_view_shape *shape, uint64_t row,

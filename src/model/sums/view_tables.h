@@ -1,4 +1,5 @@
-/* The tables that a view can be looked at through. Which there are is known without computing it. */
+/* The tables that a view can be looked at through. Which there are is known without computing it.
+ */
 #ifndef EF_VIEW_TABLES_H
 #define EF_VIEW_TABLES_H
 
@@ -8,7 +9,7 @@
 typedef struct ef_view_shape {
     efface_view view;
     bool is_quadratic;
-    bool is_whole; /* it has tables that prediction does not need */
+    bool is_whole;                          /* it has tables that prediction does not need */
     uint32_t n_columns, n_terms, n_outputs; /* no outputs: it cannot be computed */
     const uint32_t *columns;                /* of terms; NULL: they are Fourier features */
     const int64_t *ids;                     /* of outputs: columns or classes */

@@ -62,18 +62,13 @@ static efface_status check_bayes(const ef_sums *of, const ef_look *look, efface_
 
 static efface_status check_discriminant(const ef_sums *of, const ef_look *look,
                                         efface_error *error) {
-    const int64_t unit = of->params->weight_unit;
-    if (!look->discriminant.quadratic && look->discriminant.shrinkage < 0.0 &&
-        of->all.weight <= unit * (int64_t)of->n_classes)
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "there are no more rows than classes, so that nothing is known of the "
-                       "variance within classes; learn more rows or give a shrinkage");
-    for (uint32_t c = 0; c < of->n_classes && look->discriminant.quadratic; c++)
-        if (of->classes[c].weight <= unit)
+    const efface_discriminant_params *const by = &look->discriminant;
+    for (uint32_t c = 0; c < of->n_classes && by->quadratic && by->shrinkage == 0.0; c++)
+        if (of->classes[c].n_rows < 2)
             return ef_fail(error, EFFACE_E_ARGUMENT,
                            "class %" PRId64
                            " has only one row, so that it has no covariance matrix; learn more "
-                           "rows of it, forget it, or use linear discriminants",
+                           "rows of it, forget it, give a shrinkage, or use linear discriminants",
                            of->labels[c]);
     return EFFACE_OK;
 }
@@ -144,9 +139,11 @@ bool ef_view_take(ef_view *v) {
     v->ids = ef_alloc_zero(v->n_outputs, sizeof *v->ids);
     v->weights = ef_alloc_zero(n_weights, sizeof *v->weights);
     v->constants = ef_alloc_zero(v->n_outputs, sizeof *v->constants);
+    v->scales =
+        ef_alloc_zero(v->view == EFFACE_VIEW_COMPONENTS ? v->n_outputs : 0, sizeof *v->scales);
     v->centers = ef_alloc_zero(n_centers, sizeof *v->centers);
     return v->inputs != NULL && v->ids != NULL && v->weights != NULL && v->constants != NULL &&
-           v->centers != NULL;
+           v->scales != NULL && v->centers != NULL;
 }
 
 void ef_view_free(ef_view *v) {
@@ -157,6 +154,7 @@ void ef_view_free(ef_view *v) {
     ef_free(v->ids);
     ef_free(v->weights);
     ef_free(v->constants);
+    ef_free(v->scales);
     ef_free(v->centers);
     ef_free(v->errors);
     ef_free(v->quality);
@@ -185,7 +183,8 @@ static bool take_tables(ef_view *v, const ef_look *look) {
         v->means = ef_alloc_zero(outputs, terms * sizeof *v->means);
     if (v->view == EFFACE_VIEW_BAYES || v->view == EFFACE_VIEW_DISCRIMINANT)
         v->priors = ef_alloc_zero(outputs, 2 * sizeof *v->priors);
-    return v->dropped != NULL && (!has_means || v->means != NULL) && (!is_linear || v->quality != NULL) &&
+    return v->dropped != NULL && (!has_means || v->means != NULL) &&
+           (!is_linear || v->quality != NULL) &&
            (!is_linear || !look->errors || v->errors != NULL) &&
            ((v->view != EFFACE_VIEW_BAYES && v->view != EFFACE_VIEW_COMPONENTS) ||
             v->variances != NULL) &&
@@ -201,8 +200,8 @@ static void find_means(const ef_sums *of, ef_view *v) {
         /* With Fourier features, columns that are no targets have no sums. */
         const uint32_t target = ef_coordinates_target(c, j);
         const bool is_summed = c->fourier.n_features == 0 || target != EFFACE_NO_COLUMN;
-        const uint32_t point = c->fourier.n_features == 0 || !is_summed ? j
-                                                                        : c->target_points[target];
+        const uint32_t point =
+            c->fourier.n_features == 0 || !is_summed ? j : c->target_points[target];
         v->centers[j] = is_summed ? (double)of->all.sums[point] / (double)of->all.weight *
                                         ef_coordinates_unit(c, point)
                                   : (double)__builtin_nan("");

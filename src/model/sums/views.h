@@ -19,11 +19,12 @@ typedef struct ef_view {
     ef_fourier fourier; /* n_features 0: terms are the inputs */
     int64_t *ids;       /* of outputs: columns, or classes; NULL for components */
 
-    /* Outputs that are linear in the terms x are constants + weights x. Bayes and quadratic
-     * discriminants are constants - |weights (x - centers)|^2 / 2: Bayes has one weight for each
-     * class and term, the other a triangle for each class. */
+    /* Outputs that are linear in the terms x are constants + weights x, for components multiplied
+     * by scales. Bayes and quadratic discriminants are constants - |weights (x - centers)|^2 / 2:
+     * Bayes has one weight for each class and term, the other a triangle for each class. */
     double *weights;
     double *constants;
+    double *scales;  /* of components */
     double *centers; /* of classes; of components: one row; means: a number for each column */
 
     /* What prediction does not need, and is not written: for tables. NULL if it is not there. */
@@ -99,10 +100,5 @@ bool ef_view_sizes(const ef_view *v, size_t *n_weights, size_t *n_centers);
 
 /* Takes room for what prediction needs, filled with zeros; view, kind and sizes are set. */
 bool ef_view_take(ef_view *v);
-
-/* Checks of parameters (sums_params.c). */
-efface_status ef_linear_check(const efface_linear_params *params, efface_error *error);
-efface_status ef_bayes_check(const efface_bayes_params *params, efface_error *error);
-efface_status ef_discriminant_check(const efface_discriminant_params *params, efface_error *error);
 
 #endif
