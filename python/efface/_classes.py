@@ -167,7 +167,12 @@ class _Classifier(ClassifierMixin, SumsEstimator):
     classes_ = of_model(ClassesModel.classes_)
 
     def _check_fit(self, model, array):
-        model._predict_array(array[:1])  # says so if there are too few classes or rows
+        try:
+            model._predict_array(array[:1])  # says so if there are too few classes or rows
+        except ValueError as error:
+            if model.shape[0] > 1:
+                raise
+            raise ValueError(f"n_samples=1 is too few: {error}") from None
 
     def _ask(self, X, ask):
         model = self._fitted()
@@ -360,8 +365,8 @@ class LinearDiscriminantAnalysis(_Deciding, _Probable):
     ----------
     shrinkage : float or None, default=None
         From 0 to 1: the covariance matrix becomes (1 - shrinkage) times itself plus shrinkage times
-        its mean variance in each feature, as with scikit-learn's solver 'lsqr'. None: it is not
-        shrunk, and divided by the number of rows less one for each class, as with 'svd'.
+        its mean variance in each feature. None: it is not shrunk. It is that of the rows, as with
+        scikit-learn's solver 'lsqr'.
     priors : array-like of shape (n_classes,) or None, default=None
         The probabilities of classes, in the order of `classes_`. None: their shares of the rows.
     bound : float or None, default=None
@@ -407,8 +412,7 @@ class LinearDiscriminantAnalysis(_Deciding, _Probable):
         self.n_threads = n_threads
 
     def _view_parameters(self, parameters):
-        shrinkage = parameters["shrinkage"]
-        return {"quadratic": False, "shrinkage": -1.0 if shrinkage is None else float(shrinkage)}
+        return {"quadratic": False, "shrinkage": float(parameters["shrinkage"] or 0.0)}
 
     coef_ = of_model(DiscriminantModel.coef_)
     intercept_ = of_model(DiscriminantModel.intercept_)
@@ -427,7 +431,8 @@ class QuadraticDiscriminantAnalysis(_Deciding, _Probable):
         The probabilities of classes, in the order of `classes_`. None: their shares of the rows.
     reg_param : float, default=0.0
         From 0 to 1: covariance matrices become (1 - reg_param) times themselves plus reg_param in
-        each feature.
+        each feature. They are divided by the weight of the rows of the class (scikit-learn: less
+        1), so that a weight of 2 is the same as two rows.
     bound : float or None, default=None
         The largest allowed magnitude of a value. None: derived from the rows.
     offset : array-like of shape (n_features,), 'auto' or None, default=None

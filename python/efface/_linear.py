@@ -151,6 +151,25 @@ class _Regressor(MultiOutputMixin, RegressorMixin, SumsEstimator):
         """The offsets of the targets; None if they have none."""
         return self._fitted().target_offset_
 
+    def leave_one_out(self, alpha=None):
+        """What each row would be missed by, had the model been fitted without it.
+
+        Parameters
+        ----------
+        alpha : float, optional
+            Another penalty than that of the model.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_targets)
+            y minus what would be predicted, in the order of `ids_`; NaN for a row that the fit
+            cannot do without.
+        """
+        return self._fitted().leave_one_out(self._own_alpha() if alpha is None else alpha)
+
+    def _own_alpha(self):
+        return None
+
 
 class LinearRegression(_Regressor):
     """Ordinary least squares, from which rows can be removed exactly.
@@ -369,6 +388,9 @@ class RidgeCV(_Regressor):
     def intercept_(self):
         """The value that is predicted where all features are 0."""
         return self._fitted()._flat(self._coefficients()[:, 0])
+
+    def _own_alpha(self):
+        return self.alpha_
 
     def _predict_rows(self, model, array):
         return model._predict_by(self._chosen()[2], array)
