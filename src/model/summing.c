@@ -123,10 +123,9 @@ static void work_on_blocks(void *context, unsigned number, size_t first, size_t 
                                     STRIP_DOUBLES);
         }
         for (size_t a = 0; a < strips; a++)
-            for (size_t b = a; b < strips; b++)
-                r->kernels->add_products(w->strips + a * STRIP_DOUBLES,
-                                         w->strips + b * STRIP_DOUBLES, n_rows,
-                                         w->products + (a * r->width + b) * EF_STRIP, r->width);
+            r->kernels->add_products(w->strips + a * STRIP_DOUBLES, w->strips + a * STRIP_DOUBLES,
+                                     STRIP_DOUBLES, (unsigned)(strips - a), n_rows,
+                                     w->products + (a * r->width + a) * EF_STRIP, r->width);
     }
 }
 
