@@ -46,7 +46,7 @@ class ClassesModel(Model, family="sums", view="classes"):
         inputs, _, labels = self._form()
         out = np.empty((X.shape[0], len(labels)))
         with spread_rows(X, inputs, self.shape[1]) as rows:
-            self._models.score(self.run, probabilities, rows.array, out)
+            self._ask(self._models.score, self.run, probabilities, rows.array, out)
         return out[:, self._y.order(labels)]
 
     def _decisions(self, X):

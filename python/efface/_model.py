@@ -306,9 +306,16 @@ class Model:
         out = answer_array(predicts, n_numbers, X.shape[0])
         inputs, columns, _ = self._form()
         with spread_rows(X, inputs, self.shape[1]) as rows:
-            self._models.predict(self.run, rows.array, out)
+            self._ask(self._models.predict, self.run, rows.array, out)
         add_column_offsets(out, columns, self._models.offsets())
         return self._shaped(out)
+
+    def _ask(self, verb, *arguments):
+        """Calls a method that may complain of a class."""
+        try:
+            verb(*arguments)
+        except ValueError as error:
+            raise self._y.named(error) from None
 
     def _shaped(self, out):
         """What is predicted as users know it."""

@@ -72,6 +72,10 @@ class Nothing:
         """The same, with these texts of classes as well; of classes that there are."""
         return self
 
+    def named(self, error):
+        """An error of the library, with the texts of classes in the place of their numbers."""
+        return error
+
     def offsets(self, estimator, given):
         """The offsets of the targets, or None."""
         return None
@@ -225,6 +229,13 @@ class Classes(Nothing):
             return self
         both = {**self.texts, **texts}
         return Classes(self.dtype, {label: both[label] for label in classes if label in both})
+
+    def named(self, error):
+        """An error of the library, with the texts of classes in the place of their numbers."""
+        message = str(error)
+        for label, text in self.texts.items():
+            message = message.replace(str(label), repr(text))
+        return error if message == str(error) else type(error)(message)
 
     def shown(self, labels):
         """Labels as the classes that users know."""
