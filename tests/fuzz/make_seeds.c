@@ -32,12 +32,12 @@ static void make_state(const char *folder, const char *name, const unsigned char
     efface_model *model = NULL;
     unsigned char *bytes = NULL;
     size_t n_bytes = 0;
-    (void)scene_read(&s, b, SCENE_BYTES);
+    const size_t n_scene = scene_read(&s, b, SCENE_BYTES);
     require(law_fit(s.data, &s.params, &model, NULL) == EFFACE_OK, name);
     require(efface_model_encode(model, &bytes, &n_bytes, NULL) == EFFACE_OK, name);
     (void)snprintf(path, sizeof path, "%s/decode/%s", folder, name);
     FILE *const file = fopen(path, "wb");
-    require(file != NULL && fwrite(b, SCENE_BYTES, 1, file) == 1 &&
+    require(file != NULL && fwrite(b, n_scene, 1, file) == 1 &&
                 fwrite(bytes, n_bytes, 1, file) == 1 && fclose(file) == 0,
             path);
     efface_bytes_free(bytes);
@@ -71,6 +71,28 @@ static void make_states(const char *folder) {
         make_state(folder, states[i].name, states[i].b);
 }
 
+/* Sums: after the family and the rows come seed, bound, view and kinds of sums, targets, and what
+ * else views have (law/sums_law.c). */
+static const struct {
+    const char *name;
+    unsigned char b[SCENE_BYTES];
+} of_sums[] = {
+    {"sums-means", {0x01, 0x0E, 0x01, 0x00, 0x00, 0x00, 0x00}},
+    {"sums-bound", {0x01, 0x1E, 0x01, 0x03, 0x30, 0x01, 0x00}},
+    {"sums-linear", {0x01, 0x5E, 0x01, 0x00, 0x01, 0x02, 0x00}},
+    {"sums-linear-few-rows", {0x01, 0x1B, 0x01, 0x80, 0x01, 0x05, 0x01}},
+    {"sums-ridge", {0x01, 0xDE, 0x01, 0x00, 0x02, 0x00, 0x01}},
+    {"sums-bayes", {0x01, 0x5E, 0x01, 0x00, 0x03, 0x00, 0x00}},
+    {"sums-bayes-priors", {0x01, 0x5E, 0x01, 0x00, 0x03, 0x00, 0x50}},
+    {"sums-discriminant", {0x01, 0x5F, 0x01, 0x00, 0x04, 0x00, 0x02}},
+    {"sums-quadratic", {0x01, 0x5F, 0x01, 0x40, 0x04, 0x00, 0x00}},
+    {"sums-components", {0x01, 0x9E, 0x01, 0x00, 0x05, 0x00, 0x08}},
+    {"sums-all", {0x01, 0x5E, 0x01, 0x00, 0xF1, 0x01, 0x00}},
+    {"sums-fourier", {0x01, 0x5E, 0x01, 0x00, 0x01, 0x01, 0xA0}},
+    {"sums-empty-set", {0x01, 0x19, 0x01, 0x00, 0xF4, 0x00, 0x00}},
+};
+#define N_OF_SUMS (sizeof of_sums / sizeof of_sums[0])
+
 /* Some of each family. */
 static void make_states_of_families(const char *folder) {
     static const unsigned char patterns[] = {0x00, 0x11, 0x5A, 0xC6};
@@ -84,6 +106,8 @@ static void make_states_of_families(const char *folder) {
             (void)snprintf(name, sizeof name, "%s-%zu", law_families[f]->name, i);
             make_state(folder, name, b);
         }
+    for (size_t i = 0; i < N_OF_SUMS; i++)
+        make_state(folder, of_sums[i].name, of_sums[i].b);
 }
 
 /* ---------------------------------------------------------------- published models */
@@ -126,6 +150,11 @@ static void make_predictors(const char *folder) {
                                                       0x00, 0x01, 0x00, 0x00, 0x00};
     make_predictor(folder, "published", plain, 0);
     make_predictor(folder, "published-minmax-names", minmax, 1);
+    for (size_t i = 0; i + 1 < N_OF_SUMS; i++) { /* the last one has no view */
+        char name[64];
+        (void)snprintf(name, sizeof name, "published-%s", of_sums[i].name);
+        make_predictor(folder, name, of_sums[i].b, i % 2 != 0);
+    }
 }
 
 /* ---------------------------------------------------------------- stores */
