@@ -22,7 +22,7 @@ SCENE = """
     import copy, gc, mmap, os, re, sys, tempfile
     import numpy as np
     import efface
-    from efface import KMeans
+    from efface import GaussianNB, KMeans, Ridge
 
     N, D, VICTIM = 400, 64, 123
     DISGUISE, EXPONENT, ONE = np.uint32(0x2A5A5A5), np.uint32(0xFF800000), np.uint32(0x3F800000)
@@ -153,7 +153,30 @@ MODELS = """
         model.predict(frame)
         return lambda: model.forget(ids=VICTIM)
 
+    HALF = D // 2
+
+    def a_regression(X):
+        model = Ridge().fit(X[:, :HALF], X[:, HALF:], ids=range(N), owners=np.arange(N))
+        model.predict(X[:, :HALF]), model.coef_, model.leave_one_out(), model.verify()
+        copy.deepcopy(model).forget(ids=VICTIM)
+        model._model.rows_.fill(0)
+        model._model.y_.fill(0)
+        classes = GaussianNB().fit(X, np.arange(N) % 3, ids=range(N))
+        classes.predict(X), classes.predict_proba(X)
+        return lambda: (model.forget(owners=VICTIM), classes.forget(ids=VICTIM))
+
+    def a_regression_of_another_byte_order(X):
+        swapped = X.astype(X.dtype.newbyteorder())
+        weights = np.arange(N) % 5
+        model = Ridge().fit(swapped[:, :HALF], swapped[:, HALF:], ids=range(N))
+        model.update(swapped[:, :HALF], swapped[:, HALF:], ids=range(N))
+        other = Ridge().fit(np.eye(5, HALF), np.eye(5, HALF), sample_weight=np.ones(5))
+        other.learn(swapped[:, :HALF], swapped[:, HALF:], ids=range(N), sample_weight=weights)
+        swapped[:] = 0
+        return lambda: (model.forget(ids=VICTIM), other.forget(ids=VICTIM))
+
     cases = [nothing_but_an_array, *map(fitted, ("pyramid", "lloyd"))]
+    cases += [a_regression, a_regression_of_another_byte_order]
     cases += [by_owner_and_asked, scored, learned, updated, updated_to_another, weighted]
     cases += [of_another_byte_order, with_made_ids, copied]
     try:
