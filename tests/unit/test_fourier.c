@@ -234,6 +234,11 @@ static void damaged_bytes_are_refused(void **state) {
         refuse(bytes, writer.n_bytes, 3);
         free(bytes);
     }
+    ef_fourier many = make(0.3, EFFACE_MAX_FOURIER + 1, 1);
+    ef_writer long_one = write_one(&many);
+    refuse(long_one.bytes, long_one.n_bytes, 1);
+    ef_free(long_one.bytes);
+    ef_fourier_free(&many);
     const double never[] = {NAN, INFINITY, -INFINITY, -1.0, 1.0};
     for (size_t i = 0; i < COUNT(never); i++)
         for (size_t number = 0; number < 20; number++) {
