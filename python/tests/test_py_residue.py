@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import efface
-from efface import KMeans, _estimator
+from efface import KMeans, Ridge, _estimator, _targets
 
 SCENE = """
     import copy, gc, mmap, os, re, sys, tempfile
@@ -283,7 +283,7 @@ class Spy:
             return value
 
         def called(*arguments):
-            if name in ("fit", "row_ids", "predict", "square_distances", "loss_of", "learn"):
+            if name in ("fit", "row_ids", "predict", "square_distances", "loss_of", "learn", "update"):
                 self._seen.append(next(a for a in arguments if np.ndim(a) == 2))
             return value(*arguments)
 
@@ -313,3 +313,28 @@ def test_copies_are_overwritten(rng, monkeypatch, tmp_path, which):
     assert len(seen) == 6 and len(theirs) == (2 if which == 3 else 0)
     assert not any(array.any() for array in seen if not any(array is one for one in theirs))
     np.testing.assert_array_equal(np.array(given), before)
+
+
+@pytest.mark.parametrize("as_lists", [False, True])
+def test_copies_with_targets_are_overwritten(rng, monkeypatch, as_lists):
+    rows = rng.randint(1, 100, size=(50, 5)).astype(np.float32)
+    X, y = (rows[:, :3].tolist(), rows[:, 3:].tolist()) if as_lists else np.hsplit(rows, [3])
+    before, seen, read = rows.copy(), [], _targets.Values.read
+
+    def noted(self, *arguments):
+        given = read(self, *arguments)
+        seen.append(given.values)
+        return given
+
+    monkeypatch.setattr(_targets.Values, "read", noted)
+    monkeypatch.setattr(_estimator, "_efface", Spy(_estimator._efface, seen))
+    weights = np.arange(50) % 2
+    model = Ridge().fit(X, y, ids=range(50), sample_weight=weights)
+    model._model._models = Spy(model._model._models, seen)
+    model.learn(X, y, ids=range(50, 100), sample_weight=weights)
+    model.predict(X)
+    model.update(X[:1], y[:1], ids=[51])
+    theirs = [array for array in seen if np.may_share_memory(array, rows)]
+    assert len(seen) == 7 and len(theirs) == (0 if as_lists else 3)
+    assert not any(array.any() for array in seen if not any(array is one for one in theirs))
+    np.testing.assert_array_equal(rows, before)
