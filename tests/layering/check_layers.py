@@ -15,7 +15,7 @@ LAYERS = ["base", "kernel", "data", "model", "store"]  # each knows those before
 OUTSIDE = ("bench/", "cli/", "examples/", "python/")  # these know the public header only
 
 # (what, a pattern for code without comments, in which paths it may stand); all of it about src/.
-# What src/base and fourier.c take (sqrt, fabs, frexp, ldexp) has the same bits everywhere; the square
+# What src/base and src/model/sums take (sqrt, fabs, frexp, ldexp) has the same bits everywhere; the square
 # root of what is kept decides which rows are looked at, not what comes out.
 RESERVED = [
     ("threads", r"<(pthread|threads|omp|semaphore)\.h>|\bpthread_\w+|#\s*pragma omp", r"src/base/"),
@@ -23,7 +23,7 @@ RESERVED = [
     ("SQLite", r"<sqlite3\.h>|\bsqlite3_\w+", r"src/store/"),
     ("libm", r"<(math|tgmath|fenv)\.h>|\b__builtin_(sqrt|log|exp|pow|fma)\w*",
      r"src/model/metrics\.c|src/base/(eigen|elementary|matrix|normals)\.c|"
-     r"src/model/sums/fourier\.c|"
+     r"src/model/(sums|segmented)/\w+\.c|"
      r"src/model/kmeans/(prediction/silhouette|kept/kept|kept/border_rows)\.c|src/kernel/centers\.c"),
     ("the environment", r"\b(secure_)?getenv\b", r"src/kernel/kernels\.c"),
     ("printing", r"\b(v|f|vf|d)?printf\s*\(|\bf?puts\s*\(|\bperror\s*\(|\bstd(out|err)\b", None),
@@ -77,7 +77,7 @@ def families(files):
 def check_families(path, text, names):
     """What is a family's own is named in its folder, its options, its Python module and tests."""
     for name in names:
-        own = (f"src/model/{name}/", f"cli/models/family_{name}.c",
+        own = (f"src/model/{name}/", f"cli/models/family_{name}",
                f"python/extension/py_family_{name}.c", "include/", "tests/", "bench/", "examples/")
         if path.startswith(own):
             continue
