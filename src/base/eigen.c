@@ -11,6 +11,7 @@
 #include "base/grid.h"
 #include "base/matrix.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -36,12 +37,12 @@ typedef struct eigen {
     size_t n_rotations;
 } eigen;
 
-/* The largest of n magnitudes and `so_far`. */
+/* The largest of n magnitudes and `so_far`; infinity if one is not a number. */
 static double largest_of(const double *values, size_t n, double so_far) {
     double largest = so_far;
     for (size_t i = 0; i < n; i++) {
         const double size = fabs(values[i]);
-        largest = size > largest ? size : largest;
+        largest = size <= largest ? largest : size == size ? size : HUGE_VAL;
     }
     return largest;
 }
@@ -57,8 +58,8 @@ static int exponent_of(double size) {
 /* ------------------------------------------------------------------ to tridiagonal form */
 
 /* product = A u / half, for the first m rows and columns; only the lower triangle is there. */
-static void multiply(const eigen *this, const double *restrict u, size_t m, double half) {
-    double *restrict const product = this->product;
+static void multiply(const eigen *this, const double *u, size_t m, double half) {
+    double *const product = this->product;
     memset(product, 0, m * sizeof *product);
     for (size_t j = 0; j < m; j++) {
         const double *const row = this->a + j * this->n;
@@ -83,13 +84,12 @@ static inline void take_both(double a, const double *restrict x, double b, const
 
 /* A becomes H A H, H = 1 - u u^T / half: with p = A u / half and q = p - (u^T p / 2 half) u, that
  * is A - u q^T - q u^T. */
-static void reflect(const eigen *this, const double *restrict u, size_t m, double half) {
-    double *restrict const q = this->product;
+static void reflect(const eigen *this, const double *u, size_t m, double half) {
+    double *const q = this->product;
     multiply(this, u, m, half);
     ef_axpy(-(ef_dot(u, q, m) / (half + half)), u, q, m);
-    for (size_t j = 0; j < m; j++) {
+    for (size_t j = 0; j < m; j++)
         take_both(u[j], q, q[j], u, this->a + j * this->n, j + 1);
-    }
 }
 
 /* From the last row on: the reflection that leaves only the last of the elements before the
@@ -282,6 +282,11 @@ static void put_in_order(const eigen *this) {
 efface_status ef_eigen_symmetric(double *a, uint32_t n, double *values) {
     if (n == 0)
         return EFFACE_OK;
+    double largest = 0.0;
+    for (size_t i = 0; i < n; i++)
+        largest = largest_of(a + i * n, i + 1, largest);
+    if (largest > DBL_MAX)
+        return EFFACE_E_LIMIT;
     eigen this = {.n = n, .a = a, .diagonal = values};
     double *const room = ef_alloc(n, 3 * sizeof *room);
     this.rotations = ef_alloc(BATCH, sizeof *this.rotations);
@@ -292,9 +297,6 @@ efface_status ef_eigen_symmetric(double *a, uint32_t n, double *values) {
     this.halves = room + n;
     this.product = room + 2 * (size_t)n;
 
-    double largest = 0.0;
-    for (size_t i = 0; i < n; i++)
-        largest = largest_of(a + i * n, i + 1, largest);
     const int exponent = exponent_of(largest);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k <= i; k++)
