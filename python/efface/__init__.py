@@ -41,6 +41,7 @@ from ._reports import (
     StoreInfo,
     StoreReport,
 )
+from ._segmented import SegmentedModel, SegmentedRegression
 from ._store import (
     Store,
     create,
@@ -84,6 +85,8 @@ __all__ = [
     "Ridge",
     "RidgeCV",
     "RidgeClassifier",
+    "SegmentedModel",
+    "SegmentedRegression",
     "Store",
     "StoreInfo",
     "StoreReport",
