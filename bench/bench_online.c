@@ -146,7 +146,7 @@ static bool is_at_leaf(const efface_report *report, uint32_t height) {
     return strcmp(report->where, leaves) == 0;
 }
 
-static void count(online_result *result, const efface_report *report, uint32_t height) {
+void online_count(online_result *result, const efface_report *report, uint32_t height) {
     result->n_requests++;
     result->n_actions[report->action]++;
     if (report->action != EFFACE_ACTION_UNTOUCHED)
@@ -155,15 +155,14 @@ static void count(online_result *result, const efface_report *report, uint32_t h
     result->n_at_leaf += is_at_leaf(report, height);
 }
 
-static void sum_up_times(replicate *r) {
-    online_result *const result = r->result;
+void online_sum_up_times(online_result *result, double *sorted) {
     const size_t n = (size_t)result->n_requests;
     for (size_t i = 0; i < n; i++)
-        result->delete_seconds += r->sorted[i] = result->request_seconds[i];
+        result->delete_seconds += sorted[i] = result->request_seconds[i];
     result->us_mean = 1e6 * result->delete_seconds / (double)n;
-    result->us_median = 1e6 * bench_median(r->sorted, n); /* and they are sorted */
-    result->us_p99 = 1e6 * r->sorted[(99 * n + 99) / 100 - 1];
-    result->us_max = 1e6 * r->sorted[n - 1];
+    result->us_median = 1e6 * bench_median(sorted, n); /* and they are sorted */
+    result->us_p99 = 1e6 * sorted[(99 * n + 99) / 100 - 1];
+    result->us_max = 1e6 * sorted[n - 1];
     result->rows_visited_mean /= (double)n;
 }
 
@@ -205,7 +204,7 @@ static efface_status forget_rows(replicate *r, efface_error *error) {
         r->result->request_seconds[r->result->n_requests] = seconds;
         r->result->request_actions[r->result->n_requests] = action_letters[report.action];
         r->n_forgotten += n_ids;
-        count(r->result, &report, is_tree(&r->params) ? r->params.height : 0);
+        online_count(r->result, &report, is_tree(&r->params) ? r->params.height : 0);
         if (milestones && online_is_milestone(r->n_forgotten))
             status = mark(r, error);
         if (watched)
@@ -219,7 +218,7 @@ static efface_status forget_rows(replicate *r, efface_error *error) {
         (n_marks == 0 || r->result->marks[n_marks - 1].after != r->n_forgotten))
         status = mark(r, error);
     if (status == EFFACE_OK)
-        sum_up_times(r);
+        online_sum_up_times(r->result, r->sorted);
     return status;
 }
 
@@ -333,7 +332,18 @@ static int sweep(online_options *options) {
     return code;
 }
 
+/* Whether a family other than k-means is asked for: its options are others. */
+static bool is_other_family(int n_arguments, char **arguments) {
+    for (int i = 0; i + 1 < n_arguments; i++)
+        if (strcmp(arguments[i], "--family") == 0)
+            return strcmp(arguments[i + 1], "kmeans") != 0;
+    return false;
+}
+
 int bench_online(int n_arguments, char **arguments) {
+    if (is_other_family(n_arguments, arguments))
+        return bench_online_family(n_arguments, arguments);
+    const char *family = NULL;
     online_options o = {.deletions = 1000,
                         .batch = 1,
                         .replicates = 5,
@@ -349,6 +359,7 @@ int bench_online(int n_arguments, char **arguments) {
     const bench_option options[] = {
         {"--data", BENCH_TEXT, (void *)&o.data},
         {"--labels", BENCH_TEXT, (void *)&o.labels},
+        {"--family", BENCH_TEXT, (void *)&family},
         BENCH_FIT_OPTIONS(o.params),
         {"--redraw", BENCH_REDRAW, &o.params.redraw},
         {"--height", BENCH_LIST, &o.heights},

@@ -81,6 +81,17 @@ typedef struct online_result {
     efface_difference difference; /* between the last state and a fresh fit */
 } online_result;
 
+/* Counts a request by its report; `height` is that of a tree, or 0. */
+void online_count(online_result *result, const efface_report *report, uint32_t height);
+
+/* The times of all requests together; `sorted` has room for them. */
+void online_sum_up_times(online_result *result, double *sorted);
+
+/* ------------------------------------------------------------------ other families */
+
+/* The command for a model that is not k-means (bench_online_family.c). */
+int bench_online_family(int n_arguments, char **arguments);
+
 /* ------------------------------------------------------------------ how good it was */
 
 bool online_marks_milestones(const online_options *options);

@@ -12,6 +12,8 @@ void online_print_help(void) {
         "Trains a model once, then forgets rows, request by request, and verifies that the last\n"
         "state is, byte for byte, that of a fresh fit to the rows that are left. Only the fit and\n"
         "the calls that forget are clocked. Exit code 1 if a state is not verified.\n\n"
+        "  --family F       kmeans (default); efface-bench online --family linear --help lists\n"
+        "                   the others, which have options of their own\n"
         "  --method M       lloyd, quantized, pyramid (default) or tree\n"
         "  --deletions D    rows to forget (1000)\n"
         "  --batch B        rows in one request (1)\n"

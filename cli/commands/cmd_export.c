@@ -1,5 +1,4 @@
 /* efface export: tables, predictions for the rows, canonical bytes and receipts as files. */
-#include "input/data_files.h"
 #include "models/predictions.h"
 #include "models/table_files.h"
 
@@ -31,17 +30,16 @@ static int compare_ids(const void *a, const void *b) {
 }
 
 /* Writes ids as the texts they were, if the store keeps texts. */
-static int write_labels(FILE *out, cli_format format, const char *name, efface_store *store,
-                        const placed *rows, const cli_predictions *predictions,
-                        const size_t *order) {
+static int write_labels(FILE *out, cli_format format, const cli_asked *by, const placed *rows,
+                        const cli_predictions *predictions, const size_t *order) {
     efface_store_info info;
     efface_error error;
     cli_json json = {.out = out};
-    if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
+    if (efface_store_get_info(by->store, &info, &error) != EFFACE_OK)
         return cli_report_error(&error);
     if (format == CLI_JSON) {
         cli_json_open(&json, NULL, '{');
-        cli_json_text(&json, "model", name);
+        cli_json_text(&json, "model", by->name);
         cli_json_open(&json, "ids", '[');
     } else {
         fputs("id,", out);
@@ -51,7 +49,7 @@ static int write_labels(FILE *out, cli_format format, const char *name, efface_s
     for (size_t i = 0; i < predictions->n_rows; i++) {
         char *text = NULL;
         if (info.keeps_texts != 0 &&
-            efface_store_text(store, EFFACE_TEXT_ID, rows[i].id, &text, &error) != EFFACE_OK)
+            efface_store_text(by->store, EFFACE_TEXT_ID, rows[i].id, &text, &error) != EFFACE_OK)
             return cli_report_error(&error);
         if (format == CLI_JSON) {
             cli_json_id(&json, rows[i].id, text);
@@ -72,19 +70,17 @@ static int write_labels(FILE *out, cli_format format, const char *name, efface_s
 }
 
 /* In the order of ids: positions in a store depend on its history, a file must not. */
-static int export_labels(FILE *out, cli_format format, const char *name, efface_store *store,
-                         const efface_model *model, const efface_data *data) {
-    const size_t n = efface_data_n_rows(data);
-    const cli_predicting by = {.model = model};
+static int export_labels(FILE *out, cli_format format, const cli_asked *by) {
+    const size_t n = efface_data_n_rows(by->data);
     cli_predictions predictions;
     placed *const rows = malloc((n + 1) * sizeof *rows);
     size_t *const order = malloc((n + 1) * sizeof *order);
-    int code = cli_predict_rows(&by, data, NULL, store, &predictions);
+    int code = cli_predict_rows(by, by->data, NULL, false, &predictions);
     if (code == CLI_DONE && (rows == NULL || order == NULL))
         code = cli_out_of_memory();
     if (code == CLI_DONE) {
         for (size_t i = 0; i < n; i++)
-            rows[i] = (placed){efface_data_row(data, i).id, i};
+            rows[i] = (placed){efface_data_row(by->data, i).id, i};
         qsort(rows, n, sizeof *rows, compare_ids);
         for (size_t i = 0; i < n; i++)
             order[i] = rows[i].position;
@@ -92,7 +88,7 @@ static int export_labels(FILE *out, cli_format format, const char *name, efface_
     if (code == CLI_DONE && format == CLI_NPY)
         cli_npy_predictions(out, &predictions, order);
     else if (code == CLI_DONE)
-        code = write_labels(out, format, name, store, rows, &predictions, order);
+        code = write_labels(out, format, by, rows, &predictions, order);
     cli_predictions_free(&predictions);
     free(rows);
     free(order);
@@ -139,7 +135,7 @@ typedef struct exported {
     char what[64];
 } exported;
 
-static int export_table(const choices *c, cli_format format, const cli_tabled *of, FILE *out,
+static int export_table(const choices *c, cli_format format, const cli_asked *of, FILE *out,
                         exported *done) {
     efface_table table;
     const int code = cli_find_table(of, c->table, &table);
@@ -161,9 +157,9 @@ static int write_export(const choices *c, cli_format format, const char *name, e
         return export_canonical(out, name, store);
     if (efface_store_load(store, name, &data, &model, &error) != EFFACE_OK)
         return cli_report_error(&error);
-    const cli_tabled of = {.name = name, .model = model, .data = data};
-    const int code = c->labels ? export_labels(out, format, name, store, model, data)
-                               : export_table(c, format, &of, out, done);
+    const cli_asked of = {.name = name, .model = model, .data = data, .store = store};
+    const int code =
+        c->labels ? export_labels(out, format, &of) : export_table(c, format, &of, out, done);
     efface_model_free(model);
     efface_data_free(data);
     return code;
@@ -183,7 +179,7 @@ static void print_json(const choices *c, cli_format format, const char *name,
 /* Writes the file for a store or, if that is NULL, for a published model. */
 static int export_to_file(const choices *c, cli_format format, const char *name,
                           efface_store *store, const efface_predictor *published) {
-    const cli_tabled of = {.published = published};
+    const cli_asked of = {.published = published};
     cli_output output;
     exported done;
     if (!cli_output_open(&output, c->out_path))
@@ -281,8 +277,9 @@ const cli_command cli_export = {
     "           [--model NAME] [--wait SECONDS] [--json]\n"
     "Writes a file. An old file of that name stays until the new one is complete.\n"
     "  --table NAME   a table of the model, in the units of the data: FILE.npy\n"
-    "                 (float64), .csv or .json: centroids of kmeans, means of sums.\n"
-    "                 The default is the first table. STORE may be a published model\n"
+    "                 (float64), .csv or .json: centroids, coefficients, components,\n"
+    "                 means, ...; the default is the first table, and a wrong NAME\n"
+    "                 lists them. STORE may be a published model\n"
     "  --labels       what the model predicts for each row, by ascending id: FILE.npy\n"
     "                 (clusters: int32), .csv or .json (with ids, which are texts if\n"
     "                 the store keeps texts)\n"

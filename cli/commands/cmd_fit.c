@@ -1,6 +1,7 @@
 /* efface fit: a new store with a model, or one more model in a store. What only one family has is
  * in its own file. */
 #include "input/column_offsets.h"
+#include "input/target_columns.h"
 #include "models/family_table.h"
 
 #include <inttypes.h>
@@ -9,14 +10,15 @@
 #include <unistd.h>
 
 typedef struct choices {
-    const char *data_path, *store_path, *name, *column_list, *like, *family_name;
+    const char *data_path, *store_path, *name, *column_list, *like, *family_name, *class_column;
     const cli_family *family;
     void *of_family; /* what the command line says of the family's parameters */
     uint32_t n_threads;
     bool keep_texts;
     cli_open open;
     cli_number seed;
-    cli_texts offset_texts;
+    cli_texts offset_texts, target_lists;
+    cli_targets targets;
     cli_offsets offsets;
     cli_data_options data;
     efface_params *params;  /* a part of of_family */
@@ -65,6 +67,8 @@ static bool read_arguments(choices *c, int n_arguments, char **arguments) {
         {"--seed", CLI_NUMBER, &c->seed, NULL},
         {"--columns", CLI_TEXT, &c->column_list, NULL},
         {"--offset", CLI_TEXTS, &c->offset_texts, NULL},
+        {"--target", CLI_TEXTS, &c->target_lists, NULL},
+        {"--class", CLI_TEXT, &c->class_column, NULL},
         {"--threads", CLI_COUNT, &c->n_threads, NULL},
         {"--like", CLI_TEXT, &c->like, NULL},
         {"--keep-texts", CLI_FLAG, &c->keep_texts, NULL},
@@ -79,13 +83,52 @@ static bool read_arguments(choices *c, int n_arguments, char **arguments) {
     c->open = (cli_open){.access = EFFACE_ACCESS_WRITE, .wait = -1};
     char command[64] = "fit";
     if (find_family(n_arguments, arguments) != NULL)
-        (void)snprintf(command, sizeof command, "fit --family %s",
-                       efface_family_name(c->family->number));
+        (void)snprintf(command, sizeof command, "fit --family %s", c->family->name);
     return cli_parse(command, options, n_arguments, arguments);
 }
 
+/* What is predicted: targets are columns of values; a class is the label of a row. */
+static bool check_needs(choices *c) {
+    const cli_needs needs = c->family->needs;
+    const char *const name = c->family->name, *const column = c->class_column;
+    if (needs != CLI_NEEDS_TARGETS && c->target_lists.n != 0) {
+        (void)cli_wrong("models of the family %s have no targets: leave out --target, or choose "
+                        "another family",
+                        name);
+        return false;
+    }
+    if (needs == CLI_NEEDS_TARGETS && c->target_lists.n == 0) {
+        (void)cli_wrong("fit --family %s needs --target COL, the column to be predicted", name);
+        return false;
+    }
+    if (needs != CLI_NEEDS_CLASSES) {
+        if (column != NULL)
+            (void)cli_wrong("models of the family %s have no classes: leave out --class, or choose "
+                            "another family; --label only keeps the column",
+                            name);
+        return column == NULL;
+    }
+    if (c->data_path == NULL) {
+        if (column != NULL)
+            (void)cli_wrong("without DATA, classes are the labels that the rows of the store have "
+                            "already: leave out --class");
+        return column == NULL;
+    }
+    if (column != NULL && c->data.label != NULL && strcmp(column, c->data.label) != 0) {
+        (void)cli_wrong("--class names the column of the labels: leave out --label");
+        return false;
+    }
+    if (column != NULL)
+        c->data.label = column;
+    if (c->data.label == NULL)
+        (void)cli_wrong("fit --family %s needs --class COL, the column of DATA with the class of "
+                        "each row",
+                        name);
+    return c->data.label != NULL;
+}
+
 static bool read_choices(choices *c, int n_arguments, char **arguments) {
-    if (!read_arguments(c, n_arguments, arguments))
+    if (!read_arguments(c, n_arguments, arguments) || !check_needs(c))
         return false;
     c->params = c->family->ask(c->of_family, &c->asked);
     if (c->params == NULL)
@@ -106,12 +149,18 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
     return cli_read_offsets(&c->offset_texts, &c->offsets) == CLI_DONE;
 }
 
-/* Reads the columns of --columns; without it, none are named, which means all. */
-static int choose_columns(const choices *c, cli_chosen *chosen) {
-    return c->column_list == NULL || cli_read_columns(c->column_list, &chosen->of, &chosen->columns,
-                                                      &chosen->n_columns)
-               ? CLI_DONE
-               : CLI_USAGE;
+/* Reads the columns of --columns; without it, none are named, which means all. Then finds the
+ * targets among them. */
+static int choose_columns(choices *c, cli_chosen *chosen) {
+    if (c->column_list != NULL &&
+        !cli_read_columns(c->column_list, &chosen->of, &chosen->columns, &chosen->n_columns))
+        return CLI_USAGE;
+    if (c->family->needs != CLI_NEEDS_TARGETS)
+        return CLI_DONE;
+    const int code = cli_find_targets(&c->target_lists, chosen, &c->targets);
+    if (code == CLI_DONE)
+        c->family->set_targets(c->of_family, c->targets.columns, c->targets.n);
+    return code;
 }
 
 static efface_new_model model_of(const choices *c, const cli_chosen *chosen) {
@@ -230,6 +279,7 @@ static int make_store(choices *c, efface_store **store) {
         code = create_store(c, &options, data, &chosen, store);
     if (code == CLI_DONE) {
         cli_warn_rounding(data, options.rounding);
+        chosen.of.store = *store;
         warn(c, &chosen);
         if (!c->keep_texts)
             note_texts(data, options.texts);
@@ -252,6 +302,10 @@ static int add_model(choices *c, efface_store **store) {
         return code;
     if (efface_store_get_info(*store, &info, &error) != EFFACE_OK)
         return cli_report_error(&error);
+    if (c->family->needs == CLI_NEEDS_CLASSES && info.n_labels == 0 && info.n_rows > 0)
+        return cli_failed("the rows of %s have no labels, so there are no classes; labels come "
+                          "from the column that --class names when a store is created",
+                          c->store_path);
     chosen.of = (cli_columns){.n = info.n_columns, .store = *store};
     code = choose_columns(c, &chosen);
     if (code == CLI_DONE) {
@@ -350,6 +404,8 @@ static int run(int n_arguments, char **arguments) {
     const int code = read_choices(&c, n_arguments, arguments) ? fit(&c) : CLI_USAGE;
     efface_model_free(c.model);
     cli_texts_free(&c.offset_texts);
+    cli_texts_free(&c.target_lists);
+    cli_targets_free(&c.targets);
     cli_offsets_free(&c.offsets);
     if (c.of_family != NULL)
         cli_wipe(c.of_family, c.family->n_bytes);
@@ -365,8 +421,7 @@ static const char help_format[] =
     "Creates STORE from the rows of DATA (CSV, .npy or IDX, also gzipped; - is\n"
     "standard input) and fits a model. Without DATA, adds a model to a STORE.\n"
     "  --family F      %s\n"
-    "                  The kind of model. Each kind has options of its own, such as\n"
-    "                  -k: efface fit --family F --help\n"
+    "                  Each has options of its own: efface fit --family F --help\n"
     "  --model NAME    the name of the model in the store (default)\n"
     "  --columns LIST  columns of the model by name or number: age,3,5-7 (all)\n"
     "  --seed N        for all randomness; without it, a random seed, never shown\n"
@@ -385,14 +440,14 @@ static const char help_format[] =
     "             -o people.store\n";
 
 static const char *help_on(int n_arguments, char **arguments) {
-    static char help[sizeof help_format + 256];
-    char list[256];
+    static char help[sizeof help_format + 512];
+    char families[512];
     const char *const name = find_family(n_arguments, arguments);
     const cli_family *const family = cli_family_named(name);
     if (family == NULL || name != NULL)
         return family != NULL ? family->help : NULL;
-    cli_family_list(list, " (default)");
-    snprintf(help, sizeof help, help_format, list);
+    cli_family_lines(families, " (default)");
+    snprintf(help, sizeof help, help_format, families);
     return help;
 }
 

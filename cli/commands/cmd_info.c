@@ -197,7 +197,8 @@ static int print_contents(contents *c, const char *name, bool full, bool as_json
 
 /* ---- a published model */
 
-static void print_published_json(const char *path, const efface_predictor *published) {
+static void print_published_json(const char *path, const efface_predictor *published,
+                                 const cli_classes *classes) {
     const efface_predictor_info info = efface_predictor_get_info(published);
     const double *const offsets = efface_predictor_offsets(published);
     cli_json json = {.out = stdout};
@@ -218,6 +219,13 @@ static void print_published_json(const char *path, const efface_predictor *publi
         cli_json_close(&json, '}');
     }
     cli_json_close(&json, ']');
+    if (classes->n > 0) {
+        char digits[CLI_MADE_UP];
+        cli_json_open(&json, "classes", '[');
+        for (uint32_t i = 0; i < classes->n; i++)
+            cli_json_text(&json, NULL, cli_class_name(classes, classes->numbers[i], digits));
+        cli_json_close(&json, ']');
+    }
     cli_json_open(&json, "columns", '[');
     for (uint32_t i = 0; i < info.n_columns; i++)
         cli_json_text(&json, NULL, efface_predictor_column(published, i));
@@ -238,13 +246,28 @@ static void print_tables(const efface_predictor *published) {
     fputs(n > 0 ? "\n" : "", stdout);
 }
 
-static void print_published_text(const char *path, const efface_predictor *published) {
+/* The classes that it knows, or some of them. */
+static void print_classes(const cli_classes *classes) {
+    enum { MOST_CLASSES = 8 };
+    char digits[CLI_MADE_UP];
+    if (classes->n > 0)
+        printf("classes   %" PRIu32 ": ", classes->n);
+    for (uint32_t i = 0; i < classes->n && i < MOST_CLASSES; i++) {
+        fputs(i > 0 ? ", " : "", stdout);
+        cli_put_text(stdout, cli_class_name(classes, classes->numbers[i], digits));
+    }
+    fputs(classes->n > MOST_CLASSES ? ", ...\n" : (classes->n > 0 ? "\n" : ""), stdout);
+}
+
+static void print_published_text(const char *path, const efface_predictor *published,
+                                 const cli_classes *classes) {
     const efface_predictor_info info = efface_predictor_get_info(published);
     fputs("published ", stdout);
     cli_put_text(stdout, path);
     printf("\nformat    %" PRIu32 "\nfamily    %s\npredicts  %s\n", info.format,
            efface_family_name(info.family), cli_predicts_name(info.predicts));
     print_tables(published);
+    print_classes(classes);
     const shown_columns c = {.of = {.n = info.n_columns, .published = published},
                              .offsets = efface_predictor_offsets(published)};
     print_columns(&c);
@@ -258,9 +281,14 @@ static int print_published(const char *path, bool as_json) {
     efface_error error;
     if (efface_predictor_load(path, &published, &error) != EFFACE_OK)
         return cli_report_error(&error);
-    (as_json ? print_published_json : print_published_text)(path, published);
+    const cli_asked of = {.published = published};
+    cli_classes classes;
+    const int code = cli_read_classes(&of, &classes);
+    if (code == CLI_DONE)
+        (as_json ? print_published_json : print_published_text)(path, published, &classes);
+    cli_classes_free(&classes);
     efface_predictor_free(published);
-    return CLI_DONE;
+    return code;
 }
 
 static int run(int n_arguments, char **arguments) {
@@ -296,18 +324,20 @@ const cli_command cli_info = {
     "of its file, and its models with their families, parameters and digests. Equal\n"
     "models have equal digests. STORE may be a published model.\n"
     "  --model NAME    show more about this model: all parameters, what became of it,\n"
-    "                  the range of each column, and what its family adds (kmeans:\n"
-    "                  loss, and size of each cluster). This reads the rows. Seeds\n"
-    "                  are never shown\n"
+    "                  the range of each column, and what its family adds (loss and\n"
+    "                  clusters; coefficients with errors and R^2; variances of\n"
+    "                  components; classes). This reads the rows. Seeds are never\n"
+    "                  shown\n"
     "  --full          the same for the only model\n"
     "  --wait SECONDS  how long to wait for a busy store (5)\n"
     "  --json          as JSON: format, bytes, free_bytes, rows, dim, columns,\n"
     "                  offsets, owners, rows_without_owner, labels, keeps_texts,\n"
     "                  receipts, receipt_key, notes, models with name, family, dim,\n"
     "                  parameters and digest; and model with these, fitted, note,\n"
-    "                  columns, and what its family adds (loss, clusters). Of a\n"
-    "                  published model: format, family, predicts, numbers, dim,\n"
-    "                  tables, columns, offsets\n"
+    "                  columns, and what its family adds (loss, clusters, targets,\n"
+    "                  components, classes, dropped). Of a published model: format,\n"
+    "                  family, predicts, numbers, dim, tables, classes, columns,\n"
+    "                  offsets\n"
     "Exit codes: 0 done, 1 failed (for example, the file is not a store), 2 usage,\n"
     "4 not found, 5 busy, 6 damaged.\n"
     "example: efface info people.store --full\n",

@@ -15,8 +15,8 @@ _efface() {
     fi
 
     case $prev in
-    --family) options="kmeans sums" ;;
-    --table) options="centroids" ;;
+    --family) options="kmeans sums linear ridge bayes discriminant components fourier" ;;
+    --table) options="centroids coefficients errors quality means variances priors components" ;;
     --method) options="lloyd quantized pyramid tree" ;;
     --leaf-method | --node-method) options="lloyd quantized pyramid" ;;
     --scale) options="none minmax" ;;
@@ -24,7 +24,8 @@ _efface() {
     --header) options="yes no detect" ;;
     --ids) options="numbers text detect" ;;
     -k | --model | --seed | --iters | --epsilon | --gamma | --width | --height | --rate | \
-        --passes | --starts | --candidates | --bound | --threads | --wait | --columns | --offset | --key | --owner-key | --weight | --label) return ;;
+        --passes | --starts | --candidates | --bound | --target | --class | --alpha | --smoothing | \
+        --shrinkage | -n | --components | --features | --threads | --wait | --columns | --offset | --key | --owner-key | --weight | --label) return ;;
     --id | --owner) return ;;
     --format) options="text csv json" ;;
     -o | --from | --sign | --list | --ids-out | --receipt-key | --like | --secret | --public | --public-key)
@@ -38,14 +39,15 @@ _efface() {
         case $command in
         fit) options="-k -o --family --model --method --seed --iters --epsilon --gamma --width --height
             --leaf-method --node-method --weigh --rate --passes --starts --candidates --bound --scale --columns
-            --offset --threads --like --keep-texts --receipt-key --wait $data" ;;
+            --target --class --alpha --no-intercept --smoothing --quadratic --shrinkage -n --components --whiten
+            --features --offset --threads --like --keep-texts --receipt-key --wait $data" ;;
         forget) options="$who $change --dry-run --skip-missing --yes" ;;
         learn) options="$change --ids-out $data" ;;
         update) options="$change --yes $data" ;;
         show) options="$who -o --format --wait" ;;
         owners) options="-o --format --wait" ;;
         compact) options="--receipt-key --wait" ;;
-        predict) options="-o --model --columns --wait $data" ;;
+        predict) options="-o --model --probabilities --columns --wait $data" ;;
         export) options="--table --labels --canonical --receipts -o --model --wait" ;;
         verify) options="--model --wait" ;;
         rekey) options="--model --seed --yes --receipt-key --wait" ;;

@@ -108,6 +108,37 @@ bool cli_propose_offsets(const efface_data *data, const efface_rounding *roundin
     return any;
 }
 
+/* A multiple of a power of two of at least the spread. */
+static double round_middle(double least, double most) {
+    const double spread = most - least;
+    double power = 1.0;
+    while (power < spread)
+        power *= 2.0;
+    while (power / 2.0 >= spread)
+        power /= 2.0;
+    const double middle = (least + spread / 2.0) / power;
+    return (double)(long long)(middle + (middle < 0.0 ? -0.5 : 0.5)) * power;
+}
+
+bool cli_offset_option(char text[CLI_OFFSET_OPTION], const efface_data *data, uint32_t column) {
+    float *const values = malloc(efface_data_n_columns(data) * sizeof *values);
+    float least = 0.0F, most = 0.0F;
+    for (size_t i = 0; i < efface_data_n_rows(data) && values != NULL; i++) {
+        efface_data_values(data, i, values);
+        least = i == 0 || values[column] < least ? values[column] : least;
+        most = i == 0 || values[column] > most ? values[column] : most;
+    }
+    free(values);
+    if (!(least < most))
+        return false;
+    char name[80], value[32];
+    const double offset = offset_of(data, column);
+    name_for_option(name, data, column);
+    cli_format_number(value, round_middle((double)least + offset, (double)most + offset));
+    snprintf(text, CLI_OFFSET_OPTION, "--offset %s=%s", name, value);
+    return true;
+}
+
 /* ---- warnings */
 
 static void warn_collapse(const efface_data *data, uint32_t column,

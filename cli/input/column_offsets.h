@@ -25,6 +25,11 @@ bool cli_propose_offsets(const efface_data *data, const efface_rounding *roundin
 /* Warns about columns of a set that lose too much in float32, and says what to do. */
 void cli_warn_rounding(const efface_data *data, const efface_rounding *rounding);
 
+/* The option that gives a column of a set an offset near the middle of its values: a round number,
+ * which hardly depends on any row. False if there are no rows, or all values are the same. */
+#define CLI_OFFSET_OPTION 128
+bool cli_offset_option(char text[CLI_OFFSET_OPTION], const efface_data *data, uint32_t column);
+
 /* The name of a column in brackets, or nothing: " (age)". */
 void cli_name_in_brackets(char text[80], const char *name);
 

@@ -54,8 +54,8 @@ int cli_load_rows(efface_store *store, const char *path, const cli_data_options 
 /* Columns that can be named: of a store, of a set, or of a published model. */
 typedef struct cli_columns {
     uint32_t n;
-    const efface_store *store; /* or */
-    const efface_data *data;   /* or */
+    efface_store *store;     /* or */
+    const efface_data *data; /* or */
     const efface_predictor *published;
 } cli_columns;
 

@@ -188,6 +188,7 @@ static int add_details(cli_model_details *d) {
 
 const cli_family cli_family_kmeans = {
     .number = EFFACE_FAMILY_KMEANS,
+    .name = "kmeans",
     .help = "usage: efface fit DATA -k K -o STORE [OPTIONS]\n"
             "       efface fit -k K -o STORE --model NAME [OPTIONS]\n"
             "Fits k-means, the family that fit takes if none is named: K centroids, and each\n"

@@ -1,13 +1,22 @@
 /* The families of models, as the command line knows them. A family has one file, family_NAME.c, and
- * one entry in the table of family_table.c; nothing else here speaks of a family. */
+ * an entry in the table of family_table.c for each name that fit knows it by: one, or several
+ * presets. Nothing else here speaks of a family. */
 #ifndef CLI_FAMILY_TABLE_H
 #define CLI_FAMILY_TABLE_H
 
 #include "input/data_files.h"
 #include "models/model_details.h"
 
+/* What a model needs besides features. */
+typedef enum cli_needs {
+    CLI_NEEDS_NOTHING,
+    CLI_NEEDS_TARGETS, /* --target: columns that it predicts */
+    CLI_NEEDS_CLASSES  /* --class: the column of DATA that becomes the label of each row */
+} cli_needs;
+
 typedef struct cli_family {
     efface_family number;
+    const char *name; /* what fit calls it: the family's name, or that of a preset */
     const char *help; /* of fit with this family: its options. It fits a screen of 24 lines */
 
     /* What the command line can say of the parameters takes n_bytes. `begin` gets that room, filled
@@ -17,6 +26,12 @@ typedef struct cli_family {
     size_t n_bytes;
     cli_option *(*begin)(void *choices);
     efface_params *(*ask)(void *choices, efface_new_model *asked);
+
+    /* What fit has to be told. With CLI_NEEDS_TARGETS, set_targets gets the columns of the model,
+     * from 0, that are targets: after `ask`, when the columns are known, and before the fit.
+     * `targets` is valid until the fit is over. */
+    cli_needs needs;
+    void (*set_targets)(void *choices, const uint32_t *targets, uint32_t n_targets);
 
     /* Warns of what should be looked at after a fit. May be NULL. */
     void (*warn)(const void *choices, const efface_model *model, const cli_chosen *columns);
@@ -30,16 +45,19 @@ typedef struct cli_family {
     int (*add_details)(cli_model_details *details);
 } cli_family;
 
-extern const cli_family cli_family_kmeans, cli_family_sums;
+extern const cli_family cli_family_kmeans, cli_family_sums, cli_family_linear, cli_family_ridge,
+    cli_family_bayes, cli_family_discriminant, cli_family_components, cli_family_fourier;
 
-/* The family with a name; `name` NULL: the one that fit takes if none is named. NULL, after a
- * message that lists the names, if there is no such family. */
+/* The family, or preset, with a name; `name` NULL: the one that fit takes if none is named. NULL,
+ * after a message that lists the names, if there is no such family. */
 const cli_family *cli_family_named(const char *name);
 
-/* The names of all families as a list for help and messages, the first with `behind` behind it. */
-void cli_family_list(char list[256], const char *behind);
+/* The names of all families and presets as a list for messages; and for help, the first with
+ * `behind` behind it, in lines that are indented by 18 columns. */
+void cli_family_list(char list[256]);
+void cli_family_lines(char lines[512], const char *behind);
 
-/* The family with a number; NULL if the command line knows none. */
+/* The first with a number, which is the family itself; NULL if the command line knows none. */
 const cli_family *cli_family_of(efface_family number);
 
 /* What a family has to note about a model; or NULL. */

@@ -41,6 +41,7 @@ int cli_read_details(efface_store *store, const efface_stored_model *about,
     efface_error error;
     memset(out, 0, sizeof *out);
     out->about = *about;
+    out->store = store;
     if (efface_store_load(store, about->name, &out->data, &out->model, &error) != EFFACE_OK ||
         efface_store_model_columns(store, about->name, &out->numbers, &error) != EFFACE_OK)
         return cli_report_error(&error);
@@ -57,6 +58,7 @@ int cli_read_details(efface_store *store, const efface_stored_model *about,
 void cli_free_details(cli_model_details *details) {
     free(details->columns);
     free(details->groups);
+    cli_sections_free(&details->sections);
     cli_facts_free(&details->facts);
     cli_facts_free(&details->measures);
     efface_columns_free(details->numbers);
@@ -91,6 +93,7 @@ void cli_print_details(const cli_model_details *details) {
         printf("note      %s\n", details->note);
     cli_put_fact_lines(stdout, &details->measures);
     print_columns(details);
+    cli_print_sections(&details->sections);
     if (details->group_name == NULL)
         return;
     printf("%-7s        rows       weight\n", details->group_name);
@@ -122,6 +125,7 @@ void cli_json_details(cli_json *json, const cli_model_details *details) {
         cli_json_close(json, '}');
     }
     cli_json_close(json, ']');
+    cli_json_sections(json, &details->sections);
     if (details->group_name == NULL)
         return;
     cli_json_open(json, details->groups_name, '[');

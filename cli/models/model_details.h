@@ -3,7 +3,7 @@
 #ifndef CLI_MODEL_DETAILS_H
 #define CLI_MODEL_DETAILS_H
 
-#include "models/facts.h"
+#include "models/sections.h"
 
 typedef struct cli_column_details {
     const char *name;  /* or NULL */
@@ -21,6 +21,7 @@ typedef struct cli_group_details {
 
 typedef struct cli_model_details {
     efface_stored_model about;
+    efface_store *store;
     efface_data *data; /* has the names */
     efface_model *model;
     uint32_t *numbers; /* of its columns in the store, from 0 */
@@ -34,6 +35,7 @@ typedef struct cli_model_details {
     const char *group_name, *groups_name; /* one of them, and several; NULL: there are none */
     uint32_t n_groups;
     cli_group_details *groups;
+    cli_sections sections;
 } cli_model_details;
 
 /* Reads the rows once. CLI_DONE, or after a message another exit code; to be freed in any case. */

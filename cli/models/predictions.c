@@ -8,12 +8,6 @@
 /* Rows that are gathered and predicted together. */
 enum { BATCH = 4096 };
 
-/* A class that was predicted, and its text or NULL. */
-typedef struct cli_class {
-    int64_t number;
-    char *text;
-} cli_class;
-
 /* How each kind is named and written; in the order of efface_predicts. */
 typedef struct form {
     const char *one, *several; /* of them in a CSV file; in JSON */
@@ -33,103 +27,120 @@ const char *cli_predicts_name(efface_predicts kind) {
     return forms[kind].name;
 }
 
-static efface_status predict_batch(const cli_predicting *by, size_t n, const float *batch,
-                                   efface_number *numbers, efface_error *error) {
-    return by->published != NULL
-               ? efface_predictor_predict(by->published, n, batch, 0, numbers, error)
-               : efface_model_predict(by->model, n, batch, 0, numbers, error);
+/* Rows as the model takes them: what stands in a column that it does not look at does not matter.
+ */
+static void gather(const efface_data *rows, size_t first, size_t n, const uint32_t *columns,
+                   uint32_t n_columns, float *row, float *batch) {
+    for (size_t i = 0; i < n; i++) {
+        efface_data_values(rows, first + i, row);
+        for (uint32_t j = 0; j < n_columns; j++) {
+            const uint32_t column = columns != NULL ? columns[j] : j;
+            batch[i * n_columns + j] = column != EFFACE_NO_COLUMN ? row[column] : 0.0F;
+        }
+    }
 }
 
-static int predict_rows(const cli_predicting *by, uint32_t n_columns, const efface_data *rows,
+static efface_status score_batch(const cli_asked *by, size_t n, const float *batch, double *scores,
+                                 const cli_predictions *to, efface_number *numbers,
+                                 efface_error *error) {
+    const efface_status status = cli_asked_score(by, n, batch, scores, error);
+    for (size_t i = 0; i < n * to->n_numbers && status == EFFACE_OK; i++)
+        numbers[i].real = scores[i];
+    return status;
+}
+
+static int predict_rows(const cli_asked *by, uint32_t n_columns, const efface_data *rows,
                         const uint32_t *columns, cli_predictions *out) {
+    const bool scores = out->kind == EFFACE_PREDICTS_PROBABILITIES;
     float *const row = malloc(efface_data_n_columns(rows) * sizeof *row);
     float *const batch = malloc((size_t)BATCH * n_columns * sizeof *batch);
+    double *const room = malloc((scores ? (size_t)BATCH * out->n_numbers : 1) * sizeof *room);
     efface_error error;
-    int code = row != NULL && batch != NULL ? CLI_DONE : cli_out_of_memory();
+    int code = row != NULL && batch != NULL && room != NULL ? CLI_DONE : cli_out_of_memory();
     for (size_t begin = 0; begin < out->n_rows && code == CLI_DONE; begin += BATCH) {
         const size_t n = out->n_rows - begin < BATCH ? out->n_rows - begin : BATCH;
-        for (size_t i = 0; i < n; i++) {
-            efface_data_values(rows, begin + i, row);
-            for (uint32_t j = 0; j < n_columns; j++)
-                batch[i * n_columns + j] = row[columns != NULL ? columns[j] : j];
-        }
-        if (predict_batch(by, n, batch, out->numbers + begin * out->n_numbers, &error) != EFFACE_OK)
+        efface_number *const numbers = out->numbers + begin * out->n_numbers;
+        gather(rows, begin, n, columns, n_columns, row, batch);
+        const efface_status status = scores ? score_batch(by, n, batch, room, out, numbers, &error)
+                                            : cli_asked_predict(by, n, batch, numbers, &error);
+        if (status != EFFACE_OK)
             code = cli_report_error(&error);
     }
     free(row);
     free(batch);
+    free(room);
     return code;
 }
 
-static int compare(const void *a, const void *b) {
-    const int64_t x = ((const cli_class *)a)->number, y = ((const cli_class *)b)->number;
-    return (x > y) - (x < y);
-}
-
-/* Lists the classes that were predicted, and looks for their texts. */
-static int name_classes(efface_store *store, cli_predictions *out) {
-    const size_t n = out->n_rows * out->n_numbers;
-    efface_error error;
-    if (out->kind != EFFACE_PREDICTS_CLASSES || store == NULL)
-        return CLI_DONE;
-    out->classes = calloc(n + 1, sizeof *out->classes);
-    if (out->classes == NULL)
-        return cli_out_of_memory();
-    for (size_t i = 0; i < n; i++)
-        out->classes[i].number = out->numbers[i].whole;
-    qsort(out->classes, n, sizeof *out->classes, compare);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || out->classes[i].number != out->classes[out->n_classes - 1].number)
-            out->classes[out->n_classes++].number = out->classes[i].number;
-    for (size_t i = 0; i < out->n_classes; i++)
-        if (efface_store_text(store, EFFACE_TEXT_LABEL, (uint64_t)out->classes[i].number,
-                              &out->classes[i].text, &error) != EFFACE_OK)
-            return cli_report_error(&error);
-    return CLI_DONE;
-}
-
-int cli_predict_rows(const cli_predicting *by, const efface_data *rows, const uint32_t *columns,
-                     efface_store *store, cli_predictions *out) {
-    uint32_t n_columns;
-    memset(out, 0, sizeof *out);
-    if (by->published != NULL) {
-        const efface_predictor_info info = efface_predictor_get_info(by->published);
-        n_columns = info.n_columns;
-        out->kind = info.predicts;
-        out->n_numbers = info.n_numbers;
-    } else {
-        const efface_model_info info = efface_model_get_info(by->model);
-        n_columns = info.n_columns;
-        out->kind = info.predicts;
-        out->n_numbers = info.n_numbers;
+/* Values of a column are predicted without its offset. */
+static void add_offsets(const cli_asked *by, cli_predictions *out) {
+    const double *const offsets = cli_asked_offsets(by);
+    for (uint32_t j = 0; j < out->n_numbers && offsets != NULL; j++) {
+        const uint32_t column = cli_asked_value_column(by, j);
+        for (size_t i = 0; i < out->n_rows && column != EFFACE_NO_COLUMN; i++)
+            out->numbers[i * out->n_numbers + j].real += offsets[column];
     }
+}
+
+/* Values are those of a column, or coordinates. */
+static char *name_of(const cli_asked *by, const cli_predictions *p, uint32_t number) {
+    char made_up[CLI_MADE_UP];
+    if (p->kind == EFFACE_PREDICTS_PROBABILITIES)
+        return strdup(cli_class_name(&p->classes, p->classes.numbers[number], made_up));
+    const uint32_t column = cli_asked_value_column(by, number);
+    if (column != EFFACE_NO_COLUMN)
+        return strdup(cli_asked_column(by, column, made_up));
+    snprintf(made_up, sizeof made_up, "c%" PRIu32, number + 1);
+    return strdup(made_up);
+}
+
+static int name_numbers(const cli_asked *by, cli_predictions *out) {
+    if (forms[out->kind].is_whole)
+        return CLI_DONE;
+    out->names = calloc(out->n_numbers + (size_t)1, sizeof *out->names);
+    for (uint32_t j = 0; out->names != NULL && j < out->n_numbers; j++) {
+        out->names[j] = name_of(by, out, j);
+        if (out->names[j] == NULL)
+            return cli_out_of_memory();
+    }
+    return out->names != NULL ? CLI_DONE : cli_out_of_memory();
+}
+
+int cli_predict_rows(const cli_asked *by, const efface_data *rows, const uint32_t *columns,
+                     bool probabilities, cli_predictions *out) {
+    const cli_answers about = cli_asked_about(by);
+    memset(out, 0, sizeof *out);
+    out->kind = probabilities ? EFFACE_PREDICTS_PROBABILITIES : about.predicts;
+    out->n_numbers = probabilities ? about.n_classes : about.n_numbers;
     out->n_rows = efface_data_n_rows(rows);
     out->numbers = calloc(out->n_rows + 1, (out->n_numbers + (size_t)1) * sizeof *out->numbers);
     if (out->numbers == NULL)
         return cli_out_of_memory();
-    const int code = predict_rows(by, n_columns, rows, columns, out);
-    return code == CLI_DONE ? name_classes(store, out) : code;
+    int code = predict_rows(by, about.n_columns, rows, columns, out);
+    if (code == CLI_DONE)
+        code = cli_read_classes(by, &out->classes);
+    if (code == CLI_DONE && out->kind == EFFACE_PREDICTS_VALUES)
+        add_offsets(by, out);
+    return code == CLI_DONE ? name_numbers(by, out) : code;
 }
 
 void cli_predictions_free(cli_predictions *predictions) {
-    for (size_t i = 0; i < predictions->n_classes; i++)
-        efface_text_free(predictions->classes[i].text);
-    free(predictions->classes);
+    for (uint32_t j = 0; j < predictions->n_numbers && predictions->names != NULL; j++)
+        free(predictions->names[j]);
+    free(predictions->names);
+    cli_classes_free(&predictions->classes);
     free(predictions->numbers);
     memset(predictions, 0, sizeof *predictions);
 }
 
-static const char *text_of(const cli_predictions *p, int64_t number) {
-    const cli_class key = {.number = number};
-    const cli_class *const found =
-        p->n_classes > 0 ? bsearch(&key, p->classes, p->n_classes, sizeof key, compare) : NULL;
-    return found != NULL ? found->text : NULL;
-}
-
 void cli_csv_prediction_names(FILE *out, const cli_predictions *p) {
-    if (p->n_numbers <= 1)
+    if (p->names == NULL && p->n_numbers <= 1)
         fputs(forms[p->kind].one, out);
-    for (uint32_t j = 0; p->n_numbers > 1 && j < p->n_numbers; j++)
+    for (uint32_t j = 0; p->names != NULL && j < p->n_numbers; j++) {
+        fputs(j > 0 ? "," : "", out);
+        cli_csv_text(out, p->names[j]);
+    }
+    for (uint32_t j = 0; p->names == NULL && p->n_numbers > 1 && j < p->n_numbers; j++)
         fprintf(out, "%s%s%" PRIu32, j > 0 ? "," : "", forms[p->kind].one, j + 1);
 }
 
@@ -141,7 +152,7 @@ void cli_csv_prediction(FILE *out, const cli_predictions *p, size_t row) {
             fprintf(out, "%.17g", numbers[j].real);
             continue;
         }
-        const char *const text = text_of(p, numbers[j].whole);
+        const char *const text = cli_class_text(&p->classes, numbers[j].whole);
         if (text != NULL)
             cli_csv_text(out, text);
         else
@@ -155,7 +166,7 @@ static void json_number(cli_json *json, const cli_predictions *p, efface_number 
         cli_json_real(json, NULL, number.real);
         return;
     }
-    const char *const text = text_of(p, number.whole);
+    const char *const text = cli_class_text(&p->classes, number.whole);
     snprintf(digits, sizeof digits, "%" PRId64, number.whole);
     if (text != NULL)
         cli_json_text(json, NULL, text);
@@ -164,6 +175,12 @@ static void json_number(cli_json *json, const cli_predictions *p, efface_number 
 }
 
 void cli_json_predictions(cli_json *json, const cli_predictions *p, const size_t *order) {
+    if (p->names != NULL) {
+        cli_json_open(json, p->kind == EFFACE_PREDICTS_VALUES ? "names" : "classes", '[');
+        for (uint32_t j = 0; j < p->n_numbers; j++)
+            cli_json_text(json, NULL, p->names[j]);
+        cli_json_close(json, ']');
+    }
     cli_json_open(json, forms[p->kind].several, '[');
     for (size_t i = 0; i < p->n_rows; i++) {
         const efface_number *const numbers =

@@ -1100,9 +1100,11 @@ EFFACE_API void efface_segmented_params_init(efface_segmented_params *params);
 EFFACE_API efface_segmented_params efface_segmented_get_params(const efface_model *model);
 
 /* Fits k-means, and sums up the rows of each cluster. efface_model_predict gives the targets.
- * Tables: "centroids" with the centroids that the segments belong to, and "coefficients" with a row
- * for each segment and target (targets of the first segment come first). Cost: that of k-means, and
- * O(n * d^2). Errors: as efface_kmeans_fit and efface_sums_fit. */
+ * Tables: "centroids" with the centroids that the segments belong to, "coefficients" with a row for
+ * each segment and target (targets of the first segment come first; the intercept comes first in
+ * each), and, unless it is published, "segments" with the number of rows and the weight of each. A
+ * segment without rows predicts the mean of all rows. Cost: that of k-means, and O(n * d^2).
+ * Errors: as efface_kmeans_fit and efface_sums_fit. */
 EFFACE_API efface_status efface_segmented_fit(const efface_data *data,
                                               const efface_segmented_params *params,
                                               efface_model **out, efface_error *error);
@@ -1129,7 +1131,7 @@ EFFACE_API efface_status efface_predictor_load(const char *path, efface_predicto
 EFFACE_API void efface_predictor_free(efface_predictor *predictor);
 
 typedef struct efface_predictor_info {
-    uint32_t format; /* of the bytes: 2 */
+    uint32_t format; /* of the bytes: 3, or 2 if they are older */
     efface_family family;
     uint32_t n_columns;
     efface_predicts predicts;

@@ -25,11 +25,32 @@ static float most_of(const ef_counts *counts, uint32_t column) {
     return counts->n_rows != 0 ? counts->ranges.most[column] : 0.0F;
 }
 
-static efface_status use_bound(ef_domain *domain, const ef_counts *counts, double bound,
-                               efface_error *error) {
-    domain->exponent =
-        bound > 0.0 ? exponent_of_bound(bound) : ef_exponent_counts_max(&counts->exponents);
+static bool is_ignored(const bool *ignored, uint32_t column) {
+    return ignored != NULL && ignored[column];
+}
+
+/* The exponent that the rows need. What is counted of rows knows of all columns only; ranges tell
+ * columns apart. */
+static int exponent_of_rows(const ef_counts *counts, const bool *ignored) {
+    if (ignored == NULL)
+        return ef_exponent_counts_max(&counts->exponents);
+    int exponent = EF_EXPONENT_MIN;
     for (uint32_t j = 0; j < counts->n_columns; j++) {
+        const float least = least_of(counts, j), most = most_of(counts, j);
+        const int own = ignored[j] ? EF_EXPONENT_MIN : ef_exponent(-least > most ? -least : most);
+        exponent = own > exponent ? own : exponent;
+    }
+    return exponent;
+}
+
+static efface_status use_bound(ef_domain *domain, const ef_counts *counts, const ef_bounds *bounds,
+                               efface_error *error) {
+    const double bound = bounds->bound;
+    domain->exponent =
+        bound > 0.0 ? exponent_of_bound(bound) : exponent_of_rows(counts, bounds->ignored);
+    for (uint32_t j = 0; j < counts->n_columns; j++) {
+        if (is_ignored(bounds->ignored, j))
+            continue; /* low and step are 0 */
         const float least = least_of(counts, j), most = most_of(counts, j);
         if (bound > 0.0 && (least < -(float)bound || most > (float)bound))
             return ef_fail(error, EFFACE_E_LIMIT,
@@ -45,6 +66,8 @@ static efface_status use_bound(ef_domain *domain, const ef_counts *counts, doubl
 static efface_status use_ranges(ef_domain *domain, const ef_counts *counts, const ef_bounds *bounds,
                                 efface_error *error) {
     for (uint32_t j = 0; j < counts->n_columns; j++) {
+        if (is_ignored(bounds->ignored, j))
+            continue;
         const float least = least_of(counts, j), most = most_of(counts, j);
         domain->low[j] = bounds->column_min != NULL ? bounds->column_min[j] + 0.0F : least;
         domain->high[j] = bounds->column_max != NULL ? bounds->column_max[j] + 0.0F : most;
@@ -69,11 +92,11 @@ static efface_status use_ranges(ef_domain *domain, const ef_counts *counts, cons
     return EFFACE_OK;
 }
 
-static void note_coarse(ef_domain *domain, const ef_counts *counts) {
+static void note_coarse(ef_domain *domain, const ef_counts *counts, const bool *ignored) {
     for (uint32_t j = 0; j < counts->n_columns; j++) {
         const float least = least_of(counts, j), most = most_of(counts, j);
         const double spread = ((double)most - (double)least) * (double)domain->step[j];
-        if (most > least && spread < EF_COARSE_STEPS)
+        if (most > least && spread < EF_COARSE_STEPS && !is_ignored(ignored, j))
             domain->coarse[domain->n_coarse++] = j;
     }
 }
@@ -98,10 +121,10 @@ efface_status ef_domain_init(ef_domain *domain, const ef_counts *counts, ef_boun
         return ef_fail_memory(error);
     domain->scale = bounds.scale;
     const efface_status status = bounds.scale == EFFACE_SCALE_NONE
-                                     ? use_bound(domain, counts, bounds.bound, error)
+                                     ? use_bound(domain, counts, &bounds, error)
                                      : use_ranges(domain, counts, &bounds, error);
     if (status == EFFACE_OK)
-        note_coarse(domain, counts);
+        note_coarse(domain, counts, bounds.ignored);
     else
         ef_domain_free(domain);
     return status;
@@ -120,7 +143,7 @@ efface_status ef_domain_of(ef_domain *domain, const efface_data *data, ef_bounds
 }
 
 bool ef_domain_restore(ef_domain *domain, uint32_t n_columns, efface_scale scale, int exponent,
-                       const float *low, const float *high) {
+                       const float *low, const float *high, const bool *ignored) {
     if (!take_memory(domain, n_columns))
         return false;
     domain->scale = scale;
@@ -130,7 +153,7 @@ bool ef_domain_restore(ef_domain *domain, uint32_t n_columns, efface_scale scale
             domain->low[j] = low[j];
             domain->high[j] = high[j];
             domain->step[j] = ef_step_minmax(low[j], high[j]);
-        } else {
+        } else if (!is_ignored(ignored, j)) {
             domain->step[j] = ef_step_bound(exponent);
         }
     }

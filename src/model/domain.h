@@ -23,6 +23,7 @@ typedef struct ef_bounds {
     double bound;            /* for scale none: of all values; 0 for one that the rows need */
     const float *column_min; /* for scale minmax: of each column, or NULL: those of the rows */
     const float *column_max;
+    const bool *ignored; /* columns that are as if all their values were 0; NULL: none */
 } ef_bounds;
 
 /* Derives the domain from what is counted of the rows, no range being stale, or checks that they
@@ -34,9 +35,10 @@ efface_status ef_domain_of(ef_domain *domain, const efface_data *data, ef_bounds
 void ef_domain_free(ef_domain *domain);
 
 /* A domain as it was, from its scale, exponent, and the ranges of its columns (for scale none they
- * are not looked at); columns that are coarse are not noted. False if memory is short. */
+ * are not looked at) and, or NULL, which columns are ignored; columns that are coarse are not
+ * noted. False if memory is short. */
 bool ef_domain_restore(ef_domain *domain, uint32_t n_columns, efface_scale scale, int exponent,
-                       const float *low, const float *high);
+                       const float *low, const float *high, const bool *ignored);
 
 /* Whether all values of a row are within the bounds, so that the row has a grid point. */
 bool ef_domain_holds(const ef_domain *domain, const float *row);

@@ -166,13 +166,22 @@ struct efface_predictor {
     const ef_family *family;
     void *part; /* the family's own */
     uint32_t n_columns;
-    char **names;    /* of the columns, or NULL; each may be NULL */
-    double *offsets; /* of the columns, or NULL */
+    char **names;                      /* of the columns, or NULL; each may be NULL */
+    double *offsets;                   /* of the columns, or NULL */
+    struct ef_class_text *class_texts; /* in ascending order of classes, or NULL */
+    uint32_t n_class_texts;
 };
 
-/* The bytes of a published file, with the names and offsets of the columns of the
- * model's set. */
-void ef_predictor_write(ef_writer *writer, const efface_model *model, const efface_data *data);
+/* A class that has a text. */
+typedef struct ef_class_text {
+    int64_t class_id;
+    char *text;
+} ef_class_text;
+
+/* The bytes of a published file, with the names and offsets of the columns of the model's set, and
+ * those texts of labels that are classes of the model; `texts` may be NULL. */
+void ef_predictor_write(ef_writer *writer, const efface_model *model, const efface_data *data,
+                        const efface_texts *texts);
 
 /* What a family has of a published model, if it is of that family; else NULL, and an error. */
 const void *ef_predictor_part(const efface_predictor *predictor, efface_family family,

@@ -1,7 +1,7 @@
 /*
  * Published models: a predictor of any family, as bytes and as a file (docs/format.md). The bytes
- * have the names and offsets of the columns and what the family needs for prediction. They end with
- * a digest, which finds damage; it keeps nobody from making another file.
+ * have the names and offsets of the columns, the texts of classes, and what the family needs for
+ * prediction. They end with a digest, which finds damage; it keeps nobody from making another file.
  */
 #include "base/checked.h"
 #include "base/digest.h"
@@ -11,47 +11,80 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define FORMAT 2
+#define FORMAT 3
+#define FORMAT_WITHOUT_TEXTS 2 /* is read too */
 #define MAGIC_BYTES (sizeof EFFACE_PREDICTOR_MAGIC - 1)
+#define CLASS_TEXT_BYTES 12           /* of a class and the length of its text */
 #define HEAD_BYTES (MAGIC_BYTES + 24) /* with format, family, columns, flags, bytes of the part */
 
-enum { HAS_OFFSETS = 1, HAS_NAMES = 2 };
+enum { HAS_OFFSETS = 1, HAS_NAMES = 2, HAS_TEXTS = 4 };
 
 /* ---------------------------------------------------------------- encode */
 
-static void write_names(ef_writer *w, const efface_data *data) {
-    for (uint32_t j = 0; j < data->n_columns; j++) {
-        const char *const name = efface_data_column_name(data, j);
-        const size_t n = name != NULL ? strlen(name) : 0;
-        ef_write_u32(w, (uint32_t)n);
-        ef_write_bytes(w, name, n);
-    }
+static void write_text(ef_writer *w, const char *text) {
+    const size_t n = text != NULL ? strlen(text) : 0;
+    ef_write_u32(w, (uint32_t)n);
+    ef_write_bytes(w, text, n);
 }
 
-void ef_predictor_write(ef_writer *w, const efface_model *model, const efface_data *data) {
+/* Texts of classes, without their number, which is handed out. An empty text says no more than
+ * none. */
+static uint32_t write_class_texts(ef_writer *w, const efface_model *model,
+                                  const efface_texts *texts) {
+    const uint32_t n_classes = texts != NULL ? efface_model_get_info(model).n_classes : 0;
+    uint32_t n = 0;
+    if (n_classes == 0)
+        return 0;
+    int64_t *const classes = ef_alloc(n_classes, sizeof *classes);
+    if (classes == NULL) {
+        w->failed = true;
+        return 0;
+    }
+    efface_model_classes(model, classes, n_classes);
+    for (uint32_t i = 0; i < n_classes; i++) {
+        const char *const text = efface_texts_find(texts, EFFACE_TEXT_LABEL, (uint64_t)classes[i]);
+        if (text == NULL || text[0] == '\0')
+            continue;
+        ef_write_u64(w, (uint64_t)classes[i]);
+        write_text(w, text);
+        n++;
+    }
+    ef_free(classes);
+    return n;
+}
+
+void ef_predictor_write(ef_writer *w, const efface_model *model, const efface_data *data,
+                        const efface_texts *texts) {
     const uint32_t d = model->n_columns;
     const double *const offsets = efface_data_offsets(data);
     bool named = false;
     for (uint32_t j = 0; j < d; j++)
         named |= efface_data_column_name(data, j) != NULL;
-    ef_writer part = {0};
+    ef_writer part = {0}, classes = {0};
     ef_lent by;
     model->family->lend(model->state, &by);
     model->family->write_predictor(&part, &by);
-    w->failed |= part.failed;
+    const uint32_t n_texts = write_class_texts(&classes, model, texts);
+    w->failed |= part.failed | classes.failed;
     ef_write_bytes(w, EFFACE_PREDICTOR_MAGIC, MAGIC_BYTES);
     ef_write_u32(w, FORMAT);
     ef_write_u32(w, (uint32_t)model->family->number);
     ef_write_u32(w, d);
-    ef_write_u32(w, (offsets != NULL ? HAS_OFFSETS : 0) | (named ? HAS_NAMES : 0));
+    ef_write_u32(w, (offsets != NULL ? HAS_OFFSETS : 0) | (named ? HAS_NAMES : 0) |
+                        (n_texts != 0 ? HAS_TEXTS : 0));
     ef_write_u64(w, part.n_bytes);
     for (uint32_t j = 0; offsets != NULL && j < d; j++)
         ef_write_f64(w, offsets[j]);
-    if (named)
-        write_names(w, data);
+    for (uint32_t j = 0; named && j < d; j++)
+        write_text(w, efface_data_column_name(data, j));
+    if (n_texts != 0)
+        ef_write_u32(w, n_texts);
+    ef_write_bytes(w, classes.bytes, classes.n_bytes);
     ef_write_bytes(w, part.bytes, part.n_bytes);
+    ef_free(classes.bytes);
     ef_free(part.bytes);
     unsigned char digest[EFFACE_DIGEST_BYTES] = {0};
     if (!w->failed)
@@ -80,6 +113,22 @@ static efface_status read_offsets(ef_decoder *r, efface_predictor *p, efface_err
     return any ? EFFACE_OK : damaged(error, "its offsets");
 }
 
+/* A text, or NULL if it is empty. */
+static efface_status read_text(ef_decoder *r, const char *what, char **out, efface_error *error) {
+    const uint32_t n = ef_read_u32(r);
+    if (!ef_decoder_has(r, n, 1) || memchr(r->bytes, '\0', n) != NULL)
+        return damaged(error, what);
+    if (n == 0)
+        return EFFACE_OK;
+    char *const text = ef_alloc((size_t)n + 1, 1);
+    if (text == NULL)
+        return ef_fail_memory(error);
+    ef_read_bytes(r, text, n);
+    text[n] = '\0';
+    *out = text;
+    return EFFACE_OK;
+}
+
 static efface_status read_names(ef_decoder *r, efface_predictor *p, efface_error *error) {
     const uint32_t d = p->n_columns;
     bool any = false;
@@ -87,27 +136,43 @@ static efface_status read_names(ef_decoder *r, efface_predictor *p, efface_error
     if (p->names == NULL)
         return ef_fail_memory(error);
     for (uint32_t j = 0; j < d; j++) {
-        const uint32_t n = ef_read_u32(r);
-        if (!ef_decoder_has(r, n, 1) || memchr(r->bytes, '\0', n) != NULL)
-            return damaged(error, "the name of a column");
-        if (n == 0)
-            continue;
-        p->names[j] = ef_alloc((size_t)n + 1, 1);
-        if (p->names[j] == NULL)
-            return ef_fail_memory(error);
-        ef_read_bytes(r, p->names[j], n);
-        p->names[j][n] = '\0';
-        any = true;
+        const efface_status status = read_text(r, "the name of a column", &p->names[j], error);
+        if (status != EFFACE_OK)
+            return status;
+        any |= p->names[j] != NULL;
     }
     return any ? EFFACE_OK : damaged(error, "its names");
+}
+
+/* Classes come in ascending order, each once, and each has a text. */
+static efface_status read_class_texts(ef_decoder *r, efface_predictor *p, efface_error *error) {
+    static const char what[] = "the text of a class";
+    const uint32_t n = ef_read_u32(r);
+    if (n == 0 || !ef_decoder_has(r, n, CLASS_TEXT_BYTES))
+        return damaged(error, "its texts of classes");
+    p->class_texts = ef_alloc_zero(n, sizeof *p->class_texts);
+    if (p->class_texts == NULL)
+        return ef_fail_memory(error);
+    p->n_class_texts = n;
+    for (uint32_t i = 0; i < n; i++) {
+        ef_class_text *const at = &p->class_texts[i];
+        at->class_id = (int64_t)ef_read_u64(r);
+        const efface_status status = read_text(r, what, &at->text, error);
+        if (status != EFFACE_OK)
+            return status;
+        if (at->text == NULL || (i > 0 && at->class_id <= at[-1].class_id))
+            return damaged(error, what);
+    }
+    return EFFACE_OK;
 }
 
 /* What stands between the magic with the format, and the digest. */
 static efface_status read_body(ef_decoder *r, efface_predictor *p, efface_error *error) {
     const uint32_t number = ef_read_u32(r), d = ef_read_u32(r), flags = ef_read_u32(r);
     const uint64_t n_bytes = ef_read_u64(r);
-    if (r->failed || d == 0 || d > EFFACE_MAX_COLUMNS ||
-        (flags & ~(uint32_t)(HAS_OFFSETS | HAS_NAMES)) != 0)
+    const uint32_t known =
+        HAS_OFFSETS | HAS_NAMES | (p->format == FORMAT_WITHOUT_TEXTS ? 0 : HAS_TEXTS);
+    if (r->failed || d == 0 || d > EFFACE_MAX_COLUMNS || (flags & ~known) != 0)
         return damaged(error, "its first bytes");
     p->n_columns = d;
     p->family = ef_family_of((efface_family)number);
@@ -121,6 +186,8 @@ static efface_status read_body(ef_decoder *r, efface_predictor *p, efface_error 
         status = read_offsets(r, p, error);
     if (status == EFFACE_OK && (flags & HAS_NAMES) != 0)
         status = read_names(r, p, error);
+    if (status == EFFACE_OK && (flags & HAS_TEXTS) != 0)
+        status = read_class_texts(r, p, error);
     if (status == EFFACE_OK && r->n_bytes != n_bytes)
         status = damaged(error, "the length of its last part");
     if (status == EFFACE_OK)
@@ -143,17 +210,17 @@ efface_status efface_predictor_decode(const unsigned char *bytes, size_t n_bytes
     const uint32_t format = ef_read_u32(&r);
     ef_digest(bytes, n_bytes - sizeof digest, digest);
     const bool whole = memcmp(digest, bytes + n_bytes - sizeof digest, sizeof digest) == 0;
-    if (format != FORMAT)
+    if (format != FORMAT && format != FORMAT_WITHOUT_TEXTS)
         return ef_fail(error, EFFACE_E_FORMAT,
-                       "the published model has format %" PRIu32 "; this program knows format %d, "
-                       "a newer one may be needed",
-                       format, FORMAT);
+                       "the published model has format %" PRIu32 "; this program knows formats %d "
+                       "and %d, a newer one may be needed",
+                       format, FORMAT_WITHOUT_TEXTS, FORMAT);
     if (!whole)
         return damaged(error, "it is not what its digest says");
     efface_predictor *const p = ef_alloc_zero(1, sizeof *p);
     if (p == NULL)
         return ef_fail_memory(error);
-    p->format = FORMAT;
+    p->format = format;
     const efface_status status = read_body(&r, p, error);
     if (status == EFFACE_OK)
         *out = p;
@@ -180,6 +247,9 @@ void efface_predictor_free(efface_predictor *p) {
         return;
     for (uint32_t j = 0; p->names != NULL && j < p->n_columns; j++)
         ef_free(p->names[j]);
+    for (uint32_t i = 0; i < p->n_class_texts; i++)
+        ef_free(p->class_texts[i].text);
+    ef_free(p->class_texts);
     ef_free(p->names);
     ef_free(p->offsets);
     if (p->part != NULL)
@@ -188,6 +258,11 @@ void efface_predictor_free(efface_predictor *p) {
 }
 
 /* ---------------------------------------------------------------- load */
+
+static uint32_t u32_at(const unsigned char *bytes) {
+    ef_decoder r = {.bytes = bytes, .n_bytes = 4};
+    return ef_read_u32(&r);
+}
 
 /* How long a file is by its first n bytes; 0 if it takes more of them to tell. */
 static uint64_t length_by_head(const unsigned char *bytes, size_t n) {
@@ -203,8 +278,18 @@ static uint64_t length_by_head(const unsigned char *bytes, size_t n) {
     for (uint64_t j = 0; j < d && (flags & HAS_NAMES) != 0; j++) {
         if (at + 4 > n)
             return 0;
-        ef_decoder name = {.bytes = bytes + at, .n_bytes = 4};
-        at += 4 + (uint64_t)ef_read_u32(&name);
+        at += 4 + (uint64_t)u32_at(bytes + at);
+    }
+    if ((flags & HAS_TEXTS) != 0) {
+        if (at + 4 > n)
+            return 0;
+        const uint64_t n_texts = u32_at(bytes + at);
+        at += 4;
+        for (uint64_t i = 0; i < n_texts; i++) {
+            if (at + CLASS_TEXT_BYTES > n)
+                return 0;
+            at += CLASS_TEXT_BYTES + (uint64_t)u32_at(bytes + at + 8);
+        }
     }
     return at + n_bytes + EFFACE_DIGEST_BYTES;
 }
@@ -261,6 +346,21 @@ const char *efface_predictor_column(const efface_predictor *p, uint32_t column) 
 
 const double *efface_predictor_offsets(const efface_predictor *p) {
     return p->offsets;
+}
+
+static int compare_classes(const void *a, const void *b) {
+    const int64_t x = ((const ef_class_text *)a)->class_id;
+    const int64_t y = ((const ef_class_text *)b)->class_id;
+    return (x > y) - (x < y);
+}
+
+const char *efface_predictor_class_text(const efface_predictor *p, int64_t class_id) {
+    const ef_class_text key = {.class_id = class_id};
+    const ef_class_text *const found =
+        p->n_class_texts > 0
+            ? bsearch(&key, p->class_texts, p->n_class_texts, sizeof key, compare_classes)
+            : NULL;
+    return found != NULL ? found->text : NULL;
 }
 
 const void *ef_predictor_part(const efface_predictor *p, efface_family family,

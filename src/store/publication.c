@@ -32,12 +32,36 @@ static efface_status fit_anew(efface_store *store, ef_record *record, const effa
                                : status;
 }
 
+/* Collects the texts of the labels that are classes of a model. */
+static efface_status class_texts(efface_store *store, const efface_model *model,
+                                 efface_texts *texts, efface_error *error) {
+    const uint32_t n = efface_model_get_info(model).n_classes;
+    int64_t *const classes = ef_alloc(n + (size_t)1, sizeof *classes);
+    if (classes == NULL)
+        return ef_fail_memory(error);
+    efface_model_classes(model, classes, n);
+    efface_status status = EFFACE_OK;
+    for (uint32_t i = 0; i < n && status == EFFACE_OK; i++) {
+        ef_group group = {.text = NULL};
+        bool there = false;
+        status = ef_group_find(store, EF_GROUP_LABEL, (uint64_t)classes[i], &group, &there, error);
+        if (status == EFFACE_OK && there && group.text != NULL)
+            status = efface_texts_add(texts, EFFACE_TEXT_LABEL, (uint64_t)classes[i], group.text,
+                                      strlen(group.text), error);
+        if (there)
+            ef_free(group.text);
+    }
+    ef_free(classes);
+    return status;
+}
+
 static efface_status publish(efface_store *store, const char *name, ef_published_file *file,
                              efface_store_report *report, efface_error *error) {
     const double begin = ef_store_now();
     ef_record record;
     efface_data *data = NULL;
     efface_model *model = NULL;
+    efface_texts *texts = NULL;
     ef_writer w = {0};
     efface_status status = ef_record_read(store, name, false, &record, error);
     if (status != EFFACE_OK)
@@ -56,10 +80,14 @@ static efface_status publish(efface_store *store, const char *name, ef_published
     }
     if (status == EFFACE_OK)
         status = fit_anew(store, &record, data, &model, error);
+    if (status == EFFACE_OK)
+        status = efface_texts_create(&texts, error);
+    if (status == EFFACE_OK)
+        status = class_texts(store, model, texts, error);
     if (status == EFFACE_OK) {
         memcpy(report->models->after, record.digest, sizeof record.digest);
         report->models->report.seconds = ef_store_now() - begin;
-        ef_predictor_write(&w, model, data);
+        ef_predictor_write(&w, model, data, texts);
         if (w.failed)
             status = ef_fail_memory(error);
     }
@@ -71,6 +99,7 @@ static efface_status publish(efface_store *store, const char *name, ef_published
     if (status == EFFACE_OK)
         status = ef_published_write(file, w.bytes, w.n_bytes, error);
     ef_free(w.bytes);
+    efface_texts_free(texts);
     efface_model_free(model);
     efface_data_free(data);
     ef_record_free(&record);

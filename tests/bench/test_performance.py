@@ -152,6 +152,22 @@ class Orders(unittest.TestCase):
             self.assertIn("no row is left", done.stderr)
 
 
+class Families(unittest.TestCase):
+    def test_forgetting_is_verified(self):
+        words = ["--data", "gaussian:3,4,50", "--deletions", "20", "--replicates", "2"]
+        for family in ("sums", "linear", "ridge", "bayes", "discriminant", "quadratic",
+                       "components", "fourier"):
+            done = bench("online", "--family", family, "--features", "8", *words, "--json")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            lines = [json.loads(line) for line in done.stdout.splitlines()]
+            self.assertEqual([line["verified"] for line in lines], [True, True], family)
+            self.assertEqual(lines[0]["untouched"] + lines[0]["repairs"] + lines[0]["refits"], 20)
+            self.assertGreater(lines[0]["state_bytes"], 0)
+        done = bench("online", "--family", "linear", *words)
+        self.assertIn("verified: every last state", done.stdout)
+        self.assertEqual(bench("online", "--family", "none", *words).returncode, 2)
+
+
 class Ratios(unittest.TestCase):
     def test_of_means_not_a_mean_of_ratios(self):
         ratio, deviation = ratios.of_means([2.0, 6.0], [1.0, 1.0])

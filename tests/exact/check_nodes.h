@@ -86,7 +86,9 @@ static void check_inner(const efface_model *model, uint32_t depth, size_t i) {
 /* The partition that a node of pyramid keeps goes by the positions of the node's own set. */
 static void check_kept(const ef_node *node) {
     ef_kmeans *fresh = NULL;
-    assert_int_equal(ef_kmeans_fit(node->data, &node->model->params, &fresh, NULL), EFFACE_OK);
+    assert_int_equal(
+        ef_kmeans_fit(node->data, &node->model->params, node->model->ignored, &fresh, NULL),
+        EFFACE_OK);
     assert_true(same_kept(node->model, fresh));
     ef_kmeans_free(fresh);
 }

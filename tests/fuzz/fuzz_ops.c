@@ -118,6 +118,7 @@ static void read_setup(world *w, law_bytes *in) {
     const unsigned a = law_take(in), b = law_take(in), c = law_take(in);
     w->family = law_family_at(a);
     w->d = 1 + (b & 7) % MOST_COLUMNS;
+    w->family = law_family_for(w->family, w->d);
     w->value_kind = b >> 3 & 7;
     w->id_kind = b >> 6;
     w->weight_kind = c % 3;

@@ -131,7 +131,7 @@ static void make_predictor(const char *folder, const char *name, const unsigned 
         require(efface_data_name_column(columns, d - 1, "column", NULL) == EFFACE_OK &&
                     efface_data_set_offsets(columns, offsets, NULL) == EFFACE_OK,
                 name);
-    ef_predictor_write(&w, model, columns);
+    ef_predictor_write(&w, model, columns, NULL);
     (void)snprintf(path, sizeof path, "%s/decode/%s", folder, name);
     FILE *const file = fopen(path, "wb");
     require(!w.failed && file != NULL && fwrite(w.bytes, w.n_bytes, 1, file) == 1 &&

@@ -4,11 +4,20 @@
 #include "law/case_rows.h"
 #include "model/family.h"
 
-const law_family *const law_families[] = {&law_kmeans, &law_sums};
+const law_family *const law_families[] = {&law_kmeans, &law_sums, &law_segmented};
 const size_t law_n_families = sizeof law_families / sizeof law_families[0];
 
 const law_family *law_family_at(uint64_t number) {
     return law_families[number % law_n_families];
+}
+
+const law_family *law_family_for(const law_family *family, uint32_t n_columns) {
+    size_t number = 0;
+    while (law_families[number] != family)
+        number++;
+    while (law_family_at(number)->least_columns > n_columns)
+        number++;
+    return law_family_at(number);
 }
 
 const law_family *law_case_family_at(uint64_t number) {

@@ -78,6 +78,7 @@ typedef struct law_step {
 typedef struct law_family {
     efface_family number;
     const char *name;
+    uint32_t least_columns; /* that rows have at least; 0: one */
 
     /* Draws parameters for rows that are there: valid ones, as different as they can be, with all
      * values within bounds. One in some hundred may be very slow, not more. */
@@ -148,7 +149,7 @@ typedef struct law_family {
     void (*tell)(bool all);
 } law_family;
 
-extern const law_family law_kmeans, law_sums;
+extern const law_family law_kmeans, law_sums, law_segmented;
 
 /* The families, in the order of their numbers. */
 extern const law_family *const law_families[];
@@ -156,6 +157,9 @@ extern const size_t law_n_families;
 
 /* One of them; the first n calls give n families. */
 const law_family *law_family_at(uint64_t number);
+
+/* The next one, or itself, for rows of so many columns. */
+const law_family *law_family_for(const law_family *family, uint32_t n_columns);
 
 /* One of those that have cases of their own. */
 const law_family *law_case_family_at(uint64_t number);

@@ -369,7 +369,7 @@ static void check(const efface_model *model, const efface_data *data) {
     ef_writer w = {0};
     efface_predictor *published = NULL;
     efface_error error = {.message = ""};
-    ef_predictor_write(&w, model, data);
+    ef_predictor_write(&w, model, data, NULL);
     assert_false(w.failed);
     if (efface_predictor_decode(w.bytes, w.n_bytes, &published, &error) != EFFACE_OK)
         fail_msg("view %u cannot be published: %s", (unsigned)efface_sums_get_params(model).view,

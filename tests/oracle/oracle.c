@@ -733,6 +733,16 @@ void oracle_predict(const oracle_model *m, size_t n, const float *values, uint32
     free(grid);
 }
 
+void oracle_divide(const oracle_model *m, size_t n, const float *values, uint32_t *labels) {
+    const oracle_model *const from = m->tree != NULL ? m->tree->nodes[0][0] : m;
+    const uint32_t last = from->model_level;
+    const uint32_t t = from->levels[last].has_partition ? last : last - 1;
+    int32_t *grid = snap_all(m, n, values);
+    for (size_t i = 0; i < n; i++)
+        labels[i] = nearest(m, from->levels[t].centroids, grid + i * m->d);
+    free(grid);
+}
+
 oracle_i128 oracle_loss(const oracle_model *m, const oracle_rows *rows) {
     int32_t *grid = snap_all(m, rows->n, rows->values);
     const int32_t *centroids = oracle_centroids(m);

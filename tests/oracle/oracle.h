@@ -123,6 +123,9 @@ const int32_t *oracle_centroids(const oracle_model *model);
 /* The nearest centroid of the model for each of n rows of d values. There must be one. */
 void oracle_predict(const oracle_model *model, size_t n, const float *values, uint32_t *labels);
 
+/* The same with the centroids that made the last partition; of a tree, that of its root. */
+void oracle_divide(const oracle_model *model, size_t n, const float *values, uint32_t *labels);
+
 /* Sum of weight times squared distance to the nearest centroid of the model, in grid steps; and the
  * same in the units of the data (of the unit cube for minmax). */
 oracle_i128 oracle_loss(const oracle_model *model, const oracle_rows *rows);

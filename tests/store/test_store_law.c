@@ -192,6 +192,7 @@ static void choose_model(scene *s, mirror_model *m, uint32_t number, const law_f
     m->params = number == 0 ? &s->c.params : &m->own;
     if (number != 0 && one_in(2))
         choose_columns(s, m);
+    m->family = law_family_for(m->family, m->n_columns);
     if (number != 0)
         draw_parameters(s, m);
     count_kind(m);

@@ -17,8 +17,8 @@ static efface_status check_params(const efface_params *params, efface_error *err
 static efface_status fit(const efface_data *data, const efface_params *params, void **state,
                          efface_error *error) {
     ef_kmeans *model = NULL;
-    const efface_status status =
-        ef_kmeans_fit(data, (const efface_kmeans_params *)(const void *)params, &model, error);
+    const efface_status status = ef_kmeans_fit(
+        data, (const efface_kmeans_params *)(const void *)params, NULL, &model, error);
     *state = model;
     return status;
 }
@@ -65,7 +65,7 @@ static efface_status read_state(ef_decoder *decoder, const efface_params *params
     const efface_kmeans_params used =
         ef_params_used((const efface_kmeans_params *)(const void *)params);
     ef_kmeans *model = NULL;
-    const efface_status status = ef_kmeans_read(decoder, &used, n_columns, &model, error);
+    const efface_status status = ef_kmeans_read(decoder, &used, NULL, n_columns, &model, error);
     *state = model;
     return status;
 }

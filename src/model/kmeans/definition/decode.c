@@ -40,7 +40,7 @@ static ef_winner read_winner(ef_decoder *r) {
 }
 
 efface_status ef_domain_read(ef_decoder *r, ef_domain *domain, uint32_t d, efface_scale scale,
-                             int exponent, efface_error *error) {
+                             int exponent, const bool *ignored, efface_error *error) {
     float *const low = ef_alloc_zero(d, sizeof *low), *const high = ef_alloc_zero(d, sizeof *high);
     efface_status status = low != NULL && high != NULL ? EFFACE_OK : ef_fail_memory(error);
     const float most = (float)EFFACE_MAX_MAGNITUDE;
@@ -50,7 +50,7 @@ efface_status ef_domain_read(ef_decoder *r, ef_domain *domain, uint32_t d, effac
         if (!(low[j] >= -most && low[j] <= high[j] && high[j] <= most))
             status = damaged(error, "the range of a column");
     }
-    if (status == EFFACE_OK && !ef_domain_restore(domain, d, scale, exponent, low, high))
+    if (status == EFFACE_OK && !ef_domain_restore(domain, d, scale, exponent, low, high, ignored))
         status = ef_fail_memory(error);
     ef_free(low);
     ef_free(high);
@@ -292,7 +292,7 @@ static efface_status read_flat(ef_decoder *r, ef_kmeans *m, efface_method method
     right &= plan->method != EFFACE_METHOD_QUANTIZED || plan->epsilon != 0;
     if (r->failed || !right)
         return damaged(error, "a parameter or a total");
-    efface_status status = ef_domain_read(r, &m->domain, d, p->scale, exponent, error);
+    efface_status status = ef_domain_read(r, &m->domain, d, p->scale, exponent, m->ignored, error);
     if (status == EFFACE_OK)
         status = read_seeds(r, m, error);
     if (status == EFFACE_OK && pyramid)
@@ -329,8 +329,8 @@ bool ef_kmeans_is_outdated(const unsigned char *bytes, size_t n_bytes) {
     return outdated && !r.failed && memcmp(magic, EF_FORMAT_MAGIC, sizeof magic) == 0;
 }
 
-efface_status ef_kmeans_read(ef_decoder *r, const efface_kmeans_params *params, uint32_t d,
-                             ef_kmeans **out, efface_error *error) {
+efface_status ef_kmeans_read(ef_decoder *r, const efface_kmeans_params *params, const bool *ignored,
+                             uint32_t d, ef_kmeans **out, efface_error *error) {
     efface_status status = EFFACE_OK;
     char magic[8];
     ef_read_bytes(r, magic, sizeof magic);
@@ -351,6 +351,7 @@ efface_status ef_kmeans_read(ef_decoder *r, const efface_kmeans_params *params, 
     ef_kmeans *const model = ef_alloc_zero(1, sizeof *model);
     if (model == NULL)
         return ef_fail_memory(error);
+    model->ignored = ignored;
     status = ef_keep_params(model, params, d, error);
     ef_plan_fixed(&model->plan, params);
     if (status == EFFACE_OK)
@@ -411,7 +412,8 @@ efface_status ef_kmeans_attach(ef_kmeans *model, const efface_data *data, efface
         data->total_weight != model->total_weight)
         return damaged(error, "it belongs to other rows");
     ef_domain domain;
-    efface_status status = ef_domain_of(&domain, data, ef_params_bounds(&model->params), error);
+    const ef_bounds bounds = ef_params_bounds(&model->params, model->ignored);
+    efface_status status = ef_domain_of(&domain, data, bounds, error);
     if (status != EFFACE_OK)
         return status;
     const size_t n_bytes = data->n_columns * sizeof *domain.low;

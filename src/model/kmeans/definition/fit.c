@@ -171,15 +171,15 @@ static double expected_work(const ef_kmeans *model, const efface_data *data) {
 }
 
 efface_status ef_kmeans_fit(const efface_data *data, const efface_kmeans_params *params,
-                            ef_kmeans **out, efface_error *error) {
+                            const bool *ignored, ef_kmeans **out, efface_error *error) {
     const efface_kmeans_params used = ef_params_used(params);
-    return ef_kmeans_fit_draw(data, &used, 0, out, error);
+    return ef_kmeans_fit_draw(data, &used, ignored, 0, out, error);
 }
 
 /* `draws`, if it is there, has the draws of the nodes. */
 static efface_status fit_draws(const efface_data *data, const efface_kmeans_params *params,
-                               uint32_t draw, const ef_tree *draws, ef_kmeans **out,
-                               efface_error *error) {
+                               const bool *ignored, uint32_t draw, const ef_tree *draws,
+                               ef_kmeans **out, efface_error *error) {
     const ef_kernels *kernels = NULL;
     efface_status status = ef_kernels_require(&kernels, error);
     if (status != EFFACE_OK)
@@ -189,11 +189,12 @@ static efface_status fit_draws(const efface_data *data, const efface_kmeans_para
         return ef_fail_memory(error);
     status = ef_plan_init(&model->plan, &data->counts, params, error);
     model->draw = draw;
+    model->ignored = ignored;
     model->plan.seed = ef_seed_of_draw(params->common.seed, draw);
     if (status == EFFACE_OK)
         status = ef_keep_params(model, params, data->n_columns, error);
     if (status == EFFACE_OK)
-        status = ef_domain_of(&model->domain, data, ef_params_bounds(params), error);
+        status = ef_domain_of(&model->domain, data, ef_params_bounds(params, ignored), error);
     if (status != EFFACE_OK)
         goto out;
     model->n_rows = data->n_rows;
@@ -232,11 +233,12 @@ out:
 }
 
 efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_params *params,
-                                 uint32_t draw, ef_kmeans **out, efface_error *error) {
-    return fit_draws(data, params, draw, NULL, out, error);
+                                 const bool *ignored, uint32_t draw, ef_kmeans **out,
+                                 efface_error *error) {
+    return fit_draws(data, params, ignored, draw, NULL, out, error);
 }
 
 efface_status ef_kmeans_fit_again(const efface_data *data, const ef_kmeans *model, ef_kmeans **out,
                                   efface_error *error) {
-    return fit_draws(data, &model->params, model->draw, model->tree, out, error);
+    return fit_draws(data, &model->params, model->ignored, model->draw, model->tree, out, error);
 }

@@ -81,6 +81,8 @@ static inline void ef_work_add(ef_work_done *sum, const ef_work_done *more) {
 typedef struct ef_kmeans {
     efface_kmeans_params params; /* as given, for a fit like this one */
     efface_params *params_block; /* where what they refer to is */
+    const bool *ignored;  /* columns that are as if all their values were 0, or NULL: none; it is
+                             another's, and outlives the model */
     struct ef_tree *tree; /* for tree only; it has all the rest, but plan, domain and totals */
     uint32_t draw;        /* how often all randomness was drawn anew; 0 unless redraw is fresh */
     ef_plan plan;
@@ -130,9 +132,9 @@ void ef_kmeans_free(ef_kmeans *model);
 /* Memory that it takes. */
 size_t ef_kmeans_bytes(const ef_kmeans *model);
 
-/* Fits a model with parameters that were checked. */
+/* Fits a model with parameters that were checked; columns may be ignored. */
 efface_status ef_kmeans_fit(const efface_data *data, const efface_kmeans_params *params,
-                            ef_kmeans **out, efface_error *error);
+                            const bool *ignored, ef_kmeans **out, efface_error *error);
 
 /* The parameters in one block of memory, with copies of what they refer to; NULL if memory is
  * short.
@@ -151,9 +153,11 @@ const char *ef_method_name(efface_method method);
 
 /* Says where two models differ. */
 void ef_kmeans_locate(const ef_kmeans *a, const ef_kmeans *b, efface_difference *difference);
-/* What they say of the domain. */
-static inline ef_bounds ef_params_bounds(const efface_kmeans_params *params) {
-    return (ef_bounds){params->scale, params->bound, params->column_min, params->column_max};
+
+/* What parameters say of the domain. */
+static inline ef_bounds ef_params_bounds(const efface_kmeans_params *params, const bool *ignored) {
+    return (ef_bounds){params->scale, params->bound, params->column_min, params->column_max,
+                       ignored};
 }
 
 /* Keeps the parameters in the model, with copies of what they refer to. */
@@ -165,7 +169,8 @@ uint64_t ef_seed_of_draw(uint64_t seed, uint32_t draw);
 
 /* A fit with the randomness of a draw: 0 is the parameters' seed itself. */
 efface_status ef_kmeans_fit_draw(const efface_data *data, const efface_kmeans_params *params,
-                                 uint32_t draw, ef_kmeans **out, efface_error *error);
+                                 const bool *ignored, uint32_t draw, ef_kmeans **out,
+                                 efface_error *error);
 
 /* A fit with the parameters of a model, and the randomness that it has now. */
 efface_status ef_kmeans_fit_again(const efface_data *data, const ef_kmeans *model, ef_kmeans **out,
@@ -222,7 +227,8 @@ uint32_t ef_method_number(efface_method method);
 void ef_kmeans_write(ef_writer *writer, const ef_kmeans *model);
 void ef_domain_write(ef_writer *writer, const ef_domain *domain);
 efface_status ef_domain_read(ef_decoder *reader, ef_domain *domain, uint32_t n_columns,
-                             efface_scale scale, int exponent, efface_error *error);
+                             efface_scale scale, int exponent, const bool *ignored,
+                             efface_error *error);
 
 #define EF_FORMAT_MAGIC "EFFACEKM"
 #define EF_FORMAT_VERSION 1
@@ -233,7 +239,8 @@ efface_status ef_domain_read(ef_decoder *reader, ef_domain *domain, uint32_t n_c
  * belongs to no set. It can follow a change that needs no rows (ef_revision_make_cold); if that
  * says that it does, the model is as it was. */
 efface_status ef_kmeans_read(ef_decoder *reader, const efface_kmeans_params *params,
-                             uint32_t n_columns, ef_kmeans **out, efface_error *error);
+                             const bool *ignored, uint32_t n_columns, ef_kmeans **out,
+                             efface_error *error);
 
 /* Whether bytes are a state of pyramid, or of a tree with nodes of pyramid, from before its sample
  * was drawn by importance. It cannot be read any more; a fit makes the state of today. */
@@ -255,5 +262,9 @@ ef_i128 ef_level_loss(const ef_kmeans *model, const ef_level *level);
 
 /* The centers of the model; NULL if there are none. */
 const int32_t *ef_kmeans_centers(const ef_kmeans *model);
+
+/* The centers that made the last partition of all rows, n_clusters of them; NULL if there are none.
+ * Those of a tree are its root's, though that divided centroids only. */
+const int32_t *ef_kmeans_dividers(const ef_kmeans *model, uint32_t *n_clusters);
 
 #endif

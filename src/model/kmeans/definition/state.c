@@ -86,6 +86,13 @@ const int32_t *ef_kmeans_centers(const ef_kmeans *model) {
     return model->n_levels != 0 ? model->levels[model->model_level].centers : NULL;
 }
 
+const int32_t *ef_kmeans_dividers(const ef_kmeans *model, uint32_t *n_clusters) {
+    const ef_kmeans *const top = model->tree != NULL ? ef_tree_root(model->tree) : model;
+    const bool any = top != NULL && top->n_levels != 0;
+    *n_clusters = any ? top->plan.n_clusters : 0;
+    return any ? top->levels[ef_mass_level(top)].centers : NULL;
+}
+
 uint32_t ef_mass_level(const ef_kmeans *model) {
     const uint32_t t = model->model_level;
     return model->levels[t].has_partition ? t : t - 1;

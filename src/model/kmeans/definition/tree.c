@@ -99,6 +99,10 @@ efface_kmeans_params ef_node_params(const ef_kmeans *model, uint32_t depth, size
     return p;
 }
 
+const bool *ef_node_ignored(const ef_kmeans *model, uint32_t depth) {
+    return depth == model->tree->height ? model->ignored : NULL;
+}
+
 void ef_tree_take_draws(ef_tree *tree, const ef_tree *from) {
     if (tree->height != from->height || tree->width != from->width)
         return;
@@ -174,7 +178,7 @@ static efface_status read_head(ef_decoder *r, ef_kmeans *model, uint32_t d, effa
     right &= model->total_weight >= 0 && model->n_rows <= (uint64_t)model->total_weight;
     if (r->failed || !right)
         return damaged(error);
-    return ef_domain_read(r, &model->domain, d, p->scale, exponent, error);
+    return ef_domain_read(r, &model->domain, d, p->scale, exponent, model->ignored, error);
 }
 
 efface_status ef_tree_read(ef_decoder *r, ef_kmeans *model, uint32_t d, efface_error *error) {
@@ -194,7 +198,8 @@ efface_status ef_tree_read(ef_decoder *r, ef_kmeans *model, uint32_t d, efface_e
             if (r->failed || is_there > 1)
                 status = damaged(error);
             else if (is_there != 0)
-                status = ef_kmeans_read(r, &params, d, &node->model, error);
+                status =
+                    ef_kmeans_read(r, &params, ef_node_ignored(model, l), d, &node->model, error);
         }
     return status;
 }

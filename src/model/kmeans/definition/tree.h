@@ -68,6 +68,7 @@ efface_status ef_tree_fit(ef_kmeans *model, const efface_data *data, efface_erro
 typedef struct ef_tree_change ef_tree_change;
 efface_status ef_tree_change_make(ef_tree_change **out, ef_kmeans *model, const efface_data *data,
                                   const ef_change *change, efface_error *error);
+const int32_t *ef_tree_change_dividers(const ef_tree_change *change, uint32_t *n_clusters);
 void ef_tree_change_report(const ef_tree_change *change, ef_effort *report);
 void ef_tree_change_commit(ef_tree_change *change);
 void ef_tree_change_free(ef_tree_change *change);
@@ -80,6 +81,9 @@ efface_status ef_tree_attach(ef_kmeans *model, const efface_data *data, efface_e
 /* Parameters of a node at a draw, which refer to those of the model. */
 efface_kmeans_params ef_node_params(const ef_kmeans *model, uint32_t depth, size_t number,
                                     uint64_t draw);
+
+/* The columns that a node ignores: the rows of a leaf are the user's. */
+const bool *ef_node_ignored(const ef_kmeans *model, uint32_t depth);
 
 /* Takes over the draws of the nodes of a tree of the same shape; of another, none. */
 void ef_tree_take_draws(ef_tree *tree, const ef_tree *from);

@@ -282,8 +282,8 @@ static ef_revision begin(const ef_kmeans *model, const ef_counts *counts, const 
 static efface_status refit(ef_revision *r, efface_error *error) {
     const ef_kmeans *const m = r->model;
     const bool redraws = m->params.redraw == EFFACE_REDRAW_FRESH;
-    const efface_status status =
-        ef_kmeans_fit_draw(r->data, &m->params, redraws ? m->draw + 1 : m->draw, &r->fresh, error);
+    const efface_status status = ef_kmeans_fit_draw(
+        r->data, &m->params, m->ignored, redraws ? m->draw + 1 : m->draw, &r->fresh, error);
     if (status == EFFACE_OK && ef_was_rebuilt(m) && ef_kept_get(r->fresh) != NULL)
         r->fresh->kept->was_rebuilt = true;
     return status;
@@ -350,11 +350,26 @@ const int32_t *ef_revision_centers(const ef_revision *r) {
     return r->reopen ? r->centers : levels_to_be(r)[r->next.model_level].centers;
 }
 
+/* The last level that will have a partition. */
+static uint32_t mass_level(const ef_revision *r) {
+    const uint32_t last = r->next.model_level;
+    return levels_to_be(r)[last].has_partition ? last : last - 1;
+}
+
+const int32_t *ef_revision_dividers(const ef_revision *r, uint32_t *n_clusters) {
+    if (r->tree_change != NULL)
+        return ef_tree_change_dividers(r->tree_change, n_clusters);
+    if (r->fresh != NULL)
+        return ef_kmeans_dividers(r->fresh, n_clusters);
+    *n_clusters = r->model->plan.n_clusters;
+    return levels_to_be(r)[mass_level(r)].centers;
+}
+
 int64_t ef_revision_mass(const ef_revision *r, uint32_t cluster) {
     if (r->fresh != NULL)
         return ef_kmeans_mass(r->fresh, cluster);
     const ef_level *const levels = levels_to_be(r);
-    const uint32_t last = r->next.model_level, t = levels[last].has_partition ? last : last - 1;
+    const uint32_t t = mass_level(r);
     int64_t mass = levels[t].counts[cluster];
     for (size_t i = 0; i < r->change->n_rows && !(r->build && t >= r->first); i++)
         if (ef_labels_at(r, t)[i] == cluster)

@@ -71,6 +71,10 @@ uint32_t ef_revision_clusters(const ef_revision *revision);
 const int32_t *ef_revision_centers(const ef_revision *revision);
 int64_t ef_revision_mass(const ef_revision *revision, uint32_t cluster);
 
+/* The centers that will have made the last partition of all rows, n_clusters of them; NULL if there
+ * are none (ef_kmeans_dividers). */
+const int32_t *ef_revision_dividers(const ef_revision *revision, uint32_t *n_clusters);
+
 /* Fills in what happened and why. Before it is committed. */
 void ef_revision_report(const ef_revision *revision, ef_effort *report);
 

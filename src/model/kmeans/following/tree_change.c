@@ -366,7 +366,8 @@ static efface_status make_node(node_worker *w, node_change *c, const efface_rows
     if (status == EFFACE_OK && t->tree->is_cold)
         return take_read(w, c);
     if (status == EFFACE_OK)
-        status = ef_kmeans_fit(c->fresh.data, &params, &c->fresh.model, error);
+        status = ef_kmeans_fit(c->fresh.data, &params, ef_node_ignored(t->model, t->depth),
+                               &c->fresh.model, error);
     if (status == EFFACE_OK)
         c->report = (ef_effort){.action = EFFACE_ACTION_REFITTED,
                                 .reason = EF_REASON_CLUSTERS,
@@ -385,7 +386,7 @@ static efface_status redraw_node(node_worker *w, node_change *c, const ef_node *
                                 .change = &o->change,
                                 .refit = true,
                                 .reason = EF_REASON_REDRAW};
-    return ef_kmeans_fit(node->data, &params, &o->revision.fresh, &w->error);
+    return ef_kmeans_fit(node->data, &params, node->model->ignored, &o->revision.fresh, &w->error);
 }
 
 /* A node that stays. */
@@ -558,6 +559,16 @@ void ef_tree_change_commit(ef_tree_change *t) {
     model->total_weight = t->data->total_weight;
     const ef_kmeans *const root = ef_tree_root(t->tree);
     model->plan.n_clusters = root != NULL ? root->plan.n_clusters : 0;
+}
+
+/* As ef_revision_dividers. */
+const int32_t *ef_tree_change_dividers(const ef_tree_change *t, uint32_t *n_clusters) {
+    const result root =
+        t->n_reached[0] != 0 ? after(&t->reached[0][0]) : (result){.model = ef_tree_root(t->tree)};
+    *n_clusters = 0;
+    return root.revision != NULL ? ef_revision_dividers(root.revision, n_clusters)
+           : root.model != NULL  ? ef_kmeans_dividers(root.model, n_clusters)
+                                 : NULL;
 }
 
 /* What the changes came to, all together. */

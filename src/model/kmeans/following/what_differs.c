@@ -28,7 +28,8 @@ static efface_status look_at_plan(ef_revision *r, efface_error *error) {
     efface_status status = ef_plan_init(&plan, r->counted, &old->params, error);
     if (status != EFFACE_OK)
         return status;
-    status = ef_domain_init(&r->domain, r->counted, ef_params_bounds(&old->params), error);
+    const ef_bounds bounds = ef_params_bounds(&old->params, old->ignored);
+    status = ef_domain_init(&r->domain, r->counted, bounds, error);
     if (status != EFFACE_OK)
         return status;
     const size_t n_bytes = old->domain.map.n_columns * sizeof *old->domain.low;

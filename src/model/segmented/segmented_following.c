@@ -1,0 +1,283 @@
+/*
+ * A segmented regression follows a change: k-means first, then the sums.
+ *
+ * Why this is exact: sums are sums over the rows of each segment, and the segment of a row follows
+ * from the row and the dividers alone. So while these stay, a row that leaves is in the segment
+ * that it was added to. Where they move, the rows are compared one by one: all others are summed
+ * where they belong already.
+ */
+#include "base/arrays.h"
+#include "base/checked.h"
+#include "base/status.h"
+#include "model/kmeans/following/revision.h"
+#include "model/segmented/regressions.h"
+#include "model/segmented/segmented.h"
+
+#include <string.h>
+
+#define MOST_MOVED 8 /* if one in so many rows moves or changes, all are summed up again */
+#define FEW_ROWS 256 /* that change are never many */
+#define ROWS_BETWEEN_QUESTIONS 1024 /* that move */
+
+static const char bound_moved[] = "the bound of a column's grid moved";
+static const char many_rows[] = "so many rows changed that adding all up is quicker";
+
+/* What becomes of a state. */
+typedef struct promise {
+    void *kmeans;       /* what becomes of k-means */
+    ef_moments *made;   /* the sums of segments as they will be, n_made of them; */
+    uint32_t n_made;    /* NULL: rows are to be added and taken out: */
+    int32_t *exponents; /* of the columns' grids, for these */
+    size_t n_rows;      /* that leave or come, */
+    int32_t *points;    /* their coordinates, */
+    uint32_t *segments; /* and where they belong */
+    int64_t *weights;   /* negative: it leaves */
+} promise;
+
+void ef_segmented_drop(void *next) {
+    promise *const p = next;
+    if (p == NULL)
+        return;
+    if (p->kmeans != NULL)
+        ef_kmeans_drop(p->kmeans);
+    ef_segments_free(p->made, p->n_made);
+    ef_free(p->exponents);
+    ef_free(p->points);
+    ef_free(p->segments);
+    ef_free(p->weights);
+    ef_free(p);
+}
+
+/* ---------------------------------------------------------------- the dividers */
+
+/* What a change means for the segments. */
+typedef struct outlook {
+    const ef_news *news;
+    ef_division was, is;
+    bool regrids; /* the grid of k-means may be another */
+    bool divided; /* rows may belong to other segments */
+    bool anew;    /* all is to be summed up again */
+    uint64_t rows_visited;
+} outlook;
+
+static outlook look(const ef_segmented *s, const ef_news *news, const promise *p) {
+    const ef_revision *const revision = p->kmeans;
+    outlook o = {.news = news, .regrids = revision->fresh != NULL};
+    o.was.map = &s->kmeans->domain.map;
+    o.is.map = o.regrids ? &revision->fresh->domain.map : o.was.map;
+    o.was.centers = ef_kmeans_dividers(s->kmeans, &o.was.n);
+    o.is.centers = ef_revision_dividers(revision, &o.is.n);
+    const size_t n_values = (size_t)o.is.n * s->coordinates.n_columns;
+    o.divided = o.regrids || o.was.n != o.is.n ||
+                (n_values != 0 &&
+                 memcmp(o.was.centers, o.is.centers, n_values * sizeof *o.is.centers) != 0);
+    return o;
+}
+
+/* ---------------------------------------------------------------- rows of the change */
+
+/* By the dividers as they were: rows that come move on with all others. */
+static efface_status find_changed(const ef_segmented *s, const outlook *o, promise *p,
+                                  efface_error *error) {
+    const ef_change *const change = o->news->change;
+    const size_t n = change->n_rows;
+    p->points = ef_alloc(n, s->coordinates.n * sizeof *p->points);
+    p->segments = ef_alloc(n, sizeof *p->segments);
+    p->weights = ef_alloc(n, sizeof *p->weights);
+    const efface_status status = p->points != NULL && p->segments != NULL && p->weights != NULL
+                                     ? ef_segments_of_change(&o->was, change, p->segments, error)
+                                     : ef_fail_memory(error);
+    if (status != EFFACE_OK)
+        return status;
+    for (size_t i = 0; i < n; i++) {
+        p->weights[i] = ef_change_weight(change, i);
+        ef_coordinates_of_row(&s->coordinates, ef_change_first(change, i),
+                              p->points + i * s->coordinates.n);
+    }
+    p->n_rows = n;
+    return EFFACE_OK;
+}
+
+static void apply_changed(const promise *p, ef_moments *segments, uint32_t n_coordinates) {
+    for (size_t i = 0; i < p->n_rows; i++)
+        ef_moments_add_row(&segments[p->segments[i]], p->points + i * n_coordinates, p->weights[i]);
+}
+
+/* ---------------------------------------------------------------- all rows */
+
+static efface_status sum_up(const ef_segmented *s, outlook *o, const uint32_t *segment_of,
+                            promise *p, efface_error *error) {
+    const efface_data *const rows = o->news->rows;
+    ef_coordinates grid = s->coordinates; /* with the exponents to be */
+    float *const step = ef_alloc(grid.n_columns, sizeof *step);
+    p->made = ef_segments_make(o->is.n, grid.n);
+    p->n_made = p->made != NULL ? o->is.n : 0;
+    if (step == NULL || p->made == NULL) {
+        ef_free(step);
+        return ef_fail_memory(error);
+    }
+    for (uint32_t j = 0; j < grid.n_columns; j++)
+        step[j] = ef_step_bound(p->exponents[j]);
+    grid.map.step = step;
+    o->rows_visited += rows->n_rows;
+    const efface_status status =
+        ef_segments_sum_up(s, &grid, rows, segment_of, p->made, p->n_made, error);
+    ef_free(step);
+    return status;
+}
+
+/* The sums as they are, and in them the rows of the change, and those that moved. */
+static efface_status move_rows(const ef_segmented *s, const outlook *o, const uint32_t *before,
+                               const uint32_t *after, promise *p, efface_error *error) {
+    const efface_data *const rows = o->news->rows;
+    const uint32_t n = s->coordinates.n;
+    int32_t *const point = ef_alloc(n, sizeof *point);
+    efface_status status = point != NULL ? find_changed(s, o, p, error) : ef_fail_memory(error);
+    if (status == EFFACE_OK) {
+        p->made = ef_segments_make(o->is.n, n);
+        p->n_made = p->made != NULL ? o->is.n : 0;
+        status = p->made != NULL ? EFFACE_OK : ef_fail_memory(error);
+    }
+    for (uint32_t c = 0; status == EFFACE_OK && c < p->n_made; c++)
+        ef_moments_add(&p->made[c], &s->segments[c]);
+    if (status == EFFACE_OK)
+        apply_changed(p, p->made, n);
+    const efface_params *const common = &s->params->common;
+    const ef_interrupt interrupt = {common->interrupted, common->interrupt_context, NULL};
+    size_t n_moved = 0;
+    for (size_t i = 0; status == EFFACE_OK && i < rows->n_rows; i++) {
+        if (before[i] == after[i])
+            continue;
+        if (n_moved++ % ROWS_BETWEEN_QUESTIONS == ROWS_BETWEEN_QUESTIONS - 1)
+            status = ef_ask(&interrupt, error);
+        ef_coordinates_of_row(&s->coordinates, ef_data_first(rows, i), point);
+        ef_moments_add_row(&p->made[before[i]], point, -ef_data_weight(rows, i));
+        ef_moments_add_row(&p->made[after[i]], point, ef_data_weight(rows, i));
+    }
+    ef_free(point);
+    return status;
+}
+
+/* Segments of all rows. */
+static efface_status divide(const ef_segmented *s, outlook *o, promise *p, efface_error *error) {
+    const efface_data *const rows = o->news->rows;
+    const size_t n = rows->n_rows;
+    const bool compares = !o->anew && !o->regrids && o->was.n == o->is.n;
+    uint32_t *const after = ef_alloc(n, sizeof *after);
+    uint32_t *const before = ef_alloc(compares ? n : 0, sizeof *before);
+    efface_status status = after != NULL && before != NULL
+                               ? ef_segments_of_rows(s, &o->is, rows, after, error)
+                               : ef_fail_memory(error);
+    o->rows_visited += n;
+    if (status == EFFACE_OK && compares) {
+        status = ef_segments_of_rows(s, &o->was, rows, before, error);
+        o->rows_visited += n;
+    }
+    size_t n_moved = 0;
+    for (size_t i = 0; status == EFFACE_OK && compares && i < n; i++)
+        n_moved += before[i] != after[i];
+    if (status == EFFACE_OK)
+        status = compares && n_moved <= n / MOST_MOVED ? move_rows(s, o, before, after, p, error)
+                                                       : sum_up(s, o, after, p, error);
+    ef_free(after);
+    ef_free(before);
+    return status;
+}
+
+/* ---------------------------------------------------------------- follow */
+
+/* Whether so many rows change that adding them one by one takes longer than summing up. */
+static bool is_much(const ef_news *news) {
+    const size_t n = news->change->n_rows;
+    return news->rows != NULL && n >= FEW_ROWS && n >= news->counts->n_rows / MOST_MOVED;
+}
+
+/* Says what is to be done beside what k-means does; the same for a look and for what then happens.
+ */
+static void put_report(bool moved, bool much, bool divided, const ef_news *news,
+                       efface_report *report) {
+    const uint64_t n = news->counts->n_rows;
+    if (!divided && !moved && !much)
+        return;
+    if (!divided)
+        report->reason = moved ? bound_moved : many_rows;
+    if (report->action == EFFACE_ACTION_UNTOUCHED)
+        report->action = EFFACE_ACTION_REPAIRED;
+    if (news->only_look)
+        report->rows_visited += divided ? 3 * n : 2 * n;
+}
+
+/* The exponents of the grids as they will be. */
+static efface_status find_exponents(const ef_segmented *s, const ef_counts *counts,
+                                    int32_t *exponents, efface_error *error) {
+    const bool any = counts->n_rows != 0;
+    return ef_coordinates_find(&s->coordinates, s->params->bound, any ? counts->ranges.least : NULL,
+                               any ? counts->ranges.most : NULL, exponents, error);
+}
+
+/* Works out the sums, k-means having been done; `done` is false if that takes rows. */
+static efface_status make_sums(const ef_segmented *s, const ef_news *news, bool anew, promise *p,
+                               bool *done, efface_report *report, efface_error *error) {
+    outlook o = look(s, news, p);
+    o.anew = anew;
+    const bool passes = anew || o.divided;
+    *done = !passes || news->rows != NULL;
+    if (!*done)
+        return EFFACE_OK;
+    const efface_status status = passes ? divide(s, &o, p, error) : find_changed(s, &o, p, error);
+    report->rows_visited += o.rows_visited;
+    return status;
+}
+
+efface_status ef_segmented_follow(void *state, const ef_news *news, void **next, bool *done,
+                                  efface_report *report, efface_error *error) {
+    ef_segmented *const s = state;
+    const uint32_t d = s->coordinates.n_columns;
+    promise *const p = ef_alloc_zero(1, sizeof *p);
+    if (p == NULL)
+        return ef_fail_memory(error);
+    p->exponents = ef_alloc(d, sizeof *p->exponents);
+    efface_status status = p->exponents != NULL
+                               ? find_exponents(s, news->counts, p->exponents, error)
+                               : ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        status = ef_kmeans_follow(s->kmeans, news, &p->kmeans, done, report, error);
+    if (status == EFFACE_OK && *done) {
+        const bool moved =
+            memcmp(p->exponents, s->coordinates.exponents, d * sizeof *p->exponents) != 0;
+        /* Where nothing has happened to k-means, its dividers stay. */
+        const bool touched =
+            report->action != EFFACE_ACTION_UNTOUCHED || report->reason != ef_because_nothing;
+        const bool much = is_much(news);
+        put_report(moved, much, touched, news, report);
+        if (!news->only_look)
+            status = make_sums(s, news, moved || much, p, done, report, error);
+    }
+    if (status == EFFACE_OK && *done && !news->only_look)
+        *next = p;
+    else
+        ef_segmented_drop(p);
+    return status;
+}
+
+/* ---------------------------------------------------------------- commit */
+
+void ef_segmented_commit(void *state, void *next) {
+    ef_segmented *const s = state;
+    promise *const p = next;
+    ef_regressions_free(atomic_exchange(&s->regressions, NULL));
+    ef_kmeans_commit(s->kmeans, p->kmeans);
+    p->kmeans = NULL;
+    if (p->made != NULL) {
+        ef_moments *const was = s->segments;
+        const uint32_t n_was = s->n_segments;
+        s->segments = p->made;
+        s->n_segments = p->n_made;
+        p->made = was;
+        p->n_made = n_was;
+        ef_coordinates_set(&s->coordinates, p->exponents);
+    } else {
+        apply_changed(p, s->segments, s->coordinates.n);
+    }
+    ef_segmented_drop(p);
+}

@@ -1,0 +1,129 @@
+/* Segments: which rows belong to them, and their sums. */
+#include "base/checked.h"
+#include "base/status.h"
+#include "model/passes.h"
+#include "model/segmented/segmented.h"
+#include "model/summing.h"
+
+#include <string.h>
+
+/* ---------------------------------------------------------------- of all rows */
+
+typedef struct pass {
+    ef_passes passes;
+    ef_centers centers;
+    float *panels; /* one for each worker */
+    uint32_t *segments;
+} pass;
+
+static void find_panels(void *context, unsigned worker, size_t first, size_t last) {
+    const pass *const p = context;
+    const ef_passes *const passes = &p->passes;
+    float *const panel = p->panels + (size_t)worker * EF_PANEL * passes->map->n_columns;
+    for (size_t i = first; i < last; i++) {
+        uint32_t nearest[EF_PANEL];
+        const unsigned n = ef_passes_rows(passes, i);
+        (void)passes->kernels->nearest(&p->centers, passes->map, ef_data_panel(passes->data, i), n,
+                                       ef_passes_ahead(passes, i, last), panel, nearest, NULL);
+        memcpy(p->segments + i * EF_PANEL, nearest, n * sizeof *nearest);
+    }
+}
+
+efface_status ef_segments_of_rows(const ef_segmented *s, const ef_division *by,
+                                  const efface_data *data, uint32_t *segments,
+                                  efface_error *error) {
+    const efface_params *const common = &s->params->common;
+    const uint32_t d = by->map->n_columns;
+    const size_t operations = ef_pass_operations(d, by->n);
+    const ef_interrupt interrupt = {common->interrupted, common->interrupt_context, NULL};
+    pass p = {.segments = segments};
+    if (data->n_rows == 0)
+        return EFFACE_OK;
+    efface_status status =
+        ef_passes_init(&p.passes, data, by->map, operations, common->n_threads, interrupt, error);
+    if (status != EFFACE_OK)
+        return status;
+    p.panels = ef_alloc_aligned(p.passes.n_workers, (size_t)EF_PANEL * d * sizeof *p.panels);
+    if (p.panels == NULL ||
+        !ef_centers_init(&p.centers, by->centers, by->n, d, p.passes.kernels->tile)) {
+        status = ef_fail_memory(error);
+    } else {
+        status = ef_passes_run(&p.passes, operations, find_panels, &p, error);
+        ef_centers_free(&p.centers);
+    }
+    ef_free(p.panels);
+    ef_passes_free(&p.passes);
+    return status;
+}
+
+/* ---------------------------------------------------------------- of a change */
+
+efface_status ef_segments_of_change(const ef_division *by, const ef_change *change,
+                                    uint32_t *segments, efface_error *error) {
+    const uint32_t d = by->map->n_columns;
+    const ef_kernels *kernels = NULL;
+    ef_centers centers;
+    const efface_status status = ef_kernels_require(&kernels, error);
+    if (status != EFFACE_OK)
+        return status;
+    float *const panel = ef_alloc_aligned(d, EF_PANEL * sizeof *panel);
+    if (panel == NULL || !ef_centers_init(&centers, by->centers, by->n, d, kernels->tile)) {
+        ef_free(panel);
+        return ef_fail_memory(error);
+    }
+    for (size_t i = 0; i < change->n_rows; i += EF_PANEL) {
+        uint32_t nearest[EF_PANEL];
+        const float *const values = ef_change_first(change, i);
+        const size_t rest = change->n_rows - i;
+        const unsigned n = rest < EF_PANEL ? (unsigned)rest : EF_PANEL;
+        (void)kernels->nearest(&centers, by->map, values, n, values, panel, nearest, NULL);
+        memcpy(segments + i, nearest, n * sizeof *nearest);
+    }
+    ef_centers_free(&centers);
+    ef_free(panel);
+    return EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- sums */
+
+void ef_segments_free(ef_moments *segments, uint32_t n) {
+    for (uint32_t c = 0; segments != NULL && c < n; c++)
+        ef_moments_free(&segments[c]);
+    ef_free(segments);
+}
+
+ef_moments *ef_segments_make(uint32_t n, uint32_t n_coordinates) {
+    ef_moments *const segments = ef_alloc_zero(n, sizeof *segments);
+    for (uint32_t c = 0; segments != NULL && c < n; c++)
+        if (!ef_moments_init(&segments[c], n_coordinates, EFFACE_SUMMED_FULL)) {
+            ef_segments_free(segments, c);
+            return NULL;
+        }
+    return segments;
+}
+
+efface_status ef_segments_sum_up(const ef_segmented *s, const ef_coordinates *coordinates,
+                                 const efface_data *data, const uint32_t *segment_of,
+                                 ef_moments *segments, uint32_t n, efface_error *error) {
+    const efface_params *const common = &s->params->common;
+    ef_progress progress = {
+        .told = common->progress, .context = common->interrupt_context, .part = EF_KMEANS_PART};
+    const ef_summing summing = {
+        .data = data,
+        .points = ef_coordinates_points(coordinates),
+        .groups = segments,
+        .n_groups = n,
+        .group_of = segment_of,
+        .n_threads = common->n_threads,
+        .interrupt = {common->interrupted, common->interrupt_context,
+                      common->progress != NULL ? &progress : NULL},
+    };
+    /* As if k-means had been a part of this work. */
+    const double work = n != 0 ? ef_summing_work(&summing) : 0.0;
+    progress.expected = (work + 1.0) / (1.0 - EF_KMEANS_PART);
+    progress.done = EF_KMEANS_PART * progress.expected;
+    const efface_status status = ef_sum_up(&summing, error);
+    if (status == EFFACE_OK && common->progress != NULL)
+        ef_tell(&progress, 1.0);
+    return status;
+}
