@@ -128,7 +128,7 @@ bool cli_is_published(const char *path);
 #define CLI_HEX_BYTES (2 * EFFACE_DIGEST_BYTES + 1)
 void cli_hex(const unsigned char *bytes, size_t n_bytes, char *hex);
 
-/* ---- answers.c: people */
+/* ---- asking.c: people */
 
 /* Whether somebody can be asked: standard input and standard error are a terminal. */
 bool cli_can_ask(void);

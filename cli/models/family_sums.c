@@ -1,7 +1,7 @@
 /* Sums on the command line: the family itself, and a preset for each view of the sums. What differs
  * between them is a row of a table, and the help. */
+#include "models/family_sums_details.h"
 #include "models/family_table.h"
-#include "models/sums_details.h"
 
 #include <string.h>
 

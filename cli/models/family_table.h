@@ -1,6 +1,6 @@
-/* The families of models, as the command line knows them. A family has one file, family_NAME.c, and
- * an entry in the table of family_table.c for each name that fit knows it by: one, or several
- * presets. Nothing else here speaks of a family. */
+/* The families of models, as the command line knows them. A family has a file, family_NAME.c, more
+ * whose names begin so if it needs them, and an entry in the table of family_table.c for each name
+ * that fit knows it by: one, or several presets. Nothing else here speaks of a family. */
 #ifndef CLI_FAMILY_TABLE_H
 #define CLI_FAMILY_TABLE_H
 

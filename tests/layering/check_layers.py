@@ -77,7 +77,7 @@ def families(files):
 def check_families(path, text, names):
     """What is a family's own is named in its folder, its options, its Python module and tests."""
     for name in names:
-        own = (f"src/model/{name}/", f"cli/models/family_{name}.c",
+        own = (f"src/model/{name}/", f"cli/models/family_{name}",
                f"python/extension/py_family_{name}.c", "include/", "tests/", "bench/", "examples/")
         if path.startswith(own):
             continue

@@ -1,5 +1,5 @@
 /* What fit warns of after it summed up rows. Nothing here is an error. */
-#include "models/sums_details.h"
+#include "models/family_sums_details.h"
 
 #include "input/column_offsets.h"
 #include "models/asked.h"

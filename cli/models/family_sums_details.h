@@ -1,6 +1,7 @@
-/* What is said of a model of sums: by info (sums_details.c), and after a fit (sums_warnings.c). */
-#ifndef CLI_SUMS_DETAILS_H
-#define CLI_SUMS_DETAILS_H
+/* What is said of a model of sums: by info (family_sums_details.c), and after a fit
+ * (family_sums_warnings.c). */
+#ifndef CLI_FAMILY_SUMS_DETAILS_H
+#define CLI_FAMILY_SUMS_DETAILS_H
 
 #include "input/data_files.h"
 #include "models/model_details.h"

@@ -1,5 +1,5 @@
 /* What info says of a model of sums: a short report of what its view gives. */
-#include "models/sums_details.h"
+#include "models/family_sums_details.h"
 
 #include "models/table_files.h"
 
