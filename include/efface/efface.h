@@ -140,8 +140,9 @@ typedef struct efface_data efface_data;
 /* Rows as a caller holds them, for adding and replacing. Values are as the set holds them: if
  * columns have offsets, efface_rows_round makes such values. Any pointer but `values` may be NULL:
  * ids then continue after the largest id that the set ever held (0, 1, 2, ... in a new set),
- * weights are 1, and there are no owners and no labels. `stride` is the distance between rows in
- * floats, 0 meaning n_columns. */
+ * weights are 1, there are no owners and no labels, and marks are 0. A mark is a number that the
+ * caller keeps with a row: no model looks at it, and no store keeps it. `stride` is the distance
+ * between rows in floats, 0 meaning n_columns. */
 typedef struct efface_rows {
     size_t n_rows;
     const float *values;
@@ -150,6 +151,7 @@ typedef struct efface_rows {
     const int64_t *weights;
     const uint64_t *owners;
     const int64_t *labels;
+    const int64_t *marks;
 } efface_rows;
 
 /* A row without its values. */
@@ -158,6 +160,7 @@ typedef struct efface_row {
     int64_t weight;
     uint64_t owner;
     int64_t label;
+    int64_t mark;
 } efface_row;
 
 /* Makes an empty set of rows with 1 to EFFACE_MAX_COLUMNS columns.
@@ -180,8 +183,8 @@ EFFACE_API efface_status efface_data_add(efface_data *data, const efface_rows *r
 EFFACE_API efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t n_ids,
                                             efface_error *error);
 
-/* Gives rows of the set new values, all or none; `ids` is required. Weights, owners and labels
- * change only where their pointer is not NULL. Cost O(n_rows * n_columns) expected.
+/* Gives rows of the set new values, all or none; `ids` is required. Weights, owners, labels and
+ * marks change only where their pointer is not NULL. Cost O(n_rows * n_columns) expected.
  * Errors: MEMORY; NOT_FOUND, DUPLICATE and LIMIT as above. */
 EFFACE_API efface_status efface_data_replace(efface_data *data, const efface_rows *rows,
                                              efface_error *error);

@@ -16,8 +16,19 @@ and receipts. docs/python.md maps scikit-learn's parameters to these.
 from . import datasets, metrics
 from ._efface import BusyError, CorruptError, NotFoundError
 from ._efface import version as _version
+from ._classes import (
+    BayesModel,
+    ClassesModel,
+    DiscriminantModel,
+    GaussianNB,
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+    RidgeClassifier,
+)
+from ._components import PCA, ComponentsModel
 from ._estimator import Estimator
 from ._kmeans import KMeans, KMeansModel
+from ._linear import FourierRidge, LinearModel, LinearRegression, Ridge, RidgeCV
 from ._model import Model
 from ._predictor import Predictor, load_predictor
 from ._reports import (
@@ -45,20 +56,34 @@ from ._sums import ColumnMeans, SumsModel
 __version__ = _version()
 
 __all__ = [
+    "BayesModel",
     "BusyError",
+    "ClassesModel",
     "ColumnMeans",
+    "ComponentsModel",
     "CorruptError",
     "Difference",
+    "DiscriminantModel",
     "Estimator",
     "FoundRows",
+    "FourierRidge",
+    "GaussianNB",
     "KMeans",
     "KMeansModel",
+    "LinearDiscriminantAnalysis",
+    "LinearModel",
+    "LinearRegression",
     "Model",
     "ModelChange",
     "ModelInfo",
     "NotFoundError",
+    "PCA",
     "Predictor",
+    "QuadraticDiscriminantAnalysis",
     "Report",
+    "Ridge",
+    "RidgeCV",
+    "RidgeClassifier",
     "Store",
     "StoreInfo",
     "StoreReport",

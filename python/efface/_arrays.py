@@ -26,6 +26,14 @@ def answer_array(predicts, n_numbers, n_rows):
     return np.empty(shape, dtype=_ANSWERS[predicts])
 
 
+def add_column_offsets(values, columns, offsets):
+    """Adds to predicted values the offset of the column that each number is a value of."""
+    if offsets is None or not any(column is not None for column in columns):
+        return
+    shift = np.array([0.0 if column is None else offsets[column] for column in columns])
+    values += shift if values.ndim == 2 else shift[0]
+
+
 def read_table(found, name, read):
     """A table of a model as an array. `found` are the tables that there are, `read` writes one."""
     shapes = {table: (n_rows, n_columns) for table, _, n_rows, n_columns in found}

@@ -5,14 +5,20 @@ import inspect
 try:
     from sklearn.base import (
         BaseEstimator,
+        ClassifierMixin,
         ClassNamePrefixFeaturesOutMixin,
         ClusterMixin,
+        MultiOutputMixin,
+        RegressorMixin,
         TransformerMixin,
     )
-    from sklearn.exceptions import NotFittedError
+    from sklearn.exceptions import DataConversionWarning, NotFittedError
     from sklearn.utils import check_array
 except ImportError:
     check_array = None
+
+    class DataConversionWarning(UserWarning):
+        """Data had to be given another shape."""
 
     class NotFittedError(ValueError, AttributeError):
         """A method was called that needs a fitted estimator."""
@@ -61,6 +67,38 @@ except ImportError:
             """Fits to X and transforms it."""
             return self.fit(X, y, **fit_params).transform(X)
 
+    class MultiOutputMixin:
+        """Says that there may be several targets."""
+
+    class RegressorMixin:
+        """score is R^2."""
+
+        _estimator_type = "regressor"
+
+        def score(self, X, y, sample_weight=None):
+            """The coefficient of determination R^2 of what is predicted; the mean of targets."""
+            import numpy as np
+
+            y = np.asarray(y, dtype=np.float64)
+            missed = (y - self.predict(X)) ** 2
+            spread = (y - np.average(y, axis=0, weights=sample_weight)) ** 2
+            missed = np.average(missed, axis=0, weights=sample_weight)
+            spread = np.average(spread, axis=0, weights=sample_weight)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                parts = np.where(spread > 0, 1 - missed / spread, np.where(missed > 0, 0.0, 1.0))
+            return float(np.mean(parts))
+
+    class ClassifierMixin:
+        """score is the part of rows that are classified rightly."""
+
+        _estimator_type = "classifier"
+
+        def score(self, X, y, sample_weight=None):
+            """The part of the rows, by weight, whose class is predicted."""
+            import numpy as np
+
+            return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
+
     class ClassNamePrefixFeaturesOutMixin:
         """Names of the columns that transform gives."""
 
@@ -75,8 +113,12 @@ except ImportError:
 __all__ = [
     "BaseEstimator",
     "ClassNamePrefixFeaturesOutMixin",
+    "ClassifierMixin",
     "ClusterMixin",
+    "DataConversionWarning",
+    "MultiOutputMixin",
     "NotFittedError",
+    "RegressorMixin",
     "TransformerMixin",
     "check_array",
 ]

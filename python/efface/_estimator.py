@@ -4,7 +4,9 @@ An estimator is one class for each family, in a module of its own, with the para
 that only this family has, and a Model with the same results (_model.py). It defines
 
 - `_family`, the name of the family in the library, and `_rules` for its parameters;
+- `_learns`, what y is: nothing (None), 'values' or 'classes';
 - `_family_parameters`, which makes of them what the extension takes (extension/py_family_*.c);
+- `_data_parameters`, if some depend on the number of targets, or on weights;
 - `_findings` and `_warn_of`, if there is something to warn of after a fit.
 """
 
@@ -16,7 +18,8 @@ from ._bases import BaseEstimator, NotFittedError
 from ._model import make_model
 from ._parameters import COMMON_RULES, check_parameters, draw_seed, run_seeds
 from ._rounding import choose_offsets, find_rounding, warn_rounding
-from ._rows import check_rows, feature_names, plain_rows
+from ._rows import check_rows, feature_names, join_rows, plain_rows
+from ._targets import Nothing, Values, first_classes
 from ._texts import name_texts
 
 _NO_KEY = bytes(16)
@@ -49,12 +52,35 @@ class Estimator(BaseEstimator):
 
     _family = None
     _rules = COMMON_RULES
+    _learns = None
 
     # -------------------------------------------------------------- what a family defines
 
     def _family_parameters(self, parameters, n_features, offsets):
         """The parameters of the family as the extension takes them, of those that were checked."""
         raise NotImplementedError
+
+    def _class_parameters(self, form, labels):
+        """Further parameters of a classifier, of the Classes and the labels of a fit."""
+        return {}
+
+    def _check_fit(self, model, array):
+        """Raises ValueError if a model is of no use; `array` has the rows of the fit."""
+
+    def _remember(self, parameters):
+        """Keeps parameters that answers depend on, and that the model does not have."""
+
+    def _refuse_store(self):
+        """Why a store cannot have such a model, or None."""
+        return None
+
+    def _predict_rows(self, model, array):
+        """`predict` for an array."""
+        return model._predict_array(array)
+
+    def _data_parameters(self, n_features, n_targets, weight_unit):
+        """Further parameters of the family; a weight of 1 is `weight_unit` for the library."""
+        return {}
 
     def _findings(self, model):
         """What there is to warn of after a fit, as a fit in a store gives it as well."""
@@ -71,17 +97,19 @@ class Estimator(BaseEstimator):
         check_parameters(type(self).__name__, parameters, self._rules)
         return parameters
 
-    def _fit_parameters(self, parameters, n_features, offsets):
+    def _fit_parameters(self, parameters, n_features, offsets, n_targets=0, weight_unit=1):
         """The dictionary that the extension takes, without the seed."""
         return {
             "family": self._family,
             "n_threads": int(parameters["n_threads"] or 0),
             **self._family_parameters(parameters, n_features, offsets),
+            **self._data_parameters(n_features, n_targets, weight_unit),
         }
 
     def _seeds(self, parameters):
         """A seed for each run; there is one, unless the family has more."""
-        return run_seeds(draw_seed(parameters["random_state"]), parameters.get("n_init", 1))
+        seed = draw_seed(parameters["random_state"]) if "random_state" in parameters else 0
+        return run_seeds(seed, parameters.get("n_init", 1))
 
     # -------------------------------------------------------------- fitting
 
@@ -92,7 +120,9 @@ class Estimator(BaseEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
             Any numbers; they are rounded to float32 (see `offset`).
-        y : ignored
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            The targets of a regressor, or the classes of a classifier: whole numbers or texts.
+            Ignored by other estimators.
         sample_weight : array-like of shape (n_samples,), float or None
             Rounded to multiples of 1/1024; a row of weight 0 is absent.
         ids : array-like of int or str, optional
@@ -110,20 +140,39 @@ class Estimator(BaseEstimator):
         parameters = self._checked_parameters()
         names = feature_names(X)
         with plain_rows(X, self) as rows:
+            given, form = self._read_y(y, len(rows))
             offsets = choose_offsets(self.offset, rows.array)
             findings = find_rounding(rows.array, offsets)
-            model = self._fit_rows(rows, parameters, offsets, sample_weight, ids, owners)
+            shifts = form.offsets(self, given)
+            of_targets = form.findings(given, shifts)
+            model = self._fit_rows(
+                rows, given, form, parameters, (offsets, shifts), sample_weight, ids, owners
+            )
+            n_features = rows.array.shape[1]
+            self._check_fit(model, rows.array)
         # Only now, so that a fit which fails leaves the estimator as it was.
-        self._model, self.n_features_in_ = model, model.shape[1]
+        self._model, self.n_features_in_ = model, n_features
+        self._remember(parameters)
         if names is not None:
             self.feature_names_in_ = names
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self._warn_of(self._findings(model), parameters, names, stacklevel=2)
         warn_rounding(findings, names, stacklevel=2)
+        warn_rounding(of_targets, None, stacklevel=2, what="target")
         return self
 
-    def _fit_rows(self, rows, parameters, offsets, sample_weight, ids, owners):
+    def _read_y(self, y, n_rows):
+        """What y gives, and what it is; see _targets.py."""
+        who = f"This {type(self).__name__} estimator"
+        if self._learns == "classes":
+            return first_classes(y, n_rows, who)
+        if self._learns is None:
+            return Nothing().read(y, n_rows, who), Nothing()
+        given = Values().read(y, n_rows, who)
+        return given, Values(given.flat)
+
+    def _fit_rows(self, rows, given, form, parameters, shifts, sample_weight, ids, owners):
         """A Model of Rows. Those of weight 0 are absent from it, but have answers at first."""
         weights = check_weights(sample_weight, len(rows))
         present, all_ids = None, None
@@ -131,28 +180,44 @@ class Estimator(BaseEstimator):
             present = weights > 0
             if not present.any():
                 raise ValueError(f"n_samples=0: all {len(rows)} sample weights are zero")
-            all_ids = _all_ids(rows.array, weights, ids, offsets)
-            ids, weights = all_ids[present], weights[present]
-        params = self._fit_parameters(parameters, rows.array.shape[1], offsets)
+        n_features = rows.array.shape[1]
+        n_targets = 0 if given.values is None else given.values.shape[1]
+        params = self._fit_parameters(
+            parameters, n_features, shifts[0], n_targets, 1 if weights is None else WEIGHT_UNIT
+        )
         seeds = self._seeds(parameters)
+        offsets = _all_offsets(*shifts, n_features, n_targets)
         owned = keep_present(owners, present, "owners")
-        with rows.where(present) as some:
-            try:
-                models = _efface.fit(
-                    some.array,
-                    unmasked(ids),
-                    weights,
-                    unmasked(owned),
-                    WEIGHT_UNIT,
-                    params,
-                    seeds,
-                    None,
-                    None,
-                    offsets,
-                )
-            except (LookupError, ValueError) as error:
-                raise name_texts(error, _text_id, ids, owners) from None
-        model = make_model(models, params=params, weighting="none" if weights is None else "parts")
+        with _with_targets(rows, given) as whole:
+            if present is not None:
+                all_ids = _all_ids(whole.array, weights, ids, offsets, given.labels)
+                ids, weights = all_ids[present], weights[present]
+            given = given.where(present)
+            if given.labels is not None:
+                params.update(self._class_parameters(form, given.labels))
+            with whole.where(present) as some:
+                try:
+                    models = _efface.fit(
+                        some.array,
+                        unmasked(ids),
+                        weights,
+                        unmasked(owned),
+                        WEIGHT_UNIT,
+                        params,
+                        seeds,
+                        None,
+                        None,
+                        offsets,
+                        given.labels,
+                    )
+                except (LookupError, ValueError) as error:
+                    raise name_texts(error, _text_id, ids, owners) from None
+        model = make_model(
+            models,
+            params=params,
+            weighting="none" if weights is None else "parts",
+            y=form.kept({}, models.form(0)[2]),
+        )
         if present is not None:
             model._keep_absent(rows.array, all_ids)
         return model
@@ -197,7 +262,7 @@ class Estimator(BaseEstimator):
         """
         model = self._fitted()
         with check_rows(self, X) as rows:
-            return model._predict_array(rows.array)
+            return self._predict_rows(model, rows.array)
 
     def verify(self):
         """Fits the current rows again and compares the states byte by byte.
@@ -241,7 +306,7 @@ class Estimator(BaseEstimator):
         """Reports what `forget` would do, and changes nothing; `rows_visited` is an upper bound."""
         return self._fitted().preview(ids, owners=owners, missing=missing)
 
-    def learn(self, X, *, sample_weight=None, ids=None, owners=None):
+    def learn(self, X, y=None, *, sample_weight=None, ids=None, owners=None):
         """Adds rows, as if they had been there all the time; arguments as in `fit`.
 
         Without sample_weight, the rows have weight 1. Without owners, they have no owner.
@@ -252,10 +317,12 @@ class Estimator(BaseEstimator):
         """
         model = self._fitted()
         with check_rows(self, X) as rows:
-            return model._learn(rows, sample_weight, ids, owners)
+            return model._learn(rows, y, sample_weight, ids, owners)
 
-    def update(self, X, *, sample_weight=None, ids, owners=None):
+    def update(self, X, y=None, *, sample_weight=None, ids, owners=None):
         """Replaces the values of the rows with these ids, and their weights and owners if given.
+
+        A regressor needs y too; a classifier keeps the classes of the rows if y is not given.
 
         Returns
         -------
@@ -263,7 +330,7 @@ class Estimator(BaseEstimator):
         """
         model = self._fitted()
         with check_rows(self, X) as rows:
-            return model._update(rows, sample_weight, ids, owners)
+            return model._update(rows, y, sample_weight, ids, owners)
 
     def rekey(self, random_state=None):
         """Fits again with another seed. Nothing of the old randomness remains.
@@ -281,11 +348,28 @@ def _text_id(text):
     return _efface.text_id(text, _NO_KEY)
 
 
-def _all_ids(X, weights, ids, offsets):
+def _with_targets(rows, given):
+    """Rows whose last columns are the targets, if there are any."""
+    if given.values is None:
+        return rows.where(None)
+    n_features, n_targets = rows.array.shape[1], given.values.shape[1]
+    columns = list(range(n_features + n_targets))
+    return join_rows(rows.array, columns[:n_features], given.values, columns[n_features:])
+
+
+def _all_offsets(features, targets, n_features, n_targets):
+    """The offsets of features and targets in one array; None if there are none."""
+    if features is None and targets is None:
+        return None
+    features = np.zeros(n_features) if features is None else features
+    return np.concatenate([features, np.zeros(n_targets) if targets is None else targets])
+
+
+def _all_ids(X, weights, ids, offsets, labels):
     """The ids of all rows, also of absent ones."""
     out = np.empty(X.shape[0], dtype=np.uint64)
     if ids is None:
-        _efface.row_ids(X, weights, WEIGHT_UNIT, out, offsets)
+        _efface.row_ids(X, weights, WEIGHT_UNIT, out, offsets, labels)
     else:
         _efface.read_ids(unmasked(ids), out)
     return out

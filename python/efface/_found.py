@@ -5,9 +5,9 @@ import numpy as np
 from ._arrays import NO_OWNER
 from ._reports import FoundRows
 from ._rounding import add_offsets
+from ._targets import NO_LABEL
 
 _ID, _OWNER, _LABEL = 0, 1, 2  # kinds of texts in the library
-_NO_LABEL = -(2**63)
 
 
 def _shown(numbers, nothing, kind, text):
@@ -26,7 +26,7 @@ def found_rows(models, text):
     values = np.empty((n_rows, n_features), np.float32)
     ids, owners = np.empty(n_rows, np.uint64), np.empty(n_rows, np.uint64)
     weights, labels = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
-    models.rows(values, ids, weights, owners, labels)
+    models.rows(values, ids, weights, owners, None, labels)
     offsets = models.offsets()
     values = add_offsets(values, None if offsets is None else np.array(offsets))
     names = list(models.column_names())
@@ -34,7 +34,7 @@ def found_rows(models, text):
         _shown(ids, None, _ID, text),
         _shown(owners, NO_OWNER, _OWNER, text),
         weights,
-        _shown(labels, _NO_LABEL, _LABEL, text),
+        _shown(labels, NO_LABEL, _LABEL, text),
         values,
         None if None in names else names,
     )

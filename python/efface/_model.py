@@ -10,6 +10,7 @@ from . import _efface
 from ._arrays import (
     NO_OWNER,
     WEIGHT_UNIT,
+    add_column_offsets,
     answer_array,
     check_weights,
     keep_present,
@@ -20,7 +21,8 @@ from ._arrays import (
 from ._parameters import check_parameters, draw_seed, run_seeds, skips_missing
 from ._reports import Difference, ModelInfo, Report
 from ._rounding import add_offsets
-from ._rows import rows_by_name
+from ._rows import join_rows, rows_by_name, spread_rows
+from ._targets import Classes, Given, Nothing, Values
 from ._texts import name_texts
 
 _ASKING, _CHANGING = 1, 2
@@ -77,15 +79,17 @@ class Model:
         "_models",
         "_params",
         "_weighting",
+        "_y",
     )
 
-    def __init_subclass__(cls, family, **named):
+    def __init_subclass__(cls, family, view=None, **named):
         super().__init_subclass__(**named)
-        _CLASSES[family] = cls
+        _CLASSES[family, view] = cls
 
-    def __init__(self, models, *, params=None, weighting="none", has_arrivals=True):
+    def __init__(self, models, *, params=None, weighting="none", has_arrivals=True, y=Nothing()):
         self._models = models
         self._params = params
+        self._y = y  # what y is, as _targets.py has it
         # What weights are: there are "none", multiples of 1/1024 ("parts"), or "whole" numbers.
         self._weighting = weighting
         self._has_arrivals = has_arrivals
@@ -101,10 +105,11 @@ class Model:
             f"digest {self.digest()[:16]}...>"
         )
 
-    def _change(self, verb, *arguments):
+    def _change(self, verb, *arguments, texts={}):
         """Calls a method that changes the models; what was computed before is dropped.
 
-        Before and after: an exception of a signal handler may come right after the change.
+        Before and after: an exception of a signal handler may come right after the change. `texts`
+        are those of classes that may be new.
         """
         with self._lock:
             if self._inside:
@@ -112,7 +117,9 @@ class Model:
             try:
                 self._inside = _CHANGING
                 self._cache = {}
-                return verb(*arguments)
+                result = verb(*arguments)
+                self._y = self._y.kept(texts, self._models.form(0)[2])
+                return result
             finally:
                 self._cache = {}
                 self._inside = 0
@@ -155,7 +162,8 @@ class Model:
     def _keep_absent(self, X, ids):
         """Answers for rows of a fit that have the weight 0 as well, until the next change."""
         answers = self._answers(X)
-        self._cache.update(answers, ids=ids, absent=tuple(answers))
+        if answers:
+            self._cache.update(answers, ids=ids, absent=tuple(answers))
 
     @property
     def run(self):
@@ -164,20 +172,47 @@ class Model:
 
     @property
     def shape(self):
-        """Rows and columns."""
+        """Rows and columns, which are features and targets."""
         return self._models.shape()[:2]
+
+    def _form(self):
+        """The columns that are features, the column of each number that is predicted, classes."""
+        return self._cached("form", lambda: self._models.form(self.run))
+
+    @property
+    def _inputs(self):
+        """The columns that are features."""
+        return self._form()[0]
+
+    @property
+    def _targets(self):
+        """The columns that are targets, in the order of the columns of y."""
+        inputs, predicted, _ = self._form()
+        others = set(range(self._models.shape()[1])).difference(inputs)
+        return predicted if others and others == set(predicted) else sorted(others)
 
     @property
     def feature_names(self):
         """The names of the features; None if they have none."""
-        names = list(self._models.column_names())
+        names = self._models.column_names()
+        names = [names[column] for column in self._inputs]
         return None if None in names else names
+
+    def _offsets_of(self, columns):
+        """The offsets of some columns; None if they have none."""
+        offsets = self._models.offsets()
+        found = np.array([] if offsets is None else offsets)[columns if offsets else []]
+        return found if found.any() else None
 
     @property
     def offset_(self):
         """The offsets of the features; None if they have none."""
-        offsets = self._models.offsets()
-        return None if offsets is None else np.array(offsets)
+        return self._offsets_of(self._inputs)
+
+    @property
+    def target_offset_(self):
+        """The offsets of the targets; None if they have none."""
+        return self._offsets_of(self._targets)
 
     @property
     @of_one_state
@@ -204,7 +239,7 @@ class Model:
 
     def _column(self, place, dtype):
         """One of the arrays of Models.rows, in the order of positions."""
-        arrays = [None] * 5
+        arrays = [None] * 6
         arrays[place] = np.empty(self.shape if place == 0 else self.shape[0], dtype=dtype)
         self._models.rows(*arrays)
         return arrays[place]
@@ -237,10 +272,29 @@ class Model:
     @of_one_state
     def rows_(self):
         """The rows themselves, in the order of `ids_`; float64 if there are offsets."""
-        values = add_offsets(self._column(0, np.float32), self.offset_)
-        ordered = self._in_order(values)
-        if ordered is not values:
+        return self._read_columns(self._inputs)
+
+    @property
+    @of_one_state
+    def y_(self):
+        """The targets or classes of the rows, in the order of `ids_`; None if they have none."""
+        if isinstance(self._y, Classes):
+            return self._y.shown(self._in_order(self._column(5, np.int64)))
+        if not isinstance(self._y, Values):
+            return None
+        values = self._read_columns(self._targets)
+        return values[:, 0] if self._y.flat else values
+
+    def _read_columns(self, columns):
+        """Some columns of the rows, in the order of `ids_` and the units of the user."""
+        values = self._column(0, np.float32)
+        kept = values if len(columns) == values.shape[1] else values[:, columns]
+        if kept is not values:
             values.fill(0)  # ours alone: nothing of a row stays in memory that is released
+        kept = add_offsets(kept, self._offsets_of(columns))
+        ordered = self._in_order(kept)
+        if ordered is not kept:
+            kept.fill(0)
         return ordered
 
     # -------------------------------------------------------------- predicting
@@ -250,8 +304,35 @@ class Model:
         """`predict` for an array that was checked."""
         _, predicts, n_numbers = self._models.info(self.run)
         out = answer_array(predicts, n_numbers, X.shape[0])
-        self._models.predict(self.run, X, out)
-        return out
+        inputs, columns, _ = self._form()
+        with spread_rows(X, inputs, self.shape[1]) as rows:
+            self._ask(self._models.predict, self.run, rows.array, out)
+        add_column_offsets(out, columns, self._models.offsets())
+        return self._shaped(out)
+
+    def _ask(self, verb, *arguments):
+        """Calls a method that may complain of a class."""
+        try:
+            verb(*arguments)
+        except ValueError as error:
+            raise self._y.named(error) from None
+
+    def _shaped(self, out):
+        """What is predicted as users know it."""
+        if isinstance(self._y, Classes):
+            return self._y.shown(out)
+        return out if self._y.flat else out.reshape(len(out), -1)
+
+    @of_one_state
+    def _predict_by(self, view, X):
+        """`predict` by a Predictor that is a view of the model as it is now."""
+        _, _, predicts, n_numbers = view.info()
+        out = answer_array(predicts, n_numbers, X.shape[0])
+        inputs, columns, _ = view.form()
+        with spread_rows(X, inputs, self.shape[1]) as rows:
+            view.predict(rows.array, out)
+        add_column_offsets(out, columns, self._models.offsets())
+        return self._shaped(out)
 
     def _rows(self, X):
         return rows_by_name(X, self.feature_names, "the model")
@@ -331,13 +412,15 @@ class Model:
         """Reports what `forget` would do, and changes nothing; `rows_visited` is an upper bound."""
         return self._request(self._look, self._models.preview, ids, owners, missing)
 
-    def learn(self, X, *, sample_weight=None, ids=None, owners=None):
+    def learn(self, X, y=None, *, sample_weight=None, ids=None, owners=None):
         """Adds rows, as if they had been there all the time.
 
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
             A data frame is matched by name.
+        y : array-like, optional
+            The targets or classes of the rows, if the model has such.
         sample_weight : array-like, optional
             Whole numbers if the model comes from a store.
         ids : array-like of int or str, optional
@@ -349,17 +432,19 @@ class Model:
         Report
         """
         with self._rows(X) as rows:
-            return self._learn(rows, sample_weight, ids, owners)
+            return self._learn(rows, y, sample_weight, ids, owners)
 
-    def update(self, X, *, sample_weight=None, ids, owners=None):
+    def update(self, X, y=None, *, sample_weight=None, ids, owners=None):
         """Replaces the values of the rows with these ids, and their weights and owners if given.
+
+        Targets have to be given too; classes stay as they are if they are not given.
 
         Returns
         -------
         Report
         """
         with self._rows(X) as rows:
-            return self._update(rows, sample_weight, ids, owners)
+            return self._update(rows, y, sample_weight, ids, owners)
 
     def rekey(self, random_state=None):
         """Fits again with another seed. Nothing of the old randomness remains.
@@ -389,18 +474,43 @@ class Model:
             )
         return None
 
-    def _change_rows(self, verb, rows, ids, weights, owners):
+    def _change_rows(self, verb, rows, given, ids, weights, owners):
         unit = 1 if self._weighting == "whole" else WEIGHT_UNIT
-        try:
-            report = self._change(
-                verb, rows.array, unmasked(ids), weights, unmasked(owners), unit
-            )
-        except (LookupError, ValueError) as error:
-            raise self._named(error, ids, owners) from None
+        with self._joined(rows, given) as whole:
+            try:
+                report = self._change(
+                    verb,
+                    whole.array,
+                    unmasked(ids),
+                    weights,
+                    unmasked(owners),
+                    unit,
+                    given.labels,
+                    texts=given.texts,
+                )
+            except (LookupError, ValueError) as error:
+                raise self._named(error, ids, owners) from None
         return Report._make(report)
 
-    def _learn(self, rows, sample_weight, ids, owners):
+    def _joined(self, rows, given):
+        """Rows with their targets, if there are any."""
+        if given.values is None:
+            return rows.where(None)
+        targets = self._targets
+        if given.values.shape[1] != len(targets):
+            raise ValueError(
+                f"y has {given.values.shape[1]} targets, but the model has {len(targets)}"
+            )
+        if rows.array.shape[1] != len(self._inputs):
+            raise ValueError(
+                f"the rows have {rows.array.shape[1]} features, but the model has "
+                f"{len(self._inputs)}"
+            )
+        return join_rows(rows.array, self._inputs, given.values, targets)
+
+    def _learn(self, rows, y, sample_weight, ids, owners):
         """`learn` for Rows."""
+        given = self._y.read(y, len(rows), "learn")
         weights = self._weights_like(sample_weight, len(rows))
         present = None
         if self._weighting == "parts" and not weights.all():
@@ -410,21 +520,24 @@ class Model:
             return self._change_rows(
                 self._models.learn,
                 some,
+                given.where(present),
                 keep_present(ids, present, "ids"),
                 weights,
                 keep_present(owners, present, "owners"),
             )
 
-    def _update(self, rows, sample_weight, ids, owners):
+    def _update(self, rows, y, sample_weight, ids, owners):
         """`update` for Rows."""
         if ids is None:
             raise ValueError("give the ids of the rows to update")
+        classes_stay = y is None and isinstance(self._y, Classes)
+        given = Given() if classes_stay else self._y.read(y, len(rows), "update")
         weights = None
         if sample_weight is not None:
             weights = self._weights_like(sample_weight, len(rows))
             if not weights.all():
                 raise ValueError("a weight must not be 0: forget the row instead")
-        return self._change_rows(self._models.update, rows, ids, weights, owners)
+        return self._change_rows(self._models.update, rows, given, ids, weights, owners)
 
     # -------------------------------------------------------------- pickling
 
@@ -442,7 +555,8 @@ class Model:
         values = np.empty(self.shape, dtype=np.float32)
         ids, owners = np.empty(n_rows, np.uint64), np.empty(n_rows, np.uint64)
         weights, arrivals = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
-        self._models.rows(values, ids, weights, owners, arrivals)
+        labels = np.empty(n_rows, np.int64) if isinstance(self._y, Classes) else None
+        self._models.rows(values, ids, weights, owners, arrivals, labels)
         states = tuple(self._models.encode(run) for run in range(len(seeds)))
         return _restore, (
             self._params,
@@ -451,7 +565,9 @@ class Model:
             (values, ids, weights, owners, arrivals),
             states,
             self._absent(),
-            self.offset_,
+            self._offsets_of(list(range(self.shape[1]))),
+            labels,
+            self._y,
         )
 
     def __deepcopy__(self, memo):
@@ -469,15 +585,19 @@ def masked_owners(owners):
 
 def make_model(models, **named):
     """A Model of what the extension made, of the class of its family."""
-    return _CLASSES.get(models.info(0)[0], Model)(models, **named)
+    family, view = models.info(0)[0], models.facts(0)[0].get("view")
+    cls = _CLASSES.get((family, view)) or _CLASSES.get((family, None), Model)
+    return cls(models, **named)
 
 
-def _restore(params, seeds, weighting, rows, states, answers, offsets=None):
+def _restore(
+    params, seeds, weighting, rows, states, answers, offsets=None, labels=None, y=Nothing()
+):
     """Makes a model again from its pickle."""
     values, ids, weights, owners, arrivals = rows
     models = _efface.fit(
-        values, ids, weights, owners, WEIGHT_UNIT, params, seeds, arrivals, states, offsets
+        values, ids, weights, owners, WEIGHT_UNIT, params, seeds, arrivals, states, offsets, labels
     )
-    model = make_model(models, params=params, weighting=weighting)
+    model = make_model(models, params=params, weighting=weighting, y=y)
     model._cache.update(answers)
     return model

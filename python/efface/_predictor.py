@@ -6,8 +6,9 @@ import os
 import numpy as np
 
 from . import _efface
-from ._arrays import answer_array, read_table
-from ._rows import rows_by_name
+from ._arrays import add_column_offsets, answer_array, read_table
+from ._rows import rows_by_name, spread_rows
+from ._targets import Classes
 
 
 class Predictor:
@@ -24,7 +25,7 @@ class Predictor:
     @property
     def n_features(self):
         """How many features a row has."""
-        return self._item.info()[1]
+        return len(self._item.form()[0])
 
     @property
     def predicts(self):
@@ -35,13 +36,15 @@ class Predictor:
     def feature_names(self):
         """The names of the features; None if they have none."""
         names = self._item.columns()
+        names = [names[column] for column in self._item.form()[0]]
         return None if None in names else names
 
     @property
     def offset(self):
         """What is taken from each feature before it is rounded to float32; None if nothing."""
         offsets = self._item.offsets()
-        return None if offsets is None else np.array(offsets)
+        found = np.array(offsets or [0.0])[self._item.form()[0] if offsets else 0]
+        return found if found.any() else None
 
     @property
     def tables(self):
@@ -55,16 +58,54 @@ class Predictor:
     def predict(self, X):
         """What the model that was published predicts for each row of X, bit for bit. A data frame
         is matched by name."""
+        _, _, predicts, n_numbers = self._item.info()
+        out = self._ask(X, lambda n: answer_array(predicts, n_numbers, n), self._item.predict)
+        add_column_offsets(out, self._item.form()[1], self._item.offsets())
+        return self._classes().shown(out) if predicts == "classes" else out
+
+    def _ask(self, X, make, ask):
+        """An array that `make` makes for a number of rows, and `ask` fills for the rows of X."""
         with rows_by_name(X, self.feature_names, "the published model") as rows:
-            _, _, predicts, n_numbers = self._item.info()
             n_rows, n_features = rows.array.shape
             if n_features != self.n_features:
                 raise ValueError(
                     f"X has {n_features} features, but the published model has {self.n_features}"
                 )
-            out = answer_array(predicts, n_numbers, n_rows)
-            self._item.predict(rows.array, out)
+            out = make(n_rows)
+            with spread_rows(rows.array, self._item.form()[0], self._item.info()[1]) as whole:
+                ask(whole.array, out)
             return out
+
+    def _scores(self, X, probabilities):
+        classes = self._item.form()[2]
+        out = self._ask(
+            X,
+            lambda n_rows: np.empty((n_rows, len(classes))),
+            lambda rows, out: self._item.score(probabilities, rows, out),
+        )
+        return out[:, self._classes().order(classes)]
+
+    def predict_proba(self, X):
+        """The probability of each class, in the order of `classes`, for each row of X."""
+        return self._scores(X, True)
+
+    def decision_function(self, X):
+        """A number for each class, in the order of `classes`, for each row of X: the class with the
+        largest is predicted."""
+        return self._scores(X, False)
+
+    def _classes(self):
+        texts = {number: self._item.class_text(number) for number in self._item.form()[2]}
+        texts = {number: text for number, text in texts.items() if text is not None}
+        return Classes(str, texts) if texts else Classes()
+
+    @property
+    def classes(self):
+        """The classes of a model of classes, in order; None for other models."""
+        if self.predicts != "classes":
+            return None
+        numbers, names = self._item.form()[2], self._classes()
+        return names.shown(numbers)[names.order(numbers)]
 
     def __repr__(self):
         return f"<Predictor: {self.family}, {self.n_features} features>"

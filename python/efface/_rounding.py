@@ -38,7 +38,7 @@ def find_rounding(X, offsets):
     return [Finding(*found) for found in _efface.rounding(X, offsets)]
 
 
-def choose_offsets(offset, X):
+def choose_offsets(offset, X, called="offset", whose="features"):
     """The parameter `offset` as an array of float64; None if all are 0."""
     n_features = X.shape[1]
     if offset is None:
@@ -51,22 +51,22 @@ def choose_offsets(offset, X):
         offsets = np.array(offset, dtype=np.float64)
         if offsets.shape != (n_features,):
             raise ValueError(
-                f"offset must have a number for each of {n_features} features, but its shape is "
+                f"{called} must have a number for each of {n_features} {whose}, but its shape is "
                 f"{offsets.shape}"
             )
         if not np.isfinite(offsets).all():
-            raise ValueError("the numbers of offset must be finite")
+            raise ValueError(f"the numbers of {called} must be finite")
     return offsets if offsets.any() else None
 
 
-def _called(column, names):
-    return f"feature {column}" + ("" if names is None else f" ({names[column]})")
+def _called(column, names, what="feature"):
+    return f"{what} {column}" + ("" if names is None else f" ({names[column]})")
 
 
-def warn_rounding(findings, names, stacklevel):
-    """Warns about features that lose too much in float32."""
+def warn_rounding(findings, names, stacklevel, what="feature"):
+    """Warns about features, or targets, that lose too much in float32."""
     for found in findings[:_MOST_WARNINGS]:
-        who = _called(found.column, names)
+        who = _called(found.column, names, what)
         if found.n_vanished:
             message = (
                 f"{who}: {found.n_vanished} values other than 0 are too small for float32 and "

@@ -13,8 +13,8 @@ import numpy as np
 from ._bases import check_array
 
 # Other types become the first of these, so that what float32 loses of them is noticed.
-_READABLE = [np.float64, np.float32]
-_READABLE += [np.dtype(f"{kind}{size}").type for kind in "iu" for size in (1, 2, 4, 8)]
+READABLE = [np.float64, np.float32]
+READABLE += [np.dtype(f"{kind}{size}").type for kind in "iu" for size in (1, 2, 4, 8)]
 
 
 class Rows:
@@ -44,6 +44,26 @@ class Rows:
         return Rows(self.array[present], True)
 
 
+def spread_rows(X, places, n_columns):
+    """Rows with the columns of an array at these places, and zeros in the others."""
+    if X.shape[1] != len(places):
+        raise ValueError(f"X has {X.shape[1]} features, but the model has {len(places)}")
+    if len(places) == n_columns:
+        return Rows(X, False)
+    whole = np.zeros((X.shape[0], n_columns), dtype=X.dtype)
+    whole[:, places] = X
+    return Rows(whole, True)
+
+
+def join_rows(X, places, values, others):
+    """Rows with the columns of two arrays at these places."""
+    dtype = np.result_type(X.dtype, values.dtype)
+    whole = np.empty((X.shape[0], len(places) + len(others)), dtype=dtype)
+    whole[:, places] = X
+    whole[:, others] = values
+    return Rows(whole, True)
+
+
 def _check_array_alone(X, estimator):
     """The parts of scikit-learn's check_array that are needed here."""
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
@@ -54,7 +74,7 @@ def _check_array_alone(X, estimator):
     array = np.asarray(X)
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported\n{array}\n")
-    if array.dtype not in _READABLE:
+    if array.dtype not in READABLE:
         array = array.astype(np.float64)
     if array.ndim < 2:
         raise ValueError(
@@ -94,7 +114,7 @@ def plain_rows(X, estimator=None):
     if check_array is None:
         array = _check_array_alone(X, estimator)
     else:
-        array = check_array(X, dtype=_READABLE, estimator=estimator, input_name="X")
+        array = check_array(X, dtype=READABLE, estimator=estimator, input_name="X")
     return Rows(array, _is_ours(array, X))
 
 
@@ -177,7 +197,7 @@ def distinct_names(X):
 def _in_order(X, order):
     """The columns of a data frame in another order, as Rows that are ours."""
     columns = [X.iloc[:, place].to_numpy() for place in order]
-    if any(column.dtype not in _READABLE for column in columns):
+    if any(column.dtype not in READABLE for column in columns):
         rows = plain_rows(X)
         with rows:
             return Rows(rows.array[:, order], True)

@@ -16,9 +16,11 @@ from ._parameters import check_parameters, draw_seed, run_seeds, skips_missing
 from ._reports import Difference, StoredModel, StoreInfo, StoreReport
 from ._rounding import choose_offsets, find_rounding, warn_rounding
 from ._rows import distinct_names, plain_rows, rows_by_name
+from ._targets import Classes, Nothing, Values, store_labels
 from ._texts import name_texts
 
 _HASH_KEY_BYTES = 16
+_LABEL = 2  # a kind of texts in the library
 
 
 def _run_name(name, run):
@@ -163,7 +165,20 @@ class Store:
     def load(self, name):
         """A copy of a model with all rows, as a `Model`. It is independent of the store: changes of
         the copy do not reach the store."""
-        return make_model(self._file.load(self._runs(name)), weighting="whole", has_arrivals=False)
+        models = self._file.load(self._runs(name))
+        return make_model(models, weighting="whole", has_arrivals=False, y=self._y_of(models))
+
+    def _y_of(self, models):
+        """What the models of a store learn; see _targets.py."""
+        inputs, _, classes = models.form(0)
+        n_targets = models.shape()[1] - len(inputs)
+        if n_targets:
+            return Values(flat=n_targets == 1)
+        if models.info(0)[1] != "classes":
+            return Nothing()
+        texts = {number: self._file.text(_LABEL, number % 2**64) for number in classes}
+        texts = {number: text for number, text in texts.items() if text is not None}
+        return Classes(str, texts) if texts else Classes()
 
     def predict(self, name, X):
         """What a model predicts for each row of X. A data frame is matched by name.
@@ -202,18 +217,20 @@ class Store:
                 break
         return difference
 
-    def fit(self, name, estimator, columns=None):
-        """Fits a model and adds it.
+    def fit(self, name, estimator, columns=None, *, targets=None):
+        """Fits a model and adds it. Classes are the labels of the rows.
 
         Parameters
         ----------
         name : str
             1 to 63 letters, digits, '-', '_' or '.'.
         estimator : Estimator
-            It gives the family and the parameters; it is not fitted itself. All runs of `n_init` are kept and
-            change together.
+            It gives the family and the parameters; it is not fitted itself. All runs of `n_init`
+            are kept and change together.
         columns : sequence of str or int, optional
-            The features of the model, by name or counted from 0; by default all.
+            The features of the model, by name or counted from 0; by default all but the targets.
+        targets : str, int or a sequence of them, optional
+            The columns that a regressor predicts.
 
         Returns
         -------
@@ -226,18 +243,47 @@ class Store:
         parameters = estimator._checked_parameters()
         if estimator.offset is not None:
             raise ValueError("the offsets of a store are set by create: leave offset out")
-        if columns is not None:
-            columns = self._column_numbers(columns)
+        refused = estimator._refuse_store()
+        if refused is not None:
+            raise ValueError(refused)
+        columns, n_targets = self._chosen_columns(estimator, columns, targets)
+        n_features = self.n_features if columns is None else len(columns) - n_targets
         offsets = self.offset
         if offsets is not None and columns is not None:
-            offsets = offsets[columns]
-        n_features = self.n_features if columns is None else len(columns)
-        params = estimator._fit_parameters(parameters, n_features, offsets)
+            offsets = offsets[columns[:n_features]]
+        params = estimator._fit_parameters(parameters, n_features, offsets, n_targets)
         seeds = estimator._seeds(parameters)
         found = self._fit_runs(name, params, seeds, columns)
         names = self.columns(name) if self.feature_names is not None else None
         estimator._warn_of(found, parameters, names, stacklevel=2)
         return next(model for model in self.models if model.name == name)
+
+    def _chosen_columns(self, estimator, columns, targets):
+        """The columns of a model, targets last, or None for all; and the number of targets."""
+        who = type(estimator).__name__
+        if columns is not None:
+            columns = self._column_numbers(columns)
+        if estimator._learns != "values":
+            if targets is not None:
+                raise ValueError(f"{who} has no targets: leave them out")
+            if estimator._learns == "classes" and self.info.n_labels == 0:
+                raise ValueError(f"{who} needs classes, but the rows of the store have no labels")
+            return columns, 0
+        if estimator.target_offset is not None:
+            raise ValueError("the offsets of a store are set by create: leave target_offset out")
+        if targets is None:
+            raise ValueError(f"{who} needs targets: say which columns it is to predict")
+        if isinstance(targets, numbers.Integral):
+            targets = [targets]
+        targets = self._column_numbers(targets)
+        if columns is None:
+            columns = np.setdiff1d(np.arange(self.n_features, dtype=np.uint32), targets)
+            if not len(columns):
+                raise ValueError("all columns are targets: there is none to predict them from")
+        both = np.intersect1d(columns, targets)
+        if len(both):
+            raise ValueError(f"column {both[0]} is a target, and cannot be a feature as well")
+        return np.concatenate([columns, targets]), len(targets)
 
     def _fit_runs(self, name, params, seeds, columns):
         """Fits all runs, or none. The first comes last: until it is there, the model is not."""
@@ -360,20 +406,27 @@ class Store:
         """Reports what `forget` would do, and changes nothing."""
         return self._request(ids, owners, missing, True)
 
-    def _change_rows(self, verb, X, weights, ids, owners):
+    def _change_rows(self, verb, X, weights, ids, owners, labels):
         if self._keeps_texts is None:
             self._keeps_texts = self.info.keeps_texts
         with rows_by_name(X, self.feature_names, "the store") as rows:
             weights = whole_weights(weights, len(rows))
+            labels, texts = store_labels(labels, len(rows))
             try:
                 items = verb(
-                    rows.array, unmasked(ids), weights, unmasked(owners), self._keeps_texts
+                    rows.array,
+                    unmasked(ids),
+                    weights,
+                    unmasked(owners),
+                    self._keeps_texts,
+                    labels,
+                    texts,
                 )
             except (LookupError, ValueError) as error:
                 raise self._named(error, ids, owners) from None
         return StoreReport.make(items)
 
-    def learn(self, X, *, weights=None, ids=None, owners=None):
+    def learn(self, X, *, weights=None, ids=None, owners=None, labels=None):
         """Adds rows to the store and to all models.
 
         Parameters
@@ -384,17 +437,19 @@ class Store:
         ids : array-like of int or str, optional
             By default, random numbers; they are `new_ids` of the report.
         owners : array-like of int, str or None, optional
+        labels : array-like of int, str or None, optional
+            The classes of the rows.
 
         Returns
         -------
         StoreReport
         """
-        return self._change_rows(self._file.learn, X, weights, ids, owners)
+        return self._change_rows(self._file.learn, X, weights, ids, owners, labels)
 
-    def update(self, X, *, ids, weights=None, owners=None):
+    def update(self, X, *, ids, weights=None, owners=None, labels=None):
         """Replaces the values of the rows with these ids, in the store and in all models.
 
-        Weights and owners that are not given stay as they are.
+        Weights, owners and labels that are not given stay as they are.
 
         Returns
         -------
@@ -402,7 +457,7 @@ class Store:
         """
         if ids is None:
             raise ValueError("give the ids of the rows to update")
-        return self._change_rows(self._file.update, X, weights, ids, owners)
+        return self._change_rows(self._file.update, X, weights, ids, owners, labels)
 
     # -------------------------------------------------------------- receipts
 
@@ -464,6 +519,7 @@ def create(
     weights=None,
     ids=None,
     owners=None,
+    labels=None,
     offset=None,
     hash_key=None,
     keep_texts=False,
@@ -482,6 +538,8 @@ def create(
         By default 0, 1, 2, ...
     owners : array-like of int, str or None, optional
         None, NaN and masked elements mean no owner.
+    labels : array-like of int, str or None, optional
+        The classes of the rows, for classifiers. The store keeps the texts of classes.
     offset : array-like of shape (n_features,) or 'auto', optional
         A number to subtract from each feature in float64, before the rounding to float32; see
         `KMeans`. Later rows get the same offsets.
@@ -508,6 +566,7 @@ def create(
     with plain_rows(X) as rows:
         check_parameters("create", {"offset": offset})
         weights = whole_weights(weights, len(rows))
+        labels, texts = store_labels(labels, len(rows))
         offsets = choose_offsets(offset, rows.array)
         findings = find_rounding(rows.array, offsets)
         try:
@@ -523,6 +582,8 @@ def create(
                 receipt_key,
                 secret_key,
                 offsets,
+                labels,
+                texts,
             )
         except (LookupError, ValueError) as error:
             raise name_texts(error, lambda text: _efface.text_id(text, key), ids, owners) from None

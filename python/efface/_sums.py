@@ -1,19 +1,31 @@
-"""Means of columns, as an estimator that can forget."""
+"""Sums of rows, and what all estimators made of them share; means of columns."""
+
+import warnings
+
+import numpy as np
 
 from ._estimator import Estimator, of_model
 from ._model import Model
 from ._parameters import COMMON_RULES, or_none, real
 
-_RULES = {**COMMON_RULES, "bound": or_none(real(0.0, 2.0**126))}
+_NO_SEED = {name: rule for name, rule in COMMON_RULES.items() if name != "random_state"}
+
+SUMS_RULES = {**_NO_SEED, "bound": or_none(real(0.0, 2.0**126))}
+"""Rules for the parameters of all estimators that are made of sums."""
+
+IS_FLAG = (lambda v: isinstance(v, (bool, np.bool_)), "a bool")
+"""The rule for a parameter that is true or false."""
 
 
-class SumsModel(Model, family="sums"):
+class SumsModel(Model, family="sums", view="means"):
     """Fitted sums and the rows they were made from; see `Model`.
 
     Attributes
     ----------
     means_ : ndarray of shape (n_features,)
     """
+
+    __slots__ = ()
 
     @property
     def means_(self):
@@ -22,15 +34,70 @@ class SumsModel(Model, family="sums"):
 
     def _means(self):
         means = self.table("means")
-        return means[0] if len(means) else means.sum(axis=0) * float("nan")
+        return means[0] if len(means) else np.full(self.shape[1], np.nan)
 
 
-class ColumnMeans(Estimator):
+class SumsEstimator(Estimator):
+    """The base of estimators that are views of sums: everything that is not of one view."""
+
+    _family = "sums"
+    _rules = SUMS_RULES
+    _view = None
+
+    def _view_parameters(self, parameters):
+        """The parameters of the view as the extension takes them."""
+        return {}
+
+    def _family_parameters(self, parameters, n_features, offsets):
+        return {
+            "bound": float(parameters["bound"] or 0.0),
+            "view": self._view,
+            **self._view_parameters(parameters),
+        }
+
+    def _data_parameters(self, n_features, n_targets, weight_unit):
+        targets = np.arange(n_features, n_features + n_targets, dtype=np.uint32)
+        return {
+            "weight_unit": weight_unit,
+            "n_targets": n_targets,
+            "targets": targets if n_targets else None,
+        }
+
+    def _findings(self, model):
+        return model._models.findings(0)
+
+    def _warn_of(self, found, parameters, names, stacklevel):
+        coarse, dropped = found
+        if coarse:
+            warnings.warn(
+                f"columns {_listed(coarse, names)} vary so little compared to their values that "
+                "less than 8 bits of the differences are kept: give them an offset, or use "
+                "offset='auto'",
+                stacklevel=stacklevel + 1,
+            )
+        if dropped:
+            warnings.warn(
+                f"features {_listed(dropped, names)} are constant or depend on those before them: "
+                "they have no part in the model",
+                stacklevel=stacklevel + 1,
+            )
+
+
+def _listed(columns, names):
+    """Some columns by name, or by number."""
+    called = [
+        str(names[column]) if names is not None and column < len(names) else str(column)
+        for column in columns[:5]
+    ]
+    return ", ".join(called) + (", ..." if columns[5:] else "")
+
+
+class ColumnMeans(SumsEstimator):
     """The means of the features, from which rows can be removed exactly.
 
     The state is sums of values, each kept to 23 bits of the largest magnitude of its feature; the
     sums are exact, so that forgetting a row subtracts what it had added. `predict` gives the means
-    for every row, without offsets; `means_` are in the units of X.
+    for every row.
 
     Parameters
     ----------
@@ -58,8 +125,8 @@ class ColumnMeans(Estimator):
     array([2., 3.])
     """
 
-    _family = "sums"
-    _rules = _RULES
+    _rules = {**SUMS_RULES, "random_state": COMMON_RULES["random_state"]}
+    _view = "means"
 
     means_ = of_model(SumsModel.means_)
 
@@ -68,6 +135,3 @@ class ColumnMeans(Estimator):
         self.random_state = random_state
         self.offset = offset
         self.n_threads = n_threads
-
-    def _family_parameters(self, parameters, n_features, offsets):
-        return {"bound": float(parameters["bound"] or 0.0)}

@@ -1,4 +1,4 @@
-/* What is asked of models and of published models alike: predictions and tables. */
+/* What is asked of models and of published models alike: predictions, scores and tables. */
 #include "py_extension.h"
 
 #include <stdlib.h>
@@ -25,18 +25,41 @@ static efface_status read_from_model(const void *item, const char *name, uint64_
     return efface_model_read_table(item, name, row, offsets, values, error);
 }
 
+static int model_is_input(const void *item, uint32_t column) {
+    return efface_model_is_input(item, column);
+}
+
+static uint32_t model_value_column(const void *item, uint32_t number) {
+    return efface_model_value_column(item, number);
+}
+
+static void model_classes(const void *item, int64_t *classes, size_t capacity) {
+    efface_model_classes(item, classes, capacity);
+}
+
+static efface_status model_score(const void *item, efface_scores scores, size_t n_rows,
+                                 const float *values, size_t stride, double *numbers,
+                                 efface_error *error) {
+    return efface_model_score(item, scores, n_rows, values, stride, numbers, error);
+}
+
 source source_of_model(const efface_model *model, const efface_data *data) {
     const efface_model_info info = efface_model_get_info(model);
     return (source){
         .item = model,
         .predicts = info.predicts,
         .n_numbers = info.n_numbers,
+        .n_classes = info.n_classes,
         .n_columns = info.n_columns,
         .data = data,
         .predict = predict_by_model,
         .get_table = table_of_model,
         .find_table = find_in_model,
         .read_table = read_from_model,
+        .is_input = model_is_input,
+        .value_column = model_value_column,
+        .classes = model_classes,
+        .score = model_score,
     };
 }
 
@@ -63,17 +86,40 @@ static efface_status read_from_predictor(const void *item, const char *name, uin
     return efface_predictor_read_table(item, name, row, values, error);
 }
 
+static int predictor_is_input(const void *item, uint32_t column) {
+    return efface_predictor_is_input(item, column);
+}
+
+static uint32_t predictor_value_column(const void *item, uint32_t number) {
+    return efface_predictor_value_column(item, number);
+}
+
+static void predictor_classes(const void *item, int64_t *classes, size_t capacity) {
+    efface_predictor_classes(item, classes, capacity);
+}
+
+static efface_status predictor_score(const void *item, efface_scores scores, size_t n_rows,
+                                     const float *values, size_t stride, double *numbers,
+                                     efface_error *error) {
+    return efface_predictor_score(item, scores, n_rows, values, stride, numbers, error);
+}
+
 source source_of_predictor(const efface_predictor *predictor) {
     const efface_predictor_info info = efface_predictor_get_info(predictor);
     return (source){
         .item = predictor,
         .predicts = info.predicts,
         .n_numbers = info.n_numbers,
+        .n_classes = info.n_classes,
         .n_columns = info.n_columns,
         .predict = predict_by_predictor,
         .get_table = table_of_predictor,
         .find_table = find_in_predictor,
         .read_table = read_from_predictor,
+        .is_input = predictor_is_input,
+        .value_column = predictor_value_column,
+        .classes = predictor_classes,
+        .score = predictor_score,
     };
 }
 
@@ -147,6 +193,79 @@ efface_status predict_rows(const source *by, const matrix *m, const Py_buffer *o
     }
     free(room);
     return status;
+}
+
+/* ------------------------------------------------------------------ scores */
+
+efface_status score_rows(const source *by, efface_scores scores, const matrix *m,
+                         const Py_buffer *out, efface_error *error) {
+    if (m->n_columns != by->n_columns)
+        return fail_argument(error, "the rows and the model have different numbers of features");
+    efface_status status = check_length(out, m->n_rows * by->n_classes, error);
+    for (size_t first = 0, n; first < m->n_rows && status == EFFACE_OK; first += n) {
+        n = m->n_rows - first < m->n_batch ? m->n_rows - first : m->n_batch;
+        status = by->score(by->item, scores, n, matrix_read(m, first, n), m->stride,
+                           (double *)out->buf + first * by->n_classes, error);
+    }
+    return status;
+}
+
+static void answer_form_free(answer_form *form) {
+    free(form->inputs);
+    free(form->value_columns);
+    free(form->classes);
+    *form = (answer_form){0};
+}
+
+bool answer_form_copy(const source *by, answer_form *form) {
+    *form = (answer_form){.n_numbers = by->n_numbers, .n_classes = by->n_classes};
+    form->inputs = calloc((size_t)by->n_columns + 1, sizeof *form->inputs);
+    form->value_columns = calloc(form->n_numbers + 1, sizeof *form->value_columns);
+    form->classes = calloc(form->n_classes + 1, sizeof *form->classes);
+    if (form->inputs == NULL || form->value_columns == NULL || form->classes == NULL) {
+        answer_form_free(form);
+        return false;
+    }
+    for (uint32_t j = 0; j < by->n_columns; j++)
+        if (by->is_input(by->item, j))
+            form->inputs[form->n_inputs++] = j;
+    for (uint32_t i = 0; i < form->n_numbers; i++)
+        form->value_columns[i] = by->value_column(by->item, i);
+    by->classes(by->item, form->classes, form->n_classes);
+    return true;
+}
+
+static PyObject *value_column_list(const answer_form *form) {
+    PyObject *list = PyList_New((Py_ssize_t)form->n_numbers);
+    for (size_t i = 0; i < form->n_numbers && list != NULL; i++) {
+        PyObject *const one = form->value_columns[i] == EFFACE_NO_COLUMN
+                                  ? Py_NewRef(Py_None)
+                                  : PyLong_FromUnsignedLong(form->value_columns[i]);
+        if (one != NULL)
+            PyList_SetItem(list, (Py_ssize_t)i, one);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *class_list(const answer_form *form) {
+    PyObject *list = PyList_New((Py_ssize_t)form->n_classes);
+    for (size_t i = 0; i < form->n_classes && list != NULL; i++) {
+        PyObject *const one = PyLong_FromLongLong(form->classes[i]);
+        if (one != NULL)
+            PyList_SetItem(list, (Py_ssize_t)i, one);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+PyObject *answer_form_tuple(answer_form *form) {
+    PyObject *const result = Py_BuildValue("NNN", column_list(form->inputs, form->n_inputs),
+                                           value_column_list(form), class_list(form));
+    answer_form_free(form);
+    return result;
 }
 
 /* ------------------------------------------------------------------ tables */

@@ -131,10 +131,10 @@ bool ids_kind(const id_list *list, const char *what, efface_ids *kind);
 
 /* ------------------------------------------------------------------ py_row_ids.c */
 
-/* Ids of rows that came without any, made of their content; see py_row_ids.c. `data` is the set
- * they will join, or NULL. Needs no GIL. */
+/* Ids of rows that came without any, made of their content; see py_row_ids.c. `labels` is NULL if
+ * they have none, `data` the set they will join, or NULL. Needs no GIL. */
 efface_status derive_ids(const matrix *m, const int64_t *weights, int64_t unit,
-                         const efface_data *data, uint64_t *ids);
+                         const int64_t *labels, const efface_data *data, uint64_t *ids);
 
 /* ------------------------------------------------------------------ py_results.c */
 
@@ -161,6 +161,7 @@ typedef struct source {
     const void *item;
     efface_predicts predicts;
     uint32_t n_numbers;
+    uint32_t n_classes;
     uint32_t n_columns;
     const efface_data *data; /* whose offsets are added to rows of tables, or NULL */
     efface_status (*predict)(const void *item, size_t n_rows, const float *values, size_t stride,
@@ -171,6 +172,12 @@ typedef struct source {
                                 efface_error *error);
     efface_status (*read_table)(const void *item, const char *name, uint64_t row,
                                 const double *offsets, double *values, efface_error *error);
+    int (*is_input)(const void *item, uint32_t column);
+    uint32_t (*value_column)(const void *item, uint32_t number);
+    void (*classes)(const void *item, int64_t *classes, size_t capacity);
+    efface_status (*score)(const void *item, efface_scores scores, size_t n_rows,
+                           const float *values, size_t stride, double *numbers,
+                           efface_error *error);
 } source;
 
 source source_of_model(const efface_model *model, const efface_data *data);
@@ -188,6 +195,23 @@ const char *predicts_name(efface_predicts predicts);
 #define ANSWER_FORMATS "ilqd"
 efface_status predict_rows(const source *by, const matrix *m, const Py_buffer *out,
                            efface_error *error);
+
+/* Writes a number for each row and class into an array of doubles. Needs no GIL. */
+efface_status score_rows(const source *by, efface_scores scores, const matrix *m,
+                         const Py_buffer *out, efface_error *error);
+
+/* What there is to know before rows are predicted, copied, since a model may change: the columns
+ * that prediction looks at, the column of each number that is predicted (EFFACE_NO_COLUMN: none),
+ * and the classes. The first needs no GIL; false if memory is short. The other makes a tuple of
+ * three lists, with None for no column, and releases the copy. */
+typedef struct answer_form {
+    uint32_t *inputs, *value_columns;
+    int64_t *classes;
+    size_t n_inputs, n_numbers, n_classes;
+} answer_form;
+
+bool answer_form_copy(const source *by, answer_form *form);
+PyObject *answer_form_tuple(answer_form *form);
 
 /* The tables that there are, at most MOST_TABLES, and a list of (name, name of a row, rows,
  * columns) of them. The first, and the reading of a whole table, need no GIL. */
@@ -215,11 +239,11 @@ void facts_free(fact_list *list);
 
 /* ------------------------------------------------------------------ py_row_sets.c */
 
-/* Python's arrays; each but `values` may be None. Weights and arrivals are 64-bit integers. Rows
- * with arrivals have been in a set before: their owners are those of the set (USE_KEPT), and their
- * values come without the offsets. */
+/* Python's arrays; each but `values` may be None. Weights, labels and arrivals are 64-bit integers.
+ * Rows with arrivals have been in a set before: their owners are those of the set (USE_KEPT), and
+ * their values come without the offsets. */
 typedef struct row_objects {
-    PyObject *values, *ids, *weights, *owners, *arrivals;
+    PyObject *values, *ids, *weights, *owners, *labels, *arrivals;
     offset_list offsets;
 } row_objects;
 
@@ -227,7 +251,7 @@ typedef struct row_objects {
 typedef struct row_arrays {
     matrix matrix;
     id_list ids, owners;
-    Py_buffer weights, arrivals;
+    Py_buffer weights, labels, arrivals;
     efface_rows rows; /* points into them */
     double *offsets;  /* of the set to be made, or NULL */
     int64_t *numbers; /* arrival numbers that were made here */
@@ -253,6 +277,10 @@ efface_status row_arrays_make_set(const row_arrays *arrays, efface_data **data,
  * if these are both. The set is to be told with efface_data_set_kinds. */
 bool row_arrays_kinds(const row_arrays *arrays, efface_ids *ids, efface_ids *owners);
 
+/* Adds the texts of classes, a dictionary from numbers to texts or None, to a collection, which is
+ * made if there is none. */
+bool label_texts_add(efface_texts **texts, PyObject *dictionary);
+
 /* ------------------------------------------------------------------ types and functions */
 
 bool add_models(PyObject *module);
@@ -260,5 +288,9 @@ bool add_stores(PyObject *module);
 bool add_functions(PyObject *module);
 bool add_rounding(PyObject *module);
 bool add_predictors(PyObject *module);
+
+/* py_predictors.c: an object for a view of a model with a set; it comes to own the view. Rows are
+ * given to it in the units of the user, and tables are in those of the set. */
+PyObject *predictor_wrap(efface_predictor *item, const efface_data *data);
 
 #endif

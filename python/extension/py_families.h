@@ -14,7 +14,8 @@ typedef enum field_kind {
     FIELD_FLAG,    /* an int */
     FIELD_NAME,    /* an enum */
     FIELD_COLUMNS, /* a pointer to a float for each column, or NULL */
-    FIELD_WHOLES   /* a pointer to as many uint32_t as another field says, or NULL */
+    FIELD_WHOLES,  /* a pointer to as many uint32_t as another field says, or NULL */
+    FIELD_REALS    /* a pointer to doubles, whose number goes to count_offset, or NULL */
 } field_kind;
 
 /* A parameter: what it is called in the dictionary that the Python layer makes, and its place in
@@ -24,8 +25,8 @@ typedef struct field {
     field_kind kind;
     size_t offset;
     const char *const *names; /* FIELD_NAME: in the order of the values of the enum, then NULL */
-    size_t count_offset;      /* FIELD_WHOLES: where the number of them is, a uint32_t, */
-    const char *count_key;    /* and what that is called */
+    size_t count_offset;   /* FIELD_WHOLES, FIELD_REALS: where the number of them is, a uint32_t */
+    const char *count_key; /* FIELD_WHOLES: what that is called */
 } field;
 
 typedef struct family {

@@ -207,6 +207,7 @@ static PyObject *loss_of(PyObject *object, PyObject *arguments) {
                                  .ids = Py_None,
                                  .weights = weights,
                                  .owners = Py_None,
+                                 .labels = Py_None,
                                  .arrivals = Py_None,
                                  .offsets = offsets_of(self->data)};
     if (!row_arrays_open(&arrays, &objects, NULL, NULL))

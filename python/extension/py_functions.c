@@ -59,18 +59,29 @@ static PyObject *text_id(PyObject *module, PyObject *arguments) {
         efface_text_id(text, (size_t)n_text, (const unsigned char *)key));
 }
 
-/* (rows, weights, unit, out, offsets) */
+static PyObject *text_label(PyObject *module, PyObject *text) {
+    Py_ssize_t n_bytes;
+    (void)module;
+    const char *const bytes = PyUnicode_AsUTF8AndSize(text, &n_bytes);
+    return bytes != NULL ? PyLong_FromLongLong(efface_text_label(bytes, (size_t)n_bytes)) : NULL;
+}
+
+/* (rows, weights, unit, out, offsets, labels) */
 static PyObject *row_ids(PyObject *module, PyObject *arguments) {
-    PyObject *rows, *weights, *array, *shifts, *result = NULL;
+    PyObject *rows, *weights, *array, *shifts, *labels = Py_None, *result = NULL;
     long long unit;
     Py_buffer ids, offsets;
     row_arrays arrays;
     const efface_error error = {0};
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOLOO", &rows, &weights, &unit, &array, &shifts))
+    if (!PyArg_ParseTuple(arguments, "OOLOO|O", &rows, &weights, &unit, &array, &shifts, &labels))
         return NULL;
-    row_objects objects = {
-        .values = rows, .ids = Py_None, .weights = weights, .owners = Py_None, .arrivals = Py_None};
+    row_objects objects = {.values = rows,
+                           .ids = Py_None,
+                           .weights = weights,
+                           .owners = Py_None,
+                           .labels = labels,
+                           .arrivals = Py_None};
     if (!offsets_open(&offsets, shifts, &objects.offsets))
         return NULL;
     const bool opened = row_arrays_open(&arrays, &objects, NULL, NULL);
@@ -81,8 +92,8 @@ static PyObject *row_ids(PyObject *module, PyObject *arguments) {
     if (array_open(&ids, array, "QL", true)) {
         if (array_length(&ids) == arrays.rows.n_rows) {
             PyThreadState *const state = PyEval_SaveThread();
-            const efface_status status =
-                derive_ids(&arrays.matrix, arrays.rows.weights, unit, NULL, ids.buf);
+            const efface_status status = derive_ids(&arrays.matrix, arrays.rows.weights, unit,
+                                                    arrays.rows.labels, NULL, ids.buf);
             PyEval_RestoreThread(state);
             result = status == EFFACE_OK ? Py_NewRef(Py_None) : raise_error(status, &error);
         } else {
@@ -261,7 +272,8 @@ bool add_functions(PyObject *module) {
         {"ari", ari, METH_VARARGS, "ari(a, b): adjusted Rand index"},
         {"text_id", text_id, METH_VARARGS, "text_id(text, key): a text as a number"},
         {"row_ids", row_ids, METH_VARARGS,
-         "row_ids(rows, weights, unit, out): the ids of rows without given ids"},
+         "row_ids(rows, weights, unit, out, offsets, labels): the ids of rows without given ids"},
+        {"text_label", text_label, METH_O, "text_label(text): the number of a class"},
         {"read_ids", read_ids, METH_VARARGS, "read_ids(ids, out): ids as numbers"},
         {"make_gaussian", make_gaussian, METH_VARARGS,
          "make_gaussian(n_clusters, n_columns, n_each, seed, values, labels)"},

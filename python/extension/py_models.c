@@ -36,7 +36,7 @@ PyObject *models_wrap(const models_parts *parts) {
     self->data = parts->sets != NULL ? parts->sets[0] : parts->data;
     self->has_arrivals = parts->has_arrivals;
     for (size_t i = 0; self->has_arrivals && i < efface_data_n_rows(self->data); i++) {
-        const int64_t arrival = efface_data_row(self->data, i).label;
+        const int64_t arrival = efface_data_row(self->data, i).mark;
         if (arrival >= self->next_arrival && arrival < INT64_MAX)
             self->next_arrival = arrival + 1;
     }
@@ -88,9 +88,10 @@ static PyMethodDef methods[] = {
      "forget(ids, owners, skip): forgets rows; a tuple for Report"},
     {"preview", (PyCFunction)(void (*)(void))models_preview, METH_FASTCALL,
      "preview(ids, owners, skip): what that would do"},
-    {"learn", models_learn, METH_VARARGS, "learn(rows, ids, weights, owners, unit): learns rows"},
+    {"learn", models_learn, METH_VARARGS,
+     "learn(rows, ids, weights, owners, unit, labels): learns rows"},
     {"update", models_update, METH_VARARGS,
-     "update(rows, ids, weights, owners, unit): replaces the values of rows"},
+     "update(rows, ids, weights, owners, unit, labels): replaces the values of rows"},
     {"rekey", models_rekey, METH_VARARGS, "rekey(seeds): fits again with other seeds"},
     {"seeds", models_seeds, METH_NOARGS, "seeds(): of the models; None if they are not known"},
     {"shape", models_shape, METH_NOARGS, "shape(): rows, columns, models, total weight"},
@@ -98,12 +99,16 @@ static PyMethodDef methods[] = {
     {"offsets", models_offsets, METH_NOARGS, "offsets(): of the columns, a list; or None"},
     {"text_id", models_text_id, METH_O, "text_id(text): its number"},
     {"rows", models_rows, METH_VARARGS,
-     "rows(values, ids, weights, owners, arrivals): writes those that are not None"},
+     "rows(values, ids, weights, owners, arrivals, labels): writes those that are not None"},
     {"info", models_info, METH_O, "info(run): family, what it predicts, how many numbers a row"},
     {"facts", models_facts, METH_O, "facts(run): two dictionaries, parameters and all else"},
     {"tables", models_tables, METH_O, "tables(run): (name, name of a row, rows, columns)s"},
     {"table", models_table, METH_VARARGS, "table(run, name, out): in the units of the user"},
+    {"form", models_form, METH_O,
+     "form(run): columns that are looked at, the column of each number or None, classes"},
     {"predict", models_predict, METH_VARARGS, "predict(run, rows, out)"},
+    {"score", models_score, METH_VARARGS,
+     "score(run, probabilities, rows, out): probabilities of classes, or decisions"},
     {"encode", models_encode, METH_O, "encode(run): canonical bytes"},
     {"digest", models_digest, METH_O, "digest(run): of these bytes"},
     {"verify", models_verify, METH_O, "verify(run): a tuple for Difference"},
@@ -112,8 +117,9 @@ static PyMethodDef methods[] = {
 
 static PyMethodDef functions[] = {
     {"fit", models_fit, METH_VARARGS,
-     "fit(rows, ids, weights, owners, unit, params, seeds, arrivals, states, offsets): models, one "
-     "for each seed, fitted or made again from their states"},
+     "fit(rows, ids, weights, owners, unit, params, seeds, arrivals, states, offsets, "
+     "labels=None): "
+     "models, one for each seed, fitted or made again from their states"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -22,7 +22,7 @@ typedef struct models {
     efface_model **items;
     uint64_t *seeds; /* of the models; NULL if they are not known */
     size_t n_items;
-    bool has_arrivals; /* labels of rows are the numbers of their arrival */
+    bool has_arrivals; /* marks of rows are the numbers of their arrival */
     int64_t next_arrival;
     unsigned char key[EFFACE_HASH_KEY_BYTES]; /* that texts are hashed with */
 } models;
@@ -76,7 +76,9 @@ PyObject *models_info(PyObject *self, PyObject *run);
 PyObject *models_facts(PyObject *self, PyObject *run);
 PyObject *models_tables(PyObject *self, PyObject *run);
 PyObject *models_table(PyObject *self, PyObject *arguments);
+PyObject *models_form(PyObject *self, PyObject *run);
 PyObject *models_predict(PyObject *self, PyObject *arguments);
+PyObject *models_score(PyObject *self, PyObject *arguments);
 PyObject *models_encode(PyObject *self, PyObject *run);
 PyObject *models_digest(PyObject *self, PyObject *run);
 PyObject *models_verify(PyObject *self, PyObject *run);

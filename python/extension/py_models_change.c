@@ -160,7 +160,7 @@ static efface_status learn_rows(models *self, row_arrays *arrays, int64_t unit,
     return status;
 }
 
-/* An owner that is not given stays, as in a store. */
+/* An owner that is not given stays, as in a store; and so do labels. */
 static void fill_owners(const models *self, row_arrays *arrays) {
     size_t position;
     for (size_t i = 0; i < arrays->owners.n && i < arrays->ids.n; i++)
@@ -188,12 +188,13 @@ static efface_status check_columns(const models *self, const row_arrays *arrays,
     return EFFACE_E_ARGUMENT;
 }
 
-/* learn and update: (rows, ids, weights, owners, unit). */
+/* learn and update: (rows, ids, weights, owners, unit, labels). */
 static PyObject *learn_or_update(models *self, PyObject *arguments, bool is_new) {
-    row_objects objects = {.arrivals = Py_None, .offsets = offsets_of(self->data)};
+    row_objects objects = {
+        .labels = Py_None, .arrivals = Py_None, .offsets = offsets_of(self->data)};
     long long unit;
-    if (!PyArg_ParseTuple(arguments, "OOOOL", &objects.values, &objects.ids, &objects.weights,
-                          &objects.owners, &unit))
+    if (!PyArg_ParseTuple(arguments, "OOOOL|O", &objects.values, &objects.ids, &objects.weights,
+                          &objects.owners, &unit, &objects.labels))
         return NULL;
     row_arrays arrays;
     efface_error error = {0};

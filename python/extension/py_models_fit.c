@@ -70,11 +70,12 @@ static efface_status recipes_cook(recipes *r, const efface_data *data, const fit
 
 PyObject *models_fit(PyObject *module, PyObject *arguments) {
     PyObject *rows, *ids, *weights, *owners, *dictionary, *seeds, *arrivals, *states, *shifts;
+    PyObject *labels = Py_None;
     long long unit;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "OOOOLO!O!OOO", &rows, &ids, &weights, &owners, &unit,
+    if (!PyArg_ParseTuple(arguments, "OOOOLO!O!OOO|O", &rows, &ids, &weights, &owners, &unit,
                           &PyDict_Type, &dictionary, &PyTuple_Type, &seeds, &arrivals, &states,
-                          &shifts))
+                          &shifts, &labels))
         return NULL;
     Py_buffer offsets;
     row_arrays arrays;
@@ -87,8 +88,12 @@ PyObject *models_fit(PyObject *module, PyObject *arguments) {
         return NULL;
     if (!params_open(&params, dictionary))
         goto close_runs;
-    row_objects objects = {
-        .values = rows, .ids = ids, .weights = weights, .owners = owners, .arrivals = arrivals};
+    row_objects objects = {.values = rows,
+                           .ids = ids,
+                           .weights = weights,
+                           .owners = owners,
+                           .labels = labels,
+                           .arrivals = arrivals};
     if (!offsets_open(&offsets, shifts, &objects.offsets))
         goto close_params;
     const bool opened = row_arrays_open(&arrays, &objects, NULL, NULL);

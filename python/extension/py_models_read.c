@@ -85,15 +85,15 @@ PyObject *models_text_id(PyObject *object, PyObject *text) {
 }
 
 PyObject *models_rows(PyObject *object, PyObject *arguments) {
-    enum { VALUES, IDS, WEIGHTS, OWNERS, ARRIVALS, N_ARRAYS };
-    static const char *const formats[N_ARRAYS] = {"f", "QL", "ql", "QL", "ql"};
+    enum { VALUES, IDS, WEIGHTS, OWNERS, ARRIVALS, LABELS, N_ARRAYS };
+    static const char *const formats[N_ARRAYS] = {"f", "QL", "ql", "QL", "ql", "ql"};
     models *const self = (models *)object;
     PyObject *out[N_ARRAYS], *result = NULL;
     Py_buffer views[N_ARRAYS];
     efface_error error = {0};
     efface_status status = EFFACE_OK;
-    if (!PyArg_ParseTuple(arguments, "OOOOO", &out[VALUES], &out[IDS], &out[WEIGHTS], &out[OWNERS],
-                          &out[ARRIVALS]))
+    if (!PyArg_ParseTuple(arguments, "OOOOOO", &out[VALUES], &out[IDS], &out[WEIGHTS], &out[OWNERS],
+                          &out[ARRIVALS], &out[LABELS]))
         return NULL;
     memset(views, 0, sizeof views);
     for (size_t a = 0; a < N_ARRAYS; a++)
@@ -118,7 +118,9 @@ PyObject *models_rows(PyObject *object, PyObject *arguments) {
         if (views[OWNERS].buf != NULL)
             ((uint64_t *)views[OWNERS].buf)[i] = row.owner;
         if (views[ARRIVALS].buf != NULL)
-            ((int64_t *)views[ARRIVALS].buf)[i] = row.label;
+            ((int64_t *)views[ARRIVALS].buf)[i] = row.mark;
+        if (views[LABELS].buf != NULL)
+            ((int64_t *)views[LABELS].buf)[i] = row.label;
     }
     gate_leave(&self->gate, state);
     result = none_or_error(status, &error);
@@ -185,6 +187,47 @@ PyObject *models_table(PyObject *object, PyObject *arguments) {
         result = none_or_error(status, &error);
     }
     PyBuffer_Release(&out);
+    return result;
+}
+
+PyObject *models_form(PyObject *object, PyObject *number) {
+    models *const self = (models *)object;
+    answer_form form;
+    size_t run;
+    PyThreadState *state;
+    if (!models_run(self, number, &run) || (state = models_enter(self)) == NULL)
+        return NULL;
+    const source by = source_of_model(self->items[run], self->data);
+    const bool done = answer_form_copy(&by, &form);
+    gate_leave(&self->gate, state);
+    return done ? answer_form_tuple(&form) : PyErr_NoMemory();
+}
+
+/* (run, whether probabilities are wanted, rows, out) */
+PyObject *models_score(PyObject *object, PyObject *arguments) {
+    models *const self = (models *)object;
+    PyObject *number, *rows, *array, *result = NULL;
+    int probabilities;
+    Py_buffer out;
+    matrix m;
+    size_t run;
+    efface_error error = {0};
+    if (!PyArg_ParseTuple(arguments, "OpOO", &number, &probabilities, &rows, &array) ||
+        !models_run(self, number, &run) || !matrix_open(&m, rows, offsets_of(self->data), false))
+        return NULL;
+    if (array_open(&out, array, "d", true)) {
+        PyThreadState *const state = models_enter(self);
+        if (state != NULL) {
+            const source by = source_of_model(self->items[run], self->data);
+            const efface_status status = score_rows(
+                &by, probabilities ? EFFACE_SCORES_PROBABILITIES : EFFACE_SCORES_DECISIONS, &m,
+                &out, &error);
+            gate_leave(&self->gate, state);
+            result = none_or_error(status, &error);
+        }
+        PyBuffer_Release(&out);
+    }
+    matrix_close(&m);
     return result;
 }
 

@@ -72,10 +72,27 @@ static bool read_wholes(const fit_params *params, const field *to, PyObject *val
     return false;
 }
 
+static bool read_reals(const fit_params *params, const field *to, PyObject *value, void **array) {
+    size_t n;
+    if (!copy_array(value, "d", array, &n))
+        return false;
+    const uint32_t count = (uint32_t)n;
+    memcpy((char *)params->values + to->count_offset, &count, sizeof count);
+    if (count == n)
+        return true;
+    PyErr_Format(PyExc_ValueError, "%s has %zu numbers, which are too many", to->key, n);
+    return false;
+}
+
+static bool is_array(field_kind kind) {
+    return kind == FIELD_COLUMNS || kind == FIELD_WHOLES || kind == FIELD_REALS;
+}
+
 static bool read_array(fit_params *params, const field *to, PyObject *value) {
     void *array = NULL;
-    const bool done = to->kind == FIELD_COLUMNS ? read_columns(params, to, value, &array)
-                                                : read_wholes(params, to, value, &array);
+    const bool done = to->kind == FIELD_COLUMNS  ? read_columns(params, to, value, &array)
+                      : to->kind == FIELD_WHOLES ? read_wholes(params, to, value, &array)
+                                                 : read_reals(params, to, value, &array);
     memcpy((char *)params->values + to->offset, &array, sizeof array);
     return done;
 }
@@ -83,7 +100,7 @@ static bool read_array(fit_params *params, const field *to, PyObject *value) {
 static bool read_field(fit_params *params, const field *to, PyObject *value) {
     char *const place = (char *)params->values + to->offset;
     uint32_t whole = 0;
-    if (to->kind == FIELD_COLUMNS || to->kind == FIELD_WHOLES)
+    if (is_array(to->kind))
         return read_array(params, to, value);
     if (to->kind == FIELD_REAL) {
         const double real = PyFloat_AsDouble(value);
@@ -150,7 +167,7 @@ bool params_open(fit_params *params, PyObject *dictionary) {
 void params_close(fit_params *params) {
     const field *const fields = params->family != NULL ? params->family->fields : common_fields;
     for (size_t i = 0; params->values != NULL && fields[i].key != NULL; i++)
-        if (fields[i].kind == FIELD_COLUMNS || fields[i].kind == FIELD_WHOLES) {
+        if (is_array(fields[i].kind)) {
             void *array;
             memcpy(&array, (const char *)params->values + fields[i].offset, sizeof array);
             free(array);

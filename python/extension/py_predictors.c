@@ -1,9 +1,13 @@
-/* The type Predictor: a published model. It never changes, so threads may share it without a gate.
- */
+/* The type Predictor: a published model, or a view of a model as it was. It never changes, so
+ * threads may share it without a gate. */
 #include "py_extension.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 typedef struct predictor {
     PyObject_HEAD efface_predictor *item;
+    double *offsets; /* of the model that it is a view of, or NULL */
 } predictor;
 
 static PyTypeObject *predictor_type;
@@ -11,8 +15,29 @@ static PyTypeObject *predictor_type;
 static void dealloc(PyObject *object) {
     PyTypeObject *const type = Py_TYPE(object);
     efface_predictor_free(((predictor *)object)->item);
+    free(((predictor *)object)->offsets);
     PyObject_Free(object);
     Py_DECREF(type);
+}
+
+PyObject *predictor_wrap(efface_predictor *item, const efface_data *data) {
+    const offset_list offsets = data != NULL ? offsets_of(data) : (offset_list){NULL, 0};
+    double *copy = NULL;
+    if (offsets.values != NULL && (copy = malloc(offsets.n * sizeof *copy)) == NULL) {
+        efface_predictor_free(item);
+        return PyErr_NoMemory();
+    }
+    if (copy != NULL)
+        memcpy(copy, offsets.values, offsets.n * sizeof *copy);
+    PyObject *const self = PyType_GenericAlloc(predictor_type, 0);
+    if (self != NULL) {
+        ((predictor *)self)->item = item;
+        ((predictor *)self)->offsets = copy;
+    } else {
+        efface_predictor_free(item);
+        free(copy);
+    }
+    return self;
 }
 
 /* (path) */
@@ -28,14 +53,7 @@ static PyObject *load(PyObject *module, PyObject *arguments) {
     const efface_status status = efface_predictor_load(name, &item, &error);
     PyEval_RestoreThread(state);
     Py_DECREF(path);
-    if (status != EFFACE_OK)
-        return raise_error(status, &error);
-    PyObject *const self = PyType_GenericAlloc(predictor_type, 0);
-    if (self != NULL)
-        ((predictor *)self)->item = item;
-    else
-        efface_predictor_free(item);
-    return self;
+    return status == EFFACE_OK ? predictor_wrap(item, NULL) : raise_error(status, &error);
 }
 
 static PyObject *info(PyObject *self, PyObject *none) {
@@ -60,14 +78,16 @@ static PyObject *columns(PyObject *self, PyObject *none) {
     return list;
 }
 
-static offset_list offsets_of_item(const efface_predictor *item) {
-    const double *const values = efface_predictor_offsets(item);
+static offset_list own_offsets(const predictor *self) {
+    const efface_predictor *const item = self->item;
+    const double *const values =
+        self->offsets != NULL ? self->offsets : efface_predictor_offsets(item);
     return (offset_list){values, values != NULL ? efface_predictor_get_info(item).n_columns : 0};
 }
 
 static PyObject *offsets(PyObject *self, PyObject *none) {
     (void)none;
-    return offsets_or_none(offsets_of_item(((predictor *)self)->item));
+    return offsets_or_none(own_offsets((predictor *)self));
 }
 
 static PyObject *tables(PyObject *self, PyObject *none) {
@@ -93,14 +113,13 @@ static PyObject *table(PyObject *self, PyObject *arguments) {
 
 /* (rows, out) */
 static PyObject *predict(PyObject *self, PyObject *arguments) {
-    const efface_predictor *const item = ((predictor *)self)->item;
-    const source by = source_of_predictor(item);
+    const source by = source_of_predictor(((predictor *)self)->item);
     PyObject *rows, *array, *result = NULL;
     Py_buffer out;
     matrix m;
     efface_error error = {0};
     if (!PyArg_ParseTuple(arguments, "OO", &rows, &array) ||
-        !matrix_open(&m, rows, offsets_of_item(item), false))
+        !matrix_open(&m, rows, own_offsets((predictor *)self), false))
         return NULL;
     if (array_open(&out, array, ANSWER_FORMATS, true)) {
         PyThreadState *const state = PyEval_SaveThread();
@@ -113,6 +132,45 @@ static PyObject *predict(PyObject *self, PyObject *arguments) {
     return result;
 }
 
+/* (probabilities, rows, out) */
+static PyObject *score(PyObject *self, PyObject *arguments) {
+    const source by = source_of_predictor(((predictor *)self)->item);
+    PyObject *rows, *array, *result = NULL;
+    int probabilities;
+    Py_buffer out;
+    matrix m;
+    efface_error error = {0};
+    if (!PyArg_ParseTuple(arguments, "pOO", &probabilities, &rows, &array) ||
+        !matrix_open(&m, rows, own_offsets((predictor *)self), false))
+        return NULL;
+    if (array_open(&out, array, "d", true)) {
+        PyThreadState *const state = PyEval_SaveThread();
+        const efface_status status =
+            score_rows(&by, probabilities ? EFFACE_SCORES_PROBABILITIES : EFFACE_SCORES_DECISIONS,
+                       &m, &out, &error);
+        PyEval_RestoreThread(state);
+        PyBuffer_Release(&out);
+        result = none_or_error(status, &error);
+    }
+    matrix_close(&m);
+    return result;
+}
+
+static PyObject *form(PyObject *self, PyObject *none) {
+    const source by = source_of_predictor(((predictor *)self)->item);
+    answer_form found;
+    (void)none;
+    return answer_form_copy(&by, &found) ? answer_form_tuple(&found) : PyErr_NoMemory();
+}
+
+/* (class) */
+static PyObject *class_text(PyObject *self, PyObject *number) {
+    const long long class_id = PyLong_AsLongLong(number);
+    return PyErr_Occurred() == NULL
+               ? name_or_none(efface_predictor_class_text(((predictor *)self)->item, class_id))
+               : NULL;
+}
+
 bool add_predictors(PyObject *module) {
     static PyMethodDef methods[] = {
         {"info", info, METH_NOARGS,
@@ -122,6 +180,9 @@ bool add_predictors(PyObject *module) {
         {"tables", tables, METH_NOARGS, "tables(): (name, name of a row, rows, columns)s"},
         {"table", table, METH_VARARGS, "table(name, out): in the units of the user"},
         {"predict", predict, METH_VARARGS, "predict(rows, out)"},
+        {"score", score, METH_VARARGS, "score(probabilities, rows, out): as Models.score"},
+        {"form", form, METH_NOARGS, "form(): as Models.form"},
+        {"class_text", class_text, METH_O, "class_text(class): str, or None for a number"},
         {NULL, NULL, 0, NULL},
     };
     static PyMethodDef functions[] = {

@@ -1,11 +1,11 @@
 /*
- * Ids of rows that come without any: a hash of the row's values and weight. So the ids, and with
- * them the model, do not depend on the order of the rows.
+ * Ids of rows that come without any: a hash of the row's values, weight and label. So the ids, and
+ * with them the model, do not depend on the order of the rows.
  *
  * Rows that are there several times are told apart by a count: the first has the hash itself, the
  * next the hash of that hash and 1, then 2, and so on; counts of rows that are in the set already
- * are passed over. Equal rows have equal values and weights, so it does not matter for a model
- * which of them has which id.
+ * are passed over. Equal rows have equal values, weights and labels, so it does not matter for a
+ * model which of them has which id.
  */
 #include "py_extension.h"
 
@@ -55,12 +55,15 @@ static uint64_t hash_copy(uint64_t hash, uint64_t count) {
     return count == 0 ? hash : hash_bytes(both, sizeof both);
 }
 
-/* `room` is for n_room floats, zeros at first, of which the last two hold the weight. */
-static uint64_t hash_row(const float *row, uint32_t n_columns, int64_t weight, float *room,
-                         size_t n_room) {
+/* `room` is for n_room floats, zeros at first, of which the last two hold the weight, and those
+ * before them the label, if there is one. */
+static uint64_t hash_row(const float *row, uint32_t n_columns, int64_t weight, const int64_t *label,
+                         float *room, size_t n_room) {
     for (uint32_t j = 0; j < n_columns; j++)
         room[j] = row[j] + 0.0f; /* minus zero becomes zero, as in the set */
     memcpy(room + n_room - 2, &weight, sizeof weight);
+    if (label != NULL)
+        memcpy(room + n_room - 4, label, sizeof *label);
     return hash_bytes(room, n_room * sizeof *room);
 }
 
@@ -70,12 +73,12 @@ static bool is_there(const efface_data *data, uint64_t id) {
 }
 
 efface_status derive_ids(const matrix *m, const int64_t *weights, int64_t unit,
-                         const efface_data *data, uint64_t *ids) {
+                         const int64_t *labels, const efface_data *data, uint64_t *ids) {
     size_t n_places = 16;
     while (n_places / 2 < m->n_rows)
         n_places *= 2;
     seen *const table = calloc(n_places, sizeof *table);
-    const size_t n_room = ((size_t)m->n_columns + 2 + 3) / 4 * 4;
+    const size_t n_room = ((size_t)m->n_columns + (labels != NULL ? 4 : 2) + 3) / 4 * 4;
     float *const room = calloc(n_room, sizeof *room);
     for (size_t first = 0; table != NULL && room != NULL && first < m->n_rows;) {
         const size_t rest = m->n_rows - first, n = rest < m->n_batch ? rest : m->n_batch;
@@ -83,7 +86,8 @@ efface_status derive_ids(const matrix *m, const int64_t *weights, int64_t unit,
         for (size_t i = 0; i < n; i++) {
             const int64_t weight = weights != NULL ? weights[first + i] : unit;
             const uint64_t hash =
-                hash_row(rows + i * m->stride, m->n_columns, weight, room, n_room);
+                hash_row(rows + i * m->stride, m->n_columns, weight,
+                         labels != NULL ? &labels[first + i] : NULL, room, n_room);
             seen *const entry = find(table, n_places - 1, hash);
             uint64_t count = entry->count;
             while (is_there(data, hash_copy(hash, count)))

@@ -2,8 +2,7 @@
  * Rows on their way from Python's arrays into a set.
  *
  * Python wants rows back in the order they came in, and a set has no order. So every row carries
- * the number of its arrival, in the field of the set that is for the class of a row, which models
- * do not look at.
+ * the number of its arrival as its mark.
  */
 #include "py_extension.h"
 
@@ -30,6 +29,12 @@ static bool copy_offsets(row_arrays *arrays, offset_list offsets) {
     return true;
 }
 
+/* Numbers of 64 bits beside the rows; None: there are none. */
+static bool beside_open(Py_buffer *view, PyObject *object, const char *what, size_t n_rows) {
+    return object == Py_None ||
+           (array_open(view, object, "ql", false) && same_length(what, array_length(view), n_rows));
+}
+
 bool row_arrays_open(row_arrays *arrays, const row_objects *objects, const unsigned char *key,
                      efface_texts *texts) {
     memset(arrays, 0, sizeof *arrays);
@@ -47,13 +52,9 @@ bool row_arrays_open(row_arrays *arrays, const row_objects *objects, const unsig
     if ((objects->ids != Py_None && !same_length("ids", arrays->ids.n, n)) ||
         (objects->owners != Py_None && !same_length("owners", arrays->owners.n, n)))
         goto failed;
-    if (objects->weights != Py_None &&
-        (!array_open(&arrays->weights, objects->weights, "ql", false) ||
-         !same_length("weights", array_length(&arrays->weights), n)))
-        goto failed;
-    if (objects->arrivals != Py_None &&
-        (!array_open(&arrays->arrivals, objects->arrivals, "ql", false) ||
-         !same_length("arrivals", array_length(&arrays->arrivals), n)))
+    if (!beside_open(&arrays->weights, objects->weights, "weights", n) ||
+        !beside_open(&arrays->labels, objects->labels, "labels", n) ||
+        !beside_open(&arrays->arrivals, objects->arrivals, "arrivals", n))
         goto failed;
     arrays->rows = (efface_rows){
         .n_rows = n,
@@ -62,7 +63,8 @@ bool row_arrays_open(row_arrays *arrays, const row_objects *objects, const unsig
         .ids = arrays->ids.items,
         .weights = arrays->weights.buf,
         .owners = arrays->owners.items,
-        .labels = arrays->arrivals.buf,
+        .labels = arrays->labels.buf,
+        .marks = arrays->arrivals.buf,
     };
     return true;
 failed:
@@ -73,6 +75,8 @@ failed:
 void row_arrays_close(row_arrays *arrays) {
     if (arrays->weights.obj != NULL)
         PyBuffer_Release(&arrays->weights);
+    if (arrays->labels.obj != NULL)
+        PyBuffer_Release(&arrays->labels);
     if (arrays->arrivals.obj != NULL)
         PyBuffer_Release(&arrays->arrivals);
     ids_close(&arrays->ids);
@@ -86,14 +90,14 @@ void row_arrays_close(row_arrays *arrays) {
 
 efface_status row_arrays_number(row_arrays *arrays, int64_t first) {
     const size_t n = arrays->rows.n_rows;
-    if (arrays->rows.labels != NULL)
+    if (arrays->rows.marks != NULL)
         return EFFACE_OK;
     arrays->numbers = malloc((n + 1) * sizeof *arrays->numbers);
     if (arrays->numbers == NULL)
         return EFFACE_E_MEMORY;
     for (size_t i = 0; i < n; i++)
         arrays->numbers[i] = first + (int64_t)i;
-    arrays->rows.labels = arrays->numbers;
+    arrays->rows.marks = arrays->numbers;
     return EFFACE_OK;
 }
 
@@ -102,9 +106,9 @@ efface_status row_arrays_make_ids(row_arrays *arrays, int64_t unit, const efface
         return EFFACE_OK;
     arrays->made_ids = malloc((arrays->rows.n_rows + 1) * sizeof *arrays->made_ids);
     arrays->rows.ids = arrays->made_ids;
-    return arrays->made_ids == NULL
-               ? EFFACE_E_MEMORY
-               : derive_ids(&arrays->matrix, arrays->rows.weights, unit, data, arrays->made_ids);
+    return arrays->made_ids == NULL ? EFFACE_E_MEMORY
+                                    : derive_ids(&arrays->matrix, arrays->rows.weights, unit,
+                                                 arrays->rows.labels, data, arrays->made_ids);
 }
 
 efface_status row_arrays_make_set(const row_arrays *arrays, efface_data **data,
@@ -120,6 +124,31 @@ efface_status row_arrays_make_set(const row_arrays *arrays, efface_data **data,
     else
         efface_data_free(set);
     return status;
+}
+
+bool label_texts_add(efface_texts **texts, PyObject *dictionary) {
+    PyObject *number, *text;
+    Py_ssize_t at = 0;
+    efface_error error = {0};
+    if (dictionary == Py_None)
+        return true;
+    if (!PyDict_Check(dictionary)) {
+        PyErr_SetString(PyExc_TypeError, "texts of classes must be in a dictionary");
+        return false;
+    }
+    efface_status status = *texts == NULL ? efface_texts_create(texts, &error) : EFFACE_OK;
+    while (status == EFFACE_OK && PyDict_Next(dictionary, &at, &number, &text)) {
+        Py_ssize_t n_bytes;
+        const long long label = PyLong_AsLongLong(number);
+        const char *const bytes = PyUnicode_AsUTF8AndSize(text, &n_bytes);
+        if (PyErr_Occurred() != NULL)
+            return false;
+        status = efface_texts_add(*texts, EFFACE_TEXT_LABEL, (uint64_t)label, bytes,
+                                  (size_t)n_bytes, &error);
+    }
+    if (status != EFFACE_OK)
+        raise_error(status, &error);
+    return status == EFFACE_OK;
 }
 
 bool row_arrays_kinds(const row_arrays *arrays, efface_ids *ids, efface_ids *owners) {

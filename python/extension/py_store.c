@@ -101,8 +101,10 @@ static PyMethodDef methods[] = {
     {"drop", store_drop, METH_VARARGS, "drop(name): removes a model"},
     {"rekey", store_rekey, METH_VARARGS, "rekey(name, seed): fits again with another seed"},
     {"forget", store_forget, METH_VARARGS, "forget(ids, owners, skip, only_look)"},
-    {"learn", store_learn, METH_VARARGS, "learn(rows, ids, weights, owners, keep_texts)"},
-    {"update", store_update, METH_VARARGS, "update(rows, ids, weights, owners, keep_texts)"},
+    {"learn", store_learn, METH_VARARGS,
+     "learn(rows, ids, weights, owners, keep_texts, labels, label_texts)"},
+    {"update", store_update, METH_VARARGS,
+     "update(rows, ids, weights, owners, keep_texts, labels, label_texts)"},
     {"publish", store_publish, METH_VARARGS,
      "publish(name, path, replace): a file to predict with"},
     {"compact", store_compact, METH_NOARGS, "compact(): makes the file small"},
@@ -115,7 +117,7 @@ bool add_stores(PyObject *module) {
          "open_store(path, writable, wait, receipt_key, secret_key)"},
         {"create_store", store_create, METH_VARARGS,
          "create_store(path, rows, ids, weights, owners, names, key, keep_texts, receipt_key, "
-         "secret_key, offsets)"},
+         "secret_key, offsets, labels, label_texts)"},
         {NULL, NULL, 0, NULL},
     };
     PyType_Slot slots[] = {

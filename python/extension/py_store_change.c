@@ -186,9 +186,11 @@ static efface_status change_rows(efface_store *file, const row_arrays *arrays,
     return status;
 }
 
-/* learn and update: (rows, ids, weights, owners, whether the store keeps texts) */
+/* learn and update: (rows, ids, weights, owners, whether the store keeps texts, labels, texts of
+ * labels) */
 static PyObject *learn_or_update(store *self, PyObject *arguments, bool is_new) {
     row_objects objects = {.arrivals = Py_None};
+    PyObject *label_texts;
     int keep_texts;
     unsigned char key[EFFACE_HASH_KEY_BYTES];
     double *offsets = NULL;
@@ -197,8 +199,8 @@ static PyObject *learn_or_update(store *self, PyObject *arguments, bool is_new) 
     efface_store_report report = {0};
     efface_error error = {0};
     PyObject *result = NULL;
-    if (!PyArg_ParseTuple(arguments, "OOOOp", &objects.values, &objects.ids, &objects.weights,
-                          &objects.owners, &keep_texts) ||
+    if (!PyArg_ParseTuple(arguments, "OOOOpOO", &objects.values, &objects.ids, &objects.weights,
+                          &objects.owners, &keep_texts, &objects.labels, &label_texts) ||
         !store_key(self, key))
         return NULL;
     if (!is_new && objects.ids == Py_None) {
@@ -215,7 +217,9 @@ static PyObject *learn_or_update(store *self, PyObject *arguments, bool is_new) 
     if (row_arrays_open(&arrays, &objects, key, texts)) {
         efface_ids kinds[2];
         PyThreadState *const state =
-            row_arrays_kinds(&arrays, &kinds[0], &kinds[1]) ? store_enter(self) : NULL;
+            row_arrays_kinds(&arrays, &kinds[0], &kinds[1]) && label_texts_add(&texts, label_texts)
+                ? store_enter(self)
+                : NULL;
         if (state != NULL) {
             const efface_status status =
                 change_rows(self->file, &arrays, kinds, texts, is_new, &report, &error);

@@ -61,8 +61,8 @@ static bool name_columns(efface_data *data, PyObject *names) {
     return true;
 }
 
-static PyObject *create(const char *path, const row_objects *objects, PyObject *names,
-                        const efface_store_options *options) {
+static PyObject *create(const char *path, const row_objects *objects, PyObject *label_texts,
+                        PyObject *names, const efface_store_options *options) {
     row_arrays arrays;
     efface_texts *texts = NULL;
     efface_data *data = NULL;
@@ -74,7 +74,8 @@ static PyObject *create(const char *path, const row_objects *objects, PyObject *
         return raise_error(status, &error);
     if (row_arrays_open(&arrays, objects, options->hash_key, texts)) {
         efface_ids ids, owners;
-        const bool fits = row_arrays_kinds(&arrays, &ids, &owners);
+        const bool fits =
+            row_arrays_kinds(&arrays, &ids, &owners) && label_texts_add(&texts, label_texts);
         if (fits) {
             PyThreadState *const state = PyEval_SaveThread();
             status = row_arrays_make_set(&arrays, &data, &error);
@@ -97,18 +98,21 @@ static PyObject *create(const char *path, const row_objects *objects, PyObject *
     return result;
 }
 
-/* (path, rows, ids, weights, owners, names, key, keep texts, receipt key, secret key, offsets) */
+/* (path, rows, ids, weights, owners, names, key, keep texts, receipt key, secret key, offsets,
+ * labels, texts of labels) */
 PyObject *store_create(PyObject *module, PyObject *arguments) {
     PyObject *path, *names, *key, *receipt_key, *secret_key, *shifts, *result = NULL;
+    PyObject *label_texts;
     Py_buffer offsets = {0};
     row_objects objects = {.arrivals = Py_None}; /* the store keeps no order */
     const unsigned char *hash_key;
     efface_store_options options;
     int keep_texts;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O&OOOOOOpOOO", PyUnicode_FSConverter, &path, &objects.values,
-                          &objects.ids, &objects.weights, &objects.owners, &names, &key,
-                          &keep_texts, &receipt_key, &secret_key, &shifts))
+    if (!PyArg_ParseTuple(arguments, "O&OOOOOOpOOOOO", PyUnicode_FSConverter, &path,
+                          &objects.values, &objects.ids, &objects.weights, &objects.owners, &names,
+                          &key, &keep_texts, &receipt_key, &secret_key, &shifts, &objects.labels,
+                          &label_texts))
         return NULL;
     efface_store_options_init(&options);
     options.access = EFFACE_ACCESS_WRITE;
@@ -120,7 +124,7 @@ PyObject *store_create(PyObject *module, PyObject *arguments) {
         offsets_open(&offsets, shifts, &objects.offsets)) {
         if (hash_key != NULL)
             memcpy(options.hash_key, hash_key, EFFACE_HASH_KEY_BYTES);
-        result = create(PyBytes_AsString(path), &objects, names, &options);
+        result = create(PyBytes_AsString(path), &objects, label_texts, names, &options);
     }
     if (offsets.obj != NULL)
         PyBuffer_Release(&offsets);

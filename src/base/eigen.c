@@ -11,6 +11,7 @@
 #include "base/grid.h"
 #include "base/matrix.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -36,12 +37,12 @@ typedef struct eigen {
     size_t n_rotations;
 } eigen;
 
-/* The largest of n magnitudes and `so_far`. */
+/* The largest of n magnitudes and `so_far`; infinity if one is not a number. */
 static double largest_of(const double *values, size_t n, double so_far) {
     double largest = so_far;
     for (size_t i = 0; i < n; i++) {
         const double size = fabs(values[i]);
-        largest = size > largest ? size : largest;
+        largest = size <= largest ? largest : size == size ? size : HUGE_VAL;
     }
     return largest;
 }
@@ -282,6 +283,11 @@ static void put_in_order(const eigen *this) {
 efface_status ef_eigen_symmetric(double *a, uint32_t n, double *values) {
     if (n == 0)
         return EFFACE_OK;
+    double largest = 0.0;
+    for (size_t i = 0; i < n; i++)
+        largest = largest_of(a + i * n, i + 1, largest);
+    if (largest > DBL_MAX)
+        return EFFACE_E_LIMIT;
     eigen this = {.n = n, .a = a, .diagonal = values};
     double *const room = ef_alloc(n, 3 * sizeof *room);
     this.rotations = ef_alloc(BATCH, sizeof *this.rotations);
@@ -292,9 +298,6 @@ efface_status ef_eigen_symmetric(double *a, uint32_t n, double *values) {
     this.halves = room + n;
     this.product = room + 2 * (size_t)n;
 
-    double largest = 0.0;
-    for (size_t i = 0; i < n; i++)
-        largest = largest_of(a + i * n, i + 1, largest);
     const int exponent = exponent_of(largest);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k <= i; k++)

@@ -63,7 +63,9 @@ static inline void ef_axpy(double factor, const double *restrict x, double *rest
  *
  * A column that is 0, or depends on those before it (its pivot is at most EF_PIVOT_MIN of its
  * diagonal element), is dropped. It is then as if its row and column were not there, and solutions
- * have 0 in its place. So is a column that makes A indefinite, or has elements that are not finite.
+ * have 0 in its place. (Rounding errors may keep a column that depends on columns which are
+ * themselves nearly dependent.) So is a column that makes A indefinite, or has elements that are
+ * not finite.
  */
 typedef struct ef_cholesky {
     uint32_t n;
@@ -102,9 +104,9 @@ double ef_cholesky_log_determinant(const ef_cholesky *factor);
  * its eigenvectors: row k of `a` is the k-th, of length 1, and values[k] its eigenvalue. Values
  * descend. The entry of largest magnitude of each vector, the first of them, is positive.
  *
- * Errors: MEMORY, with `a` as it was; LIMIT if a value is not found in 50 steps, which no matrix of
- * finite numbers is known to do: then `a` and `values` are of no use. Cost about 3 n^3
- * multiplications. */
+ * Errors: MEMORY, and LIMIT if an element is not finite, with `a` as it was; LIMIT if a value is
+ * not found in 50 steps, which no matrix of finite numbers is known to do: then `a` and `values`
+ * are of no use. Cost about 3 n^3 multiplications. */
 efface_status ef_eigen_symmetric(double *a, uint32_t n, double *values);
 
 #endif

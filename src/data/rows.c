@@ -54,6 +54,7 @@ void efface_data_free(efface_data *data) {
     ef_free(data->weights);
     ef_free(data->owners);
     ef_free(data->labels);
+    ef_free(data->marks);
     ef_counts_free(&data->counts);
     ef_free(data);
 }
@@ -99,6 +100,8 @@ efface_status ef_data_reserve(efface_data *data, size_t n_rows, efface_error *er
         GROW(data->owners, sizeof *data->owners);
     if (data->labels != NULL)
         GROW(data->labels, sizeof *data->labels);
+    if (data->marks != NULL)
+        GROW(data->marks, sizeof *data->marks);
     data->capacity = n_rows;
     return EFFACE_OK;
 }
@@ -114,7 +117,7 @@ static efface_status reserve_more(efface_data *data, size_t n_more, efface_error
     return ef_data_reserve(data, wanted > generous ? wanted : generous, error);
 }
 
-/* Gives every row its own weight, owner or label where they were all alike. */
+/* Gives every row its own weight, owner, label or mark where they were all alike. */
 static efface_status spell_out_weights(efface_data *data, efface_error *error) {
     if (data->weights != NULL)
         return EFFACE_OK;
@@ -145,6 +148,17 @@ static efface_status spell_out_labels(efface_data *data, efface_error *error) {
         return ef_fail_memory(error);
     for (size_t i = 0; i < data->n_rows; i++)
         data->labels[i] = EFFACE_NO_LABEL;
+    return EFFACE_OK;
+}
+
+static efface_status spell_out_marks(efface_data *data, efface_error *error) {
+    if (data->marks != NULL)
+        return EFFACE_OK;
+    data->marks = ef_alloc(data->capacity, sizeof *data->marks);
+    if (data->marks == NULL)
+        return ef_fail_memory(error);
+    for (size_t i = 0; i < data->n_rows; i++)
+        data->marks[i] = 0;
     return EFFACE_OK;
 }
 
@@ -361,6 +375,8 @@ static efface_status spell_out_beside(efface_data *data, const efface_rows *rows
         status = spell_out_owners(data, error);
     if (status == EFFACE_OK && rows->labels != NULL)
         status = spell_out_labels(data, error);
+    if (status == EFFACE_OK && rows->marks != NULL)
+        status = spell_out_marks(data, error);
     return status;
 }
 
@@ -440,6 +456,8 @@ efface_status efface_data_add(efface_data *data, const efface_rows *rows, efface
             data->owners[position] = rows->owners != NULL ? rows->owners[i] : EFFACE_NO_OWNER;
         if (data->labels != NULL)
             data->labels[position] = rows->labels != NULL ? rows->labels[i] : EFFACE_NO_LABEL;
+        if (data->marks != NULL)
+            data->marks[position] = rows->marks != NULL ? rows->marks[i] : 0;
     }
     data->next_id = next_id;
     data->named |= rows->ids != NULL && rows->n_rows != 0;
@@ -491,6 +509,8 @@ static void write_beside(efface_data *data, size_t position, const efface_row *r
         data->owners[position] = row->owner;
     if (data->labels != NULL)
         data->labels[position] = row->label;
+    if (data->marks != NULL)
+        data->marks[position] = row->mark;
 }
 
 void ef_data_take_out(efface_data *data, size_t position) {
@@ -585,7 +605,8 @@ size_t ef_data_bytes(const efface_data *data) {
     const size_t a_row = data->n_columns * sizeof *data->values +
                          (data->weights != NULL ? sizeof *data->weights : 0) +
                          (data->owners != NULL ? sizeof *data->owners : 0) +
-                         (data->labels != NULL ? sizeof *data->labels : 0);
+                         (data->labels != NULL ? sizeof *data->labels : 0) +
+                         (data->marks != NULL ? sizeof *data->marks : 0);
     return sizeof *data + data->capacity * a_row + ef_row_ids_bytes(&data->ids, data->capacity);
 }
 
@@ -638,6 +659,8 @@ efface_status efface_data_replace(efface_data *data, const efface_rows *rows, ef
             data->owners[position] = rows->owners[i];
         if (rows->labels != NULL)
             data->labels[position] = rows->labels[i];
+        if (rows->marks != NULL)
+            data->marks[position] = rows->marks[i];
     }
     if (rows->weights != NULL)
         data->total_weight = total_weight;
@@ -661,6 +684,7 @@ efface_row efface_data_row(const efface_data *data, size_t position) {
         .weight = ef_data_weight(data, position),
         .owner = data->owners != NULL ? data->owners[position] : EFFACE_NO_OWNER,
         .label = data->labels != NULL ? data->labels[position] : EFFACE_NO_LABEL,
+        .mark = data->marks != NULL ? data->marks[position] : 0,
     };
 }
 

@@ -8,8 +8,8 @@
  * one row alone lies scattered over as many cache lines as it has columns.
  *
  * What every row of a set has in common is not stored: ids that are the positions (row_ids.h),
- * `weights` while all are 1, `owners` and `labels` while no row has one. So a plain matrix costs
- * its own size and nothing else.
+ * `weights` while all are 1, `owners` and `labels` while no row has one, `marks` while none was
+ * given. So a plain matrix costs its own size and nothing else.
  */
 #ifndef EF_ROWS_H
 #define EF_ROWS_H
@@ -47,6 +47,7 @@ struct efface_data {
     int64_t *weights; /* or NULL: 1 */
     uint64_t *owners; /* or NULL: none */
     int64_t *labels;  /* or NULL: none */
+    int64_t *marks;   /* or NULL: 0 */
     uint64_t next_id; /* larger than every id the set ever held */
     char **names;     /* n_columns names, or NULL */
     double *offsets;  /* n_columns offsets that values came without, or NULL */
@@ -105,7 +106,7 @@ efface_status ef_data_prepare_remove(efface_data *data, const uint64_t *ids, siz
 /* The parts of a change that cannot fail, for calls that must be undone when a later part does.
  * `take_out` removes the row at a position (the last, unless its removal was prepared) and moves
  * the last row there; `put_back`, given the same position, undoes the latest removal; `overwrite`
- * gives a row other values, and other weight, owner and label if the set stores such. The first
+ * gives a row other values, and other weight, owner, label and mark if the set stores such. The first
  * advances the generation as a change does; who undoes one gives the set the stamp it had. */
 void ef_data_take_out(efface_data *data, size_t position);
 void ef_data_put_back(efface_data *data, size_t position, const efface_row *row,

@@ -309,7 +309,7 @@ static efface_status op_add_all(scene *s, efface_error *error) {
         owners[i] = i;
         labels[i] = -1;
     }
-    const efface_rows rows = {MOST_BATCH, values, 0, ids, weights, owners, labels};
+    const efface_rows rows = {MOST_BATCH, values, 0, ids, weights, owners, labels, labels};
     return efface_data_add(s->data, &rows, error);
 }
 
@@ -322,7 +322,7 @@ static efface_status op_replace(scene *s, efface_error *error) {
     const float values[2 * N_COLUMNS] = {0};
     const uint64_t ids[2] = {3, N_ROWS - 1}, owners[2] = {8, 9};
     const int64_t weights[2] = {5, 6}, labels[2] = {1, 2};
-    const efface_rows rows = {2, values, 0, ids, weights, owners, labels};
+    const efface_rows rows = {2, values, 0, ids, weights, owners, labels, labels};
     return efface_data_replace(s->data, &rows, error);
 }
 

@@ -133,7 +133,7 @@ static efface_data *mirror_data(const scene *s, const uint32_t *columns, uint32_
         for (uint32_t j = 0; j < n_columns; j++)
             values[k * n_columns + j] = from->values[columns != NULL ? columns[j] : j];
     }
-    const efface_rows rows = {s->n, values, 0, ids, weights, owners, labels};
+    const efface_rows rows = {s->n, values, 0, ids, weights, owners, labels, NULL};
     efface_data *const data = make_data(n_columns, &rows);
     free(values);
     free(ids);
@@ -545,7 +545,8 @@ static void learn(scene *s) {
         for (uint32_t k = 0; k < s->n_models; k++)
             outside |= is_outside(&s->models[k], values + i * s->d);
     }
-    const efface_rows rows = {n, values, 0, id_kind != 0 ? ids : NULL, weights, owners, labels};
+    const efface_rows rows = {n,       values, 0,      id_kind != 0 ? ids : NULL,
+                              weights, owners, labels, NULL};
     efface_data *const data = make_data(s->d, &rows);
     efface_store_report report = {0};
     efface_error error;
@@ -570,7 +571,7 @@ static void learn(scene *s) {
         assert_int_equal(report.receipt, ++s->n_receipts);
         for (size_t i = 0; i < n; i++) {
             const efface_row row = {id_kind != 0 ? ids[i] : report.new_ids[i], weights[i],
-                                    owners[i], labels[i]};
+                                    owners[i], labels[i], 0};
             mirror_add(s, &row, values + i * s->d);
         }
         seen.learns++;
@@ -604,8 +605,14 @@ static void update(scene *s) {
         for (uint32_t k = 0; k < s->n_models; k++)
             outside |= is_outside(&s->models[k], values + i * s->d);
     }
-    const efface_rows rows = {
-        n, values, 0, ids, weighs ? weights : NULL, owns ? owners : NULL, labelled ? labels : NULL};
+    const efface_rows rows = {n,
+                              values,
+                              0,
+                              ids,
+                              weighs ? weights : NULL,
+                              owns ? owners : NULL,
+                              labelled ? labels : NULL,
+                              NULL};
     efface_data *const data = make_data(s->d, &rows);
     efface_store_report report = {0};
     efface_error error;

@@ -408,7 +408,7 @@ static void rows_that_cannot_be_updated_change_nothing(void **state) {
     const uint64_t owners[2] = {50, 51};
     const int64_t weights[2] = {5, 6}, no_weight[2] = {2, -3};
     const int64_t labels[2] = {7, 8};
-    efface_rows rows = {2, fine, 0, unknown, weights, owners, labels};
+    efface_rows rows = {2, fine, 0, unknown, weights, owners, labels, NULL};
     REFUSED(&p, EFFACE_E_NOT_FOUND, "20", UPDATE(&p, &rows));
     rows.ids = ids;
     rows.values = infinite;

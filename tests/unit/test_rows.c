@@ -492,6 +492,54 @@ static void first_owners_and_labels_may_come_late(void **state) {
     efface_data_free(data);
 }
 
+static size_t position_of(const efface_data *data, uint64_t id) {
+    size_t position = SIZE_MAX;
+    assert_int_equal(efface_data_find(data, id, &position), EFFACE_OK);
+    return position;
+}
+
+/* A mark stays with its row when others leave, and is gone with it. */
+static void marks_stay_with_their_rows(void **state) {
+    (void)state;
+    const float values[] = {1, 2, 3, 4, 5};
+    efface_data *data = NULL;
+    assert_int_equal(efface_data_create(1, &data, NULL), EFFACE_OK);
+    assert_int_equal(add_ids(data, NULL, 3), EFFACE_OK);
+    assert_true(data->marks == NULL && efface_data_row(data, 1).mark == 0);
+    const efface_rows marked = {.n_rows = 5,
+                                .values = values,
+                                .ids = (const uint64_t[]){10, 11, 12, 13, 14},
+                                .marks = (const int64_t[]){-1, INT64_MIN, 7, 8, INT64_MAX}};
+    assert_int_equal(efface_data_add(data, &marked, NULL), EFFACE_OK);
+    assert_true(efface_data_row(data, 2).mark == 0 && data->labels == NULL);
+    assert_int_equal(efface_data_remove(data, (const uint64_t[]){11, 0}, 2, NULL), EFFACE_OK);
+    assert_true(efface_data_row(data, position_of(data, 10)).mark == -1);
+    assert_true(efface_data_row(data, position_of(data, 12)).mark == 7);
+    assert_true(efface_data_row(data, position_of(data, 14)).mark == INT64_MAX);
+    for (size_t i = data->n_rows; i < 8; i++)
+        assert_true(data->marks[i] == 0);
+
+    /* A row that is replaced keeps it unless another is given; one that is added has 0. */
+    efface_rows one = {.n_rows = 1, .values = values, .ids = (const uint64_t[]){12}};
+    assert_int_equal(efface_data_replace(data, &one, NULL), EFFACE_OK);
+    assert_true(efface_data_row(data, position_of(data, 12)).mark == 7);
+    one.marks = (const int64_t[]){70};
+    assert_int_equal(efface_data_replace(data, &one, NULL), EFFACE_OK);
+    assert_true(efface_data_row(data, position_of(data, 12)).mark == 70);
+    assert_int_equal(add_ids(data, (const uint64_t[]){11}, 1), EFFACE_OK);
+    assert_true(efface_data_row(data, position_of(data, 11)).mark == 0);
+
+    /* What a change took out comes back with it. */
+    const size_t place = position_of(data, 13);
+    const efface_row row = efface_data_row(data, place);
+    assert_int_equal(ef_data_prepare_remove(data, (const uint64_t[]){13}, 1, NULL), EFFACE_OK);
+    ef_data_take_out(data, place);
+    ef_data_put_back(data, place, &row, &values[3]);
+    assert_true(efface_data_row(data, place).mark == 8);
+    assert_true(efface_data_row(data, position_of(data, 12)).mark == 70);
+    efface_data_free(data);
+}
+
 /* Names come and go one by one. */
 static void columns_have_names_or_none(void **state) {
     (void)state;
@@ -530,6 +578,7 @@ int main(void) {
         cmocka_unit_test(stride_leaves_gaps_alone),
         cmocka_unit_test(index_finds_what_is_there),
         cmocka_unit_test(first_owners_and_labels_may_come_late),
+        cmocka_unit_test(marks_stay_with_their_rows),
         cmocka_unit_test(columns_have_names_or_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -91,6 +91,7 @@ static void tape_of_each_purpose_is_frozen(void **state) {
         {1, EF_TAPE_PHASE, 0, UINT64_C(5) << 32, 1, UINT64_C(0x269CD40AA43F46C7)},
         {42, EF_TAPE_SAMPLE, 1, 9, 0, UINT64_C(0x87D548179AA95BCA)},
         {42, EF_TAPE_GAUSSIAN, 0, 9, UINT32_C(1) << 31, UINT64_C(0x8E11A903758E2170)},
+        {42, EF_TAPE_FOURIER, 3, 9, 2, UINT64_C(0xE57EDCAAC6B07174)},
     };
     for (size_t i = 0; i < COUNT(frozen); i++)
         assert_true(ef_tape(frozen[i].seed, frozen[i].purpose, frozen[i].sub, frozen[i].index,

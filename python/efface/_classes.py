@@ -1,0 +1,480 @@
+"""Classifiers that are made of sums, from which rows can be removed exactly."""
+
+import numpy as np
+
+from ._bases import ClassifierMixin
+from ._estimator import of_model
+from ._linear import refuse_moved_origin
+from ._model import Model, of_one_state
+from ._parameters import or_none, real
+from ._rows import check_rows, spread_rows
+from ._sums import IS_FLAG, SUMS_RULES, SumsEstimator
+
+_PRIORS_RULE = (lambda v: v is None or np.ndim(v) == 1, "a number for each class or None")
+
+
+class ClassesModel(Model, family="sums", view="classes"):
+    """A fitted classifier and the rows it was fitted to; see `Model`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes that rows have, in order.
+    """
+
+    __slots__ = ()
+
+    @property
+    def classes_(self):
+        """The classes that rows have, in order."""
+        return self._cached("classes", self._classes)
+
+    @of_one_state
+    def _classes(self):
+        labels = self._form()[2]
+        return self._y.shown(labels)[self._y.order(labels)]
+
+    @of_one_state
+    def _class_table(self, name):
+        """A table with a row for each class, in the order of `classes_`."""
+        order = self._y.order(self._form()[2])
+        return self._cached(("of classes", name), lambda: self.table(name)[order])
+
+    @of_one_state
+    def _scores(self, X, probabilities):
+        """A number for each row of an array and class."""
+        inputs, _, labels = self._form()
+        out = np.empty((X.shape[0], len(labels)))
+        with spread_rows(X, inputs, self.shape[1]) as rows:
+            self._ask(self._models.score, self.run, probabilities, rows.array, out)
+        return out[:, self._y.order(labels)]
+
+    def _decisions(self, X):
+        """`decision_function` for an array: with two classes, one number a row."""
+        decisions = self._scores(X, False)
+        return self._second(*decisions.T) if decisions.shape[1] == 2 else decisions
+
+    @staticmethod
+    def _second(first, second):
+        """With two classes, how much speaks for the second, of what speaks for each."""
+        return second - first
+
+    @property
+    def coef_(self):
+        """The coefficients of the features, a row for each class; one row for two classes."""
+        return self._coefficients()[:, 1:]
+
+    @property
+    def intercept_(self):
+        """What is added to them."""
+        return self._coefficients()[:, 0]
+
+    def _coefficients(self):
+        table = self._class_table("coefficients")
+        return self._second(*table).reshape(1, -1) if len(table) == 2 else table
+
+    def decision_function(self, X):
+        """A number for each row of X and class, or for each row if there are two classes: the class
+        with the largest is predicted, or the second if it is positive."""
+        with self._rows(X) as rows:
+            return self._decisions(rows.array)
+
+
+class RidgeClassifierModel(ClassesModel, family="sums", view="ridge"):
+    """A fitted ridge classifier and the rows it was fitted to; see `Model`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (n_classes, n_features), or (1, n_features) for two classes
+    intercept_ : ndarray of shape (n_classes,) or (1,)
+    """
+
+    __slots__ = ()
+
+    @staticmethod
+    def _second(first, second):
+        return second  # which is minus the first
+
+
+class ProbableClassesModel(ClassesModel, family="sums", view="classes"):
+    """A fitted classifier with probabilities and the rows it was fitted to; see `Model`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    means_ : ndarray of shape (n_classes, n_features)
+    priors_ : ndarray of shape (n_classes,)
+    """
+
+    __slots__ = ()
+
+    @property
+    def means_(self):
+        """The means of the rows of each class."""
+        return self._class_table("means")
+
+    @property
+    def priors_(self):
+        """The probability of each class before a row is looked at."""
+        return self._class_table("priors")[:, 0]
+
+    @property
+    def class_count_(self):
+        """The weight of the rows of each class."""
+        return self._class_table("priors")[:, 1]
+
+    def _log_probabilities(self, X):
+        decisions = self._scores(X, False)
+        decisions -= decisions.max(axis=1, keepdims=True)
+        return decisions - np.log(np.exp(decisions).sum(axis=1, keepdims=True))
+
+    def predict_proba(self, X):
+        """The probability of each class, in the order of `classes_`, for each row of X."""
+        with self._rows(X) as rows:
+            return self._scores(rows.array, True)
+
+
+class BayesModel(ProbableClassesModel, family="sums", view="bayes"):
+    """A fitted Gaussian naive Bayes and the rows it was fitted to; see `ProbableClassesModel`.
+
+    Attributes
+    ----------
+    theta_, var_ : ndarray of shape (n_classes, n_features)
+        Means and variances.
+    class_prior_, class_count_ : ndarray of shape (n_classes,)
+    """
+
+    __slots__ = ()
+
+    @property
+    def var_(self):
+        """The variances of each class, with what was added to them."""
+        return self._class_table("variances")
+
+
+class DiscriminantModel(ProbableClassesModel, family="sums", view="discriminant"):
+    """Fitted discriminants and the rows they were fitted to; see `ProbableClassesModel`."""
+
+    __slots__ = ()
+
+
+class _Classifier(ClassifierMixin, SumsEstimator):
+    """What classifiers share."""
+
+    _learns = "classes"
+
+    classes_ = of_model(ClassesModel.classes_)
+
+    def _check_fit(self, model, array):
+        try:
+            model._predict_array(array[:1])  # says so if there are too few classes or rows
+        except ValueError as error:
+            if model.shape[0] > 1:
+                raise
+            raise ValueError(f"n_samples=1 is too few: {error}") from None
+
+    def _ask(self, X, ask):
+        model = self._fitted()
+        with check_rows(self, X) as rows:
+            return ask(model, rows.array)
+
+
+class _Deciding:
+    """Classifiers with a decision function."""
+
+    def decision_function(self, X):
+        """A number for each row of X and class: the class with the largest is predicted.
+
+        With two classes there is one number for each row: if it is positive, the second is
+        predicted.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes) or (n_rows,)
+        """
+        return self._ask(X, lambda model, array: model._decisions(array))
+
+
+class _Probable(_Classifier):
+    """Classifiers with probabilities."""
+
+    def predict_proba(self, X):
+        """The probability of each class, in the order of `classes_`, for each row of X."""
+        return self._ask(X, lambda model, array: model._scores(array, True))
+
+    def predict_log_proba(self, X):
+        """The logarithms of these probabilities."""
+        return self._ask(X, lambda model, array: model._log_probabilities(array))
+
+    def _refuse_store(self):
+        if self.priors is not None:
+            return "priors are in the order of classes, which a store does not know: leave them out"
+        return None
+
+    def _class_parameters(self, form, labels):
+        """Priors in the order of labels, of those in the order of classes."""
+        if self.priors is None:
+            return {self._priors_key: None}
+        priors = np.array(self.priors, dtype=np.float64)
+        labels = np.unique(labels)
+        if len(priors) != len(labels):
+            raise ValueError("Number of priors must match number of classes.")
+        if not (priors >= 0).all():
+            raise ValueError("Priors must be non-negative.")
+        if not np.isclose(priors.sum(), 1.0):
+            raise ValueError("The sum of the priors should be 1.")
+        by_label = np.empty_like(priors)
+        by_label[form.order(labels)] = priors
+        return {self._priors_key: by_label}
+
+
+class RidgeClassifier(_Deciding, _Classifier):
+    """Classification by ridge regression on the classes, from which rows can be removed exactly.
+
+    Each class has a regression on 1 for its rows and -1 for others; see `Ridge`.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        The penalty of squared coefficients.
+    fit_intercept : bool, default=True
+    bound : float or None, default=None
+        The largest allowed magnitude of a value. None: derived from the rows.
+    offset : array-like of shape (n_features,), 'auto' or None, default=None
+        A number to subtract from each feature in float64, before the rounding to float32; see
+        `KMeans`.
+    n_threads : int or None, default=None
+        None: as many as there are processors. No result depends on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes that rows have. A class whose last row is forgotten is gone.
+    coef_ : ndarray of shape (n_classes, n_features), or (1, n_features) for two classes
+    intercept_ : ndarray of shape (n_classes,) or (1,)
+
+    Examples
+    --------
+    >>> import numpy as np, efface
+    >>> X = np.array([[1.0], [2.0], [8.0], [9.0]])
+    >>> model = efface.RidgeClassifier().fit(X, ["low", "low", "high", "high"], ids=range(4))
+    >>> report = model.forget(ids=[0])
+    >>> str(model.predict([[1.5]])[0])
+    'low'
+    """
+
+    _view = "ridge"
+    _rules = {
+        **SUMS_RULES,
+        "alpha": real(0.0, 1e100, closed=True),
+        "fit_intercept": IS_FLAG,
+    }
+
+    def __init__(self, alpha=1.0, *, fit_intercept=True, bound=None, offset=None, n_threads=None):
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.bound = bound
+        self.offset = offset
+        self.n_threads = n_threads
+
+    def _view_parameters(self, parameters):
+        refuse_moved_origin(parameters)
+        return {
+            "alpha": float(parameters["alpha"]),
+            "intercept": bool(parameters["fit_intercept"]),
+        }
+
+    coef_ = of_model(RidgeClassifierModel.coef_)
+    intercept_ = of_model(RidgeClassifierModel.intercept_)
+
+
+class GaussianNB(_Probable):
+    """Gaussian naive Bayes, from which rows can be removed exactly.
+
+    Parameters
+    ----------
+    priors : array-like of shape (n_classes,) or None, default=None
+        The probabilities of classes, in the order of `classes_`. None: their shares of the rows.
+    var_smoothing : float, default=1e-9
+        This part of the largest variance of a feature is added to all variances.
+    bound : float or None, default=None
+        The largest allowed magnitude of a value. None: derived from the rows.
+    offset : array-like of shape (n_features,), 'auto' or None, default=None
+        A number to subtract from each feature in float64, before the rounding to float32; see
+        `KMeans`.
+    n_threads : int or None, default=None
+        None: as many as there are processors. No result depends on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes that rows have. A class whose last row is forgotten is gone.
+    theta_, var_ : ndarray of shape (n_classes, n_features)
+        Means and variances of the features in each class.
+    class_prior_, class_count_ : ndarray of shape (n_classes,)
+        The probability of each class, and the weight of its rows.
+
+    Examples
+    --------
+    >>> import numpy as np, efface
+    >>> X = np.array([[1.0], [2.0], [8.0], [9.0], [30.0]])
+    >>> model = efface.GaussianNB().fit(X, [0, 0, 1, 1, 1], ids=range(5))
+    >>> report = model.forget(ids=[4])
+    >>> model.theta_
+    array([[1.5],
+           [8.5]])
+    """
+
+    _view = "bayes"
+    _priors_key = "bayes_priors"
+    _rules = {
+        **SUMS_RULES,
+        "priors": _PRIORS_RULE,
+        "var_smoothing": real(0.0, 1e100, closed=True),
+    }
+
+    def __init__(
+        self, *, priors=None, var_smoothing=1e-9, bound=None, offset=None, n_threads=None
+    ):
+        self.priors = priors
+        self.var_smoothing = var_smoothing
+        self.bound = bound
+        self.offset = offset
+        self.n_threads = n_threads
+
+    def _view_parameters(self, parameters):
+        return {"smoothing": float(parameters["var_smoothing"])}
+
+    def predict_joint_log_proba(self, X):
+        """The logarithm of the joint probability of each row of X and each class."""
+        return self._ask(X, lambda model, array: model._scores(array, False))
+
+    theta_ = of_model(BayesModel.means_)
+    var_ = of_model(BayesModel.var_)
+    class_prior_ = of_model(BayesModel.priors_)
+    class_count_ = of_model(BayesModel.class_count_)
+
+
+class LinearDiscriminantAnalysis(_Deciding, _Probable):
+    """Linear discriminants, from which rows can be removed exactly.
+
+    Each class has a normal distribution, with one covariance matrix for all.
+
+    Parameters
+    ----------
+    shrinkage : float or None, default=None
+        From 0 to 1: the covariance matrix becomes (1 - shrinkage) times itself plus shrinkage times
+        its mean variance in each feature. None: it is not shrunk. It is that of the rows, as with
+        scikit-learn's solver 'lsqr'.
+    priors : array-like of shape (n_classes,) or None, default=None
+        The probabilities of classes, in the order of `classes_`. None: their shares of the rows.
+    bound : float or None, default=None
+        The largest allowed magnitude of a value. None: derived from the rows.
+    offset : array-like of shape (n_features,), 'auto' or None, default=None
+        A number to subtract from each feature in float64, before the rounding to float32; see
+        `KMeans`.
+    n_threads : int or None, default=None
+        None: as many as there are processors. No result depends on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes that rows have. A class whose last row is forgotten is gone.
+    coef_ : ndarray of shape (n_classes, n_features), or (1, n_features) for two classes
+    intercept_ : ndarray of shape (n_classes,) or (1,)
+    means_ : ndarray of shape (n_classes, n_features)
+    priors_ : ndarray of shape (n_classes,)
+
+    Examples
+    --------
+    >>> import numpy as np, efface
+    >>> X = np.array([[1.0, 0], [2, 1], [8, 0], [9, 1], [30, 40]])
+    >>> model = efface.LinearDiscriminantAnalysis().fit(X, [0, 0, 1, 1, 1], ids=range(5))
+    >>> report = model.forget(ids=[4])
+    >>> model.predict([[7, 1]])
+    array([1])
+    """
+
+    _view = "discriminant"
+    _priors_key = "discriminant_priors"
+    _rules = {
+        **SUMS_RULES,
+        "shrinkage": or_none(real(0.0, 1.0, closed=True)),
+        "priors": _PRIORS_RULE,
+    }
+
+    def __init__(self, *, shrinkage=None, priors=None, bound=None, offset=None, n_threads=None):
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.bound = bound
+        self.offset = offset
+        self.n_threads = n_threads
+
+    def _view_parameters(self, parameters):
+        return {"quadratic": False, "shrinkage": float(parameters["shrinkage"] or 0.0)}
+
+    coef_ = of_model(DiscriminantModel.coef_)
+    intercept_ = of_model(DiscriminantModel.intercept_)
+    means_ = of_model(DiscriminantModel.means_)
+    priors_ = of_model(DiscriminantModel.priors_)
+
+
+class QuadraticDiscriminantAnalysis(_Deciding, _Probable):
+    """Quadratic discriminants, from which rows can be removed exactly.
+
+    Each class has a normal distribution with a covariance matrix of its own.
+
+    Parameters
+    ----------
+    priors : array-like of shape (n_classes,) or None, default=None
+        The probabilities of classes, in the order of `classes_`. None: their shares of the rows.
+    reg_param : float, default=0.0
+        From 0 to 1: covariance matrices become (1 - reg_param) times themselves plus reg_param in
+        each feature. They are divided by the weight of the rows of the class (scikit-learn: less
+        1), so that a weight of 2 is the same as two rows.
+    bound : float or None, default=None
+        The largest allowed magnitude of a value. None: derived from the rows.
+    offset : array-like of shape (n_features,), 'auto' or None, default=None
+        A number to subtract from each feature in float64, before the rounding to float32; see
+        `KMeans`.
+    n_threads : int or None, default=None
+        None: as many as there are processors. No result depends on it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes that rows have. A class whose last row is forgotten is gone.
+    means_ : ndarray of shape (n_classes, n_features)
+    priors_ : ndarray of shape (n_classes,)
+
+    Examples
+    --------
+    >>> import numpy as np, efface
+    >>> X = np.array([[1.0], [2], [8], [9], [30]])
+    >>> model = efface.QuadraticDiscriminantAnalysis().fit(X, [0, 0, 1, 1, 1], ids=range(5))
+    >>> report = model.forget(ids=[4])
+    >>> model.predict([[7]])
+    array([1])
+    """
+
+    _view = "discriminant"
+    _priors_key = "discriminant_priors"
+    _rules = {
+        **SUMS_RULES,
+        "priors": _PRIORS_RULE,
+        "reg_param": real(0.0, 1.0, closed=True),
+    }
+
+    def __init__(self, *, priors=None, reg_param=0.0, bound=None, offset=None, n_threads=None):
+        self.priors = priors
+        self.reg_param = reg_param
+        self.bound = bound
+        self.offset = offset
+        self.n_threads = n_threads
+
+    def _view_parameters(self, parameters):
+        return {"quadratic": True, "shrinkage": float(parameters["reg_param"])}
+
+    means_ = of_model(DiscriminantModel.means_)
+    priors_ = of_model(DiscriminantModel.priors_)

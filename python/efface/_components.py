@@ -1,0 +1,232 @@
+"""Principal components, from which rows can be removed exactly."""
+
+import numbers
+
+import numpy as np
+
+from ._arrays import WEIGHT_UNIT
+from ._bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from ._estimator import of_model
+from ._model import Model, of_one_state
+from ._rows import check_rows
+from ._sums import IS_FLAG, SUMS_RULES, SumsEstimator
+
+
+class ComponentsModel(Model, family="sums", view="components"):
+    """Fitted principal components and the rows they were fitted to; see `Model`.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+    explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
+    mean_ : ndarray of shape (n_features,)
+    """
+
+    __slots__ = ()
+
+    def _shaped(self, out):
+        return out.reshape(len(out), -1)
+
+    @property
+    def components_(self):
+        """The directions, each of length 1, in the order of their variances."""
+        return self._cached("components", self._axes)
+
+    def _axes(self):
+        # The library's are divided by the deviations, if coordinates are.
+        axes = self.table("components")
+        lengths = np.sqrt((axes**2).sum(axis=1, keepdims=True))
+        return axes / np.where(lengths > 0, lengths, 1.0) if self._whiten else axes
+
+    @property
+    def _whiten(self):
+        return self.info.parameters["whiten"]
+
+    def _variances(self):
+        return self._cached("variances", lambda: self.table("variances"))
+
+    @property
+    def explained_variance_(self):
+        """The variance along each component."""
+        return self._variances()[:, 0]
+
+    @property
+    def explained_variance_ratio_(self):
+        """Its share of the variance of all features."""
+        return self._variances()[:, 1]
+
+    @property
+    def mean_(self):
+        """The mean of each feature."""
+        return self._cached("mean", lambda: self.table("means")[0])
+
+    @property
+    def singular_values_(self):
+        """The square roots of the variances times the weight of the rows less 1."""
+        weight = self._models.shape()[3] / (WEIGHT_UNIT if self._weighting == "parts" else 1)
+        return np.sqrt(self.explained_variance_ * (weight - 1))
+
+    def _noise(self, n_components):
+        """The mean of the variances along other components than the first few."""
+        variances, shares = self._variances()[:n_components].T
+        n_rows, n_features = self.shape
+        n_others = min(n_rows, n_features) - n_components
+        if n_others <= 0 or not (shares > 0).any():
+            return 0.0
+        total = variances[0] / shares[0]
+        return float(max(total - variances.sum(), 0.0) / n_others)
+
+    @of_one_state
+    def _transform_array(self, X):
+        return self._predict_array(X)
+
+    def transform(self, X):
+        """The coordinates of each row of X along the components."""
+        with self._rows(X) as rows:
+            return self._transform_array(rows.array)
+
+
+def _is_number_of_components(value):
+    if isinstance(value, numbers.Integral):
+        return not isinstance(value, (bool, np.bool_)) and value >= 1
+    return value is None or (isinstance(value, numbers.Real) and 0.0 < value < 1.0)
+
+
+class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SumsEstimator):
+    """Principal components, from which rows can be removed exactly.
+
+    The state is exact sums of products; components are computed from it on demand. The entry of
+    largest magnitude of each component is positive.
+
+    Parameters
+    ----------
+    n_components : int, float or None, default=None
+        How many components are kept. A number between 0 and 1: as many as explain more than this
+        part of the variance, chosen again after every change. None: as many as there are.
+    whiten : bool, default=False
+        Whether coordinates are divided by their deviations.
+    bound : float or None, default=None
+        The largest allowed magnitude of a value. None: derived from the rows.
+    offset : array-like of shape (n_features,), 'auto' or None, default=None
+        A number to subtract from each feature in float64, before the rounding to float32; see
+        `KMeans`.
+    n_threads : int or None, default=None
+        None: as many as there are processors. No result depends on it.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+    explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
+    singular_values_ : ndarray of shape (n_components,)
+    mean_ : ndarray of shape (n_features,)
+    n_components_ : int
+        Fewer than n_components if there are fewer rows.
+    noise_variance_ : float
+        The mean of the variances along components that are not kept.
+
+    Examples
+    --------
+    >>> import numpy as np, efface
+    >>> X = np.array([[0.0, 0], [3, 4], [6, 8], [50, -50]])
+    >>> model = efface.PCA(n_components=1).fit(X, ids=range(4))
+    >>> report = model.forget(ids=[3])
+    >>> model.components_.round(6)
+    array([[0.6, 0.8]])
+    """
+
+    _view = "components"
+    _rules = {
+        **SUMS_RULES,
+        "n_components": (_is_number_of_components, "an int, a float between 0 and 1, or None"),
+        "whiten": IS_FLAG,
+    }
+
+    def __init__(
+        self, n_components=None, *, whiten=False, bound=None, offset=None, n_threads=None
+    ):
+        self.n_components = n_components
+        self.whiten = whiten
+        self.bound = bound
+        self.offset = offset
+        self.n_threads = n_threads
+
+    def _view_parameters(self, parameters):
+        wanted = parameters["n_components"]
+        return {
+            "n_components": int(wanted) if isinstance(wanted, numbers.Integral) else 0,
+            "whiten": bool(parameters["whiten"]),
+        }
+
+    def _refuse_store(self):
+        if isinstance(self.n_components, numbers.Integral) or self.n_components is None:
+            return None
+        return "a store keeps models with a number of components: give n_components as an int"
+
+    def _remember(self, parameters):
+        self._wanted = parameters["n_components"]
+
+    def _check_fit(self, model, array):
+        n_rows, n_features = model.shape
+        if n_rows < 2:
+            raise ValueError(
+                f"Found array with n_samples={n_rows}: principal components need two rows at least"
+            )
+        most = min(n_rows, n_features)
+        if isinstance(self.n_components, numbers.Integral) and self.n_components > most:
+            raise ValueError(
+                f"n_components={self.n_components!r} must be between 1 and "
+                f"min(n_samples, n_features)={most!r}"
+            )
+
+    @property
+    def n_components_(self):
+        """How many components are kept."""
+        shares = self._fitted().explained_variance_ratio_
+        if self._wanted is None or isinstance(self._wanted, numbers.Integral):
+            return len(shares)
+        return min(int(np.searchsorted(np.cumsum(shares), self._wanted, side="right")) + 1,
+                   len(shares))
+
+    @property
+    def _n_features_out(self):
+        return self.n_components_
+
+    @property
+    def components_(self):
+        """The directions, each of length 1, in the order of their variances."""
+        return self._fitted().components_[: self.n_components_]
+
+    @property
+    def explained_variance_(self):
+        """The variance along each component."""
+        return self._fitted().explained_variance_[: self.n_components_]
+
+    @property
+    def explained_variance_ratio_(self):
+        """Its share of the variance of all features."""
+        return self._fitted().explained_variance_ratio_[: self.n_components_]
+
+    @property
+    def singular_values_(self):
+        """The square roots of the variances times the weight of the rows less 1."""
+        return self._fitted().singular_values_[: self.n_components_]
+
+    @property
+    def noise_variance_(self):
+        """The mean of the variances along components that are not kept."""
+        return self._fitted()._noise(self.n_components_)
+
+    mean_ = of_model(ComponentsModel.mean_)
+
+    def transform(self, X):
+        """The coordinates of each row of X along the components."""
+        model = self._fitted()
+        with check_rows(self, X) as rows:
+            return model._transform_array(rows.array)[:, : self.n_components_]
+
+    def inverse_transform(self, X):
+        """The rows whose coordinates are those of X, as far as the components go."""
+        coordinates = np.asarray(X, dtype=np.float64)
+        if self._fitted()._whiten:
+            coordinates = coordinates * np.sqrt(self.explained_variance_)
+        return coordinates @ self.components_ + self.mean_

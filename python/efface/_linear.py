@@ -1,0 +1,480 @@
+"""Linear regression, from which rows can be removed exactly."""
+
+import math
+
+import numpy as np
+
+from ._bases import MultiOutputMixin, RegressorMixin
+from ._estimator import of_model
+from ._model import Model, of_one_state
+from ._parameters import COMMON_RULES, real, whole
+from ._sums import IS_FLAG, SUMS_RULES, SumsEstimator
+
+_MOST_ALPHA = 1e100
+_MOST_FOURIER = 16384
+
+
+def _is_target_offset(value):
+    return value is None or (isinstance(value, str) and value == "auto") or np.ndim(value) < 2
+
+
+TARGET_OFFSET_RULE = (_is_target_offset, "a number, or one for each target, 'auto' or None")
+
+_RULES = {**SUMS_RULES, "fit_intercept": IS_FLAG, "target_offset": TARGET_OFFSET_RULE}
+
+
+def refuse_moved_origin(parameters):
+    """A regression without an intercept goes through the origin, which an offset would move."""
+    if parameters["fit_intercept"]:
+        return
+    for name in ("offset", "target_offset"):
+        if parameters.get(name) is not None:
+            raise ValueError(
+                f"without an intercept, {name} would move the origin that the regression goes "
+                f"through: leave {name} out, or use fit_intercept=True"
+            )
+
+
+class LinearModel(Model, family="sums", view="linear"):
+    """A fitted linear regression and the rows it was fitted to; see `Model`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+    intercept_ : float or ndarray of shape (n_targets,)
+    coef_std_, intercept_std_ : as these
+        Their standard errors; NaN if there are too few rows.
+    r2_ : float or ndarray of shape (n_targets,)
+    """
+
+    __slots__ = ()
+
+    def _flat(self, values):
+        """For one target, what there is of it."""
+        if not self._y.flat:
+            return values
+        return values[0] if values.ndim == 2 else float(values[0])
+
+    def _of_table(self, name):
+        return self._cached(name, lambda: self.table(name))
+
+    @property
+    def coef_(self):
+        """The coefficient of each feature."""
+        return self._flat(self._of_table("coefficients")[:, 1:])
+
+    @property
+    def intercept_(self):
+        """The value that is predicted where all features are 0."""
+        return self._flat(self._of_table("coefficients")[:, 0])
+
+    @property
+    def coef_std_(self):
+        """The standard errors of the coefficients."""
+        return self._flat(self._of_table("errors")[:, 1:])
+
+    @property
+    def intercept_std_(self):
+        """The standard error of the intercept; NaN if features have offsets."""
+        return self._flat(self._of_table("errors")[:, 0])
+
+    @property
+    def r2_(self):
+        """The coefficient of determination of the rows."""
+        return self._flat(self._of_table("quality")[:, 0])
+
+    @of_one_state
+    def leave_one_out(self, alpha=None):
+        """What each row would be missed by, had the model been fitted without it.
+
+        Parameters
+        ----------
+        alpha : float, optional
+            Another penalty than that of the model.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_targets)
+            y minus what would be predicted, in the order of `ids_`; NaN for a row that the fit
+            cannot do without.
+        """
+        parameters = self.info.parameters
+        misses = self._misses(parameters["alpha"] if alpha is None else alpha, parameters)
+        misses = self._in_order(misses)
+        return misses[:, 0] if self._y.flat else misses
+
+    def _misses(self, alpha, parameters):
+        """The same in the order of positions, with two dimensions."""
+        misses = np.empty((self.shape[0], len(self._targets)))
+        self._models.leave_one_out(self.run, float(alpha), parameters["intercept"], misses)
+        return misses
+
+    def _choose_alpha(self, alphas):
+        """The penalty that misses rows least when they are left out, minus the mean of the squares
+        of what it misses them by, and a Predictor with it."""
+        return self._cached(("chosen", alphas), lambda: self._try_alphas(alphas))
+
+    @of_one_state
+    def _try_alphas(self, alphas):
+        parameters = self.info.parameters
+        weights = self._column(2, np.int64).astype(np.float64)
+        scores = []
+        for alpha in alphas:
+            squares = (self._misses(alpha, parameters) ** 2).mean(axis=1) * weights
+            # Summed exactly, so that the order of rows does not matter.
+            score = -math.fsum(squares) / math.fsum(weights)
+            scores.append(score if score == score else -math.inf)
+        best = int(np.argmax(scores))
+        view = self._models.solve(self.run, alphas[best], parameters["intercept"])
+        return alphas[best], scores[best], view
+
+
+class _Regressor(MultiOutputMixin, RegressorMixin, SumsEstimator):
+    """What linear regressions share."""
+
+    _learns = "values"
+    _view = "linear"
+    _rules = _RULES
+
+    def _alpha(self, parameters):
+        return float(parameters["alpha"])
+
+    def _view_parameters(self, parameters):
+        refuse_moved_origin(parameters)
+        return {
+            "alpha": self._alpha(parameters),
+            "intercept": bool(parameters["fit_intercept"]),
+        }
+
+    @property
+    def target_offset_(self):
+        """The offsets of the targets; None if they have none."""
+        return self._fitted().target_offset_
+
+    def leave_one_out(self, alpha=None):
+        """What each row would be missed by, had the model been fitted without it.
+
+        Parameters
+        ----------
+        alpha : float, optional
+            Another penalty than that of the model.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_targets)
+            y minus what would be predicted, in the order of `ids_`; NaN for a row that the fit
+            cannot do without.
+        """
+        return self._fitted().leave_one_out(self._own_alpha() if alpha is None else alpha)
+
+    def _own_alpha(self):
+        return None
+
+
+class LinearRegression(_Regressor):
+    """Ordinary least squares, from which rows can be removed exactly.
+
+    The state is exact sums of products; coefficients are computed from it on demand. After any
+    sequence of `forget`, `learn` and `update` the state is byte for byte that of a fit to the rows
+    that are there, and so are the coefficients.
+
+    Parameters
+    ----------
+    fit_intercept : bool, default=True
+    bound : float or None, default=None
+        The largest allowed magnitude of a value, also of y. None: derived from the rows.
+    offset : array-like of shape (n_features,), 'auto' or None, default=None
+        A number to subtract from each feature in float64, before the rounding to float32; see
+        `KMeans`. Results are in the units of X.
+    target_offset : float, array-like of shape (n_targets,), 'auto' or None, default=None
+        The same for y. None: none, or 'auto' if `offset` is 'auto'.
+    n_threads : int or None, default=None
+        None: as many as there are processors. No result depends on it.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        A feature that is constant, or depends on those before it, has the coefficient 0.
+    intercept_ : float or ndarray of shape (n_targets,)
+    coef_std_, intercept_std_ : as these
+        Standard errors.
+    r2_ : float or ndarray of shape (n_targets,)
+        The coefficient of determination of the rows.
+
+    Examples
+    --------
+    >>> import numpy as np, efface
+    >>> X = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> model = efface.LinearRegression().fit(X, [3, 5, 7, 100], ids=range(4))
+    >>> report = model.forget(ids=[3])
+    >>> model.coef_, model.intercept_
+    (array([2.]), 1.0)
+    """
+
+    def __init__(
+        self, *, fit_intercept=True, bound=None, offset=None, target_offset=None, n_threads=None
+    ):
+        self.fit_intercept = fit_intercept
+        self.bound = bound
+        self.offset = offset
+        self.target_offset = target_offset
+        self.n_threads = n_threads
+
+    def _alpha(self, parameters):
+        return 0.0
+
+    coef_ = of_model(LinearModel.coef_)
+    intercept_ = of_model(LinearModel.intercept_)
+    coef_std_ = of_model(LinearModel.coef_std_)
+    intercept_std_ = of_model(LinearModel.intercept_std_)
+    r2_ = of_model(LinearModel.r2_)
+
+
+class Ridge(_Regressor):
+    """Linear regression with a penalty on squared coefficients; see `LinearRegression`.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        The penalty, as in scikit-learn: of the square of each coefficient, in the units of the
+        data.
+    fit_intercept : bool, default=True
+    bound : float or None, default=None
+    offset : array-like of shape (n_features,), 'auto' or None, default=None
+    target_offset : float, array-like of shape (n_targets,), 'auto' or None, default=None
+    n_threads : int or None, default=None
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+    intercept_ : float or ndarray of shape (n_targets,)
+    coef_std_, intercept_std_ : as these
+        Standard errors.
+    r2_ : float or ndarray of shape (n_targets,)
+
+    Examples
+    --------
+    >>> import numpy as np, efface
+    >>> X = np.array([[-1.0], [1.0], [5.0]])
+    >>> model = efface.Ridge(alpha=2.0).fit(X, [-2, 2, 9], ids=range(3))
+    >>> report = model.forget(ids=[2])
+    >>> model.coef_
+    array([1.])
+    """
+
+    _rules = {**_RULES, "alpha": real(0.0, _MOST_ALPHA, closed=True)}
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        fit_intercept=True,
+        bound=None,
+        offset=None,
+        target_offset=None,
+        n_threads=None,
+    ):
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.bound = bound
+        self.offset = offset
+        self.target_offset = target_offset
+        self.n_threads = n_threads
+
+    coef_ = of_model(LinearModel.coef_)
+    intercept_ = of_model(LinearModel.intercept_)
+    coef_std_ = of_model(LinearModel.coef_std_)
+    intercept_std_ = of_model(LinearModel.intercept_std_)
+    r2_ = of_model(LinearModel.r2_)
+
+
+def _are_alphas(value):
+    alphas = np.asarray(value, dtype=np.float64)
+    return alphas.ndim == 1 and len(alphas) > 0 and bool(((0 <= alphas) & (alphas <= 1e100)).all())
+
+
+class RidgeCV(_Regressor):
+    """Ridge regression that chooses its penalty by leaving out each row; see `Ridge`.
+
+    For each penalty, what every row would be missed by without it has a closed form. The penalty is
+    chosen again after every change, so that it too is that of a fit to the rows that are there.
+
+    Parameters
+    ----------
+    alphas : array-like of float, default=(0.1, 1.0, 10.0)
+        The penalties to choose from; the first of those that are equally good is taken.
+    fit_intercept : bool, default=True
+    bound : float or None, default=None
+    offset : array-like of shape (n_features,), 'auto' or None, default=None
+    target_offset : float, array-like of shape (n_targets,), 'auto' or None, default=None
+    n_threads : int or None, default=None
+
+    Attributes
+    ----------
+    alpha_ : float
+        The penalty that was chosen.
+    best_score_ : float
+        Minus the mean of the squares that rows are missed by, when they are left out.
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+    intercept_ : float or ndarray of shape (n_targets,)
+
+    Examples
+    --------
+    >>> import numpy as np, efface
+    >>> X = np.arange(12.0).reshape(6, 2) ** 2
+    >>> model = efface.RidgeCV(alphas=[1e-3, 1.0]).fit(X, X[:, 0], ids=range(6))
+    >>> model.alpha_
+    0.001
+    """
+
+    _rules = {**_RULES, "alphas": (_are_alphas, "a sequence of floats of at least 0")}
+
+    def __init__(
+        self,
+        alphas=(0.1, 1.0, 10.0),
+        *,
+        fit_intercept=True,
+        bound=None,
+        offset=None,
+        target_offset=None,
+        n_threads=None,
+    ):
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.bound = bound
+        self.offset = offset
+        self.target_offset = target_offset
+        self.n_threads = n_threads
+
+    def _alpha(self, parameters):
+        return float(parameters["alphas"][0])
+
+    def _remember(self, parameters):
+        self._alphas = tuple(float(alpha) for alpha in parameters["alphas"])
+
+    def _refuse_store(self):
+        return "a store keeps models with one penalty: fit RidgeCV to find it, and Ridge with it"
+
+    def _chosen(self):
+        return self._fitted()._choose_alpha(self._alphas)
+
+    @property
+    def alpha_(self):
+        """The penalty that was chosen."""
+        return self._chosen()[0]
+
+    @property
+    def best_score_(self):
+        """Minus the mean of the squares that rows are missed by, when they are left out."""
+        return self._chosen()[1]
+
+    def _coefficients(self):
+        """A row for each target, the intercept first, in the units of the data."""
+        model, view = self._fitted(), self._chosen()[2]
+        table = np.empty((len(model._targets), 1 + self.n_features_in_))
+        view.table("coefficients", table)
+        if model.target_offset_ is not None:
+            table[:, 0] += model.target_offset_
+        if model.offset_ is not None:
+            table[:, 0] -= table[:, 1:] @ model.offset_
+        return table
+
+    @property
+    def coef_(self):
+        """The coefficient of each feature."""
+        return self._fitted()._flat(self._coefficients()[:, 1:])
+
+    @property
+    def intercept_(self):
+        """The value that is predicted where all features are 0."""
+        return self._fitted()._flat(self._coefficients()[:, 0])
+
+    def _own_alpha(self):
+        return self.alpha_
+
+    def _predict_rows(self, model, array):
+        return model._predict_by(self._chosen()[2], array)
+
+
+class FourierRidge(_Regressor):
+    """Kernel ridge regression by random Fourier features, from which rows can be removed exactly.
+
+    The features stand for the Gaussian kernel exp(-gamma |x - y|^2). They come from the seed, and
+    not from the rows.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        The penalty of the square of each coefficient of a Fourier feature.
+    gamma : float, default=1.0
+        The parameter of the kernel.
+    n_components : int, default=100
+        How many Fourier features there are.
+    fit_intercept : bool, default=True
+    bound : float or None, default=None
+        The largest allowed magnitude of y. None: derived from the rows.
+    random_state : int, RandomState or None, default=None
+        The seed. None: a random seed that nobody knows. Use None if people may look at the model
+        before they ask to be forgotten.
+    offset : array-like of shape (n_features,), 'auto' or None, default=None
+    target_offset : float, array-like of shape (n_targets,), 'auto' or None, default=None
+    n_threads : int or None, default=None
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_components,) or (n_targets, n_components)
+        The coefficients of the Fourier features.
+    intercept_ : float or ndarray of shape (n_targets,)
+    r2_ : float or ndarray of shape (n_targets,)
+
+    Examples
+    --------
+    >>> import numpy as np, efface
+    >>> X = np.linspace(0, 6, 200).reshape(-1, 1)
+    >>> model = efface.FourierRidge(alpha=1e-3, random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> bool(abs(model.predict([[1.0]]) - np.sin(1.0)) < 0.01)
+    True
+    """
+
+    _rules = {
+        **_RULES,
+        "alpha": real(0.0, _MOST_ALPHA, closed=True),
+        "gamma": real(0.0, 1e100),
+        "n_components": whole(1, _MOST_FOURIER),
+        "random_state": COMMON_RULES["random_state"],
+    }
+
+    def __init__(
+        self,
+        alpha=1.0,
+        *,
+        gamma=1.0,
+        n_components=100,
+        fit_intercept=True,
+        bound=None,
+        random_state=None,
+        offset=None,
+        target_offset=None,
+        n_threads=None,
+    ):
+        self.alpha = alpha
+        self.gamma = gamma
+        self.n_components = n_components
+        self.fit_intercept = fit_intercept
+        self.bound = bound
+        self.random_state = random_state
+        self.offset = offset
+        self.target_offset = target_offset
+        self.n_threads = n_threads
+
+    def _view_parameters(self, parameters):
+        return {
+            "alpha": float(parameters["alpha"]),
+            "intercept": bool(parameters["fit_intercept"]),
+            "gamma": float(parameters["gamma"]),
+            "n_fourier": int(parameters["n_components"]),
+        }
+
+    coef_ = of_model(LinearModel.coef_)
+    intercept_ = of_model(LinearModel.intercept_)
+    r2_ = of_model(LinearModel.r2_)
