@@ -16,7 +16,7 @@ The contestants take turns, R rounds, and the medians of the rounds are compared
 what forgetting a row costs scikit-learn, so the speed-up is the time of its fit by that of a
 request.
 
-Needs numpy, scikit-learn and threadpoolctl, and efface-bench. With Debian's reference BLAS
+Needs numpy, scipy, scikit-learn and threadpoolctl, and efface-bench. With Debian's reference BLAS
 scikit-learn is many times slower than it needs to be: install an optimized one (libopenblas0).
 Without one this program refuses to compare, unless --any-blas is given.
 """
@@ -34,10 +34,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 import sklearn
+from scipy.linalg import LinAlgWarning
 from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -185,6 +187,7 @@ def parse_arguments():
 
 def main():
     options = parse_arguments()
+    warnings.filterwarnings("ignore", category=LinAlgWarning)  # pixels that are hardly ever set
     try:
         if blas() is None and not options.any_blas:
             raise Failure(

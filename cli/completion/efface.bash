@@ -15,8 +15,8 @@ _efface() {
     fi
 
     case $prev in
-    --family) options="kmeans sums linear ridge bayes discriminant components fourier" ;;
-    --table) options="centroids coefficients errors quality means variances priors components" ;;
+    --family) options="kmeans sums linear ridge bayes discriminant components fourier segmented" ;;
+    --table) options="centroids coefficients errors quality means variances priors components segments" ;;
     --method) options="lloyd quantized pyramid tree" ;;
     --leaf-method | --node-method) options="lloyd quantized pyramid" ;;
     --scale) options="none minmax" ;;

@@ -1047,7 +1047,8 @@ EFFACE_API uint32_t efface_sums_dropped(const efface_model *model, uint32_t *fea
  *                                   degrees of freedom
  *   ridge           "coefficients"  a row for each class
  *   bayes           "means", "variances", "priors"    a row for each class
- *   discriminants   "means", "priors"; linear ones: "coefficients"
+ *   discriminants   "means", "priors"; linear ones: "coefficients", and "directions" in which
+ *                   classes differ most, each with its share of the differences
  *   components      "components"    a row for each; "means": one row
  *                   "variances"     for each component its variance and its share of the whole
  *

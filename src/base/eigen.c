@@ -58,8 +58,8 @@ static int exponent_of(double size) {
 /* ------------------------------------------------------------------ to tridiagonal form */
 
 /* product = A u / half, for the first m rows and columns; only the lower triangle is there. */
-static void multiply(const eigen *this, const double *restrict u, size_t m, double half) {
-    double *restrict const product = this->product;
+static void multiply(const eigen *this, const double *u, size_t m, double half) {
+    double *const product = this->product;
     memset(product, 0, m * sizeof *product);
     for (size_t j = 0; j < m; j++) {
         const double *const row = this->a + j * this->n;
@@ -84,13 +84,12 @@ static inline void take_both(double a, const double *restrict x, double b, const
 
 /* A becomes H A H, H = 1 - u u^T / half: with p = A u / half and q = p - (u^T p / 2 half) u, that
  * is A - u q^T - q u^T. */
-static void reflect(const eigen *this, const double *restrict u, size_t m, double half) {
-    double *restrict const q = this->product;
+static void reflect(const eigen *this, const double *u, size_t m, double half) {
+    double *const q = this->product;
     multiply(this, u, m, half);
     ef_axpy(-(ef_dot(u, q, m) / (half + half)), u, q, m);
-    for (size_t j = 0; j < m; j++) {
+    for (size_t j = 0; j < m; j++)
         take_both(u[j], q, q[j], u, this->a + j * this->n, j + 1);
-    }
 }
 
 /* From the last row on: the reflection that leaves only the last of the elements before the

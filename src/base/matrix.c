@@ -29,11 +29,12 @@ bool ef_cholesky_init(ef_cholesky *factor, uint32_t n) {
         !ef_add_size(n_work, n, &n_work))
         return false;
     factor->lower = ef_alloc_aligned(n_elements, sizeof *factor->lower);
+    if (factor->lower == NULL)
+        return false; /* nothing else is tried if the matrix itself is too large */
     factor->scales = ef_alloc(n, sizeof *factor->scales);
     factor->dropped = ef_alloc(n, 1);
     factor->work = ef_alloc_aligned(n_work, sizeof *factor->work);
-    if (factor->lower != NULL && factor->scales != NULL && factor->dropped != NULL &&
-        factor->work != NULL)
+    if (factor->scales != NULL && factor->dropped != NULL && factor->work != NULL)
         return true;
     ef_cholesky_free(factor);
     return false;

@@ -11,7 +11,7 @@
  *
  * Every entry of every table gives the bits of the reference table (src/kernel/ref), which is
  * plain C. To add an instruction set: write its lanes (panel_kernels.h says which), name its table
- * in kernels.c, run test_kernels.
+ * in kernels.c, run test_kernels and test_strip_kernels.
  */
 #ifndef EF_KERNELS_H
 #define EF_KERNELS_H

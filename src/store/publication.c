@@ -16,6 +16,26 @@
 #include <sodium.h>
 #include <string.h>
 
+/* Why a model predicts nothing: it has no rows, or what it says itself. */
+static efface_status fail_empty(const efface_model *model, const char *name, efface_error *error) {
+    efface_error why = {.message = "it has no numbers to predict"};
+    efface_number number;
+    float *const row = ef_alloc_zero(model->n_columns, sizeof *row);
+    if (row == NULL)
+        return ef_fail_memory(error);
+    if (efface_model_get_info(model).n_rows != 0)
+        (void)efface_model_predict(model, 1, row, 0, &number, &why);
+    ef_free(row);
+    return efface_model_get_info(model).n_rows == 0
+               ? ef_fail(error, EFFACE_E_ARGUMENT,
+                         "the store has no rows, so the model %s predicts nothing; "
+                         "nothing was changed",
+                         name)
+               : ef_fail(error, EFFACE_E_ARGUMENT,
+                         "the model %s predicts nothing; nothing was changed: %s", name,
+                         why.message);
+}
+
 /* Fits a model with a seed of its own and writes it into the store. */
 static efface_status fit_anew(efface_store *store, ef_record *record, const efface_data *data,
                               efface_model **model, efface_error *error) {
@@ -24,10 +44,7 @@ static efface_status fit_anew(efface_store *store, ef_record *record, const effa
     ef_store_tell(store, record->params, &telling);
     efface_status status = ef_model_fit(data, record->params, model, error);
     if (status == EFFACE_OK && efface_model_get_info(*model).n_numbers == 0)
-        status = ef_fail(error, EFFACE_E_ARGUMENT,
-                         "the store has no rows, so the model %s predicts nothing; "
-                         "nothing was changed",
-                         record->name);
+        status = fail_empty(*model, record->name, error);
     return status == EFFACE_OK ? ef_record_write(store, record, *model, &data->counts, false, error)
                                : status;
 }

@@ -16,7 +16,8 @@ from cli_program import N_ROWS, PROGRAM, ProgramTest, without_numbers, write_peo
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COMMANDS = ["fit", "forget", "learn", "update", "show", "owners", "predict", "export", "info",
             "verify", "check", "compact", "rekey", "publish", "drop", "receipt"]
-FAMILIES = ["kmeans", "sums", "linear", "ridge", "bayes", "discriminant", "components", "fourier"]
+FAMILIES = ["kmeans", "sums", "linear", "ridge", "bayes", "discriminant", "components", "fourier",
+            "segmented"]
 
 INFO = """\
 store     s.store

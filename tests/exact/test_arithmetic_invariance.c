@@ -119,6 +119,7 @@ static void write_features(ef_writer *out) {
     ef_fourier fourier;
     uint32_t inputs[N_INPUTS];
     float panel[N_INPUTS * EF_PANEL], features[N_FEATURES * EF_PANEL];
+    int32_t of_row[N_FEATURES];
     assert_true(ef_fourier_init(&fourier, 42, 0.125, N_FEATURES, N_INPUTS));
     ef_fourier_write(out, &fourier);
     for (uint32_t j = 0; j < N_INPUTS; j++)
@@ -128,9 +129,9 @@ static void write_features(ef_writer *out) {
     ef_fourier_panel(&fourier, panel, inputs, features);
     for (size_t i = 0; i < N_FEATURES * EF_PANEL; i++)
         ef_write_f32(out, features[i]);
-    ef_fourier_row(&fourier, panel + 3, EF_PANEL, inputs, features);
+    ef_fourier_row(&fourier, panel + 3, EF_PANEL, inputs, of_row);
     for (size_t i = 0; i < N_FEATURES; i++)
-        ef_write_f32(out, features[i]);
+        ef_write_f32(out, (float)of_row[i]);
     ef_fourier_free(&fourier);
 }
 

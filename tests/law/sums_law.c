@@ -89,7 +89,7 @@ static double largest(const law_rows *rows) {
 
 static void draw_views(efface_sums_params *p) {
     static const double alphas[] = {0.0, 0.0, 1e-9, 0.5, 1.0, 1e6};
-    static const double shares[] = {-1.0, -1.0, 0.0, 1e-6, 0.3, 1.0};
+    static const double shares[] = {0.0, 0.0, 0.0, 1e-6, 0.3, 1.0};
     p->linear.alpha = alphas[below(6)];
     p->linear.intercept = !one_in(3);
     p->bayes.smoothing = one_in(3) ? 1e-3 : one_in(3) ? 0.0 : 1e-9;
@@ -130,13 +130,13 @@ static void draw(law_params *params, const law_rows *rows, bool calm, uint64_t *
 }
 
 static void read_bytes(law_params *params, uint32_t d, bool lawful, law_bytes *in) {
-    static const double bounds[] = {0.0, 0.0, 1.0, 1e6, EFFACE_MAX_MAGNITUDE};
+    static const double bounds[] = {0.0, 0.0, 1e6, 1.0, EFFACE_MAX_MAGNITUDE};
     (void)lawful;
     efface_sums_params *const p = begin(params);
     const unsigned seed = law_take(in), a = law_take(in), b = law_take(in), c = law_take(in),
                    e = law_take(in);
     p->common.seed = seed;
-    p->bound = bounds[a % 5];
+    p->bound = bounds[(a & 7) % 5];
     p->view = (efface_view)(b % 6);
     p->summed = (efface_summed)(b >> 4 & 3);
     p->by_class = (efface_summed)(b >> 6);
@@ -144,7 +144,7 @@ static void read_bytes(law_params *params, uint32_t d, bool lawful, law_bytes *i
     p->linear.intercept = (a & 128) == 0;
     set_targets(params, d, c & 3, c >> 2 & 7, 1 + (c >> 5));
     p->linear.alpha = (e & 1) != 0 ? 1.0 : 0.0;
-    p->discriminant.shrinkage = (e & 2) != 0 ? 0.25 : -1.0;
+    p->discriminant.shrinkage = (e & 2) != 0 ? 0.25 : 0.0;
     p->components.n_components = e >> 2 & 3;
     if ((e & 128) != 0 && p->view != EFFACE_VIEW_MEANS)
         p->n_fourier = 1 + (e >> 4 & 7);

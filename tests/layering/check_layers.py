@@ -15,7 +15,7 @@ LAYERS = ["base", "kernel", "data", "model", "store"]  # each knows those before
 OUTSIDE = ("bench/", "cli/", "examples/", "python/")  # these know the public header only
 
 # (what, a pattern for code without comments, in which paths it may stand); all of it about src/.
-# What src/base and fourier.c take (sqrt, fabs, frexp, ldexp) has the same bits everywhere; the square
+# What src/base and src/model/sums take (sqrt, fabs, frexp, ldexp) has the same bits everywhere; the square
 # root of what is kept decides which rows are looked at, not what comes out.
 RESERVED = [
     ("threads", r"<(pthread|threads|omp|semaphore)\.h>|\bpthread_\w+|#\s*pragma omp", r"src/base/"),
@@ -23,12 +23,13 @@ RESERVED = [
     ("SQLite", r"<sqlite3\.h>|\bsqlite3_\w+", r"src/store/"),
     ("libm", r"<(math|tgmath|fenv)\.h>|\b__builtin_(sqrt|log|exp|pow|fma)\w*",
      r"src/model/metrics\.c|src/base/(eigen|elementary|matrix|normals)\.c|"
-     r"src/model/sums/fourier\.c|"
+     r"src/model/(sums|segmented)/\w+\.c|"
      r"src/model/kmeans/(prediction/silhouette|kept/kept|kept/border_rows)\.c|src/kernel/centers\.c"),
     ("the environment", r"\b(secure_)?getenv\b", r"src/kernel/kernels\.c"),
     ("printing", r"\b(v|f|vf|d)?printf\s*\(|\bf?puts\s*\(|\bperror\s*\(|\bstd(out|err)\b", None),
     ("ending the process", r"\b(exit|_exit|_Exit|quick_exit|abort)\s*\(", None),
 ]
+BUILT_OF = {"segmented": ("kmeans", "sums")}  # a family that is made of others knows them
 MAY_REPEAT = {"CMakeLists.txt", "README.md", "SOURCE.md", "__init__.py"}
 JUNK_DRAWERS = {"util", "utils", "common", "misc", "helpers"}
 
@@ -74,11 +75,18 @@ def families(files):
     return sorted({path.split("/")[2] for path in files if re.match(r"src/model/\w+/", path)})
 
 
+def places_of(name):
+    """Where a family is at home: its folder, its options, its Python module."""
+    return (f"src/model/{name}/", f"cli/models/family_{name}",
+            f"python/extension/py_family_{name}.c")
+
+
 def check_families(path, text, names):
-    """What is a family's own is named in its folder, its options, its Python module and tests."""
+    """What is a family's own is named where it is at home, in families built of it, in tests."""
     for name in names:
-        own = (f"src/model/{name}/", f"cli/models/family_{name}",
-               f"python/extension/py_family_{name}.c", "include/", "tests/", "bench/", "examples/")
+        built = [other for other in names if name in BUILT_OF.get(other, ())]
+        own = sum((places_of(one) for one in [name, *built]),
+                  ("include/", "tests/", "bench/", "examples/"))
         if path.startswith(own):
             continue
         allowed = {f"ef_{name}_family"} if path.startswith("src/model/families.") else set()

@@ -107,6 +107,27 @@ static void a_class_that_is_gone_has_no_text(void **state) {
     efface_store_close(store);
 }
 
+/* A quadratic discriminant that has one row of a class. */
+static void a_model_that_cannot_predict_is_refused(void **state) {
+    (void)state;
+    efface_store *const store = make_classes();
+    efface_sums_params params;
+    efface_sums_params_init(&params);
+    params.view = EFFACE_VIEW_DISCRIMINANT;
+    params.discriminant.quadratic = 1;
+    const efface_new_model model = {.name = "q", .params = &params.common};
+    for (uint64_t id = 6; id < N_ROWS; id += 4)
+        forget(store, id);
+    REQUIRE_OK(efface_store_fit(store, &model, NULL, error));
+    const efface_publishing asked = {.name = "q", .path = in_folder("q.model")};
+    efface_error error;
+    assert_int_equal(efface_store_publish(store, &asked, NULL, &error), EFFACE_E_ARGUMENT);
+    assert_non_null(strstr(error.message, "only one row"));
+    assert_null(strstr(error.message, "no rows"));
+    check_whole(store);
+    efface_store_close(store);
+}
+
 /* The n-th allocation fails, for n = 1, 2, ...: nothing is published, or read, until all succeed.
  */
 static void memory_runs_out(void **state) {
@@ -235,6 +256,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classes_have_their_texts),
         cmocka_unit_test(a_class_that_is_gone_has_no_text),
+        cmocka_unit_test(a_model_that_cannot_predict_is_refused),
         cmocka_unit_test(lists_are_read_or_refused),
         cmocka_unit_test(memory_runs_out),
     };

@@ -96,6 +96,17 @@ static void cos_of_no_fraction_is_one(void **state) {
         assert_true(ef_cos_turns(whole[i]) == 1.0 && ef_cos_turns(-whole[i]) == 1.0);
 }
 
+/* Near 0 and 1/2 the product of the last step is above 1 for a few of the numbers; these are the
+ * first of them, which a search through all numbers up to 2^-26 found. */
+static void cos_is_never_above_one(void **state) {
+    (void)state;
+    static const double steps[] = {56285310, 57552226, 57690510};
+    for (size_t i = 0; i < COUNT(steps); i++) {
+        check_cos(steps[i] * 0x1p-55);
+        check_cos(0.5 - steps[i] * 0x1p-55);
+    }
+}
+
 static void sixteen_have_the_bits_of_one(void **state) {
     (void)state;
     static const double special[] = {NAN, INFINITY, -INFINITY, 1e300, 0.25, -0.0, 0x1p52, 0.5};
@@ -120,6 +131,7 @@ int main(void) {
         cmocka_unit_test(cos_is_near_that_of_long_double),
         cmocka_unit_test(cos_is_exact_at_quarters),
         cmocka_unit_test(cos_of_no_fraction_is_one),
+        cmocka_unit_test(cos_is_never_above_one),
         cmocka_unit_test(sixteen_have_the_bits_of_one),
     };
     return cmocka_run_group_tests_name("elementary", tests, NULL, NULL);

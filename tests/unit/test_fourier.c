@@ -100,17 +100,19 @@ static void features_are_what_the_definition_says(void **state) {
             const uint32_t n = n_features[f];
             ef_fourier fourier = make(gammas[(i + f) % 3], n, n_inputs[i]);
             const scene s = make_scene(n_inputs[i], 3.0);
-            float panel[71 * EF_PANEL], row[71];
-            panel[n * EF_PANEL] = row[n] = -1.0F; /* nobody writes behind the end */
+            float panel[71 * EF_PANEL];
+            int32_t row[71];
+            panel[n * EF_PANEL] = -1.0F; /* nobody writes behind the end */
+            row[n] = -1;
             ef_fourier_panel(&fourier, s.panel, s.inputs, panel);
             assert_true(panel[n * EF_PANEL] == -1.0F);
             for (size_t r = 0; r < EF_PANEL; r++) {
                 ef_fourier_row(&fourier, s.panel + r, EF_PANEL, s.inputs, row);
-                assert_true(row[n] == -1.0F);
+                assert_true(row[n] == -1);
                 for (uint32_t k = 0; k < n; k++) {
                     const float want = feature_of(&fourier, &s, k, r);
                     assert_true(fabsf(want) <= 0x1p23F && rintf(want) == want);
-                    assert_true(panel[k * EF_PANEL + r] == want && row[k] == want);
+                    assert_true(panel[k * EF_PANEL + r] == want && row[k] == (int32_t)want);
                 }
             }
             ef_fourier_free(&fourier);
@@ -122,7 +124,8 @@ static void stride_is_that_of_the_row(void **state) {
     (void)state;
     ef_fourier fourier = make(0.5, 40, 9);
     const scene s = make_scene(9, 1.0);
-    float dense[200], a[40], b[40];
+    float dense[200];
+    int32_t a[40], b[40];
     for (size_t j = 0; j < 200; j++)
         dense[j] = s.panel[j * EF_PANEL + 5];
     ef_fourier_row(&fourier, s.panel + 5, EF_PANEL, s.inputs, a);
@@ -131,7 +134,7 @@ static void stride_is_that_of_the_row(void **state) {
     ef_fourier_free(&fourier);
 }
 
-/* The mean of 2 c(x) c(y) over 16,384 features is the kernel but for 1 / 128 or so. */
+/* The sum of products over 16,384 features, in their unit, is the kernel but for 1 / 128 or so. */
 static void features_stand_for_the_kernel(void **state) {
     (void)state;
     const uint32_t n = 16384;
@@ -146,7 +149,7 @@ static void features_stand_for_the_kernel(void **state) {
                 double mean = 0.0, distance = 0.0;
                 for (size_t f = 0; f < n; f++)
                     mean += (double)features[f * EF_PANEL + a] * (double)features[f * EF_PANEL + b];
-                mean *= 2.0 * 0x1p-46 / n;
+                mean *= ef_fourier_unit(&fourier) * ef_fourier_unit(&fourier);
                 for (uint32_t j = 0; j < 6; j++) {
                     const size_t at = s.inputs[j] * (size_t)EF_PANEL;
                     const double apart = (double)s.panel[at + a] - (double)s.panel[at + b];
@@ -169,12 +172,13 @@ static void huge_values_give_numbers(void **state) {
         s.panel[3] = INFINITY;
         s.panel[4] = NAN;
         s.panel[5] = -INFINITY;
-        float panel[64 * EF_PANEL], row[64];
+        float panel[64 * EF_PANEL];
+        int32_t row[64];
         ef_fourier_panel(&fourier, s.panel, s.inputs, panel);
         for (size_t r = 0; r < EF_PANEL; r++) {
             ef_fourier_row(&fourier, s.panel + r, EF_PANEL, s.inputs, row);
             for (uint32_t f = 0; f < 64; f++)
-                assert_true(fabsf(row[f]) <= 0x1p23F && panel[f * EF_PANEL + r] == row[f]);
+                assert_true(abs(row[f]) <= EF_GRID_MAX && panel[f * EF_PANEL + r] == (float)row[f]);
         }
         ef_fourier_free(&fourier);
     }
@@ -234,6 +238,11 @@ static void damaged_bytes_are_refused(void **state) {
         refuse(bytes, writer.n_bytes, 3);
         free(bytes);
     }
+    ef_fourier many = make(0.3, EFFACE_MAX_FOURIER + 1, 1);
+    ef_writer long_one = write_one(&many);
+    refuse(long_one.bytes, long_one.n_bytes, 1);
+    ef_free(long_one.bytes);
+    ef_fourier_free(&many);
     const double never[] = {NAN, INFINITY, -INFINITY, -1.0, 1.0};
     for (size_t i = 0; i < COUNT(never); i++)
         for (size_t number = 0; number < 20; number++) {
@@ -254,6 +263,18 @@ static void damaged_bytes_are_refused(void **state) {
     ef_fourier_free(&fourier);
 }
 
+static void copy_is_the_same(void **state) {
+    (void)state;
+    ef_fourier fourier = make(0.3, 21, 5), copy;
+    assert_true(ef_fourier_copy(&copy, &fourier));
+    ef_writer one = write_one(&fourier), other = write_one(&copy);
+    ef_fourier_free(&fourier);
+    assert_memory_equal(one.bytes, other.bytes, one.n_bytes);
+    ef_free(one.bytes);
+    ef_free(other.bytes);
+    ef_fourier_free(&copy);
+}
+
 static void short_memory_is_reported(void **state) {
     (void)state;
     ef_fourier fourier = make(0.3, 5, 3);
@@ -264,6 +285,15 @@ static void short_memory_is_reported(void **state) {
         ef_fourier other = {0};
         arm(n);
         made = ef_fourier_init(&other, SEED, 1.0, 5, 3);
+        assert_true(made != disarm());
+        ef_fourier_free(&other);
+        assert_true(atomic_load(&n_blocks) == before);
+    }
+    made = false;
+    for (long n = 1; !made; n++) {
+        ef_fourier other = {0};
+        arm(n);
+        made = ef_fourier_copy(&other, &fourier);
         assert_true(made != disarm());
         ef_fourier_free(&other);
         assert_true(atomic_load(&n_blocks) == before);
@@ -292,6 +322,7 @@ int main(void) {
         cmocka_unit_test(huge_values_give_numbers),
         cmocka_unit_test(bytes_come_back),
         cmocka_unit_test(damaged_bytes_are_refused),
+        cmocka_unit_test(copy_is_the_same),
         cmocka_unit_test(short_memory_is_reported),
     };
     return cmocka_run_group_tests_name("fourier", tests, NULL, NULL);

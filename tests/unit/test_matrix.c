@@ -318,20 +318,19 @@ static void rank_is_found(void **state) {
         }
 }
 
-/* A pivot of just 2^-40 of the diagonal element, whatever its size. */
+/* A pivot of just 2^-40 of the diagonal element, and one that is the next larger, whatever the
+ * sizes of columns: (1 - 2^-41)^2 is 1 - 2^-40, rounded. */
 static void pivots_are_relative(void **state) {
     (void)state;
-    for (int exponent = -1000; exponent <= 1000; exponent += 50) {
-        const double size = ldexp(1.0, exponent);
+    for (int exponent = -1000; exponent <= 1000; exponent += 50)
         for (int above = 0; above < 2; above++) {
-            const double second = above ? 1.0 + 0x1.8p-40 : 1.0 + 0x1p-40;
-            const double a[4] = {size, 0.0, ldexp(1.0, exponent / 2), second};
+            const double both = 1.0 - 0x1p-41 - (above ? 0x1p-53 : 0.0);
+            const double a[4] = {ldexp(1.0, exponent), 0.0, ldexp(both, exponent / 2), 1.0};
             ef_cholesky factor = factor_of(a, 2);
             assert_true(!factor.dropped[0] && factor.dropped[1] == !above);
             check_as_without(a, 2, &factor);
             ef_cholesky_free(&factor);
         }
-    }
 }
 
 /* Nothing that is not a number is in a result, whatever is in the matrix. */

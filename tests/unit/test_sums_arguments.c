@@ -144,7 +144,7 @@ static void fourier_features_are_checked(void **state) {
 static void numbers_of_views_are_checked(void **state) {
     (void)state;
     static const double bad[] = {-1.0, (double)NAN, (double)INFINITY};
-    static const double shares[] = {1.0 + 1e-9, (double)NAN, (double)INFINITY};
+    static const double shares[] = {1.0 + 1e-9, (double)NAN, -0.5};
     const uint32_t target = 2;
     for (size_t i = 0; i < 3; i++) {
         efface_sums_params p = params_of(EFFACE_VIEW_LINEAR);
@@ -298,8 +298,8 @@ static void views_check_their_parameters(void **state) {
     const efface_discriminant_params disc[] = {{0, 1.5, NULL, 0},
                                                {0, (double)NAN, NULL, 0},
                                                {1, 2.0, NULL, 0},
-                                               {0, -1.0, two, 2},
-                                               {1, -1.0, negative, 3}};
+                                               {0, 0.0, two, 2},
+                                               {1, 0.0, negative, 3}};
     check_no_view(efface_linear_solve(model, &line, &out, &e), out, &e, "alpha");
     check_no_view(efface_linear_solve(model, &no_number, &out, &e), out, &e, "alpha");
     check_no_view(efface_ridge_classify(model, &no_number, &out, &e), out, &e, "alpha");

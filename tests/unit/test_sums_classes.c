@@ -209,11 +209,11 @@ static void common_covariance(const plain_rows *r, int k, real total, double shr
         const plain_class one = plain_moments(r, number);
         for (size_t j = 0; j < r->p; j++)
             for (size_t l = 0; l < r->p; l++)
-                covariance[j][l] += one.scatter[j][l] / (shrinkage < 0.0 ? total - (real)k : total);
+                covariance[j][l] += one.scatter[j][l] / total;
     }
     for (size_t j = 0; j < r->p; j++)
         mean += covariance[j][j] / (real)r->p;
-    for (size_t j = 0; shrinkage >= 0.0 && j < r->p; j++)
+    for (size_t j = 0; j < r->p; j++)
         for (size_t l = 0; l < r->p; l++)
             covariance[j][l] = (1.0L - (real)shrinkage) * covariance[j][l] +
                                (j == l ? (real)shrinkage * mean : 0.0L);
@@ -221,7 +221,7 @@ static void common_covariance(const plain_rows *r, int k, real total, double shr
 
 static void linear_discriminants_are_those_of_the_rows(void **state) {
     (void)state;
-    static const double shrinkages[] = {-1.0, 0.0, 0.3, 1.0};
+    static const double shrinkages[] = {0.0, 0.05, 0.3, 1.0};
     static sums_set s;
     static wanted w;
     for (int kind = 0; kind < 16; kind++) {
@@ -256,7 +256,7 @@ static void linear_discriminants_are_those_of_the_rows(void **state) {
 
 static void quadratic_discriminants_are_those_of_the_rows(void **state) {
     (void)state;
-    static const double shrinkages[] = {-1.0, 0.0, 0.2};
+    static const double shrinkages[] = {0.0, 0.01, 0.2};
     static sums_set s;
     static wanted w;
     for (int kind = 0; kind < 12; kind++) {
@@ -271,14 +271,14 @@ static void quadratic_discriminants_are_those_of_the_rows(void **state) {
         const plain_rows r = plain_of(&s, NULL, 0, UINT32_MAX, c.unit_weight, NULL);
         const plain_class all = plain_moments(&r, -1);
         w = (wanted){.k = c.k, .shift = true, .probabilities = true};
-        const real part = asked.shrinkage > 0.0 ? (real)asked.shrinkage : 0.0L;
+        const real part = (real)asked.shrinkage;
         for (int number = 0; number < c.k; number++) {
             plain_class one = plain_moments(&r, number);
             matrix inverse;
             for (size_t j = 0; j < r.p; j++)
                 for (size_t l = 0; l < r.p; l++)
-                    one.scatter[j][l] = (1.0L - part) * one.scatter[j][l] / (one.weight - 1.0L) +
-                                        (j == l ? part : 0.0L);
+                    one.scatter[j][l] =
+                        (1.0L - part) * one.scatter[j][l] / one.weight + (j == l ? part : 0.0L);
             const real log_det = invert(r.p, one.scatter, inverse);
             for (size_t i = 0; i < s.n; i++)
                 w.scores[i][number] =
@@ -306,7 +306,7 @@ static void a_class_of_one_row(void **state) {
     const class_case c = {.k = 3, .unit_weight = 1};
     efface_model *const model = fit_classes(&s, &c, EFFACE_VIEW_BAYES);
     efface_predictor *predictor = NULL;
-    const efface_discriminant_params quadratic = {.quadratic = 1, .shrinkage = -1.0};
+    const efface_discriminant_params quadratic = {.quadratic = 1};
     efface_error error = {.message = ""};
     assert_int_equal(efface_discriminant_classify(model, &quadratic, &predictor, &error),
                      EFFACE_E_ARGUMENT);

@@ -202,11 +202,11 @@ static void add_products(const double *a, const double *b, size_t strip_doubles,
 
 static void pack_strips(const float *panel, uint32_t n_columns, unsigned n_rows, double *strips,
                         size_t strip_doubles) {
-    for (uint32_t j = 0; j % EF_STRIP != 0 || j < n_columns; j++)
-        for (unsigned r = 0; r < n_rows; r++) {
-            const int32_t g = j < n_columns ? (int32_t)panel[(size_t)j * EF_PANEL + r] : 0;
-            strips[j / EF_STRIP * strip_doubles + (size_t)r * EF_STRIP + j % EF_STRIP] = g;
-        }
+    for (size_t first = 0; first < n_columns; first += EF_STRIP, strips += strip_doubles)
+        for (size_t r = 0; r < n_rows; r++)
+            for (size_t j = first; j < first + EF_STRIP; j++)
+                strips[r * EF_STRIP + j - first] =
+                    j < n_columns ? (int32_t)panel[j * EF_PANEL + r] : 0;
 }
 
 static void tape_high(uint64_t seed, uint32_t purpose_and_sub, const uint64_t ids[EF_PANEL],

@@ -66,11 +66,11 @@ static void lend(const void *state, ef_lent *room) {
 
 /* The view of sums, which is computed now if nobody has asked since the last change. Threads that
  * ask at the same time compute it twice, and one of them gives its own up. */
-static efface_status view_of_sums(const ef_sums *of, bool errors, const ef_view **out,
+static efface_status view_of_sums(const ef_sums *of, bool more, const ef_view **out,
                                   efface_error *error) {
-    _Atomic(ef_view *) *const kept = &of->views[errors];
+    _Atomic(ef_view *) *const kept = &of->views[more];
     ef_look look = ef_look_of(of->params);
-    look.errors = errors;
+    look.more = more;
     *out = atomic_load(kept);
     if (*out != NULL)
         return EFFACE_OK;
@@ -88,10 +88,10 @@ static efface_status view_of_sums(const ef_sums *of, bool errors, const ef_view 
     return EFFACE_OK;
 }
 
-static efface_status view_of(const predictor *p, bool errors, const ef_view **out,
+static efface_status view_of(const predictor *p, bool more, const ef_view **out,
                              efface_error *error) {
     *out = p->own;
-    return p->own != NULL ? EFFACE_OK : view_of_sums(p->of, errors, out, error);
+    return p->own != NULL ? EFFACE_OK : view_of_sums(p->of, more, out, error);
 }
 
 static void write_predictor(ef_writer *w, const void *by) {
@@ -202,8 +202,8 @@ static uint32_t value_column(const void *by, uint32_t number) {
 
 static bool get_table(const void *by, uint32_t number, efface_table *table) {
     const ef_view_shape shape = shape_of(by);
-    bool errors;
-    return ef_view_table(&shape, number, table, &errors);
+    bool more;
+    return ef_view_table(&shape, number, table, &more);
 }
 
 static efface_status read_table(const void *by, uint32_t number, uint64_t row,
@@ -211,9 +211,9 @@ static efface_status read_table(const void *by, uint32_t number, uint64_t row,
     const ef_view_shape shape = shape_of(by);
     const ef_view *v;
     efface_table table;
-    bool errors = false;
-    (void)ef_view_table(&shape, number, &table, &errors);
-    const efface_status status = view_of(by, errors, &v, error);
+    bool more = false;
+    (void)ef_view_table(&shape, number, &table, &more);
+    const efface_status status = view_of(by, more, &v, error);
     if (status == EFFACE_OK)
         ef_view_read_table(v, &shape, number, row, offsets, values);
     return status;
@@ -361,7 +361,7 @@ efface_status efface_linear_solve(const efface_model *model, const efface_linear
     if (status != EFFACE_OK)
         return status;
     look.view = EFFACE_VIEW_LINEAR;
-    look.errors = true;
+    look.more = true;
     if (params != NULL)
         look.linear = *params;
     return hand_out(model, &look, out, error);
@@ -405,6 +405,7 @@ efface_status efface_discriminant_classify(const efface_model *model,
     if (status != EFFACE_OK)
         return status;
     look.view = EFFACE_VIEW_DISCRIMINANT;
+    look.more = true;
     if (params != NULL)
         look.discriminant = *params;
     return hand_out(model, &look, out, error);

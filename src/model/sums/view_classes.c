@@ -261,5 +261,8 @@ static efface_status find_quadratic(const ef_sums *of, const ef_look *look, ef_v
 efface_status ef_view_discriminant(const ef_sums *of, const ef_look *look, ef_view *v,
                                    efface_error *error) {
     find_priors(of, look->discriminant.priors, v);
-    return v->is_quadratic ? find_quadratic(of, look, v, error) : find_linear(of, look, v, error);
+    if (v->is_quadratic)
+        return find_quadratic(of, look, v, error);
+    const efface_status status = find_linear(of, look, v, error);
+    return status == EFFACE_OK && look->more ? ef_view_find_directions(v, error) : status;
 }

@@ -14,7 +14,8 @@ typedef enum content {
     PRIORS,
     AXES,
     CENTER, /* one row for all terms */
-    SPECTRUM
+    SPECTRUM,
+    DIRECTIONS
 } content;
 
 /* A table of a view; `published` if it is made of what prediction needs. */
@@ -38,6 +39,7 @@ static const entry entries[] = {
     {EFFACE_VIEW_DISCRIMINANT, LINEAR_ONLY, true, "coefficients", COEFFICIENTS},
     {EFFACE_VIEW_DISCRIMINANT, ANY, false, "means", CLASS_MEANS},
     {EFFACE_VIEW_DISCRIMINANT, ANY, false, "priors", PRIORS},
+    {EFFACE_VIEW_DISCRIMINANT, LINEAR_ONLY, false, "directions", DIRECTIONS},
     {EFFACE_VIEW_COMPONENTS, ANY, true, "components", AXES},
     {EFFACE_VIEW_COMPONENTS, ANY, true, "means", CENTER},
     {EFFACE_VIEW_COMPONENTS, ANY, false, "variances", SPECTRUM},
@@ -48,6 +50,7 @@ static const entry entries[] = {
 static const char *const intercept_name[] = {"intercept"};
 static const char *const quality_names[] = {"r2", "deviation", "freedom"};
 static const char *const prior_names[] = {"prior", "weight"};
+static const char *const share_name[] = {"share"};
 static const char *const spectrum_names[] = {"variance", "share"};
 
 ef_view_shape ef_view_shape_of(const ef_view *v) {
@@ -77,7 +80,7 @@ static void name_columns(efface_table *table, const char *const *names, uint32_t
     table->names = names;
 }
 
-bool ef_view_table(const ef_view_shape *shape, uint32_t number, efface_table *table, bool *errors) {
+bool ef_view_table(const ef_view_shape *shape, uint32_t number, efface_table *table, bool *more) {
     const entry *const e = find(shape, number);
     if (e == NULL)
         return false;
@@ -105,6 +108,13 @@ bool ef_view_table(const ef_view_shape *shape, uint32_t number, efface_table *ta
         name_columns(table, quality_names, 3);
     if (e->has == PRIORS)
         name_columns(table, prior_names, 2);
+    if (e->has == DIRECTIONS) {
+        name_columns(table, share_name, 1);
+        table->row_name = "direction";
+        table->rows = EFFACE_TABLE_NUMBERED;
+        table->row_ids = NULL;
+        table->n_rows = ef_view_directions(shape->n_outputs, shape->n_terms);
+    }
     if (e->has == SPECTRUM)
         name_columns(table, spectrum_names, 2);
     table->n_columns = table->n_named + (has_terms                ? shape->n_terms
@@ -114,7 +124,7 @@ bool ef_view_table(const ef_view_shape *shape, uint32_t number, efface_table *ta
         table->columns = shape->columns;
         table->part_name = shape->columns == NULL ? "feature" : NULL;
     }
-    *errors = e->has == ERRORS;
+    *more = e->has == ERRORS || e->has == DIRECTIONS;
     return true;
 }
 
@@ -166,6 +176,7 @@ void ef_view_read_table(const ef_view *v, const ef_view_shape *shape, uint32_t n
     case PRIORS: memcpy(values, v->priors + 2 * row, 2 * sizeof *values); break;
     case AXES: copy_terms(shape, v->weights + row * n, NULL, values); break;
     case CENTER: copy_terms(shape, v->centers, offsets, values); break;
+    case DIRECTIONS: memcpy(values, v->directions + row * (n + 1), (n + 1) * sizeof *values); break;
     case SPECTRUM: memcpy(values, v->variances + 2 * row, 2 * sizeof *values); break;
     }
 }

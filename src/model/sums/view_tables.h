@@ -17,8 +17,9 @@ typedef struct ef_view_shape {
 
 ef_view_shape ef_view_shape_of(const ef_view *view);
 
-/* As in family.h. `errors` says whether reading takes standard errors. */
-bool ef_view_table(const ef_view_shape *shape, uint32_t number, efface_table *table, bool *errors);
+/* As in family.h. `more` says whether reading takes a view with standard errors or
+ * directions. */
+bool ef_view_table(const ef_view_shape *shape, uint32_t number, efface_table *table, bool *more);
 void ef_view_read_table(const ef_view *view, const ef_view_shape *shape, uint32_t number,
                         uint64_t row, const double *offsets, double *values);
 

@@ -77,6 +77,11 @@ efface_status ef_view_check(const ef_sums *of, const ef_look *look, efface_error
     efface_status status = check_summed(of, look, error);
     if (status != EFFACE_OK)
         return status;
+    /* A state that was made of damaged bytes may come to have a class without weight. */
+    for (uint32_t c = 0; c < of->n_classes; c++)
+        if (of->classes[c].weight <= 0)
+            return ef_fail(error, EFFACE_E_ARGUMENT, "the sums of class %" PRId64 " are damaged",
+                           of->labels[c]);
     if (of->all.n_rows == 0 || of->all.weight <= 0)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        of->totals.n_rows == 0
@@ -160,6 +165,7 @@ void ef_view_free(ef_view *v) {
     ef_free(v->quality);
     ef_free(v->variances);
     ef_free(v->means);
+    ef_free(v->directions);
     ef_free(v->priors);
     ef_free(v->dropped);
     ef_free(v);
@@ -172,7 +178,7 @@ static bool take_tables(ef_view *v, const ef_look *look) {
     v->dropped = ef_alloc_zero(terms, 1);
     if (is_linear)
         v->quality = ef_alloc_zero(outputs, 3 * sizeof *v->quality);
-    if (is_linear && look->errors)
+    if (is_linear && look->more)
         v->errors = ef_alloc_zero(outputs, (terms + 1) * sizeof *v->errors);
     if (v->view == EFFACE_VIEW_BAYES)
         v->variances = ef_alloc_zero(outputs, terms * sizeof *v->variances);
@@ -181,11 +187,14 @@ static bool take_tables(ef_view *v, const ef_look *look) {
     const bool has_means = v->view == EFFACE_VIEW_DISCRIMINANT && !v->is_quadratic;
     if (has_means)
         v->means = ef_alloc_zero(outputs, terms * sizeof *v->means);
+    if (has_means && look->more)
+        v->directions = ef_alloc_zero(ef_view_directions(v->n_outputs, v->n_terms),
+                                      (terms + 1) * sizeof *v->directions);
     if (v->view == EFFACE_VIEW_BAYES || v->view == EFFACE_VIEW_DISCRIMINANT)
         v->priors = ef_alloc_zero(outputs, 2 * sizeof *v->priors);
     return v->dropped != NULL && (!has_means || v->means != NULL) &&
-           (!is_linear || v->quality != NULL) &&
-           (!is_linear || !look->errors || v->errors != NULL) &&
+           (!has_means || !look->more || v->directions != NULL) &&
+           (!is_linear || v->quality != NULL) && (!is_linear || !look->more || v->errors != NULL) &&
            ((v->view != EFFACE_VIEW_BAYES && v->view != EFFACE_VIEW_COMPONENTS) ||
             v->variances != NULL) &&
            ((v->view != EFFACE_VIEW_BAYES && v->view != EFFACE_VIEW_DISCRIMINANT) ||

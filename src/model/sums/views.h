@@ -32,6 +32,7 @@ typedef struct ef_view {
     double *quality;        /* LINEAR: three numbers for each target */
     double *variances;      /* BAYES: as centers; COMPONENTS: variance and share of each */
     double *means;          /* linear discriminants: of classes */
+    double *directions;     /* linear discriminants: the share of each, and its terms */
     double *priors;         /* of classes: probability, and weight of rows */
     unsigned char *dropped; /* of terms: it adds nothing to those before it */
 } ef_view;
@@ -43,7 +44,7 @@ typedef struct ef_look {
     efface_bayes_params bayes;
     efface_discriminant_params discriminant;
     efface_components_params components;
-    bool errors; /* standard errors too */
+    bool more; /* standard errors, or directions, too */
 } ef_look;
 
 /* The view that the parameters of sums ask for. */
@@ -68,6 +69,7 @@ efface_status ef_view_bayes(const ef_sums *of, const ef_look *look, ef_view *v,
                             efface_error *error);
 efface_status ef_view_discriminant(const ef_sums *of, const ef_look *look, ef_view *v,
                                    efface_error *error);
+efface_status ef_view_find_directions(ef_view *v, efface_error *error);
 efface_status ef_view_components(const ef_sums *of, const ef_look *look, ef_view *v,
                                  efface_error *error);
 
@@ -89,6 +91,11 @@ efface_status ef_view_scores(const ef_view *v, efface_scores scores, size_t n_ro
 void ef_view_write(ef_writer *writer, const ef_view *view);
 efface_status ef_view_read(ef_decoder *decoder, uint32_t n_columns, ef_view **out,
                            efface_error *error);
+
+/* How many directions classes can differ in. */
+static inline uint32_t ef_view_directions(uint32_t n_classes, uint32_t n_terms) {
+    return n_classes == 0 ? 0 : n_classes - 1 < n_terms ? n_classes - 1 : n_terms;
+}
 
 static inline bool ef_view_has_classes(efface_view view) {
     return view == EFFACE_VIEW_RIDGE || view == EFFACE_VIEW_BAYES ||
