@@ -141,13 +141,14 @@ class Estimator(BaseEstimator):
         names = feature_names(X)
         with plain_rows(X, self) as rows:
             given, form = self._read_y(y, len(rows))
-            offsets = choose_offsets(self.offset, rows.array)
-            findings = find_rounding(rows.array, offsets)
-            shifts = form.offsets(self, given)
-            of_targets = form.findings(given, shifts)
-            model = self._fit_rows(
-                rows, given, form, parameters, (offsets, shifts), sample_weight, ids, owners
-            )
+            with given:
+                offsets = choose_offsets(self.offset, rows.array)
+                findings = find_rounding(rows.array, offsets)
+                shifts = form.offsets(self, given)
+                of_targets = form.findings(given, shifts)
+                model = self._fit_rows(
+                    rows, given, form, parameters, (offsets, shifts), sample_weight, ids, owners
+                )
             n_features = rows.array.shape[1]
             self._check_fit(model, rows.array)
         # Only now, so that a fit which fails leaves the estimator as it was.
@@ -192,9 +193,9 @@ class Estimator(BaseEstimator):
             if present is not None:
                 all_ids = _all_ids(whole.array, weights, ids, offsets, given.labels)
                 ids, weights = all_ids[present], weights[present]
-            given = given.where(present)
-            if given.labels is not None:
-                params.update(self._class_parameters(form, given.labels))
+            labels = given.labels_where(present)
+            if labels is not None:
+                params.update(self._class_parameters(form, labels))
             with whole.where(present) as some:
                 try:
                     models = _efface.fit(
@@ -208,7 +209,7 @@ class Estimator(BaseEstimator):
                         None,
                         None,
                         offsets,
-                        given.labels,
+                        labels,
                     )
                 except (LookupError, ValueError) as error:
                     raise name_texts(error, _text_id, ids, owners) from None

@@ -22,7 +22,7 @@ from ._parameters import check_parameters, draw_seed, run_seeds, skips_missing
 from ._reports import Difference, ModelInfo, Report
 from ._rounding import add_offsets
 from ._rows import join_rows, rows_by_name, spread_rows
-from ._targets import Classes, Given, Nothing, Values
+from ._targets import Classes, Nothing, Values
 from ._texts import name_texts
 
 _ASKING, _CHANGING = 1, 2
@@ -474,22 +474,21 @@ class Model:
             )
         return None
 
-    def _change_rows(self, verb, rows, given, ids, weights, owners):
+    def _change_rows(self, verb, rows, ids, weights, owners, labels, texts):
         unit = 1 if self._weighting == "whole" else WEIGHT_UNIT
-        with self._joined(rows, given) as whole:
-            try:
-                report = self._change(
-                    verb,
-                    whole.array,
-                    unmasked(ids),
-                    weights,
-                    unmasked(owners),
-                    unit,
-                    given.labels,
-                    texts=given.texts,
-                )
-            except (LookupError, ValueError) as error:
-                raise self._named(error, ids, owners) from None
+        try:
+            report = self._change(
+                verb,
+                rows.array,
+                unmasked(ids),
+                weights,
+                unmasked(owners),
+                unit,
+                labels,
+                texts=texts,
+            )
+        except (LookupError, ValueError) as error:
+            raise self._named(error, ids, owners) from None
         return Report._make(report)
 
     def _joined(self, rows, given):
@@ -510,34 +509,40 @@ class Model:
 
     def _learn(self, rows, y, sample_weight, ids, owners):
         """`learn` for Rows."""
-        given = self._y.read(y, len(rows), "learn")
         weights = self._weights_like(sample_weight, len(rows))
         present = None
         if self._weighting == "parts" and not weights.all():
             present = weights > 0
             weights = weights[present]
-        with rows.where(present) as some:
+        with (
+            self._y.read(y, len(rows), "learn") as given,
+            self._joined(rows, given) as whole,
+            whole.where(present) as some,
+        ):
             return self._change_rows(
                 self._models.learn,
                 some,
-                given.where(present),
                 keep_present(ids, present, "ids"),
                 weights,
                 keep_present(owners, present, "owners"),
+                given.labels_where(present),
+                given.texts,
             )
 
     def _update(self, rows, y, sample_weight, ids, owners):
         """`update` for Rows."""
         if ids is None:
             raise ValueError("give the ids of the rows to update")
-        classes_stay = y is None and isinstance(self._y, Classes)
-        given = Given() if classes_stay else self._y.read(y, len(rows), "update")
         weights = None
         if sample_weight is not None:
             weights = self._weights_like(sample_weight, len(rows))
             if not weights.all():
                 raise ValueError("a weight must not be 0: forget the row instead")
-        return self._change_rows(self._models.update, rows, given, ids, weights, owners)
+        form = Nothing() if y is None and isinstance(self._y, Classes) else self._y
+        with form.read(y, len(rows), "update") as given, self._joined(rows, given) as whole:
+            return self._change_rows(
+                self._models.update, whole, ids, weights, owners, given.labels, given.texts
+            )
 
     # -------------------------------------------------------------- pickling
 

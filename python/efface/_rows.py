@@ -97,7 +97,7 @@ def _check_array_alone(X, estimator):
     return array
 
 
-def _is_ours(array, X):
+def is_ours(array, X):
     """Whether a check of X had to make this array. When in doubt it is the user's."""
     if array is X or not array.flags.writeable:
         return False
@@ -105,7 +105,8 @@ def _is_ours(array, X):
         return not np.may_share_memory(array, X)
     if hasattr(X, "iloc"):
         # A data frame of one type hands out its own memory, of which each column is a part.
-        return not np.may_share_memory(array, X.iloc[:, 0].to_numpy())
+        column = X if X.ndim == 1 else X.iloc[:, 0]
+        return not np.may_share_memory(array, column.to_numpy())
     return isinstance(X, (list, tuple))
 
 
@@ -115,7 +116,7 @@ def plain_rows(X, estimator=None):
         array = _check_array_alone(X, estimator)
     else:
         array = check_array(X, dtype=READABLE, estimator=estimator, input_name="X")
-    return Rows(array, _is_ours(array, X))
+    return Rows(array, is_ours(array, X))
 
 
 # ------------------------------------------------------------------ names of features

@@ -14,7 +14,7 @@ from . import _efface
 from ._arrays import unmasked
 from ._bases import DataConversionWarning, check_array
 from ._rounding import choose_offsets, find_rounding
-from ._rows import READABLE
+from ._rows import READABLE, is_ours
 
 NO_LABEL = -(2**63)
 """The label of a row without one, in the library."""
@@ -35,26 +35,28 @@ def _same_length(n, n_rows):
 
 
 class Given:
-    """What a call gives of y: columns of values, or labels and the texts of some of them."""
+    """What a call gives of y: columns of values, or labels and the texts of some of them. At the end
+    of `with` the values are overwritten if they are ours."""
 
-    __slots__ = ("flat", "labels", "texts", "values")
+    __slots__ = ("_ours", "flat", "labels", "texts", "values")
 
-    def __init__(self, values=None, labels=None, texts=None, flat=True):
+    def __init__(self, values=None, labels=None, texts=None, flat=True, ours=False):
         self.values = values
+        self._ours = ours
         self.flat = flat  # whether y had one dimension
         self.labels = labels
         self.texts = texts or {}
 
-    def where(self, present):
-        """The same of some rows; of all if `present` is None."""
-        if present is None:
-            return self
-        return Given(
-            None if self.values is None else self.values[present],
-            None if self.labels is None else self.labels[present],
-            self.texts,
-            self.flat,
-        )
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        if self._ours:
+            self.values.fill(0)
+
+    def labels_where(self, present):
+        """The labels of some rows; of all if `present` is None."""
+        return self.labels if self.labels is None or present is None else self.labels[present]
 
 
 class Nothing:
@@ -106,7 +108,8 @@ class Values(Nothing):
         if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] == 0):
             raise ValueError(f"y should be a 1d or 2d array, got an array of shape {array.shape}")
         _same_length(len(array), n_rows)
-        return Given(values=array.reshape(n_rows, -1), flat=array.ndim == 1)
+        values = array.reshape(n_rows, -1)
+        return Given(values=values, flat=array.ndim == 1, ours=is_ours(values, y))
 
     def offsets(self, estimator, given):
         """The parameter target_offset, or that which offset='auto' means, as an array or None."""

@@ -16,13 +16,13 @@ import pandas as pd
 import pytest
 
 import efface
-from efface import KMeans, _estimator
+from efface import KMeans, Ridge, _estimator, _targets
 
 SCENE = """
     import copy, gc, mmap, os, re, sys, tempfile
     import numpy as np
     import efface
-    from efface import KMeans
+    from efface import GaussianNB, KMeans, Ridge
 
     N, D, VICTIM = 400, 64, 123
     DISGUISE, EXPONENT, ONE = np.uint32(0x2A5A5A5), np.uint32(0xFF800000), np.uint32(0x3F800000)
@@ -153,7 +153,30 @@ MODELS = """
         model.predict(frame)
         return lambda: model.forget(ids=VICTIM)
 
+    HALF = D // 2
+
+    def a_regression(X):
+        model = Ridge().fit(X[:, :HALF], X[:, HALF:], ids=range(N), owners=np.arange(N))
+        model.predict(X[:, :HALF]), model.coef_, model.leave_one_out(), model.verify()
+        copy.deepcopy(model).forget(ids=VICTIM)
+        model._model.rows_.fill(0)
+        model._model.y_.fill(0)
+        classes = GaussianNB().fit(X, np.arange(N) % 3, ids=range(N))
+        classes.predict(X), classes.predict_proba(X)
+        return lambda: (model.forget(owners=VICTIM), classes.forget(ids=VICTIM))
+
+    def a_regression_of_another_byte_order(X):
+        swapped = X.astype(X.dtype.newbyteorder())
+        weights = np.arange(N) % 5
+        model = Ridge().fit(swapped[:, :HALF], swapped[:, HALF:], ids=range(N))
+        model.update(swapped[:, :HALF], swapped[:, HALF:], ids=range(N))
+        other = Ridge().fit(np.eye(5, HALF), np.eye(5, HALF), sample_weight=np.ones(5))
+        other.learn(swapped[:, :HALF], swapped[:, HALF:], ids=range(N), sample_weight=weights)
+        swapped[:] = 0
+        return lambda: (model.forget(ids=VICTIM), other.forget(ids=VICTIM))
+
     cases = [nothing_but_an_array, *map(fitted, ("pyramid", "lloyd"))]
+    cases += [a_regression, a_regression_of_another_byte_order]
     cases += [by_owner_and_asked, scored, learned, updated, updated_to_another, weighted]
     cases += [of_another_byte_order, with_made_ids, copied]
     try:
@@ -260,7 +283,7 @@ class Spy:
             return value
 
         def called(*arguments):
-            if name in ("fit", "row_ids", "predict", "square_distances", "loss_of", "learn"):
+            if name in ("fit", "row_ids", "predict", "square_distances", "loss_of", "learn", "update"):
                 self._seen.append(next(a for a in arguments if np.ndim(a) == 2))
             return value(*arguments)
 
@@ -290,3 +313,28 @@ def test_copies_are_overwritten(rng, monkeypatch, tmp_path, which):
     assert len(seen) == 6 and len(theirs) == (2 if which == 3 else 0)
     assert not any(array.any() for array in seen if not any(array is one for one in theirs))
     np.testing.assert_array_equal(np.array(given), before)
+
+
+@pytest.mark.parametrize("as_lists", [False, True])
+def test_copies_with_targets_are_overwritten(rng, monkeypatch, as_lists):
+    rows = rng.randint(1, 100, size=(50, 5)).astype(np.float32)
+    X, y = (rows[:, :3].tolist(), rows[:, 3:].tolist()) if as_lists else np.hsplit(rows, [3])
+    before, seen, read = rows.copy(), [], _targets.Values.read
+
+    def noted(self, *arguments):
+        given = read(self, *arguments)
+        seen.append(given.values)
+        return given
+
+    monkeypatch.setattr(_targets.Values, "read", noted)
+    monkeypatch.setattr(_estimator, "_efface", Spy(_estimator._efface, seen))
+    weights = np.arange(50) % 2
+    model = Ridge().fit(X, y, ids=range(50), sample_weight=weights)
+    model._model._models = Spy(model._model._models, seen)
+    model.learn(X, y, ids=range(50, 100), sample_weight=weights)
+    model.predict(X)
+    model.update(X[:1], y[:1], ids=[51])
+    theirs = [array for array in seen if np.may_share_memory(array, rows)]
+    assert len(seen) == 7 and len(theirs) == (0 if as_lists else 3)
+    assert not any(array.any() for array in seen if not any(array is one for one in theirs))
+    np.testing.assert_array_equal(rows, before)
