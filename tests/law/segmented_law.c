@@ -385,11 +385,19 @@ static efface_number *predict_some(const efface_model *model, const efface_predi
     return numbers;
 }
 
+/* Labels that are kept are those of a fit to the same set. */
+static void compare_labels(const ef_segmented *a, const ef_segmented *b, size_t n) {
+    for (size_t i = 0; a->labels.of != NULL && b->labels.of != NULL && i < n; i++)
+        if (a->labels.n_rows != n || a->labels.of[i] != b->labels.of[i])
+            fail_msg("the row at %zu has segment %u, not %u", i, a->labels.of[i], b->labels.of[i]);
+}
+
 /* What is kept is that of the state as it is now: predictions are those of a fresh fit. */
 static void compare(const efface_model *model, const efface_model *fresh, const efface_data *data) {
     const efface_model a = part_of(model), b = part_of(fresh);
     size_t n_bytes = 0;
     kmeans_compare(&a, &b, data);
+    compare_labels(model->state, fresh->state, efface_data_n_rows(data));
     efface_number *const is = predict_some(model, NULL, data, &n_bytes);
     efface_number *const should_be = predict_some(fresh, NULL, data, &n_bytes);
     assert_memory_equal(is, should_be, n_bytes);
