@@ -99,6 +99,22 @@ efface_status efface_segmented_fit(const efface_data *data, const efface_segment
     return ef_model_fit(data, params != NULL ? &params->common : NULL, out, error);
 }
 
+efface_status efface_segmented_segments(const efface_model *model, size_t n_rows,
+                                        const float *values, size_t stride, uint32_t *segments,
+                                        efface_error *error) {
+    const ef_segmented *const s = ef_model_state(model, &ef_segmented_family, error);
+    if (s == NULL)
+        return EFFACE_E_ARGUMENT;
+    if (n_rows != 0 && (values == NULL || segments == NULL))
+        return ef_fail(error, EFFACE_E_ARGUMENT, "values and segments must not be NULL");
+    ef_lent room;
+    ef_segmented_lend(s, &room);
+    const efface_status status = ef_matrix_check(&ef_segmented_family, &room, model->n_columns,
+                                                 n_rows, values, &stride, error);
+    return status == EFFACE_OK ? ef_segmented_find(&room, n_rows, values, stride, segments, error)
+                               : status;
+}
+
 efface_segmented_params efface_segmented_get_params(const efface_model *model) {
     const ef_segmented *const s = ef_model_state(model, &ef_segmented_family, NULL);
     efface_segmented_params params;
