@@ -121,13 +121,16 @@ static int put_in_order(efface_store *store, const char *path, efface_data *data
 int cli_load_rows(efface_store *store, const char *path, const cli_data_options *options,
                   efface_data **data, efface_texts **texts) {
     efface_load_options load;
+    efface_store_info info;
     efface_data *loaded = NULL;
     efface_texts *known = NULL;
     efface_error error;
     int code = CLI_DONE;
-    if (efface_texts_create(&known, &error) != EFFACE_OK)
+    if (efface_store_get_info(store, &info, &error) != EFFACE_OK ||
+        efface_texts_create(&known, &error) != EFFACE_OK)
         return cli_report_error(&error);
     efface_store_load_options(store, &load);
+    load.labels = info.labels;
     load.texts = known;
     cli_progress_begin("reading", 0, 0);
     const bool good = cli_load_data(path, options, &load, &loaded, &code);

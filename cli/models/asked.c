@@ -43,20 +43,69 @@ uint32_t cli_asked_value_column(const cli_asked *of, uint32_t number) {
                                  : efface_model_value_column(of->model, number);
 }
 
+/* ---- texts of classes */
+
+static int read_text(const cli_asked *of, int64_t number, char **text) {
+    efface_error error;
+    char *found = NULL;
+    if (of->published == NULL && of->store == NULL)
+        return CLI_DONE;
+    if (of->published != NULL) {
+        const char *const known = efface_predictor_class_text(of->published, number);
+        *text = known != NULL ? strdup(known) : NULL;
+        return known == NULL || *text != NULL ? CLI_DONE : cli_out_of_memory();
+    }
+    if (efface_store_text(of->store, EFFACE_TEXT_LABEL, (uint64_t)number, &found, &error) !=
+        EFFACE_OK)
+        return cli_report_error(&error);
+    *text = found != NULL ? strdup(found) : NULL;
+    const bool good = found == NULL || *text != NULL;
+    efface_text_free(found);
+    return good ? CLI_DONE : cli_out_of_memory();
+}
+
+/* The library knows classes by numbers. Where a message has "class 5179254274820958228", users know
+ * a text. */
+static void name_class(const cli_asked *of, efface_error *error) {
+    static const char word[] = "class ";
+    char *const found = strstr(error->message, word);
+    char *text = NULL, *end;
+    if (found == NULL)
+        return;
+    char *const digits = found + sizeof word - 1;
+    const long long number = strtoll(digits, &end, 10);
+    if (end == digits || read_text(of, number, &text) != CLI_DONE || text == NULL)
+        return;
+    char rest[sizeof error->message];
+    strcpy(rest, end);
+    snprintf(digits, sizeof error->message - (size_t)(digits - error->message), "'%.60s'%s", text,
+             rest);
+    free(text);
+}
+
+/* ---- answers */
+
 efface_status cli_asked_predict(const cli_asked *of, size_t n_rows, const float *values,
                                 efface_number *numbers, efface_error *error) {
-    return of->published != NULL
-               ? efface_predictor_predict(of->published, n_rows, values, 0, numbers, error)
-               : efface_model_predict(of->model, n_rows, values, 0, numbers, error);
+    const efface_status status =
+        of->published != NULL
+            ? efface_predictor_predict(of->published, n_rows, values, 0, numbers, error)
+            : efface_model_predict(of->model, n_rows, values, 0, numbers, error);
+    if (status != EFFACE_OK)
+        name_class(of, error);
+    return status;
 }
 
 efface_status cli_asked_score(const cli_asked *of, size_t n_rows, const float *values,
                               double *probabilities, efface_error *error) {
     const efface_scores kind = EFFACE_SCORES_PROBABILITIES;
-    return of->published != NULL
-               ? efface_predictor_score(of->published, kind, n_rows, values, 0, probabilities,
-                                        error)
-               : efface_model_score(of->model, kind, n_rows, values, 0, probabilities, error);
+    const efface_status status =
+        of->published != NULL
+            ? efface_predictor_score(of->published, kind, n_rows, values, 0, probabilities, error)
+            : efface_model_score(of->model, kind, n_rows, values, 0, probabilities, error);
+    if (status != EFFACE_OK)
+        name_class(of, error);
+    return status;
 }
 
 efface_status cli_asked_find_table(const cli_asked *of, const char *name, efface_table *table,
@@ -77,25 +126,6 @@ efface_status cli_asked_read_table(const cli_asked *of, const char *name, uint64
 }
 
 /* ---- classes */
-
-static int read_text(const cli_asked *of, int64_t number, char **text) {
-    efface_error error;
-    char *found = NULL;
-    if (of->published == NULL && of->store == NULL)
-        return CLI_DONE;
-    if (of->published != NULL) {
-        const char *const known = efface_predictor_class_text(of->published, number);
-        *text = known != NULL ? strdup(known) : NULL;
-        return known == NULL || *text != NULL ? CLI_DONE : cli_out_of_memory();
-    }
-    if (efface_store_text(of->store, EFFACE_TEXT_LABEL, (uint64_t)number, &found, &error) !=
-        EFFACE_OK)
-        return cli_report_error(&error);
-    *text = found != NULL ? strdup(found) : NULL;
-    const bool good = found == NULL || *text != NULL;
-    efface_text_free(found);
-    return good ? CLI_DONE : cli_out_of_memory();
-}
 
 int cli_read_classes(const cli_asked *of, cli_classes *classes) {
     const uint32_t n = cli_asked_about(of).n_classes;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WIDTH = 80 };
+
 void cli_facts_add(void *list, const efface_fact *fact) {
     cli_facts *const facts = list;
     cli_fact *const items = realloc(facts->items, (facts->n + 1) * sizeof *items);
@@ -44,7 +46,8 @@ int cli_read_parameters(efface_store *store, const char *name, cli_facts *facts)
     return facts->failed ? cli_out_of_memory() : CLI_DONE;
 }
 
-/* Texts of facts are words; one that is longer than its room is cut off. */
+/* Texts of facts are words; one that is longer than its room is cut off, where lines have no room
+ * for sentences. */
 static void format_value(char text[80], const cli_fact *fact) {
     switch (fact->kind) {
     case EFFACE_FACT_WHOLE: snprintf(text, 80, "%" PRIu64, fact->whole); return;
@@ -63,7 +66,6 @@ static bool is_shown(const cli_fact *fact, cli_which which) {
 }
 
 void cli_put_facts(FILE *out, const char *label, const cli_facts *facts, cli_which which) {
-    enum { WIDTH = 80 };
     const int indent = (int)strlen(label);
     int column = 0; /* 0: nothing is written yet */
     for (size_t i = 0; i < facts->n; i++) {
@@ -88,12 +90,36 @@ void cli_put_facts(FILE *out, const char *label, const cli_facts *facts, cli_whi
     fputs(column > 0 ? "\n" : "", out);
 }
 
+/* A sentence, in lines of at most WIDTH characters, the first of which is begun. */
+static void put_sentence(FILE *out, const char *sentence, int indent) {
+    for (int column = indent; *sentence != '\0';) {
+        char word[200];
+        const int n = (int)strcspn(sentence, " ");
+        if (column > indent && column + 1 + n > WIDTH) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', out);
+            column++;
+        }
+        snprintf(word, sizeof word, "%.*s", n, sentence);
+        cli_put_text(out, word);
+        column += n;
+        sentence += n;
+        sentence += strspn(sentence, " ");
+    }
+}
+
 void cli_put_fact_lines(FILE *out, const cli_facts *facts) {
     for (size_t i = 0; i < facts->n; i++) {
         char value[80];
-        format_value(value, &facts->items[i]);
         fprintf(out, "%-9s ", facts->items[i].name);
-        cli_put_text(out, value);
+        if (facts->items[i].kind == EFFACE_FACT_TEXT) {
+            put_sentence(out, facts->items[i].text, 10);
+        } else {
+            format_value(value, &facts->items[i]);
+            cli_put_text(out, value);
+        }
         fputc('\n', out);
     }
 }

@@ -21,12 +21,12 @@ uint32_t *cli_sums_listed(const efface_model *model, cli_sums_list *list, uint32
     return items;
 }
 
-bool cli_sums_can_predict(const efface_model *model, efface_error *why) {
-    const efface_model_info info = efface_model_get_info(model);
+bool cli_sums_can_predict(const cli_asked *of, efface_error *why) {
+    const efface_model_info info = efface_model_get_info(of->model);
     float *const row = calloc(info.n_columns, sizeof *row);
     efface_number *const numbers = calloc(info.n_numbers + (size_t)1, sizeof *numbers);
-    const bool can = row == NULL || numbers == NULL ||
-                     efface_model_predict(model, 1, row, 0, numbers, why) == EFFACE_OK;
+    const bool can =
+        row == NULL || numbers == NULL || cli_asked_predict(of, 1, row, numbers, why) == EFFACE_OK;
     free(row);
     free(numbers);
     return can;
@@ -272,13 +272,14 @@ static int add_dropped(cli_model_details *d) {
 
 int cli_sums_add_details(cli_model_details *d) {
     const efface_view view = efface_sums_get_params(d->model).view;
+    const cli_asked of = asked_of(d);
     efface_error why;
     int code = add_coarse(d);
     if (code == CLI_DONE && cli_view_has_classes(view))
         code = add_classes(d);
     if (code != CLI_DONE)
         return code;
-    if (!cli_sums_can_predict(d->model, &why)) {
+    if (!cli_sums_can_predict(&of, &why)) {
         add_text(&d->measures, "view", why.message);
         return CLI_DONE;
     }

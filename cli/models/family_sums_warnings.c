@@ -127,8 +127,9 @@ static void warn_classes(const efface_model *model, const cli_chosen *chosen) {
 }
 
 void cli_sums_warn(const efface_model *model, const cli_chosen *chosen) {
+    const cli_asked of = {.model = model, .store = chosen->of.store};
     efface_error why;
-    if (!cli_sums_can_predict(model, &why))
+    if (!cli_sums_can_predict(&of, &why))
         cli_warn("the model cannot predict yet: %s", why.message);
     warn_coarse(model, chosen);
     warn_dropped(model, chosen);

@@ -354,7 +354,8 @@ typedef struct efface_load_options {
     const char *weight_column;
     const char *label_column; /* a class for each row: a whole number, or a text that is hashed */
     efface_ids ids;
-    efface_ids owners;                             /* the same for owners */
+    efface_ids owners; /* the same for owners */
+    efface_ids labels; /* and for labels; detected: numbers if the first one is a number */
     unsigned char hash_key[EFFACE_HASH_KEY_BYTES]; /* for ids and owners that are text */
     efface_texts *texts; /* default NULL; if not NULL and the load succeeds, it gets the texts of
                             ids, owners and labels */
@@ -1116,8 +1117,8 @@ EFFACE_API efface_status efface_segmented_fit(const efface_data *data,
                                               const efface_segmented_params *params,
                                               efface_model **out, efface_error *error);
 
-/* Writes the segment of each row, counted from 0. Rows as for efface_model_predict. Errors: as that;
- * ARGUMENT for another family. */
+/* Writes the segment of each row, counted from 0. Rows as for efface_model_predict. Errors: as
+ * that; ARGUMENT for another family. */
 EFFACE_API efface_status efface_segmented_segments(const efface_model *model, size_t n_rows,
                                                    const float *values, size_t stride,
                                                    uint32_t *segments, efface_error *error);
@@ -1331,6 +1332,7 @@ typedef struct efface_store_info {
     int keeps_texts;
     efface_ids ids; /* whether ids are numbers or texts; DETECT: not known */
     efface_ids owners;
+    efface_ids labels; /* the same for the labels that rows have now */
     int receipt_key_outside;
     int owner_zero_is_old; /* rows of owner 0 come from an older format, which wrote 0 for no owner
                               too */
@@ -1348,7 +1350,8 @@ EFFACE_API double efface_store_offset(const efface_store *store, uint32_t column
 
 /* The number of an id or owner that is a text; and options to load rows for this store, with its
  * hash key, its offsets (valid until it is closed), and ids and owners read as numbers or as texts,
- * as in the store. */
+ * as in the store. Set `labels` by efface_store_get_info if the rows have labels: otherwise a file
+ * that has only the class 7 would not mean the store's class "7". */
 EFFACE_API uint64_t efface_store_text_id(const efface_store *store, const char *text,
                                          size_t n_bytes);
 EFFACE_API void efface_store_load_options(const efface_store *store, efface_load_options *options);

@@ -70,6 +70,8 @@ class ClassesModel(Model, family="sums", view="classes"):
         return self._coefficients()[:, 0]
 
     def _coefficients(self):
+        if "coefficients" not in self.tables:
+            raise AttributeError(f"{type(self).__name__!r} of this kind has no coefficients")
         table = self._class_table("coefficients")
         return self._second(*table).reshape(1, -1) if len(table) == 2 else table
 
@@ -146,6 +148,9 @@ class BayesModel(ProbableClassesModel, family="sums", view="bayes"):
     """
 
     __slots__ = ()
+
+    theta_ = ProbableClassesModel.means_
+    class_prior_ = ProbableClassesModel.priors_
 
     @property
     def var_(self):
@@ -350,9 +355,9 @@ class GaussianNB(_Probable):
         """The logarithm of the joint probability of each row of X and each class."""
         return self._ask(X, lambda model, array: model._scores(array, False))
 
-    theta_ = of_model(BayesModel.means_)
+    theta_ = of_model(BayesModel.theta_)
     var_ = of_model(BayesModel.var_)
-    class_prior_ = of_model(BayesModel.priors_)
+    class_prior_ = of_model(BayesModel.class_prior_)
     class_count_ = of_model(BayesModel.class_count_)
 
 

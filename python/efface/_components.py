@@ -58,7 +58,8 @@ class ComponentsModel(Model, family="sums", view="components"):
     @property
     def mean_(self):
         """The mean of each feature."""
-        return self._cached("mean", lambda: self.table("means")[0])
+        means = self._cached("mean", lambda: self.table("means"))
+        return means[0] if len(means) else np.full(self.shape[1], np.nan)
 
     @property
     def singular_values_(self):

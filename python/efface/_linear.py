@@ -56,7 +56,10 @@ class LinearModel(Model, family="sums", view="linear"):
         return values[0] if values.ndim == 2 else float(values[0])
 
     def _of_table(self, name):
-        return self._cached(name, lambda: self.table(name))
+        table = self._cached(name, lambda: self.table(name))
+        if len(table) == 0:
+            raise ValueError("the model has no rows, and so no coefficients: learn rows first")
+        return table
 
     @property
     def coef_(self):

@@ -2,6 +2,7 @@
 #include "py_families.h"
 #include "py_store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ------------------------------------------------------------------ models */
@@ -171,12 +172,41 @@ PyObject *store_forget(PyObject *object, PyObject *arguments) {
     return result;
 }
 
+/* What the labels of the rows to come are; texts are in a dictionary, by their numbers. */
+static efface_ids label_kind(const row_arrays *arrays, PyObject *label_texts) {
+    const int64_t *const labels = arrays->rows.labels;
+    if (label_texts != Py_None && PyDict_Size(label_texts) > 0)
+        return EFFACE_IDS_TEXT;
+    for (size_t i = 0; labels != NULL && i < arrays->rows.n_rows; i++)
+        if (labels[i] != EFFACE_NO_LABEL)
+            return EFFACE_IDS_NUMBERS;
+    return EFFACE_IDS_DETECT;
+}
+
+/* The class 7 and the class "7" would be two, and look the same. */
+static efface_status check_labels(efface_store *file, efface_ids come, efface_error *error) {
+    efface_store_info info;
+    if (come == EFFACE_IDS_DETECT)
+        return EFFACE_OK;
+    const efface_status status = efface_store_get_info(file, &info, error);
+    if (status != EFFACE_OK || info.labels == EFFACE_IDS_DETECT || info.labels == come)
+        return status;
+    *error = (efface_error){.status = EFFACE_E_ARGUMENT};
+    snprintf(error->message, sizeof error->message,
+             "the labels of the store are %s, but those of the rows are %s; nothing was changed",
+             come == EFFACE_IDS_TEXT ? "numbers" : "texts",
+             come == EFFACE_IDS_TEXT ? "texts" : "numbers");
+    return EFFACE_E_ARGUMENT;
+}
+
 /* Behind the gate. What an update is not given stays as it is. */
 static efface_status change_rows(efface_store *file, const row_arrays *arrays,
-                                 const efface_ids kinds[2], const efface_texts *texts, bool is_new,
+                                 const efface_ids kinds[3], const efface_texts *texts, bool is_new,
                                  efface_store_report *report, efface_error *error) {
     efface_data *data = NULL;
-    efface_status status = row_arrays_make_set(arrays, &data, error);
+    efface_status status = check_labels(file, kinds[2], error);
+    if (status == EFFACE_OK)
+        status = row_arrays_make_set(arrays, &data, error);
     if (status == EFFACE_OK)
         efface_data_set_kinds(data, kinds[0], kinds[1]);
     if (status == EFFACE_OK)
@@ -215,7 +245,8 @@ static PyObject *learn_or_update(store *self, PyObject *arguments, bool is_new) 
         return raise_error(made, &error);
     }
     if (row_arrays_open(&arrays, &objects, key, texts)) {
-        efface_ids kinds[2];
+        efface_ids kinds[3] = {EFFACE_IDS_DETECT, EFFACE_IDS_DETECT,
+                               label_kind(&arrays, label_texts)};
         PyThreadState *const state =
             row_arrays_kinds(&arrays, &kinds[0], &kinds[1]) && label_texts_add(&texts, label_texts)
                 ? store_enter(self)

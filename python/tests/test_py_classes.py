@@ -335,6 +335,23 @@ def test_classifiers_in_a_store(tmp_path, table):
         assert predictor.decision_function(X).shape == (90, 3)
 
 
+def test_a_store_does_not_mix_numbers_and_texts_as_classes(tmp_path, table):
+    X, y = table
+    for labels, others in ((y, y.astype(str)), (y.astype(str), y)):
+        with efface.create(tmp_path / f"{y is labels}.store", X, labels=labels) as store:
+            store.fit("m", LDA())
+            for change in (store.learn, lambda X, labels: store.update(X, ids=[0, 1], labels=labels)):
+                with pytest.raises(ValueError, match="the labels of the store are .*nothing was"):
+                    change(X[:2], labels=others[:2])
+            store.learn(X[:2], labels=[None, None])
+            store.learn(X[:2], labels=labels[:2])
+            assert len(store.load("m").classes_) == 3
+            # Without rows, there is nothing that they could be mixed with.
+            store.forget(ids=store.load("m").ids_)
+            store.learn(X, labels=others)
+            assert len(store.load("m").classes_) == 3
+
+
 def test_numbers_as_classes_in_a_store(tmp_path, table):
     X, y = table
     with efface.create(tmp_path / "s.store", X, labels=y) as store:
@@ -346,3 +363,16 @@ def test_numbers_as_classes_in_a_store(tmp_path, table):
             store.fit("m", LDA())
     with pytest.raises(ValueError, match="there are 2 labels for 90 rows"):
         efface.create(tmp_path / "u.store", X, labels=[1, 2])
+
+
+def test_models_have_the_attributes_of_their_kind(tmp_path, table):
+    X, y = table
+    with efface.create(tmp_path / "s.store", X, labels=y) as store:
+        store.fit("bayes", efface.GaussianNB())
+        store.fit("quadratic", efface.QuadraticDiscriminantAnalysis())
+        store.fit("linear", LDA())
+        bayes = store.load("bayes")
+        assert (bayes.theta_ == efface.GaussianNB().fit(X, y).theta_).all()
+        assert bayes.class_prior_.sum() == pytest.approx(1.0)
+        assert not hasattr(bayes, "coef_") and not hasattr(store.load("quadratic"), "intercept_")
+        assert store.load("linear").coef_.shape == (3, X.shape[1])

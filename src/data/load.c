@@ -56,6 +56,10 @@ static efface_status check_options(const efface_load_options *options, efface_er
         options->owners != EFFACE_IDS_TEXT)
         return ef_fail(error, EFFACE_E_ARGUMENT, "%d is not a value of the option owners",
                        (int)options->owners);
+    if (options->labels != EFFACE_IDS_DETECT && options->labels != EFFACE_IDS_NUMBERS &&
+        options->labels != EFFACE_IDS_TEXT)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "%d is not a value of the option labels",
+                       (int)options->labels);
     if (options->n_offsets != 0 && options->offsets == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "the offsets must not be NULL");
     /* Whatever may be part of a number, a quote or a line end would not separate fields. */

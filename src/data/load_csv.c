@@ -250,6 +250,12 @@ static efface_status read_label(loader *l, size_t field, efface_error *error) {
     if (l->label_kind == UNDECIDED)
         l->label_kind =
             ef_number_parse(text.text, text.n_bytes, &ignored) != EF_NUMBER_NONE ? NUMBERS : TEXT;
+    if (l->label_kind == NUMBERS && l->options->labels == EFFACE_IDS_NUMBERS &&
+        ef_number_parse(text.text, text.n_bytes, &ignored) == EF_NUMBER_NONE)
+        return fail_field(&l->csv, field, EFFACE_E_FORMAT,
+                          "is a text, but labels are read as numbers, as those before them are; "
+                          "correct it",
+                          error);
     if (l->label_kind == NUMBERS)
         return read_label_number(&l->csv, field, label, error);
     const ef_text_hash hash = ef_hash_label(text.text, text.n_bytes);
@@ -457,6 +463,7 @@ efface_status ef_csv_load(ef_reader *reader, const efface_load_options *options,
     loader l = {.options = options};
     l.id_kind = decided(options->ids);
     l.owner_kind = decided(options->owners);
+    l.label_kind = decided(options->labels);
     efface_status status = ef_csv_open(&l.csv, reader, options->delimiter, error);
     if (status == EFFACE_OK && options->texts != NULL)
         status = efface_texts_create(&l.texts, error);

@@ -49,7 +49,9 @@
 #include "base/checked.h"
 #include "base/status.h"
 
+#include <inttypes.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -379,16 +381,34 @@ efface_status efface_store_open(const char *path, const efface_store_options *op
 
 /* ---------------------------------------------------------------- what is in it */
 
+/* Whether the labels of rows are texts: what the first of them is. No flag in the head says it,
+ * because it would stay when the rows with labels leave. */
+static efface_status find_label_kind(efface_store *store, efface_ids *kind, efface_error *error) {
+    int64_t found = 0;
+    char sql[160];
+    snprintf(sql, sizeof sql,
+             "SELECT coalesce((SELECT CASE WHEN text IS NULL THEN %d ELSE %d END FROM groups"
+             " WHERE bucket >= %" PRIu64 " LIMIT 1), %d)",
+             EFFACE_IDS_NUMBERS, EFFACE_IDS_TEXT, (uint64_t)store->head.group_slots,
+             EFFACE_IDS_DETECT);
+    const efface_status status = ef_sql_number(store, sql, &found, error);
+    *kind = (efface_ids)found;
+    return status;
+}
+
 efface_status efface_store_get_info(efface_store *store, efface_store_info *info,
                                     efface_error *error) {
     if (store == NULL || info == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store and info must not be NULL");
     int64_t n_pages = 0, n_free = 0, page_bytes = 0;
+    efface_ids labels = EFFACE_IDS_DETECT;
     efface_status status = ef_store_begin(store, false, error);
     if (status != EFFACE_OK)
         return status;
     const ef_head head = store->head;
-    status = ef_sql_number(store, "PRAGMA page_count", &n_pages, error);
+    status = find_label_kind(store, &labels, error);
+    if (status == EFFACE_OK)
+        status = ef_sql_number(store, "PRAGMA page_count", &n_pages, error);
     if (status == EFFACE_OK)
         status = ef_sql_number(store, "PRAGMA freelist_count", &n_free, error);
     if (status == EFFACE_OK)
@@ -407,6 +427,7 @@ efface_status efface_store_get_info(efface_store *store, efface_store_info *info
             .keeps_texts = head.keeps_texts,
             .ids = head.id_kind,
             .owners = head.owner_kind,
+            .labels = labels,
             .receipt_key_outside = head.key_outside,
             .owner_zero_is_old = head.owner_zero_is_old,
             .file_bytes = (uint64_t)(n_pages * page_bytes),

@@ -219,6 +219,31 @@ class Classes(ViewTest):
         text = self.output("predict", "s.store", "new.csv", "--probabilities")
         self.assertEqual(text.splitlines()[0], "-1,0,1")
 
+    def test_labels_are_read_as_those_of_the_store(self):
+        header = "id,age,height,one,size,kind"
+        text = self.read("animals.csv").decode().replace("emu", "7")
+        self.write("animals.csv", text)
+        self.fit_view("bayes", "--class", "kind", "--columns", "age,height")
+        # A file in which all classes look like numbers: they are the texts that the store has.
+        self.write("more.csv", header + "\n200,5,4,1,3,7\n201,5,3,1,3,7\n")
+        self.output("learn", "s.store", "more.csv", "--id", "id", "--label", "kind")
+        self.assertEqual({c["class"]: c["rows"] for c in self.details()["classes"]},
+                         {"cat": 20, "dog": 20, "7": 22})
+        self.assertEqual(len(self.details()["classes"]), 3)
+        self.write("more.csv", header + "\n0,5,4,1,3,7\n")
+        self.output("update", "s.store", "more.csv", "--id", "id", "--label", "kind", "--yes")
+        self.assertEqual({c["class"]: c["rows"] for c in self.details()["classes"]},
+                         {"cat": 19, "dog": 20, "7": 23})
+        # The other way round, texts among numbers are refused.
+        for number, kind in enumerate(("cat", "dog")):
+            text = text.replace(kind, str(number))
+        self.write("numbers.csv", text)
+        self.fit_view("bayes", "--class", "kind", store="n.store", data="numbers.csv")
+        self.write("more.csv", header + "\n200,5,4,1,3,yak\n201,5,3,1,3,7\n")
+        self.refused(1, "labels are read as numbers", "learn", "n.store", "more.csv", "--id", "id",
+                     "--label", "kind")
+        self.assertEqual(self.json("info", "n.store")["rows"], 60)
+
     def test_warnings(self):
         self.fit_view("bayes", "--class", "kind", "--columns", "age,height")
         self.write("more.csv", "id,age,height,one,size,kind\n200,5,4,1,3,yak\n")
@@ -298,7 +323,8 @@ class Info(ViewTest):
             self.write("ids", "\n".join(map(str, range(60))))
             self.output("forget", store, "--from", "ids", "--yes")
             self.refused(1, "no rows", "predict", store, "animals.csv")
-            self.assertIn("\nview      the model has no rows",
+            self.assertIn("\nview      the model has no rows, so that nothing can be computed from "
+                          "them;\n          learn rows first\n",
                           self.output("info", store, "--full"))
             self.assertIn("identical", self.output("verify", store))
             self.output("learn", store, "animals.csv", "--id", "id", "--label", "kind")
@@ -310,6 +336,13 @@ class Info(ViewTest):
         self.assertIn("cannot predict yet: principal components need two rows", done.stderr)
         self.assertIn("need two rows", self.details()["view"])
         self.refused(1, "need two rows", "predict", "s.store", "one.csv")
+
+    def test_messages_have_the_texts_of_classes(self):
+        self.write("one.csv", "id,a,b,kind\n1,2,3,cat\n2,3,1,cat\n3,5,2,cat\n4,9,8,red emu\n")
+        done = self.fit_view("discriminant", "--quadratic", "--class", "kind", data="one.csv")
+        self.assertIn("cannot predict yet: class 'red emu' has only one row", done.stderr)
+        self.assertIn("class 'red emu' has only one row", self.details()["view"])
+        self.refused(1, "class 'red emu' has only one row", "predict", "s.store", "one.csv")
 
 
 class Errors(ViewTest):
