@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ._bases import MultiOutputMixin, RegressorMixin
+from ._bases import MultiOutputMixin, NotFittedError, RegressorMixin
 from ._estimator import of_model
 from ._model import Model, of_one_state
 from ._parameters import COMMON_RULES, real, whole
@@ -56,10 +56,13 @@ class LinearModel(Model, family="sums", view="linear"):
         return values[0] if values.ndim == 2 else float(values[0])
 
     def _of_table(self, name):
-        table = self._cached(name, lambda: self.table(name))
-        if len(table) == 0:
-            raise ValueError("the model has no rows, and so no coefficients: learn rows first")
-        return table
+        self._refuse_no_rows()
+        return self._cached(name, lambda: self.table(name))
+
+    def _refuse_no_rows(self):
+        """An AttributeError too: without rows these attributes do not exist."""
+        if self.shape[0] == 0:
+            raise NotFittedError("the model has no rows, and so no coefficients; learn rows first")
 
     @property
     def coef_(self):
@@ -359,7 +362,9 @@ class RidgeCV(_Regressor):
         return "a store keeps models with one penalty: fit RidgeCV to find it, and Ridge with it"
 
     def _chosen(self):
-        return self._fitted()._choose_alpha(self._alphas)
+        model = self._fitted()
+        model._refuse_no_rows()
+        return model._choose_alpha(self._alphas)
 
     @property
     def alpha_(self):

@@ -76,6 +76,7 @@ def test_few_rows(X):
     model.forget(ids=[0, 1])
     with pytest.raises(ValueError, match="no rows"):
         model.transform(X)
+    assert np.isnan(model.mean_).all() and model.components_.shape == (0, 5)
     model.learn(X, ids=range(70))
     assert model.components_.shape == (3, 5) and model.verify()
 

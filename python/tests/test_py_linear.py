@@ -288,3 +288,14 @@ def test_offsets_in_a_store(tmp_path, rng):
         predictor = efface.load_predictor(tmp_path / "out.model")
         np.testing.assert_array_equal(predictor.predict(X), model.predict(X))
         np.testing.assert_array_equal(predictor.offset, model.offset_)
+
+
+def test_without_rows_there_are_no_coefficients(table):
+    X, y = table
+    for model in (LinearRegression(), RidgeCV(), FourierRidge(n_components=5)):
+        model.fit(X, y)
+        model.forget(ids=model.ids_)
+        for name in ("coef_", "intercept_"):
+            with pytest.raises(ValueError, match="has no rows"):
+                getattr(model, name)
+            assert not hasattr(model, name)
