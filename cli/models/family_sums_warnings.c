@@ -69,6 +69,27 @@ static void warn_dropped(const efface_model *model, const cli_chosen *chosen) {
     free(dropped);
 }
 
+/* Offsets move the origin, which a regression without an intercept goes through. */
+static void warn_origin(const efface_model *model, const cli_chosen *chosen) {
+    const efface_sums_params params = efface_sums_get_params(model);
+    const bool has_one = (params.view != EFFACE_VIEW_LINEAR && params.view != EFFACE_VIEW_RIDGE) ||
+                         params.linear.intercept != 0;
+    const double *const offsets =
+        chosen->of.data != NULL ? efface_data_offsets(chosen->of.data) : NULL;
+    bool moved = false;
+    for (uint32_t j = 0; j < efface_model_get_info(model).n_columns; j++) {
+        const uint32_t column = column_of(chosen, j);
+        if (chosen->of.data != NULL)
+            moved = moved || (offsets != NULL && offsets[column] != 0.0);
+        else if (chosen->of.store != NULL)
+            moved = moved || efface_store_offset(chosen->of.store, column) != 0.0;
+    }
+    if (moved && !has_one)
+        cli_warn(
+            "columns have offsets, which move the origin: without an intercept, the model is 0 "
+            "at the offsets and not where the columns are 0");
+}
+
 /* ---- classes */
 
 static int compare(const void *a, const void *b) {
@@ -133,6 +154,7 @@ void cli_sums_warn(const efface_model *model, const cli_chosen *chosen) {
         cli_warn("the model cannot predict yet: %s", why.message);
     warn_coarse(model, chosen);
     warn_dropped(model, chosen);
+    warn_origin(model, chosen);
     if (cli_view_has_classes(efface_sums_get_params(model).view))
         warn_classes(model, chosen);
 }

@@ -68,12 +68,16 @@ void cli_free_details(cli_model_details *details) {
 }
 
 static void print_columns(const cli_model_details *details) {
-    printf("column       least         most%s  name\n", details->bounds_given ? "  bounds" : "");
+    int width = 11;
+    for (uint32_t j = 0; j < details->about.n_columns; j++)
+        width = details->columns[j].offset != 0.0 ? 19 : width;
+    printf("column %*s  %*s%s  name\n", width, "least", width, "most",
+           details->bounds_given ? "  bounds" : "");
     for (uint32_t j = 0; j < details->about.n_columns; j++) {
         const cli_column_details *const column = &details->columns[j];
         const int digits = column->offset == 0.0 ? 6 : 17;
-        printf("%6" PRIu32 " %11.*g  %11.*g", details->numbers[j] + 1, digits,
-               (double)column->least + column->offset, digits,
+        printf("%6" PRIu32 " %*.*g  %*.*g", details->numbers[j] + 1, width, digits,
+               (double)column->least + column->offset, width, digits,
                (double)column->most + column->offset);
         if (details->bounds_given)
             printf("  %.*g to %.*g", digits, (double)column->low + column->offset, digits,

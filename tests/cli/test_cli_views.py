@@ -120,6 +120,20 @@ class Linear(ViewTest):
         self.assertEqual(self.output("predict", "y.model", "-", "--header", "yes",
                                      stdin="id,a\n1,1000003\n"), text)
 
+    def test_offsets_without_an_intercept(self):
+        self.assertNotIn("move the origin", self.fit_linear("--no-intercept").stderr)
+        words = ["--offset", "age=20", "--no-intercept"]
+        self.assertIn("move the origin", self.fit_linear(*words, store="t.store").stderr)
+        done = self.fit_view("linear", "--target", "size", "--no-intercept", "--model", "b",
+                             "--columns", "height", store="t.store", data=None)
+        self.assertNotIn("move the origin", done.stderr)
+        done = self.fit_view("ridge", "--no-intercept", "--model", "c", store="t.store", data=None)
+        self.assertIn("move the origin", done.stderr)
+        lines = self.output("info", "t.store", "--model", "c").splitlines()
+        first = next(i for i, line in enumerate(lines) if line.startswith("column "))
+        ends = [line.rindex("  ") for line in lines[first:first + 5]]
+        self.assertEqual(len(set(ends)), 1)
+
     def test_targets_and_columns(self):
         self.fit_linear()
         self.fit_view("linear", "--target", "size,2", "--columns", "age", "--model", "two",

@@ -142,7 +142,7 @@ efface_status ef_view_scores(const ef_view *v, efface_scores scores, size_t n_ro
     room r;
     if (scores == EFFACE_SCORES_PROBABILITIES && v->view == EFFACE_VIEW_RIDGE)
         return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "a ridge classifier has no probabilities; ask for decisions");
+                       "a ridge classifier has decisions, and no probabilities");
     if (!take_room(&r, v))
         return ef_fail_memory(error);
     for (size_t i = 0; i < n_rows; i++) {
