@@ -1332,7 +1332,7 @@ typedef struct efface_store_info {
     int keeps_texts;
     efface_ids ids; /* whether ids are numbers or texts; DETECT: not known */
     efface_ids owners;
-    efface_ids labels; /* the same for the labels that rows have now */
+    efface_ids labels; /* the same for labels that rows have now; of one, if a program mixed them */
     int receipt_key_outside;
     int owner_zero_is_old; /* rows of owner 0 come from an older format, which wrote 0 for no owner
                               too */

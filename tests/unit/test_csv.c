@@ -502,6 +502,15 @@ static void test_label_column(void **state) {
     bad("x,class\n1,1.5\n", &options, EFFACE_E_FORMAT, 2, 2, "2^53");
     bad("x,class\n1,\n", &options, EFFACE_E_FORMAT, 2, 2, "label is empty");
     bad("x,class\n1,oak\n2,\n", &options, EFFACE_E_FORMAT, 3, 2, "label is empty");
+    /* What labels are need not be detected. */
+    efface_load_options told = options;
+    told.labels = EFFACE_IDS_TEXT;
+    data = expect("x,class\n1,12\n2,oak\n", &told, 2, 1, values);
+    assert_int_equal(efface_data_row(data, 0).label, efface_text_label("12", 2));
+    assert_int_equal(efface_data_row(data, 1).label, efface_text_label("oak", 3));
+    efface_data_free(data);
+    told.labels = EFFACE_IDS_NUMBERS;
+    bad("x,class\n1,oak\n", &told, EFFACE_E_FORMAT, 2, 2, "labels are read as numbers");
 }
 
 /* ---------------------------------------------------------------- damaged and long files */
