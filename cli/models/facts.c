@@ -73,9 +73,6 @@ void cli_put_facts(FILE *out, const char *label, const cli_facts *facts, cli_whi
         if (!is_shown(&facts->items[i], which))
             continue;
         format_value(value, &facts->items[i]);
-        /* Parameters are shown so that they can be given again; results are for reading. */
-        if (which == CLI_FITTED && facts->items[i].kind == EFFACE_FACT_REAL)
-            snprintf(value, sizeof value, "%.6g", facts->items[i].real);
         const int n = snprintf(text, sizeof text, "%.100s %s", facts->items[i].name, value);
         if (column == 0) {
             fputs(label, out);
