@@ -113,8 +113,10 @@ def test_agrees_with_scikit_learn(estimator, n_classes, table):
             found, expected = found - found[:, :1], expected - expected[:, :1]
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-8)
     if hasattr(ours, "coef_"):
-        assert ours.coef_.shape == theirs.coef_.shape
-        assert ours.intercept_.shape == theirs.intercept_.shape
+        n_rows = 1 if n_classes == 2 else n_classes
+        assert ours.coef_.shape == (n_rows, 3) and ours.intercept_.shape == (n_rows,)
+        if n_classes == 2:
+            np.testing.assert_allclose(ours.coef_, theirs.coef_.reshape(1, -1), rtol=1e-9)
         linear = (X @ ours.coef_.T + ours.intercept_).reshape(ours.decision_function(X).shape)
         np.testing.assert_allclose(linear, ours.decision_function(X), rtol=1e-9, atol=1e-9)
     for name in ("theta_", "var_", "class_prior_", "class_count_", "means_", "priors_"):
