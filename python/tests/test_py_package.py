@@ -242,11 +242,14 @@ def test_docstring_examples():
         assert doctest.testmod(sys.modules[module]).failed == 0, module
 
 
-def test_tutorial():
+@pytest.mark.parametrize(
+    "name, said", [("forget_a_person", "byte for byte"), ("hospital", '"forgotten":3')]
+)
+def test_tutorial(name, said):
     environment = dict(os.environ, PYTHONWARNINGS="error::UserWarning")
-    script = PROJECT / "examples" / "forget_a_person.py"
+    script = PROJECT / "examples" / f"{name}.py"
     result = subprocess.run(
         [sys.executable, script], capture_output=True, text=True, env=environment
     )
     assert result.returncode == 0, result.stderr
-    assert result.stderr == "" and "byte for byte" in result.stdout
+    assert result.stderr == "" and said in result.stdout

@@ -27,6 +27,7 @@ static size_t n_bytes(const void *state) {
     n += s->coordinates.n_columns * (5 * sizeof(uint32_t) + 1);
     for (uint32_t c = 0; c < s->n_segments; c++)
         n += sizeof s->segments[c] + ef_moments_bytes(&s->segments[c]);
+    n += s->labels.capacity * sizeof *s->labels.of;
     return n + (kept != NULL ? ef_regressions_bytes(kept) : 0);
 }
 
