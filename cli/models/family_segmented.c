@@ -139,7 +139,7 @@ const cli_family cli_family_segmented = {
             "  --passes P --starts S --width W --height H --leaf-method M --node-method M\n"
             "  --weigh no      of k-means: efface fit --family kmeans --help\n"
             "Further options are those of efface fit --help. efface info shows the segments;\n"
-            "the table of coefficients has a row for each segment and target.\n"
+            "efface export writes the coefficients of each segment and target.\n"
             "example: efface fit people.csv --id id --family segmented -k 5 \\\n"
             "             --target income --scale minmax -o people.store\n",
     .n_bytes = sizeof(choices),

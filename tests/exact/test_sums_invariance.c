@@ -89,7 +89,67 @@ static const config configs[] = {
 #define N_CONFIGS (sizeof configs / sizeof *configs)
 
 /* Of the state, and of what views say; as EFFACE_PRINT_DIGESTS=1 prints them. */
-static const char *const frozen[N_CONFIGS][2] = {{NULL, NULL}};
+static const char *const frozen[N_CONFIGS][2] = {
+    {/* means */ "2a5ff9fab7215066725ed7f39d40a85baa5429d49fd62789a2d857abf7c748a0",
+     "e6ab248483a3bbb3550d0f7d5943cd5b46ab67f0a39bfdbabbd7d206e2be9e8b"},
+    {/* linear */ "e8f21d5062f87713fea0e0f8ce6c3c4b4f67bcdacd1bbe281d87f51035f416be",
+     "d51b38054e87e194a16f2dfb3d12819765967ccdcbd7da1c8e2c089a1227a302"},
+    {/* linear, weights */ "cfce3b3396e8d2949d3a70dbd3cb21f92dd200d810ff74066bf29daa0273b713",
+     "692c7805158f9e63856db3085bb6d77b69e6c91821c058968290518235bc3e8b"},
+    {/* linear, no intercept */ "dad3e9860edc86e7b7546b8c45f72fbd0ce5387760163dc88318e5b903913081",
+     "940b2ca8e8a6956308577b88d9a6d35b7f3d9c06632b0da7a80bbee3fbf910c8"},
+    {/* linear, dependent */ "5de0096a6b5255d2cf5355507fdb33005715d6aa84e7d5d2409cb1fc23b96bc4",
+     "e411e87cc5e9904e5ef773feb1c2308492282d8ba5494e4ee4177f827a42271f"},
+    {/* linear, few rows */ "6c709d0f2d074d63daf0c5c3f56c182d04110ff3fd435ca8d5f897a513b40c97",
+     "49fdadc5d8797ee8f6de552636832225e18f71faf8608171fac5350d374cdb0b"},
+    {/* linear, large */ "9f96576d4ed9df062e0ea5d3e3688b250138b4265219f7a08e1089ae1ba27330",
+     "bb2def4bf292bea789f4999687a804dc8f30cc014b0fefab3f4dcc99cb4fdeb8"},
+    {/* linear, wide */ "9e5ecdbd1ea1ab86c8799f3a588d524b188c4a850f7b2249c00d1807a7a69fed",
+     "1762d25f3eaee5b0fb4b2cf9afd06445287bcbc412f6496ddb6b5a45a8d56010"},
+    {/* linear, one column */ "caac5d630ec8d288425d45a98ed26c8389711c0080cc62637513737ce22fdafb",
+     "2ae30f2b06b28e508492c9ef853c8a8faf25e1fc3286da09ffe083f6b2d7886d"},
+    {/* linear, no rows */ "ee40f29ea9d13a0079cc82197affcfaa1dd24c306f0b3e8ec43483454c850bbb",
+     "ba8e0269e1bcabf1a5b17046e500cfae7b0720ef9416eadecc04d27fd265dfcd"},
+    {/* ridge */ "3b336bad9f14a52f0789046ec9b2ccd8f5ee9c787fd3f6ecb01fc961474a8607",
+     "3001bb2e423def555656f4e1d4b46378265cf6826f6c5943b8bfed5602929ef7"},
+    {/* ridge, two classes */ "2d658aa0b0ae155e7b9fadcc67decfe00a2f8e9b9e1be35d81f4567a3ded43ff",
+     "81fab6eb88927315066d52f8338e8cc01bf52b5c808f3061b35de27865104408"},
+    {/* ridge, many classes */ "fa8364b3940a3b186dad5298df97d131ee2c28b2508f6bea797f92265a091fc7",
+     "30ed85cb742587ef4f1a8337b18cea6e967c83ba87a34409aaddb339c830180a"},
+    {/* bayes */ "1fda38c92fc6198b1f75071e536479c0f44576e94ed8c1c5e2ac42741a926598",
+     "18c8e10143751a732a6af672a028aa29aed03f57db90f6a99f0cd19067f85b0b"},
+    {/* bayes, weights */ "e12aa78dd6a7bae294b7a1df5ee1e14988525ba3e646e6bab12c3ba66bf98f03",
+     "0a84b7c4e1470ca1bf83017fe388616dab6e13318660393ae0225ae7ef2eb061"},
+    {/* discriminants */ "3b336bad9f14a52f0789046ec9b2ccd8f5ee9c787fd3f6ecb01fc961474a8607",
+     "d9eed385113e57e25f51aa7ba6760556c3e936d569d039beba25dce6a21ceeec"},
+    {/* discriminants, shrunk */ "6828542b4df3d368b3bbdeb09b3a1048896f18f20b1037b20ae01ac4a64e19b6",
+     "96321845a945ae0adf527cfb431156ef9c5f86a7a37af644ae20038dab28762e"},
+    {/* discriminants, dependent */ "4c167d3c3d47174e01110e36cef683f5493dc51778335ced6c7dc9f7c1c172"
+                                    "1d",
+     "8b5164c080049f6c613b40cbd75b4c25be9fa6a252bab1694e55759022e8490f"},
+    {/* quadratic */ "d13d24b7ce1c3f5f66b5df6831a4cc4167cb8d06f45eddd88de173f808cd593d",
+     "749921a132aab97ef9179def40f80a556ab1aefb88b3fbc5e5616e3c860dd517"},
+    {/* quadratic, shrunk */ "2083bf13d6d9a602a48b96d4aa68ec01830ce155595a65d7a8d78e698b798475",
+     "8af88bb1996e416dafeb2cea2114d439d64d99282e3b38a667e7a26c9b6fba9a"},
+    {/* components */ "277d2bb9e7426b3a92957ed718404f95a207e8dd50285dbb3d8f05df6ad62ecb",
+     "732cb4312ad9bab7cceabf639267629874576fe48b69fecf054b1ae73198934a"},
+    {/* components, whitened */ "a26f224787f9793ed35248488f0934287e34212fc3c98eb22f0682a68330d2b6",
+     "e2bc1e9ba8833f8e430de68c905208e9ac00da14333c20918a14643a7592bb7b"},
+    {/* components, dependent */ "e5829369734031217b5e23db1f9084796a100e2625d2ad971474a88592af17a4",
+     "72599b72d2986e2571ef126d325a62cc55894c0d93c4e003a0b4dc194cf587cc"},
+    {/* components, few rows */ "2bd8f14a54e8574c05082727c2d8436a3543a8ef85d0633a6315a7eb8cd123a3",
+     "89538a5a239cd66cfd5014aad69bf69df8cf22a0783ecf9d9193be5d86bc9712"},
+    {/* all views */ "7c1265255c6fc5321ec2fb8867ab1087b9797fddb227dfdb1d8e36baedfae5ca",
+     "3fdc8849e670c2ff80219c923a3252cac134719638dcf46051369e198e9658b3"},
+    {/* all views, large */ "acdb042370483f55f5103ed19c15d4baef1f2c928fe9fbc87ecae5a0c7c20807",
+     "d916eff19b89546f4dd562c6305e6500b3e17eedf84a7ca6e937128e8d7c87c3"},
+    {/* fourier */ "0c234fa52ee3d8194175e6bdd76ce743c9d3a25a9baa4fb05639471d6bf4884c",
+     "7ca22ae2e3540f57675775f71a3faf13aa6be375032342c12f5351a8812f450f"},
+    {/* fourier, ridge */ "c87a1dd8b0b455970857c69e2e413f4f42e50f1f1c755f9b8aa57a60691f60ca",
+     "9c024ebe71529156070ece8bd3106528f05dd6d033dca19528577b45f63f7869"},
+    {/* fourier, large */ "e4a3ab0cbafbe10f61827f1a35f933f4fa91044bd1f37565d470a678f949485c",
+     "b370da9432b1062029776a0afe26d0f1d44df5f8b50e91bbff4b62c14371b0f7"},
+};
 
 /* ------------------------------------------------------------------ rows */
 
@@ -176,7 +236,7 @@ static void params_of(const config *c, uint32_t n_threads, law_params *params) {
     p->by_class = c->by_class;
     p->n_fourier = c->n_fourier;
     p->gamma = 0.05;
-    p->linear = (efface_linear_params){c->alpha, c->intercept};
+    p->linear = (efface_linear_params){c->alpha, c->intercept, 1};
     p->discriminant.shrinkage = c->shrinkage;
     p->discriminant.quadratic = c->quadratic;
     p->components.whiten = c->whiten;
