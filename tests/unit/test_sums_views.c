@@ -330,12 +330,14 @@ static void coarse_columns_are_told(void **state) {
 
 /* ---------------------------------------------------------------- leaving one row out */
 
-static void check_leave_one_out(sums_set *s, double bound, double alpha, int intercept) {
+static void check_leave_one_out(sums_set *s, double bound, uint32_t unit_weight, double alpha,
+                                int intercept) {
     const uint32_t targets[] = {1, 3};
     efface_sums_params params = params_of(EFFACE_VIEW_LINEAR);
     params.targets = targets;
     params.n_targets = 2;
     params.bound = bound;
+    params.weight_unit = unit_weight;
     params.linear = (efface_linear_params){alpha, intercept};
     make_data(s);
     efface_model *const model = fit_sums(s, &params);
@@ -379,8 +381,8 @@ static void leaving_one_out_is_forgetting_it(void **state) {
         make_target(&s, 3);
         if ((kind & 1) != 0)
             draw_weights(&s, 4);
-        check_leave_one_out(&s, kind % 3 != 0 ? 64.0 : 0.0, (kind & 2) != 0 ? 2.5 : 0.0,
-                            (kind & 4) == 0);
+        check_leave_one_out(&s, kind % 3 != 0 ? 64.0 : 0.0, kind > 4 ? 2 : 1,
+                            (kind & 2) != 0 ? 2.5 : 0.0, (kind & 4) == 0);
     }
 }
 
