@@ -21,7 +21,8 @@ typedef struct family_options {
     const char *data, *labels, *family;
     const struct family *chosen;
     efface_sums_params sums;
-    uint32_t target; /* a column, from 1; 0: the last */
+    efface_segmented_params segmented; /* has the k-means; what both have is in `sums` */
+    uint32_t target;                   /* a column, from 1; 0: the last */
     double alpha;
     uint32_t n_components, n_fourier;
     uint32_t deletions, batch, replicates, baseline_fits;
@@ -32,7 +33,7 @@ typedef struct family_options {
 typedef struct family {
     const char *name;
     efface_view view;
-    bool has_target, has_classes, is_quadratic, has_features;
+    bool has_target, has_classes, is_quadratic, has_features, has_segments;
 } family;
 
 static const family families[] = {
@@ -47,6 +48,7 @@ static const family families[] = {
      .is_quadratic = true},
     {.name = "components", .view = EFFACE_VIEW_COMPONENTS},
     {.name = "fourier", .view = EFFACE_VIEW_LINEAR, .has_target = true, .has_features = true},
+    {.name = "segmented", .view = EFFACE_VIEW_LINEAR, .has_target = true, .has_segments = true},
 };
 
 #define N_FAMILIES (sizeof families / sizeof families[0])
@@ -63,6 +65,7 @@ typedef struct family_result {
 typedef struct replicate {
     const family_options *options;
     efface_sums_params params;
+    efface_segmented_params segmented; /* with what `params` says */
     uint32_t target;
     efface_data *data;
     efface_model *model;
@@ -83,7 +86,9 @@ static efface_status fail_memory(efface_error *error) {
 static efface_status timed_fit(const replicate *r, efface_model **model, double *seconds,
                                efface_error *error) {
     const double begin = bench_now();
-    const efface_status status = efface_sums_fit(r->data, &r->params, model, error);
+    const efface_status status = r->options->chosen->has_segments
+                                     ? efface_segmented_fit(r->data, &r->segmented, model, error)
+                                     : efface_sums_fit(r->data, &r->params, model, error);
     *seconds = bench_now() - begin;
     return status;
 }
@@ -222,6 +227,12 @@ static bool prepare(replicate *r) {
         r->params.targets = &r->target;
         r->params.n_targets = 1;
     }
+    r->segmented = o->segmented;
+    r->segmented.common.seed = r->params.common.seed;
+    r->segmented.common.n_threads = r->params.common.n_threads;
+    r->segmented.targets = r->params.targets;
+    r->segmented.n_targets = r->params.n_targets;
+    r->segmented.linear = r->params.linear;
     if (r->target >= d || (o->chosen->has_target && d < 2)) {
         fprintf(stderr, "efface-bench: there are only %" PRIu32 " columns\n", d);
         return false;
@@ -324,10 +335,13 @@ static const char help[] =
     "Trains a model once, then forgets rows, request by request, and verifies that the last\n"
     "state is, byte for byte, that of a fresh fit to the rows that are left. Only the fit and\n"
     "the calls that forget are clocked. Exit code 1 if a state is not verified.\n\n"
-    "  --family F       sums, linear, ridge, bayes, discriminant, quadratic, components or\n"
-    "                   fourier; kmeans has options of its own: efface-bench online --help\n"
-    "  --target COL     linear, fourier: the number of the column to predict (the last)\n"
-    "  --alpha A        linear (0), ridge and fourier (1)\n"
+    "  --family F       sums, linear, ridge, bayes, discriminant, quadratic, components,\n"
+    "                   fourier or segmented; kmeans has options of its own: efface-bench\n"
+    "                   online --help\n"
+    "  --target COL     linear, fourier, segmented: the number of the column to predict (the\n"
+    "                   last)\n"
+    "  --alpha A        linear and segmented (0), ridge and fourier (1)\n"
+    "  -k K, --method M, --scale S   segmented: of its k-means (8, pyramid, none)\n"
     "  --components N   components: how many (all)\n"
     "  --features N     fourier (500), with --gamma G (1)\n"
     "  --deletions D    rows to forget, at random (1000)\n"
@@ -384,6 +398,7 @@ int bench_online_family(int n_arguments, char **arguments) {
                         .n_fourier = 500};
     bool wants_help = false;
     efface_sums_params_init(&o.sums);
+    efface_segmented_params_init(&o.segmented);
     o.sums.common.n_threads = 1;
     const bench_option options[] = {
         {"--data", BENCH_TEXT, (void *)&o.data},
@@ -394,6 +409,9 @@ int bench_online_family(int n_arguments, char **arguments) {
         {"--components", BENCH_COUNT, &o.n_components},
         {"--features", BENCH_COUNT, &o.n_fourier},
         {"--gamma", BENCH_REAL, &o.sums.gamma},
+        {"-k", BENCH_COUNT, &o.segmented.kmeans.n_clusters},
+        {"--method", BENCH_METHOD, &o.segmented.kmeans.method},
+        {"--scale", BENCH_SCALE, &o.segmented.kmeans.scale},
         {"--deletions", BENCH_COUNT, &o.deletions},
         {"--batch", BENCH_COUNT, &o.batch},
         {"--replicates", BENCH_COUNT, &o.replicates},

@@ -138,8 +138,8 @@ const cli_family cli_family_segmented = {
             "  --method M --iters T --candidates C --scale S --epsilon E --gamma G --rate R\n"
             "  --passes P --starts S --width W --height H --leaf-method M --node-method M\n"
             "  --weigh no      of k-means: efface fit --family kmeans --help\n"
-            "Further options are those of efface fit --help. efface info shows the segments,\n"
-            "efface export --table coefficients writes a row for each segment and target.\n"
+            "Further options are those of efface fit --help. efface info shows the segments;\n"
+            "efface export writes the coefficients of each segment and target.\n"
             "example: efface fit people.csv --id id --family segmented -k 5 \\\n"
             "             --target income --scale minmax -o people.store\n",
     .n_bytes = sizeof(choices),

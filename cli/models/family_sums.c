@@ -144,35 +144,34 @@ static void warn(const void *room, const efface_model *model, const cli_chosen *
     "                  that there is decides how fine values are kept\n"                           \
     "Further options are those of efface fit --help.\n"
 
+/* clang-format off */
 const cli_family cli_family_sums = {
     OF_SUMS,
     .name = "sums",
-    .help = USAGE(
-        "sums", "") "Sums up the columns; the model is their means. Values are kept to 23 bits of\n"
-                    "the largest magnitude in their column.\n" LAST_LINES
-                    "example: efface fit people.csv --id id --owner user --family sums \\\n"
-                    "             -o people.store\n",
+    .help = USAGE("sums", "")
+            "Sums up the columns; the model is their means. Values are kept to 23 bits of\n"
+            "the largest magnitude in their column.\n"
+            LAST_LINES
+            "example: efface fit people.csv --id id --owner user --family sums \\\n"
+            "             -o people.store\n",
     .begin = begin_sums,
 };
 
 const cli_family cli_family_linear = {
     OF_SUMS,
     .name = "linear",
-    .help = USAGE("linear", "--target COL ") "Predicts a column from the others by linear "
-                                             "regression, from exact sums of\n"
-                                             "products. Forgetting a row takes it out of the sums, "
-                                             "and no other row is looked\n"
-                                             "at. A feature that is constant, or depends on "
-                                             "others, gets the coefficient 0.\n" TARGET_LINES
-                                             "  --alpha A       ridge: adds A times the squared "
-                                             "coefficients to the squared\n"
-                                             "                  errors (0)\n"
-                                             "  --no-intercept  no constant term\n" LAST_LINES
-                                             "efface info shows the coefficients with their "
-                                             "errors; efface export writes them.\n"
-                                             "example: efface fit people.csv --id id --family "
-                                             "linear --target income \\\n"
-                                             "             -o people.store\n",
+    .help = USAGE("linear", "--target COL ")
+            "Predicts a column from the others by linear regression, from exact sums of\n"
+            "products. Forgetting a row takes it out of the sums, and no other row is looked\n"
+            "at. A feature that is constant, or depends on others, gets the coefficient 0.\n"
+            TARGET_LINES
+            "  --alpha A       ridge: adds A times the squared coefficients to the squared\n"
+            "                  errors (0)\n"
+            "  --no-intercept  no constant term\n"
+            LAST_LINES
+            "efface info shows the coefficients with their errors; efface export writes them.\n"
+            "example: efface fit people.csv --id id --family linear --target income \\\n"
+            "             -o people.store\n",
     .needs = CLI_NEEDS_TARGETS,
     .begin = begin_linear,
 };
@@ -180,14 +179,16 @@ const cli_family cli_family_linear = {
 const cli_family cli_family_ridge = {
     OF_SUMS,
     .name = "ridge",
-    .help = USAGE_OF_CLASSES(
-        "ridge") "Predicts the class of a row by ridge regression on 1 and -1 for each class. The\n"
-                 "class with the largest value is taken.\n" CLASS_LINES
-                 "  --alpha A       times the squared coefficients is added to the squared\n"
-                 "                  errors (1)\n"
-                 "  --no-intercept  no constant term\n" LAST_LINES
-                 "example: efface fit people.csv --id id --family ridge --class kind \\\n"
-                 "             -o people.store\n",
+    .help = USAGE_OF_CLASSES("ridge")
+            "Predicts the class of a row by ridge regression on 1 and -1 for each class. The\n"
+            "class with the largest value is taken.\n"
+            CLASS_LINES
+            "  --alpha A       times the squared coefficients is added to the squared\n"
+            "                  errors (1)\n"
+            "  --no-intercept  no constant term\n"
+            LAST_LINES
+            "example: efface fit people.csv --id id --family ridge --class kind \\\n"
+            "             -o people.store\n",
     .needs = CLI_NEEDS_CLASSES,
     .begin = begin_ridge,
 };
@@ -195,14 +196,15 @@ const cli_family cli_family_ridge = {
 const cli_family cli_family_bayes = {
     OF_SUMS,
     .name = "bayes",
-    .help = USAGE_OF_CLASSES(
-        "bayes") "Predicts the class of a row by Gaussian naive Bayes: each class has a mean and "
-                 "a\n"
-                 "variance in each column.\n" CLASS_LINES
-                 "  --smoothing S   this part of the largest variance of a column is added to all\n"
-                 "                  variances (1e-9)\n" LAST_LINES
-                 "example: efface fit people.csv --id id --family bayes --class kind \\\n"
-                 "             -o people.store\n",
+    .help = USAGE_OF_CLASSES("bayes")
+            "Predicts the class of a row by Gaussian naive Bayes: each class has a mean and a\n"
+            "variance in each column.\n"
+            CLASS_LINES
+            "  --smoothing S   this part of the largest variance of a column is added to all\n"
+            "                  variances (1e-9)\n"
+            LAST_LINES
+            "example: efface fit people.csv --id id --family bayes --class kind \\\n"
+            "             -o people.store\n",
     .needs = CLI_NEEDS_CLASSES,
     .begin = begin_bayes,
 };
@@ -210,18 +212,16 @@ const cli_family cli_family_bayes = {
 const cli_family cli_family_discriminant = {
     OF_SUMS,
     .name = "discriminant",
-    .help = USAGE_OF_CLASSES(
-        "discriminant") "Predicts the class of a row by a normal distribution for each class. "
-                        "Linear\n"
-                        "discriminants, the default, have one covariance matrix in "
-                        "common.\n" CLASS_LINES
-                        "  --quadratic     each class has a covariance matrix of its own\n"
-                        "  --shrinkage S   from 0 to 1: how far the matrix is moved towards one "
-                        "without\n"
-                        "                  covariances (not at all)\n" LAST_LINES
-                        "example: efface fit people.csv --id id --family discriminant --class kind "
-                        "\\\n"
-                        "             -o people.store\n",
+    .help = USAGE_OF_CLASSES("discriminant")
+            "Predicts the class of a row by a normal distribution for each class. Linear\n"
+            "discriminants, the default, have one covariance matrix in common.\n"
+            CLASS_LINES
+            "  --quadratic     each class has a covariance matrix of its own\n"
+            "  --shrinkage S   from 0 to 1: how far the matrix is moved towards one without\n"
+            "                  covariances (not at all)\n"
+            LAST_LINES
+            "example: efface fit people.csv --id id --family discriminant --class kind \\\n"
+            "             -o people.store\n",
     .needs = CLI_NEEDS_CLASSES,
     .begin = begin_discriminant,
 };
@@ -229,37 +229,35 @@ const cli_family cli_family_discriminant = {
 const cli_family cli_family_components = {
     OF_SUMS,
     .name = "components",
-    .help = USAGE(
-        "components",
-        "-n N ") "Finds principal components: the directions in which rows differ most. A row is\n"
-                 "predicted its coordinates c1, c2, ... along them.\n"
-                 "  -n N, --components N   how many; without it, as many as there can be\n"
-                 "  --whiten        coordinates are divided by their deviations\n" LAST_LINES
-                 "efface info shows their variances; efface export writes the directions.\n"
-                 "example: efface fit people.csv --id id --family components -n 3 \\\n"
-                 "             -o people.store\n",
+    .help = USAGE("components", "-n N ")
+            "Finds principal components: the directions in which rows differ most. A row is\n"
+            "predicted its coordinates c1, c2, ... along them.\n"
+            "  -n N, --components N   how many; without it, as many as there can be\n"
+            "  --whiten        coordinates are divided by their deviations\n"
+            LAST_LINES
+            "efface info shows their variances; efface export writes the directions.\n"
+            "example: efface fit people.csv --id id --family components -n 3 \\\n"
+            "             -o people.store\n",
     .begin = begin_components,
 };
 
 const cli_family cli_family_fourier = {
     OF_SUMS,
     .name = "fourier",
-    .help = USAGE(
-        "fourier",
-        "--target COL ") "Predicts a column from the others by ridge regression on random Fourier\n"
-                         "features: curves instead of lines. They stand for the kernel exp(-G |x - "
-                         "y|^2),\n"
-                         "are drawn from the seed, and do not depend on the rows.\n" TARGET_LINES
-                         "  --features N    how many features (100); a request takes time in "
-                         "proportion\n"
-                         "                  to N^2\n"
-                         "  --gamma G       of the kernel (1): the smaller, the smoother\n"
-                         "  --alpha A       times the squared coefficients is added to the "
-                         "squared\n"
-                         "                  errors (1)\n" LAST_LINES
-                         "example: efface fit people.csv --id id --family fourier --target income "
-                         "\\\n"
-                         "             --features 500 --gamma 0.1 -o people.store\n",
+    .help = USAGE("fourier", "--target COL ")
+            "Predicts a column from the others by ridge regression on random Fourier\n"
+            "features: curves instead of lines. They stand for the kernel exp(-G |x - y|^2),\n"
+            "are drawn from the seed, and do not depend on the rows.\n"
+            TARGET_LINES
+            "  --features N    how many features (100); a request takes time in proportion\n"
+            "                  to N^2\n"
+            "  --gamma G       of the kernel (1): the smaller, the smoother\n"
+            "  --alpha A       times the squared coefficients is added to the squared\n"
+            "                  errors (1)\n"
+            LAST_LINES
+            "example: efface fit people.csv --id id --family fourier --target income \\\n"
+            "             --features 500 --gamma 0.1 -o people.store\n",
     .needs = CLI_NEEDS_TARGETS,
     .begin = begin_fourier,
 };
+/* clang-format on */

@@ -51,7 +51,7 @@ static void warn_coarse(const efface_model *model, const cli_chosen *chosen) {
 
 static void warn_dropped(const efface_model *model, const cli_chosen *chosen) {
     const bool fourier = efface_sums_get_params(model).n_fourier != 0;
-    char names[256] = "";
+    char names[MOST_NAMES * 100] = "";
     size_t used = 0;
     uint32_t n;
     uint32_t *const dropped = cli_sums_listed(model, efface_sums_dropped, &n);
@@ -59,7 +59,7 @@ static void warn_dropped(const efface_model *model, const cli_chosen *chosen) {
         const uint32_t column = column_of(chosen, dropped[i]);
         char brackets[80];
         cli_name_in_brackets(brackets, cli_column_name(&chosen->of, column));
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%" PRIu32 "%.50s",
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%" PRIu32 "%s",
                                  i == 0 ? ": " : ", ", column + 1, brackets);
     }
     if (n > 0 && dropped != NULL)
@@ -76,38 +76,50 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* Rows of each class, and rows without one. */
+static uint64_t count_rows(const efface_data *rows, const cli_classes *classes, uint64_t *counts) {
+    uint64_t n_without = 0;
+    for (size_t i = 0; i < efface_data_n_rows(rows); i++) {
+        const int64_t label = efface_data_row(rows, i).label;
+        const int64_t *const found =
+            label != EFFACE_NO_LABEL && classes->n > 0
+                ? bsearch(&label, classes->numbers, classes->n, sizeof label, compare)
+                : NULL;
+        n_without += label == EFFACE_NO_LABEL;
+        if (found != NULL)
+            counts[found - classes->numbers]++;
+    }
+    return n_without;
+}
+
+static void say_single(const cli_classes *classes, const uint64_t *counts) {
+    uint32_t n = 0, first = 0;
+    char digits[CLI_MADE_UP];
+    for (uint32_t i = classes->n; i-- > 0;)
+        if (counts[i] == 1) {
+            first = i;
+            n++;
+        }
+    if (n > 0)
+        cli_warn("%" PRIu32 " class%s one row only, which says nothing of how its rows differ; the "
+                 "first is '%.60s'",
+                 n, n == 1 ? " has" : "es have",
+                 cli_class_name(classes, classes->numbers[first], digits));
+}
+
 static void warn_classes(const efface_model *model, const cli_chosen *chosen) {
     const cli_asked of = {.model = model, .store = chosen->of.store};
     efface_data *loaded = NULL;
     cli_classes classes;
-    uint64_t n_without = 0, n_single = 0;
     const efface_data *const rows = rows_of(chosen, &loaded);
     const int code = cli_read_classes(&of, &classes);
     uint64_t *const counts = calloc(classes.n + (size_t)1, sizeof *counts);
-    const char *single = NULL;
-    char digits[CLI_MADE_UP];
     if (code == CLI_DONE && rows != NULL && counts != NULL) {
-        for (size_t i = 0; i < efface_data_n_rows(rows); i++) {
-            const int64_t label = efface_data_row(rows, i).label;
-            const int64_t *const found =
-                label == EFFACE_NO_LABEL || classes.n == 0
-                    ? NULL
-                    : bsearch(&label, classes.numbers, classes.n, sizeof label, compare);
-            n_without += label == EFFACE_NO_LABEL;
-            if (found != NULL)
-                counts[found - classes.numbers]++;
-        }
-        for (uint32_t i = 0; i < classes.n; i++) {
-            if (counts[i] == 1 && n_single++ == 0)
-                single = cli_class_name(&classes, classes.numbers[i], digits);
-        }
+        const uint64_t n_without = count_rows(rows, &classes, counts);
         if (n_without > 0)
             cli_warn("%" PRIu64 " row%s no class, and take%s no part in the model", n_without,
                      n_without == 1 ? " has" : "s have", n_without == 1 ? "s" : "");
-        if (n_single > 0)
-            cli_warn("%" PRIu64 " class%s one row only, which says nothing of how its rows "
-                     "differ; the first is '%.60s'",
-                     n_single, n_single == 1 ? " has" : "es have", single);
+        say_single(&classes, counts);
     }
     free(counts);
     cli_classes_free(&classes);

@@ -964,6 +964,8 @@ typedef enum efface_view {
 typedef struct efface_linear_params {
     double alpha;  /* at least 0; default 0 */
     int intercept; /* if not 0 (the default), there is a b */
+    int errors;    /* for efface_linear_solve: if not 0, standard errors too, which takes several
+                      times as long; default 0 */
 } efface_linear_params;
 
 /* Gaussian naive Bayes. */
@@ -1042,7 +1044,8 @@ EFFACE_API uint32_t efface_sums_dropped(const efface_model *model, uint32_t *fea
  * would. Release with efface_predictor_free. Tables, in which features are columns:
  *
  *   linear          "coefficients"  a row for each target; the intercept comes first
- *                   "errors"        their standard errors; NaN if there are too few rows
+ *                   "errors"        their standard errors, if asked for; NaN if there are too
+ *                                   few rows. A model has them without being asked
  *                   "quality"       for each target R^2, the deviation of residuals, and the
  *                                   degrees of freedom
  *   ridge           "coefficients"  a row for each class
@@ -1112,6 +1115,12 @@ EFFACE_API efface_segmented_params efface_segmented_get_params(const efface_mode
 EFFACE_API efface_status efface_segmented_fit(const efface_data *data,
                                               const efface_segmented_params *params,
                                               efface_model **out, efface_error *error);
+
+/* Writes the segment of each row, counted from 0. Rows as for efface_model_predict. Errors: as that;
+ * ARGUMENT for another family. */
+EFFACE_API efface_status efface_segmented_segments(const efface_model *model, size_t n_rows,
+                                                   const float *values, size_t stride,
+                                                   uint32_t *segments, efface_error *error);
 
 /* ------------------------------------------------------------------ published models */
 

@@ -8,24 +8,28 @@ The model after a removal is, byte for byte, the model that never saw the data::
     report = model.forget(ids=[7, 12])
     assert model.verify()
 
-`KMeans` is a scikit-learn estimator, and an `Estimator`, which has what all families of models
-have in common; `open` and `create` give stores, files that hold rows, models
-and receipts. docs/python.md maps scikit-learn's parameters to these.
+Models are scikit-learn estimators. `KMeans` clusters; `LinearRegression`, `Ridge`, `RidgeCV`,
+`FourierRidge` and `SegmentedRegression` predict values; `RidgeClassifier`, `GaussianNB`,
+`LinearDiscriminantAnalysis` and `QuadraticDiscriminantAnalysis` predict classes; `PCA` and
+`ColumnMeans` sum rows up. Each is an `Estimator`, which has what all have in common; `open` and
+`create` give stores, files that hold rows, models and receipts. docs/python.md maps scikit-learn's
+parameters to these.
 """
 
 from . import datasets, metrics
-from ._efface import BusyError, CorruptError, NotFoundError
-from ._efface import version as _version
 from ._classes import (
     BayesModel,
     ClassesModel,
     DiscriminantModel,
     GaussianNB,
     LinearDiscriminantAnalysis,
+    ProbableClassesModel,
     QuadraticDiscriminantAnalysis,
     RidgeClassifier,
 )
 from ._components import PCA, ComponentsModel
+from ._efface import BusyError, CorruptError, NotFoundError
+from ._efface import version as _version
 from ._estimator import Estimator
 from ._kmeans import KMeans, KMeansModel
 from ._linear import FourierRidge, LinearModel, LinearRegression, Ridge, RidgeCV
@@ -41,6 +45,7 @@ from ._reports import (
     StoreInfo,
     StoreReport,
 )
+from ._segmented import SegmentedModel, SegmentedRegression
 from ._store import (
     Store,
     create,
@@ -79,11 +84,14 @@ __all__ = [
     "NotFoundError",
     "PCA",
     "Predictor",
+    "ProbableClassesModel",
     "QuadraticDiscriminantAnalysis",
     "Report",
     "Ridge",
     "RidgeCV",
     "RidgeClassifier",
+    "SegmentedModel",
+    "SegmentedRegression",
     "Store",
     "StoreInfo",
     "StoreReport",

@@ -23,7 +23,10 @@ _Seed = int | np.random.RandomState | np.random.Generator | None
 _Method = Literal["pyramid", "lloyd", "quantized", "tree"]
 _Missing = Literal["raise", "skip"]
 _Predicts = Literal["clusters", "classes", "values", "probabilities"]
-_Numbers = NDArray[np.int32] | NDArray[np.int64] | NDArray[np.float64]
+_Numbers = NDArray[np.int32] | NDArray[np.int64] | NDArray[np.float64] | NDArray[Any]
+_Reals = NDArray[np.float64]
+_Offset = ArrayLike | Literal["auto"] | None
+_Labels = Iterable[SupportsIndex | str | float | None] | NDArray[Any]
 _Path = str | PathLike[str]
 
 __version__: str
@@ -124,7 +127,11 @@ class Model:
     @property
     def rows_(self) -> NDArray[np.float32] | NDArray[np.float64]: ...
     @property
+    def y_(self) -> NDArray[Any] | None: ...
+    @property
     def offset_(self) -> NDArray[np.float64] | None: ...
+    @property
+    def target_offset_(self) -> NDArray[np.float64] | None: ...
     @property
     def tables(self) -> tuple[str, ...]: ...
     def table(self, name: str) -> NDArray[np.float64]: ...
@@ -149,6 +156,7 @@ class Model:
     def learn(
         self,
         X: ArrayLike,
+        y: Any = None,
         *,
         sample_weight: ArrayLike | None = None,
         ids: _Each | None = None,
@@ -157,6 +165,7 @@ class Model:
     def update(
         self,
         X: ArrayLike,
+        y: Any = None,
         *,
         sample_weight: ArrayLike | None = None,
         ids: _Each,
@@ -167,6 +176,69 @@ class Model:
 class SumsModel(Model):
     @property
     def means_(self) -> NDArray[np.float64]: ...
+
+class LinearModel(Model):
+    @property
+    def coef_(self) -> _Reals: ...
+    @property
+    def intercept_(self) -> float | _Reals: ...
+    @property
+    def coef_std_(self) -> _Reals: ...
+    @property
+    def intercept_std_(self) -> float | _Reals: ...
+    @property
+    def r2_(self) -> float | _Reals: ...
+    def leave_one_out(self, alpha: float | None = None) -> _Reals: ...
+
+class ClassesModel(Model):
+    @property
+    def classes_(self) -> NDArray[Any]: ...
+    @property
+    def coef_(self) -> _Reals: ...
+    @property
+    def intercept_(self) -> _Reals: ...
+    def decision_function(self, X: ArrayLike) -> _Reals: ...
+
+class ProbableClassesModel(ClassesModel):
+    @property
+    def means_(self) -> _Reals: ...
+    @property
+    def priors_(self) -> _Reals: ...
+    @property
+    def class_count_(self) -> _Reals: ...
+    def predict_proba(self, X: ArrayLike) -> _Reals: ...
+
+class BayesModel(ProbableClassesModel):
+    @property
+    def var_(self) -> _Reals: ...
+
+class DiscriminantModel(ProbableClassesModel): ...
+
+class ComponentsModel(Model):
+    @property
+    def components_(self) -> _Reals: ...
+    @property
+    def explained_variance_(self) -> _Reals: ...
+    @property
+    def explained_variance_ratio_(self) -> _Reals: ...
+    @property
+    def singular_values_(self) -> _Reals: ...
+    @property
+    def mean_(self) -> _Reals: ...
+    def transform(self, X: ArrayLike) -> _Reals: ...
+
+class SegmentedModel(Model):
+    @property
+    def cluster_centers_(self) -> _Reals: ...
+    @property
+    def labels_(self) -> NDArray[np.int32]: ...
+    @property
+    def n_iter_(self) -> int: ...
+    @property
+    def coef_(self) -> _Reals: ...
+    @property
+    def intercept_(self) -> _Reals: ...
+    def segments(self, X: ArrayLike) -> NDArray[np.int32]: ...
 
 class KMeansModel(Model):
     @property
@@ -227,6 +299,7 @@ class Estimator:
     def learn(
         self,
         X: ArrayLike,
+        y: Any = None,
         *,
         sample_weight: ArrayLike | None = None,
         ids: _Each | None = None,
@@ -235,6 +308,7 @@ class Estimator:
     def update(
         self,
         X: ArrayLike,
+        y: Any = None,
         *,
         sample_weight: ArrayLike | None = None,
         ids: _Each,
@@ -311,6 +385,263 @@ class KMeans(Estimator):
         self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None
     ) -> float: ...
 
+class _Regressor(Estimator):
+    @property
+    def coef_(self) -> _Reals: ...
+    @property
+    def intercept_(self) -> Any: ...
+    @property
+    def target_offset_(self) -> _Reals | None: ...
+    def predict(self, X: ArrayLike) -> _Reals: ...
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float: ...
+
+class _LinearRegressor(_Regressor):
+    def leave_one_out(self, alpha: float | None = None) -> _Reals: ...
+
+class LinearRegression(_LinearRegressor):
+    def __init__(
+        self,
+        *,
+        fit_intercept: bool = True,
+        bound: float | None = None,
+        offset: _Offset = None,
+        target_offset: _Offset = None,
+        n_threads: int | None = None,
+    ) -> None: ...
+    @property
+    def coef_(self) -> _Reals: ...
+    @property
+    def intercept_(self) -> Any: ...
+    @property
+    def coef_std_(self) -> _Reals: ...
+    @property
+    def intercept_std_(self) -> Any: ...
+    @property
+    def r2_(self) -> Any: ...
+
+class Ridge(_LinearRegressor):
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        bound: float | None = None,
+        offset: _Offset = None,
+        target_offset: _Offset = None,
+        n_threads: int | None = None,
+    ) -> None: ...
+    @property
+    def coef_(self) -> _Reals: ...
+    @property
+    def intercept_(self) -> Any: ...
+    @property
+    def coef_std_(self) -> _Reals: ...
+    @property
+    def intercept_std_(self) -> Any: ...
+    @property
+    def r2_(self) -> Any: ...
+
+class RidgeCV(_LinearRegressor):
+    def __init__(
+        self,
+        alphas: ArrayLike = (0.1, 1.0, 10.0),
+        *,
+        fit_intercept: bool = True,
+        bound: float | None = None,
+        offset: _Offset = None,
+        target_offset: _Offset = None,
+        n_threads: int | None = None,
+    ) -> None: ...
+    @property
+    def alpha_(self) -> float: ...
+    @property
+    def best_score_(self) -> float: ...
+    @property
+    def coef_(self) -> _Reals: ...
+    @property
+    def intercept_(self) -> Any: ...
+
+class FourierRidge(_LinearRegressor):
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        gamma: float = 1.0,
+        n_components: int = 100,
+        fit_intercept: bool = True,
+        bound: float | None = None,
+        random_state: _Seed = None,
+        offset: _Offset = None,
+        target_offset: _Offset = None,
+        n_threads: int | None = None,
+    ) -> None: ...
+    @property
+    def coef_(self) -> _Reals: ...
+    @property
+    def intercept_(self) -> Any: ...
+    @property
+    def r2_(self) -> Any: ...
+
+class SegmentedRegression(_Regressor):
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        alpha: float = 0.0,
+        fit_intercept: bool = True,
+        sums_bound: float | None = None,
+        target_offset: _Offset = None,
+        method: _Method = "pyramid",
+        max_iter: int | None = 10,
+        random_state: _Seed = None,
+        scale: Literal["minmax"] | None = None,
+        bound: float | None = None,
+        column_range: tuple[ArrayLike, ArrayLike] | None = None,
+        offset: _Offset = None,
+        empty: Literal["reseed", "keep"] = "reseed",
+        candidates: int | None = None,
+        epsilon: float | None = None,
+        gamma: float = 0.2,
+        rate: float | None = None,
+        passes: int = 1,
+        n_starts: int = 4,
+        height: int = 1,
+        width: int | None = None,
+        leaf_method: Literal["lloyd", "quantized", "pyramid"] = "lloyd",
+        node_method: Literal["lloyd", "quantized", "pyramid"] = "lloyd",
+        depth_clusters: Sequence[int] | None = None,
+        weigh_centroids: bool = True,
+        n_threads: int | None = None,
+    ) -> None: ...
+    @property
+    def cluster_centers_(self) -> _Reals: ...
+    @property
+    def labels_(self) -> NDArray[np.int32]: ...
+    @property
+    def n_iter_(self) -> int: ...
+    @property
+    def coef_(self) -> _Reals: ...
+    @property
+    def intercept_(self) -> _Reals: ...
+    @property
+    def target_offset_(self) -> _Reals | None: ...
+    def segments(self, X: ArrayLike) -> NDArray[np.int32]: ...
+
+class _Classifier(Estimator):
+    @property
+    def classes_(self) -> NDArray[Any]: ...
+    def predict(self, X: ArrayLike) -> NDArray[Any]: ...
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float: ...
+
+class _Probable(_Classifier):
+    def predict_proba(self, X: ArrayLike) -> _Reals: ...
+    def predict_log_proba(self, X: ArrayLike) -> _Reals: ...
+
+class RidgeClassifier(_Classifier):
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        bound: float | None = None,
+        offset: _Offset = None,
+        n_threads: int | None = None,
+    ) -> None: ...
+    @property
+    def coef_(self) -> _Reals: ...
+    @property
+    def intercept_(self) -> _Reals: ...
+    def decision_function(self, X: ArrayLike) -> _Reals: ...
+
+class GaussianNB(_Probable):
+    def __init__(
+        self,
+        *,
+        priors: ArrayLike | None = None,
+        var_smoothing: float = 1e-9,
+        bound: float | None = None,
+        offset: _Offset = None,
+        n_threads: int | None = None,
+    ) -> None: ...
+    @property
+    def theta_(self) -> _Reals: ...
+    @property
+    def var_(self) -> _Reals: ...
+    @property
+    def class_prior_(self) -> _Reals: ...
+    @property
+    def class_count_(self) -> _Reals: ...
+    def predict_joint_log_proba(self, X: ArrayLike) -> _Reals: ...
+
+class LinearDiscriminantAnalysis(_Probable):
+    def __init__(
+        self,
+        *,
+        shrinkage: float | None = None,
+        priors: ArrayLike | None = None,
+        bound: float | None = None,
+        offset: _Offset = None,
+        n_threads: int | None = None,
+    ) -> None: ...
+    @property
+    def coef_(self) -> _Reals: ...
+    @property
+    def intercept_(self) -> _Reals: ...
+    @property
+    def means_(self) -> _Reals: ...
+    @property
+    def priors_(self) -> _Reals: ...
+    def decision_function(self, X: ArrayLike) -> _Reals: ...
+
+class QuadraticDiscriminantAnalysis(_Probable):
+    def __init__(
+        self,
+        *,
+        priors: ArrayLike | None = None,
+        reg_param: float = 0.0,
+        bound: float | None = None,
+        offset: _Offset = None,
+        n_threads: int | None = None,
+    ) -> None: ...
+    @property
+    def means_(self) -> _Reals: ...
+    @property
+    def priors_(self) -> _Reals: ...
+    def decision_function(self, X: ArrayLike) -> _Reals: ...
+
+class PCA(Estimator):
+    def __init__(
+        self,
+        n_components: float | None = None,
+        *,
+        whiten: bool = False,
+        bound: float | None = None,
+        offset: _Offset = None,
+        n_threads: int | None = None,
+    ) -> None: ...
+    @property
+    def n_components_(self) -> int: ...
+    @property
+    def components_(self) -> _Reals: ...
+    @property
+    def explained_variance_(self) -> _Reals: ...
+    @property
+    def explained_variance_ratio_(self) -> _Reals: ...
+    @property
+    def singular_values_(self) -> _Reals: ...
+    @property
+    def noise_variance_(self) -> float: ...
+    @property
+    def mean_(self) -> _Reals: ...
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]: ...
+    def fit_transform(self, X: ArrayLike, y: Any = None, **fit_params: Any) -> _Reals: ...
+    def transform(self, X: ArrayLike) -> _Reals: ...
+    def inverse_transform(self, X: ArrayLike) -> _Reals: ...
+
 class Store:
     @staticmethod
     def open(
@@ -329,6 +660,7 @@ class Store:
         weights: ArrayLike | None = None,
         ids: _Each | None = None,
         owners: _Owners | None = None,
+        labels: _Labels | None = None,
         offset: ArrayLike | Literal["auto"] | None = None,
         hash_key: bytes | None = None,
         keep_texts: bool = False,
@@ -369,6 +701,8 @@ class Store:
         name: str,
         estimator: Estimator,
         columns: Iterable[str | SupportsIndex] | str | None = None,
+        *,
+        targets: Iterable[str | SupportsIndex] | SupportsIndex | str | None = None,
     ) -> StoredModel: ...
     def drop(self, name: str) -> None: ...
     def rekey(self, name: str | None = None, random_state: _Seed = None) -> None: ...
@@ -394,6 +728,7 @@ class Store:
         weights: ArrayLike | None = None,
         ids: _Each | None = None,
         owners: _Owners | None = None,
+        labels: _Labels | None = None,
     ) -> StoreReport: ...
     def update(
         self,
@@ -402,6 +737,7 @@ class Store:
         ids: _Each,
         weights: ArrayLike | None = None,
         owners: _Owners | None = None,
+        labels: _Labels | None = None,
     ) -> StoreReport: ...
     @property
     def receipts(self) -> list[dict[str, Any]]: ...
@@ -424,7 +760,11 @@ class Predictor:
     @property
     def tables(self) -> tuple[str, ...]: ...
     def table(self, name: str) -> NDArray[np.float64]: ...
+    @property
+    def classes(self) -> NDArray[Any] | None: ...
     def predict(self, X: ArrayLike) -> _Numbers: ...
+    def predict_proba(self, X: ArrayLike) -> _Reals: ...
+    def decision_function(self, X: ArrayLike) -> _Reals: ...
 
 def load_predictor(path: _Path) -> Predictor: ...
 def open(
@@ -442,6 +782,7 @@ def create(
     weights: ArrayLike | None = None,
     ids: _Each | None = None,
     owners: _Owners | None = None,
+    labels: _Labels | None = None,
     offset: ArrayLike | Literal["auto"] | None = None,
     hash_key: bytes | None = None,
     keep_texts: bool = False,

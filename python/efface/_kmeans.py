@@ -20,7 +20,7 @@ def _is_range(value):
     return isinstance(value, (tuple, list)) and len(value) == 2
 
 
-_RULES = {
+KMEANS_RULES = {
     **COMMON_RULES,
     "n_clusters": whole(1, _MAX_CLUSTERS),
     "method": one_of(*_METHODS),
@@ -251,7 +251,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
     """
 
     _family = "kmeans"
-    _rules = _RULES
+    _rules = KMEANS_RULES
 
     def __init__(
         self,
@@ -305,35 +305,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         self.n_threads = n_threads
 
     def _family_parameters(self, parameters, n_features, offsets):
-        p = parameters
-        low, high = (_bounds(side, offsets) for side in p["column_range"] or (None, None))
-        if np.size(low) != np.size(high) or (low is None) != (high is None):
-            raise ValueError("column_range must have as many lower as upper bounds")
-        if low is not None and len(low) != n_features:
-            raise ValueError(f"there are bounds for {len(low)} features, but X has {n_features}")
-        depths = p["depth_clusters"]
-        return {
-            "method": p["method"],
-            "n_clusters": int(p["n_clusters"]),
-            "iterations": int(p["max_iter"] or 0),
-            "scale": p["scale"] or "none",
-            "bound": float(p["bound"] or 0.0),
-            "column_min": low,
-            "column_max": high,
-            "empty": p["empty"],
-            "candidates": int(p["candidates"] or 0),
-            "epsilon": float(p["epsilon"] or 0.0),
-            "gamma": float(p["gamma"]),
-            "rate": float(p["rate"] or 0.0),
-            "passes": int(p["passes"]),
-            "starts": int(p["n_starts"]),
-            "height": int(p["height"]),
-            "width": int(p["width"] or 0),
-            "leaf_method": p["leaf_method"],
-            "node_method": p["node_method"],
-            "depth_clusters": None if depths is None else np.array(depths, dtype=np.uint32),
-            "weigh_centroids": bool(p["weigh_centroids"]),
-        }
+        return kmeans_parameters(parameters, n_features, offsets)
 
     def _findings(self, model):
         return model._models.findings(0)
@@ -370,6 +342,38 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         model = self._fitted()
         with check_rows(self, X) as rows:
             return model._score_rows(rows, sample_weight)
+
+
+def kmeans_parameters(p, n_features, offsets):
+    """The parameters of k-means as the extension takes them."""
+    low, high = (_bounds(side, offsets) for side in p["column_range"] or (None, None))
+    if np.size(low) != np.size(high) or (low is None) != (high is None):
+        raise ValueError("column_range must have as many lower as upper bounds")
+    if low is not None and len(low) != n_features:
+        raise ValueError(f"there are bounds for {len(low)} features, but X has {n_features}")
+    depths = p["depth_clusters"]
+    return {
+        "method": p["method"],
+        "n_clusters": int(p["n_clusters"]),
+        "iterations": int(p["max_iter"] or 0),
+        "scale": p["scale"] or "none",
+        "bound": float(p["bound"] or 0.0),
+        "column_min": low,
+        "column_max": high,
+        "empty": p["empty"],
+        "candidates": int(p["candidates"] or 0),
+        "epsilon": float(p["epsilon"] or 0.0),
+        "gamma": float(p["gamma"]),
+        "rate": float(p["rate"] or 0.0),
+        "passes": int(p["passes"]),
+        "starts": int(p["n_starts"]),
+        "height": int(p["height"]),
+        "width": int(p["width"] or 0),
+        "leaf_method": p["leaf_method"],
+        "node_method": p["node_method"],
+        "depth_clusters": None if depths is None else np.array(depths, dtype=np.uint32),
+        "weigh_centroids": bool(p["weigh_centroids"]),
+    }
 
 
 def _bounds(values, offsets):

@@ -99,9 +99,9 @@ class Model:
         self._inside = 0
 
     def __repr__(self):
-        n_rows, n_columns = self.shape
+        n_rows, n_features = self.shape[0], len(self._inputs)
         return (
-            f"<{type(self).__name__}: {self._called()}{n_rows:,} rows with {n_columns} features, "
+            f"<{type(self).__name__}: {self._called()}{n_rows:,} rows with {n_features} features, "
             f"digest {self.digest()[:16]}...>"
         )
 
@@ -219,7 +219,8 @@ class Model:
     def info(self):
         """Facts about the model, as a ModelInfo."""
         family, predicts, n_numbers = self._models.info(self.run)
-        return ModelInfo(family, *self.shape, predicts, n_numbers, *self._models.facts(self.run))
+        sizes = self.shape[0], len(self._inputs)
+        return ModelInfo(family, *sizes, predicts, n_numbers, *self._models.facts(self.run))
 
     @property
     @of_one_state

@@ -218,6 +218,7 @@ class StoredModel(NamedTuple):
     parameters : dict
         What it was fitted with, without the seed; under the names of the program `efface`.
     n_features : int
+        How many columns it has, targets among them.
     digest : str
         The digest of its first run.
     n_init : int

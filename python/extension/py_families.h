@@ -39,6 +39,11 @@ typedef struct family {
     void (*get_params)(const efface_model *model, efface_params *params);
     const field *fields;
 
+    /* A family whose parameters are a part of these, in its place in the struct, or NULL: its own
+     * fields are read too. */
+    const struct family *part;
+    size_t part_offset;
+
     efface_status (*fit)(const efface_data *data, const efface_params *params, efface_model **out,
                          efface_error *error);
 
@@ -53,7 +58,7 @@ typedef struct family {
     efface_scale (*tails_scale)(const efface_params *params);
 } family;
 
-extern const family kmeans_family, sums_family;
+extern const family kmeans_family, sums_family, segmented_family;
 
 /* The family with a name or a number; NULL if there is none. */
 const family *family_named(PyObject *name);

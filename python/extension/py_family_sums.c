@@ -120,7 +120,7 @@ static PyObject *findings(PyObject *object, PyObject *number) {
 static PyObject *solve(PyObject *object, PyObject *arguments) {
     models *const self = (models *)object;
     PyObject *number;
-    efface_linear_params params;
+    efface_linear_params params = {.errors = 1};
     size_t run;
     efface_predictor *view = NULL;
     efface_error error = {0};
@@ -137,7 +137,7 @@ static PyObject *solve(PyObject *object, PyObject *arguments) {
 static PyObject *leave_one_out(PyObject *object, PyObject *arguments) {
     models *const self = (models *)object;
     PyObject *number, *array, *result = NULL;
-    efface_linear_params params;
+    efface_linear_params params = {.errors = 1};
     Py_buffer out;
     size_t run;
     efface_error error = {0};

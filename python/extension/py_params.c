@@ -58,13 +58,14 @@ static bool read_columns(fit_params *params, const field *to, PyObject *value, v
     return false;
 }
 
-/* The number of them is read already: its field stands before this one. */
-static bool read_wholes(const fit_params *params, const field *to, PyObject *value, void **array) {
+/* Fields have their place in `values`, which is all parameters or the part of another family. The
+ * number of these is read already: its field stands before this one. */
+static bool read_wholes(const char *values, const field *to, PyObject *value, void **array) {
     size_t n;
     uint32_t wanted;
     if (!copy_array(value, "IL", array, &n))
         return false;
-    memcpy(&wanted, (const char *)params->values + to->count_offset, sizeof wanted);
+    memcpy(&wanted, values + to->count_offset, sizeof wanted);
     if (*array == NULL || n == wanted)
         return true;
     PyErr_Format(PyExc_ValueError, "%s has %zu numbers for a %s of %u; give one number for each",
@@ -72,12 +73,12 @@ static bool read_wholes(const fit_params *params, const field *to, PyObject *val
     return false;
 }
 
-static bool read_reals(const fit_params *params, const field *to, PyObject *value, void **array) {
+static bool read_reals(char *values, const field *to, PyObject *value, void **array) {
     size_t n;
     if (!copy_array(value, "d", array, &n))
         return false;
     const uint32_t count = (uint32_t)n;
-    memcpy((char *)params->values + to->count_offset, &count, sizeof count);
+    memcpy(values + to->count_offset, &count, sizeof count);
     if (count == n)
         return true;
     PyErr_Format(PyExc_ValueError, "%s has %zu numbers, which are too many", to->key, n);
@@ -88,20 +89,20 @@ static bool is_array(field_kind kind) {
     return kind == FIELD_COLUMNS || kind == FIELD_WHOLES || kind == FIELD_REALS;
 }
 
-static bool read_array(fit_params *params, const field *to, PyObject *value) {
+static bool read_array(fit_params *params, char *values, const field *to, PyObject *value) {
     void *array = NULL;
     const bool done = to->kind == FIELD_COLUMNS  ? read_columns(params, to, value, &array)
-                      : to->kind == FIELD_WHOLES ? read_wholes(params, to, value, &array)
-                                                 : read_reals(params, to, value, &array);
-    memcpy((char *)params->values + to->offset, &array, sizeof array);
+                      : to->kind == FIELD_WHOLES ? read_wholes(values, to, value, &array)
+                                                 : read_reals(values, to, value, &array);
+    memcpy(values + to->offset, &array, sizeof array);
     return done;
 }
 
-static bool read_field(fit_params *params, const field *to, PyObject *value) {
-    char *const place = (char *)params->values + to->offset;
+static bool read_field(fit_params *params, char *values, const field *to, PyObject *value) {
+    char *const place = values + to->offset;
     uint32_t whole = 0;
     if (is_array(to->kind))
-        return read_array(params, to, value);
+        return read_array(params, values, to, value);
     if (to->kind == FIELD_REAL) {
         const double real = PyFloat_AsDouble(value);
         memcpy(place, &real, sizeof real);
@@ -125,11 +126,11 @@ static bool read_field(fit_params *params, const field *to, PyObject *value) {
 }
 
 /* Reads the fields that are in the dictionary, and counts them. */
-static bool read_fields(fit_params *params, const field *fields, PyObject *dictionary,
+static bool read_fields(fit_params *params, char *values, const field *fields, PyObject *dictionary,
                         Py_ssize_t *n_read) {
     for (size_t i = 0; fields[i].key != NULL; i++) {
         PyObject *const value = PyDict_GetItemString(dictionary, fields[i].key);
-        if (value != NULL && !read_field(params, &fields[i], value))
+        if (value != NULL && !read_field(params, values, &fields[i], value))
             return false;
         *n_read += value != NULL;
     }
@@ -152,8 +153,12 @@ bool params_open(fit_params *params, PyObject *dictionary) {
     params->family->init(params->values);
     params->values->interrupted = interrupted;
     Py_ssize_t n_read = 1; /* the family */
-    bool done = read_fields(params, common_fields, dictionary, &n_read) &&
-                read_fields(params, params->family->fields, dictionary, &n_read);
+    char *const values = (char *)params->values;
+    const family *const part = params->family->part;
+    bool done = read_fields(params, values, common_fields, dictionary, &n_read) &&
+                read_fields(params, values, params->family->fields, dictionary, &n_read) &&
+                (part == NULL || read_fields(params, values + params->family->part_offset,
+                                             part->fields, dictionary, &n_read));
     if (done && n_read != PyDict_Size(dictionary)) {
         PyErr_Format(PyExc_ValueError, "some of these are no parameters of the family: %R",
                      dictionary);
@@ -164,16 +169,24 @@ bool params_open(fit_params *params, PyObject *dictionary) {
     return done;
 }
 
-void params_close(fit_params *params) {
-    const field *const fields = params->family != NULL ? params->family->fields : common_fields;
-    for (size_t i = 0; params->values != NULL && fields[i].key != NULL; i++)
+/* Releases what fields point to. */
+static void free_arrays(const char *values, const field *fields) {
+    for (size_t i = 0; fields[i].key != NULL; i++)
         if (is_array(fields[i].kind)) {
             void *array;
-            memcpy(&array, (const char *)params->values + fields[i].offset, sizeof array);
+            memcpy(&array, values + fields[i].offset, sizeof array);
             free(array);
         }
-    if (params->values != NULL)
-        wipe(params->values, params->family->params_bytes);
+}
+
+void params_close(fit_params *params) {
+    const family *const of = params->family;
+    if (params->values != NULL) {
+        free_arrays((const char *)params->values, of->fields);
+        if (of->part != NULL)
+            free_arrays((const char *)params->values + of->part_offset, of->part->fields);
+        wipe(params->values, of->params_bytes);
+    }
     free(params->values);
     memset(params, 0, sizeof *params);
 }

@@ -21,6 +21,7 @@ from efface import (
     Ridge,
     RidgeClassifier,
     RidgeCV,
+    SegmentedRegression,
 )
 
 KMEANS = [KMeans(method=method) for method in METHODS]
@@ -35,6 +36,7 @@ OTHERS = [
     LinearDiscriminantAnalysis(),
     QuadraticDiscriminantAnalysis(),
     PCA(),
+    SegmentedRegression(),
 ]
 
 # Checks that check_estimator leaves out though scikit-learn applies them to its own estimators.

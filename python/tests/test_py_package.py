@@ -4,6 +4,7 @@ import ast
 import inspect
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import textwrap
@@ -43,6 +44,17 @@ USE = """
     model.forget(ids=[1, 2, 3])
     assert model.verify() and "n_clusters=3" in repr(model)
     print(model.digest())
+    y = X @ [1.0, 2.0, 3.0, 4.0] + np.arange(300) % 3
+    for regressor in (efface.Ridge(), efface.RidgeCV(), efface.SegmentedRegression(random_state=1)):
+        regressor.fit(X, y, ids=range(300)).forget(ids=[1, 2])
+        print(regressor.digest(), round(regressor.score(X, y, np.arange(300)), 9))
+    both = np.column_stack([y, -y])
+    print(round(efface.LinearRegression().fit(X, both).score(X, both), 9))
+    classes = np.where(X[:, 0] > X[:, 1], "left", "right")
+    for classifier in (efface.GaussianNB(), efface.LinearDiscriminantAnalysis()):
+        classifier.fit(X, classes, ids=range(300)).forget(ids=[1, 2])
+        print(classifier.digest(), round(classifier.score(X, classes), 9), classifier.classes_)
+    print(efface.PCA(2).fit_transform(X).round(6).sum())
 """
 
 
@@ -55,6 +67,18 @@ def test_without_scikit_learn_and_pandas():
     assert model.get_params()["method"] == "pyramid"
     assert model.set_params(n_clusters=2).fit(X).cluster_centers_.shape == (2, 4)
     assert list(model.get_feature_names_out()) == ["kmeans0", "kmeans1"]
+    for y, message in [
+        (None, "requires y to be passed"),
+        ([np.nan] * 300, "Input y contains NaN"),
+        ([1j] * 300, "Complex data not supported"),
+        (np.ones((300, 1, 1)), "1d or 2d array"),
+    ]:
+        try:
+            efface.Ridge().fit(X, y)
+        except ValueError as error:
+            assert message in str(error), error
+        else:
+            raise AssertionError(message)
 
     class Sparse:
         nnz = 1
@@ -97,6 +121,13 @@ def test_import_is_quiet_and_versioned():
 
 
 # ------------------------------------------------------------------ documentation and stubs
+
+
+ESTIMATORS = [
+    value
+    for value in vars(efface).values()
+    if inspect.isclass(value) and issubclass(value, efface.Estimator) and value._family is not None
+]
 
 
 def public(module):
@@ -174,21 +205,26 @@ def test_stubs_say_what_is_there(module):
             for member in inner:
                 assert hasattr(value, member), f"{name}.{member}"
     if module is efface:
-        init = next(n for n in declared["KMeans"].body if getattr(n, "name", "") == "__init__")
-        assert arguments(init) == arguments(efface.KMeans.__init__)
-        named = zip(init.args.kwonlyargs, init.args.kw_defaults)
-        defaults = {argument.arg: ast.literal_eval(value) for argument, value in named}
-        assert {"n_clusters": 8, **defaults} == efface.KMeans().get_params()
+        for estimator in ESTIMATORS:
+            body = declared[estimator.__name__].body
+            init = next(node for node in body if getattr(node, "name", "") == "__init__")
+            assert arguments(init) == arguments(estimator.__init__)
+            plain = [a.arg for a in init.args.args if a.arg != "self"]
+            named = [a.arg for a in init.args.kwonlyargs]
+            given = [*init.args.defaults, *init.args.kw_defaults]
+            defaults = {name: ast.literal_eval(v) for name, v in zip(plain + named, given)}
+            assert defaults == estimator().get_params()
 
 
 def test_typed_marker():
     assert (PACKAGE / "py.typed").exists()
 
 
-def test_every_parameter_is_described():
-    text = efface.KMeans.__doc__
-    for name in efface.KMeans().get_params():
-        assert f"    {name}" in text or f", {name} :" in text, name
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_every_parameter_is_described(estimator):
+    text = estimator.__doc__
+    for name in estimator().get_params():
+        assert re.search(rf"^    (\w+, )*{name}(, \w+)* :", text, re.MULTILINE), name
 
 
 def test_parameters_are_on_the_page():
@@ -200,14 +236,20 @@ def test_parameters_are_on_the_page():
 def test_docstring_examples():
     import doctest
 
-    assert doctest.testmod(sys.modules["efface._kmeans"]).failed == 0
+    modules = {estimator.__module__ for estimator in ESTIMATORS}
+    assert len(modules) == 6
+    for module in modules:
+        assert doctest.testmod(sys.modules[module]).failed == 0, module
 
 
-def test_tutorial():
+@pytest.mark.parametrize(
+    "name, said", [("forget_a_person", "byte for byte"), ("hospital", '"forgotten":3')]
+)
+def test_tutorial(name, said):
     environment = dict(os.environ, PYTHONWARNINGS="error::UserWarning")
-    script = PROJECT / "examples" / "forget_a_person.py"
+    script = PROJECT / "examples" / f"{name}.py"
     result = subprocess.run(
         [sys.executable, script], capture_output=True, text=True, env=environment
     )
     assert result.returncode == 0, result.stderr
-    assert result.stderr == "" and "byte for byte" in result.stdout
+    assert result.stderr == "" and said in result.stdout

@@ -355,9 +355,10 @@ static efface_model part_of(const efface_model *model) {
                           .stamp = model->stamp};
 }
 
-/* What a model, or else a published one, predicts for some rows of a set. */
+/* What a model, or else a published one, predicts for some rows of a set. In the place of targets
+ * stands what must not matter. */
 static efface_number *predict_some(const efface_model *model, const efface_predictor *published,
-                                   const efface_data *data, size_t *n_bytes) {
+                                   const efface_data *data, float instead, size_t *n_bytes) {
     const size_t n_rows = efface_data_n_rows(data), n = n_rows < 8 ? n_rows : 8;
     const uint32_t d = efface_data_n_columns(data);
     const uint32_t n_numbers = model != NULL ? efface_model_get_info(model).n_numbers
@@ -370,7 +371,9 @@ static efface_number *predict_some(const efface_model *model, const efface_predi
         for (uint32_t j = 0; j < d; j++) {
             const bool input = model != NULL ? efface_model_is_input(model, j) != 0
                                              : efface_predictor_is_input(published, j) != 0;
-            row[j] = !input ? NAN : i == 7 ? row[j] * 3.0f : row[j]; /* beyond the bounds, too */
+            row[j] = !input   ? instead
+                     : i == 7 ? row[j] * 3.0f
+                              : row[j]; /* beyond the bounds, too */
         }
         for (uint32_t j = 0; j < d; j++)
             row[j] = fabsf(row[j]) > 0x1p126f ? 0x1p126f : row[j];
@@ -385,13 +388,21 @@ static efface_number *predict_some(const efface_model *model, const efface_predi
     return numbers;
 }
 
+/* Labels that are kept are those of a fit to the same set. */
+static void compare_labels(const ef_segmented *a, const ef_segmented *b, size_t n) {
+    for (size_t i = 0; a->labels.of != NULL && b->labels.of != NULL && i < n; i++)
+        if (a->labels.n_rows != n || a->labels.of[i] != b->labels.of[i])
+            fail_msg("the row at %zu has segment %u, not %u", i, a->labels.of[i], b->labels.of[i]);
+}
+
 /* What is kept is that of the state as it is now: predictions are those of a fresh fit. */
 static void compare(const efface_model *model, const efface_model *fresh, const efface_data *data) {
     const efface_model a = part_of(model), b = part_of(fresh);
     size_t n_bytes = 0;
     kmeans_compare(&a, &b, data);
-    efface_number *const is = predict_some(model, NULL, data, &n_bytes);
-    efface_number *const should_be = predict_some(fresh, NULL, data, &n_bytes);
+    compare_labels(model->state, fresh->state, efface_data_n_rows(data));
+    efface_number *const is = predict_some(model, NULL, data, NAN, &n_bytes);
+    efface_number *const should_be = predict_some(fresh, NULL, data, 1e9f, &n_bytes);
     assert_memory_equal(is, should_be, n_bytes);
     free(is);
     free(should_be);
@@ -409,8 +420,8 @@ static void check(const efface_model *model, const efface_data *data) {
     ef_predictor_write(&w, model, data, NULL);
     assert_false(w.failed);
     assert_int_equal(efface_predictor_decode(w.bytes, w.n_bytes, &published, NULL), EFFACE_OK);
-    efface_number *const is = predict_some(NULL, published, data, &n_bytes);
-    efface_number *const should_be = predict_some(model, NULL, data, &n_bytes);
+    efface_number *const is = predict_some(NULL, published, data, 1e9f, &n_bytes);
+    efface_number *const should_be = predict_some(model, NULL, data, 0.0f, &n_bytes);
     assert_memory_equal(is, should_be, n_bytes);
     free(is);
     free(should_be);

@@ -224,7 +224,7 @@ static void parameters_are_copied(void **state) {
     efface_sums_params p = params_of(EFFACE_VIEW_LINEAR);
     p.targets = targets;
     p.n_targets = 2;
-    p.linear = (efface_linear_params){2.5, 0};
+    p.linear = (efface_linear_params){2.5, 0, 0};
     p.weight_unit = 3;
     p.common.seed = 77;
     efface_model *const model = fit_sums(&s, &p);
@@ -292,7 +292,7 @@ static void views_check_their_parameters(void **state) {
     efface_model *const model = fit_sums(&s, &p);
     efface_predictor *out = NULL;
     efface_error e = {.message = ""};
-    const efface_linear_params line = {-1.0, 1}, no_number = {(double)NAN, 1};
+    const efface_linear_params line = {-1.0, 1, 0}, no_number = {(double)NAN, 1, 0};
     const efface_bayes_params bayes[] = {{1e-9, two, 2},  {1e-9, four, 4}, {1e-9, short_of_one, 3},
                                          {1e-9, NULL, 3}, {-1.0, NULL, 0}, {(double)NAN, NULL, 0}};
     const efface_discriminant_params disc[] = {{0, 1.5, NULL, 0},

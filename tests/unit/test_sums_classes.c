@@ -130,7 +130,7 @@ static void ridge_is_a_regression_on_classes(void **state) {
         const class_case c = draw_class_case(&s, kind);
         efface_model *const model = fit_classes(&s, &c, EFFACE_VIEW_RIDGE);
         efface_predictor *predictor = NULL;
-        const efface_linear_params asked = {kind % 2 == 0 ? 1.0 : 0.0, kind % 5 != 4};
+        const efface_linear_params asked = {kind % 2 == 0 ? 1.0 : 0.0, kind % 5 != 4, 0};
         assert_int_equal(efface_ridge_classify(model, &asked, &predictor, NULL), EFFACE_OK);
         plain_rows r = plain_of(&s, NULL, 0, UINT32_MAX, c.unit_weight, NULL);
         for (size_t i = 0; i < s.n; i++) /* rows without a class take no part */

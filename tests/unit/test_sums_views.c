@@ -85,7 +85,7 @@ static void regressions_are_those_of_the_rows(void **state) {
             params.targets = list;
             params.n_targets = n_targets;
             params.weight_unit = unit_weight;
-            params.linear = (efface_linear_params){alphas[kind / 4], kind % 3 != 2};
+            params.linear = (efface_linear_params){alphas[kind / 4], kind % 3 != 2, 1};
             efface_model *const model = fit_sums(&s, &params);
             efface_predictor *predictor = NULL;
             assert_int_equal(efface_linear_solve(model, NULL, &predictor, NULL), EFFACE_OK);
@@ -129,7 +129,7 @@ static void a_view_may_have_other_parameters(void **state) {
     const plain_rows r = plain_of(&s, &target, 1, target, 1, NULL);
     for (int intercept = 0; intercept < 2; intercept++)
         for (double alpha = 0.0; alpha < 5.0; alpha += 1.5) {
-            const efface_linear_params asked = {alpha, intercept};
+            const efface_linear_params asked = {alpha, intercept, 1};
             efface_predictor *predictor = NULL;
             const plain_line want = plain_linear(&r, (real)alpha, intercept);
             assert_int_equal(efface_linear_solve(model, &asked, &predictor, NULL), EFFACE_OK);
@@ -338,7 +338,7 @@ static void check_leave_one_out(sums_set *s, double bound, uint32_t unit_weight,
     params.n_targets = 2;
     params.bound = bound;
     params.weight_unit = unit_weight;
-    params.linear = (efface_linear_params){alpha, intercept};
+    params.linear = (efface_linear_params){alpha, intercept, 0};
     make_data(s);
     efface_model *const model = fit_sums(s, &params);
     double *const misses = make(s->n * 2, sizeof *misses);

@@ -34,6 +34,8 @@ void ef_segmented_free_predictor(void *predictor);
 efface_predicts ef_segmented_predicts(const void *predictor, uint32_t *n_numbers);
 efface_status ef_segmented_predict(const void *predictor, size_t n_rows, const float *values,
                                    size_t stride, efface_number *numbers, efface_error *error);
+efface_status ef_segmented_find(const void *predictor, size_t n_rows, const float *values,
+                                size_t stride, uint32_t *segments, efface_error *error);
 bool ef_segmented_table(const void *predictor, uint32_t number, efface_table *table);
 efface_status ef_segmented_read_table(const void *predictor, uint32_t number, uint64_t row,
                                       const double *offsets, double *values, efface_error *error);

@@ -35,6 +35,7 @@ void ef_segmented_free(void *state) {
     ef_segmented *const s = state;
     if (s == NULL)
         return;
+    ef_segment_labels_free(&s->labels);
     ef_regressions_free(atomic_load(&s->regressions));
     ef_segments_free(s->segments, s->n_segments);
     ef_kmeans_free(s->kmeans); /* refers to what is ignored */
@@ -72,16 +73,15 @@ efface_kmeans_params ef_segmented_part_params(ef_segmented *s) {
 static efface_status make_segments(ef_segmented *s, const efface_data *data, efface_error *error) {
     ef_division by = {.map = &s->kmeans->domain.map};
     by.centers = ef_kmeans_dividers(s->kmeans, &by.n);
-    uint32_t *const segment_of = ef_alloc(data->n_rows, sizeof *segment_of);
+    const bool fits = ef_segment_labels_init(&s->labels, data->n_rows);
     s->segments = ef_segments_make(by.n, s->coordinates.n);
     s->n_segments = s->segments != NULL ? by.n : 0;
-    efface_status status = segment_of != NULL && s->segments != NULL
-                               ? ef_segments_of_rows(s, &by, data, segment_of, error)
+    efface_status status = fits && s->segments != NULL
+                               ? ef_segments_of_rows(s, &by, data, s->labels.of, error)
                                : ef_fail_memory(error);
     if (status == EFFACE_OK)
-        status = ef_segments_sum_up(s, &s->coordinates, data, segment_of, s->segments,
+        status = ef_segments_sum_up(s, &s->coordinates, data, s->labels.of, s->segments,
                                     s->n_segments, error);
-    ef_free(segment_of);
     return status;
 }
 

@@ -9,7 +9,7 @@
  *
  * A change goes to k-means first. While the dividers stay, no other row changes its segment, and
  * only sums are corrected. If they move, the segments of all rows are compared with those by the
- * dividers before, and each row that moved is taken from one segment to the other.
+ * dividers before, which are kept, and each row that moved is taken from one segment to the other.
  */
 #ifndef EF_SEGMENTED_H
 #define EF_SEGMENTED_H
@@ -22,6 +22,13 @@
 
 struct ef_regressions;
 
+/* The segment of each row, by position. It is no part of the state and can be dropped at any time:
+ * a pass over the rows gives the same. */
+typedef struct ef_segment_labels {
+    uint32_t *of; /* NULL: none */
+    size_t n_rows, capacity;
+} ef_segment_labels;
+
 typedef struct ef_segmented {
     efface_segmented_params *params; /* a copy of its own, with what they refer to */
     bool *ignored;                   /* by k-means, of each column: whether it is a target */
@@ -30,6 +37,7 @@ typedef struct ef_segmented {
     uint32_t n_segments; /* as many as there are dividers */
     ef_moments *segments;
     _Atomic(struct ef_regressions *) regressions; /* kept until the next change, or NULL */
+    ef_segment_labels labels;                     /* kept to find rows that move, or none */
 } ef_segmented;
 
 /* ------------------------------------------------------------------ parameters */
@@ -89,6 +97,15 @@ efface_status ef_segments_of_rows(const ef_segmented *s, const ef_division *by,
 /* The same for the rows of a change. */
 efface_status ef_segments_of_change(const ef_division *by, const ef_change *change,
                                     uint32_t *segments, efface_error *error);
+
+/* Room for the labels of so many rows, and some that come later; false if memory is short. */
+bool ef_segment_labels_init(ef_segment_labels *labels, size_t n_rows);
+void ef_segment_labels_free(ef_segment_labels *labels);
+
+/* Lets them follow a change, given the segments of its rows; those of rows that leave are not
+ * looked at. There must be room. */
+void ef_segment_labels_follow(ef_segment_labels *labels, const ef_change *change,
+                              const uint32_t *segments);
 
 /* Sums of no rows for n segments; NULL if memory is short. */
 ef_moments *ef_segments_make(uint32_t n, uint32_t n_coordinates);

@@ -27,6 +27,7 @@ static size_t n_bytes(const void *state) {
     n += s->coordinates.n_columns * (5 * sizeof(uint32_t) + 1);
     for (uint32_t c = 0; c < s->n_segments; c++)
         n += sizeof s->segments[c] + ef_moments_bytes(&s->segments[c]);
+    n += s->labels.capacity * sizeof *s->labels.of;
     return n + (kept != NULL ? ef_regressions_bytes(kept) : 0);
 }
 
@@ -96,6 +97,22 @@ efface_status efface_segmented_fit(const efface_data *data, const efface_segment
     if (params != NULL && params->common.family != EFFACE_FAMILY_SEGMENTED)
         return ef_segmented_check_params(&params->common, error);
     return ef_model_fit(data, params != NULL ? &params->common : NULL, out, error);
+}
+
+efface_status efface_segmented_segments(const efface_model *model, size_t n_rows,
+                                        const float *values, size_t stride, uint32_t *segments,
+                                        efface_error *error) {
+    const ef_segmented *const s = ef_model_state(model, &ef_segmented_family, error);
+    if (s == NULL)
+        return EFFACE_E_ARGUMENT;
+    if (n_rows != 0 && (values == NULL || segments == NULL))
+        return ef_fail(error, EFFACE_E_ARGUMENT, "values and segments must not be NULL");
+    ef_lent room;
+    ef_segmented_lend(s, &room);
+    const efface_status status = ef_matrix_check(&ef_segmented_family, &room, model->n_columns,
+                                                 n_rows, values, &stride, error);
+    return status == EFFACE_OK ? ef_segmented_find(&room, n_rows, values, stride, segments, error)
+                               : status;
 }
 
 efface_segmented_params efface_segmented_get_params(const efface_model *model) {

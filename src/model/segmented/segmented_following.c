@@ -24,14 +24,16 @@ static const char many_rows[] = "so many rows changed that adding all up is quic
 
 /* What becomes of a state. */
 typedef struct promise {
-    void *kmeans;       /* what becomes of k-means */
-    ef_moments *made;   /* the sums of segments as they will be, n_made of them; */
-    uint32_t n_made;    /* NULL: rows are to be added and taken out: */
-    int32_t *exponents; /* of the columns' grids, for these */
-    size_t n_rows;      /* that leave or come, */
-    int32_t *points;    /* their coordinates, */
-    uint32_t *segments; /* and where they belong */
-    int64_t *weights;   /* negative: it leaves */
+    void *kmeans;             /* what becomes of k-means */
+    ef_moments *made;         /* the sums of segments as they will be, n_made of them; */
+    uint32_t n_made;          /* NULL: rows are to be added and taken out: */
+    int32_t *exponents;       /* of the columns' grids, for these */
+    size_t n_rows;            /* that leave or come, */
+    int32_t *points;          /* their coordinates, */
+    uint32_t *segments;       /* and where they belong */
+    int64_t *weights;         /* negative: it leaves */
+    const ef_change *change;  /* in which they stand */
+    ef_segment_labels labels; /* to be kept; of rows that come, there may only be room here */
 } promise;
 
 void ef_segmented_drop(void *next) {
@@ -41,6 +43,7 @@ void ef_segmented_drop(void *next) {
     if (p->kmeans != NULL)
         ef_kmeans_drop(p->kmeans);
     ef_segments_free(p->made, p->n_made);
+    ef_segment_labels_free(&p->labels);
     ef_free(p->exponents);
     ef_free(p->points);
     ef_free(p->segments);
@@ -95,7 +98,17 @@ static efface_status find_changed(const ef_segmented *s, const outlook *o, promi
                               p->points + i * s->coordinates.n);
     }
     p->n_rows = n;
+    p->change = change;
     return EFFACE_OK;
+}
+
+/* Room for the labels of rows that come; without it, labels are not kept any more. */
+static void make_room(const ef_segmented *s, const outlook *o, promise *p) {
+    const size_t n = o->news->counts->n_rows;
+    if (s->labels.of == NULL || n <= s->labels.capacity || !ef_segment_labels_init(&p->labels, n))
+        return;
+    p->labels.n_rows = s->labels.n_rows;
+    memcpy(p->labels.of, s->labels.of, s->labels.n_rows * sizeof *s->labels.of);
 }
 
 static void apply_changed(const promise *p, ef_moments *segments, uint32_t n_coordinates) {
@@ -132,12 +145,9 @@ static efface_status move_rows(const ef_segmented *s, const outlook *o, const ui
     const efface_data *const rows = o->news->rows;
     const uint32_t n = s->coordinates.n;
     int32_t *const point = ef_alloc(n, sizeof *point);
-    efface_status status = point != NULL ? find_changed(s, o, p, error) : ef_fail_memory(error);
-    if (status == EFFACE_OK) {
-        p->made = ef_segments_make(o->is.n, n);
-        p->n_made = p->made != NULL ? o->is.n : 0;
-        status = p->made != NULL ? EFFACE_OK : ef_fail_memory(error);
-    }
+    p->made = ef_segments_make(o->is.n, n);
+    p->n_made = p->made != NULL ? o->is.n : 0;
+    efface_status status = point != NULL && p->made != NULL ? EFFACE_OK : ef_fail_memory(error);
     for (uint32_t c = 0; status == EFFACE_OK && c < p->n_made; c++)
         ef_moments_add(&p->made[c], &s->segments[c]);
     if (status == EFFACE_OK)
@@ -158,29 +168,58 @@ static efface_status move_rows(const ef_segmented *s, const outlook *o, const ui
     return status;
 }
 
+/* The segments of all rows by the dividers to be. */
+static efface_status find_after(const ef_segmented *s, outlook *o, const promise *p,
+                                uint32_t *after, efface_error *error) {
+    const efface_data *const rows = o->news->rows;
+    size_t n_known = 0;
+    if (ef_revision_labels(p->kmeans, after))
+        while (n_known < rows->n_rows && after[n_known] < o->is.n)
+            n_known++;
+    if (n_known == rows->n_rows)
+        return EFFACE_OK;
+    o->rows_visited += rows->n_rows;
+    return ef_segments_of_rows(s, &o->is, rows, after, error);
+}
+
+/* Those by the dividers as they were: kept, or found again. */
+static efface_status find_before(const ef_segmented *s, outlook *o, promise *p,
+                                 ef_segment_labels *before, efface_error *error) {
+    const efface_data *const rows = o->news->rows;
+    const size_t n = s->labels.n_rows > rows->n_rows ? s->labels.n_rows : rows->n_rows;
+    efface_status status = find_changed(s, o, p, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (!ef_segment_labels_init(before, n))
+        return ef_fail_memory(error);
+    if (s->labels.of != NULL) {
+        before->n_rows = s->labels.n_rows;
+        memcpy(before->of, s->labels.of, s->labels.n_rows * sizeof *before->of);
+        ef_segment_labels_follow(before, o->news->change, p->segments);
+        return EFFACE_OK;
+    }
+    o->rows_visited += rows->n_rows;
+    return ef_segments_of_rows(s, &o->was, rows, before->of, error);
+}
+
 /* Segments of all rows. */
 static efface_status divide(const ef_segmented *s, outlook *o, promise *p, efface_error *error) {
-    const efface_data *const rows = o->news->rows;
-    const size_t n = rows->n_rows;
+    const size_t n = o->news->rows->n_rows;
     const bool compares = !o->anew && !o->regrids && o->was.n == o->is.n;
-    uint32_t *const after = ef_alloc(n, sizeof *after);
-    uint32_t *const before = ef_alloc(compares ? n : 0, sizeof *before);
-    efface_status status = after != NULL && before != NULL
-                               ? ef_segments_of_rows(s, &o->is, rows, after, error)
-                               : ef_fail_memory(error);
-    o->rows_visited += n;
-    if (status == EFFACE_OK && compares) {
-        status = ef_segments_of_rows(s, &o->was, rows, before, error);
-        o->rows_visited += n;
-    }
+    ef_segment_labels before = {0};
+    if (!ef_segment_labels_init(&p->labels, n))
+        return ef_fail_memory(error);
+    const uint32_t *const after = p->labels.of;
+    efface_status status = find_after(s, o, p, p->labels.of, error);
+    if (status == EFFACE_OK && compares)
+        status = find_before(s, o, p, &before, error);
     size_t n_moved = 0;
     for (size_t i = 0; status == EFFACE_OK && compares && i < n; i++)
-        n_moved += before[i] != after[i];
+        n_moved += before.of[i] != after[i];
     if (status == EFFACE_OK)
-        status = compares && n_moved <= n / MOST_MOVED ? move_rows(s, o, before, after, p, error)
+        status = compares && n_moved <= n / MOST_MOVED ? move_rows(s, o, before.of, after, p, error)
                                                        : sum_up(s, o, after, p, error);
-    ef_free(after);
-    ef_free(before);
+    ef_segment_labels_free(&before);
     return status;
 }
 
@@ -225,6 +264,8 @@ static efface_status make_sums(const ef_segmented *s, const ef_news *news, bool 
     if (!*done)
         return EFFACE_OK;
     const efface_status status = passes ? divide(s, &o, p, error) : find_changed(s, &o, p, error);
+    if (!passes && status == EFFACE_OK)
+        make_room(s, &o, p);
     report->rows_visited += o.rows_visited;
     return status;
 }
@@ -262,12 +303,29 @@ efface_status ef_segmented_follow(void *state, const ef_news *news, void **next,
 
 /* ---------------------------------------------------------------- commit */
 
+/* Labels that were made beside take the place of those that were kept; else these follow the
+ * change, if there is room. */
+static void take_labels(ef_segmented *s, promise *p) {
+    if (p->labels.of != NULL) {
+        const ef_segment_labels was = s->labels;
+        s->labels = p->labels;
+        p->labels = was;
+    }
+    if (p->made != NULL || s->labels.of == NULL)
+        return;
+    if (s->labels.capacity >= (size_t)s->kmeans->n_rows)
+        ef_segment_labels_follow(&s->labels, p->change, p->segments);
+    else
+        ef_segment_labels_free(&s->labels);
+}
+
 void ef_segmented_commit(void *state, void *next) {
     ef_segmented *const s = state;
     promise *const p = next;
     ef_regressions_free(atomic_exchange(&s->regressions, NULL));
     ef_kmeans_commit(s->kmeans, p->kmeans);
     p->kmeans = NULL;
+    take_labels(s, p);
     if (p->made != NULL) {
         ef_moments *const was = s->segments;
         const uint32_t n_was = s->n_segments;

@@ -173,16 +173,48 @@ typedef struct room {
     void *block;
 } room;
 
+static efface_status find_some(const predictor *p, float *rows, size_t n, const float *values,
+                               size_t stride, uint32_t *segments, efface_error *error) {
+    const uint32_t d = p->by.domain.map.n_columns;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(rows + i * d, values + i * stride, d * sizeof *rows);
+        for (uint32_t k = 0; k < p->n_targets; k++)
+            rows[i * d + p->targets[k]] = 0.0F;
+    }
+    return ef_kmeans_predict_labels(&p->by, n, rows, segments, error);
+}
+
+static efface_status fail_no_segments(efface_error *error) {
+    return ef_fail(error, EFFACE_E_ARGUMENT,
+                   "the model has no rows, so it has no segments; learn rows first");
+}
+
+efface_status ef_segmented_find(const void *of, size_t n_rows, const float *values, size_t stride,
+                                uint32_t *segments, efface_error *error) {
+    const predictor *const p = of;
+    const size_t most = n_rows < ROWS_AT_A_TIME ? n_rows : ROWS_AT_A_TIME;
+    if (p->by.n_clusters == 0)
+        return fail_no_segments(error);
+    if (n_rows == 0)
+        return EFFACE_OK;
+    size_t n_floats;
+    float *const rows = ef_mul_size(most, p->by.domain.map.n_columns, &n_floats)
+                            ? ef_alloc(n_floats, sizeof *rows)
+                            : NULL;
+    efface_status status = rows != NULL ? EFFACE_OK : ef_fail_memory(error);
+    for (size_t i = 0; i < n_rows && status == EFFACE_OK; i += most) {
+        const size_t n = n_rows - i < most ? n_rows - i : most;
+        status = find_some(p, rows, n, values + i * stride, stride, segments + i, error);
+    }
+    ef_free(rows);
+    return status;
+}
+
 static efface_status predict_some(const predictor *p, const ef_regressions *r, const room *at,
                                   size_t n, const float *values, size_t stride,
                                   efface_number *numbers, efface_error *error) {
     const uint32_t d = p->by.domain.map.n_columns;
-    for (size_t i = 0; i < n; i++) {
-        memcpy(at->rows + i * d, values + i * stride, d * sizeof *at->rows);
-        for (uint32_t k = 0; k < p->n_targets; k++)
-            at->rows[i * d + p->targets[k]] = 0.0F;
-    }
-    const efface_status status = ef_kmeans_predict_labels(&p->by, n, at->rows, at->segments, error);
+    const efface_status status = find_some(p, at->rows, n, values, stride, at->segments, error);
     for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
         for (uint32_t j = 0; j < p->n_inputs; j++)
             at->inputs[j] = (double)at->rows[i * d + p->inputs[j]];
@@ -203,8 +235,7 @@ efface_status ef_segmented_predict(const void *of, size_t n_rows, const float *v
     const size_t most = n_rows < ROWS_AT_A_TIME ? n_rows : ROWS_AT_A_TIME;
     const ef_regressions *r = NULL;
     if (p->by.n_clusters == 0)
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the model has no rows, so it has no segments; learn rows first");
+        return fail_no_segments(error);
     efface_status status = find_regressions(p, &r, error);
     if (status != EFFACE_OK)
         return status;

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define FEW_ROWS 4 /* of a change */
+
 /* ---------------------------------------------------------------- of all rows */
 
 typedef struct pass {
@@ -16,16 +18,23 @@ typedef struct pass {
     uint32_t *segments;
 } pass;
 
+static void find_run(const pass *p, float *panel, size_t first, size_t n_panels) {
+    const ef_passes *const passes = &p->passes;
+    uint32_t nearest[EF_RUN * EF_PANEL];
+    uint16_t movers[EF_RUN * EF_PANEL + 4];
+    const size_t begin = first * EF_PANEL, rest = passes->data->n_rows - begin;
+    const size_t n_rows = n_panels * EF_PANEL < rest ? n_panels * EF_PANEL : rest;
+    (void)passes->kernels->assign(&p->centers, passes->map, ef_data_panel(passes->data, first),
+                                  n_rows, p->segments + begin, panel, nearest, movers, NULL, NULL);
+    memcpy(p->segments + begin, nearest, n_rows * sizeof *nearest);
+}
+
 static void find_panels(void *context, unsigned worker, size_t first, size_t last) {
     const pass *const p = context;
-    const ef_passes *const passes = &p->passes;
-    float *const panel = p->panels + (size_t)worker * EF_PANEL * passes->map->n_columns;
-    for (size_t i = first; i < last; i++) {
-        uint32_t nearest[EF_PANEL];
-        const unsigned n = ef_passes_rows(passes, i);
-        (void)passes->kernels->nearest(&p->centers, passes->map, ef_data_panel(passes->data, i), n,
-                                       ef_passes_ahead(passes, i, last), panel, nearest, NULL);
-        memcpy(p->segments + i * EF_PANEL, nearest, n * sizeof *nearest);
+    float *const panel = p->panels + (size_t)worker * EF_PANEL * p->passes.map->n_columns;
+    for (size_t n; first < last; first += n) {
+        n = last - first < EF_RUN ? last - first : EF_RUN;
+        find_run(p, panel, first, n);
     }
 }
 
@@ -44,19 +53,45 @@ efface_status ef_segments_of_rows(const ef_segmented *s, const ef_division *by,
     if (status != EFFACE_OK)
         return status;
     p.panels = ef_alloc_aligned(p.passes.n_workers, (size_t)EF_PANEL * d * sizeof *p.panels);
-    if (p.panels == NULL ||
-        !ef_centers_init(&p.centers, by->centers, by->n, d, p.passes.kernels->tile)) {
-        status = ef_fail_memory(error);
-    } else {
-        status = ef_passes_run(&p.passes, operations, find_panels, &p, error);
-        ef_centers_free(&p.centers);
-    }
+    bool fits = p.panels != NULL &&
+                ef_centers_init(&p.centers, by->centers, by->n, d, p.passes.kernels->tile);
+    fits = fits && ef_centers_fold(&p.centers, by->map, (int64_t)d * EF_GRID_MAX * EF_GRID_MAX);
+    memset(segments, 0, data->n_rows * sizeof *segments); /* kernels compare with what is there */
+    status =
+        fits ? ef_passes_run(&p.passes, operations, find_panels, &p, error) : ef_fail_memory(error);
+    ef_centers_free(&p.centers);
     ef_free(p.panels);
     ef_passes_free(&p.passes);
     return status;
 }
 
 /* ---------------------------------------------------------------- of a change */
+
+/* One row, plainly: for few rows that takes less than making centers ready for a kernel. */
+static uint32_t nearest_to(const ef_division *by, const float *row, int32_t *point) {
+    const uint32_t d = by->map->n_columns;
+    uint32_t nearest = 0;
+    int64_t least = INT64_MAX;
+    for (uint32_t j = 0; j < d; j++)
+        point[j] = ef_snap(row[(size_t)j * EF_PANEL], by->map->low[j], by->map->step[j]);
+    for (uint32_t c = 0; c < by->n; c++) {
+        const int64_t distance = ef_grid_sqdist(point, by->centers + (size_t)c * d, d);
+        nearest = distance < least ? c : nearest;
+        least = distance < least ? distance : least;
+    }
+    return nearest;
+}
+
+static efface_status find_few(const ef_division *by, const ef_change *change, uint32_t *segments,
+                              efface_error *error) {
+    int32_t *const point = ef_alloc(by->map->n_columns, sizeof *point);
+    if (point == NULL)
+        return ef_fail_memory(error);
+    for (size_t i = 0; i < change->n_rows; i++)
+        segments[i] = nearest_to(by, ef_change_first(change, i), point);
+    ef_free(point);
+    return EFFACE_OK;
+}
 
 efface_status ef_segments_of_change(const ef_division *by, const ef_change *change,
                                     uint32_t *segments, efface_error *error) {
@@ -66,6 +101,8 @@ efface_status ef_segments_of_change(const ef_division *by, const ef_change *chan
     const efface_status status = ef_kernels_require(&kernels, error);
     if (status != EFFACE_OK)
         return status;
+    if (change->n_rows < FEW_ROWS)
+        return find_few(by, change, segments, error);
     float *const panel = ef_alloc_aligned(d, EF_PANEL * sizeof *panel);
     if (panel == NULL || !ef_centers_init(&centers, by->centers, by->n, d, kernels->tile)) {
         ef_free(panel);
@@ -82,6 +119,36 @@ efface_status ef_segments_of_change(const ef_division *by, const ef_change *chan
     ef_centers_free(&centers);
     ef_free(panel);
     return EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- labels */
+
+bool ef_segment_labels_init(ef_segment_labels *labels, size_t n_rows) {
+    const size_t capacity = n_rows + n_rows / 16 + 16;
+    *labels = (ef_segment_labels){.of = ef_alloc(capacity, sizeof *labels->of)};
+    if (labels->of == NULL)
+        return false;
+    labels->n_rows = n_rows;
+    labels->capacity = capacity;
+    return true;
+}
+
+void ef_segment_labels_free(ef_segment_labels *labels) {
+    ef_free(labels->of);
+    *labels = (ef_segment_labels){0};
+}
+
+void ef_segment_labels_follow(ef_segment_labels *labels, const ef_change *change,
+                              const uint32_t *segments) {
+    for (size_t i = 0; i < change->n_rows; i++) {
+        if (!change->leaves[i])
+            labels->of[change->positions[i]] = segments[i];
+        if (change->replaces)
+            continue;
+        if (change->leaves[i])
+            labels->of[change->positions[i]] = labels->of[labels->n_rows - 1];
+        labels->n_rows = change->leaves[i] ? labels->n_rows - 1 : labels->n_rows + 1;
+    }
 }
 
 /* ---------------------------------------------------------------- sums */

@@ -131,6 +131,7 @@ static ef_view_shape shape_of(const predictor *p) {
         .view = look.view,
         .is_quadratic = look.view == EFFACE_VIEW_DISCRIMINANT && look.discriminant.quadratic,
         .is_whole = true,
+        .has_more = true,
         .n_columns = c->n_columns,
         .n_terms = c->n_terms,
         .n_outputs = ef_view_check(s, &look, NULL) == EFFACE_OK ? ef_view_outputs(s, &look) : 0,
@@ -361,9 +362,9 @@ efface_status efface_linear_solve(const efface_model *model, const efface_linear
     if (status != EFFACE_OK)
         return status;
     look.view = EFFACE_VIEW_LINEAR;
-    look.more = true;
     if (params != NULL)
         look.linear = *params;
+    look.more = look.linear.errors != 0;
     return hand_out(model, &look, out, error);
 }
 

@@ -57,6 +57,7 @@ ef_view_shape ef_view_shape_of(const ef_view *v) {
     return (ef_view_shape){.view = v->view,
                            .is_quadratic = v->is_quadratic,
                            .is_whole = v->dropped != NULL,
+                           .has_more = v->errors != NULL || v->directions != NULL,
                            .n_columns = v->n_columns,
                            .n_terms = v->n_terms,
                            .n_outputs = v->n_outputs,
@@ -64,11 +65,16 @@ ef_view_shape ef_view_shape_of(const ef_view *v) {
                            .ids = v->ids};
 }
 
+static bool takes_more(const entry *e) {
+    return e->has == ERRORS || e->has == DIRECTIONS;
+}
+
 static const entry *find(const ef_view_shape *shape, uint32_t number) {
     for (size_t i = 0; i < N_ENTRIES; i++) {
         const entry *const e = &entries[i];
         if (e->view == shape->view && (shape->is_whole || e->published) &&
-            !(e->which == LINEAR_ONLY && shape->is_quadratic) && number-- == 0)
+            !(e->which == LINEAR_ONLY && shape->is_quadratic) &&
+            (shape->has_more || !takes_more(e)) && number-- == 0)
             return e;
     }
     return NULL;
@@ -124,7 +130,7 @@ bool ef_view_table(const ef_view_shape *shape, uint32_t number, efface_table *ta
         table->columns = shape->columns;
         table->part_name = shape->columns == NULL ? "feature" : NULL;
     }
-    *more = e->has == ERRORS || e->has == DIRECTIONS;
+    *more = takes_more(e);
     return true;
 }
 

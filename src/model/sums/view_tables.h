@@ -9,7 +9,8 @@
 typedef struct ef_view_shape {
     efface_view view;
     bool is_quadratic;
-    bool is_whole;                          /* it has tables that prediction does not need */
+    bool is_whole;                          /* it has tables that prediction does not need, */
+    bool has_more;                          /* and those that take more time */
     uint32_t n_columns, n_terms, n_outputs; /* no outputs: it cannot be computed */
     const uint32_t *columns;                /* of terms; NULL: they are Fourier features */
     const int64_t *ids;                     /* of outputs: columns or classes */

@@ -365,6 +365,24 @@ const int32_t *ef_revision_dividers(const ef_revision *r, uint32_t *n_clusters) 
     return levels_to_be(r)[mass_level(r)].centers;
 }
 
+bool ef_revision_labels(const ef_revision *r, uint32_t *labels) {
+    const ef_kmeans *const next = &r->next;
+    const ef_kept *const kept = next->kept;
+    if (r->tree_change != NULL || r->fresh != NULL || !r->build || kept == NULL)
+        return false;
+    const uint32_t t = mass_level(r);
+    if (t < r->first) /* it is as it was */
+        return false;
+    if (samples(next) && t == 0 && kept->labels.codes != NULL) {
+        ef_kept_labels_unpack(&kept->labels, (size_t)next->n_rows, labels);
+        return true;
+    }
+    if (t >= kept->n_margins || kept->margins[t].tiers == NULL)
+        return false;
+    ef_level_margins_labels(&kept->margins[t], labels);
+    return true;
+}
+
 int64_t ef_revision_mass(const ef_revision *r, uint32_t cluster) {
     if (r->fresh != NULL)
         return ef_kmeans_mass(r->fresh, cluster);

@@ -75,6 +75,10 @@ int64_t ef_revision_mass(const ef_revision *revision, uint32_t cluster);
  * are none (ef_kmeans_dividers). */
 const int32_t *ef_revision_dividers(const ef_revision *revision, uint32_t *n_clusters);
 
+/* Writes where all rows belong by these, if that is known without looking at rows; rows of which it
+ * is not known get EF_NO_CLUSTER. */
+bool ef_revision_labels(const ef_revision *revision, uint32_t *labels);
+
 /* Fills in what happened and why. Before it is committed. */
 void ef_revision_report(const ef_revision *revision, ef_effort *report);
 

@@ -1,0 +1,234 @@
+"""Segmented regression: k-means, and a linear regression in each cluster, that forget together."""
+
+import numpy as np
+
+from ._bases import MultiOutputMixin, RegressorMixin
+from ._estimator import Estimator, of_model
+from ._kmeans import KMEANS_RULES, kmeans_parameters
+from ._linear import TARGET_OFFSET_RULE, refuse_moved_origin
+from ._model import Model, of_one_state
+from ._parameters import or_none, real
+from ._rows import check_rows, spread_rows
+from ._sums import IS_FLAG
+
+
+class SegmentedModel(Model, family="segmented"):
+    """A fitted segmented regression and the rows it was fitted to; see `Model`.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_segments, n_features)
+    labels_ : ndarray of shape (n_rows,)
+    coef_ : ndarray of shape (n_segments, n_features) or (n_segments, n_targets, n_features)
+    intercept_ : ndarray of shape (n_segments,) or (n_segments, n_targets)
+    """
+
+    __slots__ = ()
+
+    def _coefficients(self):
+        """A row for each segment and target, the intercept first."""
+        table = self._cached("coefficients", lambda: self.table("coefficients"))
+        table = table.reshape(-1, len(self._targets), table.shape[1])
+        return table[:, 0] if self._y.flat else table
+
+    @property
+    def cluster_centers_(self):
+        """The centroids that the segments belong to."""
+        return self._cached("centers", lambda: self.table("centroids"))
+
+    @property
+    def n_iter_(self):
+        """The iterations of k-means."""
+        return max(1, self.info.facts["levels"])
+
+    @property
+    def coef_(self):
+        """The coefficients of the features in each segment."""
+        return self._coefficients()[..., 1:]
+
+    @property
+    def intercept_(self):
+        """The intercept of each segment."""
+        return self._coefficients()[..., 0]
+
+    @property
+    def labels_(self):
+        """The segment of each row, in the order of `ids_`."""
+        return self._cached("labels", self._labels)
+
+    def _labels(self):
+        labels = np.empty(self.shape[0], dtype=np.int32)
+        if len(labels):
+            self._models.labels(self.run, labels)
+        return self._in_order(labels)
+
+    @of_one_state
+    def _segments(self, X):
+        """The segments of the rows of an array."""
+        out = np.empty(X.shape[0], dtype=np.int32)
+        with spread_rows(X, self._inputs, self.shape[1]) as rows:
+            self._models.segments(self.run, rows.array, out)
+        return out
+
+    def segments(self, X):
+        """The segment of each row of X, by whose regression it is predicted."""
+        with self._rows(X) as rows:
+            return self._segments(rows.array)
+
+
+class SegmentedRegression(MultiOutputMixin, RegressorMixin, Estimator):
+    """k-means over the features, and a linear regression in each cluster, as one model from which
+    rows can be removed exactly.
+
+    y plays no part in the clusters. A segment without rows predicts the mean of all rows.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        The number of segments.
+    alpha : float, default=0.0
+        The penalty of squared coefficients, as in `Ridge`.
+    fit_intercept : bool, default=True
+    sums_bound : float or None, default=None
+        The largest allowed magnitude of a value in the regressions, also of y. None: derived from
+        the rows.
+    target_offset : float, array-like of shape (n_targets,), 'auto' or None, default=None
+        A number to subtract from each target in float64, before the rounding to float32; see
+        `LinearRegression`.
+    method, max_iter, random_state, scale, bound, column_range, offset : optional
+        As in `KMeans`, for the features.
+    empty, candidates, epsilon, gamma, rate, passes, n_starts : optional
+        As in `KMeans`.
+    height, width, leaf_method, node_method, depth_clusters, weigh_centroids : optional
+        As in `KMeans`.
+    n_threads : int or None, default=None
+        None: as many as there are processors. No result depends on it.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_segments, n_features)
+        The centroids that the segments belong to.
+    labels_ : ndarray of shape (n_rows,)
+        The segment of each row, in the order in which rows came.
+    coef_ : ndarray of shape (n_segments, n_features) or (n_segments, n_targets, n_features)
+    intercept_ : ndarray of shape (n_segments,) or (n_segments, n_targets)
+    n_iter_ : int
+        The iterations of k-means.
+
+    Examples
+    --------
+    >>> import numpy as np, efface
+    >>> X = np.array([[0.0], [1.0], [2.0], [100.0], [101.0], [102.0]])
+    >>> y = [0, 1, 2, 50, 48, 46]
+    >>> model = efface.SegmentedRegression(n_clusters=2, random_state=0).fit(X, y, ids=range(6))
+    >>> report = model.forget(ids=[1])
+    >>> model.predict([[1.5], [101.5]])
+    array([ 1.5, 47. ])
+    """
+
+    _family = "segmented"
+    _learns = "values"
+    _rules = {
+        **{name: rule for name, rule in KMEANS_RULES.items() if name != "n_init"},
+        "alpha": real(0.0, 1e100, closed=True),
+        "fit_intercept": IS_FLAG,
+        "sums_bound": or_none(real(0.0, 2.0**126)),
+        "target_offset": TARGET_OFFSET_RULE,
+    }
+
+    def __init__(
+        self,
+        n_clusters=8,
+        *,
+        alpha=0.0,
+        fit_intercept=True,
+        sums_bound=None,
+        target_offset=None,
+        method="pyramid",
+        max_iter=10,
+        random_state=None,
+        scale=None,
+        bound=None,
+        column_range=None,
+        offset=None,
+        empty="reseed",
+        candidates=None,
+        epsilon=None,
+        gamma=0.2,
+        rate=None,
+        passes=1,
+        n_starts=4,
+        height=1,
+        width=None,
+        leaf_method="lloyd",
+        node_method="lloyd",
+        depth_clusters=None,
+        weigh_centroids=True,
+        n_threads=None,
+    ):
+        self.n_clusters = n_clusters
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.sums_bound = sums_bound
+        self.target_offset = target_offset
+        self.method = method
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.scale = scale
+        self.bound = bound
+        self.column_range = column_range
+        self.offset = offset
+        self.empty = empty
+        self.candidates = candidates
+        self.epsilon = epsilon
+        self.gamma = gamma
+        self.rate = rate
+        self.passes = passes
+        self.n_starts = n_starts
+        self.height = height
+        self.width = width
+        self.leaf_method = leaf_method
+        self.node_method = node_method
+        self.depth_clusters = depth_clusters
+        self.weigh_centroids = weigh_centroids
+        self.n_threads = n_threads
+
+    def _family_parameters(self, parameters, n_features, offsets):
+        refuse_moved_origin(parameters)
+        return {
+            **kmeans_parameters(parameters, n_features, offsets),
+            "alpha": float(parameters["alpha"]),
+            "intercept": bool(parameters["fit_intercept"]),
+            "sums_bound": float(parameters["sums_bound"] or 0.0),
+        }
+
+    def _fit_parameters(self, parameters, n_features, offsets, n_targets=0, weight_unit=1):
+        found = super()._fit_parameters(parameters, n_features, offsets, n_targets, weight_unit)
+        for side in ("column_min", "column_max"):
+            if found[side] is not None:  # the library wants a number for each column
+                found[side] = np.append(found[side], np.zeros(n_targets, dtype=np.float32))
+        return found
+
+    def _data_parameters(self, n_features, n_targets, weight_unit):
+        return {
+            "weight_unit": weight_unit,
+            "n_targets": n_targets,
+            "targets": np.arange(n_features, n_features + n_targets, dtype=np.uint32),
+        }
+
+    cluster_centers_ = of_model(SegmentedModel.cluster_centers_)
+    labels_ = of_model(SegmentedModel.labels_)
+    n_iter_ = of_model(SegmentedModel.n_iter_)
+    coef_ = of_model(SegmentedModel.coef_)
+    intercept_ = of_model(SegmentedModel.intercept_)
+
+    @property
+    def target_offset_(self):
+        """The offsets of the targets; None if they have none."""
+        return self._fitted().target_offset_
+
+    def segments(self, X):
+        """The segment of each row of X, by whose regression it is predicted."""
+        model = self._fitted()
+        with check_rows(self, X) as rows:
+            return model._segments(rows.array)
