@@ -146,7 +146,6 @@ efface_kmeans_info efface_kmeans_get_info(const efface_model *of) {
     /* What a tree does is what its root does. */
     const ef_kmeans *const root = model->tree != NULL ? ef_tree_root(model->tree) : NULL;
     const ef_kmeans *const top = root != NULL ? root : model;
-    const bool has_lattice = model->tree == NULL || root != NULL; /* not a tree without rows */
     return (efface_kmeans_info){
         .method = model->params.method,
         .actual = model->plan.method,
@@ -156,7 +155,7 @@ efface_kmeans_info efface_kmeans_get_info(const efface_model *of) {
         .n_rows = model->n_rows,
         .iterations = top->model_level,
         .stable = top->stable,
-        .epsilon = has_lattice ? (double)top->plan.epsilon / (double)EF_GRID_MAX : 0.0,
+        .epsilon = (double)top->plan.epsilon / (double)EF_GRID_MAX,
         .width = model->plan.width,
         .n_coarse_columns = model->domain.n_coarse,
         .rows_assigned = model->work.rows_assigned,

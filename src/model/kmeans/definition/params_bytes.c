@@ -209,8 +209,7 @@ void ef_kmeans_describe(const ef_kmeans *model, ef_listener to) {
     const ef_kmeans *const root = model->tree != NULL ? ef_tree_root(model->tree) : NULL;
     const ef_kmeans *const top = root != NULL ? root : model;
     const uint64_t n_sampled = model->pilot.n_sample;
-    const bool has_lattice = model->tree == NULL || root != NULL; /* not a tree without rows */
-    const double epsilon = has_lattice ? (double)top->plan.epsilon / (double)EF_GRID_MAX : 0.0;
+    const double epsilon = (double)top->plan.epsilon / (double)EF_GRID_MAX;
     const efface_fact facts[] = {
         {.name = "actual", .kind = EFFACE_FACT_TEXT, .text = ef_method_name(model->plan.method)},
         {.name = "sample",
