@@ -1116,8 +1116,8 @@ EFFACE_API efface_status efface_segmented_fit(const efface_data *data,
                                               const efface_segmented_params *params,
                                               efface_model **out, efface_error *error);
 
-/* Writes the segment of each row, counted from 0. Rows as for efface_model_predict. Errors: as that;
- * ARGUMENT for another family. */
+/* Writes the segment of each row, counted from 0. Rows as for efface_model_predict. Errors: as
+ * that; ARGUMENT for another family. */
 EFFACE_API efface_status efface_segmented_segments(const efface_model *model, size_t n_rows,
                                                    const float *values, size_t stride,
                                                    uint32_t *segments, efface_error *error);
