@@ -51,7 +51,12 @@ int cli_read_parameters(efface_store *store, const char *name, cli_facts *facts)
 static void format_value(char text[80], const cli_fact *fact) {
     switch (fact->kind) {
     case EFFACE_FACT_WHOLE: snprintf(text, 80, "%" PRIu64, fact->whole); return;
-    case EFFACE_FACT_REAL: cli_format_number(text, fact->real); return;
+    case EFFACE_FACT_REAL: /* what was given is shown in full, what came out as far as one reads */
+        if (fact->is_parameter)
+            cli_format_number(text, fact->real);
+        else
+            snprintf(text, 80, "%.6g", fact->real);
+        return;
     case EFFACE_FACT_TEXT: snprintf(text, 80, "%s", fact->text); return;
     case EFFACE_FACT_YES_NO: strcpy(text, fact->whole != 0 ? "yes" : "no"); return;
     case EFFACE_FACT_NONE: break;

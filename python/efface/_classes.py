@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ._bases import ClassifierMixin
+from ._bases import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from ._estimator import of_model
 from ._linear import refuse_moved_origin
 from ._model import Model, of_one_state
-from ._parameters import or_none, real
+from ._parameters import or_none, real, whole
 from ._rows import check_rows, spread_rows
 from ._sums import IS_FLAG, SUMS_RULES, SumsEstimator
 
@@ -159,9 +159,42 @@ class BayesModel(ProbableClassesModel, family="sums", view="bayes"):
 
 
 class DiscriminantModel(ProbableClassesModel, family="sums", view="discriminant"):
-    """Fitted discriminants and the rows they were fitted to; see `ProbableClassesModel`."""
+    """Fitted discriminants and the rows they were fitted to; see `ProbableClassesModel`.
+
+    Attributes
+    ----------
+    scalings_ : ndarray of shape (n_features, n_directions)
+        Linear discriminants: the directions in which classes differ most.
+    explained_variance_ratio_ : ndarray of shape (n_directions,)
+        How much of the differences each has.
+    xbar_ : ndarray of shape (n_features,)
+        The mean of the classes by their priors.
+    """
 
     __slots__ = ()
+
+    def _directions(self):
+        return self._cached("directions", lambda: self.table("directions"))
+
+    @property
+    def scalings_(self):
+        """The directions in which classes differ most, as columns."""
+        return self._directions()[:, 1:].T
+
+    @property
+    def explained_variance_ratio_(self):
+        """How much of the differences between classes is in each direction."""
+        return self._directions()[:, 0]
+
+    @property
+    def xbar_(self):
+        """The mean of the classes by their priors."""
+        return self.priors_ @ self.means_
+
+    @of_one_state
+    def _transform_array(self, X):
+        origin = self.xbar_ if self.offset_ is None else self.xbar_ - self.offset_
+        return (X - origin) @ self.scalings_
 
 
 class _Classifier(ClassifierMixin, SumsEstimator):
@@ -361,7 +394,9 @@ class GaussianNB(_Probable):
     class_count_ = of_model(BayesModel.class_count_)
 
 
-class LinearDiscriminantAnalysis(_Deciding, _Probable):
+class LinearDiscriminantAnalysis(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Deciding, _Probable
+):
     """Linear discriminants, from which rows can be removed exactly.
 
     Each class has a normal distribution, with one covariance matrix for all.
@@ -374,6 +409,8 @@ class LinearDiscriminantAnalysis(_Deciding, _Probable):
         scikit-learn's solver 'lsqr'.
     priors : array-like of shape (n_classes,) or None, default=None
         The probabilities of classes, in the order of `classes_`. None: their shares of the rows.
+    n_components : int or None, default=None
+        How many directions `transform` gives. None: as many as there are.
     bound : float or None, default=None
         The largest allowed magnitude of a value. None: derived from the rows.
     offset : array-like of shape (n_features,), 'auto' or None, default=None
@@ -386,6 +423,11 @@ class LinearDiscriminantAnalysis(_Deciding, _Probable):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes that rows have. A class whose last row is forgotten is gone.
+    scalings_ : ndarray of shape (n_features, n_directions)
+        The directions in which classes differ most, compared to rows within classes.
+    explained_variance_ratio_ : ndarray of shape (n_components,)
+    xbar_ : ndarray of shape (n_features,)
+        The mean of the classes by their priors.
     coef_ : ndarray of shape (n_classes, n_features), or (1, n_features) for two classes
     intercept_ : ndarray of shape (n_classes,) or (1,)
     means_ : ndarray of shape (n_classes, n_features)
@@ -407,11 +449,22 @@ class LinearDiscriminantAnalysis(_Deciding, _Probable):
         **SUMS_RULES,
         "shrinkage": or_none(real(0.0, 1.0, closed=True)),
         "priors": _PRIORS_RULE,
+        "n_components": or_none(whole(1, 2**31)),
     }
 
-    def __init__(self, *, shrinkage=None, priors=None, bound=None, offset=None, n_threads=None):
+    def __init__(
+        self,
+        *,
+        shrinkage=None,
+        priors=None,
+        n_components=None,
+        bound=None,
+        offset=None,
+        n_threads=None,
+    ):
         self.shrinkage = shrinkage
         self.priors = priors
+        self.n_components = n_components
         self.bound = bound
         self.offset = offset
         self.n_threads = n_threads
@@ -419,6 +472,23 @@ class LinearDiscriminantAnalysis(_Deciding, _Probable):
     def _view_parameters(self, parameters):
         return {"quadratic": False, "shrinkage": float(parameters["shrinkage"] or 0.0)}
 
+    @property
+    def _n_features_out(self):
+        return len(self.explained_variance_ratio_)
+
+    @property
+    def explained_variance_ratio_(self):
+        """How much of the differences between classes is in each direction."""
+        return self._fitted().explained_variance_ratio_[: self.n_components]
+
+    def transform(self, X):
+        """The coordinates of each row of X along the directions in which classes differ most."""
+        return self._ask(X, lambda model, array: model._transform_array(array))[
+            :, : self.n_components
+        ]
+
+    scalings_ = of_model(DiscriminantModel.scalings_)
+    xbar_ = of_model(DiscriminantModel.xbar_)
     coef_ = of_model(DiscriminantModel.coef_)
     intercept_ = of_model(DiscriminantModel.intercept_)
     means_ = of_model(DiscriminantModel.means_)

@@ -303,7 +303,8 @@ class RidgeCV(_Regressor):
     """Ridge regression that chooses its penalty by leaving out each row; see `Ridge`.
 
     For each penalty, what every row would be missed by without it has a closed form. The penalty is
-    chosen again after every change, so that it too is that of a fit to the rows that are there.
+    chosen again when results are asked for after a change, so that it too is that of a fit to the
+    rows that are there. This takes a pass over the rows for each penalty.
 
     Parameters
     ----------

@@ -118,7 +118,8 @@ class Model:
                 self._inside = _CHANGING
                 self._cache = {}
                 result = verb(*arguments)
-                self._y = self._y.kept(texts, self._models.form(0)[2])
+                if isinstance(self._y, Classes) and self._y.are_texts:
+                    self._y = self._y.kept(texts, self._models.form(0)[2])
                 return result
             finally:
                 self._cache = {}
@@ -177,7 +178,7 @@ class Model:
 
     def _form(self):
         """The columns that are features, the column of each number that is predicted, classes."""
-        return self._cached("form", lambda: self._models.form(self.run))
+        return self._cached("form", lambda: self._models.form(0))  # all runs have the same
 
     @property
     def _inputs(self):

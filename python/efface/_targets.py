@@ -1,8 +1,8 @@
 """What supervised models learn from y: values of targets, or classes.
 
 A target is a column of the rows beside the features. A class is a whole number, which a row has as
-its label: a number is itself, and for a text it is a hash that is the same everywhere. So it depends
-on nothing but the class. Texts are kept beside the model, as long as a row has the class.
+its label: a number is itself, and for a text it is a hash that is the same everywhere. So it
+depends on nothing but the class. Texts are kept beside the model, as long as a row has the class.
 """
 
 import numbers
@@ -35,8 +35,8 @@ def _same_length(n, n_rows):
 
 
 class Given:
-    """What a call gives of y: columns of values, or labels and the texts of some of them. At the end
-    of `with` the values are overwritten if they are ours."""
+    """What a call gives of y: columns of values, or labels and the texts of some of them. At the
+    end of `with` the values are overwritten if they are ours."""
 
     __slots__ = ("_ours", "flat", "labels", "texts", "values")
 

@@ -113,8 +113,10 @@ def test_agrees_with_scikit_learn(estimator, n_classes, table):
             found, expected = found - found[:, :1], expected - expected[:, :1]
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-8)
     if hasattr(ours, "coef_"):
-        assert ours.coef_.shape == theirs.coef_.shape
-        assert ours.intercept_.shape == theirs.intercept_.shape
+        n_rows = 1 if n_classes == 2 else n_classes
+        assert ours.coef_.shape == (n_rows, 3) and ours.intercept_.shape == (n_rows,)
+        if n_classes == 2:
+            np.testing.assert_allclose(ours.coef_, theirs.coef_.reshape(1, -1), rtol=1e-9)
         linear = (X @ ours.coef_.T + ours.intercept_).reshape(ours.decision_function(X).shape)
         np.testing.assert_allclose(linear, ours.decision_function(X), rtol=1e-9, atol=1e-9)
     for name in ("theta_", "var_", "class_prior_", "class_count_", "means_", "priors_"):
@@ -376,3 +378,25 @@ def test_models_have_the_attributes_of_their_kind(tmp_path, table):
         assert bayes.class_prior_.sum() == pytest.approx(1.0)
         assert not hasattr(bayes, "coef_") and not hasattr(store.load("quadratic"), "intercept_")
         assert store.load("linear").coef_.shape == (3, X.shape[1])
+
+
+def test_directions_are_those_in_which_classes_differ_most():
+    """Within classes rows have variance 1 along each direction, and directions do not correlate;
+    a model that forgot rows has the directions of one that never saw them."""
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 3, 240)
+    X = (rng.normal(size=(240, 4)) + y[:, None] * [1.0, 0.3, 0.0, 2.0] + 10).astype(np.float32)
+    model = efface.LinearDiscriminantAnalysis().fit(X, y, ids=range(240))
+    turned = model.transform(X)
+    within = sum(np.cov(turned[y == k].T, bias=True) * np.mean(y == k) for k in range(3))
+    np.testing.assert_allclose(within, np.eye(2), atol=1e-6)
+    means = np.array([turned[y == k].mean(axis=0) for k in range(3)])
+    between = (means.T * np.bincount(y)) @ means
+    np.testing.assert_allclose(between[0, 1], 0.0, atol=1e-3)
+    shares = np.diag(between) / np.trace(between)
+    np.testing.assert_allclose(model.explained_variance_ratio_, shares, rtol=1e-5)
+    model.forget(range(0, 240, 7))
+    stays = np.arange(240) % 7 != 0
+    fresh = efface.LinearDiscriminantAnalysis(n_components=1).fit(X[stays], y[stays])
+    assert (model.transform(X)[:, :1] == fresh.transform(X)).all()
+    assert fresh.get_feature_names_out().shape == (1,)

@@ -271,6 +271,9 @@ def test_stores(dtype):
 # ------------------------------------------------------------------ one copy at a time
 
 
+SPIED = ("fit", "row_ids", "predict", "square_distances", "loss_of", "learn", "update")
+
+
 class Spy:
     """Something of the extension, with a note of the rows that it is given."""
 
@@ -283,7 +286,7 @@ class Spy:
             return value
 
         def called(*arguments):
-            if name in ("fit", "row_ids", "predict", "square_distances", "loss_of", "learn", "update"):
+            if name in SPIED:
                 self._seen.append(next(a for a in arguments if np.ndim(a) == 2))
             return value(*arguments)
 

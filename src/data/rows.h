@@ -106,8 +106,8 @@ efface_status ef_data_prepare_remove(efface_data *data, const uint64_t *ids, siz
 /* The parts of a change that cannot fail, for calls that must be undone when a later part does.
  * `take_out` removes the row at a position (the last, unless its removal was prepared) and moves
  * the last row there; `put_back`, given the same position, undoes the latest removal; `overwrite`
- * gives a row other values, and other weight, owner, label and mark if the set stores such. The first
- * advances the generation as a change does; who undoes one gives the set the stamp it had. */
+ * gives a row other values, and other weight, owner, label and mark if the set stores such. The
+ * first advances the generation as a change does; who undoes one gives the set the stamp it had. */
 void ef_data_take_out(efface_data *data, size_t position);
 void ef_data_put_back(efface_data *data, size_t position, const efface_row *row,
                       const float *values);

@@ -434,12 +434,39 @@ static void changed_models_are_the_same(void **state) {
     }
 }
 
+/* Bytes and parameters are all that a model is. */
+static void decoded_models_are_the_same(void **state) {
+    (void)state;
+    for (size_t i = 0; i < N_CONFIGS; i++) {
+        const config *const c = &configs[i];
+        law_params params;
+        unsigned char *bytes = NULL;
+        size_t n = 0;
+        law_rows t = make_table(c);
+        efface_data *const data = data_of(&t);
+        efface_model *const model = fit(c, data, 1), *again = NULL;
+        const digests want = digests_of(c, model, data);
+        params_of(c, 2, &params);
+        assert_int_equal(efface_model_encode(model, &bytes, &n, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_decode(bytes, n, &params.common, data, &again, NULL),
+                         EFFACE_OK);
+        const digests got = digests_of(c, again, data);
+        expect(c, &got, &want, "after decoding");
+        efface_bytes_free(bytes);
+        efface_model_free(again);
+        efface_model_free(model);
+        efface_data_free(data);
+        law_free_rows(&t);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(state_equals_oracle),
         cmocka_unit_test(digests_are_the_frozen_ones),
         cmocka_unit_test(threads_and_order_do_not_matter),
         cmocka_unit_test(changed_models_are_the_same),
+        cmocka_unit_test(decoded_models_are_the_same),
     };
     if (efface_kernels_name() == NULL) {
         fprintf(stderr, "this processor has not got the kernels of EFFACE_KERNELS\n");

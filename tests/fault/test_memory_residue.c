@@ -118,14 +118,35 @@ typedef struct scene {
     efface_report report; /* of the latest change */
 } scene;
 
-static bool far; /* the row is far from all others, and so a cluster of its own */
+static bool far;       /* the row is far from all others, and so a cluster of its own */
+static bool segmented; /* models have a regression for each cluster, too */
+
+/* With what is computed when it is asked for. */
+static void fit_segments(scene *s, const efface_kmeans_params *kmeans) {
+    static const uint32_t targets[] = {3, N_COLUMNS - 1};
+    const float row[N_COLUMNS] = {1.0f};
+    efface_number numbers[2];
+    efface_segmented_params params;
+    efface_segmented_params_init(&params);
+    params.common.seed = kmeans->common.seed;
+    params.common.n_threads = kmeans->common.n_threads;
+    params.kmeans = *kmeans;
+    params.targets = targets;
+    params.n_targets = 2;
+    params.bound = BOUND;
+    REQUIRE_OK(efface_segmented_fit(s->data, &params, &s->model, error));
+    REQUIRE_OK(efface_model_predict(s->model, 1, row, 0, numbers, error));
+}
 
 static scene begin(unsigned way, unsigned seed, uint32_t n, uint32_t n_threads, bool with_needle) {
     choose_needles(seed, far);
     scene s = {.data = make_set(n, with_needle)};
     wipe_own_stack();
     const efface_kmeans_params params = params_of(way, seed, n_threads);
-    REQUIRE_OK(efface_kmeans_fit(s.data, &params, &s.model, error));
+    if (segmented)
+        fit_segments(&s, &params);
+    else
+        REQUIRE_OK(efface_kmeans_fit(s.data, &params, &s.model, error));
     return s;
 }
 
@@ -256,6 +277,18 @@ static void models_leave_nothing(void **state) {
     far = false;
     assert_true(actions[EFFACE_ACTION_UNTOUCHED] > 5 && actions[EFFACE_ACTION_REPAIRED] > 5);
     assert_true(actions[EFFACE_ACTION_REFITTED] > 5 && n_seeds > 5);
+}
+
+static void segments_leave_nothing(void **state) {
+    (void)state;
+    segmented = true;
+    for (unsigned way = 0; way < N_WAYS; way++)
+        for (unsigned i = 0; stories[i] != looked_at; i++)
+            for (unsigned seed = 1; seed <= 4; seed++) {
+                far = seed % 2 == 0;
+                stories[i](way, seed, 96, 1);
+            }
+    far = segmented = false;
 }
 
 /* Large enough that passes are shared. */
@@ -403,8 +436,8 @@ int main(void) {
         return 77;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_search_finds_a_row), cmocka_unit_test(models_leave_nothing),
-        cmocka_unit_test(threads_leave_nothing),  cmocka_unit_test(stores_leave_nothing),
-        cmocka_unit_test(files_leave_nothing),
+        cmocka_unit_test(segments_leave_nothing), cmocka_unit_test(threads_leave_nothing),
+        cmocka_unit_test(stores_leave_nothing),   cmocka_unit_test(files_leave_nothing),
     };
     return cmocka_run_group_tests(tests, begin_folder, end_folder);
 }

@@ -148,6 +148,9 @@ static void make_predictors(const char *folder) {
                                                      0x00, 0x01, 0x00, 0x00, 0x00};
     static const unsigned char minmax[SCENE_BYTES] = {0x00, 0xDF, 0x00, 0xD3, 0x01, 0x10,
                                                       0x00, 0x01, 0x00, 0x00, 0x00};
+    /* Behind the family and the rows come targets, regression, and what k-means has. */
+    static const unsigned char segmented[SCENE_BYTES] = {0x02, 0x5F, 0x82, 0x04, 0x02, 0x32, 0x01};
+    make_predictor(folder, "published-segmented", segmented, 1);
     make_predictor(folder, "published", plain, 0);
     make_predictor(folder, "published-minmax-names", minmax, 1);
     for (size_t i = 0; i + 1 < N_OF_SUMS; i++) { /* the last one has no view */

@@ -114,7 +114,7 @@ static void draw(law_params *params, const law_rows *rows, bool calm, uint64_t *
         const uint32_t first = (uint32_t)below(rows->d), step = 1 + (uint32_t)below(3);
         set_targets(params, rows->d, n, first, step);
     }
-    if (p->view != EFFACE_VIEW_MEANS && one_in(4)) {
+    if (one_in(4)) {
         p->n_fourier = 1 + (uint32_t)below(one_in(3) ? MOST_FOURIER : 8);
         p->gamma = gammas[below(6)];
     }
@@ -146,7 +146,7 @@ static void read_bytes(law_params *params, uint32_t d, bool lawful, law_bytes *i
     p->linear.alpha = (e & 1) != 0 ? 1.0 : 0.0;
     p->discriminant.shrinkage = (e & 2) != 0 ? 0.25 : 0.0;
     p->components.n_components = e >> 2 & 3;
-    if ((e & 128) != 0 && p->view != EFFACE_VIEW_MEANS)
+    if ((e & 128) != 0)
         p->n_fourier = 1 + (e >> 4 & 7);
     if ((e & 16) != 0)
         set_priors(params, 1 + (e >> 5 & 3));

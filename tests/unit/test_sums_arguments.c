@@ -461,6 +461,54 @@ static void labels_come_and_go(void **state) {
     efface_model_free(model);
 }
 
+/* So many rows at the bound that their sums of products are beyond 64 bits: whatever they are added
+ * up in must be emptied in time. */
+static void many_rows_at_the_bound(void **state) {
+    (void)state;
+    const size_t n = 300000;
+    const uint32_t d = 3;
+    law_rows rows = law_make_rows(n, d);
+    for (size_t i = 0; i < n; i++) {
+        rows.values[i * d] = 1.0f;
+        rows.values[i * d + 1] = -1.0f;
+        rows.values[i * d + 2] = i % 2 == 0 ? 1.0f : -1.0f;
+        rows.labels[i] = i % 1000 == 0 ? 1 : 2;
+    }
+    const efface_rows all = {
+        .n_rows = n, .values = rows.values, .weights = rows.weights, .labels = rows.labels};
+    for (unsigned kind = 0; kind < 4; kind++) {
+        law_params params;
+        efface_data *data = NULL;
+        efface_model *model = NULL;
+        unsigned char *bytes = NULL;
+        size_t n_bytes = 0, n_plain = 0;
+        memset(&params, 0, sizeof params);
+        efface_sums_params *const p = &sums_room_of(&params)->params;
+        *p = params_of(EFFACE_VIEW_MEANS);
+        p->summed = kind % 2 == 0 ? EFFACE_SUMMED_FULL : EFFACE_SUMMED_DIAGONAL;
+        p->by_class = kind < 2 ? EFFACE_SUMMED_FULL : EFFACE_SUMMED_DIAGONAL;
+        p->common.n_threads = 1 + kind % 2;
+        for (size_t i = 0; kind == 3 && i < n; i++)
+            rows.weights[i] = 1 + (int64_t)(i % 2) * 3000000;
+        assert_int_equal(efface_data_create(d, &data, NULL), EFFACE_OK);
+        assert_int_equal(efface_data_add(data, &all, NULL), EFFACE_OK);
+        assert_int_equal(law_fit(data, &params, &model, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_encode(model, &bytes, &n_bytes, NULL), EFFACE_OK);
+        unsigned char *const plain = sums_oracle(&rows, &params, &n_plain);
+        assert_int_equal(n_bytes, n_plain);
+        if (memcmp(bytes, plain, n_bytes) != 0) {
+            char text[LAW_TEXT_BYTES] = "";
+            sums_differ(&params, bytes, n_bytes, plain, n_plain, text);
+            fail_msg("%s", text);
+        }
+        free(plain);
+        efface_bytes_free(bytes);
+        efface_model_free(model);
+        efface_data_free(data);
+    }
+    law_free_rows(&rows);
+}
+
 /* ---------------------------------------------------------------- damaged bytes */
 
 static efface_status try_bytes(const unsigned char *bytes, size_t n, const law_params *params) {
@@ -519,6 +567,36 @@ static void damaged_bytes_are_refused_or_do_no_harm(void **state) {
         efface_model_free(model);
     }
     assert_true(n_refused != 0 && n_taken != 0);
+}
+
+/* Bytes that are wrong but possible: verify finds them, and says where. */
+static void wrong_sums_are_found(void **state) {
+    (void)state;
+    const size_t head = 44 + 4 * N_COLUMNS;
+    const struct {
+        size_t at; /* a byte that is changed */
+        const char *what, *where;
+    } places[] = {
+        {head + 16 + 8, "sum", "column 2"},
+        {head + 16 + 8 * N_COLUMNS + 16 * 2, "sum", "column 1 and column 3"},
+    };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const efface_sums_params p = params_of(EFFACE_VIEW_COMPONENTS);
+        efface_model *model = fit_sums(&s, &p), *wrong = NULL;
+        unsigned char *bytes = NULL;
+        size_t n = 0;
+        efface_difference difference;
+        assert_int_equal(efface_model_encode(model, &bytes, &n, NULL), EFFACE_OK);
+        bytes[places[i].at] ^= 1;
+        assert_int_equal(efface_model_decode(bytes, n, &p.common, s.data, &wrong, NULL), EFFACE_OK);
+        assert_int_equal(efface_model_verify(wrong, s.data, &difference, NULL), EFFACE_OK);
+        assert_false(difference.identical);
+        assert_string_equal(difference.what, places[i].what);
+        assert_string_equal(difference.where, places[i].where);
+        efface_bytes_free(bytes);
+        efface_model_free(wrong);
+        efface_model_free(model);
+    }
 }
 
 /* Bytes of one kind of sums with the parameters of another. */
@@ -599,9 +677,11 @@ int main(void) {
         cmocka_unit_test_setup_teardown(views_check_their_parameters, begin, end),
         cmocka_unit_test_setup_teardown(rows_that_are_no_numbers, begin, end),
         cmocka_unit_test(the_largest_sums_there_can_be),
+        cmocka_unit_test(many_rows_at_the_bound),
         cmocka_unit_test_setup_teardown(too_much_weight, begin, end),
         cmocka_unit_test_setup_teardown(labels_come_and_go, begin, end),
         cmocka_unit_test_setup_teardown(damaged_bytes_are_refused_or_do_no_harm, begin, end),
+        cmocka_unit_test_setup_teardown(wrong_sums_are_found, begin, end),
         cmocka_unit_test_setup_teardown(bytes_of_other_parameters_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(impossible_classes_are_refused, begin, end),
     };

@@ -330,13 +330,22 @@ static void coarse_columns_are_told(void **state) {
 
 /* ---------------------------------------------------------------- leaving one row out */
 
-static void check_leave_one_out(sums_set *s, double bound, double alpha, int intercept) {
+typedef struct leaving {
+    double bound, alpha;
+    uint32_t unit_weight, n_fourier;
+    int intercept;
+} leaving;
+
+static void check_leave_one_out(sums_set *s, const leaving *how) {
     const uint32_t targets[] = {1, 3};
     efface_sums_params params = params_of(EFFACE_VIEW_LINEAR);
     params.targets = targets;
     params.n_targets = 2;
-    params.bound = bound;
-    params.linear = (efface_linear_params){alpha, intercept, 0};
+    params.bound = how->bound;
+    params.weight_unit = how->unit_weight;
+    params.n_fourier = how->n_fourier;
+    params.gamma = 0.1;
+    params.linear = (efface_linear_params){how->alpha, how->intercept, 0};
     make_data(s);
     efface_model *const model = fit_sums(s, &params);
     double *const misses = make(s->n * 2, sizeof *misses);
@@ -374,13 +383,21 @@ static void check_leave_one_out(sums_set *s, double bound, double alpha, int int
 static void leaving_one_out_is_forgetting_it(void **state) {
     (void)state;
     static sums_set s;
-    for (int kind = 0; kind < 8; kind++) {
+    for (int kind = 0; kind < 12; kind++) {
+        const leaving how = {.bound = kind % 3 != 0 ? 64.0 : 0.0,
+                             .alpha = (kind & 2) != 0 ? 2.5 : 0.0,
+                             .unit_weight = kind > 4 ? 2 : 1,
+                             .n_fourier = kind >= 10 ? 9 : 0,
+                             .intercept = (kind & 4) == 0};
         draw_set(&s, 40 + 10 * (size_t)kind, 6, 900 + (uint64_t)kind);
         make_target(&s, 3);
         if ((kind & 1) != 0)
             draw_weights(&s, 4);
-        check_leave_one_out(&s, kind % 3 != 0 ? 64.0 : 0.0, (kind & 2) != 0 ? 2.5 : 0.0,
-                            (kind & 4) == 0);
+        for (size_t i = 0; kind >= 8 && i < s.n; i++) { /* a constant column, and one twice */
+            s.values[i * s.d] = 2.5f;
+            s.values[i * s.d + 5] = s.values[i * s.d + 4];
+        }
+        check_leave_one_out(&s, &how);
     }
 }
 

@@ -6,7 +6,6 @@
  * that it was added to. Where they move, the rows are compared one by one: all others are summed
  * where they belong already.
  */
-#include "base/arrays.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "model/kmeans/following/revision.h"
@@ -15,25 +14,29 @@
 
 #include <string.h>
 
-#define MOST_MOVED 8 /* if one in so many rows moves or changes, all are summed up again */
-#define FEW_ROWS 256 /* that change are never many */
-#define ROWS_BETWEEN_QUESTIONS 1024 /* that move */
+#define MOST_MOVED 8      /* if one in so many rows moves or changes, all are summed up again */
+#define FEW_ROWS 256      /* that change are never many */
+#define MOST_PRODUCTS 2e8 /* that change their place in one go: a tenth of a second or so */
 
 static const char bound_moved[] = "the bound of a column's grid moved";
 static const char many_rows[] = "so many rows changed that adding all up is quicker";
 
-/* What becomes of a state. */
+/* What becomes of a state: other sums, or rows that leave, come, and move. */
 typedef struct promise {
-    void *kmeans;             /* what becomes of k-means */
-    ef_moments *made;         /* the sums of segments as they will be, n_made of them; */
-    uint32_t n_made;          /* NULL: rows are to be added and taken out: */
-    int32_t *exponents;       /* of the columns' grids, for these */
-    size_t n_rows;            /* that leave or come, */
+    void *kmeans;     /* what becomes of k-means */
+    ef_moments *made; /* the sums of segments as they will be, n_made of them, */
+    uint32_t n_made;  /* on grids with these exponents; */
+    int32_t *exponents;
+    size_t n_rows;            /* or NULL, and these rows leave or come: */
     int32_t *points;          /* their coordinates, */
-    uint32_t *segments;       /* and where they belong */
-    int64_t *weights;         /* negative: it leaves */
-    const ef_change *change;  /* in which they stand */
-    ef_segment_labels labels; /* to be kept; of rows that come, there may only be room here */
+    uint32_t *segments;       /* where they belong by the dividers as they were, */
+    int64_t *weights;         /* negative: it leaves, */
+    const ef_change *change;  /* and where they stand; */
+    ef_segment_labels before; /* and, unless there are none, all rows of a set move from here */
+    const efface_data *rows;  /* to the labels that are to be kept */
+    int32_t *point;           /* room for the coordinates of one of them */
+    ef_segment_labels labels; /* to be kept; if no row moves, they are still those of now, with room
+                                 for rows that come */
 } promise;
 
 void ef_segmented_drop(void *next) {
@@ -43,7 +46,9 @@ void ef_segmented_drop(void *next) {
     if (p->kmeans != NULL)
         ef_kmeans_drop(p->kmeans);
     ef_segments_free(p->made, p->n_made);
+    ef_segment_labels_free(&p->before);
     ef_segment_labels_free(&p->labels);
+    ef_free(p->point);
     ef_free(p->exponents);
     ef_free(p->points);
     ef_free(p->segments);
@@ -111,11 +116,6 @@ static void make_room(const ef_segmented *s, const outlook *o, promise *p) {
     memcpy(p->labels.of, s->labels.of, s->labels.n_rows * sizeof *s->labels.of);
 }
 
-static void apply_changed(const promise *p, ef_moments *segments, uint32_t n_coordinates) {
-    for (size_t i = 0; i < p->n_rows; i++)
-        ef_moments_add_row(&segments[p->segments[i]], p->points + i * n_coordinates, p->weights[i]);
-}
-
 /* ---------------------------------------------------------------- all rows */
 
 static efface_status sum_up(const ef_segmented *s, outlook *o, const uint32_t *segment_of,
@@ -139,35 +139,6 @@ static efface_status sum_up(const ef_segmented *s, outlook *o, const uint32_t *s
     return status;
 }
 
-/* The sums as they are, and in them the rows of the change, and those that moved. */
-static efface_status move_rows(const ef_segmented *s, const outlook *o, const uint32_t *before,
-                               const uint32_t *after, promise *p, efface_error *error) {
-    const efface_data *const rows = o->news->rows;
-    const uint32_t n = s->coordinates.n;
-    int32_t *const point = ef_alloc(n, sizeof *point);
-    p->made = ef_segments_make(o->is.n, n);
-    p->n_made = p->made != NULL ? o->is.n : 0;
-    efface_status status = point != NULL && p->made != NULL ? EFFACE_OK : ef_fail_memory(error);
-    for (uint32_t c = 0; status == EFFACE_OK && c < p->n_made; c++)
-        ef_moments_add(&p->made[c], &s->segments[c]);
-    if (status == EFFACE_OK)
-        apply_changed(p, p->made, n);
-    const efface_params *const common = &s->params->common;
-    const ef_interrupt interrupt = {common->interrupted, common->interrupt_context, NULL};
-    size_t n_moved = 0;
-    for (size_t i = 0; status == EFFACE_OK && i < rows->n_rows; i++) {
-        if (before[i] == after[i])
-            continue;
-        if (n_moved++ % ROWS_BETWEEN_QUESTIONS == ROWS_BETWEEN_QUESTIONS - 1)
-            status = ef_ask(&interrupt, error);
-        ef_coordinates_of_row(&s->coordinates, ef_data_first(rows, i), point);
-        ef_moments_add_row(&p->made[before[i]], point, -ef_data_weight(rows, i));
-        ef_moments_add_row(&p->made[after[i]], point, ef_data_weight(rows, i));
-    }
-    ef_free(point);
-    return status;
-}
-
 /* The segments of all rows by the dividers to be. */
 static efface_status find_after(const ef_segmented *s, outlook *o, const promise *p,
                                 uint32_t *after, efface_error *error) {
@@ -184,43 +155,47 @@ static efface_status find_after(const ef_segmented *s, outlook *o, const promise
 
 /* Those by the dividers as they were: kept, or found again. */
 static efface_status find_before(const ef_segmented *s, outlook *o, promise *p,
-                                 ef_segment_labels *before, efface_error *error) {
+                                 efface_error *error) {
     const efface_data *const rows = o->news->rows;
     const size_t n = s->labels.n_rows > rows->n_rows ? s->labels.n_rows : rows->n_rows;
-    efface_status status = find_changed(s, o, p, error);
+    const efface_status status = find_changed(s, o, p, error);
     if (status != EFFACE_OK)
         return status;
-    if (!ef_segment_labels_init(before, n))
+    p->point = ef_alloc(s->coordinates.n, sizeof *p->point);
+    if (p->point == NULL || !ef_segment_labels_init(&p->before, n))
         return ef_fail_memory(error);
+    p->rows = rows;
     if (s->labels.of != NULL) {
-        before->n_rows = s->labels.n_rows;
-        memcpy(before->of, s->labels.of, s->labels.n_rows * sizeof *before->of);
-        ef_segment_labels_follow(before, o->news->change, p->segments);
+        p->before.n_rows = s->labels.n_rows;
+        memcpy(p->before.of, s->labels.of, s->labels.n_rows * sizeof *p->before.of);
+        ef_segment_labels_follow(&p->before, o->news->change, p->segments);
         return EFFACE_OK;
     }
     o->rows_visited += rows->n_rows;
-    return ef_segments_of_rows(s, &o->was, rows, before->of, error);
+    return ef_segments_of_rows(s, &o->was, rows, p->before.of, error);
+}
+
+/* Whether few enough rows move to be moved one by one, and that without a question. */
+static bool moves_few(const ef_segmented *s, const promise *p) {
+    const size_t n = p->rows->n_rows;
+    const double products = (double)s->coordinates.n * s->coordinates.n;
+    size_t n_moved = 0;
+    for (size_t i = 0; i < n; i++)
+        n_moved += p->before.of[i] != p->labels.of[i];
+    return n_moved <= n / MOST_MOVED && (double)n_moved * products <= MOST_PRODUCTS;
 }
 
 /* Segments of all rows. */
 static efface_status divide(const ef_segmented *s, outlook *o, promise *p, efface_error *error) {
-    const size_t n = o->news->rows->n_rows;
     const bool compares = !o->anew && !o->regrids && o->was.n == o->is.n;
-    ef_segment_labels before = {0};
-    if (!ef_segment_labels_init(&p->labels, n))
+    if (!ef_segment_labels_init(&p->labels, o->news->rows->n_rows))
         return ef_fail_memory(error);
-    const uint32_t *const after = p->labels.of;
     efface_status status = find_after(s, o, p, p->labels.of, error);
     if (status == EFFACE_OK && compares)
-        status = find_before(s, o, p, &before, error);
-    size_t n_moved = 0;
-    for (size_t i = 0; status == EFFACE_OK && compares && i < n; i++)
-        n_moved += before.of[i] != after[i];
-    if (status == EFFACE_OK)
-        status = compares && n_moved <= n / MOST_MOVED ? move_rows(s, o, before.of, after, p, error)
-                                                       : sum_up(s, o, after, p, error);
-    ef_segment_labels_free(&before);
-    return status;
+        status = find_before(s, o, p, error);
+    if (status != EFFACE_OK || (compares && moves_few(s, p)))
+        return status;
+    return sum_up(s, o, p->labels.of, p, error);
 }
 
 /* ---------------------------------------------------------------- follow */
@@ -303,15 +278,43 @@ efface_status ef_segmented_follow(void *state, const ef_news *news, void **next,
 
 /* ---------------------------------------------------------------- commit */
 
-/* Labels that were made beside take the place of those that were kept; else these follow the
- * change, if there is room. */
-static void take_labels(ef_segmented *s, promise *p) {
+static void apply_changed(ef_segmented *s, const promise *p) {
+    const uint32_t n = s->coordinates.n;
+    for (size_t i = 0; i < p->n_rows; i++)
+        ef_moments_add_row(&s->segments[p->segments[i]], p->points + i * n, p->weights[i]);
+}
+
+static void move_rows(ef_segmented *s, const promise *p) {
+    for (size_t i = 0; i < p->rows->n_rows; i++) {
+        const uint32_t from = p->before.of[i], to = p->labels.of[i];
+        if (from == to)
+            continue;
+        ef_coordinates_of_row(&s->coordinates, ef_data_first(p->rows, i), p->point);
+        ef_moments_add_row(&s->segments[from], p->point, -ef_data_weight(p->rows, i));
+        ef_moments_add_row(&s->segments[to], p->point, ef_data_weight(p->rows, i));
+    }
+}
+
+/* What was made beside takes the place of what there was. */
+static void take_made(ef_segmented *s, promise *p) {
+    ef_moments *const was = s->segments;
+    const uint32_t n_was = s->n_segments;
+    s->segments = p->made;
+    s->n_segments = p->n_made;
+    p->made = was;
+    p->n_made = n_was;
+    ef_coordinates_set(&s->coordinates, p->exponents);
+}
+
+/* Labels that are to be kept take the place of those that are, or these follow the change, if there
+ * is room. */
+static void take_labels(ef_segmented *s, promise *p, bool follow) {
     if (p->labels.of != NULL) {
         const ef_segment_labels was = s->labels;
         s->labels = p->labels;
         p->labels = was;
     }
-    if (p->made != NULL || s->labels.of == NULL)
+    if (!follow || s->labels.of == NULL)
         return;
     if (s->labels.capacity >= (size_t)s->kmeans->n_rows)
         ef_segment_labels_follow(&s->labels, p->change, p->segments);
@@ -322,20 +325,17 @@ static void take_labels(ef_segmented *s, promise *p) {
 void ef_segmented_commit(void *state, void *next) {
     ef_segmented *const s = state;
     promise *const p = next;
+    const bool stays = p->made == NULL && p->before.of == NULL; /* every row where it is */
     ef_regressions_free(atomic_exchange(&s->regressions, NULL));
     ef_kmeans_commit(s->kmeans, p->kmeans);
     p->kmeans = NULL;
-    take_labels(s, p);
     if (p->made != NULL) {
-        ef_moments *const was = s->segments;
-        const uint32_t n_was = s->n_segments;
-        s->segments = p->made;
-        s->n_segments = p->n_made;
-        p->made = was;
-        p->n_made = n_was;
-        ef_coordinates_set(&s->coordinates, p->exponents);
+        take_made(s, p);
     } else {
-        apply_changed(p, s->segments, s->coordinates.n);
+        apply_changed(s, p);
+        if (!stays)
+            move_rows(s, p);
     }
+    take_labels(s, p, stays);
     ef_segmented_drop(p);
 }

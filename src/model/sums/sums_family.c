@@ -325,102 +325,79 @@ uint32_t efface_sums_dropped(const efface_model *model, uint32_t *features, uint
 
 /* ---------------------------------------------------------------- other views */
 
-/* A view of a model as a predictor of its own. */
-static efface_status hand_out(const efface_model *model, const ef_look *look,
+/* Replaces what a look has for a view by parameters, unless they are NULL, and checks them. */
+static efface_status choose(ef_look *look, efface_view view, const void *params,
+                            efface_error *error) {
+    look->view = view;
+    switch (view) {
+    case EFFACE_VIEW_LINEAR:
+    case EFFACE_VIEW_RIDGE:
+        if (params != NULL)
+            look->linear = *(const efface_linear_params *)params;
+        look->more = view == EFFACE_VIEW_LINEAR && look->linear.errors != 0;
+        return ef_linear_check(&look->linear, error);
+    case EFFACE_VIEW_BAYES:
+        if (params != NULL)
+            look->bayes = *(const efface_bayes_params *)params;
+        return ef_bayes_check(&look->bayes, error);
+    case EFFACE_VIEW_DISCRIMINANT:
+        if (params != NULL)
+            look->discriminant = *(const efface_discriminant_params *)params;
+        look->more = true;
+        return ef_discriminant_check(&look->discriminant, error);
+    case EFFACE_VIEW_COMPONENTS:
+        if (params != NULL)
+            look->components = *(const efface_components_params *)params;
+        break;
+    case EFFACE_VIEW_MEANS: break;
+    }
+    return EFFACE_OK;
+}
+
+/* A view of a model, with parameters of its own, as a predictor of its own. */
+static efface_status hand_out(const efface_model *model, efface_view view, const void *params,
                               efface_predictor **out, efface_error *error) {
+    if (model == NULL || out == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "model and out must not be NULL");
     const ef_sums *const s = ef_model_state(model, &ef_sums_family, error);
     if (s == NULL)
         return EFFACE_E_ARGUMENT;
+    ef_look look = ef_look_of(s->params);
     predictor *const p = ef_alloc_zero(1, sizeof *p);
-    efface_status status = p != NULL ? ef_view_check(s, look, error) : ef_fail_memory(error);
+    efface_status status = p != NULL ? choose(&look, view, params, error) : ef_fail_memory(error);
     if (status == EFFACE_OK)
-        status = ef_view_compute(s, look, &p->own, error);
+        status = ef_view_check(s, &look, error);
+    if (status == EFFACE_OK)
+        status = ef_view_compute(s, &look, &p->own, error);
     if (status == EFFACE_OK)
         return ef_predictor_create(&ef_sums_family, p, s->coordinates.n_columns, out, error);
     ef_free(p);
     return status;
 }
 
-/* The look that a model has of its own, or the defaults; fails without a model. */
-static efface_status begin_look(const efface_model *model, efface_predictor **out, ef_look *look,
-                                efface_error *error) {
-    if (model == NULL || out == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "model and out must not be NULL");
-    const ef_sums *const s = ef_model_state(model, &ef_sums_family, error);
-    if (s == NULL)
-        return EFFACE_E_ARGUMENT;
-    *look = ef_look_of(s->params);
-    return EFFACE_OK;
-}
-
 efface_status efface_linear_solve(const efface_model *model, const efface_linear_params *params,
                                   efface_predictor **out, efface_error *error) {
-    ef_look look;
-    efface_status status = begin_look(model, out, &look, error);
-    if (status == EFFACE_OK && params != NULL)
-        status = ef_linear_check(params, error);
-    if (status != EFFACE_OK)
-        return status;
-    look.view = EFFACE_VIEW_LINEAR;
-    if (params != NULL)
-        look.linear = *params;
-    look.more = look.linear.errors != 0;
-    return hand_out(model, &look, out, error);
+    return hand_out(model, EFFACE_VIEW_LINEAR, params, out, error);
 }
 
 efface_status efface_ridge_classify(const efface_model *model, const efface_linear_params *params,
                                     efface_predictor **out, efface_error *error) {
-    ef_look look;
-    efface_status status = begin_look(model, out, &look, error);
-    if (status == EFFACE_OK && params != NULL)
-        status = ef_linear_check(params, error);
-    if (status != EFFACE_OK)
-        return status;
-    look.view = EFFACE_VIEW_RIDGE;
-    if (params != NULL)
-        look.linear = *params;
-    return hand_out(model, &look, out, error);
+    return hand_out(model, EFFACE_VIEW_RIDGE, params, out, error);
 }
 
 efface_status efface_bayes_classify(const efface_model *model, const efface_bayes_params *params,
                                     efface_predictor **out, efface_error *error) {
-    ef_look look;
-    efface_status status = begin_look(model, out, &look, error);
-    if (status == EFFACE_OK && params != NULL)
-        status = ef_bayes_check(params, error);
-    if (status != EFFACE_OK)
-        return status;
-    look.view = EFFACE_VIEW_BAYES;
-    if (params != NULL)
-        look.bayes = *params;
-    return hand_out(model, &look, out, error);
+    return hand_out(model, EFFACE_VIEW_BAYES, params, out, error);
 }
 
 efface_status efface_discriminant_classify(const efface_model *model,
                                            const efface_discriminant_params *params,
                                            efface_predictor **out, efface_error *error) {
-    ef_look look;
-    efface_status status = begin_look(model, out, &look, error);
-    if (status == EFFACE_OK && params != NULL)
-        status = ef_discriminant_check(params, error);
-    if (status != EFFACE_OK)
-        return status;
-    look.view = EFFACE_VIEW_DISCRIMINANT;
-    look.more = true;
-    if (params != NULL)
-        look.discriminant = *params;
-    return hand_out(model, &look, out, error);
+    return hand_out(model, EFFACE_VIEW_DISCRIMINANT, params, out, error);
 }
 
 efface_status efface_components_compute(const efface_model *model,
                                         const efface_components_params *params,
                                         efface_predictor **out, efface_error *error) {
-    ef_look look;
-    const efface_status status = begin_look(model, out, &look, error);
-    if (status != EFFACE_OK)
-        return status;
-    look.view = EFFACE_VIEW_COMPONENTS;
-    if (params != NULL)
-        look.components = *params;
-    return hand_out(model, &look, out, error);
+    return hand_out(model, EFFACE_VIEW_COMPONENTS, params, out, error);
 }

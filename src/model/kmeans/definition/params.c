@@ -240,7 +240,8 @@ efface_status ef_plan_init(ef_plan *plan, const ef_counts *counts,
     plan->candidates = ef_count_candidates(params->candidates, plan->n_clusters);
     if (plan->method == EFFACE_METHOD_PYRAMID)
         ef_plan_sample(plan, params, n);
-    if (params->epsilon > 0.0 && plan->method != EFFACE_METHOD_LLOYD)
+    if (params->epsilon > 0.0 && plan->method != EFFACE_METHOD_LLOYD &&
+        plan->method != EFFACE_METHOD_TREE) /* whose nodes have their own */
         plan->epsilon = epsilon_steps(params->epsilon);
     else if (plan->method == EFFACE_METHOD_QUANTIZED)
         plan->epsilon =
