@@ -472,6 +472,15 @@ class LinearDiscriminantAnalysis(
     def _view_parameters(self, parameters):
         return {"quadratic": False, "shrinkage": float(parameters["shrinkage"] or 0.0)}
 
+    def _check_fit(self, model, array):
+        super()._check_fit(model, array)
+        most = min(model.shape[1], len(model.classes_) - 1)
+        if self.n_components is not None and self.n_components > most:
+            raise ValueError(
+                f"n_components={self.n_components} cannot be larger than min(n_features, "
+                f"n_classes - 1), which is {most}"
+            )
+
     @property
     def _n_features_out(self):
         return len(self.explained_variance_ratio_)

@@ -448,7 +448,7 @@ class FourierRidge(_Regressor):
     _rules = {
         **_RULES,
         "alpha": real(0.0, _MOST_ALPHA, closed=True),
-        "gamma": real(0.0, 1e100),
+        "gamma": real(0.0, 1e30),
         "n_components": whole(1, _MOST_FOURIER),
         "random_state": COMMON_RULES["random_state"],
     }

@@ -400,3 +400,9 @@ def test_directions_are_those_in_which_classes_differ_most():
     fresh = efface.LinearDiscriminantAnalysis(n_components=1).fit(X[stays], y[stays])
     assert (model.transform(X)[:, :1] == fresh.transform(X)).all()
     assert fresh.get_feature_names_out().shape == (1,)
+
+
+def test_there_are_fewer_directions_than_classes(table):
+    X, y = table
+    with pytest.raises(ValueError, match="n_components=3 cannot be larger"):
+        LDA(n_components=3).fit(X, y)
