@@ -1,6 +1,6 @@
 /*
  * Linear regressions where rounding matters: standard errors under penalties that are small beside
- * the rows, which are right or not a number.
+ * the rows, which are right or not a number; and leaving rows out, when it is interrupted.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -66,9 +66,42 @@ static void errors_of_copies_are_right_or_unknown(void **state) {
     s.data = NULL;
 }
 
+static int n_questions;
+
+static int stop_at_the_second(void *context) {
+    (void)context;
+    return ++n_questions == 2;
+}
+
+static void interrupted_misses_are_not_written(void **state) {
+    (void)state;
+    draw_rows();
+    make_data(&s);
+    efface_sums_params params = params_of(EFFACE_VIEW_LINEAR);
+    params.targets = &target;
+    params.n_targets = 1;
+    params.common.interrupted = stop_at_the_second;
+    n_questions = 2;
+    efface_model *const model = fit_sums(&s, &params);
+    double misses[N_ROWS];
+    for (size_t i = 0; i < N_ROWS; i++)
+        misses[i] = 77.0;
+    n_questions = 0;
+    assert_int_equal(efface_linear_leave_one_out(model, s.data, NULL, misses, NULL),
+                     EFFACE_E_INTERRUPTED);
+    for (size_t i = 0; i < N_ROWS; i++)
+        assert_true(misses[i] == 77.0);
+    assert_int_equal(efface_linear_leave_one_out(model, s.data, NULL, misses, NULL), EFFACE_OK);
+    assert_true(misses[0] != 77.0 && misses[N_ROWS - 1] != 77.0);
+    efface_model_free(model);
+    free_set(&s);
+    s.data = NULL;
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_of_copies_are_right_or_unknown),
+        cmocka_unit_test(interrupted_misses_are_not_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
