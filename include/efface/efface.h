@@ -984,9 +984,9 @@ typedef struct efface_bayes_params {
 typedef struct efface_discriminant_params {
     int quadratic;        /* if not 0, each class has a covariance matrix of its own; default 0 */
     double shrinkage;     /* 0, the default, or from 1e-100 to 1. The covariance matrix becomes
-                             (1 - shrinkage) times itself plus shrinkage in each column: linear, times
-                             the mean variance of columns; quadratic, times 1. Matrices are those of the
-                             rows that are there, divided by their weight */
+                             (1 - shrinkage) times itself plus shrinkage in each column: linear,
+                             times the mean variance of columns; quadratic, times 1. Matrices are
+                             those of the rows that are there, divided by their weight */
     const double *priors; /* as in efface_bayes_params */
     uint32_t n_priors;
 } efface_discriminant_params;
