@@ -484,7 +484,8 @@ typedef struct efface_model_info {
     uint64_t n_rows;
     int64_t total_weight;
     efface_predicts predicts;
-    uint32_t n_numbers; /* that are predicted for each row; 0 if the model has no rows */
+    uint32_t n_numbers; /* that are predicted for each row; 0 if it cannot predict, having no rows,
+                           too few, or other classes than its priors are for */
     uint32_t n_classes; /* that the rows of a model of classes have; else 0 */
 } efface_model_info;
 
@@ -832,8 +833,8 @@ EFFACE_API efface_status efface_kmeans_fit(const efface_data *data,
                                            const efface_kmeans_params *params, efface_model **out,
                                            efface_error *error);
 
-/* The parameters of a model, without the seed (0). Pointers in them are valid until the model is
- * released. */
+/* The parameters of a model, without the seed (0). Pointers in them are valid until the model
+ * changes or is released. */
 EFFACE_API efface_kmeans_params efface_kmeans_get_params(const efface_model *model);
 
 /* A description of a fitted model. The fields after `n_coarse_columns` describe the work of the
@@ -948,7 +949,8 @@ typedef enum efface_summed {
 
 /* What efface_model_predict and the tables of a model give. */
 typedef enum efface_view {
-    EFFACE_VIEW_MEANS = 0,        /* the mean of each column, for every row */
+    EFFACE_VIEW_MEANS = 0,        /* the mean of each column, for every row; NaN for columns that
+                                     Fourier features took the place of */
     EFFACE_VIEW_LINEAR = 1,       /* the targets, by linear regression */
     EFFACE_VIEW_RIDGE = 2,        /* the class, by linear regression on the classes */
     EFFACE_VIEW_BAYES = 3,        /* the class, by Gaussian naive Bayes */
@@ -971,8 +973,8 @@ typedef struct efface_linear_params {
 
 /* Gaussian naive Bayes. */
 typedef struct efface_bayes_params {
-    double smoothing; /* this part of the largest variance of a column is added to all variances;
-                         default 1e-9 */
+    double smoothing; /* this part of the largest variance of a column is added to all variances: 0,
+                         or from 1e-100 on; default 1e-9 */
     const double *priors; /* the probability of each class, in the order of classes; they sum to 1.
                              NULL, the default: its share of the rows */
     uint32_t n_priors;
@@ -981,11 +983,11 @@ typedef struct efface_bayes_params {
 /* Discriminants: a normal distribution for each class. Linear ones have one covariance matrix in
  * common. */
 typedef struct efface_discriminant_params {
-    int quadratic;    /* if not 0, each class has a covariance matrix of its own; default 0 */
-    double shrinkage; /* from 0, the default, to 1. The covariance matrix becomes (1 - shrinkage)
-                         times itself plus shrinkage in each column: linear, times the mean variance
-                         of columns; quadratic, times 1. Matrices are those of the rows that are
-                         there, divided by their weight */
+    int quadratic;        /* if not 0, each class has a covariance matrix of its own; default 0 */
+    double shrinkage;     /* 0, the default, or from 1e-100 to 1. The covariance matrix becomes
+                             (1 - shrinkage) times itself plus shrinkage in each column: linear,
+                             times the mean variance of columns; quadratic, times 1. Matrices are
+                             those of the rows that are there, divided by their weight */
     const double *priors; /* as in efface_bayes_params */
     uint32_t n_priors;
 } efface_discriminant_params;
@@ -1020,7 +1022,7 @@ typedef struct efface_sums_params {
 EFFACE_API void efface_sums_params_init(efface_sums_params *params);
 
 /* The parameters of a model, without the seed (0); the defaults for another family. Pointers in
- * them are valid until the model is released. */
+ * them are valid until the model changes or is released. */
 EFFACE_API efface_sums_params efface_sums_get_params(const efface_model *model);
 
 /* Sums up the rows of a set. Cost O(n * d), or O(n * d^2) with products of all pairs. An empty set
@@ -1046,7 +1048,10 @@ EFFACE_API uint32_t efface_sums_dropped(const efface_model *model, uint32_t *fea
  *
  *   linear          "coefficients"  a row for each target; the intercept comes first
  *                   "errors"        their standard errors, if asked for; NaN if there are too
- *                                   few rows. A model has them without being asked
+ *                                   few rows, for a feature that was left out, and where
+ *                                   rounding leaves nothing of them, as for features that
+ *                                   depend on each other under a small alpha. A model has
+ *                                   them without being asked
  *                   "quality"       for each target R^2, the deviation of residuals, and the
  *                                   degrees of freedom
  *   ridge           "coefficients"  a row for each class
@@ -1078,7 +1083,8 @@ EFFACE_API efface_status efface_components_compute(const efface_model *model,
  * minus the prediction, n_targets numbers a row, in the order of positions. In closed form; the
  * result is that of forgetting the row but for rounding, and but for rows whose leaving moves the
  * grid of a column. `data` is the set of the model. NaN for a row that the fit cannot do without.
- * Cost O(n * d^2). Errors: as efface_linear_solve; ARGUMENT if the set is not the model's. */
+ * Cost O(n * d^2). Errors: as efface_linear_solve; ARGUMENT if the set is not the model's, or for
+ * sums by class; INTERRUPTED. */
 EFFACE_API efface_status efface_linear_leave_one_out(const efface_model *model,
                                                      const efface_data *data,
                                                      const efface_linear_params *params,
@@ -1104,15 +1110,15 @@ typedef struct efface_segmented_params {
 EFFACE_API void efface_segmented_params_init(efface_segmented_params *params);
 
 /* The parameters of a model, without the seed (0); the defaults for another family. Pointers in
- * them are valid until the model is released. */
+ * them are valid until the model changes or is released. */
 EFFACE_API efface_segmented_params efface_segmented_get_params(const efface_model *model);
 
 /* Fits k-means, and sums up the rows of each cluster. efface_model_predict gives the targets.
  * Tables: "centroids" with the centroids that the segments belong to, "coefficients" with a row for
  * each segment and target (targets of the first segment come first; the intercept comes first in
  * each), and, unless it is published, "segments" with the number of rows and the weight of each. A
- * segment without rows predicts the mean of all rows. Cost: that of k-means, and O(n * d^2).
- * Errors: as efface_kmeans_fit and efface_sums_fit. */
+ * segment without rows predicts the mean of all rows, or 0 without an intercept. Cost: that of
+ * k-means, and O(n * d^2). Errors: as efface_kmeans_fit and efface_sums_fit. */
 EFFACE_API efface_status efface_segmented_fit(const efface_data *data,
                                               const efface_segmented_params *params,
                                               efface_model **out, efface_error *error);
@@ -1520,7 +1526,7 @@ typedef struct efface_publishing {
  * store has changed, and the file is there under the other name: the receipt has its digest. If it
  * dies before, such a file may be left too, without a receipt. `report` may be NULL. Cost: that of
  * a fit. Errors: NOT_FOUND; BUSY; IO; CORRUPT; MEMORY; ARGUMENT for a file that exists, a store, or
- * a model without centroids; INTERRUPTED; as efface_kmeans_fit. The error is also IO if the file
+ * a model that cannot predict; INTERRUPTED; as efface_kmeans_fit. The error is also IO if the file
  * could not be given its name in the end: the message then says that the request was done, and
  * where the file is. */
 EFFACE_API efface_status efface_store_publish(efface_store *store, const efface_publishing *asked,

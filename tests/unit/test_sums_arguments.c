@@ -144,7 +144,8 @@ static void fourier_features_are_checked(void **state) {
 static void numbers_of_views_are_checked(void **state) {
     (void)state;
     static const double bad[] = {-1.0, (double)NAN, (double)INFINITY};
-    static const double shares[] = {1.0 + 1e-9, (double)NAN, -0.5};
+    static const double shares[] = {1.0 + 1e-9, (double)NAN, -0.5, 1e-306};
+    static const double parts[] = {-1.0, (double)NAN, (double)INFINITY, 5e-324};
     const uint32_t target = 2;
     for (size_t i = 0; i < 3; i++) {
         efface_sums_params p = params_of(EFFACE_VIEW_LINEAR);
@@ -155,8 +156,10 @@ static void numbers_of_views_are_checked(void **state) {
         p = params_of(EFFACE_VIEW_RIDGE);
         p.linear.alpha = bad[i];
         refuse(&p, "alpha of classes");
-        p = params_of(EFFACE_VIEW_BAYES);
-        p.bayes.smoothing = bad[i];
+    }
+    for (size_t i = 0; i < 4; i++) { /* what is too small would give scores that are no numbers */
+        efface_sums_params p = params_of(EFFACE_VIEW_BAYES);
+        p.bayes.smoothing = parts[i];
         refuse(&p, "smoothing");
         p = params_of(EFFACE_VIEW_DISCRIMINANT);
         p.discriminant.shrinkage = shares[i];

@@ -6,6 +6,7 @@
 #include "model/sums/views.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A row with the leverage h is missed by (y - p) / (1 - h), p being what the fit with the row
  * predicts. In units of the grid, with x the distances of the terms from their means,
@@ -103,13 +104,19 @@ efface_status efface_linear_leave_one_out(const efface_model *model, const effac
     if (params != NULL)
         look.linear = *params;
     ef_view *by = NULL;
+    double *made = NULL;
     efface_status status = ef_linear_check(&look.linear, error);
     if (status == EFFACE_OK)
         status = ef_view_check(s, &look, error);
     if (status == EFFACE_OK)
         status = ef_view_compute(s, &look, &by, error);
+    if (status == EFFACE_OK) {
+        made = ef_alloc(data->n_rows, s->coordinates.n_targets * sizeof *made);
+        status = made != NULL ? miss_rows(s, data, &look, by, made, error) : ef_fail_memory(error);
+    }
     if (status == EFFACE_OK)
-        status = miss_rows(s, data, &look, by, misses, error);
+        memcpy(misses, made, data->n_rows * s->coordinates.n_targets * sizeof *made);
+    ef_free(made);
     ef_view_free(by);
     return status;
 }

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+#define ROUNDING 0x1p-45 /* some hundred units of the last place */
+
 /* Notation: N weight, S sums, Q sums of products, u the unit of a coordinate. With an intercept the
  * equations are about C = N Q - S S, without one about Q; either is N' times the products of rows
  * in units of the grid, N' being N or 1. */
@@ -99,6 +101,20 @@ static explained explain(const ef_regression *of, const ef_normal_equations *e, 
                        .freedom = weight / of->weight_unit - n_kept};
 }
 
+/* What is left of the spread of a term when its penalties were taken from it; NaN if that is not
+ * above the rounding errors. These grow with the spread times the diagonal element: 1 for a term
+ * that no other resembles, and much more for one that nearly depends on others. */
+static double after_penalties(const ef_regression *of, const ef_normal_equations *e, uint32_t term,
+                              const double *row) {
+    const uint32_t point = of->coordinates->term_points[term], n = of->coordinates->n_terms;
+    const double before = row[term];
+    double spread = before;
+    for (uint32_t l = 0; l < n; l++)
+        spread -= e->penalties[l] * row[l] * row[l];
+    const double amplified = before * (element(of, point, point) + e->penalties[term]);
+    return spread > before * amplified * ROUNDING ? spread : (double)NAN;
+}
+
 /* The standard errors of the intercept and the coefficients, in the units of the data. `inverse` is
  * that of the equations. With penalties R the variances are those of M C M, M being the inverse of
  * C + R: M - M R M. */
@@ -115,12 +131,11 @@ static void find_errors(const ef_regression *of, const ef_normal_equations *e,
     double *const means = room, *const solved = room + n;
     for (uint32_t j = 0; j < n; j++) {
         const double *const row = inverse + (size_t)j * n;
-        double spread = row[j];
-        for (uint32_t l = 0; l < n && of->params.alpha > 0.0; l++)
-            spread -= e->penalties[l] * row[l] * row[l];
-        errors[1 + j] = e->dropped[j] ? (double)NAN
-                                      : sqrt(scale * (spread > 0.0 ? spread : 0.0)) * target_unit /
-                                            ef_coordinates_unit(c, c->term_points[j]);
+        const double unit = ef_coordinates_unit(c, c->term_points[j]);
+        const double spread = e->dropped[j]            ? (double)NAN
+                              : of->params.alpha > 0.0 ? after_penalties(of, e, j, row)
+                                                       : row[j];
+        errors[1 + j] = sqrt(scale * spread) * target_unit / unit;
         means[j] = (double)of->moments->sums[c->term_points[j]] / weight;
     }
     ef_cholesky_solve(&e->factor, means, solved);

@@ -9,6 +9,7 @@
 #define PARAMS_VERSION 2 /* of the struct: moves when it gets other fields */
 #define RECORD_VERSION 2 /* of its bytes */
 #define MOST_PRIORS (1u << 20)
+#define LEAST 1e-100 /* of a smoothing or shrinkage that is not 0 */
 
 void efface_sums_params_init(efface_sums_params *params) {
     *params = (efface_sums_params){
@@ -70,17 +71,24 @@ static efface_status check_priors(const double *priors, uint32_t n, efface_error
     return EFFACE_OK;
 }
 
+/* Whether it is 0 or from LEAST on. What is added to variances must not vanish beside the smallest
+ * number, nor its inverse become infinite. */
+static bool is_usable(double part) {
+    return part == 0.0 || part >= LEAST;
+}
+
 efface_status ef_bayes_check(const efface_bayes_params *params, efface_error *error) {
-    if (!(params->smoothing >= 0.0 && params->smoothing <= 1e100))
-        return ef_fail(error, EFFACE_E_ARGUMENT, "the smoothing must be from 0 to 1e100, not %g",
+    if (!(is_usable(params->smoothing) && params->smoothing <= 1e100))
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the smoothing must be 0, or from 1e-100 to 1e100, not %g",
                        params->smoothing);
     return check_priors(params->priors, params->n_priors, error);
 }
 
 efface_status ef_discriminant_check(const efface_discriminant_params *params, efface_error *error) {
-    if (!(params->shrinkage >= 0.0 && params->shrinkage <= 1.0))
-        return ef_fail(error, EFFACE_E_ARGUMENT, "the shrinkage must be from 0 to 1, not %g",
-                       params->shrinkage);
+    if (!(is_usable(params->shrinkage) && params->shrinkage <= 1.0))
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the shrinkage must be 0, or from 1e-100 to 1, not %g", params->shrinkage);
     return check_priors(params->priors, params->n_priors, error);
 }
 
