@@ -144,6 +144,8 @@ static efface_status score(asked of, efface_scores scores, size_t n_rows, const 
                            size_t stride, double *numbers, efface_error *error) {
     if (n_rows != 0 && (values == NULL || numbers == NULL))
         return ef_fail(error, EFFACE_E_ARGUMENT, "values and numbers must not be NULL");
+    if (scores != EFFACE_SCORES_DECISIONS && scores != EFFACE_SCORES_PROBABILITIES)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "there is no such kind of scores");
     if (of.family->score == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "models of the family %s have no classes",
                        of.family->name);

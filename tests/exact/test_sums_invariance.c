@@ -148,7 +148,7 @@ static const char *const frozen[N_CONFIGS][2] = {
     {/* fourier, ridge */ "c87a1dd8b0b455970857c69e2e413f4f42e50f1f1c755f9b8aa57a60691f60ca",
      "9c024ebe71529156070ece8bd3106528f05dd6d033dca19528577b45f63f7869"},
     {/* fourier, large */ "e4a3ab0cbafbe10f61827f1a35f933f4fa91044bd1f37565d470a678f949485c",
-     "b370da9432b1062029776a0afe26d0f1d44df5f8b50e91bbff4b62c14371b0f7"},
+     "fa58236bb73b3f27581db6a7c992c3f3a98a2d98b152bbf6154f40bc9ee72101"},
 };
 
 /* ------------------------------------------------------------------ rows */

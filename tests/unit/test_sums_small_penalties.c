@@ -38,6 +38,26 @@ static table_row errors_under(double alpha) {
     return errors;
 }
 
+/* A column of fives is the intercept once more. It is left out and changes no error. */
+static void a_constant_column_changes_no_error(void **state) {
+    (void)state;
+    draw_rows();
+    for (size_t i = 0; i < s.n; i++)
+        s.values[3 * i + 1] = 5.0f;
+    make_data(&s);
+    const table_row want = errors_under(0.0);
+    assert_true(want.named[0] > 0.0);
+    for (double alpha = 1e-6; alpha > 1e-30; alpha /= 100.0) {
+        const table_row got = errors_under(alpha);
+        if (!(fabs(got.named[0] / want.named[0] - 1.0) < 1e-6 &&
+              fabs(got.at[0] / want.at[0] - 1.0) < 1e-6 && isnan(got.at[1])))
+            fail_msg("alpha %g: errors %g, %g, %g instead of %g, %g, NaN", alpha, got.named[0],
+                     got.at[0], got.at[1], want.named[0], want.at[0]);
+    }
+    free_set(&s);
+    s.data = NULL;
+}
+
 /* The same column twice: each copy gets half of the coefficient, and half of its error. Below some
  * alpha that cannot be computed, and below another one the second copy is left out. */
 static void errors_of_copies_are_right_or_unknown(void **state) {
@@ -100,6 +120,7 @@ static void interrupted_misses_are_not_written(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_constant_column_changes_no_error),
         cmocka_unit_test(errors_of_copies_are_right_or_unknown),
         cmocka_unit_test(interrupted_misses_are_not_written),
     };

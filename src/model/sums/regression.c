@@ -136,7 +136,8 @@ static void find_errors(const ef_regression *of, const ef_normal_equations *e,
                               : of->params.alpha > 0.0 ? after_penalties(of, e, j, row)
                                                        : row[j];
         errors[1 + j] = sqrt(scale * spread) * target_unit / unit;
-        means[j] = (double)of->moments->sums[c->term_points[j]] / weight;
+        /* A constant term would come in by its penalty, and go out again but for rounding. */
+        means[j] = e->dropped[j] ? 0.0 : (double)of->moments->sums[c->term_points[j]] / weight;
     }
     ef_cholesky_solve(&e->factor, means, solved);
     double spread = ef_dot(means, solved, n);
