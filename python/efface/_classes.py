@@ -474,11 +474,12 @@ class LinearDiscriminantAnalysis(
 
     def _check_fit(self, model, array):
         super()._check_fit(model, array)
-        most = min(model.shape[1], len(model.classes_) - 1)
+        n_features, n_classes = model.shape[1], len(model.classes_)
+        most = min(n_features, n_classes - 1)
         if self.n_components is not None and self.n_components > most:
             raise ValueError(
-                f"n_components={self.n_components} cannot be larger than min(n_features, "
-                f"n_classes - 1), which is {most}"
+                f"n_components={self.n_components} is too many: with {n_features} features and "
+                f"{n_classes} class{'es' if n_classes > 1 else ''} there can be {most} at most"
             )
 
     @property

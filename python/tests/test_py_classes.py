@@ -404,5 +404,5 @@ def test_directions_are_those_in_which_classes_differ_most():
 
 def test_there_are_fewer_directions_than_classes(table):
     X, y = table
-    with pytest.raises(ValueError, match="n_components=3 cannot be larger"):
+    with pytest.raises(ValueError, match="n_components=3 is too many"):
         LDA(n_components=3).fit(X, y)
