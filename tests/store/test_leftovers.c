@@ -124,7 +124,8 @@ static efface_store *begin(size_t n_rows, bool with_models) {
     if (!with_models)
         return store;
     for (size_t f = 0; f < law_n_families; f++)
-        for (unsigned way = 0; way < law_families[f]->n_ways; way++)
+        /* The ways of later families share their parts: every other one will do. */
+        for (unsigned way = 0; way < law_families[f]->n_ways; way += f == 0 ? 1 : 2)
             fit_model(store, law_families[f], way);
     return store;
 }
