@@ -98,7 +98,8 @@ static void name_targets(segmented_room *room, const uint32_t *source, uint32_t 
 static double largest(const law_rows *rows) {
     double most = 1e-30;
     for (size_t i = 0; i < rows->n * rows->d; i++)
-        most = fmax(most, fabs((double)rows->values[i]));
+        if (fabs((double)rows->values[i]) > most)
+            most = fabs((double)rows->values[i]);
     return most;
 }
 
@@ -261,7 +262,8 @@ static void put(writer *w, oracle_i128 number, int n_bytes) {
 static int exponent_of(const law_rows *rows, uint32_t column, double bound) {
     double most = bound;
     for (size_t i = 0; i < rows->n && bound == 0.0; i++)
-        most = fmax(most, fabs((double)rows->values[i * rows->d + column]));
+        if (fabs((double)rows->values[i * rows->d + column]) > most)
+            most = fabs((double)rows->values[i * rows->d + column]);
     int exponent = -100;
     while (ldexp(1.0, exponent) < most)
         exponent++;

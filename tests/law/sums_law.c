@@ -83,7 +83,8 @@ static void settle(law_params *params, uint32_t d, uint64_t choice) {
 static double largest(const law_rows *rows) {
     double most = 0.0;
     for (size_t i = 0; i < rows->n * rows->d; i++)
-        most = fmax(most, fabs((double)rows->values[i]));
+        if (fabs((double)rows->values[i]) > most)
+            most = fabs((double)rows->values[i]);
     return most;
 }
 

@@ -63,7 +63,8 @@ sums_kinds sums_resolved(const efface_sums_params *params) {
 static int exponent_of(const law_rows *rows, uint32_t column, double bound) {
     double most = bound;
     for (size_t i = 0; i < rows->n && bound == 0.0; i++)
-        most = fmax(most, fabs((double)rows->values[i * rows->d + column]));
+        if (fabs((double)rows->values[i * rows->d + column]) > most)
+            most = fabs((double)rows->values[i * rows->d + column]);
     int exponent = -100;
     while (ldexp(1.0, exponent) < most)
         exponent++;
