@@ -1008,7 +1008,7 @@ typedef struct efface_sums_params {
     uint32_t n_fourier;     /* number of random Fourier features that take the place of the feature
                                columns; 0, the default: the columns themselves */
     double gamma;           /* of the kernel exp(-gamma |x - y|^2) that they stand for; default 1 */
-    uint32_t weight_unit;   /* what a weight of 1 is in weights of rows; default 1 */
+    uint32_t weight_unit;   /* the weight of a row that counts as one row; default 1 */
     efface_view view;
     efface_linear_params linear; /* for the views LINEAR and RIDGE */
     efface_bayes_params bayes;
@@ -1102,7 +1102,7 @@ typedef struct efface_segmented_params {
     uint32_t n_targets;
     double bound; /* of all values in the regressions, as in efface_sums_params; that of `kmeans` is
                      for features only */
-    uint32_t weight_unit;
+    uint32_t weight_unit; /* as in efface_sums_params */
     efface_linear_params linear;
 } efface_segmented_params;
 

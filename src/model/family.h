@@ -100,6 +100,7 @@ typedef struct ef_family {
     efface_status (*read_predictor)(ef_decoder *decoder, uint32_t n_columns, void **out,
                                     efface_error *error);
     void (*free_predictor)(void *predictor);
+    uint32_t predictor_since; /* files before this format have another part, which is not read */
     efface_predicts (*predicts)(const void *predictor, uint32_t *n_numbers);
     efface_status (*predict)(const void *predictor, size_t n_rows, const float *values,
                              size_t stride, efface_number *numbers, efface_error *error);

@@ -181,6 +181,11 @@ static efface_status read_body(ef_decoder *r, efface_predictor *p, efface_error 
                        "the published model is of a family, number %" PRIu32
                        ", that this program does not know; a newer one may be needed",
                        number);
+    if (p->format < p->family->predictor_since)
+        return ef_fail(error, EFFACE_E_FORMAT,
+                       "the published model of the family %s has format %" PRIu32
+                       ", which is too old for this program; publish it again",
+                       p->family->name, p->format);
     efface_status status = EFFACE_OK;
     if ((flags & HAS_OFFSETS) != 0)
         status = read_offsets(r, p, error);

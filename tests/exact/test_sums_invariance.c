@@ -6,7 +6,7 @@
  *
  * The frozen digests are part of the definition of the bits. EFFACE_PRINT_DIGESTS=1 prints their
  * table anew, for the day the definition is changed on purpose (CHANGELOG: Numerics). States are
- * compared with the oracle as well, and views with plain computations in unit/test_sums_views.c.
+ * compared with the oracle as well, and views with plain computations in sums/test_sums_views.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -195,6 +195,25 @@ static efface_status decode_with(const image *file, uint32_t format, uint32_t fl
     return status;
 }
 
+/* Sums had another part before format 3: it is not taken for damage. */
+static void a_part_of_older_sums_is_refused(void **state) {
+    (void)state;
+    efface_store *const store = make_classes();
+    efface_predictor *p = NULL;
+    efface_error why;
+    publish(store, "m");
+    efface_store_close(store);
+    image file = read_image(in_folder(FILE_NAME));
+    put_u32(file.bytes + FORMAT_AT, 2);
+    put_u32(file.bytes + FLAGS_AT, 0);
+    (void)crypto_generichash(file.bytes + file.n_bytes - 32, 32, file.bytes, file.n_bytes - 32,
+                             NULL, 0);
+    assert_int_equal(efface_predictor_decode(file.bytes, file.n_bytes, &p, &why), EFFACE_E_FORMAT);
+    assert_non_null(strstr(why.message, "publish it again"));
+    assert_null(p);
+    free(file.bytes);
+}
+
 static void lists_are_read_or_refused(void **state) {
     (void)state;
     /* Two texts: -1 is "no", 5 is "yes". */
@@ -258,6 +277,7 @@ int main(void) {
         cmocka_unit_test(a_class_that_is_gone_has_no_text),
         cmocka_unit_test(a_model_that_cannot_predict_is_refused),
         cmocka_unit_test(lists_are_read_or_refused),
+        cmocka_unit_test(a_part_of_older_sums_is_refused),
         cmocka_unit_test(memory_runs_out),
     };
     return sodium_init() >= 0 && wrap_sqlite_memory() == 0

@@ -106,6 +106,7 @@ const ef_family ef_kmeans_family = {
     .write_predictor = ef_kmeans_write_predictor,
     .read_predictor = ef_kmeans_read_predictor,
     .free_predictor = ef_kmeans_free_predictor,
+    .predictor_since = 2,
     .predicts = ef_kmeans_predicts,
     .predict = ef_kmeans_predict,
     .table = ef_kmeans_table,

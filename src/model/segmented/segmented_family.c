@@ -82,6 +82,7 @@ const ef_family ef_segmented_family = {
     .write_predictor = ef_segmented_write_predictor,
     .read_predictor = ef_segmented_read_predictor,
     .free_predictor = ef_segmented_free_predictor,
+    .predictor_since = 3,
     .predicts = ef_segmented_predicts,
     .predict = ef_segmented_predict,
     .table = ef_segmented_table,

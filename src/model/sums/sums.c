@@ -274,7 +274,8 @@ static efface_status note_rows(revision *r, const ef_sums *s, const ef_change *c
 
 /* Whether summing up anew takes less time. */
 static bool is_much(const ef_sums *s, const ef_news *news) {
-    return s->summed == EFFACE_SUMMED_FULL && news->rows != NULL && news->change->n_rows >= 256 &&
+    const bool is_full = s->summed == EFFACE_SUMMED_FULL || s->by_class == EFFACE_SUMMED_FULL;
+    return is_full && news->rows != NULL && news->change->n_rows >= 256 &&
            news->change->n_rows * 8 >= news->counts->n_rows;
 }
 

@@ -250,6 +250,7 @@ const ef_family ef_sums_family = {
     .write_predictor = write_predictor,
     .read_predictor = read_predictor,
     .free_predictor = free_predictor,
+    .predictor_since = 3,
     .predicts = predicts,
     .predict = predict,
     .table = get_table,

@@ -11,7 +11,7 @@
 
 #include <math.h>
 
-#include "unit/sums_ways.h"
+#include "sums/sums_ways.h"
 
 #define N_ROWS 300
 

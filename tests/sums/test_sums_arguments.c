@@ -9,9 +9,11 @@
 
 #include <cmocka.h>
 
+#include "base/checked.h"
 #include "law/sums_room.h"
 #include "law/sums_views.h"
-#include "unit/sums_ways.h"
+#include "model/families.h"
+#include "sums/sums_ways.h"
 
 #define N_ROWS 40
 #define N_COLUMNS 4
@@ -667,6 +669,30 @@ static void impossible_classes_are_refused(void **state) {
     efface_model_free(model);
 }
 
+/* ---------------------------------------------------------------- an older format */
+
+/* Before there were views, parameters were a seed and a bound, and states had format 1. */
+static void parameters_and_states_of_format_1_are_known(void **state) {
+    (void)state;
+    ef_writer w = {0};
+    efface_params *params = NULL;
+    ef_write_u32(&w, 1);
+    ef_write_u64(&w, 77);
+    ef_write_f64(&w, 2.5);
+    ef_decoder r = {.bytes = w.bytes, .n_bytes = w.n_bytes};
+    assert_int_equal(ef_sums_family.read_params(&r, 3, &params, NULL), EFFACE_OK);
+    assert_int_equal(ef_sums_family.check_params(params, NULL), EFFACE_OK);
+    const efface_sums_params *const read = (const efface_sums_params *)(const void *)params;
+    assert_true(params->seed == 77 && read->bound == 2.5 && read->view == EFFACE_VIEW_MEANS);
+    ef_free(params);
+    ef_free(w.bytes);
+
+    const unsigned char old[] = "EFFACESU\1\0\0", now[] = "EFFACESU\2\0\0";
+    assert_true(ef_sums_family.is_outdated(old, sizeof old));
+    assert_false(ef_sums_family.is_outdated(now, sizeof now));
+    assert_false(ef_sums_family.is_outdated(old, 11));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(kinds_of_sums_and_views_are_checked, begin, end),
@@ -687,6 +713,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(wrong_sums_are_found, begin, end),
         cmocka_unit_test_setup_teardown(bytes_of_other_parameters_are_refused, begin, end),
         cmocka_unit_test_setup_teardown(impossible_classes_are_refused, begin, end),
+        cmocka_unit_test(parameters_and_states_of_format_1_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 
 #include "efface/efface.h"
 #include "law/draws.h"
-#include "unit/plain_algebra.h"
+#include "sums/plain_algebra.h"
 
 #include <stdbool.h>
 
