@@ -9,7 +9,7 @@
  */
 #include "base/checked.h"
 #include "base/status.h"
-#include "store/following.h"
+#include "store/residents.h"
 #include "store/steps.h"
 
 #include <inttypes.h>
@@ -80,6 +80,7 @@ static efface_status do_step(efface_store *store, ef_task *tasks, size_t n, bool
                              efface_error *error) {
     const ef_head head = store->head;
     const bool head_changed = store->head_changed;
+    const uint64_t n_followed = store->residents != NULL ? store->residents->n_changes : 0;
     efface_error why = {.status = EFFACE_OK};
     efface_status status = alone ? EFFACE_OK : ef_sql_run(store, "SAVEPOINT step", &why);
     if (status == EFFACE_OK)
@@ -88,6 +89,9 @@ static efface_status do_step(efface_store *store, ef_task *tasks, size_t n, bool
         return alone ? EFFACE_OK : ef_sql_run(store, "RELEASE step", error);
     for (size_t i = 0; i < n; i++)
         clear_task(&tasks[i]);
+    /* Most requests that fail do so before any model has followed. */
+    if (store->residents != NULL && store->residents->n_changes != n_followed)
+        ef_residents_drop(store);
     if (ef_fails_all(store, status)) {
         *error = why;
         return status;
@@ -195,7 +199,12 @@ static efface_status do_all(efface_store *store, ef_task *tasks, size_t n, effac
         (void)ef_store_end(store, EFFACE_E_ARGUMENT, NULL);
         return EFFACE_OK;
     }
-    return ef_store_end(store, status, error);
+    status = ef_store_end(store, status, error);
+    if (status == EFFACE_OK)
+        ef_residents_keep(store);
+    else
+        ef_residents_drop(store);
+    return status;
 }
 
 /* All requests have the failure of the call. */

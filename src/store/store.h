@@ -29,11 +29,13 @@ struct efface_store {
     bool writes;
     uint32_t format; /* of the file */
     double wait_seconds;
-    ef_head head;          /* as the transaction under way has it */
-    bool head_changed;     /* since it was read */
-    char **names;          /* of the columns, or NULL; each may be NULL */
-    double *offsets;       /* of the columns, or NULL */
-    efface_offset *places; /* the same for load options, those that are not 0 */
+    ef_head head;                                 /* as the transaction under way has it */
+    bool head_changed;                            /* since it was read */
+    unsigned char head_seal[EFFACE_DIGEST_BYTES]; /* of the head as the file has it */
+    struct ef_residents *residents; /* what stays in memory (residents.h); NULL: nothing does */
+    char **names;                   /* of the columns, or NULL; each may be NULL */
+    double *offsets;                /* of the columns, or NULL */
+    efface_offset *places;          /* the same for load options, those that are not 0 */
     size_t n_places;
     char foreign[200];      /* what the schema has that is not ours; "" for nothing */
     int64_t schema_version; /* SQLite's count of its changes when it was compared */

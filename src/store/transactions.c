@@ -1,7 +1,7 @@
 /* Transactions: their beginning, their end, and failures of the disk. */
 #define _POSIX_C_SOURCE 200809L
 #include "base/status.h"
-#include "store/store.h"
+#include "store/residents.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -142,7 +142,9 @@ efface_status ef_store_begin(efface_store *store, bool writes, efface_error *err
         memcmp(before.row_key, store->head.row_key, sizeof before.row_key) != 0)
         status = ef_fail(error, EFFACE_E_CORRUPT,
                          "another store has replaced the file since it was opened; open it again");
-    if (status != EFFACE_OK)
+    if (status == EFFACE_OK)
+        ef_residents_check(store);
+    else
         leave(store);
     return status;
 }
