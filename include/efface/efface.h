@@ -1279,6 +1279,12 @@ typedef struct efface_store_options {
      * changed nothing. It must not use the store. Default NULL. */
     int (*progress)(void *context, double part);
     void *progress_context;
+
+    int resident; /* open to write: if not 0, rows and models stay in memory between requests, so
+                     that a request does not have to read them. They are made when a request first
+                     needs them, and anew after another process has changed the store or a request
+                     has failed. What requests do, their receipts and the file are the same.
+                     Default 0: memory holds nothing between requests */
 } efface_store_options;
 
 /* Fills the options with their defaults. */
@@ -1349,6 +1355,16 @@ typedef struct efface_store_info {
 /* How much is in a store. Errors: CORRUPT; BUSY; IO. */
 EFFACE_API efface_status efface_store_get_info(efface_store *store, efface_store_info *info,
                                                efface_error *error);
+
+/* A number that changes whenever a request of any process is committed; while one is being
+ * committed, it may have either value. So what was read from the store is up to date as long as the
+ * number is what it was before the reading. It has 32 bits and begins again after the last. Takes
+ * no lock and some microseconds; on a handle that is open to write more, for such a handle opens
+ * the file again after each request. A store of an older format that is open to read is a copy in
+ * memory that nobody changes: its number stays. Errors: CORRUPT if another file has the name of the
+ * store now, or none: open it again; IO; ARGUMENT. */
+EFFACE_API efface_status efface_store_count_changes(efface_store *store, uint64_t *count,
+                                                    efface_error *error);
 
 /* The name of a column, or NULL if it has none, valid until the store is closed; and its offset. */
 EFFACE_API const char *efface_store_column(const efface_store *store, uint32_t column);
@@ -1428,6 +1444,15 @@ EFFACE_API efface_status efface_store_load(efface_store *store, const char *name
                                            efface_data **data, efface_model **model,
                                            efface_error *error);
 
+/* Hands out a model without its rows, read from its state alone: cost O(size of the state). It
+ * predicts, has scores and tables, describes itself, and has bytes and a digest. Calls that need
+ * its rows, or change it, are refused with EFFACE_E_ARGUMENT: use efface_store_load for these. It
+ * belongs to the caller (efface_model_free) and does not follow the store. A model that was fitted
+ * by an older version, which defined its method in another way, is fitted to the rows first.
+ * Errors: NOT_FOUND; CORRUPT; BUSY; IO; MEMORY. */
+EFFACE_API efface_status efface_store_model(efface_store *store, const char *name,
+                                            efface_model **out, efface_error *error);
+
 /* Hands out the canonical bytes of a model. Release with efface_bytes_free. */
 EFFACE_API efface_status efface_store_encode(efface_store *store, const char *name,
                                              unsigned char **bytes, size_t *n_bytes,
@@ -1460,6 +1485,8 @@ typedef struct efface_store_report {
     uint64_t n_learned;
     uint64_t n_updated;
     uint64_t receipt; /* its number; 0 if there is none */
+    uint64_t group;   /* if it was done together with others (efface_store_change_all), the number
+                         of the first receipt of the group; else 0 */
     double seconds;
     uint32_t n_models;
     efface_model_report *models;
@@ -1503,6 +1530,47 @@ EFFACE_API efface_status efface_store_learn(efface_store *store, const efface_da
 EFFACE_API efface_status efface_store_update(efface_store *store, const efface_data *data,
                                              const efface_texts *texts, efface_store_report *report,
                                              efface_error *error);
+
+/* ------------------------------------------------------------------ the store: requests together
+ */
+
+typedef enum efface_change_kind {
+    EFFACE_CHANGE_FORGET = 0,
+    EFFACE_CHANGE_LEARN = 1,
+    EFFACE_CHANGE_UPDATE = 2
+} efface_change_kind;
+
+/* One of several requests that are done together. */
+typedef struct efface_store_change {
+    efface_change_kind kind;
+    const efface_request *request; /* forget: whom */
+    const efface_data *data;       /* learn, update: the rows, */
+    const efface_texts *texts;     /* and their texts, or NULL */
+    efface_status status;          /* filled: what became of it, */
+    efface_error error;            /* if it is not OK: why, */
+    efface_store_report report;    /* if it is OK: release with efface_store_report_free */
+} efface_store_change;
+
+/* Does requests in their order, in one transaction that waits for the disk once: for many small
+ * requests that is far faster than one call for each. The rows and models are afterwards as if each
+ * request had been a call of efface_store_forget, efface_store_learn or efface_store_update. A
+ * request that fails has its status and error, changes nothing, and does not hinder the others: a
+ * row that an earlier request forgets is not there for a later one, say. The call returns OK then
+ * too, even if all requests failed.
+ *
+ * Each request that is OK has a receipt of its own, with its own counts and rows. If there are at
+ * least two, they are a group: they have the number of the group's first receipt (`group`), and all
+ * of them have the digests of the models before and after the whole group, for there is no state in
+ * between. Consecutive requests to forget change the models once; what a report says of a model
+ * (action, reason, where, seconds) is what that common step did. A request that concerns no row
+ * names no model.
+ *
+ * If the call returns anything but OK, nothing was done, and all requests have that status and
+ * error: BUSY; IO; MEMORY; INTERRUPTED; CORRUPT for the head of the store; ARGUMENT for a store
+ * that is open to read. (IO for a request that was done, as in invariant 1 of docs/store.md, is one
+ * that says so.) Otherwise a request has the errors of the three calls. */
+EFFACE_API efface_status efface_store_change_all(efface_store *store, efface_store_change *changes,
+                                                 size_t n_changes, efface_error *error);
 
 /* ------------------------------------------------------------------ the store: publishing */
 

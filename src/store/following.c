@@ -5,13 +5,14 @@
  * has to be computed again or the range of a column is no longer known. The other models wait until
  * all have been tried; then the rows are loaded once, and those over the same columns change
  * together. A model that was fitted when its method was defined in another way is fitted again
- * then, before it follows.
+ * then, before it follows. A store may keep rows and models in memory instead (residents.h).
  */
 #define _POSIX_C_SOURCE 200809L
 #include "store/following.h"
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "store/residents.h"
 
 #include <string.h>
 #include <time.h>
@@ -99,8 +100,10 @@ static efface_status follow_cold(const following *f, ef_record *record, efface_m
     return status;
 }
 
-static const efface_report outdated = {.action = EFFACE_ACTION_REFITTED,
-                                       .reason = ef_because_redefined};
+void ef_report_outdated(efface_report *report) {
+    report->action = EFFACE_ACTION_REFITTED;
+    report->reason = ef_because_redefined;
+}
 
 /* Tries a model cold; if that is not enough, it waits for its rows. */
 static efface_status try_model(following *f, const char *name, efface_model_report *report,
@@ -117,7 +120,7 @@ static efface_status try_model(following *f, const char *name, efface_model_repo
     report->family = record.family->number;
     memcpy(report->before, record.digest, sizeof report->before);
     if (ef_record_is_outdated(&record))
-        report->report = outdated;
+        ef_report_outdated(&report->report);
     else
         status = follow_cold(f, &record, &model, &done, &report->report, error);
     done |= f->change->only_look && model == NULL;
@@ -134,11 +137,29 @@ static efface_status try_model(following *f, const char *name, efface_model_repo
 
 /* ---------------------------------------------------------------- with rows */
 
-static bool same_columns(const ef_record *a, const ef_record *b) {
+bool ef_same_columns(const ef_record *a, const ef_record *b) {
     if (a->n_columns != b->n_columns || (a->columns == NULL) != (b->columns == NULL))
         return false;
     return a->columns == NULL ||
            memcmp(a->columns, b->columns, a->n_columns * sizeof *a->columns) == 0;
+}
+
+efface_status ef_models_change(efface_model *const *models, size_t n, const ef_record *record,
+                               efface_data *data, const ef_store_change *change,
+                               efface_report *reports, efface_error *error) {
+    const efface_request leave = {.ids = change->ids, .n_ids = change->n_rows};
+    if (change->come == NULL)
+        return efface_models_forget(models, n, data, &leave, reports, error);
+    ef_given given;
+    efface_status status =
+        ef_given_make(&given, change->come, change->ids, record->columns, record->n_columns, error);
+    if (status != EFFACE_OK)
+        return status;
+    status = change->leave != NULL
+                 ? efface_models_update(models, n, data, &given.rows, reports, error)
+                 : efface_models_learn(models, n, data, &given.rows, reports, error);
+    ef_given_free(&given);
+    return status;
 }
 
 /* Models over the same columns, with a set of their own. */
@@ -147,22 +168,11 @@ static efface_status follow_together(const following *f, efface_model *const *mo
                                      efface_report *reports, efface_error *error) {
     const ef_store_change *const change = f->change;
     const efface_request leave = {.ids = change->ids, .n_ids = change->n_rows};
-    if (change->come == NULL && !change->only_look)
-        return efface_models_forget(models, n, data, &leave, reports, error);
+    if (!change->only_look)
+        return ef_models_change(models, n, record, data, change, reports, error);
     efface_status status = EFFACE_OK;
-    for (size_t i = 0; change->only_look && status == EFFACE_OK && i < n; i++)
+    for (size_t i = 0; status == EFFACE_OK && i < n; i++)
         status = efface_model_preview(models[i], data, &leave, &reports[i], error);
-    if (change->only_look)
-        return status;
-    ef_given given;
-    status =
-        ef_given_make(&given, change->come, change->ids, record->columns, record->n_columns, error);
-    if (status != EFFACE_OK)
-        return status;
-    status = change->leave != NULL
-                 ? efface_models_update(models, n, data, &given.rows, reports, error)
-                 : efface_models_learn(models, n, data, &given.rows, reports, error);
-    ef_given_free(&given);
     return status;
 }
 
@@ -179,7 +189,7 @@ static efface_status follow_hot(following *f, waiting *first, efface_data *data,
     efface_status status =
         models != NULL && who != NULL && reports != NULL ? EFFACE_OK : ef_fail_memory(error);
     for (waiting *w = first; status == EFFACE_OK && w < f->waiting + f->n_waiting; w++)
-        if (!w->done && same_columns(&w->record, record)) {
+        if (!w->done && ef_same_columns(&w->record, record)) {
             w->is_new = w->model == NULL;
             status = w->is_new ? ef_model_fit(data, w->record.params, &w->model, error)
                                : ef_record_attach(w->model, data, error);
@@ -192,10 +202,8 @@ static efface_status follow_hot(following *f, waiting *first, efface_data *data,
         efface_model_report *const report = who[i]->report;
         who[i]->done = true;
         report->report = reports[i];
-        if (who[i]->is_new) {
-            report->report.action = outdated.action;
-            report->report.reason = outdated.reason;
-        }
+        if (who[i]->is_new)
+            ef_report_outdated(&report->report);
         report->report.seconds = ef_store_now() - begin;
         if (!f->change->only_look)
             status =
@@ -234,8 +242,9 @@ static efface_status follow_waiting(following *f, efface_error *error) {
 
 /* ---------------------------------------------------------------- all */
 
-efface_status ef_models_follow(efface_store *store, const ef_store_change *change,
-                               efface_store_report *report, efface_error *error) {
+/* The models are read from the file, and changed there. */
+static efface_status follow_in_file(efface_store *store, const ef_store_change *change,
+                                    efface_store_report *report, efface_error *error) {
     char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
     uint32_t n = 0;
     ef_u128 seals = 0;
@@ -254,16 +263,24 @@ efface_status ef_models_follow(efface_store *store, const ef_store_change *chang
         status = ef_store_corrupt(error, "its models do not match their checksum");
     if (status == EFFACE_OK)
         status = follow_waiting(&f, error);
-    for (uint32_t i = 0; status == EFFACE_OK && i < n; i++) {
-        efface_report *const r = &report->models[i].report;
-        r->rows_forgotten = change->leave != NULL ? change->n_rows : 0;
-        r->rows_learned = change->come != NULL ? change->n_rows : 0;
-    }
     for (size_t i = 0; i < f.n_waiting; i++) {
         efface_model_free(f.waiting[i].model);
         ef_record_free(&f.waiting[i].record);
     }
     ef_free(f.waiting);
     ef_free(names);
+    return status;
+}
+
+efface_status ef_models_follow(efface_store *store, const ef_store_change *change,
+                               efface_store_report *report, efface_error *error) {
+    const efface_status status = store->residents != NULL
+                                     ? ef_residents_follow(store, change, report, error)
+                                     : follow_in_file(store, change, report, error);
+    for (uint32_t i = 0; status == EFFACE_OK && i < report->n_models; i++) {
+        efface_report *const r = &report->models[i].report;
+        r->rows_forgotten = change->leave != NULL ? change->n_rows : 0;
+        r->rows_learned = change->come != NULL ? change->n_rows : 0;
+    }
     return status;
 }

@@ -18,6 +18,17 @@ typedef struct ef_store_change {
 efface_status ef_models_follow(efface_store *store, const ef_store_change *change,
                                efface_store_report *report, efface_error *error);
 
+/* Lets models over the same columns, those of `record`, follow together; `data` is their set, and
+ * changes with them. All follow or none. */
+efface_status ef_models_change(efface_model *const *models, size_t n, const ef_record *record,
+                               efface_data *data, const ef_store_change *change,
+                               efface_report *reports, efface_error *error);
+
+bool ef_same_columns(const ef_record *a, const ef_record *b);
+
+/* Has the report of a model say that it was fitted again because its method was redefined. */
+void ef_report_outdated(efface_report *report);
+
 /* Seconds on a clock that only goes forward. */
 double ef_store_now(void);
 

@@ -131,6 +131,7 @@ efface_status ef_head_read(efface_store *store, efface_error *error) {
             status = ef_store_corrupt(error, "its head does not match its seal");
         else
             store->head = head;
+        memcpy(store->head_seal, seal, sizeof seal);
         store->head_changed = false;
     }
     (void)sqlite3_finalize(statement);
@@ -157,8 +158,10 @@ efface_status ef_head_write(efface_store *store, efface_error *error) {
     (void)sqlite3_finalize(statement);
     sodium_memzero(w.bytes, w.n_bytes);
     ef_free(w.bytes);
-    if (status == EFFACE_OK)
+    if (status == EFFACE_OK) {
+        memcpy(store->head_seal, seal, sizeof seal);
         store->head_changed = false;
+    }
     return status;
 }
 

@@ -114,6 +114,8 @@ static efface_status publish(efface_store *store, const char *name, ef_published
         status = ef_receipt_append(store, "publish", NULL, 0, report, error);
     }
     if (status == EFFACE_OK)
+        status = ef_receipts_sign(store, error);
+    if (status == EFFACE_OK)
         status = ef_published_write(file, w.bytes, w.n_bytes, error);
     ef_free(w.bytes);
     efface_texts_free(texts);

@@ -93,6 +93,8 @@ static void put_body(ef_writer *w, const char *kind, const efface_store_report *
         put_hex(w, report->published, sizeof report->published);
         put(w, "\"},");
     }
+    if (report->group != 0)
+        put_format(w, "\"group\":%" PRIu64 ",", report->group);
     put(w, "\"previous\":\"");
     put_hex(w, previous, EFFACE_DIGEST_BYTES);
     put(w, "\"}");
@@ -236,7 +238,11 @@ efface_status ef_receipt_append(efface_store *store, const char *kind, const uin
         store->head_changed = true;
     }
     ef_free(w.bytes);
-    return status == EFFACE_OK && store->signs ? sign_count(store, error) : status;
+    return status;
+}
+
+efface_status ef_receipts_sign(efface_store *store, efface_error *error) {
+    return store->signs ? sign_count(store, error) : EFFACE_OK;
 }
 
 /* Checks that a receipt names `digest`, that of the receipt before, and puts its own there. */

@@ -1,11 +1,18 @@
-/* Requests: rows leave, come or change, and every model follows, in one transaction (store.c,
- * invariant 1). What a request touches is verified before (invariant 7). */
+/*
+ * Requests: rows leave, come or change, and every model follows, in one transaction (store.c,
+ * invariant 1).
+ *
+ * A transaction has one request or several. It is a row of steps: consecutive requests to forget
+ * are one, each other request is one. Among several, a step that fails goes back to a savepoint and
+ * leaves nothing, neither in the file nor in the head; if it had several requests, they are tried
+ * one by one. Receipts come last, for they have the digests of the models after all steps.
+ */
 #include "base/checked.h"
 #include "base/status.h"
-#include "store/following.h"
+#include "store/residents.h"
+#include "store/steps.h"
 
 #include <inttypes.h>
-#include <sodium.h>
 #include <string.h>
 
 void efface_store_report_free(efface_store_report *report) {
@@ -15,88 +22,10 @@ void efface_store_report_free(efface_store_report *report) {
     *report = (efface_store_report){0};
 }
 
-/* Ends the transaction of a request, and hands its report out or drops it. */
-static efface_status finish(efface_store *store, efface_status status, double begin,
-                            efface_store_report *done, efface_store_report *report,
-                            efface_error *error) {
-    status = ef_store_end(store, status, error);
-    done->seconds = ef_store_now() - begin;
-    if (status == EFFACE_OK && report != NULL)
-        *report = *done;
-    else
-        efface_store_report_free(done);
-    return status;
-}
-
-/* The ids of a set of rows, in the order of positions. */
-static uint64_t *list_ids(const efface_data *rows) {
-    uint64_t *const ids = ef_alloc(rows->n_rows, sizeof *ids);
-    for (size_t i = 0; ids != NULL && i < rows->n_rows; i++)
-        ids[i] = ef_data_id(rows, i);
-    return ids;
-}
-
-/* ---------------------------------------------------------------- forget */
-
-static efface_status forget(efface_store *store, const efface_request *asked, bool only_look,
-                            efface_store_report *report, efface_error *error) {
-    ef_found found = {NULL, NULL, 0};
-    efface_status status = ef_rows_find(store, asked, &found, &report->n_missing, error);
-    if (status != EFFACE_OK)
-        return status;
-    uint64_t *const ids = list_ids(found.data);
-    const ef_store_change change = {
-        .leave = found.data, .ids = ids, .n_rows = found.data->n_rows, .only_look = only_look};
-    report->n_requested = asked->n_ids + asked->n_owners;
-    report->n_forgotten = change.n_rows;
-    if (ids == NULL)
-        status = ef_fail_memory(error);
-    if (status == EFFACE_OK && change.n_rows != 0)
-        status = ef_models_follow(store, &change, report, error);
-    if (status == EFFACE_OK && !change.only_look) {
-        status = ef_rows_delete(store, &found, error);
-        if (status == EFFACE_OK)
-            status = ef_receipt_append(store, "forget", ids, change.n_rows, report, error);
-    }
-    ef_free(ids);
-    ef_found_free(&found);
-    return status;
-}
-
-static efface_status request_forget(efface_store *store, const efface_request *asked,
-                                    bool only_look, efface_store_report *report,
-                                    efface_error *error) {
-    if (store == NULL || asked == NULL || (asked->n_ids != 0 && asked->ids == NULL) ||
-        (asked->n_owners != 0 && asked->owners == NULL))
-        return ef_fail(error, EFFACE_E_ARGUMENT, "store, request and its lists must not be NULL");
-    const double begin = ef_store_now();
-    efface_store_report done = {0};
-    efface_status status = only_look ? EFFACE_OK : ef_store_may_write(store, error);
-    if (status == EFFACE_OK)
-        status = ef_store_begin(store, !only_look, error);
-    if (status == EFFACE_OK)
-        status = finish(store, forget(store, asked, only_look, &done, error), begin, &done, report,
-                        error);
-    return status;
-}
-
-efface_status efface_store_forget(efface_store *store, const efface_request *asked,
-                                  efface_store_report *report, efface_error *error) {
-    return request_forget(store, asked, false, report, error);
-}
-
-efface_status efface_store_preview(efface_store *store, const efface_request *asked,
-                                   efface_store_report *report, efface_error *error) {
-    return request_forget(store, asked, true, report, error);
-}
-
-/* ---------------------------------------------------------------- learn */
+/* ---------------------------------------------------------------- what is asked */
 
 static efface_status check_rows(const efface_store *store, const efface_data *data,
                                 efface_error *error) {
-    const efface_status status = ef_store_may_write(store, error);
-    if (status != EFFACE_OK)
-        return status;
     if (data == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data must not be NULL");
     return data->n_columns == store->head.n_columns
@@ -106,224 +35,291 @@ static efface_status check_rows(const efface_store *store, const efface_data *da
                          data->n_columns, store->head.n_columns);
 }
 
-/* The number 77 and the text "77" would be two people, and a request would find only one. */
-static efface_status check_kind(efface_store *store, efface_ids *have, efface_ids come,
-                                const char *what, efface_error *error) {
-    if (come == EFFACE_IDS_DETECT || come == *have)
+static efface_status check_change(const efface_store *store, const efface_store_change *change,
+                                  efface_error *error) {
+    const efface_request *const asked = change->request;
+    switch (change->kind) {
+    case EFFACE_CHANGE_FORGET:
+        return asked == NULL || (asked->n_ids != 0 && asked->ids == NULL) ||
+                       (asked->n_owners != 0 && asked->owners == NULL)
+                   ? ef_fail(error, EFFACE_E_ARGUMENT, "request and its lists must not be NULL")
+                   : EFFACE_OK;
+    case EFFACE_CHANGE_LEARN:
+    case EFFACE_CHANGE_UPDATE: return check_rows(store, change->data, error);
+    }
+    return ef_fail(error, EFFACE_E_ARGUMENT, "a change must be to forget, to learn or to update");
+}
+
+bool ef_fails_all(efface_store *store, efface_status status) {
+    return status == EFFACE_E_MEMORY || status == EFFACE_E_IO || status == EFFACE_E_BUSY ||
+           status == EFFACE_E_INTERRUPTED ||
+           (status != EFFACE_OK && sqlite3_get_autocommit(store->db) != 0);
+}
+
+/* ---------------------------------------------------------------- steps */
+
+static void clear_task(ef_task *task) {
+    efface_store_report_free(&task->change->report);
+    ef_free(task->ids);
+    *task = (ef_task){.change = task->change};
+}
+
+static efface_status run_step(efface_store *store, ef_task *tasks, size_t n, efface_error *error) {
+    switch (tasks->change->kind) {
+    case EFFACE_CHANGE_FORGET: return ef_step_forget(store, tasks, n, false, error);
+    case EFFACE_CHANGE_LEARN: return ef_step_learn(store, tasks, error);
+    case EFFACE_CHANGE_UPDATE: return ef_step_update(store, tasks, error);
+    }
+    return EFFACE_OK;
+}
+
+/* Does a step of n requests; a single request that fails has its status. Fails only if the
+ * transaction has to. `alone`: there is no other, and its transaction will be taken back. `error`
+ * is not NULL. */
+static efface_status do_step(efface_store *store, ef_task *tasks, size_t n, bool alone,
+                             efface_error *error) {
+    const ef_head head = store->head;
+    const bool head_changed = store->head_changed;
+    const uint64_t n_followed = store->residents != NULL ? store->residents->n_changes : 0;
+    efface_error why = {.status = EFFACE_OK};
+    efface_status status = alone ? EFFACE_OK : ef_sql_run(store, "SAVEPOINT step", &why);
+    if (status == EFFACE_OK)
+        status = run_step(store, tasks, n, &why);
+    if (status == EFFACE_OK)
+        return alone ? EFFACE_OK : ef_sql_run(store, "RELEASE step", error);
+    for (size_t i = 0; i < n; i++)
+        clear_task(&tasks[i]);
+    /* Most requests that fail do so before any model has followed. */
+    if (store->residents != NULL && store->residents->n_changes != n_followed)
+        ef_residents_drop(store);
+    if (ef_fails_all(store, status)) {
+        *error = why;
+        return status;
+    }
+    if (n == 1) {
+        tasks->change->status = status;
+        tasks->change->error = why;
+    }
+    if (alone)
         return EFFACE_OK;
-    if (*have != EFFACE_IDS_DETECT)
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       "the %s of the store are %s, but those of the rows are %s; nothing was "
-                       "changed; read them as %s",
-                       what, *have == EFFACE_IDS_TEXT ? "texts" : "whole numbers",
-                       come == EFFACE_IDS_TEXT ? "texts" : "whole numbers",
-                       *have == EFFACE_IDS_TEXT ? "texts" : "whole numbers");
-    *have = come;
-    store->head_changed = true;
-    return EFFACE_OK;
+    status = ef_sql_run(store, "ROLLBACK TO step; RELEASE step", error);
+    store->head = head;
+    store->head_changed = head_changed;
+    for (size_t i = 0; n > 1 && status == EFFACE_OK && i < n; i++)
+        status = do_step(store, &tasks[i], 1, false, error);
+    return status;
 }
 
-static efface_status check_kinds(efface_store *store, const efface_data *data,
-                                 efface_error *error) {
-    const bool named = data->named || !ef_data_ids_are_positions(data);
+/* How many of the tasks, from the first on, are one step. */
+static size_t step_length(const ef_task *tasks, size_t n) {
+    size_t length = 1;
+    if (tasks->change->kind == EFFACE_CHANGE_FORGET)
+        while (length < n && tasks[length].change->kind == EFFACE_CHANGE_FORGET)
+            length++;
+    return length;
+}
+
+/* ---------------------------------------------------------------- receipts */
+
+/* Gives all reports the digests from before the first step and after the last. */
+static void share_digests(ef_task *tasks, size_t n) {
+    const efface_store_report *first = NULL, *last = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const efface_store_report *const report = &tasks[i].change->report;
+        if (report->n_models == 0)
+            continue;
+        first = first != NULL ? first : report;
+        last = report;
+    }
+    for (size_t i = 0; last != NULL && i < n; i++) {
+        efface_store_report *const report = &tasks[i].change->report;
+        for (uint32_t j = 0; j < report->n_models; j++) {
+            memcpy(report->models[j].before, first->models[j].before, EFFACE_DIGEST_BYTES);
+            memcpy(report->models[j].after, last->models[j].after, EFFACE_DIGEST_BYTES);
+        }
+    }
+}
+
+static const char *name_of(efface_change_kind kind) {
+    return kind == EFFACE_CHANGE_FORGET  ? "forget"
+           : kind == EFFACE_CHANGE_LEARN ? "learn"
+                                         : "update";
+}
+
+/* Appends the receipts of tasks that are all OK. */
+static efface_status append_receipts(efface_store *store, ef_task *tasks, size_t n,
+                                     efface_error *error) {
+    const uint64_t group = n > 1 ? store->head.n_receipts + 1 : 0;
     efface_status status = EFFACE_OK;
-    if (named && data->n_rows != 0)
-        status = check_kind(store, &store->head.id_kind, data->id_kind, "ids", error);
-    if (status == EFFACE_OK && data->owners != NULL)
-        status = check_kind(store, &store->head.owner_kind, data->owner_kind, "owners", error);
+    share_digests(tasks, n);
+    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
+        ef_task *const task = &tasks[i];
+        efface_store_report *const report = &task->change->report;
+        report->group = group;
+        status = ef_receipt_append(store, name_of(task->change->kind), task->ids, task->n_ids,
+                                   report, error);
+        if (task->draws) {
+            report->new_ids = task->ids;
+            task->ids = NULL;
+        }
+    }
+    return status == EFFACE_OK ? ef_receipts_sign(store, error) : status;
+}
+
+/* ---------------------------------------------------------------- transactions */
+
+/* Moves the tasks that are OK to the front; says how many there are. */
+static size_t sort_out(ef_task *tasks, size_t n) {
+    size_t n_good = 0;
+    for (size_t i = 0; i < n; i++) {
+        const ef_task task = tasks[i];
+        if (task.change->status == EFFACE_OK) {
+            tasks[i] = tasks[n_good];
+            tasks[n_good++] = task;
+        }
+    }
+    return n_good;
+}
+
+/* Within a transaction. Tasks that are not OK already are left out. */
+static efface_status do_all(efface_store *store, ef_task *tasks, size_t n, efface_error *error) {
+    const bool alone = n == 1;
+    size_t n_good = sort_out(tasks, n);
+    efface_status status = EFFACE_OK;
+    for (size_t i = 0; status == EFFACE_OK && i < n_good;) {
+        const size_t length = step_length(&tasks[i], n_good - i);
+        status = do_step(store, &tasks[i], length, alone, error);
+        i += length;
+    }
+    n_good = sort_out(tasks, n_good);
+    if (status == EFFACE_OK && n_good != 0)
+        status = append_receipts(store, tasks, n_good, error);
+    if (status == EFFACE_OK && n_good == 0) {
+        /* What is left of requests that failed is not to be written. */
+        (void)ef_store_end(store, EFFACE_E_ARGUMENT, NULL);
+        return EFFACE_OK;
+    }
+    status = ef_store_end(store, status, error);
+    if (status == EFFACE_OK)
+        ef_residents_keep(store);
+    else
+        ef_residents_drop(store);
     return status;
 }
 
-/* The weight of all rows must stay below its limit when rows come. */
-static efface_status check_weight(int64_t there, int64_t comes, efface_error *error) {
-    return comes < EFFACE_MAX_WEIGHT - there
-               ? EFFACE_OK
-               : ef_fail(error, EFFACE_E_LIMIT,
-                         "the sum of all weights would not be below 2^40; nothing was changed; use "
-                         "smaller weights");
-}
-
-static int compare_ids(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Whether one of these ids comes twice. */
-static efface_status find_twins(const uint64_t *ids, size_t n, bool *twins, efface_error *error) {
-    uint64_t *const sorted = ef_alloc(n, sizeof *sorted);
-    if (sorted == NULL)
-        return ef_fail_memory(error);
-    if (n != 0) {
-        memcpy(sorted, ids, n * sizeof *sorted);
-        qsort(sorted, n, sizeof *sorted, compare_ids);
+/* All requests have the failure of the call. */
+static void fail_all(efface_store_change *changes, size_t n, efface_status status,
+                     const efface_error *error) {
+    for (size_t i = 0; i < n; i++) {
+        efface_store_report_free(&changes[i].report);
+        changes[i].status = status;
+        changes[i].error = *error;
     }
-    *twins = false;
-    for (size_t i = 1; i < n; i++)
-        *twins |= sorted[i] == sorted[i - 1];
-    ef_free(sorted);
+}
+
+efface_status efface_store_change_all(efface_store *store, efface_store_change *changes, size_t n,
+                                      efface_error *error) {
+    const double begin = ef_store_now();
+    efface_error why = {.status = EFFACE_OK};
+    if (changes == NULL && n != 0)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "changes must not be NULL");
+    ef_task *const tasks = ef_alloc_zero(n, sizeof *tasks);
+    for (size_t i = 0; i < n; i++) {
+        changes[i].status = EFFACE_OK;
+        changes[i].error = (efface_error){.status = EFFACE_OK};
+        changes[i].report = (efface_store_report){0};
+    }
+    efface_status status = tasks != NULL ? ef_store_may_write(store, &why) : ef_fail_memory(&why);
+    size_t n_right = 0;
+    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
+        changes[i].status = check_change(store, &changes[i], &changes[i].error);
+        tasks[i].change = &changes[i];
+        n_right += changes[i].status == EFFACE_OK;
+    }
+    if (status == EFFACE_OK && n_right != 0) {
+        status = ef_store_begin(store, true, &why);
+        if (status == EFFACE_OK)
+            status = do_all(store, tasks, n, &why);
+    }
+    for (size_t i = 0; tasks != NULL && i < n; i++)
+        ef_free(tasks[i].ids);
+    ef_free(tasks);
+    if (status != EFFACE_OK) {
+        fail_all(changes, n, status, &why);
+        if (error != NULL)
+            *error = why;
+        return status;
+    }
+    const double seconds = ef_store_now() - begin;
+    for (size_t i = 0; i < n; i++)
+        if (changes[i].status == EFFACE_OK)
+            changes[i].report.seconds = seconds;
     return EFFACE_OK;
 }
 
-/* Ids that no row has. They have 63 bits, which every language can hold, and are random: one that
- * follows from others would be given to somebody else after it was forgotten. */
-static efface_status draw_ids(efface_store *store, uint64_t *ids, size_t n, efface_error *error) {
-    bool *const there = ef_alloc(n, sizeof *there);
-    bool again = true;
-    efface_status status = there != NULL ? EFFACE_OK : ef_fail_memory(error);
-    while (status == EFFACE_OK && again) {
-        randombytes_buf(ids, n * sizeof *ids);
-        for (size_t i = 0; i < n; i++)
-            ids[i] &= INT64_MAX;
-        status = find_twins(ids, n, &again, error);
-        if (status == EFFACE_OK && !again)
-            status = ef_rows_look_up(store, ids, n, there, NULL, error);
-        for (size_t i = 0; status == EFFACE_OK && i < n; i++)
-            again |= there[i];
+/* ---------------------------------------------------------------- one request */
+
+static efface_status request(efface_store *store, efface_store_change *change,
+                             efface_store_report *report, efface_error *error) {
+    efface_status status = efface_store_change_all(store, change, 1, error);
+    if (status == EFFACE_OK && change->status != EFFACE_OK) {
+        status = change->status;
+        if (error != NULL)
+            *error = change->error;
     }
-    ef_free(there);
-    return status;
-}
-
-static efface_status check_new(efface_store *store, const uint64_t *ids, size_t n,
-                               efface_error *error) {
-    bool *const there = ef_alloc(n, sizeof *there);
-    efface_status status =
-        there != NULL ? ef_rows_look_up(store, ids, n, there, NULL, error) : ef_fail_memory(error);
-    for (size_t i = 0; status == EFFACE_OK && i < n; i++)
-        if (there[i])
-            status = ef_fail(error, EFFACE_E_DUPLICATE,
-                             "a row with the id %" PRIu64 " exists already; nothing was learned",
-                             ids[i]);
-    ef_free(there);
-    return status;
-}
-
-static efface_status learn(efface_store *store, const efface_data *data, const efface_texts *texts,
-                           efface_store_report *report, efface_error *error) {
-    const size_t n = data->n_rows;
-    const bool named = !ef_data_ids_are_positions(data) || data->named;
-    uint64_t *const ids = list_ids(data);
-    efface_status status = ids != NULL ? EFFACE_OK : ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = check_kinds(store, data, error);
-    if (status == EFFACE_OK)
-        status = check_weight(store->head.total_weight, data->total_weight, error);
-    if (status == EFFACE_OK)
-        status = ef_buckets_fit(store, store->head.n_rows + n, error);
-    if (status == EFFACE_OK)
-        status = named ? check_new(store, ids, n, error) : draw_ids(store, ids, n, error);
-    const ef_store_change change = {.come = data, .ids = ids, .n_rows = n};
-    report->n_requested = n;
-    report->n_learned = n;
-    /* Models first: a model that loads all rows must not see the new ones yet. */
-    if (status == EFFACE_OK && n != 0)
-        status = ef_models_follow(store, &change, report, error);
-    if (status == EFFACE_OK)
-        status = ef_rows_insert(store, data, ids, texts, error);
-    if (status == EFFACE_OK)
-        status = ef_receipt_append(store, "learn", ids, n, report, error);
-    if (status == EFFACE_OK && !named)
-        report->new_ids = ids;
+    if (status == EFFACE_OK && report != NULL)
+        *report = change->report;
     else
-        ef_free(ids);
+        efface_store_report_free(&change->report);
     return status;
+}
+
+efface_status efface_store_forget(efface_store *store, const efface_request *asked,
+                                  efface_store_report *report, efface_error *error) {
+    efface_store_change change = {.kind = EFFACE_CHANGE_FORGET, .request = asked};
+    return request(store, &change, report, error);
 }
 
 efface_status efface_store_learn(efface_store *store, const efface_data *data,
                                  const efface_texts *texts, efface_store_report *report,
                                  efface_error *error) {
-    const double begin = ef_store_now();
-    efface_store_report done = {0};
-    efface_status status = check_rows(store, data, error);
-    if (status == EFFACE_OK)
-        status = ef_store_begin(store, true, error);
-    return status == EFFACE_OK
-               ? finish(store, learn(store, data, texts, &done, error), begin, &done, report, error)
-               : status;
-}
-
-/* ---------------------------------------------------------------- update */
-
-/* The rows as they will be, in the order in which they were found: what the set does not have of
- * its own stays. */
-static efface_status make_updated(const efface_data *old, const efface_data *data,
-                                  efface_data **out, efface_error *error) {
-    const uint32_t d = data->n_columns;
-    efface_data *made = NULL;
-    float *const values = ef_alloc(d, sizeof *values);
-    efface_status status =
-        values != NULL ? efface_data_create(d, &made, error) : ef_fail_memory(error);
-    for (size_t i = 0; status == EFFACE_OK && i < old->n_rows; i++) {
-        size_t position = 0;
-        const efface_row was = efface_data_row(old, i);
-        status = efface_data_find(data, was.id, &position);
-        const efface_row given = efface_data_row(data, position);
-        const int64_t weight = data->weighed ? given.weight : was.weight;
-        const uint64_t owner = given.owner != EFFACE_NO_OWNER ? given.owner : was.owner;
-        const int64_t label = given.label != EFFACE_NO_LABEL ? given.label : was.label;
-        efface_data_values(data, position, values);
-        const efface_rows row = {.n_rows = 1,
-                                 .values = values,
-                                 .ids = &was.id,
-                                 .weights = &weight,
-                                 .owners = &owner,
-                                 .labels = &label};
-        if (status == EFFACE_OK)
-            status = efface_data_add(made, &row, error);
-    }
-    ef_free(values);
-    if (status == EFFACE_OK)
-        *out = made;
-    else
-        efface_data_free(made);
-    return status;
-}
-
-static efface_status update(efface_store *store, const efface_data *data, const efface_texts *texts,
-                            efface_store_report *report, efface_error *error) {
-    ef_found found = {NULL, NULL, 0};
-    efface_data *made = NULL;
-    uint64_t *const asked = list_ids(data);
-    const efface_request request = {.ids = asked, .n_ids = data->n_rows};
-    uint64_t n_missing = 0;
-    efface_status status = asked != NULL ? check_kinds(store, data, error) : ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = ef_rows_find(store, &request, &found, &n_missing, error);
-    ef_free(asked);
-    if (status != EFFACE_OK)
-        return status;
-    uint64_t *const ids = list_ids(found.data);
-    if (ids == NULL)
-        status = ef_fail_memory(error);
-    if (status == EFFACE_OK)
-        status = make_updated(found.data, data, &made, error);
-    if (status == EFFACE_OK)
-        status = check_weight(store->head.total_weight - found.data->total_weight,
-                              made->total_weight, error);
-    const ef_store_change change = {
-        .leave = found.data, .come = made, .ids = ids, .n_rows = data->n_rows};
-    report->n_requested = report->n_updated = data->n_rows;
-    if (status == EFFACE_OK && change.n_rows != 0)
-        status = ef_models_follow(store, &change, report, error);
-    if (status == EFFACE_OK)
-        status = ef_rows_replace(store, &found, made, texts, error);
-    if (status == EFFACE_OK)
-        status = ef_receipt_append(store, "update", ids, change.n_rows, report, error);
-    ef_free(ids);
-    efface_data_free(made);
-    ef_found_free(&found);
-    return status;
+    efface_store_change change = {.kind = EFFACE_CHANGE_LEARN, .data = data, .texts = texts};
+    return request(store, &change, report, error);
 }
 
 efface_status efface_store_update(efface_store *store, const efface_data *data,
                                   const efface_texts *texts, efface_store_report *report,
                                   efface_error *error) {
+    efface_store_change change = {.kind = EFFACE_CHANGE_UPDATE, .data = data, .texts = texts};
+    return request(store, &change, report, error);
+}
+
+efface_status efface_store_preview(efface_store *store, const efface_request *asked,
+                                   efface_store_report *report, efface_error *error) {
     const double begin = ef_store_now();
-    efface_store_report done = {0};
-    efface_status status = check_rows(store, data, error);
+    efface_store_change change = {.kind = EFFACE_CHANGE_FORGET, .request = asked};
+    ef_task task = {.change = &change};
+    efface_error why = {.status = EFFACE_OK};
+    if (store == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store must not be NULL");
+    efface_status status = check_change(store, &change, &why);
     if (status == EFFACE_OK)
-        status = ef_store_begin(store, true, error);
-    return status == EFFACE_OK ? finish(store, update(store, data, texts, &done, error), begin,
-                                        &done, report, error)
-                               : status;
+        status = ef_store_begin(store, false, &why);
+    if (status == EFFACE_OK) {
+        status = ef_step_forget(store, &task, 1, true, &why);
+        if (status == EFFACE_OK && change.status != EFFACE_OK) {
+            status = change.status;
+            why = change.error;
+        }
+        status = ef_store_end(store, status, &why);
+    }
+    ef_free(task.ids);
+    change.report.seconds = ef_store_now() - begin;
+    if (status == EFFACE_OK && report != NULL)
+        *report = change.report;
+    else
+        efface_store_report_free(&change.report);
+    if (status != EFFACE_OK && error != NULL)
+        *error = why;
+    return status;
 }

@@ -208,8 +208,20 @@ static void drop_doubles(id_list *list) {
     list->n_ids = n;
 }
 
-static efface_status add_owners(efface_store *store, const efface_request *request, id_list *list,
-                                missing_list *missing, efface_error *error) {
+/* What a request asks for: the ids that it names, in order, and then those of its owners. */
+typedef struct asked {
+    id_list list;
+    size_t n_named;
+    size_t *ends; /* where the ids of each owner end */
+} asked;
+
+static void asked_free(asked *a) {
+    ef_free(a->list.ids);
+    ef_free(a->ends);
+}
+
+static efface_status add_owners(efface_store *store, const efface_request *request, asked *a,
+                                efface_error *error) {
     sqlite3_stmt *statement = NULL;
     if (request->n_owners == 0)
         return EFFACE_OK;
@@ -222,67 +234,166 @@ static efface_status add_owners(efface_store *store, const efface_request *reque
                 ef_fail(error, EFFACE_E_ARGUMENT,
                         "EFFACE_NO_OWNER is not an owner; name rows without an owner by their ids");
         else
-            status = add_owner(store, statement, request->owners[i], list, &found, error);
-        if (status == EFFACE_OK && !found)
-            note_missing(missing, "owner", request->owners[i], 1);
+            status = add_owner(store, statement, request->owners[i], &a->list, &found, error);
+        a->ends[i] = a->list.n_ids;
     }
     (void)sqlite3_finalize(statement);
     return status;
 }
 
+static efface_status list_asked(efface_store *store, const efface_request *request, asked *a,
+                                efface_error *error) {
+    a->ends = ef_alloc(request->n_owners, sizeof *a->ends);
+    bool fits = a->ends != NULL;
+    for (size_t i = 0; fits && i < request->n_ids; i++)
+        fits = append(&a->list, request->ids[i]);
+    if (!fits)
+        return ef_fail_memory(error);
+    a->n_named = a->list.n_ids;
+    if (a->n_named != 0)
+        qsort(a->list.ids, a->n_named, sizeof *a->list.ids, compare_ids);
+    return add_owners(store, request, a, error);
+}
+
+/* All ids that any of the requests asks for, each once, in order. */
+typedef struct pool {
+    id_list list;
+    bool *there;
+    bool *taken; /* by a request */
+    size_t n_there, n_taken;
+} pool;
+
+static void pool_free(pool *p) {
+    ef_free(p->list.ids);
+    ef_free(p->there);
+    ef_free(p->taken);
+}
+
+static efface_status pool_fill(pool *p, const asked *all, const ef_search *searches, size_t n,
+                               efface_error *error) {
+    bool fits = true;
+    for (size_t m = 0; m < n; m++)
+        for (size_t i = 0; fits && searches[m].status == EFFACE_OK && i < all[m].list.n_ids; i++)
+            fits = append(&p->list, all[m].list.ids[i]);
+    drop_doubles(&p->list);
+    p->there = ef_alloc_zero(p->list.n_ids, sizeof *p->there);
+    p->taken = ef_alloc_zero(p->list.n_ids, sizeof *p->taken);
+    return fits && p->there != NULL && p->taken != NULL ? EFFACE_OK : ef_fail_memory(error);
+}
+
+static size_t pool_find(const pool *p, uint64_t id) {
+    const uint64_t *const found = bsearch(&id, p->list.ids, p->list.n_ids, sizeof id, compare_ids);
+    return (size_t)(found - p->list.ids);
+}
+
+/* Of what a request asks for, what neither exists nor is left by requests before it. An id that is
+ * asked for and that an owner has is one row; it counts as asked for. */
+static efface_status find_missing(const pool *p, const asked *a, const efface_request *request,
+                                  missing_list *missing, efface_error *error) {
+    size_t at = a->n_named;
+    for (size_t k = 0; k < request->n_owners; k++) {
+        bool left = false;
+        for (; at < a->ends[k]; at++) {
+            const size_t i = pool_find(p, a->list.ids[at]);
+            if (!p->there[i])
+                return ef_store_corrupt(error, "an owner has a row that does not exist");
+            left |= !p->taken[i];
+        }
+        if (!left)
+            note_missing(missing, "owner", request->owners[k], 1);
+    }
+    for (at = 0; at < a->n_named;) {
+        const uint64_t id = a->list.ids[at];
+        const size_t i = pool_find(p, id);
+        size_t n_times = 0;
+        for (; at < a->n_named && a->list.ids[at] == id; at++)
+            n_times++;
+        if (!p->there[i] || p->taken[i])
+            note_missing(missing, "id", id, n_times);
+    }
+    return missing->n_missing == 0 || request->missing != EFFACE_MISSING_FAIL
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_NOT_FOUND,
+                         "nothing was changed: there is no row with %s%s (%" PRIu64 " in all)",
+                         missing->named, missing->n_missing > missing->n_named ? ", ..." : "",
+                         missing->n_missing);
+}
+
+/* Gives a request its rows. */
+static efface_status take(pool *p, const asked *a, ef_search *search) {
+    missing_list missing = {.n_missing = 0};
+    const efface_status status = find_missing(p, a, search->request, &missing, search->error);
+    if (status != EFFACE_OK)
+        return status;
+    search->ids = ef_alloc(a->list.n_ids, sizeof *search->ids);
+    if (search->ids == NULL)
+        return ef_fail_memory(search->error);
+    for (size_t at = 0; at < a->list.n_ids; at++) {
+        const size_t i = pool_find(p, a->list.ids[at]);
+        if (!p->there[i] || p->taken[i])
+            continue;
+        p->taken[i] = true;
+        search->ids[search->n_ids++] = a->list.ids[at];
+    }
+    p->n_taken += search->n_ids;
+    search->n_missing = missing.n_missing;
+    return EFFACE_OK;
+}
+
+/* Rows of requests that failed were looked up, and stay. */
+static efface_status leave_others(efface_store *store, pool *p, ef_found *rows,
+                                  efface_error *error) {
+    size_t n = 0;
+    for (size_t i = 0; i < p->list.n_ids; i++)
+        if (p->taken[i])
+            p->list.ids[n++] = p->list.ids[i];
+    ef_found_free(rows);
+    return ef_rows_look_up(store, p->list.ids, n, p->there, rows, error);
+}
+
+efface_status ef_rows_find_all(efface_store *store, ef_search *searches, size_t n, ef_found *found,
+                               efface_error *error) {
+    pool p = {.n_there = 0};
+    ef_found rows = {NULL, NULL, 0};
+    asked *const all = ef_alloc_zero(n, sizeof *all);
+    if (all == NULL)
+        return ef_fail_memory(error);
+    for (size_t m = 0; m < n; m++)
+        searches[m].status = list_asked(store, searches[m].request, &all[m], searches[m].error);
+    efface_status status = pool_fill(&p, all, searches, n, error);
+    if (status == EFFACE_OK)
+        status = ef_rows_look_up(store, p.list.ids, p.list.n_ids, p.there, &rows, error);
+    for (size_t i = 0; status == EFFACE_OK && i < p.list.n_ids; i++)
+        p.n_there += p.there[i];
+    for (size_t m = 0; status == EFFACE_OK && m < n; m++)
+        if (searches[m].status == EFFACE_OK)
+            searches[m].status = take(&p, &all[m], &searches[m]);
+    if (status == EFFACE_OK && p.n_taken != p.n_there)
+        status = leave_others(store, &p, &rows, error);
+    for (size_t m = 0; m < n; m++)
+        asked_free(&all[m]);
+    ef_free(all);
+    pool_free(&p);
+    if (status == EFFACE_OK)
+        *found = rows;
+    else
+        ef_found_free(&rows);
+    return status;
+}
+
 efface_status ef_rows_find(efface_store *store, const efface_request *request, ef_found *found,
                            uint64_t *n_missing, efface_error *error) {
-    missing_list missing = {.n_missing = 0};
-    id_list list = {NULL, 0, 0};
-    bool *there = NULL;
     ef_found rows = {NULL, NULL, 0};
-    efface_status status = EFFACE_OK;
-    for (size_t i = 0; status == EFFACE_OK && i < request->n_ids; i++)
-        if (!append(&list, request->ids[i]))
-            status = ef_fail_memory(error);
-    const size_t n_asked = list.n_ids;
-    if (n_asked != 0)
-        qsort(list.ids, n_asked, sizeof *list.ids, compare_ids);
+    ef_search search = {.request = request, .error = error};
+    efface_status status = ef_rows_find_all(store, &search, 1, &rows, error);
+    ef_free(search.ids);
     if (status == EFFACE_OK)
-        status = add_owners(store, request, &list, &missing, error);
+        status = search.status;
     if (status == EFFACE_OK) {
-        /* An id that is asked for and that an owner has is one row; it counts as asked for. */
-        uint64_t *const asked = ef_alloc(n_asked, sizeof *asked);
-        if (asked == NULL) {
-            ef_free(list.ids);
-            return ef_fail_memory(error);
-        }
-        memcpy(asked, list.ids != NULL ? list.ids : asked, n_asked * sizeof *asked);
-        drop_doubles(&list);
-        there = ef_alloc(list.n_ids, sizeof *there);
-        status = there != NULL ? ef_rows_look_up(store, list.ids, list.n_ids, there, &rows, error)
-                               : ef_fail_memory(error);
-        size_t at = 0;
-        for (size_t i = 0; status == EFFACE_OK && i < list.n_ids; i++) {
-            size_t n_times = 0;
-            for (; at < n_asked && asked[at] == list.ids[i]; at++)
-                n_times++;
-            if (there[i])
-                continue;
-            if (n_times != 0)
-                note_missing(&missing, "id", list.ids[i], n_times);
-            else
-                status = ef_store_corrupt(error, "an owner has a row that does not exist");
-        }
-        ef_free(asked);
-    }
-    if (status == EFFACE_OK && missing.n_missing != 0 && request->missing == EFFACE_MISSING_FAIL)
-        status = ef_fail(error, EFFACE_E_NOT_FOUND,
-                         "nothing was changed: there is no row with %s%s (%" PRIu64 " in all)",
-                         missing.named, missing.n_missing > missing.n_named ? ", ..." : "",
-                         missing.n_missing);
-    ef_free(list.ids);
-    ef_free(there);
-    if (status != EFFACE_OK) {
+        *found = rows;
+        *n_missing = search.n_missing;
+    } else {
         ef_found_free(&rows);
-        return status;
     }
-    *found = rows;
-    *n_missing = missing.n_missing;
-    return EFFACE_OK;
+    return status;
 }

@@ -44,7 +44,7 @@
  * Ids and owners are unsigned in the library and signed in SQLite: the same 64 bits.
  */
 #define _POSIX_C_SOURCE 200809L
-#include "store/store.h"
+#include "store/residents.h"
 
 #include "base/checked.h"
 #include "base/status.h"
@@ -83,6 +83,8 @@ void efface_store_close(efface_store *store) {
     /* In a child that was forked SQLite must not touch the file: its parent may be writing. */
     if (store->process == (int64_t)getpid())
         (void)sqlite3_close(store->db);
+    ef_residents_drop(store);
+    ef_free(store->residents);
     ef_store_free_columns(store);
     ef_free(store->path);
     sodium_memzero(store, sizeof *store);
@@ -241,6 +243,11 @@ efface_status ef_store_open_file(const char *path, bool writes, const efface_sto
     ef_free(name);
     if (status == EFFACE_OK && !keep_path(store))
         status = ef_fail_memory(error);
+    if (status == EFFACE_OK && writes && options->resident != 0) {
+        store->residents = ef_alloc_zero(1, sizeof *store->residents);
+        if (store->residents == NULL)
+            status = ef_fail_memory(error);
+    }
     if (status != EFFACE_OK) {
         efface_store_close(store);
         return status;

@@ -29,11 +29,13 @@ struct efface_store {
     bool writes;
     uint32_t format; /* of the file */
     double wait_seconds;
-    ef_head head;          /* as the transaction under way has it */
-    bool head_changed;     /* since it was read */
-    char **names;          /* of the columns, or NULL; each may be NULL */
-    double *offsets;       /* of the columns, or NULL */
-    efface_offset *places; /* the same for load options, those that are not 0 */
+    ef_head head;                                 /* as the transaction under way has it */
+    bool head_changed;                            /* since it was read */
+    unsigned char head_seal[EFFACE_DIGEST_BYTES]; /* of the head as the file has it */
+    struct ef_residents *residents; /* what stays in memory (residents.h); NULL: nothing does */
+    char **names;                   /* of the columns, or NULL; each may be NULL */
+    double *offsets;                /* of the columns, or NULL */
+    efface_offset *places;          /* the same for load options, those that are not 0 */
     size_t n_places;
     char foreign[200];      /* what the schema has that is not ours; "" for nothing */
     int64_t schema_version; /* SQLite's count of its changes when it was compared */
@@ -137,7 +139,8 @@ efface_status ef_store_end(efface_store *store, efface_status status, efface_err
 /* The same for a file whose head cannot be read yet. */
 efface_status ef_store_begin_bare(efface_store *store, bool writes, efface_error *error);
 
-/* Whether the store was opened to write, by this process. */
+/* Whether the store was opened by this process; and to write. */
+efface_status ef_store_check_process(const efface_store *store, efface_error *error);
 efface_status ef_store_may_write(const efface_store *store, efface_error *error);
 
 /* Has a fit tell the caller of the store how much is done, and ask whether to go on. `telling` is
@@ -345,6 +348,21 @@ efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_
 efface_status ef_rows_look_up(efface_store *store, const uint64_t *ids, size_t n_ids, bool *there,
                               ef_found *found, efface_error *error);
 
+/* A request whose rows are looked for together with those of others, and what is found of it. */
+typedef struct ef_search {
+    const efface_request *request;
+    efface_error *error; /* or NULL */
+    efface_status status;
+    uint64_t *ids; /* of its rows; release with ef_free, whatever became of it */
+    size_t n_ids;
+    uint64_t n_missing; /* ids and owners that are not there, or that a request before it takes */
+} ef_search;
+
+/* The rows that requests are about: to each, what those before it leave. `found` is handed the rows
+ * of those that are OK. */
+efface_status ef_rows_find_all(efface_store *store, ef_search *searches, size_t n, ef_found *found,
+                               efface_error *error);
+
 /* The rows that a request is about; how many of its ids and owners are not there. */
 efface_status ef_rows_find(efface_store *store, const efface_request *request, ef_found *found,
                            uint64_t *n_missing, efface_error *error);
@@ -513,9 +531,12 @@ bool ef_bytes_have(ef_decoder bytes, const char *wanted);
 bool ef_receipt_follows(ef_decoder body, const unsigned char digest[EFFACE_DIGEST_BYTES]);
 
 /* Appends the receipt of a request: `kind` is "forget", "learn", "update" or "publish", `ids` are
- * those of the rows concerned. Hands their hashes to the report. */
+ * those of the rows concerned. Hands their hashes to the report. After the last receipt of a
+ * transaction their number is signed, if receipts are. */
 efface_status ef_receipt_append(efface_store *store, const char *kind, const uint64_t *ids,
                                 size_t n_ids, efface_store_report *report, efface_error *error);
+
+efface_status ef_receipts_sign(efface_store *store, efface_error *error);
 
 /* Whether receipts have no gaps, each names the one before, and the last is the one that the head
  * has; CORRUPT if not. And the signature of how many there are. */

@@ -228,6 +228,50 @@ efface_status efface_store_load(efface_store *store, const char *name, efface_da
     return load(store, name, NULL, data, model, error);
 }
 
+/* A model as it is when it is read from its own bytes. */
+static efface_status make_cold(efface_model **model, efface_error *error) {
+    const efface_model *const hot = *model;
+    efface_model *cold = NULL;
+    unsigned char *bytes = NULL;
+    size_t n_bytes = 0;
+    efface_status status = efface_model_encode(hot, &bytes, &n_bytes, error);
+    ef_decoder decoder = {.bytes = bytes, .n_bytes = n_bytes};
+    if (status == EFFACE_OK)
+        status =
+            ef_model_read(&decoder, hot->family->params(hot->state), hot->n_columns, &cold, error);
+    efface_bytes_free(bytes);
+    efface_model_free(*model);
+    *model = cold;
+    return status;
+}
+
+efface_status efface_store_model(efface_store *store, const char *name, efface_model **out,
+                                 efface_error *error) {
+    if (store == NULL || name == NULL || out == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store, name and out must not be NULL");
+    ef_record record = {.n_columns = 0};
+    efface_data *data = NULL;
+    efface_model *model = NULL;
+    ef_counts counts;
+    efface_status status = ef_store_begin(store, false, error);
+    if (status == EFFACE_OK)
+        status = ef_store_end(store, ef_record_read(store, name, true, &record, error), error);
+    if (status == EFFACE_OK && ef_record_is_outdated(&record)) {
+        status = efface_store_load(store, name, &data, &model, error);
+        efface_data_free(data);
+        if (status == EFFACE_OK)
+            status = make_cold(&model, error);
+    } else if (status == EFFACE_OK) {
+        status = ef_record_cold(&record, &model, &counts, error);
+        if (status == EFFACE_OK)
+            ef_counts_free(&counts);
+    }
+    ef_record_free(&record);
+    if (status == EFFACE_OK)
+        *out = model;
+    return status;
+}
+
 efface_status efface_store_encode(efface_store *store, const char *name, unsigned char **bytes,
                                   size_t *n_bytes, efface_error *error) {
     if (store == NULL || bytes == NULL || n_bytes == NULL)

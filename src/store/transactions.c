@@ -1,14 +1,14 @@
 /* Transactions: their beginning, their end, and failures of the disk. */
 #define _POSIX_C_SOURCE 200809L
 #include "base/status.h"
-#include "store/store.h"
+#include "store/residents.h"
 
 #include <string.h>
 #include <unistd.h>
 
 /* Locks belong to a process. In a forked child, SQLite would think that it has the locks of its
  * parent, and might roll back what the parent is writing. */
-static efface_status check_process(const efface_store *store, efface_error *error) {
+efface_status ef_store_check_process(const efface_store *store, efface_error *error) {
     return store->process == (int64_t)getpid()
                ? EFFACE_OK
                : ef_fail(
@@ -19,7 +19,7 @@ static efface_status check_process(const efface_store *store, efface_error *erro
 efface_status ef_store_may_write(const efface_store *store, efface_error *error) {
     if (store == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store must not be NULL");
-    return store->writes ? check_process(store, error)
+    return store->writes ? ef_store_check_process(store, error)
                          : ef_fail(error, EFFACE_E_ARGUMENT,
                                    "the store was opened for reading only; open it for writing");
 }
@@ -60,7 +60,7 @@ static void take_back(efface_store *store) {
 }
 
 efface_status ef_store_begin_bare(efface_store *store, bool writes, efface_error *error) {
-    efface_status status = check_process(store, error);
+    efface_status status = ef_store_check_process(store, error);
     if (status == EFFACE_OK)
         status = ef_store_connect(store, error);
     if (status == EFFACE_OK)
@@ -79,12 +79,44 @@ static void leave(efface_store *store) {
     store->in_write = false;
 }
 
-/* The file's own count of its changes. */
-static bool read_change_counter(efface_store *store, unsigned char counter[4]) {
+static sqlite3_file *file_of(efface_store *store) {
     sqlite3_file *file = NULL;
     return sqlite3_file_control(store->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK &&
-           file != NULL && file->pMethods != NULL && /* a database in memory has none */
-           file->pMethods->xRead(file, counter, 4, 24) == SQLITE_OK;
+                   file != NULL && file->pMethods != NULL /* a database in memory has none */
+               ? file
+               : NULL;
+}
+
+/* The file's own count of its changes. */
+static bool read_change_counter(efface_store *store, unsigned char counter[4]) {
+    sqlite3_file *const file = file_of(store);
+    return file != NULL && file->pMethods->xRead(file, counter, 4, 24) == SQLITE_OK;
+}
+
+efface_status efface_store_count_changes(efface_store *store, uint64_t *count,
+                                         efface_error *error) {
+    if (store == NULL || count == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "store and count must not be NULL");
+    efface_status status = ef_store_check_process(store, error);
+    if (status == EFFACE_OK)
+        status = ef_store_connect(store, error);
+    if (status != EFFACE_OK)
+        return status;
+    unsigned char counter[4] = {0};
+    int moved = 0;
+    if (store->path != NULL) {
+        /* Opening and closing the path to look at it would end the locks of this process. */
+        (void)sqlite3_file_control(store->db, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+        if (moved != 0)
+            return ef_fail(error, EFFACE_E_CORRUPT,
+                           "the file of the store is no longer there, or another one has replaced "
+                           "it since it was opened; open it again");
+        if (!read_change_counter(store, counter))
+            return ef_fail(error, EFFACE_E_IO, "the store cannot be read");
+    }
+    *count = (uint64_t)counter[0] << 24 | (uint64_t)counter[1] << 16 | (uint64_t)counter[2] << 8 |
+             counter[3];
+    return EFFACE_OK;
 }
 
 /* Whether the count has changed for a process that opens the file now. */
@@ -110,7 +142,9 @@ efface_status ef_store_begin(efface_store *store, bool writes, efface_error *err
         memcmp(before.row_key, store->head.row_key, sizeof before.row_key) != 0)
         status = ef_fail(error, EFFACE_E_CORRUPT,
                          "another store has replaced the file since it was opened; open it again");
-    if (status != EFFACE_OK)
+    if (status == EFFACE_OK)
+        ef_residents_check(store);
+    else
         leave(store);
     return status;
 }
