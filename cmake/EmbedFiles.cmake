@@ -5,27 +5,28 @@
 #
 # The same file, run as a script with -P, writes NAME.c: no other program is needed to build.
 if(CMAKE_SCRIPT_MODE_FILE)
-    set(types html "text/html; charset=utf-8" css "text/css; charset=utf-8"
-              js "text/javascript; charset=utf-8" svg "image/svg+xml" json "application/json")
+    set(type_html "text/html; charset=utf-8")
+    set(type_css "text/css; charset=utf-8")
+    set(type_js "text/javascript; charset=utf-8")
+    set(type_svg "image/svg+xml")
+    set(type_json "application/json")
+    string(REPLACE "|" ";" FILES "${FILES}")
     set(arrays "")
     set(table "")
     set(number 0)
     foreach(file IN LISTS FILES)
         get_filename_component(name "${file}" NAME)
         string(REGEX REPLACE "^.*\\." "" extension "${name}")
-        list(FIND types "${extension}" at)
-        if(at LESS 0)
+        if(NOT DEFINED type_${extension})
             message(FATAL_ERROR "${name}: no content type is known for .${extension}")
         endif()
-        math(EXPR at "${at} + 1")
-        list(GET types ${at} type)
         file(READ "${file}" bytes HEX)
         string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")
         string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
         # The 0 behind the end is not counted: texts may be read as such.
         string(APPEND arrays
                "static const unsigned char bytes_${number}[] = {\n${bytes}0};\n")
-        string(APPEND table "    {\"${name}\", \"${type}\", bytes_${number}, "
+        string(APPEND table "    {\"${name}\", \"${type_${extension}}\", bytes_${number}, "
                             "sizeof bytes_${number} - 1},\n")
         math(EXPR number "${number} + 1")
     endforeach()
@@ -44,7 +45,7 @@ function(embed_files target name)
         list(APPEND files "${file}")
     endforeach()
     set(out "${CMAKE_CURRENT_BINARY_DIR}/${name}.c")
-    string(REPLACE ";" "\\;" list "${files}")
+    string(REPLACE ";" "|" list "${files}") # a semicolon would end the argument
     add_custom_command(
         OUTPUT "${out}"
         COMMAND "${CMAKE_COMMAND}" "-DOUT=${out}" "-DNAME=${name}" "-DFILES=${list}"
