@@ -1,0 +1,102 @@
+// One model: what it is, pictures of it, its facts and tables, and its check.
+
+import { get, inWords } from './api.js';
+import { copyButton, digest, el, empty, facts, link, more, path, replace, scroller, table }
+    from './dom.js';
+import { count, kindOf, list, number, whole } from './words.js';
+import { draw } from './pictures.js';
+import { verifyPanel } from './checks.js';
+
+const PAGE = 50;
+const PREDICTS = { clusters: 'a cluster', classes: 'a class', values: 'values',
+    probabilities: 'probabilities' };
+
+function factValue(value) {
+    if (value === null || value === undefined) return 'derived from the rows';
+    if (value === true) return 'yes';
+    if (value === false) return 'no';
+    return number(value);
+}
+
+// A table of the model, with pages. It is read when it is opened first.
+function tableOf(at, info, signal) {
+    const box = el('div', { 'aria-live': 'polite' });
+    let read = false;
+    const load = async (from) => {
+        replace(box, el('p', { class: 'loading' }, 'Loading…'));
+        try {
+            const page = await get(`${at}/tables/${path(info.name)}?from=${from}&count=${PAGE}`,
+                signal);
+            const jump = (to, text) => el('button', { type: 'button', class: 'small',
+                disabled: to < 0 || to >= page.of, on: { click: () => load(to) } }, text);
+            replace(box, table(info.name, [{ name: page.row_name || '' },
+                ...page.columns.map((name) => ({ name, number: true }))],
+            page.rows.map((row) => [String(row.row), ...row.values.map(number)]), true),
+            page.of > PAGE ? el('p', { class: 'pages' }, jump(from - PAGE, 'Before'),
+                el('span', { class: 'pale' }, `${whole(from + 1)} to ${
+                    whole(Math.min(from + PAGE, page.of))} of ${whole(page.of)}`),
+                jump(from + PAGE, 'Next')) : null);
+        } catch (refusal) {
+            if (refusal.name !== 'AbortError') replace(box, el('p', null, inWords(refusal)));
+        }
+    };
+    const details = more(`${info.name}: ${count(info.rows, 'row')} of ${
+        count(info.columns, 'number')}`, box);
+    details.addEventListener('toggle', () => {
+        if (details.open && !read) {
+            read = true;
+            load(0);
+        }
+    });
+    return details;
+}
+
+export async function showModel({ main, parts, signal, may }) {
+    const [store, name] = parts;
+    const at = `v1/stores/${path(store)}/models/${path(name)}`;
+    const model = await get(at, signal);
+    const pictures = el('div', { class: 'pictures' }, el('p', { class: 'loading' }, 'Drawing…'));
+    const inputs = model.columns.filter((column) => column.input)
+        .map((column, i) => column.name || `column ${i}`);
+    const params = model.facts.filter((fact) => fact.parameter);
+    const rest = model.facts.filter((fact) => !fact.parameter);
+    const pairs = (some) => some.map((fact) => [fact.name, factValue(fact.value)]);
+    replace(main,
+        el('nav', { class: 'crumbs', 'aria-label': 'Where you are' }, link('', 'Overview'),
+            link(path('stores', store), store)),
+        el('h1', null, model.name),
+        el('p', { class: 'lead' }, `A model of the family ${kindOf(model)}, fitted to ${
+            count(model.rows, 'row')}. From ${list(inputs)} it predicts ${
+            PREDICTS[model.predicts] || model.predicts}.`),
+        el('p', { class: 'digestline' }, el('span', { class: 'pale' }, 'Digest'),
+            digest(model.digest, true), copyButton(model.digest, 'the digest')),
+        may('read') ? el('section', { 'aria-labelledby': 'picture-heading' },
+            el('h2', { id: 'picture-heading' }, 'A look at it'), pictures) : null,
+        el('section', { 'aria-labelledby': 'facts-heading' },
+            el('h2', { id: 'facts-heading' }, 'Facts'),
+            el('div', { class: 'halves' },
+                el('div', null, el('h3', null, 'Parameters'), params.length ? facts(pairs(params))
+                    : el('p', { class: 'pale' }, 'none')),
+                el('div', null, el('h3', null, 'The fitted model'), facts([
+                    ['rows', whole(model.rows)], ['weight', number(model.weight)],
+                    model.classes && model.classes.length
+                        ? ['classes', list(model.classes.map(String))] : null,
+                    ...pairs(rest)])))),
+        may('read') && model.tables.length ? el('section', { 'aria-labelledby': 'tables-heading' },
+            el('h2', { id: 'tables-heading' }, 'Tables'),
+            model.tables.map((info) => tableOf(at, info, signal))) : null,
+        may('read', 'erase') ? el('section', { class: 'step', 'aria-labelledby': 'verify-heading' },
+            el('h2', { id: 'verify-heading' }, 'Verify'),
+            el('p', null, 'Fits the model again from the rows that are there now, and compares every '
+                + 'byte. You may leave this page meanwhile.'),
+            verifyPanel(store, [name], null, signal, `efface.checks.${store}.${name}`)) : null);
+    if (!may('read')) return;
+    get(`${at}/picture`, signal).then((answer) => {
+        replace(pictures, answer.pictures.length ? answer.pictures.map(draw)
+            : empty('There is no picture of this model yet.'));
+    }).catch((refusal) => {
+        if (refusal.name !== 'AbortError') {
+            replace(pictures, el('p', { class: 'pale' }, `No picture: ${inWords(refusal)}`));
+        }
+    });
+}

@@ -1,0 +1,120 @@
+// Numbers, times and what the service says, as a person would put it.
+
+const WHOLE = new Intl.NumberFormat('en');
+const MONTHS = { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' };
+
+export function whole(n) {
+    return WHOLE.format(n);
+}
+
+export function count(n, one, many) {
+    return `${whole(n)} ${Number(n) === 1 ? one : many || `${one}s`}`;
+}
+
+// A number to six digits; of what may be missing.
+export function number(x) {
+    if (x === null || x === undefined) return '–';
+    if (typeof x !== 'number') return String(x);
+    if (Number.isInteger(x) && Math.abs(x) < 1e15) return WHOLE.format(x);
+    const size = Math.abs(x);
+    if (size !== 0 && (size < 1e-4 || size >= 1e9)) return x.toExponential(4);
+    return new Intl.NumberFormat('en', { maximumSignificantDigits: 6 }).format(x);
+}
+
+export function brief(x) {
+    return new Intl.NumberFormat('en', { maximumSignificantDigits: 3 }).format(x);
+}
+
+export function percent(part) {
+    return `${new Intl.NumberFormat('en', { maximumFractionDigits: part < 0.1 ? 1 : 0 })
+        .format(part * 100)} %`;
+}
+
+export function bytes(n) {
+    const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
+    let i = 0;
+    while (n >= 1000 && i < units.length - 1) { n /= 1000; i += 1; }
+    return `${i === 0 ? n : n.toFixed(n < 10 ? 1 : 0)} ${units[i]}`;
+}
+
+export function seconds(s) {
+    if (s < 0.001) return `${brief(s * 1e6)} µs`;
+    if (s < 1) return `${brief(s * 1e3)} ms`;
+    return `${brief(s)} s`;
+}
+
+export function time(text) {
+    const date = new Date(text);
+    if (Number.isNaN(date.getTime())) return String(text);
+    return `${new Intl.DateTimeFormat('en-GB', MONTHS).format(date)} UTC`;
+}
+
+export function list(texts, last) {
+    if (texts.length < 2) return texts.join('');
+    return `${texts.slice(0, -1).join(', ')} ${last || 'and'} ${texts[texts.length - 1]}`;
+}
+
+const FAMILIES = { kmeans: 'k-means', sums: 'sums', segmented: 'segmented regression' };
+export function family(name) {
+    return FAMILIES[name] || name;
+}
+
+const VIEWS = {
+    means: 'means', linear: 'linear regression', ridge: 'ridge classifier',
+    bayes: 'naive Bayes classifier', discriminant: 'discriminant classifier',
+    components: 'principal components',
+};
+// A family, and which view of it, if the facts of the model say so.
+export function kindOf(model) {
+    const view = (model.facts || []).find((fact) => fact.name === 'view');
+    return (view && VIEWS[view.value]) || family(model.family);
+}
+
+const KINDS = {
+    forget: ['Forgot', 'forgotten'], learn: ['Learned', 'learned'], update: ['Updated', 'updated'],
+    publish: ['Published', 'published'],
+};
+// What a receipt is about, in a few words.
+export function deed(receipt) {
+    const [verb, past] = KINDS[receipt.kind] || [receipt.kind, ''];
+    const n = receipt[past];
+    return n === undefined || receipt.kind === 'publish' ? verb : `${verb} ${count(n, 'row')}`;
+}
+
+const ACTIONS = { untouched: 'no repair', repaired: 'repaired', refitted: 'fitted again' };
+export function action(name) {
+    return ACTIONS[name] || name;
+}
+
+// What forgetting takes, over all models, in one or two sentences.
+export function cost(models, done) {
+    const of = (name) => models.filter((model) => model.action === name);
+    const [calm, repaired, refitted] = [of('untouched'), of('repaired'), of('refitted')];
+    if (models.length === 0) return 'The store has no models: only the rows leave.';
+    const need = (n) => (done ? (n === 1 ? 'needed' : 'needed') : n === 1 ? 'needs' : 'need');
+    let text;
+    if (calm.length === models.length) {
+        text = models.length === 1 ? `The model ${need(1)} no repair: its sums are corrected.`
+            : `None of the ${models.length} models ${need(1)} a repair: only sums are corrected.`;
+        return text;
+    }
+    text = `${calm.length} of ${count(models.length, 'model')} ${need(calm.length)} no repair`;
+    if (calm.length === 0) {
+        text = models.length === 1 ? `The model ${need(1)} more than corrected sums`
+            : `All ${models.length} models ${need(2)} more than corrected sums`;
+    }
+    const rest = [];
+    const were = (n) => (done ? (n === 1 ? 'was' : 'were') : n === 1 ? 'is' : 'are');
+    if (repaired.length) rest.push(`${repaired.length} ${were(repaired.length)} repaired in part`);
+    if (refitted.length) {
+        rest.push(`${refitted.length} ${were(refitted.length)} fitted again from scratch`);
+    }
+    return `${text}; ${list(rest)}.`;
+}
+
+const STATES = {
+    waiting: 'waiting', running: 'running', done: 'done', failed: 'failed', cancelled: 'cancelled',
+};
+export function jobState(name) {
+    return STATES[name] || name;
+}
