@@ -18,6 +18,11 @@ install(FILES "${PROJECT_SOURCE_DIR}/include/efface/efface.h"
 install(TARGETS efface EXPORT efface-shared)
 install(TARGETS efface_static EXPORT efface-static)
 install(TARGETS efface-cli)
+if(TARGET efface-serve)
+    set_target_properties(efface-serve PROPERTIES
+        BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
+    install(TARGETS efface-serve)
+endif()
 file(GLOB man_pages "${PROJECT_SOURCE_DIR}/docs/man/*.1")
 install(FILES ${man_pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES cli/completion/efface.bash RENAME efface

@@ -1,0 +1,99 @@
+/*
+ * Requests and replies, as handlers see them; libmicrohttpd stays in server.c.
+ *
+ * A request is complete when a handler gets it: its route is known, its token has one of the
+ * route's roles, and its body has been read. A handler fills the reply and returns SV_NOW; or it
+ * hands the request on, returns SV_LATER, and somebody calls sv_finish once, from any thread.
+ */
+#ifndef SV_HTTP_H
+#define SV_HTTP_H
+
+#include "access/access.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct sv_service sv_service; /* service.h */
+typedef struct sv_route sv_route;
+
+#define SV_MOST_PARTS 3 /* variable parts of a path */
+
+typedef struct sv_reply {
+    int status;               /* of HTTP; 0 until there is a reply */
+    const char *content_type; /* a constant */
+    char *body;               /* made by malloc; overwritten and released after it was sent */
+    size_t n_body;
+    const void *page; /* or, instead of `body`, bytes that live as long as the process */
+    struct {
+        const char *name;
+        char value[160];
+    } headers[4];     /* further ones; name NULL: no more */
+    uint64_t receipt; /* for the audit log: number of the receipt, or 0 */
+} sv_reply;
+
+typedef struct sv_request {
+    sv_service *service;
+    const sv_route *route;
+    const char
+        *parts[SV_MOST_PARTS]; /* what stood for {store}, {model}, ... in the path, decoded */
+    const char *content_type;  /* of the body, without parameters; "" if it has none */
+    const char *accept;
+    char *body; /* ended by a 0 that is not counted; overwritten when the request ends */
+    size_t n_body;
+    sv_caller caller;
+    double begin; /* when its head was there, in seconds (sv_now) */
+    sv_reply reply;
+    struct sv_connection *connection; /* for server.c */
+    struct sv_request *next;          /* in a queue */
+} sv_request;
+
+typedef enum sv_when { SV_NOW, SV_LATER } sv_when;
+
+/* Where a handler runs: on the thread that reads the network, if it takes microseconds and waits
+ * for nothing; or on a worker, if it touches a disk or takes longer. */
+typedef enum sv_where { SV_HERE, SV_ON_WORKER } sv_where;
+
+struct sv_route {
+    const char *method;
+    const char *path; /* such as "/v1/stores/{store}/forget" */
+    unsigned roles;   /* any of these will do (access.h); 0: no token is needed */
+    sv_where where;
+    sv_when (*handle)(sv_request *request);
+    const char *action; /* in logs, metrics and the audit log, such as "forget" */
+};
+
+/* The value of a parameter of the query, or NULL. */
+const char *sv_query(const sv_request *request, const char *name);
+
+/* Sends the reply of a request that came SV_LATER. The request must not be used afterwards. */
+void sv_finish(sv_request *request);
+
+/* Seconds on a clock that only goes forward. */
+double sv_now(void);
+
+/* ------------------------------------------------------------------ replies (reply.c) */
+
+/* Replies with JSON, which this releases. */
+void sv_reply_json(sv_request *request, int status, json_t *json);
+
+/* Replies with a text that was made by malloc. */
+void sv_reply_text(sv_request *request, int status, const char *content_type, char *text,
+                   size_t n_text);
+
+/* Replies {"error": {"code", "message"}}. A message says what to do, and never shows an id or a
+ * value. */
+void sv_refuse(sv_request *request, int status, const char *code, const char *message);
+
+/* The same for an error of the library: its status decides; its message, which may have values in
+ * it, is not shown. */
+void sv_refuse_error(sv_request *request, const efface_error *error);
+
+void sv_reply_header(sv_request *request, const char *name, const char *value);
+
+/* The body as JSON; NULL, with a reply, if it is not an object in JSON. Release with json_decref.
+ */
+json_t *sv_body_json(sv_request *request);
+
+#endif

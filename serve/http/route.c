@@ -1,0 +1,91 @@
+/* Which handler a path belongs to. */
+#include "http/server.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static int hex_digit(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Decodes %XX in place; false for what is not such a code, and for a zero byte or a slash, which
+ * would be another path. */
+static bool decode(char *text) {
+    char *to = text;
+    for (const char *from = text; *from != 0; from++) {
+        if (*from != '%') {
+            *to++ = *from;
+            continue;
+        }
+        const int high = hex_digit(from[1]), low = high >= 0 ? hex_digit(from[2]) : -1;
+        if (low < 0)
+            return false;
+        const char c = (char)(high * 16 + low);
+        if (c == 0 || c == '/')
+            return false;
+        *to++ = c;
+        from += 2;
+    }
+    *to = 0;
+    return true;
+}
+
+/* Whether a path has the form of a route. `begins` gets where the variable parts begin. */
+static bool matches(const char *form, char *path, char *begins[SV_MOST_PARTS]) {
+    size_t n = 0;
+    while (*form != 0) {
+        if (*form != '{') {
+            if (*form++ != *path++)
+                return false;
+            continue;
+        }
+        form = strchr(form, '}') + 1;
+        begins[n++] = path;
+        path += strcspn(path, "/");
+        if (path == begins[n - 1])
+            return false;
+    }
+    return *path == 0;
+}
+
+static bool same_method(const char *method, const sv_route *route) {
+    return strcmp(method, route->method) == 0 ||
+           (strcmp(method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
+}
+
+static void allow(char allowed[64], const char *method) {
+    const size_t n = strlen(allowed);
+    (void)snprintf(allowed + n, 64 - n, "%s%s", n != 0 ? ", " : "", method);
+}
+
+sv_routing sv_route_find(const sv_route *routes, const char *method, char *path,
+                         const sv_route **route, const char *parts[SV_MOST_PARTS],
+                         char allowed[64]) {
+    char *begins[SV_MOST_PARTS];
+    sv_routing routing = SV_NO_PATH;
+    allowed[0] = 0;
+    for (const sv_route *r = routes; r->method != NULL; r++) {
+        memset(begins, 0, sizeof begins);
+        if (!matches(r->path, path, begins))
+            continue;
+        routing = SV_NO_METHOD;
+        allow(allowed, r->method);
+        if (!same_method(method, r))
+            continue;
+        for (size_t i = 0; i < SV_MOST_PARTS; i++)
+            parts[i] = begins[i];
+        for (size_t i = 0; i < SV_MOST_PARTS && begins[i] != NULL; i++) {
+            char *const end = begins[i] + strcspn(begins[i], "/");
+            *end = 0;
+            if (!decode(begins[i]))
+                return SV_NO_PATH;
+        }
+        *route = r;
+        return SV_ROUTED;
+    }
+    return routing;
+}

@@ -1,0 +1,113 @@
+/* The stores that are served, by name. */
+#include "rooms/rooms.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAIT_SECONDS 10.0
+
+struct sv_room {
+    char *path;
+    char name[128];
+};
+
+struct sv_rooms {
+    size_t n_rooms;
+    sv_room rooms[];
+};
+
+/* Names a room as its file is named, without folder and ".store". */
+static bool name_room(sv_room *room) {
+    const char *const slash = strrchr(room->path, '/');
+    const char *const file = slash != NULL ? slash + 1 : room->path;
+    const char *const end = strstr(file, ".store");
+    const size_t n =
+        end != NULL && strcmp(end, ".store") == 0 ? (size_t)(end - file) : strlen(file);
+    if (n == 0 || n >= sizeof room->name)
+        return false;
+    memcpy(room->name, file, n);
+    return true;
+}
+
+static bool open_room(const sv_rooms *rooms, sv_room *room, const char *path, char *message,
+                      size_t n_message) {
+    efface_error error;
+    efface_store *store = NULL;
+    room->path = strdup(path);
+    if (room->path == NULL || !name_room(room)) {
+        (void)snprintf(message, n_message, "%s: a store cannot be served under that name", path);
+        return false;
+    }
+    if (sv_rooms_find(rooms, room->name) != NULL) {
+        (void)snprintf(message, n_message, "%s: another store is named %s too; rename a file", path,
+                       room->name);
+        return false;
+    }
+    if (sv_room_open(room, &store, &error) != EFFACE_OK) {
+        (void)snprintf(message, n_message, "%s", error.message);
+        return false;
+    }
+    efface_store_close(store);
+    return true;
+}
+
+bool sv_rooms_open(sv_service *service, sv_rooms **out, char *message, size_t n_message) {
+    const sv_options *const options = service->options;
+    sv_rooms *const rooms = calloc(1, sizeof *rooms + options->n_stores * sizeof rooms->rooms[0]);
+    bool right = rooms != NULL;
+    if (!right)
+        (void)snprintf(message, n_message, "memory is short");
+    for (size_t i = 0; right && i < options->n_stores; i++) {
+        right = open_room(rooms, &rooms->rooms[i], options->stores[i], message, n_message);
+        rooms->n_rooms++;
+    }
+    if (right)
+        *out = rooms;
+    else
+        sv_rooms_close(rooms);
+    return right;
+}
+
+void sv_rooms_close(sv_rooms *rooms) {
+    for (size_t i = 0; rooms != NULL && i < rooms->n_rooms; i++)
+        free(rooms->rooms[i].path);
+    free(rooms);
+}
+
+size_t sv_rooms_count(const sv_rooms *rooms) {
+    return rooms->n_rooms;
+}
+
+sv_room *sv_rooms_at(const sv_rooms *rooms, size_t number) {
+    return (sv_room *)(uintptr_t)&rooms->rooms[number];
+}
+
+sv_room *sv_rooms_find(const sv_rooms *rooms, const char *name) {
+    for (size_t i = 0; i < rooms->n_rooms; i++)
+        if (strcmp(rooms->rooms[i].name, name) == 0)
+            return sv_rooms_at(rooms, i);
+    return NULL;
+}
+
+sv_room *sv_room_of(sv_request *request) {
+    sv_room *const room = sv_rooms_find(request->service->rooms, request->parts[0]);
+    if (room == NULL)
+        sv_refuse(request, 404, "no_store", "no store of that name is served; see /v1/stores");
+    return room;
+}
+
+const char *sv_room_name(const sv_room *room) {
+    return room->name;
+}
+
+const char *sv_room_path(const sv_room *room) {
+    return room->path;
+}
+
+efface_status sv_room_open(const sv_room *room, efface_store **store, efface_error *error) {
+    efface_store_options options;
+    efface_store_options_init(&options);
+    options.wait_seconds = WAIT_SECONDS;
+    return efface_store_open(room->path, &options, store, error);
+}
