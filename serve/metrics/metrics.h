@@ -46,20 +46,6 @@ void sv_metrics_reloaded(sv_metrics *metrics, size_t store);
 void sv_metrics_job(sv_metrics *metrics, const char *state);
 
 /* GET /v1/metrics. */
-sv_when sv_handle_metrics(sv_request *request);
-
-/* ------------------------------------------------------------------ for the handler and tests */
-
-typedef struct sv_text {
-    char *text;
-    size_t n, room;
-    bool failed; /* there was no memory; text is NULL */
-} sv_text;
-
-/* Adds a formatted piece. */
-void sv_text_add(sv_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* Writes what was counted; `names` has those of the stores. */
-void sv_metrics_write(sv_metrics *metrics, const char *const *names, sv_text *text);
+sv_when sv_get_metrics(sv_request *request);
 
 #endif
