@@ -86,8 +86,18 @@ void sv_reply_text(sv_request *request, int status, const char *content_type, ch
  * value. */
 void sv_refuse(sv_request *request, int status, const char *code, const char *message);
 
-/* The same for an error of the library: its status decides; its message, which may have values in
+/* What to say of an error of the library: its status decides; its message, which may have values in
  * it, is not shown. */
+typedef struct sv_problem {
+    int status;           /* of HTTP */
+    unsigned retry_after; /* seconds; 0: trying again is of no use */
+    const char *code;
+    const char *message;
+} sv_problem;
+
+sv_problem sv_problem_of(const efface_error *error);
+
+/* Replies that. */
 void sv_refuse_error(sv_request *request, const efface_error *error);
 
 void sv_reply_header(sv_request *request, const char *name, const char *value);
