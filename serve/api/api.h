@@ -17,4 +17,11 @@ sv_when sv_get_openapi(sv_request *request);
 sv_when sv_get_page(sv_request *request);
 sv_when sv_get_page_file(sv_request *request);
 
+sv_when sv_post_find(sv_request *request);
+sv_when sv_post_preview(sv_request *request);
+sv_when sv_post_forget(sv_request *request);
+sv_when sv_post_learn(sv_request *request);
+sv_when sv_post_update(sv_request *request);
+sv_when sv_post_predict(sv_request *request);
+
 #endif

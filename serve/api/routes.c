@@ -21,5 +21,12 @@ const sv_route sv_routes[] = {
     {"GET", "/v1/openapi.json", SV_ANY_ROLE, SV_HERE, sv_get_openapi, "openapi"},
     {"GET", "/", 0, SV_HERE, sv_get_page, "page"},
     {"GET", "/page/{file}", 0, SV_HERE, sv_get_page_file, "page_file"},
+    {"POST", "/v1/stores/{store}/find", SV_READ | SV_ERASE, SV_ON_WORKER, sv_post_find, "find"},
+    {"POST", "/v1/stores/{store}/preview", SV_READ | SV_ERASE, SV_HERE, sv_post_preview, "preview"},
+    {"POST", "/v1/stores/{store}/forget", SV_ERASE, SV_HERE, sv_post_forget, "forget"},
+    {"POST", "/v1/stores/{store}/learn", SV_ADMIN, SV_ON_WORKER, sv_post_learn, "learn"},
+    {"POST", "/v1/stores/{store}/update", SV_ADMIN, SV_ON_WORKER, sv_post_update, "update"},
+    {"POST", "/v1/stores/{store}/models/{model}/predict", SV_PREDICT, SV_HERE, sv_post_predict,
+     "predict"},
     {NULL, NULL, 0, SV_HERE, NULL, NULL},
 };
