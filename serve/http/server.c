@@ -216,6 +216,7 @@ static struct sv_connection *begin(sv_server *server, struct MHD_Connection *mhd
     c->request.begin = sv_now();
     c->request.content_type = header(c, "Content-Type");
     c->request.accept = header(c, "Accept");
+    c->request.host = header(c, "Host");
     pthread_mutex_lock(&server->lock);
     server->n_requests++;
     pthread_mutex_unlock(&server->lock);
