@@ -280,18 +280,23 @@ class SignatureTest(DsrTest):
         self.run_program("receipt", "keys", "--secret", "signing.key", "--public", "signing.pub")
         self.start(options=("--sign", "signing.key"))
 
-    def verify(self, reply, code=0):
-        """Runs what docs/opendsr.md says."""
+    def run_docs(self, first, code=0, **environment):
+        """Runs the block of docs/opendsr.md that begins like this."""
         with open(DOCS, encoding="utf-8") as file:
-            script = re.search(r"```sh\n(openssl dgst.*?)```", file.read(), re.S)[1]
+            blocks = re.findall(r"```sh\n(.*?)```", file.read(), re.S)
+        script, = [block for block in blocks if block.startswith(first)]
+        done = subprocess.run(["sh", "-e"], input=script, cwd=self.folder, text=True, check=False,
+                              capture_output=True, env={**os.environ, **environment})
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout
+
+    def verify(self, reply, code=0):
+        """Verifies a signature as docs/opendsr.md says."""
         with open(self.path("head"), "w", encoding="utf-8") as file:
-            file.write("HTTP/1.1 200 OK\r\n")
             file.writelines(f"{name}: {value}\r\n" for name, value in reply.headers.items())
         with open(self.path("body"), "wb") as file:
             file.write(reply.body)
-        done = subprocess.run(["sh", "-e"], input=script, cwd=self.folder, text=True, check=False,
-                              capture_output=True)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.run_docs("openssl dgst", code)
 
     def test_all_replies_are_signed(self):
         caller = self.caller("erase")
@@ -318,6 +323,22 @@ class SignatureTest(DsrTest):
         with open(self.path("receipt.json"), "wb") as file:
             file.write(receipt.body.strip() + b"\n")
         self.run_program("receipt", "verify", "receipt.json", "--public-key", "signing.pub")
+
+    def test_docs(self):
+        """What docs/opendsr.md shows, in its order."""
+        with open(DOCS, encoding="utf-8") as file:
+            request = re.search(r"```json\n(.*?)```", file.read(), re.S)[1]
+        with open(self.path("request.json"), "w", encoding="utf-8") as file:
+            file.write(request)
+        with open(self.path("authorization"), "w", encoding="ascii") as file:
+            file.write(f"Authorization: Bearer {self.token('erase')}\n")
+        more = {"SERVICE": f"http://127.0.0.1:{self.service.port}",
+                "ID": json.loads(request)["subject_request_id"]}
+        created = json.loads(self.run_docs("curl -sf -H @authorization -H", **more))
+        self.assertEqual(created["subject_request_id"], more["ID"])
+        self.assertEqual(self.wait(json.loads(request))["results_count"], 4)
+        self.run_docs("curl -sf -H @authorization \"$SERVICE", **more)
+        self.run_docs("openssl dgst", **more)
 
     def test_cancellation_is_signed(self):
         with open(self.path("key.pem"), "wb") as file:
