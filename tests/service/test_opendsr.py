@@ -390,8 +390,11 @@ class EndTest(DsrTest):
             self.create(done)
             self.wait(done, "in_progress")
             self.create(cancelled)
-            with open(self.path(f"{KEPT}/{done['subject_request_id']}.pending"), "rb") as file:
-                self.assertIn(b"secret-name-2", file.read())
+            for request in (done, cancelled):  # other names, to see the bytes after the removal
+                name = request["subject_request_id"]
+                os.link(self.path(f"{KEPT}/{name}.pending"), self.path(name))
+                with open(self.path(name), "rb") as file:
+                    self.assertIn(b"secret-name-", file.read())
             self.good(self.delete(cancelled), 202)
         self.wait(done)
         self.assertEqual(self.kept(), ["ended.jsonl", "key", "lock"])
@@ -469,14 +472,31 @@ class EndTest(DsrTest):
 
 
 class TroubleTest(DsrTest):
-    def test_store_that_cannot_be_used_now(self):
+    def replace(self, name, text):
+        os.rename(self.path(name), self.path("away.store"))
+        with open(self.path(name), "wb") as file:
+            file.write(text)
+
+    def damage_rows(self, name):
+        """A store whose rows are not what its digests say; everything else is in order."""
+        shutil.copy(self.path(name), self.path("away.store"))
+        store = sqlite3.connect(self.path(name))
+        store.execute("update rows set weight = 2")
+        store.commit()
+        store.close()
+
+    def test_store_that_cannot_be_read(self):
+        self.check_trouble(lambda name: self.replace(name, b"not a database"))
+
+    def test_store_that_cannot_be_changed(self):
+        self.check_trouble(self.damage_rows)
+
+    def check_trouble(self, damage):
         """The other store is done; the request is completed when both are."""
         self.make_small("more.store")
         self.start("people.store", "more.store")
         request = erasure("u1")
-        os.rename(self.path("more.store"), self.path("away.store"))
-        with open(self.path("more.store"), "wb") as file:
-            file.write(b"not a database")
+        damage("more.store")
         self.create(request)
         while self.rows() != 20:
             time.sleep(0.01)
