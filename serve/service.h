@@ -37,8 +37,8 @@ struct sv_service {
     sv_jobs *jobs;
     sv_metrics *metrics;
     sv_server *server;
-    const unsigned char *secret_key;  /* of EFFACE_SECRET_KEY_BYTES: signs receipts; or NULL */
-    const unsigned char *receipt_key; /* of EFFACE_RECEIPT_KEY_BYTES, or NULL */
+    const unsigned char *secret_key; /* of EFFACE_SECRET_KEY_BYTES; NULL: receipts are not signed */
+    const unsigned char *receipt_key; /* of EFFACE_RECEIPT_KEY_BYTES; NULL: stores keep their own */
     double started;                   /* sv_now */
 };
 

@@ -1,4 +1,5 @@
 /* Reading and changing the file of tokens (token_file.h). */
+#define _GNU_SOURCE /* mkostemp */
 #include "access/token_file.h"
 
 #include <errno.h>

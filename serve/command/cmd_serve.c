@@ -110,13 +110,13 @@ static int serve(sv_service *service) {
     (void)sigaddset(&signals, SIGHUP);
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     int code = SV_DONE;
-    if (!sv_tokens_open(options->tokens, &service->tokens, message, sizeof message) ||
-        !sv_rooms_open(service, &service->rooms, message, sizeof message) ||
-        !sv_audit_open(options->audit, &service->audit, message, sizeof message)) {
-        code = sv_failed("%s", message);
-    } else if (!sv_metrics_open(sv_routes, options->n_stores, &service->metrics) ||
-               !sv_log_start(options->log_all)) {
+    if (!sv_metrics_open(sv_routes, options->n_stores, &service->metrics) ||
+        !sv_log_start(options->log_all)) {
         code = sv_failed("out of memory");
+    } else if (!sv_tokens_open(options->tokens, &service->tokens, message, sizeof message) ||
+               !sv_rooms_open(service, &service->rooms, message, sizeof message) ||
+               !sv_audit_open(options->audit, &service->audit, message, sizeof message)) {
+        code = sv_failed("%s", message);
     } else if (!sv_server_start(service, message, sizeof message)) {
         code = sv_failed("%s", message);
     } else {

@@ -5,13 +5,12 @@
 #include "http/door.h"
 #include "http/server.h"
 
-#include <stdatomic.h>
-
 typedef enum sv_step {
     SV_STEP_BEGUN,    /* its first line is there */
     SV_STEP_BODY,     /* its body is being read */
     SV_STEP_REFUSED,  /* it has a reply, which is sent when its body was read */
     SV_STEP_HANDLING, /* its handler has it */
+    SV_STEP_REPLY,    /* it has a reply */
     SV_STEP_SENT      /* the reply is with libmicrohttpd */
 } sv_step;
 
@@ -28,7 +27,6 @@ struct sv_connection {
     size_t n_discarded; /* bytes of a body that nobody wants */
     char content_type[64];
     sv_step step;
-    atomic_int later; /* between sv_finish and the thread of the network; server.c */
 };
 
 /* Whether the head of a request is in order; if not, there is a reply (heads.c). */

@@ -1,4 +1,5 @@
 /* Connections, and how long each phase of them may take (door.h). */
+#define _GNU_SOURCE /* accept4 */
 #include "http/door.h"
 
 #include "metrics/metrics.h"

@@ -19,6 +19,7 @@
 #include <ctype.h>
 #include <pthread.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@
 
 #define CONNECTION_BYTES 16384 /* of memory, for the head of a request */
 #define MOST_URL 2048
+#define SHORT_BODY 65536 /* a longer one is read by a worker */
 #define MOST_DISCARDED (256 * 1024)
 #define TIMEOUT_SECONDS 120 /* without any byte; the door is stricter */
 #define MOST_THREADS 4      /* of the network */
@@ -43,9 +45,6 @@ struct sv_server {
     size_t n_requests;    /* that have not ended */
     atomic_bool stops;
 };
-
-/* Values of `later`. */
-enum { NOT_YET, SUSPENDED, FINISHED };
 
 double sv_now(void) {
     struct timespec time;
@@ -120,20 +119,21 @@ static enum MHD_Result send_reply(struct sv_connection *c) {
     return result;
 }
 
-/* The reply may be there before the connection is suspended: whoever comes second resumes it. */
-void sv_finish(sv_request *request) {
-    struct sv_connection *const c = request->connection;
-    struct MHD_Connection *const mhd = c->mhd;
-    if (atomic_exchange(&c->later, FINISHED) == SUSPENDED)
-        MHD_resume_connection(mhd);
+void sv_hold(sv_request *request) {
+    if (!request->on_worker)
+        MHD_suspend_connection(request->connection->mhd);
 }
 
-static void suspend(struct sv_connection *c) {
-    MHD_suspend_connection(c->mhd);
-    if (atomic_exchange(&c->later, SUSPENDED) == FINISHED) {
-        atomic_store(&c->later, FINISHED);
-        MHD_resume_connection(c->mhd);
-    }
+void sv_move_to_worker(sv_request *request) {
+    sv_hold(request);
+    request->on_worker = true;
+    sv_workers_add(request->connection->server->workers, request);
+}
+
+void sv_finish(sv_request *request) {
+    struct sv_connection *const c = request->connection;
+    c->step = SV_STEP_REPLY;
+    MHD_resume_connection(c->mhd);
 }
 
 /* ---------------------------------------------------------------- requests */
@@ -192,16 +192,11 @@ static enum MHD_Result run_handler(struct sv_connection *c) {
     sv_request *const r = &c->request;
     c->step = SV_STEP_HANDLING;
     sv_peer_phase(c->peer, SV_HANDLED, 0);
-    if (r->route->where == SV_ON_WORKER) {
-        MHD_suspend_connection(c->mhd);
-        atomic_store(&c->later, SUSPENDED);
-        sv_workers_add(c->server->workers, r);
+    if (r->route->where == SV_ON_WORKER || r->n_body > SHORT_BODY) {
+        sv_move_to_worker(r);
         return MHD_YES;
     }
-    if (r->route->handle(r) == SV_NOW)
-        return send_reply(c);
-    suspend(c);
-    return MHD_YES;
+    return r->route->handle(r) == SV_NOW ? send_reply(c) : MHD_YES;
 }
 
 /* "Application/JSON; charset=utf-8" is application/json. */
@@ -285,10 +280,8 @@ static enum MHD_Result receive(void *context, struct MHD_Connection *mhd, const 
         const enum MHD_Result taken = take_part(c, bytes, *n_bytes);
         *n_bytes = 0;
         return taken;
+    case SV_STEP_REPLY: return send_reply(c);
     case SV_STEP_HANDLING:
-        if (atomic_load(&c->later) != FINISHED)
-            return MHD_YES;
-        return send_reply(c);
     case SV_STEP_SENT: break;
     }
     return MHD_YES;
