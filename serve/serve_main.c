@@ -1,6 +1,7 @@
 /* efface-serve: the service, and its tokens. */
 #include "http/server.h"
 #include "metrics/metrics.h"
+#include "rooms/jobs.h"
 #include "rooms/rooms.h"
 
 #include <pthread.h>
@@ -23,8 +24,10 @@ static int serve(const sv_options *options) {
         return 1;
     if (!sv_tokens_open(options->tokens, &service.tokens, message, sizeof message) ||
         !sv_rooms_open(&service, &service.rooms, message, sizeof message) ||
+        !sv_jobs_open(&service, &service.jobs, message, sizeof message) ||
         !sv_server_start(&service, message, sizeof message)) {
         fprintf(stderr, "efface-serve: %s\n", message);
+        sv_jobs_close(service.jobs);
         sv_rooms_close(service.rooms);
         sv_tokens_free(service.tokens);
         return 1;
@@ -34,6 +37,7 @@ static int serve(const sv_options *options) {
     (void)fflush(stdout);
     (void)sigwait(&signals, &signal);
     sv_server_stop(service.server);
+    sv_jobs_close(service.jobs);
     sv_rooms_close(service.rooms);
     sv_tokens_free(service.tokens);
     return 0;
