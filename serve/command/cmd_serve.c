@@ -7,6 +7,7 @@
 #include "http/server.h"
 #include "http/service_log.h"
 #include "metrics/metrics.h"
+#include "rooms/jobs.h"
 #include "rooms/rooms.h"
 
 #include <errno.h>
@@ -115,7 +116,8 @@ static int serve(sv_service *service) {
         code = sv_failed("out of memory");
     } else if (!sv_tokens_open(options->tokens, &service->tokens, message, sizeof message) ||
                !sv_rooms_open(service, &service->rooms, message, sizeof message) ||
-               !sv_audit_open(options->audit, &service->audit, message, sizeof message)) {
+               !sv_audit_open(options->audit, &service->audit, message, sizeof message) ||
+               !sv_jobs_open(service, &service->jobs, message, sizeof message)) {
         code = sv_failed("%s", message);
     } else if (!sv_server_start(service, message, sizeof message)) {
         code = sv_failed("%s", message);
@@ -125,6 +127,7 @@ static int serve(sv_service *service) {
         sv_log_note("the service ends");
         sv_server_stop(service->server);
     }
+    sv_jobs_close(service->jobs);
     sv_rooms_close(service->rooms);
     sv_audit_close(service->audit);
     sv_metrics_free(service->metrics);
