@@ -1,5 +1,6 @@
 /* efface-serve: the service, and its tokens. */
 #include "http/server.h"
+#include "metrics/metrics.h"
 #include "rooms/rooms.h"
 
 #include <pthread.h>
@@ -18,6 +19,8 @@ static int serve(const sv_options *options) {
     (void)sigaddset(&signals, SIGTERM);
     (void)sigaddset(&signals, SIGINT);
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    if (!sv_metrics_open(sv_routes, options->n_stores, &service.metrics))
+        return 1;
     if (!sv_tokens_open(options->tokens, &service.tokens, message, sizeof message) ||
         !sv_rooms_open(&service, &service.rooms, message, sizeof message) ||
         !sv_server_start(&service, message, sizeof message)) {

@@ -35,7 +35,9 @@ struct sv_service {
     sv_jobs *jobs;
     sv_metrics *metrics;
     sv_server *server;
-    double started; /* sv_now */
+    const unsigned char *secret_key; /* of EFFACE_SECRET_KEY_BYTES; NULL: receipts are not signed */
+    const unsigned char *receipt_key; /* of EFFACE_RECEIPT_KEY_BYTES; NULL: stores keep their own */
+    double started;                   /* sv_now */
 };
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "service.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,32 +52,33 @@ void sv_refuse(sv_request *request, int status, const char *code, const char *me
                   json_pack("{s:{s:s,s:s}}", "error", "code", code, "message", message));
 }
 
-void sv_refuse_error(sv_request *request, const efface_error *error) {
+sv_problem sv_problem_of(const efface_error *error) {
     switch (error->status) {
     case EFFACE_E_NOT_FOUND:
-        sv_refuse(request, 404, "not_found", "there is nothing of that name or number");
-        break;
+        return (sv_problem){404, 0, "not_found", "there is nothing of that name or number"};
     case EFFACE_E_DUPLICATE:
-        sv_refuse(request, 409, "duplicate", "a row of the request is there already");
-        break;
+        return (sv_problem){409, 0, "duplicate", "a row of the request is there already"};
     case EFFACE_E_ARGUMENT:
     case EFFACE_E_FORMAT:
-        sv_refuse(request, 400, "invalid", "the request cannot be understood or carried out");
-        break;
+        return (sv_problem){400, 0, "invalid", "the request cannot be understood or carried out"};
     case EFFACE_E_LIMIT:
-        sv_refuse(request, 422, "limit", "a value or a weight is outside its limits");
-        break;
+        return (sv_problem){422, 0, "limit", "a value or a weight is outside its limits"};
     case EFFACE_E_BUSY:
-        sv_reply_header(request, "Retry-After", "1");
-        sv_refuse(request, 503, "busy", "another process uses the store; try again");
-        break;
+        return (sv_problem){503, 1, "busy", "another process uses the store; try again"};
     case EFFACE_E_CORRUPT:
-        sv_refuse(request, 500, "damaged", "the store is damaged; run efface check");
-        break;
+        return (sv_problem){500, 0, "damaged", "the store is damaged; run efface check"};
     default:
-        sv_reply_header(request, "Retry-After", "5");
-        sv_refuse(request, 503, "unavailable", "the store cannot be used now; try again later");
+        return (sv_problem){503, 5, "unavailable", "the store cannot be used now; try again later"};
     }
+}
+
+void sv_refuse_error(sv_request *request, const efface_error *error) {
+    const sv_problem problem = sv_problem_of(error);
+    char seconds[16];
+    (void)snprintf(seconds, sizeof seconds, "%u", problem.retry_after);
+    if (problem.retry_after != 0)
+        sv_reply_header(request, "Retry-After", seconds);
+    sv_refuse(request, problem.status, problem.code, problem.message);
 }
 
 json_t *sv_body_json(sv_request *request) {

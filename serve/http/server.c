@@ -24,6 +24,7 @@
 #define MOST_CONNECTIONS 16384
 #define TIMEOUT_SECONDS 15
 #define NETWORK_THREADS 2
+#define SHORT_BODY 65536 /* a longer one is read by a worker */
 
 struct sv_server {
     sv_service *service;
@@ -104,6 +105,17 @@ static enum MHD_Result send_reply(struct sv_connection *c) {
     return result;
 }
 
+void sv_hold(sv_request *request) {
+    if (!request->on_worker)
+        MHD_suspend_connection(request->connection->mhd);
+}
+
+void sv_move_to_worker(sv_request *request) {
+    sv_hold(request);
+    request->on_worker = true;
+    sv_workers_add(request->connection->server->workers, request);
+}
+
 void sv_finish(sv_request *request) {
     struct sv_connection *const c = request->connection;
     c->step = STEP_REPLY;
@@ -180,13 +192,11 @@ static bool add_to_body(struct sv_connection *c, const char *bytes, size_t n) {
 static enum MHD_Result run_handler(struct sv_connection *c) {
     sv_request *const r = &c->request;
     c->step = STEP_HANDLING;
-    if (r->route->where == SV_ON_WORKER) {
-        MHD_suspend_connection(c->mhd);
-        sv_workers_add(c->server->workers, r);
+    if (r->route->where == SV_ON_WORKER || r->n_body > SHORT_BODY) {
+        sv_move_to_worker(r);
         return MHD_YES;
     }
-    (void)r->route->handle(r);
-    return send_reply(c);
+    return r->route->handle(r) == SV_NOW ? send_reply(c) : MHD_YES;
 }
 
 static struct sv_connection *begin(sv_server *server, struct MHD_Connection *mhd,
