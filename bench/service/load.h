@@ -42,6 +42,7 @@ typedef struct load_options {
     uint64_t n_requests; /* 0: no limit */
     double rate; /* requests a second, of all clients together; 0: as many as there can be */
     uint64_t first_id, end_id; /* rows that are there and may be forgotten or updated */
+    load_lines ids;            /* further ones */
     uint64_t new_id;           /* the first id of rows that are learned */
     unsigned batch;            /* rows of one request to learn */
     load_lines points;         /* for predictions: JSON arrays */

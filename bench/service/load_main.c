@@ -21,6 +21,7 @@ static const char usage[] =
     "  --rows FILE         to learn and update: members of a row a line, without the id, such as\n"
     "                      \"values\":[1,2],\"owner_key\":\"u1\"\n"
     "  --ids FROM-TO       rows that are there, TO too: they may be forgotten and updated\n"
+    "  --id-file FILE      further ones, an id a line\n"
     "  --new-id N          the first id of rows that are learned (1000000000)\n"
     "  --batch N           rows that are learned with one request (1)\n"
     "  --ledger FILE       a line for each row that was asked to change (load_requests.c)\n"
@@ -60,6 +61,11 @@ static bool read_lines(const char *path, load_lines *out) {
     for (char *line = strtok(out->text, "\r\n"); line != NULL; line = strtok(NULL, "\r\n"))
         out->lines[out->n_lines++] = line;
     return out->n_lines > 0;
+}
+
+static void free_lines(load_lines *lines) {
+    free(lines->lines);
+    free(lines->text);
 }
 
 static bool read_number(const char *text, uint64_t most, uint64_t *out) {
@@ -141,6 +147,8 @@ static bool read_option(const char *name, char *value, load_options *options, lo
         ok = read_lines(value, &options->rows);
     else if (strcmp(name, "--ids") == 0)
         ok = read_range(value, options);
+    else if (strcmp(name, "--id-file") == 0)
+        ok = read_lines(value, &options->ids);
     else if (strcmp(name, "--new-id") == 0)
         ok = read_number(value, UINT64_MAX / 2, &options->new_id);
     else if (strcmp(name, "--batch") == 0) {
@@ -244,11 +252,9 @@ int main(int n_arguments, char **arguments) {
     for (int kind = 0; kind < LOAD_KINDS; kind++)
         parts += options.parts[kind];
     const int code = parts > 0 ? measure(&options, &files) : fail("--mix is needed", "");
-    free(options.points.lines);
-    free(options.points.text);
-    free(options.rows.lines);
-    free(options.rows.text);
-    free(files.token_lines.lines);
-    free(files.token_lines.text);
+    free_lines(&options.points);
+    free_lines(&options.rows);
+    free_lines(&options.ids);
+    free_lines(&files.token_lines);
     return code;
 }

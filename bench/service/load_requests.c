@@ -75,6 +75,8 @@ load_requests *load_requests_new(const load_options *options) {
         requests->sum += options->parts[kind];
     for (uint64_t id = options->first_id; id < options->end_id; id++)
         put_id(requests, id);
+    for (size_t i = 0; i < options->ids.n_lines; i++)
+        put_id(requests, strtoull(options->ids.lines[i], NULL, 10));
     return requests;
 }
 

@@ -10,9 +10,9 @@ import os
 import struct
 import subprocess
 
-from service_program import PROGRAM, SERVICE, row
+from service_program import PROGRAM, row
 
-LOAD = os.path.join(os.path.dirname(SERVICE or ""), "efface-load")
+LOAD = os.path.join(os.path.dirname(PROGRAM or ""), "efface-load")  # built beside the others
 N_LINES = 1009  # of the file of rows; prime, so that ids and lines do not go in step
 NEW_ID = 1000000
 
@@ -38,11 +38,11 @@ def write_load_files(folder):
 
 def start_load(folder, port, token, *options, name="load"):
     """Starts efface-load; its result goes to NAME.json, its ledger to NAME.ledger."""
-    return subprocess.Popen(
-        [LOAD, str(port), "--store", "people", "--points", "points", "--rows", "rows",
-         "--ledger", name + ".ledger", *options], cwd=folder, stdin=subprocess.DEVNULL,
-        stdout=open(os.path.join(folder, name + ".json"), "w", encoding="utf-8"),
-        env={**os.environ, "EFFACE_TOKEN": token})
+    with open(os.path.join(folder, name + ".json"), "w", encoding="utf-8") as out:
+        return subprocess.Popen(
+            [LOAD, str(port), "--store", "people", "--points", "points", "--rows", "rows",
+             "--ledger", name + ".ledger", *options], cwd=folder, stdin=subprocess.DEVNULL,
+            stdout=out, env={**os.environ, "EFFACE_TOKEN": token})
 
 
 def end_load(test, process, name="load"):
@@ -103,6 +103,11 @@ class Ledger:
         values, label, owner = new_row(number)
         return owner, label, floats(values)
 
+    def write_ids(self, path):
+        """The rows that there are, for --id-file."""
+        with open(path, "w", encoding="ascii") as file:
+            file.write("".join(f"{number}\n" for number in sorted(self.states)))
+
     def compare(self, test, store="people.store"):
         """Compares with the store, and takes over what became of requests without an answer."""
         rows = read_rows(test, store)
@@ -156,7 +161,7 @@ def read_rows(test, store):
     """(owner, label, values) of each row of a store, by ids that are numbers."""
     listed = json.loads(test.run_program("export", store, "--labels", "--model", "default",
                                          "--json", "-o", "-"))
-    ids = [str(entry["id"]) for entry in listed] if isinstance(listed, list) else listed["ids"]
+    ids = listed["ids"]
     with open(test.path("all-ids"), "w", encoding="ascii") as file:
         file.write("".join(f"{number}\n" for number in ids))
     if not ids:
@@ -179,7 +184,3 @@ def check_store(test, store="people.store"):
         test.run_program("receipt", "verify", "receipts.jsonl")
     os.remove(test.path("receipts.jsonl"))
     test.run_program("verify", store)
-
-
-def program_is_there():
-    return PROGRAM is not None and os.path.exists(LOAD)
