@@ -31,7 +31,7 @@ const char *sv_room_path(const sv_room *room);
 /* Opens the store to read; close it with efface_store_close. */
 efface_status sv_room_open(const sv_room *room, efface_store **store, efface_error *error);
 
-/* ------------------------------------------------------------------ facts (facts.c) */
+/* ------------------------------------------------------------------ facts (room_facts.c) */
 
 /* What is fixed when a store is made, and what its ids, owners and labels are. */
 typedef struct sv_facts {
@@ -41,7 +41,7 @@ typedef struct sv_facts {
     char **names;    /* of the columns; each may be NULL */
     double *offsets; /* of the columns */
     uint64_t changes;
-    int n_users; /* for facts.c */
+    int n_users; /* for room_facts.c */
 } sv_facts;
 
 /* Hands out the facts. Let them go afterwards. */
@@ -79,6 +79,7 @@ void sv_writer_add(sv_room *room, sv_change *change);
 typedef struct sv_snapshot {
     efface_model *model;
     uint64_t changes; /* sv_room_count before it was read */
+    double begun;     /* sv_now before that */
     char name[EFFACE_MODEL_NAME_BYTES];
     efface_family family;
     efface_model_info info;

@@ -92,6 +92,7 @@ static efface_status make(sv_room *room, const char *name, sv_snapshot **out, ef
     for (int turn = 0; status == EFFACE_OK && *out == NULL; turn++) {
         efface_store *store = NULL;
         uint64_t before = 0, after = 0;
+        const double begun = sv_now();
         sv_snapshot *const s = calloc(1, sizeof *s);
         status = s != NULL ? sv_room_count(room, &before, error) : fail_memory(error);
         if (status == EFFACE_OK)
@@ -103,6 +104,7 @@ static efface_status make(sv_room *room, const char *name, sv_snapshot **out, ef
             status = sv_room_count(room, &after, error);
         if (status == EFFACE_OK && (before == after || turn == MOST_TURNS)) {
             s->changes = before;
+            s->begun = begun;
             *out = s;
         } else {
             free_snapshot(s);
@@ -128,10 +130,12 @@ static sv_snapshot **find(sv_room *room, const char *name) {
     return s;
 }
 
-static sv_snapshot *find_ready(sv_room *room, const char *name, uint64_t changes) {
+/* A snapshot that nothing has changed since; or that was begun after `entered`, for whoever asked
+ * then has seen no later change acknowledged. */
+static sv_snapshot *find_ready(sv_room *room, const char *name, uint64_t changes, double entered) {
     pthread_mutex_lock(&room->lock);
     sv_snapshot *s = *find(room, name);
-    if (s != NULL && s->changes == changes)
+    if (s != NULL && (s->changes == changes || s->begun >= entered))
         s->n_users++;
     else
         s = NULL;
@@ -158,18 +162,17 @@ static void put(sv_room *room, const char *name, sv_snapshot *s) {
 
 efface_status sv_snapshot_take(sv_room *room, const char *name, bool only_ready, sv_snapshot **out,
                                efface_error *error) {
+    const double entered = sv_now();
     uint64_t changes = 0;
     efface_status status = sv_room_count(room, &changes, error);
     if (status != EFFACE_OK)
         return status;
-    *out = find_ready(room, name, changes);
+    *out = find_ready(room, name, changes, entered);
     if (*out != NULL || only_ready)
         return EFFACE_OK;
     pthread_mutex_lock(&room->making);
-    status = sv_room_count(room, &changes, error);
-    if (status == EFFACE_OK)
-        *out = find_ready(room, name, changes);
-    if (status == EFFACE_OK && *out == NULL) {
+    *out = find_ready(room, name, changes, entered);
+    if (*out == NULL) {
         status = make(room, name, out, error);
         if (status == EFFACE_OK || status == EFFACE_E_NOT_FOUND)
             put(room, name, *out);

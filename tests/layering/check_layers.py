@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 LAYERS = ["base", "kernel", "data", "model", "store"]  # each knows those before it
-OUTSIDE = ("bench/", "cli/", "examples/", "python/")  # these know the public header only
+OUTSIDE = ("bench/", "cli/", "examples/", "python/", "serve/")  # these know the public header only
 
 # (what, a pattern for code without comments, in which paths it may stand); all of it about src/.
 # What src/base and src/model/sums take (sqrt, fabs, frexp, ldexp) has the same bits everywhere; the square
