@@ -29,8 +29,9 @@ typedef struct sv_reply {
     struct {
         const char *name;
         char value[160];
-    } headers[4];     /* further ones; name NULL: no more */
-    uint64_t receipt; /* for the audit log: number of the receipt, or 0 */
+    } headers[4];         /* further ones; name NULL: no more */
+    bool ends_connection; /* what follows on the connection is not read */
+    uint64_t receipt;     /* for the audit log: number of the receipt, or 0 */
 } sv_reply;
 
 typedef struct sv_request {
