@@ -76,6 +76,8 @@ sv_problem sv_problem_of(const efface_error *error) {
         return (sv_problem){503, 1, "busy", "another process uses the store; try again"};
     case EFFACE_E_CORRUPT:
         return (sv_problem){500, 0, "damaged", "the store is damaged; run efface check"};
+    case EFFACE_E_FULL:
+        return (sv_problem){507, 0, "full", "the disk is full; nothing was changed"};
     default:
         return (sv_problem){503, 5, "unavailable", "the store cannot be used now; try again later"};
     }
