@@ -54,6 +54,9 @@ static bool open_room(const sv_rooms *rooms, sv_room *room, const char *path, ch
                        path);
         return false;
     }
+    const sv_facts *facts = NULL;
+    if (sv_facts_take(room, &facts, &error) == EFFACE_OK) /* so that no request waits for them */
+        sv_facts_drop(room, facts);
     if (sv_writer_start(room, &room->writer))
         return true;
     (void)snprintf(message, n_message, "no thread can be started: memory is short");
