@@ -17,6 +17,7 @@ typedef struct sv_options {
     size_t n_stores;
     const char *listen;      /* host:port */
     const char *tokens;      /* the file of tokens; NULL: efface.tokens beside the first store */
+    const char *audit;       /* the audit log; NULL: efface.audit beside the first store */
     const char *sign;        /* file with the secret key that receipts are signed with, or NULL */
     const char *receipt_key; /* file, or NULL */
     char **hosts;            /* further names that the Host header may have */
@@ -25,6 +26,7 @@ typedef struct sv_options {
     size_t most_body;   /* bytes */
     double rate;        /* requests a second for each token; 0: no limit */
     uint32_t n_workers; /* threads for what touches disks */
+    bool log_all;       /* a line in the log for every request */
     bool json;          /* the line at the start is JSON */
 } sv_options;
 

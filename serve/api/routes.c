@@ -2,11 +2,13 @@
 #include "api/api.h"
 #include "dsr/dsr.h"
 #include "http/server.h"
+#include "metrics/metrics.h"
 
 const sv_route sv_routes[] = {
     {"GET", "/v1/health", 0, SV_HERE, sv_get_health, "health"},
     {"GET", "/v1/me", SV_ANY_ROLE, SV_HERE, sv_get_me, "me"},
     {"GET", "/v1/stores", SV_READ | SV_PREDICT | SV_ERASE, SV_ON_WORKER, sv_get_stores, "stores"},
+    {"GET", "/v1/metrics", SV_READ, SV_HERE, sv_get_metrics, "metrics"},
     {"GET", "/v1/stores/{store}", SV_READ | SV_PREDICT | SV_ERASE, SV_ON_WORKER, sv_get_store,
      "store"},
     {"GET", "/v1/stores/{store}/models/{model}", SV_READ | SV_PREDICT, SV_ON_WORKER, sv_get_model,
@@ -19,6 +21,11 @@ const sv_route sv_routes[] = {
      sv_get_receipt, "receipt"},
     {"POST", "/v1/stores/{store}/receipts/verify", SV_READ | SV_ERASE, SV_ON_WORKER,
      sv_post_verify_receipts, "verify_receipts"},
+    {"POST", "/v1/stores/{store}/models/{model}/verify", SV_READ | SV_ERASE, SV_ON_WORKER,
+     sv_post_verify, "verify"},
+    {"GET", "/v1/jobs", SV_READ | SV_ERASE, SV_ON_WORKER, sv_get_jobs, "jobs"},
+    {"GET", "/v1/jobs/{job}", SV_READ | SV_ERASE, SV_ON_WORKER, sv_get_job, "job"},
+    {"DELETE", "/v1/jobs/{job}", SV_READ | SV_ERASE, SV_ON_WORKER, sv_delete_job, "cancel_job"},
     {"GET", "/v1/openapi.json", SV_ANY_ROLE, SV_HERE, sv_get_openapi, "openapi"},
     {"GET", "/", 0, SV_HERE, sv_get_page, "page"},
     {"GET", "/page/{file}", 0, SV_HERE, sv_get_page_file, "page_file"},

@@ -29,8 +29,9 @@ typedef struct sv_reply {
     struct {
         const char *name;
         char value[160];
-    } headers[4];     /* further ones; name NULL: no more */
-    uint64_t receipt; /* for the audit log: number of the receipt, or 0 */
+    } headers[4];         /* further ones; name NULL: no more */
+    bool ends_connection; /* what follows on the connection is not read */
+    uint64_t receipt;     /* for the audit log: number of the receipt, or 0 */
 } sv_reply;
 
 typedef struct sv_request {
@@ -41,7 +42,7 @@ typedef struct sv_request {
     const char *content_type;  /* of the body, without parameters; "" if it has none */
     const char *accept;
     const char *host; /* the Host header; "" if there is none */
-    char *body; /* ended by a 0 that is not counted; overwritten when the request ends */
+    char *body;       /* ended by a 0 that is not counted; overwritten when the request ends */
     size_t n_body;
     sv_caller caller;
     bool on_worker; /* its handler runs on a worker */

@@ -31,6 +31,11 @@ const char *sv_room_path(const sv_room *room);
 /* Opens the store to read; close it with efface_store_close. */
 efface_status sv_room_open(const sv_room *room, efface_store **store, efface_error *error);
 
+/* The same, for long work: `progress` is that of efface_store_options. */
+efface_status sv_room_open_followed(const sv_room *room,
+                                    int (*progress)(void *context, double part), void *context,
+                                    efface_store **store, efface_error *error);
+
 /* ------------------------------------------------------------------ facts (room_facts.c) */
 
 /* What is fixed when a store is made, and what its ids, owners and labels are. */
