@@ -25,6 +25,7 @@ typedef struct sv_options {
     bool behind_tls;    /* a proxy in front encrypts: other addresses than loopback are allowed */
     size_t most_body;   /* bytes */
     double rate;        /* requests a second for each token; 0: no limit */
+    double patience;    /* seconds for the head of a request (http/door.h) */
     uint32_t n_workers; /* threads for what touches disks */
     bool log_all;       /* a line in the log for every request */
     bool json;          /* the line at the start is JSON */
