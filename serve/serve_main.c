@@ -2,6 +2,7 @@
 #include "http/server.h"
 #include "metrics/metrics.h"
 #include "rooms/jobs.h"
+#include "rooms/long_reads.h"
 #include "rooms/rooms.h"
 
 #include <pthread.h>
@@ -20,7 +21,8 @@ static int serve(const sv_options *options) {
     (void)sigaddset(&signals, SIGTERM);
     (void)sigaddset(&signals, SIGINT);
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    if (!sv_metrics_open(sv_routes, options->n_stores, &service.metrics))
+    if (!sv_metrics_open(sv_routes, options->n_stores, &service.metrics) ||
+        !sv_long_reads_start(&service.long_reads))
         return 1;
     if (!sv_tokens_open(options->tokens, &service.tokens, message, sizeof message) ||
         !sv_rooms_open(&service, &service.rooms, message, sizeof message) ||
@@ -28,6 +30,7 @@ static int serve(const sv_options *options) {
         !sv_server_start(&service, message, sizeof message)) {
         fprintf(stderr, "efface-serve: %s\n", message);
         sv_jobs_close(service.jobs);
+        sv_long_reads_stop(service.long_reads);
         sv_rooms_close(service.rooms);
         sv_tokens_free(service.tokens);
         return 1;
@@ -37,6 +40,7 @@ static int serve(const sv_options *options) {
     (void)fflush(stdout);
     (void)sigwait(&signals, &signal);
     sv_server_stop(service.server);
+    sv_long_reads_stop(service.long_reads);
     sv_jobs_close(service.jobs);
     sv_rooms_close(service.rooms);
     sv_tokens_free(service.tokens);

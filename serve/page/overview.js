@@ -1,7 +1,7 @@
 // The overview: stores and their models, the last requests, and how long requests took.
 
-import { get, send } from './api.js';
-import { el, digest, empty, link, path, replace } from './dom.js';
+import { get, inWords, send } from './api.js';
+import { el, digest, empty, link, notice, path, replace } from './dom.js';
 import { bytes, count, deed, family, list, time, whole } from './words.js';
 import { latencyPicture } from './latency.js';
 
@@ -13,7 +13,14 @@ function byFamily(models) {
     return list([...counts].sort().map(([name, n]) => `${n} ${family(name)}`));
 }
 
+function unreadCard(store) {
+    return el('article', { class: 'card' }, el('h3', null, store.name),
+        notice('bad', el('p', null, 'This store cannot be read now.'),
+            el('p', { class: 'small' }, store.error.message)));
+}
+
 function storeCard(store, may) {
+    if (store.error) return unreadCard(store);
     const opens = may('read', 'predict');
     const models = store.models.map((model) => el('li', null,
         el('span', { class: 'name' }, opens
@@ -65,8 +72,13 @@ async function lastRequests(stores, box, signal) {
 
 export async function showOverview({ main, signal, may }) {
     const brief = (await get('v1/stores', signal)).stores;
-    const stores = await Promise.all(brief.map(async (store) =>
-        ({ ...store, ...(await get(`v1/stores/${path(store.name)}`, signal)) })));
+    // A store that cannot be read must not hide the others.
+    const all = await Promise.all(brief.map(async (store) => (store.error ? store
+        : get(`v1/stores/${path(store.name)}`, signal).catch((refusal) => {
+            if (refusal.name === 'AbortError' || refusal.status === 401) throw refusal;
+            return { name: store.name, error: { message: inWords(refusal) } };
+        }))));
+    const stores = all.filter((store) => !store.error);
     const requests = el('div', { 'aria-live': 'polite' }, el('p', { class: 'loading' }, 'Loading…'));
     const latency = el('div', null, el('p', { class: 'loading' }, 'Loading…'));
     replace(main,
@@ -76,7 +88,7 @@ export async function showOverview({ main, signal, may }) {
         numbers(stores),
         el('section', { 'aria-labelledby': 'stores-heading' },
             el('h2', { id: 'stores-heading' }, 'Stores'),
-            el('div', { class: 'cards' }, stores.map((store) => storeCard(store, may)))),
+            el('div', { class: 'cards' }, all.map((store) => storeCard(store, may)))),
         el('div', { class: 'halves' },
             may('read', 'erase') ? el('section', { 'aria-labelledby': 'requests-heading' },
                 el('h2', { id: 'requests-heading' }, 'Last requests'), requests) : null,
