@@ -59,7 +59,8 @@ export async function showModel({ main, parts, signal, may }) {
     const inputs = model.columns.filter((column) => column.input)
         .map((column, i) => column.name || `column ${i}`);
     const params = model.facts.filter((fact) => fact.parameter);
-    const rest = model.facts.filter((fact) => !fact.parameter && fact.value !== null);
+    const rest = model.facts.filter((fact) => !fact.parameter && fact.value !== null
+        && fact.name !== 'classes'); // they are listed by their names
     const pairs = (some) => some.map((fact) => [fact.name, factValue(fact.value)]);
     replace(main,
         el('nav', { class: 'crumbs', 'aria-label': 'Where you are' }, link('', 'Overview'),
