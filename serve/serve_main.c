@@ -1,71 +1,60 @@
-/* efface-serve: the service, and its tokens. */
-#include "http/server.h"
-#include "metrics/metrics.h"
-#include "rooms/jobs.h"
-#include "rooms/long_reads.h"
-#include "rooms/rooms.h"
+/* efface-serve: the service, and its tokens. `efface serve` and `efface token` run it. */
+#include "command/commands.h"
+#include "command/saying.h"
+#include "efface/efface.h"
 
-#include <pthread.h>
-#include <signal.h>
+#include <errno.h>
 #include <sodium.h>
+#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static int serve(const sv_options *options) {
-    char message[1000];
-    sv_service service = {.options = options, .started = sv_now()};
-    sigset_t signals;
-    int signal = 0;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGINT);
-    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    if (!sv_metrics_open(sv_routes, options->n_stores, &service.metrics) ||
-        !sv_long_reads_start(&service.long_reads))
-        return 1;
-    if (!sv_tokens_open(options->tokens, &service.tokens, message, sizeof message) ||
-        !sv_rooms_open(&service, &service.rooms, message, sizeof message) ||
-        !sv_jobs_open(&service, &service.jobs, message, sizeof message) ||
-        !sv_server_start(&service, message, sizeof message)) {
-        fprintf(stderr, "efface-serve: %s\n", message);
-        sv_jobs_close(service.jobs);
-        sv_long_reads_stop(service.long_reads);
-        sv_rooms_close(service.rooms);
-        sv_tokens_free(service.tokens);
-        return 1;
+static const struct {
+    const char *name, *help;
+    int (*run)(int n_arguments, char **arguments);
+} commands[] = {{"serve", sv_serve_help, sv_serve_command},
+                {"token", sv_token_help, sv_token_command}};
+
+static bool has(int n_arguments, char **arguments, const char *word) {
+    for (int i = 1; i < n_arguments && strcmp(arguments[i], "--") != 0; i++)
+        if (strcmp(arguments[i], word) == 0)
+            return true;
+    return false;
+}
+
+static int run(int n_arguments, char **arguments) {
+    const char *const name = n_arguments > 1 ? arguments[1] : "";
+    const bool help = has(n_arguments, arguments, "--help") || has(n_arguments, arguments, "-h");
+    if (strcmp(name, "--version") == 0) {
+        printf("efface-serve %s\n", efface_version());
+        return SV_DONE;
     }
-    printf("{\"listening\":\"%s\",\"port\":%u}\n", options->listen,
-           (unsigned)sv_server_port(service.server));
-    (void)fflush(stdout);
-    (void)sigwait(&signals, &signal);
-    sv_server_stop(service.server);
-    sv_long_reads_stop(service.long_reads);
-    sv_jobs_close(service.jobs);
-    sv_rooms_close(service.rooms);
-    sv_tokens_free(service.tokens);
-    return 0;
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        if (strcmp(commands[i].name, name) == 0) {
+            if (!help)
+                return commands[i].run(n_arguments - 2, arguments + 2);
+            fputs(commands[i].help, stdout);
+            return SV_DONE;
+        }
+    if (help) {
+        fputs("usage: efface-serve serve STORE... [OPTIONS]\n"
+              "       efface-serve token new|list|revoke [OPTIONS]\n"
+              "The programs efface serve and efface token. Each has --help.\n",
+              stdout);
+        return SV_DONE;
+    }
+    return sv_wrong("say what to do: efface-serve serve or efface-serve token; see --help");
 }
 
 int main(int n_arguments, char **arguments) {
-    sv_options options = {.listen = "127.0.0.1:8741",
-                          .tokens = "efface.tokens",
-                          .most_body = 16 << 20,
-                          .n_workers = 4};
+    if (has(n_arguments, arguments, "--json"))
+        sv_messages_as_json();
     if (sodium_init() < 0)
-        return 1;
-    options.stores = calloc((size_t)n_arguments, sizeof *options.stores);
-    if (options.stores == NULL)
-        return 1;
-    for (int i = 2; i < n_arguments; i++) {
-        if (strcmp(arguments[i], "--listen") == 0 && i + 1 < n_arguments)
-            options.listen = arguments[++i];
-        else if (strcmp(arguments[i], "--tokens") == 0 && i + 1 < n_arguments)
-            options.tokens = arguments[++i];
-        else if (arguments[i][0] != '-')
-            options.stores[options.n_stores++] = arguments[i];
-    }
-    const int code = serve(&options);
-    free(options.stores);
-    return code;
+        return sv_failed("the system has no random numbers");
+    const int code = run(n_arguments, arguments);
+    errno = 0;
+    if (fflush(stdout) == 0 && ferror(stdout) == 0)
+        return code;
+    (void)sv_failed("cannot write to standard output: %s", strerror(errno));
+    return code != SV_DONE ? code : SV_FAILED;
 }

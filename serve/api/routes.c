@@ -1,11 +1,14 @@
 /* All routes, and the roles that they need. */
 #include "api/api.h"
+#include "dsr/dsr.h"
 #include "http/server.h"
+#include "metrics/metrics.h"
 
 const sv_route sv_routes[] = {
     {"GET", "/v1/health", 0, SV_HERE, sv_get_health, "health"},
     {"GET", "/v1/me", SV_ANY_ROLE, SV_HERE, sv_get_me, "me"},
     {"GET", "/v1/stores", SV_READ | SV_PREDICT | SV_ERASE, SV_ON_WORKER, sv_get_stores, "stores"},
+    {"GET", "/v1/metrics", SV_READ, SV_HERE, sv_get_metrics, "metrics"},
     {"GET", "/v1/stores/{store}", SV_READ | SV_PREDICT | SV_ERASE, SV_ON_WORKER, sv_get_store,
      "store"},
     {"GET", "/v1/stores/{store}/models/{model}", SV_READ | SV_PREDICT, SV_ON_WORKER, sv_get_model,
@@ -35,5 +38,13 @@ const sv_route sv_routes[] = {
     {"POST", "/v1/stores/{store}/update", SV_ADMIN, SV_ON_WORKER, sv_post_update, "update"},
     {"POST", "/v1/stores/{store}/models/{model}/predict", SV_PREDICT, SV_HERE, sv_post_predict,
      "predict"},
+    {"GET", "/opendsr/v2/discovery", SV_ANY_ROLE, SV_HERE, sv_dsr_discover, "opendsr_discovery"},
+    {"GET", "/opendsr/v2/certificate", SV_ANY_ROLE, SV_HERE, sv_dsr_get_certificate,
+     "opendsr_certificate"},
+    {"POST", "/opendsr/v2/requests", SV_ERASE, SV_ON_WORKER, sv_dsr_create, "opendsr_create"},
+    {"GET", "/opendsr/v2/requests/{id}", SV_READ | SV_ERASE, SV_HERE, sv_dsr_get_status,
+     "opendsr_status"},
+    {"DELETE", "/opendsr/v2/requests/{id}", SV_ERASE, SV_ON_WORKER, sv_dsr_cancel,
+     "opendsr_cancel"},
     {NULL, NULL, 0, SV_HERE, NULL, NULL},
 };

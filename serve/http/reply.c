@@ -3,14 +3,24 @@
 
 #include "service.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* A reply may have values of people in it. */
+static void drop_body(sv_reply *reply) {
+    if (reply->body != NULL)
+        sodium_memzero(reply->body, reply->n_body);
+    free(reply->body);
+    reply->body = NULL;
+    reply->n_body = 0;
+}
+
 void sv_reply_text(sv_request *request, int status, const char *content_type, char *text,
                    size_t n_text) {
     sv_reply *const reply = &request->reply;
-    free(reply->body);
+    drop_body(reply);
     reply->status = status;
     reply->content_type = content_type;
     reply->body = text;
@@ -30,8 +40,7 @@ void sv_reply_header(sv_request *request, const char *name, const char *value) {
 static void refuse_memory(sv_request *request) {
     static const char text[] =
         "{\"error\":{\"code\":\"memory\",\"message\":\"memory is short; try again later\"}}\n";
-    free(request->reply.body);
-    request->reply.body = NULL;
+    drop_body(&request->reply);
     request->reply.status = 503;
     request->reply.content_type = "application/json";
     request->reply.page = text;
@@ -48,8 +57,13 @@ void sv_reply_json(sv_request *request, int status, json_t *json) {
 }
 
 void sv_refuse(sv_request *request, int status, const char *code, const char *message) {
+    const bool is_dsr =
+        request->route != NULL && strncmp(request->route->path, "/opendsr/", 9) == 0;
     sv_reply_json(request, status,
-                  json_pack("{s:{s:s,s:s}}", "error", "code", code, "message", message));
+                  is_dsr ? json_pack("{s:{s:i,s:s,s:[{s:s,s:s,s:s}]}}", "error", "code", status,
+                                     "message", message, "errors", "domain", "efface", "reason",
+                                     code, "message", message)
+                         : json_pack("{s:{s:s,s:s}}", "error", "code", code, "message", message));
 }
 
 sv_problem sv_problem_of(const efface_error *error) {
@@ -67,6 +81,8 @@ sv_problem sv_problem_of(const efface_error *error) {
         return (sv_problem){503, 1, "busy", "another process uses the store; try again"};
     case EFFACE_E_CORRUPT:
         return (sv_problem){500, 0, "damaged", "the store is damaged; run efface check"};
+    case EFFACE_E_FULL:
+        return (sv_problem){507, 0, "full", "the disk is full; nothing was changed"};
     default:
         return (sv_problem){503, 5, "unavailable", "the store cannot be used now; try again later"};
     }
@@ -83,6 +99,10 @@ void sv_refuse_error(sv_request *request, const efface_error *error) {
 
 json_t *sv_body_json(sv_request *request) {
     json_error_t error;
+    if (strcmp(request->content_type, "application/json") != 0) {
+        sv_refuse(request, 415, "content_type", "send JSON, with Content-Type: application/json");
+        return NULL;
+    }
     json_t *const json = json_loadb(request->body != NULL ? request->body : "", request->n_body,
                                     JSON_REJECT_DUPLICATES, &error);
     if (json_is_object(json))

@@ -24,7 +24,7 @@ efface_status ef_sql_fail(efface_store *store, efface_error *error) {
                        store->wait_seconds);
     case SQLITE_CORRUPT: return ef_store_corrupt(error, message);
     case SQLITE_NOTADB: return ef_fail(error, EFFACE_E_FORMAT, "the file is not a store");
-    case SQLITE_FULL: return ef_fail(error, EFFACE_E_IO, "the disk is full; nothing was changed");
+    case SQLITE_FULL: return ef_fail(error, EFFACE_E_FULL, "the disk is full; nothing was changed");
     case SQLITE_READONLY:
         return ef_fail(error, EFFACE_E_IO, "the store cannot be written to: %s", message);
     case SQLITE_TOOBIG:
