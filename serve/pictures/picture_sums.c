@@ -1,11 +1,9 @@
-/* Which pictures a model has, by its family and view. */
-#include "api/picture_parts.h"
-#include "api/values.h"
+/* Pictures of sums, by their view: regressions, classes, components. */
+#include "pictures/picture_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define MOST_EFFECTS 12   /* pictures of coefficients: one for each target or class */
 #define MOST_FEATURES 512 /* for deviations, which take time with the cube of these */
 
 /* ---------------------------------------------------------------- linear models */
@@ -54,7 +52,7 @@ static void draw_coefficients(const sv_opened *o, json_t *pictures) {
     double *const deviations =
         has && coefficients.table.part_name == NULL ? column_deviations(o) : NULL;
     /* Features that stand for all columns at once have no names, and nothing to show. */
-    for (uint64_t i = 0; has && coefficients.table.part_name == NULL && i < MOST_EFFECTS &&
+    for (uint64_t i = 0; has && coefficients.table.part_name == NULL && i < SV_MOST_EFFECTS &&
                          i < coefficients.table.n_rows;
          i++) {
         const sv_terms terms = {
@@ -167,127 +165,15 @@ static void draw_components(const sv_opened *o, json_t *pictures) {
     sv_grid_free(&variances);
 }
 
-/* ---------------------------------------------------------------- segments and clusters */
-
-static const char profile_text[] =
-    "How far the center lies from the mean in each column, in deviations between the centers.";
-
-static void draw_segment_terms(const sv_opened *o, json_t *pictures) {
-    const efface_segmented_params params = efface_segmented_get_params(o->model);
-    sv_grid terms;
-    const bool has = sv_grid_read(o, "coefficients", &terms);
-    for (uint64_t i = 0; has && params.n_targets > 0 && i < MOST_EFFECTS && i < terms.table.n_rows;
-         i++) {
-        const sv_terms shown = {.of = o,
-                                .table = &terms.table,
-                                .coefficients = sv_grid_row(&terms, i),
-                                .has_intercept = params.linear.intercept != 0,
-                                .quality = (double)NAN};
-        json_t *const target = sv_json_column(o, params.targets[i % params.n_targets]);
-        sv_draw_effects(pictures, &shown,
-                        json_sprintf("%s in segment %llu", json_string_value(target),
-                                     (unsigned long long)(i / params.n_targets)));
-        json_decref(target);
+efface_status sv_draw_sums(const sv_opened *o, json_t *pictures, efface_error *error) {
+    (void)error;
+    switch (efface_sums_get_params(o->model).view) {
+    case EFFACE_VIEW_LINEAR:
+    case EFFACE_VIEW_RIDGE: draw_coefficients(o, pictures); break;
+    case EFFACE_VIEW_BAYES:
+    case EFFACE_VIEW_DISCRIMINANT: draw_classes(o, pictures); break;
+    case EFFACE_VIEW_COMPONENTS: draw_components(o, pictures); break;
+    case EFFACE_VIEW_MEANS: break; /* one row of numbers, which the table shows */
     }
-    sv_grid_free(&terms);
-}
-
-static void draw_segments(const sv_opened *o, json_t *pictures) {
-    sv_grid centers, sizes;
-    sv_groups groups;
-    const bool has = sv_grid_read(o, "centroids", &centers);
-    const bool has_sizes = sv_grid_read(o, "segments", &sizes);
-    const size_t n = has && has_sizes ? (size_t)centers.table.n_rows : 0;
-    double *const numbers = calloc(2 * n + 1, sizeof *numbers);
-    if (numbers != NULL && n > 0 && sizes.table.n_columns == 2) {
-        for (size_t i = 0; i < n; i++) {
-            numbers[i] = sv_grid_row(&sizes, i)[1];
-            numbers[n + i] = sv_grid_row(&sizes, i)[0];
-        }
-        const bool scaled =
-            efface_segmented_get_params(o->model).kmeans.scale == EFFACE_SCALE_MINMAX;
-        if (sv_groups_make(o, &centers, numbers, numbers + n, &groups)) {
-            sv_draw_map(pictures, &groups, "How the segments lie", scaled);
-            sv_draw_shares(pictures, &groups, "Sizes of the segments", "Weight");
-            sv_draw_profile(pictures, &groups, "What marks each segment", profile_text);
-            sv_groups_free(&groups);
-        }
-    }
-    draw_segment_terms(o, pictures);
-    free(numbers);
-    sv_grid_free(&centers);
-    sv_grid_free(&sizes);
-}
-
-/* The weight and the number of the rows of each cluster: `numbers` has 2 n places. */
-static efface_status count_rows(efface_store *store, const char *name, size_t n, double *numbers,
-                                bool *same, efface_error *error) {
-    efface_data *data = NULL;
-    efface_model *model = NULL;
-    uint32_t *labels = NULL;
-    efface_status status = efface_store_load(store, name, &data, &model, error);
-    const size_t n_rows = status == EFFACE_OK ? efface_data_n_rows(data) : 0;
-    if (status == EFFACE_OK) {
-        labels = calloc(n_rows + 1, sizeof *labels);
-        if (labels == NULL) {
-            *error = (efface_error){.status = EFFACE_E_MEMORY};
-            status = EFFACE_E_MEMORY;
-        }
-    }
-    /* Another process may have put another model in its place. */
-    *same = status == EFFACE_OK && efface_model_get_info(model).family == EFFACE_FAMILY_KMEANS &&
-            efface_kmeans_get_info(model).n_clusters == n;
-    if (*same && n_rows > 0)
-        status = efface_kmeans_labels(model, data, labels, error);
-    for (size_t i = 0; *same && status == EFFACE_OK && i < n_rows; i++) {
-        numbers[labels[i]] += (double)efface_data_row(data, i).weight;
-        numbers[n + labels[i]] += 1.0;
-    }
-    free(labels);
-    efface_model_free(model);
-    efface_data_free(data);
-    return status;
-}
-
-efface_status sv_draw_kmeans(const sv_opened *o, json_t **out, efface_error *error) {
-    sv_grid centers;
-    sv_groups groups;
-    bool same = false;
-    json_t *const pictures = json_array();
-    const size_t n = sv_grid_read(o, "centroids", &centers) ? (size_t)centers.table.n_rows : 0;
-    double *const numbers = calloc(2 * n + 1, sizeof *numbers);
-    efface_status status = EFFACE_OK;
-    if (n > 0 && numbers != NULL)
-        status = count_rows(o->store, o->about.name, n, numbers, &same, error);
-    if (status == EFFACE_OK && same && sv_groups_make(o, &centers, numbers, numbers + n, &groups)) {
-        const bool scaled = efface_kmeans_get_params(o->model).scale == EFFACE_SCALE_MINMAX;
-        sv_draw_map(pictures, &groups, "How the clusters lie", scaled);
-        sv_draw_shares(pictures, &groups, "Sizes of the clusters", "Weight");
-        sv_draw_profile(pictures, &groups, "What marks each cluster", profile_text);
-        sv_groups_free(&groups);
-    }
-    free(numbers);
-    sv_grid_free(&centers);
-    if (status == EFFACE_OK)
-        *out = pictures;
-    else
-        json_decref(pictures);
-    return status;
-}
-
-json_t *sv_draw_model(const sv_opened *o) {
-    json_t *const pictures = json_array();
-    if (o->info.family == EFFACE_FAMILY_SEGMENTED) {
-        draw_segments(o, pictures);
-    } else if (o->info.family == EFFACE_FAMILY_SUMS) {
-        switch (efface_sums_get_params(o->model).view) {
-        case EFFACE_VIEW_LINEAR:
-        case EFFACE_VIEW_RIDGE: draw_coefficients(o, pictures); break;
-        case EFFACE_VIEW_BAYES:
-        case EFFACE_VIEW_DISCRIMINANT: draw_classes(o, pictures); break;
-        case EFFACE_VIEW_COMPONENTS: draw_components(o, pictures); break;
-        case EFFACE_VIEW_MEANS: break; /* one row of numbers, which the table shows */
-        }
-    }
-    return pictures;
+    return EFFACE_OK;
 }

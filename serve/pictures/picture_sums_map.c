@@ -7,8 +7,8 @@
  * differ, inside of groups too; those of the centers show how the groups lie to each other, and
  * need no row.
  */
-#include "api/picture_parts.h"
 #include "api/values.h"
+#include "pictures/picture_parts.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -68,9 +68,19 @@ void sv_draw_effects(json_t *pictures, const sv_terms *terms, json_t *title);
 /* The name of a row of a table as a text, a class that is a number too. */
 json_t *sv_row_text(const sv_opened *o, const efface_table *table, uint64_t row);
 
-/* All pictures of a model (picture_families.c). A model of k-means needs the rows, for the sizes of
- * its clusters: the second function reads them. */
-json_t *sv_draw_model(const sv_opened *o);
-efface_status sv_draw_kmeans(const sv_opened *o, json_t **out, efface_error *error);
+/* Of one model, this many pictures of coefficients at most: one for each target or class. */
+#define SV_MOST_EFFECTS 12
+
+/* What a profile of centers shows. */
+extern const char sv_centers_text[];
+
+/* The pictures of each family, which are added to the list. */
+efface_status sv_draw_kmeans(const sv_opened *o, json_t *pictures, efface_error *error);
+efface_status sv_draw_sums(const sv_opened *o, json_t *pictures, efface_error *error);
+efface_status sv_draw_segmented(const sv_opened *o, json_t *pictures, efface_error *error);
+
+/* All pictures of a model, and whether they take its rows, and so longer (picture_families.c). */
+efface_status sv_draw_model(const sv_opened *o, json_t **out, efface_error *error);
+bool sv_pictures_read_rows(const sv_opened *o);
 
 #endif

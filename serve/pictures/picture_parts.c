@@ -1,5 +1,5 @@
 /* Parts of pictures (picture_parts.h), but for the map. */
-#include "api/picture_parts.h"
+#include "pictures/picture_parts.h"
 
 #include "api/values.h"
 
