@@ -42,9 +42,9 @@ class PicturesTest(ServiceTest):
 
 
 class ClustersTest(PicturesTest):
-    def clusters(self):
+    def clusters(self, model="default"):
         """The centroids, and the rows of each."""
-        centroids = self.table("default", "centroids")
+        centroids = self.table(model, "centroids")
         distances = ((VALUES[:, None, :] - centroids[None]) ** 2).sum(2)
         return centroids, numpy.bincount(distances.argmin(1), minlength=len(centroids))
 
@@ -74,13 +74,15 @@ class ClustersTest(PicturesTest):
         self.close([axis["share"] for axis in picture["axes"]], shares)
 
     def test_map(self):
+        self.add_model("five", "-k", "5", "--seed", "5")
         self.start()
-        centers, sizes = self.clusters()
-        picture = self.pictures("default", "map", "shares", "profile")[0]
+        centers, sizes = self.clusters("five")
+        self.assertGreater(len(set(sizes.tolist())), 1)  # or weights would not matter
+        picture = self.pictures("five", "map", "shares", "profile")[0]
         self.check_map(picture, centers, sizes)
         points = {int(point["name"]): point for point in picture["points"]}
-        self.assertEqual([points[i]["rows"] for i in range(3)], sizes.tolist())
-        self.assertEqual([points[i]["weight"] for i in range(3)], sizes.tolist())
+        self.assertEqual([points[i]["rows"] for i in range(5)], sizes.tolist())
+        self.assertEqual([points[i]["weight"] for i in range(5)], sizes.tolist())
 
     def test_scaled_map(self):
         self.add_model("scaled", "-k", "3", "--scale", "minmax", "--seed", "5")
