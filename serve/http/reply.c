@@ -57,8 +57,13 @@ void sv_reply_json(sv_request *request, int status, json_t *json) {
 }
 
 void sv_refuse(sv_request *request, int status, const char *code, const char *message) {
+    const bool is_dsr =
+        request->route != NULL && strncmp(request->route->path, "/opendsr/", 9) == 0;
     sv_reply_json(request, status,
-                  json_pack("{s:{s:s,s:s}}", "error", "code", code, "message", message));
+                  is_dsr ? json_pack("{s:{s:i,s:s,s:[{s:s,s:s,s:s}]}}", "error", "code", status,
+                                     "message", message, "errors", "domain", "efface", "reason",
+                                     code, "message", message)
+                         : json_pack("{s:{s:s,s:s}}", "error", "code", code, "message", message));
 }
 
 sv_problem sv_problem_of(const efface_error *error) {

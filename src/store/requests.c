@@ -60,6 +60,8 @@ bool ef_fails_all(efface_store *store, efface_status status) {
 
 static void clear_task(ef_task *task) {
     efface_store_report_free(&task->change->report);
+    task->change->status = EFFACE_OK;
+    task->change->error = (efface_error){.status = EFFACE_OK};
     ef_free(task->ids);
     *task = (ef_task){.change = task->change};
 }
