@@ -56,18 +56,25 @@ class RolesTest(ServiceTest):
         self.start()
         late = self.make_token("late", "admin", expires="1s")
         gone = self.make_token("gone", "admin")
-        done = subprocess.run([SERVICE, "token", "revoke", "gone", "--tokens", "efface.tokens"],
-                              cwd=self.folder, check=False, capture_output=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.headers = {"no token": {}, "wrong token": {"Authorization": "Bearer efface_" + 43 * "A"},
+        self.headers = {"no token": {},
+                        "wrong token": {"Authorization": "Bearer efface_" + 43 * "A"},
                         "no bearer": {"Authorization": "Basic " + self.token("admin")},
                         "expired": {"Authorization": "Bearer " + late},
                         "revoked": {"Authorization": "Bearer " + gone}}
         for role in ROLES:
             self.headers[role] = {"Authorization": "Bearer " + self.token(role)}
-        # Seconds in the file are whole: the second after the last has begun when two are over.
-        while self.call("GET", "/v1/me", "expired").status == 200:
-            time.sleep(0.1)
+        self.wait_until("revoked", lambda reply: reply.status == 200)  # not yet
+        done = subprocess.run([SERVICE, "token", "revoke", "gone", "--tokens", "efface.tokens"],
+                              cwd=self.folder, check=False, capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.wait_until("revoked", lambda reply: reply.status == 401)
+        self.wait_until("expired", lambda reply: reply.status == 401 and
+                        reply.json["error"]["code"] == "expired_token")
+
+    def wait_until(self, who, holds):
+        """The service looks at the file of tokens now and then."""
+        while not holds(self.call("GET", "/v1/me", who)):
+            time.sleep(0.02)
 
     def call(self, method, path, who, body=None):
         client = self.service.client()
