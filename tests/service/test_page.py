@@ -388,7 +388,7 @@ class StateTest(PageTest):
             file.write(b"not a database any more")
         self.open_page()
         self.sign_in("read", "erase")
-        browser.sees("This store cannot be read")
+        browser.sees("This store cannot be read now.")
         browser.sees("60 rows")
         self.look_for("u4")
         browser.sees("The store has 4 rows of owner u4")
