@@ -9,6 +9,7 @@ typedef struct sv_jobs sv_jobs;       /* rooms/jobs.h: long work */
 typedef struct sv_metrics sv_metrics; /* metrics/metrics.h */
 typedef struct sv_audit sv_audit;     /* access/audit.h */
 typedef struct sv_server sv_server;   /* http/server.h */
+typedef struct sv_dsr sv_dsr;         /* dsr/dsr.h: OpenDSR */
 
 /* What the command line says. */
 typedef struct sv_options {
@@ -38,6 +39,7 @@ struct sv_service {
     sv_jobs *jobs;
     sv_metrics *metrics;
     sv_server *server;
+    sv_dsr *dsr;
     const unsigned char *secret_key; /* of EFFACE_SECRET_KEY_BYTES; NULL: receipts are not signed */
     const unsigned char *receipt_key; /* of EFFACE_RECEIPT_KEY_BYTES; NULL: stores keep their own */
     double started;                   /* sv_now */

@@ -3,6 +3,8 @@
 #include "api/values.h"
 #include "rooms/rooms.h"
 
+#include <string.h>
+
 /* What a store has, but for its models. */
 static json_t *summary(const sv_room *room, const efface_store_info *info) {
     return json_pack("{s:s,s:o,s:o,s:o,s:o,s:b,s:o,s:o,s:o}", "name", sv_room_name(room), "rows",
@@ -41,43 +43,57 @@ sv_when sv_get_stores(sv_request *request) {
     return SV_NOW;
 }
 
-static json_t *list_models(const efface_stored_model *models, size_t n_models) {
-    json_t *const list = json_array();
-    for (size_t i = 0; i < n_models; i++)
-        (void)json_array_append_new(list, json_pack("{s:s,s:s,s:o,s:o}", "name", models[i].name,
-                                                    "family", efface_family_name(models[i].family),
-                                                    "columns", sv_json_count(models[i].n_columns),
-                                                    "digest", sv_json_digest(models[i].digest)));
-    return list;
+static void take_view(void *view, const efface_fact *fact) {
+    if (fact->kind == EFFACE_FACT_TEXT && strcmp(fact->name, "view") == 0)
+        (void)json_string_set(view, fact->text);
+}
+
+/* The models, each with the view of its sums, which says more than the family. */
+static efface_status list_models(efface_store *store, json_t *list, efface_error *error) {
+    efface_stored_model *models = NULL;
+    size_t n_models = 0;
+    efface_status status = efface_store_models(store, &models, &n_models, error);
+    for (size_t i = 0; i < n_models && status == EFFACE_OK; i++) {
+        json_t *const view = json_string("");
+        status = efface_store_describe(store, models[i].name, take_view, view, error);
+        const bool has_view = *json_string_value(view) != '\0';
+        (void)json_array_append_new(
+            list, json_pack("{s:s,s:s,s:O?,s:o,s:o}", "name", models[i].name, "family",
+                            efface_family_name(models[i].family), "view", has_view ? view : NULL,
+                            "columns", sv_json_count(models[i].n_columns), "digest",
+                            sv_json_digest(models[i].digest)));
+        json_decref(view);
+    }
+    efface_models_free(models);
+    return status;
 }
 
 sv_when sv_get_store(sv_request *request) {
     const sv_room *const room = sv_room_of(request);
     efface_store *store = NULL;
     efface_store_info info;
-    efface_stored_model *models = NULL;
-    size_t n_models = 0;
     efface_error error;
     if (room == NULL)
         return SV_NOW;
+    json_t *const models = json_array();
     efface_status status = sv_room_open(room, &store, &error);
     if (status == EFFACE_OK)
         status = efface_store_get_info(store, &info, &error);
     if (status == EFFACE_OK)
-        status = efface_store_models(store, &models, &n_models, &error);
+        status = list_models(store, models, &error);
     if (status == EFFACE_OK) {
         json_t *const json = summary(room, &info);
         json_t *const names = json_array();
         for (uint32_t i = 0; i < info.n_columns; i++)
             (void)json_array_append_new(names, sv_json_text(efface_store_column(store, i)));
-        (void)json_object_set_new(json, "models", list_models(models, n_models));
+        (void)json_object_set(json, "models", models);
         (void)json_object_set_new(json, "column_names", names);
         (void)json_object_set_new(json, "labels", sv_json_count(info.n_labels));
         sv_reply_json(request, 200, json);
     } else {
         sv_refuse_error(request, &error);
     }
-    efface_models_free(models);
+    json_decref(models);
     efface_store_close(store);
     return SV_NOW;
 }

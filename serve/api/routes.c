@@ -1,5 +1,6 @@
 /* All routes, and the roles that they need. */
 #include "api/api.h"
+#include "dsr/dsr.h"
 #include "http/server.h"
 #include "metrics/metrics.h"
 
@@ -20,6 +21,11 @@ const sv_route sv_routes[] = {
      sv_get_receipt, "receipt"},
     {"POST", "/v1/stores/{store}/receipts/verify", SV_READ | SV_ERASE, SV_ON_WORKER,
      sv_post_verify_receipts, "verify_receipts"},
+    {"POST", "/v1/stores/{store}/models/{model}/verify", SV_READ | SV_ERASE, SV_ON_WORKER,
+     sv_post_verify, "verify"},
+    {"GET", "/v1/jobs", SV_READ | SV_ERASE, SV_ON_WORKER, sv_get_jobs, "jobs"},
+    {"GET", "/v1/jobs/{job}", SV_READ | SV_ERASE, SV_ON_WORKER, sv_get_job, "job"},
+    {"DELETE", "/v1/jobs/{job}", SV_READ | SV_ERASE, SV_ON_WORKER, sv_delete_job, "cancel_job"},
     {"GET", "/v1/openapi.json", SV_ANY_ROLE, SV_HERE, sv_get_openapi, "openapi"},
     {"GET", "/", 0, SV_HERE, sv_get_page, "page"},
     {"GET", "/page/{file}", 0, SV_HERE, sv_get_page_file, "page_file"},
@@ -30,5 +36,13 @@ const sv_route sv_routes[] = {
     {"POST", "/v1/stores/{store}/update", SV_ADMIN, SV_ON_WORKER, sv_post_update, "update"},
     {"POST", "/v1/stores/{store}/models/{model}/predict", SV_PREDICT, SV_HERE, sv_post_predict,
      "predict"},
+    {"GET", "/opendsr/v2/discovery", SV_ANY_ROLE, SV_HERE, sv_dsr_discover, "opendsr_discovery"},
+    {"GET", "/opendsr/v2/certificate", SV_ANY_ROLE, SV_HERE, sv_dsr_get_certificate,
+     "opendsr_certificate"},
+    {"POST", "/opendsr/v2/requests", SV_ERASE, SV_ON_WORKER, sv_dsr_create, "opendsr_create"},
+    {"GET", "/opendsr/v2/requests/{id}", SV_READ | SV_ERASE, SV_HERE, sv_dsr_get_status,
+     "opendsr_status"},
+    {"DELETE", "/opendsr/v2/requests/{id}", SV_ERASE, SV_ON_WORKER, sv_dsr_cancel,
+     "opendsr_cancel"},
     {NULL, NULL, 0, SV_HERE, NULL, NULL},
 };

@@ -4,9 +4,11 @@
 #include "command/commands.h"
 #include "command/key_files.h"
 #include "command/saying.h"
+#include "dsr/dsr.h"
 #include "http/server.h"
 #include "http/service_log.h"
 #include "metrics/metrics.h"
+#include "rooms/jobs.h"
 #include "rooms/rooms.h"
 
 #include <errno.h>
@@ -116,7 +118,9 @@ static int serve(sv_service *service) {
         code = sv_failed("out of memory");
     } else if (!sv_tokens_open(options->tokens, &service->tokens, message, sizeof message) ||
                !sv_rooms_open(service, &service->rooms, message, sizeof message) ||
-               !sv_audit_open(options->audit, &service->audit, message, sizeof message)) {
+               !sv_audit_open(options->audit, &service->audit, message, sizeof message) ||
+               !sv_jobs_open(service, &service->jobs, message, sizeof message) ||
+               !sv_dsr_open(service, &service->dsr, message, sizeof message)) {
         code = sv_failed("%s", message);
     } else if (!sv_server_start(service, message, sizeof message)) {
         code = sv_failed("%s", message);
@@ -126,6 +130,8 @@ static int serve(sv_service *service) {
         sv_log_note("the service ends");
         sv_server_stop(service->server);
     }
+    sv_dsr_close(service->dsr);
+    sv_jobs_close(service->jobs);
     sv_rooms_close(service->rooms);
     sv_audit_close(service->audit);
     sv_metrics_free(service->metrics);

@@ -41,7 +41,8 @@ typedef struct sv_request {
         *parts[SV_MOST_PARTS]; /* what stood for {store}, {model}, ... in the path, decoded */
     const char *content_type;  /* of the body, without parameters; "" if it has none */
     const char *accept;
-    char *body; /* ended by a 0 that is not counted; overwritten when the request ends */
+    const char *host; /* the Host header; "" if there is none */
+    char *body;       /* ended by a 0 that is not counted; overwritten when the request ends */
     size_t n_body;
     sv_caller caller;
     bool on_worker; /* its handler runs on a worker */
@@ -92,8 +93,8 @@ void sv_reply_json(sv_request *request, int status, json_t *json);
 void sv_reply_text(sv_request *request, int status, const char *content_type, char *text,
                    size_t n_text);
 
-/* Replies {"error": {"code", "message"}}. A message says what to do, and never shows an id or a
- * value. */
+/* Replies {"error": {"code", "message"}}; to requests of OpenDSR in the form that its specification
+ * has. A message says what to do, and never shows an id or a value. */
 void sv_refuse(sv_request *request, int status, const char *code, const char *message);
 
 /* What to say of an error of the library: its status decides; its message, which may have values in

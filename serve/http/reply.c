@@ -3,7 +3,6 @@
 
 #include "service.h"
 
-#include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,24 +57,13 @@ void sv_reply_json(sv_request *request, int status, json_t *json) {
 }
 
 void sv_refuse(sv_request *request, int status, const char *code, const char *message) {
+    const bool is_dsr =
+        request->route != NULL && strncmp(request->route->path, "/opendsr/", 9) == 0;
     sv_reply_json(request, status,
-                  json_pack("{s:{s:s,s:s}}", "error", "code", code, "message", message));
-}
-
-/* What the operating system said. */
-static sv_problem problem_of_disk(int os_error) {
-    switch (os_error) {
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG: return (sv_problem){507, 0, "full", "the disk is full; nothing was changed"};
-    case EROFS:
-    case EACCES:
-    case EPERM:
-        return (sv_problem){503, 30, "read_only",
-                            "the store cannot be written; nothing was changed"};
-    default:
-        return (sv_problem){503, 5, "unavailable", "the store cannot be used now; try again later"};
-    }
+                  is_dsr ? json_pack("{s:{s:i,s:s,s:[{s:s,s:s,s:s}]}}", "error", "code", status,
+                                     "message", message, "errors", "domain", "efface", "reason",
+                                     code, "message", message)
+                         : json_pack("{s:{s:s,s:s}}", "error", "code", code, "message", message));
 }
 
 sv_problem sv_problem_of(const efface_error *error) {
@@ -93,7 +81,11 @@ sv_problem sv_problem_of(const efface_error *error) {
         return (sv_problem){503, 1, "busy", "another process uses the store; try again"};
     case EFFACE_E_CORRUPT:
         return (sv_problem){500, 0, "damaged", "the store is damaged; run efface check"};
-    case EFFACE_E_IO: return problem_of_disk(error->os_error);
+    case EFFACE_E_FULL:
+        return (sv_problem){507, 0, "full", "the disk is full; nothing was changed"};
+    case EFFACE_E_READ_ONLY:
+        return (sv_problem){503, 30, "read_only",
+                            "the store cannot be written; nothing was changed"};
     default:
         return (sv_problem){503, 5, "unavailable", "the store cannot be used now; try again later"};
     }

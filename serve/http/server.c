@@ -208,6 +208,7 @@ static void note_content_type(struct sv_connection *c) {
         c->content_type[i] = (char)tolower((unsigned char)given[i]);
     c->request.content_type = c->content_type;
     c->request.accept = header(c, "Accept");
+    c->request.host = header(c, "Host");
 }
 
 /* The first line of a request is there. libmicrohttpd hands on the path decoded, so that a coded
@@ -229,7 +230,7 @@ static void *begin(void *context, const char *uri, struct MHD_Connection *mhd) {
     c->peer = sv_peer_of(mhd);
     c->request.service = server->service;
     c->request.connection = c;
-    c->request.content_type = c->request.accept = "";
+    c->request.content_type = c->request.accept = c->request.host = "";
     c->request.begin = sv_now();
     sv_peer_phase(c->peer, SV_HEAD, 0);
     return c;

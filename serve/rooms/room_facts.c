@@ -156,16 +156,18 @@ void sv_facts_clear(sv_room *room) {
     room->counter = NULL;
 }
 
-bool sv_room_owner(sv_room *room, const char *text, uint64_t *owner) {
+efface_status sv_room_owner(sv_room *room, const char *text, uint64_t *owner, efface_error *error) {
     const sv_facts *facts = NULL;
-    efface_error error;
-    if (sv_facts_take(room, &facts, &error) != EFFACE_OK)
-        return false;
-    bool right = true;
-    if (facts->owners == EFFACE_IDS_NUMBERS)
-        right = sv_read_whole(text, owner) && *owner != EFFACE_NO_OWNER;
-    else
+    efface_status status = sv_facts_take(room, &facts, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (facts->owners != EFFACE_IDS_NUMBERS) {
         *owner = efface_text_id(text, strlen(text), facts->hash_key);
+    } else if (!sv_read_whole(text, owner) || *owner == EFFACE_NO_OWNER) {
+        *error = (efface_error){.status = EFFACE_E_NOT_FOUND,
+                                .message = "the owners of this store are numbers"};
+        status = EFFACE_E_NOT_FOUND;
+    }
     sv_facts_drop(room, facts);
-    return right;
+    return status;
 }

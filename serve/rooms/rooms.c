@@ -127,9 +127,17 @@ const char *sv_room_path(const sv_room *room) {
     return room->path;
 }
 
-efface_status sv_room_open(const sv_room *room, efface_store **store, efface_error *error) {
+efface_status sv_room_open_followed(const sv_room *room,
+                                    int (*progress)(void *context, double part), void *context,
+                                    efface_store **store, efface_error *error) {
     efface_store_options options;
     efface_store_options_init(&options);
     options.wait_seconds = WAIT_SECONDS;
+    options.progress = progress;
+    options.progress_context = context;
     return efface_store_open(room->path, &options, store, error);
+}
+
+efface_status sv_room_open(const sv_room *room, efface_store **store, efface_error *error) {
+    return sv_room_open_followed(room, NULL, NULL, store, error);
 }

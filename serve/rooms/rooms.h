@@ -31,6 +31,11 @@ const char *sv_room_path(const sv_room *room);
 /* Opens the store to read; close it with efface_store_close. */
 efface_status sv_room_open(const sv_room *room, efface_store **store, efface_error *error);
 
+/* The same, for long work: `progress` is that of efface_store_options. */
+efface_status sv_room_open_followed(const sv_room *room,
+                                    int (*progress)(void *context, double part), void *context,
+                                    efface_store **store, efface_error *error);
+
 /* ------------------------------------------------------------------ facts (room_facts.c) */
 
 /* What is fixed when a store is made, and what its ids, owners and labels are. */
@@ -48,9 +53,9 @@ typedef struct sv_facts {
 efface_status sv_facts_take(sv_room *room, const sv_facts **out, efface_error *error);
 void sv_facts_drop(sv_room *room, const sv_facts *facts);
 
-/* The number of an owner that is given as a text: digits, if the store's owners are numbers. False
- * if the text cannot be an owner of this store, or the store cannot be read. */
-bool sv_room_owner(sv_room *room, const char *text, uint64_t *owner);
+/* The number of an owner that is given as a text: digits, if the store's owners are numbers.
+ * Errors: NOT_FOUND if the text cannot be an owner of this store; those of sv_facts_take. */
+efface_status sv_room_owner(sv_room *room, const char *text, uint64_t *owner, efface_error *error);
 
 /* A number that is another one whenever the store has changed, or another file has its name
  * (efface_store_count_changes). A handle for this alone stays open. */

@@ -51,7 +51,8 @@ static efface_status check_change(const efface_store *store, const efface_store_
 }
 
 bool ef_fails_all(efface_store *store, efface_status status) {
-    return status == EFFACE_E_MEMORY || status == EFFACE_E_IO || status == EFFACE_E_BUSY ||
+    return status == EFFACE_E_MEMORY || status == EFFACE_E_IO || status == EFFACE_E_FULL ||
+           status == EFFACE_E_READ_ONLY || status == EFFACE_E_BUSY ||
            status == EFFACE_E_INTERRUPTED ||
            (status != EFFACE_OK && sqlite3_get_autocommit(store->db) != 0);
 }
@@ -60,6 +61,8 @@ bool ef_fails_all(efface_store *store, efface_status status) {
 
 static void clear_task(ef_task *task) {
     efface_store_report_free(&task->change->report);
+    task->change->status = EFFACE_OK;
+    task->change->error = (efface_error){.status = EFFACE_OK};
     ef_free(task->ids);
     *task = (ef_task){.change = task->change};
 }

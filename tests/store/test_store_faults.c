@@ -278,7 +278,8 @@ static void try_faults(size_t number, disk_fault fault, unsigned kinds, const ch
             assert_true(n > 2);
             break;
         }
-        if (status != EFFACE_OK && status != EFFACE_E_IO && status != EFFACE_E_CORRUPT)
+        if (status != EFFACE_OK && status != EFFACE_E_CORRUPT &&
+            status != (fault == DISK_FULL ? EFFACE_E_FULL : EFFACE_E_IO))
             fail_msg("%s: after %s %ld: status %d, %s", operations[number].name, after, n,
                      (int)status, error.message);
         check_returned(number, store, status, &error, after, n);
@@ -466,7 +467,9 @@ static void creating_fails(void **state) {
                 assert_true(same(&t, &created_text));
                 free(t.bytes);
             } else {
-                if (!met || store != NULL || status != (kind < 2 ? EFFACE_E_IO : EFFACE_E_MEMORY))
+                static const efface_status expected[] = {EFFACE_E_IO, EFFACE_E_FULL,
+                                                         EFFACE_E_MEMORY};
+                if (!met || store != NULL || status != expected[kind])
                     fail_msg("creating, kind %d, %ld: status %d, %s", kind, n, (int)status,
                              error.message);
                 n_named += check_not_half(kind < 2);

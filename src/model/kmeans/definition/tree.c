@@ -201,6 +201,9 @@ efface_status ef_tree_read(ef_decoder *r, ef_kmeans *model, uint32_t d, efface_e
                 status =
                     ef_kmeans_read(r, &params, ef_node_ignored(model, l), d, &node->model, error);
         }
+    /* It predicts, with or without its rows. */
+    const ef_kmeans *const root = status == EFFACE_OK ? ef_tree_root(tree) : NULL;
+    model->plan.n_clusters = root != NULL ? root->plan.n_clusters : 0;
     return status;
 }
 
