@@ -51,8 +51,7 @@ static efface_status check_change(const efface_store *store, const efface_store_
 }
 
 bool ef_fails_all(efface_store *store, efface_status status) {
-    return status == EFFACE_E_MEMORY || status == EFFACE_E_IO || status == EFFACE_E_FULL ||
-           status == EFFACE_E_READ_ONLY || status == EFFACE_E_BUSY ||
+    return status == EFFACE_E_MEMORY || status == EFFACE_E_IO || status == EFFACE_E_BUSY ||
            status == EFFACE_E_INTERRUPTED ||
            (status != EFFACE_OK && sqlite3_get_autocommit(store->db) != 0);
 }

@@ -25,22 +25,24 @@ efface_status ef_sql_fail(efface_store *store, efface_error *error) {
                        store->wait_seconds);
     case SQLITE_CORRUPT: return ef_store_corrupt(error, message);
     case SQLITE_NOTADB: return ef_fail(error, EFFACE_E_FORMAT, "the file is not a store");
-    case SQLITE_FULL: return ef_fail(error, EFFACE_E_FULL, "the disk is full; nothing was changed");
+    case SQLITE_FULL:
+        (void)ef_fail(error, EFFACE_E_IO, "the disk is full; nothing was changed");
+        ef_note_system(error, ENOSPC);
+        return EFFACE_E_IO;
     case SQLITE_READONLY:
-        return ef_fail(error, EFFACE_E_READ_ONLY, "the store cannot be written to: %s", message);
+        (void)ef_fail(error, EFFACE_E_IO, "the store cannot be written to: %s", message);
+        ef_note_system(error, EROFS);
+        return EFFACE_E_IO;
     case SQLITE_TOOBIG:
         return ef_fail(error, EFFACE_E_LIMIT, "a value is larger than the limit of %d bytes",
                        sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, -1));
     case SQLITE_CONSTRAINT:
         return ef_fail(error, EFFACE_E_DUPLICATE, "a row or a model exists already: %s", message);
-    default: break;
+    default:
+        (void)ef_fail(error, EFFACE_E_IO, "the store cannot be read or written: %s", message);
+        ef_note_system(error, sqlite3_system_errno(store->db));
+        return EFFACE_E_IO;
     }
-    /* A journal cannot be made in a folder, or on a disk, that is read only. */
-    const int reason = sqlite3_system_errno(store->db);
-    return reason == EROFS || reason == EACCES
-               ? ef_fail(error, EFFACE_E_READ_ONLY, "the store cannot be written to: %s",
-                         strerror(reason))
-               : ef_fail(error, EFFACE_E_IO, "the store cannot be read or written: %s", message);
 }
 
 efface_status ef_sql_run(efface_store *store, const char *sql, efface_error *error) {
