@@ -91,14 +91,14 @@ sv_routing sv_route_find(const sv_route *routes, const char *method, char *path,
         allow(allowed, r->method);
         if (!same_method(method, r))
             continue;
-        for (size_t i = 0; i < SV_MOST_PARTS; i++)
-            parts[i] = begins[i];
         for (size_t i = 0; i < SV_MOST_PARTS && begins[i] != NULL; i++) {
             char *const end = begins[i] + strcspn(begins[i], "/");
             *end = 0;
             if (!decode(begins[i]))
                 return SV_NO_PATH;
         }
+        for (size_t i = 0; i < SV_MOST_PARTS; i++)
+            parts[i] = begins[i];
         *route = r;
         return SV_ROUTED;
     }
