@@ -43,7 +43,7 @@ typedef struct cli_command {
 
 extern const cli_command cli_fit, cli_forget, cli_learn, cli_predict, cli_export, cli_info,
     cli_verify, cli_check, cli_rekey, cli_drop, cli_receipt, cli_show, cli_owners, cli_update,
-    cli_compact, cli_publish;
+    cli_compact, cli_publish, cli_serve, cli_tokens;
 
 /* ---- escape.c: texts of any bytes, as they come from files and stores */
 

@@ -7,20 +7,19 @@
 static const cli_command *const commands[] = {
     &cli_fit,     &cli_forget,  &cli_learn, &cli_update,  &cli_show,  &cli_owners,
     &cli_predict, &cli_export,  &cli_info,  &cli_verify,  &cli_check, &cli_compact,
-    &cli_rekey,   &cli_publish, &cli_drop,  &cli_receipt,
+    &cli_rekey,   &cli_publish, &cli_drop,  &cli_receipt, &cli_serve, &cli_tokens,
 };
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
 
 static void print_help(FILE *out) {
     fputs("usage: efface COMMAND [OPTIONS]\n"
-          "Fits models to rows, and lets them forget rows again, exactly.\n\n",
+          "Fits models to rows, and lets them forget rows again, exactly.\n",
           out);
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
-    fputs("Run efface COMMAND --help for more. Every command takes --json.\n"
-          "Exit codes: 0 done, 1 failed, 2 usage, 3 verify found a difference,\n"
-          "4 not found, 5 busy, 6 damaged store, 130 interrupted.\n"
+    fputs("Run efface COMMAND --help for more. Every command takes --json. Exit codes:\n"
+          "0 done, 1 failed, 2 usage, 3 different, 4 not found, 5 busy, 6 damaged.\n"
           "  efface fit people.csv --id id -k 8 -o people.store\n"
           "  efface forget people.store --id 17 --yes\n",
           out);

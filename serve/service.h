@@ -4,11 +4,13 @@
 
 #include "http/http.h"
 
-typedef struct sv_rooms sv_rooms;     /* rooms/rooms.h: the stores */
-typedef struct sv_jobs sv_jobs;       /* rooms/jobs.h: long work */
-typedef struct sv_metrics sv_metrics; /* metrics/metrics.h */
-typedef struct sv_audit sv_audit;     /* access/audit.h */
-typedef struct sv_server sv_server;   /* http/server.h */
+typedef struct sv_rooms sv_rooms;           /* rooms/rooms.h: the stores */
+typedef struct sv_jobs sv_jobs;             /* rooms/jobs.h: long work */
+typedef struct sv_long_reads sv_long_reads; /* rooms/long_reads.h */
+typedef struct sv_metrics sv_metrics;       /* metrics/metrics.h */
+typedef struct sv_audit sv_audit;           /* access/audit.h */
+typedef struct sv_server sv_server;         /* http/server.h */
+typedef struct sv_dsr sv_dsr;               /* dsr/dsr.h: OpenDSR */
 
 /* What the command line says. */
 typedef struct sv_options {
@@ -16,6 +18,7 @@ typedef struct sv_options {
     size_t n_stores;
     const char *listen;      /* host:port */
     const char *tokens;      /* the file of tokens; NULL: efface.tokens beside the first store */
+    const char *audit;       /* the audit log; NULL: efface.audit beside the first store */
     const char *sign;        /* file with the secret key that receipts are signed with, or NULL */
     const char *receipt_key; /* file, or NULL */
     char **hosts;            /* further names that the Host header may have */
@@ -23,7 +26,9 @@ typedef struct sv_options {
     bool behind_tls;    /* a proxy in front encrypts: other addresses than loopback are allowed */
     size_t most_body;   /* bytes */
     double rate;        /* requests a second for each token; 0: no limit */
+    double patience;    /* seconds for the head of a request (http/door.h) */
     uint32_t n_workers; /* threads for what touches disks */
+    bool log_all;       /* a line in the log for every request */
     bool json;          /* the line at the start is JSON */
 } sv_options;
 
@@ -33,9 +38,13 @@ struct sv_service {
     sv_audit *audit;
     sv_rooms *rooms;
     sv_jobs *jobs;
+    sv_long_reads *long_reads;
     sv_metrics *metrics;
     sv_server *server;
-    double started; /* sv_now */
+    sv_dsr *dsr;
+    const unsigned char *secret_key; /* of EFFACE_SECRET_KEY_BYTES; NULL: receipts are not signed */
+    const unsigned char *receipt_key; /* of EFFACE_RECEIPT_KEY_BYTES; NULL: stores keep their own */
+    double started;                   /* sv_now */
 };
 
 #endif

@@ -3,7 +3,7 @@
 _efface() {
     local cur prev command options
     local commands="fit forget learn update show owners predict export info verify check compact
-        rekey publish drop receipt"
+        rekey publish drop receipt serve token"
     COMPREPLY=()
     cur=${COMP_WORDS[COMP_CWORD]}
     prev=${COMP_WORDS[COMP_CWORD - 1]}
@@ -25,10 +25,11 @@ _efface() {
     --ids) options="numbers text detect" ;;
     -k | --model | --seed | --iters | --epsilon | --gamma | --width | --height | --rate | \
         --passes | --starts | --candidates | --bound | --target | --class | --alpha | --smoothing | \
-        --shrinkage | -n | --components | --features | --threads | --wait | --columns | --offset | --key | --owner-key | --weight | --label) return ;;
+        --shrinkage | -n | --components | --features | --threads | --wait | --columns | --offset | --listen | --host | --most-body | --patience | --workers | --expires | --key | --owner-key | --weight | --label) return ;;
     --id | --owner) return ;;
+    --role) options="read predict erase admin" ;;
     --format) options="text csv json" ;;
-    -o | --from | --sign | --list | --ids-out | --receipt-key | --like | --secret | --public | --public-key)
+    -o | --from | --sign | --list | --ids-out | --receipt-key | --like | --secret | --public | --public-key | --tokens | --audit)
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         return
         ;;
@@ -61,6 +62,15 @@ _efface() {
             esac
             if ((COMP_CWORD == 2)); then
                 mapfile -t COMPREPLY < <(compgen -W "keys verify has --help" -- "$cur")
+                return
+            fi
+            ;;
+        serve) options="--listen --host --behind-tls --tokens --audit --sign --receipt-key --most-body
+            --rate --patience --workers --log-all" ;;
+        token)
+            options="--role --expires --tokens"
+            if ((COMP_CWORD == 2)) && [[ $cur != -* ]]; then
+                mapfile -t COMPREPLY < <(compgen -W "new list revoke" -- "$cur")
                 return
             fi
             ;;

@@ -89,7 +89,7 @@ typedef enum efface_status {
     EFFACE_E_MEMORY = 1,      /* an allocation failed */
     EFFACE_E_ARGUMENT = 2,    /* an argument makes no sense: the caller's mistake */
     EFFACE_E_LIMIT = 3,       /* a value is beyond what the exact arithmetic can hold */
-    EFFACE_E_IO = 4,          /* the operating system could not open or read a file */
+    EFFACE_E_IO = 4,          /* the operating system could not open, read or write a file */
     EFFACE_E_FORMAT = 5,      /* a file is not what it should be */
     EFFACE_E_DUPLICATE = 6,   /* an id is there already */
     EFFACE_E_NOT_FOUND = 7,   /* an id is not there */
@@ -111,6 +111,8 @@ typedef struct efface_error {
     char file[256];
     uint64_t line;
     uint64_t column;
+    int os_error; /* of EFFACE_E_IO: why, as an errno, such as ENOSPC if the disk is full and EROFS
+                     if it cannot be written; 0 if that is not known */
 } efface_error;
 
 /* ------------------------------------------------------------------ data: a set of rows */

@@ -1,94 +1,101 @@
-/* The file of tokens (access.h). */
-#include "access/access.h"
+/*
+ * The tokens that the service knows (access.h).
+ *
+ * They are read again when the file has changed, which is looked at most ten times a second: a
+ * token that was revoked is of no use a tenth of a second later. A file that cannot be trusted any
+ * more (others can write it, it is gone) has no tokens; if the process merely lacks descriptors or
+ * memory, what was read before stays.
+ */
+#include "access/token_file.h"
+#include "http/http.h"
+#include "http/service_log.h"
 
-#include <jansson.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#define HASH_BYTES 32
-
-typedef struct token {
-    unsigned char hash[HASH_BYTES];
-    sv_caller caller;
-} token;
+#define LOOK_SECONDS 0.1
 
 struct sv_tokens {
     pthread_mutex_t lock;
     char *path;
+    double looked;    /* when the file was last looked at (sv_now) */
     struct stat read; /* of the file when it was read */
-    token *tokens;
-    size_t n_tokens;
+    sv_token_list list;
 };
-
-static unsigned roles_of(const json_t *names) {
-    static const struct {
-        const char *name;
-        unsigned role;
-    } roles[] = {
-        {"read", SV_READ}, {"predict", SV_PREDICT}, {"erase", SV_ERASE}, {"admin", SV_ADMIN}};
-    unsigned found = 0;
-    size_t i;
-    json_t *name;
-    json_array_foreach(names, i,
-                       name) for (size_t j = 0; j < sizeof roles / sizeof roles[0];
-                                  j++) if (json_is_string(name) &&
-                                           strcmp(json_string_value(name), roles[j].name) == 0)
-        found |= roles[j].role;
-    return found;
-}
-
-static bool read_token(const char *line, token *out) {
-    json_t *const json = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
-    const char *const hash = json_string_value(json_object_get(json, "hash"));
-    const char *const name = json_string_value(json_object_get(json, "name"));
-    size_t n = 0;
-    memset(out, 0, sizeof *out);
-    const bool right =
-        hash != NULL && name != NULL && strlen(name) < sizeof out->caller.name &&
-        sodium_hex2bin(out->hash, sizeof out->hash, hash, strlen(hash), NULL, &n, NULL) == 0 &&
-        n == HASH_BYTES;
-    if (right) {
-        memcpy(out->caller.name, name, strlen(name));
-        out->caller.roles = roles_of(json_object_get(json, "roles"));
-        out->caller.expires = json_integer_value(json_object_get(json, "expires"));
-    }
-    json_decref(json);
-    return right;
-}
 
 static bool same_file(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+           a->st_mode == b->st_mode && a->st_uid == b->st_uid &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-static void read_file(sv_tokens *t) {
-    FILE *const file = fopen(t->path, "r");
-    char line[1024];
-    t->n_tokens = 0;
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        token *const more = realloc(t->tokens, (t->n_tokens + 1) * sizeof *more);
-        if (more == NULL)
-            break;
-        t->tokens = more;
-        t->n_tokens += read_token(line, &t->tokens[t->n_tokens]);
+static bool lacks_means(int reason) {
+    return reason == EMFILE || reason == ENFILE || reason == ENOMEM || reason == EINTR ||
+           reason == EIO;
+}
+
+/* Reads the file. False, with a message, if it cannot be trusted or read; `t` then has no tokens,
+ * unless it may be tried again. */
+static bool read_file(sv_tokens *t, char *message, size_t n_message) {
+    struct stat about;
+    sv_token_list list = {NULL, 0, 0};
+    FILE *const file = fopen(t->path, "re");
+    if (file == NULL) {
+        const int reason = errno;
+        if (lacks_means(reason)) {
+            t->read.st_ino = 0;
+            return true;
+        }
+        sv_token_list_free(&t->list);
+        (void)snprintf(message, n_message, "cannot read the file of tokens %s: %s", t->path,
+                       strerror(reason));
+        return reason == ENOENT;
     }
-    if (file != NULL)
-        (void)fclose(file);
+    bool right =
+        fstat(fileno(file), &about) == 0 && sv_token_file_safe(t->path, &about, message, n_message);
+    if (!right) {
+        sv_token_list_free(&t->list);
+    } else if (!sv_token_list_read(file, &list)) {
+        t->read.st_ino = 0;
+    } else {
+        sv_token_list_free(&t->list);
+        t->list = list;
+        if (list.wrong_line != 0) {
+            (void)snprintf(message, n_message,
+                           "line %zu of the file of tokens %s cannot be read; nobody can use that "
+                           "token; correct or remove that line",
+                           list.wrong_line, t->path);
+            sv_log_warn(message);
+        }
+    }
+    (void)fclose(file);
+    return right;
 }
 
-static void read_if_changed(sv_tokens *t) {
+static bool read_if_changed(sv_tokens *t, char *message, size_t n_message) {
     struct stat now;
     memset(&now, 0, sizeof now);
     (void)stat(t->path, &now);
-    if (!same_file(&now, &t->read)) {
-        t->read = now;
-        read_file(t);
-    }
+    if (same_file(&now, &t->read))
+        return true;
+    t->read = now;
+    return read_file(t, message, n_message);
+}
+
+static void look(sv_tokens *t) {
+    const double now = sv_now();
+    char message[1000];
+    if (now - t->looked < LOOK_SECONDS)
+        return;
+    t->looked = now;
+    if (!read_if_changed(t, message, sizeof message))
+        sv_log_warn(message);
 }
 
 bool sv_tokens_open(const char *path, sv_tokens **out, char *message, size_t n_message) {
@@ -101,8 +108,12 @@ bool sv_tokens_open(const char *path, sv_tokens **out, char *message, size_t n_m
         return false;
     }
     t->path = copy;
-    pthread_mutex_init(&t->lock, NULL);
-    read_if_changed(t);
+    t->looked = sv_now();
+    (void)pthread_mutex_init(&t->lock, NULL);
+    if (!read_if_changed(t, message, n_message)) {
+        sv_tokens_free(t);
+        return false;
+    }
     *out = t;
     return true;
 }
@@ -110,21 +121,22 @@ bool sv_tokens_open(const char *path, sv_tokens **out, char *message, size_t n_m
 void sv_tokens_free(sv_tokens *t) {
     if (t == NULL)
         return;
-    pthread_mutex_destroy(&t->lock);
-    free(t->tokens);
+    (void)pthread_mutex_destroy(&t->lock);
+    sv_token_list_free(&t->list);
     free(t->path);
     free(t);
 }
 
 sv_answer sv_tokens_find(sv_tokens *t, const char *text, sv_caller *caller) {
-    unsigned char hash[HASH_BYTES];
+    unsigned char hash[SV_HASH_BYTES];
     sv_answer answer = SV_UNKNOWN;
-    (void)crypto_generichash(hash, sizeof hash, (const unsigned char *)text, strlen(text), NULL, 0);
+    sv_hash_token(text, hash);
     pthread_mutex_lock(&t->lock);
-    read_if_changed(t);
-    for (size_t i = 0; i < t->n_tokens; i++)
-        if (sodium_memcmp(hash, t->tokens[i].hash, sizeof hash) == 0) {
-            *caller = t->tokens[i].caller;
+    look(t);
+    /* All of them, so that the time does not tell which one it was. */
+    for (size_t i = 0; i < t->list.n_tokens; i++)
+        if (sodium_memcmp(hash, t->list.tokens[i].hash, sizeof hash) == 0) {
+            *caller = t->list.tokens[i].caller;
             answer = caller->expires != 0 && caller->expires <= (int64_t)time(NULL) ? SV_EXPIRED
                                                                                     : SV_KNOWN;
         }
@@ -133,12 +145,14 @@ sv_answer sv_tokens_find(sv_tokens *t, const char *text, sv_caller *caller) {
 }
 
 bool sv_tokens_any(sv_tokens *t) {
-    pthread_mutex_lock(&t->lock);
-    read_if_changed(t);
+    const int64_t now = (int64_t)time(NULL);
     bool any = false;
-    for (size_t i = 0; i < t->n_tokens; i++)
-        any |=
-            t->tokens[i].caller.expires == 0 || t->tokens[i].caller.expires > (int64_t)time(NULL);
+    pthread_mutex_lock(&t->lock);
+    look(t);
+    for (size_t i = 0; i < t->list.n_tokens; i++) {
+        const int64_t expires = t->list.tokens[i].caller.expires;
+        any = any || expires == 0 || expires > now;
+    }
     pthread_mutex_unlock(&t->lock);
     return any;
 }

@@ -11,6 +11,7 @@ typedef struct sv_file {
     size_t n_bytes;
 } sv_file;
 
-extern const sv_file sv_page_files[]; /* the page, of serve/page */
+extern const sv_file sv_page_files[];      /* the page, of serve/page */
+extern const sv_file sv_interface_files[]; /* openapi.json */
 
 #endif

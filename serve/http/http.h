@@ -29,8 +29,9 @@ typedef struct sv_reply {
     struct {
         const char *name;
         char value[160];
-    } headers[4];     /* further ones; name NULL: no more */
-    uint64_t receipt; /* for the audit log: number of the receipt, or 0 */
+    } headers[4];         /* further ones; name NULL: no more */
+    bool ends_connection; /* what follows on the connection is not read */
+    uint64_t receipt;     /* for the audit log: number of the receipt, or 0 */
 } sv_reply;
 
 typedef struct sv_request {
@@ -40,10 +41,12 @@ typedef struct sv_request {
         *parts[SV_MOST_PARTS]; /* what stood for {store}, {model}, ... in the path, decoded */
     const char *content_type;  /* of the body, without parameters; "" if it has none */
     const char *accept;
-    char *body; /* ended by a 0 that is not counted; overwritten when the request ends */
+    const char *host; /* the Host header; "" if there is none */
+    char *body;       /* ended by a 0 that is not counted; overwritten when the request ends */
     size_t n_body;
     sv_caller caller;
-    double begin; /* when its head was there, in seconds (sv_now) */
+    bool on_worker; /* its handler runs on a worker */
+    double begin;   /* when its head was there, in seconds (sv_now) */
     sv_reply reply;
     struct sv_connection *connection; /* for server.c */
     struct sv_request *next;          /* in a queue */
@@ -52,7 +55,8 @@ typedef struct sv_request {
 typedef enum sv_when { SV_NOW, SV_LATER } sv_when;
 
 /* Where a handler runs: on the thread that reads the network, if it takes microseconds and waits
- * for nothing; or on a worker, if it touches a disk or takes longer. */
+ * for nothing; or on a worker, if it touches a disk or takes longer. A long body is always for a
+ * worker. */
 typedef enum sv_where { SV_HERE, SV_ON_WORKER } sv_where;
 
 struct sv_route {
@@ -66,6 +70,13 @@ struct sv_route {
 
 /* The value of a parameter of the query, or NULL. */
 const char *sv_query(const sv_request *request, const char *name);
+
+/* What a handler does before it hands a request on and returns SV_LATER; nothing on a worker, where
+ * the request is held already. */
+void sv_hold(sv_request *request);
+
+/* Has a worker run the handler again (request->on_worker); the handler returns SV_LATER then. */
+void sv_move_to_worker(sv_request *request);
 
 /* Sends the reply of a request that came SV_LATER. The request must not be used afterwards. */
 void sv_finish(sv_request *request);
@@ -82,12 +93,22 @@ void sv_reply_json(sv_request *request, int status, json_t *json);
 void sv_reply_text(sv_request *request, int status, const char *content_type, char *text,
                    size_t n_text);
 
-/* Replies {"error": {"code", "message"}}. A message says what to do, and never shows an id or a
- * value. */
+/* Replies {"error": {"code", "message"}}; to requests of OpenDSR in the form that its specification
+ * has. A message says what to do, and never shows an id or a value. */
 void sv_refuse(sv_request *request, int status, const char *code, const char *message);
 
-/* The same for an error of the library: its status decides; its message, which may have values in
+/* What to say of an error of the library: its status decides; its message, which may have values in
  * it, is not shown. */
+typedef struct sv_problem {
+    int status;           /* of HTTP */
+    unsigned retry_after; /* seconds; 0: trying again is of no use */
+    const char *code;
+    const char *message;
+} sv_problem;
+
+sv_problem sv_problem_of(const efface_error *error);
+
+/* Replies that. */
 void sv_refuse_error(sv_request *request, const efface_error *error);
 
 void sv_reply_header(sv_request *request, const char *name, const char *value);

@@ -3,13 +3,25 @@
 
 #include "service.h"
 
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A reply may have values of people in it. */
+static void drop_body(sv_reply *reply) {
+    if (reply->body != NULL)
+        sodium_memzero(reply->body, reply->n_body);
+    free(reply->body);
+    reply->body = NULL;
+    reply->n_body = 0;
+}
 
 void sv_reply_text(sv_request *request, int status, const char *content_type, char *text,
                    size_t n_text) {
     sv_reply *const reply = &request->reply;
-    free(reply->body);
+    drop_body(reply);
     reply->status = status;
     reply->content_type = content_type;
     reply->body = text;
@@ -29,8 +41,7 @@ void sv_reply_header(sv_request *request, const char *name, const char *value) {
 static void refuse_memory(sv_request *request) {
     static const char text[] =
         "{\"error\":{\"code\":\"memory\",\"message\":\"memory is short; try again later\"}}\n";
-    free(request->reply.body);
-    request->reply.body = NULL;
+    drop_body(&request->reply);
     request->reply.status = 503;
     request->reply.content_type = "application/json";
     request->reply.page = text;
@@ -47,40 +58,67 @@ void sv_reply_json(sv_request *request, int status, json_t *json) {
 }
 
 void sv_refuse(sv_request *request, int status, const char *code, const char *message) {
+    const bool is_dsr =
+        request->route != NULL && strncmp(request->route->path, "/opendsr/", 9) == 0;
     sv_reply_json(request, status,
-                  json_pack("{s:{s:s,s:s}}", "error", "code", code, "message", message));
+                  is_dsr ? json_pack("{s:{s:i,s:s,s:[{s:s,s:s,s:s}]}}", "error", "code", status,
+                                     "message", message, "errors", "domain", "efface", "reason",
+                                     code, "message", message)
+                         : json_pack("{s:{s:s,s:s}}", "error", "code", code, "message", message));
+}
+
+/* What the operating system said. */
+static sv_problem problem_of_disk(int os_error) {
+    switch (os_error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG: return (sv_problem){507, 0, "full", "the disk is full; nothing was changed"};
+    case EROFS:
+    case EACCES:
+    case EPERM:
+        return (sv_problem){503, 30, "read_only",
+                            "the store cannot be written; nothing was changed"};
+    default:
+        return (sv_problem){503, 5, "unavailable", "the store cannot be used now; try again later"};
+    }
+}
+
+sv_problem sv_problem_of(const efface_error *error) {
+    switch (error->status) {
+    case EFFACE_E_NOT_FOUND:
+        return (sv_problem){404, 0, "not_found", "there is nothing of that name or number"};
+    case EFFACE_E_DUPLICATE:
+        return (sv_problem){409, 0, "duplicate", "a row of the request is there already"};
+    case EFFACE_E_ARGUMENT:
+    case EFFACE_E_FORMAT:
+        return (sv_problem){400, 0, "invalid", "the request cannot be understood or carried out"};
+    case EFFACE_E_LIMIT:
+        return (sv_problem){422, 0, "limit", "a value or a weight is outside its limits"};
+    case EFFACE_E_BUSY:
+        return (sv_problem){503, 1, "busy", "another process uses the store; try again"};
+    case EFFACE_E_CORRUPT:
+        return (sv_problem){500, 0, "damaged", "the store is damaged; run efface check"};
+    case EFFACE_E_IO: return problem_of_disk(error->os_error);
+    default:
+        return (sv_problem){503, 5, "unavailable", "the store cannot be used now; try again later"};
+    }
 }
 
 void sv_refuse_error(sv_request *request, const efface_error *error) {
-    switch (error->status) {
-    case EFFACE_E_NOT_FOUND:
-        sv_refuse(request, 404, "not_found", "there is nothing of that name or number");
-        break;
-    case EFFACE_E_DUPLICATE:
-        sv_refuse(request, 409, "duplicate", "a row of the request is there already");
-        break;
-    case EFFACE_E_ARGUMENT:
-    case EFFACE_E_FORMAT:
-        sv_refuse(request, 400, "invalid", "the request cannot be understood or carried out");
-        break;
-    case EFFACE_E_LIMIT:
-        sv_refuse(request, 422, "limit", "a value or a weight is outside its limits");
-        break;
-    case EFFACE_E_BUSY:
-        sv_reply_header(request, "Retry-After", "1");
-        sv_refuse(request, 503, "busy", "another process uses the store; try again");
-        break;
-    case EFFACE_E_CORRUPT:
-        sv_refuse(request, 500, "damaged", "the store is damaged; run efface check");
-        break;
-    default:
-        sv_reply_header(request, "Retry-After", "5");
-        sv_refuse(request, 503, "unavailable", "the store cannot be used now; try again later");
-    }
+    const sv_problem problem = sv_problem_of(error);
+    char seconds[16];
+    (void)snprintf(seconds, sizeof seconds, "%u", problem.retry_after);
+    if (problem.retry_after != 0)
+        sv_reply_header(request, "Retry-After", seconds);
+    sv_refuse(request, problem.status, problem.code, problem.message);
 }
 
 json_t *sv_body_json(sv_request *request) {
     json_error_t error;
+    if (strcmp(request->content_type, "application/json") != 0) {
+        sv_refuse(request, 415, "content_type", "send JSON, with Content-Type: application/json");
+        return NULL;
+    }
     json_t *const json = json_loadb(request->body != NULL ? request->body : "", request->n_body,
                                     JSON_REJECT_DUPLICATES, &error);
     if (json_is_object(json))

@@ -1,50 +1,49 @@
 /*
  * The server: libmicrohttpd's threads read requests and send replies.
  *
- * A request goes through these steps. Its head is there: it is refused here unless its Host, path,
- * method, token and length are right. Its body is there: its handler runs, on this thread or on a
- * worker; in the second case the connection is suspended until sv_finish. It has a reply: that is
- * sent, and the request is overwritten and released.
+ * A request goes through these steps. Its first line is there: it gets a struct. Its head is there:
+ * it is refused unless it is in order (heads.c). Its body is there: its handler runs, on this
+ * thread or on a worker; if the reply comes later, the connection is suspended until sv_finish. It
+ * has a reply: that is counted, logged and sent, and the request is overwritten and released.
+ *
+ * A request that is refused for its head has a reply before its body was read. A short body is read
+ * and thrown away first, for a client that is still sending might not look at a reply; with a long
+ * one the connection ends.
  */
-#include "http/server.h"
+#include "access/audit.h"
+#include "access/rates.h"
+#include "http/connection.h"
+#include "http/service_log.h"
+#include "metrics/metrics.h"
 
-#include <arpa/inet.h>
-#include <microhttpd.h>
-#include <netdb.h>
+#include <ctype.h>
 #include <pthread.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #define CONNECTION_BYTES 16384 /* of memory, for the head of a request */
-#define MOST_CONNECTIONS 16384
-#define TIMEOUT_SECONDS 15
-#define NETWORK_THREADS 2
+#define MOST_URL 2048
+#define SHORT_BODY 65536 /* a longer one is read by a worker */
+#define MOST_DISCARDED (256 * 1024)
+#define TIMEOUT_SECONDS 120 /* without any byte; the door is stricter */
+#define MOST_THREADS 4      /* of the network */
 
 struct sv_server {
     sv_service *service;
     struct MHD_Daemon *daemon;
+    sv_door *door;
     sv_workers *workers;
+    sv_rates *rates; /* NULL: no limit */
     pthread_mutex_t lock;
     pthread_cond_t ended; /* a request did */
     size_t n_requests;    /* that have not ended */
-    bool stops;
-    uint16_t port;
-};
-
-typedef enum step { STEP_HEAD, STEP_BODY, STEP_HANDLING, STEP_REPLY } step;
-
-struct sv_connection {
-    sv_request request;
-    struct MHD_Connection *mhd;
-    sv_server *server;
-    char *path;
-    size_t capacity; /* of the body */
-    step step;
+    atomic_bool stops;
 };
 
 double sv_now(void) {
@@ -62,6 +61,14 @@ static const char *header(const struct sv_connection *c, const char *name) {
     return value != NULL ? value : "";
 }
 
+bool sv_server_stops(const sv_server *server) {
+    return atomic_load(&server->stops);
+}
+
+int sv_server_take(sv_server *server, const char *token_name) {
+    return server->rates != NULL ? sv_rates_take(server->rates, token_name, sv_now()) : 0;
+}
+
 /* ---------------------------------------------------------------- replies */
 
 static const char *const always[][2] = {
@@ -74,22 +81,27 @@ static const char *const always[][2] = {
     {"Cross-Origin-Resource-Policy", "same-origin"},
 };
 
-static void wipe_body(void *body) {
-    free(body);
+/* Once for each request that has a reply, whether or not anybody is left to read it. */
+static void account(struct sv_connection *c) {
+    sv_service *const service = c->server->service;
+    if (c->accounted || c->request.reply.status == 0)
+        return;
+    c->accounted = true;
+    sv_audit_request(service->audit, &c->request);
+    sv_metrics_request(service->metrics, &c->request);
+    sv_log_request(&c->request);
 }
 
+/* The body of a reply stays with the request, which is overwritten when it is complete. */
 static enum MHD_Result send_reply(struct sv_connection *c) {
     sv_reply *const reply = &c->request.reply;
-    struct MHD_Response *const response =
-        reply->body != NULL
-            ? MHD_create_response_from_buffer_with_free_callback(reply->n_body, reply->body,
-                                                                 wipe_body)
-            : MHD_create_response_from_buffer(
-                  reply->n_body, (void *)(uintptr_t)(reply->page != NULL ? reply->page : ""),
-                  MHD_RESPMEM_PERSISTENT);
+    const void *const bytes = reply->body != NULL ? reply->body : reply->page;
+    struct MHD_Response *const response = MHD_create_response_from_buffer(
+        reply->n_body, (void *)(uintptr_t)(bytes != NULL ? bytes : ""), MHD_RESPMEM_PERSISTENT);
+    account(c);
+    c->step = SV_STEP_SENT;
     if (response == NULL)
         return MHD_NO;
-    reply->body = NULL;
     for (size_t i = 0; i < sizeof always / sizeof always[0]; i++)
         (void)MHD_add_response_header(response, always[i][0], always[i][1]);
     if (reply->content_type != NULL)
@@ -98,76 +110,46 @@ static enum MHD_Result send_reply(struct sv_connection *c) {
         if (reply->headers[i].name != NULL)
             (void)MHD_add_response_header(response, reply->headers[i].name,
                                           reply->headers[i].value);
+    if (reply->ends_connection || sv_server_stops(c->server))
+        (void)MHD_add_response_header(response, "Connection", "close");
+    sv_peer_phase(c->peer, SV_SENDS, reply->n_body);
     const enum MHD_Result result =
         MHD_queue_response(c->mhd, (unsigned int)reply->status, response);
     MHD_destroy_response(response);
     return result;
 }
 
+void sv_hold(sv_request *request) {
+    if (!request->on_worker)
+        MHD_suspend_connection(request->connection->mhd);
+}
+
+void sv_move_to_worker(sv_request *request) {
+    sv_hold(request);
+    request->on_worker = true;
+    sv_workers_add(request->connection->server->workers, request);
+}
+
 void sv_finish(sv_request *request) {
     struct sv_connection *const c = request->connection;
-    c->step = STEP_REPLY;
+    c->step = SV_STEP_REPLY;
     MHD_resume_connection(c->mhd);
 }
 
 /* ---------------------------------------------------------------- requests */
 
-static bool check_token(struct sv_connection *c) {
-    sv_request *const r = &c->request;
-    const char *const given = header(c, "Authorization");
-    if (strncasecmp(given, "Bearer ", 7) != 0) {
-        sv_reply_header(r, "WWW-Authenticate", "Bearer");
-        sv_refuse(r, 401, "no_token", "send a token: Authorization: Bearer efface_...");
-        return false;
-    }
-    switch (sv_tokens_find(r->service->tokens, given + 7, &r->caller)) {
-    case SV_UNKNOWN:
-        sv_refuse(r, 401, "unknown_token", "the token is not known, or was revoked");
-        return false;
-    case SV_EXPIRED:
-        sv_refuse(r, 401, "expired_token", "the token has expired; ask for a new one");
-        return false;
-    case SV_KNOWN: break;
-    }
-    if ((r->caller.roles & (r->route->roles | SV_ADMIN)) != 0)
-        return true;
-    sv_refuse(r, 403, "role", "the token does not have a role that may do this");
-    return false;
-}
-
-/* Whether the head of a request is in order; if not, there is a reply. */
-static bool check_head(struct sv_connection *c, const char *method) {
-    sv_request *const r = &c->request;
-    char allowed[64];
-    switch (sv_route_find(sv_routes, method, c->path, &r->route, r->parts, allowed)) {
-    case SV_NO_PATH:
-        sv_refuse(r, 404, "no_path", "there is no such path; /v1/openapi.json lists all");
-        return false;
-    case SV_NO_METHOD:
-        sv_reply_header(r, "Allow", allowed);
-        sv_refuse(r, 405, "no_method", "the path has no such method");
-        return false;
-    case SV_ROUTED: break;
-    }
-    if (r->route->roles != 0 && !check_token(c))
-        return false;
-    const char *const length = header(c, "Content-Length");
-    if (strtoull(length, NULL, 10) > r->service->options->most_body) {
-        sv_refuse(r, 413, "too_long", "the body is too long; send fewer rows at once");
-        return false;
-    }
-    return true;
-}
-
 static bool add_to_body(struct sv_connection *c, const char *bytes, size_t n) {
     sv_request *const r = &c->request;
-    if (n > r->service->options->most_body - r->n_body)
-        return false;
     if (r->n_body + n + 1 > c->capacity) {
         const size_t capacity = 2 * c->capacity + n + 1;
-        char *const body = realloc(r->body, capacity);
+        char *const body = malloc(capacity);
         if (body == NULL)
             return false;
+        if (r->body != NULL) {
+            memcpy(body, r->body, r->n_body);
+            sodium_memzero(r->body, r->n_body);
+            free(r->body);
+        }
         r->body = body;
         c->capacity = capacity;
     }
@@ -177,64 +159,132 @@ static bool add_to_body(struct sv_connection *c, const char *bytes, size_t n) {
     return true;
 }
 
-static enum MHD_Result run_handler(struct sv_connection *c) {
-    sv_request *const r = &c->request;
-    c->step = STEP_HANDLING;
-    if (r->route->where == SV_ON_WORKER) {
-        MHD_suspend_connection(c->mhd);
-        sv_workers_add(c->server->workers, r);
-        return MHD_YES;
-    }
-    (void)r->route->handle(r);
-    return send_reply(c);
+static void drop_body(sv_request *r) {
+    if (r->body != NULL)
+        sodium_memzero(r->body, r->n_body);
+    free(r->body);
+    r->body = NULL;
+    r->n_body = 0;
 }
 
-static struct sv_connection *begin(sv_server *server, struct MHD_Connection *mhd,
-                                   const char *path) {
+/* A part of a body. Only chunks can bring more than the head has said. */
+static enum MHD_Result take_part(struct sv_connection *c, const char *bytes, size_t n) {
+    sv_request *const r = &c->request;
+    sv_peer_received(c->peer, n);
+    if (c->step == SV_STEP_REFUSED) {
+        c->n_discarded += n;
+        return c->n_discarded <= MOST_DISCARDED ? MHD_YES : MHD_NO;
+    }
+    if (n > r->service->options->most_body - r->n_body) {
+        drop_body(r);
+        r->reply.ends_connection = true;
+        sv_refuse(r, 413, "too_long", "the body is too long; send fewer rows at once");
+        c->step = SV_STEP_REFUSED;
+    } else if (!add_to_body(c, bytes, n)) {
+        drop_body(r);
+        sv_refuse(r, 503, "memory", "memory is short; try again later");
+        c->step = SV_STEP_REFUSED;
+    }
+    return MHD_YES;
+}
+
+static enum MHD_Result run_handler(struct sv_connection *c) {
+    sv_request *const r = &c->request;
+    c->step = SV_STEP_HANDLING;
+    sv_peer_phase(c->peer, SV_HANDLED, 0);
+    if (r->route->where == SV_ON_WORKER || r->n_body > SHORT_BODY) {
+        sv_move_to_worker(r);
+        return MHD_YES;
+    }
+    return r->route->handle(r) == SV_NOW ? send_reply(c) : MHD_YES;
+}
+
+/* "Application/JSON; charset=utf-8" is application/json. */
+static void note_content_type(struct sv_connection *c) {
+    const char *const given = header(c, "Content-Type");
+    size_t n = strcspn(given, "; \t");
+    n = n < sizeof c->content_type ? n : sizeof c->content_type - 1;
+    for (size_t i = 0; i < n; i++)
+        c->content_type[i] = (char)tolower((unsigned char)given[i]);
+    c->request.content_type = c->content_type;
+    c->request.accept = header(c, "Accept");
+    c->request.host = header(c, "Host");
+}
+
+/* The first line of a request is there. libmicrohttpd hands on the path decoded, so that a coded
+ * slash looks like any other; this one is as it was sent. */
+static void *begin(void *context, const char *uri, struct MHD_Connection *mhd) {
+    sv_server *const server = context;
     struct sv_connection *const c = calloc(1, sizeof *c);
-    char *const copy = strdup(path);
-    if (c == NULL || copy == NULL) {
+    const size_t n_uri = strlen(uri), n_path = strcspn(uri, "?#");
+    char *const path = c != NULL ? calloc(1, n_path + 1) : NULL;
+    if (path == NULL) {
         free(c);
-        free(copy);
         return NULL;
     }
+    memcpy(path, uri, n_path);
+    c->path = path;
+    c->url_too_long = n_uri > MOST_URL;
     c->mhd = mhd;
     c->server = server;
-    c->path = copy;
+    c->peer = sv_peer_of(mhd);
     c->request.service = server->service;
     c->request.connection = c;
+    c->request.content_type = c->request.accept = c->request.host = "";
     c->request.begin = sv_now();
-    c->request.content_type = header(c, "Content-Type");
-    c->request.accept = header(c, "Accept");
-    pthread_mutex_lock(&server->lock);
-    server->n_requests++;
-    pthread_mutex_unlock(&server->lock);
+    sv_peer_phase(c->peer, SV_HEAD, 0);
     return c;
+}
+
+/* Whether a body follows that is worth reading though the request is refused. */
+static bool discards(const struct sv_connection *c) {
+    if (header(c, "Expect")[0] != 0 || c->request.reply.ends_connection)
+        return false;
+    if (strcasecmp(header(c, "Transfer-Encoding"), "chunked") == 0)
+        return true;
+    const char *const length = header(c, "Content-Length");
+    return strlen(length) < 10 && strtoul(length, NULL, 10) <= MOST_DISCARDED &&
+           strtoul(length, NULL, 10) != 0;
+}
+
+static enum MHD_Result take_head(struct sv_connection *c, const char *method) {
+    pthread_mutex_lock(&c->server->lock);
+    c->server->n_requests++;
+    pthread_mutex_unlock(&c->server->lock);
+    c->counted = true;
+    c->request.begin = sv_now();
+    note_content_type(c);
+    const bool right = sv_head_right(c, method);
+    if (!right && !discards(c))
+        return send_reply(c);
+    c->step = right ? SV_STEP_BODY : SV_STEP_REFUSED;
+    sv_peer_phase(c->peer, SV_BODY, 0);
+    return MHD_YES;
 }
 
 static enum MHD_Result receive(void *context, struct MHD_Connection *mhd, const char *path,
                                const char *method, const char *version, const char *bytes,
                                size_t *n_bytes, void **own) {
+    (void)context;
+    (void)mhd;
+    (void)path;
     (void)version;
-    struct sv_connection *c = *own;
-    if (c == NULL) {
-        c = *own = begin(context, mhd, path);
-        if (c == NULL)
-            return MHD_NO;
-        if (!check_head(c, method))
-            return send_reply(c);
-        c->step = STEP_BODY;
-        return MHD_YES;
-    }
-    if (c->step == STEP_REPLY)
-        return send_reply(c);
-    if (c->step != STEP_BODY)
-        return MHD_YES;
-    if (*n_bytes == 0)
-        return run_handler(c);
-    if (!add_to_body(c, bytes, *n_bytes))
+    struct sv_connection *const c = *own;
+    if (c == NULL)
         return MHD_NO;
-    *n_bytes = 0;
+    switch (c->step) {
+    case SV_STEP_BEGUN: return take_head(c, method);
+    case SV_STEP_BODY:
+    case SV_STEP_REFUSED:
+        if (*n_bytes == 0)
+            return c->step == SV_STEP_BODY ? run_handler(c) : send_reply(c);
+        const enum MHD_Result taken = take_part(c, bytes, *n_bytes);
+        *n_bytes = 0;
+        return taken;
+    case SV_STEP_REPLY: return send_reply(c);
+    case SV_STEP_HANDLING:
+    case SV_STEP_SENT: break;
+    }
     return MHD_YES;
 }
 
@@ -247,12 +297,17 @@ static void complete(void *context, struct MHD_Connection *mhd, void **own,
     if (c == NULL)
         return;
     *own = NULL;
-    if (c->request.body != NULL)
-        sodium_memzero(c->request.body, c->request.n_body);
-    free(c->request.body);
+    account(c);
+    sv_peer_phase(c->peer, SV_WAITS, 0);
+    drop_body(&c->request);
+    if (c->request.reply.body != NULL)
+        sodium_memzero(c->request.reply.body, c->request.reply.n_body);
     free(c->request.reply.body);
+    const bool counted = c->counted;
     free(c->path);
     free(c);
+    if (!counted)
+        return;
     pthread_mutex_lock(&server->lock);
     server->n_requests--;
     pthread_cond_signal(&server->ended);
@@ -261,89 +316,119 @@ static void complete(void *context, struct MHD_Connection *mhd, void **own,
 
 /* ---------------------------------------------------------------- starting and stopping */
 
-/* Divides "host:port" or "[host]:port", and looks the address up. */
-static struct addrinfo *look_up(const char *listen, char *message, size_t n_message) {
-    char host[256];
-    struct addrinfo *found = NULL;
-    const char *const colon = strrchr(listen, ':');
-    size_t n = colon != NULL ? (size_t)(colon - listen) : 0;
-    const bool brackets = n >= 2 && listen[0] == '[' && listen[n - 1] == ']';
-    if (colon == NULL || n >= sizeof host) {
-        (void)snprintf(message, n_message, "--listen needs an address and a port: 127.0.0.1:8741");
-        return NULL;
-    }
-    memcpy(host, listen + brackets, n - 2 * brackets);
-    host[n - 2 * brackets] = 0;
-    const struct addrinfo hints = {.ai_family = AF_UNSPEC,
-                                   .ai_socktype = SOCK_STREAM,
-                                   .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-    const int failed = getaddrinfo(host[0] != 0 ? host : NULL, colon + 1, &hints, &found);
-    if (failed != 0)
-        (void)snprintf(message, n_message, "--listen %s: %s", listen, gai_strerror(failed));
-    return failed == 0 ? found : NULL;
+static unsigned count_threads(void) {
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : (n > MOST_THREADS ? MOST_THREADS : (unsigned)n);
 }
 
-static uint16_t port_of(struct MHD_Daemon *daemon) {
-    const union MHD_DaemonInfo *const info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT);
-    return info != NULL ? info->port : 0;
+/* Other machines may only reach a service that knows whom to let in, and whose line is encrypted.
+ */
+static bool check_reach(const sv_service *service, const sv_door *door, char *message,
+                        size_t n_message) {
+    if (sv_door_is_loopback(door))
+        return true;
+    if (!service->options->behind_tls) {
+        (void)snprintf(message, n_message,
+                       "%s can be reached from other machines, and tokens would cross the network "
+                       "in clear; listen on 127.0.0.1 behind a proxy that encrypts, or say "
+                       "--behind-tls if there is one",
+                       service->options->listen);
+        return false;
+    }
+    if (!sv_tokens_any(service->tokens)) {
+        (void)snprintf(message, n_message,
+                       "%s can be reached from other machines, and there is no valid token in %s; "
+                       "make one first: efface token new NAME --role ROLES",
+                       service->options->listen, service->options->tokens);
+        return false;
+    }
+    return true;
+}
+
+static bool start_daemon(sv_server *server) {
+    const unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+                               MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET;
+    const unsigned n_threads = count_threads();
+    /* The door counts; the limit of libmicrohttpd holds for each thread. */
+    server->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, receive, server, MHD_OPTION_NOTIFY_COMPLETED, complete, server,
+        MHD_OPTION_NOTIFY_CONNECTION, sv_door_notify, server->door, MHD_OPTION_URI_LOG_CALLBACK,
+        begin, server, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+        MHD_OPTION_CONNECTION_LIMIT, (sv_door_limit(server->door) + 1) * n_threads,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)TIMEOUT_SECONDS, MHD_OPTION_THREAD_POOL_SIZE,
+        n_threads > 1 ? n_threads : 0, MHD_OPTION_END);
+    return server->daemon != NULL &&
+           sv_door_open(server->door, server->daemon, server->service->metrics);
 }
 
 bool sv_server_start(sv_service *service, char *message, size_t n_message) {
-    struct addrinfo *const address = look_up(service->options->listen, message, n_message);
-    if (address == NULL)
+    const sv_options *const options = service->options;
+    sv_door *door = NULL;
+    if (!sv_door_listen(options->listen, options->patience, &door, message, n_message))
         return false;
+    if (!check_reach(service, door, message, n_message)) {
+        sv_door_free(door);
+        return false;
+    }
     sv_server *const server = calloc(1, sizeof *server);
-    if (server == NULL || !sv_workers_start(service->options->n_workers, &server->workers)) {
+    if (server == NULL) {
         (void)snprintf(message, n_message, "memory is short");
-        freeaddrinfo(address);
-        free(server);
+        sv_door_free(door);
         return false;
     }
     server->service = service;
+    server->door = door;
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->ended, NULL);
     service->server = server;
-    const unsigned int flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
-                               (address->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0);
-    server->daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, receive, server, MHD_OPTION_SOCK_ADDR, address->ai_addr,
-        MHD_OPTION_NOTIFY_COMPLETED, complete, server, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONNECTION_BYTES, MHD_OPTION_CONNECTION_LIMIT, (unsigned int)MOST_CONNECTIONS,
-        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)TIMEOUT_SECONDS, MHD_OPTION_THREAD_POOL_SIZE,
-        (unsigned int)NETWORK_THREADS, MHD_OPTION_LISTEN_BACKLOG_SIZE, 1024u, MHD_OPTION_END);
-    freeaddrinfo(address);
-    if (server->daemon == NULL) {
-        (void)snprintf(message, n_message, "cannot listen on %s: the port may be in use",
-                       service->options->listen);
+    if ((options->rate > 0 && !sv_rates_open(options->rate, &server->rates)) ||
+        !sv_workers_start(options->n_workers, &server->workers) || !start_daemon(server)) {
+        (void)snprintf(message, n_message,
+                       "there is no memory, or there are no threads, for the "
+                       "server");
         sv_server_stop(server);
         service->server = NULL;
         return false;
     }
-    server->port = port_of(server->daemon);
     return true;
 }
 
 uint16_t sv_server_port(const sv_server *server) {
-    return server->port;
+    return sv_door_port(server->door);
+}
+
+/* Waits until all requests that were accepted have ended, and those whose head was on its way were
+ * told that the service ends. The door sees to it that no client makes this long. */
+static void wait_for_requests(sv_server *server) {
+    pthread_mutex_lock(&server->lock);
+    while (server->n_requests != 0 || sv_door_has_heads(server->door)) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 20000000;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_sec++;
+            until.tv_nsec -= 1000000000;
+        }
+        (void)pthread_cond_timedwait(&server->ended, &server->lock, &until);
+    }
+    pthread_mutex_unlock(&server->lock);
 }
 
 void sv_server_stop(sv_server *server) {
     if (server == NULL)
         return;
     if (server->daemon != NULL) {
-        const MHD_socket socket = MHD_quiesce_daemon(server->daemon);
-        pthread_mutex_lock(&server->lock);
-        server->stops = true;
-        while (server->n_requests != 0)
-            pthread_cond_wait(&server->ended, &server->lock);
-        pthread_mutex_unlock(&server->lock);
+        atomic_store(&server->stops, true);
+        sv_door_shut(server->door);
+        wait_for_requests(server);
         sv_workers_stop(server->workers);
+        sv_door_leave(server->door);
         MHD_stop_daemon(server->daemon);
-        if (socket != MHD_INVALID_SOCKET)
-            (void)shutdown(socket, SHUT_RDWR);
     } else {
         sv_workers_stop(server->workers);
     }
+    sv_door_free(server->door);
+    sv_rates_free(server->rates);
     pthread_cond_destroy(&server->ended);
     pthread_mutex_destroy(&server->lock);
     free(server);

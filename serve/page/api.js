@@ -33,9 +33,7 @@ export function signIn(text) {
 
 export function signOut() {
     token = null;
-    sessionStorage.removeItem(TOKEN);
-    sessionStorage.removeItem(USED);
-    sessionStorage.removeItem(WORK);
+    sessionStorage.clear();
 }
 
 // Keeps the work, so that whoever signs in again goes on where they were.

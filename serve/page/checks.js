@@ -2,7 +2,7 @@
 // page is left; their ids lead back to them.
 
 import { change, get, inWords, pause, send } from './api.js';
-import { button, digest, el, empty, facts, link, notice, path, replace, say, table } from './dom.js';
+import { button, digest, el, empty, facts, link, mark, notice, path, replace, say, table } from './dom.js';
 import { jobState, list, percent, time } from './words.js';
 
 const ENDED = ['done', 'failed', 'cancelled'];
@@ -11,13 +11,13 @@ function ended(job) {
     return ENDED.includes(job.state);
 }
 
-// What came out, in words; `mark` is a class.
+// What came out, in words; `kind` is a class.
 function outcome(job) {
-    if (job.state === 'done' && job.identical) return { mark: 'identical', text: 'identical' };
+    if (job.state === 'done' && job.identical) return { kind: 'identical', text: 'identical' };
     if (job.state === 'done') {
-        return { mark: 'different', text: `different: ${job.what || ''} ${job.where || ''}`.trim() };
+        return { kind: 'different', text: `different: ${job.what || ''} ${job.where || ''}`.trim() };
     }
-    return { mark: job.state, text: jobState(job.state) };
+    return { kind: job.state, text: jobState(job.state) };
 }
 
 // Follows a job until it has ended, and calls `each` whenever there is news.
@@ -32,8 +32,8 @@ async function follow(id, signal, each) {
 
 function progress(job) {
     if (ended(job)) {
-        const { mark, text } = outcome(job);
-        return el('span', { class: `mark ${mark}` }, text);
+        const { kind, text } = outcome(job);
+        return mark(kind, text);
     }
     const part = typeof job.part === 'number' && job.part >= 0 ? job.part : null;
     return el('span', { class: 'progress' },
@@ -43,79 +43,70 @@ function progress(job) {
             : part === null ? 'running' : percent(part)));
 }
 
-// A panel that verifies models. `after` has the digest that each is expected to have, or null.
-export function verifyPanel(store, names, after, signal, key) {
-    const out = el('div', { 'aria-live': 'polite' });
-    const start = button(names.length === 1 ? 'Verify the model' : 'Verify the models', run, 'primary');
-    const rows = new Map();
-
-    function show() {
-        const done = [...rows.values()].filter((row) => row.job && ended(row.job));
-        const same = done.filter((row) => row.job.identical);
-        let head = null;
-        if (done.length === names.length) {
-            const bad = done.filter((row) => row.job.state === 'done' && !row.job.identical);
-            const moved = same.filter((row) => after && after.get(row.name)
-                && row.job.digest && after.get(row.name) !== row.job.digest);
-            if (same.length === names.length) {
-                head = notice('good', el('p', null, el('strong', null, 'Identical. '),
-                    names.length === 1 ? 'The model is' : `All ${names.length} models are`,
-                    ' byte for byte what a fit to the rows that are there now gives.',
-                    moved.length ? ' Later requests have changed '
-                        + `${list(moved.map((row) => row.name))} since this receipt.` : ''));
-            } else if (bad.length) {
-                head = notice('bad', el('p', null, el('strong', null, 'Different. '),
-                    `${list(bad.map((row) => row.name))}: not what a fit to the rows gives. `
-                    + 'Whoever runs the service should look at it (efface check).'));
-            } else {
-                head = notice('warn', el('p', null, 'Not every check came to its end.'));
-            }
-        }
-        replace(out, head, table('Checks of models', [{ name: 'Model' }, { name: 'Result' },
-            { name: 'Check' }], names.map((name) => {
-            const row = rows.get(name);
-            return [name, !row ? 'waiting' : row.problem || progress(row.job),
-                row && row.job ? link(path('checks', row.job.job), row.job.job.slice(0, 8)) : '–'];
-        }), true));
-        return head;
+// What all jobs came to, once they have ended. `after` has the digests of a receipt, or is null.
+function verdict(jobs, after) {
+    const same = jobs.filter((job) => job && job.state === 'done' && job.identical);
+    const bad = jobs.filter((job) => job && job.state === 'done' && !job.identical);
+    const moved = same.filter((job) => after && after.get(job.model) && job.digest
+        && after.get(job.model) !== job.digest);
+    if (bad.length) {
+        return notice('bad', el('p', null, el('strong', null, 'Different. '),
+            `${list(bad.map((job) => job.model))}: not what a fit to the rows gives. Whoever runs `
+            + 'the service should look at it (efface check).'));
     }
+    if (same.length < jobs.length) {
+        return notice('warn', el('p', null, 'Not every check came to its end.'));
+    }
+    return notice('good', el('p', null, el('strong', null, 'Identical. '),
+        jobs.length === 1 ? 'The model is' : `All ${jobs.length} models are`,
+        ' byte for byte what a fit to the rows that are there now gives.',
+        moved.length ? ' Later requests have changed '
+            + `${list(moved.map((job) => job.model))} since this receipt.` : ''));
+}
 
-    async function one(name, id) {
+// A panel that verifies models, one after the other. The ids of the jobs are kept under `key`, so
+// that the panel goes on after a reload.
+export function verifyPanel(store, names, after, signal, key) {
+    const out = el('div', { class: 'verify' });
+    const start = button(names.length === 1 ? 'Verify the model' : 'Verify the models',
+        () => run({}), 'primary');
+    const kept = () => JSON.parse(sessionStorage.getItem(key) || 'null');
+
+    async function one(name, id, [result, check]) {
         const job = id || (await change(
             `v1/stores/${path(store)}/models/${path(name)}/verify`, {})).job;
-        if (key) {
-            const ids = JSON.parse(sessionStorage.getItem(key) || '{}');
-            sessionStorage.setItem(key, JSON.stringify({ ...ids, [name]: job }));
-        }
-        await follow(job, signal, (news) => {
-            rows.set(name, { name, job: news });
-            show();
-        });
+        sessionStorage.setItem(key, JSON.stringify({ ...kept(), [name]: job }));
+        replace(check, link(path('checks', job), job.slice(0, 8)));
+        return follow(job, signal, (news) => replace(result, progress(news)));
     }
 
-    async function run(event, ids) {
+    async function run(ids) {
+        const cells = names.map(() => [el('span', null, 'waiting'), el('span', null, '–')]);
+        const head = el('div');
+        const jobs = [];
         start.disabled = true;
-        rows.clear();
-        if (key && !ids) sessionStorage.removeItem(key);
-        show();
-        for (const name of names) {
+        sessionStorage.setItem(key, JSON.stringify(ids));
+        replace(out, head, table('Checks of models', [{ name: 'Model' }, { name: 'Result' },
+            { name: 'Check' }], names.map((name, i) => [name, ...cells[i]]), true));
+        say('Verifying');
+        for (const [i, name] of names.entries()) {
             try {
-                await one(name, ids && ids[name]);
+                jobs.push(await one(name, ids[name], cells[i]));
             } catch (refusal) {
                 if (refusal.name === 'AbortError' || refusal.status === 401) return;
-                rows.set(name, { name, problem: inWords(refusal), job: null });
+                jobs.push(null);
+                replace(cells[i][0], ids[name] && refusal.status === 404
+                    ? 'The service does not know this check any more.' : inWords(refusal));
             }
         }
-        const head = show();
-        say(head ? head.textContent : 'The checks have ended');
+        replace(head, verdict(jobs, after));
+        say(head.textContent);
         start.disabled = false;
         start.textContent = 'Verify again';
     }
 
-    const box = el('div', { class: 'verify' }, el('p', { class: 'actions' }, start), out);
-    const before = key && JSON.parse(sessionStorage.getItem(key) || 'null');
-    if (before) run(null, before);
-    return box;
+    if (kept()) run(kept());
+    return el('div', { class: 'verify' }, el('p', { class: 'actions' }, start), out);
 }
 
 export async function showChecks({ main, signal }) {
@@ -134,31 +125,36 @@ export async function showChecks({ main, signal }) {
         progress(job), job.started ? time(job.started) : '–']), true));
 }
 
-export async function showCheck({ main, parts, signal, land }) {
-    const box = el('div', { 'aria-live': 'polite' });
+export async function showCheck({ main, parts, signal }) {
+    const box = el('div', { class: 'verify' });
     const first = await get(`v1/jobs/${path(parts[0])}`, signal);
+    const stop = el('p', { class: 'actions' }, button('Stop the check', () =>
+        send('DELETE', `v1/jobs/${path(first.job)}`).catch(() => {})));
     const draw = (job) => replace(box,
         job.state === 'done' && job.identical ? notice('good', el('p', null,
             el('strong', null, 'Identical. '), 'The model is byte for byte what a fit to the rows '
                 + 'gives.')) : null,
-        facts([
+        el('div', { class: 'card' }, facts([
             ['Store', link(path('stores', job.store), job.store)],
             ['Model', job.model],
             ['Result', progress(job)],
             job.started ? ['Started', time(job.started)] : null,
             job.ended ? ['Ended', time(job.ended)] : null,
             job.digest ? ['Digest of the model', digest(job.digest, true)] : null,
+            job.error ? ['Why', job.error.message] : null,
             ['Number of the check', el('code', null, job.job)],
-        ]),
-        ended(job) ? null : el('p', { class: 'actions' }, button('Stop the check', async () => {
-            await send('DELETE', `v1/jobs/${path(job.job)}`).catch(() => {});
-        })));
+        ])),
+        ended(job) ? null : stop);
     replace(main,
         el('nav', { class: 'crumbs', 'aria-label': 'Where you are' }, link('checks', 'Checks')),
         el('h1', null, `Check of ${first.model}`),
         el('p', { class: 'lead' }, 'It goes on if you leave this page. This address leads back to '
             + 'it.'), box);
     draw(first);
-    land();
-    if (!ended(first)) await follow(first.job, signal, draw);
+    if (ended(first)) return;
+    follow(first.job, signal, draw).then((last) => say(`The check has ended: ${outcome(last).text}`))
+        .catch((refusal) => {
+            if (refusal.name === 'AbortError' || refusal.status === 401) return;
+            replace(box, notice('bad', el('p', null, inWords(refusal))));
+        });
 }

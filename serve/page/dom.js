@@ -44,9 +44,12 @@ export function freshId(stem) {
     return `${stem}-${numbers}`;
 }
 
-// Has a screen reader say something that a sighted user sees anyway.
+// Has a screen reader say something that a sighted user sees anyway. The region is emptied first,
+// so that the same words are said a second time.
 export function say(text) {
-    document.getElementById('said').textContent = text;
+    const region = document.getElementById('said');
+    region.textContent = '';
+    setTimeout(() => { region.textContent = text; }, 50);
 }
 
 export function notice(kind, ...children) {
@@ -66,27 +69,37 @@ export function path(...parts) {
     return parts.map(encodeURIComponent).join('/');
 }
 
-// A wide thing that scrolls by itself; a keyboard can scroll it too, if there is need to.
-export function scroller(label, child) {
-    const box = el('div', { class: 'scroller', role: 'region', 'aria-label': label }, child);
+// A wide thing that scrolls by itself. Only while it does, a keyboard can reach it to scroll, and
+// it is a region with a name.
+function scroller(label, child) {
+    const box = el('div', { class: 'scroller' }, child);
+    const scrolls = { tabindex: '0', role: 'region', 'aria-label': label };
     new ResizeObserver(() => {
-        if (box.scrollWidth > box.clientWidth + 1) box.setAttribute('tabindex', '0');
-        else box.removeAttribute('tabindex');
+        const wide = box.scrollWidth > box.clientWidth + 1;
+        for (const [name, value] of Object.entries(scrolls)) {
+            if (wide) box.setAttribute(name, value);
+            else box.removeAttribute(name);
+        }
     }).observe(box);
     return box;
 }
 
-// A table. Columns are { name, number: true|false, wide }; rows are lists of nodes or texts, whose
-// first entry is the head of its row.
-export function table(caption, columns, rows, hideCaption) {
-    const head = el('tr', null, columns.map((column) =>
-        el('th', { scope: 'col', class: column.number ? 'number' : null }, column.name)));
-    const body = rows.map((row) => el('tr', null, row.map((cell, i) =>
-        el(i === 0 ? 'th' : 'td', { scope: i === 0 ? 'row' : null,
-            class: columns[i] && columns[i].number ? 'number' : null }, cell))));
-    return scroller(caption, el('table', null,
-        el('caption', { class: hideCaption ? 'quiet' : null }, caption),
-        el('thead', null, head), el('tbody', null, body)));
+// A table. Columns are { name, number: true|false }; rows are lists of nodes or texts, whose
+// first entry is the head of its row. A caption is for screen readers. With `stacks`, a phone shows
+// the cells of a row below each other; the roles are said since that layout hides them.
+export function table(caption, columns, rows, stacks) {
+    const role = (name) => (stacks ? name : null);
+    const style = (i) => (columns[i] && columns[i].number ? 'number' : null);
+    const head = el('tr', { role: role('row') }, columns.map((column, i) =>
+        el('th', { scope: 'col', role: role('columnheader'), class: style(i) }, column.name)));
+    const body = rows.map((row) => el('tr', { role: role('row') }, row.map((cell, i) => (i === 0
+        ? el('th', { scope: 'row', role: role('rowheader'), class: style(i) }, cell)
+        : el('td', { role: role('cell'), 'data-column': stacks ? columns[i].name : null,
+            class: style(i) }, cell)))));
+    return scroller(caption, el('table', { role: role('table'), class: stacks ? 'stacks' : null },
+        el('caption', { class: 'quiet' }, caption),
+        el('thead', { role: role('rowgroup') }, head),
+        el('tbody', { role: role('rowgroup') }, body)));
 }
 
 // Pairs of a term and what it is.
@@ -101,6 +114,11 @@ export function digest(hex, whole) {
     if (whole) return el('code', { class: 'digest' }, hex);
     return el('code', { class: 'digest short', title: hex },
         el('span', { class: 'screen' }, `${hex.slice(0, 12)}…`), el('span', { class: 'paper' }, hex));
+}
+
+// What happened to something, or would: a word with a colour. `kind` is a class.
+export function mark(kind, text) {
+    return el('span', { class: `mark ${kind}` }, text);
 }
 
 export function copyButton(text, what) {

@@ -66,7 +66,7 @@ function draw(bars, what) {
             shown.map((bar) => ({ name: edgeText(bar.edge), value: bar.n }))),
         more('The same as a table', table('Requests by time', [
             { name: 'Up to' }, { name: 'Requests', number: true }, { name: 'Share', number: true },
-        ], shown.map((bar) => [edgeText(bar.edge), whole(bar.n), percent(bar.n / all)]), true)),
+        ], shown.map((bar) => [edgeText(bar.edge), whole(bar.n), percent(bar.n / all)]))),
     ];
 }
 

@@ -151,7 +151,7 @@ async function open(message) {
             .map((part) => (part === undefined ? undefined : decodeURIComponent(part)));
         try {
             replace(main, el('p', { class: 'loading', role: 'status' }, 'Loading…'));
-            await route.show({ main, parts, signal, may, me, go, again: () => open(), land });
+            await route.show({ main, parts, signal, may, me, go });
         } catch (refusal) {
             if (signal.aborted || refusal.name === 'AbortError' || refusal.status === 401) return;
             replace(main, problem(refusal, () => open()));

@@ -1,7 +1,7 @@
 // One model: what it is, pictures of it, its facts and tables, and its check.
 
 import { get, inWords } from './api.js';
-import { copyButton, digest, el, empty, facts, link, more, path, replace, scroller, table }
+import { copyButton, digest, el, empty, facts, link, more, path, replace, table }
     from './dom.js';
 import { count, kindOf, list, number, whole } from './words.js';
 import { draw } from './pictures.js';
@@ -18,6 +18,12 @@ function factValue(value) {
     return number(value);
 }
 
+const MOST_NAMES = 8;
+function shortened(names) {
+    return names.length <= MOST_NAMES ? names
+        : [...names.slice(0, MOST_NAMES - 1), `${names.length - MOST_NAMES + 1} other columns`];
+}
+
 // A table of the model, with pages. It is read when it is opened first.
 function tableOf(at, info, signal) {
     const box = el('div', { 'aria-live': 'polite' });
@@ -31,7 +37,7 @@ function tableOf(at, info, signal) {
                 disabled: to < 0 || to >= page.of, on: { click: () => load(to) } }, text);
             replace(box, table(info.name, [{ name: page.row_name || '' },
                 ...page.columns.map((name) => ({ name, number: true }))],
-            page.rows.map((row) => [String(row.row), ...row.values.map(number)]), true),
+            page.rows.map((row) => [String(row.row), ...row.values.map(number)])),
             page.of > PAGE ? el('p', { class: 'pages' }, jump(from - PAGE, 'Before'),
                 el('span', { class: 'pale' }, `${whole(from + 1)} to ${
                     whole(Math.min(from + PAGE, page.of))} of ${whole(page.of)}`),
@@ -58,16 +64,19 @@ export async function showModel({ main, parts, signal, may }) {
     const pictures = el('div', { class: 'pictures' }, el('p', { class: 'loading' }, 'Drawing…'));
     const inputs = model.columns.filter((column) => column.input)
         .map((column, i) => column.name || `column ${i}`);
+    const view = model.facts.find((fact) => fact.name === 'view');
     const params = model.facts.filter((fact) => fact.parameter);
-    const rest = model.facts.filter((fact) => !fact.parameter);
-    const pairs = (some) => some.map((fact) => [fact.name, factValue(fact.value)]);
+    const rest = model.facts.filter((fact) => !fact.parameter && fact.value !== null);
+    const pairs = (some) => some.map((fact) => [fact.name.replaceAll('_', ' '),
+        factValue(fact.value)]);
+    const predicts = model.predicts === 'nothing' ? '' : ` From ${list(shortened(inputs))} it `
+        + `predicts ${PREDICTS[model.predicts] || model.predicts}.`;
     replace(main,
         el('nav', { class: 'crumbs', 'aria-label': 'Where you are' }, link('', 'Overview'),
             link(path('stores', store), store)),
         el('h1', null, model.name),
-        el('p', { class: 'lead' }, `A model of the family ${kindOf(model)}, fitted to ${
-            count(model.rows, 'row')}. From ${list(inputs)} it predicts ${
-            PREDICTS[model.predicts] || model.predicts}.`),
+        el('p', { class: 'lead' }, `A model of the kind ${kindOf({ ...model,
+            view: view && view.value })}, fitted to ${count(model.rows, 'row')}.${predicts}`),
         el('p', { class: 'digestline' }, el('span', { class: 'pale' }, 'Digest'),
             digest(model.digest, true), copyButton(model.digest, 'the digest')),
         may('read') ? el('section', { 'aria-labelledby': 'picture-heading' },
@@ -75,16 +84,17 @@ export async function showModel({ main, parts, signal, may }) {
         el('section', { 'aria-labelledby': 'facts-heading' },
             el('h2', { id: 'facts-heading' }, 'Facts'),
             el('div', { class: 'halves' },
-                el('div', null, el('h3', null, 'Parameters'), params.length ? facts(pairs(params))
+                el('div', { class: 'card' }, el('h3', null, 'Parameters'), params.length ? facts(pairs(params))
                     : el('p', { class: 'pale' }, 'none')),
-                el('div', null, el('h3', null, 'The fitted model'), facts([
+                el('div', { class: 'card' }, el('h3', null, 'The fitted model'), facts([
                     ['rows', whole(model.rows)], ['weight', number(model.weight)],
                     model.classes && model.classes.length
                         ? ['classes', list(model.classes.map(String))] : null,
                     ...pairs(rest)])))),
         may('read') && model.tables.length ? el('section', { 'aria-labelledby': 'tables-heading' },
             el('h2', { id: 'tables-heading' }, 'Tables'),
-            model.tables.map((info) => tableOf(at, info, signal))) : null,
+            el('div', { class: 'card folds' }, model.tables.map((info) =>
+                tableOf(at, info, signal)))) : null,
         may('read', 'erase') ? el('section', { class: 'step', 'aria-labelledby': 'verify-heading' },
             el('h2', { id: 'verify-heading' }, 'Verify'),
             el('p', null, 'Fits the model again from the rows that are there now, and compares every '

@@ -3,8 +3,8 @@
 // Whom somebody looks for never stands in the address. It is kept for a reload, in sessionStorage,
 // until the work is done (api.js); what was typed to confirm is not kept.
 
-import { ask, change, get, inWords, keepWork, keptWork } from './api.js';
-import { button, el, empty, link, notice, path, replace, say, table } from './dom.js';
+import { Refusal, ask, change, get, inWords, keepWork, keptWork } from './api.js';
+import { button, el, empty, link, mark, notice, path, replace, say, table } from './dom.js';
 import { action, cost, count, list, number, whole } from './words.js';
 
 const MOST_ROWS = 200;
@@ -28,23 +28,27 @@ function wrongKind(store, by, text) {
     return `In this store, ${by === 'owner' ? 'owners' : 'ids'} are whole numbers.`;
 }
 
-function rowsTable(found) {
+// Rows with their texts, if the store keeps them. The owner is left out where all rows are theirs.
+function rowsTable(found, by) {
     const names = found.columns.map((name, i) => name || `column ${i}`);
     const has = (what) => found.rows.some((row) => row[what] !== null && row[what] !== undefined);
-    const extra = [has('owner') && ['owner', 'Owner'], has('label') && ['label', 'Label'],
+    const owner = has('owner_key') ? 'owner_key' : 'owner';
+    const extra = [by !== 'owner' && has(owner) && [owner, 'Owner'],
+        has('label') && ['label', 'Label'],
         found.rows.some((row) => row.weight !== 1) && ['weight', 'Weight']].filter(Boolean);
     const columns = [{ name: 'Id' }, ...extra.map(([, name]) => ({ name })),
         ...names.map((name) => ({ name, number: true }))];
-    const rows = found.rows.map((row) => [row.key || row.id,
-        ...extra.map(([what]) => String(row[what] ?? '–')), ...row.values.map(number)]);
-    return table('Rows that the store has', columns, rows, true);
+    const order = new Intl.Collator('en', { numeric: true });
+    const rows = [...found.rows].sort((a, b) => order.compare(a.key || a.id, b.key || b.id))
+        .map((row) => [row.key || row.id, ...extra.map(([what]) => String(row[what] ?? '–')),
+            ...row.values.map(number)]);
+    return table('Rows that the store has', columns, rows);
 }
 
 function previewTable(preview) {
     return table('What it takes, by model', [{ name: 'Model' }, { name: 'What happens' },
-        { name: 'Why' }, { name: 'Rows looked at', number: true }],
-    preview.models.map((model) => [model.name,
-        el('span', { class: `mark ${model.action}` }, action(model.action)),
+        { name: 'Why' }, { name: 'Visits of rows', number: true }],
+    preview.models.map((model) => [model.name, mark(model.action, action(model.action)),
         [model.reason, model.where ? `, ${model.where}` : ''],
         model.rows_visited ? `up to ${whole(model.rows_visited)}` : 'none']), true);
 }
@@ -54,9 +58,9 @@ function sameRows(a, b) {
 }
 
 export async function showPerson({ main, parts, signal, may, me, go }) {
-    const stores = (await get('v1/stores', signal)).stores;
+    const stores = (await get('v1/stores', signal)).stores.filter((store) => !store.error);
     if (stores.length === 0) {
-        replace(main, el('h1', null, 'Find a person'), empty('No store is served.'));
+        replace(main, el('h1', null, 'Find a person'), empty('There is no store that can be read.'));
         return;
     }
     const kept = keptWork();
@@ -136,7 +140,8 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
             say('Nothing was found');
             return;
         }
-        await offer(store, work, whom, found, null);
+        await offer(store, work, whom, found, work.sent ? notice('warn', el('p', null, 'A request '
+            + 'to forget these rows was sent before, but they are still there.')) : null);
     }
 
     function nothing(store, work) {
@@ -151,26 +156,27 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
             ' is about it.'));
     }
 
-    async function offer(store, work, whom, found, change_) {
+    async function offer(store, work, whom, found, news) {
         const at = `v1/stores/${path(store.name)}`;
-        const takes = el('div', { 'aria-live': 'polite' },
+        const takes = el('div', { class: 'step' },
             el('p', { class: 'loading' }, 'Working out what forgetting takes…'));
         const confirm = el('div');
         const who = work.by === 'owner' ? `owner ${work.text}` : `row ${work.text}`;
         replace(result,
-            change_,
+            news,
             el('section', { class: 'step', 'aria-labelledby': 'has-heading' },
                 el('h2', { id: 'has-heading' }, `The store has ${count(found.of, 'row')} of ${who}`),
                 found.of > found.rows.length ? el('p', { class: 'pale' },
                     `The first ${whole(found.rows.length)} are shown.`) : null,
-                rowsTable(found)),
+                rowsTable(found, work.by)),
             el('section', { class: 'step', 'aria-labelledby': 'takes-heading' },
                 el('h2', { id: 'takes-heading' }, 'What forgetting takes'), takes),
             confirm);
         say(`Found ${count(found.of, 'row')}`);
         try {
             const preview = await ask(`${at}/preview`, whom, signal);
-            replace(takes, el('p', { class: 'lead' }, cost(preview.models, false)),
+            say(`Found ${count(found.of, 'row')}. ${cost(preview.models, false)}`);
+            replace(takes, el('p', null, cost(preview.models, false)),
                 preview.models.length ? previewTable(preview) : null,
                 el('p', { class: 'hint' }, 'Whatever it takes, afterwards every model is byte for '
                     + 'byte what it would be had the rows never been there.'));
@@ -203,6 +209,7 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
                 return;
             }
             send.disabled = true;
+            typed.removeAttribute('aria-invalid');
             replace(wrong, el('p', { class: 'loading', role: 'status' }, 'Forgetting…'));
             await forgetNow(store, work, whom, found, stop);
             send.disabled = false;
@@ -228,6 +235,7 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
         const at = `v1/stores/${path(store.name)}`;
         try {
             const now = await ask(`${at}/find`, { ...whom, limit: MOST_ROWS }, signal);
+            if (now.of === 0) throw new Refusal(404, 'not_found', '');
             if (!sameRows(now, found)) {
                 await offer(store, work, whom, now, notice('warn', el('p', null, 'The rows have '
                     + 'changed since you looked at them. Nothing was forgotten: look again, and '
@@ -238,7 +246,8 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
             keepWork({ ...work, sent: true });
             const done = await change(`${at}/forget`, whom);
             keepWork(null);
-            go('receipts', store.name, String(done.receipt));
+            say(`${count(done.forgotten, 'row')} forgotten`);
+            if (!signal.aborted) go('receipts', store.name, String(done.receipt));
         } catch (refusal) {
             if (refusal.name === 'AbortError' || refusal.status === 401) return;
             if (refusal.status === 404) {
@@ -262,13 +271,12 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
         el('p', { class: 'lead' }, 'See what a store has of somebody, what it takes to forget them, '
             + 'and forget them.'),
         el('form', { class: 'card find', novalidate: true, on: { submit } },
-            stores.length > 1 ? el('div', null, el('label', { for: 'store' }, 'Store'), choice)
-                : el('p', { class: 'pale' }, 'Store: ', el('strong', null, stores[0].name)),
+            el('div', null, el('label', { for: 'store' }, 'Store'), choice),
             el('fieldset', null, el('legend', null, 'Look for'),
                 Object.entries(BY).map(([by, { label: text }]) => el('span', { class: 'radio' },
                     radios[by], el('label', { for: `by-${by}` }, text)))),
-            el('div', null, label, field, hint), problem,
-            el('button', { type: 'submit', class: 'primary' }, 'Look')),
+            el('div', null, label, field, hint),
+            el('button', { type: 'submit', class: 'primary' }, 'Look'), problem),
         result);
     if (start) await look(start);
 }

@@ -61,10 +61,10 @@ function map(data) {
         + `components. The largest is ${data.row_name} ${top.name}, with ${percent(top.share)} of `
         + 'the weight.';
     const axis = (i) => `${['first', 'second'][i]} component, ${percent(data.axes[i].share)} of the `
-        + 'variance';
+        + 'variance of the centers';
     return frame(data.title, el('p', { class: 'pale' }, 'Each circle is a ', data.row_name,
-        '; its area is the share of the weight. Distances are those of the rows, seen along the two '
-        + 'directions in which they differ most.'),
+        '; its area is the share of the weight. Distances are those of the centers, seen along the '
+        + 'two directions in which they differ most.'),
     picture(width, height, data.title, words,
         svg('rect', { class: 'ground', x: 1, y: 1, width: width - 2, height: height - 2, rx: 10 }),
         large.map((point) => {
@@ -87,7 +87,7 @@ function map(data) {
         { name: 'Share', number: true }, { name: 'First', number: true },
         { name: 'Second', number: true }],
     points.map((point) => [point.name, whole(point.rows), number(point.weight),
-        percent(point.share), number(point.x), number(point.y)]), true)));
+        percent(point.share), number(point.x), number(point.y)]))));
 }
 
 // Parts of a whole, as lying bars, the largest first.
@@ -108,7 +108,7 @@ function shares(data) {
         })),
         more('The same as a table', table(data.title, [{ name: data.row_name },
             { name: data.measure || 'Weight', number: true }, { name: 'Share', number: true }],
-        data.parts.map((part) => [part.name, number(part.value), percent(part.share)]), true)));
+        data.parts.map((part) => [part.name, number(part.value), percent(part.share)]))));
 }
 
 function clip(name) {
@@ -159,7 +159,7 @@ function effects(data) {
         : [['intercept', number(data.intercept), number(data.intercept_error)]
             .concat(scaled ? ['–'] : [])]),
     ...data.bars.map((bar) => [bar.name, number(bar.value), number(bar.error)]
-        .concat(scaled ? [number(bar.effect)] : []))], true)));
+        .concat(scaled ? [number(bar.effect)] : []))])));
 }
 
 // What marks each cluster or class: how far each column lies from the mean, in deviations.
@@ -201,7 +201,7 @@ function profile(data) {
             })),
         more('The same as a table', table(data.title, [{ name: data.row_name },
             ...data.columns.map((name) => ({ name, number: true }))],
-        data.rows.map((one) => [one.name, ...one.values.map(number)]), true)));
+        data.rows.map((one) => [one.name, ...one.values.map(number)]))));
 }
 
 function frame(title, words, ...children) {

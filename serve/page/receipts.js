@@ -1,7 +1,8 @@
 // Receipts: the history of a store, and one receipt, to print, to download and to check.
 
 import { ask, get, inWords, send } from './api.js';
-import { button, copyButton, digest, el, empty, facts, link, more, notice, path, replace, table }
+import { button, copyButton, digest, el, empty, facts, link, mark, more, notice, path, replace,
+    table }
     from './dom.js';
 import { action, cost, count, deed, time, whole } from './words.js';
 import { verifyPanel } from './checks.js';
@@ -23,11 +24,11 @@ function inShort(receipt) {
 }
 
 export async function showReceipts({ main, parts, signal }) {
-    const { stores } = await get('v1/stores', signal);
+    const stores = (await get('v1/stores', signal)).stores.filter((store) => !store.error);
     const name = parts[0] || (stores[0] && stores[0].name);
     const heading = el('h1', null, 'Receipts');
     if (!name) {
-        replace(main, heading, empty('No store is served.'));
+        replace(main, heading, empty('There is no store that can be read.'));
         return;
     }
     const before = parts[1] ? `&before=${parts[1]}` : '';
@@ -44,10 +45,11 @@ export async function showReceipts({ main, parts, signal }) {
     const oldest = receipts[receipts.length - 1].receipt;
     const newer = newest + PAGE + 1;
     replace(main, heading, storeTabs(stores, name), lead,
-        table(`Receipts of ${name}`, [{ name: 'Receipt', number: true }, { name: 'What' },
+        table(`Receipts of ${name}`, [{ name: 'Receipt' }, { name: 'What' },
             { name: 'Models' }, { name: 'When' }],
         receipts.map((receipt) => [
-            link(path('receipts', name, String(receipt.receipt)), whole(receipt.receipt)),
+            link(path('receipts', name, String(receipt.receipt)),
+                `Receipt ${whole(receipt.receipt)}`),
             deed(receipt), inShort(receipt), time(receipt.time)]), true),
         el('nav', { class: 'pages', 'aria-label': 'Pages of receipts' },
             newest < answer.of ? link(newer > answer.of ? path('receipts', name)
@@ -126,15 +128,16 @@ export async function showReceipt({ main, parts, signal, may }) {
     replace(main,
         el('nav', { class: 'crumbs', 'aria-label': 'Where you are' },
             link(path('receipts', store), `Receipts of ${store}`)),
-        el('article', { class: 'receipt' },
-            el('div', { class: 'heading' }, el('h1', null, `Receipt ${whole(receipt.receipt)}`),
-                el('p', { class: 'actions' },
-                    button('Print', () => window.print()),
-                    button('Download', () => download(bytes, `${store}-receipt-${n}.json`)))),
-            el('p', { class: 'lead' }, sentence(receipt, store)),
-            receipt.kind === 'forget' && models.length ? el('p', null, cost(models, true),
-                ' Every model is now byte for byte what it would be had ',
-                receipt.forgotten === 1 ? 'the row' : 'the rows', ' never been there.') : null,
+        el('div', { class: 'heading' }, el('h1', null, `Receipt ${whole(receipt.receipt)}`),
+            el('p', { class: 'actions' },
+                button('Print', () => window.print()),
+                button('Download', () => download(bytes, `${store}-receipt-${n}.json`)))),
+        el('article', { class: 'card receipt', 'aria-label': `Receipt ${whole(receipt.receipt)}` },
+            el('div', { class: 'summary' },
+                el('p', { class: 'lead' }, sentence(receipt, store)),
+                receipt.kind === 'forget' && models.length ? el('p', null, cost(models, true),
+                    ' Every model is now byte for byte what it would be had ',
+                    receipt.forgotten === 1 ? 'the row' : 'the rows', ' never been there.') : null),
             receipt.group ? notice('plain', el('p', null, 'This request was done together with '
                 + `others, as group ${whole(receipt.group)}: the digests are those before and after `
                 + 'the whole group.')) : null,
@@ -148,8 +151,10 @@ export async function showReceipt({ main, parts, signal, may }) {
                     receipt.learned ? ['Rows learned', whole(receipt.learned)] : null,
                     receipt.updated ? ['Rows updated', whole(receipt.updated)] : null,
                     receipt.missing ? ['Not there', whole(receipt.missing)] : null,
-                    receipt.rows ? ['Root of the hashed ids', digest(receipt.rows.root, true)] : null,
-                    ['Digest of the receipt before', digest(receipt.previous, true)],
+                    receipt.rows ? ['Root of the hashed ids',
+                        digest(receipt.rows.root, true)] : null,
+                    ['Digest of the receipt before', /^0+$/.test(receipt.previous)
+                        ? 'none: this is the first receipt' : digest(receipt.previous, true)],
                     ['Signed', receipt.signature ? ['by ', digest(receipt.public_key, true)] : 'no'],
                 ]),
                 el('p', { class: 'hint' }, 'A receipt has no ids and no values of rows: ids are in '
@@ -159,8 +164,7 @@ export async function showReceipt({ main, parts, signal, may }) {
                 table('Models before and after the request', [{ name: 'Model' },
                     { name: 'What happened' }, { name: 'Why' }, { name: 'Digest before' },
                     { name: 'Digest after' }],
-                models.map((model) => [model.name,
-                    el('span', { class: `mark ${model.action}` }, action(model.action)),
+                models.map((model) => [model.name, mark(model.action, action(model.action)),
                     [model.reason, model.where ? `, ${model.where}` : ''],
                     digest(model.before), digest(model.after)]), true)) : null),
         models.length && may('read', 'erase') ? el('section', { class: 'step noprint',

@@ -51,5 +51,5 @@ export function showSignIn(main, message, done) {
             problem, button),
         el('p', { class: 'hint' }, 'No token yet? Whoever runs the service makes one: ',
             el('code', null, 'efface token new NAME --role read,erase'))));
-    if (message) field.focus();
+    field.focus();
 }

@@ -2,8 +2,9 @@
 
 import { get } from './api.js';
 import { digest, el, empty, facts, link, path, replace, table } from './dom.js';
-import { bytes, family, list, whole } from './words.js';
+import { bytes, kindOf, list, whole } from './words.js';
 
+const MOST_NAMES = 20;
 const IDS = { numbers: 'numbers', texts: 'texts', unknown: 'not known' };
 
 export async function showStore({ main, parts, signal, may }) {
@@ -18,18 +19,20 @@ export async function showStore({ main, parts, signal, may }) {
         el('section', { 'aria-labelledby': 'models-heading' },
             el('h2', { id: 'models-heading' }, 'Models'),
             store.models.length === 0
-                ? empty('No models yet', el('p', null, 'efface fit adds a model to a store.'))
-                : table('Models of this store', [{ name: 'Model' }, { name: 'Family' },
+                ? empty('No models yet', el('p', null, el('code', null, 'efface fit'), ' adds one.'))
+                : table('Models of this store', [{ name: 'Model' }, { name: 'Kind' },
                     { name: 'Columns', number: true }, { name: 'Digest' }],
                 store.models.map((model) => [
                     opens ? link(path('stores', store.name, 'models', model.name), model.name)
                         : model.name,
-                    family(model.family), whole(model.columns), digest(model.digest)]), true)),
+                    kindOf(model), whole(model.columns), digest(model.digest)]), true)),
         el('section', { 'aria-labelledby': 'has-heading' },
             el('h2', { id: 'has-heading' }, 'What it has'),
-            facts([
+            el('div', { class: 'card' }, facts([
                 ['Rows', whole(store.rows)],
-                ['Columns', `${whole(store.columns)}: ${list(names)}`],
+                ['Columns', names.length > MOST_NAMES
+                    ? `${whole(store.columns)}: ${names.slice(0, MOST_NAMES).join(', ')}, …`
+                    : `${whole(store.columns)}: ${list(names)}`],
                 store.owners ? ['Owners', whole(store.owners)] : ['Owners', 'none'],
                 store.labels ? ['Different labels', whole(store.labels)] : null,
                 ['Ids are', IDS[store.ids] || store.ids],
@@ -38,5 +41,5 @@ export async function showStore({ main, parts, signal, may }) {
                 ['Receipts', may('read', 'erase')
                     ? link(path('receipts', store.name), whole(store.receipts))
                     : whole(store.receipts)],
-            ])));
+            ]))));
 }

@@ -60,14 +60,12 @@ export function family(name) {
 }
 
 const VIEWS = {
-    means: 'means', linear: 'linear regression', ridge: 'ridge classifier',
-    bayes: 'naive Bayes classifier', discriminant: 'discriminant classifier',
-    components: 'principal components',
+    means: 'means', linear: 'linear regression', ridge: 'ridge classifier', bayes: 'naive Bayes',
+    discriminant: 'discriminant', components: 'principal components',
 };
-// A family, and which view of it, if the facts of the model say so.
+// What a model is: its family, or which view of the sums.
 export function kindOf(model) {
-    const view = (model.facts || []).find((fact) => fact.name === 'view');
-    return (view && VIEWS[view.value]) || family(model.family);
+    return VIEWS[model.view] || family(model.family);
 }
 
 const KINDS = {

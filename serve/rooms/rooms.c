@@ -1,16 +1,11 @@
 /* The stores that are served, by name. */
-#include "rooms/rooms.h"
+#include "rooms/room.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define WAIT_SECONDS 10.0
-
-struct sv_room {
-    char *path;
-    char name[128];
-};
 
 struct sv_rooms {
     size_t n_rooms;
@@ -44,12 +39,28 @@ static bool open_room(const sv_rooms *rooms, sv_room *room, const char *path, ch
                        room->name);
         return false;
     }
-    if (sv_room_open(room, &store, &error) != EFFACE_OK) {
+    efface_store_info info;
+    efface_status status = sv_room_open(room, &store, &error);
+    if (status == EFFACE_OK)
+        status = efface_store_get_info(store, &info, &error);
+    efface_store_close(store);
+    if (status != EFFACE_OK) {
         (void)snprintf(message, n_message, "%s", error.message);
         return false;
     }
-    efface_store_close(store);
-    return true;
+    if (info.receipt_key_outside != 0 && room->service->receipt_key == NULL) {
+        (void)snprintf(message, n_message,
+                       "%s: the key of its receipts is kept outside; give it with --receipt-key",
+                       path);
+        return false;
+    }
+    const sv_facts *facts = NULL;
+    if (sv_facts_take(room, &facts, &error) == EFFACE_OK) /* so that no request waits for them */
+        sv_facts_drop(room, facts);
+    if (sv_writer_start(room, &room->writer))
+        return true;
+    (void)snprintf(message, n_message, "no thread can be started: memory is short");
+    return false;
 }
 
 bool sv_rooms_open(sv_service *service, sv_rooms **out, char *message, size_t n_message) {
@@ -59,6 +70,10 @@ bool sv_rooms_open(sv_service *service, sv_rooms **out, char *message, size_t n_
     if (!right)
         (void)snprintf(message, n_message, "memory is short");
     for (size_t i = 0; right && i < options->n_stores; i++) {
+        rooms->rooms[i].service = service;
+        rooms->rooms[i].number = i;
+        pthread_mutex_init(&rooms->rooms[i].lock, NULL);
+        pthread_mutex_init(&rooms->rooms[i].making, NULL);
         right = open_room(rooms, &rooms->rooms[i], options->stores[i], message, n_message);
         rooms->n_rooms++;
     }
@@ -70,8 +85,15 @@ bool sv_rooms_open(sv_service *service, sv_rooms **out, char *message, size_t n_
 }
 
 void sv_rooms_close(sv_rooms *rooms) {
-    for (size_t i = 0; rooms != NULL && i < rooms->n_rooms; i++)
-        free(rooms->rooms[i].path);
+    for (size_t i = 0; rooms != NULL && i < rooms->n_rooms; i++) {
+        sv_room *const room = &rooms->rooms[i];
+        sv_writer_stop(room->writer);
+        sv_snapshots_clear(room);
+        sv_facts_clear(room);
+        pthread_mutex_destroy(&room->lock);
+        pthread_mutex_destroy(&room->making);
+        free(room->path);
+    }
     free(rooms);
 }
 
@@ -105,9 +127,21 @@ const char *sv_room_path(const sv_room *room) {
     return room->path;
 }
 
-efface_status sv_room_open(const sv_room *room, efface_store **store, efface_error *error) {
+efface_status sv_room_open_followed(const sv_room *room,
+                                    int (*progress)(void *context, double part), void *context,
+                                    efface_store **store, efface_error *error) {
     efface_store_options options;
     efface_store_options_init(&options);
     options.wait_seconds = WAIT_SECONDS;
-    return efface_store_open(room->path, &options, store, error);
+    options.progress = progress;
+    options.progress_context = context;
+    const efface_status status = efface_store_open(room->path, &options, store, error);
+    if (status != EFFACE_E_FORMAT)
+        return status;
+    error->status = EFFACE_E_CORRUPT; /* it was a store when the service started */
+    return EFFACE_E_CORRUPT;
+}
+
+efface_status sv_room_open(const sv_room *room, efface_store **store, efface_error *error) {
+    return sv_room_open_followed(room, NULL, NULL, store, error);
 }

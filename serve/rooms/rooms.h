@@ -16,7 +16,8 @@ typedef struct sv_room sv_room;
 /* Opens all stores; false, with a message, if one cannot be opened. A room is named as its file is,
  * without folder and ".store". */
 bool sv_rooms_open(sv_service *service, sv_rooms **out, char *message, size_t n_message);
-void sv_rooms_close(sv_rooms *rooms); /* after the server was stopped */
+/* To be called after the server was stopped: finishes what writers have, and closes the stores. */
+void sv_rooms_close(sv_rooms *rooms);
 
 size_t sv_rooms_count(const sv_rooms *rooms);
 sv_room *sv_rooms_at(const sv_rooms *rooms, size_t number);
@@ -30,24 +31,77 @@ const char *sv_room_path(const sv_room *room);
 /* Opens the store to read; close it with efface_store_close. */
 efface_status sv_room_open(const sv_room *room, efface_store **store, efface_error *error);
 
+/* The same, for long work: `progress` is that of efface_store_options. */
+efface_status sv_room_open_followed(const sv_room *room,
+                                    int (*progress)(void *context, double part), void *context,
+                                    efface_store **store, efface_error *error);
+
+/* ------------------------------------------------------------------ facts (room_facts.c) */
+
+/* What is fixed when a store is made, and what its ids, owners and labels are. */
+typedef struct sv_facts {
+    unsigned char hash_key[EFFACE_HASH_KEY_BYTES];
+    efface_ids ids, owners, labels;
+    uint32_t n_columns;
+    char **names;    /* of the columns; each may be NULL */
+    double *offsets; /* of the columns */
+    uint64_t changes;
+    int n_users; /* for room_facts.c */
+} sv_facts;
+
+/* Hands out the facts. Let them go afterwards. */
+efface_status sv_facts_take(sv_room *room, const sv_facts **out, efface_error *error);
+void sv_facts_drop(sv_room *room, const sv_facts *facts);
+
+/* The number of an owner that is given as a text: digits, if the store's owners are numbers.
+ * Errors: NOT_FOUND if the text cannot be an owner of this store; those of sv_facts_take. */
+efface_status sv_room_owner(sv_room *room, const char *text, uint64_t *owner, efface_error *error);
+
+/* A number that is another one whenever the store has changed, or another file has its name
+ * (efface_store_count_changes). A handle for this alone stays open. */
+efface_status sv_room_count(sv_room *room, uint64_t *changes, efface_error *error);
+
+/* ------------------------------------------------------------------ changes (writer.c) */
+
+/* A request that changes the store, or that looks at what a change would take. */
+typedef struct sv_change {
+    efface_store_change change; /* kind, request, data and texts are the caller's; the rest is
+                                   filled, and the report is the caller's to release */
+    bool only_look;             /* a preview of forgetting */
+    void (*done)(struct sv_change *change);
+    void *context;
+    struct sv_change *next; /* these are for writer.c */
+    double added;
+} sv_change;
+
+/* Adds a change to those that the writer does next. `done` is called once, on the writer's thread,
+ * when the change is durable or has failed. */
+void sv_writer_add(sv_room *room, sv_change *change);
+
 /* ------------------------------------------------------------------ snapshots (snapshots.c) */
 
 /* A model as it was after the last change that anybody committed; many threads may ask it. */
 typedef struct sv_snapshot {
     efface_model *model;
-    uint64_t changes; /* efface_store_count_changes of the store when it was read */
+    uint64_t changes; /* sv_room_count before it was read */
+    double begun;     /* sv_now before that */
     char name[EFFACE_MODEL_NAME_BYTES];
     efface_family family;
-    uint32_t n_columns;
-    char **column_names; /* of the model's columns; each may be NULL */
-    double *offsets;     /* of the same */
+    efface_model_info info;
+    char **names;     /* of the model's columns; each may be NULL */
+    double *offsets;  /* of the same */
+    uint32_t *inputs; /* the columns that prediction looks at */
+    uint32_t n_inputs;
     unsigned char digest[EFFACE_DIGEST_BYTES];
-    char **class_texts; /* of the classes of efface_model_classes; each may be NULL; or NULL */
-    int n_users;        /* for snapshots.c */
+    int64_t *classes;   /* info.n_classes of them */
+    char **class_texts; /* of these; each may be NULL */
+    int n_users;        /* these are for snapshots.c */
+    struct sv_snapshot *next;
 } sv_snapshot;
 
-/* The snapshot of a model, made anew if the store has changed since. Let it go afterwards. */
-efface_status sv_snapshot_take(sv_room *room, const char *name, sv_snapshot **out,
+/* The snapshot of a model. If the store has changed since it was made it is made anew; unless
+ * `only_ready` is set, for a caller that must not wait: *out is NULL then. Let it go afterwards. */
+efface_status sv_snapshot_take(sv_room *room, const char *name, bool only_ready, sv_snapshot **out,
                                efface_error *error);
 void sv_snapshot_drop(sv_room *room, sv_snapshot *snapshot);
 

@@ -15,7 +15,8 @@ from cli_program import N_ROWS, PROGRAM, ProgramTest, without_numbers, write_peo
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COMMANDS = ["fit", "forget", "learn", "update", "show", "owners", "predict", "export", "info",
-            "verify", "check", "compact", "rekey", "publish", "drop", "receipt"]
+            "verify", "check", "compact", "rekey", "publish", "drop", "receipt",
+            "serve", "token"]
 FAMILIES = ["kmeans", "sums", "linear", "ridge", "bayes", "discriminant", "components", "fourier",
             "segmented"]
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 LAYERS = ["base", "kernel", "data", "model", "store"]  # each knows those before it
-OUTSIDE = ("bench/", "cli/", "examples/", "python/")  # these know the public header only
+OUTSIDE = ("bench/", "cli/", "examples/", "python/", "serve/")  # these know the public header only
 
 # (what, a pattern for code without comments, in which paths it may stand); all of it about src/.
 # What src/base and src/model/sums take (sqrt, fabs, frexp, ldexp) has the same bits everywhere; the square
@@ -76,9 +76,9 @@ def families(files):
 
 
 def places_of(name):
-    """Where a family is at home: its folder, its options, its Python module."""
+    """Where a family is at home: its folder, its options, its Python module, its pictures."""
     return (f"src/model/{name}/", f"cli/models/family_{name}",
-            f"python/extension/py_family_{name}.c")
+            f"python/extension/py_family_{name}.c", f"serve/pictures/picture_{name}")
 
 
 def check_families(path, text, names):

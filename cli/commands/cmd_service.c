@@ -1,0 +1,94 @@
+/* efface serve, efface token: these are commands of another program, efface-serve, which needs
+ * libraries that efface does not. It is looked for beside this program and where both are
+ * installed, and nowhere else: whoever can write to a folder of PATH should not get the keys. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROGRAM "efface-serve"
+#define MOST_PATH 4096
+
+/* Writes the name of efface-serve in the folder of this program; false if that is not known. */
+static bool name_beside(char path[MOST_PATH]) {
+    const ssize_t n = readlink("/proc/self/exe", path, MOST_PATH - sizeof PROGRAM - 1);
+    if (n <= 0 || n >= (ssize_t)(MOST_PATH - sizeof PROGRAM - 1))
+        return false;
+    path[n] = '\0';
+    char *const slash = strrchr(path, '/');
+    if (slash == NULL)
+        return false;
+    memcpy(slash + 1, PROGRAM, sizeof PROGRAM);
+    return true;
+}
+
+/* Becomes efface-serve. Returns only if that is not possible, after a message. */
+static int become(const char *command, int n_arguments, char **arguments) {
+    char beside[MOST_PATH];
+    char **const all = calloc((size_t)n_arguments + 3, sizeof *all);
+    char *const name = strdup(PROGRAM), *const first = strdup(command);
+    if (all == NULL || name == NULL || first == NULL) {
+        free(all);
+        free(name);
+        free(first);
+        return cli_out_of_memory();
+    }
+    all[0] = name;
+    all[1] = first;
+    for (int i = 0; i < n_arguments; i++)
+        all[2 + i] = arguments[i];
+    int reason = ENOENT;
+    if (name_beside(beside)) {
+        (void)execv(beside, all);
+        reason = errno;
+    }
+    if (reason == ENOENT) {
+        (void)execv(CLI_BINDIR "/" PROGRAM, all);
+        reason = errno;
+    }
+    free(all);
+    free(name);
+    free(first);
+    if (reason == ENOENT)
+        return cli_failed("this build of efface has no service: the program " PROGRAM
+                          " is not beside efface; install libmicrohttpd and jansson (Debian: "
+                          "libmicrohttpd-dev libjansson-dev) and build again");
+    return cli_failed("cannot run " PROGRAM ": %s", strerror(reason));
+}
+
+static int run_serve(int n_arguments, char **arguments) {
+    return become("serve", n_arguments, arguments);
+}
+
+static int run_token(int n_arguments, char **arguments) {
+    return become("token", n_arguments, arguments);
+}
+
+/* The other program has the help. */
+static const char *help_on(const char *command) {
+    char help[] = "--help", *arguments[] = {help};
+    (void)become(command, 1, arguments);
+    return NULL;
+}
+
+static const char *help_on_serve(int n_arguments, char **arguments) {
+    (void)n_arguments;
+    (void)arguments;
+    return help_on("serve");
+}
+
+static const char *help_on_token(int n_arguments, char **arguments) {
+    (void)n_arguments;
+    (void)arguments;
+    return help_on("token");
+}
+
+const cli_command cli_serve = {
+    "serve", "serve stores over HTTP, with a page for people", NULL, run_serve, help_on_serve,
+};
+
+const cli_command cli_tokens = {
+    "token", "make, list and revoke the tokens that serve asks for", NULL, run_token, help_on_token,
+};

@@ -1,0 +1,75 @@
+/* Limits of requests (rates.h). */
+#include "access/rates.h"
+
+#include "access/access.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct bucket {
+    char name[SV_TOKEN_NAME_BYTES];
+    double left, filled; /* requests, and when that was */
+} bucket;
+
+struct sv_rates {
+    pthread_mutex_t lock;
+    double rate, most;
+    bucket *buckets;
+    size_t n_buckets;
+};
+
+bool sv_rates_open(double rate, sv_rates **out) {
+    sv_rates *const r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return false;
+    (void)pthread_mutex_init(&r->lock, NULL);
+    r->rate = rate;
+    r->most = rate > 1 ? rate : 1;
+    *out = r;
+    return true;
+}
+
+void sv_rates_free(sv_rates *r) {
+    if (r == NULL)
+        return;
+    (void)pthread_mutex_destroy(&r->lock);
+    free(r->buckets);
+    free(r);
+}
+
+/* There are as many buckets as names of tokens were used since the start. */
+static bucket *find(sv_rates *r, const char *name, double now) {
+    for (size_t i = 0; i < r->n_buckets; i++)
+        if (strcmp(r->buckets[i].name, name) == 0)
+            return &r->buckets[i];
+    bucket *const more = realloc(r->buckets, (r->n_buckets + 1) * sizeof *more);
+    if (more == NULL)
+        return NULL;
+    r->buckets = more;
+    bucket *const b = &more[r->n_buckets++];
+    *b = (bucket){.left = r->most, .filled = now};
+    strncpy(b->name, name, sizeof b->name - 1);
+    return b;
+}
+
+int sv_rates_take(sv_rates *r, const char *name, double now) {
+    int wait = 1;
+    pthread_mutex_lock(&r->lock);
+    bucket *const b = find(r, name, now);
+    if (b != NULL) {
+        const double left = b->left + (now - b->filled) * r->rate;
+        b->left = left < r->most ? left : r->most;
+        b->filled = now;
+        if (b->left >= 1) {
+            b->left -= 1;
+            wait = 0;
+        } else {
+            const double seconds = ceil((1 - b->left) / r->rate);
+            wait = seconds > 3600 ? 3600 : (seconds > 1 ? (int)seconds : 1);
+        }
+    }
+    pthread_mutex_unlock(&r->lock);
+    return wait;
+}

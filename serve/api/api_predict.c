@@ -1,0 +1,323 @@
+/* POST .../predict: what a model predicts for rows, as JSON or as CSV. */
+#include "api/api.h"
+#include "api/row_bodies.h"
+#include "api/values.h"
+#include "api/whom.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum wanted { WANTED_PREDICTIONS, WANTED_PROBABILITIES, WANTED_DECISIONS } wanted;
+
+/* Rows to predict, as the model takes them, and what it says of them. */
+typedef struct asking {
+    sv_request *request;
+    const sv_snapshot *by;
+    size_t n_rows;
+    float *values; /* n_rows of by->info.n_columns */
+    efface_number *numbers;
+    double *scores; /* n_rows of by->info.n_classes; or NULL */
+    wanted wanted;
+} asking;
+
+static bool refuse_memory(const asking *a) {
+    sv_refuse(a->request, 503, "memory", "memory is short; try again later");
+    return false;
+}
+
+/* ---------------------------------------------------------------- rows */
+
+/* The columns that prediction looks at: their names and offsets. Released with free. */
+static bool list_inputs(const asking *a, sv_columns *out) {
+    const sv_snapshot *const by = a->by;
+    char **const names = calloc((size_t)by->n_inputs + 1, sizeof *names);
+    double *const offsets = calloc((size_t)by->n_inputs + 1, sizeof *offsets);
+    for (uint32_t j = 0; names != NULL && offsets != NULL && j < by->n_inputs; j++) {
+        names[j] = by->names[by->inputs[j]];
+        offsets[j] = by->offsets[by->inputs[j]];
+    }
+    *out = (sv_columns){by->n_inputs, names, offsets};
+    return (names != NULL && offsets != NULL) || refuse_memory(a);
+}
+
+/* Puts the values of inputs to their places among all columns of the model. */
+static void place(const asking *a, const float *inputs, size_t row) {
+    for (uint32_t j = 0; j < a->by->n_inputs; j++)
+        a->values[row * a->by->info.n_columns + a->by->inputs[j]] = inputs[j];
+}
+
+static bool make_room(asking *a) {
+    const efface_model_info *const info = &a->by->info;
+    a->values = calloc(a->n_rows + 1, ((size_t)info->n_columns + 1) * sizeof *a->values);
+    a->numbers = calloc(a->n_rows + 1, ((size_t)info->n_numbers + 1) * sizeof *a->numbers);
+    if (a->wanted != WANTED_PREDICTIONS)
+        a->scores = calloc(a->n_rows + 1, ((size_t)info->n_classes + 1) * sizeof *a->scores);
+    return (a->values != NULL && a->numbers != NULL &&
+            (a->wanted == WANTED_PREDICTIONS || a->scores != NULL)) ||
+           refuse_memory(a);
+}
+
+static bool read_rows(asking *a, const json_t *rows, const sv_columns *columns) {
+    double *const row = calloc((size_t)columns->n + 1, sizeof *row);
+    float *const rounded = calloc((size_t)columns->n + 1, sizeof *rounded);
+    bool right = (row != NULL && rounded != NULL) || refuse_memory(a);
+    for (size_t i = 0; right && i < a->n_rows; i++) {
+        right = sv_read_values(a->request, json_array_get(rows, i), columns, row);
+        if (right) {
+            efface_rows_round(1, columns->n, row, 0, columns->offsets, rounded);
+            place(a, rounded, i);
+        }
+    }
+    free(row);
+    free(rounded);
+    return right;
+}
+
+static bool read_wanted(asking *a, const json_t *body) {
+    const json_t *const scores = json_object_get(body, "scores");
+    const char *const name = json_string_value(scores);
+    if (scores == NULL)
+        return true;
+    if (name != NULL && strcmp(name, "probabilities") == 0)
+        a->wanted = WANTED_PROBABILITIES;
+    else if (name != NULL && strcmp(name, "decisions") == 0)
+        a->wanted = WANTED_DECISIONS;
+    if (a->wanted == WANTED_PREDICTIONS)
+        sv_refuse(a->request, 400, "member", "scores must be probabilities or decisions");
+    else if (a->by->info.predicts != EFFACE_PREDICTS_CLASSES)
+        sv_refuse(a->request, 400, "scores", "scores are those of classes, which the model lacks");
+    else
+        return true;
+    return false;
+}
+
+static bool read_json(asking *a, const sv_columns *columns) {
+    static const char *const members[] = {"rows", "scores", NULL};
+    json_t *const body = sv_body_json(a->request);
+    const json_t *const rows = json_object_get(body, "rows");
+    bool right = body != NULL && sv_check_members(a->request, body, members);
+    if (right && !json_is_array(rows)) {
+        sv_refuse(a->request, 400, "rows", "the body must have rows: {\"rows\": [[...], ...]}");
+        right = false;
+    }
+    a->n_rows = json_array_size(rows);
+    right = right && read_wanted(a, body) && make_room(a) && read_rows(a, rows, columns);
+    json_decref(body);
+    return right;
+}
+
+static bool read_csv(asking *a, const sv_columns *columns) {
+    efface_load_options load;
+    efface_data *data = NULL;
+    efface_load_options_init(&load);
+    if (!sv_load_csv(a->request, columns, &load, &data))
+        return false;
+    a->n_rows = efface_data_n_rows(data);
+    float *const row = calloc((size_t)columns->n + 1, sizeof *row);
+    const bool right = (row != NULL || refuse_memory(a)) && make_room(a);
+    for (size_t i = 0; right && i < a->n_rows; i++) {
+        efface_data_values(data, i, row);
+        place(a, row, i);
+    }
+    free(row);
+    efface_data_free(data);
+    return right;
+}
+
+/* ---------------------------------------------------------------- answers */
+
+static bool predict(asking *a) {
+    const efface_model_info *const info = &a->by->info;
+    efface_error error;
+    if (info->n_numbers == 0) {
+        sv_refuse(a->request, 409, "too_few_rows", "the model has too few rows to predict");
+        return false;
+    }
+    efface_status status =
+        efface_model_predict(a->by->model, a->n_rows, a->values, 0, a->numbers, &error);
+    if (status == EFFACE_OK && a->scores != NULL)
+        status = efface_model_score(a->by->model,
+                                    a->wanted == WANTED_PROBABILITIES ? EFFACE_SCORES_PROBABILITIES
+                                                                      : EFFACE_SCORES_DECISIONS,
+                                    a->n_rows, a->values, 0, a->scores, &error);
+    if (status != EFFACE_OK) {
+        sv_refuse_error(a->request, &error);
+        return false;
+    }
+    for (uint32_t j = 0; info->predicts == EFFACE_PREDICTS_VALUES && j < info->n_numbers; j++) {
+        const uint32_t column = efface_model_value_column(a->by->model, j);
+        for (size_t i = 0; column != EFFACE_NO_COLUMN && i < a->n_rows; i++)
+            a->numbers[i * info->n_numbers + j].real += a->by->offsets[column];
+    }
+    return true;
+}
+
+static const char *class_text(const sv_snapshot *by, int64_t class) {
+    for (uint32_t i = 0; i < by->info.n_classes; i++)
+        if (by->classes[i] == class)
+            return by->class_texts[i];
+    return NULL;
+}
+
+static json_t *number_json(const asking *a, efface_number number) {
+    switch (a->by->info.predicts) {
+    case EFFACE_PREDICTS_CLUSTERS: return json_integer(number.whole);
+    case EFFACE_PREDICTS_CLASSES:
+        return sv_json_label(number.whole, class_text(a->by, number.whole));
+    case EFFACE_PREDICTS_VALUES:
+    case EFFACE_PREDICTS_PROBABILITIES: break;
+    }
+    return sv_json_real(number.real);
+}
+
+static json_t *row_json(const asking *a, size_t row) {
+    const uint32_t n = a->by->info.n_numbers;
+    const efface_number *const numbers = a->numbers + row * n;
+    if (n == 1)
+        return number_json(a, numbers[0]);
+    json_t *const list = json_array();
+    for (uint32_t j = 0; j < n; j++)
+        (void)json_array_append_new(list, number_json(a, numbers[j]));
+    return list;
+}
+
+static void add_scores(const asking *a, json_t *json) {
+    const uint32_t n = a->by->info.n_classes;
+    json_t *const classes = json_array(), *const scores = json_array();
+    for (uint32_t j = 0; j < n; j++)
+        (void)json_array_append_new(classes,
+                                    sv_json_label(a->by->classes[j], a->by->class_texts[j]));
+    for (size_t i = 0; i < a->n_rows; i++) {
+        json_t *const row = json_array();
+        for (uint32_t j = 0; j < n; j++)
+            (void)json_array_append_new(row, sv_json_real(a->scores[i * n + j]));
+        (void)json_array_append_new(scores, row);
+    }
+    (void)json_object_set_new(json, "classes", classes);
+    (void)json_object_set_new(json, "scores", scores);
+}
+
+static void answer_json(const asking *a) {
+    json_t *const predictions = json_array();
+    for (size_t i = 0; i < a->n_rows; i++)
+        (void)json_array_append_new(predictions, row_json(a, i));
+    json_t *const json = json_pack("{s:s,s:o,s:o}", "model", a->by->name, "digest",
+                                   sv_json_digest(a->by->digest), "predictions", predictions);
+    if (json != NULL && a->scores != NULL)
+        add_scores(a, json);
+    sv_reply_json(a->request, 200, json);
+}
+
+static void put_text(FILE *out, const char *text) {
+    const bool quoted = text[strcspn(text, ",\"\r\n")] != 0;
+    if (quoted)
+        (void)fputc('"', out);
+    for (; *text != 0; text++) {
+        if (*text == '"')
+            (void)fputc('"', out);
+        (void)fputc(*text, out);
+    }
+    if (quoted)
+        (void)fputc('"', out);
+}
+
+static void put_number(const asking *a, FILE *out, efface_number number) {
+    const efface_predicts kind = a->by->info.predicts;
+    const char *const text =
+        kind == EFFACE_PREDICTS_CLASSES ? class_text(a->by, number.whole) : NULL;
+    if (text != NULL)
+        put_text(out, text);
+    else if (kind == EFFACE_PREDICTS_CLASSES || kind == EFFACE_PREDICTS_CLUSTERS)
+        (void)fprintf(out, "%" PRId64, number.whole);
+    else
+        (void)fprintf(out, "%.17g", number.real);
+}
+
+/* A line of names, as the command line writes it, then a line for each row. */
+static void answer_csv(const asking *a) {
+    static const char *const names[] = {"label", "class", "value", "probability"};
+    const uint32_t n = a->by->info.n_numbers;
+    char *text = NULL;
+    size_t n_text = 0;
+    FILE *const out = open_memstream(&text, &n_text);
+    if (out == NULL) {
+        (void)refuse_memory(a);
+        return;
+    }
+    for (uint32_t j = 0; j < n; j++) {
+        const uint32_t column = efface_model_value_column(a->by->model, j);
+        (void)fputs(j > 0 ? "," : "", out);
+        if (column != EFFACE_NO_COLUMN && a->by->names[column] != NULL)
+            put_text(out, a->by->names[column]);
+        else if (n == 1)
+            (void)fputs(names[a->by->info.predicts], out);
+        else
+            (void)fprintf(out, "c%" PRIu32, j + 1);
+    }
+    (void)fputc('\n', out);
+    for (size_t i = 0; i < a->n_rows; i++)
+        for (uint32_t j = 0; j < n; j++) {
+            put_number(a, out, a->numbers[i * n + j]);
+            (void)fputc(j + 1 < n ? ',' : '\n', out);
+        }
+    const bool right = ferror(out) == 0;
+    if (fclose(out) == 0 && right) {
+        sv_reply_text(a->request, 200, "text/csv; charset=utf-8", text, n_text);
+        return;
+    }
+    free(text);
+    (void)refuse_memory(a);
+}
+
+/* CSV is answered with CSV, unless the client asks for JSON. */
+static bool wants_csv(const sv_request *request) {
+    return strstr(request->accept, "text/csv") != NULL ||
+           (sv_is_csv(request) && strstr(request->accept, "application/json") == NULL);
+}
+
+static void wipe(void *bytes, size_t n_bytes) {
+    if (bytes != NULL)
+        sodium_memzero(bytes, n_bytes);
+    free(bytes);
+}
+
+static void answer(sv_request *request, const sv_snapshot *by) {
+    asking a = {.request = request, .by = by};
+    sv_columns columns;
+    const efface_model_info *const info = &by->info;
+    if (list_inputs(&a, &columns) &&
+        (sv_is_csv(request) ? read_csv(&a, &columns) : read_json(&a, &columns)) && predict(&a)) {
+        if (a.scores == NULL && wants_csv(request))
+            answer_csv(&a);
+        else
+            answer_json(&a);
+    }
+    free((void *)(uintptr_t)columns.names);
+    free((void *)(uintptr_t)columns.offsets);
+    wipe(a.values, a.n_rows * info->n_columns * sizeof *a.values);
+    wipe(a.numbers, a.n_rows * info->n_numbers * sizeof *a.numbers);
+    free(a.scores);
+}
+
+sv_when sv_post_predict(sv_request *request) {
+    sv_snapshot *by = NULL;
+    efface_error error;
+    sv_room *const room = sv_room_of(request);
+    if (room == NULL)
+        return SV_NOW;
+    const efface_status status =
+        sv_snapshot_take(room, request->parts[1], !request->on_worker, &by, &error);
+    if (status == EFFACE_OK && by == NULL) {
+        sv_move_to_worker(request);
+        return SV_LATER;
+    }
+    if (status == EFFACE_OK)
+        answer(request, by);
+    else
+        sv_refuse_error(request, &error);
+    sv_snapshot_drop(room, by);
+    return SV_NOW;
+}

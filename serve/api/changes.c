@@ -1,0 +1,203 @@
+/* Requests that change a store: forget, learn, update; and what forgetting would take (preview).
+ * The writer of the room does them; the reply is made when they are on the disk. */
+#include "api/api.h"
+#include "api/row_bodies.h"
+#include "api/values.h"
+#include "api/whom.h"
+
+#include <stdlib.h>
+
+/* A change under way. */
+typedef struct task {
+    sv_change change;
+    sv_request *request;
+    sv_whom whom;
+    efface_data *data;
+    efface_texts *texts;
+    bool hashes; /* the reply lists them */
+} task;
+
+static void free_task(task *t) {
+    efface_store_report_free(&t->change.change.report);
+    sv_whom_free(&t->whom);
+    efface_data_free(t->data);
+    efface_texts_free(t->texts);
+    free(t);
+}
+
+/* ---------------------------------------------------------------- replies */
+
+static json_t *describe_model(const efface_model_report *m, bool only_look) {
+    json_t *const json =
+        json_pack("{s:s,s:s?,s:s,s:s,s:s}", "name", m->name, "family",
+                  efface_family_name(m->family), "action", efface_action_name(m->report.action),
+                  "reason", m->report.reason, "where", m->report.where);
+    if (only_look) {
+        (void)json_object_set_new(json, "rows_visited", sv_json_count(m->report.rows_visited));
+    } else {
+        (void)json_object_set_new(json, "before", sv_json_digest(m->before));
+        (void)json_object_set_new(json, "after", sv_json_digest(m->after));
+    }
+    return json;
+}
+
+static json_t *describe_models(const efface_store_report *report, bool only_look) {
+    json_t *const models = json_array();
+    for (uint32_t i = 0; i < report->n_models; i++)
+        (void)json_array_append_new(models, describe_model(&report->models[i], only_look));
+    return models;
+}
+
+static void add_lists(const task *t, json_t *json) {
+    const efface_store_report *const report = &t->change.change.report;
+    if (report->new_ids != NULL) {
+        json_t *const ids = json_array();
+        for (uint64_t i = 0; i < report->n_learned; i++)
+            (void)json_array_append_new(ids, sv_json_number(report->new_ids[i]));
+        (void)json_object_set_new(json, "new_ids", ids);
+    }
+    if (t->hashes) {
+        json_t *const hashes = json_array();
+        for (uint64_t i = 0; i < report->n_row_hashes; i++)
+            (void)json_array_append_new(
+                hashes,
+                sv_json_hex(report->row_hashes + i * EFFACE_ROW_HASH_BYTES, EFFACE_ROW_HASH_BYTES));
+        (void)json_object_set_new(json, "hashes", hashes);
+    }
+}
+
+static json_t *describe_change(const task *t) {
+    static const char *const done[] = {"forgotten", "learned", "updated"};
+    const efface_store_report *const report = &t->change.change.report;
+    const uint64_t counts[] = {report->n_forgotten, report->n_learned, report->n_updated};
+    const efface_change_kind kind = t->change.change.kind;
+    json_t *const json =
+        json_pack("{s:o,s:o,s:o,s:o,s:o,s:o}", "receipt", sv_json_count(report->receipt), "group",
+                  sv_json_count(report->group), "requested", sv_json_count(report->n_requested),
+                  "missing", sv_json_count(report->n_missing), done[kind],
+                  sv_json_count(counts[kind]), "models", describe_models(report, false));
+    if (json != NULL)
+        add_lists(t, json);
+    return json;
+}
+
+static json_t *describe_preview(const task *t) {
+    const efface_store_report *const report = &t->change.change.report;
+    return json_pack("{s:o,s:o,s:o}", "rows", sv_json_count(report->n_forgotten), "missing",
+                     sv_json_count(report->n_missing), "models", describe_models(report, true));
+}
+
+static void refuse(const task *t) {
+    const efface_error *const error = &t->change.change.error;
+    if (error->status == EFFACE_E_NOT_FOUND)
+        sv_refuse(t->request, 404, "not_found",
+                  t->change.change.kind == EFFACE_CHANGE_FORGET
+                      ? "some of those who were named are not there, and nothing was changed; "
+                        "skip_missing passes over them"
+                      : "a row is not there, and nothing was changed");
+    else if (error->status == EFFACE_E_DUPLICATE)
+        sv_refuse(t->request, 409, "duplicate",
+                  "a row of the request is there already, and nothing was changed");
+    else
+        sv_refuse_error(t->request, error);
+}
+
+/* On the writer's thread. */
+static void answer(sv_change *change) {
+    task *const t = change->context;
+    sv_request *const request = t->request;
+    if (change->change.status == EFFACE_OK) {
+        request->reply.receipt = change->change.report.receipt;
+        sv_reply_json(request, 200, change->only_look ? describe_preview(t) : describe_change(t));
+    } else {
+        refuse(t);
+    }
+    free_task(t);
+    sv_finish(request);
+}
+
+/* ---------------------------------------------------------------- handlers */
+
+static task *make_task(sv_request *request, efface_change_kind kind) {
+    task *const t = calloc(1, sizeof *t);
+    if (t == NULL) {
+        sv_refuse(request, 503, "memory", "memory is short; try again later");
+        return NULL;
+    }
+    t->request = request;
+    t->change.change.kind = kind;
+    t->change.done = answer;
+    t->change.context = t;
+    return t;
+}
+
+static sv_when hand_on(sv_room *room, task *t) {
+    t->change.change.request = &t->whom.request;
+    t->change.change.data = t->data;
+    t->change.change.texts = t->texts;
+    sv_hold(t->request);
+    sv_writer_add(room, &t->change);
+    return SV_LATER;
+}
+
+static bool read_flag(sv_request *request, const json_t *body, const char *name, bool *out) {
+    const json_t *const value = json_object_get(body, name);
+    *out = json_is_true(value);
+    if (value == NULL || json_is_boolean(value))
+        return true;
+    sv_refuse(request, 400, "member", "skip_missing and hashes must be true or false");
+    return false;
+}
+
+static bool read_forget(sv_request *request, const sv_facts *facts, task *t) {
+    static const char *const members[] = {"ids",          "keys",   "owners", "owner_keys",
+                                          "skip_missing", "hashes", NULL};
+    bool skips = false;
+    json_t *const body = sv_body_json(request);
+    const bool right = body != NULL && sv_check_members(request, body, members) &&
+                       read_flag(request, body, "skip_missing", &skips) &&
+                       read_flag(request, body, "hashes", &t->hashes) &&
+                       sv_whom_read(request, body, facts, &t->whom);
+    t->whom.request.missing = skips ? EFFACE_MISSING_SKIP : EFFACE_MISSING_FAIL;
+    json_decref(body);
+    return right;
+}
+
+static sv_when change(sv_request *request, efface_change_kind kind, bool only_look) {
+    const sv_facts *facts = NULL;
+    efface_error error;
+    sv_room *const room = sv_room_of(request);
+    task *const t = room != NULL ? make_task(request, kind) : NULL;
+    if (t == NULL)
+        return SV_NOW;
+    t->change.only_look = only_look;
+    bool right = sv_facts_take(room, &facts, &error) == EFFACE_OK;
+    if (!right)
+        sv_refuse_error(request, &error);
+    else if (kind == EFFACE_CHANGE_FORGET)
+        right = read_forget(request, facts, t);
+    else
+        right = sv_read_rows(request, facts, kind == EFFACE_CHANGE_UPDATE, &t->data, &t->texts);
+    if (facts != NULL)
+        sv_facts_drop(room, facts);
+    if (right)
+        return hand_on(room, t);
+    free_task(t);
+    return SV_NOW;
+}
+
+sv_when sv_post_forget(sv_request *request) {
+    return change(request, EFFACE_CHANGE_FORGET, false);
+}
+
+sv_when sv_post_preview(sv_request *request) {
+    return change(request, EFFACE_CHANGE_FORGET, true);
+}
+
+sv_when sv_post_learn(sv_request *request) {
+    return change(request, EFFACE_CHANGE_LEARN, false);
+}
+
+sv_when sv_post_update(sv_request *request) {
+    return change(request, EFFACE_CHANGE_UPDATE, false);
+}

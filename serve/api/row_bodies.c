@@ -1,0 +1,191 @@
+/* Values and CSV in the bodies of requests (row_bodies.h). CSV goes through a file in memory to the
+ * loader of the library: it has no name, and no disk sees it. */
+#define _GNU_SOURCE /* memfd_create */
+#include "api/row_bodies.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- values */
+
+static bool refuse(sv_request *request, const char *message) {
+    sv_refuse(request, 400, "rows", message);
+    return false;
+}
+
+static bool read_array(sv_request *request, const json_t *values, const sv_columns *columns,
+                       double *out) {
+    char message[160];
+    if (json_array_size(values) != columns->n) {
+        (void)snprintf(message, sizeof message, "a row must have %" PRIu32 " values", columns->n);
+        return refuse(request, message);
+    }
+    for (uint32_t j = 0; j < columns->n; j++) {
+        const json_t *const value = json_array_get(values, j);
+        if (!json_is_number(value))
+            return refuse(request, "a value of a row is not a number");
+        out[j] = json_number_value(value);
+    }
+    return true;
+}
+
+static bool read_object(sv_request *request, const json_t *values, const sv_columns *columns,
+                        double *out) {
+    if (json_object_size(values) != columns->n)
+        return refuse(request, "a row must have a value for each column, and no others; the model "
+                               "or the store lists its columns");
+    for (uint32_t j = 0; j < columns->n; j++) {
+        if (columns->names[j] == NULL)
+            return refuse(request, "a column has no name: give values as an array");
+        const json_t *const value = json_object_get(values, columns->names[j]);
+        if (value == NULL)
+            return refuse(request, "a row lacks a column; the model or the store lists its "
+                                   "columns");
+        if (!json_is_number(value))
+            return refuse(request, "a value of a row is not a number");
+        out[j] = json_number_value(value);
+    }
+    return true;
+}
+
+bool sv_read_values(sv_request *request, const json_t *values, const sv_columns *columns,
+                    double *out) {
+    if (json_is_array(values))
+        return read_array(request, values, columns, out);
+    if (json_is_object(values))
+        return read_object(request, values, columns, out);
+    return refuse(request, "the values of a row must be an array or an object");
+}
+
+/* ---------------------------------------------------------------- CSV */
+
+bool sv_is_csv(const sv_request *request) {
+    const size_t n = strcspn(request->content_type, "; ");
+    return n == 8 && strncasecmp(request->content_type, "text/csv", n) == 0;
+}
+
+static bool has_names(const efface_data *data) {
+    for (uint32_t j = 0; j < efface_data_n_columns(data); j++)
+        if (efface_data_column_name(data, j) != NULL)
+            return true;
+    return false;
+}
+
+static bool are_named(const sv_columns *columns) {
+    for (uint32_t j = 0; j < columns->n; j++)
+        if (columns->names[j] == NULL)
+            return false;
+    return columns->n != 0;
+}
+
+/* For each column, the column of the set that has its name; UINT32_MAX if none has. */
+static void match(const sv_columns *columns, const efface_data *data, uint32_t *source) {
+    for (uint32_t j = 0; j < columns->n; j++) {
+        source[j] = UINT32_MAX;
+        for (uint32_t i = 0; i < efface_data_n_columns(data) && source[j] == UINT32_MAX; i++) {
+            const char *const name = efface_data_column_name(data, i);
+            if (name != NULL && strcmp(name, columns->names[j]) == 0)
+                source[j] = i;
+        }
+    }
+}
+
+/* Puts the columns of a set in order. */
+static bool put_in_order(sv_request *request, const sv_columns *columns, efface_data *data) {
+    efface_error error;
+    if (efface_data_n_columns(data) != columns->n)
+        return refuse(request, "the lines do not have a field for each column, and no others; name "
+                               "those that are not values (id, owner, label, weight)");
+    if (!has_names(data) || !are_named(columns))
+        return true;
+    uint32_t *const source = calloc((size_t)columns->n + 1, sizeof *source);
+    if (source == NULL) {
+        sv_refuse(request, 503, "memory", "memory is short; try again later");
+        return false;
+    }
+    match(columns, data, source);
+    /* A name that comes twice, or is missing, is refused here. */
+    const efface_status status = efface_data_order_columns(data, source, &error);
+    free(source);
+    if (status == EFFACE_OK)
+        return true;
+    return refuse(request, "the first line must have the name of each column once; the model or "
+                           "the store lists its columns");
+}
+
+/* Where an error is, without what stands there. */
+static bool refuse_file(sv_request *request, const efface_error *error) {
+    char message[200];
+    if (error->status == EFFACE_E_DUPLICATE) {
+        sv_refuse(request, 409, "duplicate", "an id comes twice");
+        return false;
+    }
+    if (error->status != EFFACE_E_FORMAT && error->status != EFFACE_E_LIMIT &&
+        error->status != EFFACE_E_ARGUMENT) {
+        sv_refuse_error(request, error);
+        return false;
+    }
+    if (error->line != 0)
+        (void)snprintf(message, sizeof message,
+                       "line %" PRIu64 ", field %" PRIu64 " of the CSV cannot be read", error->line,
+                       error->column);
+    else
+        (void)snprintf(message, sizeof message,
+                       "the CSV cannot be read: check its first line, and the names of the columns "
+                       "of ids, owners, labels and weights");
+    return refuse(request, message);
+}
+
+/* Writes bytes to a new file in memory; -1 if that is not possible. */
+static int file_of(const char *bytes, size_t n_bytes) {
+    const int file = memfd_create("rows", MFD_CLOEXEC);
+    size_t n_written = 0;
+    while (file >= 0 && n_written < n_bytes) {
+        const ssize_t n = write(file, bytes + n_written, n_bytes - n_written);
+        if (n <= 0) {
+            (void)close(file);
+            return -1;
+        }
+        n_written += (size_t)n;
+    }
+    return file;
+}
+
+bool sv_load_csv(sv_request *request, const sv_columns *columns, efface_load_options *load,
+                 efface_data **out) {
+    char path[64];
+    efface_error error;
+    efface_data *data = NULL;
+    efface_offset *const offsets = calloc((size_t)columns->n + 1, sizeof *offsets);
+    const int file = file_of(request->body != NULL ? request->body : "", request->n_body);
+    if (file < 0 || offsets == NULL) {
+        if (file >= 0)
+            (void)close(file);
+        free(offsets);
+        sv_refuse(request, 503, "memory", "memory is short; try again later");
+        return false;
+    }
+    for (uint32_t j = 0; j < columns->n; j++)
+        if (columns->offsets[j] != 0.0)
+            offsets[load->n_offsets++] = (efface_offset){
+                .column = columns->names[j], .place = j + 1, .value = columns->offsets[j]};
+    load->offsets = offsets;
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    const efface_status status = efface_data_load(path, load, &data, &error);
+    (void)close(file);
+    free(offsets);
+    load->offsets = NULL;
+    if (status != EFFACE_OK)
+        return refuse_file(request, &error);
+    if (!put_in_order(request, columns, data)) {
+        efface_data_free(data);
+        return false;
+    }
+    *out = data;
+    return true;
+}

@@ -1,0 +1,48 @@
+/*
+ * Values as JSON, in the forms of openapi.json; and whole numbers out of queries.
+ *
+ * Each function hands out a new value, or NULL if memory is short: json_pack's 'o' and
+ * json_object_set_new take either, and a reply of NULL says that memory is short.
+ */
+#ifndef SV_VALUES_H
+#define SV_VALUES_H
+
+#include "http/http.h"
+
+/* How many there are. */
+json_t *sv_json_count(uint64_t count);
+
+/* An id or an owner: a string of decimal digits, for numbers of JavaScript have 53 bits. */
+json_t *sv_json_number(uint64_t number);
+
+/* A real number; null if it is not finite, which JSON cannot write. */
+json_t *sv_json_real(double value);
+
+/* A text, or null for NULL. Bytes that are not UTF-8 become U+FFFD. */
+json_t *sv_json_text(const char *text);
+
+/* A class: its text, or its number if it has none (NULL). */
+json_t *sv_json_label(int64_t label, const char *text);
+
+/* Bytes as hexadecimal digits; and a digest. */
+json_t *sv_json_hex(const unsigned char *bytes, size_t n_bytes);
+json_t *sv_json_digest(const unsigned char digest[EFFACE_DIGEST_BYTES]);
+
+/* Seconds since 1970 as 2026-01-31T08:00:00Z; null for 0. */
+json_t *sv_json_time(int64_t seconds);
+
+/* Whether ids are "numbers", "texts" or "unknown". */
+json_t *sv_json_ids(efface_ids ids);
+
+/* {"code", "message"} of an error of the library, without values, as sv_refuse_error replies. */
+json_t *sv_json_error(const efface_error *error);
+
+/* Reads decimal digits, and nothing else. */
+bool sv_read_whole(const char *text, uint64_t *out);
+
+/* A whole number in the query, within limits; `fallback` if it is not there. False, with a reply,
+ * if it is something else. */
+bool sv_query_whole(sv_request *request, const char *name, uint64_t low, uint64_t high,
+                    uint64_t fallback, uint64_t *out);
+
+#endif

@@ -1,0 +1,143 @@
+/* The rows that a body is about (whom.h). */
+#include "api/whom.h"
+
+#include "api/values.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool sv_check_members(sv_request *request, const json_t *object, const char *const *names) {
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
+        size_t i = 0;
+        while (names[i] != NULL && strcmp(names[i], key) != 0)
+            i++;
+        if (names[i] == NULL) {
+            /* The name is not shown: a client may have put a value in its place. */
+            sv_refuse(request, 400, "member",
+                      "an object has a member that it must not have; /v1/openapi.json lists all");
+            return false;
+        }
+    }
+    return true;
+}
+
+bool sv_json_to_whole(const json_t *value, uint64_t *out) {
+    if (json_is_integer(value) && json_integer_value(value) >= 0) {
+        *out = (uint64_t)json_integer_value(value);
+        return true;
+    }
+    return json_is_string(value) && strlen(json_string_value(value)) == json_string_length(value) &&
+           sv_read_whole(json_string_value(value), out);
+}
+
+/* Two lists of a body that name the same kind of thing: by numbers and by texts. */
+typedef struct naming {
+    const char *numbers, *texts; /* names of the members */
+    efface_ids kind;             /* what the store has */
+    bool owners;
+} naming;
+
+static bool refuse_list(sv_request *request, const char *name, const char *what) {
+    char message[160];
+    (void)snprintf(message, sizeof message, "%s must be an array of %s", name, what);
+    sv_refuse(request, 400, "whom", message);
+    return false;
+}
+
+static bool read_number(sv_request *request, const naming *by, const json_t *value, uint64_t *out) {
+    if (!sv_json_to_whole(value, out))
+        return refuse_list(request, by->numbers, "whole numbers, or of strings of digits");
+    if (!by->owners || *out != EFFACE_NO_OWNER)
+        return true;
+    sv_refuse(request, 400, "whom", "one of the owners is the number that stands for no owner");
+    return false;
+}
+
+static bool read_text(sv_request *request, const naming *by, const sv_facts *facts,
+                      const json_t *value, uint64_t *out) {
+    const size_t n = json_string_length(value);
+    if (!json_is_string(value) || n == 0)
+        return refuse_list(request, by->texts, "strings that are not empty");
+    if (by->kind == EFFACE_IDS_NUMBERS) {
+        char message[160];
+        (void)snprintf(message, sizeof message,
+                       "the store has numbers here, not texts: name them in %s", by->numbers);
+        sv_refuse(request, 400, "whom", message);
+        return false;
+    }
+    *out = efface_text_id(json_string_value(value), n, facts->hash_key);
+    return true;
+}
+
+static int compare(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Numbers in ascending order, each once. */
+static size_t sort_out(uint64_t *numbers, size_t n) {
+    size_t n_kept = 0;
+    qsort(numbers, n, sizeof *numbers, compare);
+    for (size_t i = 0; i < n; i++)
+        if (n_kept == 0 || numbers[i] != numbers[n_kept - 1])
+            numbers[n_kept++] = numbers[i];
+    return n_kept;
+}
+
+static bool read_lists(sv_request *request, const json_t *body, const sv_facts *facts,
+                       const naming *by, uint64_t **out, size_t *n_out) {
+    const json_t *const numbers = json_object_get(body, by->numbers);
+    const json_t *const texts = json_object_get(body, by->texts);
+    if (numbers != NULL && !json_is_array(numbers))
+        return refuse_list(request, by->numbers, "whole numbers, or of strings of digits");
+    if (texts != NULL && !json_is_array(texts))
+        return refuse_list(request, by->texts, "strings");
+    const size_t n_numbers = json_array_size(numbers), n_texts = json_array_size(texts);
+    uint64_t *const list = calloc(n_numbers + n_texts + 1, sizeof *list);
+    if (list == NULL) {
+        sv_refuse(request, 503, "memory", "memory is short; try again later");
+        return false;
+    }
+    *out = list;
+    for (size_t i = 0; i < n_numbers; i++)
+        if (!read_number(request, by, json_array_get(numbers, i), &list[i]))
+            return false;
+    for (size_t i = 0; i < n_texts; i++)
+        if (!read_text(request, by, facts, json_array_get(texts, i), &list[n_numbers + i]))
+            return false;
+    *n_out = sort_out(list, n_numbers + n_texts);
+    return true;
+}
+
+bool sv_whom_read(sv_request *request, const json_t *body, const sv_facts *facts, sv_whom *out) {
+    const naming ids = {"ids", "keys", facts->ids, false};
+    const naming owners = {"owners", "owner_keys", facts->owners, true};
+    memset(out, 0, sizeof *out);
+    if (!read_lists(request, body, facts, &ids, &out->ids, &out->request.n_ids) ||
+        !read_lists(request, body, facts, &owners, &out->owners, &out->request.n_owners))
+        return false;
+    out->request.ids = out->ids;
+    out->request.owners = out->owners;
+    if (out->request.n_ids != 0 || out->request.n_owners != 0)
+        return true;
+    sv_refuse(request, 400, "whom",
+              "name at least one row or owner in ids, keys, owners or "
+              "owner_keys");
+    return false;
+}
+
+static void wipe(uint64_t *numbers, size_t n) {
+    if (numbers != NULL)
+        sodium_memzero(numbers, n * sizeof *numbers);
+    free(numbers);
+}
+
+void sv_whom_free(sv_whom *whom) {
+    wipe(whom->ids, whom->request.n_ids);
+    wipe(whom->owners, whom->request.n_owners);
+    memset(whom, 0, sizeof *whom);
+}

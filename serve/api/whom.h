@@ -1,0 +1,25 @@
+/* The rows that a body is about: {"ids", "keys", "owners", "owner_keys"}. */
+#ifndef SV_WHOM_H
+#define SV_WHOM_H
+
+#include "rooms/rooms.h"
+
+typedef struct sv_whom {
+    efface_request request; /* to the arrays below */
+    uint64_t *ids, *owners;
+} sv_whom;
+
+/* Reads it; texts become the numbers that the store has for them. Who is named twice is wanted
+ * once. False, with a reply, if something is not as it must be. Release with sv_whom_free either
+ * way. */
+bool sv_whom_read(sv_request *request, const json_t *body, const sv_facts *facts, sv_whom *out);
+void sv_whom_free(sv_whom *whom);
+
+/* Whether an object has members of these names only, which a NULL ends; if not, there is a reply.
+ */
+bool sv_check_members(sv_request *request, const json_t *object, const char *const *names);
+
+/* A whole number of 64 bits, given as a number or as digits. */
+bool sv_json_to_whole(const json_t *value, uint64_t *out);
+
+#endif

@@ -1,0 +1,293 @@
+/* The register of OpenDSR requests (register.h). */
+#include "dsr/register.h"
+
+#include "dsr/kept_requests.h"
+
+#include <errno.h>
+#include <search.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ------------------------------------------------------------------ entries */
+
+void sv_dsr_forget_people(sv_dsr_entry *entry) {
+    for (size_t i = 0; i < entry->n_people; i++) {
+        sodium_memzero(entry->people[i], strlen(entry->people[i]));
+        free(entry->people[i]);
+    }
+    free(entry->people);
+    entry->people = NULL;
+    entry->n_people = 0;
+}
+
+void sv_dsr_entry_free(sv_dsr_entry *entry) {
+    if (entry == NULL)
+        return;
+    sv_dsr_forget_people(entry);
+    free(entry->receipts);
+    free(entry);
+}
+
+bool sv_dsr_add_receipt(sv_dsr_entry *entry, const char *store, uint64_t number) {
+    sv_dsr_receipt *const more =
+        realloc(entry->receipts, (entry->n_receipts + 1) * sizeof *entry->receipts);
+    if (more == NULL)
+        return false;
+    entry->receipts = more;
+    sv_dsr_receipt *const receipt = &more[entry->n_receipts++];
+    (void)snprintf(receipt->store, sizeof receipt->store, "%s", store);
+    receipt->number = number;
+    return true;
+}
+
+void sv_dsr_time(int64_t seconds, char text[32]) {
+    const time_t time = (time_t)seconds;
+    struct tm utc;
+    text[0] = 0;
+    if (gmtime_r(&time, &utc) != NULL)
+        (void)strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+/* ------------------------------------------------------------------ queues */
+
+static void clear(sv_dsr_queue *queue) {
+    queue->first = NULL;
+    queue->last = &queue->first;
+}
+
+void sv_dsr_push(sv_dsr_queue *queue, sv_dsr_entry *entry) {
+    entry->next = NULL;
+    *queue->last = entry;
+    queue->last = &entry->next;
+}
+
+sv_dsr_entry *sv_dsr_pop(sv_dsr_queue *queue) {
+    sv_dsr_entry *const entry = queue->first;
+    if (entry == NULL)
+        return NULL;
+    queue->first = entry->next;
+    if (queue->first == NULL)
+        queue->last = &queue->first;
+    entry->next = NULL;
+    return entry;
+}
+
+static void take_out(sv_dsr_queue *queue, sv_dsr_entry *entry) {
+    sv_dsr_queue rest;
+    clear(&rest);
+    sv_dsr_entry *other;
+    while ((other = sv_dsr_pop(queue)) != NULL)
+        if (other != entry)
+            sv_dsr_push(&rest, other);
+    clear(queue);
+    while ((other = sv_dsr_pop(&rest)) != NULL)
+        sv_dsr_push(queue, other);
+}
+
+/* ------------------------------------------------------------------ the table */
+
+static int compare(const void *a, const void *b) {
+    return strcmp(((const sv_dsr_entry *)a)->id, ((const sv_dsr_entry *)b)->id);
+}
+
+/* Hold `lock`. */
+static sv_dsr_entry *find(const sv_dsr *dsr, const char *id) {
+    sv_dsr_entry asked = {.n_rows = 0};
+    (void)snprintf(asked.id, sizeof asked.id, "%s", id);
+    sv_dsr_entry *const *const found = tfind(&asked, &dsr->by_id, compare);
+    return found != NULL ? *found : NULL;
+}
+
+/* Hold `lock`. False if there is no memory. */
+static bool insert(sv_dsr *dsr, sv_dsr_entry *entry) {
+    if (tsearch(entry, &dsr->by_id, compare) == NULL)
+        return false;
+    entry->last = dsr->newest;
+    dsr->newest = entry;
+    return true;
+}
+
+sv_dsr_entry *sv_dsr_find(sv_dsr *dsr, const char *id) {
+    pthread_mutex_lock(&dsr->lock);
+    sv_dsr_entry *const entry = find(dsr, id);
+    pthread_mutex_unlock(&dsr->lock);
+    return entry;
+}
+
+/* Writes a new entry, then has it done. Hold `writes`. Returns 0 or an errno. */
+static int add_new(sv_dsr *dsr, sv_dsr_entry *entry) {
+    const int error = sv_dsr_kept_add(dsr->kept, entry);
+    if (error != 0)
+        return error;
+    pthread_mutex_lock(&dsr->lock);
+    const bool inserted = insert(dsr, entry);
+    if (inserted) {
+        sv_dsr_push(&dsr->pending, entry);
+        pthread_cond_signal(&dsr->added);
+    }
+    pthread_mutex_unlock(&dsr->lock);
+    return inserted ? 0 : ENOMEM;
+}
+
+sv_dsr_adding sv_dsr_add(sv_dsr *dsr, sv_dsr_entry **given, const void *body, size_t n_body) {
+    sv_dsr_entry *const entry = *given;
+    sv_dsr_entry *there = NULL;
+    pthread_mutex_lock(&dsr->writes);
+    int error = sv_dsr_kept_make(dsr->kept);
+    if (error == 0) {
+        sv_dsr_kept_hash(dsr->kept, body, n_body, entry->hash);
+        there = sv_dsr_find(dsr, entry->id);
+        if (there == NULL)
+            error = add_new(dsr, entry);
+    }
+    pthread_mutex_unlock(&dsr->writes);
+    if (error == 0 && there == NULL)
+        return SV_DSR_NEW;
+    const bool same =
+        there != NULL && sodium_memcmp(there->hash, entry->hash, sizeof entry->hash) == 0;
+    sv_dsr_entry_free(entry);
+    *given = same ? there : NULL;
+    if (there != NULL)
+        return same ? SV_DSR_SAME : SV_DSR_OTHER;
+    return error == ENOSPC || error == EDQUOT ? SV_DSR_DISK_FULL : SV_DSR_FAILED;
+}
+
+sv_dsr_cancelling sv_dsr_cancel_entry(sv_dsr *dsr, const char *id, sv_dsr_entry **out) {
+    sv_dsr_cancelling result = SV_DSR_UNKNOWN;
+    pthread_mutex_lock(&dsr->writes);
+    pthread_mutex_lock(&dsr->lock);
+    sv_dsr_entry *const entry = find(dsr, id);
+    bool ours = false; /* it is in no queue: nobody else changes it */
+    if (entry != NULL) {
+        ours = entry->status == SV_DSR_PENDING;
+        result = ours || entry->status == SV_DSR_CANCELLED ? SV_DSR_CANCELS : SV_DSR_BEGUN;
+        if (ours)
+            take_out(&dsr->pending, entry);
+    }
+    pthread_mutex_unlock(&dsr->lock);
+    if (ours) {
+        sv_dsr_entry ended = *entry;
+        ended.ended = (int64_t)time(NULL);
+        ended.status = SV_DSR_CANCELLED;
+        const bool written = sv_dsr_kept_end(dsr->kept, &ended, 1) == 0;
+        pthread_mutex_lock(&dsr->lock);
+        if (written) {
+            entry->ended = ended.ended;
+            entry->status = SV_DSR_CANCELLED;
+            sv_dsr_forget_people(entry);
+        } else {
+            sv_dsr_push(&dsr->pending, entry);
+            pthread_cond_signal(&dsr->added);
+            result = SV_DSR_NOT_WRITTEN;
+        }
+        pthread_mutex_unlock(&dsr->lock);
+    }
+    pthread_mutex_unlock(&dsr->writes);
+    *out = entry;
+    return result;
+}
+
+/* ------------------------------------------------------------------ beginning and end */
+
+typedef struct reading {
+    sv_dsr *dsr;
+    bool memory_short;
+} reading;
+
+/* What has not ended may have begun before: it is not cancelled any more (invariant 3). A request
+ * whose end was written twice has two lines, and the later counts. */
+static void take(void *context, sv_dsr_entry *entry) {
+    reading *const r = context;
+    sv_dsr_entry *const before = find(r->dsr, entry->id);
+    if (before != NULL) {
+        before->status = entry->status;
+        before->ended = entry->ended;
+        sv_dsr_entry_free(entry);
+        return;
+    }
+    if (!insert(r->dsr, entry)) {
+        sv_dsr_entry_free(entry);
+        r->memory_short = true;
+    } else if (entry->ended == 0) {
+        entry->status = SV_DSR_IN_PROGRESS;
+        entry->interrupted = true;
+        sv_dsr_push(&r->dsr->pending, entry);
+    }
+}
+
+static bool has(void *context, const char *id) {
+    const reading *const r = context;
+    return find(r->dsr, id) != NULL;
+}
+
+static void say(int error, char *message, size_t n_message) {
+    const char *why = strerror(error);
+    if (error == EBUSY)
+        why = "another service uses them";
+    else if (error == EBADMSG)
+        why = "their files are damaged";
+    else if (error == ENOMEM)
+        why = "memory is short";
+    (void)snprintf(message, n_message, "the OpenDSR requests cannot be read: %s", why);
+}
+
+bool sv_dsr_open(sv_service *service, sv_dsr **out, char *message, size_t n_message) {
+    sv_dsr *const dsr = calloc(1, sizeof *dsr);
+    if (dsr == NULL) {
+        say(ENOMEM, message, n_message);
+        return false;
+    }
+    dsr->service = service;
+    pthread_mutex_init(&dsr->writes, NULL);
+    pthread_mutex_init(&dsr->lock, NULL);
+    pthread_condattr_t forward;
+    pthread_condattr_init(&forward);
+    pthread_condattr_setclock(&forward, CLOCK_MONOTONIC);
+    pthread_cond_init(&dsr->added, &forward);
+    pthread_condattr_destroy(&forward);
+    clear(&dsr->pending);
+    clear(&dsr->failed);
+    reading r = {.dsr = dsr};
+    const sv_dsr_reader reader = {.take = take, .has = has, .context = &r};
+    int error = sv_dsr_kept_open(service->options->tokens, &dsr->kept);
+    if (error == 0)
+        error = sv_dsr_kept_read(dsr->kept, &reader);
+    if (error == 0 && r.memory_short)
+        error = ENOMEM;
+    if (error == 0)
+        error = pthread_create(&dsr->thread, NULL, sv_dsr_work, dsr);
+    if (error != 0) {
+        say(error, message, n_message);
+        sv_dsr_close(dsr);
+        return false;
+    }
+    dsr->has_thread = true;
+    *out = dsr;
+    return true;
+}
+
+void sv_dsr_close(sv_dsr *dsr) {
+    if (dsr == NULL)
+        return;
+    if (dsr->has_thread) {
+        pthread_mutex_lock(&dsr->lock);
+        dsr->stops = true;
+        pthread_cond_signal(&dsr->added);
+        pthread_mutex_unlock(&dsr->lock);
+        pthread_join(dsr->thread, NULL);
+    }
+    while (dsr->newest != NULL) {
+        sv_dsr_entry *const entry = dsr->newest;
+        dsr->newest = entry->last;
+        (void)tdelete(entry, &dsr->by_id, compare);
+        sv_dsr_entry_free(entry);
+    }
+    sv_dsr_kept_close(dsr->kept);
+    pthread_cond_destroy(&dsr->added);
+    pthread_mutex_destroy(&dsr->lock);
+    pthread_mutex_destroy(&dsr->writes);
+    free(dsr);
+}

@@ -1,0 +1,173 @@
+/*
+ * What the head of a request has to be, before its body is read.
+ *
+ * Everything that a request may not do is refused here: without a right Host, a path and a method
+ * that exist, a token with the role, and a body of a right length, no handler runs.
+ */
+#include "access/audit.h"
+#include "access/hosts.h"
+#include "http/connection.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+typedef struct heads {
+    unsigned n_hosts, n_lengths, n_encodings, n_authorizations;
+    const char *host, *length, *encoding, *authorization;
+} heads;
+
+static enum MHD_Result note(void *context, enum MHD_ValueKind kind, const char *name,
+                            const char *value) {
+    (void)kind;
+    heads *const h = context;
+    const char *const text = value != NULL ? value : "";
+    if (strcasecmp(name, "Host") == 0) {
+        h->n_hosts++;
+        h->host = text;
+    } else if (strcasecmp(name, "Content-Length") == 0) {
+        h->n_lengths++;
+        h->length = text;
+    } else if (strcasecmp(name, "Transfer-Encoding") == 0) {
+        h->n_encodings++;
+        h->encoding = text;
+    } else if (strcasecmp(name, "Authorization") == 0) {
+        h->n_authorizations++;
+        h->authorization = text;
+    }
+    return MHD_YES;
+}
+
+/* Refuses a request whose end cannot be told: what follows it on the connection may be anything. */
+static bool refuse_framing(sv_request *r) {
+    r->reply.ends_connection = true;
+    sv_refuse(r, 400, "framing",
+              "send one Content-Length, or Transfer-Encoding: chunked, and not both");
+    return false;
+}
+
+static bool check_framing(sv_request *r, const heads *h) {
+    if (h->n_lengths > 1 || h->n_encodings > 1 || (h->n_lengths != 0 && h->n_encodings != 0))
+        return refuse_framing(r);
+    if (h->n_encodings != 0 && strcasecmp(h->encoding, "chunked") != 0)
+        return refuse_framing(r);
+    if (h->n_lengths != 0 &&
+        (h->length[0] == 0 || strspn(h->length, "0123456789") != strlen(h->length)))
+        return refuse_framing(r);
+    return true;
+}
+
+static bool check_host(sv_request *r, const heads *h) {
+    const sv_options *const o = r->service->options;
+    if (h->n_hosts == 1 &&
+        sv_host_right(h->host, o->listen, sv_server_port(r->service->server), o->hosts, o->n_hosts))
+        return true;
+    r->reply.ends_connection = true;
+    sv_refuse(r, 421, "host", "the Host header names another host; see --host of efface serve");
+    return false;
+}
+
+static bool check_route(struct sv_connection *c, const char *method) {
+    sv_request *const r = &c->request;
+    char allowed[64];
+    switch (sv_route_find(sv_routes, method, c->path, &r->route, r->parts, allowed)) {
+    case SV_NO_PATH:
+        sv_refuse(r, 404, "no_path", "there is no such path; /v1/openapi.json lists all");
+        return false;
+    case SV_NO_METHOD:
+        sv_reply_header(r, "Allow", allowed);
+        sv_refuse(r, 405, "no_method", "the path has no such method");
+        return false;
+    case SV_ROUTED: break;
+    }
+    return true;
+}
+
+static bool check_token(struct sv_connection *c, const heads *h) {
+    sv_request *const r = &c->request;
+    if (h->n_authorizations != 1 || strncasecmp(h->authorization, "Bearer ", 7) != 0) {
+        sv_reply_header(r, "WWW-Authenticate", "Bearer");
+        sv_refuse(r, 401, "no_token", "send a token: Authorization: Bearer efface_...");
+        return false;
+    }
+    const char *const text = h->authorization + 7;
+    switch (sv_tokens_find(r->service->tokens, text + strspn(text, " "), &r->caller)) {
+    case SV_UNKNOWN:
+        sv_reply_header(r, "WWW-Authenticate", "Bearer error=\"invalid_token\"");
+        sv_refuse(r, 401, "unknown_token", "the token is not known, or was revoked");
+        return false;
+    case SV_EXPIRED:
+        sv_reply_header(r, "WWW-Authenticate", "Bearer error=\"invalid_token\"");
+        sv_refuse(r, 401, "expired_token", "the token has expired; ask for a new one");
+        return false;
+    case SV_KNOWN: break;
+    }
+    sv_peer_known(c->peer);
+    const int wait = sv_server_take(c->server, r->caller.name);
+    if (wait != 0) {
+        char seconds[16];
+        (void)snprintf(seconds, sizeof seconds, "%d", wait);
+        sv_reply_header(r, "Retry-After", seconds);
+        sv_refuse(r, 429, "rate", "the token makes too many requests; try again later");
+        return false;
+    }
+    if ((r->caller.roles & (r->route->roles | SV_ADMIN)) != 0)
+        return true;
+    sv_refuse(r, 403, "role", "the token does not have a role that may do this");
+    return false;
+}
+
+static bool check_audit(sv_request *r) {
+    if (!sv_audit_needs_line(r->route))
+        return true;
+    const int trouble = sv_audit_trouble(r->service->audit);
+    if (trouble == 0)
+        return true;
+    sv_reply_header(r, "Retry-After", "5");
+    if (trouble == ENOSPC || trouble == EDQUOT)
+        sv_refuse(r, 507, "full", "the disk of the audit log is full; nothing was changed");
+    else if (trouble == EROFS)
+        sv_refuse(r, 503, "read_only",
+                  "the disk of the audit log cannot be written; nothing was changed");
+    else
+        sv_refuse(r, 503, "audit", "the audit log cannot be written; nothing was changed");
+    return false;
+}
+
+static bool check_length(sv_request *r, const heads *h) {
+    if (h->n_lengths == 0 ||
+        (strlen(h->length) < 19 && strtoull(h->length, NULL, 10) <= r->service->options->most_body))
+        return true;
+    sv_refuse(r, 413, "too_long", "the body is too long; send fewer rows at once");
+    return false;
+}
+
+/* A service that ends says so to whoever asks on a connection that is still open. */
+static bool refuse_stopping(sv_request *r) {
+    r->reply.ends_connection = true;
+    if (r->route != NULL && strcmp(r->route->action, "health") == 0)
+        sv_reply_json(r, 503, json_pack("{s:s}", "status", "stopping"));
+    else
+        sv_refuse(r, 503, "stopping", "the service ends; nothing was changed");
+    return false;
+}
+
+bool sv_head_right(struct sv_connection *c, const char *method) {
+    sv_request *const r = &c->request;
+    heads h;
+    memset(&h, 0, sizeof h);
+    (void)MHD_get_connection_values(c->mhd, MHD_HEADER_KIND, note, &h);
+    if (!check_framing(r, &h) || !check_host(r, &h))
+        return false;
+    if (c->url_too_long) {
+        sv_refuse(r, 414, "url", "the address is too long");
+        return false;
+    }
+    if (!check_route(c, method))
+        return false;
+    if (sv_server_stops(c->server))
+        return refuse_stopping(r);
+    return (r->route->roles == 0 || check_token(c, &h)) && check_audit(r) && check_length(r, &h);
+}

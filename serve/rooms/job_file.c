@@ -1,0 +1,125 @@
+/* Jobs as JSON, and the file that they are in (jobs.h). */
+#include "rooms/jobs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const states[] = {
+    [SV_JOB_WAITS] = "waiting", [SV_JOB_RUNS] = "running",        [SV_JOB_DONE] = "done",
+    [SV_JOB_FAILED] = "failed", [SV_JOB_CANCELLED] = "cancelled",
+};
+
+/* A text, or null if it is empty. */
+static json_t *text_or_null(const char *text) {
+    return text[0] != 0 ? json_string(text) : json_null();
+}
+
+json_t *sv_job_json(const sv_job *job) {
+    const bool done = job->state == SV_JOB_DONE;
+    return json_pack(
+        "{s:s,s:s,s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "job", job->id, "kind", "verify",
+        "store", job->store, "model", job->model, "state", states[job->state], "part",
+        job->part >= 0.0 ? json_real(job->part) : json_null(), "started",
+        text_or_null(job->started), "ended", text_or_null(job->ended), "identical",
+        done ? json_boolean(job->identical) : json_null(), "what", text_or_null(job->what), "where",
+        text_or_null(job->where), "digest", text_or_null(job->digest), "error",
+        job->state == SV_JOB_FAILED
+            ? json_pack("{s:s,s:s}", "code", job->code, "message", job->message)
+            : json_null());
+}
+
+/* Reads a member that is a text, or null, or missing; false if it is too long or something else. */
+static bool read_text(const json_t *json, const char *key, char *out, size_t n_out) {
+    const json_t *const value = json_object_get(json, key);
+    const char *const text = json_string_value(value);
+    if (value == NULL || json_is_null(value))
+        return true;
+    if (text == NULL || strlen(text) >= n_out)
+        return false;
+    memcpy(out, text, strlen(text) + 1);
+    return true;
+}
+
+bool sv_job_read(const json_t *json, sv_job *job) {
+    const char *const state = json_string_value(json_object_get(json, "state"));
+    const json_t *const error = json_object_get(json, "error");
+    size_t number = 0;
+    *job = (sv_job){.part = 0.0};
+    while (state != NULL && number < sizeof states / sizeof states[0] &&
+           strcmp(state, states[number]) != 0)
+        number++;
+    job->state = (sv_job_state)number;
+    job->identical = json_is_true(json_object_get(json, "identical"));
+    job->part = job->state == SV_JOB_DONE ? 1.0 : -1.0;
+    return state != NULL && number < sizeof states / sizeof states[0] &&
+           read_text(json, "job", job->id, sizeof job->id) &&
+           read_text(json, "store", job->store, sizeof job->store) &&
+           read_text(json, "model", job->model, sizeof job->model) &&
+           read_text(json, "started", job->started, sizeof job->started) &&
+           read_text(json, "ended", job->ended, sizeof job->ended) &&
+           read_text(json, "what", job->what, sizeof job->what) &&
+           read_text(json, "where", job->where, sizeof job->where) &&
+           read_text(json, "digest", job->digest, sizeof job->digest) &&
+           (!json_is_object(error) ||
+            (read_text(error, "code", job->code, sizeof job->code) &&
+             read_text(error, "message", job->message, sizeof job->message))) &&
+           strlen(job->id) == SV_JOB_ID_BYTES - 1 && job->store[0] != 0 && job->model[0] != 0;
+}
+
+/* ---------------------------------------------------------------- the file */
+
+static bool sync_folder(const char *path) {
+    char *const folder = strdup(path);
+    if (folder == NULL)
+        return false;
+    char *const slash = strrchr(folder, '/');
+    if (slash != NULL)
+        slash[slash == folder] = 0;
+    const int file = open(slash != NULL ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool synced = file >= 0 && fsync(file) == 0;
+    if (file >= 0)
+        (void)close(file);
+    free(folder);
+    return synced;
+}
+
+bool sv_job_file_write(const char *path, const json_t *list) {
+    char *const fresh = malloc(strlen(path) + sizeof ".new");
+    bool written = false;
+    if (fresh == NULL)
+        return false;
+    (void)sprintf(fresh, "%s.new", path);
+    const int file = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (file >= 0) {
+        written = json_dumpfd(list, file, JSON_INDENT(1)) == 0 && fsync(file) == 0;
+        written = close(file) == 0 && written;
+        written = written && rename(fresh, path) == 0 && sync_folder(path);
+        if (!written)
+            (void)unlink(fresh);
+    }
+    free(fresh);
+    return written;
+}
+
+bool sv_job_file_read(const char *path, json_t **list, char *message, size_t n_message) {
+    *list = NULL;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 && errno == ENOENT) {
+        *list = json_array();
+    } else if (file >= 0) {
+        *list = json_loadfd(file, JSON_REJECT_DUPLICATES, NULL);
+        (void)close(file);
+    }
+    if (json_is_array(*list))
+        return true;
+    json_decref(*list);
+    *list = NULL;
+    (void)snprintf(message, n_message,
+                   "%s: this is no file of jobs, or it cannot be read; move it away", path);
+    return false;
+}

@@ -1,0 +1,327 @@
+/* Jobs, and the threads that run them (jobs.h). */
+#include "rooms/jobs.h"
+
+#include "metrics/metrics.h"
+
+#include <pthread.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#define N_RUNNING 2
+#define MOST_ENDED 1000
+#define MOST_WAITING 1000
+#define NICE 10 /* lower than requests */
+
+struct sv_jobs {
+    sv_service *service;
+    char *path; /* of the file */
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* a job was added, or `ends` was set */
+    bool ends;
+    sv_job **jobs; /* the oldest first; each stays where it is until it is taken out */
+    size_t n_jobs, capacity;
+    pthread_t threads[N_RUNNING];
+    size_t n_threads;
+};
+
+static bool has_ended(const sv_job *job) {
+    return job->state != SV_JOB_WAITS && job->state != SV_JOB_RUNS;
+}
+
+static void write_time(char out[24]) {
+    const time_t now = time(NULL);
+    struct tm utc;
+    out[0] = 0;
+    if (gmtime_r(&now, &utc) != NULL)
+        (void)strftime(out, 24, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+/* ---------------------------------------------------------------- the list, under the lock */
+
+static sv_job *find(const sv_jobs *jobs, const char *id) {
+    for (size_t i = 0; i < jobs->n_jobs; i++)
+        if (strcmp(jobs->jobs[i]->id, id) == 0)
+            return jobs->jobs[i];
+    return NULL;
+}
+
+static bool append(sv_jobs *jobs, const sv_job *job) {
+    if (jobs->n_jobs == jobs->capacity) {
+        const size_t capacity = 2 * jobs->capacity + 16;
+        sv_job **const more = realloc(jobs->jobs, capacity * sizeof *more);
+        if (more == NULL)
+            return false;
+        jobs->jobs = more;
+        jobs->capacity = capacity;
+    }
+    sv_job *const copy = malloc(sizeof *copy);
+    if (copy == NULL)
+        return false;
+    *copy = *job;
+    jobs->jobs[jobs->n_jobs++] = copy;
+    return true;
+}
+
+static void take_out(sv_jobs *jobs, size_t place) {
+    free(jobs->jobs[place]);
+    jobs->n_jobs--;
+    memmove(&jobs->jobs[place], &jobs->jobs[place + 1],
+            (jobs->n_jobs - place) * sizeof jobs->jobs[0]);
+}
+
+/* Takes out the oldest jobs that have ended, if there are too many. */
+static void forget_old(sv_jobs *jobs) {
+    size_t n_ended = 0;
+    for (size_t i = 0; i < jobs->n_jobs; i++)
+        n_ended += has_ended(jobs->jobs[i]);
+    for (size_t i = 0; n_ended > MOST_ENDED && i < jobs->n_jobs;)
+        if (has_ended(jobs->jobs[i])) {
+            take_out(jobs, i);
+            n_ended--;
+        } else {
+            i++;
+        }
+}
+
+static json_t *list(const sv_jobs *jobs, bool newest_first) {
+    json_t *const array = json_array();
+    for (size_t i = 0; i < jobs->n_jobs; i++)
+        if (json_array_append_new(
+                array, sv_job_json(jobs->jobs[newest_first ? jobs->n_jobs - 1 - i : i])) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    return array;
+}
+
+static bool write_file(const sv_jobs *jobs) {
+    json_t *const array = list(jobs, false);
+    const bool written = array != NULL && sv_job_file_write(jobs->path, array);
+    json_decref(array);
+    return written;
+}
+
+/* ---------------------------------------------------------------- running */
+
+/* The job that a thread runs. */
+typedef struct running {
+    sv_jobs *jobs;
+    sv_job *job;
+} running;
+
+static int follow(void *context, double part) {
+    const running *const r = context;
+    pthread_mutex_lock(&r->jobs->lock);
+    if (part > r->job->part)
+        r->job->part = part;
+    const bool stop = r->job->stop || r->jobs->ends;
+    pthread_mutex_unlock(&r->jobs->lock);
+    return stop;
+}
+
+/* Waits for a job and takes it; NULL when the service ends. */
+static sv_job *take(sv_jobs *jobs) {
+    sv_job *found = NULL;
+    pthread_mutex_lock(&jobs->lock);
+    while (!jobs->ends && found == NULL) {
+        for (size_t i = 0; i < jobs->n_jobs && found == NULL; i++)
+            if (jobs->jobs[i]->state == SV_JOB_WAITS)
+                found = jobs->jobs[i];
+        if (found == NULL)
+            pthread_cond_wait(&jobs->changed, &jobs->lock);
+    }
+    if (jobs->ends)
+        found = NULL;
+    if (found != NULL) {
+        found->state = SV_JOB_RUNS;
+        write_time(found->started);
+    }
+    pthread_mutex_unlock(&jobs->lock);
+    return found;
+}
+
+/* Writes down what became of a job. One that was stopped because the service ends waits again. The
+ * file is written as well as it can be: a job that is missing there only runs once more. */
+static void put_down(sv_jobs *jobs, sv_job *job, const sv_job *result, bool finished) {
+    pthread_mutex_lock(&jobs->lock);
+    const bool stop = job->stop;
+    if (finished) {
+        *job = *result;
+        job->part = job->state == SV_JOB_DONE ? 1.0 : job->part;
+    } else {
+        job->state = stop ? SV_JOB_CANCELLED : SV_JOB_WAITS;
+    }
+    if (has_ended(job)) {
+        write_time(job->ended);
+        sv_metrics_job(jobs->service->metrics, job->state == SV_JOB_DONE     ? "done"
+                                               : job->state == SV_JOB_FAILED ? "failed"
+                                                                             : "cancelled");
+        forget_old(jobs);
+        (void)write_file(jobs);
+    }
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+static void *work(void *context) {
+    sv_jobs *const jobs = context;
+    (void)setpriority(PRIO_PROCESS, 0, NICE); /* of this thread, and of those that a fit makes */
+    for (;;) {
+        sv_job *const job = take(jobs);
+        if (job == NULL)
+            return NULL;
+        sv_job result = *job;
+        running r = {jobs, job};
+        const bool finished = sv_check_model(jobs->service->rooms, &result, follow, &r);
+        put_down(jobs, job, &result, finished);
+    }
+}
+
+/* ---------------------------------------------------------------- from outside */
+
+sv_job_added sv_jobs_add(sv_jobs *jobs, const char *store, const char *model,
+                         char id[SV_JOB_ID_BYTES]) {
+    sv_job job = {.state = SV_JOB_WAITS, .part = -1.0};
+    unsigned char bytes[(SV_JOB_ID_BYTES - 1) / 2];
+    sv_job_added added = SV_JOB_ADDED;
+    size_t n_waiting = 0;
+    const sv_job *same = NULL;
+    if (strlen(store) >= sizeof job.store || strlen(model) >= sizeof job.model)
+        return SV_JOB_TOO_MANY;
+    randombytes_buf(bytes, sizeof bytes);
+    (void)sodium_bin2hex(job.id, sizeof job.id, bytes, sizeof bytes);
+    memcpy(job.store, store, strlen(store));
+    memcpy(job.model, model, strlen(model));
+    pthread_mutex_lock(&jobs->lock);
+    for (size_t i = 0; i < jobs->n_jobs; i++)
+        if (jobs->jobs[i]->state == SV_JOB_WAITS) {
+            n_waiting++;
+            if (strcmp(jobs->jobs[i]->store, store) == 0 &&
+                strcmp(jobs->jobs[i]->model, model) == 0)
+                same = jobs->jobs[i];
+        }
+    if (same == NULL) {
+        if (n_waiting >= MOST_WAITING || !append(jobs, &job)) {
+            added = SV_JOB_TOO_MANY;
+        } else if (!write_file(jobs)) {
+            take_out(jobs, jobs->n_jobs - 1);
+            added = SV_JOB_NOT_WRITTEN;
+        } else {
+            pthread_cond_broadcast(&jobs->changed);
+        }
+    }
+    memcpy(id, same != NULL ? same->id : job.id, SV_JOB_ID_BYTES);
+    pthread_mutex_unlock(&jobs->lock);
+    return added;
+}
+
+bool sv_jobs_find(sv_jobs *jobs, const char *id, sv_job *out) {
+    pthread_mutex_lock(&jobs->lock);
+    const sv_job *const job = find(jobs, id);
+    if (job != NULL)
+        *out = *job;
+    pthread_mutex_unlock(&jobs->lock);
+    return job != NULL;
+}
+
+bool sv_jobs_cancel(sv_jobs *jobs, const char *id, sv_job *out) {
+    pthread_mutex_lock(&jobs->lock);
+    sv_job *const job = find(jobs, id);
+    if (job != NULL && job->state == SV_JOB_WAITS) {
+        job->state = SV_JOB_CANCELLED;
+        write_time(job->ended);
+        sv_metrics_job(jobs->service->metrics, "cancelled");
+        (void)write_file(jobs);
+    } else if (job != NULL && job->state == SV_JOB_RUNS) {
+        job->stop = true;
+    }
+    if (job != NULL)
+        *out = *job;
+    pthread_mutex_unlock(&jobs->lock);
+    return job != NULL;
+}
+
+json_t *sv_jobs_list(sv_jobs *jobs) {
+    pthread_mutex_lock(&jobs->lock);
+    json_t *const array = list(jobs, true);
+    pthread_mutex_unlock(&jobs->lock);
+    return array;
+}
+
+/* ---------------------------------------------------------------- starting and stopping */
+
+/* efface.jobs beside efface.tokens; beside a file of another name, that name with ".jobs". */
+static char *name_file(const char *tokens) {
+    static const char ending[] = ".tokens";
+    const size_t n = strlen(tokens), n_ending = sizeof ending - 1;
+    const bool has = n > n_ending && strcmp(tokens + n - n_ending, ending) == 0;
+    char *const path = malloc(n + sizeof ".jobs");
+    if (path != NULL)
+        (void)sprintf(path, "%.*s.jobs", (int)(has ? n - n_ending : n), tokens);
+    return path;
+}
+
+/* Jobs that had not ended run again. */
+static bool read_jobs(sv_jobs *jobs, char *message, size_t n_message) {
+    json_t *array = NULL, *item;
+    size_t i;
+    bool right = sv_job_file_read(jobs->path, &array, message, n_message);
+    json_array_foreach(array, i, item) {
+        sv_job job;
+        if (!right || !sv_job_read(item, &job))
+            continue; /* of another version, perhaps */
+        if (!has_ended(&job)) {
+            job.state = SV_JOB_WAITS;
+            job.started[0] = 0;
+        }
+        right = append(jobs, &job);
+        if (!right)
+            (void)snprintf(message, n_message, "memory is short");
+    }
+    json_decref(array);
+    return right;
+}
+
+bool sv_jobs_open(sv_service *service, sv_jobs **out, char *message, size_t n_message) {
+    sv_jobs *const jobs = calloc(1, sizeof *jobs);
+    (void)snprintf(message, n_message, "memory is short");
+    if (jobs == NULL)
+        return false;
+    jobs->service = service;
+    jobs->path = name_file(service->options->tokens);
+    pthread_mutex_init(&jobs->lock, NULL);
+    pthread_cond_init(&jobs->changed, NULL);
+    bool right = jobs->path != NULL && read_jobs(jobs, message, n_message);
+    while (right && jobs->n_threads < N_RUNNING) {
+        right = pthread_create(&jobs->threads[jobs->n_threads], NULL, work, jobs) == 0;
+        jobs->n_threads += right;
+        if (!right)
+            (void)snprintf(message, n_message, "the system has no more threads");
+    }
+    if (right)
+        *out = jobs;
+    else
+        sv_jobs_close(jobs);
+    return right;
+}
+
+void sv_jobs_close(sv_jobs *jobs) {
+    if (jobs == NULL)
+        return;
+    pthread_mutex_lock(&jobs->lock);
+    jobs->ends = true;
+    pthread_cond_broadcast(&jobs->changed);
+    pthread_mutex_unlock(&jobs->lock);
+    for (size_t i = 0; i < jobs->n_threads; i++)
+        pthread_join(jobs->threads[i], NULL);
+    while (jobs->n_jobs > 0)
+        take_out(jobs, jobs->n_jobs - 1);
+    pthread_cond_destroy(&jobs->changed);
+    pthread_mutex_destroy(&jobs->lock);
+    free(jobs->jobs);
+    free(jobs->path);
+    free(jobs);
+}

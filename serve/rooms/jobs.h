@@ -1,0 +1,92 @@
+/*
+ * Jobs: work that takes longer than a request may. A job fits a model of a store again and compares
+ * the two (verify). It has a random id, by which whoever lost the connection finds it again.
+ *
+ * Jobs are in a file beside the tokens (efface.jobs beside efface.tokens): one that was accepted is
+ * on the disk before anybody hears its id, and one that has not ended when the service ends, or is
+ * killed, runs again when the service starts. The file has names of stores and models, times and
+ * results, and nothing of rows.
+ *
+ * Two jobs run at a time, at a lower priority than requests; others wait, the oldest first. Rows
+ * are read under the lock of the store and fitted without it, so that writers wait for the reading
+ * alone. The last thousand jobs that ended can be asked for.
+ */
+#ifndef SV_JOBS_H
+#define SV_JOBS_H
+
+#include "service.h"
+
+#define SV_JOB_ID_BYTES 33 /* 128 random bits in hexadecimal, and a 0 */
+
+typedef enum sv_job_state {
+    SV_JOB_WAITS,
+    SV_JOB_RUNS,
+    SV_JOB_DONE,
+    SV_JOB_FAILED,
+    SV_JOB_CANCELLED
+} sv_job_state;
+
+typedef struct sv_job {
+    char id[SV_JOB_ID_BYTES];
+    char store[128];
+    char model[EFFACE_MODEL_NAME_BYTES];
+    sv_job_state state;
+    double part;      /* that is done, from 0 to 1; below 0: not known */
+    char started[24]; /* as 2026-01-31T08:00:00Z; "" if it has not */
+    char ended[24];
+
+    /* If it is done: what came out. */
+    bool identical;
+    char what[32]; /* differs first, */
+    char where[EFFACE_WHERE_BYTES];
+    char digest[2 * EFFACE_DIGEST_BYTES + 1]; /* of the model that was compared; "" if that is not
+                                                 known: the store changed while it was read */
+
+    /* If it failed: why. */
+    char code[32];
+    char message[160];
+
+    bool stop; /* somebody wants it to end */
+} sv_job;
+
+/* Reads the file of jobs and starts threads; false, with a message, if that is not possible. */
+bool sv_jobs_open(sv_service *service, sv_jobs **out, char *message, size_t n_message);
+
+/* Stops what runs, which runs again after the next start. After the server was stopped. */
+void sv_jobs_close(sv_jobs *jobs);
+
+typedef enum sv_job_added { SV_JOB_ADDED, SV_JOB_TOO_MANY, SV_JOB_NOT_WRITTEN } sv_job_added;
+
+/* Adds a job. One that waits for the same model is as good as a new one: its id is handed out. One
+ * that runs is not, for it may have read the rows before a change that the caller knows of. */
+sv_job_added sv_jobs_add(sv_jobs *jobs, const char *store, const char *model,
+                         char id[SV_JOB_ID_BYTES]);
+
+/* A copy of a job; false if there is none with this id. */
+bool sv_jobs_find(sv_jobs *jobs, const char *id, sv_job *out);
+
+/* Cancels a job, and hands out a copy. One that runs ends a moment later; one that has ended stays
+ * as it is. False if there is none with this id. */
+bool sv_jobs_cancel(sv_jobs *jobs, const char *id, sv_job *out);
+
+/* Jobs as JSON, the newest first; NULL if memory is short. */
+json_t *sv_jobs_list(sv_jobs *jobs);
+
+/* ------------------------------------------------------------------ in parts */
+
+/* A job as openapi.json has it, and the other way round; false if that is no job (job_file.c). */
+json_t *sv_job_json(const sv_job *job);
+bool sv_job_read(const json_t *json, sv_job *job);
+
+/* Writes the file of jobs, all or nothing; and reads it: a file that does not exist has none
+ * (job_file.c). */
+bool sv_job_file_write(const char *path, const json_t *list);
+bool sv_job_file_read(const char *path, json_t **list, char *message, size_t n_message);
+
+/* Fits and compares the model of a job, and fills in what came out. `follow` is called now and then
+ * with the part that is done, and ends it if it returns non-zero; then false is returned
+ * (model_check.c). */
+bool sv_check_model(const sv_rooms *rooms, sv_job *job, int (*follow)(void *context, double part),
+                    void *context);
+
+#endif

@@ -1,0 +1,173 @@
+/*
+ * What is known of a store without reading it: names and offsets of its columns and its hash key,
+ * which stay as they were made, and whether its ids are numbers or texts, which the first rows of a
+ * store decide. Facts are read again when another file has taken the name of the store, and, while
+ * something is undecided, after each change.
+ */
+#include "rooms/room.h"
+
+#include "api/values.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+void sv_free_texts(char **texts, size_t n) {
+    for (size_t i = 0; texts != NULL && i < n; i++)
+        free(texts[i]);
+    free(texts);
+}
+
+bool sv_copy_columns(efface_store *store, const uint32_t *columns, uint32_t n_columns,
+                     char ***names, double **offsets) {
+    char **const texts = calloc((size_t)n_columns + 1, sizeof *texts);
+    double *const numbers = calloc((size_t)n_columns + 1, sizeof *numbers);
+    bool right = texts != NULL && numbers != NULL;
+    for (uint32_t j = 0; right && j < n_columns; j++) {
+        const uint32_t column = columns != NULL ? columns[j] : j;
+        const char *const name = efface_store_column(store, column);
+        numbers[j] = efface_store_offset(store, column);
+        texts[j] = name != NULL ? strdup(name) : NULL;
+        right = name == NULL || texts[j] != NULL;
+    }
+    if (right) {
+        *names = texts;
+        *offsets = numbers;
+        return true;
+    }
+    sv_free_texts(texts, n_columns);
+    free(numbers);
+    return false;
+}
+
+/* ---------------------------------------------------------------- the count of changes */
+
+/* A handle whose file was replaced is closed, and the file that is there now is opened. */
+static efface_status count(sv_room *room, uint64_t *changes, efface_error *error) {
+    if (room->counter != NULL) {
+        if (efface_store_count_changes(room->counter, changes, error) == EFFACE_OK) {
+            *changes |= room->n_opened << 32;
+            return EFFACE_OK;
+        }
+        efface_store_close(room->counter);
+        room->counter = NULL;
+    }
+    efface_status status = sv_room_open(room, &room->counter, error);
+    if (status == EFFACE_OK) {
+        room->n_opened++;
+        status = efface_store_count_changes(room->counter, changes, error);
+        *changes |= room->n_opened << 32;
+    }
+    return status;
+}
+
+efface_status sv_room_count(sv_room *room, uint64_t *changes, efface_error *error) {
+    pthread_mutex_lock(&room->lock);
+    const efface_status status = count(room, changes, error);
+    pthread_mutex_unlock(&room->lock);
+    return status;
+}
+
+/* ---------------------------------------------------------------- facts */
+
+static void free_facts(sv_facts *facts) {
+    if (facts == NULL)
+        return;
+    sodium_memzero(facts->hash_key, sizeof facts->hash_key);
+    sv_free_texts(facts->names, facts->n_columns);
+    free(facts->offsets);
+    free(facts);
+}
+
+static efface_status read_facts(const sv_room *room, uint64_t changes, sv_facts **out,
+                                efface_error *error) {
+    efface_store *store = NULL;
+    efface_store_info info;
+    efface_load_options load;
+    efface_status status = sv_room_open(room, &store, error);
+    if (status == EFFACE_OK)
+        status = efface_store_get_info(store, &info, error);
+    sv_facts *const facts = status == EFFACE_OK ? calloc(1, sizeof *facts) : NULL;
+    if (facts != NULL &&
+        sv_copy_columns(store, NULL, info.n_columns, &facts->names, &facts->offsets)) {
+        efface_store_load_options(store, &load);
+        memcpy(facts->hash_key, load.hash_key, sizeof facts->hash_key);
+        sodium_memzero(&load, sizeof load);
+        facts->ids = info.ids;
+        facts->owners = info.owners;
+        facts->labels = info.labels;
+        facts->n_columns = info.n_columns;
+        facts->changes = changes;
+        facts->n_users = 1;
+        *out = facts;
+    } else if (status == EFFACE_OK) {
+        free(facts);
+        *error = (efface_error){.status = EFFACE_E_MEMORY, .message = "memory is short"};
+        status = EFFACE_E_MEMORY;
+    }
+    efface_store_close(store);
+    return status;
+}
+
+static void drop(const sv_facts *facts) {
+    sv_facts *const own = (sv_facts *)(uintptr_t)facts;
+    if (own != NULL && --own->n_users == 0)
+        free_facts(own);
+}
+
+/* Nobody mixes labels of both kinds once there are some; ids and owners likewise. */
+static bool is_settled(const sv_facts *facts) {
+    return facts->ids != EFFACE_IDS_DETECT && facts->owners != EFFACE_IDS_DETECT &&
+           facts->labels != EFFACE_IDS_DETECT;
+}
+
+efface_status sv_facts_take(sv_room *room, const sv_facts **out, efface_error *error) {
+    uint64_t changes = 0;
+    pthread_mutex_lock(&room->lock);
+    efface_status status = count(room, &changes, error);
+    const bool stale = room->facts == NULL || room->facts->changes >> 32 != changes >> 32 ||
+                       (!is_settled(room->facts) && room->facts->changes != changes);
+    if (status == EFFACE_OK && stale) {
+        sv_facts *facts = NULL;
+        status = read_facts(room, changes, &facts, error);
+        if (status == EFFACE_OK) {
+            drop(room->facts);
+            room->facts = facts;
+        }
+    }
+    if (status == EFFACE_OK) {
+        room->facts->n_users++;
+        *out = room->facts;
+    }
+    pthread_mutex_unlock(&room->lock);
+    return status;
+}
+
+void sv_facts_drop(sv_room *room, const sv_facts *facts) {
+    pthread_mutex_lock(&room->lock);
+    drop(facts);
+    pthread_mutex_unlock(&room->lock);
+}
+
+void sv_facts_clear(sv_room *room) {
+    drop(room->facts);
+    room->facts = NULL;
+    efface_store_close(room->counter);
+    room->counter = NULL;
+}
+
+efface_status sv_room_owner(sv_room *room, const char *text, uint64_t *owner, efface_error *error) {
+    const sv_facts *facts = NULL;
+    efface_status status = sv_facts_take(room, &facts, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (facts->owners != EFFACE_IDS_NUMBERS) {
+        *owner = efface_text_id(text, strlen(text), facts->hash_key);
+    } else if (!sv_read_whole(text, owner) || *owner == EFFACE_NO_OWNER) {
+        *error = (efface_error){.status = EFFACE_E_NOT_FOUND,
+                                .message = "the owners of this store are numbers"};
+        status = EFFACE_E_NOT_FOUND;
+    }
+    sv_facts_drop(room, facts);
+    return status;
+}

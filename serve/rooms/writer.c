@@ -1,0 +1,200 @@
+/*
+ * The writer of a room: a thread that does changes in the order in which they came. While it waits
+ * for the disk, others arrive; it then takes all of them, so that they share one transaction and
+ * one sync (efface_store_change_all). Nothing waits for company: a change that comes alone is done
+ * at once.
+ *
+ * Its handle keeps rows and models in memory. A handle that has failed is closed, and the next
+ * change opens another one: so a disk that was full, a store that was busy or a file that somebody
+ * replaced needs no restart.
+ */
+#include "metrics/metrics.h"
+#include "rooms/room.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_TOGETHER 256
+#define WAIT_SECONDS 10.0
+
+struct sv_writer {
+    sv_room *room;
+    efface_store *store; /* NULL: not open now */
+    uint64_t changes;    /* sv_room_count after the last change of this writer; 0: none yet */
+    pthread_mutex_t lock;
+    pthread_cond_t added;
+    sv_change *first, **last;
+    bool ends;
+    pthread_t thread;
+};
+
+static efface_status open_store(sv_writer *w, efface_error *error) {
+    const sv_service *const service = w->room->service;
+    efface_store_options options;
+    if (w->store != NULL)
+        return EFFACE_OK;
+    efface_store_options_init(&options);
+    options.access = EFFACE_ACCESS_WRITE;
+    options.wait_seconds = WAIT_SECONDS;
+    options.secret_key = service->secret_key;
+    options.receipt_key = service->receipt_key;
+    options.resident = 1;
+    return efface_store_open(w->room->path, &options, &w->store, error);
+}
+
+static void close_store(sv_writer *w) {
+    efface_store_close(w->store);
+    w->store = NULL;
+}
+
+/* ---------------------------------------------------------------- doing */
+
+/* Counts the times that another process has changed the store: the library reads anew what it kept
+ * of it then. */
+static void notice_others(sv_writer *w) {
+    uint64_t now = 0;
+    efface_error error;
+    if (w->changes != 0 && sv_room_count(w->room, &now, &error) == EFFACE_OK && now != w->changes)
+        sv_metrics_reloaded(w->room->service->metrics, w->room->number);
+}
+
+static void finish(sv_writer *w, sv_change *change) {
+    if (change->change.status == EFFACE_OK && !change->only_look)
+        sv_metrics_change(w->room->service->metrics, w->room->number, &change->change.report);
+    change->done(change);
+}
+
+static void fail(sv_change *change, const efface_error *error) {
+    change->change.status = error->status;
+    change->change.error = *error;
+    memset(&change->change.report, 0, sizeof change->change.report);
+}
+
+static void look(sv_writer *w, sv_change *change) {
+    efface_store_change *const asked = &change->change;
+    efface_error error;
+    if (open_store(w, &error) != EFFACE_OK) {
+        fail(change, &error);
+        return;
+    }
+    asked->status = efface_store_preview(w->store, asked->request, &asked->report, &asked->error);
+    if (asked->status != EFFACE_OK && asked->status != EFFACE_E_NOT_FOUND &&
+        asked->status != EFFACE_E_ARGUMENT)
+        close_store(w);
+}
+
+/* Does changes in one transaction. What the library took for one failure may have been caused by
+ * one change, such as a set of rows that memory does not hold twice: then each is done alone. */
+static void change_all(sv_writer *w, sv_change *const *changes, efface_store_change *asked,
+                       size_t n) {
+    efface_error error;
+    const double begin = sv_now();
+    notice_others(w);
+    for (size_t i = 0; i < n; i++)
+        asked[i] = changes[i]->change;
+    efface_status status = open_store(w, &error);
+    if (status == EFFACE_OK)
+        status = efface_store_change_all(w->store, asked, n, &error);
+    if (status != EFFACE_OK)
+        close_store(w);
+    if (status == EFFACE_E_MEMORY && n > 1) {
+        for (size_t i = 0; i < n; i++)
+            change_all(w, &changes[i], &asked[i], 1);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        changes[i]->change = asked[i];
+        if (status != EFFACE_OK)
+            fail(changes[i], &error);
+    }
+    if (sv_room_count(w->room, &w->changes, &error) != EFFACE_OK)
+        w->changes = 0;
+    sv_metrics_group(w->room->service->metrics, w->room->number, n, sv_now() - begin);
+}
+
+/* Takes what is done next: a preview, or all changes before the next one. Returns how many; 0 when
+ * it is time to end. */
+static size_t take(sv_writer *w, sv_change *taken[MOST_TOGETHER]) {
+    size_t n = 0;
+    pthread_mutex_lock(&w->lock);
+    while (w->first == NULL && !w->ends)
+        pthread_cond_wait(&w->added, &w->lock);
+    while (w->first != NULL && n < MOST_TOGETHER && (n == 0 || !w->first->only_look)) {
+        taken[n++] = w->first;
+        w->first = w->first->next;
+        if (taken[n - 1]->only_look)
+            break;
+    }
+    if (w->first == NULL)
+        w->last = &w->first;
+    pthread_mutex_unlock(&w->lock);
+    return n;
+}
+
+static void *write_changes(void *context) {
+    sv_writer *const w = context;
+    sv_change *taken[MOST_TOGETHER];
+    efface_store_change *const asked = calloc(MOST_TOGETHER, sizeof *asked);
+    const efface_error no_memory = {.status = EFFACE_E_MEMORY, .message = "memory is short"};
+    for (size_t n; (n = take(w, taken)) != 0;) {
+        const double begin = sv_now();
+        for (size_t i = 0; i < n; i++)
+            sv_metrics_waited(w->room->service->metrics, w->room->number, begin - taken[i]->added);
+        if (taken[0]->only_look)
+            look(w, taken[0]);
+        else if (asked != NULL)
+            change_all(w, taken, asked, n);
+        for (size_t i = 0; i < n; i++) {
+            if (asked == NULL && !taken[i]->only_look)
+                fail(taken[i], &no_memory);
+            finish(w, taken[i]);
+        }
+    }
+    free(asked);
+    close_store(w);
+    return NULL;
+}
+
+/* ---------------------------------------------------------------- from outside */
+
+void sv_writer_add(sv_room *room, sv_change *change) {
+    sv_writer *const w = room->writer;
+    change->next = NULL;
+    change->added = sv_now();
+    pthread_mutex_lock(&w->lock);
+    *w->last = change;
+    w->last = &change->next;
+    pthread_cond_signal(&w->added);
+    pthread_mutex_unlock(&w->lock);
+}
+
+bool sv_writer_start(sv_room *room, sv_writer **out) {
+    sv_writer *const w = calloc(1, sizeof *w);
+    if (w == NULL)
+        return false;
+    w->room = room;
+    w->last = &w->first;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->added, NULL);
+    if (pthread_create(&w->thread, NULL, write_changes, w) != 0) {
+        pthread_cond_destroy(&w->added);
+        pthread_mutex_destroy(&w->lock);
+        free(w);
+        return false;
+    }
+    *out = w;
+    return true;
+}
+
+void sv_writer_stop(sv_writer *w) {
+    if (w == NULL)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->ends = true;
+    pthread_cond_signal(&w->added);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+    pthread_cond_destroy(&w->added);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
