@@ -38,7 +38,7 @@ export function columns(title, description, bars) {
                     height: tall, rx: 3 }),
                 bar.value > 0 && step > 26 ? text(x + step / 2, low - tall - 6, short(bar.value),
                     { 'text-anchor': 'middle', class: 'tiny' }) : null,
-                i % every === 0 || i === bars.length - 1
+                i % every === 0
                     ? text(x + step / 2, low + 18, bar.name,
                         { 'text-anchor': 'middle', class: 'tiny pale' }) : null);
         }));

@@ -160,6 +160,22 @@ class ForgetTest(PageTest):
         browser.press("Forget 3 rows")
         browser.sees("Receipt 2")
 
+    def test_store_without_owners(self):
+        with open(self.path("plain.csv"), "w", encoding="utf-8") as file:
+            file.write("id,a,b\n" + "".join(f"{i},{i % 5},{i * i % 7}\n" for i in range(12)))
+        self.run_program("fit", "plain.csv", "--id", "id", "-k", "2", "-o", "plain.store")
+        browser = self.browser
+        self.serve("people.store", "plain.store")
+        self.sign_in("read", "erase")
+        browser.go("#/find/plain")
+        browser.sees("One row, by its id. A whole number.")
+        self.assertFalse(browser.one("#by-owner").is_enabled())
+        browser.fill("#whom", "7")
+        browser.press("Look")
+        browser.sees("The store has 1 row of row 7")
+        browser.go("#/find/people")
+        browser.sees("All rows of the owner. A text, exactly as it was in the data.")
+
     def test_texts_are_not_markup(self):
         name = "<img src=x onerror=document.title=1>"
         with open(self.path("odd.csv"), "w", encoding="utf-8") as file:
@@ -246,8 +262,11 @@ class TokenTest(PageTest):
         browser.driver.back()
         browser.one("#token")
         self.assertNotIn("u4", browser.text)
+        self.sign_in("read")
+        browser.run("sessionStorage.setItem('efface.used', '1')")   # long ago
         browser.driver.refresh()
         browser.one("#token")
+        self.assertEqual(browser.run("return sessionStorage.length"), 0)
 
 
 class StateTest(PageTest):
