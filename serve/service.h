@@ -4,12 +4,13 @@
 
 #include "http/http.h"
 
-typedef struct sv_rooms sv_rooms;     /* rooms/rooms.h: the stores */
-typedef struct sv_jobs sv_jobs;       /* rooms/jobs.h: long work */
-typedef struct sv_metrics sv_metrics; /* metrics/metrics.h */
-typedef struct sv_audit sv_audit;     /* access/audit.h */
-typedef struct sv_server sv_server;   /* http/server.h */
-typedef struct sv_dsr sv_dsr;         /* dsr/dsr.h: OpenDSR */
+typedef struct sv_rooms sv_rooms;           /* rooms/rooms.h: the stores */
+typedef struct sv_jobs sv_jobs;             /* rooms/jobs.h: long work */
+typedef struct sv_long_reads sv_long_reads; /* rooms/long_reads.h */
+typedef struct sv_metrics sv_metrics;       /* metrics/metrics.h */
+typedef struct sv_audit sv_audit;           /* access/audit.h */
+typedef struct sv_server sv_server;         /* http/server.h */
+typedef struct sv_dsr sv_dsr;               /* dsr/dsr.h: OpenDSR */
 
 /* What the command line says. */
 typedef struct sv_options {
@@ -25,6 +26,7 @@ typedef struct sv_options {
     bool behind_tls;    /* a proxy in front encrypts: other addresses than loopback are allowed */
     size_t most_body;   /* bytes */
     double rate;        /* requests a second for each token; 0: no limit */
+    double patience;    /* seconds for the head of a request (http/door.h) */
     uint32_t n_workers; /* threads for what touches disks */
     bool log_all;       /* a line in the log for every request */
     bool json;          /* the line at the start is JSON */
@@ -36,6 +38,7 @@ struct sv_service {
     sv_audit *audit;
     sv_rooms *rooms;
     sv_jobs *jobs;
+    sv_long_reads *long_reads;
     sv_metrics *metrics;
     sv_server *server;
     sv_dsr *dsr;

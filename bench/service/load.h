@@ -79,6 +79,7 @@ typedef struct load_work {
     uint64_t id;     /* the first row */
     unsigned n_rows; /* 0: none */
     size_t line;     /* of load_options.rows: what the first row was given */
+    uint64_t number; /* of the request, from 1 */
 } load_work;
 
 typedef struct load_requests load_requests;

@@ -6,10 +6,10 @@
  * request that was refused, has its answer. Rows that were learned join the queue.
  *
  * The ledger has a line for each row of a request that changes the store:
- *     RESULT KIND ID LINE RECEIPT
+ *     RESULT KIND ID LINE RECEIPT REQUEST
  * RESULT is "done" (status 200), the status of a refusal, or "lost": there was no answer. LINE is
  * the line, from 0, of the file of rows that the row was given, or -1. RECEIPT is the number of the
- * receipt, or 0.
+ * receipt, or 0. REQUEST counts requests: rows that were learned together have the same.
  */
 #include "load.h"
 
@@ -25,7 +25,7 @@ struct load_requests {
     const load_options *options;
     uint64_t *queue; /* a ring */
     size_t n_queue, head, size;
-    uint64_t new_id;
+    uint64_t new_id, n_requests;
     size_t next_line, next_point;
     unsigned sum; /* of options->parts */
     uint64_t random;
@@ -172,7 +172,7 @@ static bool write_body(load_requests *requests, load_work *work) {
 bool load_requests_next(load_requests *requests, load_work *work, char **text, size_t *n_text,
                         size_t *size) {
     const load_options *options = requests->options;
-    *work = (load_work){.n_rows = 0};
+    *work = (load_work){.number = ++requests->n_requests};
     *n_text = 0;
     if (!choose(requests, &work->kind) || !write_body(requests, work))
         return false;
@@ -201,10 +201,11 @@ static void write_ledger(const load_requests *requests, const load_work *work, c
     if (requests->options->ledger == NULL)
         return;
     for (unsigned i = 0; i < work->n_rows; i++)
-        fprintf(requests->options->ledger, "%s %s %" PRIu64 " %" PRId64 " %" PRIu64 "\n", result,
+        fprintf(requests->options->ledger,
+                "%s %s %" PRIu64 " %" PRId64 " %" PRIu64 " %" PRIu64 "\n", result,
                 load_kind_names[work->kind], work->id + i,
-                given ? (int64_t)((work->line + i) % requests->options->rows.n_lines) : -1,
-                receipt);
+                given ? (int64_t)((work->line + i) % requests->options->rows.n_lines) : -1, receipt,
+                work->number);
 }
 
 void load_requests_answered(load_requests *requests, const load_work *work, int status,

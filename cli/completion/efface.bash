@@ -25,7 +25,7 @@ _efface() {
     --ids) options="numbers text detect" ;;
     -k | --model | --seed | --iters | --epsilon | --gamma | --width | --height | --rate | \
         --passes | --starts | --candidates | --bound | --target | --class | --alpha | --smoothing | \
-        --shrinkage | -n | --components | --features | --threads | --wait | --columns | --offset | --listen | --host | --most-body | --workers | --expires | --key | --owner-key | --weight | --label) return ;;
+        --shrinkage | -n | --components | --features | --threads | --wait | --columns | --offset | --listen | --host | --most-body | --patience | --workers | --expires | --key | --owner-key | --weight | --label) return ;;
     --id | --owner) return ;;
     --role) options="read predict erase admin" ;;
     --format) options="text csv json" ;;
@@ -66,7 +66,7 @@ _efface() {
             fi
             ;;
         serve) options="--listen --host --behind-tls --tokens --audit --sign --receipt-key --most-body
-            --rate --workers --log-all" ;;
+            --rate --patience --workers --log-all" ;;
         token)
             options="--role --expires --tokens"
             if ((COMP_CWORD == 2)) && [[ $cur != -* ]]; then

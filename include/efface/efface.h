@@ -86,18 +86,17 @@ EFFACE_API const char *efface_version(void);
 
 typedef enum efface_status {
     EFFACE_OK = 0,
-    EFFACE_E_MEMORY = 1,       /* an allocation failed */
-    EFFACE_E_ARGUMENT = 2,     /* an argument makes no sense: the caller's mistake */
-    EFFACE_E_LIMIT = 3,        /* a value is beyond what the exact arithmetic can hold */
-    EFFACE_E_IO = 4,           /* the operating system could not open or read a file */
-    EFFACE_E_FORMAT = 5,       /* a file is not what it should be */
-    EFFACE_E_DUPLICATE = 6,    /* an id is there already */
-    EFFACE_E_NOT_FOUND = 7,    /* an id is not there */
-    EFFACE_E_KERNELS = 8,      /* EFFACE_KERNELS names a table this processor cannot run */
-    EFFACE_E_BUSY = 9,         /* another process is writing to the store */
-    EFFACE_E_CORRUPT = 10,     /* a store is damaged */
-    EFFACE_E_INTERRUPTED = 11, /* the caller was asked and wanted the work to end */
-    EFFACE_E_FULL = 12         /* the disk of a store is full; nothing was changed */
+    EFFACE_E_MEMORY = 1,      /* an allocation failed */
+    EFFACE_E_ARGUMENT = 2,    /* an argument makes no sense: the caller's mistake */
+    EFFACE_E_LIMIT = 3,       /* a value is beyond what the exact arithmetic can hold */
+    EFFACE_E_IO = 4,          /* the operating system could not open, read or write a file */
+    EFFACE_E_FORMAT = 5,      /* a file is not what it should be */
+    EFFACE_E_DUPLICATE = 6,   /* an id is there already */
+    EFFACE_E_NOT_FOUND = 7,   /* an id is not there */
+    EFFACE_E_KERNELS = 8,     /* EFFACE_KERNELS names a table this processor cannot run */
+    EFFACE_E_BUSY = 9,        /* another process is writing to the store */
+    EFFACE_E_CORRUPT = 10,    /* a store is damaged */
+    EFFACE_E_INTERRUPTED = 11 /* the caller was asked and wanted the work to end */
 } efface_status;
 
 /* A short name of a status, such as "not found". Never NULL. */
@@ -112,6 +111,8 @@ typedef struct efface_error {
     char file[256];
     uint64_t line;
     uint64_t column;
+    int os_error; /* of EFFACE_E_IO: why, as an errno, such as ENOSPC if the disk is full and EROFS
+                     if it cannot be written; 0 if that is not known */
 } efface_error;
 
 /* ------------------------------------------------------------------ data: a set of rows */
@@ -1504,9 +1505,8 @@ typedef struct efface_store_report {
 /* Releases what a report holds, and clears it. */
 EFFACE_API void efface_store_report_free(efface_store_report *report);
 
-/* Forgets rows, in the store and in all models. `report` may be NULL. Errors: NOT_FOUND; BUSY;
- * FULL; IO; CORRUPT; MEMORY; ARGUMENT. Whatever writes to a store, here and below, may also find
- * the disk FULL. */
+/* Forgets rows, in the store and in all models. `report` may be NULL. Errors: NOT_FOUND; BUSY; IO
+ * (a full disk, say); CORRUPT; MEMORY; ARGUMENT. */
 EFFACE_API efface_status efface_store_forget(efface_store *store, const efface_request *request,
                                              efface_store_report *report, efface_error *error);
 

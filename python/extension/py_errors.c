@@ -6,8 +6,7 @@ static PyObject *not_found, *busy, *corrupt;
 static PyObject *exception_of(efface_status status) {
     switch (status) {
     case EFFACE_E_MEMORY: return PyExc_MemoryError;
-    case EFFACE_E_IO:
-    case EFFACE_E_FULL: return PyExc_OSError;
+    case EFFACE_E_IO: return PyExc_OSError;
     case EFFACE_E_NOT_FOUND: return not_found;
     case EFFACE_E_BUSY: return busy;
     case EFFACE_E_CORRUPT: return corrupt;

@@ -81,8 +81,13 @@ static void put_lost(sv_audit *a) {
     put(a, line, (size_t)n);
 }
 
-/* Tries to write what was kept. */
+/* Tries to write what was kept. The file is opened anew: a disk that failed may have been repaired
+ * and mounted again, and what was open before is then of no use. */
 static void put_kept(sv_audit *a) {
+    if (a->n_kept != 0 && a->file >= 0) {
+        (void)close(a->file);
+        a->file = -1;
+    }
     while (a->n_kept != 0) {
         if (a->file < 0)
             a->file = open_file(a->path);

@@ -13,6 +13,7 @@ sv_when sv_get_table(sv_request *request);
 sv_when sv_get_receipts(sv_request *request);
 sv_when sv_get_receipt(sv_request *request);
 sv_when sv_post_verify_receipts(sv_request *request);
+sv_when sv_get_picture(sv_request *request);
 sv_when sv_post_verify(sv_request *request);
 sv_when sv_get_jobs(sv_request *request);
 sv_when sv_get_job(sv_request *request);

@@ -21,6 +21,8 @@ const sv_route sv_routes[] = {
      sv_get_receipt, "receipt"},
     {"POST", "/v1/stores/{store}/receipts/verify", SV_READ | SV_ERASE, SV_ON_WORKER,
      sv_post_verify_receipts, "verify_receipts"},
+    {"GET", "/v1/stores/{store}/models/{model}/picture", SV_READ, SV_ON_WORKER, sv_get_picture,
+     "picture"},
     {"POST", "/v1/stores/{store}/models/{model}/verify", SV_READ | SV_ERASE, SV_ON_WORKER,
      sv_post_verify, "verify"},
     {"GET", "/v1/jobs", SV_READ | SV_ERASE, SV_ON_WORKER, sv_get_jobs, "jobs"},

@@ -9,6 +9,7 @@
 #include "http/service_log.h"
 #include "metrics/metrics.h"
 #include "rooms/jobs.h"
+#include "rooms/long_reads.h"
 #include "rooms/rooms.h"
 
 #include <errno.h>
@@ -34,6 +35,7 @@ const char sv_serve_help[] =
     "  --receipt-key FILE   the key of the receipts, if a store does not keep it\n"
     "  --most-body BYTES    longest body of a request (16M)\n"
     "  --rate NUMBER        most requests a second of each token (no limit)\n"
+    "  --patience SECONDS   for the head of a request (10); more for body and reply\n"
     "  --workers N          threads for what touches disks (4)\n"
     "  --log-all            a line in the log for predictions and health, too\n"
     "  --json               as JSON: listening, port, stores, tokens; and messages\n"
@@ -113,7 +115,7 @@ static int serve(sv_service *service) {
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     int code = SV_DONE;
     if (!sv_metrics_open(sv_routes, options->n_stores, &service->metrics) ||
-        !sv_log_start(options->log_all)) {
+        !sv_long_reads_start(&service->long_reads) || !sv_log_start(options->log_all)) {
         code = sv_failed("out of memory");
     } else if (!sv_tokens_open(options->tokens, &service->tokens, message, sizeof message) ||
                !sv_rooms_open(service, &service->rooms, message, sizeof message) ||
@@ -131,6 +133,7 @@ static int serve(sv_service *service) {
     }
     sv_dsr_close(service->dsr);
     sv_jobs_close(service->jobs);
+    sv_long_reads_stop(service->long_reads);
     sv_rooms_close(service->rooms);
     sv_audit_close(service->audit);
     sv_metrics_free(service->metrics);
@@ -169,7 +172,7 @@ static int prepare(sv_options *options) {
 
 int sv_serve_command(int n_arguments, char **arguments) {
     sv_options options = {
-        .listen = "127.0.0.1:8741", .most_body = (size_t)16 << 20, .n_workers = 4};
+        .listen = "127.0.0.1:8741", .most_body = (size_t)16 << 20, .patience = 10, .n_workers = 4};
     sv_texts stores = {NULL, 0}, hosts = {NULL, 0};
     const sv_argument table[] = {
         {"STORE", SV_PLACES, &stores},
@@ -182,6 +185,7 @@ int sv_serve_command(int n_arguments, char **arguments) {
         {"--receipt-key", SV_TEXT, &options.receipt_key},
         {"--most-body", SV_BYTES, &options.most_body},
         {"--rate", SV_NUMBER, &options.rate},
+        {"--patience", SV_NUMBER, &options.patience},
         {"--workers", SV_COUNT, &options.n_workers},
         {"--log-all", SV_FLAG, &options.log_all},
         {"--json", SV_FLAG, &options.json},
@@ -192,6 +196,10 @@ int sv_serve_command(int n_arguments, char **arguments) {
         goto out;
     if (options.n_workers > 1024) {
         code = sv_wrong("--workers cannot be more than 1024");
+        goto out;
+    }
+    if (options.patience < 0.1 || options.patience > 3600) {
+        code = sv_wrong("--patience must be from 0.1 to 3600 seconds");
         goto out;
     }
     options.stores = stores.items;

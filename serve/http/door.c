@@ -38,6 +38,7 @@ struct sv_door {
     bool loopback;
     uint16_t port;
     unsigned limit;
+    double patience;
     struct MHD_Daemon *daemon;
     sv_metrics *metrics;
     pthread_t thread;
@@ -112,7 +113,8 @@ static unsigned find_limit(void) {
                                             : (unsigned)files.rlim_cur / 2;
 }
 
-bool sv_door_listen(const char *listen_on, sv_door **out, char *message, size_t n_message) {
+bool sv_door_listen(const char *listen_on, double patience, sv_door **out, char *message,
+                    size_t n_message) {
     struct addrinfo *const address = look_up(listen_on, message, n_message);
     if (address == NULL)
         return false;
@@ -132,6 +134,7 @@ bool sv_door_listen(const char *listen_on, sv_door **out, char *message, size_t 
         return false;
     }
     d->socket = file;
+    d->patience = patience;
     d->loopback = is_loopback(address->ai_addr);
     d->port = port_of(file);
     d->limit = find_limit();
@@ -221,23 +224,23 @@ void sv_peer_known(sv_peer *peer) {
 /* ---------------------------------------------------------------- slow ones */
 
 /* When a phase has to be over; `shut` is when the door was shut, or 0. */
-static double end_of(const sv_peer *peer, sv_phase phase, double shut) {
+static double end_of(const sv_peer *peer, sv_phase phase, double patience, double shut) {
     const double since = atomic_load_explicit(&peer->since, memory_order_relaxed);
     const double more = atomic_load_explicit(&peer->n_bytes, memory_order_relaxed) / BYTES_A_SECOND;
     const bool known = atomic_load_explicit(&peer->known, memory_order_relaxed);
     double end = since, hurried = shut;
     switch (phase) {
-    case SV_WAITS: end += known ? 75 : 10; break;
+    case SV_WAITS: end += known ? 7.5 * patience : patience; break;
     case SV_HEAD:
-        end += 10;
+        end += patience;
         hurried += 2;
         break;
     case SV_BODY:
-        end += 20 + more;
+        end += 2 * patience + more;
         hurried += 10;
         break;
     case SV_SENDS:
-        end += 30 + more;
+        end += 3 * patience + more;
         hurried += 10;
         break;
     case SV_HANDLED: return since + 1e9;
@@ -257,7 +260,7 @@ static void end_slow(sv_door *d) {
     pthread_mutex_lock(&d->lock);
     for (sv_peer *peer = d->first; peer != NULL; peer = peer->next) {
         const sv_phase phase = (sv_phase)atomic_load_explicit(&peer->phase, memory_order_acquire);
-        if (!peer->shut && now >= end_of(peer, phase, shut))
+        if (!peer->shut && now >= end_of(peer, phase, d->patience, shut))
             end_peer(peer, phase);
     }
     pthread_mutex_unlock(&d->lock);

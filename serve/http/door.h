@@ -10,6 +10,8 @@
  *   handled  the service works on it     no limit
  *   sends    a reply                     30 s, and a second for every 4 KiB that it has
  *
+ * (These are with a patience of 10 seconds; another one makes all of them longer or shorter.)
+ *
  * When there are too many connections, the oldest that wait for a request or its head, and have
  * shown no token, go first. There is no limit for an address: behind a proxy all have the same.
  *
@@ -30,8 +32,10 @@ typedef struct sv_peer sv_peer; /* who is at the other end of a connection */
 
 typedef enum sv_phase { SV_WAITS, SV_HEAD, SV_BODY, SV_HANDLED, SV_SENDS } sv_phase;
 
-/* Listens on an address. False, with a message, if that is not possible. */
-bool sv_door_listen(const char *listen, sv_door **out, char *message, size_t n_message);
+/* Listens on an address; `patience` is in seconds. False, with a message, if that is not possible.
+ */
+bool sv_door_listen(const char *listen, double patience, sv_door **out, char *message,
+                    size_t n_message);
 
 /* Whether only this machine can reach it. */
 bool sv_door_is_loopback(const sv_door *door);

@@ -3,6 +3,7 @@
 
 #include "service.h"
 
+#include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,22 @@ void sv_refuse(sv_request *request, int status, const char *code, const char *me
                          : json_pack("{s:{s:s,s:s}}", "error", "code", code, "message", message));
 }
 
+/* What the operating system said. */
+static sv_problem problem_of_disk(int os_error) {
+    switch (os_error) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG: return (sv_problem){507, 0, "full", "the disk is full; nothing was changed"};
+    case EROFS:
+    case EACCES:
+    case EPERM:
+        return (sv_problem){503, 30, "read_only",
+                            "the store cannot be written; nothing was changed"};
+    default:
+        return (sv_problem){503, 5, "unavailable", "the store cannot be used now; try again later"};
+    }
+}
+
 sv_problem sv_problem_of(const efface_error *error) {
     switch (error->status) {
     case EFFACE_E_NOT_FOUND:
@@ -81,8 +98,7 @@ sv_problem sv_problem_of(const efface_error *error) {
         return (sv_problem){503, 1, "busy", "another process uses the store; try again"};
     case EFFACE_E_CORRUPT:
         return (sv_problem){500, 0, "damaged", "the store is damaged; run efface check"};
-    case EFFACE_E_FULL:
-        return (sv_problem){507, 0, "full", "the disk is full; nothing was changed"};
+    case EFFACE_E_IO: return problem_of_disk(error->os_error);
     default:
         return (sv_problem){503, 5, "unavailable", "the store cannot be used now; try again later"};
     }

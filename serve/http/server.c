@@ -364,7 +364,7 @@ static bool start_daemon(sv_server *server) {
 bool sv_server_start(sv_service *service, char *message, size_t n_message) {
     const sv_options *const options = service->options;
     sv_door *door = NULL;
-    if (!sv_door_listen(options->listen, &door, message, n_message))
+    if (!sv_door_listen(options->listen, options->patience, &door, message, n_message))
         return false;
     if (!check_reach(service, door, message, n_message)) {
         sv_door_free(door);

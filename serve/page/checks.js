@@ -85,7 +85,7 @@ export function verifyPanel(store, names, after, signal, key) {
         const head = el('div');
         const jobs = [];
         start.disabled = true;
-        if (Object.keys(ids).length === 0) sessionStorage.removeItem(key);
+        sessionStorage.setItem(key, JSON.stringify(ids));
         replace(out, head, table('Checks of models', [{ name: 'Model' }, { name: 'Result' },
             { name: 'Check' }], names.map((name, i) => [name, ...cells[i]]), true));
         say('Verifying');

@@ -1,6 +1,6 @@
 // The overview: stores and their models, the last requests, and how long requests took.
 
-import { get, send } from './api.js';
+import { get, inWords, send } from './api.js';
 import { digest, el, empty, link, notice, path, replace } from './dom.js';
 import { bytes, count, deed, kindOf, list, time, whole } from './words.js';
 import { latencyPicture } from './latency.js';
@@ -23,7 +23,8 @@ function modelItem(store, model, opens) {
 function storeCard(store, may) {
     if (store.error) {
         return el('article', { class: 'card store' }, el('h3', null, store.name),
-            notice('bad', el('p', null, `This store cannot be read: ${store.error.message}`)));
+            notice('bad', el('p', null, 'This store cannot be read now.'),
+                el('p', { class: 'small' }, store.error.message)));
     }
     const opens = may('read', 'predict');
     return el('article', { class: 'card store' },
@@ -77,10 +78,12 @@ async function lastRequests(stores, box, signal) {
 
 export async function showOverview({ main, signal, may }) {
     const brief = (await get('v1/stores', signal)).stores;
-    const stores = await Promise.all(brief.map(async (store) => {
-        if (store.error) return store;
-        return get(`v1/stores/${path(store.name)}`, signal);
-    }));
+    // A store that cannot be read must not hide the others.
+    const stores = await Promise.all(brief.map(async (store) => (store.error ? store
+        : get(`v1/stores/${path(store.name)}`, signal).catch((refusal) => {
+            if (refusal.name === 'AbortError' || refusal.status === 401) throw refusal;
+            return { name: store.name, error: { message: inWords(refusal) } };
+        }))));
     const loading = () => el('div', null, el('p', { class: 'loading' }, 'Loading…'));
     const [requests, latency] = [loading(), loading()];
     replace(main,

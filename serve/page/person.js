@@ -3,7 +3,7 @@
 // Whom somebody looks for never stands in the address. It is kept for a reload, in sessionStorage,
 // until the work is done (api.js); what was typed to confirm is not kept.
 
-import { ask, change, get, inWords, keepWork, keptWork } from './api.js';
+import { Refusal, ask, change, get, inWords, keepWork, keptWork } from './api.js';
 import { button, el, empty, link, mark, notice, path, replace, say, table } from './dom.js';
 import { action, cost, count, list, number, whole } from './words.js';
 
@@ -175,7 +175,7 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
         say(`Found ${count(found.of, 'row')}`);
         try {
             const preview = await ask(`${at}/preview`, whom, signal);
-            say(cost(preview.models, false));
+            say(`Found ${count(found.of, 'row')}. ${cost(preview.models, false)}`);
             replace(takes, el('p', null, cost(preview.models, false)),
                 preview.models.length ? previewTable(preview) : null,
                 el('p', { class: 'hint' }, 'Whatever it takes, afterwards every model is byte for '
@@ -235,6 +235,7 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
         const at = `v1/stores/${path(store.name)}`;
         try {
             const now = await ask(`${at}/find`, { ...whom, limit: MOST_ROWS }, signal);
+            if (now.of === 0) throw new Refusal(404, 'not_found', '');
             if (!sameRows(now, found)) {
                 await offer(store, work, whom, now, notice('warn', el('p', null, 'The rows have '
                     + 'changed since you looked at them. Nothing was forgotten: look again, and '

@@ -61,10 +61,10 @@ function map(data) {
         + `components. The largest is ${data.row_name} ${top.name}, with ${percent(top.share)} of `
         + 'the weight.';
     const axis = (i) => `${['first', 'second'][i]} component, ${percent(data.axes[i].share)} of the `
-        + 'variance';
+        + 'variance of the centers';
     return frame(data.title, el('p', { class: 'pale' }, 'Each circle is a ', data.row_name,
-        '; its area is the share of the weight. Distances are those of the rows, seen along the two '
-        + 'directions in which they differ most.'),
+        '; its area is the share of the weight. Distances are those of the centers, seen along the '
+        + 'two directions in which they differ most.'),
     picture(width, height, data.title, words,
         svg('rect', { class: 'ground', x: 1, y: 1, width: width - 2, height: height - 2, rx: 10 }),
         large.map((point) => {

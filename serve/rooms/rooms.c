@@ -135,7 +135,11 @@ efface_status sv_room_open_followed(const sv_room *room,
     options.wait_seconds = WAIT_SECONDS;
     options.progress = progress;
     options.progress_context = context;
-    return efface_store_open(room->path, &options, store, error);
+    const efface_status status = efface_store_open(room->path, &options, store, error);
+    if (status != EFFACE_E_FORMAT)
+        return status;
+    error->status = EFFACE_E_CORRUPT; /* it was a store when the service started */
+    return EFFACE_E_CORRUPT;
 }
 
 efface_status sv_room_open(const sv_room *room, efface_store **store, efface_error *error) {

@@ -23,7 +23,6 @@ const char *efface_status_name(efface_status status) {
     case EFFACE_E_BUSY: return "store is busy";
     case EFFACE_E_CORRUPT: return "store is damaged";
     case EFFACE_E_INTERRUPTED: return "interrupted";
-    case EFFACE_E_FULL: return "disk is full";
     }
     return "unknown status";
 }
@@ -34,6 +33,7 @@ static void clear(efface_error *error, efface_status status) {
     error->file[0] = '\0';
     error->line = 0;
     error->column = 0;
+    error->os_error = 0;
 }
 
 efface_status ef_fail(efface_error *error, efface_status status, const char *format, ...) {
@@ -73,6 +73,11 @@ efface_status ef_fail_at(efface_error *error, efface_status status, const char *
     (void)vsnprintf(text + used, room - (size_t)used, format, arguments);
     va_end(arguments);
     return status;
+}
+
+void ef_note_system(efface_error *error, int os_error) {
+    if (error != NULL)
+        error->os_error = os_error;
 }
 
 efface_status ef_fail_memory(efface_error *error) {

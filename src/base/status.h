@@ -19,6 +19,9 @@ efface_status ef_fail_at(efface_error *error, efface_status status, const char *
                          uint64_t column, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
 
+/* Adds why the operating system failed, as an errno, to an error that was just filled. */
+void ef_note_system(efface_error *error, int os_error);
+
 /* The error of a failed allocation; it formats nothing and cannot fail. */
 efface_status ef_fail_memory(efface_error *error);
 

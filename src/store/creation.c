@@ -42,7 +42,10 @@ static char *with_ending(const char *path, const char *ending) {
 }
 
 static efface_status fail_system(const char *path, const char *what, efface_error *error) {
-    return ef_fail(error, EFFACE_E_IO, "%s %s: %s", path, what, strerror(errno));
+    const int reason = errno;
+    (void)ef_fail(error, EFFACE_E_IO, "%s %s: %s", path, what, strerror(reason));
+    ef_note_system(error, reason);
+    return EFFACE_E_IO;
 }
 
 static bool is_there(const char *path) {

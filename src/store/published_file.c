@@ -30,8 +30,11 @@
 static efface_status fail_system(const char *path, efface_error *error) {
     if (errno == ENOMEM)
         return ef_fail_memory(error);
-    return ef_fail(error, EFFACE_E_IO, "%s cannot be written: %s; nothing was changed", path,
-                   strerror(errno));
+    const int reason = errno;
+    (void)ef_fail(error, EFFACE_E_IO, "%s cannot be written: %s; nothing was changed", path,
+                  strerror(reason));
+    ef_note_system(error, reason);
+    return EFFACE_E_IO;
 }
 
 /* Whether a file is a store, which nothing but requests may change. SQLite opens and closes it: who

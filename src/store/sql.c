@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "store/store.h"
 
+#include <errno.h>
 #include <string.h>
 
 efface_status ef_store_corrupt(efface_error *error, const char *what) {
@@ -24,15 +25,23 @@ efface_status ef_sql_fail(efface_store *store, efface_error *error) {
                        store->wait_seconds);
     case SQLITE_CORRUPT: return ef_store_corrupt(error, message);
     case SQLITE_NOTADB: return ef_fail(error, EFFACE_E_FORMAT, "the file is not a store");
-    case SQLITE_FULL: return ef_fail(error, EFFACE_E_FULL, "the disk is full; nothing was changed");
+    case SQLITE_FULL:
+        (void)ef_fail(error, EFFACE_E_IO, "the disk is full; nothing was changed");
+        ef_note_system(error, ENOSPC);
+        return EFFACE_E_IO;
     case SQLITE_READONLY:
-        return ef_fail(error, EFFACE_E_IO, "the store cannot be written to: %s", message);
+        (void)ef_fail(error, EFFACE_E_IO, "the store cannot be written to: %s", message);
+        ef_note_system(error, EROFS);
+        return EFFACE_E_IO;
     case SQLITE_TOOBIG:
         return ef_fail(error, EFFACE_E_LIMIT, "a value is larger than the limit of %d bytes",
                        sqlite3_limit(store->db, SQLITE_LIMIT_LENGTH, -1));
     case SQLITE_CONSTRAINT:
         return ef_fail(error, EFFACE_E_DUPLICATE, "a row or a model exists already: %s", message);
-    default: return ef_fail(error, EFFACE_E_IO, "the store cannot be read or written: %s", message);
+    default:
+        (void)ef_fail(error, EFFACE_E_IO, "the store cannot be read or written: %s", message);
+        ef_note_system(error, sqlite3_system_errno(store->db));
+        return EFFACE_E_IO;
     }
 }
 

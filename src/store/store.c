@@ -187,9 +187,10 @@ static efface_status connect(efface_store *store, const char *name, efface_error
     const int code =
         sqlite3_open_v2(name, &store->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, NULL);
     efface_status status = EFFACE_OK;
-    if (code == SQLITE_CANTOPEN)
+    if (code == SQLITE_CANTOPEN) {
         status = ef_fail(error, EFFACE_E_IO, "%s: %s", name, sqlite3_errmsg(store->db));
-    else if (code != SQLITE_OK)
+        ef_note_system(error, sqlite3_system_errno(store->db));
+    } else if (code != SQLITE_OK)
         status = store->db != NULL ? ef_sql_fail(store, error) : ef_fail_memory(error);
     if (status == EFFACE_OK && !ef_clean_writes(store->db, &store->clean))
         status = ef_fail(

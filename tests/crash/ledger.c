@@ -164,25 +164,27 @@ step step_draw(const ledger *l, dice *d, unsigned lane, unsigned n_lanes) {
         s.owners[s.n_owners++] = owner_of(s.ids[s.n_ids - 1]);
         s.n_ids -= what < 18; /* the owner alone, or with a row of its own among the ids */
     }
+    s.grouped = dice_below(d, 2) != 0;
     return s;
 }
 
 void step_write(const step *s, char line[LEDGER_LINE]) {
-    int used = snprintf(line, LEDGER_LINE, "%d %u %u %" PRIu64 " %u %u", (int)s->kind, s->slot,
-                        s->model_kind, s->seed, s->n_ids, s->n_owners);
+    int used = snprintf(line, LEDGER_LINE, "%d %d %u %u %" PRIu64 " %u %u", (int)s->kind,
+                        (int)s->grouped, s->slot, s->model_kind, s->seed, s->n_ids, s->n_owners);
     for (unsigned i = 0; i < s->n_ids + s->n_owners; i++)
         used += snprintf(line + used, LEDGER_LINE - (size_t)used, " %" PRIu64,
                          i < s->n_ids ? s->ids[i] : s->owners[i - s->n_ids]);
 }
 
 bool step_read(step *s, const char *line) {
-    int kind = 0, used = 0;
+    int kind = 0, grouped = 0, used = 0;
     *s = (step){.kind = STEP_FORGET};
-    if (sscanf(line, "%d %u %u %" SCNu64 " %u %u%n", &kind, &s->slot, &s->model_kind, &s->seed,
-               &s->n_ids, &s->n_owners, &used) != 6 ||
+    if (sscanf(line, "%d %d %u %u %" SCNu64 " %u %u%n", &kind, &grouped, &s->slot, &s->model_kind,
+               &s->seed, &s->n_ids, &s->n_owners, &used) != 7 ||
         s->n_ids > 16 || s->n_owners > 2)
         return false;
     s->kind = (step_kind)kind;
+    s->grouped = grouped != 0;
     for (unsigned i = 0; i < s->n_ids + s->n_owners; i++) {
         line += used;
         if (sscanf(line, " %" SCNu64 "%n", i < s->n_ids ? &s->ids[i] : &s->owners[i - s->n_ids],
@@ -196,6 +198,33 @@ static efface_status learn(const step *s, efface_store *store, efface_error *err
     efface_data *const data = make_set(s->ids, s->n_ids, NULL, LEDGER_COLUMNS);
     const efface_status status = efface_store_learn(store, data, NULL, NULL, error);
     efface_data_free(data);
+    return status;
+}
+
+/* A row of an owner may be among the ids, and the owner then has none left: that is no failure. */
+static efface_status forget_grouped(const step *s, efface_store *store, efface_error *error) {
+    const unsigned n = s->n_ids + s->n_owners;
+    efface_request requests[18];
+    efface_store_change changes[18];
+    for (unsigned i = 0; i < n; i++) {
+        requests[i] = (efface_request){.missing = EFFACE_MISSING_SKIP};
+        if (i < s->n_ids) {
+            requests[i].ids = &s->ids[i];
+            requests[i].n_ids = 1;
+        } else {
+            requests[i].owners = &s->owners[i - s->n_ids];
+            requests[i].n_owners = 1;
+        }
+        changes[i] = (efface_store_change){.kind = EFFACE_CHANGE_FORGET, .request = &requests[i]};
+    }
+    efface_status status = efface_store_change_all(store, changes, n, error);
+    for (unsigned i = 0; i < n; i++) {
+        if (status == EFFACE_OK && changes[i].status != EFFACE_OK) {
+            status = changes[i].status;
+            *error = changes[i].error;
+        }
+        efface_store_report_free(&changes[i].report);
+    }
     return status;
 }
 
@@ -213,7 +242,9 @@ efface_status step_do(const step *s, efface_store *store, efface_error *error) {
     const efface_request request = {
         .ids = s->ids, .n_ids = s->n_ids, .owners = s->owners, .n_owners = s->n_owners};
     switch (s->kind) {
-    case STEP_FORGET: return efface_store_forget(store, &request, NULL, error);
+    case STEP_FORGET:
+        return s->grouped ? forget_grouped(s, store, error)
+                          : efface_store_forget(store, &request, NULL, error);
     case STEP_LEARN: return learn(s, store, error);
     case STEP_FIT: return efface_store_fit(store, &asked, NULL, error);
     case STEP_DROP: return efface_store_drop(store, name, error);
@@ -230,7 +261,7 @@ void step_apply(const step *s, ledger *l) {
         for (uint64_t id = 0; id < LEDGER_IDS; id++)
             l->inside[id] &= owner_of(id) != s->owners[i];
     if (s->kind == STEP_FORGET || s->kind == STEP_LEARN)
-        l->n_receipts++;
+        l->n_receipts += s->grouped ? s->n_ids + s->n_owners : 1;
     if (s->kind == STEP_FIT)
         *model = (ledger_model){.there = true, .kind = s->model_kind};
     if (s->kind == STEP_DROP)

@@ -42,6 +42,7 @@ typedef struct step {
     uint64_t ids[16], owners[2];
     unsigned slot, model_kind; /* of a model */
     uint64_t seed;
+    bool grouped; /* to forget, by a request for each id and owner, all in one transaction */
 } step;
 
 /* Random numbers from a seed. */

@@ -108,8 +108,10 @@ static int work(const worker *w, int says) {
     dice d = {w->seed};
     efface_store *store = NULL;
     efface_error error = {.message = ""};
-    const efface_access access = w->n_requests != 0 ? EFFACE_ACCESS_WRITE : EFFACE_ACCESS_READ;
-    efface_status status = open_plain(w->path, access, &store, &error);
+    efface_store_options options =
+        plain_options(w->n_requests != 0 ? EFFACE_ACCESS_WRITE : EFFACE_ACCESS_READ);
+    options.resident = w->seed % 2 != 0;
+    efface_status status = efface_store_open(w->path, &options, &store, &error);
     for (unsigned i = 0; status == EFFACE_OK && i < w->n_requests; i++) {
         const step s = step_draw(&l, &d, w->lane, w->n_lanes);
         char line[LEDGER_LINE];

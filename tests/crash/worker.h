@@ -21,7 +21,7 @@ typedef enum worker_end {
 typedef struct worker {
     const char *path;
     const ledger *begins; /* what the store holds */
-    uint64_t seed;
+    uint64_t seed;        /* if it is odd, rows and models stay in memory between requests */
     unsigned lane, n_lanes;
     unsigned n_requests; /* 0: it only opens the store and looks */
     worker_end end;

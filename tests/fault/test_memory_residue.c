@@ -301,6 +301,66 @@ static void threads_leave_nothing(void **state) {
 
 /* ------------------------------------------------------------------ stores */
 
+/* Rows and models stay in memory between requests; the row that leaves does not. */
+static void resident_stores_leave_nothing(void **state) {
+    (void)state;
+    for (unsigned seed = 1; seed <= 4; seed++) {
+        choose_needles(seed, far);
+        efface_store *store = NULL;
+        efface_store_options options;
+        efface_store_options_init(&options);
+        options.access = EFFACE_ACCESS_WRITE;
+        options.resident = 1;
+        empty_folder();
+        efface_data *data = make_set(seed % 2 != 0 ? 300 : 3000, true);
+        wipe_own_stack();
+        REQUIRE_OK(
+            efface_store_create(in_folder("s"), data, NULL, &options, NULL, 0, &store, error));
+        efface_data_free(data);
+        for (unsigned way = 0; way < N_WAYS; way++) {
+            const efface_kmeans_params params = params_of(way, seed, 1);
+            const char name[] = {(char)('a' + way), '\0'};
+            const efface_new_model model = {.name = name, .params = &params.common};
+            REQUIRE_OK(efface_store_fit(store, &model, NULL, error));
+        }
+        const uint64_t id = NEEDLE_ID, others[] = {0, 7919, 15838, 23757};
+        const efface_request request = {.ids = &id, .n_ids = 1};
+        REQUIRE_OK(efface_store_preview(store, &request, NULL, error));
+        assert_true(search_memory());
+        assert_true(seen.n_found != 0); /* resident */
+        efface_request requests[4];
+        efface_store_change changes[5];
+        for (size_t i = 0; i < 5; i++) {
+            if (i < 4)
+                requests[i] = (efface_request){.ids = &others[i], .n_ids = 1};
+            changes[i] = (efface_store_change){.kind = EFFACE_CHANGE_FORGET,
+                                               .request = i < 4 ? &requests[i] : &request};
+        }
+        REQUIRE_OK(efface_store_change_all(store, changes, 5, error));
+        for (size_t i = 0; i < 5; i++) {
+            assert_int_equal(changes[i].status, EFFACE_OK);
+            efface_store_report_free(&changes[i].report);
+        }
+        require_gone("forgotten with others", "a resident store", seed);
+
+        REQUIRE_OK(efface_data_create(N_COLUMNS, &data, error));
+        efface_rows rows = needle_row();
+        REQUIRE_OK(efface_data_add(data, &rows, error));
+        wipe_values();
+        changes[0] = (efface_store_change){.kind = EFFACE_CHANGE_LEARN, .data = data};
+        changes[1] = (efface_store_change){.kind = EFFACE_CHANGE_FORGET, .request = &request};
+        REQUIRE_OK(efface_store_change_all(store, changes, 2, error));
+        for (size_t i = 0; i < 2; i++) {
+            assert_int_equal(changes[i].status, EFFACE_OK);
+            efface_store_report_free(&changes[i].report);
+        }
+        efface_data_free(data);
+        require_gone("learned and forgotten at once", "a resident store", seed);
+        efface_store_close(store);
+        require_gone("closed", "a resident store", seed);
+    }
+}
+
 static void stores_leave_nothing(void **state) {
     (void)state;
     for (unsigned seed = 1; seed <= 4; seed++) {
@@ -435,9 +495,10 @@ int main(void) {
     if (access("/proc/self/maps", R_OK) != 0 || access("/proc/self/mem", R_OK) != 0)
         return 77;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_search_finds_a_row), cmocka_unit_test(models_leave_nothing),
-        cmocka_unit_test(segments_leave_nothing), cmocka_unit_test(threads_leave_nothing),
-        cmocka_unit_test(stores_leave_nothing),   cmocka_unit_test(files_leave_nothing),
+        cmocka_unit_test(the_search_finds_a_row),        cmocka_unit_test(models_leave_nothing),
+        cmocka_unit_test(segments_leave_nothing),        cmocka_unit_test(threads_leave_nothing),
+        cmocka_unit_test(stores_leave_nothing),          cmocka_unit_test(files_leave_nothing),
+        cmocka_unit_test(resident_stores_leave_nothing),
     };
     return cmocka_run_group_tests(tests, begin_folder, end_folder);
 }

@@ -76,9 +76,9 @@ def families(files):
 
 
 def places_of(name):
-    """Where a family is at home: its folder, its options, its Python module."""
+    """Where a family is at home: its folder, its options, its Python module, its pictures."""
     return (f"src/model/{name}/", f"cli/models/family_{name}",
-            f"python/extension/py_family_{name}.c")
+            f"python/extension/py_family_{name}.c", f"serve/pictures/picture_{name}")
 
 
 def check_families(path, text, names):

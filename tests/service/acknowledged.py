@@ -65,7 +65,7 @@ class Ledger:
         self.states = {number: {("first", number)} for number in range(n_rows)}
         self.receipts = {}  # number: (kind, how many rows)
         self.unanswered = collections.Counter()
-        self.open = []  # (kind, id, state before, state after) of what had no answer since compare
+        self.open = {}  # requests without an answer since compare: (id, states before, after)
         self.refused = collections.Counter()
         self.next_id = NEW_ID
 
@@ -74,7 +74,7 @@ class Ledger:
         found = collections.defaultdict(list)
         with open(test.path(name + ".ledger"), encoding="ascii") as file:
             for text in file:
-                result, kind, number, line, receipt = text.split()
+                result, kind, number, line, receipt, request = text.split()
                 number, receipt = int(number), int(receipt)
                 after = None if kind == "forget" else ("line", int(line))
                 before = self.states.get(number, {None})
@@ -85,8 +85,8 @@ class Ledger:
                     found[receipt].append(kind)
                     self.states[number] = {after}
                 elif result == "lost":
-                    self.unanswered[kind] += 1
-                    self.open.append((kind, number, before, after))
+                    self.unanswered[kind] += request not in self.open
+                    self.open.setdefault(request, []).append((number, before, after))
                     self.states[number] = before | {after}
                 else:
                     self.refused[int(result)] += 1
@@ -122,7 +122,7 @@ class Ledger:
         self.states = {number: states for number, states in self.states.items()
                        if states != {None}}
         self.compare_receipts(test, store)
-        self.open = []
+        self.open = {}
 
     def compare_receipts(self, test, store):
         """Each acknowledged request has its receipt. Others belong to requests without an answer
@@ -137,10 +137,13 @@ class Ledger:
             count = {"forget": "forgotten", "learn": "learned", "update": "updated"}[kind]
             test.assertEqual((receipt[count], receipt["rows"]["count"]), (n_rows, n_rows))
         sure = possible = 0
-        for _, number, before, after in self.open:
-            now = self.states.get(number, {None})
-            possible += after in now
-            sure += after in now and not now & before
+        for rows in self.open.values():
+            now = [self.states.get(number, {None}) for number, _, _ in rows]
+            done = {after in states for states, (_, _, after) in zip(now, rows)}
+            test.assertEqual(len(done), 1, "a request without an answer is half done")
+            possible += True in done
+            sure += True in done and any(not states & before
+                                         for states, (_, before, _) in zip(now, rows))
         others = [receipts[number - 1] for number in numbers - self.receipts.keys()]
         test.assertLessEqual(sure, len(others), "a change has no receipt")
         test.assertLessEqual(len(others), possible, "a receipt has no change")

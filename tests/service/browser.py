@@ -4,6 +4,7 @@ It is Debian's Chromium, driven by Selenium. What it logs is kept: `faults` list
 refused resources and violations of the Content-Security-Policy, and `hosts` the hosts that the page
 asked for anything.
 """
+import contextlib
 import json
 import os
 import shutil
@@ -19,7 +20,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 CHROMIUM = shutil.which("chromium")
 CHROMEDRIVER = shutil.which("chromedriver")
-HANGS = 60      # seconds after which something that was to appear is taken for hanging
+HANGS = 30      # seconds after which something that was to appear is taken for hanging
 
 QUIET = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-default-apps",
@@ -112,8 +113,19 @@ class Browser:
         """Types keys at whatever has the focus."""
         ActionChains(self.driver).send_keys(*keys).perform()
 
-    def focused(self):
-        return self.driver.switch_to.active_element
+    def double_click(self, element):
+        ActionChains(self.driver).double_click(element).perform()
+
+    @contextlib.contextmanager
+    def second_tab(self):
+        """Works in a new tab, and comes back to the first."""
+        first = self.driver.current_window_handle
+        self.driver.switch_to.new_window("tab")
+        try:
+            yield
+        finally:
+            self.driver.close()
+            self.driver.switch_to.window(first)
 
     # ---------------------------------------------------------------- what it did
 
@@ -124,6 +136,10 @@ class Browser:
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
                 self.requests.append(message["params"]["request"])
+
+    def forget_log(self):
+        self.collect()
+        self.entries, self.requests = [], []
 
     def faults(self, but=()):
         """Everything that the console says, but for lines with one of these texts."""

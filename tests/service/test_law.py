@@ -44,7 +44,7 @@ class Person(threading.Thread):
         self.failure = None
         self.done = []  # (store, kind, rows, answer) of each acknowledged request
         self.refused = 0
-        self.numbers = iter(range(1000 * (number + 1), 10 ** 9))
+        self.numbers = iter(range(10 ** 6 * (number + 1), 10 ** 9))
         self.rows = {store: {} for store in STORES}
         for one in range(N_ROWS):
             if one // 4 % N_CLIENTS == number:

@@ -22,6 +22,7 @@ from service_program import SERVICE, ServiceTest
 CONTRACT = Contract()
 BASE = "/opendsr/v2"
 DOCS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "opendsr.md")
+JSON = {"Content-Type": "application/json"}
 KEPT = "efface.opendsr"  # the folder that goes with efface.tokens
 
 
@@ -61,7 +62,7 @@ class DsrTest(ServiceTest):
 
     def create(self, request, status=201):
         """Sends a request; returns the reply."""
-        reply = self.caller("erase").post(BASE + "/requests", request)
+        reply = self.caller("erase").post(BASE + "/requests", request, headers=JSON)
         self.assertEqual(reply.status, status, reply)
         return reply
 
@@ -142,7 +143,7 @@ class DiscoveryTest(DsrTest):
         for role, method, path, status in cases:
             with self.subTest(role=role, method=method, path=path):
                 caller = self.caller(*[role] if role else [])
-                reply = caller.ask(method, path, b"{}" if method == "POST" else None)
+                reply = caller.ask(method, path, b"{}" if method == "POST" else None, headers=JSON)
                 self.refused(reply, status, status)
                 self.assertEqual(reply.json["error"]["errors"][0]["domain"], "efface")
 

@@ -48,6 +48,7 @@ class StoresTest(ReadsTest):
         people, others = self.good(self.checked("read").get("/v1/stores"))["stores"]
         self.assertEqual(people["rows"], N_ROWS)
         self.assertEqual(sorted(others), ["error", "name"])
+        self.assertEqual(others["error"]["code"], "damaged")
         self.assertNotIn(self.folder, json.dumps(others))
 
     def test_one(self):

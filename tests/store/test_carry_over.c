@@ -417,13 +417,35 @@ static void check_reasons(efface_store *store, const efface_request *request, bo
     efface_store_report_free(&report);
 }
 
+/* The model pyramid without its rows is that with them, which is fitted again if it is old. */
+static void check_model_without_rows(efface_store *store) {
+    efface_data *data = NULL;
+    efface_model *hot = NULL, *cold = NULL;
+    unsigned char digests_of[2][EFFACE_DIGEST_BYTES];
+    const uint64_t id = 1;
+    const efface_request request = {.ids = &id, .n_ids = 1};
+    REQUIRE_OK(efface_store_load(store, "pyramid", &data, &hot, error));
+    REQUIRE_OK(efface_store_model(store, "pyramid", &cold, error));
+    REQUIRE_OK(efface_model_digest(hot, digests_of[0], error));
+    REQUIRE_OK(efface_model_digest(cold, digests_of[1], error));
+    assert_memory_equal(digests_of[0], digests_of[1], EFFACE_DIGEST_BYTES);
+    assert_int_equal(efface_model_forget(cold, data, &request, NULL, NULL), EFFACE_E_ARGUMENT);
+    efface_model_free(hot);
+    efface_model_free(cold);
+    efface_data_free(data);
+}
+
 /* A model of pyramid from before its sample was drawn by importance: it is fitted again with the
  * first request that writes, whose receipt says so, and that is all. */
-static void fit_an_old_pyramid_again(uint32_t format) {
+static void fit_an_old_pyramid_again(uint32_t format, bool resident) {
     fixture f = people_fixture(format);
     image before = lay_out(&f);
-    efface_store *const store = open_store(in_folder(STORE), EFFACE_ACCESS_WRITE);
+    efface_store *store = NULL;
+    efface_store_options options = plain_options(EFFACE_ACCESS_WRITE);
+    options.resident = resident;
+    REQUIRE_OK(efface_store_open(in_folder(STORE), &options, &store, error));
     efface_request request = {.ids = &f.rows[0].row.id, .n_ids = 1};
+    check_model_without_rows(store);
     efface_difference difference;
     REQUIRE_OK(efface_store_verify(store, "pyramid", &difference, error));
     assert_false(difference.identical); /* to a fit of today */
@@ -437,6 +459,7 @@ static void fit_an_old_pyramid_again(uint32_t format) {
     request.ids = &f.rows[1].row.id;
     check_reasons(store, &request, false, false);
     check_whole(store);
+    check_model_without_rows(store);
     efface_data *data = NULL;
     efface_model *model = NULL;
     REQUIRE_OK(efface_store_load(store, "pyramid", &data, &model, error));
@@ -453,8 +476,10 @@ static void fit_an_old_pyramid_again(uint32_t format) {
 
 static void an_old_pyramid_is_fitted_again(void **state) {
     (void)state;
-    fit_an_old_pyramid_again(1);
-    fit_an_old_pyramid_again(2);
+    for (uint32_t format = 1; format <= 2; format++) {
+        fit_an_old_pyramid_again(format, false);
+        fit_an_old_pyramid_again(format, true);
+    }
 }
 
 /* Where rows have owners, owner 0 is one of them: a request finds its rows. Where none has, no

@@ -381,6 +381,65 @@ static void rows_by_id_and_owner(void **state) {
     check_gone(NULL, "the store was closed");
 }
 
+/* A request for each of some rows, in one transaction; one of them is about nobody. */
+static void forget_together(efface_store *store, const size_t *who, size_t n) {
+    efface_request requests[32];
+    efface_store_change changes[32];
+    static const uint64_t nobody = 12345;
+    assert_true(n < 32);
+    for (size_t i = 0; i <= n; i++) {
+        requests[i] = (efface_request){.ids = i < n ? &people[who[i]].id : &nobody, .n_ids = 1};
+        changes[i] = (efface_store_change){.kind = EFFACE_CHANGE_FORGET, .request = &requests[i]};
+    }
+    REQUIRE_OK(efface_store_change_all(store, changes, n + 1, error));
+    for (size_t i = 0; i <= n; i++) {
+        assert_int_equal(changes[i].status, i < n ? EFFACE_OK : EFFACE_E_NOT_FOUND);
+        efface_store_report_free(&changes[i].report);
+        if (i < n)
+            people[who[i]].is_there = false;
+    }
+}
+
+/* Rows and models stay in memory; what comes and leaves does so in groups. */
+static void groups_of_a_resident_handle(void **state) {
+    (void)state;
+    efface_store_close(begin(N_ROWS, true));
+    efface_store_options options = plain_options(EFFACE_ACCESS_WRITE);
+    efface_store *store = NULL;
+    options.resident = 1;
+    REQUIRE_OK(efface_store_open(in_folder(STORE), &options, &store, error));
+    for (size_t round = 0; round < 4; round++) {
+        size_t who[20], n = 0;
+        who[n++] = round < 2 ? round : someone(); /* those that have an extreme */
+        people[who[0]].is_there = false;
+        for (; n < 20; n++) {
+            who[n] = someone();
+            people[who[n]].is_there = false;
+        }
+        check_present(&people[who[7]]);
+        forget_together(store, who, n);
+        check_gone(NULL, "a group was forgotten");
+    }
+    /* Learned and forgotten in one transaction: never there. */
+    const size_t first = n_people;
+    (void)make_person(true);
+    efface_data *const data = data_of(first);
+    const efface_request request = {.ids = &people[first].id, .n_ids = 1};
+    efface_store_change changes[] = {{.kind = EFFACE_CHANGE_LEARN, .data = data},
+                                     {.kind = EFFACE_CHANGE_FORGET, .request = &request}};
+    REQUIRE_OK(efface_store_change_all(store, changes, 2, error));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(changes[i].status, EFFACE_OK);
+        efface_store_report_free(&changes[i].report);
+    }
+    people[first].is_there = false;
+    efface_data_free(data);
+    check_gone(NULL, "a row was learned and forgotten at once");
+    check_whole(store);
+    efface_store_close(store);
+    check_gone(NULL, "the store was closed");
+}
+
 static void extremes_of_columns(void **state) {
     (void)state;
     efface_store *const store = begin(N_ROWS, true);
@@ -668,6 +727,7 @@ static int end_all(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_by_id_and_owner),
+        cmocka_unit_test(groups_of_a_resident_handle),
         cmocka_unit_test(extremes_of_columns),
         cmocka_unit_test(pages_that_were_split_and_merged),
         cmocka_unit_test(every_row_of_a_page),

@@ -99,6 +99,24 @@ static bool receipt_says(efface_store *store, uint64_t number, const char *words
     return says;
 }
 
+static void fail_line(void *context, size_t line, const char *problem) {
+    (void)context;
+    fail_msg("receipt %zu: %s", line, problem);
+}
+
+/* All receipts, as somebody outside of the store verifies them. */
+static void check_chain(efface_store *store, const unsigned char *public_key) {
+    const size_t n = (size_t)info_of(store).n_receipts;
+    char *lines[2 * MOST_CHANGES];
+    assert_true(n <= 2 * MOST_CHANGES);
+    for (size_t i = 0; i < n; i++)
+        lines[i] = receipt_of(store, i + 1);
+    REQUIRE_OK(
+        efface_receipts_verify((const char *const *)lines, n, public_key, fail_line, NULL, error));
+    for (size_t i = 0; i < n; i++)
+        efface_text_free(lines[i]);
+}
+
 /* ---------------------------------------------------------------- rows of several requests */
 
 /* A row belongs to the request that names it first. */
@@ -139,6 +157,7 @@ static void a_row_is_forgotten_once(void **state) {
     assert_true(g.changes[0].report.group == 0 && g.changes[0].report.receipt == 4);
     assert_false(receipt_says(store, 4, "group"));
     free_group(&g);
+    check_chain(store, NULL);
     check_whole(store);
     efface_store_close(store);
 }
@@ -453,6 +472,7 @@ static void signed_groups(void **state) {
         assert_non_null(strstr(json, group_of));
         efface_text_free(json);
     }
+    check_chain(store, public);
     check_whole(store);
     efface_store_close(store);
 }

@@ -1,0 +1,54 @@
+/* Pictures of segmented regressions: the segments, and the coefficients in each. */
+#include "pictures/picture_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void draw_segment_terms(const sv_opened *o, json_t *pictures) {
+    const efface_segmented_params params = efface_segmented_get_params(o->model);
+    sv_grid terms;
+    const bool has = sv_grid_read(o, "coefficients", &terms);
+    for (uint64_t i = 0;
+         has && params.n_targets > 0 && i < SV_MOST_EFFECTS && i < terms.table.n_rows; i++) {
+        const sv_terms shown = {.of = o,
+                                .table = &terms.table,
+                                .coefficients = sv_grid_row(&terms, i),
+                                .has_intercept = params.linear.intercept != 0,
+                                .quality = (double)NAN};
+        json_t *const target = sv_json_column(o, params.targets[i % params.n_targets]);
+        sv_draw_effects(pictures, &shown,
+                        json_sprintf("%s in segment %llu", json_string_value(target),
+                                     (unsigned long long)(i / params.n_targets)));
+        json_decref(target);
+    }
+    sv_grid_free(&terms);
+}
+
+efface_status sv_draw_segmented(const sv_opened *o, json_t *pictures, efface_error *error) {
+    (void)error;
+    sv_grid centers, sizes;
+    sv_groups groups;
+    const bool has = sv_grid_read(o, "centroids", &centers);
+    const bool has_sizes = sv_grid_read(o, "segments", &sizes);
+    const size_t n = has && has_sizes ? (size_t)centers.table.n_rows : 0;
+    double *const numbers = calloc(2 * n + 1, sizeof *numbers);
+    if (numbers != NULL && n > 0 && sizes.table.n_columns == 2) {
+        for (size_t i = 0; i < n; i++) {
+            numbers[i] = sv_grid_row(&sizes, i)[1];
+            numbers[n + i] = sv_grid_row(&sizes, i)[0];
+        }
+        const bool scaled =
+            efface_segmented_get_params(o->model).kmeans.scale == EFFACE_SCALE_MINMAX;
+        if (sv_groups_make(o, &centers, numbers, numbers + n, &groups)) {
+            sv_draw_map(pictures, &groups, "How the segments lie", scaled);
+            sv_draw_shares(pictures, &groups, "Sizes of the segments", "Weight");
+            sv_draw_profile(pictures, &groups, "What marks each segment", sv_centers_text);
+            sv_groups_free(&groups);
+        }
+    }
+    draw_segment_terms(o, pictures);
+    free(numbers);
+    sv_grid_free(&centers);
+    sv_grid_free(&sizes);
+    return EFFACE_OK;
+}

@@ -1,0 +1,398 @@
+"""The page of the service in a browser: what a privacy officer does, from signing in to a receipt.
+
+The tests look at what a person sees, and then ask the store. After each one, the console of the
+browser must be empty but for the refusals that the test provoked, no other host may have been asked
+for anything, and neither cookies nor localStorage may hold anything.
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+import unittest
+
+import service_program
+from service_program import N_ROWS, Service, ServiceTest
+
+if not shutil.which("chromium"):
+    print("chromium is not installed")
+    sys.exit(77)
+
+from browser import Browser, By, Keys   # noqa: E402  (it needs Selenium, which comes with Chromium)
+
+BROWSER = None
+
+
+def setUpModule():
+    global BROWSER
+    BROWSER = Browser()
+
+
+def tearDownModule():
+    BROWSER.end()
+
+
+class PageTest(ServiceTest):
+    """A service with one store, and a tab that nobody has signed in with."""
+
+    def setUp(self):
+        super().setUp()
+        self.refusals = []
+        self.browser = BROWSER
+        self.browser.forget_log()
+        self.browser.resize(1280, 900)
+        self.browser.media()
+        self.make_store()
+
+    def serve(self, *stores, **more):
+        self.start(*stores, **more)
+        self.open_page()
+
+    def open_page(self):
+        self.address = f"http://127.0.0.1:{self.service.port}/"
+        self.browser.open(self.address)
+        self.browser.one("#token")
+        # What a screen reader is told.
+        self.browser.run("""
+            window.said = [];
+            new MutationObserver(() => said.push(document.getElementById('said').textContent))
+                .observe(document.getElementById('said'), { childList: true });""")
+        self.addCleanup(self.check_traces)
+
+    def check_traces(self):
+        """Nothing but what the test expects is left in the console, the network and the tab."""
+        browser = self.browser
+        self.assertEqual(browser.faults(but=self.refusals), [])
+        self.assertEqual(browser.hosts(), {f"127.0.0.1:{self.service.port}"})
+        self.assertEqual(browser.run("return [localStorage.length, document.cookie]"), [0, ""])
+
+    def sign_in(self, *roles, token=None):
+        browser = self.browser
+        browser.fill("#token", token or self.token(*roles))
+        browser.press("Sign in")
+        browser.wait(lambda: browser.all("nav[aria-label=Main]"), "signed in")
+
+    def look_for(self, text, by="owner"):
+        browser = self.browser
+        browser.go("#/find")
+        browser.one(f"#by-{by}").click()
+        browser.fill("#whom", text)
+        browser.press("Look")
+
+    def expired_token(self):
+        """A token whose time was over long ago."""
+        token = self.make_token("old", "read", "erase", expires="30d")
+        with open(self.path("efface.tokens"), encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        entry = json.loads(lines[-1])
+        self.assertEqual(entry["name"], "old")
+        lines[-1] = json.dumps({**entry, "expires": 1})
+        with open(self.path("efface.tokens"), "w", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+        return token
+
+    def store_rows(self):
+        return json.loads(self.run_program("info", "people.store", "--json"))["rows"]
+
+    def receipts(self):
+        return self.good(self.client("read").get("/v1/stores/people/receipts"))["receipts"]
+
+    def forgets(self):
+        """How often the page has asked to forget."""
+        self.browser.collect()
+        return [request["method"] for request in self.browser.requests
+                if request["url"].endswith("/forget")]
+
+
+class ForgetTest(PageTest):
+    def test_journey(self):
+        """Find, preview, forget, receipt, verify."""
+        browser = self.browser
+        self.serve()
+        self.sign_in("read", "erase")
+        for text in ("Overview", "people", "60 rows · 3 columns · 15 owners", "naive Bayes",
+                     "No requests yet"):
+            browser.sees(text)
+
+        self.look_for("u4")
+        browser.sees("The store has 4 rows of owner u4")
+        table = browser.one(".steps table").text
+        for number in range(16, 20):
+            self.assertRegex(table, rf"(?m)^{number} (red|green|blue) ")
+        browser.sees("Type the owner to confirm")
+        preview = self.good(self.client("erase").post("/v1/stores/people/preview",
+                                                      {"owner_keys": ["u4"]}))
+        shown = browser.all(".steps table")[1].text
+        for model in preview["models"]:
+            self.assertIn(model["name"], shown)
+            self.assertIn(model["reason"], shown)
+        browser.wait(lambda: any("Found 4 rows. " in text for text in browser.run("return said")),
+                     "announced")
+
+        browser.fill("#typed", "u5")
+        browser.press("Forget 4 rows")
+        browser.sees("This is not the owner that you looked for")
+        self.assertEqual(self.forgets(), [])
+        self.assertEqual(self.store_rows(), N_ROWS)
+        browser.fill("#typed", "u4")
+        browser.press("Forget 4 rows")
+
+        browser.sees("Receipt 1")
+        browser.sees("4 rows of people were forgotten, in the store and in all 3 models.")
+        self.assertEqual(browser.run("return document.activeElement.tagName"), "H1")
+        self.assertEqual(self.store_rows(), N_ROWS - 4)
+        self.assertNotIn("u4", browser.driver.current_url)
+        self.assertNotIn("u4", json.dumps(browser.run("return {...sessionStorage}")))
+        self.check_receipt()
+
+        browser.press("Verify the models")
+        browser.sees("All 3 models are byte for byte what a fit to the rows that are there now gives.")
+        self.assertEqual(browser.one(".verify tbody").text.count("identical"), 3)
+        browser.go("#/checks")
+        browser.wait(lambda: len(browser.all("main tbody tr")) == 3, "three checks")
+        browser.go("#/receipts")
+        browser.sees("Forgot 4 rows")
+        browser.go("#/")
+        browser.named("a", "Forgot 4 rows")
+
+        self.stop()
+        self.run_program("verify", "people.store")
+        self.run_program("show", "people.store", "--owner", "u4", code=4)
+
+    def check_receipt(self):
+        """What is downloaded are the bytes of the receipt; paper has digests in full, no buttons."""
+        browser = self.browser
+        browser.press("Download")
+        path = os.path.join(browser.downloads, "people-receipt-1.json")
+        browser.wait(lambda: os.path.exists(path), "download")
+        line = self.client("read").get("/v1/stores/people/receipts/1").body
+        with open(path, "rb") as file:
+            self.assertEqual(file.read(), line)
+        browser.media(kind="print")
+        self.assertNotIn("Sign out", browser.text)
+        self.assertNotIn("Download", browser.text)
+        for model in json.loads(line)["models"]:
+            self.assertIn(model["after"], browser.text)
+        browser.media()
+
+    def test_row_by_number(self):
+        browser = self.browser
+        self.serve()
+        self.sign_in("read", "erase")
+        self.look_for("seventeen", by="row")
+        browser.sees("In this store, ids are whole numbers.")
+        self.look_for("17000", by="row")
+        browser.sees("The store people has nothing of this id.")
+        self.look_for("17", by="row")
+        browser.sees("The store has 1 row of row 17")
+        browser.sees("u4")
+        browser.fill("#typed", "17")
+        browser.press("Forget 1 row")
+        browser.sees("1 row of people was forgotten")
+        self.assertEqual(self.store_rows(), N_ROWS - 1)
+        self.run_program("show", "people.store", "--id", "17", code=4)
+
+    def test_double_click(self):
+        """It is sent once."""
+        browser = self.browser
+        self.serve()
+        self.sign_in("read", "erase")
+        self.look_for("u4")
+        browser.fill("#typed", "u4")
+        browser.double_click(browser.named("button", "Forget 4 rows"))
+        browser.sees("Receipt 1")
+        self.assertEqual(self.forgets(), ["POST"])
+        self.assertEqual([receipt["forgotten"] for receipt in self.receipts()], [4])
+        browser.driver.back()
+        browser.wait(lambda: browser.all("#whom"), "back")
+        self.assertEqual(browser.one("#whom").get_attribute("value"), "")
+        self.assertNotIn("u4", browser.text)
+
+    def test_two_tabs(self):
+        """Of two tabs that forget the same person, one does, and the other says so."""
+        browser = self.browser
+        self.serve()
+        self.sign_in("read", "erase")
+        self.look_for("u4")
+        browser.sees("Type the owner to confirm")
+        with browser.second_tab():
+            browser.open(self.address)
+            self.sign_in("read", "erase")
+            self.look_for("u4")
+            browser.fill("#typed", "u4")
+            browser.press("Forget 4 rows")
+            browser.sees("Receipt 1")
+        browser.fill("#typed", "u4")
+        browser.press("Forget 4 rows")
+        browser.sees("somebody else has forgotten them meanwhile")
+        self.assertEqual(len(self.receipts()), 1)
+
+    def test_rows_that_changed(self):
+        """What was not shown is not forgotten."""
+        browser = self.browser
+        self.serve()
+        self.sign_in("read", "erase")
+        self.look_for("u4")
+        browser.sees("Type the owner to confirm")
+        self.good(self.client("admin").post("/v1/stores/people/forget", {"ids": ["17"]}))
+        browser.fill("#typed", "u4")
+        browser.press("Forget 4 rows")
+        browser.sees("The rows have changed since you looked at them. Nothing was forgotten")
+        browser.sees("The store has 3 rows of owner u4")
+        self.assertEqual(self.store_rows(), N_ROWS - 1)
+        browser.fill("#typed", "u4")
+        browser.press("Forget 3 rows")
+        browser.sees("Receipt 2")
+
+    def test_texts_are_not_markup(self):
+        name = "<img src=x onerror=document.title=1>"
+        with open(self.path("odd.csv"), "w", encoding="utf-8") as file:
+            file.write("id,user,<i>a</i>,b\n")
+            for i in range(12):
+                file.write(f"{name}{i},{name},{i},{i * i % 7}\n")
+        self.run_program("fit", "odd.csv", "--id", "id", "--owner", "user", "--keep-texts", "-k",
+                         "2", "-o", "odd.store")
+        browser = self.browser
+        self.serve("odd.store")
+        self.sign_in("read", "erase")
+        self.look_for(name)
+        browser.sees(f"The store has 12 rows of owner {name}")
+        browser.sees("<i>a</i>")
+        browser.sees(f"{name}11")
+        self.assertEqual(browser.all("main img, main i"), [])
+
+
+class TokenTest(PageTest):
+    def test_wrong_and_expired(self):
+        browser = self.browser
+        old = self.expired_token()
+        self.serve()
+        self.refusals.append("v1/me - Failed to load resource: the server responded with a status "
+                             "of 401")
+        for text, words in (("", "Paste a token first."),
+                            ("two words", "This is not a token"),
+                            ("efface_" + "x" * 43, "The service does not know this token."),
+                            (old, "This token has expired.")):
+            browser.fill("#token", text)
+            browser.press("Sign in")
+            browser.sees(words)
+            self.assertEqual(browser.run("return document.activeElement.id"), "token")
+            self.assertEqual(browser.run("return sessionStorage.length"), 0)
+        self.sign_in("read")
+        browser.sees("Overview")
+
+    def test_revoked_under_the_page(self):
+        """Whoever signs in again goes on where they were."""
+        browser = self.browser
+        lost = self.make_token("lost", "read", "erase")
+        self.serve()
+        self.sign_in(token=lost)
+        self.look_for("u4")
+        browser.fill("#typed", "u4")
+        self.refusals.append("status of 401")
+        self.run_program("token", "revoke", "lost", "--tokens", "efface.tokens")
+        browser.wait(lambda: self.service.client(lost).get("/v1/me").status == 401, "revoked")
+        browser.press("Forget 4 rows")
+        browser.sees("The service does not know this token.")
+        self.assertEqual(self.store_rows(), N_ROWS)
+        self.sign_in("read", "erase")
+        browser.sees("The store has 4 rows of owner u4")
+
+    def test_roles(self):
+        browser = self.browser
+        self.serve()
+        self.sign_in("read")
+        self.look_for("u4")
+        browser.sees("You can look at this, but not forget it")
+        self.assertEqual(browser.all("button.danger, #typed"), [])
+        browser.press("Sign out")
+        self.sign_in("predict")
+        browser.sees("60 rows")
+        self.assertNotIn("Find a person", browser.text)
+        browser.go("#/find")
+        browser.sees("Your token may not look at this")
+        browser.press("Use another token")
+        self.sign_in("erase")
+        self.look_for("u4")
+        browser.fill("#typed", "u4")
+        browser.press("Forget 4 rows")
+        browser.sees("Receipt 1")
+
+    def test_sign_out(self):
+        browser = self.browser
+        self.serve()
+        self.sign_in("read", "erase")
+        self.look_for("u4")
+        browser.sees("Type the owner to confirm")
+        browser.press("Sign out")
+        browser.sees("You are signed out.")
+        self.assertEqual(browser.run("return sessionStorage.length"), 0)
+        browser.driver.back()
+        browser.one("#token")
+        self.assertNotIn("u4", browser.text)
+        browser.driver.refresh()
+        browser.one("#token")
+
+
+class StateTest(PageTest):
+    def test_reload(self):
+        """The person, the preview and a check are still there after a reload."""
+        browser = self.browser
+        self.serve()
+        self.sign_in("read", "erase")
+        self.look_for("u4")
+        browser.fill("#typed", "u4")
+        browser.driver.refresh()
+        browser.sees("The store has 4 rows of owner u4")
+        browser.sees("Type the owner to confirm")
+        self.assertEqual(browser.one("#whom").get_attribute("value"), "u4")
+        self.assertEqual(browser.one("#typed").get_attribute("value"), "")
+        self.assertEqual(self.forgets(), [])
+        browser.fill("#typed", "u4")
+        browser.press("Forget 4 rows")
+        browser.sees("Receipt 1")
+        browser.press("Verify the models")
+        browser.driver.refresh()
+        browser.sees("Receipt 1")
+        browser.sees("All 3 models are byte for byte")
+        self.assertEqual(len(self.receipts()), 1)
+
+    def test_service_ends_and_comes_back(self):
+        browser = self.browser
+        self.serve()
+        self.sign_in("read", "erase")
+        self.look_for("u4")
+        browser.fill("#typed", "u4")
+        self.refusals.append("ERR_CONNECTION_REFUSED")
+        self.stop()
+        browser.press("Forget 4 rows")
+        browser.sees("The service did not answer, and the request may or may not have been done.")
+        self.assertEqual(self.store_rows(), N_ROWS)
+        self.service = Service(self.folder, ("people.store",), "--listen",
+                               f"127.0.0.1:{self.service.port}")
+        self.addCleanup(self.service.end, signal.SIGKILL)
+        browser.press("Look")
+        browser.wait(lambda: browser.all(".danger-zone") and not browser.all(".notice.bad"), "again")
+        browser.fill("#typed", "u4")
+        browser.press("Forget 4 rows")
+        browser.sees("Receipt 1")
+        self.assertEqual(self.store_rows(), N_ROWS - 4)
+
+    def test_unread_store(self):
+        """A store that cannot be read does not hide the other."""
+        browser = self.browser
+        self.make_store("others.store", n_rows=8, text_ids=True)
+        self.start("people.store", "others.store")
+        with open(self.path("others.store"), "r+b") as file:
+            file.write(b"not a database any more")
+        self.open_page()
+        self.sign_in("read", "erase")
+        browser.sees("This store cannot be read now.")
+        browser.sees("60 rows")
+        self.look_for("u4")
+        browser.sees("The store has 4 rows of owner u4")
+
+
+if __name__ == "__main__":
+    unittest.main()
