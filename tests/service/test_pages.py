@@ -83,6 +83,18 @@ def parse(text):
     return families
 
 
+class Parser(unittest.TestCase):
+    def test_bad_texts(self):
+        good = '# HELP a_total A.\n# TYPE a_total counter\na_total{b="c"} 1\n'
+        self.assertEqual(parse(good)["a_total"].labels(), {"b"})
+        for old, new in (("1\n", "1"), ("# HELP a_total A.\n", ""), (" counter", " count"),
+                         ("# TYPE a_total counter\n", ""), ("{b", "{9"), (' 1', ' one'), (' 1', ''),
+                         ('"c"', 'c'), ('"c"', '"c"d"'), ('"c"', '"c",b="d"'), ("\na_t", "\nb_t"),
+                         (good, good + good), ("1\n", '1\na_total{b="c"} 2\n'), ("1\n", "1\n\n")):
+            with self.assertRaises(ValueError, msg=(old, new)):
+                parse(good.replace(old, new, 1))
+
+
 class Metrics(ServiceTest):
     def scrape(self):
         reply = self.client("read").get("/v1/metrics")
