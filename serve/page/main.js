@@ -102,7 +102,7 @@ function noRole(route) {
         notice('warn', el('p', null, `This takes the role ${list(route.roles, 'or')}. The token `,
             el('strong', null, me.name), ` has ${list(me.roles)}.`)),
         el('p', null, 'Whoever runs the service can make a token with that role: ',
-            el('code', null, `efface token new NAME --role ${route.roles[0]}`)),
+            el('code', { class: 'command' }, `efface token new NAME --role ${route.roles[0]}`)),
         el('p', { class: 'actions' }, link('', 'Go to the overview'),
             button('Use another token', leave)));
 }

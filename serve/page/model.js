@@ -66,7 +66,8 @@ export async function showModel({ main, parts, signal, may }) {
         .map((column, i) => column.name || `column ${i}`);
     const view = model.facts.find((fact) => fact.name === 'view');
     const params = model.facts.filter((fact) => fact.parameter);
-    const rest = model.facts.filter((fact) => !fact.parameter && fact.value !== null);
+    const rest = model.facts.filter((fact) => !fact.parameter && fact.value !== null
+        && fact.name !== 'classes'); // they are listed by their names
     const pairs = (some) => some.map((fact) => [fact.name.replaceAll('_', ' '),
         factValue(fact.value)]);
     const predicts = model.predicts === 'nothing' ? '' : ` From ${list(shortened(inputs))} it `

@@ -67,7 +67,7 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
     const start = kept && stores.some((store) => store.name === kept.store)
         && (!parts[0] || parts[0] === kept.store) ? kept : null;
     const result = el('div', { class: 'steps' });
-    const problem = el('div', { id: 'find-problem', 'aria-live': 'assertive' });
+    const problem = el('div', { id: 'find-problem' });
 
     const choice = el('select', { id: 'store' }, stores.map((store) => el('option',
         { value: store.name, selected: store.name === (start ? start.store : parts[0]) },
@@ -81,11 +81,15 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
         on: { change: () => adapt() } });
     const radios = { owner: radio('owner'), row: radio('row') };
     const chosen = () => (radios.owner.checked ? 'owner' : 'row');
+    // Of radio buttons that are not in a document yet, both can be checked.
+    const choose = (by) => Object.entries(radios).forEach(([name, one]) => {
+        one.checked = name === by;
+    });
 
     function adapt() {
         const store = theStore();
         radios.owner.disabled = !store.owners;
-        if (!store.owners) radios.row.checked = true;
+        if (!store.owners) choose('row');
         const by = chosen();
         const are = by === 'owner' ? store.owners_are : store.ids;
         label.textContent = by === 'owner' ? 'Owner' : 'Id of the row';
@@ -94,7 +98,7 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
         field.setAttribute('inputmode', are === 'numbers' ? 'numeric' : 'text');
     }
     choice.addEventListener('change', adapt);
-    radios[start ? start.by : stores.some((s) => s.owners) ? 'owner' : 'row'].checked = true;
+    choose(start ? start.by : 'owner');
     if (start) field.value = start.text;
     adapt();
 
@@ -194,7 +198,7 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
         const typed = el('input', { id: 'typed', type: 'text', autocomplete: 'off',
             spellcheck: 'false', autocapitalize: 'none',
             'aria-describedby': 'typed-hint typed-problem' });
-        const wrong = el('div', { id: 'typed-problem', 'aria-live': 'assertive' });
+        const wrong = el('div', { id: 'typed-problem' });
         const send = el('button', { type: 'submit', class: 'danger' },
             `Forget ${count(found.of, 'row')}`);
         const stop = (text) => {

@@ -1,4 +1,5 @@
-// Pictures as SVG, each with a title, a description, and the same numbers as a table.
+// Pictures as SVG, each with a title, a description, and the same numbers as a table. They are as
+// wide as half of the page on a desk, so that their texts have the size of the page's.
 
 import { el, freshId, more, svg, table } from './dom.js';
 import { brief, count, number, percent, whole } from './words.js';
@@ -10,16 +11,23 @@ function picture(width, height, title, description, ...children) {
     svg('title', { id: ids[0] }, title), svg('desc', { id: ids[1] }, description), ...children);
 }
 
+const WIDTH = 500;
+
+// Room to the left of bars for the longest of their names.
+function gutter(names) {
+    return Math.min(170, 22 + 8.5 * Math.max(1, ...names.map((name) => clip(name).length)));
+}
+
 function text(x, y, words, attributes) {
     return svg('text', { x, y, ...attributes }, words);
 }
 
 // Upright bars; `bars` are { name, value }.
 export function columns(title, description, bars) {
-    const [width, height, low, high] = [560, 220, 184, 20];
+    const [width, height, low, high] = [WIDTH, 210, 178, 22];
     const most = Math.max(1, ...bars.map((bar) => bar.value));
     const step = (width - 20) / bars.length;
-    const every = Math.ceil(bars.length / 9);
+    const every = Math.ceil(bars.length / 7);
     return picture(width, height, title, description,
         svg('line', { class: 'axis', x1: 10, x2: width - 10, y1: low, y2: low }),
         bars.map((bar, i) => {
@@ -30,7 +38,7 @@ export function columns(title, description, bars) {
                     height: tall, rx: 3 }),
                 bar.value > 0 && step > 26 ? text(x + step / 2, low - tall - 6, short(bar.value),
                     { 'text-anchor': 'middle', class: 'tiny' }) : null,
-                i % every === 0 || i === bars.length - 1
+                i % every === 0
                     ? text(x + step / 2, low + 18, bar.name,
                         { 'text-anchor': 'middle', class: 'tiny pale' }) : null);
         }));
@@ -42,9 +50,9 @@ function short(n) {
 
 // Clusters on a plane: the area of each is its share of the weight.
 function map(data) {
-    const [width, height, edge] = [640, 400, 26];
+    const [width, height, edge] = [WIDTH, 340, 26];
     const points = data.points;
-    const radius = (point) => Math.max(4, Math.sqrt(point.share) * 92);
+    const radius = (point) => Math.max(4, Math.sqrt(point.share) * 76);
     const span = (what) => {
         const values = points.map((point) => point[what]);
         const [low, high] = [Math.min(...values), Math.max(...values)];
@@ -60,11 +68,10 @@ function map(data) {
     const words = `${count(points.length, data.row_name)} on the plane of the two first principal `
         + `components. The largest is ${data.row_name} ${top.name}, with ${percent(top.share)} of `
         + 'the weight.';
-    const axis = (i) => `${['first', 'second'][i]} component, ${percent(data.axes[i].share)} of the `
-        + 'variance of the centers';
+    const axis = (i) => `${['first', 'second'][i]} component, ${percent(data.axes[i].share)}`;
     return frame(data.title, el('p', { class: 'pale' }, 'Each circle is a ', data.row_name,
         '; its area is the share of the weight. Distances are those of the centers, seen along the '
-        + 'two directions in which they differ most.'),
+        + 'two directions in which they differ most; each axis says its share of their variance.'),
     picture(width, height, data.title, words,
         svg('rect', { class: 'ground', x: 1, y: 1, width: width - 2, height: height - 2, rx: 10 }),
         large.map((point) => {
@@ -92,15 +99,16 @@ function map(data) {
 
 // Parts of a whole, as lying bars, the largest first.
 function shares(data) {
-    const [width, row, left] = [640, 30, 170];
+    const [width, row] = [WIDTH, 30];
     const parts = [...data.parts].sort((a, b) => b.share - a.share).slice(0, 40);
+    const left = gutter(parts.map((part) => part.name));
     const height = parts.length * row + 6;
     const most = Math.max(1e-9, ...parts.map((part) => part.share));
     const words = parts.slice(0, 3).map((part) => `${part.name}: ${percent(part.share)}`).join(', ');
     return frame(data.title, null,
         picture(width, height, data.title, words, parts.map((part, i) => {
             const y = i * row + 4;
-            const long = Math.max(1, (part.share / most) * (width - left - 90));
+            const long = Math.max(1, (part.share / most) * (width - left - 64));
             return svg('g', null,
                 text(left - 12, y + 16, clip(part.name), { 'text-anchor': 'end' }),
                 svg('rect', { class: 'bar', x: left, y: y + 2, width: long, height: row - 12, rx: 3 }),
@@ -117,7 +125,7 @@ function clip(name) {
 
 // Coefficients: lying bars around zero, with whiskers of two standard errors.
 function effects(data) {
-    const [width, row, left, right] = [640, 34, 170, 90];
+    const [width, row, right] = [WIDTH, 34, 70];
     const scaled = data.bars.every((bar) => bar.effect !== null && bar.effect !== undefined);
     const bars = [...data.bars].map((bar) => ({ ...bar,
         at: scaled ? bar.effect : bar.value,
@@ -126,7 +134,9 @@ function effects(data) {
     const low = Math.min(0, ...bars.map((bar) => bar.at - bar.whisker));
     const high = Math.max(0, ...bars.map((bar) => bar.at + bar.whisker));
     const span = high - low || 1;
-    const x = (value) => left + 34 + ((value - low) / span) * (width - left - right - 34);
+    const left = gutter(bars.map((bar) => bar.name));
+    const room = low < 0 ? 64 : 4; // for the numbers of bars that point to the left
+    const x = (value) => left + room + ((value - low) / span) * (width - left - right - room);
     const height = bars.length * row + 10;
     const whiskers = bars.some((bar) => bar.whisker > 0);
     const what = scaled ? `Change of ${data.title} when a column grows by one standard deviation`
@@ -162,24 +172,35 @@ function effects(data) {
         .concat(scaled ? [number(bar.effect)] : []))])));
 }
 
+const MOST_COLUMNS = 7;
+// The columns in which the rows of a profile differ most, in their order.
+function strongest(data, rows) {
+    const size = (j) => Math.max(...rows.map((one) => Math.abs(one.differences[j] || 0)));
+    return data.columns.map((name, j) => j).sort((a, b) => size(b) - size(a))
+        .slice(0, MOST_COLUMNS).sort((a, b) => a - b);
+}
+
 // What marks each cluster or class: how far each column lies from the mean, in deviations.
 function profile(data) {
-    const [row, left, top] = [34, 110, 34];
-    const names = data.columns.slice(0, 12);
+    const [width, row, top] = [WIDTH, 34, 34];
     const rows = data.rows.slice(0, 30);
-    const width = 640;
+    const left = gutter(rows.map((one) => one.name));
+    const shown = strongest(data, rows);
+    const names = shown.map((j) => data.columns[j]);
     const step = (width - left - 6) / names.length;
     const height = top + rows.length * row + 6;
-    const most = Math.max(0.5, ...rows.flatMap((one) => one.differences.slice(0, names.length)
-        .map((z) => Math.abs(z || 0))));
-    const strongest = rows.map((one) => {
-        const z = one.differences.slice(0, names.length);
+    const most = Math.max(0.5, ...rows.flatMap((one) => shown
+        .map((j) => Math.abs(one.differences[j] || 0))));
+    const words = rows.map((one) => {
+        const z = shown.map((j) => one.differences[j]);
         const at = z.reduce((best, value, i) => (Math.abs(value || 0) > Math.abs(z[best] || 0)
             ? i : best), 0);
         return `${data.row_name} ${one.name}: ${names[at]} ${(z[at] || 0) < 0 ? 'below' : 'above'}`;
     }).slice(0, 4).join('; ');
-    return frame(data.title, el('p', { class: 'pale' }, data.text),
-        picture(width, height, data.title, strongest,
+    return frame(data.title, el('p', { class: 'pale' }, data.text,
+        shown.length < data.columns.length ? ` These ${shown.length} of ${
+            whole(data.columns.length)} columns differ most.` : ''),
+        picture(width, height, data.title, words,
             names.map((name, j) => text(left + (j + 0.5) * step, 18,
                 name.length * 7 > step ? `${name.slice(0, Math.max(2, Math.floor(step / 8)))}…` : name,
                 { 'text-anchor': 'middle', class: 'tiny pale' })),
@@ -190,13 +211,13 @@ function profile(data) {
                 return svg('g', null,
                     text(left - 12, y + 19, clip(one.name), { 'text-anchor': 'end' }),
                     names.map((name, j) => {
-                        const z = one.differences[j] || 0;
+                        const z = one.differences[shown[j]] || 0;
                         const long = (Math.abs(z) / most) * (step * 0.44);
                         const middle = left + (j + 0.5) * step;
                         return svg('rect', { class: z < 0 ? 'bar under' : 'bar',
                             x: z < 0 ? middle - long : middle, y: y + 5, width: Math.max(0.5, long),
                             height: 18, rx: 2 }, svg('title', null,
-                            `${one.name}, ${name}: ${number(one.values[j])}`));
+                            `${one.name}, ${name}: ${number(one.values[shown[j]])}`));
                     }));
             })),
         more('The same as a table', table(data.title, [{ name: data.row_name },

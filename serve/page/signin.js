@@ -9,7 +9,7 @@ export function showSignIn(main, message, done) {
         id: 'token', type: 'password', autocomplete: 'one-time-code', spellcheck: 'false',
         autocapitalize: 'none', required: true, 'aria-describedby': 'token-help token-problem',
     });
-    const problem = el('div', { id: 'token-problem', 'aria-live': 'assertive' });
+    const problem = el('div', { id: 'token-problem' });
     const button = el('button', { type: 'submit', class: 'primary' }, 'Sign in');
     const refuse = (text) => {
         field.setAttribute('aria-invalid', 'true');
@@ -50,6 +50,6 @@ export function showSignIn(main, message, done) {
                 + 'until you sign out, close the tab, or leave it alone for half an hour.'),
             problem, button),
         el('p', { class: 'hint' }, 'No token yet? Whoever runs the service makes one: ',
-            el('code', null, 'efface token new NAME --role read,erase'))));
+            el('code', { class: 'command' }, 'efface token new NAME --role read,erase'))));
     field.focus();
 }

@@ -27,7 +27,7 @@ export function brief(x) {
 
 export function percent(part) {
     return `${new Intl.NumberFormat('en', { maximumFractionDigits: part < 0.1 ? 1 : 0 })
-        .format(part * 100)} %`;
+        .format(part * 100)}\u00a0%`;
 }
 
 export function bytes(n) {
@@ -38,9 +38,9 @@ export function bytes(n) {
 }
 
 export function seconds(s) {
-    if (s < 0.001) return `${brief(s * 1e6)} µs`;
-    if (s < 1) return `${brief(s * 1e3)} ms`;
-    return `${brief(s)} s`;
+    if (s < 0.001) return `${brief(s * 1e6)}\u00a0µs`;
+    if (s < 1) return `${brief(s * 1e3)}\u00a0ms`;
+    return `${brief(s)}\u00a0s`;
 }
 
 export function time(text) {

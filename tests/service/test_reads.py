@@ -19,6 +19,11 @@ class ReadsTest(ServiceTest):
         super().setUp()
         self.make_store()
 
+    def tearDown(self):
+        """The service must end well; under a sanitizer that says that nothing has leaked."""
+        if self.service and self.service.process.poll() is None:
+            self.stop()
+
     def checked(self, *roles):
         return Checked(self.client(*roles), CONTRACT)
 
