@@ -76,6 +76,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
     taken = NULL;
     sv_request request = {.service = &service,
                           .route = &route,
+                          .content_type = "application/json",
                           .host = (choice & 128) != 0 ? "[::1]:8741" : "",
                           .caller = {.name = "fuzz"},
                           .n_body = n_bytes - 1};

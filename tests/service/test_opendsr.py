@@ -41,9 +41,21 @@ def erasure(*people, **changed):
 
 class DsrTest(ServiceTest):
     """Owners of the store `people` are the texts u0, u1, ...; each has four rows. Owners of the
-    store `numbers` are numbers."""
+    store `numbers` are numbers. Stores and tokens are made once, and copied for each test."""
+
+    made = {}  # stores and the file of tokens: their bytes
+    made_tokens = {}
 
     def make_small(self, name="people.store", owner="u{}", n_rows=24):
+        if (owner, n_rows) not in self.made:
+            self.fit_small(name, owner, n_rows)
+            with open(self.path(name), "rb") as file:
+                self.made[owner, n_rows] = file.read()
+        with open(self.path(name), "wb") as file:
+            file.write(self.made[owner, n_rows])
+        return name
+
+    def fit_small(self, name, owner, n_rows):
         with open(self.path("rows.csv"), "w", encoding="utf-8") as file:
             file.write("id,user,x,y\n")
             for number in range(n_rows):
@@ -51,11 +63,19 @@ class DsrTest(ServiceTest):
         self.run_program("fit", "rows.csv", "--id", "id", "--owner", "user", "-k", "3", "--seed",
                          "11", "-o", name)
         os.remove(self.path("rows.csv"))
-        return name
 
     def setUp(self):
         super().setUp()
         self.make_small()
+        if not self.made_tokens:
+            for role in service_program.ROLES:
+                self.made_tokens[role,] = self.token(role)
+            with open(self.path("efface.tokens"), "rb") as file:
+                self.made["tokens"] = file.read()
+        self.tokens = dict(self.made_tokens)
+        with open(os.open(self.path("efface.tokens"), os.O_WRONLY | os.O_CREAT, 0o600),
+                  "wb") as file:
+            file.write(self.made["tokens"])
 
     def caller(self, *roles):
         return Checked(self.client(*roles), CONTRACT)
