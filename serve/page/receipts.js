@@ -34,8 +34,8 @@ export async function showReceipts({ main, parts, signal }) {
     const before = parts[1] ? `&before=${parts[1]}` : '';
     const answer = await get(`v1/stores/${path(name)}/receipts?count=${PAGE}${before}`, signal);
     const receipts = answer.receipts;
-    const lead = el('p', { class: 'lead' }, `Every request that changed ${name} has one. Each names `
-        + 'the digest of the one before, so none can go missing unnoticed.');
+    const lead = el('p', { class: 'lead' }, `Every request that changed the store ${name} has one. `
+        + 'Each names the digest of the one before, so none can go missing unnoticed.');
     if (receipts.length === 0) {
         replace(main, heading, storeTabs(stores, name), lead,
             empty('No receipts yet', el('p', null, 'The first request makes one.')));
@@ -97,11 +97,12 @@ async function check(out, at, key, body, good) {
 
 function sentence(receipt, store) {
     const when = `On ${time(receipt.time).replace(' at ', ', at ')}, `;
-    const made = { forget: `${count(receipt.forgotten, 'row')} of ${store} `
+    const made = { forget: `${count(receipt.forgotten, 'row')} of the store ${store} `
             + `${receipt.forgotten === 1 ? 'was' : 'were'} forgotten`,
-    learn: `${count(receipt.learned, 'row')} joined ${store}`,
-    update: `${count(receipt.updated, 'row')} of ${store} got other values`,
-    publish: `a model of ${store} was published` }[receipt.kind] || `${store} was changed`;
+    learn: `${count(receipt.learned, 'row')} joined the store ${store}`,
+    update: `${count(receipt.updated, 'row')} of the store ${store} got other values`,
+    publish: `a model of the store ${store} was published` }[receipt.kind]
+        || `the store ${store} was changed`;
     const models = receipt.models.length === 0 ? '' : `, in the store and in ${
         receipt.models.length === 1 ? 'its model' : `all ${receipt.models.length} models`}`;
     return `${when}${made}${receipt.kind === 'publish' ? '' : models}.`;

@@ -118,6 +118,14 @@ class ConnectionTest(ServiceTest):
                 # libmicrohttpd 0.9.75 sends the head of some of its own refusals twice.
                 reply = receive(connection)
                 self.assertEqual(set(re.findall(rb"HTTP/1.1 (\d+)", reply)), {b"400"}, reply)
+        # A body that is right in both readings, and ends elsewhere in each.
+        chunks = b"b\r\n" + body + b"\r\n0\r\n\r\n"
+        for order in ["Content-Length: {n}\r\nTransfer-Encoding: chunked\r\n",
+                      "Transfer-Encoding: chunked\r\nContent-Length: {n}\r\n"]:
+            more = order.format(n=len(chunks))
+            self.assertEqual(self.status(self.head("POST", FORGET, "erase", more) + chunks), 400)
+        self.assertEqual(self.good(self.client("read").get("/v1/stores/people/receipts"))[
+            "receipts"], [])
         hosts = f"Host: localhost:{self.service.port}\r\n"
         self.assertEqual(self.status(self.head(more=hosts)), 421)
         self.assertEqual(self.status(b"GET /v1/health HTTP/1.1\r\n\r\n"), 421)
@@ -249,7 +257,7 @@ class ConnectionTest(ServiceTest):
 
     def test_more_clients_than_there_may_be(self):
         """Slow ones go when a good one comes."""
-        self.start(wrapper=("prlimit", "--nofile=600"))
+        self.start(options=("--patience", "3600"), wrapper=("prlimit", "--nofile=600"))
         slow = []
         for _ in range(700):
             slow.append(self.connect())

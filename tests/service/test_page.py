@@ -54,7 +54,7 @@ class ForgetTest(PageTest):
         browser.press("Forget 4 rows")
 
         browser.sees("Receipt 1")
-        browser.sees("4 rows of people were forgotten, in the store and in all 3 models.")
+        browser.sees("4 rows of the store people were forgotten, in the store and in all 3 models.")
         self.assertEqual(browser.run("return document.activeElement.tagName"), "H1")
         self.assertEqual(self.store_rows(), N_ROWS - 4)
         self.assertNotIn("u4", browser.driver.current_url)
@@ -104,7 +104,7 @@ class ForgetTest(PageTest):
         browser.sees("u4")
         browser.fill("#typed", "17")
         browser.press("Forget 1 row")
-        browser.sees("1 row of people was forgotten")
+        browser.sees("1 row of the store people was forgotten")
         self.assertEqual(self.store_rows(), N_ROWS - 1)
         self.run_program("show", "people.store", "--id", "17", code=4)
 
