@@ -1,4 +1,5 @@
 /* efface-serve: the service, and its tokens. `efface serve` and `efface token` run it. */
+#include "api/json_memory.h"
 #include "command/commands.h"
 #include "command/saying.h"
 #include "efface/efface.h"
@@ -49,6 +50,7 @@ static int run(int n_arguments, char **arguments) {
 int main(int n_arguments, char **arguments) {
     if (has(n_arguments, arguments, "--json"))
         sv_messages_as_json();
+    sv_json_wipes_memory();
     if (sodium_init() < 0)
         return sv_failed("the system has no random numbers");
     const int code = run(n_arguments, arguments);

@@ -1285,8 +1285,9 @@ typedef struct efface_store_options {
     int resident; /* open to write: if not 0, rows and models stay in memory between requests, so
                      that a request does not have to read them. They are made when a request first
                      needs them, and anew after another process has changed the store or a request
-                     has failed. What requests do, their receipts and the file are the same.
-                     Default 0: memory holds nothing between requests */
+                     has failed. What requests do, their receipts and the file are the same. Rows
+                     that another process forgets stay in memory until the handle is used again or
+                     closed. Default 0: memory holds nothing between requests */
 } efface_store_options;
 
 /* Fills the options with their defaults. */
@@ -1360,11 +1361,12 @@ EFFACE_API efface_status efface_store_get_info(efface_store *store, efface_store
 
 /* A number that changes whenever a request of any process is committed; while one is being
  * committed, it may have either value. So what was read from the store is up to date as long as the
- * number is what it was before the reading. It has 32 bits and begins again after the last. Takes
- * no lock and some microseconds; on a handle that is open to write more, for such a handle opens
- * the file again after each request. A store of an older format that is open to read is a copy in
- * memory that nobody changes: its number stays. Errors: CORRUPT if another file has the name of the
- * store now, or none: open it again; IO; ARGUMENT. */
+ * number is what it was before the reading and after it: a commit that fails, or whose process
+ * dies, may have shown its number already, and the next one has it again. It has 32 bits and begins
+ * again after the last. Takes no lock and some microseconds; on a handle that is open to write
+ * more, for such a handle opens the file again after each request. A store of an older format that
+ * is open to read is a copy in memory that nobody changes: its number stays. Errors: CORRUPT if
+ * another file has the name of the store now, or none: open it again; IO; ARGUMENT. */
 EFFACE_API efface_status efface_store_count_changes(efface_store *store, uint64_t *count,
                                                     efface_error *error);
 

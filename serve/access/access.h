@@ -41,8 +41,8 @@ typedef enum sv_answer { SV_KNOWN, SV_UNKNOWN, SV_EXPIRED } sv_answer;
 bool sv_tokens_open(const char *path, sv_tokens **out, char *message, size_t n_message);
 void sv_tokens_free(sv_tokens *tokens);
 
-/* Whose token that is. A file that has changed is read again first, so that a token that was
- * revoked is of no use a moment later. */
+/* Whose token that is. A file that has changed is read again first: a new token can be used at
+ * once, and one that was revoked is of no use a tenth of a second later. */
 sv_answer sv_tokens_find(sv_tokens *tokens, const char *token, sv_caller *caller);
 
 /* Whether there is any token that has not expired. */

@@ -1,10 +1,11 @@
 /*
  * The tokens that the service knows (access.h).
  *
- * They are read again when the file has changed, which is looked at most ten times a second: a
- * token that was revoked is of no use a tenth of a second later. A file that cannot be trusted any
- * more (others can write it, it is gone) has no tokens; if the process merely lacks descriptors or
- * memory, what was read before stays.
+ * They are read again when the file has changed. Whether it has is looked at most ten times a
+ * second, so a token that was revoked is of no use a tenth of a second later; and whenever a token
+ * is not known, so a new one can be used at once. A file that cannot be trusted any more (others
+ * can write it, it is gone) has no tokens; if the process merely lacks descriptors or memory, what
+ * was read before stays.
  */
 #include "access/token_file.h"
 #include "http/http.h"
@@ -88,10 +89,10 @@ static bool read_if_changed(sv_tokens *t, char *message, size_t n_message) {
     return read_file(t, message, n_message);
 }
 
-static void look(sv_tokens *t) {
+static void look(sv_tokens *t, double seconds) {
     const double now = sv_now();
     char message[1000];
-    if (now - t->looked < LOOK_SECONDS)
+    if (now - t->looked < seconds)
         return;
     t->looked = now;
     if (!read_if_changed(t, message, sizeof message))
@@ -127,19 +128,29 @@ void sv_tokens_free(sv_tokens *t) {
     free(t);
 }
 
-sv_answer sv_tokens_find(sv_tokens *t, const char *text, sv_caller *caller) {
-    unsigned char hash[SV_HASH_BYTES];
+/* All tokens are compared, so that the time does not tell which one it was. */
+static sv_answer find(const sv_tokens *t, const unsigned char hash[SV_HASH_BYTES],
+                      sv_caller *caller) {
     sv_answer answer = SV_UNKNOWN;
-    sv_hash_token(text, hash);
-    pthread_mutex_lock(&t->lock);
-    look(t);
-    /* All of them, so that the time does not tell which one it was. */
     for (size_t i = 0; i < t->list.n_tokens; i++)
-        if (sodium_memcmp(hash, t->list.tokens[i].hash, sizeof hash) == 0) {
+        if (sodium_memcmp(hash, t->list.tokens[i].hash, SV_HASH_BYTES) == 0) {
             *caller = t->list.tokens[i].caller;
             answer = caller->expires != 0 && caller->expires <= (int64_t)time(NULL) ? SV_EXPIRED
                                                                                     : SV_KNOWN;
         }
+    return answer;
+}
+
+sv_answer sv_tokens_find(sv_tokens *t, const char *text, sv_caller *caller) {
+    unsigned char hash[SV_HASH_BYTES];
+    sv_hash_token(text, hash);
+    pthread_mutex_lock(&t->lock);
+    look(t, LOOK_SECONDS);
+    sv_answer answer = find(t, hash, caller);
+    if (answer == SV_UNKNOWN) {
+        look(t, 0);
+        answer = find(t, hash, caller);
+    }
     pthread_mutex_unlock(&t->lock);
     return answer;
 }
@@ -148,7 +159,7 @@ bool sv_tokens_any(sv_tokens *t) {
     const int64_t now = (int64_t)time(NULL);
     bool any = false;
     pthread_mutex_lock(&t->lock);
-    look(t);
+    look(t, LOOK_SECONDS);
     for (size_t i = 0; i < t->list.n_tokens; i++) {
         const int64_t expires = t->list.tokens[i].caller.expires;
         any = any || expires == 0 || expires > now;

@@ -1,5 +1,6 @@
 /* POST .../predict: what a model predicts for rows, as JSON or as CSV. */
 #include "api/api.h"
+#include "api/model_names.h"
 #include "api/row_bodies.h"
 #include "api/values.h"
 #include "api/whom.h"
@@ -155,18 +156,10 @@ static bool predict(asking *a) {
     return true;
 }
 
-static const char *class_text(const sv_snapshot *by, int64_t class) {
-    for (uint32_t i = 0; i < by->info.n_classes; i++)
-        if (by->classes[i] == class)
-            return by->class_texts[i];
-    return NULL;
-}
-
 static json_t *number_json(const asking *a, efface_number number) {
     switch (a->by->info.predicts) {
     case EFFACE_PREDICTS_CLUSTERS: return json_integer(number.whole);
-    case EFFACE_PREDICTS_CLASSES:
-        return sv_json_label(number.whole, class_text(a->by, number.whole));
+    case EFFACE_PREDICTS_CLASSES: return sv_json_class(a->by, number.whole);
     case EFFACE_PREDICTS_VALUES:
     case EFFACE_PREDICTS_PROBABILITIES: break;
     }
@@ -227,7 +220,7 @@ static void put_text(FILE *out, const char *text) {
 static void put_number(const asking *a, FILE *out, efface_number number) {
     const efface_predicts kind = a->by->info.predicts;
     const char *const text =
-        kind == EFFACE_PREDICTS_CLASSES ? class_text(a->by, number.whole) : NULL;
+        kind == EFFACE_PREDICTS_CLASSES ? sv_class_text(a->by, number.whole) : NULL;
     if (text != NULL)
         put_text(out, text);
     else if (kind == EFFACE_PREDICTS_CLASSES || kind == EFFACE_PREDICTS_CLUSTERS)

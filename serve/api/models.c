@@ -1,6 +1,6 @@
 /* A model, and the tables that it can be looked at through. */
 #include "api/api.h"
-#include "api/opened.h"
+#include "api/model_names.h"
 #include "api/values.h"
 
 #include <stdlib.h>
@@ -37,23 +37,22 @@ static const char *predicts_name(const efface_model_info *info) {
     return info->n_numbers != 0 ? names[info->predicts] : "nothing";
 }
 
-static json_t *list_columns(const sv_opened *o) {
+static json_t *list_columns(const sv_snapshot *o) {
     json_t *const list = json_array();
     for (uint32_t j = 0; j < o->info.n_columns; j++)
-        (void)json_array_append_new(list, json_pack("{s:o,s:b}", "name",
-                                                    sv_json_text(sv_column_name(o, j)), "input",
-                                                    efface_model_is_input(o->model, j)));
+        (void)json_array_append_new(list, json_pack("{s:o,s:b}", "name", sv_json_text(o->names[j]),
+                                                    "input", efface_model_is_input(o->model, j)));
     return list;
 }
 
-static json_t *list_classes(const sv_opened *o) {
+static json_t *list_classes(const sv_snapshot *o) {
     json_t *const list = json_array();
     for (uint32_t i = 0; i < o->info.n_classes; i++)
         (void)json_array_append_new(list, sv_json_label(o->classes[i], o->class_texts[i]));
     return list;
 }
 
-static json_t *list_tables(const sv_opened *o) {
+static json_t *list_tables(const sv_snapshot *o) {
     json_t *const list = json_array();
     efface_table table;
     efface_error error;
@@ -64,36 +63,35 @@ static json_t *list_tables(const sv_opened *o) {
     return list;
 }
 
-static json_t *describe(const sv_opened *o) {
+static json_t *describe(const sv_snapshot *o) {
     json_t *const facts = json_array();
     efface_model_describe(o->model, add_fact, facts);
-    return json_pack("{s:s,s:s,s:o,s:o,s:I,s:o,s:s,s:o,s:o,s:o,s:o}", "name", o->about.name,
-                     "family", efface_family_name(o->info.family), "digest",
-                     sv_json_digest(o->about.digest), "rows", sv_json_count(o->info.n_rows),
-                     "weight", (json_int_t)o->info.total_weight, "columns", list_columns(o),
-                     "predicts", predicts_name(&o->info), "numbers",
-                     sv_json_count(o->info.n_numbers), "classes", list_classes(o), "facts", facts,
-                     "tables", list_tables(o));
+    return json_pack("{s:s,s:s,s:o,s:o,s:I,s:o,s:s,s:o,s:o,s:o,s:o}", "name", o->name, "family",
+                     efface_family_name(o->info.family), "digest", sv_json_digest(o->digest),
+                     "rows", sv_json_count(o->info.n_rows), "weight",
+                     (json_int_t)o->info.total_weight, "columns", list_columns(o), "predicts",
+                     predicts_name(&o->info), "numbers", sv_json_count(o->info.n_numbers),
+                     "classes", list_classes(o), "facts", facts, "tables", list_tables(o));
 }
 
 sv_when sv_get_model(sv_request *request) {
-    const sv_room *const room = sv_room_of(request);
-    sv_opened opened;
+    sv_room *const room = sv_room_of(request);
+    sv_snapshot *snapshot = NULL;
     efface_error error;
     if (room == NULL)
         return SV_NOW;
-    if (sv_open_model(room, request->parts[1], &opened, &error) == EFFACE_OK)
-        sv_reply_json(request, 200, describe(&opened));
+    if (sv_snapshot_take(room, request->parts[1], false, &snapshot, &error) == EFFACE_OK)
+        sv_reply_json(request, 200, describe(snapshot));
     else
         sv_refuse_error(request, &error);
-    sv_opened_close(&opened);
+    sv_snapshot_drop(room, snapshot);
     return SV_NOW;
 }
 
 /* ---------------------------------------------------------------- tables */
 
-static json_t *read_row(const sv_opened *o, const efface_table *table, uint64_t row, double *values,
-                        efface_error *error) {
+static json_t *read_row(const sv_snapshot *o, const efface_table *table, uint64_t row,
+                        double *values, efface_error *error) {
     if (efface_model_read_table(o->model, table->name, row, o->offsets, values, error) != EFFACE_OK)
         return NULL;
     json_t *const numbers = json_array();
@@ -103,8 +101,8 @@ static json_t *read_row(const sv_opened *o, const efface_table *table, uint64_t 
 }
 
 /* Rows of a table; NULL, with an error, if one cannot be read. */
-static json_t *read_rows(const sv_opened *o, const efface_table *table, uint64_t from, uint64_t end,
-                         efface_error *error) {
+static json_t *read_rows(const sv_snapshot *o, const efface_table *table, uint64_t from,
+                         uint64_t end, efface_error *error) {
     double *const values = calloc(table->n_columns + (size_t)1, sizeof *values);
     json_t *rows = json_array();
     *error = (efface_error){.status = EFFACE_E_MEMORY};
@@ -118,7 +116,7 @@ static json_t *read_rows(const sv_opened *o, const efface_table *table, uint64_t
     return rows;
 }
 
-static json_t *show_table(const sv_opened *o, const efface_table *table, uint64_t from,
+static json_t *show_table(const sv_snapshot *o, const efface_table *table, uint64_t from,
                           uint64_t count, efface_error *error) {
     const uint64_t n_left = from < table->n_rows ? table->n_rows - from : 0;
     const uint64_t n = count < n_left ? count : n_left;
@@ -133,27 +131,27 @@ static json_t *show_table(const sv_opened *o, const efface_table *table, uint64_
 }
 
 sv_when sv_get_table(sv_request *request) {
-    const sv_room *const room = sv_room_of(request);
-    sv_opened opened;
+    sv_room *const room = sv_room_of(request);
+    sv_snapshot *snapshot = NULL;
     efface_table table;
     uint64_t from, count;
     efface_error error;
     if (room == NULL || !sv_query_whole(request, "from", 0, UINT64_MAX, 0, &from) ||
         !sv_query_whole(request, "count", 1, MOST_TABLE_ROWS, 100, &count))
         return SV_NOW;
-    efface_status status = sv_open_model(room, request->parts[1], &opened, &error);
+    efface_status status = sv_snapshot_take(room, request->parts[1], false, &snapshot, &error);
     if (status == EFFACE_OK)
-        status = efface_model_find_table(opened.model, request->parts[2], &table, &error);
+        status = efface_model_find_table(snapshot->model, request->parts[2], &table, &error);
     json_t *json = NULL;
     if (status == EFFACE_OK) {
         /* The reader asks again for the rows that did not fit. */
         const uint64_t most = 1 + MOST_TABLE_NUMBERS / (table.n_columns + (uint64_t)1);
-        json = show_table(&opened, &table, from, count < most ? count : most, &error);
+        json = show_table(snapshot, &table, from, count < most ? count : most, &error);
     }
     if (json != NULL)
         sv_reply_json(request, 200, json);
     else
         sv_refuse_error(request, &error);
-    sv_opened_close(&opened);
+    sv_snapshot_drop(room, snapshot);
     return SV_NOW;
 }

@@ -20,7 +20,7 @@ const char sv_token_help[] =
     "       efface token list [--tokens FILE]\n"
     "       efface token revoke NAME [--tokens FILE]\n"
     "Makes, lists and revokes the tokens that efface serve asks for. A new token is\n"
-    "shown once; the file keeps its hash. A service that runs knows of a change\n"
+    "shown once; the file keeps its hash. A service that runs notices a change\n"
     "within a tenth of a second.\n"
     "  --role ROLES    some of read, predict, erase, admin, with commas\n"
     "                  read: look at stores, models, receipts and rows\n"

@@ -215,7 +215,7 @@ sv_when sv_dsr_create(sv_request *request) {
                   "the request cannot be written to the disk now; try again");
         break;
     case SV_DSR_DISK_FULL:
-        sv_refuse(request, 507, "disk_full", "the disk is full; the request was not taken");
+        sv_refuse(request, 507, "full", "the disk is full; the request was not taken");
     }
     return SV_NOW;
 }

@@ -21,7 +21,7 @@
 #define MOST_CONNECTIONS 16384
 #define OTHER_FILES 256 /* descriptors for stores and everything else */
 #define LOOK_SECONDS 0.25
-#define BYTES_A_SECOND 4096.0
+#define BYTES_A_SECOND 16384.0
 
 struct sv_peer {
     sv_peer *next, *previous; /* in the order in which they came */
@@ -237,11 +237,11 @@ static double end_of(const sv_peer *peer, sv_phase phase, double patience, doubl
         break;
     case SV_BODY:
         end += 2 * patience + more;
-        hurried += 10;
+        hurried += 5;
         break;
     case SV_SENDS:
         end += 3 * patience + more;
-        hurried += 10;
+        hurried += 5;
         break;
     case SV_HANDLED: return since + 1e9;
     }

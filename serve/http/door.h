@@ -6,9 +6,9 @@
  *
  *   waits    for a request               10 s; 75 s after a request with a right token
  *   head     its first line is there     10 s
- *   body     is being received           20 s, and a second for every 4 KiB that came
+ *   body     is being received           20 s, and a second for every 16 KiB that came
  *   handled  the service works on it     no limit
- *   sends    a reply                     30 s, and a second for every 4 KiB that it has
+ *   sends    a reply                     30 s, and a second for every 16 KiB that it has
  *
  * (These are with a patience of 10 seconds; another one makes all of them longer or shorter.)
  *

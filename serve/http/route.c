@@ -34,8 +34,9 @@ static bool decode(char *text) {
     return true;
 }
 
-/* Whether a path has the form of a route. `begins` gets where the variable parts begin. */
-static bool matches(const char *form, char *path, char *begins[SV_MOST_PARTS]) {
+/* Whether a path has the form of a route. `begins` gets where the variable parts begin, and the
+ * number of them is in *n_parts. */
+static bool matches(const char *form, char *path, char *begins[SV_MOST_PARTS], size_t *n_parts) {
     size_t n = 0;
     while (*form != 0) {
         if (*form != '{') {
@@ -49,7 +50,19 @@ static bool matches(const char *form, char *path, char *begins[SV_MOST_PARTS]) {
         if (path == begins[n - 1])
             return false;
     }
+    *n_parts = n;
     return *path == 0;
+}
+
+/* The smallest number of variable parts of a form that the path has: /receipts/verify is not a
+ * receipt named verify. SV_MOST_PARTS + 1 if it has none. */
+static size_t fewest_parts(const sv_route *routes, char *path) {
+    char *begins[SV_MOST_PARTS];
+    size_t fewest = SV_MOST_PARTS + 1, n;
+    for (const sv_route *r = routes; r->method != NULL; r++)
+        if (matches(r->path, path, begins, &n) && n < fewest)
+            fewest = n;
+    return fewest;
 }
 
 static bool same_method(const char *method, const sv_route *route) {
@@ -67,23 +80,25 @@ sv_routing sv_route_find(const sv_route *routes, const char *method, char *path,
                          char allowed[64]) {
     char *begins[SV_MOST_PARTS];
     sv_routing routing = SV_NO_PATH;
+    const size_t n_parts = fewest_parts(routes, path);
+    size_t n;
     allowed[0] = 0;
     for (const sv_route *r = routes; r->method != NULL; r++) {
         memset(begins, 0, sizeof begins);
-        if (!matches(r->path, path, begins))
+        if (!matches(r->path, path, begins, &n) || n != n_parts)
             continue;
         routing = SV_NO_METHOD;
         allow(allowed, r->method);
         if (!same_method(method, r))
             continue;
-        for (size_t i = 0; i < SV_MOST_PARTS; i++)
-            parts[i] = begins[i];
         for (size_t i = 0; i < SV_MOST_PARTS && begins[i] != NULL; i++) {
             char *const end = begins[i] + strcspn(begins[i], "/");
             *end = 0;
             if (!decode(begins[i]))
                 return SV_NO_PATH;
         }
+        for (size_t i = 0; i < SV_MOST_PARTS; i++)
+            parts[i] = begins[i];
         *route = r;
         return SV_ROUTED;
     }

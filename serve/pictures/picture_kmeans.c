@@ -21,7 +21,7 @@ static efface_status count_rows(const efface_model *model, const efface_data *da
     return status;
 }
 
-static efface_status draw(const sv_opened *o, const efface_data *data, json_t *pictures,
+static efface_status draw(const sv_snapshot *o, const efface_data *data, json_t *pictures,
                           efface_error *error) {
     sv_grid centers;
     sv_groups groups;
@@ -43,11 +43,16 @@ static efface_status draw(const sv_opened *o, const efface_data *data, json_t *p
     return status;
 }
 
-efface_status sv_draw_kmeans(const sv_opened *o, json_t *pictures, efface_error *error) {
+efface_status sv_draw_kmeans(const sv_room *room, const sv_snapshot *o, json_t *pictures,
+                             efface_error *error) {
+    efface_store *store = NULL;
     efface_data *data = NULL;
-    sv_opened loaded = *o; /* the same names, and the model that belongs to the rows */
+    sv_snapshot loaded = *o; /* the same names, and the model that belongs to the rows */
     loaded.model = NULL;
-    efface_status status = efface_store_load(o->store, o->about.name, &data, &loaded.model, error);
+    efface_status status = sv_room_open(room, &store, error);
+    if (status == EFFACE_OK)
+        status = efface_store_load(store, o->name, &data, &loaded.model, error);
+    efface_store_close(store);
     if (status == EFFACE_OK) {
         loaded.info = efface_model_get_info(loaded.model);
         /* Another process may have put another model in its place: then there is no picture now. */

@@ -12,7 +12,7 @@
 #define MOST_COLUMNS 200         /* the same */
 #define MOST_BARS 1000
 
-bool sv_grid_read(const sv_opened *o, const char *name, sv_grid *out) {
+bool sv_grid_read(const sv_snapshot *o, const char *name, sv_grid *out) {
     efface_error error;
     *out = (sv_grid){.values = NULL};
     if (efface_model_find_table(o->model, name, &out->table, &error) != EFFACE_OK ||
@@ -37,7 +37,7 @@ const double *sv_grid_row(const sv_grid *grid, uint64_t row) {
     return grid->values + row * grid->table.n_columns;
 }
 
-json_t *sv_row_text(const sv_opened *o, const efface_table *table, uint64_t row) {
+json_t *sv_row_text(const sv_snapshot *o, const efface_table *table, uint64_t row) {
     json_t *const name = sv_json_table_row(o, table, row);
     if (!json_is_integer(name))
         return name;
@@ -87,7 +87,7 @@ static double total(const sv_groups *g) {
     return sum;
 }
 
-bool sv_groups_make(const sv_opened *of, const sv_grid *centers, const double *weights,
+bool sv_groups_make(const sv_snapshot *of, const sv_grid *centers, const double *weights,
                     const double *n_rows, sv_groups *out) {
     const uint32_t d = centers->table.n_columns;
     const uint64_t n = centers->table.n_rows;

@@ -10,7 +10,7 @@
 #ifndef SV_PICTURE_PARTS_H
 #define SV_PICTURE_PARTS_H
 
-#include "api/opened.h"
+#include "api/model_names.h"
 
 /* A table of a model, read as a whole. */
 typedef struct sv_grid {
@@ -20,14 +20,14 @@ typedef struct sv_grid {
 
 /* Reads a table; false if the model has none of that name, or one that is too large for a picture.
  * Release it with sv_grid_free, which takes an empty one too. */
-bool sv_grid_read(const sv_opened *o, const char *name, sv_grid *out);
+bool sv_grid_read(const sv_snapshot *o, const char *name, sv_grid *out);
 void sv_grid_free(sv_grid *grid);
 const double *sv_grid_row(const sv_grid *grid, uint64_t row);
 
 /* Groups of rows: clusters, segments or classes. Groups and columns have the names that the table
  * of centers has. */
 typedef struct sv_groups {
-    const sv_opened *of;
+    const sv_snapshot *of;
     const sv_grid *centers;
     const double *weights; /* of each group */
     const double *n_rows;  /* the same, or NULL */
@@ -39,7 +39,7 @@ typedef struct sv_groups {
 
 /* Puts groups in order, and computes mean and spread between them: that is, of their centers, each
  * with the weight of its group. False if memory is short. Release with sv_groups_free. */
-bool sv_groups_make(const sv_opened *of, const sv_grid *centers, const double *weights,
+bool sv_groups_make(const sv_snapshot *of, const sv_grid *centers, const double *weights,
                     const double *n_rows, sv_groups *out);
 void sv_groups_free(sv_groups *groups);
 
@@ -53,7 +53,7 @@ void sv_draw_profile(json_t *pictures, const sv_groups *groups, const char *titl
 /* One row of coefficients. `errors` and `deviations` (of the model's columns) may be NULL, and
  * numbers in them NaN. The first coefficient is the intercept. */
 typedef struct sv_terms {
-    const sv_opened *of;
+    const sv_snapshot *of;
     const efface_table *table;
     const double *coefficients;
     const double *errors;
@@ -66,7 +66,7 @@ typedef struct sv_terms {
 void sv_draw_effects(json_t *pictures, const sv_terms *terms, json_t *title);
 
 /* The name of a row of a table as a text, a class that is a number too. */
-json_t *sv_row_text(const sv_opened *o, const efface_table *table, uint64_t row);
+json_t *sv_row_text(const sv_snapshot *o, const efface_table *table, uint64_t row);
 
 /* Of one model, this many pictures of coefficients at most: one for each target or class. */
 #define SV_MOST_EFFECTS 12
@@ -75,12 +75,16 @@ json_t *sv_row_text(const sv_opened *o, const efface_table *table, uint64_t row)
 extern const char sv_centers_text[];
 
 /* The pictures of each family, which are added to the list. */
-efface_status sv_draw_kmeans(const sv_opened *o, json_t *pictures, efface_error *error);
-efface_status sv_draw_sums(const sv_opened *o, json_t *pictures, efface_error *error);
-efface_status sv_draw_segmented(const sv_opened *o, json_t *pictures, efface_error *error);
+efface_status sv_draw_kmeans(const sv_room *room, const sv_snapshot *o, json_t *pictures,
+                             efface_error *error);
+efface_status sv_draw_sums(const sv_room *room, const sv_snapshot *o, json_t *pictures,
+                           efface_error *error);
+efface_status sv_draw_segmented(const sv_room *room, const sv_snapshot *o, json_t *pictures,
+                                efface_error *error);
 
 /* All pictures of a model, and whether they take its rows, and so longer (picture_families.c). */
-efface_status sv_draw_model(const sv_opened *o, json_t **out, efface_error *error);
-bool sv_pictures_read_rows(const sv_opened *o);
+efface_status sv_draw_model(const sv_room *room, const sv_snapshot *o, json_t **out,
+                            efface_error *error);
+bool sv_pictures_read_rows(const sv_snapshot *o);
 
 #endif

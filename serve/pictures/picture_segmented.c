@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void draw_segment_terms(const sv_opened *o, json_t *pictures) {
+static void draw_segment_terms(const sv_snapshot *o, json_t *pictures) {
     const efface_segmented_params params = efface_segmented_get_params(o->model);
     sv_grid terms;
     const bool has = sv_grid_read(o, "coefficients", &terms);
@@ -24,7 +24,9 @@ static void draw_segment_terms(const sv_opened *o, json_t *pictures) {
     sv_grid_free(&terms);
 }
 
-efface_status sv_draw_segmented(const sv_opened *o, json_t *pictures, efface_error *error) {
+efface_status sv_draw_segmented(const sv_room *room, const sv_snapshot *o, json_t *pictures,
+                                efface_error *error) {
+    (void)room;
     (void)error;
     sv_grid centers, sizes;
     sv_groups groups;

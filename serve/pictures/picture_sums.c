@@ -11,7 +11,7 @@
 /* The deviation of each column of a model of sums, NaN where it is not known. The variance of a
  * column is the sum over the components of their variances, times the square of the column's
  * entry: so the exact sums of products give it, without the rows. NULL if they are not there. */
-static double *column_deviations(const sv_opened *o) {
+static double *column_deviations(const sv_snapshot *o) {
     const efface_components_params all = {.n_components = 0};
     const uint32_t d = o->info.n_columns;
     efface_predictor *components = NULL;
@@ -44,7 +44,7 @@ static double *column_deviations(const sv_opened *o) {
 }
 
 /* The coefficients of targets; or of classes, whose scores they change. */
-static void draw_coefficients(const sv_opened *o, json_t *pictures) {
+static void draw_coefficients(const sv_snapshot *o, json_t *pictures) {
     sv_grid coefficients, errors, quality;
     const bool has = sv_grid_read(o, "coefficients", &coefficients);
     const bool has_errors = sv_grid_read(o, "errors", &errors);
@@ -101,7 +101,7 @@ static bool take_spreads(sv_groups *groups) {
     return known;
 }
 
-static void draw_classes(const sv_opened *o, json_t *pictures) {
+static void draw_classes(const sv_snapshot *o, json_t *pictures) {
     sv_grid means, priors, variances;
     sv_groups groups;
     const bool has = sv_grid_read(o, "means", &means);
@@ -137,7 +137,7 @@ static void draw_classes(const sv_opened *o, json_t *pictures) {
 
 /* ---------------------------------------------------------------- components */
 
-static void draw_components(const sv_opened *o, json_t *pictures) {
+static void draw_components(const sv_snapshot *o, json_t *pictures) {
     sv_grid axes, variances;
     sv_groups groups;
     const bool has = sv_grid_read(o, "components", &axes);
@@ -165,7 +165,9 @@ static void draw_components(const sv_opened *o, json_t *pictures) {
     sv_grid_free(&variances);
 }
 
-efface_status sv_draw_sums(const sv_opened *o, json_t *pictures, efface_error *error) {
+efface_status sv_draw_sums(const sv_room *room, const sv_snapshot *o, json_t *pictures,
+                           efface_error *error) {
+    (void)room;
     (void)error;
     switch (efface_sums_get_params(o->model).view) {
     case EFFACE_VIEW_LINEAR:

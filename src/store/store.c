@@ -7,6 +7,8 @@
  *     transaction is on the disk (synchronous = FULL). When it returns anything else, or the
  *     process or the machine dies before, the file is as it was before the request; but for a disk
  *     that fails again and again from the last sync on: then the message says that it was done.
+ *     Several requests may share a transaction (requests.c): then this holds for all of them
+ *     together, and a request among them that fails leaves no trace in the file.
  *  2. After an acknowledged request the journal is empty (journal_mode = TRUNCATE), and the bytes
  *     of rows that were forgotten are in no file: freed cells and pages are overwritten with zeros
  *     (secure_delete), and so is what lies between cells (page_slack.c); no tree keeps the key of a

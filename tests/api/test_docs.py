@@ -7,17 +7,24 @@ usage: test_docs.py SOURCE_DIR BUILD_DIR [--cc COMPILER]
   blocks of README.md. Code without a main() is put into one.
 - ```python blocks of README.md and of docs/python.md, each page as one script, if the build has the
   Python package.
-- Commands in ```sh blocks of README.md and docs/tutorial.md, one shell for each block, except lines
-  that begin with make or git: those set up what this test already has. Blocks with another name
-  (```text) are not run.
+- Commands in ```sh blocks of README.md, docs/tutorial.md and docs/service.md, one shell for each
+  block, except lines that begin with make or git: those set up what this test already has. Blocks
+  with another name (```text) are not run.
+- `efface serve` in such a block starts a service that runs until the page ends or starts another
+  one, and must end with 0. It listens on a port that the system chooses, and commands that follow
+  ask that port instead of 8741. Builds without the service leave out these blocks, docs/service.md
+  and blocks that make tokens.
 
-Everything runs in an empty folder with the links build, examples and include, and the file
+Each page runs in an empty folder with the links build, examples and include, and the file
 people.csv, and must succeed; without a word on standard error, except for what the program efface
 says there.
 """
 import argparse
+import contextlib
+import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -46,15 +53,114 @@ def commands(block):
                    if not re.match(r"\s*(make|git)\b", line))
 
 
+def environment(folder):
+    path = os.path.join(folder, "build") + os.pathsep + os.environ["PATH"]
+    return dict(os.environ, PATH=path, PYTHONPATH=os.path.join(folder, "build", "python"))
+
+
 def run(what, command, folder, may_speak=False):
     """Runs a command; it must succeed and, unless it may, say nothing on standard error."""
-    path = os.path.join(folder, "build") + os.pathsep + os.environ["PATH"]
-    package = os.path.join(folder, "build", "python")
     result = subprocess.run(command, cwd=folder, text=True, capture_output=True,
-                            env=dict(os.environ, PATH=path, PYTHONPATH=package))
+                            env=environment(folder))
     if result.returncode != 0 or result.stderr and not may_speak:
         sys.exit(f"{what}: exit status {result.returncode}\n{result.stdout}{result.stderr}")
     print(f"{what}: works")
+
+
+class Shell:
+    """Runs the blocks of a page, and the service that one of them starts."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.service = None
+        self.port = 8741
+
+    def run(self, what, script):
+        before, serve, after = self.divide(script)
+        if before.strip():
+            self.run_commands(what, before)
+        if serve:
+            self.end(what)
+            self.start(what, serve)
+        if after.strip():
+            self.run_commands(what, after)
+
+    @staticmethod
+    def divide(script):
+        """What comes before the line that serves, that line, and what follows."""
+        found = re.search(r"^(build/)?efface serve .*\n", script, flags=re.M)
+        if not found:
+            return script, "", ""
+        return script[:found.start()], found.group().strip(), script[found.end():]
+
+    def run_commands(self, what, script):
+        run(what, ["sh", "-eu", "-c", script.replace("127.0.0.1:8741", f"127.0.0.1:{self.port}")],
+            self.folder, may_speak=re.search(r"^(build/)?efface ", script, flags=re.M) is not None)
+
+    def start(self, what, command):
+        with open(os.path.join(self.folder, "service.log"), "wb") as log:
+            self.service = subprocess.Popen(
+                [*command.split(), "--listen", "127.0.0.1:0", "--json"], cwd=self.folder, text=True,
+                env=environment(self.folder), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=log)
+        line = self.service.stdout.readline()
+        if not line:
+            self.fail(what, "does not start")
+        self.port = json.loads(line)["port"]
+        print(f"{what}: serves")
+
+    def end(self, what):
+        if self.service is None:
+            return
+        self.service.send_signal(signal.SIGTERM)
+        if self.service.wait() != 0:
+            self.fail(what, f"ends with {self.service.returncode}")
+        self.service.stdout.close()
+        self.service = None
+
+    def fail(self, what, why):
+        with open(os.path.join(self.folder, "service.log"), encoding="utf-8") as log:
+            sys.exit(f"{what}: the service {why}\n{log.read()}")
+
+    def kill(self):
+        if self.service is not None:
+            self.service.kill()
+            self.service.wait()
+
+
+@contextlib.contextmanager
+def page_folder(build, source):
+    """An empty folder with what a page needs."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.symlink(build, os.path.join(folder, "build"))
+        for name in ("examples", "include"):
+            os.symlink(os.path.abspath(os.path.join(source, name)), os.path.join(folder, name))
+        with open(os.path.join(folder, "people.csv"), "w", encoding="utf-8") as file:
+            file.write("id,age,height,weight\n")
+            file.writelines(f"{i},{20 + i * 7 % 50},{150 + i * 11 % 40},{50 + i * 13 % 45}\n"
+                            for i in range(1, 41))
+        yield folder
+
+
+def run_programs(programs, cc, build, folder):
+    for what, code in programs:
+        with open(os.path.join(folder, "program.c"), "w", encoding="utf-8") as file:
+            file.write(program(code))
+        run(what + ", compiled",
+            [cc, "-std=c11", "-Wall", "-Wextra", "-Iinclude", "program.c", "-o", "program",
+             "-Lbuild", "-lefface", "-Wl,-rpath," + build], folder)
+        run(what + ", run", ["./program"], folder)
+
+
+def run_page(page, text, folder, with_service):
+    shell = Shell(folder)
+    try:
+        for i, block in enumerate(blocks(text, "sh"), 1):
+            if with_service or not re.search(r"\befface (serve|token) ", block):
+                shell.run(f"{page}, sh block {i}", commands(block))
+        shell.end(page)
+    finally:
+        shell.kill()
 
 
 def main():
@@ -73,34 +179,18 @@ def main():
     readme = read("README.md")
     programs = [("efface.h, the life of a model", header_code(read("include/efface/efface.h")))]
     programs += [(f"README.md, C block {i}", code) for i, code in enumerate(blocks(readme, "c"), 1)]
-    scripts = [(f"{page}, sh block {i}", commands(block))
-               for page in ("README.md", "docs/tutorial.md")
-               for i, block in enumerate(blocks(read(page), "sh"), 1)]
     with_python = os.path.exists(os.path.join(build, "python", "efface"))
-    pages = [(f"{page}, Python", "\n".join(blocks(read(page), "python")))
-             for page in ("README.md", "docs/python.md") if with_python]
+    with_service = os.path.exists(os.path.join(build, "efface-serve"))
 
-    with tempfile.TemporaryDirectory() as folder:
-        os.symlink(build, os.path.join(folder, "build"))
-        for name in ("examples", "include"):
-            os.symlink(os.path.abspath(os.path.join(arguments.source, name)),
-                       os.path.join(folder, name))
-        with open(os.path.join(folder, "people.csv"), "w", encoding="utf-8") as file:
-            file.write("id,age,height,weight\n")
-            file.writelines(f"{i},{20 + i * 7 % 50},{150 + i * 11 % 40},{50 + i * 13 % 45}\n"
-                            for i in range(1, 41))
-        for what, code in programs:
-            with open(os.path.join(folder, "program.c"), "w", encoding="utf-8") as file:
-                file.write(program(code))
-            run(what + ", compiled",
-                [arguments.cc, "-std=c11", "-Wall", "-Wextra", "-Iinclude", "program.c",
-                 "-o", "program", "-Lbuild", "-lefface", "-Wl,-rpath," + build], folder)
-            run(what + ", run", ["./program"], folder)
-        for what, script in pages:
-            run(what, [sys.executable, "-B", "-c", script], folder)
-        for what, script in scripts:
-            run(what, ["sh", "-eu", "-c", script], folder,
-                may_speak=re.search(r"^(build/)?efface ", script, flags=re.M) is not None)
+    with page_folder(build, arguments.source) as folder:
+        run_programs(programs, arguments.cc, build, folder)
+        for page in ("README.md", "docs/python.md") if with_python else ():
+            script = "\n".join(blocks(read(page), "python"))
+            run(f"{page}, Python", [sys.executable, "-B", "-c", script], folder)
+    pages = ["README.md", "docs/tutorial.md"] + (["docs/service.md"] if with_service else [])
+    for page in pages:
+        with page_folder(build, arguments.source) as folder:
+            run_page(page, read(page), folder, with_service)
 
 
 if __name__ == "__main__":

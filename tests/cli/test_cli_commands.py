@@ -17,6 +17,9 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file_
 COMMANDS = ["fit", "forget", "learn", "update", "show", "owners", "predict", "export", "info",
             "verify", "check", "compact", "rekey", "publish", "drop", "receipt",
             "serve", "token"]
+# These two are commands of another program, which builds without its libraries do not have.
+WITH_SERVICE = PROGRAM and os.path.exists(os.path.join(os.path.dirname(PROGRAM), "efface-serve"))
+WITH_HELP = [command for command in COMMANDS if WITH_SERVICE or command not in ("serve", "token")]
 FAMILIES = ["kmeans", "sums", "linear", "ridge", "bayes", "discriminant", "components", "fourier",
             "segmented"]
 
@@ -64,7 +67,7 @@ class Help(ProgramTest):
         self.assertRegex(self.output("--version"), r"^efface \d+\.\d+\.\d+\n$")
 
     def test_help_fits_a_screen(self):
-        for arguments in [["--help"], *([command, "--help"] for command in COMMANDS)]:
+        for arguments in [["--help"], *([command, "--help"] for command in WITH_HELP)]:
             text = self.output(*arguments)
             self.assertLessEqual(text.count("\n"), 24, arguments)
             self.assertLessEqual(max(map(len, text.splitlines())), 80, arguments)
@@ -76,6 +79,13 @@ class Help(ProgramTest):
             else:
                 for command in COMMANDS:
                     self.assertRegex(text, rf"(?m)^  {command} +\w")
+
+    @unittest.skipIf(WITH_SERVICE, "this build has the service")
+    def test_help_without_the_service(self):
+        for command in set(COMMANDS) - set(WITH_HELP):
+            for arguments in ([command, "--help"], ["help", command]):
+                self.refused(2, "libmicrohttpd-dev", *arguments)
+            self.refused(1, "libmicrohttpd-dev", command)
 
     def test_help_of_a_family(self):
         general = self.output("fit", "--help")
@@ -94,6 +104,8 @@ class Documents(ProgramTest):
     """The manual and the completion know what --help knows."""
 
     def options_in_help(self, command):
+        if command not in WITH_HELP:
+            return set()
         text = self.output(command, "--help")
         if command == "fit":
             text += "".join(self.output("fit", "--family", f, "--help") for f in FAMILIES)

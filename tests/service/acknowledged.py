@@ -1,8 +1,8 @@
 """What a service acknowledged to efface-load, and whether its store has it.
 
 The ledger of efface-load has a line for each row that was asked to change. A row can be in several
-states only if a request for it had no answer: then it was done or it was not. `Ledger.compare` reads
-the rows and the receipts of the store and fails if anything is different.
+states only if a request for it had no answer: then it was done or it was not. `Ledger.compare`
+reads the rows and the receipts of the store and fails if anything is different.
 """
 import collections
 import json
@@ -18,7 +18,7 @@ NEW_ID = 1000000
 
 
 def new_row(line):
-    """Values, label and owner of a line of the file of rows. Values are quarters: float32 has them."""
+    """Values, label and owner of a line of the file of rows. Values are quarters, as float32 has."""
     group = line % 3
     age = 20 + 20 * group + (line * 7 % 101) / 4
     height = 150 + 10 * group - (line * 13 % 97) / 4

@@ -8,6 +8,7 @@ The disks are mounted in a mount namespace of the test's own. Where that is not 
 code is 77.
 """
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -190,13 +191,15 @@ class DisksTest(ServiceTest):
         self.check_writable_again()
 
     def test_failing_disk(self):
-        """A file system that becomes read-only by itself, because of an error, while the service has
-        the store open to write. It is then repaired and mounted again."""
+        """A file system that becomes read-only by itself, because of an error, while the service
+        has the store open to write. It is then repaired and mounted again."""
+        path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+        make, repair = (shutil.which(name, path=path) for name in ("mkfs.ext4", "e2fsck"))
         image = self.path("image")
         with open(image, "wb") as file:
             file.truncate(16 << 20)
-        if subprocess.run(["mkfs.ext4", "-q", image], check=False,
-                          capture_output=True).returncode != 0 or \
+        if not make or not repair or \
+                subprocess.run([make, "-q", image], check=False).returncode != 0 or \
                 not mount("-o", "loop", image, self.disk):
             self.skipTest("no file system can be mounted from a file here")
         self.begin()
@@ -207,7 +210,7 @@ class DisksTest(ServiceTest):
             os.mkdir(os.path.join(self.disk, "more"))
         self.check_read_only()
         subprocess.run(["umount", "-l", self.disk], check=True)  # the service may read it still
-        fixed = subprocess.run(["e2fsck", "-p", image], check=False, capture_output=True)
+        fixed = subprocess.run([repair, "-p", image], check=False, capture_output=True)
         self.assertIn(fixed.returncode, (0, 1), fixed.stdout)
         self.refused(self.change("forget", {"ids": [1]}), 503)  # there is no such file now
         self.assertTrue(mount("-o", "loop", image, self.disk))

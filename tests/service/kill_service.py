@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""kill -9 under load: after each restart every acknowledged request is there, and none is half done.
-Requests without an answer were done or not, as a whole.
+"""kill -9 under load: after each restart every acknowledged request is there, and none is half
+done. Requests without an answer were done or not, as a whole.
 
 usage: kill_service.py EFFACE-SERVE EFFACE [KILLS] [SEED]
 """

@@ -23,7 +23,7 @@ parser.add_argument("--clients", type=int, default=32)
 parser.add_argument("--rate", type=float, default=0, help="requests a second; 0: all it can do")
 parser.add_argument("--mix", default="predict=60,read=2,learn=15,forget=15,update=8")
 parser.add_argument("--warm-up", type=float, default=0.25, help="part of the time that may grow")
-parser.add_argument("--growth", type=float, default=0.02,
+parser.add_argument("--growth", type=float, default=0.05,
                     help="part of its memory by which the service may grow after the warm-up")
 parser.add_argument("--report", default=None)
 OPTIONS, REST = parser.parse_known_args(sys.argv[1:])
@@ -75,7 +75,8 @@ class SoakTest(ServiceTest):
         levels = [size for _, size in late]
         report = {
             "seconds": OPTIONS.seconds, "rows_at_begin": OPTIONS.rows,
-            "rows_at_end": len(ledger.states), "acknowledged_changes": len(ledger.receipts),
+            "rows_at_end": sum(states != {None} for states in ledger.states.values()),
+            "acknowledged_changes": len(ledger.receipts),
             "refused": dict(ledger.refused), "load": result,
             "memory": {"after_warm_up_bytes": levels[0], "least": min(levels),
                        "most": max(levels), "at_end": levels[-1],

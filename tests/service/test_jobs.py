@@ -24,6 +24,11 @@ def made_up_job(number, **more):
 
 
 class JobsTest(ServiceTest):
+    def tearDown(self):
+        """The service must end well; under a sanitizer that says that nothing has leaked."""
+        if self.service and self.service.process.poll() is None:
+            self.stop()
+
     def checked(self, *roles):
         return Checked(self.client(*roles), CONTRACT)
 

@@ -20,6 +20,11 @@ class PicturesTest(ServiceTest):
         super().setUp()
         self.make_store()
 
+    def tearDown(self):
+        """The service must end well; under a sanitizer that says that nothing has leaked."""
+        if self.service and self.service.process.poll() is None:
+            self.stop()
+
     def add_model(self, name, *options):
         self.run_program("fit", "-o", "people.store", "--model", name, *options)
 

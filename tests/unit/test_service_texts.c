@@ -1,0 +1,221 @@
+/* Parts of the service that read texts: hosts, times, roles, routes; and the buckets of requests.
+ */
+#include "access/expiry.h"
+#include "access/hosts.h"
+#include "access/rates.h"
+#include "access/token_file.h"
+#include "http/server.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void hosts(void **state) {
+    (void)state;
+    char name[] = "efface.example", *names[] = {name};
+    static const char *const right[] = {"localhost:8741", "LocalHost:8741",    "127.0.0.1:8741",
+                                        "[::1]:8741",     "10.0.0.7:8741",     "efface.example",
+                                        "Efface.Example", "efface.example:443"};
+    static const char *const wrong[] = {"",
+                                        "localhost",
+                                        "localhost:874",
+                                        "localhost:87410",
+                                        "localhost:",
+                                        "127.0.0.2:8741",
+                                        "[::1]",
+                                        "[::1:8741",
+                                        "::1:8741",
+                                        "evil.example",
+                                        "efface.example:",
+                                        "efface.example:1x",
+                                        "a@localhost:8741",
+                                        "efface.example.evil",
+                                        "localhost:8741:8741",
+                                        "10.0.0.7",
+                                        ":8741",
+                                        "localhost:8741 ",
+                                        "efface.example:123456"};
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++)
+        if (!sv_host_right(right[i], "10.0.0.7:8741", 8741, names, 1))
+            fail_msg("%s is right", right[i]);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        if (sv_host_right(wrong[i], "10.0.0.7:8741", 8741, names, 1))
+            fail_msg("%s is wrong", wrong[i]);
+    assert_true(sv_host_right("localhost", "127.0.0.1:80", 80, NULL, 0));
+    assert_true(sv_host_right("[fe80::7]:80", "[fe80::7]:0", 80, NULL, 0));
+    assert_false(sv_host_right("efface.example", "127.0.0.1:80", 80, NULL, 0));
+}
+
+static void times(void **state) {
+    (void)state;
+    const int64_t now = 1800000000;
+    static const struct {
+        const char *text;
+        int64_t time;
+    } right[] = {{"1s", 1800000001},
+                 {"90m", 1800005400},
+                 {"12h", 1800043200},
+                 {"30d", 1802592000},
+                 {"8w", 1804838400},
+                 {"2027-01-31", 1801353600},
+                 {"2028-02-29", 1835395200},
+                 {"2027-01-31T12:00", 1801396800},
+                 {"2027-01-31 12:00:01", 1801396801},
+                 {"2027-01-31T12:00:01Z", 1801396801}};
+    static const char *const wrong[] = {"",
+                                        "d",
+                                        "0d",
+                                        "-1d",
+                                        "1",
+                                        "1y",
+                                        "1.5h",
+                                        "1dd",
+                                        "1 d",
+                                        "tomorrow",
+                                        "2027-2-1",
+                                        "2027-02-29",
+                                        "2027-13-1",
+                                        "2027-00-10",
+                                        "2027-01-00",
+                                        "2027-01-32",
+                                        "27-01-01",
+                                        "2027-01-31T",
+                                        "2027-01-31T24:00",
+                                        "2027-01-31T12:60",
+                                        "2027-01-31T12:00:60",
+                                        "2027-01-31T12:00+01",
+                                        "2027-01-31x",
+                                        "99999999999999999999s",
+                                        "9000000000000000000s",
+                                        "999999999w"};
+    int64_t time;
+    char text[32];
+    for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
+        if (!sv_expiry_read(right[i].text, now, &time) || time != right[i].time)
+            fail_msg("%s", right[i].text);
+        sv_expiry_write(right[i].time, text);
+        assert_true(sv_expiry_read(text, now, &time));
+        assert_int_equal(time, right[i].time);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        if (sv_expiry_read(wrong[i], now, &time))
+            fail_msg("%s is no time", wrong[i]);
+}
+
+static void roles_and_names(void **state) {
+    (void)state;
+    char text[32];
+    assert_int_equal(sv_roles_from("read"), SV_READ);
+    assert_int_equal(sv_roles_from("admin,read"), SV_READ | SV_ADMIN);
+    assert_int_equal(sv_roles_from("read,predict,erase,admin"), SV_ANY_ROLE);
+    static const char *const wrong[] = {"",       ",",   "read,", ",read",
+                                        "reader", "rea", "Read",  "read erase"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_int_equal(sv_roles_from(wrong[i]), 0);
+    sv_roles_to(SV_ANY_ROLE, text);
+    assert_string_equal(text, "read,predict,erase,admin");
+    assert_true(sv_token_name_right("a.B-9_z"));
+    assert_false(sv_token_name_right(""));
+    assert_false(sv_token_name_right("a b"));
+    assert_false(sv_token_name_right("a\"b"));
+    char name[SV_TOKEN_NAME_BYTES + 1];
+    memset(name, 'a', sizeof name);
+    name[SV_TOKEN_NAME_BYTES] = 0;
+    assert_false(sv_token_name_right(name));
+    name[SV_TOKEN_NAME_BYTES - 1] = 0;
+    assert_true(sv_token_name_right(name));
+}
+
+static void buckets(void **state) {
+    (void)state;
+    sv_rates *rates = NULL;
+    assert_true(sv_rates_open(2.0, &rates));
+    assert_int_equal(sv_rates_take(rates, "a", 100.0), 0);
+    assert_int_equal(sv_rates_take(rates, "a", 100.0), 0);
+    assert_int_equal(sv_rates_take(rates, "a", 100.0), 1);
+    assert_int_equal(sv_rates_take(rates, "b", 100.0), 0);
+    assert_int_equal(sv_rates_take(rates, "a", 100.4), 1);
+    assert_int_equal(sv_rates_take(rates, "a", 100.5), 0);
+    assert_int_equal(sv_rates_take(rates, "a", 100.5), 1);
+    /* Requests that were not made do not add up beyond a second's. */
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(sv_rates_take(rates, "a", 1000.0), 0);
+    assert_int_equal(sv_rates_take(rates, "a", 1000.0), 1);
+    sv_rates_free(rates);
+    assert_true(sv_rates_open(0.1, &rates));
+    assert_int_equal(sv_rates_take(rates, "a", 100.0), 0);
+    assert_int_equal(sv_rates_take(rates, "a", 100.0), 10);
+    sv_rates_free(rates);
+}
+
+static const sv_route routes[] = {
+    {"GET", "/", 0, SV_HERE, NULL, "page"},
+    {"GET", "/v1/s/{store}", 0, SV_HERE, NULL, "store"},
+    {"POST", "/v1/s/{store}/forget", 0, SV_HERE, NULL, "forget"},
+    {"GET", "/v1/s/{store}/receipts/{number}", 0, SV_HERE, NULL, "receipt"},
+    {"POST", "/v1/s/{store}/receipts/verify", 0, SV_HERE, NULL, "verify"},
+    {"GET", "/v1/jobs/{job}", 0, SV_HERE, NULL, "job"},
+    {"DELETE", "/v1/jobs/{job}", 0, SV_HERE, NULL, "cancel"},
+    {NULL, NULL, 0, SV_HERE, NULL, NULL},
+};
+
+static void paths(void **state) {
+    (void)state;
+    static const struct {
+        const char *method, *path;
+        const char *found; /* the action, or the methods that are allowed, or NULL */
+        const char *first, *second;
+    } cases[] = {
+        {"GET", "/", "page", NULL, NULL},
+        {"HEAD", "/v1/s/a", "store", "a", NULL},
+        {"GET", "/v1/s/a%20b%2e", "store", "a b.", NULL},
+        {"GET", "/v1/s/a/receipts/7", "receipt", "a", "7"},
+        {"POST", "/v1/s/a/receipts/verify", "verify", "a", NULL},
+        {"GET", "/v1/s/a/receipts/verify", "POST", NULL, NULL},
+        {"PUT", "/v1/jobs/1", "GET, DELETE", NULL, NULL},
+        {"get", "/v1/jobs/1", "GET, DELETE", NULL, NULL},
+        {"GET", "/v1/s/", NULL, NULL, NULL},
+        {"GET", "/v1/s//receipts/7", NULL, NULL, NULL},
+        {"GET", "/v1/s/a/", NULL, NULL, NULL},
+        {"GET", "/v1/s/a%2Fb", NULL, NULL, NULL},
+        {"GET", "/v1/s/a%00", NULL, NULL, NULL},
+        {"GET", "/v1/s/a%", NULL, NULL, NULL},
+        {"GET", "/v1/s/a%4", NULL, NULL, NULL},
+        {"GET", "/v1/s/a%4g", NULL, NULL, NULL},
+        {"GET", "", NULL, NULL, NULL},
+        {"GET", "*", NULL, NULL, NULL},
+        {"GET", "http://localhost/", NULL, NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char path[64], allowed[64];
+        const sv_route *route = NULL;
+        const char *parts[SV_MOST_PARTS] = {NULL};
+        (void)snprintf(path, sizeof path, "%s", cases[i].path);
+        const sv_routing how = sv_route_find(routes, cases[i].method, path, &route, parts, allowed);
+        const char *const found = how == SV_ROUTED      ? route->action
+                                  : how == SV_NO_METHOD ? allowed
+                                                        : NULL;
+        print_message("%s %s\n", cases[i].method, cases[i].path);
+        assert_int_equal(found != NULL, cases[i].found != NULL);
+        if (found != NULL)
+            assert_string_equal(found, cases[i].found);
+        assert_int_equal(parts[0] != NULL, cases[i].first != NULL);
+        if (parts[0] != NULL)
+            assert_string_equal(parts[0], cases[i].first);
+        assert_int_equal(parts[1] != NULL, cases[i].second != NULL);
+        if (parts[1] != NULL)
+            assert_string_equal(parts[1], cases[i].second);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hosts),   cmocka_unit_test(times), cmocka_unit_test(roles_and_names),
+        cmocka_unit_test(buckets), cmocka_unit_test(paths),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
