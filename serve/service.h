@@ -6,7 +6,6 @@
 
 typedef struct sv_rooms sv_rooms;           /* rooms/rooms.h: the stores */
 typedef struct sv_jobs sv_jobs;             /* rooms/jobs.h: long work */
-typedef struct sv_long_reads sv_long_reads; /* rooms/long_reads.h */
 typedef struct sv_metrics sv_metrics;       /* metrics/metrics.h */
 typedef struct sv_audit sv_audit;           /* access/audit.h */
 typedef struct sv_server sv_server;         /* http/server.h */
@@ -38,7 +37,6 @@ struct sv_service {
     sv_audit *audit;
     sv_rooms *rooms;
     sv_jobs *jobs;
-    sv_long_reads *long_reads;
     sv_metrics *metrics;
     sv_server *server;
     sv_dsr *dsr;

@@ -302,9 +302,9 @@ sv_when sv_post_predict(sv_request *request) {
     if (room == NULL)
         return SV_NOW;
     const efface_status status =
-        sv_snapshot_take(room, request->parts[1], !request->on_worker, &by, &error);
+        sv_snapshot_take(room, request->parts[1], request->at == SV_HERE, &by, &error);
     if (status == EFFACE_OK && by == NULL) {
-        sv_move_to_worker(request);
+        sv_move(request, SV_ON_WORKER);
         return SV_LATER;
     }
     if (status == EFFACE_OK)

@@ -9,7 +9,6 @@
 #include "http/service_log.h"
 #include "metrics/metrics.h"
 #include "rooms/jobs.h"
-#include "rooms/long_reads.h"
 #include "rooms/rooms.h"
 
 #include <errno.h>
@@ -115,7 +114,7 @@ static int serve(sv_service *service) {
     (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
     int code = SV_DONE;
     if (!sv_metrics_open(sv_routes, options->n_stores, &service->metrics) ||
-        !sv_long_reads_start(&service->long_reads) || !sv_log_start(options->log_all)) {
+        !sv_log_start(options->log_all)) {
         code = sv_failed("out of memory");
     } else if (!sv_tokens_open(options->tokens, &service->tokens, message, sizeof message) ||
                !sv_rooms_open(service, &service->rooms, message, sizeof message) ||
@@ -133,7 +132,6 @@ static int serve(sv_service *service) {
     }
     sv_dsr_close(service->dsr);
     sv_jobs_close(service->jobs);
-    sv_long_reads_stop(service->long_reads);
     sv_rooms_close(service->rooms);
     sv_audit_close(service->audit);
     sv_metrics_free(service->metrics);

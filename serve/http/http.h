@@ -20,6 +20,12 @@ typedef struct sv_route sv_route;
 
 #define SV_MOST_PARTS 3 /* variable parts of a path */
 
+/* Where a handler runs: on the thread that reads the network, if it takes microseconds and waits
+ * for nothing; on a worker, if it touches a disk or takes longer; or, if it reads all rows of a
+ * store, on the one thread for such readings: memory holds the rows of one at a time, and workers
+ * stay free. A long body is never for the first. */
+typedef enum sv_where { SV_HERE, SV_ON_WORKER, SV_ON_READER } sv_where;
+
 typedef struct sv_reply {
     int status;               /* of HTTP; 0 until there is a reply */
     const char *content_type; /* a constant */
@@ -45,19 +51,14 @@ typedef struct sv_request {
     char *body;       /* ended by a 0 that is not counted; overwritten when the request ends */
     size_t n_body;
     sv_caller caller;
-    bool on_worker; /* its handler runs on a worker */
-    double begin;   /* when its head was there, in seconds (sv_now) */
+    sv_where at;  /* where its handler runs */
+    double begin; /* when its head was there, in seconds (sv_now) */
     sv_reply reply;
     struct sv_connection *connection; /* for server.c */
     struct sv_request *next;          /* in a queue */
 } sv_request;
 
 typedef enum sv_when { SV_NOW, SV_LATER } sv_when;
-
-/* Where a handler runs: on the thread that reads the network, if it takes microseconds and waits
- * for nothing; or on a worker, if it touches a disk or takes longer. A long body is always for a
- * worker. */
-typedef enum sv_where { SV_HERE, SV_ON_WORKER } sv_where;
 
 struct sv_route {
     const char *method;
@@ -71,12 +72,12 @@ struct sv_route {
 /* The value of a parameter of the query, or NULL. */
 const char *sv_query(const sv_request *request, const char *name);
 
-/* What a handler does before it hands a request on and returns SV_LATER; nothing on a worker, where
- * the request is held already. */
+/* What a handler does before it hands a request on and returns SV_LATER; nothing elsewhere than
+ * SV_HERE, for there the request is held already. */
 void sv_hold(sv_request *request);
 
-/* Has a worker run the handler again (request->on_worker); the handler returns SV_LATER then. */
-void sv_move_to_worker(sv_request *request);
+/* Has the handler run again at another place (request->at); it returns SV_LATER here then. */
+void sv_move(sv_request *request, sv_where where);
 
 /* Sends the reply of a request that came SV_LATER. The request must not be used afterwards. */
 void sv_finish(sv_request *request);

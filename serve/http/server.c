@@ -38,8 +38,8 @@ struct sv_server {
     sv_service *service;
     struct MHD_Daemon *daemon;
     sv_door *door;
-    sv_workers *workers;
-    sv_rates *rates; /* NULL: no limit */
+    sv_workers *workers, *reader; /* of SV_ON_WORKER and SV_ON_READER */
+    sv_rates *rates;              /* NULL: no limit */
     pthread_mutex_t lock;
     pthread_cond_t ended; /* a request did */
     size_t n_requests;    /* that have not ended */
@@ -120,14 +120,15 @@ static enum MHD_Result send_reply(struct sv_connection *c) {
 }
 
 void sv_hold(sv_request *request) {
-    if (!request->on_worker)
+    if (request->at == SV_HERE)
         MHD_suspend_connection(request->connection->mhd);
 }
 
-void sv_move_to_worker(sv_request *request) {
+void sv_move(sv_request *request, sv_where where) {
+    const sv_server *const server = request->connection->server;
     sv_hold(request);
-    request->on_worker = true;
-    sv_workers_add(request->connection->server->workers, request);
+    request->at = where;
+    sv_workers_add(where == SV_ON_READER ? server->reader : server->workers, request);
 }
 
 void sv_finish(sv_request *request) {
@@ -192,8 +193,8 @@ static enum MHD_Result run_handler(struct sv_connection *c) {
     sv_request *const r = &c->request;
     c->step = SV_STEP_HANDLING;
     sv_peer_phase(c->peer, SV_HANDLED, 0);
-    if (r->route->where == SV_ON_WORKER || r->n_body > SHORT_BODY) {
-        sv_move_to_worker(r);
+    if (r->route->where != SV_HERE || r->n_body > SHORT_BODY) {
+        sv_move(r, r->route->where != SV_HERE ? r->route->where : SV_ON_WORKER);
         return MHD_YES;
     }
     return r->route->handle(r) == SV_NOW ? send_reply(c) : MHD_YES;
@@ -382,7 +383,8 @@ bool sv_server_start(sv_service *service, char *message, size_t n_message) {
     pthread_cond_init(&server->ended, NULL);
     service->server = server;
     if ((options->rate > 0 && !sv_rates_open(options->rate, &server->rates)) ||
-        !sv_workers_start(options->n_workers, &server->workers) || !start_daemon(server)) {
+        !sv_workers_start(options->n_workers, &server->workers) ||
+        !sv_workers_start(1, &server->reader) || !start_daemon(server)) {
         (void)snprintf(message, n_message,
                        "there is no memory, or there are no threads, for the "
                        "server");
@@ -422,10 +424,12 @@ void sv_server_stop(sv_server *server) {
         sv_door_shut(server->door);
         wait_for_requests(server);
         sv_workers_stop(server->workers);
+        sv_workers_stop(server->reader);
         sv_door_leave(server->door);
         MHD_stop_daemon(server->daemon);
     } else {
         sv_workers_stop(server->workers);
+        sv_workers_stop(server->reader);
     }
     sv_door_free(server->door);
     sv_rates_free(server->rates);

@@ -2,7 +2,8 @@
 // page is left; their ids lead back to them.
 
 import { change, get, inWords, pause, send } from './api.js';
-import { button, digest, el, empty, facts, link, mark, notice, path, replace, say, table } from './dom.js';
+import { button, digest, el, empty, facts, link, mark, notice, path, replace, say, table }
+    from './dom.js';
 import { jobState, list, percent, time } from './words.js';
 
 const ENDED = ['done', 'failed', 'cancelled'];
@@ -15,7 +16,8 @@ function ended(job) {
 function outcome(job) {
     if (job.state === 'done' && job.identical) return { kind: 'identical', text: 'identical' };
     if (job.state === 'done') {
-        return { kind: 'different', text: `different: ${job.what || ''} ${job.where || ''}`.trim() };
+        const where = `${job.what || ''} ${job.where || ''}`.trim();
+        return { kind: 'different', text: `different: ${where}` };
     }
     return { kind: job.state, text: jobState(job.state) };
 }
@@ -152,7 +154,8 @@ export async function showCheck({ main, parts, signal }) {
             + 'it.'), box);
     draw(first);
     if (ended(first)) return;
-    follow(first.job, signal, draw).then((last) => say(`The check has ended: ${outcome(last).text}`))
+    follow(first.job, signal, draw)
+        .then((last) => say(`The check has ended: ${outcome(last).text}`))
         .catch((refusal) => {
             if (refusal.name === 'AbortError' || refusal.status === 401) return;
             replace(box, notice('bad', el('p', null, inWords(refusal))));

@@ -53,7 +53,8 @@ export function say(text) {
 }
 
 export function notice(kind, ...children) {
-    return el('div', { class: `notice ${kind}`, role: kind === 'bad' ? 'alert' : null }, ...children);
+    const role = kind === 'bad' ? 'alert' : null;
+    return el('div', { class: `notice ${kind}`, role }, ...children);
 }
 
 export function button(text, listener, kind) {
@@ -113,7 +114,8 @@ export function digest(hex, whole) {
     if (!hex) return el('span', { class: 'pale' }, 'none');
     if (whole) return el('code', { class: 'digest' }, hex);
     return el('code', { class: 'digest short', title: hex },
-        el('span', { class: 'screen' }, `${hex.slice(0, 12)}…`), el('span', { class: 'paper' }, hex));
+        el('span', { class: 'screen' }, `${hex.slice(0, 12)}…`),
+        el('span', { class: 'paper' }, hex));
 }
 
 // What happened to something, or would: a word with a colour. `kind` is a class.

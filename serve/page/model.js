@@ -85,8 +85,8 @@ export async function showModel({ main, parts, signal, may }) {
         el('section', { 'aria-labelledby': 'facts-heading' },
             el('h2', { id: 'facts-heading' }, 'Facts'),
             el('div', { class: 'halves' },
-                el('div', { class: 'card' }, el('h3', null, 'Parameters'), params.length ? facts(pairs(params))
-                    : el('p', { class: 'pale' }, 'none')),
+                el('div', { class: 'card' }, el('h3', null, 'Parameters'),
+                    params.length ? facts(pairs(params)) : el('p', { class: 'pale' }, 'none')),
                 el('div', { class: 'card' }, el('h3', null, 'The fitted model'), facts([
                     ['rows', whole(model.rows)], ['weight', number(model.weight)],
                     model.classes && model.classes.length
@@ -98,8 +98,8 @@ export async function showModel({ main, parts, signal, may }) {
                 tableOf(at, info, signal)))) : null,
         may('read', 'erase') ? el('section', { class: 'step', 'aria-labelledby': 'verify-heading' },
             el('h2', { id: 'verify-heading' }, 'Verify'),
-            el('p', null, 'Fits the model again from the rows that are there now, and compares every '
-                + 'byte. You may leave this page meanwhile.'),
+            el('p', null, 'Fits the model again from the rows that are there now, and compares '
+                + 'every byte. You may leave this page meanwhile.'),
             verifyPanel(store, [name], null, signal, `efface.checks.${store}.${name}`)) : null);
     if (!may('read')) return;
     get(`${at}/picture`, signal).then((answer) => {

@@ -50,8 +50,8 @@ function storeCard(store, may) {
 
 function numbers(stores) {
     const sum = (what) => stores.reduce((total, store) => total + (what(store) || 0), 0);
-    const tile = (n, one, many) => el('div', { class: 'tile' }, el('dt', null, n === 1 ? one : many),
-        el('dd', null, whole(n)));
+    const tile = (n, one, many) => el('div', { class: 'tile' },
+        el('dt', null, n === 1 ? one : many), el('dd', null, whole(n)));
     return el('dl', { class: 'tiles' }, tile(stores.length, 'store', 'stores'),
         tile(sum((store) => store.rows), 'row', 'rows'),
         tile(sum((store) => store.models && store.models.length), 'model', 'models'),
@@ -59,7 +59,8 @@ function numbers(stores) {
 }
 
 async function lastRequests(stores, box, signal) {
-    const lists = await Promise.all(stores.filter((store) => store.receipts > 0).map(async (store) =>
+    const changed = stores.filter((store) => store.receipts > 0);
+    const lists = await Promise.all(changed.map(async (store) =>
         (await get(`v1/stores/${path(store.name)}/receipts?count=${LAST}`, signal)).receipts
             .map((receipt) => ({ store: store.name, receipt }))));
     const all = lists.flat().sort((a, b) => (a.receipt.time < b.receipt.time ? 1

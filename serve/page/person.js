@@ -60,7 +60,8 @@ function sameRows(a, b) {
 export async function showPerson({ main, parts, signal, may, me, go }) {
     const stores = (await get('v1/stores', signal)).stores.filter((store) => !store.error);
     if (stores.length === 0) {
-        replace(main, el('h1', null, 'Find a person'), empty('There is no store that can be read.'));
+        replace(main, el('h1', null, 'Find a person'),
+            empty('There is no store that can be read.'));
         return;
     }
     const kept = keptWork();
@@ -111,7 +112,8 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
     async function submit(event) {
         event.preventDefault();
         const text = field.value.trim();
-        const wrong = text === '' ? 'Type whom to look for.' : wrongKind(theStore(), chosen(), text);
+        const wrong = text === '' ? 'Type whom to look for.'
+            : wrongKind(theStore(), chosen(), text);
         field.removeAttribute('aria-invalid');
         replace(problem);
         if (wrong) {
@@ -133,8 +135,9 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
             if (found.rows.length === 0) found = null;
         } catch (refusal) {
             if (refusal.name === 'AbortError') return;
+            if (refusal.status === 401) return;
             if (refusal.status !== 404) {
-                if (refusal.status !== 401) replace(result, notice('bad', el('p', null, inWords(refusal))));
+                replace(result, notice('bad', el('p', null, inWords(refusal))));
                 return;
             }
             found = null;
@@ -169,7 +172,8 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
         replace(result,
             news,
             el('section', { class: 'step', 'aria-labelledby': 'has-heading' },
-                el('h2', { id: 'has-heading' }, `The store has ${count(found.of, 'row')} of ${who}`),
+                el('h2', { id: 'has-heading' },
+                    `The store has ${count(found.of, 'row')} of ${who}`),
                 found.of > found.rows.length ? el('p', { class: 'pale' },
                     `The first ${whole(found.rows.length)} are shown.`) : null,
                 rowsTable(found, work.by)),
@@ -190,7 +194,8 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
         }
         replace(confirm, may('erase') ? confirmation(store, work, whom, found)
             : notice('warn', el('p', null, 'You can look at this, but not forget it: the token ',
-                el('strong', null, me.name), ` has ${list(me.roles)}, and forgetting takes erase.`)));
+                el('strong', null, me.name), ` has ${list(me.roles)}, and forgetting `,
+                'takes erase.')));
     }
 
     function confirmation(store, work, whom, found) {
@@ -272,8 +277,8 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
 
     replace(main,
         el('h1', null, 'Find a person'),
-        el('p', { class: 'lead' }, 'See what a store has of somebody, what it takes to forget them, '
-            + 'and forget them.'),
+        el('p', { class: 'lead' }, 'See what a store has of somebody, what it takes to forget '
+            + 'them, and forget them.'),
         el('form', { class: 'card find', novalidate: true, on: { submit } },
             el('div', null, el('label', { for: 'store' }, 'Store'), choice),
             el('fieldset', null, el('legend', null, 'Look for'),

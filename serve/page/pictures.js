@@ -60,7 +60,8 @@ function map(data) {
     };
     const [[x0, x1], [y0, y1]] = [span('x'), span('y')];
     const most = Math.max(...points.map(radius));
-    const place = (value, low, high, from, to) => from + ((value - low) / (high - low)) * (to - from);
+    const place = (value, low, high, from, to) => from
+        + ((value - low) / (high - low)) * (to - from);
     const at = (point) => [place(point.x, x0, x1, most + edge, width - most - edge),
         place(point.y, y0, y1, height - most - edge - 12, most + edge - 10)];
     const large = [...points].sort((a, b) => b.share - a.share);
@@ -76,9 +77,10 @@ function map(data) {
         svg('rect', { class: 'ground', x: 1, y: 1, width: width - 2, height: height - 2, rx: 10 }),
         large.map((point) => {
             const [x, y] = at(point);
-            return svg('circle', { class: point.share > 0 ? 'bubble' : 'bubble hollow', cx: x, cy: y,
-                r: radius(point) }, svg('title', null,
-                `${data.row_name} ${point.name}: ${count(point.rows, 'row')}, ${percent(point.share)}`));
+            return svg('circle', { class: point.share > 0 ? 'bubble' : 'bubble hollow',
+                cx: x, cy: y, r: radius(point) },
+            svg('title', null, `${data.row_name} ${point.name}: ${count(point.rows, 'row')}, `
+                + percent(point.share)));
         }),
         points.map((point) => {
             const [x, y] = at(point);
@@ -104,14 +106,16 @@ function shares(data) {
     const left = gutter(parts.map((part) => part.name));
     const height = parts.length * row + 6;
     const most = Math.max(1e-9, ...parts.map((part) => part.share));
-    const words = parts.slice(0, 3).map((part) => `${part.name}: ${percent(part.share)}`).join(', ');
+    const words = parts.slice(0, 3)
+        .map((part) => `${part.name}: ${percent(part.share)}`).join(', ');
     return frame(data.title, null,
         picture(width, height, data.title, words, parts.map((part, i) => {
             const y = i * row + 4;
             const long = Math.max(1, (part.share / most) * (width - left - 64));
             return svg('g', null,
                 text(left - 12, y + 16, clip(part.name), { 'text-anchor': 'end' }),
-                svg('rect', { class: 'bar', x: left, y: y + 2, width: long, height: row - 12, rx: 3 }),
+                svg('rect', { class: 'bar', x: left, y: y + 2, width: long,
+                    height: row - 12, rx: 3 }),
                 text(left + long + 8, y + 16, percent(part.share), { class: 'pale' }));
         })),
         more('The same as a table', table(data.title, [{ name: data.row_name },
@@ -159,8 +163,8 @@ function effects(data) {
                     width: Math.max(1, to - from), height: 18, rx: 3 }),
                 bar.whisker > 0 ? svg('path', { class: 'whisker',
                     d: `M${a} ${middle}H${b}M${a} ${middle - 5}v10M${b} ${middle - 5}v10` }) : null,
-                text(bar.at < 0 ? Math.min(a, from) - 6 : Math.max(b, to) + 6, y + 16, brief(bar.at),
-                    { class: 'pale', 'text-anchor': bar.at < 0 ? 'end' : 'start' }));
+                text(bar.at < 0 ? Math.min(a, from) - 6 : Math.max(b, to) + 6, y + 16,
+                    brief(bar.at), { class: 'pale', 'text-anchor': bar.at < 0 ? 'end' : 'start' }));
         })),
     more('The same as a table', table(`Coefficients of ${data.title}`, [{ name: 'Column' },
         { name: 'Coefficient', number: true }, { name: 'Standard error', number: true },
@@ -202,7 +206,8 @@ function profile(data) {
             whole(data.columns.length)} columns differ most.` : ''),
         picture(width, height, data.title, words,
             names.map((name, j) => text(left + (j + 0.5) * step, 18,
-                name.length * 7 > step ? `${name.slice(0, Math.max(2, Math.floor(step / 8)))}…` : name,
+                name.length * 7 > step
+                    ? `${name.slice(0, Math.max(2, Math.floor(step / 8)))}…` : name,
                 { 'text-anchor': 'middle', class: 'tiny pale' })),
             names.map((name, j) => svg('line', { class: 'axis faint', x1: left + (j + 0.5) * step,
                 x2: left + (j + 0.5) * step, y1: top - 6, y2: height - 4 })),

@@ -54,7 +54,8 @@ export async function showReceipts({ main, parts, signal }) {
         el('nav', { class: 'pages', 'aria-label': 'Pages of receipts' },
             newest < answer.of ? link(newer > answer.of ? path('receipts', name)
                 : path('receipts', name, 'before', String(newer)), 'Newer') : el('span'),
-            el('span', { class: 'pale' }, `${whole(oldest)} to ${whole(newest)} of ${whole(answer.of)}`),
+            el('span', { class: 'pale' },
+                `${whole(oldest)} to ${whole(newest)} of ${whole(answer.of)}`),
             oldest > 1 ? link(path('receipts', name, 'before', String(oldest)), 'Older')
                 : el('span')),
         chainCheck(name));
@@ -86,8 +87,8 @@ async function check(out, at, key, body, good) {
     replace(out, el('p', { class: 'loading' }, 'Checking…'));
     try {
         const answer = await ask(at, key ? { ...body, public_key: key } : body);
-        replace(out, answer.valid ? notice('good', el('p', null, el('strong', null, 'Valid. '), good,
-            key ? ' It is signed with this key.' : ''))
+        replace(out, answer.valid ? notice('good', el('p', null,
+            el('strong', null, 'Valid. '), good, key ? ' It is signed with this key.' : ''))
             : notice('bad', el('p', null, el('strong', null, 'Not valid. ')),
                 el('ul', null, (answer.problems || []).map((text) => el('li', null, text)))));
     } catch (refusal) {
@@ -140,8 +141,8 @@ export async function showReceipt({ main, parts, signal, may }) {
                     ' Every model is now byte for byte what it would be had ',
                     receipt.forgotten === 1 ? 'the row' : 'the rows', ' never been there.') : null),
             receipt.group ? notice('plain', el('p', null, 'This request was done together with '
-                + `others, as group ${whole(receipt.group)}: the digests are those before and after `
-                + 'the whole group.')) : null,
+                + `others, as group ${whole(receipt.group)}: the digests are those before and `
+                + 'after the whole group.')) : null,
             el('section', { 'aria-labelledby': 'facts-heading' },
                 el('h2', { id: 'facts-heading' }, 'The request'),
                 facts([
@@ -156,7 +157,8 @@ export async function showReceipt({ main, parts, signal, may }) {
                         digest(receipt.rows.root, true)] : null,
                     ['Digest of the receipt before', /^0+$/.test(receipt.previous)
                         ? 'none: this is the first receipt' : digest(receipt.previous, true)],
-                    ['Signed', receipt.signature ? ['by ', digest(receipt.public_key, true)] : 'no'],
+                    ['Signed', receipt.signature
+                        ? ['by ', digest(receipt.public_key, true)] : 'no'],
                 ]),
                 el('p', { class: 'hint' }, 'A receipt has no ids and no values of rows: ids are in '
                     + 'the root as keyed hashes.')),
@@ -180,8 +182,8 @@ export async function showReceipt({ main, parts, signal, may }) {
             el('p', { class: 'actions' }, copyButton(line, 'the receipt'),
                 receipt.signature ? button('Check the signature', () => check(checked,
                     `v1/stores/${path(store)}/receipts/verify`, receipt.public_key,
-                    { receipt: line }, 'The receipt is as it was made. Compare the key with the one '
-                        + 'that you know.'), 'small') : null),
+                    { receipt: line }, 'The receipt is as it was made. Compare the key with the '
+                        + 'one that you know.'), 'small') : null),
             checked,
             more('Show the line as it is', el('pre', { class: 'line' }, line))));
 }

@@ -46,8 +46,8 @@ export function showSignIn(main, message, done) {
         message ? notice('plain', el('p', null, message)) : null,
         el('form', { class: 'card', novalidate: true, on: { submit } },
             el('label', { for: 'token' }, 'Token'), field,
-            el('p', { class: 'hint', id: 'token-help' }, 'It begins with efface_. This tab keeps it '
-                + 'until you sign out, close the tab, or leave it alone for half an hour.'),
+            el('p', { class: 'hint', id: 'token-help' }, 'It begins with efface_. This tab keeps '
+                + 'it until you sign out, close the tab, or leave it alone for half an hour.'),
             problem, button),
         el('p', { class: 'hint' }, 'No token yet? Whoever runs the service makes one: ',
             el('code', { class: 'command' }, 'efface token new NAME --role read,erase'))));

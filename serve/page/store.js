@@ -19,7 +19,8 @@ export async function showStore({ main, parts, signal, may }) {
         el('section', { 'aria-labelledby': 'models-heading' },
             el('h2', { id: 'models-heading' }, 'Models'),
             store.models.length === 0
-                ? empty('No models yet', el('p', null, el('code', null, 'efface fit'), ' adds one.'))
+                ? empty('No models yet', el('p', null,
+                    el('code', null, 'efface fit'), ' adds one.'))
                 : table('Models of this store', [{ name: 'Model' }, { name: 'Kind' },
                     { name: 'Columns', number: true }, { name: 'Digest' }],
                 store.models.map((model) => [

@@ -47,11 +47,12 @@ double sv_now(void) {
 }
 
 void sv_hold(sv_request *request) {
-    require(!request->on_worker);
+    require(request->at == SV_HERE);
 }
 
-void sv_move_to_worker(sv_request *request) {
+void sv_move(sv_request *request, sv_where where) {
     (void)request;
+    (void)where;
     require(false);
 }
 

@@ -22,9 +22,10 @@ CHROMIUM = shutil.which("chromium")
 CHROMEDRIVER = shutil.which("chromedriver")
 HANGS = 30      # seconds after which something that was to appear is taken for hanging
 
-QUIET = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-         "--disable-background-networking", "--disable-component-update", "--disable-default-apps",
-         "--disable-sync", "--disable-extensions", "--hide-scrollbars", "--lang=en")
+QUIET = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+         "--no-first-run", "--disable-background-networking", "--disable-component-update",
+         "--disable-default-apps", "--disable-sync", "--disable-extensions",
+         "--hide-scrollbars", "--lang=en")
 
 
 class Browser:
@@ -112,9 +113,6 @@ class Browser:
     def keys(self, *keys):
         """Types keys at whatever has the focus."""
         ActionChains(self.driver).send_keys(*keys).perform()
-
-    def double_click(self, element):
-        ActionChains(self.driver).double_click(element).perform()
 
     @contextlib.contextmanager
     def second_tab(self):

@@ -1,4 +1,4 @@
-// What test_page_access.py asks the page, in the page. Each function returns a list of what is wrong.
+// What test_page_access.py asks the page. A function that judges returns a list of what is wrong.
 
 function shown(element) {
     const box = element.getBoundingClientRect();
@@ -53,7 +53,8 @@ function behindInPicture(text) {
     for (const shape of picture.querySelectorAll('rect, circle')) {
         const style = getComputedStyle(shape);
         const at = shape.getBoundingClientRect();
-        if (style.fill === 'none' || x < at.left || x > at.right || y < at.top || y > at.bottom) continue;
+        if (style.fill === 'none' || x < at.left || x > at.right || y < at.top
+            || y > at.bottom) continue;
         color = over({ ...parts(style.fill), a: Number(style.fillOpacity) }, color);
     }
     return color;
@@ -73,10 +74,11 @@ function lowContrast() {
         const ratio = contrast(ink, ground);
         if (ratio < 4.5) wrong.push(`${nameOf(element)}: ${ratio.toFixed(2)}`);
     }
-    for (const field of document.querySelectorAll('input[type=text], input[type=password], select')) {
+    const fields = document.querySelectorAll('input[type=text], input[type=password], select');
+    for (const field of fields) {
         const ratio = contrast(parts(getComputedStyle(field).borderTopColor),
             behind(field.parentElement));
-        if (shown(field) && ratio < 3) wrong.push(`border of ${nameOf(field)}: ${ratio.toFixed(2)}`);
+        if (shown(field) && ratio < 3) wrong.push(`border of ${nameOf(field)}: ${ratio}`);
     }
     return wrong;
 }
@@ -95,8 +97,9 @@ function wrongStructure() {
     });
     const ids = [...document.querySelectorAll('[id]')].map((element) => element.id);
     for (const id of ids) if (ids.indexOf(id) !== ids.lastIndexOf(id)) wrong.push(`two of #${id}`);
-    for (const element of document.querySelectorAll('[aria-labelledby], [aria-describedby], [for]')) {
-        for (const name of ['aria-labelledby', 'aria-describedby', 'for']) {
+    const references = ['aria-labelledby', 'aria-describedby', 'for'];
+    for (const element of document.querySelectorAll(references.map((name) => `[${name}]`))) {
+        for (const name of references) {
             for (const id of (element.getAttribute(name) || '').split(' ').filter(Boolean)) {
                 if (!ids.includes(id)) wrong.push(`${name} of ${nameOf(element)}: no #${id}`);
             }
@@ -104,7 +107,8 @@ function wrongStructure() {
     }
     for (const element of document.querySelectorAll('button, .button, summary, select, input')) {
         const box = element.getBoundingClientRect();
-        const target = element.type === 'radio' ? element.parentElement.getBoundingClientRect() : box;
+        const row = element.parentElement.getBoundingClientRect();
+        const target = element.type === 'radio' ? row : box;
         if (shown(element) && Math.min(target.width, target.height) < 24) {
             wrong.push(`too small: ${nameOf(element)}`);
         }

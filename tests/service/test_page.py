@@ -62,7 +62,8 @@ class ForgetTest(PageTest):
         self.check_receipt()
 
         browser.press("Verify the models")
-        browser.sees("All 3 models are byte for byte what a fit to the rows that are there now gives.")
+        browser.sees("All 3 models are byte for byte what a fit to the rows that are there now "
+                     "gives.")
         self.assertEqual(browser.one(".verify tbody").text.count("identical"), 3)
         browser.go("#/checks")
         browser.wait(lambda: len(browser.all("main tbody tr")) == 3, "three checks")
@@ -76,7 +77,7 @@ class ForgetTest(PageTest):
         self.run_program("show", "people.store", "--owner", "u4", code=4)
 
     def check_receipt(self):
-        """What is downloaded are the bytes of the receipt; paper has digests in full, no buttons."""
+        """The download has the bytes of the receipt; paper has digests in full, and no buttons."""
         browser = self.browser
         browser.press("Download")
         path = os.path.join(browser.downloads, "people-receipt-1.json")
@@ -115,7 +116,8 @@ class ForgetTest(PageTest):
         self.sign_in("read", "erase")
         self.look_for("u4")
         browser.fill("#typed", "u4")
-        browser.double_click(browser.named("button", "Forget 4 rows"))
+        browser.run("arguments[0].click(); arguments[0].click();",
+                    browser.named("button", "Forget 4 rows"))
         browser.sees("Receipt 1")
         self.assertEqual(self.forgets(), ["POST"])
         self.assertEqual([receipt["forgotten"] for receipt in self.receipts()], [4])
@@ -263,6 +265,8 @@ class TokenTest(PageTest):
         browser.one("#token")
         self.assertNotIn("u4", browser.text)
         self.sign_in("read")
+        browser.sees("How long requests took")
+        browser.wait(lambda: not browser.all(".loading"), "all requests answered")
         browser.run("sessionStorage.setItem('efface.used', '1')")   # long ago
         browser.driver.refresh()
         browser.one("#token")
@@ -286,8 +290,8 @@ class StateTest(PageTest):
         browser.fill("#typed", "u4")
         browser.press("Forget 4 rows")
         browser.sees("Receipt 1")
-        browser.press("Verify the models")
-        browser.driver.refresh()
+        browser.run("arguments[0].click(); location.reload();",
+                    browser.named("button", "Verify the models"))
         browser.sees("Receipt 1")
         browser.sees("All 3 models are byte for byte")
         self.assertEqual(len(self.receipts()), 1)
@@ -307,7 +311,8 @@ class StateTest(PageTest):
                                f"127.0.0.1:{self.service.port}")
         self.addCleanup(self.service.end, signal.SIGKILL)
         browser.press("Look")
-        browser.wait(lambda: browser.all(".danger-zone") and not browser.all(".notice.bad"), "again")
+        browser.wait(lambda: browser.all(".danger-zone") and not browser.all(".notice.bad"),
+                     "found again")
         browser.fill("#typed", "u4")
         browser.press("Forget 4 rows")
         browser.sees("Receipt 1")

@@ -38,7 +38,8 @@ class AccessTest(PageTest):
         nodes = self.browser.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
         roles = [(node["role"]["value"], node.get("name", {}).get("value", "").strip())
                  for node in nodes if not node["ignored"] and "role" in node]
-        self.assertEqual([role for role, name in roles if role in NEED_NAMES and not name], [], where)
+        nameless = [role for role, name in roles if role in NEED_NAMES and not name]
+        self.assertEqual(nameless, [], where)
         for landmark in ONE_OF:
             self.assertEqual([role for role, _ in roles].count(landmark), 1, (where, landmark))
         regions = [one for one in roles if one[0] in ("navigation", "region")]
@@ -121,7 +122,7 @@ class ViewsTest(AccessTest):
                                ("receipts/people/99", "Not found")):
             browser.go("#/" + hash_)
             self.wait_for_view(heading)
-            browser.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+            browser.run("for (const one of document.querySelectorAll('details')) one.open = true;")
             browser.wait(lambda: not browser.all(".loading"), "tables")
             if "/models/" in hash_:
                 self.assertTrue(browser.all("figure svg"), hash_)
