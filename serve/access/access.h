@@ -17,7 +17,7 @@
 
 typedef enum sv_role {
     SV_READ = 1,    /* look at stores, models, receipts and rows */
-    SV_PREDICT = 2, /* ask models */
+    SV_PREDICT = 2, /* ask models, and read metrics */
     SV_ERASE = 4,   /* forget */
     SV_ADMIN = 8    /* all that, learn and update */
 } sv_role;

@@ -8,7 +8,7 @@ const sv_route sv_routes[] = {
     {"GET", "/v1/health", 0, SV_HERE, sv_get_health, "health"},
     {"GET", "/v1/me", SV_ANY_ROLE, SV_HERE, sv_get_me, "me"},
     {"GET", "/v1/stores", SV_READ | SV_PREDICT | SV_ERASE, SV_ON_WORKER, sv_get_stores, "stores"},
-    {"GET", "/v1/metrics", SV_READ, SV_HERE, sv_get_metrics, "metrics"},
+    {"GET", "/v1/metrics", SV_READ | SV_PREDICT, SV_ON_WORKER, sv_get_metrics, "metrics"},
     {"GET", "/v1/stores/{store}", SV_READ | SV_PREDICT | SV_ERASE, SV_ON_WORKER, sv_get_store,
      "store"},
     {"GET", "/v1/stores/{store}/models/{model}", SV_READ | SV_PREDICT, SV_ON_WORKER, sv_get_model,
