@@ -10,6 +10,7 @@ usage: test_docs.py SOURCE_DIR BUILD_DIR [--cc COMPILER]
 - Commands in ```sh blocks of README.md, docs/tutorial.md and docs/service.md, one shell for each
   block, except lines that begin with make or git: those set up what this test already has. Blocks
   with another name (```text) are not run.
+- Links of README.md, CONTRIBUTING.md, CHANGELOG.md and the pages of docs/ must lead to files.
 - `efface serve` in such a block starts a service that runs until the page ends or starts another
   one, and must end with 0. It listens on a port that the system chooses, and commands that follow
   ask that port instead of 8741. Builds without the service leave out these blocks, docs/service.md
@@ -51,6 +52,35 @@ def program(code):
 def commands(block):
     return "".join(line for line in block.splitlines(keepends=True)
                    if not re.match(r"\s*(make|git)\b", line))
+
+
+def check_links(source):
+    """Relative links must lead to files, and their anchors to headings."""
+    pages = [os.path.join(source, f"{name}.md") for name in ("README", "CONTRIBUTING", "CHANGELOG")]
+    for folder, _, names in os.walk(os.path.join(source, "docs")):
+        pages += [os.path.join(folder, name) for name in names if name.endswith(".md")]
+    n_links = 0
+    for page in pages:
+        with open(page, encoding="utf-8") as file:
+            text = re.sub(r"^```.*?^```", "", file.read(), flags=re.S | re.M)
+            text = re.sub(r"^    .*|`[^`\n]*`", "", text, flags=re.M)  # code is no link
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if re.match(r"[a-z]+:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            path = os.path.join(os.path.dirname(page), path) if path else page
+            if not os.path.exists(path):
+                sys.exit(f"{page}: {target} leads nowhere")
+            if anchor and anchor not in anchors(path):
+                sys.exit(f"{page}: {target}: there is no such heading")
+            n_links += 1
+    print(f"{n_links} links of {len(pages)} pages: lead to files")
+
+
+def anchors(page):
+    with open(page, encoding="utf-8") as file:
+        headings = re.findall(r"^#+ (.*)", file.read(), flags=re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def environment(folder):
@@ -182,6 +212,7 @@ def main():
     with_python = os.path.exists(os.path.join(build, "python", "efface"))
     with_service = os.path.exists(os.path.join(build, "efface-serve"))
 
+    check_links(arguments.source)
     with page_folder(build, arguments.source) as folder:
         run_programs(programs, arguments.cc, build, folder)
         for page in ("README.md", "docs/python.md") if with_python else ():

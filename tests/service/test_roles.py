@@ -150,7 +150,6 @@ class RolesTest(ServiceTest):
         taken = {}
         for method, path, _ in operations():
             taken.setdefault(path, set()).add(method)
-        taken["/v1/stores/people/receipts/verify"].add("GET")  # as if it were a number
         for path in ("/v2/stores", "/v1", "/v1/", "/v1/stores/people/", "/v1/stores/people/erase",
                      "/v1/health/x", "/v1/stores//forget", "/etc/passwd", "/page/../v1/stores",
                      "/v1/%2e%2e/stores", "/v1/stores/people%00", "/page/%2e%2e%2fmain.c",
