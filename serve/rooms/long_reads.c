@@ -35,6 +35,7 @@ static void *work(void *context) {
         if (one == NULL)
             return NULL;
         one->handle(one->request);
+        sv_wipe_stack();
         sv_finish(one->request);
         free(one);
     }
