@@ -56,12 +56,17 @@ static efface_status list_models(efface_store *store, json_t *list, efface_error
     for (size_t i = 0; i < n_models && status == EFFACE_OK; i++) {
         json_t *const view = json_string("");
         status = efface_store_describe(store, models[i].name, take_view, view, error);
+        const bool is_gone = status == EFFACE_E_NOT_FOUND; /* since the list was read */
         const bool has_view = *json_string_value(view) != '\0';
-        (void)json_array_append_new(
-            list, json_pack("{s:s,s:s,s:O?,s:o,s:o}", "name", models[i].name, "family",
-                            efface_family_name(models[i].family), "view", has_view ? view : NULL,
-                            "columns", sv_json_count(models[i].n_columns), "digest",
-                            sv_json_digest(models[i].digest)));
+        if (is_gone)
+            status = EFFACE_OK;
+        else
+            (void)json_array_append_new(list,
+                                        json_pack("{s:s,s:s,s:O?,s:o,s:o}", "name", models[i].name,
+                                                  "family", efface_family_name(models[i].family),
+                                                  "view", has_view ? view : NULL, "columns",
+                                                  sv_json_count(models[i].n_columns), "digest",
+                                                  sv_json_digest(models[i].digest)));
         json_decref(view);
     }
     efface_models_free(models);
