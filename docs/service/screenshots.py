@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Pictures of the page of `efface serve`, for the documentation.
 
+    scripts/install-packages docs
     docs/service/screenshots.py build/efface-serve build/efface [--out DIR]
 
 Makes two stores of made-up rows, serves them on loopback, does what a privacy officer does in

@@ -68,8 +68,9 @@ function chainCheck(name) {
     const out = el('div', { 'aria-live': 'polite' });
     const submit = (event) => {
         event.preventDefault();
-        check(out, `v1/stores/${path(name)}/receipts/verify`, key.value.trim(), {},
-            'The receipts are a chain: none is missing, doubled or changed.');
+        const text = key.value.trim();
+        check(out, `v1/stores/${path(name)}/receipts/verify`, text, {}, 'The receipts are a chain: '
+            + `none is missing, doubled or changed.${text ? ' Each is signed with this key.' : ''}`);
     };
     return more('Check that no receipt is missing or changed', el('form', { class: 'card',
         novalidate: true, on: { submit } },
@@ -88,7 +89,7 @@ async function check(out, at, key, body, good) {
     try {
         const answer = await ask(at, key ? { ...body, public_key: key } : body);
         replace(out, answer.valid ? notice('good', el('p', null,
-            el('strong', null, 'Valid. '), good, key ? ' It is signed with this key.' : ''))
+            el('strong', null, 'Valid. '), good))
             : notice('bad', el('p', null, el('strong', null, 'Not valid. ')),
                 el('ul', null, (answer.problems || []).map((text) => el('li', null, text)))));
     } catch (refusal) {
@@ -105,7 +106,8 @@ function sentence(receipt, store) {
     publish: `a model of the store ${store} was published` }[receipt.kind]
         || `the store ${store} was changed`;
     const models = receipt.models.length === 0 ? '' : `, in the store and in ${
-        receipt.models.length === 1 ? 'its model' : `all ${receipt.models.length} models`}`;
+        receipt.models.length === 1 ? 'its model' : receipt.models.length === 2 ? 'both models'
+            : `all ${receipt.models.length} models`}`;
     return `${when}${made}${receipt.kind === 'publish' ? '' : models}.`;
 }
 
@@ -182,8 +184,8 @@ export async function showReceipt({ main, parts, signal, may }) {
             el('p', { class: 'actions' }, copyButton(line, 'the receipt'),
                 receipt.signature ? button('Check the signature', () => check(checked,
                     `v1/stores/${path(store)}/receipts/verify`, receipt.public_key,
-                    { receipt: line }, 'The receipt is as it was made. Compare the key with the '
-                        + 'one that you know.'), 'small') : null),
+                    { receipt: line }, 'The receipt is as it was made, and signed with the key '
+                        + 'above. Compare it with the one that you know.'), 'small') : null),
             checked,
             more('Show the line as it is', el('pre', { class: 'line' }, line))));
 }

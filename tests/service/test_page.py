@@ -109,6 +109,24 @@ class ForgetTest(PageTest):
         self.assertEqual(self.store_rows(), N_ROWS - 1)
         self.run_program("show", "people.store", "--id", "17", code=4)
 
+    def test_signed_receipt(self):
+        browser = self.browser
+        self.run_program("receipt", "keys", "--secret", "secret.key", "--public", "public.key")
+        self.serve(options=("--sign", "secret.key"))
+        self.good(self.client("erase").post("/v1/stores/people/forget", {"ids": ["17"]}))
+        self.sign_in("read")
+        browser.go("#/receipts/people/1")
+        browser.press("Check the signature")
+        browser.sees("Valid. The receipt is as it was made, and signed with the key above.")
+        browser.go("#/receipts")
+        browser.press("Check that no receipt is missing or changed")
+        for key, words in (("12", "A public key has 64 hexadecimal digits."),
+                           ("0" * 64, "Not valid."),
+                           (self.receipts()[0]["public_key"], "Each is signed with this key.")):
+            browser.fill("#chain-key", key)
+            browser.press("Check")
+            browser.sees(words)
+
     def test_double_click(self):
         """It is sent once."""
         browser = self.browser
