@@ -12,12 +12,14 @@
 #include "http/service_log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define LOOK_SECONDS 0.1
 
@@ -46,9 +48,13 @@ static bool lacks_means(int reason) {
 static bool read_file(sv_tokens *t, char *message, size_t n_message) {
     struct stat about;
     sv_token_list list = {NULL, 0, 0};
-    FILE *const file = fopen(t->path, "re");
+    /* A pipe of that name must not be waited for: all requests would wait, too. */
+    const int opened = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    FILE *const file = opened >= 0 ? fdopen(opened, "r") : NULL;
     if (file == NULL) {
         const int reason = errno;
+        if (opened >= 0)
+            (void)close(opened);
         if (lacks_means(reason)) {
             t->read.st_ino = 0;
             return true;

@@ -209,7 +209,9 @@ void *sv_dsr_work(void *context) {
     sv_dsr *const dsr = context;
     sv_dsr_entry *entries[MOST_TOGETHER];
     size_t n;
-    while ((n = take_entries(dsr, entries)) != 0)
+    while ((n = take_entries(dsr, entries)) != 0) {
         do_entries(dsr, entries, n);
+        sv_wipe_stack();
+    }
     return NULL;
 }

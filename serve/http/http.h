@@ -85,6 +85,10 @@ void sv_finish(sv_request *request);
 /* Seconds on a clock that only goes forward. */
 double sv_now(void);
 
+/* Overwrites what handlers leave below on the stack of a thread: ids, and parts of texts that were
+ * in registers. A thread that waits for its next request would keep them. */
+void sv_wipe_stack(void);
+
 /* ------------------------------------------------------------------ replies (reply.c) */
 
 /* Replies with JSON, which this releases. */

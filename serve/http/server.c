@@ -33,6 +33,7 @@
 #define MOST_DISCARDED (256 * 1024)
 #define TIMEOUT_SECONDS 120 /* without any byte; the door is stricter */
 #define MOST_THREADS 4      /* of the network */
+#define STACK_BYTES 32768   /* deeper than handlers go; the library overwrites its own */
 
 struct sv_server {
     sv_service *service;
@@ -50,6 +51,10 @@ double sv_now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+void sv_wipe_stack(void) {
+    sodium_stackzero(STACK_BYTES);
 }
 
 const char *sv_query(const sv_request *request, const char *name) {
@@ -197,7 +202,9 @@ static enum MHD_Result run_handler(struct sv_connection *c) {
         sv_move(r, r->route->where != SV_HERE ? r->route->where : SV_ON_WORKER);
         return MHD_YES;
     }
-    return r->route->handle(r) == SV_NOW ? send_reply(c) : MHD_YES;
+    const sv_when when = r->route->handle(r);
+    sv_wipe_stack();
+    return when == SV_NOW ? send_reply(c) : MHD_YES;
 }
 
 /* "Application/JSON; charset=utf-8" is application/json. */
@@ -280,6 +287,8 @@ static enum MHD_Result receive(void *context, struct MHD_Connection *mhd, const 
         if (*n_bytes == 0)
             return c->step == SV_STEP_BODY ? run_handler(c) : send_reply(c);
         const enum MHD_Result taken = take_part(c, bytes, *n_bytes);
+        /* This is memory of the connection, which libmicrohttpd releases as it is. */
+        sodium_memzero((void *)(uintptr_t)bytes, *n_bytes);
         *n_bytes = 0;
         return taken;
     case SV_STEP_REPLY: return send_reply(c);

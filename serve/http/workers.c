@@ -33,7 +33,9 @@ static void *work(void *context) {
         sv_request *const request = take(w);
         if (request == NULL)
             return NULL;
-        if (request->route->handle(request) == SV_NOW)
+        const sv_when when = request->route->handle(request);
+        sv_wipe_stack();
+        if (when == SV_NOW)
             sv_finish(request);
     }
 }

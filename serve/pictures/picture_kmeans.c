@@ -2,6 +2,7 @@
 #include "pictures/picture_parts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The weight and the number of the rows of each cluster: `numbers` has 2 n places. */
 static efface_status count_rows(const efface_model *model, const efface_data *data, size_t n,
@@ -47,8 +48,14 @@ efface_status sv_draw_kmeans(const sv_room *room, const sv_snapshot *o, json_t *
                              efface_error *error) {
     efface_store *store = NULL;
     efface_data *data = NULL;
-    sv_snapshot loaded = *o; /* the same names, and the model that belongs to the rows */
-    loaded.model = NULL;
+    /* The same names, and the model that belongs to the rows. What the room changes in a snapshot
+     * under its lock must not be copied here. */
+    sv_snapshot loaded = {.family = o->family,
+                          .names = o->names,
+                          .offsets = o->offsets,
+                          .inputs = o->inputs,
+                          .n_inputs = o->n_inputs};
+    memcpy(loaded.name, o->name, sizeof loaded.name);
     efface_status status = sv_room_open(room, &store, error);
     if (status == EFFACE_OK)
         status = efface_store_load(store, o->name, &data, &loaded.model, error);

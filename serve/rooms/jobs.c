@@ -123,8 +123,9 @@ static int follow(void *context, double part) {
     return stop;
 }
 
-/* Waits for a job and takes it; NULL when the service ends. */
-static sv_job *take(sv_jobs *jobs) {
+/* Waits for a job and takes it; NULL when the service ends. `copy` gets what it is: the job itself
+ * is looked at under the lock only, for somebody may cancel it. */
+static sv_job *take(sv_jobs *jobs, sv_job *copy) {
     sv_job *found = NULL;
     pthread_mutex_lock(&jobs->lock);
     while (!jobs->ends && found == NULL) {
@@ -139,6 +140,7 @@ static sv_job *take(sv_jobs *jobs) {
     if (found != NULL) {
         found->state = SV_JOB_RUNS;
         write_time(found->started);
+        *copy = *found;
     }
     pthread_mutex_unlock(&jobs->lock);
     return found;
@@ -170,10 +172,10 @@ static void *work(void *context) {
     sv_jobs *const jobs = context;
     (void)setpriority(PRIO_PROCESS, 0, NICE); /* of this thread, and of those that a fit makes */
     for (;;) {
-        sv_job *const job = take(jobs);
+        sv_job result;
+        sv_job *const job = take(jobs, &result);
         if (job == NULL)
             return NULL;
-        sv_job result = *job;
         running r = {jobs, job};
         const bool finished = sv_check_model(jobs->service->rooms, &result, follow, &r);
         put_down(jobs, job, &result, finished);

@@ -32,6 +32,11 @@ void sv_writer_stop(sv_writer *writer);
 void sv_facts_clear(sv_room *room);
 void sv_snapshots_clear(sv_room *room);
 
+/* Lets go snapshots of other states of the store than this one (sv_room_count), for a centroid may
+ * be the row of a person who was forgotten. Those of the last second stay: requests that came
+ * before they were made may still take them. */
+void sv_snapshots_drop_old(sv_room *room, uint64_t changes);
+
 /* Copies the names and offsets of columns of a store, all or those listed; false if memory is
  * short. Release with sv_free_texts and free. */
 bool sv_copy_columns(efface_store *store, const uint32_t *columns, uint32_t n_columns,

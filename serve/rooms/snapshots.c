@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MOST_TURNS 3
+#define YOUNG_SECONDS 1.0
 
 static void free_snapshot(sv_snapshot *s) {
     if (s == NULL)
@@ -205,6 +206,21 @@ const char *sv_snapshot_drawn(sv_room *room, const sv_snapshot *snapshot) {
     const char *const drawn = snapshot->drawn;
     pthread_mutex_unlock(&room->lock);
     return drawn;
+}
+
+void sv_snapshots_drop_old(sv_room *room, uint64_t changes) {
+    const double young = sv_now() - YOUNG_SECONDS;
+    pthread_mutex_lock(&room->lock);
+    for (sv_snapshot **s = &room->snapshots; *s != NULL;) {
+        sv_snapshot *const old = *s;
+        if (old->changes == changes || old->begun > young) {
+            s = &old->next;
+        } else {
+            *s = old->next;
+            drop(old);
+        }
+    }
+    pthread_mutex_unlock(&room->lock);
 }
 
 void sv_snapshots_clear(sv_room *room) {

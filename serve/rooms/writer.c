@@ -4,7 +4,9 @@
  * one sync (efface_store_change_all). Nothing waits for company: a change that comes alone is done
  * at once.
  *
- * Its handle keeps rows and models in memory. A handle that has failed is closed, and the next
+ * Its handle keeps rows and models in memory. When another process has changed the store, rows that
+ * are kept may be of people who were forgotten there: a writer that has nothing to do looks every
+ * second, and lets them go. A handle that has failed is closed, and the next
  * change opens another one: so a disk that was full, a store that was busy or a file that somebody
  * replaced needs no restart.
  */
@@ -13,14 +15,17 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define MOST_TOGETHER 256
 #define WAIT_SECONDS 10.0
+#define LOOK_SECONDS 1
 
 struct sv_writer {
     sv_room *room;
     efface_store *store; /* NULL: not open now */
     uint64_t changes;    /* sv_room_count after the last change of this writer; 0: none yet */
+    uint64_t seen;       /* sv_room_count when the writer last looked */
     pthread_mutex_t lock;
     pthread_cond_t added;
     sv_change *first, **last;
@@ -56,6 +61,19 @@ static void notice_others(sv_writer *w) {
     efface_error error;
     if (w->changes != 0 && sv_room_count(w->room, &now, &error) == EFFACE_OK && now != w->changes)
         sv_metrics_reloaded(w->room->service->metrics, w->room->number);
+}
+
+/* Lets go what was kept of the store if it has changed, or cannot be asked. */
+static void look_for_others(sv_writer *w) {
+    uint64_t now = 0;
+    efface_error error;
+    const efface_status status = sv_room_count(w->room, &now, &error);
+    if (status == EFFACE_E_BUSY)
+        return;
+    sv_snapshots_drop_old(w->room, now);
+    if (status != EFFACE_OK || now != w->seen)
+        close_store(w);
+    w->seen = now;
 }
 
 static void finish(sv_writer *w, sv_change *change) {
@@ -109,7 +127,23 @@ static void change_all(sv_writer *w, sv_change *const *changes, efface_store_cha
     }
     if (sv_room_count(w->room, &w->changes, &error) != EFFACE_OK)
         w->changes = 0;
+    sv_snapshots_drop_old(w->room, w->changes);
+    w->seen = w->changes;
     sv_metrics_group(w->room->service->metrics, w->room->number, n, sv_now() - begin);
+}
+
+/* Waits for something to do. The lock is held, but not while the store is looked at. */
+static void await_change(sv_writer *w) {
+    while (w->first == NULL && !w->ends) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec += LOOK_SECONDS;
+        if (pthread_cond_timedwait(&w->added, &w->lock, &until) == 0)
+            continue;
+        pthread_mutex_unlock(&w->lock);
+        look_for_others(w);
+        pthread_mutex_lock(&w->lock);
+    }
 }
 
 /* Takes what is done next: a preview, or all changes before the next one. Returns how many; 0 when
@@ -117,8 +151,7 @@ static void change_all(sv_writer *w, sv_change *const *changes, efface_store_cha
 static size_t take(sv_writer *w, sv_change *taken[MOST_TOGETHER]) {
     size_t n = 0;
     pthread_mutex_lock(&w->lock);
-    while (w->first == NULL && !w->ends)
-        pthread_cond_wait(&w->added, &w->lock);
+    await_change(w);
     while (w->first != NULL && n < MOST_TOGETHER && (n == 0 || !w->first->only_look)) {
         taken[n++] = w->first;
         w->first = w->first->next;
@@ -149,6 +182,7 @@ static void *write_changes(void *context) {
                 fail(taken[i], &no_memory);
             finish(w, taken[i]);
         }
+        sv_wipe_stack();
     }
     free(asked);
     close_store(w);

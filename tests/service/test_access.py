@@ -199,6 +199,19 @@ class RunningTest(ServiceTest):
         self.stop()
         self.assertIn("chmod", self.service.log())
 
+    def test_a_pipe_in_the_place_of_the_file(self):
+        """Nobody waits for what is never written to it."""
+        self.start()
+        client = self.client("read")
+        self.good(client.get("/v1/me"))
+        os.rename(self.path("efface.tokens"), self.path("kept"))
+        os.mkfifo(self.path("efface.tokens"), 0o600)
+        while client.get("/v1/me").status != 401:
+            time.sleep(0.02)
+        os.rename(self.path("kept"), self.path("efface.tokens"))
+        while client.get("/v1/me").status != 200:
+            time.sleep(0.02)
+
     def test_damage_beside_a_token(self):
         self.start()
         with open(self.path("efface.tokens"), "a", encoding="utf-8") as file:

@@ -133,6 +133,24 @@ class ConnectionTest(ServiceTest):
         two = f"Authorization: Bearer {self.token('admin')}\r\n"
         self.assertEqual(self.status(self.head(more=two)), 401)
 
+    def test_names_of_headers_that_are_none(self):
+        """A proxy may read a length there; what follows must not be taken for another request."""
+        self.start()
+        body = b'{"ids":[1]}'
+        for more in ["Content-Length : 11\r\n", "Content-Length\t: 11\r\n",
+                     "Content-Length:\r\n 11\r\n", "Content-Length: 1\r\n\t1\r\n",
+                     "Content-Length: 11\r\nTransfer-Encoding : chunked\r\n",
+                     "Content-Length: 11\r\nTransfer-Encoding:\r\n chunked\r\n",
+                     "X: a\r\n Content-Length: 5\r\nContent-Length: 11\r\n",
+                     "Content-Length: 11\r\n(a): x\r\n"]:
+            with self.subTest(more=more):
+                connection = self.connect()
+                connection.sendall(self.head("POST", FORGET, "erase", more) + body + self.head())
+                reply = receive(connection)
+                self.assertEqual(re.findall(rb"HTTP/1.1 (\d+)", reply), [b"400"], reply)
+        self.assertEqual(self.good(self.client("read").get("/v1/stores/people/receipts"))[
+            "receipts"], [])
+
     def test_content_types(self):
         self.start()
         erase = self.client("erase")
