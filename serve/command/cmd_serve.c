@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 const char sv_serve_help[] =
     "usage: efface serve STORE... [OPTIONS]\n"
@@ -200,6 +201,12 @@ int sv_serve_command(int n_arguments, char **arguments) {
         code = sv_wrong("--patience must be from 0.1 to 3600 seconds");
         goto out;
     }
+    for (size_t i = 0; i < stores.n; i++)
+        if (access(stores.items[i], F_OK) != 0 && errno == ENOENT) {
+            code = sv_not_found("there is no store '%s'; efface fit DATA -o STORE creates one",
+                                stores.items[i]);
+            goto out;
+        }
     options.stores = stores.items;
     options.n_stores = stores.n;
     options.hosts = hosts.items;

@@ -226,7 +226,8 @@ static bool has(void *context, const char *id) {
 static void say(int error, char *message, size_t n_message) {
     const char *why = strerror(error);
     if (error == EBUSY)
-        why = "another service uses them";
+        why = "another service has the same file of tokens, and so the folder beside it; each "
+              "service needs files of its own (--tokens, --audit)";
     else if (error == EBADMSG)
         why = "their files are damaged";
     else if (error == ENOMEM)

@@ -61,6 +61,12 @@ static bool is_loopback(const struct sockaddr *address) {
     return IN6_IS_ADDR_LOOPBACK(six) || (IN6_IS_ADDR_V4MAPPED(six) && six->s6_addr[12] == 127);
 }
 
+/* getaddrinfo takes larger numbers too, and leaves out their upper bits. */
+static bool is_port(const char *text) {
+    const size_t n = strspn(text, "0123456789");
+    return n >= 1 && n <= 5 && text[n] == 0 && strtol(text, NULL, 10) <= 65535;
+}
+
 /* Divides "host:port" or "[host]:port", and looks the address up. */
 static struct addrinfo *look_up(const char *listen, char *message, size_t n_message) {
     char host[256];
@@ -68,7 +74,7 @@ static struct addrinfo *look_up(const char *listen, char *message, size_t n_mess
     const char *const colon = strrchr(listen, ':');
     const size_t n = colon != NULL ? (size_t)(colon - listen) : 0;
     const bool brackets = n >= 2 && listen[0] == '[' && listen[n - 1] == ']';
-    if (n == 0 || n >= sizeof host || colon[1] == 0) {
+    if (n == 0 || n >= sizeof host || !is_port(colon + 1)) {
         (void)snprintf(message, n_message, "--listen needs an address and a port: 127.0.0.1:8741");
         return NULL;
     }

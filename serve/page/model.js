@@ -72,12 +72,15 @@ export async function showModel({ main, parts, signal, may }) {
         factValue(fact.value)]);
     const predicts = model.predicts === 'nothing' ? '' : ` From ${list(shortened(inputs))} it `
         + `predicts ${PREDICTS[model.predicts] || model.predicts}.`;
+    const forgotten = model.rows > 0 ? ''
+        : ' It is what a fit to no rows gives, and predicts nothing.';
     replace(main,
         el('nav', { class: 'crumbs', 'aria-label': 'Where you are' }, link('', 'Overview'),
             link(path('stores', store), store)),
         el('h1', null, model.name),
         el('p', { class: 'lead' }, `A model of the kind ${kindOf({ ...model,
-            view: view && view.value })}, fitted to ${count(model.rows, 'row')}.${predicts}`),
+            view: view && view.value })}, fitted to ${count(model.rows, 'row')}.${predicts}${
+            forgotten}`),
         el('p', { class: 'digestline' }, el('span', { class: 'pale' }, 'Digest'),
             digest(model.digest, true), copyButton(model.digest, 'the digest')),
         may('read') ? el('section', { 'aria-labelledby': 'picture-heading' },
@@ -103,8 +106,10 @@ export async function showModel({ main, parts, signal, may }) {
             verifyPanel(store, [name], null, signal, `efface.checks.${store}.${name}`)) : null);
     if (!may('read')) return;
     get(`${at}/picture`, signal).then((answer) => {
-        replace(pictures, answer.pictures.length ? answer.pictures.map(draw)
-            : empty('There is no picture of this model yet.'));
+        replace(pictures, model.rows === 0
+            ? empty('The model has no rows: there is nothing to draw.')
+            : answer.pictures.length ? answer.pictures.map(draw)
+                : empty('There is no picture of this model yet.'));
     }).catch((refusal) => {
         if (refusal.name !== 'AbortError') {
             replace(pictures, el('p', { class: 'pale' }, `No picture: ${inWords(refusal)}`));

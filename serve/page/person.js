@@ -5,7 +5,7 @@
 
 import { Refusal, ask, change, get, inWords, keepWork, keptWork } from './api.js';
 import { button, el, empty, link, mark, notice, path, replace, say, table } from './dom.js';
-import { action, cost, count, list, number, whole } from './words.js';
+import { action, cost, count, list, number, short, whole } from './words.js';
 
 const MOST_ROWS = 200;
 const BY = {
@@ -89,8 +89,10 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
 
     function adapt() {
         const store = theStore();
-        radios.owner.disabled = !store.owners;
-        if (!store.owners) choose('row');
+        // A store from which everybody was forgotten still answers that it has nothing of somebody.
+        const hasOwners = store.owners > 0 || store.owners_are !== 'unknown';
+        radios.owner.disabled = !hasOwners;
+        if (!hasOwners) choose('row');
         const by = chosen();
         const are = by === 'owner' ? store.owners_are : store.ids;
         label.textContent = by === 'owner' ? 'Owner' : 'Id of the row';
@@ -111,8 +113,10 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
 
     async function submit(event) {
         event.preventDefault();
-        const text = field.value.trim();
-        const wrong = text === '' ? 'Type whom to look for.'
+        const store = theStore();
+        const are = chosen() === 'owner' ? store.owners_are : store.ids;
+        const text = are === 'numbers' ? field.value.trim() : field.value;
+        const wrong = text.trim() === '' ? 'Type whom to look for.'
             : wrongKind(theStore(), chosen(), text);
         field.removeAttribute('aria-invalid');
         replace(problem);
@@ -142,6 +146,11 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
             }
             found = null;
         }
+        // Who pastes a text often takes a space along; but a space may also be a part of a text.
+        if (found === null && work.text !== work.text.trim()) {
+            await look({ ...work, text: work.text.trim() });
+            return;
+        }
         if (found === null) {
             replace(result, nothing(store, work));
             say('Nothing was found');
@@ -168,14 +177,14 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
         const takes = el('div', { class: 'step' },
             el('p', { class: 'loading' }, 'Working out what forgetting takes…'));
         const confirm = el('div');
-        const who = work.by === 'owner' ? `owner ${work.text}` : `row ${work.text}`;
+        const who = work.by === 'owner' ? `owner ${short(work.text)}` : `row ${short(work.text)}`;
         replace(result,
             news,
             el('section', { class: 'step', 'aria-labelledby': 'has-heading' },
                 el('h2', { id: 'has-heading' },
                     `The store has ${count(found.of, 'row')} of ${who}`),
                 found.of > found.rows.length ? el('p', { class: 'pale' },
-                    `The first ${whole(found.rows.length)} are shown.`) : null,
+                    `${whole(found.rows.length)} of them are shown.`) : null,
                 rowsTable(found, work.by)),
             el('section', { class: 'step', 'aria-labelledby': 'takes-heading' },
                 el('h2', { id: 'takes-heading' }, 'What forgetting takes'), takes),
@@ -213,7 +222,7 @@ export async function showPerson({ main, parts, signal, may, me, go }) {
         };
         const forget = async (event) => {
             event.preventDefault();
-            if (typed.value.trim() !== work.text) {
+            if (typed.value.trim() !== work.text.trim()) {
                 stop(`This is not the ${noun} that you looked for. Type ${work.text} to confirm.`);
                 return;
             }

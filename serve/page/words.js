@@ -30,6 +30,12 @@ export function percent(part) {
         .format(part * 100)}\u00a0%`;
 }
 
+// The beginning of a text that may be long, for a heading.
+export function short(text) {
+    const letters = [...text];
+    return letters.length <= 60 ? text : `${letters.slice(0, 59).join('')}…`;
+}
+
 export function bytes(n) {
     const units = ['bytes', 'KB', 'MB', 'GB', 'TB'];
     let i = 0;
@@ -96,10 +102,13 @@ export function cost(models, done) {
             : `None of the ${models.length} models ${need(1)} a repair: only sums are corrected.`;
         return text;
     }
+    if (models.length === 1) {
+        return `The model ${done ? 'was' : 'is'} ${repaired.length ? 'repaired in part'
+            : 'fitted again from scratch'}.`;
+    }
     text = `${calm.length} of ${count(models.length, 'model')} ${need(calm.length)} no repair`;
     if (calm.length === 0) {
-        text = models.length === 1 ? `The model ${need(1)} more than corrected sums`
-            : `All ${models.length} models ${need(2)} more than corrected sums`;
+        text = `All ${models.length} models ${need(2)} more than corrected sums`;
     }
     const rest = [];
     const were = (n) => (done ? (n === 1 ? 'was' : 'were') : n === 1 ? 'is' : 'are');

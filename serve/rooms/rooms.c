@@ -45,7 +45,9 @@ static bool open_room(const sv_rooms *rooms, sv_room *room, const char *path, ch
         status = efface_store_get_info(store, &info, &error);
     efface_store_close(store);
     if (status != EFFACE_OK) {
-        (void)snprintf(message, n_message, "%s", error.message);
+        const bool named = strstr(error.message, path) != NULL;
+        (void)snprintf(message, n_message, "%s%s%s", named ? "" : path, named ? "" : ": ",
+                       error.message);
         return false;
     }
     if (info.receipt_key_outside != 0 && room->service->receipt_key == NULL) {

@@ -95,7 +95,8 @@ typedef struct sv_snapshot {
     unsigned char digest[EFFACE_DIGEST_BYTES];
     int64_t *classes;   /* info.n_classes of them */
     char **class_texts; /* of these; each may be NULL */
-    int n_users;        /* these are for snapshots.c */
+    char *drawn;        /* these are for snapshots.c */
+    int n_users;
     struct sv_snapshot *next;
 } sv_snapshot;
 
@@ -104,5 +105,11 @@ typedef struct sv_snapshot {
 efface_status sv_snapshot_take(sv_room *room, const char *name, bool only_ready, sv_snapshot **out,
                                efface_error *error);
 void sv_snapshot_drop(sv_room *room, sv_snapshot *snapshot);
+
+/* A text that takes long to make, and that is right as long as the snapshot is: what was drawn of
+ * the model. It stays as long as the snapshot is held; the first one is kept, later ones are
+ * released. */
+void sv_snapshot_keep_drawn(sv_room *room, sv_snapshot *snapshot, char *text);
+const char *sv_snapshot_drawn(sv_room *room, const sv_snapshot *snapshot);
 
 #endif

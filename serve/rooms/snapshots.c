@@ -21,6 +21,7 @@ static void free_snapshot(sv_snapshot *s) {
     free(s->offsets);
     free(s->inputs);
     free(s->classes);
+    free(s->drawn);
     free(s);
 }
 
@@ -188,6 +189,23 @@ void sv_snapshot_drop(sv_room *room, sv_snapshot *snapshot) {
     pthread_mutex_lock(&room->lock);
     drop(snapshot);
     pthread_mutex_unlock(&room->lock);
+}
+
+void sv_snapshot_keep_drawn(sv_room *room, sv_snapshot *snapshot, char *text) {
+    pthread_mutex_lock(&room->lock);
+    if (snapshot->drawn == NULL) {
+        snapshot->drawn = text;
+        text = NULL;
+    }
+    pthread_mutex_unlock(&room->lock);
+    free(text);
+}
+
+const char *sv_snapshot_drawn(sv_room *room, const sv_snapshot *snapshot) {
+    pthread_mutex_lock(&room->lock);
+    const char *const drawn = snapshot->drawn;
+    pthread_mutex_unlock(&room->lock);
+    return drawn;
 }
 
 void sv_snapshots_drop_old(sv_room *room, uint64_t changes) {

@@ -274,10 +274,14 @@ class RunningTest(ServiceTest):
             with self.subTest(options=options):
                 self.assertTrue(self.start_fails(*options, code=2).startswith("efface: "))
         for options, word in [(("--listen", "nowhere"), "address"), (("--listen", ":1"), "address"),
+                              (("--listen", "127.0.0.1:65536"), "address"),
+                              (("--listen", "127.0.0.1:8741x"), "address"),
+                              (("people.csv",), "people.csv: the file is not a store"),
                               (("--sign", "people.csv"), "secret key")]:
             with self.subTest(options=options):
                 self.assertIn(word, self.start_fails(*options))
         self.start_fails("--sign", "none", code=4)
+        self.assertIn("none.store", self.start_fails("none.store", code=4))
 
     def test_start_without_tokens(self):
         process = subprocess.Popen([SERVICE, "serve", "people.store", "--listen", "127.0.0.1:0"],

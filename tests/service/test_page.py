@@ -213,6 +213,50 @@ class ForgetTest(PageTest):
         browser.sees(f"{name}11")
         self.assertEqual(browser.all("main img, main i"), [])
 
+    def test_odd_texts(self):
+        """A text may be long, and may begin or end with spaces; one that was pasted may, too."""
+        browser = self.browser
+        long = "ÄŁ🦊" * 1000
+        rows = [{"key": f"new{i}", "owner_key": owner, "values": [i, i + 1, i]}
+                for i, owner in enumerate((long, " two ", "three"))]
+        self.make_store("texts.store", text_ids=True)
+        self.serve("texts.store")
+        self.good(self.client("admin").post("/v1/stores/texts/learn", {"rows": rows}))
+        self.sign_in("read", "erase")
+        for typed in (" two ", " three "):
+            self.look_for(typed)
+            browser.sees(f"The store has 1 row of owner {typed.strip()}")
+        browser.run("document.getElementById('whom').value = arguments[0]", long)
+        browser.press("Look")
+        browser.sees(f"of owner {long[:59]}…")
+        browser.sees("Type the owner to confirm")
+        for width in (1280, 390):
+            browser.resize(width, 900)
+            self.assertEqual(browser.run("return document.documentElement.scrollWidth"), width)
+        browser.run("document.getElementById('typed').value = arguments[0]", long)
+        browser.press("Forget 1 row")
+        browser.sees("Receipt 2")
+
+    def test_store_without_rows(self):
+        """The last row leaves like any other, and the page says what is left."""
+        browser = self.browser
+        self.serve()
+        everybody = [str(i) for i in range(N_ROWS)]
+        self.good(self.client("admin").post("/v1/stores/people/forget",
+                                            {"ids": everybody, "skip_missing": True}))
+        self.assertEqual(self.store_rows(), 0)
+        self.sign_in("read", "erase")
+        browser.go("#/find/people")
+        browser.sees("All rows of the owner.")
+        self.look_for("u4")
+        browser.sees("The store people has nothing of this owner.")
+        models = self.good(self.client("admin").get("/v1/stores/people"))["models"]
+        for model in models:
+            browser.go(f"#/stores/people/models/{model['name']}")
+            browser.sees("fitted to 0 rows. It is what a fit to no rows gives, and predicts "
+                         "nothing.")
+            browser.sees("The model has no rows: there is nothing to draw.")
+
 
 class TokenTest(PageTest):
     def test_wrong_and_expired(self):

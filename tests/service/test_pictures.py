@@ -53,6 +53,21 @@ class ClustersTest(PicturesTest):
         distances = ((VALUES[:, None, :] - centroids[None]) ** 2).sum(2)
         return centroids, numpy.bincount(distances.argmin(1), minlength=len(centroids))
 
+    def test_kept_until_the_store_changes(self):
+        """Whoever changes the store: the service, and another process."""
+        self.start()
+
+        def n_rows():
+            first = self.pictures("default", "map", "shares", "profile")
+            self.assertEqual(self.pictures("default", "map", "shares", "profile"), first)
+            return sum(point["rows"] for point in first[0]["points"])
+
+        self.assertEqual(n_rows(), N_ROWS)
+        self.good(self.client("admin").post("/v1/stores/people/forget", {"ids": [17]}))
+        self.assertEqual(n_rows(), N_ROWS - 1)
+        self.run_program("forget", "people.store", "--id", "18", "--yes")
+        self.assertEqual(n_rows(), N_ROWS - 2)
+
     def test_sizes(self):
         self.start()
         _, sizes = self.clusters()
