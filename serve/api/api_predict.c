@@ -229,7 +229,7 @@ static void put_number(const asking *a, FILE *out, efface_number number) {
         (void)fprintf(out, "%.17g", number.real);
 }
 
-/* A line of names, as the command line writes it, then a line for each row. */
+/* A line of names, then a line for each row. */
 static void answer_csv(const asking *a) {
     static const char *const names[] = {"label", "class", "value", "probability"};
     const uint32_t n = a->by->info.n_numbers;

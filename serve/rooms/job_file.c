@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -86,6 +87,28 @@ static bool sync_folder(const char *path) {
         (void)close(file);
     free(folder);
     return synced;
+}
+
+int sv_job_file_lock(const char *path, char *message, size_t n_message) {
+    char *const name = malloc(strlen(path) + sizeof ".lock");
+    if (name == NULL) {
+        (void)snprintf(message, n_message, "memory is short");
+        return -1;
+    }
+    (void)sprintf(name, "%s.lock", path);
+    const int file = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const bool locked = file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0;
+    if (!locked && file >= 0 && errno == EWOULDBLOCK)
+        (void)snprintf(message, n_message,
+                       "another service uses %s; give each service a file of tokens of its own "
+                       "(--tokens)",
+                       path);
+    else if (!locked)
+        (void)snprintf(message, n_message, "%s: %s", name, strerror(errno));
+    if (!locked && file >= 0)
+        (void)close(file);
+    free(name);
+    return locked ? file : -1;
 }
 
 bool sv_job_file_write(const char *path, const json_t *list) {

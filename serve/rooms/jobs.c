@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #define N_RUNNING 2
 #define MOST_ENDED 1000
@@ -18,7 +19,8 @@
 
 struct sv_jobs {
     sv_service *service;
-    char *path; /* of the file */
+    char *path;    /* of the file */
+    int lock_file; /* sv_job_file_lock */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a job was added, or `ends` was set */
     bool ends;
@@ -293,10 +295,13 @@ bool sv_jobs_open(sv_service *service, sv_jobs **out, char *message, size_t n_me
     if (jobs == NULL)
         return false;
     jobs->service = service;
+    jobs->lock_file = -1;
     jobs->path = name_file(service->options->tokens);
     pthread_mutex_init(&jobs->lock, NULL);
     pthread_cond_init(&jobs->changed, NULL);
-    bool right = jobs->path != NULL && read_jobs(jobs, message, n_message);
+    if (jobs->path != NULL)
+        jobs->lock_file = sv_job_file_lock(jobs->path, message, n_message);
+    bool right = jobs->lock_file >= 0 && read_jobs(jobs, message, n_message);
     while (right && jobs->n_threads < N_RUNNING) {
         right = pthread_create(&jobs->threads[jobs->n_threads], NULL, work, jobs) == 0;
         jobs->n_threads += right;
@@ -323,6 +328,8 @@ void sv_jobs_close(sv_jobs *jobs) {
         take_out(jobs, jobs->n_jobs - 1);
     pthread_cond_destroy(&jobs->changed);
     pthread_mutex_destroy(&jobs->lock);
+    if (jobs->lock_file >= 0)
+        (void)close(jobs->lock_file);
     free(jobs->jobs);
     free(jobs->path);
     free(jobs);

@@ -78,6 +78,10 @@ json_t *sv_jobs_list(sv_jobs *jobs);
 json_t *sv_job_json(const sv_job *job);
 bool sv_job_read(const json_t *json, sv_job *job);
 
+/* Locks the file of jobs, so that no other service writes it; -1, with a message, if that is not
+ * possible. The lock ends with the descriptor. */
+int sv_job_file_lock(const char *path, char *message, size_t n_message);
+
 /* Writes the file of jobs, all or nothing; and reads it: a file that does not exist has none
  * (job_file.c). */
 bool sv_job_file_write(const char *path, const json_t *list);

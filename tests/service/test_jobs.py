@@ -156,6 +156,15 @@ class ShortTest(JobsTest):
         self.assertEqual(done.returncode, 1)
         self.assertIn("efface.jobs", done.stderr)
 
+    def test_two_services(self):
+        """A second one with the same file of tokens would write over the jobs of the first."""
+        self.start()
+        done = subprocess.run([service_program.SERVICE, "serve", "people.store", "--listen", "127.0.0.1:0",
+                               "--tokens", "efface.tokens"], cwd=self.folder, text=True,
+                              check=False, capture_output=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("tokens of its own", done.stderr)
+
     def test_unwritable_file(self):
         """A job that cannot be written down is not accepted."""
         self.start()
@@ -170,8 +179,18 @@ class ShortTest(JobsTest):
 class LongTest(JobsTest):
     """A store whose check takes seconds. If a machine is too quick for a test, it tries again."""
 
+    slow_store = None  # its bytes, made by the first test
+
     def setUp(self):
         super().setUp()
+        if LongTest.slow_store is None:
+            self.make_slow_store()
+            with open(self.path("slow.store"), "rb") as file:
+                LongTest.slow_store = file.read()
+        with open(self.path("slow.store"), "wb") as file:
+            file.write(LongTest.slow_store)
+
+    def make_slow_store(self):
         chance = random.Random(5)
         with open(self.path("slow.csv"), "w", encoding="utf-8") as file:
             file.write("id,a,b,c\n")
