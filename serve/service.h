@@ -4,12 +4,12 @@
 
 #include "http/http.h"
 
-typedef struct sv_rooms sv_rooms;           /* rooms/rooms.h: the stores */
-typedef struct sv_jobs sv_jobs;             /* rooms/jobs.h: long work */
-typedef struct sv_metrics sv_metrics;       /* metrics/metrics.h */
-typedef struct sv_audit sv_audit;           /* access/audit.h */
-typedef struct sv_server sv_server;         /* http/server.h */
-typedef struct sv_dsr sv_dsr;               /* dsr/dsr.h: OpenDSR */
+typedef struct sv_rooms sv_rooms;     /* rooms/rooms.h: the stores */
+typedef struct sv_jobs sv_jobs;       /* rooms/jobs.h: long work */
+typedef struct sv_metrics sv_metrics; /* metrics/metrics.h */
+typedef struct sv_audit sv_audit;     /* access/audit.h */
+typedef struct sv_server sv_server;   /* http/server.h */
+typedef struct sv_dsr sv_dsr;         /* dsr/dsr.h: OpenDSR */
 
 /* What the command line says. */
 typedef struct sv_options {
