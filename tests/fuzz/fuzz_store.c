@@ -261,7 +261,8 @@ static efface_status change_all(efface_store *store) {
     efface_status status = EFFACE_E_ARGUMENT;
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 3; i++) {
-            requests[i] = (efface_request){.ids = &ids[i], .n_ids = 1, .missing = round};
+            requests[i] =
+                (efface_request){.ids = &ids[i], .n_ids = 1, .missing = (efface_missing)round};
             changes[i] = (efface_store_change){.request = &requests[i]};
         }
         (void)efface_store_change_all(store, changes, 3, NULL);
