@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 json_t *sv_json_count(uint64_t count) {
     return json_integer(count <= INT64_MAX ? (json_int_t)count : INT64_MAX);
@@ -83,16 +82,6 @@ json_t *sv_json_hex(const unsigned char *bytes, size_t n_bytes) {
 
 json_t *sv_json_digest(const unsigned char digest[EFFACE_DIGEST_BYTES]) {
     return sv_json_hex(digest, EFFACE_DIGEST_BYTES);
-}
-
-json_t *sv_json_time(int64_t seconds) {
-    char text[32];
-    const time_t time = (time_t)seconds;
-    struct tm utc;
-    if (seconds == 0 || gmtime_r(&time, &utc) == NULL ||
-        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
-        return json_null();
-    return json_string(text);
 }
 
 json_t *sv_json_ids(efface_ids ids) {

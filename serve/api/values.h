@@ -28,9 +28,6 @@ json_t *sv_json_label(int64_t label, const char *text);
 json_t *sv_json_hex(const unsigned char *bytes, size_t n_bytes);
 json_t *sv_json_digest(const unsigned char digest[EFFACE_DIGEST_BYTES]);
 
-/* Seconds since 1970 as 2026-01-31T08:00:00Z; null for 0. */
-json_t *sv_json_time(int64_t seconds);
-
 /* Whether ids are "numbers", "texts" or "unknown". */
 json_t *sv_json_ids(efface_ids ids);
 

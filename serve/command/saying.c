@@ -44,13 +44,6 @@ static void say(const char *kind, const char *status, int code, const char *form
     json_decref(json);
 }
 
-void sv_say(const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    say("note", NULL, 0, format, arguments);
-    va_end(arguments);
-}
-
 void sv_warn(const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

@@ -9,7 +9,6 @@ enum { SV_DONE = 0, SV_FAILED = 1, SV_USAGE = 2, SV_NOT_FOUND = 4 };
 /* From now on every message is a JSON object on a line of its own. */
 void sv_messages_as_json(void);
 
-__attribute__((format(printf, 1, 2))) void sv_say(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void sv_warn(const char *format, ...);
 
 /* What went wrong; they return SV_FAILED, SV_USAGE and SV_NOT_FOUND. */

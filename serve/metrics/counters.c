@@ -102,10 +102,6 @@ void sv_metrics_request(sv_metrics *m, const sv_request *request) {
     add_value(&action->seconds, sv_second_bounds, sv_now() - request->begin);
 }
 
-void sv_metrics_refused(sv_metrics *m, int status) {
-    (void)count_status(m, NULL, status);
-}
-
 void sv_metrics_connection(sv_metrics *m, int change) {
     (void)atomic_fetch_add_explicit(&m->connections, change, memory_order_relaxed);
     if (change > 0)

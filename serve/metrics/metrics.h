@@ -20,9 +20,6 @@ void sv_metrics_free(sv_metrics *metrics);
  * handed to the network. `request->service` may be NULL. */
 void sv_metrics_request(sv_metrics *metrics, const sv_request *request);
 
-/* Counts a request that was refused before there was an sv_request: its status. */
-void sv_metrics_refused(sv_metrics *metrics, int status);
-
 /* A connection came (1) or went (-1). */
 void sv_metrics_connection(sv_metrics *metrics, int change);
 

@@ -125,10 +125,6 @@ const char *sv_room_name(const sv_room *room) {
     return room->name;
 }
 
-const char *sv_room_path(const sv_room *room) {
-    return room->path;
-}
-
 efface_status sv_room_open_followed(const sv_room *room,
                                     int (*progress)(void *context, double part), void *context,
                                     efface_store **store, efface_error *error) {

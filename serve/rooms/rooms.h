@@ -26,7 +26,6 @@ sv_room *sv_rooms_find(const sv_rooms *rooms, const char *name);
 sv_room *sv_room_of(sv_request *request);
 
 const char *sv_room_name(const sv_room *room);
-const char *sv_room_path(const sv_room *room);
 
 /* Opens the store to read; close it with efface_store_close. */
 efface_status sv_room_open(const sv_room *room, efface_store **store, efface_error *error);

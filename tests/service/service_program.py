@@ -219,6 +219,15 @@ class ServiceTest(unittest.TestCase):
             self.assertEqual(error["code"], code, reply)
 
 
+class EndedTest(ServiceTest):
+    """Ends the service that a test has left running, and well."""
+
+    def tearDown(self):
+        """The service must end well; under a sanitizer that says that nothing has leaked."""
+        if self.service and self.service.process.poll() is None:
+            self.stop()
+
+
 @contextlib.contextmanager
 def ending(service):
     """Ends a service that no test owns."""

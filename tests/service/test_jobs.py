@@ -11,7 +11,7 @@ import unittest
 
 import service_program
 from contract import Checked, Contract
-from service_program import ServiceTest
+from service_program import EndedTest
 
 CONTRACT = Contract()
 ENDED = ("done", "failed", "cancelled")
@@ -23,12 +23,7 @@ def made_up_job(number, **more):
             "state": "waiting", "part": None, "started": None, "ended": None, **more}
 
 
-class JobsTest(ServiceTest):
-    def tearDown(self):
-        """The service must end well; under a sanitizer that says that nothing has leaked."""
-        if self.service and self.service.process.poll() is None:
-            self.stop()
-
+class JobsTest(EndedTest):
     def checked(self, *roles):
         return Checked(self.client(*roles), CONTRACT)
 

@@ -7,7 +7,7 @@ import unittest
 import numpy
 
 from contract import Checked, Contract
-from service_program import N_ROWS, ServiceTest, row, write_people
+from service_program import N_ROWS, EndedTest, row, write_people
 
 CONTRACT = Contract()
 VALUES = numpy.array([row(number) for number in range(N_ROWS)])
@@ -15,15 +15,10 @@ KINDS = numpy.arange(N_ROWS) % 3  # red, green, blue
 NAMES = ("red", "green", "blue")
 
 
-class PicturesTest(ServiceTest):
+class PicturesTest(EndedTest):
     def setUp(self):
         super().setUp()
         self.make_store()
-
-    def tearDown(self):
-        """The service must end well; under a sanitizer that says that nothing has leaked."""
-        if self.service and self.service.process.poll() is None:
-            self.stop()
 
     def add_model(self, name, *options):
         self.run_program("fit", "-o", "people.store", "--model", name, *options)

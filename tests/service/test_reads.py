@@ -7,22 +7,17 @@ import unittest
 
 import service_program
 from contract import Checked, Contract
-from service_program import N_ROWS, ServiceTest
+from service_program import N_ROWS, EndedTest
 
 CONTRACT = Contract()
 
 
-class ReadsTest(ServiceTest):
+class ReadsTest(EndedTest):
     """A service with one store, of 60 rows and three models."""
 
     def setUp(self):
         super().setUp()
         self.make_store()
-
-    def tearDown(self):
-        """The service must end well; under a sanitizer that says that nothing has leaked."""
-        if self.service and self.service.process.poll() is None:
-            self.stop()
 
     def checked(self, *roles):
         return Checked(self.client(*roles), CONTRACT)
