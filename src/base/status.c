@@ -23,6 +23,7 @@ const char *efface_status_name(efface_status status) {
     case EFFACE_E_BUSY: return "store is busy";
     case EFFACE_E_CORRUPT: return "store is damaged";
     case EFFACE_E_INTERRUPTED: return "interrupted";
+    case EFFACE_E_GROUP: return "group failed";
     }
     return "unknown status";
 }

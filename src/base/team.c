@@ -1,0 +1,254 @@
+/* A team: agreement first, then the operation, in pieces that an engine can take. */
+#include "base/team.h"
+
+#include "base/checked.h"
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_BYTES ((size_t)1 << 30)
+
+efface_status ef_group_check(const efface_group *group, efface_error *error) {
+    if (group == NULL || group->sum_64 == NULL || group->sum_128 == NULL ||
+        group->minimum == NULL || group->gather == NULL || group->broadcast == NULL ||
+        group->agree == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "a group and its functions must not be NULL");
+    if (group->size == 0 || group->size > EFFACE_MAX_RANKS || group->rank >= group->size)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "a group has 1 to %u ranks, and this one of %" PRIu32
+                       " has the rank %" PRIu32,
+                       EFFACE_MAX_RANKS, group->size, group->rank);
+    return EFFACE_OK;
+}
+
+/* The engine itself failed: nothing can be agreed on any more. */
+static efface_status lost(ef_team *team, efface_error *error) {
+    team->has_failed = true;
+    return ef_fail(error, EFFACE_E_GROUP,
+                   "the ranks of the group can no longer reach each other; start them again");
+}
+
+/* ---------------------------------------------------------------- agreement */
+
+/* The failure of one rank comes to all. */
+static efface_status share_failure(ef_team *team, uint32_t rank, efface_error *error) {
+    const efface_group *const group = &team->group;
+    efface_error failure = *error;
+    team->has_failed = true;
+    if (group->broadcast(group->context, &failure, sizeof failure, rank) != 0)
+        return lost(team, error);
+    failure.message[sizeof failure.message - 1] = failure.file[sizeof failure.file - 1] = '\0';
+    *error = failure;
+    (void)snprintf(error->message, sizeof error->message, "rank %" PRIu32 ": %.480s", rank,
+                   failure.message);
+    return failure.status != EFFACE_OK ? failure.status : EFFACE_E_GROUP;
+}
+
+efface_status ef_team_agree(ef_team *team, efface_status status, efface_error *error) {
+    if (team == NULL || team->has_failed)
+        return status;
+    const efface_group *const group = &team->group;
+    efface_error room = {.status = status};
+    efface_error *const why = error != NULL ? error : &room;
+    uint64_t first = status != EFFACE_OK ? group->rank : group->size;
+    if (group->agree(group->context, &first) != 0)
+        return lost(team, error);
+    if (first >= group->size)
+        return EFFACE_OK;
+    why->status = status;
+    return share_failure(team, (uint32_t)first, why);
+}
+
+/* Whether an operation may begin. */
+static efface_status begin(ef_team *team, efface_error *error) {
+    if (team->has_failed)
+        return ef_fail(error, EFFACE_E_GROUP, "a rank of the group has failed");
+    return ef_team_agree(team, EFFACE_OK, error);
+}
+
+/* ---------------------------------------------------------------- operations */
+
+/* An engine's operation on `n` items, as many at a time as it can take. */
+#define IN_PIECES(team, n, item_bytes, call)                                                       \
+    for (size_t at = 0, some; at < (n); at += some) {                                              \
+        some = (n)-at < MOST_BYTES / (item_bytes) ? (n)-at : MOST_BYTES / (item_bytes);            \
+        if ((call) != 0)                                                                           \
+            return lost(team, error);                                                              \
+    }
+
+efface_status ef_team_sum(ef_team *team, int64_t *numbers, size_t n, efface_error *error) {
+    if (team == NULL)
+        return EFFACE_OK;
+    const efface_group *const g = &team->group;
+    const efface_status status = begin(team, error);
+    if (status != EFFACE_OK)
+        return status;
+    IN_PIECES(team, n, sizeof *numbers, g->sum_64(g->context, (uint64_t *)numbers + at, some))
+    return EFFACE_OK;
+}
+
+efface_status ef_team_sum_wide(ef_team *team, ef_i128 *numbers, size_t n, efface_error *error) {
+    if (team == NULL)
+        return EFFACE_OK;
+    const efface_group *const g = &team->group;
+    uint64_t *const halves = ef_alloc(n, 2 * sizeof *halves);
+    efface_status status = halves != NULL ? begin(team, error) : ef_fail_memory(error);
+    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
+        halves[2 * i] = (uint64_t)(ef_u128)numbers[i];
+        halves[2 * i + 1] = (uint64_t)((ef_u128)numbers[i] >> 64);
+    }
+    for (size_t at = 0, some; status == EFFACE_OK && at < n; at += some) {
+        some = n - at < MOST_BYTES / 16 ? n - at : MOST_BYTES / 16;
+        if (g->sum_128(g->context, halves + 2 * at, some) != 0)
+            status = lost(team, error);
+    }
+    for (size_t i = 0; status == EFFACE_OK && i < n; i++)
+        numbers[i] = (ef_i128)((ef_u128)halves[2 * i + 1] << 64 | halves[2 * i]);
+    ef_free(halves);
+    return status;
+}
+
+efface_status ef_team_least(ef_team *team, uint64_t *tuples, size_t n, size_t width,
+                            efface_error *error) {
+    if (team == NULL)
+        return EFFACE_OK;
+    const efface_group *const g = &team->group;
+    const efface_status status = begin(team, error);
+    if (status != EFFACE_OK)
+        return status;
+    IN_PIECES(team, n, width * sizeof *tuples,
+              g->minimum(g->context, tuples + at * width, some, width))
+    return EFFACE_OK;
+}
+
+efface_status ef_team_broadcast(ef_team *team, void *bytes, size_t n_bytes, uint32_t root,
+                                efface_error *error) {
+    if (team == NULL)
+        return EFFACE_OK;
+    const efface_group *const g = &team->group;
+    const efface_status status = begin(team, error);
+    if (status != EFFACE_OK)
+        return status;
+    IN_PIECES(team, n_bytes, 1, g->broadcast(g->context, (unsigned char *)bytes + at, some, root))
+    return EFFACE_OK;
+}
+
+efface_status ef_team_all(ef_team *team, bool holds, bool *all, efface_error *error) {
+    uint64_t least = holds ? 1 : 0;
+    const efface_status status = ef_team_least(team, &least, 1, 1, error);
+    *all = least != 0;
+    return status;
+}
+
+/* ---------------------------------------------------------------- gathering */
+
+void ef_gathered_free(ef_gathered *all) {
+    ef_free(all->bytes);
+    ef_free(all->begins);
+    *all = (ef_gathered){0};
+}
+
+/* A piece of what ranks have, from `done` on: no more than `most` bytes of each. */
+typedef struct piece {
+    size_t done, most;
+    size_t *sizes;       /* of each rank's part of the piece */
+    unsigned char *room; /* for those of all, where they are wanted */
+} piece;
+
+static efface_status gather_piece(ef_team *team, const piece *p, const unsigned char *bytes,
+                                  uint32_t root, const ef_gathered *all, efface_error *error) {
+    const efface_group *const g = &team->group;
+    for (uint32_t r = 0; r < g->size; r++) {
+        const size_t n = all->begins[r + 1] - all->begins[r], rest = n > p->done ? n - p->done : 0;
+        p->sizes[r] = rest < p->most ? rest : p->most;
+    }
+    const unsigned char *const own = bytes != NULL ? bytes + p->done : NULL;
+    if (g->gather(g->context, p->sizes[g->rank] != 0 ? own : NULL, p->sizes, root, p->room) != 0)
+        return lost(team, error);
+    const unsigned char *from = p->room;
+    for (uint32_t r = 0; p->room != NULL && r < g->size; r++) {
+        if (p->sizes[r] != 0)
+            memcpy(all->bytes + all->begins[r] + p->done, from, p->sizes[r]);
+        from += p->sizes[r];
+    }
+    return EFFACE_OK;
+}
+
+/* How many bytes each rank has, and where they will be. */
+static efface_status share_sizes(ef_team *team, size_t n_bytes, ef_gathered *all, size_t *largest,
+                                 efface_error *error) {
+    const efface_group *const g = &team->group;
+    int64_t *const sizes = ef_alloc_zero(g->size, sizeof *sizes);
+    all->begins = ef_alloc_zero((size_t)g->size + 1, sizeof *all->begins);
+    efface_status status = sizes != NULL && all->begins != NULL ? EFFACE_OK : ef_fail_memory(error);
+    if (status == EFFACE_OK) {
+        sizes[g->rank] = (int64_t)n_bytes;
+        status = ef_team_sum(team, sizes, g->size, error);
+    }
+    *largest = 0;
+    for (uint32_t r = 0; status == EFFACE_OK && r < g->size; r++) {
+        const size_t size = (size_t)sizes[r];
+        *largest = size > *largest ? size : *largest;
+        if (!ef_add_size(all->begins[r], size, &all->begins[r + 1]))
+            status = ef_fail_memory(error);
+    }
+    ef_free(sizes);
+    return status;
+}
+
+efface_status ef_team_gather(ef_team *team, const void *bytes, size_t n_bytes, uint32_t root,
+                             ef_gathered *all, efface_error *error) {
+    const efface_group *const g = &team->group;
+    const bool gets = root == EFFACE_EVERY_RANK || root == g->rank;
+    size_t largest = 0;
+    piece p = {.most = MOST_BYTES / g->size};
+    *all = (ef_gathered){0};
+    efface_status status = share_sizes(team, n_bytes, all, &largest, error);
+    if (status == EFFACE_OK) {
+        const size_t total = all->begins[g->size];
+        p.sizes = ef_alloc(g->size, sizeof *p.sizes);
+        p.room = gets ? ef_alloc(total < MOST_BYTES ? total : MOST_BYTES, 1) : NULL;
+        all->bytes = gets ? ef_alloc(total, 1) : NULL;
+        if (p.sizes == NULL || (gets && (p.room == NULL || all->bytes == NULL)))
+            status = ef_fail_memory(error);
+    }
+    status = status == EFFACE_OK ? begin(team, error) : status;
+    for (; status == EFFACE_OK && p.done < largest; p.done += p.most)
+        status = gather_piece(team, &p, bytes, root, all, error);
+    ef_free(p.sizes);
+    ef_free(p.room);
+    if (status != EFFACE_OK)
+        ef_gathered_free(all);
+    return status;
+}
+
+/* ---------------------------------------------------------------- order */
+
+uint64_t ef_order_of_double(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+double ef_double_of_order(uint64_t order) {
+    double value;
+    memcpy(&value, &order, sizeof value);
+    return value;
+}
+
+uint64_t ef_order_of_float(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits >> 31 != 0 ? ~bits : bits | UINT32_C(1) << 31;
+}
+
+float ef_float_of_order(uint64_t order) {
+    const uint32_t high = UINT32_C(1) << 31;
+    const uint32_t bits =
+        ((uint32_t)order & high) != 0 ? (uint32_t)order & ~high : ~(uint32_t)order;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
