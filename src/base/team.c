@@ -58,6 +58,8 @@ efface_status ef_team_agree(ef_team *team, efface_status status, efface_error *e
     if (first >= group->size)
         return EFFACE_OK;
     why->status = status;
+    if (error == NULL) /* the detail is lost */
+        (void)ef_fail(why, status, "%s", efface_status_name(status));
     return share_failure(team, (uint32_t)first, why);
 }
 
