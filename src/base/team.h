@@ -22,6 +22,9 @@ typedef struct ef_team {
     bool has_failed; /* in the call under way, and all ranks know it */
 } ef_team;
 
+/* No operation of an engine is asked for more bytes. A variable only because tests lower it. */
+extern size_t ef_team_most_bytes;
+
 /* Whether a group can be one. */
 efface_status ef_group_check(const efface_group *group, efface_error *error);
 
