@@ -392,16 +392,16 @@ efface_status ef_rows_copy(const efface_data *data, const uint32_t *columns, uin
 #define EF_PART_BYTES ((size_t)16384)
 
 /* A part of a state: `place` has the order of parts, without gaps or with. */
-typedef struct ef_part {
+typedef struct ef_state_part {
     uint64_t place;
     size_t begin, n_bytes;
-} ef_part;
+} ef_state_part;
 
 /* A state and how it stands in the file. All zeros: nothing is known of it. */
 typedef struct ef_state {
     unsigned char *bytes;
     size_t n_bytes;
-    ef_part *parts;
+    ef_state_part *parts;
     size_t n_parts;
 } ef_state;
 
