@@ -34,6 +34,12 @@ static inline void ef_team_begin(ef_team *team) {
         team->has_failed = false;
 }
 
+/* All ranks have found the same failure by themselves. */
+static inline void ef_team_fail(ef_team *team) {
+    if (team != NULL)
+        team->has_failed = true;
+}
+
 /* This rank has `status`, with an error if it failed. All get the failure of the first rank that
  * has one, its message with the number of the rank before it. */
 efface_status ef_team_agree(ef_team *team, efface_status status, efface_error *error);

@@ -5,7 +5,7 @@
  * nothing can fail any more. Statistics that a fit needs (exponents, column ranges, total weight)
  * are kept as rows come and go, so that a fit need not look at the rows for them.
  */
-#include "data/rows.h"
+#include "data/shards.h"
 
 #include "base/checked.h"
 #include "base/status.h"
@@ -56,6 +56,7 @@ void efface_data_free(efface_data *data) {
     ef_free(data->labels);
     ef_free(data->marks);
     ef_counts_free(&data->counts);
+    ef_shard_free(data->part);
     ef_free(data);
 }
 
@@ -410,9 +411,23 @@ static efface_status enter_ids(efface_data *data, const efface_rows *rows, uint6
     return EFFACE_OK;
 }
 
+/* The rows of a part change by requests only, which all ranks know of. */
+static efface_status check_whole(const efface_data *data, efface_error *error) {
+    return data->part == NULL
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_ARGUMENT,
+                         "the set is a part of a group's set; change its rows by requests to its "
+                         "models, on all ranks");
+}
+
 efface_status efface_data_add(efface_data *data, const efface_rows *rows, efface_error *error) {
     if (data == NULL || rows == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data and rows must not be NULL");
+    const efface_status status = check_whole(data, error);
+    return status == EFFACE_OK ? ef_data_add(data, rows, error) : status;
+}
+
+efface_status ef_data_add(efface_data *data, const efface_rows *rows, efface_error *error) {
     int64_t total_weight;
     efface_status status = check_rows(data, rows, 0, &total_weight, error);
     if (status == EFFACE_OK)
@@ -625,7 +640,9 @@ efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t 
                                  efface_error *error) {
     if (data == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data must not be NULL");
-    const efface_status status = ef_data_prepare_remove(data, ids, n_ids, error);
+    efface_status status = check_whole(data, error);
+    if (status == EFFACE_OK)
+        status = ef_data_prepare_remove(data, ids, n_ids, error);
     if (status != EFFACE_OK)
         return status;
     for (size_t i = 0; i < n_ids; i++)
@@ -636,6 +653,11 @@ efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t 
 efface_status efface_data_replace(efface_data *data, const efface_rows *rows, efface_error *error) {
     if (data == NULL || rows == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data and rows must not be NULL");
+    const efface_status status = check_whole(data, error);
+    return status == EFFACE_OK ? ef_data_replace(data, rows, error) : status;
+}
+
+efface_status ef_data_replace(efface_data *data, const efface_rows *rows, efface_error *error) {
     efface_status status = check_ids(data, rows->ids, rows->n_rows, error);
     if (status != EFFACE_OK)
         return status;

@@ -2,6 +2,7 @@
 #include "model/change.h"
 
 #include "base/checked.h"
+#include "base/status.h"
 
 #include <assert.h>
 #include <string.h>
@@ -60,7 +61,7 @@ void ef_change_note(ef_change *change, const efface_row *row, const float *value
     assert(i < change->capacity);
     change->leaves[i] = leaves;
     change->rows[i] = *row;
-    change->positions[i] = 0;
+    change->positions[i] = EF_NO_POSITION;
     float *const to = change->values + i / EF_PANEL * EF_PANEL * change->n_columns + i % EF_PANEL;
     for (uint32_t j = 0; j < change->n_columns; j++)
         to[(size_t)j * EF_PANEL] = values[j];
@@ -86,7 +87,7 @@ efface_status ef_change_learn(ef_change *change, efface_data *data, const efface
     const size_t n_before = data->n_rows;
     const uint64_t next_id = data->next_id;
     note_set(change, data);
-    const efface_status status = efface_data_add(data, rows, error);
+    const efface_status status = ef_data_add(data, rows, error);
     if (status != EFFACE_OK)
         return status;
     change->next_id = next_id;
@@ -107,7 +108,7 @@ efface_status ef_change_update(ef_change *change, efface_data *data, const effac
             note_row(change, data, position, true);
     }
     const size_t n_old = change->n_rows;
-    const efface_status status = efface_data_replace(data, rows, error);
+    const efface_status status = ef_data_replace(data, rows, error);
     if (status != EFFACE_OK) {
         change->n_rows = 0;
         return status;
@@ -118,9 +119,15 @@ efface_status ef_change_update(ef_change *change, efface_data *data, const effac
     return EFFACE_OK;
 }
 
+/* The values of a row, side by side. */
+static void copy_values(const ef_change *change, size_t i, float *to) {
+    const float *const from = ef_change_first(change, i);
+    for (uint32_t j = 0; j < change->n_columns; j++)
+        to[j] = from[(size_t)j * EF_PANEL];
+}
+
 void ef_change_undo(const ef_change *change, efface_data *data) {
     for (size_t i = change->n_rows; i > 0; i--) {
-        const float *const values = ef_change_first(change, i - 1);
         const efface_row *const row = &change->rows[i - 1];
         const size_t position = change->positions[i - 1];
         if (!change->leaves[i - 1]) {
@@ -130,8 +137,7 @@ void ef_change_undo(const ef_change *change, efface_data *data) {
             }
             continue;
         }
-        for (uint32_t j = 0; j < change->n_columns; j++)
-            change->row[j] = values[(size_t)j * EF_PANEL];
+        copy_values(change, i - 1, change->row);
         if (change->replaces)
             ef_data_overwrite(data, position, row, change->row);
         else
@@ -139,4 +145,95 @@ void ef_change_undo(const ef_change *change, efface_data *data) {
     }
     if (change->n_rows != 0)
         data->stamp = change->before;
+}
+
+/* ---------------------------------------------------------------- in a group */
+
+/* A row as ranks send it to each other; its values come behind it. */
+typedef struct parcel {
+    efface_row row;
+    uint64_t leaves;
+} parcel;
+
+static size_t parcel_bytes(uint32_t n_columns) {
+    return sizeof(parcel) + n_columns * sizeof(float);
+}
+
+/* NULL if memory is short. */
+static unsigned char *write_parcels(const ef_change *change) {
+    const size_t n_bytes = parcel_bytes(change->n_columns);
+    unsigned char *const parcels = ef_alloc(change->n_rows, n_bytes);
+    for (size_t i = 0; parcels != NULL && i < change->n_rows; i++) {
+        const parcel p = {change->rows[i], change->leaves[i]};
+        memcpy(parcels + i * n_bytes, &p, sizeof p);
+        copy_values(change, i, (float *)(void *)(parcels + i * n_bytes + sizeof p));
+    }
+    return parcels;
+}
+
+/* Notes those of all parcels that leave, or those that come; this rank's own have positions. */
+static void note_parcels(ef_joint_change *c, const ef_gathered *parcels, const ef_team *team,
+                         bool leaves) {
+    const size_t n_bytes = parcel_bytes(c->own.n_columns);
+    const uint32_t rank = team->group.rank;
+    for (size_t at = 0; at < parcels->begins[team->group.size]; at += n_bytes) {
+        parcel p;
+        memcpy(&p, parcels->bytes + at, sizeof p);
+        if ((p.leaves != 0) != leaves)
+            continue;
+        ef_change_note(&c->all, &p.row, (const float *)(void *)(parcels->bytes + at + sizeof p),
+                       leaves);
+        if (at >= parcels->begins[rank] && at < parcels->begins[rank + 1])
+            c->all.positions[c->all.n_rows - 1] =
+                c->own.positions[(at - parcels->begins[rank]) / n_bytes];
+    }
+}
+
+/* Makes c->all of the changes of all ranks. */
+static efface_status gather(ef_joint_change *c, ef_team *team, efface_error *error) {
+    const size_t n_bytes = parcel_bytes(c->own.n_columns);
+    ef_gathered parcels = {0};
+    unsigned char *const own = write_parcels(&c->own);
+    efface_status status = own != NULL ? ef_team_gather(team, own, c->own.n_rows * n_bytes,
+                                                        EFFACE_EVERY_RANK, &parcels, error)
+                                       : ef_fail_memory(error);
+    if (status == EFFACE_OK &&
+        !ef_change_init(&c->all, c->own.n_columns, parcels.begins[team->group.size] / n_bytes))
+        status = ef_fail_memory(error);
+    if (status == EFFACE_OK) {
+        note_parcels(c, &parcels, team, true);
+        note_parcels(c, &parcels, team, false);
+        c->all.replaces = c->own.replaces;
+        c->all.before = c->own.before;
+    }
+    ef_gathered_free(&parcels);
+    ef_free(own);
+    return status;
+}
+
+efface_status ef_joint_share(ef_joint_change *c, efface_data *data, efface_error *error) {
+    ef_team *const team = ef_data_team(data);
+    if (team == NULL)
+        return EFFACE_OK;
+    const efface_status status = gather(c, team, error);
+    if (status != EFFACE_OK)
+        return status;
+    c->counted = true;
+    ef_shard_begin_change(data);
+    for (size_t i = 0; i < c->all.n_rows; i++) {
+        copy_values(&c->all, i, c->all.row);
+        ef_shard_take(data, c->all.row, c->all.rows[i].weight, c->all.leaves[i]);
+    }
+    return ef_shard_end_change(data, error);
+}
+
+void ef_joint_undo(const ef_joint_change *c, efface_data *data) {
+    ef_change_undo(&c->own, data);
+    if (c->counted)
+        ef_shard_undo_change(data);
+}
+
+void ef_joint_free(ef_joint_change *c) {
+    ef_change_free(&c->own);
+    ef_change_free(&c->all);
 }

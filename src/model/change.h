@@ -5,11 +5,14 @@
  * A row that leaves was at a position from which it was taken out, the last row coming into its
  * place. A row that comes was added at the end. A row that gets other values leaves and comes, and
  * keeps its position.
+ *
+ * In a group each rank changes its own rows, and models follow the change of all ranks: first all
+ * rows that leave, then all that come. There, rows of other ranks have no position.
  */
 #ifndef EF_CHANGE_H
 #define EF_CHANGE_H
 
-#include "data/rows.h"
+#include "data/shards.h"
 
 typedef struct ef_change {
     uint32_t n_columns;
@@ -44,6 +47,27 @@ void ef_change_note(ef_change *change, const efface_row *row, const float *value
 
 /* Changes the set back. Cannot fail. */
 void ef_change_undo(const ef_change *change, efface_data *data);
+
+/* A change of a set that may be a part of a group's. */
+typedef struct ef_joint_change {
+    ef_change own; /* of the rows of this rank */
+    ef_change all; /* of those of all ranks, if the set is a part */
+    bool counted;  /* in what the part knows of all rows */
+} ef_joint_change;
+
+/* What models follow. */
+static inline const ef_change *ef_joint_seen(const ef_joint_change *change,
+                                             const efface_data *data) {
+    return data->part != NULL ? &change->all : &change->own;
+}
+
+/* After change->own was made on all ranks, of which some may have changed nothing: tells all ranks
+ * of it, and counts it. If it fails, there is change->own to undo. */
+efface_status ef_joint_share(ef_joint_change *change, efface_data *data, efface_error *error);
+
+/* Changes the set back, and what is known of all rows. Cannot fail. */
+void ef_joint_undo(const ef_joint_change *change, efface_data *data);
+void ef_joint_free(ef_joint_change *change);
 
 /* The first value of a row; the others follow EF_PANEL floats apart. */
 static inline const float *ef_change_first(const ef_change *change, size_t i) {

@@ -132,8 +132,8 @@ efface_status ef_domain_init(ef_domain *domain, const ef_counts *counts, ef_boun
 
 efface_status ef_domain_of(ef_domain *domain, const efface_data *data, ef_bounds bounds,
                            efface_error *error) {
-    if (!data->ranges.any_stale)
-        return ef_domain_init(domain, &data->counts, bounds, error);
+    if (!ef_data_whole(data)->ranges.any_stale)
+        return ef_domain_init(domain, ef_data_whole(data), bounds, error);
     ef_counts counts;
     if (!ef_data_count(data, &counts))
         return ef_fail_memory(error);

@@ -3,7 +3,7 @@
 #ifndef EF_DOMAIN_H
 #define EF_DOMAIN_H
 
-#include "data/rows.h"
+#include "data/shards.h"
 
 typedef struct ef_domain {
     efface_scale scale;

@@ -34,14 +34,22 @@ efface_status ef_model_fit(const efface_data *data, const efface_params *params,
     if (data == NULL || params == NULL || out == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data, params and out must not be NULL");
     const ef_family *family = NULL;
+    ef_team *const team = ef_data_team(data);
+    efface_model *model = NULL;
     void *state = NULL;
+    ef_team_begin(team);
     efface_status status = ef_family_check(params, &family, error);
     if (status == EFFACE_OK)
         status = family->fit(data, params, &state, error);
     if (status == EFFACE_OK)
-        status = ef_model_create(family, state, data->n_columns, out, error);
-    if (status == EFFACE_OK)
-        (*out)->stamp = data->stamp;
+        status = ef_model_create(family, state, data->n_columns, &model, error);
+    status = ef_team_agree(team, status, error);
+    if (status == EFFACE_OK) {
+        model->stamp = data->stamp;
+        *out = model;
+    } else {
+        efface_model_free(model);
+    }
     ef_wipe_stack(EF_DEEP_STACK);
     return status;
 }
@@ -111,8 +119,9 @@ efface_status ef_model_read(ef_decoder *decoder, const efface_params *params, ui
 
 efface_status ef_model_attach(efface_model *model, const efface_data *data, efface_error *error) {
     const ef_totals totals = model->family->totals(model->state);
-    if (data->n_columns != model->n_columns || data->n_rows != totals.n_rows ||
-        data->total_weight != totals.total_weight)
+    const ef_counts *const whole = ef_data_whole(data);
+    if (data->n_columns != model->n_columns || whole->n_rows != totals.n_rows ||
+        whole->total_weight != totals.total_weight)
         return ef_fail(error, EFFACE_E_FORMAT,
                        "the state of the model is damaged or was made with other parameters: it "
                        "belongs to other rows");
@@ -128,10 +137,13 @@ efface_status efface_model_decode(const unsigned char *bytes, size_t n_bytes,
     if (bytes == NULL || params == NULL || data == NULL || out == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "bytes, params, data and out must not be NULL");
     ef_decoder decoder = {.bytes = bytes, .n_bytes = n_bytes};
+    ef_team *const team = ef_data_team(data);
     efface_model *model = NULL;
+    ef_team_begin(team);
     efface_status status = ef_model_read(&decoder, params, data->n_columns, &model, error);
     if (status == EFFACE_OK)
         status = ef_model_attach(model, data, error);
+    status = ef_team_agree(team, status, error);
     if (status == EFFACE_OK)
         *out = model;
     else

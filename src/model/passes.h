@@ -9,7 +9,7 @@
 
 #include "base/interrupt.h"
 #include "base/threads.h"
-#include "data/rows.h"
+#include "data/shards.h"
 #include "kernel/kernels.h"
 
 typedef struct ef_passes {

@@ -4,7 +4,7 @@
 #ifndef EF_RACES_H
 #define EF_RACES_H
 
-#include "data/rows.h"
+#include "model/passes.h"
 
 /* Who won a race, and with which key. */
 typedef struct ef_winner {
@@ -20,6 +20,10 @@ typedef struct ef_candidate {
 
 /* No candidate: everybody beats it. */
 #define EF_NOBODY ((ef_candidate){{UINT64_MAX, __builtin_inf()}, EF_NO_POSITION})
+
+static inline bool ef_is_nobody(const ef_candidate *candidate) {
+    return candidate->winner.id == UINT64_MAX && candidate->winner.key == __builtin_inf();
+}
 
 /* Makes `candidate` the best if it beats it: by its key, then by the smaller id. */
 static inline void ef_candidate_offer(ef_candidate *best, const ef_candidate *candidate) {
@@ -39,8 +43,20 @@ static inline bool ef_race_hopeless(uint32_t high_bits, int64_t weight, double d
     return v > key * ((double)weight * distance_bound);
 }
 
+/* After races: `best` has the best candidates of this rank in n of them, and gets those of all, and
+ * `points` their grid points; of nobody that is left as it was. A winner that is on another rank
+ * has no position. */
+efface_status ef_races_end(const ef_passes *passes, ef_candidate *best, size_t n, int32_t *points,
+                           efface_error *error);
+
 /* The race of a round in which all have the same rate: those not chosen yet race with E alone. */
-ef_candidate ef_race_among_equals(const efface_data *data, uint64_t seed, uint32_t round,
-                                  const ef_candidate *chosen);
+efface_status ef_race_among_equals(const ef_passes *passes, uint64_t seed, uint32_t round,
+                                   const ef_candidate *chosen, ef_candidate *best, int32_t *point,
+                                   efface_error *error);
+
+/* The position of the row with an id; EF_NO_POSITION if this rank does not have it. */
+static inline size_t ef_position_of(const efface_data *data, uint64_t id) {
+    return ef_row_ids_find(&data->ids, data->n_rows, id);
+}
 
 #endif

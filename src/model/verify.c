@@ -17,6 +17,8 @@ efface_status efface_model_verify(const efface_model *model, const efface_data *
     const ef_family *const family = model->family;
     ef_writer is = {0}, should = {0};
     void *fresh = NULL;
+    ef_team *const team = ef_data_team(data);
+    ef_team_begin(team);
     efface_status status = family->fit_again(model->state, data, &fresh, error);
     if (status == EFFACE_OK) {
         family->write(&is, model->state);
@@ -24,6 +26,7 @@ efface_status efface_model_verify(const efface_model *model, const efface_data *
         if (is.failed || should.failed)
             status = ef_fail_memory(error);
     }
+    status = ef_team_agree(team, status, error);
     if (status == EFFACE_OK) {
         const bool same =
             is.n_bytes == should.n_bytes && memcmp(is.bytes, should.bytes, is.n_bytes) == 0;

@@ -104,14 +104,14 @@ static efface_status reseed(ef_workspace *space, const ef_run *run, ef_level *le
         if (level->counts[race.cluster] != 0)
             continue;
         ef_workspace_begin_race(space);
-        const efface_status status = ef_workspace_run(space, race_panels, &race, error);
+        ef_candidate best;
+        efface_status status = ef_workspace_run(space, race_panels, &race, error);
+        if (status == EFFACE_OK)
+            status = ef_workspace_end_race(space, &best, next + (size_t)race.cluster * d, error);
         if (status != EFFACE_OK)
             return status;
-        const ef_candidate best = ef_workspace_end_race(space);
-        if (best.position == EF_NO_POSITION)
-            continue;
-        level->reseeded[level->n_reseeded++] = (ef_reseeding){race.cluster, best.winner};
-        ef_passes_snap(&space->passes, best.position, next + (size_t)race.cluster * d);
+        if (!ef_is_nobody(&best))
+            level->reseeded[level->n_reseeded++] = (ef_reseeding){race.cluster, best.winner};
     }
     return EFFACE_OK;
 }

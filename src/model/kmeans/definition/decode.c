@@ -408,8 +408,9 @@ static efface_status make_labels(ef_kmeans *m, const efface_data *data, efface_e
 
 efface_status ef_kmeans_attach(ef_kmeans *model, const efface_data *data, efface_error *error) {
     /* A node of a tree may have been read for other rows. */
-    if (data->n_columns != model->domain.map.n_columns || data->n_rows != model->n_rows ||
-        data->total_weight != model->total_weight)
+    const ef_counts *const whole = ef_data_whole(data);
+    if (data->n_columns != model->domain.map.n_columns || whole->n_rows != model->n_rows ||
+        whole->total_weight != model->total_weight)
         return damaged(error, "it belongs to other rows");
     ef_domain domain;
     const ef_bounds bounds = ef_params_bounds(&model->params, model->ignored);

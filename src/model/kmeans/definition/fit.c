@@ -187,7 +187,7 @@ static efface_status fit_draws(const efface_data *data, const efface_kmeans_para
     ef_kmeans *const model = ef_alloc_zero(1, sizeof *model);
     if (model == NULL)
         return ef_fail_memory(error);
-    status = ef_plan_init(&model->plan, &data->counts, params, error);
+    status = ef_plan_init(&model->plan, ef_data_whole(data), params, error);
     model->draw = draw;
     model->ignored = ignored;
     model->plan.seed = ef_seed_of_draw(params->common.seed, draw);
@@ -197,8 +197,8 @@ static efface_status fit_draws(const efface_data *data, const efface_kmeans_para
         status = ef_domain_of(&model->domain, data, ef_params_bounds(params, ignored), error);
     if (status != EFFACE_OK)
         goto out;
-    model->n_rows = data->n_rows;
-    model->total_weight = data->total_weight;
+    model->n_rows = ef_data_whole(data)->n_rows;
+    model->total_weight = ef_data_whole(data)->total_weight;
     ef_progress progress = {.told = params->common.progress,
                             .context = params->common.interrupt_context};
     if (params->common.progress != NULL) {
@@ -219,7 +219,7 @@ static efface_status fit_draws(const efface_data *data, const efface_kmeans_para
         if (model->seeds == NULL || !fits)
             status = ef_fail_memory(error);
     }
-    if (status == EFFACE_OK && data->n_rows != 0 && params->method != EFFACE_METHOD_TREE)
+    if (status == EFFACE_OK && model->n_rows != 0 && params->method != EFFACE_METHOD_TREE)
         status = make_all(model, data, error);
     if (status == EFFACE_OK)
         ef_tell(model->plan.interrupt.progress, 1.0);

@@ -64,6 +64,15 @@ efface_status ef_partition(ef_workspace *space, ef_level *level, const ef_level 
 efface_status ef_partition_labelled(ef_workspace *space, ef_level *level, uint32_t *labels,
                                     ef_i128 *square_sum, efface_error *error);
 
+/* A level begins with the counts and sums of another, to which each rank adds what its rows change:
+ * only one rank has these, for all are added up in the end. */
+void ef_level_begin(const efface_data *data, uint32_t n_clusters, const ef_level *from,
+                    ef_level *to);
+
+/* Adds up what the ranks have of a level's counts and sums, and of square_sum unless it is NULL. */
+efface_status ef_level_share(const efface_data *data, uint32_t n_clusters, ef_level *level,
+                             ef_i128 *square_sum, efface_error *error);
+
 /* Counts for the model what partitions have taken since the last time. */
 void ef_count_work(ef_workspace *space, ef_kmeans *model);
 

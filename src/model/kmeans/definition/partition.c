@@ -113,8 +113,50 @@ static void add_panels(void *context, unsigned number, size_t first, size_t last
         add_panel(space, worker, p, a->labels + p * EF_PANEL);
 }
 
-/* Adds up what the workers have, and clears it. */
-static void collect(ef_workspace *space, ef_level *level, ef_i128 *square_sum) {
+void ef_level_begin(const efface_data *data, uint32_t k, const ef_level *from, ef_level *to) {
+    const size_t n_sums = (size_t)k * data->n_columns;
+    if (ef_data_leads(data)) {
+        memcpy(to->counts, from->counts, k * sizeof *to->counts);
+        memcpy(to->sums, from->sums, n_sums * sizeof *to->sums);
+    } else {
+        memset(to->counts, 0, k * sizeof *to->counts);
+        memset(to->sums, 0, n_sums * sizeof *to->sums);
+    }
+}
+
+#define LIMBS 4 /* of 32 bits, in which a wide number is summed up together with others */
+
+efface_status ef_level_share(const efface_data *data, uint32_t k, ef_level *level,
+                             ef_i128 *square_sum, efface_error *error) {
+    ef_team *const team = ef_data_team(data);
+    const size_t n_sums = (size_t)k * data->n_columns, n_own = n_sums + k;
+    if (team == NULL)
+        return EFFACE_OK;
+    int64_t *const all = ef_alloc(n_own + LIMBS, sizeof *all);
+    if (all == NULL)
+        return ef_fail_memory(error);
+    int64_t *const limbs = all + n_own;
+    memcpy(all, level->sums, n_sums * sizeof *all);
+    memcpy(all + n_sums, level->counts, k * sizeof *all);
+    for (unsigned i = 0; square_sum != NULL && i < LIMBS; i++)
+        limbs[i] = (int64_t)((uint64_t)((ef_u128)*square_sum >> 32 * i) & UINT32_MAX);
+    const efface_status status =
+        ef_team_sum(team, all, n_own + (square_sum != NULL ? LIMBS : 0), error);
+    if (status == EFFACE_OK) {
+        memcpy(level->sums, all, n_sums * sizeof *all);
+        memcpy(level->counts, all + n_sums, k * sizeof *all);
+        if (square_sum != NULL)
+            *square_sum = 0;
+        for (unsigned i = 0; square_sum != NULL && i < LIMBS; i++)
+            *square_sum += (ef_i128)((ef_u128)(uint64_t)limbs[i] << 32 * i);
+    }
+    ef_free(all);
+    return status;
+}
+
+/* Adds up what the workers have, and clears it; then what the ranks have. */
+static efface_status collect(ef_workspace *space, ef_level *level, ef_i128 *square_sum,
+                             efface_error *error) {
     const size_t k = space->n_clusters, n_sums = k * space->passes.map->n_columns;
     if (square_sum != NULL)
         *square_sum = space->most_square = 0;
@@ -135,6 +177,7 @@ static void collect(ef_workspace *space, ef_level *level, ef_i128 *square_sum) {
     }
     space->rows_assigned += space->passes.data->n_rows;
     level->has_partition = true;
+    return ef_level_share(space->passes.data, space->n_clusters, level, square_sum, error);
 }
 
 void ef_count_work(ef_workspace *space, ef_kmeans *model) {
@@ -159,7 +202,7 @@ static void clear_labels(void *context, unsigned worker, size_t first, size_t la
 efface_status ef_partition(ef_workspace *space, ef_level *level, const ef_level *previous,
                            uint32_t *labels, float *margins, ef_i128 *square_sum,
                            efface_error *error) {
-    const size_t k = space->n_clusters, n_sums = k * space->passes.map->n_columns;
+    const size_t k = space->n_clusters;
     ef_centers centers;
     if (!ef_centers_init(&centers, level->centers, (uint32_t)k, space->passes.map->n_columns,
                          space->passes.kernels->tile))
@@ -168,10 +211,8 @@ efface_status ef_partition(ef_workspace *space, ef_level *level, const ef_level 
         ef_centers_free(&centers);
         return ef_fail_memory(error);
     }
-    if (previous != NULL && previous != level) {
-        memcpy(level->counts, previous->counts, k * sizeof *level->counts);
-        memcpy(level->sums, previous->sums, n_sums * sizeof *level->sums);
-    }
+    if (previous != NULL && previous != level)
+        ef_level_begin(space->passes.data, space->n_clusters, previous, level);
     pass a = {.space = space,
               .centers = &centers,
               .labels = labels,
@@ -184,7 +225,7 @@ efface_status ef_partition(ef_workspace *space, ef_level *level, const ef_level 
     if (status == EFFACE_OK)
         status = ef_workspace_run(space, assign_panels, &a, error);
     if (status == EFFACE_OK)
-        collect(space, level, square_sum);
+        status = collect(space, level, square_sum, error);
     ef_centers_free(&centers);
     return status;
 }
@@ -194,9 +235,7 @@ efface_status ef_partition_labelled(ef_workspace *space, ef_level *level, uint32
     pass a = {.space = space, .labels = labels};
     const efface_status status = ef_passes_run(
         &space->passes, ef_pass_operations(space->passes.map->n_columns, 0), add_panels, &a, error);
-    if (status == EFFACE_OK)
-        collect(space, level, square_sum);
-    return status;
+    return status == EFFACE_OK ? collect(space, level, square_sum, error) : status;
 }
 
 ef_i128 ef_run_loss(const ef_run *run, const ef_level *level) {

@@ -52,9 +52,10 @@ void ef_workspace_begin_race(ef_workspace *space) {
         space->workers[i].best = EF_NOBODY;
 }
 
-ef_candidate ef_workspace_end_race(const ef_workspace *space) {
-    ef_candidate best = EF_NOBODY;
+efface_status ef_workspace_end_race(const ef_workspace *space, ef_candidate *best, int32_t *point,
+                                    efface_error *error) {
+    *best = EF_NOBODY;
     for (unsigned i = 0; i < space->passes.n_workers; i++)
-        ef_candidate_offer(&best, &space->workers[i].best);
-    return best;
+        ef_candidate_offer(best, &space->workers[i].best);
+    return ef_races_end(&space->passes, best, 1, point, error);
 }

@@ -40,8 +40,10 @@ void ef_workspace_free(ef_workspace *space);
 efface_status ef_workspace_run(ef_workspace *space, ef_work work, void *context,
                                efface_error *error);
 
-/* Before a race: no worker has a candidate. After it: the best of all. */
+/* Before a race: no worker has a candidate. After it: the best of all, and its grid point if there
+ * is anybody. */
 void ef_workspace_begin_race(ef_workspace *space);
-ef_candidate ef_workspace_end_race(const ef_workspace *space);
+efface_status ef_workspace_end_race(const ef_workspace *space, ef_candidate *best, int32_t *point,
+                                    efface_error *error);
 
 #endif

@@ -34,11 +34,14 @@ static bool samples(const ef_kmeans *model) {
 
 /* Whether it is possible, and worth it, to keep margins of the levels: not where centers jump from
  * one point of a lattice to the next, which is farther than most margins. */
-static bool wants_margins(const ef_kmeans *next) {
-    return next->params.keep_margins && ef_was_rebuilt(next) &&
-           next->plan.method == EFFACE_METHOD_LLOYD &&
+static bool may_want_margins(const ef_kmeans *next) {
+    return next->params.keep_margins && next->plan.method == EFFACE_METHOD_LLOYD &&
            next->plan.iterations <= EF_MOST_LEVELS_KEPT &&
            next->plan.n_clusters <= EF_MOST_CLUSTERS_KEPT && ef_positions_are_short(next->n_rows);
+}
+
+static bool wants_margins(const ef_kmeans *next) {
+    return may_want_margins(next) && ef_was_rebuilt(next);
 }
 
 /* Lets what is kept follow the change of rows, or drops it. Where the changed rows belong is known
@@ -47,8 +50,8 @@ static bool wants_margins(const ef_kmeans *next) {
 static void follow_rows(const ef_revision *r, ef_kept *kept, uint32_t known) {
     const ef_change *const change = r->change;
     if (kept->labels.codes != NULL &&
-        !ef_kept_labels_follow(&kept->labels, change, (size_t)r->model->n_rows, ef_labels_at(r, 0),
-                               r->ranks, r->model->pilot.shift))
+        !ef_kept_labels_follow(&kept->labels, change, r->data->n_rows, ef_labels_at(r, 0), r->ranks,
+                               r->model->pilot.shift))
         ef_kept_labels_free(&kept->labels);
     for (uint32_t t = 0; t < kept->n_margins; t++) {
         if (kept->margins[t].tiers == NULL)
@@ -75,6 +78,16 @@ static void take_kept(ef_revision *r, ef_kmeans *model) {
     follow_rows(r, next->kept, r->first);
 }
 
+/* Pyramid: labels are of use only if all ranks have kept theirs. */
+static efface_status agree_on_labels(const ef_revision *r, efface_error *error) {
+    ef_kept_labels *const kept = ef_labels_kept(&r->next);
+    bool all = false;
+    const efface_status status = ef_team_all(ef_data_team(r->data), kept != NULL, &all, error);
+    if (kept != NULL && !all)
+        ef_kept_labels_free(kept);
+    return status;
+}
+
 /* Pyramid: marks all rows, of which nothing is kept. */
 static efface_status mark_rows(ef_revision *r, efface_error *error) {
     ef_level_builder builder = {.data = r->data, .way = ef_by_pass};
@@ -96,8 +109,10 @@ static efface_status resample(ef_revision *r, ef_kmeans *model, efface_error *er
     ef_kmeans *const next = &r->next;
     const size_t n_values = (size_t)model->plan.n_clusters * model->domain.map.n_columns;
     efface_status status = ef_take_in(r, 0, error);
-    if (status == EFFACE_OK)
+    if (status == EFFACE_OK) {
         take_kept(r, model);
+        status = agree_on_labels(r, error);
+    }
     const ef_kept_labels *const kept = ef_labels_kept(next);
     if (status == EFFACE_OK && kept == NULL)
         status = mark_rows(r, error);
@@ -200,24 +215,32 @@ static efface_status make_levels(ef_revision *r, ef_kmeans *model, ef_level_buil
     if (status != EFFACE_OK)
         return status;
     take_kept(r, model);
-    if (from_sample)
+    if (from_sample) {
         builder->way = ef_by_kept_labels;
+        status = agree_on_labels(r, error);
+        if (status != EFFACE_OK)
+            return status;
+    }
     if (from_sample && ef_labels_kept(next) != NULL) {
         builder->previous = &r->scratch; /* level 0 with its old centers */
     } else if (from_sample && r->marks != NULL) {
         ef_kept_take_marks(next, r->marks, r->data->n_rows);
         r->marks = NULL;
     }
-    if (!r->other_seeds && wants_margins(next)) {
-        if (ef_center_move_init(&old.move, r->data, &next->domain.map, r->kernels,
-                                next->plan.n_clusters)) {
+    if (!r->other_seeds && may_want_margins(next)) {
+        bool keeps =
+            wants_margins(next) && ef_center_move_init(&old.move, r->data, &next->domain.map,
+                                                       r->kernels, next->plan.n_clusters);
+        status = ef_team_all(ef_data_team(r->data), keeps, &keeps, error);
+        if (keeps) {
             builder->old = &old;
             builder->way = ef_by_margins;
-        } else {
+        } else if (next->kept != NULL) {
             ef_kept_drop_margins(next->kept, r->first);
         }
     }
-    status = ef_make_levels(builder, next, r->first, r->loss, error);
+    if (status == EFFACE_OK)
+        status = ef_make_levels(builder, next, r->first, r->loss, error);
     builder->old = NULL;
     ef_center_move_free(&old.move);
     if (next->plan.method != EFFACE_METHOD_QUANTIZED && ef_kept_get(next) != NULL) {
@@ -297,7 +320,7 @@ static efface_status make_tree(ef_revision *r, ef_kmeans *model, efface_error *e
 
 efface_status ef_revision_make(ef_revision *r, ef_kmeans *model, const efface_data *data,
                                const ef_change *change, efface_error *error) {
-    *r = begin(model, &data->counts, data, change);
+    *r = begin(model, ef_data_whole(data), data, change);
     efface_status status = ef_look(r, error);
     if (status == EFFACE_OK && model->tree != NULL)
         return make_tree(r, model, error);
@@ -522,7 +545,7 @@ static efface_status look_only(ef_revision *r, ef_effort *effort, efface_error *
 
 efface_status ef_kmeans_look(ef_kmeans *model, const efface_data *data, const ef_change *change,
                              ef_effort *effort, efface_error *error) {
-    ef_revision r = begin(model, &data->counts, data, change);
+    ef_revision r = begin(model, ef_data_whole(data), data, change);
     efface_status status = look_only(&r, effort, error);
     if (status == EFFACE_OK && model->tree != NULL)
         status = make_tree(&r, model, error);

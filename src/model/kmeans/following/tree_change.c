@@ -26,7 +26,7 @@
 
 /* A node that stays: what its set has lost and gained, and what its model makes of it. */
 typedef struct ongoing {
-    ef_change change;
+    ef_joint_change change;
     ef_revision revision;
 } ongoing;
 
@@ -118,6 +118,56 @@ static efface_status sort_places(place *places, size_t n, size_t n_leaves, effac
     return fits ? EFFACE_OK : ef_fail_memory(error);
 }
 
+/* The nodes that rows of this rank reach; `places` are in order. */
+static node_change *reach_by_places(const place *places, size_t n, size_t *n_nodes) {
+    size_t n_leaves = 0;
+    for (size_t i = 0; i < n; i++)
+        n_leaves += i == 0 || places[i].leaf != places[i - 1].leaf;
+    node_change *const nodes = ef_alloc_zero(n_leaves, sizeof *nodes);
+    for (size_t i = 0, c = 0; nodes != NULL && i < n; i++) {
+        c += i != 0 && places[i].leaf != places[i - 1].leaf;
+        if (nodes[c].end == 0)
+            nodes[c].first = i;
+        nodes[c].number = places[i].leaf;
+        nodes[c].end = i + 1;
+    }
+    *n_nodes = n_leaves;
+    return nodes;
+}
+
+/* All rows come, and those of each rank are its own: adds leaves that only other ranks reach. */
+static efface_status reach_by_all(const ef_tree_change *t, node_change **nodes, size_t *n_nodes,
+                                  efface_error *error) {
+    const size_t n_leaves = t->tree->n_nodes[t->tree->height];
+    int64_t *const n_rows = ef_alloc_zero(n_leaves, sizeof *n_rows);
+    efface_status status = n_rows != NULL ? EFFACE_OK : ef_fail_memory(error);
+    for (size_t i = 0; status == EFFACE_OK && i < *n_nodes; i++)
+        n_rows[(*nodes)[i].number] = (int64_t)((*nodes)[i].end - (*nodes)[i].first);
+    if (status == EFFACE_OK)
+        status = ef_team_sum(ef_data_team(t->data), n_rows, n_leaves, error);
+    size_t n = 0, own = 0;
+    for (size_t leaf = 0; status == EFFACE_OK && leaf < n_leaves; leaf++)
+        n += n_rows[leaf] != 0;
+    node_change *const all = status == EFFACE_OK ? ef_alloc_zero(n, sizeof *all) : NULL;
+    if (status == EFFACE_OK && all == NULL)
+        status = ef_fail_memory(error);
+    n = 0;
+    for (size_t leaf = 0; status == EFFACE_OK && leaf < n_leaves; leaf++) {
+        const bool here = own < *n_nodes && (*nodes)[own].number == leaf;
+        if (here)
+            all[n++] = (*nodes)[own++];
+        else if (n_rows[leaf] != 0)
+            all[n++] = (node_change){.number = leaf};
+    }
+    ef_free(n_rows);
+    if (status != EFFACE_OK)
+        return status;
+    ef_free(*nodes);
+    *nodes = all;
+    *n_nodes = n;
+    return EFFACE_OK;
+}
+
 /* Finds the leaves that are reached. */
 static efface_status reach_leaves(ef_tree_change *t, efface_error *error) {
     const ef_tree *const tree = t->tree;
@@ -129,23 +179,16 @@ static efface_status reach_leaves(ef_tree_change *t, efface_error *error) {
         places[i] = (place){ef_tree_leaf(tree, t->model->plan.seed, changed_id(t, i)), i};
     if (status == EFFACE_OK)
         status = sort_places(places, n, tree->n_nodes[tree->height], error);
-    size_t n_leaves = 0;
-    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
+    size_t n_nodes = 0;
+    for (size_t i = 0; status == EFFACE_OK && i < n; i++)
         t->order[i] = places[i].row;
-        n_leaves += i == 0 || places[i].leaf != places[i - 1].leaf;
-    }
-    node_change *const nodes = status == EFFACE_OK ? ef_alloc_zero(n_leaves, sizeof *nodes) : NULL;
+    node_change *nodes = status == EFFACE_OK ? reach_by_places(places, n, &n_nodes) : NULL;
     if (status == EFFACE_OK && nodes == NULL)
         status = ef_fail_memory(error);
-    for (size_t i = 0, c = 0; status == EFFACE_OK && i < n; i++) {
-        c += i != 0 && places[i].leaf != places[i - 1].leaf;
-        if (nodes[c].end == 0)
-            nodes[c].first = i;
-        nodes[c].number = places[i].leaf;
-        nodes[c].end = i + 1;
-    }
+    if (status == EFFACE_OK && t->change == NULL && ef_data_team(t->data) != NULL)
+        status = reach_by_all(t, &nodes, &n_nodes, error);
     t->reached[tree->height] = nodes;
-    t->n_reached[tree->height] = status == EFFACE_OK ? n_leaves : 0;
+    t->n_reached[tree->height] = status == EFFACE_OK ? n_nodes : 0;
     ef_free(places);
     return status;
 }
@@ -247,7 +290,8 @@ static bool centroids_move(const ef_tree_change *t, const node_change *c) {
 /* ---------------------------------------------------------------- what a node loses and gains */
 
 typedef struct edit {
-    size_t n_leave, n_come;
+    size_t n_leave, n_come; /* on this rank */
+    size_t all_leave, all_come;
     uint64_t *leave; /* ids */
     uint64_t *ids;   /* of rows that come, and what they have */
     int64_t *weights;
@@ -273,13 +317,17 @@ static edit edit_leaf(const ef_tree_change *t, const node_change *c) {
     for (size_t i = c->first; i < c->end; i++)
         n_leave += changed_leaves(t, t->order[i]);
     edit e = edit_of(n_leave, c->end - c->first - n_leave, d);
+    e.all_leave = n_leave;
+    e.all_come = c->end - c->first - n_leave;
     for (size_t i = c->first; e.block != NULL && i < c->end; i++) {
         const size_t row = t->order[i];
+        const size_t position = t->change != NULL ? t->change->positions[row] : row;
+        if (position == EF_NO_POSITION)
+            continue;
         if (changed_leaves(t, row)) {
             e.leave[e.n_leave++] = changed_id(t, row);
             continue;
         }
-        const size_t position = t->change != NULL ? t->change->positions[row] : row;
         const float *const from = ef_data_first(t->data, position);
         float *const to = e.values + e.n_come * d;
         for (uint32_t j = 0; j < d; j++)
@@ -314,10 +362,18 @@ static edit edit_inner(const ef_tree_change *t, const node_change *c) {
             e.weights[e.n_come++] = x.weight;
         }
     }
+    e.all_leave = e.n_leave;
+    e.all_come = e.n_come;
     return e;
 }
 
 /* ---------------------------------------------------------------- one node */
+
+/* Whether the nodes of the depth that is worked on have parts of a group's rows. Those of other
+ * depths have centroids, and every rank has all of these. */
+static bool has_parts(const ef_tree_change *t) {
+    return t->depth == t->tree->height && ef_data_team(t->data) != NULL;
+}
 
 /* Asked by nodes at work. */
 static int must_end(void *context) {
@@ -363,6 +419,8 @@ static efface_status make_node(node_worker *w, node_change *c, const efface_rows
         status = ef_data_reserve(c->fresh.data, rows->n_rows, error);
     if (status == EFFACE_OK)
         status = efface_data_add(c->fresh.data, rows, error);
+    if (status == EFFACE_OK && has_parts(t))
+        status = ef_shard_make(c->fresh.data, t->data, error);
     if (status == EFFACE_OK && t->tree->is_cold)
         return take_read(w, c);
     if (status == EFFACE_OK)
@@ -381,9 +439,9 @@ static efface_status redraw_node(node_worker *w, node_change *c, const ef_node *
     ongoing *const o = c->ongoing;
     const efface_kmeans_params params = params_of_fit(w, c);
     o->revision = (ef_revision){.model = node->model,
-                                .counted = &node->data->counts,
+                                .counted = ef_data_whole(node->data),
                                 .data = node->data,
-                                .change = &o->change,
+                                .change = ef_joint_seen(&o->change, node->data),
                                 .refit = true,
                                 .reason = EF_REASON_REDRAW};
     return ef_kmeans_fit(node->data, &params, node->model->ignored, &o->revision.fresh, &w->error);
@@ -394,19 +452,23 @@ static efface_status change_node(node_worker *w, node_change *c, const ef_node *
                                  const efface_rows *rows) {
     efface_error *const error = &w->error;
     ongoing *const o = ef_alloc_zero(1, sizeof *o);
-    if (o == NULL || !ef_change_init(&o->change, node->data->n_columns, e->n_leave + e->n_come)) {
+    if (o == NULL ||
+        !ef_change_init(&o->change.own, node->data->n_columns, e->n_leave + e->n_come)) {
         ef_free(o);
         return ef_fail_memory(error);
     }
     c->ongoing = o;
     ef_kmeans_set_work(node->model, w->whole->n_threads, (ef_interrupt){must_end, w, NULL});
-    efface_status status = ef_change_forget(&o->change, node->data, e->leave, e->n_leave, error);
+    ef_change *const own = &o->change.own;
+    efface_status status = ef_change_forget(own, node->data, e->leave, e->n_leave, error);
     if (status == EFFACE_OK)
-        status = ef_change_learn(&o->change, node->data, rows, error);
+        status = ef_change_learn(own, node->data, rows, error);
     if (status == EFFACE_OK)
-        status = redraws(w->whole)
-                     ? redraw_node(w, c, node)
-                     : ef_revision_make(&o->revision, node->model, node->data, &o->change, error);
+        status = ef_joint_share(&o->change, node->data, error);
+    if (status == EFFACE_OK)
+        status = redraws(w->whole) ? redraw_node(w, c, node)
+                                   : ef_revision_make(&o->revision, node->model, node->data,
+                                                      ef_joint_seen(&o->change, node->data), error);
     if (status == EFFACE_OK)
         ef_revision_report(&o->revision, &c->report);
     return status;
@@ -415,14 +477,14 @@ static efface_status change_node(node_worker *w, node_change *c, const ef_node *
 static efface_status work_out_node(node_worker *w, node_change *c) {
     const ef_tree_change *const t = w->whole;
     const ef_node *const node = &t->tree->nodes[t->depth][c->number];
-    const size_t n_rows = node->data != NULL ? node->data->n_rows : 0;
+    const size_t n_rows = node->data != NULL ? ef_data_whole(node->data)->n_rows : 0;
     const edit e = t->depth == t->tree->height ? edit_leaf(t, c) : edit_inner(t, c);
     const efface_rows rows = {
         .n_rows = e.n_come, .values = e.values, .ids = e.ids, .weights = e.weights};
     efface_status status = e.block != NULL ? EFFACE_OK : ef_fail_memory(&w->error);
     if (status == EFFACE_OK && n_rows == 0) {
         status = make_node(w, c, &rows);
-    } else if (status == EFFACE_OK && n_rows + e.n_come == e.n_leave) {
+    } else if (status == EFFACE_OK && n_rows + e.all_come == e.all_leave) {
         c->vanishes = true;
         c->report.reason = EF_REASON_CLUSTERS;
     } else if (status == EFFACE_OK) {
@@ -456,8 +518,9 @@ static void work_out_nodes(void *context, unsigned worker, size_t first, size_t 
 static efface_status work_out_depth(ef_tree_change *t, efface_error *error) {
     const size_t n = t->n_reached[t->depth];
     const unsigned asked = t->model->plan.n_threads, wanted = asked != 0 ? asked : ef_cpu_count();
-    /* One node gets all threads for itself, many nodes a thread each. */
-    t->pool = wanted > 1 && n >= wanted ? ef_pool_create(wanted) : NULL;
+    /* One node gets all threads for itself, many nodes a thread each; but a group has to work on
+     * the nodes in the same order on all ranks. */
+    t->pool = wanted > 1 && n >= wanted && !has_parts(t) ? ef_pool_create(wanted) : NULL;
     t->n_threads = t->pool != NULL ? 1 : asked;
     const unsigned n_workers = t->pool != NULL ? ef_pool_size(t->pool) : 1;
     t->workers = ef_alloc_zero(n_workers, sizeof *t->workers);
@@ -501,7 +564,7 @@ static void end_node(const ef_tree_change *t, uint32_t depth, node_change *c, bo
     if (commit && c->ongoing != NULL)
         ef_revision_commit(&c->ongoing->revision, node->model);
     if (!commit && c->ongoing != NULL)
-        ef_change_undo(&c->ongoing->change, node->data);
+        ef_joint_undo(&c->ongoing->change, node->data);
     if (commit && (c->vanishes || c->fresh.model != NULL)) {
         const ef_node old = *node;
         *node = c->fresh;
@@ -514,7 +577,7 @@ static void end_node(const ef_tree_change *t, uint32_t depth, node_change *c, bo
     ef_kmeans_free(c->fresh.model);
     if (c->ongoing != NULL) {
         ef_revision_free(&c->ongoing->revision);
-        ef_change_free(&c->ongoing->change);
+        ef_joint_free(&c->ongoing->change);
         ef_free(c->ongoing);
     }
 }
@@ -555,8 +618,8 @@ void ef_tree_change_free(ef_tree_change *t) {
 void ef_tree_change_commit(ef_tree_change *t) {
     ef_kmeans *const model = t->model;
     end_all(t, true);
-    model->n_rows = t->data->n_rows;
-    model->total_weight = t->data->total_weight;
+    model->n_rows = ef_data_whole(t->data)->n_rows;
+    model->total_weight = ef_data_whole(t->data)->total_weight;
     const ef_kmeans *const root = ef_tree_root(t->tree);
     model->plan.n_clusters = root != NULL ? root->plan.n_clusters : 0;
 }

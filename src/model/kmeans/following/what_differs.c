@@ -155,7 +155,8 @@ static efface_status find_labels(const ef_revision *r, uint32_t t, uint32_t *lab
     const ef_kept_labels *const kept = ef_labels_kept(r->model);
     const size_t n = r->change->n_rows;
     ef_centers centers;
-    if (t == 0 && n == 1 && r->change->leaves[0] && kept != NULL) {
+    if (t == 0 && n == 1 && r->change->leaves[0] && kept != NULL &&
+        r->change->positions[0] != EF_NO_POSITION) {
         labels[0] = ef_kept_label(kept, r->change->positions[0]);
         return EFFACE_OK;
     }

@@ -62,9 +62,7 @@ void ef_kept_take_marks(ef_kmeans *model, uint8_t *marks, size_t n_rows) {
 /* Lets a move begin with the counts and sums of a level as it was, and end with those of a level
  * with other centers. */
 static void aim(ef_center_move *move, const ef_level *from, ef_level *to) {
-    const size_t k = move->n_clusters, d = move->map->n_columns;
-    memcpy(to->counts, from->counts, k * sizeof *to->counts);
-    memcpy(to->sums, from->sums, k * d * sizeof *to->sums);
+    ef_level_begin(move->data, move->n_clusters, from, to);
     move->before = from->centers;
     move->after = to->centers;
     move->counts = to->counts;
@@ -72,8 +70,8 @@ static void aim(ef_center_move *move, const ef_level *from, ef_level *to) {
     move->work = (ef_work_done){0};
 }
 
-/* Moves the centers of level 0 to where they now are. False if it takes a pass over all rows; kept
- * labels, counts and sums are then ready for one. */
+/* Moves the centers of level 0 to where they now are. False if it takes a pass over all rows, which
+ * begins with the counts and sums of builder->previous. */
 static bool move_by_labels(const ef_level_builder *builder, ef_kmeans *model, ef_level *level,
                            ef_kept_labels *kept) {
     ef_center_move move;
@@ -103,7 +101,9 @@ efface_status ef_by_kept_labels(ef_level_builder *builder, ef_kmeans *model, uin
     builder->way = ef_by_pass;
     const bool done = begins && move_by_labels(builder, model, level, kept);
     efface_status status = EFFACE_OK;
-    if (begins && (!done || needs_labels(model, level))) {
+    if (done)
+        status = ef_level_share(builder->data, model->plan.n_clusters, level, NULL, error);
+    if (status == EFFACE_OK && begins && (!done || needs_labels(model, level))) {
         status = ef_builder_take_labels(builder, error);
         if (status == EFFACE_OK)
             ef_kept_labels_unpack(kept, n, builder->labels);
@@ -150,7 +150,7 @@ static bool move_by_margins(const ef_level_builder *builder, ef_kmeans *model, u
     ef_level *const level = &model->levels[t];
     aim(move, &old->levels[t], level);
     for (size_t i = 0; i < change->n_rows; i++) {
-        if (!change->leaves[i])
+        if (!change->leaves[i] || change->positions[i] == EF_NO_POSITION)
             continue;
         level->counts[labels[i]] -= change->rows[i].weight;
         move->kernels->move_row(move->map, ef_change_first(change, i), -change->rows[i].weight,
@@ -195,8 +195,13 @@ efface_status ef_unpack_labels(ef_level_builder *builder, const ef_kmeans *model
 efface_status ef_by_margins(ef_level_builder *builder, ef_kmeans *model, uint32_t t,
                             efface_error *error) {
     ef_level *const level = &model->levels[t];
-    const bool has_margins = t < builder->old->n_levels && t < model->kept->n_margins &&
-                             model->kept->margins[t].tiers != NULL;
+    bool has_margins = t < builder->old->n_levels && t < model->kept->n_margins &&
+                       model->kept->margins[t].tiers != NULL;
+    /* All ranks begin with the counts and sums of the same level. */
+    efface_status status =
+        ef_team_all(ef_data_team(builder->data), has_margins, &has_margins, error);
+    if (status != EFFACE_OK)
+        return status;
     const bool done = has_margins && move_by_margins(builder, model, t);
     if (has_margins) { /* which have the labels, of this level or, for a pass, near them */
         builder->old->labels_are_old = true;
@@ -204,8 +209,7 @@ efface_status ef_by_margins(ef_level_builder *builder, ef_kmeans *model, uint32_
     }
     level->has_partition = done;
     if (done)
-        return EFFACE_OK;
-    efface_status status = EFFACE_OK;
+        return ef_level_share(builder->data, model->plan.n_clusters, level, NULL, error);
     if (builder->old->labels_are_old)
         status = ef_unpack_labels(builder, model, has_margins ? t : t - 1, error);
     if (status != EFFACE_OK)

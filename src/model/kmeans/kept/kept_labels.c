@@ -112,16 +112,21 @@ static bool grow(ef_kept_labels *kept, size_t n_rows) {
     return true;
 }
 
-bool ef_kept_labels_follow(ef_kept_labels *kept, const ef_change *change, size_t n,
+bool ef_kept_labels_follow(ef_kept_labels *kept, const ef_change *change, size_t n_after,
                            const uint32_t *labels, const ef_rank *ranks, uint32_t shift) {
-    size_t n_leave = 0;
-    for (size_t i = 0; i < change->n_rows; i++)
-        n_leave += change->leaves[i];
-    const size_t n_come = change->n_rows - n_leave;
-    if (n_come > n_leave && !grow(kept, n + n_come - n_leave))
+    size_t n_leave = 0, n_come = 0;
+    for (size_t i = 0; i < change->n_rows; i++) {
+        const bool here = change->positions[i] != EF_NO_POSITION;
+        n_leave += here && change->leaves[i];
+        n_come += here && !change->leaves[i];
+    }
+    if (n_come > n_leave && !grow(kept, n_after))
         return false;
+    size_t n = n_after + n_leave - n_come;
     for (size_t i = 0; i < change->n_rows; i++) {
         const size_t position = change->positions[i];
+        if (position == EF_NO_POSITION)
+            continue;
         if (change->leaves[i] && !change->replaces) { /* the last row comes into its place */
             n--;
             kept->codes[position] = kept->codes[n];

@@ -44,9 +44,9 @@ void ef_kept_labels_free(ef_kept_labels *kept);
 size_t ef_kept_labels_bytes(const ef_kept_labels *kept, size_t n_rows, size_t n_clusters,
                             size_t n_columns);
 
-/* Follows a change of a set that had n_rows rows: labels and ranks are those of the changed rows,
- * of which only those that come are read. False if memory is short; what is kept is then of no use
- * any more. */
+/* Follows a change of a set, which has n_rows rows after it: labels and ranks are those of the
+ * changed rows, of which only those that come are read. False if memory is short; what is kept is
+ * then of no use any more. */
 bool ef_kept_labels_follow(ef_kept_labels *kept, const ef_change *change, size_t n_rows,
                            const uint32_t *labels, const ef_rank *ranks, uint32_t shift);
 

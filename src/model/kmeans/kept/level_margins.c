@@ -195,6 +195,8 @@ static bool grow(ef_level_margins *kept) {
 bool ef_level_margins_follow(ef_level_margins *kept, const ef_change *change, uint32_t *labels) {
     for (size_t i = 0; i < change->n_rows; i++) {
         const size_t position = change->positions[i];
+        if (position == EF_NO_POSITION)
+            continue;
         if (change->leaves[i]) {
             labels[i] = cluster_of(kept, position);
             if (!change->replaces)

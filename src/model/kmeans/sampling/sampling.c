@@ -97,6 +97,11 @@ static efface_status look_around(ef_level_builder *builder, ef_kmeans *model, ef
             pilot->spread += (ef_i128)s.rows[w][e] << e;
         memset(worker->counts, 0, k * sizeof *worker->counts);
     }
+    ef_team *const team = ef_data_team(builder->data);
+    if (status == EFFACE_OK)
+        status = ef_team_sum(team, pilot->counts, k, error);
+    if (status == EFFACE_OK)
+        status = ef_team_sum_wide(team, &pilot->spread, 1, error);
     space->rows_assigned += status == EFFACE_OK ? space->passes.data->n_rows : 0;
     ef_count_work(space, model);
     ef_free(s.rows);
@@ -162,16 +167,21 @@ static efface_status find_needs(ef_level_builder *builder, const ef_plan *plan,
 }
 
 /* The smallest shift at which so many rows take part. */
-static void choose_shift(ef_pilot *pilot, const uint8_t *needs, size_t n, uint64_t wanted) {
-    uint64_t rows[EF_NEEDS] = {0};
-    for (size_t i = 0; i < n; i++)
+static efface_status choose_shift(ef_pilot *pilot, const efface_data *data, const uint8_t *needs,
+                                  uint64_t wanted, efface_error *error) {
+    int64_t rows[EF_NEEDS] = {0};
+    for (size_t i = 0; i < data->n_rows; i++)
         rows[needs[i]]++;
-    pilot->n_sample = rows[0];
+    const efface_status status = ef_team_sum(ef_data_team(data), rows, EF_NEEDS, error);
+    if (status != EFFACE_OK)
+        return status;
+    pilot->n_sample = (uint64_t)rows[0];
     pilot->n_within = 0;
     for (pilot->shift = 0; pilot->n_sample < wanted;) {
         pilot->n_within = pilot->n_sample;
-        pilot->n_sample += rows[++pilot->shift];
+        pilot->n_sample += (uint64_t)rows[++pilot->shift];
     }
+    return EFFACE_OK;
 }
 
 /* Makes marks of needs. */
@@ -185,14 +195,13 @@ static void mark(uint8_t *needs, size_t n, uint32_t shift) {
 /* Makes of a pilot's points all that follows from them, and the marks. Counts are zero on entry. */
 static efface_status survey(ef_level_builder *builder, ef_kmeans *model, ef_pilot *pilot,
                             uint8_t *marks, efface_error *error) {
-    const size_t n = builder->data->n_rows;
     efface_status status = look_around(builder, model, pilot, marks, error);
     if (status == EFFACE_OK)
         status = find_needs(builder, &model->plan, pilot, marks, error);
-    if (status == EFFACE_OK) {
-        choose_shift(pilot, marks, n, model->plan.wanted);
-        mark(marks, n, pilot->shift);
-    }
+    if (status == EFFACE_OK)
+        status = choose_shift(pilot, builder->data, marks, model->plan.wanted, error);
+    if (status == EFFACE_OK)
+        mark(marks, builder->data->n_rows, pilot->shift);
     return status;
 }
 

@@ -7,6 +7,8 @@
  * kept. A change that reaches the sample makes them anew. A change that reaches the jury alone,
  * which is more common, changes the losses by what its own rows add or take, in integers: no other
  * row is looked at unless another start is now the best.
+ *
+ * In a group every rank gets the rows of the jury, and the ranks share the starts.
  */
 #include "base/arrays.h"
 #include "base/checked.h"
@@ -99,6 +101,76 @@ static efface_status find_bases(const ef_kmeans *model, const efface_data *set, 
     return panel != NULL ? EFFACE_OK : ef_fail_memory(error);
 }
 
+/* A row of the jury as ranks send it to each other; its values come behind it. */
+typedef struct member {
+    uint64_t id;
+    int64_t weight;
+    uint64_t in_sample;
+} member;
+
+static size_t member_bytes(uint32_t d) {
+    return sizeof(member) + d * sizeof(float);
+}
+
+/* The rows at positions, those of the sample first, as members. NULL if memory is short. */
+static unsigned char *write_members(const efface_data *data, const size_t *positions, size_t n,
+                                    size_t n_sample) {
+    const size_t n_bytes = member_bytes(data->n_columns);
+    unsigned char *const members = ef_alloc(n, n_bytes);
+    for (size_t i = 0; members != NULL && i < n; i++) {
+        const member m = {ef_data_id(data, positions[i]), ef_data_weight(data, positions[i]),
+                          i < n_sample};
+        memcpy(members + i * n_bytes, &m, sizeof m);
+        efface_data_values(data, positions[i], (float *)(void *)(members + i * n_bytes + sizeof m));
+    }
+    return members;
+}
+
+/* Adds those members to a set that are in the sample, or those that are not. */
+static efface_status add_members(efface_data *set, const unsigned char *members, size_t n,
+                                 bool in_sample, efface_error *error) {
+    const size_t n_bytes = member_bytes(set->n_columns);
+    efface_status status = EFFACE_OK;
+    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
+        const unsigned char *const at = members + i * n_bytes;
+        member m;
+        memcpy(&m, at, sizeof m);
+        const efface_rows row = {.n_rows = 1,
+                                 .values = (const float *)(const void *)(at + sizeof m),
+                                 .ids = &m.id,
+                                 .weights = &m.weight};
+        if ((m.in_sample != 0) == in_sample)
+            status = efface_data_add(set, &row, error);
+    }
+    return status;
+}
+
+/* Makes sets of the members of all ranks. */
+static efface_status pool(trial *t, const efface_data *data, const size_t *positions, size_t n,
+                          size_t n_sample, efface_error *error) {
+    ef_team *const team = ef_data_team(data);
+    const uint32_t d = data->n_columns;
+    ef_gathered all = {0};
+    unsigned char *const own = write_members(data, positions, n, n_sample);
+    efface_status status =
+        own != NULL ? ef_team_gather(team, own, n * member_bytes(d), EFFACE_EVERY_RANK, &all, error)
+                    : ef_fail_memory(error);
+    const size_t n_all = status == EFFACE_OK ? all.begins[team->group.size] / member_bytes(d) : 0;
+    if (status == EFFACE_OK)
+        status = efface_data_create(d, &t->sample, error);
+    if (status == EFFACE_OK)
+        status = efface_data_create(d, &t->jury, error);
+    if (status == EFFACE_OK)
+        status = add_members(t->sample, all.bytes, n_all, true, error);
+    if (status == EFFACE_OK)
+        status = add_members(t->jury, all.bytes, n_all, true, error);
+    if (status == EFFACE_OK)
+        status = add_members(t->jury, all.bytes, n_all, false, error);
+    ef_gathered_free(&all);
+    ef_free(own);
+    return status;
+}
+
 /* Makes sets of the rows of the jury, and of those of them that are in the sample. */
 static efface_status gather(trial *t, ef_kmeans *model, const efface_data *data,
                             const uint8_t *codes, efface_error *error) {
@@ -107,14 +179,17 @@ static efface_status gather(trial *t, ef_kmeans *model, const efface_data *data,
     size_t *positions = NULL, n_jury = 0, n_sample = 0;
     efface_status status =
         ef_marks_find(codes, data->n_rows, &positions, &n_jury, &n_sample, error);
-    if (status == EFFACE_OK)
+    if (status == EFFACE_OK && ef_data_team(data) != NULL) {
+        status = pool(t, data, positions, n_jury, n_sample, error);
+    } else if (status == EFFACE_OK) {
         status = ef_data_copy_rows(data, positions, n_sample, &t->sample, error);
-    if (status == EFFACE_OK)
-        status = ef_data_copy_rows(data, positions, n_jury, &t->jury, error);
+        if (status == EFFACE_OK)
+            status = ef_data_copy_rows(data, positions, n_jury, &t->jury, error);
+    }
     ef_free(positions);
     if (status != EFFACE_OK)
         return status;
-    uint8_t *const bases = ef_alloc(n_jury, sizeof *bases); /* the sample's come first */
+    uint8_t *const bases = ef_alloc(t->jury->n_rows, sizeof *bases); /* the sample's come first */
     status = bases != NULL ? find_bases(model, t->jury, bases, error) : ef_fail_memory(error);
     if (status == EFFACE_OK)
         status = weigh(t->sample, bases, pilot->shift, &total, error);
@@ -206,22 +281,49 @@ static efface_status judge_start(trial *t, bool is_first, int32_t *centers, ef_i
     return status;
 }
 
+/* Every rank gets the centers and losses of all starts; those of others are 0 before. */
+static efface_status share_starts(ef_team *team, ef_starts *starts, size_t n_starts,
+                                  size_t n_values, efface_error *error) {
+    const size_t n = n_starts * n_values;
+    if (team == NULL)
+        return EFFACE_OK;
+    int64_t *const sums = ef_alloc(n, sizeof *sums);
+    efface_status status = sums != NULL ? EFFACE_OK : ef_fail_memory(error);
+    for (size_t i = 0; status == EFFACE_OK && i < n; i++)
+        sums[i] = starts->centers[i];
+    if (status == EFFACE_OK)
+        status = ef_team_sum(team, sums, n, error);
+    if (status == EFFACE_OK)
+        status = ef_team_sum_wide(team, starts->losses, n_starts, error);
+    for (size_t i = 0; status == EFFACE_OK && i < n; i++)
+        starts->centers[i] = (int32_t)sums[i];
+    ef_free(sums);
+    return status;
+}
+
 efface_status ef_starts_run(ef_starts *starts, ef_kmeans *model, const efface_data *data,
                             const uint8_t *codes, efface_error *error) {
     const ef_plan *const plan = &model->plan;
     const size_t k = plan->n_clusters, n_values = k * model->domain.map.n_columns;
+    ef_team *const team = ef_data_team(data);
+    const uint32_t first = team != NULL ? team->group.rank : 0;
+    const uint32_t step = team != NULL ? team->group.size : 1;
     if (!ef_starts_init(starts, plan->starts, k, model->domain.map.n_columns))
         return ef_fail_memory(error);
+    memset(starts->centers, 0, plan->starts * n_values * sizeof *starts->centers);
+    memset(starts->losses, 0, plan->starts * sizeof *starts->losses);
     trial t;
     efface_status status = trial_init(&t, model, data, codes, error);
-    for (uint32_t r = 0; status == EFFACE_OK && r < plan->starts; r++) {
+    for (uint32_t r = first; status == EFFACE_OK && r < plan->starts; r += step) {
         int32_t *const centers = starts->centers + r * n_values;
         t.plan.seed = ef_tape(plan->seed, EF_TAPE_START, 0, r, 0);
-        status = run_start(&t, r == 0, centers, error);
+        status = run_start(&t, r == first, centers, error);
         if (status == EFFACE_OK)
-            status = judge_start(&t, r == 0, centers, &starts->losses[r], error);
+            status = judge_start(&t, r == first, centers, &starts->losses[r], error);
     }
     trial_free(&t, model);
+    if (status == EFFACE_OK)
+        status = share_starts(team, starts, plan->starts, n_values, error);
     if (status != EFFACE_OK)
         ef_starts_free(starts);
     return status;

@@ -76,11 +76,14 @@ static void clear_gains(const ef_greedy *g) {
         g->gains[i] = 0;
 }
 
-static ef_i128 add_gains(const ef_greedy *g, uint32_t slot) {
-    ef_i128 sum = 0;
-    for (unsigned w = 0; w < g->passes->n_workers; w++)
-        sum += g->gains[(size_t)w * g->n_slots + slot];
-    return sum;
+/* Adds up the gains of the first n slots, of all workers of all ranks. */
+static efface_status add_gains(const ef_greedy *g, uint32_t n, ef_i128 *sums, efface_error *error) {
+    for (uint32_t s = 0; s < n; s++) {
+        sums[s] = 0;
+        for (unsigned w = 0; w < g->passes->n_workers; w++)
+            sums[s] += g->gains[(size_t)w * g->n_slots + s];
+    }
+    return ef_team_sum_wide(ef_data_team(g->passes->data), sums, n, error);
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -175,8 +178,7 @@ efface_status ef_greedy_measure(ef_greedy *g, ef_i128 *potential, efface_error *
     clear_gains(g);
     const efface_status status =
         ef_passes_run(g->passes, (g->round + 1) * OF_DISTANCE(d), measure_panels, g, error);
-    *potential = add_gains(g, 0);
-    return status;
+    return status == EFFACE_OK ? add_gains(g, 1, potential, error) : status;
 }
 
 void ef_greedy_choose(ef_greedy *g, uint32_t slot) {
@@ -272,7 +274,8 @@ efface_status ef_greedy_race(ef_greedy *g, uint32_t n_racing, efface_error *erro
         for (unsigned w = 0; w < g->passes->n_workers; w++)
             ef_candidate_offer(&g->candidates[s], &g->best[(size_t)w * g->n_slots + s]);
     }
-    return status;
+    return status == EFFACE_OK ? ef_races_end(g->passes, g->candidates, n_racing, g->points, error)
+                               : status;
 }
 
 /* ---------------------------------------------------------------- potentials */
@@ -372,8 +375,7 @@ static void try_panels(void *context, unsigned number, size_t first, size_t last
 static void look_at_candidates(const ef_greedy *g) {
     const size_t d = g->passes->map->n_columns;
     for (uint32_t s = 0; s < g->n_slots; s++) {
-        int32_t *const point = g->points + s * d;
-        ef_passes_snap(g->passes, g->candidates[s].position, point);
+        const int32_t *const point = g->points + s * d;
         g->to_try[s] = point_of(g, point, g->reals + s * d);
         g->same_as[s] = 0;
         while (g->candidates[g->same_as[s]].winner.id != g->candidates[s].winner.id)
@@ -420,10 +422,13 @@ efface_status ef_greedy_try(ef_greedy *g, ef_i128 before, efface_error *error) {
         free_sieves(g);
         return ef_fail_memory(error);
     }
-    const efface_status status = ef_passes_run(
+    ef_i128 gains[EF_MOST_CANDIDATES];
+    efface_status status = ef_passes_run(
         g->passes, g->n_slots * OF_DISTANCE(g->passes->map->n_columns), try_panels, g, error);
-    for (uint32_t s = 0; s < g->n_slots; s++)
-        g->potentials[s] = before - add_gains(g, g->same_as[s]);
+    if (status == EFFACE_OK)
+        status = add_gains(g, g->n_slots, gains, error);
+    for (uint32_t s = 0; status == EFFACE_OK && s < g->n_slots; s++)
+        g->potentials[s] = before - gains[g->same_as[s]];
     free_sieves(g);
     size_t n_tried = 0, n_reached = 0;
     for (unsigned w = 0; w < g->passes->n_workers; w++) {

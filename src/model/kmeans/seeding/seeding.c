@@ -162,7 +162,7 @@ efface_status ef_seed(ef_workspace *space, const ef_plan *plan, const ef_seeds *
         int32_t *const point = seeds->points + (size_t)l * d;
         if (l < from) {
             chosen[l].winner = seeds->winners[l];
-            (void)efface_data_find(space->passes.data, seeds->winners[l].id, &chosen[l].position);
+            chosen[l].position = ef_position_of(space->passes.data, seeds->winners[l].id);
         } else {
             seeding_round r = {
                 .space = space,
@@ -178,13 +178,14 @@ efface_status ef_seed(ef_workspace *space, const ef_plan *plan, const ef_seeds *
             const bool measures_all = l != 0 && (l == 1 || l == from);
             status = ef_passes_run(&space->passes, OF_TAPE + (measures_all ? OF_DISTANCE(d) : 0),
                                    race_panels, &r, error);
+            if (status == EFFACE_OK)
+                status = ef_workspace_end_race(space, &chosen[l], point, error);
+            if (status == EFFACE_OK && ef_is_nobody(&chosen[l]))
+                status = ef_race_among_equals(&space->passes, plan->seed, l, chosen, &chosen[l],
+                                              point, error);
             if (status != EFFACE_OK)
                 break;
-            chosen[l] = ef_workspace_end_race(space);
-            if (chosen[l].position == EF_NO_POSITION)
-                chosen[l] = ef_race_among_equals(space->passes.data, plan->seed, l, chosen);
             seeds->winners[l] = chosen[l].winner;
-            ef_passes_snap(&space->passes, chosen[l].position, point);
         }
         for (uint32_t j = 0; j < d; j++)
             points[(size_t)l * d + j] = (float)point[j];

@@ -40,25 +40,29 @@ static void keep_round(const ef_greedy *g, ef_rounds *rounds) {
     rounds->n_rounds = g->round;
 }
 
-/* One round: who becomes its seed. `potential` is that of the seeds so far, and then with it. */
+/* One round: who becomes its seed, and `point` its grid point. `potential` is that of the seeds so
+ * far, and then with it. */
 static efface_status play_round(ef_greedy *g, ef_rounds *rounds, const ef_candidate *chosen,
-                                ef_i128 *potential, ef_candidate *seed, efface_error *error) {
-    efface_status status = EFFACE_OK;
-    if (g->round != 0 && *potential == 0) {
-        *seed = ef_race_among_equals(g->passes->data, g->seed, g->round, chosen);
-        return status;
-    }
-    status = ef_greedy_race(g, g->round == 0 ? 1 : g->n_slots, error);
+                                ef_i128 *potential, ef_candidate *seed, int32_t *point,
+                                efface_error *error) {
+    const size_t d = g->passes->map->n_columns;
+    if (g->round != 0 && *potential == 0)
+        return ef_race_among_equals(g->passes, g->seed, g->round, chosen, seed, point, error);
+    efface_status status = ef_greedy_race(g, g->round == 0 ? 1 : g->n_slots, error);
     uint32_t slot = 0;
-    if (status == EFFACE_OK && g->round != 0) {
+    if (status == EFFACE_OK && g->round != 0)
         status = ef_greedy_try(g, *potential, error);
+    if (status != EFFACE_OK)
+        return status;
+    if (g->round != 0) {
         slot = ef_best_slot(g->potentials, g->n_slots);
         *potential = g->potentials[slot];
         ef_greedy_choose(g, slot);
         keep_round(g, rounds);
     }
     *seed = g->candidates[slot];
-    return status;
+    memcpy(point, g->points + slot * d, d * sizeof *point);
+    return EFFACE_OK;
 }
 
 /* The rounds from number `from` on. *measures: rows were measured, so that the nearest seed of each
@@ -70,7 +74,7 @@ static efface_status play_rounds(ef_greedy *g, const ef_seeds *seeds, uint32_t f
     ef_i128 potential = 0;
     for (uint32_t l = 0; l < from; l++) {
         chosen[l].winner = seeds->winners[l];
-        (void)efface_data_find(g->passes->data, seeds->winners[l].id, &chosen[l].position);
+        chosen[l].position = ef_position_of(g->passes->data, seeds->winners[l].id);
     }
     for (uint32_t l = from; l < k; l++) {
         g->round = l;
@@ -79,11 +83,11 @@ static efface_status play_rounds(ef_greedy *g, const ef_seeds *seeds, uint32_t f
             *measures = true;
         }
         if (status == EFFACE_OK)
-            status = play_round(g, seeds->rounds, chosen, &potential, &chosen[l], error);
+            status = play_round(g, seeds->rounds, chosen, &potential, &chosen[l],
+                                seeds->points + (size_t)l * d, error);
         if (status != EFFACE_OK)
             return status;
         seeds->winners[l] = chosen[l].winner;
-        ef_passes_snap(g->passes, chosen[l].position, seeds->points + (size_t)l * d);
     }
     return status;
 }
@@ -118,10 +122,12 @@ efface_status ef_seed_round(ef_workspace *space, const ef_plan *plan, const ef_s
                             uint32_t round, bool *has_slots, efface_error *error) {
     uint32_t *const nearest = ef_alloc(space->passes.data->n_rows, sizeof *nearest);
     const uint32_t n_rounds = seeds->rounds->n_rounds;
+    int32_t *const point = ef_alloc(space->passes.map->n_columns, sizeof *point);
     ef_i128 potential = 0;
     ef_greedy g;
     efface_status status = EFFACE_OK;
-    if (!ef_greedy_init(&g, space, plan, seeds->points, nearest) || nearest == NULL)
+    if (!ef_greedy_init(&g, space, plan, seeds->points, nearest) || nearest == NULL ||
+        point == NULL)
         status = ef_fail_memory(error);
     g.round = round;
     if (status == EFFACE_OK)
@@ -129,12 +135,14 @@ efface_status ef_seed_round(ef_workspace *space, const ef_plan *plan, const ef_s
     *has_slots = potential != 0;
     if (status == EFFACE_OK && potential != 0) {
         ef_candidate seed;
-        status = play_round(&g, seeds->rounds, NULL, &potential, &seed, error);
-        seeds->winners[round] = seed.winner;
+        status = play_round(&g, seeds->rounds, NULL, &potential, &seed, point, error);
+        if (status == EFFACE_OK)
+            seeds->winners[round] = seed.winner;
         seeds->rounds->n_rounds = n_rounds;
     }
     ef_greedy_free(&g);
     ef_free(nearest);
+    ef_free(point);
     return status;
 }
 
