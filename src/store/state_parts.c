@@ -95,8 +95,8 @@ efface_status ef_state_divide(unsigned char *bytes, size_t n_bytes, const ef_cut
         for (uint64_t piece = 0; fits && begin < end; piece++) {
             const size_t left = end - begin;
             const ef_state_part part = {.place = (uint64_t)first << PIECE_BITS | piece,
-                                  .begin = begin,
-                                  .n_bytes = left < PART_BYTES ? left : PART_BYTES};
+                                        .begin = begin,
+                                        .n_bytes = left < PART_BYTES ? left : PART_BYTES};
             fits = add_part(&made, &room, part);
             begin += part.n_bytes;
         }
@@ -192,9 +192,9 @@ static efface_status read_others(efface_store *store, int64_t number, ef_writer 
             break;
         const ef_decoder found = ef_sql_bytes(statement, 1);
         const ef_state_part part = {.place = (uint64_t)sqlite3_column_int64(statement, 0) &
-                                       (((uint64_t)1 << PLACE_BITS) - 1),
-                              .begin = bytes->n_bytes,
-                              .n_bytes = found.n_bytes};
+                                             (((uint64_t)1 << PLACE_BITS) - 1),
+                                    .begin = bytes->n_bytes,
+                                    .n_bytes = found.n_bytes};
         ef_write_bytes(bytes, found.bytes, found.n_bytes);
         if (!ef_sql_has(statement, "ib"))
             status = ef_store_corrupt(error, "a part of the state of a model is of the wrong kind");
@@ -262,7 +262,8 @@ typedef struct part_writer {
 
 /* `bytes` is NULL for a part that goes. */
 static efface_status run_on(part_writer *w, sqlite3_stmt **statement, const char *sql,
-                            const ef_state_part *part, const unsigned char *bytes, efface_error *error) {
+                            const ef_state_part *part, const unsigned char *bytes,
+                            efface_error *error) {
     const efface_status status =
         *statement == NULL ? ef_sql_prepare(w->store, sql, statement, error) : EFFACE_OK;
     if (status != EFFACE_OK)

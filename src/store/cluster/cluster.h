@@ -1,15 +1,15 @@
 /*
  * A store in parts: each rank of a group (efface.h) has a file with its rows.
  *
- * A folder has the manifest and the parts, which are stores of format 4. Part 0 also has the models,
- * whose counts are those of the rows of all parts, and the receipts. A handle of such a store is
- * that of the rank's own part, with a cluster; calls are made by all ranks together, and agree on
- * failures (base/team.h). Where a call would read or write a model or a receipt, rank 0 does, and
- * shares what it read.
+ * A folder has the manifest and the parts, which are stores of format 4. Part 0 also has the
+ * models, whose counts are those of the rows of all parts, and the receipts. A handle of such a
+ * store is that of the rank's own part, with a cluster; calls are made by all ranks together, and
+ * agree on failures (base/team.h). Where a call would read or write a model or a receipt, rank 0
+ * does, and shares what it read.
  *
  * A request is a transaction of every part, all under way together. What decides is the commit of
- * part 0: it has the models, the receipt and, in its facts, a journal with what the other parts have
- * to do. They have done it, and wait; when they know that it is decided, they commit. Then the
+ * part 0: it has the models, the receipt and, in its facts, a journal with what the other parts
+ * have to do. They have done it, and wait; when they know that it is decided, they commit. Then the
  * journal is taken out. Whoever dies before the decision leaves everything as it was. A part that
  * dies after it has followed one request less than part 0, and the journal is there: the next
  * transaction that writes finishes the request first.
@@ -17,7 +17,8 @@
 #ifndef EF_CLUSTER_H
 #define EF_CLUSTER_H
 
-#include "base/team.h"
+#include "data/shards.h"
+#include "store/creation.h"
 #include "store/following.h"
 #include "store/steps.h"
 
@@ -49,10 +50,13 @@ void ef_folder_clean(const char *folder, const ef_manifest *manifest);
 /* Whether a path is a folder with a manifest. */
 bool ef_folder_is_store(const char *path);
 
-/* ------------------------------------------------------------------ the handle (opening_parts.c) */
+/* ------------------------------------------------------------------ the handle (opening_parts.c)
+ */
 
 typedef struct ef_cluster {
-    ef_team own;
+    char *folder;
+    ef_manifest manifest;
+    efface_data *anchor; /* a set without rows that has joined the group: sets join its team */
     ef_team *team;
     uint64_t n_rows; /* of all parts, as the transaction under way found them */
     int64_t total_weight;
@@ -60,15 +64,26 @@ typedef struct ef_cluster {
     bool is_request;   /* the transaction under way changes all parts */
 } ef_cluster;
 
+efface_status ef_cluster_make(const efface_group *group, ef_cluster **out, efface_error *error);
 efface_status ef_cluster_open(const char *path, const efface_store_options *options,
                               efface_store **out, efface_error *error);
 void ef_cluster_free(ef_cluster *cluster);
 
-/* Makes a store in parts (making_parts.c). */
-efface_status ef_cluster_create(const char *path, const efface_data *data,
-                                const efface_texts *texts, const efface_store_options *options,
-                                const efface_new_model *models, size_t n_models,
-                                efface_store **out, efface_error *error);
+/* The manifest that rank 0 reads comes to all. */
+efface_status ef_shared_manifest(ef_team *team, const char *folder, ef_manifest *manifest,
+                                 efface_error *error);
+
+/* Opens a part alone, and sees that it is the one that the manifest means. */
+efface_status ef_part_open(const char *folder, const ef_manifest *manifest, uint32_t part,
+                           const efface_store_options *options, efface_store **out,
+                           efface_error *error);
+
+/* Makes a store in parts, of which this rank gets what is given (making_parts.c). */
+efface_status ef_cluster_create(const char *path, const efface_store_options *options,
+                                const ef_new_store *what, efface_error *error);
+
+/* Makes what is known of this rank's part what is known of all (opening_parts.c). */
+efface_status ef_cluster_info(efface_store *store, efface_store_info *info, efface_error *error);
 
 /* The team of the handle; NULL: the store is one file. */
 static inline ef_team *ef_store_team(const efface_store *store) {
@@ -79,9 +94,6 @@ static inline ef_team *ef_store_team(const efface_store *store) {
 static inline bool ef_store_leads(const efface_store *store) {
     return store->head.part == 0;
 }
-
-/* Which part a row comes to that is learned, or spread: that depends on nothing but its id. */
-uint32_t ef_part_of(uint64_t id, uint32_t n_parts);
 
 /* The number and weight of all rows, be they in parts. */
 uint64_t ef_store_rows(const efface_store *store);
@@ -172,14 +184,14 @@ efface_status ef_journal_drop(efface_store *store, efface_error *error);
 efface_status ef_journal_task(const unsigned char *bytes, size_t n_bytes, uint32_t part,
                               ef_decoder *task, efface_error *error);
 
-/* ------------------------------------------------------------------ requests (joint_steps.c) */
+/* ------------------------------------------------------------------ requests (cluster_steps.c) */
 
 /* A step of one request over all parts; the request is that of rank 0. */
-efface_status ef_joint_step(efface_store *store, ef_task *task, bool only_look,
-                            efface_error *error);
+efface_status ef_cluster_step(efface_store *store, ef_task *task, bool only_look,
+                              efface_error *error);
 
 /* The rows of a request, from all parts, to every rank. */
-efface_status ef_joint_find(efface_store *store, const efface_request *request, efface_data **rows,
-                            efface_error *error);
+efface_status ef_cluster_find(efface_store *store, const efface_request *request,
+                              efface_data **rows, efface_error *error);
 
 #endif

@@ -46,8 +46,7 @@ efface_status ef_journal_find(efface_store *store, bool *found, efface_error *er
     return status;
 }
 
-efface_status ef_journal_write(efface_store *store, const ef_writer *journal,
-                               efface_error *error) {
+efface_status ef_journal_write(efface_store *store, const ef_writer *journal, efface_error *error) {
     sqlite3_stmt *statement = NULL;
     char name[32];
     efface_status status =

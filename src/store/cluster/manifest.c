@@ -61,7 +61,8 @@ static bool parse(const char *text, ef_manifest *manifest) {
     size_t n_bytes = 0;
     int end = 0;
     const bool is =
-        sscanf(text, "efface parts 1\nparts %" SCNu32 "\ngeneration %" SCNu64 "\nid %32[0-9a-f]\n%n",
+        sscanf(text,
+               "efface parts 1\nparts %" SCNu32 "\ngeneration %" SCNu64 "\nid %32[0-9a-f]\n%n",
                &manifest->n_parts, &manifest->generation, id, &end) == 3;
     return is && end != 0 && text[end] == '\0' && manifest->n_parts != 0 &&
            manifest->n_parts <= EFFACE_MAX_RANKS &&
@@ -81,16 +82,16 @@ efface_status ef_manifest_read(const char *folder, ef_manifest *manifest, efface
         const bool absent = errno == ENOENT || errno == ENOTDIR;
         status = ef_fail_system(path, "cannot be read", error);
         if (absent)
-            status = ef_fail(error, EFFACE_E_FORMAT,
-                             "%s is not the folder of a store in parts: it has no manifest",
-                             folder);
+            status =
+                ef_fail(error, EFFACE_E_FORMAT,
+                        "%s is not the folder of a store in parts: it has no manifest", folder);
     }
     const ssize_t n = file >= 0 ? read(file, text, MANIFEST_BYTES) : 0;
     if (n < 0)
         status = ef_fail_system(path, "cannot be read", error);
     else if (status == EFFACE_OK && !parse(text, manifest))
-        status = ef_fail(error, EFFACE_E_FORMAT,
-                         "%s is damaged, or of a newer version of efface", path);
+        status =
+            ef_fail(error, EFFACE_E_FORMAT, "%s is damaged, or of a newer version of efface", path);
     if (file >= 0)
         (void)close(file);
     ef_free(path);

@@ -48,8 +48,8 @@ static efface_status forget(efface_store *store, ef_decoder *task, uint64_t n,
     uint64_t *const ids = ef_alloc((size_t)n, sizeof *ids);
     for (uint64_t i = 0; ids != NULL && i < n; i++)
         ids[i] = ef_read_u64(task);
-    efface_status status = ids != NULL ? look_up_all(store, ids, (size_t)n, &found, error)
-                                       : ef_fail_memory(error);
+    efface_status status =
+        ids != NULL ? look_up_all(store, ids, (size_t)n, &found, error) : ef_fail_memory(error);
     if (status == EFFACE_OK)
         status = ef_rows_delete(store, &found, error);
     ef_found_free(&found);
@@ -58,8 +58,8 @@ static efface_status forget(efface_store *store, ef_decoder *task, uint64_t n,
 }
 
 /* The rows of a set in the order in which others stand that have the same ids. */
-static efface_status put_in_order(const efface_data *rows, const efface_data *as,
-                                  efface_data **out, efface_error *error) {
+static efface_status put_in_order(const efface_data *rows, const efface_data *as, efface_data **out,
+                                  efface_error *error) {
     ef_writer w = {0};
     efface_data *made = NULL;
     for (size_t i = 0; i < as->n_rows; i++) {
@@ -85,8 +85,8 @@ static efface_status replace(efface_store *store, const efface_data *rows,
     ef_found found = {NULL, NULL, 0};
     efface_data *made = NULL;
     uint64_t *const ids = ef_list_ids(rows);
-    efface_status status = ids != NULL ? look_up_all(store, ids, rows->n_rows, &found, error)
-                                       : ef_fail_memory(error);
+    efface_status status =
+        ids != NULL ? look_up_all(store, ids, rows->n_rows, &found, error) : ef_fail_memory(error);
     if (status == EFFACE_OK)
         status = put_in_order(rows, found.data, &made, error);
     if (status == EFFACE_OK)

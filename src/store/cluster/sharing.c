@@ -135,9 +135,8 @@ efface_status ef_record_share(efface_store *store, ef_record *record, efface_err
 efface_status ef_shared_record(efface_store *store, const char *name, bool with_state,
                                ef_record *record, efface_error *error) {
     *record = (ef_record){.n_columns = 0};
-    efface_status status = ef_store_leads(store)
-                               ? ef_record_read(store, name, with_state, record, error)
-                               : EFFACE_OK;
+    efface_status status =
+        ef_store_leads(store) ? ef_record_read(store, name, with_state, record, error) : EFFACE_OK;
     if (status == EFFACE_OK && ef_store_team(store) != NULL) {
         status = ef_record_share(store, record, error);
         if (status != EFFACE_OK)
