@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 600
 OUT ?= build/paper/report
 JOBS ?= $(shell nproc)
-SOURCES = $(shell find bench cli examples include python serve src tests -name '*.[ch]' -o -name '*.cpp')
+SOURCES = $(shell find bench cli examples include mpi python serve src tests -name '*.[ch]' -o -name '*.cpp')
 
 all:
 	cmake --preset release --log-level=WARNING

@@ -3,6 +3,7 @@
 #
 #     find_package(efface)                      gives efface::efface, the shared library
 #     find_package(efface COMPONENTS static)    gives efface::static too, and looks for what it needs
+#     find_package(efface COMPONENTS mpi)       gives efface::mpi too, and looks for MPI
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/efface")
@@ -23,6 +24,14 @@ if(TARGET efface-serve)
         BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
     install(TARGETS efface-serve)
 endif()
+if(TARGET efface-mpi-lib)
+    set_target_properties(efface-mpi-lib PROPERTIES
+        BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
+    install(FILES "${PROJECT_SOURCE_DIR}/include/efface/efface_mpi.h"
+        DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/efface")
+    install(TARGETS efface-mpi-lib EXPORT efface-mpi)
+    install(EXPORT efface-mpi NAMESPACE efface:: DESTINATION "${package_dir}")
+endif()
 file(GLOB man_pages "${PROJECT_SOURCE_DIR}/docs/man/*.1")
 install(FILES ${man_pages} DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
 install(FILES cli/completion/efface.bash RENAME efface
@@ -38,7 +47,14 @@ install(FILES
     "${PROJECT_BINARY_DIR}/efface-config.cmake" "${PROJECT_BINARY_DIR}/efface-config-version.cmake"
     DESTINATION "${package_dir}")
 
-# The .pc file finds its prefix from where it lies, so an installed tree can be moved.
+# A .pc file finds its prefix from where it lies, so an installed tree can be moved.
 file(RELATIVE_PATH up "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
-configure_file(cmake/efface.pc.in efface.pc @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/efface.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+set(pkgconfig_names efface)
+if(TARGET efface-mpi-lib)
+    list(APPEND pkgconfig_names efface-mpi)
+endif()
+foreach(name ${pkgconfig_names})
+    configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/${name}.pc"
+        DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+endforeach()

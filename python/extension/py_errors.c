@@ -11,7 +11,8 @@ static PyObject *exception_of(efface_status status) {
     case EFFACE_E_BUSY: return busy;
     case EFFACE_E_CORRUPT: return corrupt;
     case EFFACE_E_INTERRUPTED: return PyExc_KeyboardInterrupt;
-    case EFFACE_E_KERNELS: return PyExc_RuntimeError;
+    case EFFACE_E_KERNELS:
+    case EFFACE_E_GROUP: return PyExc_RuntimeError;
     case EFFACE_E_ARGUMENT:
     case EFFACE_E_LIMIT:
     case EFFACE_E_FORMAT:

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_BYTES ((size_t)1 << 30)
+size_t ef_team_most_bytes = (size_t)1 << 30;
 
 efface_status ef_group_check(const efface_group *group, efface_error *error) {
     if (group == NULL || group->sum_64 == NULL || group->sum_128 == NULL ||
@@ -32,35 +32,38 @@ static efface_status lost(ef_team *team, efface_error *error) {
 
 /* ---------------------------------------------------------------- agreement */
 
-/* The failure of one rank comes to all. */
+/* The failure of one rank comes to all; there, `error` has it. */
 static efface_status share_failure(ef_team *team, uint32_t rank, efface_error *error) {
     const efface_group *const group = &team->group;
-    efface_error failure = *error;
+    efface_error failure = {0};
     team->has_failed = true;
+    if (group->rank == rank) {
+        failure = *error;
+        (void)snprintf(failure.message, sizeof failure.message, "rank %" PRIu32 ": %.480s", rank,
+                       error->message);
+    }
     if (group->broadcast(group->context, &failure, sizeof failure, rank) != 0)
         return lost(team, error);
-    failure.message[sizeof failure.message - 1] = failure.file[sizeof failure.file - 1] = '\0';
     *error = failure;
-    (void)snprintf(error->message, sizeof error->message, "rank %" PRIu32 ": %.480s", rank,
-                   failure.message);
-    return failure.status != EFFACE_OK ? failure.status : EFFACE_E_GROUP;
+    return failure.status;
 }
 
 efface_status ef_team_agree(ef_team *team, efface_status status, efface_error *error) {
     if (team == NULL || team->has_failed)
         return status;
     const efface_group *const group = &team->group;
-    efface_error room = {.status = status};
-    efface_error *const why = error != NULL ? error : &room;
     uint64_t first = status != EFFACE_OK ? group->rank : group->size;
     if (group->agree(group->context, &first) != 0)
         return lost(team, error);
     if (first >= group->size)
         return EFFACE_OK;
-    why->status = status;
-    if (error == NULL) /* the detail is lost */
-        (void)ef_fail(why, status, "%s", efface_status_name(status));
-    return share_failure(team, (uint32_t)first, why);
+    efface_error unwanted;
+    if (error == NULL) {
+        (void)ef_fail(&unwanted, status, "%s", efface_status_name(status));
+        error = &unwanted;
+    }
+    error->status = status;
+    return share_failure(team, (uint32_t)first, error);
 }
 
 /* Whether an operation may begin. */
@@ -72,40 +75,58 @@ static efface_status begin(ef_team *team, efface_error *error) {
 
 /* ---------------------------------------------------------------- operations */
 
-/* An engine's operation on `n` items, as many at a time as it can take. */
-#define IN_PIECES(team, n, item_bytes, call)                                                       \
-    for (size_t at = 0, some; at < (n); at += some) {                                              \
-        some = (n)-at < MOST_BYTES / (item_bytes) ? (n)-at : MOST_BYTES / (item_bytes);            \
-        if ((call) != 0)                                                                           \
-            return lost(team, error);                                                              \
+/* An engine's operation on n items; `detail` is the width of a minimum or the root of a broadcast.
+ */
+typedef int operation(const efface_group *g, void *items, size_t n, size_t detail);
+
+static int sum_64(const efface_group *g, void *items, size_t n, size_t detail) {
+    (void)detail;
+    return g->sum_64(g->context, items, n);
+}
+
+static int sum_128(const efface_group *g, void *items, size_t n, size_t detail) {
+    (void)detail;
+    return g->sum_128(g->context, items, n);
+}
+
+static int minimum(const efface_group *g, void *items, size_t n, size_t detail) {
+    return g->minimum(g->context, items, n, detail);
+}
+
+static int broadcast(const efface_group *g, void *items, size_t n, size_t detail) {
+    return g->broadcast(g->context, items, n, (uint32_t)detail);
+}
+
+/* Does it after an agreement, to as many items at a time as an engine can take. */
+static efface_status in_pieces(ef_team *team, operation *call, void *items, size_t n,
+                               size_t item_bytes, size_t detail, efface_error *error) {
+    const size_t most = item_bytes < ef_team_most_bytes ? ef_team_most_bytes / item_bytes : 1;
+    efface_status status = begin(team, error);
+    for (size_t at = 0, some; status == EFFACE_OK && at < n; at += some) {
+        some = n - at < most ? n - at : most;
+        if (call(&team->group, (unsigned char *)items + at * item_bytes, some, detail) != 0)
+            status = lost(team, error);
     }
+    return status;
+}
 
 efface_status ef_team_sum(ef_team *team, int64_t *numbers, size_t n, efface_error *error) {
     if (team == NULL)
         return EFFACE_OK;
-    const efface_group *const g = &team->group;
-    const efface_status status = begin(team, error);
-    if (status != EFFACE_OK)
-        return status;
-    IN_PIECES(team, n, sizeof *numbers, g->sum_64(g->context, (uint64_t *)numbers + at, some))
-    return EFFACE_OK;
+    return in_pieces(team, sum_64, numbers, n, sizeof *numbers, 0, error);
 }
 
 efface_status ef_team_sum_wide(ef_team *team, ef_i128 *numbers, size_t n, efface_error *error) {
     if (team == NULL)
         return EFFACE_OK;
-    const efface_group *const g = &team->group;
     uint64_t *const halves = ef_alloc(n, 2 * sizeof *halves);
-    efface_status status = halves != NULL ? begin(team, error) : ef_fail_memory(error);
-    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
+    if (halves == NULL)
+        return ef_fail_memory(error);
+    for (size_t i = 0; i < n; i++) {
         halves[2 * i] = (uint64_t)(ef_u128)numbers[i];
         halves[2 * i + 1] = (uint64_t)((ef_u128)numbers[i] >> 64);
     }
-    for (size_t at = 0, some; status == EFFACE_OK && at < n; at += some) {
-        some = n - at < MOST_BYTES / 16 ? n - at : MOST_BYTES / 16;
-        if (g->sum_128(g->context, halves + 2 * at, some) != 0)
-            status = lost(team, error);
-    }
+    const efface_status status = in_pieces(team, sum_128, halves, n, 2 * sizeof *halves, 0, error);
     for (size_t i = 0; status == EFFACE_OK && i < n; i++)
         numbers[i] = (ef_i128)((ef_u128)halves[2 * i + 1] << 64 | halves[2 * i]);
     ef_free(halves);
@@ -116,25 +137,14 @@ efface_status ef_team_least(ef_team *team, uint64_t *tuples, size_t n, size_t wi
                             efface_error *error) {
     if (team == NULL)
         return EFFACE_OK;
-    const efface_group *const g = &team->group;
-    const efface_status status = begin(team, error);
-    if (status != EFFACE_OK)
-        return status;
-    IN_PIECES(team, n, width * sizeof *tuples,
-              g->minimum(g->context, tuples + at * width, some, width))
-    return EFFACE_OK;
+    return in_pieces(team, minimum, tuples, n, width * sizeof *tuples, width, error);
 }
 
 efface_status ef_team_broadcast(ef_team *team, void *bytes, size_t n_bytes, uint32_t root,
                                 efface_error *error) {
     if (team == NULL)
         return EFFACE_OK;
-    const efface_group *const g = &team->group;
-    const efface_status status = begin(team, error);
-    if (status != EFFACE_OK)
-        return status;
-    IN_PIECES(team, n_bytes, 1, g->broadcast(g->context, (unsigned char *)bytes + at, some, root))
-    return EFFACE_OK;
+    return in_pieces(team, broadcast, bytes, n_bytes, 1, root, error);
 }
 
 efface_status ef_team_all(ef_team *team, bool holds, bool *all, efface_error *error) {
@@ -166,8 +176,8 @@ static efface_status gather_piece(ef_team *team, const piece *p, const unsigned 
         const size_t n = all->begins[r + 1] - all->begins[r], rest = n > p->done ? n - p->done : 0;
         p->sizes[r] = rest < p->most ? rest : p->most;
     }
-    const unsigned char *const own = bytes != NULL ? bytes + p->done : NULL;
-    if (g->gather(g->context, p->sizes[g->rank] != 0 ? own : NULL, p->sizes, root, p->room) != 0)
+    const unsigned char *const own = p->sizes[g->rank] != 0 ? bytes + p->done : NULL;
+    if (g->gather(g->context, own, p->sizes, root, p->room) != 0)
         return lost(team, error);
     const unsigned char *from = p->room;
     for (uint32_t r = 0; p->room != NULL && r < g->size; r++) {
@@ -205,13 +215,14 @@ efface_status ef_team_gather(ef_team *team, const void *bytes, size_t n_bytes, u
     const efface_group *const g = &team->group;
     const bool gets = root == EFFACE_EVERY_RANK || root == g->rank;
     size_t largest = 0;
-    piece p = {.most = MOST_BYTES / g->size};
+    piece p = {.most = g->size < ef_team_most_bytes ? ef_team_most_bytes / g->size : 1};
     *all = (ef_gathered){0};
     efface_status status = share_sizes(team, n_bytes, all, &largest, error);
     if (status == EFFACE_OK) {
         const size_t total = all->begins[g->size];
         p.sizes = ef_alloc(g->size, sizeof *p.sizes);
-        p.room = gets ? ef_alloc(total < MOST_BYTES ? total : MOST_BYTES, 1) : NULL;
+        const size_t piece_bytes = p.most * g->size; /* at most */
+        p.room = gets ? ef_alloc(total < piece_bytes ? total : piece_bytes, 1) : NULL;
         all->bytes = gets ? ef_alloc(total, 1) : NULL;
         if (p.sizes == NULL || (gets && (p.room == NULL || all->bytes == NULL)))
             status = ef_fail_memory(error);

@@ -294,8 +294,46 @@ static efface_status sum_columns(run *r, ef_pool *pool, efface_error *error) {
 
 /* ---------------------------------------------------------------- all */
 
-efface_status ef_sum_up(const ef_summing *s, efface_error *error) {
-    if (s->n_groups == 0 || s->data->n_rows == 0)
+/* Makes the sums of this rank's rows those of the rows of all ranks. */
+static efface_status share_groups(const ef_summing *s, efface_error *error) {
+    ef_team *const team = ef_data_team(s->data);
+    const size_t n = s->points.n, n_sums = 2 + n;
+    const size_t n_products = ef_moments_n_products(s->points.n, s->groups[0].summed);
+    if (team == NULL)
+        return EFFACE_OK;
+    int64_t *const sums = ef_alloc(s->n_groups, n_sums * sizeof *sums);
+    ef_i128 *const products = ef_alloc(s->n_groups, n_products * sizeof *products);
+    efface_status status = sums != NULL && products != NULL ? EFFACE_OK : ef_fail_memory(error);
+    for (size_t g = 0; status == EFFACE_OK && g < s->n_groups; g++) {
+        const ef_moments *const m = &s->groups[g];
+        int64_t *const to = sums + g * n_sums;
+        to[0] = (int64_t)m->n_rows;
+        to[1] = m->weight;
+        memcpy(to + 2, m->sums, n * sizeof *to);
+        if (n_products != 0)
+            memcpy(products + g * n_products, m->products, n_products * sizeof *products);
+    }
+    if (status == EFFACE_OK)
+        status = ef_team_sum(team, sums, s->n_groups * n_sums, error);
+    if (status == EFFACE_OK && n_products != 0)
+        status = ef_team_sum_wide(team, products, s->n_groups * n_products, error);
+    for (size_t g = 0; status == EFFACE_OK && g < s->n_groups; g++) {
+        ef_moments *const m = &s->groups[g];
+        const int64_t *const from = sums + g * n_sums;
+        m->n_rows = (uint64_t)from[0];
+        m->weight = from[1];
+        memcpy(m->sums, from + 2, n * sizeof *from);
+        if (n_products != 0)
+            memcpy(m->products, products + g * n_products, n_products * sizeof *products);
+    }
+    ef_free(sums);
+    ef_free(products);
+    return status;
+}
+
+/* The rows of this rank. */
+static efface_status sum_own(const ef_summing *s, efface_error *error) {
+    if (s->data->n_rows == 0)
         return EFFACE_OK;
     run r = {.of = s, .width = n_strips(s->points.n) * EF_STRIP};
     efface_status status = ef_kernels_require(&r.kernels, error);
@@ -318,4 +356,11 @@ efface_status ef_sum_up(const ef_summing *s, efface_error *error) {
     ef_free(r.workers);
     ef_pool_free(pool);
     return status;
+}
+
+efface_status ef_sum_up(const ef_summing *s, efface_error *error) {
+    if (s->n_groups == 0)
+        return EFFACE_OK;
+    const efface_status status = sum_own(s, error);
+    return status == EFFACE_OK ? share_groups(s, error) : status;
 }

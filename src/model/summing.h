@@ -10,7 +10,7 @@
 #define EF_SUMMING_H
 
 #include "base/interrupt.h"
-#include "data/rows.h"
+#include "data/shards.h"
 #include "kernel/kernels.h"
 #include "model/moments.h"
 
@@ -29,7 +29,7 @@ typedef struct ef_points {
 typedef struct ef_summing {
     const efface_data *data;
     ef_points points;
-    ef_moments *groups; /* n_groups, of one kind, to which rows are added */
+    ef_moments *groups; /* n_groups, of one kind, of no rows yet */
     uint32_t n_groups;
     const uint32_t *group_of; /* of the row at each position, or EF_NO_GROUP; NULL: all are of the
                                  first */
@@ -37,7 +37,7 @@ typedef struct ef_summing {
     ef_interrupt interrupt;
 } ef_summing;
 
-/* Adds the rows of the set to their groups. If it fails, the groups may have some of them. Cost
+/* Adds the rows of the set, of all ranks if it is a part, to their groups. If it fails, the groups may have some of them. Cost
  * O(n d), or O(n d^2) for products of all pairs. Errors: MEMORY; KERNELS; INTERRUPTED. */
 efface_status ef_sum_up(const ef_summing *summing, efface_error *error);
 

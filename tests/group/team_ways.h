@@ -151,4 +151,23 @@ static efface_status do_all(ef_team *team, const shape *s, efface_error *error) 
 static checked_operation *const operations[] = {do_sum,    do_sum_wide,  do_least,
                                                 do_gather, do_broadcast, do_all};
 
+/* All operations, with and without items, for ranks with few and many bytes, to all roots. */
+static inline void check_all_shapes(const efface_group *group, void *context) {
+    (void)context;
+    const size_t sizes[] = {0, 1, 2, 5, 17, 48, 49, MOST_ITEMS};
+    const uint32_t roots[] = {0, group->size - 1, EFFACE_EVERY_RANK};
+    ef_team team = {.group = *group};
+    RANK_ASSERT(ef_group_check(group, NULL) == EFFACE_OK);
+    for (size_t o = 0; o < COUNT(operations); o++)
+        for (size_t i = 0; i < COUNT(sizes); i++)
+            for (size_t width = 1; width <= 3; width++) {
+                const shape s = {sizes[i], width, roots[width - 1]};
+                efface_error error;
+                ef_team_begin(&team);
+                RANK_ASSERT(operations[o](&team, &s, &error) == EFFACE_OK);
+                RANK_ASSERT(ef_team_agree(&team, EFFACE_OK, &error) == EFFACE_OK);
+                RANK_ASSERT(!team.has_failed);
+            }
+}
+
 #endif

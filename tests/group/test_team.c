@@ -9,28 +9,10 @@
 
 #include <cmocka.h>
 
-static void do_all_shapes(const efface_group *group, void *context) {
-    (void)context;
-    const size_t sizes[] = {0, 1, 2, 5, 17, 48, 49, MOST_ITEMS};
-    const uint32_t roots[] = {0, group->size - 1, EFFACE_EVERY_RANK};
-    ef_team team = {.group = *group};
-    RANK_ASSERT(ef_group_check(group, NULL) == EFFACE_OK);
-    for (size_t o = 0; o < COUNT(operations); o++)
-        for (size_t i = 0; i < COUNT(sizes); i++)
-            for (size_t width = 1; width <= 3; width++) {
-                const shape s = {sizes[i], width, roots[width - 1]};
-                efface_error error;
-                ef_team_begin(&team);
-                RANK_ASSERT(operations[o](&team, &s, &error) == EFFACE_OK);
-                RANK_ASSERT(ef_team_agree(&team, EFFACE_OK, &error) == EFFACE_OK);
-                RANK_ASSERT(!team.has_failed);
-            }
-}
-
 static void test_results(void **state) {
     (void)state;
     for (size_t g = 0; g < COUNT(group_sizes); g++)
-        thread_group_run(group_sizes[g], do_all_shapes, NULL);
+        thread_group_run(group_sizes[g], check_all_shapes, NULL);
 }
 
 /* Pieces that hold a few items, one item, and not even one. */
@@ -39,11 +21,11 @@ static void test_results_in_pieces(void **state) {
     const size_t all_at_once = ef_team_most_bytes, pieces[] = {96, 16, 1};
     assert_int_equal(all_at_once, (size_t)1 << 30);
     for (size_t g = 0; g < COUNT(group_sizes); g++) {
-        thread_group_run(group_sizes[g], do_all_shapes, NULL);
+        thread_group_run(group_sizes[g], check_all_shapes, NULL);
         const uint64_t n_at_once = thread_group_n_operations();
         for (size_t p = 0; p < COUNT(pieces); p++) {
             ef_team_most_bytes = pieces[p];
-            thread_group_run(group_sizes[g], do_all_shapes, NULL);
+            thread_group_run(group_sizes[g], check_all_shapes, NULL);
             ef_team_most_bytes = all_at_once;
             assert_true(thread_group_n_operations() > n_at_once);
         }

@@ -37,6 +37,7 @@ typedef struct promise {
     int32_t *point;           /* room for the coordinates of one of them */
     ef_segment_labels labels; /* to be kept; if no row moves, they are still those of now, with room
                                  for rows that come */
+    size_t n_labels;          /* rows of this rank, if none moves and rows are at hand */
 } promise;
 
 void ef_segmented_drop(void *next) {
@@ -109,7 +110,8 @@ static efface_status find_changed(const ef_segmented *s, const outlook *o, promi
 
 /* Room for the labels of rows that come; without it, labels are not kept any more. */
 static void make_room(const ef_segmented *s, const outlook *o, promise *p) {
-    const size_t n = o->news->counts->n_rows;
+    const size_t n = o->news->rows != NULL ? o->news->rows->n_rows : 0;
+    p->n_labels = n;
     if (s->labels.of == NULL || n <= s->labels.capacity || !ef_segment_labels_init(&p->labels, n))
         return;
     p->labels.n_rows = s->labels.n_rows;
@@ -185,9 +187,11 @@ static bool moves_few(const ef_segmented *s, const promise *p) {
     return n_moved <= n / MOST_MOVED && (double)n_moved * products <= MOST_PRODUCTS;
 }
 
-/* Segments of all rows. */
+/* Segments of all rows. In a group they are always summed up again: what moves on the ranks would
+ * have to be added up too. */
 static efface_status divide(const ef_segmented *s, outlook *o, promise *p, efface_error *error) {
-    const bool compares = !o->anew && !o->regrids && o->was.n == o->is.n;
+    const bool compares =
+        !o->anew && !o->regrids && o->was.n == o->is.n && o->news->rows->part == NULL;
     if (!ef_segment_labels_init(&p->labels, o->news->rows->n_rows))
         return ef_fail_memory(error);
     efface_status status = find_after(s, o, p, p->labels.of, error);
@@ -316,7 +320,7 @@ static void take_labels(ef_segmented *s, promise *p, bool follow) {
     }
     if (!follow || s->labels.of == NULL)
         return;
-    if (s->labels.capacity >= (size_t)s->kmeans->n_rows)
+    if (s->labels.capacity >= p->n_labels)
         ef_segment_labels_follow(&s->labels, p->change, p->segments);
     else
         ef_segment_labels_free(&s->labels);

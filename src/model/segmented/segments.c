@@ -141,6 +141,8 @@ void ef_segment_labels_free(ef_segment_labels *labels) {
 void ef_segment_labels_follow(ef_segment_labels *labels, const ef_change *change,
                               const uint32_t *segments) {
     for (size_t i = 0; i < change->n_rows; i++) {
+        if (change->positions[i] == EF_NO_POSITION)
+            continue;
         if (!change->leaves[i])
             labels->of[change->positions[i]] = segments[i];
         if (change->replaces)

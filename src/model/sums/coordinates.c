@@ -117,6 +117,12 @@ efface_status ef_coordinates_find(const ef_coordinates *c, double bound, const f
 efface_status ef_coordinates_find_of(const ef_coordinates *c, double bound, const efface_data *data,
                                      int32_t *exponents, efface_error *error) {
     const uint32_t d = data->n_columns;
+    if (data->part != NULL) {
+        const ef_counts *const whole = ef_data_whole(data);
+        const bool any = whole->n_rows != 0;
+        return ef_coordinates_find(c, bound, any ? whole->ranges.least : NULL,
+                                   any ? whole->ranges.most : NULL, exponents, error);
+    }
     float *const ranges = ef_alloc(2 * (size_t)d, sizeof *ranges);
     if (ranges == NULL)
         return ef_fail_memory(error);

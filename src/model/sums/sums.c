@@ -95,15 +95,37 @@ static size_t order_labels(int64_t *labels, size_t n) {
     return n_kept;
 }
 
+/* The labels of all ranks, in order, in place of those of this one. */
+static efface_status share_labels(ef_team *team, int64_t **labels, size_t *n, efface_error *error) {
+    ef_gathered all;
+    const efface_status status =
+        ef_team_gather(team, *labels, *n * sizeof **labels, EFFACE_EVERY_RANK, &all, error);
+    if (status != EFFACE_OK)
+        return status;
+    ef_free(*labels);
+    *labels = (void *)all.bytes;
+    *n = order_labels(*labels, all.begins[team->group.size] / sizeof **labels);
+    all.bytes = NULL;
+    ef_gathered_free(&all);
+    return EFFACE_OK;
+}
+
 /* The classes of the rows of a set, with sums of no rows. */
 static efface_status make_classes(ef_sums *s, const efface_data *data, efface_error *error) {
     const size_t n = data->labels != NULL ? data->n_rows : 0;
-    int64_t *const all = ef_alloc(n, sizeof *all);
+    int64_t *all = ef_alloc(n, sizeof *all);
     if (all == NULL)
         return ef_fail_memory(error);
     if (n != 0)
         memcpy(all, data->labels, n * sizeof *all);
-    const size_t n_classes = order_labels(all, n);
+    size_t n_classes = order_labels(all, n);
+    if (data->part != NULL) {
+        const efface_status status = share_labels(ef_data_team(data), &all, &n_classes, error);
+        if (status != EFFACE_OK) {
+            ef_free(all);
+            return status;
+        }
+    }
     if (n_classes >= EF_NO_GROUP) {
         ef_free(all);
         return ef_fail(error, EFFACE_E_LIMIT, "there are more than 2^32 classes");
@@ -184,7 +206,7 @@ efface_status ef_sums_fit(const efface_data *data, const efface_params *common, 
                                         s->coordinates.exponents, error);
     if (status == EFFACE_OK) {
         ef_coordinates_set(&s->coordinates, s->coordinates.exponents);
-        s->totals = (ef_totals){data->n_rows, data->total_weight};
+        s->totals = (ef_totals){ef_data_whole(data)->n_rows, ef_data_whole(data)->total_weight};
         status = s->by_class != EFFACE_SUMMED_NEEDED ? sum_up_by_class(s, data, error)
                                                      : sum_up(s, data, NULL, NULL, error);
     }
