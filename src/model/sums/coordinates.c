@@ -118,8 +118,10 @@ efface_status ef_coordinates_find_of(const ef_coordinates *c, double bound, cons
                                      int32_t *exponents, efface_error *error) {
     const uint32_t d = data->n_columns;
     if (data->part != NULL) {
-        const ef_ranges *const whole = &ef_data_whole(data)->ranges;
-        return ef_coordinates_find(c, bound, whole->least, whole->most, exponents, error);
+        const ef_counts *const whole = ef_data_whole(data);
+        const bool any = whole->n_rows != 0;
+        return ef_coordinates_find(c, bound, any ? whole->ranges.least : NULL,
+                                   any ? whole->ranges.most : NULL, exponents, error);
     }
     float *const ranges = ef_alloc(2 * (size_t)d, sizeof *ranges);
     if (ranges == NULL)

@@ -397,7 +397,7 @@ bool ef_revision_labels(const ef_revision *r, uint32_t *labels) {
     if (t < r->first) /* it is as it was */
         return false;
     if (samples(next) && t == 0 && kept->labels.codes != NULL) {
-        ef_kept_labels_unpack(&kept->labels, (size_t)next->n_rows, labels);
+        ef_kept_labels_unpack(&kept->labels, r->data->n_rows, labels);
         return true;
     }
     if (t >= kept->n_margins || kept->margins[t].tiers == NULL)
