@@ -212,7 +212,70 @@ static void test_walks(void **state) {
     }
 }
 
+/* ------------------------------------------------------------------ spreading */
+
+static void spread(const efface_group *group, void *context) {
+    const walk *const w = context;
+    efface_store_options options = scene_options(group, EFFACE_ACCESS_WRITE);
+    efface_store *store = NULL;
+    char line[700];
+    efface_error why;
+    RANK_ASSERT(efface_store_open(w->parts, &options, &store, &why) == EFFACE_E_ARGUMENT);
+    (void)snprintf(line, sizeof line, "mpirun -n %u efface-mpi spread %s", group->size, w->parts);
+    RANK_ASSERT(strstr(why.message, line) != NULL);
+    RANK_OK(efface_store_spread(w->parts, &options, error));
+}
+
+static void see_file(const char *name, void *context) {
+    unsigned *const n = context;
+    *n += strncmp(name, "part-", 5) == 0 && strstr(name, "-journal") == NULL;
+}
+
+static void test_spreading(void **state) {
+    (void)state;
+    static const uint32_t sizes[] = {2, 5, 1, 4};
+    walk w;
+    walk_begin(&w, 3, 1905);
+    thread_group_run(3, create_and_walk, &w);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        unsigned n_parts = 0;
+        thread_group_run(sizes[i], spread, &w);
+        (void)visit_files(w.parts, see_file, &n_parts);
+        assert_int_equal(n_parts, sizes[i]);
+        thread_group_run(sizes[i], open_and_walk, &w);
+    }
+    remove_all();
+}
+
+/* Who had the store open before does not write to parts that are gone. */
+static void open_stale(const efface_group *group, void *context) {
+    const walk *const w = context;
+    const efface_store_options options = scene_options(group, EFFACE_ACCESS_WRITE);
+    efface_store *store = NULL;
+    RANK_OK(efface_store_open(w->parts, &options, &store, error));
+    efface_store_info info;
+    const efface_request request = {.ids = w->ids, .n_ids = 1};
+    RANK_OK(efface_store_spread(w->parts, &options, error));
+    RANK_ASSERT(efface_store_get_info(store, &info, NULL) == EFFACE_E_CORRUPT);
+    RANK_ASSERT(efface_store_forget(store, &request, NULL, NULL) == EFFACE_E_CORRUPT);
+    efface_store_close(store);
+}
+
+static void test_spread_while_open(void **state) {
+    (void)state;
+    walk w;
+    walk_begin(&w, 2, 3);
+    thread_group_run(2, create_and_walk, &w);
+    thread_group_run(2, open_stale, &w);
+    thread_group_run(2, open_and_walk, &w);
+    remove_all();
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_walks)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_walks),
+        cmocka_unit_test(test_spreading),
+        cmocka_unit_test(test_spread_while_open),
+    };
     return cmocka_run_group_tests(tests, begin_folder, end_folder);
 }
