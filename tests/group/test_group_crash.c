@@ -227,8 +227,8 @@ static left_behind look_at_mixture(unsigned copy, unsigned other, unsigned part)
     return look_at("mixed");
 }
 
-static void crash_in(request_kind kind) {
-    unsigned n_busy = 0, n_before = 0, n_after = 0;
+/* A store in parts, and stores of one file before and after a request. */
+static void create_two_files(request_kind kind) {
     for (uint64_t i = 0; i < N_ROWS; i++)
         ids[i] = 2 * i + 1;
     (void)snprintf(scene_folder, sizeof scene_folder, "%s/parts", folder);
@@ -236,11 +236,16 @@ static void crash_in(request_kind kind) {
     thread_group_run(N_RANKS, create, NULL);
     run_command("cp '%s' '%s/before.efface'", scene_plain, folder);
     efface_store *plain = NULL;
-    efface_store_options options = scene_options(NULL, EFFACE_ACCESS_WRITE);
+    const efface_store_options options = scene_options(NULL, EFFACE_ACCESS_WRITE);
     RANK_OK(efface_store_open(scene_plain, &options, &plain, error));
     do_request(plain, kind);
     efface_store_close(plain);
     n_copies = 0;
+}
+
+static void crash_in(request_kind kind) {
+    unsigned n_busy = 0, n_before = 0, n_after = 0;
+    create_two_files(kind);
     thread_group_run(N_RANKS, request_with_copies, &kind);
     const unsigned n = n_copies;
     /* The mixtures first: looking at a copy finishes its request. */
@@ -279,10 +284,92 @@ static void test_update(void **state) {
     crash_in(UPDATE);
 }
 
+/* ------------------------------------------------------------------ spreading */
+
+static void count_file(const char *name, void *context) {
+    *(size_t *)context += strstr(name, "-journal") == NULL;
+}
+
+static void spread_with_copies(const efface_group *group, void *context) {
+    (void)context;
+    efface_group inner = *group;
+    const efface_group copying = copying_group(&inner);
+    const efface_store_options options = scene_options(&copying, EFFACE_ACCESS_WRITE);
+    RANK_OK(efface_store_spread(scene_folder, &options, error));
+}
+
+/* How many parts the folder of a copy has by its manifest. */
+static unsigned count_parts(unsigned copy) {
+    char path[160];
+    unsigned n = 0;
+    (void)snprintf(path, sizeof path, "%s/copy-%u/manifest", folder, copy);
+    FILE *const file = fopen(path, "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "efface parts 1 parts %u", &n), 1);
+    (void)fclose(file);
+    return n;
+}
+
+static void test_spread(void **state) {
+    (void)state;
+    unsigned n_old = 0, n_new = 0;
+    create_two_files(FORGET);
+    thread_group_run(2, spread_with_copies, NULL);
+    const unsigned n = n_copies;
+    for (unsigned i = 0; i < n; i++) {
+        left_behind left = {.is_before = false};
+        const unsigned n_parts = count_parts(i);
+        assert_true(n_parts == 2 || (n_parts == N_RANKS && n_new == 0));
+        (void)snprintf(left.path, sizeof left.path, "%s/copy-%u", folder, i);
+        thread_group_run(n_parts, open_left, &left);
+        assert_true(left.is_before && !left.was_busy);
+        /* Only the parts of the manifest are left, and it. */
+        size_t n_files = 0;
+        (void)visit_files(left.path, count_file, &n_files);
+        assert_int_equal(n_files, n_parts + 1);
+        n_old += n_parts == N_RANKS;
+        n_new += n_parts == 2;
+    }
+    assert_true(n_old > 1 && n_new != 0);
+    run_command("rm -rf '%s'/*", folder);
+}
+
+static void spread_plainly(const efface_group *group, void *context) {
+    const efface_store_options options = scene_options(group, EFFACE_ACCESS_WRITE);
+    RANK_OK(efface_store_spread(context, &options, error));
+}
+
+/* A request that waits to be finished is done to rows that are spread anew. */
+static void spread_unfinished(request_kind kind) {
+    unsigned n_after = 0;
+    create_two_files(kind);
+    thread_group_run(N_RANKS, request_with_copies, &kind);
+    for (unsigned i = 0; i + 1 < n_copies; i++) {
+        left_behind left = {.is_before = false};
+        run_command("rm -rf '%s/mixed' && cp -r '%s/copy-%u' '%s/mixed' && rm '%s'/mixed/part-0-*"
+                    " && cp '%s/copy-%u'/part-0-* '%s/mixed'",
+                    folder, folder, i, folder, folder, folder, i + 1, folder);
+        (void)snprintf(left.path, sizeof left.path, "%s/mixed", folder);
+        thread_group_run(2, spread_plainly, left.path);
+        thread_group_run(2, open_left, &left);
+        assert_true(left.is_before != left.is_after && !left.was_busy);
+        n_after += left.is_after;
+    }
+    assert_true(n_after > 1);
+    run_command("rm -rf '%s'/*", folder);
+}
+
+static void test_spread_unfinished(void **state) {
+    (void)state;
+    spread_unfinished(FORGET);
+    spread_unfinished(LEARN);
+    spread_unfinished(UPDATE);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forget),
-        cmocka_unit_test(test_learn),
+        cmocka_unit_test(test_spread), cmocka_unit_test(test_spread_unfinished),
+        cmocka_unit_test(test_forget), cmocka_unit_test(test_learn),
         cmocka_unit_test(test_update),
     };
     return cmocka_run_group_tests(tests, begin_folder, end_folder);
