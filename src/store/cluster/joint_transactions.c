@@ -16,13 +16,32 @@
 
 /* ---------------------------------------------------------------- begin */
 
+/* Whether the parts are still those of the folder: rows that were spread anew are in others. */
+static efface_status check_folder(const ef_cluster *c, efface_error *error) {
+    ef_manifest now;
+    const efface_status status = ef_manifest_read(c->folder, &now, error);
+    if (status != EFFACE_OK)
+        return status;
+    return now.n_parts == c->manifest.n_parts && now.generation == c->manifest.generation &&
+                   memcmp(now.id, c->manifest.id, sizeof now.id) == 0
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_CORRUPT,
+                         "the store in %s has other parts since it was opened; open it again",
+                         c->folder);
+}
+
 /* All parts begin, or none does. */
 static efface_status begin_parts(efface_store *store, bool writes, efface_error *error) {
     ef_team *const team = store->cluster->team;
     const bool first = !writes || ef_store_leads(store);
     bool begun = false;
-    efface_status status = first ? ef_file_begin(store, writes, error) : EFFACE_OK;
-    begun = first && status == EFFACE_OK;
+    /* Looked at again when the parts are locked; this is for a better message. */
+    efface_status status =
+        ef_store_leads(store) ? check_folder(store->cluster, error) : EFFACE_OK;
+    if (status == EFFACE_OK && first) {
+        status = ef_file_begin(store, writes, error);
+        begun = status == EFFACE_OK;
+    }
     if (writes)
         status = ef_team_agree(team, status, error);
     if (status == EFFACE_OK && !first) {
@@ -40,20 +59,6 @@ typedef struct last_request {
     uint64_t n_requests;
     uint64_t has_journal;
 } last_request;
-
-/* Whether the parts are still those of the folder: rows that were spread anew are in others. */
-static efface_status check_folder(const ef_cluster *c, efface_error *error) {
-    ef_manifest now;
-    const efface_status status = ef_manifest_read(c->folder, &now, error);
-    if (status != EFFACE_OK)
-        return status;
-    return now.n_parts == c->manifest.n_parts && now.generation == c->manifest.generation &&
-                   memcmp(now.id, c->manifest.id, sizeof now.id) == 0
-               ? EFFACE_OK
-               : ef_fail(error, EFFACE_E_CORRUPT,
-                         "the store in %s has other parts since it was opened; open it again",
-                         c->folder);
-}
 
 /* Finds out how many rows all parts have, and whether a request waits to be finished: `behind` is
  * whether some part has not followed the last one. */
