@@ -36,8 +36,7 @@ static efface_status begin_parts(efface_store *store, bool writes, efface_error 
     const bool first = !writes || ef_store_leads(store);
     bool begun = false;
     /* Looked at again when the parts are locked; this is for a better message. */
-    efface_status status =
-        ef_store_leads(store) ? check_folder(store->cluster, error) : EFFACE_OK;
+    efface_status status = ef_store_leads(store) ? check_folder(store->cluster, error) : EFFACE_OK;
     if (status == EFFACE_OK && first) {
         status = ef_file_begin(store, writes, error);
         begun = status == EFFACE_OK;

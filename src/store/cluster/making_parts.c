@@ -73,6 +73,8 @@ static efface_status place_manifest(making *m, efface_error *error) {
 }
 
 static void end_making(making *m, efface_status status) {
+    if (status != EFFACE_OK && m->manifest_file.path != NULL && m->manifest_file.file >= 0)
+        (void)unlink(m->manifest_path); /* if only its name may not be on the disk */
     if (status != EFFACE_OK && m->made_part)
         (void)unlink(m->part);
     /* On rank 0 last, for its file keeps others out. */
