@@ -309,6 +309,9 @@ static int run(int n_arguments, char **arguments) {
                                                 "for stores",
                                                 c.path)
                                     : print_published(c.path, as_json);
+    if ((name != NULL || full) && cli_group() != NULL)
+        return cli_wrong("--model and --full look at all rows in one process, which a store in "
+                         "parts does not allow");
     if (!cli_open_store(c.path, &how, &c.store, &code))
         return code;
     code = print_contents(&c, name, full, as_json);

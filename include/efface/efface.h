@@ -366,6 +366,14 @@ typedef struct efface_load_options {
     size_t n_offsets;
     efface_rounding *rounding; /* default NULL; if not NULL, a new one; if the load succeeds, it has
                                   seen all values that float32 may not hold */
+
+    /* For ranks of a group that read one file together: of n_shares shares, only the rows of one
+     * are read, `share`, from 0. Every row is in one share, and shares are about equally large; one
+     * may have no rows. Rows without an id column have the ids that they have in the whole file. A
+     * share of an .npy or IDX file that is not gzipped is read without the rest. Default 0: all
+     * rows. */
+    uint32_t share;
+    uint32_t n_shares;
 } efface_load_options;
 
 /* Fills the options with their defaults: detect everything, all columns are values, key 0. */

@@ -44,13 +44,13 @@ struct efface_data {
     bool named;   /* rows were added with ids of their own, be they the positions */
     bool weighed; /* rows were added with weights, be they 1 */
     efface_ids id_kind, owner_kind;
-    int64_t *weights;     /* or NULL: 1 */
-    uint64_t *owners;     /* or NULL: none */
-    int64_t *labels;      /* or NULL: none */
-    int64_t *marks;       /* or NULL: 0 */
-    uint64_t next_id;     /* larger than every id the set ever held */
-    char **names;         /* n_columns names, or NULL */
-    double *offsets;      /* n_columns offsets that values came without, or NULL */
+    int64_t *weights;      /* or NULL: 1 */
+    uint64_t *owners;      /* or NULL: none */
+    int64_t *labels;       /* or NULL: none */
+    int64_t *marks;        /* or NULL: 0 */
+    uint64_t next_id;      /* larger than every id the set ever held */
+    char **names;          /* n_columns names, or NULL */
+    double *offsets;       /* n_columns offsets that values came without, or NULL */
     struct ef_shard *part; /* of a set that a group has (shards.h); NULL: the set is whole */
 };
 
@@ -99,6 +99,12 @@ static inline float ef_data_value(const efface_data *data, size_t position, uint
 
 /* Makes room for n_rows rows in all, exactly, so that a file of known size costs no more. */
 efface_status ef_data_reserve(efface_data *data, size_t n_rows, efface_error *error);
+
+/* Rows of a part change by requests only, which all ranks know of, and its columns not at all. */
+efface_status ef_data_check_whole(const efface_data *data, efface_error *error);
+
+/* Whether a set could take these rows, which are its only ones then. */
+efface_status ef_rows_check(const efface_data *data, const efface_rows *rows, efface_error *error);
 
 /* efface_data_add and efface_data_replace, for a part of a set too. */
 efface_status ef_data_add(efface_data *data, const efface_rows *rows, efface_error *error);

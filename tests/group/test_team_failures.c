@@ -4,6 +4,7 @@
  *
  * Allocations go through the test, which makes those of one rank fail.
  */
+#include "group/rank_memory.h"
 #include "group/team_ways.h"
 
 #include <errno.h>
@@ -13,27 +14,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-/* ---------------------------------------------------------------- allocations that fail */
-
-static _Thread_local uint64_t fails_in; /* allocations from now; 0: never */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-
-static bool fails_now(void) {
-    return fails_in != 0 && --fails_in == 0;
-}
-
-void *__wrap_malloc(size_t size) {
-    return fails_now() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size) {
-    return fails_now() ? NULL : __real_calloc(n, size);
-}
 
 /* ---------------------------------------------------------------- failures of ranks */
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Keeps the laws of the source tree: who may include what, who may call what, what is exported.
 
-usage: check_layers.py ROOT [--library libefface.so]
+usage: check_layers.py ROOT [--library libefface.so]...
 
 The laws are tried on files that break them before they are trusted with the tree.
 """
@@ -207,13 +207,13 @@ def try_the_laws():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("root")
-    parser.add_argument("--library")
+    parser.add_argument("--library", action="append", default=[])
     arguments = parser.parse_args()
 
     try_the_laws()
     problems = list(check(read_tree(arguments.root)))
-    if arguments.library:
-        problems += check_exports(arguments.library)
+    for library in arguments.library:
+        problems += check_exports(library)
     print("\n".join(problems) or "the laws hold")
     return 1 if problems else 0
 
