@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #define EF_ROW_KEY_BYTES 16
-#define EF_CLUSTER_ID_BYTES 16
+#define EF_CLUSTER_ID_BYTES EFFACE_PARTS_ID_BYTES
 
 typedef struct ef_head {
     uint32_t n_columns;

@@ -452,6 +452,7 @@ efface_status efface_store_get_info(efface_store *store, efface_store_info *info
             .format = store->format,
             .n_parts = head.n_parts,
             .part = head.part,
+            .n_part_rows = head.n_parts != 0 ? head.n_rows : 0,
             .n_rows = head.n_rows,
             .n_columns = head.n_columns,
             .n_models = (uint32_t)head.n_models,
@@ -468,6 +469,8 @@ efface_status efface_store_get_info(efface_store *store, efface_store_info *info
             .file_bytes = (uint64_t)(n_pages * page_bytes),
             .free_bytes = (uint64_t)(n_free * page_bytes),
         };
+    if (head.n_parts != 0)
+        memcpy(found.parts_id, head.cluster_id, sizeof found.parts_id);
     if (status == EFFACE_OK && store->cluster != NULL)
         status = ef_cluster_info(store, &found, error);
     status = ef_store_end(store, status, error);
