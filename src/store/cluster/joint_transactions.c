@@ -138,7 +138,8 @@ static efface_status fail_unfinished(ef_team *team, efface_error *error) {
     return ef_fail(
         error, EFFACE_E_BUSY,
         "a request is not finished in all parts of the store: other processes are at it, "
-        "or were interrupted; try again, or open the store to write, which finishes it");
+        "or were interrupted; try again; the next command that writes, such as "
+        "efface-mpi compact, finishes it");
 }
 
 efface_status ef_cluster_begin(efface_store *store, bool writes, efface_error *error) {
