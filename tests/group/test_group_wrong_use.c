@@ -142,7 +142,7 @@ static void look(const scene *s, sight *to) {
 
 /* All ranks have the same text. */
 static void require_same(const efface_group *group, const char *text) {
-    char first[512];
+    char first[512] = "";
     (void)snprintf(first, sizeof first, "%s", text);
     RANK_ASSERT(group->broadcast(group->context, first, sizeof first, 0) == 0);
     if (strcmp(first, text) != 0)
