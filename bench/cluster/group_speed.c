@@ -5,11 +5,13 @@
  * makes its own part of one generated set. Prints lines of JSON on rank 0: one for each request,
  * with what rank 0 got, and one for all. Bytes and rounds there are totals, seconds are means.
  *
- *     rows, columns, clusters, seed     of the set and the model; clusters are also the places
- *                                       that rows lie around
+ *     rows, columns, clusters, seed     of the set and the model
+ *     places N                          that rows lie around; by default as many as clusters
  *     method lloyd|quantized|pyramid|tree, passes N, threads N, candidates N
  *     family kmeans|sums|bayes|segmented
  *     requests N                        rows to forget, one by one
+ *     only untouched|repaired|refitted  of these, those that do this to the model; others are left
+ *                                       out after a preview
  *     repeats N                         of a pass, which is timed by fits that differ in their
  *                                       number of passes; 0, as by default: it is not timed
  *     spread ranges|turns               a rank has a range of the rows, or every RANKS-th one, and
@@ -27,11 +29,11 @@
 
 typedef struct options {
     size_t n_rows;
-    uint32_t n_columns, n_clusters, n_passes, n_threads, n_candidates;
+    uint32_t n_columns, n_clusters, n_places, n_passes, n_threads, n_candidates;
     size_t n_requests, n_repeats, n_operations;
     uint64_t seed;
     bool turns, alone, outlier;
-    const char *method, *family;
+    const char *method, *family, *only;
 } options;
 
 /* Counts and times of calls of one kind. */
@@ -88,7 +90,7 @@ static void make_rows(bench *b) {
     if (values == NULL || ids == NULL || labels == NULL)
         give_up("no memory");
     for (size_t i = 0; i < n; i++) {
-        const uint64_t row = first + i * step, place = mix(o->seed + row) % o->n_clusters;
+        const uint64_t row = first + i * step, place = mix(o->seed + row) % o->n_places;
         ids[i] = row;
         labels[i] = (int64_t)(place % 8);
         for (size_t c = 0; c < d; c++)
@@ -273,6 +275,17 @@ static void put_request(const bench *b, const efface_report *report) {
     printf("}\n");
 }
 
+/* Whether a request is one of those to be measured. */
+static bool is_wanted(const bench *b, const efface_request *request) {
+    efface_report report;
+    efface_error error;
+    if (b->o.only == NULL)
+        return true;
+    if (efface_model_preview(b->model, b->data, request, &report, &error) != EFFACE_OK)
+        give_up(error.message);
+    return strcmp(efface_action_name(report.action), b->o.only) == 0;
+}
+
 static void measure_requests(bench *b) {
     const options *const o = &b->o;
     efface_error error;
@@ -280,6 +293,8 @@ static void measure_requests(bench *b) {
         const uint64_t id = o->outlier && i == 0 ? 0 : mix(o->seed + 77 + i) % o->n_rows;
         const efface_request request = {.ids = &id, .n_ids = 1, .missing = EFFACE_MISSING_SKIP};
         efface_report report;
+        if (!is_wanted(b, &request))
+            continue;
         begin(b);
         const double start = MPI_Wtime();
         if (efface_model_forget(b->model, b->data, &request, &report, &error) != EFFACE_OK)
@@ -364,6 +379,10 @@ static void read_options(options *o, int argc, char **argv) {
             o->n_columns = (uint32_t)number;
         else if (strcmp(name, "clusters") == 0)
             o->n_clusters = (uint32_t)number;
+        else if (strcmp(name, "places") == 0)
+            o->n_places = (uint32_t)number;
+        else if (strcmp(name, "only") == 0)
+            o->only = value;
         else if (strcmp(name, "passes") == 0)
             o->n_passes = (uint32_t)number;
         else if (strcmp(name, "threads") == 0)
@@ -389,9 +408,11 @@ static void read_options(options *o, int argc, char **argv) {
         else if (strcmp(name, "family") == 0)
             o->family = value;
         else
-            give_up("options are rows, columns, clusters, passes, threads, candidates, requests, "
+            give_up("options are rows, columns, clusters, places, only, passes, threads, "
+                    "candidates, requests, "
                     "repeats, latency, outlier, group, spread, seed, method and family");
     }
+    o->n_places = o->n_places != 0 ? o->n_places : o->n_clusters;
     if (o->n_rows == 0 || o->n_columns == 0 || o->n_clusters == 0 || o->n_passes == 0)
         give_up("rows, columns, clusters and passes must not be 0");
 }
