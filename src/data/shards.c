@@ -133,6 +133,11 @@ void ef_shard_undo_change(efface_data *data) {
         copy_counts(&data->part->whole, &data->part->other);
 }
 
+void ef_shard_keep_change(efface_data *data) {
+    if (data->part != NULL)
+        copy_counts(&data->part->other, &data->part->whole);
+}
+
 /* ---------------------------------------------------------------- ids that come twice */
 
 static int compare_ids(const void *a, const void *b) {
@@ -270,8 +275,10 @@ efface_status efface_data_join(efface_data *data, const efface_group *group, eff
         status = join(data, at, why);
     }
     status = ef_team_agree(at, status, why);
-    if (status == EFFACE_OK)
+    if (status == EFFACE_OK) {
+        data->stamp.generation++; /* models of these rows alone are not of the whole */
         return status;
+    }
     if (part != NULL)
         data->part = NULL;
     ef_shard_free(part);

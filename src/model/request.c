@@ -236,12 +236,16 @@ static efface_status count_missing(const ef_change *left, const efface_request *
     const known_ids known = {.ids = ids, .n_ids = n};
     if (status == EFFACE_OK && fails && *n_missing != 0)
         status = fail_missing(&known, request->ids, request->n_ids, *n_missing, error);
-    for (size_t i = 0; status == EFFACE_OK && i < request->n_owners; i++) {
-        const bool is_there = find_number(owners, n, request->owners[i]) != NULL;
-        *n_missing += !is_there;
-        if (!is_there && fails)
-            status = fail_owner(request->owners[i], error);
-    }
+    uint64_t least = UINT64_MAX; /* owner that is missing */
+    size_t n_owners = 0;
+    for (size_t i = 0; status == EFFACE_OK && i < request->n_owners; i++)
+        if (find_number(owners, n, request->owners[i]) == NULL) {
+            n_owners++;
+            least = request->owners[i] < least ? request->owners[i] : least;
+        }
+    if (fails && n_owners != 0)
+        status = fail_owner(least, error);
+    *n_missing += n_owners;
     ef_free(ids);
     ef_free(owners);
     return status;
@@ -306,14 +310,17 @@ typedef struct promise {
     efface_report report;
 } promise;
 
-/* Rows that all ranks have visited. */
-static efface_status add_visits(ef_team *team, promise *promises, size_t n, efface_error *error) {
-    efface_status status = EFFACE_OK;
-    for (size_t i = 0; team != NULL && status == EFFACE_OK && i < n; i++) {
-        int64_t visits = (int64_t)promises[i].report.rows_visited;
-        status = ef_team_sum(team, &visits, 1, error);
-        promises[i].report.rows_visited = (uint64_t)visits;
-    }
+/* Whether a model had more to do than to correct sums. One that says where has gone into its parts,
+ * though none of them was repaired. */
+static bool went_deep(const efface_report *report) {
+    return report->action != EFFACE_ACTION_UNTOUCHED || report->where[0] != '\0';
+}
+
+/* Rows that all ranks have visited, from those that each has. */
+static efface_status add_visits(ef_team *team, efface_report *report, efface_error *error) {
+    int64_t visits = (int64_t)report->rows_visited;
+    const efface_status status = ef_team_sum(team, &visits, 1, error);
+    report->rows_visited = (uint64_t)visits;
     return status;
 }
 
@@ -339,13 +346,11 @@ static efface_status follow(efface_model *const *models, size_t n_models, efface
         made->report = *rows;
         status =
             model->family->follow(model->state, &news, &made->next, &done, &made->report, error);
-        /* A model that says where has gone into its parts, though none of them was repaired. */
-        deep |= status != EFFACE_OK || made->report.action != EFFACE_ACTION_UNTOUCHED ||
-                made->report.where[0] != '\0';
+        deep |= status != EFFACE_OK || went_deep(&made->report);
         n_made += status == EFFACE_OK;
     }
-    if (status == EFFACE_OK && deep)
-        status = add_visits(team, promises, n, error);
+    for (size_t i = 0; status == EFFACE_OK && deep && i < n; i++)
+        status = add_visits(team, &promises[i].report, error);
     status = ef_team_agree(team, status, error);
     for (size_t i = 0; i < n_made; i++) {
         if (status == EFFACE_OK) {
@@ -362,7 +367,9 @@ static efface_status follow(efface_model *const *models, size_t n_models, efface
     }
     if (promises != &one)
         ef_free(promises);
-    if (status != EFFACE_OK)
+    if (status == EFFACE_OK)
+        ef_joint_keep(joint, data);
+    else
         ef_joint_undo(joint, data);
     ef_joint_free(joint);
     ef_wipe_stack(deep ? EF_DEEP_STACK : EF_SHALLOW_STACK);
@@ -392,18 +399,11 @@ static efface_report report_of(size_t n_forgotten, size_t n_learned, size_t n_mi
                            .rows_missing = n_missing};
 }
 
-/* The team of a set that a call was given; the call begins. */
-static ef_team *begin_team(const efface_data *data) {
-    ef_team *const team = data != NULL ? ef_data_team(data) : NULL;
-    ef_team_begin(team);
-    return team;
-}
-
 efface_status efface_models_forget(efface_model *const *models, size_t n_models, efface_data *data,
                                    const efface_request *request, efface_report *reports,
                                    efface_error *error) {
     const double begin = now();
-    ef_team *const team = begin_team(data);
+    ef_team *const team = ef_team_of_call(data);
     ef_joint_change change;
     size_t n_missing = 0;
     efface_status status = check_models(models, n_models, data, error);
@@ -419,7 +419,7 @@ efface_status efface_model_preview(efface_model *model, efface_data *data,
                                    const efface_request *request, efface_report *report,
                                    efface_error *error) {
     const double begin = now();
-    ef_team *const team = begin_team(data);
+    ef_team *const team = ef_team_of_call(data);
     ef_joint_change change;
     size_t n_missing = 0;
     efface_status status = check_set(model, data, error);
@@ -435,6 +435,8 @@ efface_status efface_model_preview(efface_model *model, efface_data *data,
     if (seen->n_rows != 0)
         status =
             model->family->follow(model->state, &news, &would.next, &is_done, &would.report, error);
+    if (status == EFFACE_OK && went_deep(&would.report))
+        status = add_visits(team, &would.report, error);
     status = ef_team_agree(team, status, error);
     ef_joint_undo(&change, data);
     ef_joint_free(&change);
@@ -493,7 +495,7 @@ efface_status efface_models_learn(efface_model *const *models, size_t n_models, 
                                   const efface_rows *rows, efface_report *reports,
                                   efface_error *error) {
     const double begin = now();
-    ef_team *const team = begin_team(data);
+    ef_team *const team = ef_team_of_call(data);
     ef_joint_change change;
     efface_status status = check_models(models, n_models, data, error);
     if (status == EFFACE_OK)
@@ -504,14 +506,18 @@ efface_status efface_models_learn(efface_model *const *models, size_t n_models, 
     return follow(models, n_models, data, &change, &done, begin, reports, error);
 }
 
-/* Those of some rows that this rank has; their arrays are in one block. */
 typedef struct own_rows {
     efface_rows rows;
-    void *block;
+    void *block; /* their arrays */
 } own_rows;
 
+/* Those of some rows that this rank has. All ranks check all, so that all of them refuse what is
+ * wrong, with its place among the rows that were given. */
 static efface_status find_own(const efface_data *data, const efface_rows *given, own_rows *own,
                               efface_error *error) {
+    const efface_status status = ef_rows_check(data, given, error);
+    if (status != EFFACE_OK)
+        return status;
     const size_t n = given->n_rows, d = data->n_columns;
     const size_t stride = given->stride != 0 ? given->stride : d;
     float *values;
@@ -597,7 +603,7 @@ efface_status efface_models_update(efface_model *const *models, size_t n_models,
                                    const efface_rows *rows, efface_report *reports,
                                    efface_error *error) {
     const double begin = now();
-    ef_team *const team = begin_team(data);
+    ef_team *const team = ef_team_of_call(data);
     ef_joint_change change;
     efface_status status = check_models(models, n_models, data, error);
     if (status == EFFACE_OK)
@@ -631,7 +637,7 @@ efface_status efface_model_update(efface_model *model, efface_data *data, const 
 efface_status efface_model_rekey(efface_model *model, const efface_data *data, uint64_t seed,
                                  efface_report *report, efface_error *error) {
     const double begin = now();
-    ef_team *const team = begin_team(data);
+    ef_team *const team = ef_team_of_call(data);
     efface_status status = check_set(model, data, error);
     if (status != EFFACE_OK)
         return ef_team_agree(team, status, error);
@@ -645,6 +651,11 @@ efface_status efface_model_rekey(efface_model *model, const efface_data *data, u
         params->seed = seed;
         status = family->fit(data, params, &fresh, error);
     }
+    efface_report done = {.action = EFFACE_ACTION_REFITTED, .reason = ef_because_rekeyed};
+    if (status == EFFACE_OK) {
+        done.rows_visited = family->n_visited(fresh, data);
+        status = add_visits(team, &done, error);
+    }
     ef_free(params);
     ef_wipe_stack(EF_DEEP_STACK);
     status = ef_team_agree(team, status, error);
@@ -655,12 +666,8 @@ efface_status efface_model_rekey(efface_model *model, const efface_data *data, u
     }
     family->free(model->state);
     model->state = fresh;
+    done.seconds = now() - begin;
     if (report != NULL)
-        *report = (efface_report){
-            .action = EFFACE_ACTION_REFITTED,
-            .reason = ef_because_rekeyed,
-            .rows_visited = family->n_visited(fresh),
-            .seconds = now() - begin,
-        };
+        *report = done;
     return EFFACE_OK;
 }

@@ -46,7 +46,7 @@ typedef struct ef_head {
     unsigned char last_receipt[EFFACE_DIGEST_BYTES]; /* zeros if there is none */
 
     uint32_t n_parts; /* of the store that this file is a part of; 0: it is a whole store */
-    uint32_t part;    /* which one it is, from 0; the others are all 0 in a whole store */
+    uint32_t part;    /* which one it is, from 0; this and what follows is 0 in a whole store */
     unsigned char cluster_id[EF_CLUSTER_ID_BYTES]; /* all parts of a store have it */
     uint64_t n_requests; /* that the part has followed; all parts have the same, or one less while a
                             request waits in the journal of part 0 */

@@ -27,9 +27,13 @@
  *     every bucket, group and model it reads before it changes or acknowledges anything.
  *  8. The file has the tables and indexes of schema.c and nothing else, or is not written to.
  *
+ * A store in parts (cluster/cluster.h) has them for all its files together: 1 is then a transaction
+ * of each part, which one of them decides, and 3 and 4 are about the rows of all parts.
+ *
  * Tables:
  *
- *     facts          name, value                    "head" and "seal" (head.c); "signature"
+ *     facts          name, value                    "head" and "seal" (head.c); "signature";
+ *                                                   "offsets"; "journal ..." (cluster/journal.c)
  *     columns        number, name                   if any column has a name
  *     rows           bucket, id, owner, weight,     owner and class may be absent; text: of the id,
  *                    class, text, vals              if kept; vals: float32, little-endian
