@@ -11,6 +11,7 @@ bool cli_store_options(const cli_open *how, efface_store_options *options, cli_k
     efface_store_options_init(options);
     options->access = how->access;
     options->progress = cli_progress_part;
+    options->group = cli_group();
     if (how->wait >= 0)
         options->wait_seconds = how->wait;
     if (how->sign != NULL) {

@@ -366,6 +366,14 @@ typedef struct efface_load_options {
     size_t n_offsets;
     efface_rounding *rounding; /* default NULL; if not NULL, a new one; if the load succeeds, it has
                                   seen all values that float32 may not hold */
+
+    /* For ranks of a group that read one file together: of n_shares shares, only the rows of one
+     * are read, `share`, from 0. Every row is in one share, and shares are about equally large; one
+     * may have no rows. Rows without an id column have the ids that they have in the whole file. A
+     * share of an .npy or IDX file that is not gzipped is read without the rest. Default 0: all
+     * rows. */
+    uint32_t share;
+    uint32_t n_shares;
 } efface_load_options;
 
 /* Fills the options with their defaults: detect everything, all columns are values, key 0. */
@@ -1353,6 +1361,11 @@ typedef struct efface_store_options {
                      has failed. What requests do, their receipts and the file are the same. Rows
                      that another process forgets stay in memory until the handle is used again or
                      closed. Default 0: memory holds nothing between requests */
+
+    const efface_group *group; /* the store is in parts, one for each rank of the group, and its
+                                  path is that of a folder (see "the store: parts" below). The group
+                                  is copied, and its context must outlive the store. Default NULL:
+                                  the store is one file */
 } efface_store_options;
 
 /* Fills the options with their defaults. */
@@ -1400,8 +1413,11 @@ EFFACE_API void efface_store_close(efface_store *store);
  * used SQLite before the first call of this function or the first opening of a store. */
 EFFACE_API int efface_store_wipes_memory(void);
 
+#define EFFACE_PARTS_ID_BYTES 16
+
 typedef struct efface_store_info {
-    uint32_t format; /* of the file: 3; 1 or 2 if it was opened to read and is older */
+    uint32_t format; /* of the file: 3; 1 or 2 if it was opened to read and is older; 4 for a part
+                        of a store */
     uint64_t n_rows;
     uint32_t n_columns;
     uint32_t n_models;
@@ -1417,7 +1433,11 @@ typedef struct efface_store_info {
     int owner_zero_is_old; /* rows of owner 0 come from an older format, which wrote 0 for no owner
                               too */
     uint64_t file_bytes;
-    uint64_t free_bytes; /* of these, bytes of free pages, which later rows use; see compact */
+    uint64_t free_bytes;  /* of these, bytes of free pages, which later rows use; see compact */
+    uint32_t n_parts;     /* that the store has, if it is in parts; 0: it is one file */
+    uint32_t part;        /* which of them this file is, from 0 */
+    uint64_t n_part_rows; /* and how many rows it has */
+    unsigned char parts_id[EFFACE_PARTS_ID_BYTES]; /* the same in all parts of a store */
 } efface_store_info;
 
 /* How much is in a store. Errors: CORRUPT; BUSY; IO. */
@@ -1714,6 +1734,55 @@ EFFACE_API efface_status efface_store_row_hash(
  * put in order first. Errors: MEMORY. */
 EFFACE_API efface_status efface_receipt_root(const unsigned char *hashes, size_t n_hashes,
                                              unsigned char root[EFFACE_DIGEST_BYTES],
+                                             efface_error *error);
+
+/* ------------------------------------------------------------------ the store: parts */
+
+/* A store in parts is a folder: a manifest, and a file for each rank of a group with the rows that
+ * the rank has. The first also has the models and the receipts. It is made and opened with a group
+ * in the options, and then all ranks make the same calls in the same order, each with its own
+ * handle. A call that fails on one rank fails on all, and the message names the rank. Models,
+ * digests and receipts are those of a store of one file with the same rows.
+ *
+ * - efface_store_create: each rank gives its own part of the rows, every row with an id, and the
+ *   same models and options. A set that has not joined the group (efface_data_join) is copied for
+ *   the fit. efface_store_open: with as many ranks as there are parts; otherwise the error says how
+ *   to spread the rows anew. A store that is opened to write finishes a request that was
+ *   interrupted; one that is opened to read while such a request waits is BUSY.
+ * - efface_store_forget, efface_store_preview and efface_store_find take the request of rank 0,
+ *   efface_store_learn and efface_store_update the rows and texts of rank 0. The others may give
+ *   NULL. A row that is learned goes to a part that its id determines. All ranks get the counts of
+ *   the report, the number of the receipt and the new ids; rank 0 alone gets what became of each
+ *   model, and the hashes of rows.
+ * - efface_store_load gives each rank its own rows, as a part that has joined, and the whole model.
+ *   efface_store_fit, efface_store_rekey and efface_store_verify are made by all ranks. While a
+ *   model is fitted, the store is locked.
+ * - efface_store_get_info, efface_store_models, efface_store_find_model, efface_store_describe,
+ *   efface_store_model_columns, efface_store_model, efface_store_encode, efface_store_receipt,
+ *   efface_store_text and efface_store_owners give all ranks the same, of the whole store; info
+ *   says which part the rank has. efface_store_drop, efface_store_verify_receipts and
+ *   efface_store_compact concern the whole store. efface_store_check tells each rank what is wrong
+ *   with its own part, and all what is wrong with a model.
+ * - efface_store_close, efface_store_column, efface_store_offset, efface_store_text_id,
+ *   efface_store_load_options, efface_store_row_hash and efface_store_count_changes need no other
+ *   rank; the last is of the rank's own file.
+ * - Refused with ARGUMENT: `resident`, efface_store_publish, and more than one change at a time in
+ *   efface_store_change_all.
+ *
+ * A request is decided when part 0 has it on the disk, with what the others still have to do; it is
+ * acknowledged when all parts have it, and part 0 no longer says so. If a rank fails between, the
+ * error says that the request is done in part 0 only. The next call that writes finishes it, be it
+ * of other processes.
+ *
+ * A part can be opened alone, without a group, and only to look at it: info, models, receipts.
+ * What takes all rows, or writes, is refused. */
+
+/* Spreads the rows of a store in parts over as many parts as the group in the options has ranks,
+ * by their ids. Models and receipts stay as they are. Every rank must reach the files of old parts:
+ * rank r reads part r, r + size, and so on. The new parts stand beside the old ones until they are
+ * complete; then the manifest is replaced, and the old ones are removed. If it fails, nothing has
+ * changed. Errors: as efface_store_open. */
+EFFACE_API efface_status efface_store_spread(const char *path, const efface_store_options *options,
                                              efface_error *error);
 
 /* ------------------------------------------------------------------ the store: upkeep */

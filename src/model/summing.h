@@ -37,8 +37,9 @@ typedef struct ef_summing {
     ef_interrupt interrupt;
 } ef_summing;
 
-/* Adds the rows of the set, of all ranks if it is a part, to their groups. If it fails, the groups may have some of them. Cost
- * O(n d), or O(n d^2) for products of all pairs. Errors: MEMORY; KERNELS; INTERRUPTED. */
+/* Adds the rows of the set, of all ranks if it is a part, to their groups. If it fails, the groups
+ * may have some of them. Cost O(n d), or O(n d^2) for products of all pairs. Errors: MEMORY;
+ * KERNELS; INTERRUPTED. */
 efface_status ef_sum_up(const ef_summing *summing, efface_error *error);
 
 /* How much work that is, for ef_progress. */

@@ -4,7 +4,7 @@
  */
 #include "base/checked.h"
 #include "base/status.h"
-#include "store/store.h"
+#include "store/cluster/cluster.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,6 +37,14 @@ static efface_status told(const checker *c, efface_status status, const efface_e
     }
     if (status != EFFACE_OK && error != NULL)
         *error = *problem;
+    return status;
+}
+
+/* What one rank finds of what all look at together, all find; and they go on. */
+static efface_status agreed(const checker *c, efface_status status, efface_error *error) {
+    ef_team *const team = ef_store_team(c->store);
+    status = ef_team_agree(team, status, error);
+    ef_team_begin(team);
     return status;
 }
 
@@ -74,7 +82,8 @@ static efface_status check_counts(const checker *c, efface_error *error) {
         const char *sql, *what;
         uint64_t right;
     } counts[] = {
-        {"SELECT count(*) FROM facts WHERE name NOT IN ('head', 'seal', 'signature', 'offsets')",
+        {"SELECT count(*) FROM facts WHERE name NOT IN ('head', 'seal', 'signature', 'offsets')"
+         " AND name NOT GLOB 'journal [0-9]*'",
          "facts", 0},
         {"SELECT count(*) FROM buckets", "buckets of rows", ef_buckets(head)},
         {"SELECT count(*) FROM group_buckets", "buckets of groups", ef_group_buckets(head)},
@@ -100,11 +109,11 @@ static efface_status check_model(const checker *c, const char *name, const effac
     ef_record record;
     efface_model *model = NULL;
     efface_data *some = NULL;
-    efface_status status = ef_record_read(c->store, name, true, &record, error);
+    efface_status status = ef_shared_record(c->store, name, true, &record, error);
     if (status != EFFACE_OK)
         return status;
     *seals += record.seal;
-    *n_parts += record.state.n_parts - 1;
+    *n_parts += ef_store_leads(c->store) ? record.state.n_parts - 1 : 0;
     if (record.columns != NULL)
         status = ef_rows_copy(all, record.columns, record.n_columns, &some, error);
     const efface_data *const data = some != NULL ? some : all;
@@ -112,7 +121,7 @@ static efface_status check_model(const checker *c, const char *name, const effac
         status = ef_record_hot(&record, data, &model, error);
     if (status == EFFACE_OK) {
         ef_writer counts = {0};
-        ef_counts_write(&counts, &data->counts);
+        ef_counts_write(&counts, ef_data_whole(data));
         if (counts.failed)
             status = ef_fail_memory(error);
         else if (counts.n_bytes != record.n_counts ||
@@ -134,10 +143,12 @@ static efface_status check_models(const checker *c, const efface_data *all, effa
     int64_t n_found = 0;
     bool all_read = true;
     efface_error problem;
-    efface_status status = told(c, ef_models_list(c->store, &names, &n, &problem), &problem, error);
+    efface_status status = told(
+        c, agreed(c, ef_shared_names(c->store, &names, &n, &problem), &problem), &problem, error);
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++) {
         efface_error about;
-        const efface_status checked = check_model(c, names[i], all, &seals, &n_parts, &about);
+        const efface_status checked =
+            agreed(c, check_model(c, names[i], all, &seals, &n_parts, &about), &about);
         (void)snprintf(problem.message, sizeof problem.message, "model %s: %.400s", names[i],
                        checked != EFFACE_OK ? about.message : "");
         status = told(c, checked, checked == EFFACE_E_CORRUPT ? &problem : &about, error);
@@ -145,9 +156,9 @@ static efface_status check_models(const checker *c, const efface_data *all, effa
         if (status == EFFACE_OK)
             status = ef_store_progress(c->store, i + 1, n, error);
     }
-    all_read &= names != NULL;
+    all_read &= names != NULL || n == 0;
     ef_free(names);
-    if (status != EFFACE_OK || !all_read) /* said already */
+    if (status != EFFACE_OK || !all_read || !ef_store_leads(c->store)) /* said already */
         return status;
     status = told(c, ef_models_verify(c->store, n, seals, &problem), &problem, error);
     if (status == EFFACE_OK)
@@ -213,7 +224,12 @@ static efface_status check_all(const checker *c, efface_error *error) {
         status = told(c, check_groups(c, all, &problem), &problem, error);
     if (status == EFFACE_OK)
         status = told(c, ef_receipts_check(c->store, &problem), &problem, error);
-    if (status == EFFACE_OK && all != NULL)
+    bool all_loaded = all != NULL;
+    if (status == EFFACE_OK)
+        status = ef_team_all(ef_store_team(c->store), all_loaded, &all_loaded, error);
+    if (status == EFFACE_OK && all_loaded)
+        status = ef_store_join(c->store, all, error);
+    if (status == EFFACE_OK && all_loaded)
         status = check_models(c, all, error);
     efface_data_free(all);
     return status;
@@ -225,10 +241,12 @@ efface_status efface_store_check(efface_store *store,
     if (store == NULL || found == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store and found must not be NULL");
     const checker c = {store, found, context};
-    efface_status status = ef_store_begin(store, false, error);
+    efface_status status = ef_store_check_whole(store, error);
+    if (status == EFFACE_OK)
+        status = ef_store_begin(store, false, error);
     if (status != EFFACE_OK)
         return status;
-    status = check_all(&c, error);
+    status = ef_team_agree(ef_store_team(store), check_all(&c, error), error);
     /* The transaction has only read. A commit would fail if the file is damaged, so roll back. */
     (void)ef_store_end(store, EFFACE_E_CORRUPT, NULL);
     return status;

@@ -12,6 +12,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "store/cluster/cluster.h"
 #include "store/residents.h"
 
 #include <string.h>
@@ -87,7 +88,7 @@ static efface_status follow_cold(const following *f, ef_record *record, efface_m
     efface_status status = ef_record_cold(record, model, &counts, error);
     if (status != EFFACE_OK)
         return status;
-    if (counts.n_rows != f->store->head.n_rows)
+    if (counts.n_rows != ef_store_rows(f->store))
         status = ef_store_corrupt(error, "a model and the store have different numbers of rows");
     if (status == EFFACE_OK)
         status = make_change(change, record, &counts, &to, error);
@@ -152,7 +153,10 @@ efface_status ef_models_change(efface_model *const *models, size_t n, const ef_r
         return efface_models_forget(models, n, data, &leave, reports, error);
     ef_given given;
     efface_status status =
-        ef_given_make(&given, change->come, change->ids, record->columns, record->n_columns, error);
+        change->here != NULL
+            ? ef_given_make(&given, change->here, NULL, record->columns, record->n_columns, error)
+            : ef_given_make(&given, change->come, change->ids, record->columns, record->n_columns,
+                            error);
     if (status != EFFACE_OK)
         return status;
     status = change->leave != NULL
@@ -206,8 +210,8 @@ static efface_status follow_hot(following *f, waiting *first, efface_data *data,
             ef_report_outdated(&report->report);
         report->report.seconds = ef_store_now() - begin;
         if (!f->change->only_look)
-            status =
-                ef_record_write(f->store, &who[i]->record, models[i], &data->counts, false, error);
+            status = ef_record_write(f->store, &who[i]->record, models[i], ef_data_whole(data),
+                                     false, error);
         memcpy(report->after, who[i]->record.digest, sizeof report->after);
     }
     ef_free(reports);
@@ -223,6 +227,8 @@ static efface_status follow_waiting(following *f, efface_error *error) {
     if (f->n_waiting == 0)
         return EFFACE_OK;
     efface_status status = ef_rows_load(f->store, NULL, 0, &all, NULL, error);
+    if (status == EFFACE_OK)
+        status = ef_store_join(f->store, all, error);
     for (size_t i = 0; status == EFFACE_OK && i < f->n_waiting; i++) {
         waiting *const w = &f->waiting[i];
         efface_data *some = NULL;
@@ -242,33 +248,81 @@ static efface_status follow_waiting(following *f, efface_error *error) {
 
 /* ---------------------------------------------------------------- all */
 
-/* The models are read from the file, and changed there. */
-static efface_status follow_in_file(efface_store *store, const ef_store_change *change,
-                                    efface_store_report *report, efface_error *error) {
+/* Room for the reports of n models, and for those that wait. */
+static efface_status make_room(following *f, uint32_t n, efface_store_report *report,
+                               efface_error *error) {
+    f->waiting = ef_alloc_zero(n, sizeof *f->waiting);
+    report->models = ef_alloc_zero(n, sizeof *report->models);
+    report->n_models = n;
+    return report->models != NULL && f->waiting != NULL ? EFFACE_OK : ef_fail_memory(error);
+}
+
+static efface_status try_all(following *f, efface_store_report *report, efface_error *error) {
     char(*names)[EFFACE_MODEL_NAME_BYTES] = NULL;
     uint32_t n = 0;
     ef_u128 seals = 0;
-    const ef_head before = store->head;
-    efface_status status = ef_models_list(store, &names, &n, error);
-    if (status != EFFACE_OK)
-        return status;
-    following f = {.store = store, .change = change, .waiting = ef_alloc(n, sizeof *f.waiting)};
-    report->models = ef_alloc_zero(n, sizeof *report->models);
-    report->n_models = n;
-    if (report->models == NULL || f.waiting == NULL)
-        status = ef_fail_memory(error);
+    const ef_head before = f->store->head;
+    efface_status status = ef_models_list(f->store, &names, &n, error);
+    if (status == EFFACE_OK)
+        status = make_room(f, n, report, error);
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
-        status = try_model(&f, names[i], &report->models[i], &seals, error);
+        status = try_model(f, names[i], &report->models[i], &seals, error);
     if (status == EFFACE_OK && seals != before.models_sum)
         status = ef_store_corrupt(error, "its models do not match their checksum");
+    ef_free(names);
+    return status;
+}
+
+/* A model that waits comes to the ranks that have not tried it. */
+static efface_status share_model(following *f, size_t i, efface_error *error) {
+    waiting *const w = &f->waiting[i];
+    ef_counts counts;
+    efface_status status = ef_record_share(f->store, &w->record, error);
+    if (status != EFFACE_OK || ef_store_leads(f->store))
+        return status;
+    f->n_waiting = i + 1;
+    if (ef_record_is_outdated(&w->record))
+        return EFFACE_OK;
+    status = ef_record_cold(&w->record, &w->model, &counts, error);
+    if (status == EFFACE_OK)
+        ef_counts_free(&counts);
+    return status;
+}
+
+/* In a store in parts rank 0 has tried the models; those that wait take all ranks. Only rank 0 has
+ * reports of them in the end. */
+static efface_status share_waiting(following *f, efface_store_report *report, efface_error *error) {
+    uint64_t n = f->n_waiting;
+    efface_status status = ef_team_broadcast(ef_store_team(f->store), &n, sizeof n, 0, error);
+    if (status == EFFACE_OK && !ef_store_leads(f->store))
+        status = make_room(f, (uint32_t)n, report, error);
+    for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
+        status = share_model(f, i, error);
+        if (!ef_store_leads(f->store))
+            f->waiting[i].report = &report->models[i];
+    }
+    return status;
+}
+
+/* The models are read from the file, and changed there. */
+static efface_status follow_in_file(efface_store *store, const ef_store_change *change,
+                                    efface_store_report *report, efface_error *error) {
+    following f = {.store = store, .change = change};
+    efface_status status = ef_store_leads(store) ? try_all(&f, report, error) : EFFACE_OK;
+    if (status == EFFACE_OK && store->cluster != NULL)
+        status = share_waiting(&f, report, error);
     if (status == EFFACE_OK)
         status = follow_waiting(&f, error);
+    if (!ef_store_leads(store)) {
+        ef_free(report->models);
+        report->models = NULL;
+        report->n_models = 0;
+    }
     for (size_t i = 0; i < f.n_waiting; i++) {
         efface_model_free(f.waiting[i].model);
         ef_record_free(&f.waiting[i].record);
     }
     ef_free(f.waiting);
-    ef_free(names);
     return status;
 }
 

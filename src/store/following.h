@@ -5,13 +5,16 @@
 #include "store/store.h"
 
 /* A change of the rows of a store: rows that leave, rows that come; or both, position by position,
- * of rows that get other values. The store has not changed yet. */
+ * of rows that get other values. The store has not changed yet. In a store in parts, rank 0 has all
+ * rows that leave, and all ranks have all others and the ids. */
 typedef struct ef_store_change {
     const efface_data *leave; /* or NULL */
     const efface_data *come;  /* or NULL */
     const uint64_t *ids;      /* of the rows, in the order of positions */
     size_t n_rows;
     bool only_look;
+    const efface_data *here; /* of the rows that come to a store in parts, those that come to this
+                                part, under their own ids; NULL: it is one file */
 } ef_store_change;
 
 /* Lets all models follow and writes them, unless the request only looks. Fills report->models. */

@@ -15,6 +15,11 @@
  *                                                       16   sum of the seals of models
  *                                                       u64  receipts; of them from format 1
  *                                                       32   digest of the last receipt
+ *
+ * A part of a store (cluster/cluster.h) has 32 bytes more:
+ *
+ *     u32  part, from 0        u32  parts               16   id of the cluster
+ *                                                       u64  requests that it has followed
  */
 #include "store/head.h"
 
@@ -69,6 +74,26 @@ static void encode(ef_writer *w, const ef_head *h) {
     ef_write_u64(w, h->n_receipts);
     ef_write_u64(w, h->n_old_receipts);
     ef_write_bytes(w, h->last_receipt, sizeof h->last_receipt);
+    if (h->n_parts == 0)
+        return;
+    ef_write_u32(w, h->part);
+    ef_write_u32(w, h->n_parts);
+    ef_write_bytes(w, h->cluster_id, sizeof h->cluster_id);
+    ef_write_u64(w, h->n_requests);
+}
+
+/* What a part has beside what every store has; nothing for a whole store. */
+static bool decode_part(ef_decoder *r, ef_head *h) {
+    h->part = h->n_parts = 0;
+    h->n_requests = 0;
+    memset(h->cluster_id, 0, sizeof h->cluster_id);
+    if (r->n_bytes == 0)
+        return true;
+    h->part = ef_read_u32(r);
+    h->n_parts = ef_read_u32(r);
+    ef_read_bytes(r, h->cluster_id, sizeof h->cluster_id);
+    h->n_requests = ef_read_u64(r);
+    return h->n_parts <= EFFACE_MAX_RANKS && h->part < h->n_parts;
 }
 
 static bool is_power_of_two(uint64_t n) {
@@ -103,7 +128,8 @@ static bool decode(ef_decoder *r, ef_head *h) {
     h->n_receipts = ef_read_u64(r);
     h->n_old_receipts = ef_read_u64(r);
     ef_read_bytes(r, h->last_receipt, sizeof h->last_receipt);
-    return !r->failed && r->n_bytes == 0 && h->n_columns != 0 &&
+    const bool is_part_or_whole = decode_part(r, h);
+    return is_part_or_whole && !r->failed && r->n_bytes == 0 && h->n_columns != 0 &&
            h->n_columns <= EFFACE_MAX_COLUMNS && is_power_of_two(h->dense) &&
            h->dense == ef_dense_for(h->dense) && is_power_of_two(h->group_slots) &&
            h->group_slots == ef_group_slots_for(32 * h->group_slots) && h->total_weight >= 0 &&

@@ -7,7 +7,7 @@
  */
 #include "base/checked.h"
 #include "base/status.h"
-#include "store/store.h"
+#include "store/cluster/cluster.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,10 +34,11 @@ efface_status ef_model_add(efface_store *store, const efface_new_model *asked,
         status = fit(asked, rows, &model, error);
     /* The user may have removed rows, and with them the ends of columns. */
     ef_counts counts = {0};
+    if (status == EFFACE_OK && rows->part == NULL && !ef_data_count(rows, &counts))
+        status = ef_fail_memory(error);
     if (status == EFFACE_OK)
-        status = ef_data_count(rows, &counts)
-                     ? ef_record_write(store, &record, model, &counts, true, error)
-                     : ef_fail_memory(error);
+        status = ef_record_write(store, &record, model,
+                                 rows->part == NULL ? &counts : ef_data_whole(rows), true, error);
     ef_counts_free(&counts);
     if (asked->fitted != NULL)
         *asked->fitted = model;
@@ -237,6 +238,35 @@ static efface_status write_model(adding *a, efface_error *error) {
     return ef_store_end(a->store, status, error);
 }
 
+/* A store in parts is not let go meanwhile. */
+static efface_status fit_in_parts(adding *a, const efface_new_model *asked, efface_error *error) {
+    efface_store *const store = a->store;
+    efface_status status = ef_store_begin(store, true, error);
+    if (status != EFFACE_OK)
+        return status;
+    status = ef_record_new(store, asked, &a->record, error);
+    if (status == EFFACE_OK && ef_store_leads(store))
+        status = check_free(store, a->record.name, error);
+    if (status == EFFACE_OK)
+        status = ef_rows_load(store, a->record.columns, a->record.n_columns, &a->data, NULL, error);
+    if (status == EFFACE_OK)
+        status = ef_store_join(store, a->data, error);
+    if (status == EFFACE_OK)
+        status = fit(asked, a->data, &a->model, error);
+    if (status == EFFACE_OK)
+        status = ef_record_write(store, &a->record, a->model, ef_data_whole(a->data), true, error);
+    return ef_store_end(store, status, error);
+}
+
+static efface_status fit_in_file(adding *a, const efface_new_model *asked, efface_error *error) {
+    efface_status status = ef_record_new(a->store, asked, &a->record, error);
+    if (status == EFFACE_OK)
+        status = copy_rows(a, error);
+    if (status == EFFACE_OK)
+        status = fit(asked, a->data, &a->model, error);
+    return status == EFFACE_OK ? write_model(a, error) : status;
+}
+
 efface_status efface_store_fit(efface_store *store, const efface_new_model *asked,
                                efface_model **model, efface_error *error) {
     efface_status status = ef_store_may_write(store, error);
@@ -245,13 +275,8 @@ efface_status efface_store_fit(efface_store *store, const efface_new_model *aske
     if (status != EFFACE_OK)
         return status;
     adding a = {.store = store};
-    status = ef_record_new(store, asked, &a.record, error);
-    if (status == EFFACE_OK)
-        status = copy_rows(&a, error);
-    if (status == EFFACE_OK)
-        status = fit(asked, a.data, &a.model, error);
-    if (status == EFFACE_OK)
-        status = write_model(&a, error);
+    status =
+        store->cluster != NULL ? fit_in_parts(&a, asked, error) : fit_in_file(&a, asked, error);
     if (status == EFFACE_OK && model != NULL) {
         *model = a.model;
         a.model = NULL;

@@ -15,7 +15,7 @@
 #include "base/checked.h"
 #include "base/digest.h"
 #include "base/status.h"
-#include "store/store.h"
+#include "store/cluster/cluster.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -313,6 +313,8 @@ efface_status efface_store_verify_receipts(efface_store *store,
     efface_status status = ef_store_begin(store, false, error);
     if (status != EFFACE_OK)
         return status;
+    if (!ef_store_leads(store)) /* another part has the receipts */
+        return ef_store_end(store, EFFACE_OK, error);
     status = ef_receipts_check(store, error);
     if (status == EFFACE_OK)
         status = read_signature(store, &count, error);
@@ -356,12 +358,32 @@ static efface_status read_receipt(efface_store *store, uint64_t number, char **j
     return status;
 }
 
+/* In a store in parts rank 0 has the receipts, and tells the others. */
+static efface_status share_receipt(efface_store *store, uint64_t number, char **json,
+                                   efface_error *error) {
+    char *text = NULL;
+    efface_status status =
+        ef_store_leads(store) ? read_receipt(store, number, &text, error) : EFFACE_OK;
+    if (status == EFFACE_OK && store->cluster != NULL) {
+        unsigned char *bytes = (unsigned char *)text;
+        size_t n_bytes = text != NULL ? strlen(text) + 1 : 0;
+        status = ef_team_share(ef_store_team(store), &bytes, &n_bytes, error);
+        if (status == EFFACE_OK)
+            text = (char *)bytes;
+    }
+    if (status == EFFACE_OK)
+        *json = text;
+    else
+        ef_free(text);
+    return status;
+}
+
 efface_status efface_store_receipt(efface_store *store, uint64_t number, char **json,
                                    efface_error *error) {
     if (store == NULL || json == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store and json must not be NULL");
     efface_status status = ef_store_begin(store, false, error);
     return status == EFFACE_OK
-               ? ef_store_end(store, read_receipt(store, number, json, error), error)
+               ? ef_store_end(store, share_receipt(store, number, json, error), error)
                : status;
 }

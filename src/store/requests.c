@@ -9,6 +9,7 @@
  */
 #include "base/checked.h"
 #include "base/status.h"
+#include "store/cluster/cluster.h"
 #include "store/residents.h"
 #include "store/steps.h"
 
@@ -50,9 +51,18 @@ static efface_status check_change(const efface_store *store, const efface_store_
     return ef_fail(error, EFFACE_E_ARGUMENT, "a change must be to forget, to learn or to update");
 }
 
+/* The request to a store in parts is that of rank 0. */
+static efface_status check_together(const efface_store *store, const efface_store_change *change,
+                                    efface_error *error) {
+    ef_team *const team = ef_store_team(store);
+    ef_team_begin(team);
+    return ef_team_agree(
+        team, ef_store_leads(store) ? check_change(store, change, error) : EFFACE_OK, error);
+}
+
 bool ef_fails_all(efface_store *store, efface_status status) {
     return status == EFFACE_E_MEMORY || status == EFFACE_E_IO || status == EFFACE_E_BUSY ||
-           status == EFFACE_E_INTERRUPTED ||
+           status == EFFACE_E_INTERRUPTED || status == EFFACE_E_GROUP ||
            (status != EFFACE_OK && sqlite3_get_autocommit(store->db) != 0);
 }
 
@@ -67,6 +77,9 @@ static void clear_task(ef_task *task) {
 }
 
 static efface_status run_step(efface_store *store, ef_task *tasks, size_t n, efface_error *error) {
+    if (store->cluster != NULL)
+        return ef_team_agree(ef_store_team(store), ef_cluster_step(store, tasks, false, error),
+                             error);
     switch (tasks->change->kind) {
     case EFFACE_CHANGE_FORGET: return ef_step_forget(store, tasks, n, false, error);
     case EFFACE_CHANGE_LEARN: return ef_step_learn(store, tasks, error);
@@ -158,14 +171,18 @@ static efface_status append_receipts(efface_store *store, ef_task *tasks, size_t
         ef_task *const task = &tasks[i];
         efface_store_report *const report = &task->change->report;
         report->group = group;
-        status = ef_receipt_append(store, name_of(task->change->kind), task->ids, task->n_ids,
-                                   report, error);
+        if (ef_store_leads(store))
+            status = ef_receipt_append(store, name_of(task->change->kind), task->ids, task->n_ids,
+                                       report, error);
+        if (status == EFFACE_OK)
+            status = ef_team_broadcast(ef_store_team(store), &report->receipt,
+                                       sizeof report->receipt, 0, error);
         if (task->draws) {
             report->new_ids = task->ids;
             task->ids = NULL;
         }
     }
-    return status == EFFACE_OK ? ef_receipts_sign(store, error) : status;
+    return status == EFFACE_OK && ef_store_leads(store) ? ef_receipts_sign(store, error) : status;
 }
 
 /* ---------------------------------------------------------------- transactions */
@@ -225,16 +242,20 @@ efface_status efface_store_change_all(efface_store *store, efface_store_change *
     efface_error why = {.status = EFFACE_OK};
     if (changes == NULL && n != 0)
         return ef_fail(error, EFFACE_E_ARGUMENT, "changes must not be NULL");
-    ef_task *const tasks = ef_alloc_zero(n, sizeof *tasks);
+    /* One task, the common case, needs no memory here. */
+    ef_task one = {.change = NULL}, *const tasks = n > 1 ? ef_alloc_zero(n, sizeof *tasks) : &one;
     for (size_t i = 0; i < n; i++) {
         changes[i].status = EFFACE_OK;
         changes[i].error = (efface_error){.status = EFFACE_OK};
         changes[i].report = (efface_store_report){0};
     }
     efface_status status = tasks != NULL ? ef_store_may_write(store, &why) : ef_fail_memory(&why);
+    if (status == EFFACE_OK && store->cluster != NULL && n > 1)
+        status = ef_fail(&why, EFFACE_E_ARGUMENT,
+                         "requests to a store in parts are made one by one, not together");
     size_t n_right = 0;
     for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
-        changes[i].status = check_change(store, &changes[i], &changes[i].error);
+        changes[i].status = check_together(store, &changes[i], &changes[i].error);
         tasks[i].change = &changes[i];
         n_right += changes[i].status == EFFACE_OK;
     }
@@ -245,7 +266,8 @@ efface_status efface_store_change_all(efface_store *store, efface_store_change *
     }
     for (size_t i = 0; tasks != NULL && i < n; i++)
         ef_free(tasks[i].ids);
-    ef_free(tasks);
+    if (tasks != &one)
+        ef_free(tasks);
     if (status != EFFACE_OK) {
         fail_all(changes, n, status, &why);
         if (error != NULL)
@@ -304,11 +326,14 @@ efface_status efface_store_preview(efface_store *store, const efface_request *as
     efface_error why = {.status = EFFACE_OK};
     if (store == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "store must not be NULL");
-    efface_status status = check_change(store, &change, &why);
+    efface_status status = ef_store_check_whole(store, &why);
+    if (status == EFFACE_OK)
+        status = check_together(store, &change, &why);
     if (status == EFFACE_OK)
         status = ef_store_begin(store, false, &why);
     if (status == EFFACE_OK) {
-        status = ef_step_forget(store, &task, 1, true, &why);
+        status = store->cluster != NULL ? ef_cluster_step(store, &task, true, &why)
+                                        : ef_step_forget(store, &task, 1, true, &why);
         if (status == EFFACE_OK && change.status != EFFACE_OK) {
             status = change.status;
             why = change.error;

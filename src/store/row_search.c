@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_NAMED 8
-
 /* ---------------------------------------------------------------- by id */
 
 /* An id that is looked for, and where it stands among those that were asked for. */
@@ -176,21 +174,24 @@ static efface_status add_owner(efface_store *store, sqlite3_stmt *statement, uin
 
 /* ---------------------------------------------------------------- a request */
 
-typedef struct missing_list {
-    char named[MOST_NAMED * 28];
-    size_t n_named;
-    uint64_t n_missing;
-} missing_list;
-
-/* One that was asked for n times counts n times, and is named once. */
-static void note_missing(missing_list *m, const char *what, uint64_t id, size_t n) {
+void ef_missing_note(ef_missing *m, const char *what, uint64_t id, size_t n) {
     m->n_missing += n;
-    if (m->n_named == MOST_NAMED)
+    if (m->n_named == EF_MOST_NAMED)
         return;
     const size_t used = strlen(m->named);
     (void)snprintf(m->named + used, sizeof m->named - used, "%s%s %" PRIu64,
                    m->n_named != 0 ? ", " : "", what, id);
     m->n_named++;
+}
+
+efface_status ef_missing_judge(const ef_missing *missing, const efface_request *request,
+                               efface_error *error) {
+    return missing->n_missing == 0 || request->missing != EFFACE_MISSING_FAIL
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_NOT_FOUND,
+                         "nothing was changed: there is no row with %s%s (%" PRIu64 " in all)",
+                         missing->named, missing->n_missing > missing->n_named ? ", ..." : "",
+                         missing->n_missing);
 }
 
 static int compare_ids(const void *a, const void *b) {
@@ -289,7 +290,7 @@ static size_t pool_find(const pool *p, uint64_t id) {
 /* Of what a request asks for, what neither exists nor is left by requests before it. An id that is
  * asked for and that an owner has is one row; it counts as asked for. */
 static efface_status find_missing(const pool *p, const asked *a, const efface_request *request,
-                                  missing_list *missing, efface_error *error) {
+                                  ef_missing *missing, efface_error *error) {
     size_t at = a->n_named;
     for (size_t k = 0; k < request->n_owners; k++) {
         bool left = false;
@@ -300,7 +301,7 @@ static efface_status find_missing(const pool *p, const asked *a, const efface_re
             left |= !p->taken[i];
         }
         if (!left)
-            note_missing(missing, "owner", request->owners[k], 1);
+            ef_missing_note(missing, "owner", request->owners[k], 1);
     }
     for (at = 0; at < a->n_named;) {
         const uint64_t id = a->list.ids[at];
@@ -309,19 +310,14 @@ static efface_status find_missing(const pool *p, const asked *a, const efface_re
         for (; at < a->n_named && a->list.ids[at] == id; at++)
             n_times++;
         if (!p->there[i] || p->taken[i])
-            note_missing(missing, "id", id, n_times);
+            ef_missing_note(missing, "id", id, n_times);
     }
-    return missing->n_missing == 0 || request->missing != EFFACE_MISSING_FAIL
-               ? EFFACE_OK
-               : ef_fail(error, EFFACE_E_NOT_FOUND,
-                         "nothing was changed: there is no row with %s%s (%" PRIu64 " in all)",
-                         missing->named, missing->n_missing > missing->n_named ? ", ..." : "",
-                         missing->n_missing);
+    return ef_missing_judge(missing, request, error);
 }
 
 /* Gives a request its rows. */
 static efface_status take(pool *p, const asked *a, ef_search *search) {
-    missing_list missing = {.n_missing = 0};
+    ef_missing missing = {.n_missing = 0};
     const efface_status status = find_missing(p, a, search->request, &missing, search->error);
     if (status != EFFACE_OK)
         return status;

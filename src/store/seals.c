@@ -104,6 +104,10 @@ uint64_t ef_bucket_of(const ef_head *head, uint64_t id) {
     return id < head->dense ? id / BUCKET_ROWS : half + (mix(id) & (half - 1));
 }
 
+uint32_t ef_part_of(uint64_t id, uint32_t n_parts) {
+    return (uint32_t)(mix(id + UINT64_C(0x9E3779B97F4A7C15)) % n_parts);
+}
+
 uint64_t ef_buckets(const ef_head *head) {
     return 2 * (head->dense / BUCKET_ROWS);
 }

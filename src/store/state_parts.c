@@ -43,10 +43,10 @@ void ef_state_free(ef_state *state) {
     *state = (ef_state){0};
 }
 
-static bool add_part(ef_state *state, size_t *room, ef_part part) {
+static bool add_part(ef_state *state, size_t *room, ef_state_part part) {
     if (state->n_parts == *room) {
         const size_t larger = *room + *room / 2 + 8;
-        ef_part *const parts = ef_realloc(state->parts, larger, sizeof *parts);
+        ef_state_part *const parts = ef_realloc(state->parts, larger, sizeof *parts);
         if (parts == NULL)
             return false;
         state->parts = parts;
@@ -94,9 +94,9 @@ efface_status ef_state_divide(unsigned char *bytes, size_t n_bytes, const ef_cut
         size_t begin = begin_of(&s, first);
         for (uint64_t piece = 0; fits && begin < end; piece++) {
             const size_t left = end - begin;
-            const ef_part part = {.place = (uint64_t)first << PIECE_BITS | piece,
-                                  .begin = begin,
-                                  .n_bytes = left < PART_BYTES ? left : PART_BYTES};
+            const ef_state_part part = {.place = (uint64_t)first << PIECE_BITS | piece,
+                                        .begin = begin,
+                                        .n_bytes = left < PART_BYTES ? left : PART_BYTES};
             fits = add_part(&made, &room, part);
             begin += part.n_bytes;
         }
@@ -191,10 +191,10 @@ static efface_status read_others(efface_store *store, int64_t number, ef_writer 
         if (status != EFFACE_OK || !row)
             break;
         const ef_decoder found = ef_sql_bytes(statement, 1);
-        const ef_part part = {.place = (uint64_t)sqlite3_column_int64(statement, 0) &
-                                       (((uint64_t)1 << PLACE_BITS) - 1),
-                              .begin = bytes->n_bytes,
-                              .n_bytes = found.n_bytes};
+        const ef_state_part part = {.place = (uint64_t)sqlite3_column_int64(statement, 0) &
+                                             (((uint64_t)1 << PLACE_BITS) - 1),
+                                    .begin = bytes->n_bytes,
+                                    .n_bytes = found.n_bytes};
         ef_write_bytes(bytes, found.bytes, found.n_bytes);
         if (!ef_sql_has(statement, "ib"))
             status = ef_store_corrupt(error, "a part of the state of a model is of the wrong kind");
@@ -226,7 +226,7 @@ efface_status ef_state_read(efface_store *store, int64_t number, ef_decoder firs
     const uint64_t n_parts = ef_read_u64(&count);
     ef_write_bytes(&bytes, first.bytes, first.n_bytes);
     efface_status status =
-        !bytes.failed && add_part(&read, &room, (ef_part){.n_bytes = first.n_bytes})
+        !bytes.failed && add_part(&read, &room, (ef_state_part){.n_bytes = first.n_bytes})
             ? EFFACE_OK
             : ef_fail_memory(error);
     /* Most models are small. A part too many of theirs is found by a check. */
@@ -262,7 +262,8 @@ typedef struct part_writer {
 
 /* `bytes` is NULL for a part that goes. */
 static efface_status run_on(part_writer *w, sqlite3_stmt **statement, const char *sql,
-                            const ef_part *part, const unsigned char *bytes, efface_error *error) {
+                            const ef_state_part *part, const unsigned char *bytes,
+                            efface_error *error) {
     const efface_status status =
         *statement == NULL ? ef_sql_prepare(w->store, sql, statement, error) : EFFACE_OK;
     if (status != EFFACE_OK)
@@ -273,8 +274,8 @@ static efface_status run_on(part_writer *w, sqlite3_stmt **statement, const char
     return ef_sql_do(w->store, *statement, error);
 }
 
-static bool same_bytes(const ef_state *a, const ef_part *of_a, const ef_state *b,
-                       const ef_part *of_b) {
+static bool same_bytes(const ef_state *a, const ef_state_part *of_a, const ef_state *b,
+                       const ef_state_part *of_b) {
     return of_a->n_bytes == of_b->n_bytes &&
            memcmp(a->bytes + of_a->begin, b->bytes + of_b->begin, of_a->n_bytes) == 0;
 }
@@ -287,8 +288,8 @@ efface_status ef_state_write(efface_store *store, int64_t number, const ef_state
     /* Both lists are in the order of places. The first parts are elsewhere. */
     size_t i = before->n_parts != 0 ? 1 : 0, j = state->n_parts != 0 ? 1 : 0;
     while (status == EFFACE_OK && (i < before->n_parts || j < state->n_parts)) {
-        const ef_part *const old = i < before->n_parts ? &before->parts[i] : NULL;
-        const ef_part *const new = j < state->n_parts ? &state->parts[j] : NULL;
+        const ef_state_part *const old = i < before->n_parts ? &before->parts[i] : NULL;
+        const ef_state_part *const new = j < state->n_parts ? &state->parts[j] : NULL;
         if (new == NULL || (old != NULL && old->place < new->place)) {
             status =
                 run_on(&w, &w.remove, "DELETE FROM states WHERE number = ?1", old, NULL, error);

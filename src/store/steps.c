@@ -11,8 +11,7 @@
 #include <sodium.h>
 #include <string.h>
 
-/* The ids of a set of rows, in the order of positions. */
-static uint64_t *list_ids(const efface_data *rows) {
+uint64_t *ef_list_ids(const efface_data *rows) {
     uint64_t *const ids = ef_alloc(rows->n_rows, sizeof *ids);
     for (size_t i = 0; ids != NULL && i < rows->n_rows; i++)
         ids[i] = ef_data_id(rows, i);
@@ -47,7 +46,7 @@ static efface_status share(ef_task *task, ef_search *search, const efface_store_
 /* Lets the models follow, and rows leave unless the requests only look. */
 static efface_status forget(efface_store *store, const ef_found *found, bool only_look,
                             efface_store_report *step, efface_error *error) {
-    uint64_t *const ids = list_ids(found->data);
+    uint64_t *const ids = ef_list_ids(found->data);
     const ef_store_change change = {
         .leave = found->data, .ids = ids, .n_rows = found->data->n_rows, .only_look = only_look};
     efface_status status = ids != NULL ? EFFACE_OK : ef_fail_memory(error);
@@ -109,19 +108,16 @@ static efface_status check_kind(efface_store *store, efface_ids *have, efface_id
     return EFFACE_OK;
 }
 
-static efface_status check_kinds(efface_store *store, const efface_data *data,
-                                 efface_error *error) {
-    const bool named = data->named || !ef_data_ids_are_positions(data);
+efface_status ef_check_kinds(efface_store *store, const efface_data *data, efface_error *error) {
     efface_status status = EFFACE_OK;
-    if (named && data->n_rows != 0)
+    if (ef_data_is_named(data) && data->n_rows != 0)
         status = check_kind(store, &store->head.id_kind, data->id_kind, "ids", error);
     if (status == EFFACE_OK && data->owners != NULL)
         status = check_kind(store, &store->head.owner_kind, data->owner_kind, "owners", error);
     return status;
 }
 
-/* The weight of all rows must stay below its limit when rows come. */
-static efface_status check_weight(int64_t there, int64_t comes, efface_error *error) {
+efface_status ef_check_weight(int64_t there, int64_t comes, efface_error *error) {
     return comes < EFFACE_MAX_WEIGHT - there
                ? EFFACE_OK
                : ef_fail(error, EFFACE_E_LIMIT,
@@ -150,24 +146,38 @@ static efface_status find_twins(const uint64_t *ids, size_t n, bool *twins, effa
     return EFFACE_OK;
 }
 
-/* Ids that no row has. They have 63 bits, which every language can hold, and are random: one that
- * follows from others would be given to somebody else after it was forgotten. */
+efface_status ef_draw_distinct(uint64_t *ids, size_t n, efface_error *error) {
+    efface_status status = EFFACE_OK;
+    bool twins = true;
+    while (status == EFFACE_OK && twins) {
+        randombytes_buf(ids, n * sizeof *ids);
+        for (size_t i = 0; i < n; i++)
+            ids[i] &= INT64_MAX;
+        status = find_twins(ids, n, &twins, error);
+    }
+    return status;
+}
+
+/* Ids that no row has. */
 static efface_status draw_ids(efface_store *store, uint64_t *ids, size_t n, efface_error *error) {
     bool *const there = ef_alloc(n, sizeof *there);
     bool again = true;
     efface_status status = there != NULL ? EFFACE_OK : ef_fail_memory(error);
     while (status == EFFACE_OK && again) {
-        randombytes_buf(ids, n * sizeof *ids);
-        for (size_t i = 0; i < n; i++)
-            ids[i] &= INT64_MAX;
-        status = find_twins(ids, n, &again, error);
-        if (status == EFFACE_OK && !again)
+        again = false;
+        status = ef_draw_distinct(ids, n, error);
+        if (status == EFFACE_OK)
             status = ef_rows_look_up(store, ids, n, there, NULL, error);
         for (size_t i = 0; status == EFFACE_OK && i < n; i++)
             again |= there[i];
     }
     ef_free(there);
     return status;
+}
+
+efface_status ef_fail_known_id(uint64_t id, efface_error *error) {
+    return ef_fail(error, EFFACE_E_DUPLICATE,
+                   "a row with the id %" PRIu64 " exists already; nothing was learned", id);
 }
 
 static efface_status check_new(efface_store *store, const uint64_t *ids, size_t n,
@@ -177,9 +187,7 @@ static efface_status check_new(efface_store *store, const uint64_t *ids, size_t 
         there != NULL ? ef_rows_look_up(store, ids, n, there, NULL, error) : ef_fail_memory(error);
     for (size_t i = 0; status == EFFACE_OK && i < n; i++)
         if (there[i])
-            status = ef_fail(error, EFFACE_E_DUPLICATE,
-                             "a row with the id %" PRIu64 " exists already; nothing was learned",
-                             ids[i]);
+            status = ef_fail_known_id(ids[i], error);
     ef_free(there);
     return status;
 }
@@ -188,16 +196,16 @@ efface_status ef_step_learn(efface_store *store, ef_task *task, efface_error *er
     const efface_data *const data = task->change->data;
     efface_store_report *const report = &task->change->report;
     const size_t n = data->n_rows;
-    const bool named = !ef_data_ids_are_positions(data) || data->named;
-    uint64_t *const ids = list_ids(data);
+    const bool named = ef_data_is_named(data);
+    uint64_t *const ids = ef_list_ids(data);
     task->ids = ids;
     task->n_ids = n;
     task->draws = !named;
     efface_status status = ids != NULL ? EFFACE_OK : ef_fail_memory(error);
     if (status == EFFACE_OK)
-        status = check_kinds(store, data, error);
+        status = ef_check_kinds(store, data, error);
     if (status == EFFACE_OK)
-        status = check_weight(store->head.total_weight, data->total_weight, error);
+        status = ef_check_weight(store->head.total_weight, data->total_weight, error);
     if (status == EFFACE_OK)
         status = ef_buckets_fit(store, store->head.n_rows + n, error);
     if (status == EFFACE_OK)
@@ -215,10 +223,8 @@ efface_status ef_step_learn(efface_store *store, ef_task *task, efface_error *er
 
 /* ---------------------------------------------------------------- update */
 
-/* The rows as they will be, in the order in which they were found: what the set does not have of
- * its own stays. */
-static efface_status make_updated(const efface_data *old, const efface_data *data,
-                                  efface_data **out, efface_error *error) {
+efface_status ef_make_updated(const efface_data *old, const efface_data *data, efface_data **out,
+                              efface_error *error) {
     const uint32_t d = data->n_columns;
     efface_data *made = NULL;
     float *const values = ef_alloc(d, sizeof *values);
@@ -255,24 +261,25 @@ efface_status ef_step_update(efface_store *store, ef_task *task, efface_error *e
     efface_store_report *const report = &task->change->report;
     ef_found found = {NULL, NULL, 0};
     efface_data *made = NULL;
-    uint64_t *const asked = list_ids(data);
+    uint64_t *const asked = ef_list_ids(data);
     const efface_request request = {.ids = asked, .n_ids = data->n_rows};
     uint64_t n_missing = 0;
-    efface_status status = asked != NULL ? check_kinds(store, data, error) : ef_fail_memory(error);
+    efface_status status =
+        asked != NULL ? ef_check_kinds(store, data, error) : ef_fail_memory(error);
     if (status == EFFACE_OK)
         status = ef_rows_find(store, &request, &found, &n_missing, error);
     ef_free(asked);
     if (status != EFFACE_OK)
         return status;
-    task->ids = list_ids(found.data);
+    task->ids = ef_list_ids(found.data);
     task->n_ids = data->n_rows;
     if (task->ids == NULL)
         status = ef_fail_memory(error);
     if (status == EFFACE_OK)
-        status = make_updated(found.data, data, &made, error);
+        status = ef_make_updated(found.data, data, &made, error);
     if (status == EFFACE_OK)
-        status = check_weight(store->head.total_weight - found.data->total_weight,
-                              made->total_weight, error);
+        status = ef_check_weight(store->head.total_weight - found.data->total_weight,
+                                 made->total_weight, error);
     const ef_store_change change = {
         .leave = found.data, .come = made, .ids = task->ids, .n_rows = data->n_rows};
     report->n_requested = report->n_updated = data->n_rows;

@@ -24,4 +24,33 @@ efface_status ef_step_forget(efface_store *store, ef_task *tasks, size_t n, bool
 efface_status ef_step_learn(efface_store *store, ef_task *task, efface_error *error);
 efface_status ef_step_update(efface_store *store, ef_task *task, efface_error *error);
 
+/* ------------------------------------------------------------------ what steps are made of */
+
+/* Whether rows came with ids of their own. */
+static inline bool ef_data_is_named(const efface_data *data) {
+    return data->named || !ef_data_ids_are_positions(data);
+}
+
+/* The ids of a set of rows, in the order of positions; NULL if memory is short. */
+uint64_t *ef_list_ids(const efface_data *rows);
+
+/* Whether ids and owners that come are numbers or texts as those of the store, which learns it from
+ * the first. */
+efface_status ef_check_kinds(efface_store *store, const efface_data *data, efface_error *error);
+
+/* The weight of all rows must stay below its limit when rows come. */
+efface_status ef_check_weight(int64_t there, int64_t comes, efface_error *error);
+
+/* Different ids for new rows. They have 63 bits, which every language can hold, and are random: one
+ * that follows from others would be given to somebody else after it was forgotten. */
+efface_status ef_draw_distinct(uint64_t *ids, size_t n, efface_error *error);
+
+/* DUPLICATE, for a row that is there already. */
+efface_status ef_fail_known_id(uint64_t id, efface_error *error);
+
+/* The rows as they will be, in the order in which they were found: what the set does not have of
+ * its own stays. */
+efface_status ef_make_updated(const efface_data *old, const efface_data *data, efface_data **out,
+                              efface_error *error);
+
 #endif

@@ -27,9 +27,13 @@
  *     every bucket, group and model it reads before it changes or acknowledges anything.
  *  8. The file has the tables and indexes of schema.c and nothing else, or is not written to.
  *
+ * A store in parts (cluster/cluster.h) has them for all its files together: 1 is then a transaction
+ * of each part, which one of them decides, and 3 and 4 are about the rows of all parts.
+ *
  * Tables:
  *
- *     facts          name, value                    "head" and "seal" (head.c); "signature"
+ *     facts          name, value                    "head" and "seal" (head.c); "signature";
+ *                                                   "offsets"; "journal ..." (cluster/journal.c)
  *     columns        number, name                   if any column has a name
  *     rows           bucket, id, owner, weight,     owner and class may be absent; text: of the id,
  *                    class, text, vals              if kept; vals: float32, little-endian
@@ -46,6 +50,7 @@
  * Ids and owners are unsigned in the library and signed in SQLite: the same 64 bits.
  */
 #define _POSIX_C_SOURCE 200809L
+#include "store/cluster/cluster.h"
 #include "store/residents.h"
 
 #include "base/checked.h"
@@ -71,6 +76,11 @@ efface_status ef_store_options_check(const efface_store_options *options, efface
                        "the options of the store have the unknown version %u; fill them with "
                        "efface_store_options_init",
                        (unsigned)options->version);
+    if (options->group != NULL && options->resident != 0)
+        return ef_fail(
+            error, EFFACE_E_ARGUMENT,
+            "the rows of a store in parts cannot stay in memory between requests; do not "
+            "ask for resident");
     return options->wait_seconds >= 0.0 && options->wait_seconds <= MOST_WAIT_SECONDS
                ? EFFACE_OK
                : ef_fail(error, EFFACE_E_ARGUMENT, "the wait for a store must be 0 to %g seconds",
@@ -87,6 +97,7 @@ void efface_store_close(efface_store *store) {
         (void)sqlite3_close(store->db);
     ef_residents_drop(store);
     ef_free(store->residents);
+    ef_cluster_free(store->cluster);
     ef_store_free_columns(store);
     ef_free(store->path);
     sodium_memzero(store, sizeof *store);
@@ -289,11 +300,11 @@ static efface_status check_format(efface_store *store, efface_error *error) {
         status = ef_sql_number(store, "PRAGMA user_version", &version, error);
     if (status == EFFACE_OK && id != APPLICATION_ID)
         status = ef_fail(error, EFFACE_E_FORMAT, "the file is not a store of efface");
-    if (status == EFFACE_OK && (version < 1 || version > EF_STORE_VERSION))
+    if (status == EFFACE_OK && (version < 1 || version > EF_PART_VERSION))
         status = ef_fail(error, EFFACE_E_FORMAT,
                          "the store has version %lld, but this program knows versions 1 to %d; use "
                          "a newer program",
-                         (long long)version, EF_STORE_VERSION);
+                         (long long)version, EF_PART_VERSION);
     store->format = (uint32_t)version;
     return status;
 }
@@ -307,6 +318,8 @@ static efface_status read_all(efface_store *store, efface_error *error) {
         status = ef_schema_check(store, error);
     if (status == EFFACE_OK && !store->head_changed)
         status = ef_head_read(store, error);
+    if (status == EFFACE_OK && (store->format == EF_PART_VERSION) != (store->head.n_parts != 0))
+        status = ef_store_corrupt(error, "its head does not match its version");
     if (status == EFFACE_OK)
         status = find_receipt_key(store, error);
     if (status == EFFACE_OK)
@@ -366,6 +379,24 @@ static efface_status open_store(efface_store *store, efface_error *error) {
     return status == EFFACE_OK && older ? open_older(store, error) : status;
 }
 
+efface_status ef_store_open_alone(const char *path, const efface_store_options *options,
+                                  efface_store **out, efface_error *error) {
+    efface_store *store = NULL;
+    efface_status status =
+        ef_store_open_file(path, options->access == EFFACE_ACCESS_WRITE, options, &store, error);
+    if (status != EFFACE_OK)
+        return ef_folder_is_store(path)
+                   ? ef_fail(error, EFFACE_E_ARGUMENT,
+                             "%s is a store in parts; use efface-mpi, or give a group", path)
+                   : status;
+    status = open_store(store, error);
+    if (status != EFFACE_OK)
+        efface_store_close(store);
+    else
+        *out = store;
+    return status;
+}
+
 efface_status efface_store_open(const char *path, const efface_store_options *options,
                                 efface_store **out, efface_error *error) {
     if (path == NULL || out == NULL)
@@ -374,19 +405,11 @@ efface_status efface_store_open(const char *path, const efface_store_options *op
     efface_store_options_init(&defaults);
     if (options == NULL)
         options = &defaults;
-    efface_store *store = NULL;
-    efface_status status = ef_store_options_check(options, error);
-    if (status == EFFACE_OK)
-        status = ef_store_open_file(path, options->access == EFFACE_ACCESS_WRITE, options, &store,
-                                    error);
+    const efface_status status = ef_store_options_check(options, error);
     if (status != EFFACE_OK)
         return status;
-    status = open_store(store, error);
-    if (status != EFFACE_OK)
-        efface_store_close(store);
-    else
-        *out = store;
-    return status;
+    return options->group != NULL ? ef_cluster_open(path, options, out, error)
+                                  : ef_store_open_alone(path, options, out, error);
 }
 
 /* ---------------------------------------------------------------- what is in it */
@@ -423,10 +446,13 @@ efface_status efface_store_get_info(efface_store *store, efface_store_info *info
         status = ef_sql_number(store, "PRAGMA freelist_count", &n_free, error);
     if (status == EFFACE_OK)
         status = ef_sql_number(store, "PRAGMA page_size", &page_bytes, error);
-    status = ef_store_end(store, status, error);
+    efface_store_info found = {0};
     if (status == EFFACE_OK)
-        *info = (efface_store_info){
+        found = (efface_store_info){
             .format = store->format,
+            .n_parts = head.n_parts,
+            .part = head.part,
+            .n_part_rows = head.n_parts != 0 ? head.n_rows : 0,
             .n_rows = head.n_rows,
             .n_columns = head.n_columns,
             .n_models = (uint32_t)head.n_models,
@@ -443,6 +469,13 @@ efface_status efface_store_get_info(efface_store *store, efface_store_info *info
             .file_bytes = (uint64_t)(n_pages * page_bytes),
             .free_bytes = (uint64_t)(n_free * page_bytes),
         };
+    if (head.n_parts != 0)
+        memcpy(found.parts_id, head.cluster_id, sizeof found.parts_id);
+    if (status == EFFACE_OK && store->cluster != NULL)
+        status = ef_cluster_info(store, &found, error);
+    status = ef_store_end(store, status, error);
+    if (status == EFFACE_OK)
+        *info = found;
     return status;
 }
 
@@ -478,5 +511,5 @@ efface_status efface_store_compact(efface_store *store, efface_error *error) {
         status = ef_sql_run(store, "VACUUM", error);
         ef_store_disconnect(store);
     }
-    return status;
+    return ef_team_agree(ef_store_team(store), status, error);
 }

@@ -32,6 +32,7 @@ struct efface_store {
     ef_head head;                                 /* as the transaction under way has it */
     bool head_changed;                            /* since it was read */
     unsigned char head_seal[EFFACE_DIGEST_BYTES]; /* of the head as the file has it */
+    struct ef_cluster *cluster; /* NULL: the store is one file, or a part that was opened alone */
     struct ef_residents *residents; /* what stays in memory (residents.h); NULL: nothing does */
     char **names;                   /* of the columns, or NULL; each may be NULL */
     double *offsets;                /* of the columns, or NULL */
@@ -50,6 +51,10 @@ struct efface_store {
 /* ------------------------------------------------------------------ opening (store.c) */
 
 efface_status ef_store_options_check(const efface_store_options *options, efface_error *error);
+
+/* Opens a store that is one file, or a part; the options are right. */
+efface_status ef_store_open_alone(const char *path, const efface_store_options *options,
+                                  efface_store **out, efface_error *error);
 
 /* Opens the file of a store and sets what the invariants need, and no more. */
 efface_status ef_store_open_file(const char *path, bool writes, const efface_store_options *options,
@@ -73,6 +78,9 @@ efface_status ef_store_write_columns(efface_store *store, const efface_data *dat
 
 /* Releases them. */
 void ef_store_free_columns(efface_store *store);
+
+/* A set without rows, with the columns and offsets of the store. */
+efface_status ef_store_new_set(const efface_store *store, efface_data **out, efface_error *error);
 
 /* Gives a set without rows the offsets of some columns of the store (NULL: of all). */
 efface_status ef_store_give_offsets(const efface_store *store, const uint32_t *columns,
@@ -132,9 +140,19 @@ efface_status ef_store_corrupt(efface_error *error, const char *what);
 
 /* A transaction; it begins with the head of the store, whose seal is verified. `end` commits it if
  * `status` is OK, with the head if that has changed, else takes it back, and returns what became of
- * it. */
+ * it. In a store in parts (cluster/cluster.h) all ranks begin and end together, and all find the
+ * same status. */
 efface_status ef_store_begin(efface_store *store, bool writes, efface_error *error);
 efface_status ef_store_end(efface_store *store, efface_status status, efface_error *error);
+
+/* The same for the file of a handle alone, be it a part; `prepare` writes what the commit needs. */
+efface_status ef_file_begin(efface_store *store, bool writes, efface_error *error);
+efface_status ef_file_prepare(efface_store *store, efface_error *error);
+efface_status ef_file_end(efface_store *store, efface_status status, efface_error *error);
+
+/* Whether the handle is of a whole store, or of all its parts together. ARGUMENT for a part that
+ * was opened alone. */
+efface_status ef_store_check_whole(const efface_store *store, efface_error *error);
 
 /* The same for a file whose head cannot be read yet. */
 efface_status ef_store_begin_bare(efface_store *store, bool writes, efface_error *error);
@@ -217,6 +235,10 @@ uint64_t ef_bucket_of(const ef_head *head, uint64_t id);
 uint64_t ef_buckets(const ef_head *head);
 uint64_t ef_group_bucket_of(const ef_head *head, ef_group_kind kind, uint64_t number);
 uint64_t ef_group_buckets(const ef_head *head);
+
+/* Which part of a store in n_parts a row comes to that is learned, or spread: that depends on
+ * nothing but its id. */
+uint32_t ef_part_of(uint64_t id, uint32_t n_parts);
 
 /* The number of ids whose buckets follow their order, for n_rows rows; and the number of buckets of
  * a kind of groups, for n_groups of them. */
@@ -343,10 +365,29 @@ efface_status ef_rows_delete(efface_store *store, const ef_found *rows, efface_e
 efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_t n_columns,
                            efface_data **out, ef_bucket **buckets, efface_error *error);
 
+/* Loads all rows with the texts of their ids. */
+efface_status ef_rows_load_texts(efface_store *store, ef_found *found, efface_error *error);
+
 /* The rows of ids, with their buckets verified. `there` says of each id whether there is such a
  * row; `found`, if not NULL, is handed the rows. No id comes twice. */
 efface_status ef_rows_look_up(efface_store *store, const uint64_t *ids, size_t n_ids, bool *there,
                               ef_found *found, efface_error *error);
+
+/* What requests ask for that is not there. */
+#define EF_MOST_NAMED 8
+
+typedef struct ef_missing {
+    char named[EF_MOST_NAMED * 28]; /* the first of them */
+    size_t n_named;
+    uint64_t n_missing;
+} ef_missing;
+
+/* Notes an id or owner. One that was asked for n times counts n times, and is named once. */
+void ef_missing_note(ef_missing *missing, const char *what, uint64_t number, size_t n);
+
+/* NOT_FOUND if there are any and the request does not put up with it. */
+efface_status ef_missing_judge(const ef_missing *missing, const efface_request *request,
+                               efface_error *error);
 
 /* A request whose rows are looked for together with those of others, and what is found of it. */
 typedef struct ef_search {
@@ -381,7 +422,7 @@ efface_status ef_given_make(ef_given *given, const efface_data *data, const uint
                             const uint32_t *columns, uint32_t n_columns, efface_error *error);
 void ef_given_free(ef_given *given);
 
-/* A set with some columns of another (NULL: all of them). */
+/* A set with some columns of another (NULL: all of them); a part of one, if the other is. */
 efface_status ef_rows_copy(const efface_data *data, const uint32_t *columns, uint32_t n_columns,
                            efface_data **out, efface_error *error);
 
@@ -392,16 +433,16 @@ efface_status ef_rows_copy(const efface_data *data, const uint32_t *columns, uin
 #define EF_PART_BYTES ((size_t)16384)
 
 /* A part of a state: `place` has the order of parts, without gaps or with. */
-typedef struct ef_part {
+typedef struct ef_state_part {
     uint64_t place;
     size_t begin, n_bytes;
-} ef_part;
+} ef_state_part;
 
 /* A state and how it stands in the file. All zeros: nothing is known of it. */
 typedef struct ef_state {
     unsigned char *bytes;
     size_t n_bytes;
-    ef_part *parts;
+    ef_state_part *parts;
     size_t n_parts;
 } ef_state;
 

@@ -181,6 +181,20 @@ efface_status ef_store_give_offsets(const efface_store *store, const uint32_t *c
     return status;
 }
 
+efface_status ef_store_new_set(const efface_store *store, efface_data **out, efface_error *error) {
+    efface_data *made = NULL;
+    efface_status status = efface_data_create(store->head.n_columns, &made, error);
+    if (status == EFFACE_OK)
+        status = ef_store_give_offsets(store, NULL, made, error);
+    for (uint32_t j = 0; status == EFFACE_OK && store->names != NULL && j < made->n_columns; j++)
+        status = efface_data_name_column(made, j, store->names[j], error);
+    if (status == EFFACE_OK)
+        *out = made;
+    else
+        efface_data_free(made);
+    return status;
+}
+
 efface_status ef_store_check_offsets(const efface_store *store, const efface_data *data,
                                      efface_error *error) {
     for (uint32_t j = 0; j < data->n_columns; j++) {

@@ -2,7 +2,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "base/tape.h"
-#include "store/store.h"
+#include "store/cluster/cluster.h"
 
 #include <string.h>
 
@@ -47,6 +47,30 @@ static efface_status list_models(efface_store *store, efface_stored_model **mode
     return EFFACE_OK;
 }
 
+/* In a store in parts rank 0 has the list, and tells the others. */
+static efface_status share_list(efface_store *store, efface_stored_model **models, size_t *n_models,
+                                efface_error *error) {
+    efface_stored_model *list = NULL;
+    size_t n = 0;
+    efface_status status = ef_store_leads(store) ? list_models(store, &list, &n, error) : EFFACE_OK;
+    if (status == EFFACE_OK && store->cluster != NULL) {
+        unsigned char *bytes = (unsigned char *)list;
+        size_t n_bytes = n * sizeof *list;
+        status = ef_team_share(ef_store_team(store), &bytes, &n_bytes, error);
+        if (status == EFFACE_OK) {
+            list = (efface_stored_model *)(void *)bytes;
+            n = n_bytes / sizeof *list;
+        }
+    }
+    if (status != EFFACE_OK) {
+        ef_free(list);
+        return status;
+    }
+    *models = list;
+    *n_models = n;
+    return EFFACE_OK;
+}
+
 efface_status efface_store_describe(efface_store *store, const char *name,
                                     void (*each)(void *context, const efface_fact *fact),
                                     void *context, efface_error *error) {
@@ -55,7 +79,7 @@ efface_status efface_store_describe(efface_store *store, const char *name,
     ef_record record = {.n_columns = 0};
     efface_status status = ef_store_begin(store, false, error);
     if (status == EFFACE_OK)
-        status = ef_store_end(store, ef_record_read(store, name, false, &record, error), error);
+        status = ef_store_end(store, ef_shared_record(store, name, false, &record, error), error);
     if (status == EFFACE_OK)
         record.family->describe_params(record.params, (ef_listener){each, context});
     ef_record_free(&record);
@@ -68,7 +92,7 @@ efface_status efface_store_models(efface_store *store, efface_stored_model **mod
         return ef_fail(error, EFFACE_E_ARGUMENT, "store, models and n_models must not be NULL");
     efface_status status = ef_store_begin(store, false, error);
     if (status == EFFACE_OK)
-        status = ef_store_end(store, list_models(store, models, n_models, error), error);
+        status = ef_store_end(store, share_list(store, models, n_models, error), error);
     return status;
 }
 
@@ -81,7 +105,7 @@ static efface_status read_alone(efface_store *store, const char *name, ef_record
                                 efface_error *error) {
     const efface_status status = ef_store_begin(store, false, error);
     return status == EFFACE_OK
-               ? ef_store_end(store, ef_record_read(store, name, false, record, error), error)
+               ? ef_store_end(store, ef_shared_record(store, name, false, record, error), error)
                : status;
 }
 
@@ -124,6 +148,8 @@ void efface_columns_free(uint32_t *columns) {
 
 static efface_status drop(efface_store *store, const char *name, efface_error *error) {
     ef_record record;
+    if (!ef_store_leads(store)) /* another part has the models */
+        return EFFACE_OK;
     efface_status status = ef_record_read(store, name, false, &record, error);
     if (status != EFFACE_OK)
         return status;
@@ -147,7 +173,7 @@ static efface_status rekey(efface_store *store, const char *name, uint64_t seed,
     ef_record record;
     efface_model *model = NULL;
     efface_data *data = NULL;
-    efface_status status = ef_record_read(store, name, false, &record, error);
+    efface_status status = ef_shared_record(store, name, false, &record, error);
     if (status != EFFACE_OK)
         return status;
     if (record.columns != NULL)
@@ -157,7 +183,7 @@ static efface_status rekey(efface_store *store, const char *name, uint64_t seed,
     if (status == EFFACE_OK)
         status = ef_model_fit(rows, record.params, &model, error);
     if (status == EFFACE_OK)
-        status = ef_record_write(store, &record, model, &rows->counts, false, error);
+        status = ef_record_write(store, &record, model, ef_data_whole(rows), false, error);
     efface_model_free(model);
     efface_data_free(data);
     ef_record_free(&record);
@@ -170,10 +196,12 @@ static efface_status rekey_some(efface_store *store, const char *name, uint64_t 
     uint32_t n = 0;
     efface_data *all = NULL;
     efface_status status = ef_rows_load(store, NULL, 0, &all, NULL, error);
+    if (status == EFFACE_OK)
+        status = ef_store_join(store, all, error);
     if (status == EFFACE_OK && name != NULL)
         status = rekey(store, name, seed, all, error);
     else if (status == EFFACE_OK)
-        status = ef_models_list(store, &names, &n, error);
+        status = ef_shared_names(store, &names, &n, error);
     for (uint32_t i = 0; status == EFFACE_OK && i < n; i++)
         status = rekey(store, names[i], ef_tape(seed, EF_TAPE_REDRAW, 0, i, 0), all, error);
     ef_free(names);
@@ -198,14 +226,19 @@ static efface_status load(efface_store *store, const char *name, ef_telling *tel
     ef_record record = {.n_columns = 0};
     efface_data *rows = NULL;
     efface_model *found = NULL;
-    efface_status status = ef_store_begin(store, false, error);
+    efface_status status = name != NULL ? ef_store_check_whole(store, error) : EFFACE_OK;
+    if (status == EFFACE_OK)
+        status = ef_store_begin(store, false, error);
     if (status != EFFACE_OK)
         return status;
     if (name != NULL)
-        status = ef_record_read(store, name, true, &record, error);
+        status = ef_shared_record(store, name, true, &record, error);
     if (status == EFFACE_OK)
         status = ef_rows_load(store, record.columns, record.n_columns, &rows, NULL, error);
     status = ef_store_end(store, status, error);
+    /* The set has a team of its own: it may outlive the store. */
+    if (status == EFFACE_OK && store->cluster != NULL)
+        status = efface_data_join(rows, &ef_store_team(store)->group, error);
     if (status == EFFACE_OK && telling != NULL)
         ef_store_tell(store, record.params, telling);
     if (status == EFFACE_OK && name != NULL)
@@ -255,7 +288,7 @@ efface_status efface_store_model(efface_store *store, const char *name, efface_m
     ef_counts counts;
     efface_status status = ef_store_begin(store, false, error);
     if (status == EFFACE_OK)
-        status = ef_store_end(store, ef_record_read(store, name, true, &record, error), error);
+        status = ef_store_end(store, ef_shared_record(store, name, true, &record, error), error);
     if (status == EFFACE_OK && ef_record_is_outdated(&record)) {
         status = efface_store_load(store, name, &data, &model, error);
         efface_data_free(data);
@@ -279,7 +312,7 @@ efface_status efface_store_encode(efface_store *store, const char *name, unsigne
     ef_record record = {.n_columns = 0};
     efface_status status = ef_store_begin(store, false, error);
     if (status == EFFACE_OK)
-        status = ef_store_end(store, ef_record_read(store, name, true, &record, error), error);
+        status = ef_store_end(store, ef_shared_record(store, name, true, &record, error), error);
     if (status == EFFACE_OK) {
         *bytes = record.state.bytes;
         *n_bytes = record.state.n_bytes;
@@ -295,7 +328,7 @@ static efface_status look_up_outdated(efface_store *store, const char *name, boo
     ef_record record = {.n_columns = 0};
     efface_status status = ef_store_begin(store, false, error);
     if (status == EFFACE_OK)
-        status = ef_store_end(store, ef_record_read(store, name, true, &record, error), error);
+        status = ef_store_end(store, ef_shared_record(store, name, true, &record, error), error);
     *outdated = status == EFFACE_OK && ef_record_is_outdated(&record);
     ef_record_free(&record);
     return status;

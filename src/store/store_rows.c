@@ -1,6 +1,7 @@
 /* The rows of a store: in, out, and all of them to a set. */
 #include "base/checked.h"
 #include "base/status.h"
+#include "data/shards.h"
 #include "store/store.h"
 
 #include <inttypes.h>
@@ -439,6 +440,8 @@ efface_status ef_rows_copy(const efface_data *data, const uint32_t *columns, uin
     for (uint32_t j = 0; status == EFFACE_OK && j < d; j++)
         status = efface_data_name_column(
             copy, j, efface_data_column_name(data, columns != NULL ? columns[j] : j), error);
+    if (status == EFFACE_OK && data->part != NULL)
+        status = ef_shard_make(copy, data, error);
     ef_free(all);
     ef_free(values);
     ef_free(ids);
@@ -506,16 +509,12 @@ static efface_status load_all(efface_store *store, sqlite3_stmt *rows, sqlite3_s
     return status;
 }
 
-efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_t n_columns,
-                           efface_data **out, ef_bucket **buckets, efface_error *error) {
+/* `kept`, unless it is NULL, has room for all buckets. */
+static efface_status load(efface_store *store, const uint32_t *columns, uint32_t n_columns,
+                          bool with_texts, ef_found *found, ef_bucket *kept, efface_error *error) {
     sqlite3_stmt *rows = NULL, *sums = NULL;
     ef_row_batch batch;
-    ef_found found = {NULL, NULL, 0};
-    ef_bucket *const kept =
-        buckets != NULL ? ef_alloc((size_t)ef_buckets(&store->head), sizeof *kept) : NULL;
-    efface_status status = ef_batch_begin(&batch, store, columns, n_columns, false, error);
-    if (status == EFFACE_OK && buckets != NULL && kept == NULL)
-        status = ef_fail_memory(error);
+    efface_status status = ef_batch_begin(&batch, store, columns, n_columns, with_texts, error);
     /* In a damaged store this number may be far too large. */
     if (status == EFFACE_OK)
         (void)ef_data_reserve(batch.found.data, (size_t)store->head.n_rows, NULL);
@@ -529,7 +528,21 @@ efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_
         status = load_all(store, rows, sums, &batch, kept, error);
     (void)sqlite3_finalize(rows);
     (void)sqlite3_finalize(sums);
-    status = ef_batch_end(&batch, store, status, &found, error);
+    return ef_batch_end(&batch, store, status, found, error);
+}
+
+efface_status ef_rows_load_texts(efface_store *store, ef_found *found, efface_error *error) {
+    return load(store, NULL, 0, true, found, NULL, error);
+}
+
+efface_status ef_rows_load(efface_store *store, const uint32_t *columns, uint32_t n_columns,
+                           efface_data **out, ef_bucket **buckets, efface_error *error) {
+    ef_found found = {NULL, NULL, 0};
+    ef_bucket *const kept =
+        buckets != NULL ? ef_alloc((size_t)ef_buckets(&store->head), sizeof *kept) : NULL;
+    if (buckets != NULL && kept == NULL)
+        return ef_fail_memory(error);
+    const efface_status status = load(store, columns, n_columns, false, &found, kept, error);
     if (status != EFFACE_OK) {
         ef_free(kept);
         return status;

@@ -1,8 +1,10 @@
 /* Transactions: their beginning, their end, and failures of the disk. */
 #define _POSIX_C_SOURCE 200809L
 #include "base/status.h"
+#include "store/cluster/cluster.h"
 #include "store/residents.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -128,7 +130,7 @@ static bool has_changed(efface_store *store, const unsigned char before[4]) {
     return changed;
 }
 
-efface_status ef_store_begin(efface_store *store, bool writes, efface_error *error) {
+efface_status ef_file_begin(efface_store *store, bool writes, efface_error *error) {
     efface_status status = ef_store_begin_bare(store, writes, error);
     if (status != EFFACE_OK)
         return status;
@@ -177,7 +179,10 @@ static efface_status commit(efface_store *store, efface_error *error) {
     take_back(store);
     if (!counts || !has_changed(store, before))
         return status;
-    status = ef_sql_run(store, "BEGIN IMMEDIATE;" EF_STORE_SET_VERSION "COMMIT", NULL);
+    status = ef_sql_run(store,
+                        store->head.n_parts != 0 ? "BEGIN IMMEDIATE;" EF_PART_SET_VERSION "COMMIT"
+                                                 : "BEGIN IMMEDIATE;" EF_STORE_SET_VERSION "COMMIT",
+                        NULL);
     take_back(store);
     store->in_doubt = status != EFFACE_OK;
     return status == EFFACE_OK
@@ -187,12 +192,40 @@ static efface_status commit(efface_store *store, efface_error *error) {
                          "undo the request; check the disk, then the store");
 }
 
-efface_status ef_store_end(efface_store *store, efface_status status, efface_error *error) {
+efface_status ef_file_prepare(efface_store *store, efface_error *error) {
+    return store->head_changed ? ef_head_write(store, error) : EFFACE_OK;
+}
+
+efface_status ef_file_end(efface_store *store, efface_status status, efface_error *error) {
     store->in_doubt = false;
-    if (status == EFFACE_OK && store->head_changed)
-        status = ef_head_write(store, error);
+    if (status == EFFACE_OK)
+        status = ef_file_prepare(store, error);
     if (status == EFFACE_OK)
         status = commit(store, error);
     leave(store);
     return status;
+}
+
+/* ---------------------------------------------------------------- of one file, or of all parts */
+
+efface_status ef_store_check_whole(const efface_store *store, efface_error *error) {
+    return store->cluster != NULL || store->head.n_parts == 0
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_ARGUMENT,
+                         "this file is part %" PRIu32 " of %" PRIu32
+                         " of a store, and cannot be used without the others; use efface-mpi on "
+                         "its folder",
+                         store->head.part, store->head.n_parts);
+}
+
+efface_status ef_store_begin(efface_store *store, bool writes, efface_error *error) {
+    if (store->cluster != NULL)
+        return ef_cluster_begin(store, writes, error);
+    const efface_status status = writes ? ef_store_check_whole(store, error) : EFFACE_OK;
+    return status == EFFACE_OK ? ef_file_begin(store, writes, error) : status;
+}
+
+efface_status ef_store_end(efface_store *store, efface_status status, efface_error *error) {
+    return store->cluster != NULL ? ef_cluster_end(store, status, error)
+                                  : ef_file_end(store, status, error);
 }

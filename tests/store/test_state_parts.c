@@ -49,7 +49,7 @@ static void check_parts(const ef_state *state) {
     assert_true(state->n_parts == 0 || state->parts[0].place == 0);
 }
 
-static const ef_part *part_at(const ef_state *state, uint64_t place) {
+static const ef_state_part *part_at(const ef_state *state, uint64_t place) {
     for (size_t i = 0; i < state->n_parts; i++)
         if (state->parts[i].place == place)
             return &state->parts[i];
@@ -60,7 +60,7 @@ static const ef_part *part_at(const ef_state *state, uint64_t place) {
 static size_t count_others(const ef_state *a, const ef_state *b) {
     size_t n = 0;
     for (size_t i = 0; i < a->n_parts; i++) {
-        const ef_part *const p = &a->parts[i], *const q = part_at(b, p->place);
+        const ef_state_part *const p = &a->parts[i], *const q = part_at(b, p->place);
         n += q == NULL || p->n_bytes != q->n_bytes ||
              memcmp(a->bytes + p->begin, b->bytes + q->begin, p->n_bytes) != 0;
     }

@@ -1,0 +1,313 @@
+/* Stores in parts: what is refused, what fails on one rank only, and what is left of rows that were
+ * forgotten (store.c, invariants 1 and 2). */
+#define _DEFAULT_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "group/parts_scene.h"
+#include "store/store_ways.h"
+
+#include <sqlite3.h>
+
+#define N_ROWS 48
+#define N_RANKS 3
+
+static char scene_folder[96], scene_plain[96];
+static uint64_t ids[N_ROWS];
+
+static void begin(void) {
+    for (uint64_t i = 0; i < N_ROWS; i++)
+        ids[i] = UINT64_C(0x1234567800) + 3 * i;
+    (void)snprintf(scene_folder, sizeof scene_folder, "%s/parts", folder);
+    (void)snprintf(scene_plain, sizeof scene_plain, "%s/plain.efface", folder);
+}
+
+static void remove_all(void) {
+    char command[128];
+    (void)snprintf(command, sizeof command, "rm -rf '%s'/*", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void create(const efface_group *group, void *context) {
+    scene_pair pair = {.group = group};
+    scene_create(&pair, scene_folder, scene_plain, ids, N_ROWS, *(const size_t *)context);
+    scene_close(&pair);
+}
+
+static void create_store(size_t n_models) {
+    begin();
+    thread_group_run(N_RANKS, create, &n_models);
+}
+
+static const char *part_path(unsigned part) {
+    static char path[200];
+    (void)snprintf(path, sizeof path, "%s/part-%u-of-%u.0.efface", scene_folder, part, N_RANKS);
+    return path;
+}
+
+/* ------------------------------------------------------------------ a part alone */
+
+#define REFUSED(call)                                                                              \
+    do {                                                                                           \
+        efface_error refusal = {.message = ""};                                                    \
+        efface_error *const error = &refusal;                                                      \
+        assert_int_equal(call, EFFACE_E_ARGUMENT);                                                 \
+        assert_non_null(strstr(refusal.message, "efface-mpi"));                                    \
+    } while (0)
+
+static void test_part_alone(void **state) {
+    (void)state;
+    efface_store *store = NULL;
+    efface_store_options options = scene_options(NULL, EFFACE_ACCESS_WRITE);
+    create_store(2);
+    const image before = read_image(part_path(0));
+    REQUIRE_OK(efface_store_open(part_path(0), &options, &store, error));
+    const efface_store_info info = info_of(store);
+    assert_int_equal(info.n_parts, N_RANKS);
+    assert_int_equal(info.part, 0);
+    assert_int_equal(info.format, 4);
+    assert_int_equal(info.n_models, 2);
+    assert_int_equal(info.n_rows, N_ROWS / N_RANKS);
+    const efface_request request = {.ids = ids, .n_ids = 1};
+    efface_difference difference;
+    efface_data *rows = NULL;
+    efface_model *model = NULL;
+    efface_store_report report;
+    const uint64_t other = 5;
+    efface_data *const more = scene_rows(&other, 1, 0, NULL);
+    const efface_publishing publishing = {.name = "lloyd", .path = in_folder("published")};
+    scene_models models;
+    scene_models_init(&models);
+    REFUSED(efface_store_forget(store, &request, NULL, error));
+    REFUSED(efface_store_preview(store, &request, &report, error));
+    REFUSED(efface_store_learn(store, more, NULL, NULL, error));
+    REFUSED(efface_store_update(store, more, NULL, NULL, error));
+    REFUSED(efface_store_verify(store, "lloyd", &difference, error));
+    REFUSED(efface_store_load(store, "lloyd", &rows, &model, error));
+    REFUSED(efface_store_find(store, &request, &rows, error));
+    REFUSED(efface_store_rekey(store, NULL, 1, error));
+    REFUSED(efface_store_drop(store, "lloyd", error));
+    REFUSED(efface_store_fit(store, &models.asked[3], NULL, error));
+    REFUSED(efface_store_publish(store, &publishing, NULL, error));
+    REFUSED(efface_store_check(store, say_problem, NULL, error));
+    REFUSED(efface_store_compact(store, error));
+    efface_store_close(store);
+    efface_data_free(more);
+    const image after = read_image(part_path(0));
+    check_same_image(&before, &after);
+    free(before.bytes);
+    free(after.bytes);
+    REFUSED(efface_store_open(scene_folder, &options, &store, error));
+    remove_all();
+}
+
+/* ------------------------------------------------------------------ failures of one rank */
+
+static void fail_together(const efface_group *group, void *context) {
+    (void)context;
+    scene_pair pair = {.group = group};
+    scene_open(&pair, scene_folder, scene_plain);
+    efface_error why, plain;
+    const uint64_t doubled[2] = {7, ids[N_ROWS - 1]}, missing[3] = {ids[0], 99, 98};
+    efface_data *const rows = scene_rows(doubled, 2, 0, NULL);
+    const efface_data *const given = scene_leads(&pair) ? rows : NULL;
+    const efface_request request = {.ids = missing, .n_ids = 3};
+    efface_publishing publishing = {.name = "lloyd", .path = "published"};
+    efface_store_change changes[2] = {{.kind = EFFACE_CHANGE_FORGET, .request = &request},
+                                      {.kind = EFFACE_CHANGE_FORGET, .request = &request}};
+    efface_data *found = NULL;
+    efface_model *model = NULL;
+    RANK_ASSERT(efface_store_learn(pair.parts, given, NULL, NULL, &why) == EFFACE_E_DUPLICATE);
+    RANK_ASSERT(strncmp(why.message, "rank 2: a row with the id", 25) == 0);
+    RANK_ASSERT(efface_store_update(pair.parts, given, NULL, NULL, &why) == EFFACE_E_NOT_FOUND);
+    RANK_ASSERT(efface_store_learn(pair.parts, NULL, NULL, NULL, &why) == EFFACE_E_ARGUMENT);
+    RANK_ASSERT(efface_store_forget(pair.parts, NULL, NULL, &why) == EFFACE_E_ARGUMENT);
+    RANK_ASSERT(efface_store_forget(pair.parts, &request, NULL, &why) == EFFACE_E_NOT_FOUND);
+    if (scene_leads(&pair)) {
+        RANK_ASSERT(efface_store_forget(pair.plain, &request, NULL, &plain) == EFFACE_E_NOT_FOUND);
+        RANK_ASSERT(strcmp(why.message, plain.message) == 0);
+    }
+    RANK_ASSERT(efface_store_find(pair.parts, &request, &found, &why) == EFFACE_E_NOT_FOUND);
+    RANK_ASSERT(efface_store_load(pair.parts, "nobody", &found, &model, &why) ==
+                EFFACE_E_NOT_FOUND);
+    RANK_ASSERT(efface_store_publish(pair.parts, &publishing, NULL, &why) == EFFACE_E_ARGUMENT);
+    RANK_ASSERT(efface_store_change_all(pair.parts, changes, 2, &why) == EFFACE_E_ARGUMENT);
+    efface_data_free(rows);
+    scene_compare(&pair, true);
+    scene_close(&pair);
+}
+
+static void test_failures(void **state) {
+    (void)state;
+    create_store(2);
+    thread_group_run(N_RANKS, fail_together, NULL);
+    remove_all();
+}
+
+/* A rank that cannot make its part, or has other columns. */
+static void fail_to_create(const efface_group *group, void *context) {
+    (void)context;
+    efface_store_options options = scene_options(group, EFFACE_ACCESS_WRITE);
+    efface_store *store = NULL;
+    efface_error why;
+    const uint64_t id = group->rank;
+    efface_data *const rows = scene_rows(&id, 1, 0, NULL);
+    if (group->rank == 1)
+        RANK_OK(efface_data_name_column(rows, 0, "another name", error));
+    RANK_ASSERT(efface_store_create(scene_folder, rows, NULL, &options, NULL, 0, &store, &why) ==
+                EFFACE_E_ARGUMENT);
+    RANK_ASSERT(strncmp(why.message, "rank 1: the columns", 19) == 0);
+    efface_data_free(rows);
+}
+
+static void create_twice(const efface_group *group, void *context) {
+    (void)context;
+    efface_store_options options = scene_options(group, EFFACE_ACCESS_WRITE);
+    efface_store *store = NULL;
+    efface_error why;
+    const uint64_t id = group->rank;
+    efface_data *const rows = scene_rows(&id, 1, 0, NULL);
+    RANK_ASSERT(efface_store_create(scene_folder, rows, NULL, &options, NULL, 0, &store, &why) ==
+                EFFACE_E_ARGUMENT);
+    RANK_ASSERT(strstr(why.message, "exists already") != NULL);
+    options.resident = 1;
+    RANK_ASSERT(efface_store_open(scene_folder, &options, &store, &why) == EFFACE_E_ARGUMENT);
+    efface_data_free(rows);
+}
+
+static void test_creation_fails(void **state) {
+    (void)state;
+    begin();
+    thread_group_run(N_RANKS, fail_to_create, NULL);
+    struct stat found;
+    assert_int_equal(stat(scene_folder, &found), -1);
+    /* What a process that died has left is no hindrance. */
+    assert_int_equal(mkdir(scene_folder, 0700), 0);
+    write_image(part_path(1), "rubbish", 7);
+    create_store(0);
+    thread_group_run(N_RANKS, create_twice, NULL);
+    thread_group_run(N_RANKS, fail_together, NULL);
+    remove_all();
+}
+
+/* ------------------------------------------------------------------ parts that cannot commit */
+
+static void forget_while_read(const efface_group *group, void *context) {
+    (void)context;
+    scene_pair pair = {.group = group};
+    scene_open(&pair, scene_folder, scene_plain);
+    efface_request request = {.ids = ids, .n_ids = N_ROWS / 2};
+    efface_error why;
+    sqlite3 *reader = NULL;
+    /* Rank 1 is read by somebody, and cannot commit. */
+    if (group->rank == 1) {
+        RANK_ASSERT(sqlite3_open(part_path(1), &reader) == SQLITE_OK);
+        RANK_ASSERT(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM rows", NULL, NULL, NULL) ==
+                    SQLITE_OK);
+    }
+    RANK_ASSERT(efface_store_forget(pair.parts, &request, NULL, &why) == EFFACE_E_BUSY);
+    RANK_ASSERT(strstr(why.message, "next opened to write") != NULL);
+    RANK_ASSERT(strstr(why.message, "rank 1: ") != NULL);
+    efface_store_info info;
+    RANK_ASSERT(efface_store_get_info(pair.parts, &info, NULL) == EFFACE_E_BUSY);
+    if (group->rank == 1)
+        (void)sqlite3_close(reader);
+    if (scene_leads(&pair))
+        RANK_OK(efface_store_forget(pair.plain, &request, NULL, error));
+    /* The next request finishes it. */
+    request = (efface_request){.ids = ids + N_ROWS - 1, .n_ids = 1};
+    RANK_OK(efface_store_forget(pair.parts, &request, NULL, error));
+    if (scene_leads(&pair))
+        RANK_OK(efface_store_forget(pair.plain, &request, NULL, error));
+    scene_compare(&pair, true);
+    scene_close(&pair);
+}
+
+static void test_commit_fails(void **state) {
+    (void)state;
+    create_store(2);
+    thread_group_run(N_RANKS, forget_while_read, NULL);
+    remove_all();
+}
+
+/* ------------------------------------------------------------------ what is left */
+
+static bool has_bytes(const image *in, const void *bytes, size_t n) {
+    for (size_t i = 0; i + n <= in->n_bytes; i++)
+        if (memcmp(in->bytes + i, bytes, n) == 0)
+            return true;
+    return false;
+}
+
+typedef struct search {
+    uint64_t id;
+    uint64_t version;
+    unsigned n_found;
+} search;
+
+static void search_file(const char *name, void *context) {
+    search *const s = context;
+    char path[400], text[32];
+    float values[SCENE_COLUMNS];
+    unsigned char number[8];
+    (void)snprintf(path, sizeof path, "%s/%s", scene_folder, name);
+    const image found = read_image(path);
+    for (uint32_t j = 0; j < SCENE_COLUMNS; j++)
+        values[j] = scene_value(s->id, s->version, j);
+    for (int i = 0; i < 8; i++)
+        number[i] = (unsigned char)(s->id >> (8 * (7 - i)));
+    scene_text(text, "id", s->id);
+    s->n_found += has_bytes(&found, values, sizeof values);
+    s->n_found += has_bytes(&found, text, strlen(text));
+    s->n_found += has_bytes(&found, number + 3, 5); /* as SQLite writes it */
+    s->n_found += has_bytes(&found, &s->id, 8);     /* as the journal does */
+    free(found.bytes);
+}
+
+static unsigned find_row(uint64_t id, uint64_t version) {
+    search s = {.id = id, .version = version};
+    (void)visit_files(scene_folder, search_file, &s);
+    return s.n_found;
+}
+
+static void change_some(const efface_group *group, void *context) {
+    (void)context;
+    const efface_store_options options = scene_options(group, EFFACE_ACCESS_WRITE);
+    efface_store *store = NULL;
+    efface_texts *texts = NULL;
+    RANK_OK(efface_store_open(scene_folder, &options, &store, error));
+    const efface_request request = {.ids = ids + 1, .n_ids = N_ROWS - 5};
+    efface_data *const rows = scene_rows(ids, N_ROWS, 3, &texts);
+    RANK_OK(efface_store_update(store, rows, texts, NULL, error));
+    RANK_OK(efface_store_forget(store, &request, NULL, error));
+    efface_data_free(rows);
+    efface_texts_free(texts);
+    efface_store_close(store);
+}
+
+static void test_leftovers(void **state) {
+    (void)state;
+    create_store(0);
+    for (size_t i = 0; i < N_ROWS; i++)
+        assert_int_not_equal(find_row(ids[i], 0), 0);
+    thread_group_run(N_RANKS, change_some, NULL);
+    for (size_t i = 1; i < N_ROWS - 4; i++) {
+        assert_int_equal(find_row(ids[i], 0), 0);
+        assert_int_equal(find_row(ids[i], 3), 0);
+    }
+    assert_int_not_equal(find_row(ids[0], 3), 0);
+    remove_all();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_part_alone),     cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_creation_fails), cmocka_unit_test(test_commit_fails),
+        cmocka_unit_test(test_leftovers),
+    };
+    return cmocka_run_group_tests(tests, begin_folder, end_folder);
+}
