@@ -13,8 +13,8 @@ static const cli_program efface = {
              "Fits models to rows, and lets them forget rows again, exactly.\n",
     .more = "Run efface COMMAND --help for more. Every command takes --json. Exit codes:\n"
             "0 done, 1 failed, 2 usage, 3 different, 4 not found, 5 busy, 6 damaged.\n"
-            "  efface fit people.csv --id id -k 8 -o people.store\n"
-            "  efface forget people.store --id 17 --yes\n",
+            "  efface fit people.csv --id id -k 8 -o people.store\n",
+
     .commands = commands,
 };
 

@@ -2,13 +2,23 @@
  * usage: mpirun -n RANKS group-speed [option VALUE]...
  *
  * What a fit and requests take in a group, in time and in what ranks say to each other. Every rank
- * makes its own part of one generated set. Prints one line of JSON on rank 0.
+ * makes its own part of one generated set. Prints lines of JSON on rank 0: one for each request,
+ * with what rank 0 got, and one for all. Bytes and rounds there are totals, seconds are means.
  *
- *     rows, columns, clusters, seed     of the set and the model; clusters are also the places
- *                                       that rows lie around
+ *     rows, columns, clusters, seed     of the set and the model
+ *     places N                          that rows lie around; by default as many as clusters
  *     method lloyd|quantized|pyramid|tree, passes N, threads N, candidates N
  *     family kmeans|sums|bayes|segmented
  *     requests N                        rows to forget, one by one
+ *     only untouched|repaired|refitted  of these, those that do this to the model; others are left
+ *                                       out after a preview
+ *     repeats N                         of a pass, which is timed by fits that differ in their
+ *                                       number of passes; 0, as by default: it is not timed
+ *     spread ranges|turns               a rank has a range of the rows, or every RANKS-th one, and
+ *                                       then all ids have to be compared
+ *     outlier 1                         row 0 lies far from all others, and is forgotten first
+ *     group 0                           no group at all, for one rank: plain efface
+ *     latency N                         also times N operations of each kind by themselves
  */
 #include "efface/efface_mpi.h"
 
@@ -19,10 +29,11 @@
 
 typedef struct options {
     size_t n_rows;
-    uint32_t n_columns, n_clusters, n_passes, n_threads, n_candidates;
-    size_t n_requests;
+    uint32_t n_columns, n_clusters, n_places, n_passes, n_threads, n_candidates;
+    size_t n_requests, n_repeats, n_operations;
     uint64_t seed;
-    const char *method, *family;
+    bool turns, alone, outlier;
+    const char *method, *family, *only;
 } options;
 
 /* Counts and times of calls of one kind. */
@@ -38,7 +49,8 @@ typedef struct bench {
     efface_group_counter counter;
     efface_data *data;
     efface_model *model;
-    tally fit, actions[3];
+    efface_kmeans_info info; /* of a k-means model when it was fitted */
+    tally join, fit, actions[3];
     double pass_seconds;
 } bench;
 
@@ -67,8 +79,10 @@ static float bell(uint64_t stream, uint64_t place) {
 
 static void make_rows(bench *b) {
     const options *const o = &b->o;
-    const size_t first = o->n_rows * b->engine.rank / b->engine.size;
-    const size_t n = o->n_rows * (b->engine.rank + 1) / b->engine.size - first, d = o->n_columns;
+    const size_t rank = b->engine.rank, size = b->engine.size, d = o->n_columns;
+    const size_t first = o->turns ? rank : o->n_rows * rank / size, step = o->turns ? size : 1;
+    const size_t n =
+        o->turns ? (o->n_rows + size - 1 - rank) / size : o->n_rows * (rank + 1) / size - first;
     float *const values = malloc((n * d + 1) * sizeof *values);
     uint64_t *const ids = malloc((n + 1) * sizeof *ids);
     int64_t *const labels = malloc((n + 1) * sizeof *labels);
@@ -76,12 +90,14 @@ static void make_rows(bench *b) {
     if (values == NULL || ids == NULL || labels == NULL)
         give_up("no memory");
     for (size_t i = 0; i < n; i++) {
-        const uint64_t row = first + i, place = mix(o->seed + row) % o->n_clusters;
+        const uint64_t row = first + i * step, place = mix(o->seed + row) % o->n_places;
         ids[i] = row;
         labels[i] = (int64_t)(place % 8);
         for (size_t c = 0; c < d; c++)
             values[i * d + c] =
                 3.0f * bell(o->seed + 1, place * d + c) + bell(o->seed + 2, row * d + c);
+        if (row == 0 && o->outlier)
+            values[i * d] = 1000.0f;
     }
     const efface_rows rows = {.n_rows = n, .values = values, .ids = ids, .labels = labels};
     if (efface_data_create(o->n_columns, &b->data, &error) != EFFACE_OK ||
@@ -145,9 +161,21 @@ static efface_status fit(const bench *b, uint32_t n_passes, efface_model **out,
     return efface_sums_fit(b->data, &p, out, error);
 }
 
-/* What one pass more takes: two fits that differ in their number. */
-static void measure_pass(bench *b) {
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Partitions that a fit of lloyd has made. */
+static uint32_t n_partitions(const efface_model *model) {
+    const efface_kmeans_info info = efface_kmeans_get_info(model);
+    return info.iterations + (info.stable ? 1 : 0);
+}
+
+/* What a pass more takes: two fits that differ in their number. */
+static double measure_pair(const bench *b) {
     double seconds[2];
+    uint32_t passes[2];
     efface_error error;
     for (int i = 0; i < 2; i++) {
         efface_model *model = NULL;
@@ -156,24 +184,126 @@ static void measure_pass(bench *b) {
         if (fit(b, i == 0 ? 1 : 1 + b->o.n_passes, &model, &error) != EFFACE_OK)
             give_up(error.message);
         seconds[i] += MPI_Wtime();
+        passes[i] = n_partitions(model);
         efface_model_free(model);
     }
-    b->pass_seconds = (seconds[1] - seconds[0]) / b->o.n_passes;
+    if (passes[1] == passes[0])
+        give_up("the first pass changes nothing; choose another set");
+    return (seconds[1] - seconds[0]) / (passes[1] - passes[0]);
+}
+
+/* The median of some. */
+static void measure_pass(bench *b) {
+    double *const seconds = malloc(b->o.n_repeats * sizeof *seconds);
+    if (seconds == NULL)
+        give_up("no memory");
+    for (size_t i = 0; i < b->o.n_repeats; i++)
+        seconds[i] = measure_pair(b);
+    qsort(seconds, b->o.n_repeats, sizeof *seconds, by_size);
+    b->pass_seconds = seconds[b->o.n_repeats / 2];
+    free(seconds);
+}
+
+/* ---------------------------------------------------------------- operations by themselves */
+
+#define LARGE ((size_t)1 << 20) /* numbers */
+
+/* Seconds of a sum or a minimum of n numbers. */
+static double time_operation(const efface_group *g, bool minimum, uint64_t *numbers, size_t n,
+                             size_t n_times) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    for (size_t i = 0; i < n_times; i++) {
+        const int failed =
+            minimum ? g->minimum(g->context, numbers, n, 1) : g->sum_64(g->context, numbers, n);
+        if (failed != 0)
+            give_up("an operation failed");
+    }
+    return (MPI_Wtime() - start) / (double)n_times;
+}
+
+static double time_gather(const efface_group *g, uint64_t *numbers, size_t n, size_t n_times) {
+    size_t *const sizes = malloc(g->size * sizeof *sizes);
+    uint64_t *const all = malloc(g->size * n * sizeof *all);
+    if (sizes == NULL || all == NULL)
+        give_up("no memory");
+    for (uint32_t r = 0; r < g->size; r++)
+        sizes[r] = n * sizeof *numbers;
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    for (size_t i = 0; i < n_times; i++)
+        if (g->gather(g->context, numbers, sizes, EFFACE_EVERY_RANK, all) != 0)
+            give_up("an operation failed");
+    const double seconds = (MPI_Wtime() - start) / (double)n_times;
+    free(sizes);
+    free(all);
+    return seconds;
+}
+
+/* Prints what small and large operations take. */
+static void measure_operations(const bench *b) {
+    const efface_group *const g = &b->engine;
+    const size_t n = b->o.n_operations, n_large = 1 + n / 1000;
+    uint64_t *const numbers = calloc(LARGE, sizeof *numbers);
+    if (numbers == NULL)
+        give_up("no memory");
+    const double small[] = {time_operation(g, false, numbers, 1, n),
+                            time_operation(g, true, numbers, 1, n), time_gather(g, numbers, 1, n)};
+    const double large[] = {time_operation(g, false, numbers, LARGE, n_large),
+                            time_operation(g, true, numbers, LARGE, n_large),
+                            time_gather(g, numbers, LARGE / g->size, n_large)};
+    free(numbers);
+    if (g->rank == 0)
+        printf("{\"ranks\": %u, \"small_bytes\": 8, \"small\": {\"sum_64\": %.9f, \"minimum\": "
+               "%.9f, \"gather\": %.9f}, \"large_bytes\": %zu, \"large\": {\"sum_64\": %.9f, "
+               "\"minimum\": %.9f, \"gather\": %.9f}}\n",
+               (unsigned)g->size, small[0], small[1], small[2], LARGE * sizeof *numbers, large[0],
+               large[1], large[2]);
+}
+
+/* ---------------------------------------------------------------- requests */
+
+static void put_request(const bench *b, const efface_report *report) {
+    const efface_group_counts *const c = &b->counter.counts;
+    if (b->engine.rank != 0)
+        return;
+    printf("{\"action\": \"%s\", \"where\": \"%s\"", efface_action_name(report->action),
+           report->where);
+    for (int i = 0; i < EFFACE_GROUP_OPERATIONS; i++)
+        printf(", \"%s\": [%llu, %llu]", efface_group_operation_name((efface_group_operation)i),
+               (unsigned long long)c->n_rounds[i], (unsigned long long)c->n_got[i]);
+    printf("}\n");
+}
+
+/* Whether a request is one of those to be measured. */
+static bool is_wanted(const bench *b, const efface_request *request) {
+    efface_report report;
+    efface_error error;
+    if (b->o.only == NULL)
+        return true;
+    if (efface_model_preview(b->model, b->data, request, &report, &error) != EFFACE_OK)
+        give_up(error.message);
+    return strcmp(efface_action_name(report.action), b->o.only) == 0;
 }
 
 static void measure_requests(bench *b) {
     const options *const o = &b->o;
     efface_error error;
     for (size_t i = 0; i < o->n_requests; i++) {
-        const uint64_t id = mix(o->seed + 77 + i) % o->n_rows;
+        const uint64_t id = o->outlier && i == 0 ? 0 : mix(o->seed + 77 + i) % o->n_rows;
         const efface_request request = {.ids = &id, .n_ids = 1, .missing = EFFACE_MISSING_SKIP};
         efface_report report;
+        if (!is_wanted(b, &request))
+            continue;
         begin(b);
         const double start = MPI_Wtime();
         if (efface_model_forget(b->model, b->data, &request, &report, &error) != EFFACE_OK)
             give_up(error.message);
-        if (report.rows_forgotten != 0)
-            end(b, &b->actions[report.action], MPI_Wtime() - start);
+        const double seconds = MPI_Wtime() - start;
+        if (report.rows_forgotten == 0)
+            continue;
+        end(b, &b->actions[report.action], seconds);
+        put_request(b, &report);
     }
 }
 
@@ -186,16 +316,23 @@ static void put_tally(const char *name, const tally *t) {
         n_given += t->counts.n_given[i];
         n_got += t->counts.n_got[i];
     }
-    const double n = t->n != 0 ? (double)t->n : 1.0;
-    printf(", \"%s\": {\"n\": %zu, \"seconds\": %.9f, \"rounds\": %.2f, \"given\": %.1f, "
-           "\"got\": %.1f, \"by_operation\": {",
-           name, t->n, t->seconds / n, (double)n_rounds / n, (double)n_given / n,
-           (double)n_got / n);
+    printf(", \"%s\": {\"n\": %zu, \"seconds\": %.9f, \"rounds\": %llu, \"given\": %llu, "
+           "\"got\": %llu, \"by_operation\": {",
+           name, t->n, t->n != 0 ? t->seconds / (double)t->n : 0.0, (unsigned long long)n_rounds,
+           (unsigned long long)n_given, (unsigned long long)n_got);
     for (int i = 0; i < EFFACE_GROUP_OPERATIONS; i++)
-        printf("%s\"%s\": [%.2f, %.1f]", i != 0 ? ", " : "",
+        printf("%s\"%s\": [%llu, %llu]", i != 0 ? ", " : "",
                efface_group_operation_name((efface_group_operation)i),
-               (double)t->counts.n_rounds[i] / n, (double)t->counts.n_given[i] / n);
+               (unsigned long long)t->counts.n_rounds[i], (unsigned long long)t->counts.n_got[i]);
     printf("}}");
+}
+
+/* What formulas of rounds and bytes need to know of a k-means model. */
+static void put_info(const bench *b) {
+    const efface_kmeans_info info = b->info;
+    printf(", \"iterations\": %u, \"stable\": %d, \"sampled\": %llu, \"width\": %u",
+           (unsigned)info.iterations, info.stable, (unsigned long long)info.n_sampled,
+           (unsigned)info.width);
 }
 
 static void put_result(const bench *b) {
@@ -212,7 +349,10 @@ static void put_result(const bench *b) {
            (unsigned)o->n_clusters, o->family, o->method);
     for (size_t i = 0; i < sizeof digest; i++)
         printf("%02x", digest[i]);
-    printf("\", \"pass_seconds\": %.9f", b->pass_seconds);
+    printf("\", \"passes\": %u, \"candidates\": %u, \"pass_seconds\": %.9f", (unsigned)o->n_passes,
+           (unsigned)o->n_candidates, b->pass_seconds);
+    put_info(b);
+    put_tally("join", &b->join);
     put_tally("fit", &b->fit);
     put_tally("untouched", &b->actions[EFFACE_ACTION_UNTOUCHED]);
     put_tally("repaired", &b->actions[EFFACE_ACTION_REPAIRED]);
@@ -239,6 +379,10 @@ static void read_options(options *o, int argc, char **argv) {
             o->n_columns = (uint32_t)number;
         else if (strcmp(name, "clusters") == 0)
             o->n_clusters = (uint32_t)number;
+        else if (strcmp(name, "places") == 0)
+            o->n_places = (uint32_t)number;
+        else if (strcmp(name, "only") == 0)
+            o->only = value;
         else if (strcmp(name, "passes") == 0)
             o->n_passes = (uint32_t)number;
         else if (strcmp(name, "threads") == 0)
@@ -247,6 +391,16 @@ static void read_options(options *o, int argc, char **argv) {
             o->n_candidates = (uint32_t)number;
         else if (strcmp(name, "requests") == 0)
             o->n_requests = (size_t)number;
+        else if (strcmp(name, "repeats") == 0)
+            o->n_repeats = (size_t)number;
+        else if (strcmp(name, "latency") == 0)
+            o->n_operations = (size_t)number;
+        else if (strcmp(name, "outlier") == 0)
+            o->outlier = number != 0;
+        else if (strcmp(name, "group") == 0)
+            o->alone = number == 0;
+        else if (strcmp(name, "spread") == 0)
+            o->turns = strcmp(value, "turns") == 0;
         else if (strcmp(name, "seed") == 0)
             o->seed = number;
         else if (strcmp(name, "method") == 0)
@@ -254,11 +408,37 @@ static void read_options(options *o, int argc, char **argv) {
         else if (strcmp(name, "family") == 0)
             o->family = value;
         else
-            give_up("options are rows, columns, clusters, passes, threads, candidates, requests, "
-                    "seed, method and family");
+            give_up("options are rows, columns, clusters, places, only, passes, threads, "
+                    "candidates, requests, "
+                    "repeats, latency, outlier, group, spread, seed, method and family");
     }
+    o->n_places = o->n_places != 0 ? o->n_places : o->n_clusters;
     if (o->n_rows == 0 || o->n_columns == 0 || o->n_clusters == 0 || o->n_passes == 0)
         give_up("rows, columns, clusters and passes must not be 0");
+}
+
+/* Each rank with its rows, unless there is no group. */
+static void join(bench *b) {
+    efface_error error;
+    if (b->o.alone && b->engine.size != 1)
+        give_up("without a group there is one rank");
+    b->group = efface_group_counter_init(&b->counter, &b->engine);
+    begin(b);
+    const double start = MPI_Wtime();
+    if (!b->o.alone && efface_data_join(b->data, &b->group, &error) != EFFACE_OK)
+        give_up(error.message);
+    end(b, &b->join, MPI_Wtime() - start);
+}
+
+static void measure_fit(bench *b) {
+    efface_error error;
+    begin(b);
+    const double start = MPI_Wtime();
+    if (fit(b, b->o.n_passes, &b->model, &error) != EFFACE_OK)
+        give_up(error.message);
+    end(b, &b->fit, MPI_Wtime() - start);
+    if (strcmp(b->o.family, "kmeans") == 0)
+        b->info = efface_kmeans_get_info(b->model);
 }
 
 int main(int argc, char **argv) {
@@ -268,17 +448,13 @@ int main(int argc, char **argv) {
     read_options(&b.o, argc, argv);
     if (efface_mpi_group_create(MPI_COMM_WORLD, &b.engine, &error) != EFFACE_OK)
         give_up(error.message);
-    b.group = efface_group_counter_init(&b.counter, &b.engine);
+    if (b.o.n_operations != 0)
+        measure_operations(&b);
     make_rows(&b);
-    if (efface_data_join(b.data, &b.group, &error) != EFFACE_OK)
-        give_up(error.message);
-    if (strcmp(b.o.family, "kmeans") == 0 && strcmp(b.o.method, "lloyd") == 0)
+    join(&b);
+    if (b.o.n_repeats != 0)
         measure_pass(&b);
-    begin(&b);
-    const double start = MPI_Wtime();
-    if (fit(&b, b.o.n_passes, &b.model, &error) != EFFACE_OK)
-        give_up(error.message);
-    end(&b, &b.fit, MPI_Wtime() - start);
+    measure_fit(&b);
     measure_requests(&b);
     put_result(&b);
     efface_model_free(b.model);

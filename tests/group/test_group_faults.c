@@ -21,7 +21,9 @@
 #include "group/thread_group.h"
 #include "law/draws.h"
 #include "law/law_families.h"
-#include "model/family.h"
+#include "model/families.h"
+#include "model/kmeans/definition/model.h"
+#include "model/kmeans/kept/kept.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -135,6 +137,10 @@ static void begin(scene *s, const cast *of, const efface_group *group) {
     RANK_ASSERT(law_fit(s->data, &s->params, &s->model, NULL) == EFFACE_OK);
     for (uint64_t id = 2; of->warm && id < 2 + 7 * N_WARM; id += 7)
         RANK_ASSERT(forget_ids(s, &id, 1, NULL) == EFFACE_OK);
+    if (of->warm && of->family == &law_kmeans && of->way == 0) { /* lloyd */
+        const ef_kmeans *const kmeans = s->model->state;
+        RANK_ASSERT(kmeans->kept != NULL && kmeans->kept->n_margins != 0);
+    }
     RANK_ASSERT(efface_model_encode(s->model, &s->bytes, &s->n_bytes, NULL) == EFFACE_OK);
     s->named = 1;
     if (group == NULL && law_name_ids(of->family, s->model, s->data, ids, 50, &stream) != 0)

@@ -137,6 +137,27 @@ static void test_long_message(void **state) {
     thread_group_run(2, fail_at_length, NULL);
 }
 
+/* What lies behind a text in the memory of a rank stays there. */
+static void fail_with_remains(const efface_group *group, void *context) {
+    (void)context;
+    ef_team team = {.group = *group};
+    efface_error error;
+    memset(&error, 'x', sizeof error);
+    (void)snprintf(error.message, sizeof error.message, "no place");
+    (void)snprintf(error.file, sizeof error.file, "rows.csv");
+    const efface_status own = group->rank == 1 ? EFFACE_E_IO : EFFACE_OK;
+    RANK_ASSERT(ef_team_agree(&team, own, &error) == EFFACE_E_IO);
+    RANK_ASSERT(strcmp(error.message, "rank 1: no place") == 0);
+    RANK_ASSERT(memchr(error.message, 'x', sizeof error.message) == NULL);
+    RANK_ASSERT(strcmp(error.file, "rows.csv") == 0);
+    RANK_ASSERT(memchr(error.file, 'x', sizeof error.file) == NULL);
+}
+
+static void test_remains_are_not_sent(void **state) {
+    (void)state;
+    thread_group_run(3, fail_with_remains, NULL);
+}
+
 /* ---------------------------------------------------------------- no memory */
 
 typedef struct shortage {
@@ -239,6 +260,7 @@ int main(void) {
         cmocka_unit_test(test_two_ranks_fail),
         cmocka_unit_test(test_failure_without_error),
         cmocka_unit_test(test_long_message),
+        cmocka_unit_test(test_remains_are_not_sent),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_engine_fails),
     };

@@ -66,6 +66,8 @@ static efface_status place_manifest(making *m, efface_error *error) {
     efface_status status = EFFACE_OK;
     if (m->team->group.rank == 0) {
         status = ef_manifest_write(m->manifest_file.file, &m->manifest, m->manifest_path, error);
+        if (status == EFFACE_OK && m->made_folder)
+            status = ef_sync_name(m->folder, error);
         if (status == EFFACE_OK)
             status = ef_new_file_place(&m->manifest_file, error);
     }

@@ -1,0 +1,112 @@
+#!/usr/bin/python3
+"""How the work of a rank grows with the number of ranks: instructions spent in libefface.
+
+usage: rank_growth.py BUILD [--ranks 1,2,4,8] [--rows N] [--requests N] [--json]
+
+Every rank runs group-speed (BUILD/group-speed) under valgrind's callgrind, which counts
+instructions by object file, so that waiting for other ranks, which happens inside MPI, does not
+count. Twice: with as many rows in all (they are shared out), and with as many rows for each rank.
+Prints the rank that does most. Instructions are those of the AVX2 kernels, as callgrind knows no
+wider ones. Only runs that do the same can be compared: it fails if fits made different numbers of
+passes, and requests are of one kind, those that repair a lloyd model and leave a pyramid untouched.
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import sys
+import tempfile
+
+from group_runs import group_speed
+from message_formulas import partitions
+
+METHODS = {"lloyd": "repaired", "pyramid": "untouched"}  # and the requests that are counted
+COLUMNS, CLUSTERS, PLACES = 16, 10, 60
+
+
+def spent(path, library="libefface.so"):
+    """Instructions of a callgrind file that were spent in a library itself, not in what it calls."""
+    names, in_library, is_call, total = {}, False, False, 0
+    with open(path, encoding="utf-8", errors="replace") as file:
+        for line in file:
+            found = re.match(r"ob=\((\d+)\)(?: (.*))?", line)
+            if found:
+                number, name = found.groups()
+                names[number] = name or names[number]
+                in_library = library in names[number]
+                continue
+            found = re.match(r"cob=\((\d+)\) (.*)", line)
+            if found:
+                names[found.group(1)] = found.group(2)
+            elif line.startswith("calls="):
+                is_call = True  # the next line has what the called function took
+            elif re.match(r"[+*\d-]", line):
+                total += 0 if is_call or not in_library else int(line.split()[1])
+                is_call = False
+    return total
+
+
+def measure(options, method, n_ranks, n_rows):
+    with tempfile.TemporaryDirectory(prefix="efface-growth-") as folder:
+        before = ["valgrind", "-q", "--tool=callgrind", "--toggle-collect=efface_kmeans_fit",
+                  "--toggle-collect=efface_model_forget", "--dump-after=efface_kmeans_fit",
+                  f"--callgrind-out-file={folder}/%p"]
+        _, run = group_speed(options.build, n_ranks, before, columns=COLUMNS, clusters=CLUSTERS,
+                             places=PLACES, rows=n_rows, method=method, only=METHODS[method],
+                             requests=options.requests)
+        paths = glob.glob(os.path.join(folder, "*"))
+        fits = [spent(path) for path in paths if path.endswith(".1")]
+        requests = [spent(path) for path in paths if not path.endswith(".1")]
+    n_requests = run[METHODS[method]]["n"]
+    if len(fits) != n_ranks or len(requests) != n_ranks or n_requests == 0:
+        sys.exit(f"{method} on {n_ranks} ranks: {len(fits)} and {len(requests)} files of callgrind, "
+                 f"{n_requests} requests")
+    return {"method": method, "ranks": n_ranks, "rows": n_rows, "digest": run["digest"],
+            "partitions": partitions(run), "fit": max(fits), "fit_mean": sum(fits) / n_ranks,
+            "request": max(requests) / n_requests, "requests": n_requests}
+
+
+def measure_all(options, ranks, rows_each):
+    results = [measure(options, method, n, options.rows * (n if rows_each else 1))
+               for method in METHODS for n in ranks]
+    for method in METHODS:
+        of = [result for result in results if result["method"] == method]
+        if len({result["partitions"] for result in of}) != 1:
+            sys.exit(f"{method}: fits with different numbers of passes cannot be compared: {of}")
+        if not rows_each and len({result["digest"] for result in of}) != 1:
+            sys.exit(f"{method}: digests differ: {of}")
+    return results
+
+
+def print_table(title, results, ranks):
+    print(f"\n{title}\n\n| | " + " | ".join(f"{n} ranks" if n > 1 else "1 rank" for n in ranks) +
+          " |\n| --- |" + " ---: |" * len(ranks))
+    for method in METHODS:
+        of = [result for result in results if result["method"] == method]
+        for what, unit in (("fit", "fit"), ("request", f"a request, {METHODS[method]}")):
+            cells = [f"{result[what]:,.0f} ({result[what] / of[0][what]:.3f})" for result in of]
+            print(f"| {method}, {unit} | " + " | ".join(cells) + " |")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("--ranks", default="1,2,4,8")
+    parser.add_argument("--rows", type=int, default=20000, help="in all, and of a rank")
+    parser.add_argument("--requests", type=int, default=40)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    ranks = [int(n) for n in options.ranks.split(",")]
+    shared, each = (measure_all(options, ranks, rows_each) for rows_each in (False, True))
+    if options.json:
+        print(json.dumps({"rows_in_all": shared, "rows_each": each}, indent=1))
+        return
+    print(f"Instructions in libefface of the rank that does most ({COLUMNS} columns, {CLUSTERS} "
+          "clusters); in brackets: as a part of one rank's")
+    print_table(f"{options.rows:,} rows in all", shared, ranks)
+    print_table(f"{options.rows:,} rows on each rank", each, ranks)
+
+
+if __name__ == "__main__":
+    main()
