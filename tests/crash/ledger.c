@@ -41,7 +41,8 @@ static int64_t label_of(uint64_t id) {
 
 /* Eight bytes that are found if they are searched for. */
 static uint64_t number_of(uint64_t id) {
-    return (id + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    dice d = {id * LEDGER_IDS};
+    return dice_below(&d, UINT64_MAX) | UINT64_C(1) << 56;
 }
 
 /* Groups that overlap, so that rows matter. */
@@ -361,31 +362,35 @@ static bool row_is(const ledger *l, uint64_t id, const efface_data *rows, size_t
     return same;
 }
 
-/* The rows of this process, and those of all ranks of a group, which may be NULL. */
+/* The rows of this process, and those of all ranks of a group, which may be NULL. All ranks find
+ * the same: counts[id] is in how many of them a row is, and far more if it is not as it was. */
 static bool rows_are(const ledger *l, const efface_data *rows, const efface_group *group,
                      char why[LEDGER_LINE]) {
-    uint64_t counts[LEDGER_IDS] = {0};
-    size_t n = 0;
-    char text[32];
+    const uint64_t wrong = UINT64_C(1) << 32;
+    uint64_t counts[LEDGER_IDS + 1] = {0}, n = 0;
     for (uint64_t id = 0; id < LEDGER_IDS; id++) {
         size_t position = 0;
-        counts[id] = efface_data_find(rows, number_of(id), &position) == EFFACE_OK;
-        n += counts[id];
-        (void)snprintf(text, sizeof text, "%" PRIu64, id);
-        if (counts[id] != 0 && l->inside[id] && !row_is(l, id, rows, position))
-            return differs(why, "a row is not as it was: ", text);
+        if (efface_data_find(rows, number_of(id), &position) != EFFACE_OK)
+            continue;
+        counts[id] = row_is(l, id, rows, position) ? 1 : wrong;
+        n++;
     }
-    if (efface_data_n_rows(rows) != n)
-        return differs(why, "rows of nobody", "");
-    if (group != NULL && group->sum_64(group->context, counts, LEDGER_IDS) != 0)
+    counts[LEDGER_IDS] = efface_data_n_rows(rows) - n;
+    if (group != NULL && group->sum_64(group->context, counts, LEDGER_IDS + 1) != 0)
         return differs(why, "the group has failed", "");
     for (uint64_t id = 0; id < LEDGER_IDS; id++) {
+        char text[32];
         (void)snprintf(text, sizeof text, "%" PRIu64, id);
-        if (counts[id] != l->inside[id])
-            return differs(why,
-                           counts[id] != 0 ? "a row is there: " : "a row is not there: ", text);
+        if (counts[id] == 0 && l->inside[id])
+            return differs(why, "a row is not there: ", text);
+        if (counts[id] != 0 && !l->inside[id])
+            return differs(why, "a row is there: ", text);
+        if (counts[id] > 1)
+            return differs(
+                why,
+                counts[id] < wrong ? "a row is there twice: " : "a row is not as it was: ", text);
     }
-    return true;
+    return counts[LEDGER_IDS] == 0 || differs(why, "rows of nobody", "");
 }
 
 /* The bytes of a model against those of a fit to the rows of the ledger. */
