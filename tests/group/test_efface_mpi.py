@@ -246,6 +246,9 @@ class Failures(RanksTest):
         self.assertEqual(self.ranks(2, "--help").stdout.count("usage:"), 1)
 
     def test_full_disk(self):
+        version = subprocess.run([MPIEXEC, "--version"], text=True, capture_output=True, check=False)
+        if "Open MPI" not in version.stdout:
+            self.skipTest("MPICH itself writes files that are larger than the limit")
         # Blocks of 512 bytes, on the last rank only.
         limited = ["sh", "-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" \"$@\""]
         said = self.ranks_fail(3, 1, "rank 2: ", *self.fit("p0.csv", "p1.csv", "p2.csv"), before=limited)
