@@ -1,8 +1,9 @@
 /* efface, the program: what its commands share. They see the public API only.
  *
- *   commands/  a file for each command, and what a few of them share
- *   models/    what is known of models: families, facts, predictions, tables
- *   input/     arguments, data files, key files, stores, answers of people
+ *   program.c  what is done with the arguments of a program that has these commands; main.c is
+ * efface, mpi/ has efface-mpi ranks.c    processes that run a command together commands/  a file
+ * for each command, and what a few of them share models/    what is known of models: families,
+ * facts, predictions, tables input/     arguments, data files, key files, stores, answers of people
  *   output/    files, JSON, messages, progress
  *
  * Standard output has the result of a command and nothing else: text for people or, with --json,
@@ -43,7 +44,59 @@ typedef struct cli_command {
 
 extern const cli_command cli_fit, cli_forget, cli_learn, cli_predict, cli_export, cli_info,
     cli_verify, cli_check, cli_rekey, cli_drop, cli_receipt, cli_show, cli_owners, cli_update,
-    cli_compact, cli_publish, cli_serve, cli_tokens;
+    cli_compact, cli_publish, cli_serve, cli_tokens, cli_digest;
+
+/* ---- program.c: a program with some of the commands */
+
+typedef struct cli_program {
+    const char *name;
+    const char *about;                  /* lines of its help before the commands */
+    const char *more;                   /* and after them */
+    const cli_command *const *commands; /* ended by NULL */
+} cli_program;
+
+/* Does what the arguments say; returns the exit code. */
+int cli_run_program(const cli_program *program, int n_arguments, char **arguments);
+
+const char *cli_program_name(void);
+
+/* Texts say "efface fit". A copy in which commands of this program have its name, to be freed; NULL
+ * if the text stays as it is. */
+char *cli_with_own_name(const char *text);
+
+/* ---- ranks.c: processes that run a command together, all with the same arguments
+ *
+ * A rank that fails goes to the end of the command. The others notice at their next operation, and
+ * do the same. There rank 0 says what went wrong, once, and which rank it was. Only rank 0 prints
+ * and writes files. A process that is alone has no group, and is the first. */
+
+/* This process is a rank of a group, which must outlive the command. Before anything is said. */
+void cli_ranks_begin(const efface_group *group);
+
+/* The group for the library, or NULL. */
+const efface_group *cli_group(void);
+
+/* Whether this process prints: it is rank 0, or alone. */
+bool cli_is_first(void);
+
+/* Whether a rank has come to its end already: then what is said here is no news. */
+bool cli_ranks_are_over(void);
+
+/* The bytes of rank 0 come to all ranks. CLI_DONE or, without a message, CLI_FAILED if a rank has
+ * failed. */
+int cli_share(void *bytes, size_t n_bytes);
+
+/* Numbers become their sums over all ranks; as cli_share. */
+int cli_sum(uint64_t *numbers, size_t n);
+
+/* Rank 0 or, with `to_all`, every rank gets the bytes of all ranks, those of rank 0 first. *all is
+ * to be freed; elsewhere it is NULL and *n_all 0. As cli_share, but a rank without memory says so.
+ */
+int cli_gather(const void *bytes, size_t n_bytes, bool to_all, void **all, size_t *n_all);
+
+/* All ranks come here with their exit codes. What went wrong is said, and all get the same code.
+ * *lost is set if they cannot reach each other any more. */
+int cli_ranks_end(int code, bool *lost);
 
 /* ---- escape.c: texts of any bytes, as they come from files and stores */
 
@@ -64,7 +117,8 @@ cli_character cli_next_character(const char *text);
 /* From now on every message is a JSON object on a line of its own. */
 void cli_messages_as_json(void);
 
-/* A line on standard error, after "efface: ". Messages are escaped as in cli_put_text. */
+/* A line on standard error, after the name of the program and a colon. Messages are escaped as in
+ * cli_put_text. */
 __attribute__((format(printf, 1, 2))) void cli_say(const char *format, ...);
 
 /* The same, of something to be looked at. */
@@ -99,6 +153,7 @@ typedef struct cli_open {
     const char *sign;
     const char *receipt_key;
     double wait; /* seconds for other processes; < 0: the default */
+    bool alone;  /* by this rank alone: the store is one file */
 } cli_open;
 
 /* False, after a message, if it cannot be opened; `code` then has the exit code. */
@@ -118,6 +173,9 @@ bool cli_store_options(const cli_open *how, efface_store_options *options, cli_k
 int cli_choose_model(efface_store *store, const char *wanted, efface_stored_model *info);
 int cli_find_model(efface_store *store, const char *name, efface_stored_model *info);
 
+/* Whether there is a file of that name, and not a folder. */
+bool cli_is_file(const char *path);
+
 /* Whether a file is a published model, as far as its first bytes tell. */
 bool cli_is_published(const char *path);
 
@@ -130,7 +188,8 @@ void cli_hex(const unsigned char *bytes, size_t n_bytes, char *hex);
 
 /* ---- asking.c: people */
 
-/* Whether somebody can be asked: standard input and standard error are a terminal. */
+/* Whether somebody can be asked: standard input and standard error are a terminal. Rank 0 asks, and
+ * all ranks get the answer. */
 bool cli_can_ask(void);
 
 /* Whether a command may make a change that cannot be undone. With --yes: CLI_DONE. Without a
@@ -162,7 +221,10 @@ double cli_now(void);
 
 /* ---- secrets.c: random numbers and key files */
 
+/* Random bytes; shared: all ranks get the same. False, after a message, if the system gives
+ * none. */
 bool cli_random(void *bytes, size_t n_bytes);
+bool cli_shared_random(void *bytes, size_t n_bytes);
 void cli_wipe(void *bytes, size_t n_bytes);
 
 /* Hexadecimal digits of n_bytes and the end of a line, of which there may be none. */

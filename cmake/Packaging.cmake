@@ -25,11 +25,12 @@ if(TARGET efface-serve)
     install(TARGETS efface-serve)
 endif()
 if(TARGET efface-mpi-lib)
-    set_target_properties(efface-mpi-lib PROPERTIES
+    set_target_properties(efface-mpi-lib efface-mpi-program PROPERTIES
         BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON)
     install(FILES "${PROJECT_SOURCE_DIR}/include/efface/efface_mpi.h"
         DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/efface")
     install(TARGETS efface-mpi-lib EXPORT efface-mpi)
+    install(TARGETS efface-mpi-program)
     install(EXPORT efface-mpi NAMESPACE efface:: DESTINATION "${package_dir}")
 endif()
 file(GLOB man_pages "${PROJECT_SOURCE_DIR}/docs/man/*.1")

@@ -11,6 +11,21 @@ typedef struct findings {
     bool no_memory;
 } findings;
 
+static void free_findings(findings *f) {
+    for (size_t i = 0; i < f->n; i++)
+        free(f->problems[i]);
+    free(f->problems);
+    f->problems = NULL;
+    f->n = 0;
+}
+
+static bool is_noted(const findings *f, const char *problem) {
+    for (size_t i = 0; i < f->n; i++)
+        if (strcmp(f->problems[i], problem) == 0)
+            return true;
+    return false;
+}
+
 static void take_note(void *context, const char *problem) {
     findings *const f = context;
     char *const copy = strdup(problem);
@@ -23,6 +38,27 @@ static void take_note(void *context, const char *problem) {
         return;
     }
     f->problems[f->n++] = copy;
+}
+
+/* What all ranks found comes to all; the same said by several ranks is said once. */
+static int share_findings(findings *f) {
+    char *own = NULL;
+    void *all = NULL;
+    size_t n_own = 0, n_all = 0;
+    FILE *const out = open_memstream(&own, &n_own);
+    for (size_t i = 0; out != NULL && i < f->n; i++)
+        fwrite(f->problems[i], 1, strlen(f->problems[i]) + 1, out);
+    if (out == NULL || fclose(out) != 0)
+        return cli_out_of_memory();
+    const int code = cli_gather(own, n_own, true, &all, &n_all);
+    free(own);
+    free_findings(f);
+    for (const char *at = all; code == CLI_DONE && at < (const char *)all + n_all;
+         at += strlen(at) + 1)
+        if (!is_noted(f, at))
+            take_note(f, at);
+    free(all);
+    return code;
 }
 
 /* `note` is no damage; NULL: there is none. */
@@ -81,7 +117,9 @@ static int check(efface_store *store, const char *public_key, findings *f, bool 
     cli_progress_end();
     if (status != EFFACE_OK)
         return cli_report_error(&error);
-    const int code = check_signed(store, public_key, f);
+    int code = check_signed(store, public_key, f);
+    if (code == CLI_DONE && cli_group() != NULL)
+        code = share_findings(f);
     if (code != CLI_DONE)
         return code;
     if (f->no_memory)
@@ -114,9 +152,7 @@ static int run(int n_arguments, char **arguments) {
     if (!cli_open_store(path, &how, &store, &code))
         return code;
     code = check(store, public_key, &f, as_json);
-    for (size_t i = 0; i < f.n; i++)
-        free(f.problems[i]);
-    free(f.problems);
+    free_findings(&f);
     efface_store_close(store);
     return code;
 }

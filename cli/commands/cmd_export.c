@@ -69,18 +69,55 @@ static int write_labels(FILE *out, cli_format format, const cli_asked *by, const
     return CLI_DONE;
 }
 
+/* Predictions of all ranks, and the ids of their rows, come to all: each asks the store for texts.
+ * In a process that is alone they stay as they are. */
+static int gather_labels(cli_predictions *predictions, uint64_t **ids) {
+    const size_t n = predictions->n_rows;
+    const size_t row_bytes = predictions->n_numbers * sizeof *predictions->numbers;
+    void *all_ids = NULL, *all_numbers = NULL;
+    size_t n_bytes = 0, ignored;
+    if (cli_group() == NULL)
+        return CLI_DONE;
+    int code = cli_gather(*ids, n * sizeof **ids, true, &all_ids, &n_bytes);
+    if (code == CLI_DONE)
+        code = cli_gather(predictions->numbers, n * row_bytes, true, &all_numbers, &ignored);
+    if (code != CLI_DONE) {
+        free(all_ids);
+        return code;
+    }
+    free(*ids);
+    free(predictions->numbers);
+    *ids = all_ids;
+    predictions->numbers = all_numbers;
+    predictions->n_rows = n_bytes / sizeof **ids;
+    return CLI_DONE;
+}
+
+/* What the model predicts for each row of the store, and the ids of the rows. */
+static int predict_all(const cli_asked *by, cli_predictions *predictions, uint64_t **ids) {
+    const size_t n = efface_data_n_rows(by->data);
+    const int code = cli_predict_rows(by, by->data, NULL, false, predictions);
+    *ids = malloc((n + 1) * sizeof **ids);
+    if (code != CLI_DONE || *ids == NULL)
+        return code != CLI_DONE ? code : cli_out_of_memory();
+    for (size_t i = 0; i < n; i++)
+        (*ids)[i] = efface_data_row(by->data, i).id;
+    return gather_labels(predictions, ids);
+}
+
 /* In the order of ids: positions in a store depend on its history, a file must not. */
 static int export_labels(FILE *out, cli_format format, const cli_asked *by) {
-    const size_t n = efface_data_n_rows(by->data);
     cli_predictions predictions;
+    uint64_t *ids = NULL;
+    int code = predict_all(by, &predictions, &ids);
+    const size_t n = predictions.n_rows;
     placed *const rows = malloc((n + 1) * sizeof *rows);
     size_t *const order = malloc((n + 1) * sizeof *order);
-    int code = cli_predict_rows(by, by->data, NULL, false, &predictions);
     if (code == CLI_DONE && (rows == NULL || order == NULL))
         code = cli_out_of_memory();
     if (code == CLI_DONE) {
         for (size_t i = 0; i < n; i++)
-            rows[i] = (placed){efface_data_row(by->data, i).id, i};
+            rows[i] = (placed){ids[i], i};
         qsort(rows, n, sizeof *rows, compare_ids);
         for (size_t i = 0; i < n; i++)
             order[i] = rows[i].position;
@@ -90,6 +127,7 @@ static int export_labels(FILE *out, cli_format format, const cli_asked *by) {
     else if (code == CLI_DONE)
         code = write_labels(out, format, by, rows, &predictions, order);
     cli_predictions_free(&predictions);
+    free(ids);
     free(rows);
     free(order);
     return code;
@@ -265,8 +303,9 @@ static int run(int n_arguments, char **arguments) {
         return cli_wrong("export needs -o FILE; -o - is standard output");
     if (!choose_format(&c, &format))
         return CLI_USAGE;
-    return cli_is_published(c.store_path) ? export_from_published(&c, format)
-                                          : export_from_store(&c, format);
+    if (!cli_is_published(c.store_path))
+        return export_from_store(&c, format);
+    return cli_is_first() ? export_from_published(&c, format) : CLI_DONE;
 }
 
 const cli_command cli_export = {

@@ -1,6 +1,7 @@
 /* efface fit: a new store with a model, or one more model in a store. What only one family has is
  * in its own file. */
 #include "input/column_offsets.h"
+#include "input/part_files.h"
 #include "input/target_columns.h"
 #include "models/family_table.h"
 
@@ -10,14 +11,14 @@
 #include <unistd.h>
 
 typedef struct choices {
-    const char *data_path, *store_path, *name, *column_list, *like, *family_name, *class_column;
+    const char *store_path, *name, *column_list, *like, *family_name, *class_column;
     const cli_family *family;
     void *of_family; /* what the command line says of the family's parameters */
     uint32_t n_threads;
     bool keep_texts;
     cli_open open;
     cli_number seed;
-    cli_texts offset_texts, target_lists;
+    cli_texts data_paths, offset_texts, target_lists;
     cli_targets targets;
     cli_offsets offsets;
     cli_data_options data;
@@ -60,7 +61,7 @@ static bool read_arguments(choices *c, int n_arguments, char **arguments) {
     if (!begin_family(c, find_family(n_arguments, arguments), &of_family))
         return false;
     const cli_option options[] = {
-        {"DATA", CLI_PLACE_OR_NOT, &c->data_path, NULL},
+        {"DATA", CLI_PLACES, &c->data_paths, NULL},
         {"-o", CLI_TEXT, &c->store_path, NULL},
         {"--family", CLI_TEXT, &c->family_name, NULL},
         {"--model", CLI_TEXT, &c->name, NULL},
@@ -108,7 +109,7 @@ static bool check_needs(choices *c) {
                             name);
         return column == NULL;
     }
-    if (c->data_path == NULL) {
+    if (c->data_paths.n == 0) {
         if (column != NULL)
             (void)cli_wrong("without DATA, classes are the labels that the rows of the store have "
                             "already: leave out --class");
@@ -139,7 +140,7 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
         (void)cli_wrong("fit needs -o STORE");
         return false;
     }
-    if (c->data_path == NULL && (cli_data_options_given(&c->data) || c->like != NULL ||
+    if (c->data_paths.n == 0 && (cli_data_options_given(&c->data) || c->like != NULL ||
                                  c->keep_texts || c->offset_texts.n != 0)) {
         (void)cli_wrong(
             "without DATA, fit adds a model to a store whose rows are there already: leave out "
@@ -172,22 +173,34 @@ static efface_new_model model_of(const choices *c, const cli_chosen *chosen) {
     return asked;
 }
 
+/* Reads the hash key of another store. Ranks look at their parts of a store in parts together, but
+ * rank 0 alone at one that is a file. */
+static int copy_hash_key(const choices *c, bool alone, efface_load_options *load) {
+    const cli_open how = {.access = EFFACE_ACCESS_READ, .wait = c->open.wait, .alone = alone};
+    efface_store *other = NULL;
+    efface_load_options known;
+    int code = CLI_DONE;
+    if (alone && !cli_is_first())
+        return CLI_DONE;
+    if (!cli_open_store(c->like, &how, &other, &code))
+        return code;
+    efface_store_load_options(other, &known);
+    memcpy(load->hash_key, known.hash_key, sizeof load->hash_key);
+    cli_wipe(&known, sizeof known);
+    efface_store_close(other);
+    return CLI_DONE;
+}
+
 /* A hash key of its own or, with --like, that of another store: ids that are texts are then the
  * same in both, without which two stores of the same rows could not be compared. */
 static int choose_hash_key(const choices *c, efface_load_options *load) {
-    efface_store *other = NULL;
-    int code = CLI_DONE;
     if (c->like == NULL)
-        return cli_random(load->hash_key, sizeof load->hash_key) ? CLI_DONE : CLI_FAILED;
-    const cli_open how = {.access = EFFACE_ACCESS_READ, .wait = c->open.wait};
-    if (cli_open_store(c->like, &how, &other, &code)) {
-        efface_load_options known;
-        efface_store_load_options(other, &known);
-        memcpy(load->hash_key, known.hash_key, sizeof load->hash_key);
-        cli_wipe(&known, sizeof known);
-    }
-    efface_store_close(other);
-    return code;
+        return cli_shared_random(load->hash_key, sizeof load->hash_key) ? CLI_DONE : CLI_FAILED;
+    bool alone = cli_is_file(c->like);
+    int code = cli_share(&alone, sizeof alone);
+    if (code == CLI_DONE)
+        code = copy_hash_key(c, alone, load);
+    return code == CLI_DONE ? cli_share(load->hash_key, sizeof load->hash_key) : code;
 }
 
 /* Makes the store with its model: the library sees to it that there is all of it or nothing. */
@@ -219,16 +232,20 @@ static bool load(choices *c, efface_load_options *options, efface_data **data, i
     options->offsets = c->offsets.items;
     options->n_offsets = c->offsets.n;
     cli_progress_begin("reading", 0, 0);
-    const bool loaded = cli_load_data(c->data_path, &c->data, options, data, code);
+    const bool loaded = cli_load_parts(&c->data_paths, &c->data, options, data, code);
     cli_progress_end();
     return loaded;
 }
 
 /* Reads DATA and, with --offset auto, once more with the offsets that it needs. */
 static bool load_shifted(choices *c, efface_load_options *options, efface_data **data, int *code) {
+    if (c->offsets.propose && (c->data_paths.n > 1 || cli_group() != NULL)) {
+        *code = cli_wrong("--offset auto looks at all rows of one file: give the offsets");
+        return false;
+    }
     if (!load(c, options, data, code))
         return false;
-    if (c->offsets.propose && !cli_can_be_read_again(c->data_path)) {
+    if (c->offsets.propose && !cli_can_be_read_again(c->data_paths.items[0])) {
         *code = cli_wrong("--offset auto reads DATA twice, but a pipe can be read only once: give "
                           "the offsets, or a file");
         return false;
@@ -378,7 +395,7 @@ static int print_result(const choices *c, efface_store *store, double seconds) {
 
 static int fit(choices *c) {
     efface_store *store = NULL;
-    const bool is_new = c->data_path != NULL;
+    const bool is_new = c->data_paths.n > 0;
     const bool exists = access(c->store_path, F_OK) == 0;
     /* Known before anything is read; the library looks again. */
     if (is_new && exists)
@@ -387,7 +404,7 @@ static int fit(choices *c) {
                           c->store_path);
     if (!is_new && !exists)
         return cli_wrong("there is no store '%s': give DATA to create it", c->store_path);
-    if (!c->seed.given && !cli_random(&c->seed.value, sizeof c->seed.value))
+    if (!c->seed.given && !cli_shared_random(&c->seed.value, sizeof c->seed.value))
         return CLI_FAILED;
     c->params->seed = c->seed.value;
     const double begin = cli_now();
@@ -403,6 +420,7 @@ static int run(int n_arguments, char **arguments) {
     memset(&c, 0, sizeof c);
     const int code = read_choices(&c, n_arguments, arguments) ? fit(&c) : CLI_USAGE;
     efface_model_free(c.model);
+    cli_texts_free(&c.data_paths);
     cli_texts_free(&c.offset_texts);
     cli_texts_free(&c.target_lists);
     cli_targets_free(&c.targets);
@@ -416,10 +434,11 @@ static int run(int n_arguments, char **arguments) {
 
 /* With the list of families in it. */
 static const char help_format[] =
-    "usage: efface fit DATA -k K -o STORE [OPTIONS]\n"
+    "usage: efface fit DATA... -k K -o STORE [OPTIONS]\n"
     "       efface fit -k K -o STORE --model NAME [OPTIONS]\n"
     "Creates STORE from the rows of DATA (CSV, .npy or IDX, also gzipped; - is\n"
-    "standard input) and fits a model. Without DATA, adds a model to a STORE.\n"
+    "standard input; several files are read as one) and fits a model. Without DATA,\n"
+    "adds a model to a STORE.\n"
     "  --family F      %s\n"
     "                  Each has options of its own: efface fit --family F --help\n"
     "  --model NAME    the name of the model in the store (default)\n"

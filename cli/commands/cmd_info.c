@@ -17,7 +17,55 @@ typedef struct contents {
     cli_facts *parameters; /* of each model */
     size_t n_models;
     cli_model_details *details; /* or NULL */
+    uint64_t *part_rows; /* of a store in parts whose ranks are here: the rows of each; else NULL */
 } contents;
+
+/* ---- parts */
+
+static int read_parts(contents *c) {
+    void *all = NULL;
+    size_t n_bytes;
+    if (cli_group() == NULL)
+        return CLI_DONE;
+    const int code =
+        cli_gather(&c->info.n_part_rows, sizeof c->info.n_part_rows, true, &all, &n_bytes);
+    c->part_rows = all;
+    return code;
+}
+
+static void json_parts(cli_json *json, const contents *c) {
+    char id[2 * EFFACE_PARTS_ID_BYTES + 1];
+    if (c->info.n_parts == 0)
+        return;
+    cli_hex(c->info.parts_id, sizeof c->info.parts_id, id);
+    cli_json_whole(json, "parts", c->info.n_parts);
+    cli_json_text(json, "parts_id", id);
+    if (c->part_rows == NULL) {
+        cli_json_whole(json, "part", c->info.part);
+        return;
+    }
+    cli_json_open(json, "part_rows", '[');
+    for (uint32_t i = 0; i < c->info.n_parts; i++)
+        cli_json_whole(json, NULL, c->part_rows[i]);
+    cli_json_close(json, ']');
+}
+
+static void print_parts(const contents *c) {
+    enum { MOST_PARTS = 8 };
+    char id[2 * EFFACE_PARTS_ID_BYTES + 1];
+    if (c->info.n_parts == 0)
+        return;
+    cli_hex(c->info.parts_id, sizeof c->info.parts_id, id);
+    if (c->part_rows == NULL) {
+        printf("part      %" PRIu32 " of %" PRIu32 " (from 0) of the store %s\n", c->info.part,
+               c->info.n_parts, id);
+        return;
+    }
+    printf("parts     %" PRIu32 " of the store %s, with ", c->info.n_parts, id);
+    for (uint32_t i = 0; i < c->info.n_parts && i < MOST_PARTS; i++)
+        printf("%s%" PRIu64, i > 0 ? ", " : "", c->part_rows[i]);
+    printf("%s rows\n", c->info.n_parts > MOST_PARTS ? ", ..." : "");
+}
 
 static void print_json(const contents *c) {
     const efface_store_info *const info = &c->info;
@@ -28,6 +76,7 @@ static void print_json(const contents *c) {
     cli_json_whole(&json, "bytes", info->file_bytes);
     cli_json_whole(&json, "free_bytes", info->free_bytes);
     cli_json_whole(&json, "rows", info->n_rows);
+    json_parts(&json, c);
     cli_json_whole(&json, "dim", info->n_columns);
     cli_json_open(&json, "columns", '[');
     for (uint32_t i = 0; i < info->n_columns; i++)
@@ -125,6 +174,7 @@ static void print_text(const contents *c) {
            info->format < 3 ? ", converted at the next request that writes" : "");
     printf("file      %" PRIu64 " bytes, %" PRIu64 " of them free\n", info->file_bytes,
            info->free_bytes);
+    print_parts(c);
     printf("rows      %" PRIu64 "\n", info->n_rows);
     const shown_columns columns = {.of = {.n = info->n_columns, .store = c->store}};
     print_columns(&columns);
@@ -168,6 +218,7 @@ static void free_contents(contents *c) {
     for (size_t i = 0; i < c->n_models && c->parameters != NULL; i++)
         cli_facts_free(&c->parameters[i]);
     free(c->parameters);
+    free(c->part_rows);
     efface_models_free(c->models);
     efface_store_close(c->store);
 }
@@ -179,7 +230,9 @@ static int print_contents(contents *c, const char *name, bool full, bool as_json
     if (efface_store_get_info(c->store, &c->info, &error) != EFFACE_OK ||
         efface_store_models(c->store, &c->models, &c->n_models, &error) != EFFACE_OK)
         return cli_report_error(&error);
-    int code = read_parameters(c);
+    int code = read_parts(c);
+    if (code == CLI_DONE)
+        code = read_parameters(c);
     if (code == CLI_DONE && (name != NULL || full)) {
         code = cli_choose_model(c->store, name, &model);
         if (code == CLI_DONE) {
@@ -304,11 +357,13 @@ static int run(int n_arguments, char **arguments) {
     int code;
     if (!cli_parse("info", options, n_arguments, arguments))
         return CLI_USAGE;
+    if (cli_is_published(c.path) && (name != NULL || full))
+        return cli_wrong("%s is a published model: --model and --full are for stores", c.path);
     if (cli_is_published(c.path))
-        return name != NULL || full ? cli_wrong("%s is a published model: --model and --full are "
-                                                "for stores",
-                                                c.path)
-                                    : print_published(c.path, as_json);
+        return cli_is_first() ? print_published(c.path, as_json) : CLI_DONE;
+    if ((name != NULL || full) && cli_group() != NULL)
+        return cli_wrong("--model and --full look at all rows in one process, which a store in "
+                         "parts does not allow");
     if (!cli_open_store(c.path, &how, &c.store, &code))
         return code;
     code = print_contents(&c, name, full, as_json);

@@ -127,7 +127,8 @@ static int read_rows(const choices *c, efface_load_options *load, read_data *dat
 }
 
 static int answer(const choices *c, cli_format format, const cli_asked *by, const read_data *data) {
-    const cli_inputs inputs = {c->data_path, c->column_list, data->rows, &data->passed_over};
+    const cli_inputs inputs = {c->data_path, cli_is_first() ? c->column_list : NULL, data->rows,
+                               &data->passed_over};
     result r = {
         .model = by->name, .rows = data->rows, .texts = data->texts, .with_ids = data->with_ids};
     int code;
@@ -159,13 +160,17 @@ static int answer_from_store(const choices *c, cli_format format) {
     if (!cli_open_store(c->store_path, &c->open, &store, &code))
         return code;
     code = cli_choose_model(store, c->name, &info);
-    if (code == CLI_DONE) {
+    if (code == CLI_DONE && cli_is_first()) {
         efface_store_load_options(store, &load);
         code = read_rows(c, &load, &data);
         cli_wipe(&load, sizeof load);
     }
     if (code == CLI_DONE &&
         efface_store_load(store, info.name, &fitted, &model, &error) != EFFACE_OK)
+        code = cli_report_error(&error);
+    /* The other ranks predict for no rows, and so learn with rank 0 what classes are called. */
+    if (code == CLI_DONE && !cli_is_first() &&
+        cli_begin_like(fitted, &data.rows, &error) != EFFACE_OK)
         code = cli_report_error(&error);
     if (code == CLI_DONE) {
         const cli_asked by = {.name = info.name, .model = model, .data = fitted, .store = store};
@@ -242,8 +247,9 @@ static int run(int n_arguments, char **arguments) {
             return cli_wrong(
                 "the format follows from the name of FILE: it must end in .csv, .npy or .json");
     }
-    return cli_is_published(c.store_path) ? answer_from_published(&c, format)
-                                          : answer_from_store(&c, format);
+    if (!cli_is_published(c.store_path))
+        return answer_from_store(&c, format);
+    return cli_is_first() ? answer_from_published(&c, format) : CLI_DONE;
 }
 
 const cli_command cli_predict = {

@@ -69,7 +69,7 @@ static int run(int n_arguments, char **arguments) {
     int code = cli_may_change("rekey", yes, &ask);
     if (code != CLI_DONE)
         return code;
-    if (!seed.given && !cli_random(&seed.value, sizeof seed.value))
+    if (!seed.given && !cli_shared_random(&seed.value, sizeof seed.value))
         return CLI_FAILED;
     if (!cli_open_store(path, &how, &store, &code))
         return code;

@@ -40,7 +40,7 @@ static int update(const choices *c, efface_store *store, bool ask) {
     int code = cli_load_rows(store, c->data_path, &c->data, &data, &texts);
     if (code != CLI_DONE)
         return code;
-    const size_t n = efface_data_n_rows(data);
+    const size_t n = data != NULL ? efface_data_n_rows(data) : 0; /* rank 0 asks */
     if (ask && !cli_ask("Replace %zu row%s of %s, in every model? The old values will be gone.", n,
                         n == 1 ? "" : "s", c->store_path))
         code = CLI_FAILED;

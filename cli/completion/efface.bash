@@ -2,8 +2,8 @@
 
 _efface() {
     local cur prev command options
-    local commands="fit forget learn update show owners predict export info verify check compact
-        rekey publish drop receipt serve token"
+    local commands="fit forget learn update show owners predict export info digest verify check
+        compact rekey publish drop receipt serve token"
     COMPREPLY=()
     cur=${COMP_WORDS[COMP_CWORD]}
     prev=${COMP_WORDS[COMP_CWORD - 1]}
@@ -50,7 +50,7 @@ _efface() {
         compact) options="--receipt-key --wait" ;;
         predict) options="-o --model --probabilities --columns --wait $data" ;;
         export) options="--table --labels --canonical --receipts -o --model --wait" ;;
-        verify) options="--model --wait" ;;
+        digest | verify) options="--model --wait" ;;
         rekey) options="--model --seed --yes --receipt-key --wait" ;;
         publish) options="-o --model --force --sign --receipt-key --wait" ;;
         drop) options="--model --yes --receipt-key --wait" ;;

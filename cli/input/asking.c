@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 bool cli_can_ask(void) {
-    return isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
+    bool can = isatty(STDIN_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
+    return cli_share(&can, sizeof can) == CLI_DONE && can;
 }
 
 int cli_may_change(const char *command, bool yes, bool *ask) {
@@ -18,20 +19,27 @@ int cli_may_change(const char *command, bool yes, bool *ask) {
         command);
 }
 
-bool cli_ask(const char *format, ...) {
-    char question[1024], answer[16] = "";
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(question, sizeof question, format, arguments);
-    va_end(arguments);
+static bool says_yes(const char *question) {
+    char answer[16] = "";
     cli_put_text(stderr, question);
     fputs(" [y/N] ", stderr);
     fflush(stderr);
     if (fgets(answer, sizeof answer, stdin) == NULL)
         fputc('\n', stderr);
     answer[strcspn(answer, "\r\n")] = '\0';
-    if (strcmp(answer, "y") == 0 || strcmp(answer, "Y") == 0 || strcmp(answer, "yes") == 0)
-        return true;
-    cli_say("nothing was changed");
-    return false;
+    return strcmp(answer, "y") == 0 || strcmp(answer, "Y") == 0 || strcmp(answer, "yes") == 0;
+}
+
+bool cli_ask(const char *format, ...) {
+    char question[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(question, sizeof question, format, arguments);
+    va_end(arguments);
+    bool yes = cli_is_first() && says_yes(question);
+    if (cli_share(&yes, sizeof yes) != CLI_DONE)
+        return false;
+    if (!yes)
+        cli_say("nothing was changed");
+    return yes;
 }

@@ -94,15 +94,13 @@ static int match(order *o) {
     return CLI_DONE;
 }
 
-static int put_in_order(efface_store *store, const char *path, efface_data *data) {
-    efface_store_info info;
+static int put_in_order(const efface_store *store, uint32_t n_columns, const char *path,
+                        efface_data *data) {
     efface_error error;
-    if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
-        return cli_report_error(&error);
     order o = {.store = store,
                .data = data,
                .file = cli_data_name(path),
-               .n_store = info.n_columns,
+               .n_store = n_columns,
                .n_data = efface_data_n_columns(data)};
     bool same = true;
     o.source = malloc(o.n_store * sizeof *o.source);
@@ -126,8 +124,13 @@ int cli_load_rows(efface_store *store, const char *path, const cli_data_options 
     efface_texts *known = NULL;
     efface_error error;
     int code = CLI_DONE;
-    if (efface_store_get_info(store, &info, &error) != EFFACE_OK ||
-        efface_texts_create(&known, &error) != EFFACE_OK)
+    *data = NULL;
+    *texts = NULL;
+    if (efface_store_get_info(store, &info, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    if (!cli_is_first())
+        return CLI_DONE;
+    if (efface_texts_create(&known, &error) != EFFACE_OK)
         return cli_report_error(&error);
     efface_store_load_options(store, &load);
     load.labels = info.labels;
@@ -137,7 +140,7 @@ int cli_load_rows(efface_store *store, const char *path, const cli_data_options 
     cli_progress_end();
     cli_wipe(&load, sizeof load);
     if (good)
-        code = put_in_order(store, path, loaded);
+        code = put_in_order(store, info.n_columns, path, loaded);
     if (code == CLI_DONE) {
         *data = loaded;
         *texts = known;

@@ -104,6 +104,16 @@ bool cli_load_some(const char *path, const cli_data_options *options, efface_loa
     return true;
 }
 
+efface_status cli_begin_like(const efface_data *set, efface_data **out, efface_error *error) {
+    const uint32_t n = efface_data_n_columns(set);
+    efface_status status = efface_data_create(n, out, error);
+    if (status == EFFACE_OK)
+        status = efface_data_set_offsets(*out, efface_data_offsets(set), error);
+    for (uint32_t i = 0; i < n && status == EFFACE_OK; i++)
+        status = efface_data_name_column(*out, i, efface_data_column_name(set, i), error);
+    return status;
+}
+
 const char *cli_column_name(const cli_columns *columns, uint32_t column) {
     if (columns->store != NULL)
         return efface_store_column(columns->store, column);

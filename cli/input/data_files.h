@@ -42,10 +42,14 @@ bool cli_load_data(const char *path, const cli_data_options *options, efface_loa
 bool cli_load_some(const char *path, const cli_data_options *options, efface_load_options *load,
                    efface_data **data, efface_error *why, int *code);
 
+/* An empty set with the columns of another: their number, names and offsets. */
+efface_status cli_begin_like(const efface_data *set, efface_data **out, efface_error *error);
+
 /* ---- column_order.c */
 
 /* Reads DATA for a store that is there, with its texts, and puts its columns in the order of the
- * store's where both have names. CLI_DONE, or after a message another exit code. */
+ * store's where both have names. Rank 0 reads; the others have NULL, as the library wants it.
+ * CLI_DONE, or after a message another exit code. */
 int cli_load_rows(efface_store *store, const char *path, const cli_data_options *options,
                   efface_data **data, efface_texts **texts);
 

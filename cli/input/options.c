@@ -68,13 +68,15 @@ static bool read_value(const cli_option *option, const char *text) {
     case CLI_FLAG:
     case CLI_PLACE:
     case CLI_PLACE_OR_NOT:
+    case CLI_PLACES:
     case CLI_MORE: break;
     }
     return false;
 }
 
 static bool is_place(const cli_option *option) {
-    return option->kind == CLI_PLACE || option->kind == CLI_PLACE_OR_NOT;
+    return option->kind == CLI_PLACE || option->kind == CLI_PLACE_OR_NOT ||
+           option->kind == CLI_PLACES;
 }
 
 /* The option that an argument names, which may go on with =VALUE. */
@@ -116,6 +118,12 @@ static bool take_place(const char *command, const cli_option **next, const char 
     if ((*next)->name == NULL) {
         (void)cli_wrong("'%s' is one argument too many; see efface %s --help", argument, command);
         return false;
+    }
+    if ((*next)->kind == CLI_PLACES) {
+        const bool good = add_text((*next)->value, argument);
+        if (!good)
+            (void)cli_out_of_memory();
+        return good;
     }
     *(const char **)(*next)->value = argument;
     (*next)++;

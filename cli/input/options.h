@@ -18,6 +18,7 @@ typedef enum cli_kind {
     CLI_WORD,         /* int, the place of the word in `words` */
     CLI_PLACE,        /* const char * */
     CLI_PLACE_OR_NOT, /* const char *, NULL if it is not there */
+    CLI_PLACES,       /* cli_texts: all that come, perhaps none; the last place */
     CLI_MORE          /* const cli_option *: more options, none of them a place; it has no name */
 } cli_kind;
 

@@ -22,6 +22,10 @@ bool cli_random(void *bytes, size_t n_bytes) {
     return true;
 }
 
+bool cli_shared_random(void *bytes, size_t n_bytes) {
+    return (!cli_is_first() || cli_random(bytes, n_bytes)) && cli_share(bytes, n_bytes) == CLI_DONE;
+}
+
 void cli_wipe(void *bytes, size_t n_bytes) {
     explicit_bzero(bytes, n_bytes);
 }

@@ -186,9 +186,22 @@ void cli_who_free(cli_who *who) {
     cli_texts_free(&who->files);
 }
 
-int cli_read_who(const cli_who *who, const efface_store *store, cli_wanted *wanted) {
+/* The ids that rank 0 has read come to all ranks. */
+static int share_ids(cli_ids *ids) {
+    uint64_t n = ids->n;
+    if (cli_share(&n, sizeof n) != CLI_DONE)
+        return CLI_FAILED;
+    if (!cli_is_first()) {
+        ids->items = calloc((size_t)n + 1, sizeof *ids->items);
+        if (ids->items == NULL)
+            return cli_out_of_memory();
+        ids->n = ids->capacity = (size_t)n;
+    }
+    return cli_share(ids->items, ids->n * sizeof *ids->items);
+}
+
+static int read_who(const cli_who *who, const efface_store *store, cli_wanted *wanted) {
     int code = CLI_DONE;
-    memset(wanted, 0, sizeof *wanted);
     for (size_t i = 0; i < who->ids.n && code == CLI_DONE; i++)
         code = want(wanted, &wanted->rows, store, who->ids.items[i]);
     for (size_t i = 0; i < who->keys.n && code == CLI_DONE; i++)
@@ -204,6 +217,14 @@ int cli_read_who(const cli_who *who, const efface_store *store, cli_wanted *want
     if (wanted->n_named > 0)
         qsort(wanted->named, wanted->n_named, sizeof *wanted->named, compare_named);
     return code;
+}
+
+int cli_read_who(const cli_who *who, const efface_store *store, cli_wanted *wanted) {
+    memset(wanted, 0, sizeof *wanted);
+    int code = cli_is_first() ? read_who(who, store, wanted) : CLI_DONE;
+    if (code == CLI_DONE)
+        code = share_ids(&wanted->rows);
+    return code == CLI_DONE ? share_ids(&wanted->owners) : code;
 }
 
 const char *cli_wanted_text(const cli_wanted *wanted, uint64_t id) {

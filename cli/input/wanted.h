@@ -39,7 +39,8 @@ bool cli_who_given(const cli_who *who);
 bool cli_who_reads_stdin(const cli_who *who);
 void cli_who_free(cli_who *who);
 
-/* Reads and sorts it all; who was named twice is wanted once. `store` NULL: texts are an error.
+/* Reads and sorts it all; who was named twice is wanted once. Rank 0 reads, and all ranks get the
+ * ids; it alone knows the texts. `store` NULL: texts are an error.
  * CLI_DONE or, after a message, another exit code; release with cli_wanted_free either way. */
 int cli_read_who(const cli_who *who, const efface_store *store, cli_wanted *wanted);
 

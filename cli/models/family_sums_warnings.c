@@ -97,20 +97,19 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Rows of each class, and rows without one. */
-static uint64_t count_rows(const efface_data *rows, const cli_classes *classes, uint64_t *counts) {
-    uint64_t n_without = 0;
+/* Rows of each class and, behind them, rows without one; of all ranks. */
+static int count_rows(const efface_data *rows, const cli_classes *classes, uint64_t *counts) {
     for (size_t i = 0; i < efface_data_n_rows(rows); i++) {
         const int64_t label = efface_data_row(rows, i).label;
         const int64_t *const found =
             label != EFFACE_NO_LABEL && classes->n > 0
                 ? bsearch(&label, classes->numbers, classes->n, sizeof label, compare)
                 : NULL;
-        n_without += label == EFFACE_NO_LABEL;
+        counts[classes->n] += label == EFFACE_NO_LABEL;
         if (found != NULL)
             counts[found - classes->numbers]++;
     }
-    return n_without;
+    return cli_sum(counts, classes->n + (size_t)1);
 }
 
 static void say_single(const cli_classes *classes, const uint64_t *counts) {
@@ -135,8 +134,9 @@ static void warn_classes(const efface_model *model, const cli_chosen *chosen) {
     const efface_data *const rows = rows_of(chosen, &loaded);
     const int code = cli_read_classes(&of, &classes);
     uint64_t *const counts = calloc(classes.n + (size_t)1, sizeof *counts);
-    if (code == CLI_DONE && rows != NULL && counts != NULL) {
-        const uint64_t n_without = count_rows(rows, &classes, counts);
+    if (code == CLI_DONE && rows != NULL && counts != NULL &&
+        count_rows(rows, &classes, counts) == CLI_DONE) {
+        const uint64_t n_without = counts[classes.n];
         if (n_without > 0)
             cli_warn("%" PRIu64 " row%s no class, and take%s no part in the model", n_without,
                      n_without == 1 ? " has" : "s have", n_without == 1 ? "s" : "");

@@ -9,7 +9,7 @@
 
 bool cli_fresh_open(cli_fresh *fresh, const char *path, int *code) {
     *fresh = (cli_fresh){.path = path};
-    if (path == NULL)
+    if (path == NULL || !cli_is_first())
         return true;
     const int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor < 0) {

@@ -1,6 +1,7 @@
 /* What is said on standard error, and the exit codes that go with it. docs/man/efface.1 has the
  * form of messages with --json. */
-#include "cli.h"
+#include "output/held_messages.h"
+
 #include "output/json_writer.h"
 
 #include <stdarg.h>
@@ -64,12 +65,62 @@ static void say_text(const about *a, const char *message) {
     const bool coloured = a->status != NULL;
     if (coloured)
         cli_paint(stderr, RED);
-    fputs("efface:", stderr);
+    fprintf(stderr, "%s:", cli_program_name());
     if (coloured)
         cli_unpaint(stderr);
     fputs(strcmp(a->kind, "warning") == 0 ? " warning: " : " ", stderr);
     cli_put_text(stderr, message);
     fputc('\n', stderr);
+}
+
+static void print(const about *a, const char *message) {
+    char *const named = cli_with_own_name(message);
+    (as_json ? say_json : say_text)(a, named != NULL ? named : message);
+    free(named);
+}
+
+/* ---- ranks */
+
+static cli_message held[CLI_MOST_HELD];
+static size_t n_held;
+
+const cli_message *cli_held_messages(size_t *n) {
+    *n = n_held;
+    return held;
+}
+
+/* On a rank, errors wait for the end of the command, and so does what is said after them. All else
+ * is said by rank 0. False: it is to be said now. */
+static bool hold(const about *a, const char *message) {
+    if (cli_group() == NULL)
+        return false;
+    if (cli_ranks_are_over())
+        return true;
+    if (a->status == NULL && n_held == 0)
+        return !cli_is_first();
+    if (n_held < CLI_MOST_HELD) {
+        cli_message *const m = &held[n_held++];
+        *m = (cli_message){.code = a->code, .has_place = a->place != NULL};
+        snprintf(m->kind, sizeof m->kind, "%s", a->kind);
+        snprintf(m->status, sizeof m->status, "%s", a->status != NULL ? a->status : "");
+        snprintf(m->text, sizeof m->text, "%s", message);
+        if (a->place != NULL)
+            m->place = *a->place;
+    }
+    return true;
+}
+
+void cli_print_held(const cli_message *messages, size_t n, const char *before) {
+    for (size_t i = 0; i < n; i++) {
+        const cli_message *const m = &messages[i];
+        const about a = {.kind = m->kind,
+                         .code = m->code,
+                         .status = m->status[0] != '\0' ? m->status : NULL,
+                         .place = m->has_place ? &m->place : NULL};
+        char text[CLI_HELD_PREFIX + sizeof m->text];
+        snprintf(text, sizeof text, "%s%s", i == 0 ? before : "", m->text);
+        print(&a, text);
+    }
 }
 
 /* The message is put together first, so that whatever is in it can be escaped. */
@@ -81,9 +132,11 @@ static void say(const about *a, const char *format, va_list arguments) {
     if (n >= (int)sizeof short_one && (long_one = malloc((size_t)n + 1)) != NULL)
         (void)vsnprintf(long_one, (size_t)n + 1, format, again);
     va_end(again);
+    const char *const message = long_one != NULL ? long_one : short_one;
     cli_progress_end();
     fflush(stdout);
-    (as_json ? say_json : say_text)(a, long_one != NULL ? long_one : short_one);
+    if (!hold(a, message))
+        print(a, message);
     free(long_one);
 }
 

@@ -104,8 +104,8 @@ bool cli_output_open(cli_output *output, const char *path) {
     static const char pattern[] = ".XXXXXX";
     struct stat about;
     memset(output, 0, sizeof *output);
-    if (cli_is_stdout(path)) {
-        output->file = stdout;
+    if (cli_is_stdout(path) || !cli_is_first()) {
+        output->file = stdout; /* of other ranks nothing comes from there */
         return true;
     }
     /* What a symbolic link stands for is replaced, not the link. */

@@ -225,7 +225,7 @@ void cli_progress_begin(const char *what, unsigned step, unsigned n_steps) {
         atomic_store(&first_ms, 0);
     }
     note_part(-1);
-    if (isatty(STDERR_FILENO) == 0)
+    if (isatty(STDERR_FILENO) == 0 || !cli_is_first())
         return;
     snprintf(what_now, sizeof what_now, "%s", what);
     width = terminal_width();

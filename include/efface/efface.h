@@ -366,6 +366,14 @@ typedef struct efface_load_options {
     size_t n_offsets;
     efface_rounding *rounding; /* default NULL; if not NULL, a new one; if the load succeeds, it has
                                   seen all values that float32 may not hold */
+
+    /* For ranks of a group that read one file together: of n_shares shares, only the rows of one
+     * are read, `share`, from 0. Every row is in one share, and shares are about equally large; one
+     * may have no rows. Rows without an id column have the ids that they have in the whole file. A
+     * share of an .npy or IDX file that is not gzipped is read without the rest. Default 0: all
+     * rows. */
+    uint32_t share;
+    uint32_t n_shares;
 } efface_load_options;
 
 /* Fills the options with their defaults: detect everything, all columns are values, key 0. */
@@ -1405,6 +1413,8 @@ EFFACE_API void efface_store_close(efface_store *store);
  * used SQLite before the first call of this function or the first opening of a store. */
 EFFACE_API int efface_store_wipes_memory(void);
 
+#define EFFACE_PARTS_ID_BYTES 16
+
 typedef struct efface_store_info {
     uint32_t format; /* of the file: 3; 1 or 2 if it was opened to read and is older; 4 for a part
                         of a store */
@@ -1423,9 +1433,11 @@ typedef struct efface_store_info {
     int owner_zero_is_old; /* rows of owner 0 come from an older format, which wrote 0 for no owner
                               too */
     uint64_t file_bytes;
-    uint64_t free_bytes; /* of these, bytes of free pages, which later rows use; see compact */
-    uint32_t n_parts;    /* that the store has, if it is in parts; 0: it is one file */
-    uint32_t part;       /* which of them this file is, from 0 */
+    uint64_t free_bytes;  /* of these, bytes of free pages, which later rows use; see compact */
+    uint32_t n_parts;     /* that the store has, if it is in parts; 0: it is one file */
+    uint32_t part;        /* which of them this file is, from 0 */
+    uint64_t n_part_rows; /* and how many rows it has */
+    unsigned char parts_id[EFFACE_PARTS_ID_BYTES]; /* the same in all parts of a store */
 } efface_store_info;
 
 /* How much is in a store. Errors: CORRUPT; BUSY; IO. */

@@ -37,8 +37,12 @@ static efface_status share_failure(ef_team *team, uint32_t rank, efface_error *e
     const efface_group *const group = &team->group;
     efface_error failure = {0};
     team->has_failed = true;
-    if (group->rank == rank) {
-        failure = *error;
+    if (group->rank == rank) { /* field by field: behind its texts there may be anything */
+        failure.status = error->status;
+        failure.line = error->line;
+        failure.column = error->column;
+        failure.os_error = error->os_error;
+        (void)snprintf(failure.file, sizeof failure.file, "%s", error->file);
         (void)snprintf(failure.message, sizeof failure.message, "rank %" PRIu32 ": %.480s", rank,
                        error->message);
     }

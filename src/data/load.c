@@ -60,6 +60,9 @@ static efface_status check_options(const efface_load_options *options, efface_er
         options->labels != EFFACE_IDS_TEXT)
         return ef_fail(error, EFFACE_E_ARGUMENT, "%d is not a value of the option labels",
                        (int)options->labels);
+    if (options->share >= options->n_shares && options->n_shares != 0)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "of %u shares, there is no number %u",
+                       options->n_shares, options->share);
     if (options->n_offsets != 0 && options->offsets == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "the offsets must not be NULL");
     /* Whatever may be part of a number, a quote or a line end would not separate fields. */

@@ -213,6 +213,7 @@ typedef struct chunk {
     float *values;
     double *wide;
     const double *offsets; /* or NULL; with them `wide` is there */
+    uint64_t *ids;         /* of rows that do not begin with the first of the file; or NULL */
 } chunk;
 
 static void convert_wide(const ef_array *array, const unsigned char *from, size_t n,
@@ -258,10 +259,9 @@ static efface_status read_values(ef_reader *reader, const ef_array *array, uint6
 }
 
 /* Room for n_more rows: for all at once if the file has them, else for twice as many as came. */
-static efface_status make_room(const ef_reader *reader, const ef_array *array, efface_data *data,
+static efface_status make_room(const ef_reader *reader, size_t n_all, efface_data *data,
                                size_t n_more, efface_error *error) {
     const size_t n_rows = efface_data_n_rows(data);
-    const size_t n_all = (size_t)array->n_rows;
     uint64_t left;
     const bool honest = ef_reader_left(reader, &left); /* check_header compared them */
     const size_t least = n_rows + n_more;
@@ -269,10 +269,35 @@ static efface_status make_room(const ef_reader *reader, const ef_array *array, e
     return data->capacity < least ? ef_data_reserve(data, wanted, error) : EFFACE_OK;
 }
 
+/* The rows of the share that is asked for: from begin on, up to end. */
+typedef struct range {
+    uint64_t begin, end;
+} range;
+
+static uint64_t part_of(uint64_t n_rows, uint32_t share, uint32_t n_shares) {
+    return n_rows / n_shares * share + n_rows % n_shares * share / n_shares;
+}
+
+static range range_of(const ef_array *array, const efface_load_options *options) {
+    if (options->n_shares == 0)
+        return (range){0, array->n_rows};
+    return (range){part_of(array->n_rows, options->share, options->n_shares),
+                   part_of(array->n_rows, options->share + 1, options->n_shares)};
+}
+
+/* Adds n rows of a chunk, the first of which is row `row` of the file. */
+static efface_status add_chunk(efface_data *data, const chunk *from, uint64_t row, size_t n,
+                               efface_error *error) {
+    for (size_t i = 0; i < n && from->ids != NULL; i++)
+        from->ids[i] = row + i;
+    return efface_data_add(
+        data, &(efface_rows){.n_rows = n, .values = from->values, .ids = from->ids}, error);
+}
+
 /* Makes a set for the rows, and a place for a chunk of them. */
 static efface_status begin_rows(const ef_array *array, const efface_load_options *options,
-                                size_t n_values, efface_data **data, chunk *to,
-                                efface_error *error) {
+                                size_t n_rows, efface_data **data, chunk *to, efface_error *error) {
+    const size_t n_values = n_rows * (size_t)array->n_columns;
     efface_status status = efface_data_create((uint32_t)array->n_columns, data, error);
     if (status == EFFACE_OK)
         status = ef_offsets_choose(*data, options, error);
@@ -283,7 +308,11 @@ static efface_status begin_rows(const ef_array *array, const efface_load_options
         to->offsets != NULL || (options->rounding != NULL && !is_exact(array->element));
     to->values = ef_alloc(n_values, sizeof *to->values);
     to->wide = wide ? ef_alloc(n_values, sizeof *to->wide) : NULL;
-    return to->values != NULL && (!wide || to->wide != NULL) ? EFFACE_OK : ef_fail_memory(error);
+    const bool numbered = range_of(array, options).begin > 0;
+    to->ids = numbered ? ef_alloc(n_rows, sizeof *to->ids) : NULL;
+    return to->values != NULL && (!wide || to->wide != NULL) && (!numbered || to->ids != NULL)
+               ? EFFACE_OK
+               : ef_fail_memory(error);
 }
 
 efface_status ef_array_load(ef_reader *reader, const ef_array *array,
@@ -295,24 +324,26 @@ efface_status ef_array_load(ef_reader *reader, const ef_array *array,
     const size_t d = (size_t)array->n_columns;
     const size_t chunk_rows = CHUNK_VALUES / d > 1 ? CHUNK_VALUES / d : 1;
     efface_data *data = NULL;
-    chunk rows = {NULL, NULL, NULL};
+    chunk rows = {.values = NULL};
+    const range wanted = range_of(array, options);
     efface_rounding rounding = {.n_columns = 0};
-    status = begin_rows(array, options, chunk_rows * d, &data, &rows, error);
-    for (uint64_t row = 0; row < array->n_rows && status == EFFACE_OK;) {
-        const uint64_t left = array->n_rows - row;
+    status = begin_rows(array, options, chunk_rows, &data, &rows, error);
+    if (status == EFFACE_OK)
+        status = ef_reader_skip(reader, wanted.begin * d * element_bytes(array->element), error);
+    for (uint64_t row = wanted.begin; row < wanted.end && status == EFFACE_OK;) {
+        const uint64_t left = wanted.end - row;
         const size_t n = left < chunk_rows ? (size_t)left : chunk_rows;
         status = read_values(reader, array, row * d, &rows, n * d, error);
         if (status == EFFACE_OK && options->rounding != NULL && rows.wide != NULL)
             status =
                 efface_rounding_add(&rounding, n, (uint32_t)d, rows.wide, 0, rows.offsets, error);
         if (status == EFFACE_OK)
-            status = make_room(reader, array, data, n, error);
+            status = make_room(reader, (size_t)(wanted.end - wanted.begin), data, n, error);
         if (status == EFFACE_OK)
-            status =
-                efface_data_add(data, &(efface_rows){.n_rows = n, .values = rows.values}, error);
+            status = add_chunk(data, &rows, row, n, error);
         row += n;
     }
-    if (status == EFFACE_OK)
+    if (status == EFFACE_OK && wanted.end == array->n_rows)
         status = expect_end(reader, error);
     if (status == EFFACE_OK) {
         if (options->rounding != NULL)
@@ -324,6 +355,7 @@ efface_status ef_array_load(ef_reader *reader, const ef_array *array,
     efface_data_free(data);
     ef_free(rows.values);
     ef_free(rows.wide);
+    ef_free(rows.ids);
     return status;
 }
 

@@ -26,6 +26,7 @@
 
 #define BATCH_VALUES ((size_t)1 << 14)
 #define BATCH_ROWS ((size_t)1 << 10)
+#define SHARE_ROWS 64
 
 typedef enum kind { UNDECIDED, NUMBERS, TEXT } kind;
 
@@ -51,6 +52,8 @@ typedef struct loader {
     int64_t *batch_weights;
     int64_t *batch_labels;
     uint64_t *batch_lines;
+
+    uint64_t n_read; /* rows of the file, be they of another share */
 } loader;
 
 static void close_loader(loader *l) {
@@ -175,6 +178,19 @@ static bool looks_like_number(ef_field text) {
            !ef_number_is_padded(text.text, text.n_bytes);
 }
 
+/* The first field that is not empty decides. */
+static void decide_kind(kind *of, ef_field text) {
+    if (*of == UNDECIDED && text.n_bytes > 0)
+        *of = looks_like_number(text) ? NUMBERS : TEXT;
+}
+
+static void decide_label_kind(loader *l, ef_field text) {
+    double ignored;
+    if (l->label_kind == UNDECIDED && text.n_bytes > 0)
+        l->label_kind =
+            ef_number_parse(text.text, text.n_bytes, &ignored) != EF_NUMBER_NONE ? NUMBERS : TEXT;
+}
+
 /* Where the caller wants to know what numbers stand for. */
 static efface_status keep_text(const loader *l, efface_text_kind of, uint64_t number, ef_field text,
                                efface_error *error) {
@@ -190,8 +206,7 @@ static efface_status read_id(loader *l, size_t field, efface_error *error) {
     const ef_field text = l->csv.fields[field];
     if (text.n_bytes == 0)
         return fail_empty(&l->csv, field, "id", error);
-    if (l->id_kind == UNDECIDED)
-        l->id_kind = looks_like_number(text) ? NUMBERS : TEXT;
+    decide_kind(&l->id_kind, text);
     if (l->id_kind == NUMBERS)
         return read_whole64(
             &l->csv, field,
@@ -212,8 +227,7 @@ static efface_status read_owner(loader *l, size_t field, efface_error *error) {
     *owner = EFFACE_NO_OWNER;
     if (text.n_bytes == 0)
         return EFFACE_OK;
-    if (l->owner_kind == UNDECIDED)
-        l->owner_kind = looks_like_number(text) ? NUMBERS : TEXT;
+    decide_kind(&l->owner_kind, text);
     if (l->owner_kind == NUMBERS) {
         const efface_status status =
             read_whole64(&l->csv, field,
@@ -247,9 +261,7 @@ static efface_status read_label(loader *l, size_t field, efface_error *error) {
     if (text.n_bytes == 0)
         return fail_empty(&l->csv, field, "label", error);
     double ignored;
-    if (l->label_kind == UNDECIDED)
-        l->label_kind =
-            ef_number_parse(text.text, text.n_bytes, &ignored) != EF_NUMBER_NONE ? NUMBERS : TEXT;
+    decide_label_kind(l, text);
     if (l->label_kind == NUMBERS && l->options->labels == EFFACE_IDS_NUMBERS &&
         ef_number_parse(text.text, text.n_bytes, &ignored) == EF_NUMBER_NONE)
         return fail_field(&l->csv, field, EFFACE_E_FORMAT,
@@ -278,15 +290,29 @@ static efface_status read_weight(loader *l, size_t field, efface_error *error) {
 
 /* ---------------------------------------------------------------- rows */
 
+/* From a column or, in a share of the rows, their numbers in the file. */
+static bool has_ids(const loader *l) {
+    return l->columns.has[EF_ROLE_ID] || l->options->n_shares > 1;
+}
+
 static efface_rows batch_rows(const loader *l, size_t first, size_t n_rows) {
     return (efface_rows){
         .n_rows = n_rows,
         .values = l->batch_values + first * l->columns.n_values,
-        .ids = l->columns.has[EF_ROLE_ID] ? l->batch_ids + first : NULL,
+        .ids = has_ids(l) ? l->batch_ids + first : NULL,
         .owners = l->columns.has[EF_ROLE_OWNER] ? l->batch_owners + first : NULL,
         .weights = l->columns.has[EF_ROLE_WEIGHT] ? l->batch_weights + first : NULL,
         .labels = l->columns.has[EF_ROLE_LABEL] ? l->batch_labels + first : NULL,
     };
+}
+
+/* Shares take turns, SHARE_ROWS rows at a time: nobody knows how many rows there are before the
+ * end. The number of a row of this share in the file, from 1. */
+static size_t number_in_file(const loader *l, size_t position) {
+    if (l->options->n_shares <= 1)
+        return position + 1;
+    const size_t turn = position / SHARE_ROWS * l->options->n_shares + l->options->share;
+    return turn * SHARE_ROWS + position % SHARE_ROWS + 1;
 }
 
 /* Row i of the batch has an id that is there. */
@@ -298,7 +324,7 @@ static efface_status fail_duplicate(const loader *l, size_t i, efface_error *err
     return ef_fail_at(error, EFFACE_E_DUPLICATE, l->csv.reader->name, l->batch_lines[i], 0,
                       "this row has the same id as row %zu; ids are unique: remove one of the rows "
                       "or give it another id",
-                      position + 1);
+                      number_in_file(l, position));
 }
 
 /* Adds rows of the batch; the second halves of hashes go along. */
@@ -352,6 +378,24 @@ static efface_status flush(loader *l, efface_error *error) {
     return EFFACE_OK;
 }
 
+static bool is_wanted(const loader *l) {
+    return l->options->n_shares <= 1 ||
+           l->n_read / SHARE_ROWS % l->options->n_shares == l->options->share;
+}
+
+/* A row of another share may be the first that says what a column holds. */
+static void pass_row(loader *l) {
+    const ef_csv *const csv = &l->csv;
+    for (size_t i = 0; i < csv->n_fields && csv->n_fields == l->columns.n_fields; i++) {
+        switch ((ef_role)l->columns.roles[i]) {
+        case EF_ROLE_ID: decide_kind(&l->id_kind, csv->fields[i]); break;
+        case EF_ROLE_OWNER: decide_kind(&l->owner_kind, csv->fields[i]); break;
+        case EF_ROLE_LABEL: decide_label_kind(l, csv->fields[i]); break;
+        default: break;
+        }
+    }
+}
+
 static efface_status read_row(loader *l, efface_error *error) {
     const ef_csv *const csv = &l->csv;
     if (csv->n_fields != l->columns.n_fields)
@@ -378,6 +422,8 @@ static efface_status read_row(loader *l, efface_error *error) {
                                      l->data->offsets, error);
     if (status != EFFACE_OK)
         return status;
+    if (!l->columns.has[EF_ROLE_ID])
+        l->batch_ids[l->n_batch] = l->n_read;
     l->batch_lines[l->n_batch++] = csv->line;
     return l->n_batch == l->batch_capacity ? flush(l, error) : EFFACE_OK;
 }
@@ -470,13 +516,17 @@ efface_status ef_csv_load(ef_reader *reader, const efface_load_options *options,
     if (status == EFFACE_OK)
         status = begin_rows(&l, error);
     while (status == EFFACE_OK && l.csv.n_fields > 0) {
-        status = read_row(&l, error);
+        if (is_wanted(&l))
+            status = read_row(&l, error);
+        else
+            pass_row(&l);
+        l.n_read++;
         if (status == EFFACE_OK)
             status = ef_csv_next(&l.csv, error);
     }
     if (status == EFFACE_OK)
         status = flush(&l, error);
-    if (status == EFFACE_OK && efface_data_n_rows(l.data) == 0)
+    if (status == EFFACE_OK && l.n_read == 0)
         status = fail_no_rows(&l.csv, error);
     if (status == EFFACE_OK && l.texts != NULL)
         status = ef_texts_move(options->texts, l.texts, error);

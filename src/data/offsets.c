@@ -38,8 +38,10 @@ efface_status efface_data_set_offsets(efface_data *data, const double *offsets,
         return ef_fail(
             error, EFFACE_E_ARGUMENT,
             "offsets must be set before the first row is added, but the set has rows already");
-    bool any;
-    const efface_status status = check(data->n_columns, offsets, &any, error);
+    bool any = false;
+    efface_status status = ef_data_check_whole(data, error);
+    if (status == EFFACE_OK)
+        status = check(data->n_columns, offsets, &any, error);
     if (status != EFFACE_OK)
         return status;
     double *copy = NULL;

@@ -270,6 +270,33 @@ efface_status ef_reader_fill(ef_reader *reader, size_t n_bytes, efface_error *er
     return status;
 }
 
+/* Moves the source on, where that can be done without reading; returns by how many bytes. */
+static uint64_t jump(ef_reader *reader, uint64_t n_bytes) {
+    if (reader->file < 0 || !reader->size_known || reader->gzipped ||
+        reader->n_source_read + n_bytes > reader->n_source_bytes ||
+        lseek(reader->file, (off_t)n_bytes, SEEK_CUR) < 0)
+        return 0;
+    reader->n_source_read += n_bytes;
+    return n_bytes;
+}
+
+efface_status ef_reader_skip(ef_reader *reader, uint64_t n_bytes, efface_error *error) {
+    efface_status status = EFFACE_OK;
+    while (n_bytes > 0 && status == EFFACE_OK) {
+        const size_t available = ef_reader_available(reader);
+        const size_t n = n_bytes < available ? (size_t)n_bytes : available;
+        ef_reader_take(reader, n);
+        n_bytes -= n;
+        if (n_bytes > 0 && reader->ended)
+            return EFFACE_OK;
+        if (n_bytes > 0)
+            n_bytes -= jump(reader, n_bytes);
+        if (n_bytes > 0)
+            status = ef_reader_fill(reader, 1, error);
+    }
+    return status;
+}
+
 bool ef_reader_left(const ef_reader *reader, uint64_t *n_bytes) {
     if (!reader->size_known || reader->gzipped || reader->n_source_read > reader->n_source_bytes)
         return false;

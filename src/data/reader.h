@@ -52,6 +52,9 @@ void ef_reader_close(ef_reader *reader);
  * available may move. */
 efface_status ef_reader_fill(ef_reader *reader, size_t n_bytes, efface_error *error);
 
+/* Takes n_bytes bytes that nobody wants to see, or as many as there are. */
+efface_status ef_reader_skip(ef_reader *reader, uint64_t n_bytes, efface_error *error);
+
 /* The bytes of the stream that were not taken, or false if that is not known beforehand. The file
  * system's word: a file may shrink or grow while it is read. */
 bool ef_reader_left(const ef_reader *reader, uint64_t *n_bytes);

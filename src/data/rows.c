@@ -411,19 +411,23 @@ static efface_status enter_ids(efface_data *data, const efface_rows *rows, uint6
     return EFFACE_OK;
 }
 
-/* The rows of a part change by requests only, which all ranks know of. */
-static efface_status check_whole(const efface_data *data, efface_error *error) {
+efface_status ef_rows_check(const efface_data *data, const efface_rows *rows, efface_error *error) {
+    int64_t total_weight;
+    return check_rows(data, rows, data->total_weight, &total_weight, error);
+}
+
+efface_status ef_data_check_whole(const efface_data *data, efface_error *error) {
     return data->part == NULL
                ? EFFACE_OK
                : ef_fail(error, EFFACE_E_ARGUMENT,
-                         "the set is a part of a group's set; change its rows by requests to its "
-                         "models, on all ranks");
+                         "the set is a part of a group's set; change its columns before it joins "
+                         "and its rows by requests to its models, on all ranks");
 }
 
 efface_status efface_data_add(efface_data *data, const efface_rows *rows, efface_error *error) {
     if (data == NULL || rows == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data and rows must not be NULL");
-    const efface_status status = check_whole(data, error);
+    const efface_status status = ef_data_check_whole(data, error);
     return status == EFFACE_OK ? ef_data_add(data, rows, error) : status;
 }
 
@@ -640,7 +644,7 @@ efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t 
                                  efface_error *error) {
     if (data == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data must not be NULL");
-    efface_status status = check_whole(data, error);
+    efface_status status = ef_data_check_whole(data, error);
     if (status == EFFACE_OK)
         status = ef_data_prepare_remove(data, ids, n_ids, error);
     if (status != EFFACE_OK)
@@ -653,7 +657,7 @@ efface_status efface_data_remove(efface_data *data, const uint64_t *ids, size_t 
 efface_status efface_data_replace(efface_data *data, const efface_rows *rows, efface_error *error) {
     if (data == NULL || rows == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data and rows must not be NULL");
-    const efface_status status = check_whole(data, error);
+    const efface_status status = ef_data_check_whole(data, error);
     return status == EFFACE_OK ? ef_data_replace(data, rows, error) : status;
 }
 

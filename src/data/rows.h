@@ -100,6 +100,12 @@ static inline float ef_data_value(const efface_data *data, size_t position, uint
 /* Makes room for n_rows rows in all, exactly, so that a file of known size costs no more. */
 efface_status ef_data_reserve(efface_data *data, size_t n_rows, efface_error *error);
 
+/* Rows of a part change by requests only, which all ranks know of, and its columns not at all. */
+efface_status ef_data_check_whole(const efface_data *data, efface_error *error);
+
+/* Whether a set could take these rows, which are its only ones then. */
+efface_status ef_rows_check(const efface_data *data, const efface_rows *rows, efface_error *error);
+
 /* efface_data_add and efface_data_replace, for a part of a set too. */
 efface_status ef_data_add(efface_data *data, const efface_rows *rows, efface_error *error);
 efface_status ef_data_replace(efface_data *data, const efface_rows *rows, efface_error *error);

@@ -29,6 +29,13 @@ static inline const ef_counts *ef_data_whole(const efface_data *data) {
     return data->part != NULL ? &data->part->whole : &data->counts;
 }
 
+/* The team of a set that a call was given, which may be NULL; the call begins. */
+static inline ef_team *ef_team_of_call(const efface_data *data) {
+    ef_team *const team = data != NULL ? ef_data_team(data) : NULL;
+    ef_team_begin(team);
+    return team;
+}
+
 /* Whether this rank has to add what all ranks know, and is to be added once. */
 static inline bool ef_data_leads(const efface_data *data) {
     return data->part == NULL || data->part->team->group.rank == 0;
@@ -42,10 +49,11 @@ void ef_shard_free(ef_shard *part);
 /* Rows leave and come, on any rank, and all ranks know them: counts them, and looks at no others
  * unless the end of a range has left. Nothing is needed, and nothing done, if the set is whole.
  * `take` tells of a row, its values side by side; `end` may fail, and is the same on all ranks;
- * `undo` takes all back since `begin`, whether it ended or not. */
+ * `undo` takes all back since `begin`, whether it ended or not; `keep` forgets what was before. */
 void ef_shard_begin_change(efface_data *data);
 void ef_shard_take(efface_data *data, const float *values, int64_t weight, bool leaves);
 efface_status ef_shard_end_change(efface_data *data, efface_error *error);
 void ef_shard_undo_change(efface_data *data);
+void ef_shard_keep_change(efface_data *data);
 
 #endif

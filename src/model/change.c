@@ -233,6 +233,11 @@ void ef_joint_undo(const ef_joint_change *c, efface_data *data) {
         ef_shard_undo_change(data);
 }
 
+void ef_joint_keep(const ef_joint_change *c, efface_data *data) {
+    if (c->counted)
+        ef_shard_keep_change(data);
+}
+
 void ef_joint_free(ef_joint_change *c) {
     ef_change_free(&c->own);
     ef_change_free(&c->all);

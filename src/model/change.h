@@ -67,6 +67,9 @@ efface_status ef_joint_share(ef_joint_change *change, efface_data *data, efface_
 
 /* Changes the set back, and what is known of all rows. Cannot fail. */
 void ef_joint_undo(const ef_joint_change *change, efface_data *data);
+
+/* The change stays: nothing is left of what it takes to undo it but the change itself. */
+void ef_joint_keep(const ef_joint_change *change, efface_data *data);
 void ef_joint_free(ef_joint_change *change);
 
 /* The first value of a row; the others follow EF_PANEL floats apart. */

@@ -23,6 +23,11 @@ typedef struct ef_news {
     bool only_look; /* say what it would take, and make nothing */
 } ef_news;
 
+/* The rows that there are after the change, on this rank. */
+static inline uint64_t ef_news_n_rows(const ef_news *news) {
+    return news->rows != NULL ? news->rows->n_rows : news->counts->n_rows;
+}
+
 typedef struct ef_totals {
     uint64_t n_rows;
     int64_t total_weight;
@@ -68,10 +73,12 @@ typedef struct ef_family {
     const efface_params *(*params)(const void *state);
     ef_totals (*totals)(const void *state);
     size_t (*n_bytes)(const void *state);
-    uint64_t (*n_visited)(const void *state); /* rows that its fit looked at */
+    /* Rows that its fit to this set looked at, on this rank. */
+    uint64_t (*n_visited)(const void *state, const efface_data *data);
     void (*describe)(const void *state, ef_listener to);
 
-    /* Works out what follows from a change, and fills the report but for its rows and seconds.
+    /* Works out what follows from a change, and fills the report but for its rows and seconds;
+     * rows_visited is what this rank visits.
      * `done` is false if that takes rows and they are not at hand. If it is true, and not only a
      * look was asked for, `next` is handed out, to be committed or dropped. */
     efface_status (*follow)(void *state, const ef_news *news, void **next, bool *done,
@@ -139,9 +146,11 @@ struct efface_model {
 efface_status ef_model_create(const ef_family *family, void *state, uint32_t n_columns,
                               efface_model **out, efface_error *error);
 
-/* Fits a model of any family. */
+/* Fits a model of any family; or of one, to which the parameters must belong. */
 efface_status ef_model_fit(const efface_data *data, const efface_params *params, efface_model **out,
                            efface_error *error);
+efface_status ef_model_fit_as(const ef_family *family, const efface_data *data,
+                              const efface_params *params, efface_model **out, efface_error *error);
 
 /* The state of a model, if it is of a family; else NULL, and an error that says so. */
 void *ef_model_state(const efface_model *model, const ef_family *family, efface_error *error);

@@ -29,16 +29,25 @@ void efface_model_free(efface_model *model) {
     ef_free(model);
 }
 
-efface_status ef_model_fit(const efface_data *data, const efface_params *params, efface_model **out,
-                           efface_error *error) {
+/* The family of the parameters of a fit, which are checked. `wanted` may be NULL: any. */
+static efface_status check_fit(const ef_family *wanted, const efface_data *data,
+                               const efface_params *params, efface_model **out,
+                               const ef_family **family, efface_error *error) {
     if (data == NULL || params == NULL || out == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "data, params and out must not be NULL");
+    if (wanted != NULL && params->family != wanted->number)
+        return wanted->check_params(params, error);
+    return ef_family_check(params, family, error);
+}
+
+efface_status ef_model_fit_as(const ef_family *wanted, const efface_data *data,
+                              const efface_params *params, efface_model **out,
+                              efface_error *error) {
     const ef_family *family = NULL;
-    ef_team *const team = ef_data_team(data);
+    ef_team *const team = ef_team_of_call(data);
     efface_model *model = NULL;
     void *state = NULL;
-    ef_team_begin(team);
-    efface_status status = ef_family_check(params, &family, error);
+    efface_status status = check_fit(wanted, data, params, out, &family, error);
     if (status == EFFACE_OK)
         status = family->fit(data, params, &state, error);
     if (status == EFFACE_OK)
@@ -52,6 +61,11 @@ efface_status ef_model_fit(const efface_data *data, const efface_params *params,
     }
     ef_wipe_stack(EF_DEEP_STACK);
     return status;
+}
+
+efface_status ef_model_fit(const efface_data *data, const efface_params *params, efface_model **out,
+                           efface_error *error) {
+    return ef_model_fit_as(NULL, data, params, out, error);
 }
 
 void *ef_model_state(const efface_model *model, const ef_family *family, efface_error *error) {
@@ -134,13 +148,13 @@ efface_status ef_model_attach(efface_model *model, const efface_data *data, effa
 efface_status efface_model_decode(const unsigned char *bytes, size_t n_bytes,
                                   const efface_params *params, const efface_data *data,
                                   efface_model **out, efface_error *error) {
-    if (bytes == NULL || params == NULL || data == NULL || out == NULL)
-        return ef_fail(error, EFFACE_E_ARGUMENT, "bytes, params, data and out must not be NULL");
     ef_decoder decoder = {.bytes = bytes, .n_bytes = n_bytes};
-    ef_team *const team = ef_data_team(data);
+    ef_team *const team = ef_team_of_call(data);
     efface_model *model = NULL;
-    ef_team_begin(team);
-    efface_status status = ef_model_read(&decoder, params, data->n_columns, &model, error);
+    efface_status status =
+        bytes != NULL && params != NULL && data != NULL && out != NULL
+            ? ef_model_read(&decoder, params, data->n_columns, &model, error)
+            : ef_fail(error, EFFACE_E_ARGUMENT, "bytes, params, data and out must not be NULL");
     if (status == EFFACE_OK)
         status = ef_model_attach(model, data, error);
     status = ef_team_agree(team, status, error);

@@ -6,20 +6,27 @@
 #include <inttypes.h>
 #include <string.h>
 
-efface_status efface_model_verify(const efface_model *model, const efface_data *data,
-                                  efface_difference *difference, efface_error *error) {
+static efface_status check(const efface_model *model, const efface_data *data,
+                           const efface_difference *difference, efface_error *error) {
     if (model == NULL || data == NULL || difference == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "model, data and difference must not be NULL");
     if (data->n_columns != model->n_columns)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the set has %" PRIu32 " columns, but the model was fitted to %" PRIu32,
                        data->n_columns, model->n_columns);
-    const ef_family *const family = model->family;
+    return EFFACE_OK;
+}
+
+efface_status efface_model_verify(const efface_model *model, const efface_data *data,
+                                  efface_difference *difference, efface_error *error) {
     ef_writer is = {0}, should = {0};
     void *fresh = NULL;
-    ef_team *const team = ef_data_team(data);
-    ef_team_begin(team);
-    efface_status status = family->fit_again(model->state, data, &fresh, error);
+    ef_team *const team = ef_team_of_call(data);
+    efface_status status = check(model, data, difference, error);
+    if (status != EFFACE_OK)
+        return ef_team_agree(team, status, error);
+    const ef_family *const family = model->family;
+    status = family->fit_again(model->state, data, &fresh, error);
     if (status == EFFACE_OK) {
         family->write(&is, model->state);
         family->write(&should, fresh);

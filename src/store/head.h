@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #define EF_ROW_KEY_BYTES 16
-#define EF_CLUSTER_ID_BYTES 16
+#define EF_CLUSTER_ID_BYTES EFFACE_PARTS_ID_BYTES
 
 typedef struct ef_head {
     uint32_t n_columns;
@@ -46,7 +46,7 @@ typedef struct ef_head {
     unsigned char last_receipt[EFFACE_DIGEST_BYTES]; /* zeros if there is none */
 
     uint32_t n_parts; /* of the store that this file is a part of; 0: it is a whole store */
-    uint32_t part;    /* which one it is, from 0; the others are all 0 in a whole store */
+    uint32_t part;    /* which one it is, from 0; this and what follows is 0 in a whole store */
     unsigned char cluster_id[EF_CLUSTER_ID_BYTES]; /* all parts of a store have it */
     uint64_t n_requests; /* that the part has followed; all parts have the same, or one less while a
                             request waits in the journal of part 0 */

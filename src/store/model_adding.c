@@ -244,7 +244,8 @@ static efface_status fit_in_parts(adding *a, const efface_new_model *asked, effa
     efface_status status = ef_store_begin(store, true, error);
     if (status != EFFACE_OK)
         return status;
-    if (ef_store_leads(store))
+    status = ef_record_new(store, asked, &a->record, error);
+    if (status == EFFACE_OK && ef_store_leads(store))
         status = check_free(store, a->record.name, error);
     if (status == EFFACE_OK)
         status = ef_rows_load(store, a->record.columns, a->record.n_columns, &a->data, NULL, error);
@@ -258,7 +259,9 @@ static efface_status fit_in_parts(adding *a, const efface_new_model *asked, effa
 }
 
 static efface_status fit_in_file(adding *a, const efface_new_model *asked, efface_error *error) {
-    efface_status status = copy_rows(a, error);
+    efface_status status = ef_record_new(a->store, asked, &a->record, error);
+    if (status == EFFACE_OK)
+        status = copy_rows(a, error);
     if (status == EFFACE_OK)
         status = fit(asked, a->data, &a->model, error);
     return status == EFFACE_OK ? write_model(a, error) : status;
@@ -272,10 +275,8 @@ efface_status efface_store_fit(efface_store *store, const efface_new_model *aske
     if (status != EFFACE_OK)
         return status;
     adding a = {.store = store};
-    status = ef_record_new(store, asked, &a.record, error);
-    if (status == EFFACE_OK)
-        status =
-            store->cluster != NULL ? fit_in_parts(&a, asked, error) : fit_in_file(&a, asked, error);
+    status =
+        store->cluster != NULL ? fit_in_parts(&a, asked, error) : fit_in_file(&a, asked, error);
     if (status == EFFACE_OK && model != NULL) {
         *model = a.model;
         a.model = NULL;

@@ -142,8 +142,7 @@ bool ef_sync_folder(const char *folder) {
     return synced;
 }
 
-/* The name of a file is on the disk when its folder is. */
-static efface_status sync_name(const char *path, efface_error *error) {
+efface_status ef_sync_name(const char *path, efface_error *error) {
     char *const folder = ef_path_with(path, "");
     if (folder == NULL)
         return ef_fail_memory(error);
@@ -179,5 +178,5 @@ efface_status ef_new_file_place(const ef_new_file *m, efface_error *error) {
         fsync(m->file) == 0 ? EFFACE_OK : ef_fail_system(m->path, "cannot be created", error);
     if (status == EFFACE_OK)
         status = give_name(m, error);
-    return status == EFFACE_OK ? sync_name(m->path, error) : status;
+    return status == EFFACE_OK ? ef_sync_name(m->path, error) : status;
 }

@@ -26,6 +26,9 @@ efface_status ef_new_file_place(const ef_new_file *file, efface_error *error);
 /* Takes away what has no name yet, and releases memory. */
 void ef_new_file_end(ef_new_file *file);
 
+/* Has the name of a file or folder on the disk: that is so when the folder is that has it. */
+efface_status ef_sync_name(const char *path, efface_error *error);
+
 /* A path and an ending, released with ef_free; NULL if memory is short. */
 char *ef_path_with(const char *path, const char *ending);
 

@@ -242,7 +242,8 @@ efface_status efface_store_change_all(efface_store *store, efface_store_change *
     efface_error why = {.status = EFFACE_OK};
     if (changes == NULL && n != 0)
         return ef_fail(error, EFFACE_E_ARGUMENT, "changes must not be NULL");
-    ef_task *const tasks = ef_alloc_zero(n, sizeof *tasks);
+    /* One task, the common case, needs no memory here. */
+    ef_task one = {.change = NULL}, *const tasks = n > 1 ? ef_alloc_zero(n, sizeof *tasks) : &one;
     for (size_t i = 0; i < n; i++) {
         changes[i].status = EFFACE_OK;
         changes[i].error = (efface_error){.status = EFFACE_OK};
@@ -265,7 +266,8 @@ efface_status efface_store_change_all(efface_store *store, efface_store_change *
     }
     for (size_t i = 0; tasks != NULL && i < n; i++)
         ef_free(tasks[i].ids);
-    ef_free(tasks);
+    if (tasks != &one)
+        ef_free(tasks);
     if (status != EFFACE_OK) {
         fail_all(changes, n, status, &why);
         if (error != NULL)

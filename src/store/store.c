@@ -27,9 +27,13 @@
  *     every bucket, group and model it reads before it changes or acknowledges anything.
  *  8. The file has the tables and indexes of schema.c and nothing else, or is not written to.
  *
+ * A store in parts (cluster/cluster.h) has them for all its files together: 1 is then a transaction
+ * of each part, which one of them decides, and 3 and 4 are about the rows of all parts.
+ *
  * Tables:
  *
- *     facts          name, value                    "head" and "seal" (head.c); "signature"
+ *     facts          name, value                    "head" and "seal" (head.c); "signature";
+ *                                                   "offsets"; "journal ..." (cluster/journal.c)
  *     columns        number, name                   if any column has a name
  *     rows           bucket, id, owner, weight,     owner and class may be absent; text: of the id,
  *                    class, text, vals              if kept; vals: float32, little-endian
@@ -448,6 +452,7 @@ efface_status efface_store_get_info(efface_store *store, efface_store_info *info
             .format = store->format,
             .n_parts = head.n_parts,
             .part = head.part,
+            .n_part_rows = head.n_parts != 0 ? head.n_rows : 0,
             .n_rows = head.n_rows,
             .n_columns = head.n_columns,
             .n_models = (uint32_t)head.n_models,
@@ -464,6 +469,8 @@ efface_status efface_store_get_info(efface_store *store, efface_store_info *info
             .file_bytes = (uint64_t)(n_pages * page_bytes),
             .free_bytes = (uint64_t)(n_free * page_bytes),
         };
+    if (head.n_parts != 0)
+        memcpy(found.parts_id, head.cluster_id, sizeof found.parts_id);
     if (status == EFFACE_OK && store->cluster != NULL)
         status = ef_cluster_info(store, &found, error);
     status = ef_store_end(store, status, error);

@@ -15,7 +15,7 @@ from cli_program import N_ROWS, PROGRAM, ProgramTest, without_numbers, write_peo
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 COMMANDS = ["fit", "forget", "learn", "update", "show", "owners", "predict", "export", "info",
-            "verify", "check", "compact", "rekey", "publish", "drop", "receipt",
+            "digest", "verify", "check", "compact", "rekey", "publish", "drop", "receipt",
             "serve", "token"]
 # These two are commands of another program, which builds without its libraries do not have.
 WITH_SERVICE = PROGRAM and os.path.exists(os.path.join(os.path.dirname(PROGRAM), "efface-serve"))

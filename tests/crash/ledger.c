@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define FIRST_ROWS 400
+#define FIRST_MODELS 4
 #define LEDGER_KINDS 840 /* so many that each family, way and choice of columns is among them */
 #define OWNER_IDS 16     /* neighbours of which every second has the same owner */
 
@@ -38,25 +39,32 @@ static int64_t label_of(uint64_t id) {
     return id % 10 == 0 ? EFFACE_NO_LABEL : (int64_t)(id % 4);
 }
 
+/* Eight bytes that are found if they are searched for. */
+static uint64_t number_of(uint64_t id) {
+    dice d = {id * LEDGER_IDS};
+    return dice_below(&d, UINT64_MAX) | UINT64_C(1) << 56;
+}
+
 /* Groups that overlap, so that rows matter. */
-static float value_of(uint64_t id, uint32_t column) {
-    dice d = {id * LEDGER_COLUMNS + column};
+static float value_of(uint64_t id, uint64_t version, uint32_t column) {
+    dice d = {(version * LEDGER_IDS + id) * LEDGER_COLUMNS + column};
     return (float)(id % 7) + (float)dice_below(&d, 4096) * 0x1p-10f;
 }
 
-static efface_data *make_set(const uint64_t *ids, size_t n, const uint32_t *columns, uint32_t d) {
+static efface_data *make_set(const uint64_t *ids, const uint64_t *versions, size_t n,
+                             const uint32_t *columns, uint32_t d) {
     efface_data *data = NULL;
     efface_status status = efface_data_create(d, &data, NULL);
     for (size_t i = 0; status == EFFACE_OK && i < n; i++) {
         float values[LEDGER_COLUMNS];
         const int64_t weight = weight_of(ids[i]);
         const int64_t label = label_of(ids[i]);
-        const uint64_t owner = owner_of(ids[i]);
+        const uint64_t owner = owner_of(ids[i]), number = number_of(ids[i]);
         for (uint32_t j = 0; j < d; j++)
-            values[j] = value_of(ids[i], columns != NULL ? columns[j] : j);
+            values[j] = value_of(ids[i], versions[i], columns != NULL ? columns[j] : j);
         const efface_rows row = {.n_rows = 1,
                                  .values = values,
-                                 .ids = &ids[i],
+                                 .ids = &number,
                                  .weights = &weight,
                                  .owners = &owner,
                                  .labels = &label};
@@ -68,13 +76,17 @@ static efface_data *make_set(const uint64_t *ids, size_t n, const uint32_t *colu
     abort();
 }
 
-static efface_data *make_inside(const ledger *l, const uint32_t *columns, uint32_t d) {
-    uint64_t ids[LEDGER_IDS];
+/* The rows inside, or those that a rank has at first. */
+static efface_data *make_inside(const ledger *l, const efface_group *group, const uint32_t *columns,
+                                uint32_t d) {
+    uint64_t ids[LEDGER_IDS], versions[LEDGER_IDS];
     size_t n = 0;
     for (uint64_t id = 0; id < LEDGER_IDS; id++)
-        if (l->inside[id])
+        if (l->inside[id] && (group == NULL || id * group->size / LEDGER_IDS == group->rank)) {
+            versions[n] = l->versions[id];
             ids[n++] = id;
-    return make_set(ids, n, columns, d);
+        }
+    return make_set(ids, versions, n, columns, d);
 }
 
 /* A kind is a family, a way in which its models work, and all columns or some. */
@@ -94,22 +106,62 @@ static void name_of(unsigned slot, char name[EFFACE_MODEL_NAME_BYTES]) {
     (void)snprintf(name, EFFACE_MODEL_NAME_BYTES, "m%u", slot);
 }
 
-efface_status ledger_begin(ledger *l, const char *path, efface_error *error) {
-    *l = (ledger){.n_receipts = 0};
+/* Room for what a request for a model refers to. */
+typedef struct new_model {
+    char name[EFFACE_MODEL_NAME_BYTES];
+    law_params params;
+} new_model;
+
+static efface_new_model ask_for(const step *s, new_model *model) {
+    uint32_t n_columns;
+    const uint32_t *const columns = columns_of(s->model_kind, &n_columns);
+    name_of(s->slot, model->name);
+    params_of(s->model_kind, s->seed, n_columns, &model->params);
+    return (efface_new_model){.name = model->name,
+                              .params = &model->params.common,
+                              .columns = columns,
+                              .n_columns = columns != NULL ? n_columns : 0};
+}
+
+/* The first models: other families and ways each time. */
+static step first_fit(unsigned slot) {
+    const unsigned apart = 2 * (unsigned)law_n_families + 1;
+    return (step){.kind = STEP_FIT, .slot = slot, .model_kind = slot * apart, .seed = slot};
+}
+
+ledger ledger_first(void) {
+    ledger l = {.n_receipts = 0};
     for (uint64_t id = 0; id < FIRST_ROWS; id++)
-        l->inside[id] = true;
-    efface_store *store = NULL;
-    efface_data *const data = make_inside(l, NULL, LEDGER_COLUMNS);
-    efface_status status = create_plain(path, data, &store, error);
-    for (unsigned slot = 0; status == EFFACE_OK && slot < 4; slot++) {
-        const unsigned apart = 2 * (unsigned)law_n_families + 1; /* other families and ways */
-        const step s = {.kind = STEP_FIT, .slot = slot, .model_kind = slot * apart, .seed = slot};
-        status = step_do(&s, store, error);
-        step_apply(&s, l);
+        l.inside[id] = true;
+    for (unsigned slot = 0; slot < FIRST_MODELS; slot++) {
+        const step s = first_fit(slot);
+        step_apply(&s, &l);
     }
+    return l;
+}
+
+efface_status ledger_create(const char *path, const efface_group *group, efface_error *error) {
+    const ledger l = ledger_first();
+    efface_store_options options = plain_options(EFFACE_ACCESS_WRITE);
+    efface_store *store = NULL;
+    new_model models[FIRST_MODELS];
+    efface_new_model asked[FIRST_MODELS];
+    for (unsigned slot = 0; slot < FIRST_MODELS; slot++) {
+        const step s = first_fit(slot);
+        asked[slot] = ask_for(&s, &models[slot]);
+    }
+    options.group = group;
+    efface_data *const data = make_inside(&l, group, NULL, LEDGER_COLUMNS);
+    const efface_status status =
+        efface_store_create(path, data, NULL, &options, asked, FIRST_MODELS, &store, error);
     efface_store_close(store);
     efface_data_free(data);
     return status;
+}
+
+efface_status ledger_begin(ledger *l, const char *path, efface_error *error) {
+    *l = ledger_first();
+    return ledger_create(path, NULL, error);
 }
 
 /* ---------------------------------------------------------------- steps */
@@ -122,8 +174,10 @@ static void draw_ids(const ledger *l, dice *d, unsigned lane, unsigned n_lanes, 
         bool twice = false;
         for (unsigned j = 0; j < s->n_ids; j++)
             twice |= s->ids[j] == id;
-        if (l->inside[id] == inside && !twice)
+        if (l->inside[id] == inside && !twice) {
+            s->versions[s->n_ids] = l->versions[id] + 1;
             s->ids[s->n_ids++] = id;
+        }
     }
 }
 
@@ -149,9 +203,16 @@ static bool draw_model(const ledger *l, dice *d, unsigned lane, unsigned n_lanes
 step step_draw(const ledger *l, dice *d, unsigned lane, unsigned n_lanes) {
     step s = {.kind = STEP_FORGET};
     const unsigned n_inside = count_inside(l, lane, n_lanes);
-    const uint64_t what = dice_below(d, 20);
+    const uint64_t what = dice_below(d, 23);
     if (what < 3 && draw_model(l, d, lane, n_lanes, &s))
         return s;
+    if (what >= 20 && n_inside != 0) {
+        s.kind = STEP_UPDATE;
+        draw_ids(l, d, lane, n_lanes, true, 1 + (unsigned)dice_below(d, 8), &s);
+        if (s.n_ids != 0)
+            return s;
+        s.kind = STEP_FORGET;
+    }
     if (what < 8 || n_inside < LEDGER_IDS / n_lanes / 2) {
         s.kind = STEP_LEARN;
         draw_ids(l, d, lane, n_lanes, false, 1 + (unsigned)dice_below(d, 16), &s);
@@ -168,12 +229,20 @@ step step_draw(const ledger *l, dice *d, unsigned lane, unsigned n_lanes) {
     return s;
 }
 
+/* The numbers of a line behind the first ones. */
+static uint64_t *number_at(step *s, unsigned i) {
+    if (i < s->n_ids)
+        return &s->ids[i];
+    i -= s->n_ids;
+    return i < s->n_ids ? &s->versions[i] : &s->owners[i - s->n_ids];
+}
+
 void step_write(const step *s, char line[LEDGER_LINE]) {
+    step own = *s;
     int used = snprintf(line, LEDGER_LINE, "%d %d %u %u %" PRIu64 " %u %u", (int)s->kind,
                         (int)s->grouped, s->slot, s->model_kind, s->seed, s->n_ids, s->n_owners);
-    for (unsigned i = 0; i < s->n_ids + s->n_owners; i++)
-        used += snprintf(line + used, LEDGER_LINE - (size_t)used, " %" PRIu64,
-                         i < s->n_ids ? s->ids[i] : s->owners[i - s->n_ids]);
+    for (unsigned i = 0; i < 2 * s->n_ids + s->n_owners; i++)
+        used += snprintf(line + used, LEDGER_LINE - (size_t)used, " %" PRIu64, *number_at(&own, i));
 }
 
 bool step_read(step *s, const char *line) {
@@ -185,31 +254,44 @@ bool step_read(step *s, const char *line) {
         return false;
     s->kind = (step_kind)kind;
     s->grouped = grouped != 0;
-    for (unsigned i = 0; i < s->n_ids + s->n_owners; i++) {
+    for (unsigned i = 0; i < 2 * s->n_ids + s->n_owners; i++) {
         line += used;
-        if (sscanf(line, " %" SCNu64 "%n", i < s->n_ids ? &s->ids[i] : &s->owners[i - s->n_ids],
-                   &used) != 1)
+        if (sscanf(line, " %" SCNu64 "%n", number_at(s, i), &used) != 1)
             return false;
     }
     return true;
 }
 
-static efface_status learn(const step *s, efface_store *store, efface_error *error) {
-    efface_data *const data = make_set(s->ids, s->n_ids, NULL, LEDGER_COLUMNS);
-    const efface_status status = efface_store_learn(store, data, NULL, NULL, error);
+/* Rows come, or get other values. */
+static efface_status take_rows(const step *s, efface_store *store, efface_error *error) {
+    efface_data *const data = make_set(s->ids, s->versions, s->n_ids, NULL, LEDGER_COLUMNS);
+    const efface_status status = s->kind == STEP_LEARN
+                                     ? efface_store_learn(store, data, NULL, NULL, error)
+                                     : efface_store_update(store, data, NULL, NULL, error);
     efface_data_free(data);
     return status;
+}
+
+static efface_status forget(const step *s, efface_store *store, efface_error *error) {
+    uint64_t numbers[16];
+    for (unsigned i = 0; i < s->n_ids; i++)
+        numbers[i] = number_of(s->ids[i]);
+    const efface_request request = {
+        .ids = numbers, .n_ids = s->n_ids, .owners = s->owners, .n_owners = s->n_owners};
+    return efface_store_forget(store, &request, NULL, error);
 }
 
 /* A row of an owner may be among the ids, and the owner then has none left: that is no failure. */
 static efface_status forget_grouped(const step *s, efface_store *store, efface_error *error) {
     const unsigned n = s->n_ids + s->n_owners;
+    uint64_t numbers[16];
     efface_request requests[18];
     efface_store_change changes[18];
     for (unsigned i = 0; i < n; i++) {
         requests[i] = (efface_request){.missing = EFFACE_MISSING_SKIP};
         if (i < s->n_ids) {
-            requests[i].ids = &s->ids[i];
+            numbers[i] = number_of(s->ids[i]);
+            requests[i].ids = &numbers[i];
             requests[i].n_ids = 1;
         } else {
             requests[i].owners = &s->owners[i - s->n_ids];
@@ -229,38 +311,30 @@ static efface_status forget_grouped(const step *s, efface_store *store, efface_e
 }
 
 efface_status step_do(const step *s, efface_store *store, efface_error *error) {
-    char name[EFFACE_MODEL_NAME_BYTES];
-    name_of(s->slot, name);
-    uint32_t n_columns;
-    const uint32_t *const columns = columns_of(s->model_kind, &n_columns);
-    law_params params;
-    params_of(s->model_kind, s->seed, n_columns, &params);
-    const efface_new_model asked = {.name = name,
-                                    .params = &params.common,
-                                    .columns = columns,
-                                    .n_columns = columns != NULL ? n_columns : 0};
-    const efface_request request = {
-        .ids = s->ids, .n_ids = s->n_ids, .owners = s->owners, .n_owners = s->n_owners};
+    new_model model;
+    const efface_new_model asked = ask_for(s, &model);
     switch (s->kind) {
-    case STEP_FORGET:
-        return s->grouped ? forget_grouped(s, store, error)
-                          : efface_store_forget(store, &request, NULL, error);
-    case STEP_LEARN: return learn(s, store, error);
+    case STEP_FORGET: return s->grouped ? forget_grouped(s, store, error) : forget(s, store, error);
+    case STEP_LEARN:
+    case STEP_UPDATE: return take_rows(s, store, error);
     case STEP_FIT: return efface_store_fit(store, &asked, NULL, error);
-    case STEP_DROP: return efface_store_drop(store, name, error);
-    case STEP_REKEY: return efface_store_rekey(store, name, s->seed, error);
+    case STEP_DROP: return efface_store_drop(store, asked.name, error);
+    case STEP_REKEY: return efface_store_rekey(store, asked.name, s->seed, error);
     }
     abort();
 }
 
 void step_apply(const step *s, ledger *l) {
     ledger_model *const model = &l->models[s->slot];
-    for (unsigned i = 0; i < s->n_ids; i++)
-        l->inside[s->ids[i]] = s->kind == STEP_LEARN;
+    for (unsigned i = 0; i < s->n_ids; i++) {
+        l->inside[s->ids[i]] = s->kind != STEP_FORGET;
+        if (s->kind != STEP_FORGET)
+            l->versions[s->ids[i]] = s->versions[i];
+    }
     for (unsigned i = 0; i < s->n_owners; i++)
         for (uint64_t id = 0; id < LEDGER_IDS; id++)
             l->inside[id] &= owner_of(id) != s->owners[i];
-    if (s->kind == STEP_FORGET || s->kind == STEP_LEARN)
+    if (s->kind == STEP_FORGET || s->kind == STEP_LEARN || s->kind == STEP_UPDATE)
         l->n_receipts += s->grouped ? s->n_ids + s->n_owners : 1;
     if (s->kind == STEP_FIT)
         *model = (ledger_model){.there = true, .kind = s->model_kind};
@@ -277,29 +351,46 @@ static bool differs(char why[LEDGER_LINE], const char *what, const char *detail)
     return false;
 }
 
-static bool rows_are(const ledger *l, const efface_data *rows, char why[LEDGER_LINE]) {
-    size_t n = 0;
+static bool row_is(const ledger *l, uint64_t id, const efface_data *rows, size_t position) {
+    float values[LEDGER_COLUMNS];
+    const efface_row row = efface_data_row(rows, position);
+    efface_data_values(rows, position, values);
+    bool same =
+        row.owner == owner_of(id) && row.weight == weight_of(id) && row.label == label_of(id);
+    for (uint32_t j = 0; j < LEDGER_COLUMNS; j++)
+        same &= values[j] == value_of(id, l->versions[id], j);
+    return same;
+}
+
+/* The rows of this process, and those of all ranks of a group, which may be NULL. All ranks find
+ * the same: counts[id] is in how many of them a row is, and far more if it is not as it was. */
+static bool rows_are(const ledger *l, const efface_data *rows, const efface_group *group,
+                     char why[LEDGER_LINE]) {
+    const uint64_t wrong = UINT64_C(1) << 32;
+    uint64_t counts[LEDGER_IDS + 1] = {0}, n = 0;
     for (uint64_t id = 0; id < LEDGER_IDS; id++) {
         size_t position = 0;
-        float values[LEDGER_COLUMNS];
+        if (efface_data_find(rows, number_of(id), &position) != EFFACE_OK)
+            continue;
+        counts[id] = row_is(l, id, rows, position) ? 1 : wrong;
+        n++;
+    }
+    counts[LEDGER_IDS] = efface_data_n_rows(rows) - n;
+    if (group != NULL && group->sum_64(group->context, counts, LEDGER_IDS + 1) != 0)
+        return differs(why, "the group has failed", "");
+    for (uint64_t id = 0; id < LEDGER_IDS; id++) {
         char text[32];
         (void)snprintf(text, sizeof text, "%" PRIu64, id);
-        const bool there = efface_data_find(rows, id, &position) == EFFACE_OK;
-        if (there != l->inside[id])
-            return differs(why, there ? "a row is there: " : "a row is not there: ", text);
-        if (!there)
-            continue;
-        n++;
-        const efface_row row = efface_data_row(rows, position);
-        efface_data_values(rows, position, values);
-        bool same =
-            row.owner == owner_of(id) && row.weight == weight_of(id) && row.label == label_of(id);
-        for (uint32_t j = 0; j < LEDGER_COLUMNS; j++)
-            same &= values[j] == value_of(id, j);
-        if (!same)
-            return differs(why, "a row is not as it was: ", text);
+        if (counts[id] == 0 && l->inside[id])
+            return differs(why, "a row is not there: ", text);
+        if (counts[id] != 0 && !l->inside[id])
+            return differs(why, "a row is there: ", text);
+        if (counts[id] > 1)
+            return differs(
+                why,
+                counts[id] < wrong ? "a row is there twice: " : "a row is not as it was: ", text);
     }
-    return efface_data_n_rows(rows) == n || differs(why, "rows of nobody", "");
+    return counts[LEDGER_IDS] == 0 || differs(why, "rows of nobody", "");
 }
 
 /* The bytes of a model against those of a fit to the rows of the ledger. */
@@ -311,7 +402,7 @@ static bool model_is(const ledger *l, unsigned slot, efface_store *store, char w
     const uint32_t *const columns = columns_of(m->kind, &d);
     law_params params;
     params_of(m->kind, m->seed, d, &params);
-    efface_data *const data = make_inside(l, columns, d);
+    efface_data *const data = make_inside(l, NULL, columns, d);
     efface_model *model = NULL;
     unsigned char *right = NULL, *bytes = NULL;
     size_t n_right = 0, n_bytes = 0;
@@ -329,14 +420,15 @@ static bool model_is(const ledger *l, unsigned slot, efface_store *store, char w
     return same || differs(why, "a model is not that of its rows: ", name);
 }
 
-bool ledger_is_of(const ledger *l, efface_store *store, char why[LEDGER_LINE]) {
+bool ledger_is_of_ranks(const ledger *l, efface_store *store, const efface_group *group,
+                        char why[LEDGER_LINE]) {
     efface_store_info info;
     efface_data *rows = NULL;
     efface_error error;
     if (efface_store_get_info(store, &info, &error) != EFFACE_OK ||
         efface_store_load(store, NULL, &rows, NULL, &error) != EFFACE_OK)
         return differs(why, "the store cannot be read: ", error.message);
-    bool same = rows_are(l, rows, why);
+    bool same = rows_are(l, rows, group, why);
     efface_data_free(rows);
     if (same && info.n_receipts != l->n_receipts)
         same = differs(why, "another number of receipts", "");
@@ -349,6 +441,58 @@ bool ledger_is_of(const ledger *l, efface_store *store, char why[LEDGER_LINE]) {
     if (same && info.n_models != n_models)
         same = differs(why, "another number of models", "");
     return same;
+}
+
+bool ledger_is_of(const ledger *l, efface_store *store, char why[LEDGER_LINE]) {
+    return ledger_is_of_ranks(l, store, NULL, why);
+}
+
+/* ---------------------------------------------------------------- what must be gone */
+
+static void write_form(FILE *out, const unsigned char *bytes, size_t n_bytes) {
+    for (size_t i = 0; i < n_bytes; i++)
+        (void)fprintf(out, "%02x", bytes[i]);
+    (void)fputc('\n', out);
+}
+
+/* An id as SQLite's varint of nine bytes, and as eight bytes in both orders. */
+static void write_id_forms(FILE *out, uint64_t number) {
+    unsigned char varint[9], up[8], down[8];
+    varint[8] = (unsigned char)number;
+    for (unsigned i = 0; i < 8; i++) {
+        varint[7 - i] = (unsigned char)(0x80 | (number >> (8 + 7 * i) & 0x7F));
+        up[i] = (unsigned char)(number >> 8 * i);
+        down[7 - i] = up[i];
+    }
+    write_form(out, varint, sizeof varint);
+    write_form(out, up, sizeof up);
+    write_form(out, down, sizeof down);
+}
+
+static void write_value_forms(FILE *out, uint64_t id, uint64_t version) {
+    for (uint32_t j = 0; j + 3 <= LEDGER_COLUMNS; j++) {
+        float run[3];
+        unsigned char bytes[sizeof run];
+        for (uint32_t i = 0; i < 3; i++)
+            run[i] = value_of(id, version, j + i);
+        memcpy(bytes, run, sizeof run);
+        write_form(out, bytes, sizeof bytes);
+    }
+}
+
+void ledger_write_gone(const ledger *l, FILE *out) {
+    for (uint64_t id = 0; id < LEDGER_IDS; id++) {
+        if (!l->inside[id])
+            write_id_forms(out, number_of(id));
+        for (uint64_t v = 0; v < l->versions[id] + !l->inside[id]; v++)
+            write_value_forms(out, id, v);
+    }
+}
+
+void ledger_write_there(const ledger *l, FILE *out) {
+    for (uint64_t id = 0; id < LEDGER_IDS; id++)
+        if (l->inside[id])
+            write_value_forms(out, id, l->versions[id]);
 }
 
 /* ---------------------------------------------------------------- soundness */

@@ -4,6 +4,7 @@
  *
  * Allocations go through the test, which makes those of one rank fail.
  */
+#include "group/rank_memory.h"
 #include "group/team_ways.h"
 
 #include <errno.h>
@@ -13,27 +14,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-/* ---------------------------------------------------------------- allocations that fail */
-
-static _Thread_local uint64_t fails_in; /* allocations from now; 0: never */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-
-static bool fails_now(void) {
-    return fails_in != 0 && --fails_in == 0;
-}
-
-void *__wrap_malloc(size_t size) {
-    return fails_now() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size) {
-    return fails_now() ? NULL : __real_calloc(n, size);
-}
 
 /* ---------------------------------------------------------------- failures of ranks */
 
@@ -157,6 +137,27 @@ static void test_long_message(void **state) {
     thread_group_run(2, fail_at_length, NULL);
 }
 
+/* What lies behind a text in the memory of a rank stays there. */
+static void fail_with_remains(const efface_group *group, void *context) {
+    (void)context;
+    ef_team team = {.group = *group};
+    efface_error error;
+    memset(&error, 'x', sizeof error);
+    (void)snprintf(error.message, sizeof error.message, "no place");
+    (void)snprintf(error.file, sizeof error.file, "rows.csv");
+    const efface_status own = group->rank == 1 ? EFFACE_E_IO : EFFACE_OK;
+    RANK_ASSERT(ef_team_agree(&team, own, &error) == EFFACE_E_IO);
+    RANK_ASSERT(strcmp(error.message, "rank 1: no place") == 0);
+    RANK_ASSERT(memchr(error.message, 'x', sizeof error.message) == NULL);
+    RANK_ASSERT(strcmp(error.file, "rows.csv") == 0);
+    RANK_ASSERT(memchr(error.file, 'x', sizeof error.file) == NULL);
+}
+
+static void test_remains_are_not_sent(void **state) {
+    (void)state;
+    thread_group_run(3, fail_with_remains, NULL);
+}
+
 /* ---------------------------------------------------------------- no memory */
 
 typedef struct shortage {
@@ -255,11 +256,9 @@ static void test_engine_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_rank_fails),
-        cmocka_unit_test(test_two_ranks_fail),
-        cmocka_unit_test(test_failure_without_error),
-        cmocka_unit_test(test_long_message),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_one_rank_fails),        cmocka_unit_test(test_two_ranks_fail),
+        cmocka_unit_test(test_failure_without_error), cmocka_unit_test(test_long_message),
+        cmocka_unit_test(test_remains_are_not_sent),  cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_engine_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

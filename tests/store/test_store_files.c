@@ -48,7 +48,7 @@ static void other_files_are_refused(void **state) {
     run_sql(in_folder("other.db"), "CREATE TABLE rows(id INTEGER PRIMARY KEY); PRAGMA user_version "
                                    "= 1;");
     check_no_store(in_folder("other.db"), EFFACE_E_FORMAT);
-    run_sql(in_folder(STORE), "PRAGMA user_version = 4");
+    run_sql(in_folder(STORE), "PRAGMA user_version = 5");
     check_no_store(in_folder(STORE), EFFACE_E_FORMAT);
     run_sql(in_folder(STORE), "PRAGMA user_version = 0");
     check_no_store(in_folder(STORE), EFFACE_E_FORMAT);

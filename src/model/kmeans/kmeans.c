@@ -48,7 +48,8 @@ static size_t n_bytes(const void *state) {
     return ef_kmeans_bytes(state);
 }
 
-static uint64_t n_visited(const void *state) {
+static uint64_t n_visited(const void *state, const efface_data *data) {
+    (void)data;
     return ((const ef_kmeans *)state)->work.rows_assigned;
 }
 
@@ -121,9 +122,8 @@ ef_kmeans *ef_kmeans_of(const efface_model *model, efface_error *error) {
 
 efface_status efface_kmeans_fit(const efface_data *data, const efface_kmeans_params *params,
                                 efface_model **out, efface_error *error) {
-    if (params != NULL && params->common.family != EFFACE_FAMILY_KMEANS)
-        return ef_params_check(params, error);
-    return ef_model_fit(data, params != NULL ? &params->common : NULL, out, error);
+    return ef_model_fit_as(&ef_kmeans_family, data, params != NULL ? &params->common : NULL, out,
+                           error);
 }
 
 efface_kmeans_params efface_kmeans_get_params(const efface_model *model) {

@@ -31,9 +31,8 @@ static size_t n_bytes(const void *state) {
     return n + (kept != NULL ? ef_regressions_bytes(kept) : 0);
 }
 
-static uint64_t n_visited(const void *state) {
-    const ef_kmeans *const kmeans = ((const ef_segmented *)state)->kmeans;
-    return kmeans->work.rows_assigned + 2 * kmeans->n_rows;
+static uint64_t n_visited(const void *state, const efface_data *data) {
+    return ((const ef_segmented *)state)->kmeans->work.rows_assigned + 2 * data->n_rows;
 }
 
 static void describe(const void *state, ef_listener to) {
@@ -95,9 +94,8 @@ const ef_family ef_segmented_family = {
 
 efface_status efface_segmented_fit(const efface_data *data, const efface_segmented_params *params,
                                    efface_model **out, efface_error *error) {
-    if (params != NULL && params->common.family != EFFACE_FAMILY_SEGMENTED)
-        return ef_segmented_check_params(&params->common, error);
-    return ef_model_fit(data, params != NULL ? &params->common : NULL, out, error);
+    return ef_model_fit_as(&ef_segmented_family, data, params != NULL ? &params->common : NULL, out,
+                           error);
 }
 
 efface_status efface_segmented_segments(const efface_model *model, size_t n_rows,

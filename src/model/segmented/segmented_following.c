@@ -214,7 +214,7 @@ static bool is_much(const ef_news *news) {
  */
 static void put_report(bool moved, bool much, bool divided, const ef_news *news,
                        efface_report *report) {
-    const uint64_t n = news->counts->n_rows;
+    const uint64_t n = ef_news_n_rows(news);
     if (!divided && !moved && !much)
         return;
     if (!divided)

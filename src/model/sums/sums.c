@@ -321,7 +321,7 @@ efface_status ef_sums_follow(void *state, const ef_news *news, void **next, bool
         *done = news->only_look || !refits || news->rows != NULL;
         report->action = refits ? EFFACE_ACTION_REFITTED : EFFACE_ACTION_UNTOUCHED;
         report->reason = moved ? bound_moved : refits ? many_rows : ef_because_nothing;
-        report->rows_visited = refits ? counts->n_rows : 0;
+        report->rows_visited = refits ? ef_news_n_rows(news) : 0;
         r->totals = (ef_totals){counts->n_rows, counts->total_weight};
         if (*done && !news->only_look) {
             void *fresh = NULL;

@@ -33,8 +33,9 @@ static size_t n_bytes(const void *state) {
                    sizeof(double);
 }
 
-static uint64_t n_visited(const void *state) {
-    return ((const ef_sums *)state)->totals.n_rows;
+static uint64_t n_visited(const void *state, const efface_data *data) {
+    (void)state;
+    return data->n_rows;
 }
 
 static void describe(const void *state, ef_listener to) {
@@ -263,9 +264,8 @@ const ef_family ef_sums_family = {
 
 efface_status efface_sums_fit(const efface_data *data, const efface_sums_params *params,
                               efface_model **out, efface_error *error) {
-    if (params != NULL && params->common.family != EFFACE_FAMILY_SUMS)
-        return ef_sums_check_params(&params->common, error);
-    return ef_model_fit(data, params != NULL ? &params->common : NULL, out, error);
+    return ef_model_fit_as(&ef_sums_family, data, params != NULL ? &params->common : NULL, out,
+                           error);
 }
 
 efface_sums_params efface_sums_get_params(const efface_model *model) {

@@ -190,7 +190,7 @@ efface_status ef_journal_task(const unsigned char *bytes, size_t n_bytes, uint32
 efface_status ef_cluster_step(efface_store *store, ef_task *task, bool only_look,
                               efface_error *error);
 
-/* The rows of a request, from all parts, to every rank. */
+/* The rows of a request, from all parts, to every rank (rows_of_parts.c). */
 efface_status ef_cluster_find(efface_store *store, const efface_request *request,
                               efface_data **rows, efface_error *error);
 

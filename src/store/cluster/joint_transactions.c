@@ -6,6 +6,7 @@
  * before anything else is done. Who reads finds all parts after the same request, or is told that
  * the store is busy.
  */
+#define _POSIX_C_SOURCE 200809L
 #include "base/checked.h"
 #include "base/status.h"
 #include "store/cluster/cluster.h"
@@ -13,6 +14,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+#define WAIT_NANOSECONDS 10000000
 
 /* ---------------------------------------------------------------- begin */
 
@@ -36,8 +40,7 @@ static efface_status begin_parts(efface_store *store, bool writes, efface_error 
     const bool first = !writes || ef_store_leads(store);
     bool begun = false;
     /* Looked at again when the parts are locked; this is for a better message. */
-    efface_status status =
-        ef_store_leads(store) ? check_folder(store->cluster, error) : EFFACE_OK;
+    efface_status status = ef_store_leads(store) ? check_folder(store->cluster, error) : EFFACE_OK;
     if (status == EFFACE_OK && first) {
         status = ef_file_begin(store, writes, error);
         begun = status == EFFACE_OK;
@@ -117,20 +120,35 @@ static efface_status finish_request(efface_store *store, uint64_t n_requests, ef
     return ef_team_agree(team, status, error);
 }
 
+/* Other processes may be about to finish a request: how long to wait for them is up to rank 0. */
+static efface_status wait_for_others(efface_store *store, double since, bool *again,
+                                     efface_error *error) {
+    uint64_t waits = ef_store_now() - since < store->wait_seconds;
+    const efface_status status =
+        ef_team_broadcast(store->cluster->team, &waits, sizeof waits, 0, error);
+    const struct timespec moment = {.tv_nsec = WAIT_NANOSECONDS};
+    *again = status == EFFACE_OK && waits != 0;
+    if (*again)
+        (void)nanosleep(&moment, NULL);
+    return status;
+}
+
 static efface_status fail_unfinished(ef_team *team, efface_error *error) {
     ef_team_fail(team);
     return ef_fail(
         error, EFFACE_E_BUSY,
         "a request is not finished in all parts of the store: other processes are at it, "
-        "or were interrupted; try again, or open the store to write, which finishes it");
+        "or were interrupted; try again; the next command that writes, such as "
+        "efface-mpi compact, finishes it");
 }
 
 efface_status ef_cluster_begin(efface_store *store, bool writes, efface_error *error) {
     ef_team *const team = store->cluster->team;
+    const double since = ef_store_now();
     ef_team_begin(team);
     for (;;) {
         last_request last;
-        bool behind = false;
+        bool behind = false, again = false;
         efface_status status = begin_parts(store, writes, error);
         if (status != EFFACE_OK)
             return status;
@@ -141,11 +159,15 @@ efface_status ef_cluster_begin(efface_store *store, bool writes, efface_error *e
                 return status;
             continue;
         }
-        if (status == EFFACE_OK && behind)
+        if (status == EFFACE_OK && !behind)
+            return EFFACE_OK;
+        (void)ef_file_end(store, EFFACE_E_BUSY, NULL);
+        if (status == EFFACE_OK)
+            status = wait_for_others(store, since, &again, error);
+        if (status == EFFACE_OK && !again)
             status = fail_unfinished(team, error);
         if (status != EFFACE_OK)
-            (void)ef_file_end(store, status, NULL);
-        return status;
+            return status;
     }
 }
 

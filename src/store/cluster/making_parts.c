@@ -66,6 +66,8 @@ static efface_status place_manifest(making *m, efface_error *error) {
     efface_status status = EFFACE_OK;
     if (m->team->group.rank == 0) {
         status = ef_manifest_write(m->manifest_file.file, &m->manifest, m->manifest_path, error);
+        if (status == EFFACE_OK && m->made_folder)
+            status = ef_sync_name(m->folder, error);
         if (status == EFFACE_OK)
             status = ef_new_file_place(&m->manifest_file, error);
     }
@@ -73,8 +75,15 @@ static efface_status place_manifest(making *m, efface_error *error) {
 }
 
 static void end_making(making *m, efface_status status) {
+    if (status != EFFACE_OK && m->manifest_file.path != NULL && m->manifest_file.file >= 0)
+        (void)unlink(m->manifest_path); /* if only its name may not be on the disk */
     if (status != EFFACE_OK && m->made_part)
         (void)unlink(m->part);
+    /* The folder can be removed when all parts are. */
+    if (status != EFFACE_OK) {
+        ef_team_begin(m->team);
+        (void)ef_team_agree(m->team, EFFACE_OK, NULL);
+    }
     /* On rank 0 last, for its file keeps others out. */
     if (m->manifest_file.path != NULL)
         ef_new_file_end(&m->manifest_file);

@@ -304,8 +304,25 @@ static efface_status replace_manifest(const spreading *s, efface_error *error) {
     return status;
 }
 
+/* Rank 0 replaces the manifest. If that is done but for the disk, which failed, all is as if it
+ * were done; and the error remains. */
+static efface_status change_over(const spreading *s, bool *changed, efface_error *error) {
+    efface_status status = EFFACE_OK;
+    uint64_t done = 0;
+    if (s->team->group.rank == 0) {
+        ef_manifest now;
+        status = replace_manifest(s, error);
+        done = status == EFFACE_OK || (ef_manifest_read(s->folder, &now, NULL) == EFFACE_OK &&
+                                       now.generation == s->to.generation);
+    }
+    const efface_status told = ef_team_broadcast(s->team, &done, sizeof done, 0, NULL);
+    /* If ranks cannot reach each other, nobody knows: what is not needed is removed later. */
+    *changed = told != EFFACE_OK || done != 0;
+    return ef_team_agree(s->team, status != EFFACE_OK ? status : told, error);
+}
+
 static efface_status make_new(spreading *s, efface_error *error) {
-    bool made = false;
+    bool made = false, changed = false;
     ef_head head = new_head(s);
     efface_store_options how = *s->options;
     how.group = NULL;
@@ -318,9 +335,8 @@ static efface_status make_new(spreading *s, efface_error *error) {
     }
     status = ef_team_agree(s->team, status, error);
     if (status == EFFACE_OK)
-        status = ef_team_agree(
-            s->team, s->team->group.rank == 0 ? replace_manifest(s, error) : EFFACE_OK, error);
-    if (status != EFFACE_OK && made)
+        status = change_over(s, &changed, error);
+    if (!changed && made)
         (void)unlink(path);
     sodium_memzero(&head, sizeof head);
     ef_free(path);

@@ -518,7 +518,8 @@ void ef_revision_commit(ef_revision *r, ef_kmeans *m) {
 /* No more than this many assignments of rows, and levels, would follow from what was found. */
 static void estimate(const ef_revision *r, ef_effort *report) {
     const efface_kmeans_params *const params = &r->model->params;
-    const uint64_t n = r->counted->n_rows, iterations = r->model->plan.iterations;
+    const uint64_t n = r->data != NULL ? r->data->n_rows : r->counted->n_rows;
+    const uint64_t iterations = r->model->plan.iterations;
     const bool pyramid = params->method == EFFACE_METHOD_PYRAMID; /* or lloyd instead of it */
     const uint32_t of_lloyd = (uint32_t)iterations + 1;
     uint32_t all = samples(r->model) ? params->passes : of_lloyd;

@@ -561,8 +561,10 @@ static efface_status work_out(ef_tree_change *t, efface_error *error) {
 static void end_node(const ef_tree_change *t, uint32_t depth, node_change *c, bool commit) {
     ef_node *const node = &t->tree->nodes[depth][c->number];
     const uint64_t draw = commit && redraws(t) ? node->draw + 1 : node->draw;
-    if (commit && c->ongoing != NULL)
+    if (commit && c->ongoing != NULL) {
         ef_revision_commit(&c->ongoing->revision, node->model);
+        ef_joint_keep(&c->ongoing->change, node->data);
+    }
     if (!commit && c->ongoing != NULL)
         ef_joint_undo(&c->ongoing->change, node->data);
     if (commit && (c->vanishes || c->fresh.model != NULL)) {
@@ -641,7 +643,10 @@ void ef_tree_change_report(const ef_tree_change *t, ef_effort *report) {
     for (uint32_t l = t->tree->height + 1; l-- > 0;)
         for (size_t i = 0; i < t->n_reached[l]; i++) {
             const ef_effort *const node = &t->reached[l][i].report;
-            report->rows_visited += node->rows_visited;
+            /* Ranks share the rows of leaves; all have the centroids of the others, and do the same
+             * with them. */
+            if (l == t->tree->height || ef_data_leads(t->data))
+                report->rows_visited += node->rows_visited;
             report->levels_replayed += node->levels_replayed;
             if (node->action != EFFACE_ACTION_UNTOUCHED)
                 report->action = EFFACE_ACTION_REPAIRED;
