@@ -3,10 +3,11 @@
 
 usage: cost_model.py BUILD [--nodes 256] [--cores 32] [--gigabits 100] [--latency-us 10] [--json]
 
-Measures on this machine what a pass and a round of seeding take on one core, and what operations of
-a group take between two ranks. Predicts fits and requests by two ranks here from these numbers and
+Measures on this machine what a pass and a round of seeding take on one core, in seconds of the
+processor, and what operations of a group take between two ranks. Predicts fits and requests by two ranks here from these numbers and
 the counts of message_formulas.py, measures them too, and prints both. Then predicts 10^9 rows of 128
-columns on a cluster. Other work on the machine spoils the numbers.
+columns on a cluster. Other work on the machine spoils what is measured between ranks: then only the second prediction,
+which does not use it, is of use.
 """
 import argparse
 import json
@@ -51,14 +52,30 @@ def median_run(options, n_ranks, **more):
     return runs[len(runs) // 2]
 
 
-def measure_core(options, shape):
-    """Seconds of a pass for a row, cluster and column; of a round of seeding for a row."""
+def measure_fit(options, shape):
+    """Seconds of the processor, on one core: of a pass, and of all seeding."""
     rows, columns, clusters = shape
     run = median_run(options, 1, rows=rows, columns=columns, clusters=clusters, places=4 * clusters,
-                     group=0, repeats=3)
-    pass_seconds = run["pass_seconds"]
-    seeding = run["fit"]["seconds"] - message_formulas.partitions(run) * pass_seconds
-    return pass_seconds / (rows * columns * clusters), max(0, seeding) / (rows * clusters)
+                     group=0, passes=4, repeats=3, clock="cpu")
+    passes = message_formulas.partitions(run)
+    return run["pass_seconds"], max(0, run["fit"]["seconds"] - passes * run["pass_seconds"])
+
+
+class Core:
+    """What one core takes: a pass, for each row, cluster and column; a round of seeding, for each
+    row, and for each cluster whatever the number of rows. The last part is what rows near the best
+    take: each rank looks at some of its own, so it does not shrink with ranks. For many clusters
+    it is too much, and so an upper bound."""
+
+    def __init__(self, options, columns, clusters, few, many):
+        (few_pass, few_seeding), (many_pass, many_seeding) = (
+            measure_fit(options, (rows, columns, clusters)) for rows in (few, many))
+        self.of_pass = (few_pass + many_pass) / ((few + many) * columns * clusters)
+        self.of_row = max(0, many_seeding - few_seeding) / ((many - few) * clusters)
+        self.of_round = max(0, few_seeding / clusters - few * self.of_row) / clusters
+
+    def seeding(self, rows, clusters, n_cores=1):
+        return clusters * (rows * self.of_row + clusters * self.of_round) / n_cores
 
 
 def measure_network(options):
@@ -80,9 +97,8 @@ def describe(rows, columns, clusters, n_ranks, method, passes=10):
 def predict_fit(run, core, network, n_cores=1, jury_rows=None):
     """Seconds of parts of a fit."""
     n, d, k, p = run["rows"], run["columns"], run["clusters"], run["ranks"]
-    of_pass, of_round = core
-    own = n / p
-    parts = {"seeding": own * k * of_round / n_cores}
+    own, of_pass = n / p, core.of_pass
+    parts = {"seeding": core.seeding(own, k, n_cores)}
     passes = message_formulas.partitions(run)
     jury_bytes = 0
     if run["method"] == "pyramid":
@@ -110,7 +126,7 @@ def compare(options, network):
     """Predicted and measured seconds of fits and requests by two ranks here."""
     lines = []
     for rows, columns, clusters in SMALL:
-        core = measure_core(options, (rows, columns, clusters))
+        core = Core(options, columns, clusters, rows // 4, rows)
         for method in ("lloyd", "pyramid"):
             run = median_run(options, 2, rows=rows, columns=columns, clusters=clusters,
                              places=4 * clusters, method=method, requests=200)
@@ -182,14 +198,15 @@ def main():
     if load > 1:
         print(f"cost_model: the machine has other work to do (load {load:.1f})", file=sys.stderr)
     network = measure_network(options)
-    core = measure_core(options, SMALL[-1])
+    core = Core(options, LARGE_COLUMNS, 100, 20000, 200000)
     small, large = compare(options, network), predict_large(options, core)
     if options.json:
-        print(json.dumps({"load": load, "core": core, "latency": network.latency,
+        print(json.dumps({"load": load, "core": vars(core), "latency": network.latency,
                           "bandwidth": network.bandwidth, "small": small, "large": large}, indent=1))
         return
-    print(f"Measured here, load {load:.1f}: a pass {1e9 * core[0]:.4f} ns a row, cluster and column, "
-          f"a round of seeding {1e9 * core[1]:.2f} ns a row, on one core; a message "
+    print(f"Measured here, load {load:.1f}: on one core, a pass {1e9 * core.of_pass:.4f} ns a row, "
+          f"cluster and column, a round of seeding {1e9 * core.of_row:.2f} ns a row and "
+          f"{1e9 * core.of_round:.0f} ns a cluster; between two ranks, a message "
           f"{1e6 * network.latency:.2f} us, {1e-9 * network.bandwidth:.2f} GB/s")
     print_comparison(small)
     print_large(options, large)

@@ -24,17 +24,22 @@ ALONE = {
 
 class Run:
     """A program on some ranks. `place` is a folder for what MPI leaves behind when it is killed;
-    `launcher` stands before mpirun, and `more` is for mpirun."""
+    `launcher` stands before mpirun, `more` is for mpirun, and `wrapper` starts the program."""
 
-    def __init__(self, n_ranks, command, place, launcher=(), more=(), environment=None):
+    n_runs = 0
+
+    def __init__(self, n_ranks, command, place, launcher=(), more=(), wrapper=(),
+                 environment=None):
+        Run.n_runs += 1
         self.command = [str(argument) for argument in command]
         self.said = ""
-        self.log = os.path.join(place, "stderr")
+        self.log = os.path.join(place, f"stderr-{Run.n_runs % 4}")
         settings = {**os.environ, **ENVIRONMENT,
                     **(ALONE if environment is None else environment), "TMPDIR": place}
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
-                [*launcher, "mpirun", *more, "-n", str(n_ranks), *self.command], env=settings,
+                [*launcher, "mpirun", *more, "-n", str(n_ranks), *wrapper,
+                 *self.command], env=settings,
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
 
     def pids(self):

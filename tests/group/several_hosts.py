@@ -127,7 +127,7 @@ class HostsTest(unittest.TestCase):
             "OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "eth0",
             "OMPI_MCA_oob_tcp_if_include": "eth0"}
         run = mpi_ranks.Run(N_HOSTS, command, self.place, [self.agent, HOSTS[0]],
-                            ["--hostfile", self.path("hosts")], environment)
+                            ["--hostfile", self.path("hosts")], environment=environment)
         self.addCleanup(run.kill_all)
         return run
 
@@ -265,6 +265,11 @@ class HostsTest(unittest.TestCase):
             before = self.n_lines()
             time.sleep(1)
             self.assertEqual(self.n_lines(), before, f"requests were done without {host}")
+            if self.chance.random() < 0.5:  # it comes back, and nothing has happened
+                ip("link", "set", end, "up")
+                self.wait_for_requests(run, 2)
+                self.assertIsNone(run.process.poll())
+                counts["came back"] = counts.get("came back", 0) + 1
             self.empty_hosts()
             run.bury()
             ip("link", "set", end, "up")
