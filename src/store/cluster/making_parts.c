@@ -45,6 +45,8 @@ static efface_status begin_folder(making *m, efface_error *error) {
     if (status == EFFACE_OK && team->group.rank == 0) {
         status = make_folder(m, error);
         if (status == EFFACE_OK)
+            status = ef_folder_check_free(m->folder, error);
+        if (status == EFFACE_OK)
             status = ef_new_file_begin(&m->manifest_file, m->manifest_path, false, error);
         randombytes_buf(m->manifest.id, sizeof m->manifest.id);
         m->manifest.n_parts = team->group.size;
