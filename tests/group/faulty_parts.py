@@ -308,7 +308,7 @@ class PartsTest(unittest.TestCase):
             while run.process.poll() is None and \
                     self.count_lines(0, "a") < before + n_requests:
                 time.sleep(0.001)
-            time.sleep(self.chance.uniform(0, 0.3))
+            time.sleep(self.chance.uniform(0, 0.6))
             for pid in run.pids():
                 mpi_ranks.kill(pid)
             run.bury()

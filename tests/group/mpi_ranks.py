@@ -6,6 +6,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import tempfile
 import time
 
 # For Open MPI: root may run it, ranks may be more than processors, and what the kernel may refuse
@@ -26,16 +27,14 @@ class Run:
     """A program on some ranks. `place` is a folder for what MPI leaves behind when it is killed;
     `launcher` stands before mpirun, `more` is for mpirun, and `wrapper` starts the program."""
 
-    n_runs = 0
-
     def __init__(self, n_ranks, command, place, launcher=(), more=(), wrapper=(),
                  environment=None):
-        Run.n_runs += 1
         self.command = [str(argument) for argument in command]
         self.said = ""
-        self.log = os.path.join(place, f"stderr-{Run.n_runs % 4}")
+        own = tempfile.mkdtemp(dir=place, prefix="run-")  # two that share one disturb each other
+        self.log = os.path.join(own, "stderr")
         settings = {**os.environ, **ENVIRONMENT,
-                    **(ALONE if environment is None else environment), "TMPDIR": place}
+                    **(ALONE if environment is None else environment), "TMPDIR": own}
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
                 [*launcher, "mpirun", *more, "-n", str(n_ranks), *wrapper,
@@ -94,20 +93,21 @@ def kill(pid, how=signal.SIGKILL):
 
 # ---------------------------------------------------------------- folders of stores
 
+def read_manifest(folder):
+    """How many parts there are, and their generation."""
+    with open(os.path.join(folder, "manifest"), encoding="ascii") as file:
+        found = re.search(r"^parts (\d+)\ngeneration (\d+)$", file.read(), re.M)
+    return int(found.group(1)), int(found.group(2))
+
+
 def n_parts(folder):
-    """By the manifest; None if there is none."""
-    try:
-        with open(os.path.join(folder, "manifest"), encoding="ascii") as file:
-            return int(re.search(r"^parts (\d+)$", file.read(), re.M).group(1))
-    except FileNotFoundError:
-        return None
+    return read_manifest(folder)[0]
 
 
 def has_journal(folder, scratch):
     """Whether part 0 has a request that others may not have followed: looked up in a copy, for SQL
     would repair what a kill has left."""
-    (name,) = [name for name in os.listdir(folder)
-               if name.startswith(f"part-0-of-{n_parts(folder)}.") and name.endswith(".efface")]
+    name = "part-0-of-{}.{}.efface".format(*read_manifest(folder))
     for end in ("", "-journal"):
         if os.path.exists(os.path.join(scratch, "copy" + end)):
             os.remove(os.path.join(scratch, "copy" + end))
