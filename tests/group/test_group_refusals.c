@@ -233,6 +233,8 @@ static void forget_while_read(const efface_group *group, void *context) {
     RANK_ASSERT(strstr(why.message, "rank 1: ") != NULL);
     efface_store_info info;
     RANK_ASSERT(efface_store_get_info(pair.parts, &info, NULL) == EFFACE_E_BUSY);
+    /* Who wants to finish it cannot do so either, and it remains to be finished. */
+    RANK_ASSERT(efface_store_compact(pair.parts, NULL) == EFFACE_E_BUSY);
     if (group->rank == 1)
         (void)sqlite3_close(reader);
     if (scene_leads(&pair))
@@ -253,12 +255,110 @@ static void test_commit_fails(void **state) {
     remove_all();
 }
 
+/* ------------------------------------------------------------------ what all parts have together
+ */
+
+/* One row on each rank; texts for ids on the last only, which has most of the weight. */
+static efface_data *make_heavy(uint64_t id, int64_t weight, bool has_texts) {
+    efface_data *data = NULL;
+    const float values[SCENE_COLUMNS] = {1.0F, 2.0F, 3.0F};
+    const efface_rows row = {
+        .n_rows = 1, .values = values, .ids = &id, .weights = &weight, .owners = &id};
+    RANK_OK(efface_data_create(SCENE_COLUMNS, &data, error));
+    if (weight != 0)
+        RANK_OK(efface_data_add(data, &row, error));
+    if (has_texts)
+        efface_data_set_kinds(data, EFFACE_IDS_TEXT, EFFACE_IDS_DETECT);
+    return data;
+}
+
+static void weigh(const efface_group *group, void *context) {
+    (void)context;
+    const efface_store_options options = scene_options(group, EFFACE_ACCESS_WRITE);
+    const bool last = group->rank + 1 == group->size;
+    const int64_t most = EFFACE_MAX_WEIGHT - 10;
+    efface_store *store = NULL;
+    efface_store_info info;
+    efface_data *rows = make_heavy(7, last ? most : 0, last);
+    RANK_OK(efface_store_create(scene_folder, rows, NULL, &options, NULL, 0, &store, error));
+    RANK_OK(efface_store_get_info(store, &info, error));
+    RANK_ASSERT(info.ids == EFFACE_IDS_TEXT && info.n_rows == 1);
+    efface_data_free(rows);
+    rows = make_heavy(8, 10, true);
+    RANK_ASSERT(efface_store_learn(store, rows, NULL, NULL, NULL) == EFFACE_E_LIMIT);
+    efface_data_free(rows);
+    rows = make_heavy(8, 9, true);
+    efface_data_set_kinds(rows, EFFACE_IDS_TEXT, EFFACE_IDS_TEXT);
+    RANK_OK(efface_store_learn(store, rows, NULL, NULL, error));
+    RANK_OK(efface_store_get_info(store, &info, error));
+    RANK_ASSERT(info.owners == EFFACE_IDS_TEXT);
+    efface_data_free(rows);
+    rows = make_heavy(8, 10, true);
+    RANK_ASSERT(efface_store_update(store, rows, NULL, NULL, NULL) == EFFACE_E_LIMIT);
+    efface_data_free(rows);
+    rows = make_heavy(7, most, true);
+    RANK_OK(efface_store_update(store, rows, NULL, NULL, error));
+    efface_data_free(rows);
+    efface_store_close(store);
+}
+
+static void test_weights(void **state) {
+    (void)state;
+    begin();
+    thread_group_run(N_RANKS, weigh, NULL);
+    remove_all();
+}
+
+/* ------------------------------------------------------------------ parts of another store */
+
+static void fail_to_open(const efface_group *group, void *context) {
+    const efface_store_options options = scene_options(group, EFFACE_ACCESS_READ);
+    efface_store *store = NULL;
+    efface_error why;
+    RANK_ASSERT(efface_store_open(scene_folder, &options, &store, &why) == EFFACE_E_CORRUPT);
+    RANK_ASSERT(strstr(why.message, context) != NULL);
+}
+
+static void test_other_parts(void **state) {
+    (void)state;
+    create_store(0);
+    const image part = read_image(part_path(1));
+    remove_all();
+    create_store(0);
+    const image own = read_image(part_path(1));
+    write_image(part_path(1), part.bytes, part.n_bytes);
+    thread_group_run(N_RANKS, fail_to_open, "is not part 1 of this store");
+    write_image(part_path(2), own.bytes, own.n_bytes);
+    write_image(part_path(1), own.bytes, own.n_bytes);
+    thread_group_run(N_RANKS, fail_to_open, "is not part 2 of this store");
+    free(part.bytes);
+    free(own.bytes);
+    remove_all();
+}
+
+static void change_some(const efface_group *group, void *context);
+
+/* A part that was restored from a backup, and the others were not. */
+static void test_old_parts(void **state) {
+    (void)state;
+    for (unsigned old = 0; old < N_RANKS; old++) {
+        create_store(0);
+        const image part = read_image(part_path(old));
+        thread_group_run(N_RANKS, change_some, NULL);
+        write_image(part_path(old), part.bytes, part.n_bytes);
+        thread_group_run(N_RANKS, fail_to_open, "copies of different age");
+        free(part.bytes);
+        remove_all();
+    }
+}
+
 /* ------------------------------------------------------------------ others at part 0 */
 
 /* Other processes lock part 0 as soon as a request is decided, and keep it. */
 static struct {
     int (*agree)(void *context, uint64_t *number);
     bool takes_journal_out;
+    unsigned n_agreements;
     sqlite3 *connection;
 } other;
 
@@ -285,6 +385,38 @@ static int agree_among_others(void *context, uint64_t *number) {
         run_sql(c, "BEGIN IMMEDIATE");
     }
     return other.agree(context, number);
+}
+
+/* Other processes spread the rows while a request waits for part 0: the manifest is another when it
+ * has part 0. */
+static int agree_while_spread(void *context, uint64_t *number) {
+    char command[300];
+    (void)snprintf(command, sizeof command, "sed -i 's/generation 0/generation 1/' '%s/manifest'",
+                   scene_folder);
+    if (++other.n_agreements == 2)
+        RANK_ASSERT(system(command) == 0);
+    return other.agree(context, number);
+}
+
+static void forget_while_spread(const efface_group *group, void *context) {
+    (void)context;
+    efface_group own = *group;
+    if (group->rank == 0) {
+        other.agree = group->agree;
+        own.agree = agree_while_spread;
+    }
+    const efface_store_options options = scene_options(&own, EFFACE_ACCESS_WRITE);
+    efface_store *store = NULL;
+    efface_error why;
+    if (group->rank == 0)
+        other.n_agreements = 1000;
+    RANK_OK(efface_store_open(scene_folder, &options, &store, error));
+    const efface_request request = {.ids = ids, .n_ids = 1};
+    if (group->rank == 0)
+        other.n_agreements = 0;
+    RANK_ASSERT(efface_store_forget(store, &request, NULL, &why) == EFFACE_E_CORRUPT);
+    RANK_ASSERT(strstr(why.message, "open it again") != NULL);
+    efface_store_close(store);
 }
 
 static void forget_among_others(const efface_group *group, void *context) {
@@ -315,6 +447,7 @@ static void test_others(void **state) {
     thread_group_run(N_RANKS, forget_among_others, NULL);
     other.takes_journal_out = false;
     thread_group_run(N_RANKS, forget_among_others, NULL);
+    thread_group_run(N_RANKS, forget_while_spread, NULL);
     remove_all();
 }
 
@@ -391,7 +524,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_part_alone),     cmocka_unit_test(test_failures),
         cmocka_unit_test(test_creation_fails), cmocka_unit_test(test_commit_fails),
-        cmocka_unit_test(test_others),         cmocka_unit_test(test_leftovers),
+        cmocka_unit_test(test_weights),        cmocka_unit_test(test_other_parts),
+        cmocka_unit_test(test_old_parts),      cmocka_unit_test(test_others),
+        cmocka_unit_test(test_leftovers),
     };
     return cmocka_run_group_tests(tests, begin_folder, end_folder);
 }

@@ -283,6 +283,55 @@ static void test_spreading(void **state) {
     remove_all();
 }
 
+/* ------------------------------------------------------------------ receipts */
+
+static unsigned char secret_key[EFFACE_SECRET_KEY_BYTES], public_key[EFFACE_PUBLIC_KEY_BYTES];
+
+static void sign(const efface_group *group, void *context) {
+    const walk *const w = context;
+    efface_store_options options = scene_options(group, EFFACE_ACCESS_WRITE);
+    efface_store *store = NULL;
+    const efface_request request = {.ids = &w->ids[w->n_steps], .n_ids = 1};
+    options.secret_key = secret_key;
+    RANK_OK(efface_store_open(w->parts, &options, &store, error));
+    RANK_OK(efface_store_forget(store, &request, NULL, error));
+    efface_store_close(store);
+}
+
+static void check_signature(const efface_group *group, void *context) {
+    const walk *const w = context;
+    const efface_store_options options = scene_options(group, EFFACE_ACCESS_READ);
+    efface_store *store = NULL;
+    RANK_OK(efface_store_open(w->parts, &options, &store, error));
+    RANK_OK(efface_store_verify_receipts(store, public_key, error));
+    efface_store_close(store);
+}
+
+static void create_only(const efface_group *group, void *context) {
+    const walk *const w = context;
+    scene_pair pair = {.group = group};
+    scene_create(&pair, w->parts, w->plain, w->ids, w->n_ids, 1);
+    scene_close(&pair);
+}
+
+static void test_signed_receipts(void **state) {
+    (void)state;
+    walk w;
+    walk_begin(&w, 3, 5);
+    assert_int_equal(efface_keys_make(secret_key, public_key, NULL), EFFACE_OK);
+    thread_group_run(3, create_only, &w);
+    thread_group_run(3, sign, &w);
+    thread_group_run(3, check_signature, &w);
+    thread_group_run(2, spread, &w);
+    thread_group_run(2, check_signature, &w);
+    w.n_steps++;
+    thread_group_run(2, sign, &w);
+    thread_group_run(2, check_signature, &w);
+    remove_all();
+}
+
+/* ------------------------------------------------------------------ handles that are open */
+
 /* Who had the store open before does not write to parts that are gone. */
 static void open_stale(const efface_group *group, void *context) {
     const walk *const w = context;
@@ -461,6 +510,7 @@ int main(void) {
         cmocka_unit_test(test_few_rows),
         cmocka_unit_test(test_spreading),
         cmocka_unit_test(test_spread_while_open),
+        cmocka_unit_test(test_signed_receipts),
     };
     return cmocka_run_group_tests(tests, begin_folder, end_folder);
 }
