@@ -195,37 +195,42 @@ static efface_status take_out_journal(efface_store *store, uint64_t n_requests,
     return ef_file_end(store, status, error);
 }
 
+/* What became of the commit of part 0. If its disk failed when it was to keep it, the others do not
+ * follow: a power loss may undo it, and if not, the journal is there. */
+enum { NOT_DECIDED = 0, DECIDED = 1, IN_DOUBT = 2 };
+
 /* Part 0 commits, and with that the request is decided; the others follow. */
 static efface_status commit_parts(efface_store *store, bool has_journal, efface_error *error) {
     ef_team *const team = store->cluster->team;
     const uint64_t n_requests = store->head.n_requests;
     const bool leads = ef_store_leads(store);
-    uint64_t decided = 0;
+    uint64_t decision = NOT_DECIDED;
     efface_status status = EFFACE_OK;
     if (leads) {
         status = ef_file_end(store, EFFACE_OK, error);
-        decided = status == EFFACE_OK || store->in_doubt;
+        decision = status == EFFACE_OK ? DECIDED : store->in_doubt ? IN_DOUBT : NOT_DECIDED;
     }
     efface_error lost;
-    const efface_status told = ef_team_broadcast(team, &decided, sizeof decided, 0, &lost);
+    const efface_status told = ef_team_broadcast(team, &decision, sizeof decision, 0, &lost);
     if (told != EFFACE_OK) {
         if (!leads)
             (void)ef_file_end(store, told, NULL);
         if (error != NULL)
             *error = lost;
-        return told;
+        return leads && decision != NOT_DECIDED && has_journal ? fail_decided(told, error) : told;
     }
     if (!leads) {
         const efface_status ended =
-            ef_file_end(store, decided != 0 ? EFFACE_OK : EFFACE_E_GROUP, error);
-        status = decided != 0 ? ended : EFFACE_OK;
+            ef_file_end(store, decision == DECIDED ? EFFACE_OK : EFFACE_E_GROUP, error);
+        status = decision == DECIDED ? ended : EFFACE_OK;
     }
     status = ef_team_agree(team, status, error);
     if (status == EFFACE_OK && has_journal)
         status = ef_team_agree(team, leads ? take_out_journal(store, n_requests, error) : EFFACE_OK,
                                error);
-    return status != EFFACE_OK && decided != 0 && has_journal ? fail_decided(status, error)
-                                                              : status;
+    return status != EFFACE_OK && decision != NOT_DECIDED && has_journal
+               ? fail_decided(status, error)
+               : status;
 }
 
 efface_status ef_cluster_end(efface_store *store, efface_status status, efface_error *error) {
