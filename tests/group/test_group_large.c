@@ -6,7 +6,7 @@
  * Now and then a rank loses what it keeps to be faster, as it would if memory were short.
  *
  * EFFACE_GROUP_ROWS is the number of rows, and then there are only two groups for each kind of
- * model. EFFACE_GROUP_SET names a file with other rows.
+ * model, and half as many requests. EFFACE_GROUP_SET names a file with other rows.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define N_REQUESTS 30
+#define MOST_REQUESTS 30
 #define MOST_BATCH 24
 
 /* ---------------------------------------------------------------- models */
@@ -218,10 +218,13 @@ static efface_rows batch_of(const row_list *list) {
                          .labels = list->labels};
 }
 
+static size_t n_requests = MOST_REQUESTS;
+
 static int read_rows(void **state) {
     (void)state;
     const char *const path = getenv("EFFACE_GROUP_SET"), *const given = getenv("EFFACE_GROUP_ROWS");
     const size_t n_rows = given != NULL ? strtoull(given, NULL, 10) : 20000;
+    n_requests = given != NULL ? MOST_REQUESTS / 2 : MOST_REQUESTS;
     efface_data *data = NULL;
     const efface_status status = path != NULL
                                      ? efface_data_load(path, NULL, &data, NULL)
@@ -270,8 +273,8 @@ typedef unsigned char digest[EFFACE_DIGEST_BYTES];
 typedef struct recording {
     params params;
     const char *name;
-    request requests[N_REQUESTS];
-    digest digests[N_REQUESTS + 1]; /* after the fit, and after each */
+    request requests[MOST_REQUESTS];
+    digest digests[MOST_REQUESTS + 1]; /* after the fit, and after each */
 } recording;
 
 /* A row that is there and matters to the model, or any. */
@@ -336,7 +339,7 @@ static void record(recording *rec, size_t way) {
     efface_data *const data = make_set(&begin);
     assert_int_equal(fit(data, &rec->params, &model), EFFACE_OK);
     assert_int_equal(efface_model_digest(model, rec->digests[0], NULL), EFFACE_OK);
-    for (size_t i = 0; i < N_REQUESTS; i++) {
+    for (size_t i = 0; i < n_requests; i++) {
         request *const r = &rec->requests[i];
         *r = draw_request(model, data, &n_learned);
         assert_int_equal(follow(model, data, r, &r->rows, NULL), EFFACE_OK);
@@ -418,7 +421,7 @@ static void replay(const efface_group *group, void *context) {
     RANK_ASSERT(efface_data_join(data, group, &error) == EFFACE_OK);
     RANK_ASSERT(fit(data, &p, &model) == EFFACE_OK);
     check_digest(rec, model, 0, group);
-    for (size_t i = 0; i < N_REQUESTS; i++) {
+    for (size_t i = 0; i < n_requests; i++) {
         const request *const r = &rec->requests[i];
         const uint64_t how = mix(i << 8 | group->rank);
         if (i % 3 == 2 && how % 4 == 0)
@@ -449,7 +452,7 @@ static void large_sets_have_the_same_bytes(void **state) {
         record(&rec, way);
         for (size_t i = 0; i < (getenv("EFFACE_GROUP_ROWS") != NULL ? 2 : N_SIZES); i++)
             thread_group_run(sizes[(way + 2 * i) % N_SIZES], replay, &rec);
-        for (size_t i = 0; i < N_REQUESTS; i++)
+        for (size_t i = 0; i < n_requests; i++)
             free_list(&rec.requests[i].rows);
     }
 }

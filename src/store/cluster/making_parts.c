@@ -160,8 +160,8 @@ static efface_status make_parts(making *m, const efface_store_options *options,
     if (status == EFFACE_OK)
         status = share_head(m, what->data, options, &head, error);
     if (status == EFFACE_OK) {
+        m->made_part = true; /* even a failure may leave the file, if only its name is in doubt */
         status = ef_store_make_of_rows(m->part, &how, &head, what, error);
-        m->made_part = status == EFFACE_OK;
     }
     status = ef_team_agree(m->team, status, error);
     sodium_memzero(&head, sizeof head);

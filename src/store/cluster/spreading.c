@@ -330,8 +330,8 @@ static efface_status make_new(spreading *s, efface_error *error) {
     efface_status status = path != NULL ? EFFACE_OK : ef_fail_memory(error);
     if (status == EFFACE_OK) {
         (void)unlink(path); /* of an attempt that was not finished */
+        made = true;        /* even a failure may leave the file, if only its name is in doubt */
         status = ef_store_make(path, &how, &head, fill, s, error);
-        made = status == EFFACE_OK;
     }
     status = ef_team_agree(s->team, status, error);
     if (status == EFFACE_OK)
