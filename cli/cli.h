@@ -153,6 +153,7 @@ typedef struct cli_open {
     const char *sign;
     const char *receipt_key;
     double wait; /* seconds for other processes; < 0: the default */
+    bool alone;  /* by this rank alone: the store is one file */
 } cli_open;
 
 /* False, after a message, if it cannot be opened; `code` then has the exit code. */
@@ -171,6 +172,9 @@ bool cli_store_options(const cli_open *how, efface_store_options *options, cli_k
  * after a message another exit code. */
 int cli_choose_model(efface_store *store, const char *wanted, efface_stored_model *info);
 int cli_find_model(efface_store *store, const char *name, efface_stored_model *info);
+
+/* Whether there is a file of that name, and not a folder. */
+bool cli_is_file(const char *path);
 
 /* Whether a file is a published model, as far as its first bytes tell. */
 bool cli_is_published(const char *path);

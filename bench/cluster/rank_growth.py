@@ -47,22 +47,26 @@ def spent(path, library="libefface.so"):
     return total
 
 
-def measure(options, method, n_ranks, n_rows):
+def count(options, n_ranks, function, **more):
+    """Instructions within calls of a function, by rank; and what group-speed says."""
     with tempfile.TemporaryDirectory(prefix="efface-growth-") as folder:
-        before = ["valgrind", "-q", "--tool=callgrind", "--toggle-collect=efface_kmeans_fit",
-                  "--toggle-collect=efface_model_forget", "--dump-after=efface_kmeans_fit",
+        before = ["valgrind", "-q", "--tool=callgrind", f"--toggle-collect={function}",
                   f"--callgrind-out-file={folder}/%p"]
         _, run = group_speed(options.build, n_ranks, before, columns=COLUMNS, clusters=CLUSTERS,
-                             places=PLACES, rows=n_rows, method=method, only=METHODS[method],
-                             requests=options.requests)
-        paths = glob.glob(os.path.join(folder, "*"))
-        fits = [spent(path) for path in paths if path.endswith(".1")]
-        requests = [spent(path) for path in paths if not path.endswith(".1")]
-    n_requests = run[METHODS[method]]["n"]
-    if len(fits) != n_ranks or len(requests) != n_ranks or n_requests == 0:
-        sys.exit(f"{method} on {n_ranks} ranks: {len(fits)} and {len(requests)} files of callgrind, "
-                 f"{n_requests} requests")
-    return {"method": method, "ranks": n_ranks, "rows": n_rows, "digest": run["digest"],
+                             places=PLACES, **more)
+        counts = [spent(path) for path in glob.glob(os.path.join(folder, "*"))]
+    if len(counts) != n_ranks or min(counts) == 0:
+        sys.exit(f"{function} on {n_ranks} ranks: callgrind has counted {counts}")
+    return counts, run
+
+
+def measure(options, method, n_ranks, n_rows):
+    """Fits and requests are counted in runs of their own."""
+    fits, run = count(options, n_ranks, "efface_kmeans_fit", rows=n_rows, method=method)
+    requests, after = count(options, n_ranks, "efface_model_forget", rows=n_rows, method=method,
+                            only=METHODS[method], requests=options.requests)
+    n_requests = after[METHODS[method]]["n"]
+    return {"method": method, "ranks": n_ranks, "rows": n_rows, "digest": after["digest"],
             "partitions": partitions(run), "fit": max(fits), "fit_mean": sum(fits) / n_ranks,
             "request": max(requests) / n_requests, "requests": n_requests}
 
@@ -93,7 +97,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build")
     parser.add_argument("--ranks", default="1,2,4,8")
-    parser.add_argument("--rows", type=int, default=20000, help="in all, and of a rank")
+    parser.add_argument("--rows", type=int, default=10000, help="in all, and of a rank")
     parser.add_argument("--requests", type=int, default=40)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()

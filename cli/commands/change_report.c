@@ -10,7 +10,10 @@
 
 bool cli_open_to_change(const char *path, const cli_change_options *options, efface_store **store,
                         int *code) {
-    const cli_open how = {EFFACE_ACCESS_WRITE, options->sign, options->receipt_key, options->wait};
+    const cli_open how = {.access = EFFACE_ACCESS_WRITE,
+                          .sign = options->sign,
+                          .receipt_key = options->receipt_key,
+                          .wait = options->wait};
     return cli_open_store(path, &how, store, code);
 }
 

@@ -1,5 +1,5 @@
 /* efface digest: the digests of models, for comparison. */
-#include "input/options.h"
+#include "commands/on_models.h"
 #include "output/json_writer.h"
 
 static void print_one(cli_json *json, bool as_json, const efface_stored_model *model) {
@@ -43,25 +43,7 @@ static int print_digests(efface_store *store, const char *name, bool as_json) {
 }
 
 static int run(int n_arguments, char **arguments) {
-    const char *path = NULL, *name = NULL;
-    bool as_json = false;
-    cli_open how = {.access = EFFACE_ACCESS_READ, .wait = -1};
-    const cli_option options[] = {
-        {"STORE", CLI_PLACE, &path, NULL},
-        {"--model", CLI_TEXT, &name, NULL},
-        {"--wait", CLI_SECONDS, &how.wait, NULL},
-        {"--json", CLI_FLAG, &as_json, NULL},
-        {NULL, CLI_FLAG, NULL, NULL},
-    };
-    efface_store *store = NULL;
-    int code;
-    if (!cli_parse("digest", options, n_arguments, arguments))
-        return CLI_USAGE;
-    if (!cli_open_store(path, &how, &store, &code))
-        return code;
-    code = print_digests(store, name, as_json);
-    efface_store_close(store);
-    return code;
+    return cli_run_on_models("digest", n_arguments, arguments, print_digests);
 }
 
 const cli_command cli_digest = {

@@ -6,6 +6,7 @@
 #include "models/family_table.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -173,22 +174,34 @@ static efface_new_model model_of(const choices *c, const cli_chosen *chosen) {
     return asked;
 }
 
+/* Reads the hash key of another store. Ranks look at their parts of a store in parts together, but
+ * rank 0 alone at one that is a file. */
+static int copy_hash_key(const choices *c, bool alone, efface_load_options *load) {
+    const cli_open how = {.access = EFFACE_ACCESS_READ, .wait = c->open.wait, .alone = alone};
+    efface_store *other = NULL;
+    efface_load_options known;
+    int code = CLI_DONE;
+    if (alone && !cli_is_first())
+        return CLI_DONE;
+    if (!cli_open_store(c->like, &how, &other, &code))
+        return code;
+    efface_store_load_options(other, &known);
+    memcpy(load->hash_key, known.hash_key, sizeof load->hash_key);
+    cli_wipe(&known, sizeof known);
+    efface_store_close(other);
+    return CLI_DONE;
+}
+
 /* A hash key of its own or, with --like, that of another store: ids that are texts are then the
  * same in both, without which two stores of the same rows could not be compared. */
 static int choose_hash_key(const choices *c, efface_load_options *load) {
-    efface_store *other = NULL;
-    int code = CLI_DONE;
     if (c->like == NULL)
         return cli_shared_random(load->hash_key, sizeof load->hash_key) ? CLI_DONE : CLI_FAILED;
-    const cli_open how = {.access = EFFACE_ACCESS_READ, .wait = c->open.wait};
-    if (cli_open_store(c->like, &how, &other, &code)) {
-        efface_load_options known;
-        efface_store_load_options(other, &known);
-        memcpy(load->hash_key, known.hash_key, sizeof load->hash_key);
-        cli_wipe(&known, sizeof known);
-    }
-    efface_store_close(other);
-    return code;
+    bool alone = cli_is_file(c->like);
+    int code = cli_share(&alone, sizeof alone);
+    if (code == CLI_DONE)
+        code = copy_hash_key(c, alone, load);
+    return code == CLI_DONE ? cli_share(load->hash_key, sizeof load->hash_key) : code;
 }
 
 /* Makes the store with its model: the library sees to it that there is all of it or nothing. */
@@ -381,10 +394,19 @@ static int print_result(const choices *c, efface_store *store, double seconds) {
     return code;
 }
 
+/* Whether there is a store; a folder is one of ranks when it has a manifest. */
+static bool has_store(const char *path) {
+    char manifest[PATH_MAX];
+    if (cli_group() == NULL)
+        return access(path, F_OK) == 0;
+    const int n = snprintf(manifest, sizeof manifest, "%s/manifest", path);
+    return n < (int)sizeof manifest && access(manifest, F_OK) == 0;
+}
+
 static int fit(choices *c) {
     efface_store *store = NULL;
     const bool is_new = c->data_paths.n > 0;
-    const bool exists = access(c->store_path, F_OK) == 0;
+    const bool exists = has_store(c->store_path);
     /* Known before anything is read; the library looks again. */
     if (is_new && exists)
         return cli_failed("%s exists already: leave DATA out to add a model to it, or choose "

@@ -1,5 +1,5 @@
 /* efface verify: fits every model anew and compares. */
-#include "input/options.h"
+#include "commands/on_models.h"
 #include "output/json_writer.h"
 
 #include <stdlib.h>
@@ -104,25 +104,7 @@ static int verify(efface_store *store, const char *name, bool as_json) {
 }
 
 static int run(int n_arguments, char **arguments) {
-    const char *path = NULL, *name = NULL;
-    bool as_json = false;
-    cli_open how = {.access = EFFACE_ACCESS_READ, .wait = -1};
-    const cli_option options[] = {
-        {"STORE", CLI_PLACE, &path, NULL},
-        {"--model", CLI_TEXT, &name, NULL},
-        {"--wait", CLI_SECONDS, &how.wait, NULL},
-        {"--json", CLI_FLAG, &as_json, NULL},
-        {NULL, CLI_FLAG, NULL, NULL},
-    };
-    efface_store *store = NULL;
-    int code;
-    if (!cli_parse("verify", options, n_arguments, arguments))
-        return CLI_USAGE;
-    if (!cli_open_store(path, &how, &store, &code))
-        return code;
-    code = verify(store, name, as_json);
-    efface_store_close(store);
-    return code;
+    return cli_run_on_models("verify", n_arguments, arguments, verify);
 }
 
 const cli_command cli_verify = {

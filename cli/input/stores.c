@@ -11,7 +11,7 @@ bool cli_store_options(const cli_open *how, efface_store_options *options, cli_k
     efface_store_options_init(options);
     options->access = how->access;
     options->progress = cli_progress_part;
-    options->group = cli_group();
+    options->group = how->alone ? NULL : cli_group();
     if (how->wait >= 0)
         options->wait_seconds = how->wait;
     if (how->sign != NULL) {
@@ -27,11 +27,15 @@ bool cli_store_options(const cli_open *how, efface_store_options *options, cli_k
     return true;
 }
 
+bool cli_is_file(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 bool cli_is_published(const char *path) {
     char magic[sizeof EFFACE_PREDICTOR_MAGIC - 1];
-    struct stat about;
     /* A pipe would lose what is read here. */
-    FILE *const file = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? fopen(path, "rb") : NULL;
+    FILE *const file = cli_is_file(path) ? fopen(path, "rb") : NULL;
     const bool whole = file != NULL && fread(magic, 1, sizeof magic, file) == sizeof magic;
     if (file != NULL)
         (void)fclose(file);

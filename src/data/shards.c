@@ -145,11 +145,6 @@ static int compare_ids(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static efface_status fail_duplicate(uint64_t id, efface_error *error) {
-    return ef_fail(error, EFFACE_E_DUPLICATE,
-                   "the id %" PRIu64 " is on two ranks; give each row an id of its own", id);
-}
-
 /* Whether the ids of ranks lie apart: then none is on two ranks. */
 static efface_status lie_apart(ef_team *team, const efface_data *data, bool *apart,
                                efface_error *error) {
@@ -179,30 +174,53 @@ static uint32_t keeper_of(uint64_t id, uint32_t size) {
     return (uint32_t)ef_tape_below(ef_tape(0, EF_TAPE_LEAF, 0, id, 0), size);
 }
 
+/* The ids of this rank, those that rank 0 looks after first; begins[r] is where those of rank r
+ * begin. */
+static void order_ids(const efface_data *data, uint32_t size, uint64_t *ids, size_t *begins) {
+    memset(begins, 0, ((size_t)size + 1) * sizeof *begins);
+    for (size_t i = 0; i < data->n_rows; i++)
+        begins[keeper_of(ef_data_id(data, i), size)]++;
+    for (uint32_t r = 0; r < size; r++)
+        begins[r + 1] += begins[r];
+    for (size_t i = 0; i < data->n_rows; i++) {
+        const uint64_t id = ef_data_id(data, i);
+        ids[--begins[keeper_of(id, size)]] = id;
+    }
+}
+
+/* Whether one of n ids comes twice. */
+static efface_status check_ids(uint64_t *ids, size_t n, efface_error *error) {
+    if (n != 0)
+        qsort(ids, n, sizeof *ids, compare_ids);
+    for (size_t i = 1; i < n; i++)
+        if (ids[i] == ids[i - 1])
+            return ef_fail(error, EFFACE_E_DUPLICATE,
+                           "the id %" PRIu64 " is on two ranks; give each row an id of its own",
+                           ids[i]);
+    return EFFACE_OK;
+}
+
 /* Rank after rank gets the ids that it looks after, and looks for one that comes twice. */
 static efface_status look_for_duplicates(ef_team *team, const efface_data *data,
                                          efface_error *error) {
+    const uint32_t size = team->group.size;
     uint64_t *const ids = ef_alloc(data->n_rows, sizeof *ids);
-    efface_status status = ids != NULL ? EFFACE_OK : ef_fail_memory(error);
-    for (uint32_t root = 0; status == EFFACE_OK && root < team->group.size; root++) {
-        size_t n = 0;
+    size_t *const begins = ef_alloc((size_t)size + 1, sizeof *begins);
+    efface_status status = ids != NULL && begins != NULL ? EFFACE_OK : ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        order_ids(data, size, ids, begins);
+    for (uint32_t root = 0; status == EFFACE_OK && root < size; root++) {
         ef_gathered all;
-        for (size_t i = 0; i < data->n_rows; i++)
-            if (keeper_of(ef_data_id(data, i), team->group.size) == root)
-                ids[n++] = ef_data_id(data, i);
-        status = ef_team_gather(team, ids, n * sizeof *ids, root, &all, error);
+        status = ef_team_gather(team, ids + begins[root],
+                                (begins[root + 1] - begins[root]) * sizeof *ids, root, &all, error);
         if (status != EFFACE_OK)
             break;
-        uint64_t *const theirs = (void *)all.bytes;
-        n = theirs != NULL ? all.begins[team->group.size] / sizeof *theirs : 0;
-        if (n != 0)
-            qsort(theirs, n, sizeof *theirs, compare_ids);
-        for (size_t i = 1; status == EFFACE_OK && i < n; i++)
-            if (theirs[i] == theirs[i - 1])
-                status = fail_duplicate(theirs[i], error);
+        if (all.bytes != NULL)
+            status = check_ids((void *)all.bytes, all.begins[size] / sizeof *ids, error);
         ef_gathered_free(&all);
     }
     ef_free(ids);
+    ef_free(begins);
     return status;
 }
 

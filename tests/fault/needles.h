@@ -185,4 +185,21 @@ static bool search_memory(void) {
     return seen.n_bytes != 0;
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define OWN_MALLOC 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define OWN_MALLOC 1
+#endif
+#endif
+
+/* Sanitizers keep freed memory, and shadows of it. */
+static bool can_search_memory(void) {
+#ifdef OWN_MALLOC
+    return false;
+#else
+    return access("/proc/self/maps", R_OK) == 0 && access("/proc/self/mem", R_OK) == 0;
+#endif
+}
+
 #endif

@@ -37,10 +37,18 @@ static inline uint64_t scene_mix(uint64_t x) {
     return x ^ x >> 31;
 }
 
-/* What a row is after it was updated `version` times. */
+/* What a row is after it was updated `version` times. Some updates move the ends of columns. */
 static inline float scene_value(uint64_t id, uint64_t version, uint32_t column) {
     const uint64_t z = scene_mix(id * 977 + version * 31 + column + 1);
-    return (float)(id % 4) * 8.0F + (float)(z >> 40) * 0x1p-23F;
+    const float far = version % 6 == 5 && id % 3 == 0 ? -40.0F : 1.0F;
+    return ((float)(id % 4) * 8.0F + (float)(z >> 40) * 0x1p-23F) * far;
+}
+
+/* Two classes, others that come and go, and rows without one. */
+static inline int64_t scene_label(uint64_t id, uint64_t version) {
+    if ((id + version) % 13 == 7)
+        return EFFACE_NO_LABEL;
+    return (id + version) % 17 == 5 ? 2 + (int64_t)(id % 3) : (int64_t)(id % 2);
 }
 
 static inline uint64_t scene_owner(uint64_t id) {
@@ -62,7 +70,7 @@ static inline efface_data *scene_rows(const uint64_t *ids, size_t n, uint64_t ve
     for (size_t i = 0; i < n; i++) {
         float values[SCENE_COLUMNS];
         const uint64_t owner = scene_owner(ids[i]);
-        const int64_t weight = 1 + (int64_t)(ids[i] % 3), label = (int64_t)(ids[i] % 2);
+        const int64_t weight = 1 + (int64_t)(ids[i] % 3), label = scene_label(ids[i], version);
         for (uint32_t j = 0; j < SCENE_COLUMNS; j++)
             values[j] = scene_value(ids[i], version, j);
         const efface_rows row = {.n_rows = 1,
@@ -81,40 +89,83 @@ static inline efface_data *scene_rows(const uint64_t *ids, size_t n, uint64_t ve
         if (owner != EFFACE_NO_OWNER)
             RANK_OK(efface_texts_add(*texts, EFFACE_TEXT_OWNER, owner, text, strlen(text), error));
         scene_text(text, "label", (uint64_t)label);
-        RANK_OK(efface_texts_add(*texts, EFFACE_TEXT_LABEL, (uint64_t)label, text, strlen(text),
-                                 error));
+        if (label != EFFACE_NO_LABEL)
+            RANK_OK(efface_texts_add(*texts, EFFACE_TEXT_LABEL, (uint64_t)label, text, strlen(text),
+                                     error));
     }
     return data;
 }
 
 /* ------------------------------------------------------------------ models */
 
-#define SCENE_MODELS 4
+#define SCENE_KMEANS 4  /* the first of the models */
+#define SCENE_MODELS 13 /* of every family and view */
 
 typedef struct scene_models {
-    efface_kmeans_params params[SCENE_MODELS];
+    efface_kmeans_params kmeans[SCENE_KMEANS];
+    efface_sums_params sums[SCENE_MODELS];
+    efface_segmented_params segmented;
     efface_new_model asked[SCENE_MODELS];
 } scene_models;
 
-static inline void scene_models_init(scene_models *m) {
-    static const char *const names[SCENE_MODELS] = {"lloyd", "pyramid", "quantized", "tree"};
-    static const efface_method methods[SCENE_MODELS] = {
-        EFFACE_METHOD_LLOYD, EFFACE_METHOD_PYRAMID, EFFACE_METHOD_QUANTIZED, EFFACE_METHOD_TREE};
-    static const uint32_t columns[2] = {2, 0};
-    for (int i = 0; i < SCENE_MODELS; i++) {
-        efface_kmeans_params *const p = &m->params[i];
-        efface_kmeans_params_init(p);
-        p->method = methods[i];
-        p->n_clusters = 3;
-        p->iterations = 3;
-        p->candidates = 1;
-        p->rate = 0.25;
-        p->common.seed = 77 + (uint64_t)i;
-        p->common.n_threads = 1;
-        m->asked[i] = (efface_new_model){.name = names[i], .params = &p->common};
+static inline void scene_kmeans_init(efface_kmeans_params *p, efface_method method, uint64_t seed) {
+    efface_kmeans_params_init(p);
+    p->method = method;
+    p->n_clusters = 3;
+    p->iterations = 3;
+    p->candidates = 1;
+    p->rate = 0.25;
+    p->common.seed = seed;
+    p->common.n_threads = 1;
+}
+
+static inline void scene_sums_init(efface_sums_params *p, efface_view view) {
+    static const uint32_t target[1] = {2};
+    efface_sums_params_init(p);
+    p->view = view;
+    p->common.n_threads = 1;
+    if (view == EFFACE_VIEW_LINEAR) {
+        p->targets = target;
+        p->n_targets = 1;
     }
-    m->asked[2].columns = columns;
-    m->asked[2].n_columns = 2;
+}
+
+static inline void scene_models_init(scene_models *m) {
+    static const char *const names[SCENE_MODELS] = {
+        "lloyd", "pyramid", "quantized",    "tree",       "means",   "linear",   "ridge",
+        "bayes", "fourier", "discriminant", "components", "classes", "segmented"};
+    static const efface_method methods[SCENE_KMEANS] = {
+        EFFACE_METHOD_LLOYD, EFFACE_METHOD_PYRAMID, EFFACE_METHOD_QUANTIZED, EFFACE_METHOD_TREE};
+    static const efface_view views[SCENE_MODELS] = {
+        [4] = EFFACE_VIEW_MEANS,       [5] = EFFACE_VIEW_LINEAR, [6] = EFFACE_VIEW_RIDGE,
+        [7] = EFFACE_VIEW_BAYES,       [8] = EFFACE_VIEW_LINEAR, [9] = EFFACE_VIEW_DISCRIMINANT,
+        [10] = EFFACE_VIEW_COMPONENTS, [11] = EFFACE_VIEW_MEANS};
+    static const uint32_t columns[2] = {2, 0}, target[1] = {1};
+    for (int i = 0; i < SCENE_MODELS; i++)
+        m->asked[i] = (efface_new_model){.name = names[i]};
+    for (int i = 0; i < SCENE_KMEANS; i++) {
+        scene_kmeans_init(&m->kmeans[i], methods[i], 77 + (uint64_t)i);
+        m->asked[i].params = &m->kmeans[i].common;
+    }
+    for (int i = SCENE_KMEANS; i < SCENE_MODELS - 1; i++) {
+        scene_sums_init(&m->sums[i], views[i]);
+        m->asked[i].params = &m->sums[i].common;
+    }
+    m->sums[8].n_fourier = 5;
+    m->sums[8].common.seed = 5;
+    m->sums[9].discriminant.quadratic = 1;
+    m->sums[11].by_class = EFFACE_SUMMED_FULL;
+    efface_segmented_params_init(&m->segmented);
+    scene_kmeans_init(&m->segmented.kmeans, EFFACE_METHOD_LLOYD, 0);
+    m->segmented.targets = target;
+    m->segmented.n_targets = 1;
+    m->segmented.common.seed = 4;
+    m->segmented.common.n_threads = 1;
+    m->asked[SCENE_MODELS - 1].params = &m->segmented.common;
+    for (int i = 2; i < SCENE_MODELS; i += 5) { /* some columns, in another order */
+        m->asked[i].columns = columns;
+        m->asked[i].n_columns = 2;
+    }
 }
 
 /* ------------------------------------------------------------------ both stores */

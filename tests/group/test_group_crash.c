@@ -14,28 +14,11 @@
 
 #include <cmocka.h>
 
-#include "group/parts_scene.h"
-#include "store/store_ways.h"
+#include "group/parts_left.h"
 
 #include <stdatomic.h>
 
-#define N_ROWS 40
-#define N_RANKS 3
 #define MOST_COPIES 100
-
-static char scene_folder[96], scene_plain[96];
-static uint64_t ids[N_ROWS];
-
-static void run_command(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void run_command(const char *format, ...) {
-    char command[600];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(command, sizeof command, format, arguments);
-    va_end(arguments);
-    RANK_ASSERT(system(command) == 0);
-}
 
 /* ------------------------------------------------------------------ a group that copies */
 
@@ -107,37 +90,6 @@ static efface_group copying_group(efface_group *inner) {
 
 /* ------------------------------------------------------------------ requests */
 
-typedef enum request_kind { FORGET, LEARN, UPDATE } request_kind;
-
-static const uint64_t new_ids[] = {2001, 2002, 2003, 2004, 2005, 2006};
-
-/* Does a request; the rows are spread over all parts. */
-static void do_request(efface_store *store, request_kind kind) {
-    efface_texts *texts = NULL;
-    efface_data *rows = NULL;
-    const efface_request request = {.ids = ids + 2, .n_ids = N_ROWS - 8};
-    switch (kind) {
-    case FORGET: RANK_OK(efface_store_forget(store, &request, NULL, error)); break;
-    case LEARN:
-        rows = scene_rows(new_ids, 6, 0, &texts);
-        RANK_OK(efface_store_learn(store, rows, texts, NULL, error));
-        break;
-    case UPDATE:
-        rows = scene_rows(ids + 5, N_ROWS - 10, 7, &texts);
-        RANK_OK(efface_store_update(store, rows, texts, NULL, error));
-        break;
-    }
-    efface_data_free(rows);
-    efface_texts_free(texts);
-}
-
-static void create(const efface_group *group, void *context) {
-    (void)context;
-    scene_pair pair = {.group = group};
-    scene_create(&pair, scene_folder, scene_plain, ids, N_ROWS, 2);
-    scene_close(&pair);
-}
-
 static void request_with_copies(const efface_group *group, void *context) {
     efface_group inner = *group;
     const efface_group copying = copying_group(&inner);
@@ -149,66 +101,6 @@ static void request_with_copies(const efface_group *group, void *context) {
 }
 
 /* ------------------------------------------------------------------ what a crash left */
-
-typedef struct left_behind {
-    char path[160];
-    bool is_before, is_after, was_busy;
-} left_behind;
-
-/* Whether the store has the rows and models of a store of one file. */
-static bool is_same(efface_store *store, const char *file) {
-    efface_store *plain = NULL;
-    efface_store_options options = scene_options(NULL, EFFACE_ACCESS_READ);
-    efface_store_info is, should;
-    bool same = true;
-    RANK_OK(efface_store_open(file, &options, &plain, error));
-    RANK_OK(efface_store_get_info(store, &is, error));
-    RANK_OK(efface_store_get_info(plain, &should, error));
-    same &= is.n_rows == should.n_rows && is.n_receipts == should.n_receipts;
-    same &= is.n_owners == should.n_owners;
-    for (int i = 0; i < 2; i++) {
-        static const char *const names[] = {"lloyd", "pyramid"};
-        efface_stored_model a, b;
-        RANK_OK(efface_store_find_model(store, names[i], &a, error));
-        RANK_OK(efface_store_find_model(plain, names[i], &b, error));
-        same &= memcmp(a.digest, b.digest, sizeof a.digest) == 0;
-    }
-    efface_store_close(plain);
-    return same;
-}
-
-static void open_left(const efface_group *group, void *context) {
-    left_behind *const left = context;
-    efface_store_options options = scene_options(group, EFFACE_ACCESS_READ);
-    efface_store *store = NULL;
-    const efface_status status = efface_store_open(left->path, &options, &store, NULL);
-    RANK_ASSERT(status == EFFACE_OK || status == EFFACE_E_BUSY);
-    efface_store_close(store);
-    store = NULL;
-    options.access = EFFACE_ACCESS_WRITE;
-    RANK_OK(efface_store_open(left->path, &options, &store, error));
-    RANK_OK(efface_store_check(store, scene_problem, NULL, error));
-    for (int i = 0; i < 2; i++) {
-        efface_difference difference;
-        RANK_OK(efface_store_verify(store, i == 0 ? "lloyd" : "pyramid", &difference, error));
-        RANK_ASSERT(difference.identical);
-    }
-    char before[160], after[160];
-    (void)snprintf(before, sizeof before, "%s/before.efface", folder);
-    (void)snprintf(after, sizeof after, "%s/after.efface", folder);
-    const bool is_before = is_same(store, before), is_after = is_same(store, after);
-    if (group->rank == 0) {
-        left->was_busy = status == EFFACE_E_BUSY;
-        left->is_before = is_before;
-        left->is_after = is_after;
-    }
-    /* Nothing is left to be done. */
-    efface_store_close(store);
-    store = NULL;
-    options.access = EFFACE_ACCESS_READ;
-    RANK_OK(efface_store_open(left->path, &options, &store, error));
-    efface_store_close(store);
-}
 
 static left_behind look_at(const char *name) {
     left_behind left = {.is_before = false};
@@ -227,25 +119,10 @@ static left_behind look_at_mixture(unsigned copy, unsigned other, unsigned part)
     return look_at("mixed");
 }
 
-/* A store in parts, and stores of one file before and after a request. */
-static void create_two_files(request_kind kind) {
-    for (uint64_t i = 0; i < N_ROWS; i++)
-        ids[i] = 2 * i + 1;
-    (void)snprintf(scene_folder, sizeof scene_folder, "%s/parts", folder);
-    (void)snprintf(scene_plain, sizeof scene_plain, "%s/after.efface", folder);
-    thread_group_run(N_RANKS, create, NULL);
-    run_command("cp '%s' '%s/before.efface'", scene_plain, folder);
-    efface_store *plain = NULL;
-    const efface_store_options options = scene_options(NULL, EFFACE_ACCESS_WRITE);
-    RANK_OK(efface_store_open(scene_plain, &options, &plain, error));
-    do_request(plain, kind);
-    efface_store_close(plain);
-    n_copies = 0;
-}
-
 static void crash_in(request_kind kind) {
     unsigned n_busy = 0, n_before = 0, n_after = 0;
     create_two_files(kind);
+    n_copies = 0;
     thread_group_run(N_RANKS, request_with_copies, &kind);
     const unsigned n = n_copies;
     /* The mixtures first: looking at a copy finishes its request. */
@@ -314,6 +191,7 @@ static void test_spread(void **state) {
     (void)state;
     unsigned n_old = 0, n_new = 0;
     create_two_files(FORGET);
+    n_copies = 0;
     thread_group_run(2, spread_with_copies, NULL);
     const unsigned n = n_copies;
     for (unsigned i = 0; i < n; i++) {
@@ -343,6 +221,7 @@ static void spread_plainly(const efface_group *group, void *context) {
 static void spread_unfinished(request_kind kind) {
     unsigned n_after = 0;
     create_two_files(kind);
+    n_copies = 0;
     thread_group_run(N_RANKS, request_with_copies, &kind);
     for (unsigned i = 0; i + 1 < n_copies; i++) {
         left_behind left = {.is_before = false};

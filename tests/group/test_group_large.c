@@ -302,6 +302,8 @@ static request draw_request(const efface_model *model, const efface_data *data, 
                                      : UPDATE,
                  .rows = make_list(MOST_BATCH)};
     const size_t n = one_in(5) ? 1 + below(MOST_BATCH) : 1;
+    if (n_begin + *n_learned + n > all.n)
+        r.kind = FORGET;
     while (r.rows.n < n && r.kind == LEARN) {
         const size_t row = n_begin + (*n_learned)++;
         put(&r.rows, row, row);

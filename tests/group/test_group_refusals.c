@@ -179,15 +179,34 @@ static void create_twice(const efface_group *group, void *context) {
     efface_data_free(rows);
 }
 
+static void fail_to_replace(const efface_group *group, void *context) {
+    (void)context;
+    const efface_store_options options = scene_options(group, EFFACE_ACCESS_WRITE);
+    efface_store *store = NULL;
+    efface_error why;
+    const uint64_t id = group->rank;
+    efface_data *const rows = scene_rows(&id, 1, 0, NULL);
+    RANK_ASSERT(efface_store_create(scene_folder, rows, NULL, &options, NULL, 0, &store, &why) ==
+                EFFACE_E_ARGUMENT);
+    RANK_ASSERT(strstr(why.message, "manifest is missing") != NULL);
+    efface_data_free(rows);
+}
+
 static void test_creation_fails(void **state) {
     (void)state;
     begin();
     thread_group_run(N_RANKS, fail_to_create, NULL);
     struct stat found;
     assert_int_equal(stat(scene_folder, &found), -1);
-    /* What a process that died has left is no hindrance. */
+    /* What a process that died has left is no hindrance; parts that lost their manifest are. */
     assert_int_equal(mkdir(scene_folder, 0700), 0);
     write_image(part_path(1), "rubbish", 7);
+    thread_group_run(N_RANKS, fail_to_replace, NULL);
+    assert_int_equal(stat(part_path(1), &found), 0);
+    char beside[200];
+    (void)snprintf(beside, sizeof beside, "%s/manifest.efface-new", scene_folder);
+    write_image(beside, "", 0);
+    assert_int_equal(chmod(beside, 0600), 0);
     create_store(0);
     thread_group_run(N_RANKS, create_twice, NULL);
     thread_group_run(N_RANKS, fail_together, NULL);
@@ -231,6 +250,71 @@ static void test_commit_fails(void **state) {
     (void)state;
     create_store(2);
     thread_group_run(N_RANKS, forget_while_read, NULL);
+    remove_all();
+}
+
+/* ------------------------------------------------------------------ others at part 0 */
+
+/* Other processes lock part 0 as soon as a request is decided, and keep it. */
+static struct {
+    int (*agree)(void *context, uint64_t *number);
+    bool takes_journal_out;
+    sqlite3 *connection;
+} other;
+
+static void run_sql(sqlite3 *connection, const char *sql) {
+    RANK_ASSERT(sqlite3_exec(connection, sql, NULL, NULL, NULL) == SQLITE_OK);
+}
+
+static int note_row(void *context, int n, char **values, char **names) {
+    (void)n;
+    (void)values;
+    (void)names;
+    *(bool *)context = true;
+    return 0;
+}
+
+static int agree_among_others(void *context, uint64_t *number) {
+    sqlite3 *const c = other.connection;
+    bool found = false;
+    RANK_ASSERT(sqlite3_exec(c, "SELECT 1 FROM facts WHERE name GLOB 'journal*'", note_row, &found,
+                             NULL) == SQLITE_OK);
+    if (found && sqlite3_get_autocommit(c) != 0) {
+        if (other.takes_journal_out)
+            run_sql(c, "DELETE FROM facts WHERE name GLOB 'journal*'");
+        run_sql(c, "BEGIN IMMEDIATE");
+    }
+    return other.agree(context, number);
+}
+
+static void forget_among_others(const efface_group *group, void *context) {
+    (void)context;
+    efface_group own = *group;
+    if (group->rank == 0) {
+        RANK_ASSERT(sqlite3_open(part_path(0), &other.connection) == SQLITE_OK);
+        other.agree = group->agree;
+        own.agree = agree_among_others;
+    }
+    const efface_store_options options = scene_options(&own, EFFACE_ACCESS_WRITE);
+    efface_store *store = NULL;
+    RANK_OK(efface_store_open(scene_folder, &options, &store, error));
+    const efface_request request = {.ids = ids + (other.takes_journal_out ? 0 : 1), .n_ids = 1};
+    efface_error why;
+    const efface_status status = efface_store_forget(store, &request, NULL, &why);
+    RANK_ASSERT(status == (other.takes_journal_out ? EFFACE_OK : EFFACE_E_BUSY));
+    RANK_ASSERT(status == EFFACE_OK || strstr(why.message, "next opened to write") != NULL);
+    if (group->rank == 0)
+        (void)sqlite3_close(other.connection);
+    efface_store_close(store);
+}
+
+static void test_others(void **state) {
+    (void)state;
+    create_store(1);
+    other.takes_journal_out = true;
+    thread_group_run(N_RANKS, forget_among_others, NULL);
+    other.takes_journal_out = false;
+    thread_group_run(N_RANKS, forget_among_others, NULL);
     remove_all();
 }
 
@@ -307,7 +391,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_part_alone),     cmocka_unit_test(test_failures),
         cmocka_unit_test(test_creation_fails), cmocka_unit_test(test_commit_fails),
-        cmocka_unit_test(test_leftovers),
+        cmocka_unit_test(test_others),         cmocka_unit_test(test_leftovers),
     };
     return cmocka_run_group_tests(tests, begin_folder, end_folder);
 }

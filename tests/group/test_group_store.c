@@ -212,6 +212,42 @@ static void test_walks(void **state) {
     }
 }
 
+/* ------------------------------------------------------------------ few rows */
+
+/* All rows leave, some come, and again; models stay what they should be. */
+static void empty_and_fill(const efface_group *group, void *context) {
+    walk own = *(const walk *)context;
+    scene_pair pair = {.group = group};
+    scene_create(&pair, own.parts, own.plain, own.ids, own.n_ids, SCENE_MODELS);
+    scene_compare(&pair, true);
+    for (int round = 0; round < 2; round++) {
+        while (own.n_ids != 0) {
+            step_forget(&own, &pair);
+            scene_compare(&pair, own.n_ids <= 2);
+        }
+        scene_close(&pair);
+        scene_open(&pair, own.parts, own.plain);
+        step_rows(&own, &pair, true);
+        scene_compare(&pair, true);
+    }
+    scene_close(&pair);
+}
+
+static void test_few_rows(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t size;
+        size_t n_rows;
+    } cases[] = {{1, 0}, {3, 0}, {4, 1}, {7, 9}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        walk w;
+        walk_begin(&w, cases[i].size, 77 + i);
+        w.n_ids = cases[i].n_rows;
+        thread_group_run(cases[i].size, empty_and_fill, &w);
+        remove_all();
+    }
+}
+
 /* ------------------------------------------------------------------ spreading */
 
 static void spread(const efface_group *group, void *context) {
@@ -422,6 +458,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_walks),
+        cmocka_unit_test(test_few_rows),
         cmocka_unit_test(test_spreading),
         cmocka_unit_test(test_spread_while_open),
     };

@@ -256,12 +256,9 @@ static void test_engine_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_rank_fails),
-        cmocka_unit_test(test_two_ranks_fail),
-        cmocka_unit_test(test_failure_without_error),
-        cmocka_unit_test(test_long_message),
-        cmocka_unit_test(test_remains_are_not_sent),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_one_rank_fails),        cmocka_unit_test(test_two_ranks_fail),
+        cmocka_unit_test(test_failure_without_error), cmocka_unit_test(test_long_message),
+        cmocka_unit_test(test_remains_are_not_sent),  cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_engine_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ typedef enum place { WORKING, WAITING, GONE } place;
 
 typedef struct member {
     uint32_t rank;
-    pthread_t thread;
+    pthread_t thread, self; /* as its creator and it itself know it */
     place place;
     request request; /* of one that waits */
 } member;
@@ -208,6 +208,8 @@ static void proceed(void) {
 static int ask(void *context, request wanted) {
     member *const m = context;
     (void)pthread_mutex_lock(&run.lock);
+    if (!pthread_equal(m->self, pthread_self()))
+        report("a thread asks that is no rank");
     m->request = wanted;
     m->place = WAITING;
     proceed();
@@ -263,6 +265,7 @@ static void *run_rank(void *argument) {
                                 .gather = gather,
                                 .broadcast = broadcast,
                                 .agree = agree};
+    m->self = pthread_self();
     run.function(&group, run.context);
     (void)pthread_mutex_lock(&run.lock);
     m->place = GONE;

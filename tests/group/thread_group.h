@@ -2,9 +2,10 @@
  * A group of threads that stand in for ranks.
  *
  * Every operation waits for all ranks, and the last one to come does it for all. Ranks must ask for
- * the same operation with the same sizes; if they do not, or if some have returned while others
- * wait, the process says on stderr what each rank asked for, and aborts. So a test cannot hang on
- * it. Nothing is allocated here, so tests that count allocations see the library's only.
+ * the same operation with the same sizes, each on its own thread; if they do not, or if some have
+ * returned while others wait, the process says on stderr what each rank asked for, and aborts. So a
+ * test cannot hang on it. Nothing is allocated here, so tests that count allocations see the
+ * library's only.
  *
  * There is one group in the process at a time.
  */

@@ -51,6 +51,7 @@ static struct {
     uint64_t seed;
 } plan;
 
+static const char *meets_faults = ""; /* how the names of files begin that do */
 static bool is_dark;
 static uint64_t random_state;
 
@@ -215,6 +216,10 @@ void disk_arm(disk_fault fault, unsigned kinds, long n, uint64_t seed) {
     random_state = seed;
 }
 
+void disk_spare_others(const char *beginning) {
+    meets_faults = beginning;
+}
+
 bool disk_disarm(unsigned *kind) {
     plan.armed = false;
     if (kind != NULL)
@@ -267,10 +272,11 @@ void disk_reboot(void) {
 }
 
 /* Counts an operation. Whether it is to fail; if the power is to go, it may be done first. */
-static bool fails(unsigned kind) {
+static bool fails(unsigned kind, const char *name) {
     if (is_dark)
         return true;
-    if (!plan.armed || (plan.kinds & kind) == 0)
+    if (!plan.armed || (plan.kinds & kind) == 0 ||
+        strncmp(name, meets_faults, strlen(meets_faults)) != 0)
         return false;
     if (plan.met)
         return plan.fault == DISK_BROKEN || plan.fault == DISK_FULL;
@@ -314,7 +320,7 @@ static int on_close(sqlite3_file *file) {
 static int on_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at) {
     const content *const c = &file_of(file)->seen;
     const size_t wanted = (size_t)n, begin = (size_t)at;
-    if (fails(DISK_READ))
+    if (fails(DISK_READ, file_of(file)->name))
         return SQLITE_IOERR_READ;
     const size_t there = begin < c->n_bytes ? c->n_bytes - begin : 0;
     const size_t read = there < wanted ? there : wanted;
@@ -328,7 +334,7 @@ static int on_write(sqlite3_file *file, const void *from, int n, sqlite3_int64 a
     disk_file *const f = file_of(file);
     if (is_dark)
         return SQLITE_IOERR_WRITE;
-    const bool failed = fails(DISK_WRITE);
+    const bool failed = fails(DISK_WRITE, f->name);
     const size_t n_done = !failed || plan.fault == DISK_POWER ? (size_t)n
                           : (plan.left + n) % 2 == 0          ? (size_t)n / 2
                                                               : 0;
@@ -348,7 +354,7 @@ static int on_truncate(sqlite3_file *file, sqlite3_int64 n_bytes) {
     disk_file *const f = file_of(file);
     if (is_dark)
         return SQLITE_IOERR_TRUNCATE;
-    const bool failed = fails(DISK_TRUNCATE);
+    const bool failed = fails(DISK_TRUNCATE, f->name);
     if (!failed || plan.fault == DISK_POWER) {
         resize(&f->seen, (size_t)n_bytes);
         note(f, (size_t)n_bytes, NULL, 0);
@@ -362,7 +368,7 @@ static int on_truncate(sqlite3_file *file, sqlite3_int64 n_bytes) {
 /* A sync that the power does not outlast has done nothing yet. */
 static int on_sync(sqlite3_file *file, int flags) {
     (void)flags;
-    const bool failed = fails(DISK_SYNC);
+    const bool failed = fails(DISK_SYNC, file_of(file)->name);
     if (takes_power())
         disk_cut_power(plan.seed);
     if (failed)
@@ -431,7 +437,7 @@ static int on_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int f
         n_temporary++;
         return SQLITE_CANTOPEN;
     }
-    const bool failed = fails(DISK_OPEN);
+    const bool failed = fails(DISK_OPEN, last_part(path));
     if (takes_power())
         disk_cut_power(plan.seed);
     if (failed)
@@ -455,7 +461,7 @@ static int on_delete(sqlite3_vfs *vfs, const char *path, int syncs) {
     disk_file *const f = find(path, false);
     if (is_dark)
         return SQLITE_IOERR_DELETE;
-    const bool failed = fails(DISK_DELETE);
+    const bool failed = fails(DISK_DELETE, last_part(path));
     if (f == NULL || !f->seen.is_there)
         return SQLITE_IOERR_DELETE_NOENT;
     if (!failed || plan.fault == DISK_POWER) {

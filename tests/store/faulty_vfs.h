@@ -52,6 +52,9 @@ typedef enum disk_fault {
  * writes that were not synced: 0 nothing, 1 all, else some. */
 void disk_arm(disk_fault fault, unsigned kinds, long n, uint64_t seed);
 
+/* From now on faults are met by files whose names begin so only; "": by all. */
+void disk_spare_others(const char *beginning);
+
 /* Ends that. Whether the fault was met, and of what kind the operation was. */
 bool disk_disarm(unsigned *kind);
 

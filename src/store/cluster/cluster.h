@@ -47,6 +47,11 @@ char *ef_part_path(const char *folder, const ef_manifest *manifest, uint32_t par
 /* Removes the files of parts that are not those of the manifest (NULL: all of them). */
 void ef_folder_clean(const char *folder, const ef_manifest *manifest);
 
+/* Whether a store can be made in a folder. Parts without a manifest may be all that is left of a
+ * store, and stay; unless they are from an attempt to make one, which left its manifest beside.
+ * Errors: ARGUMENT. */
+efface_status ef_folder_check_free(const char *folder, efface_error *error);
+
 /* Whether a path is a folder with a manifest. */
 bool ef_folder_is_store(const char *path);
 

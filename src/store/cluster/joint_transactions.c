@@ -34,6 +34,21 @@ static efface_status check_folder(const ef_cluster *c, efface_error *error) {
                          c->folder);
 }
 
+/* Part 0 begins. If it has a journal, those who decided the request may have died before the disk
+ * had it for good. No other part may follow it before that, so part 0 is written once more. */
+static efface_status begin_first(efface_store *store, bool writes, efface_error *error) {
+    bool found = false;
+    efface_status status = ef_file_begin(store, writes, error);
+    if (status != EFFACE_OK || !writes)
+        return status;
+    status = ef_journal_find(store, &found, error);
+    if (status == EFFACE_OK && !found)
+        return EFFACE_OK;
+    store->head_changed = true;
+    status = ef_file_end(store, status, error);
+    return status == EFFACE_OK ? ef_file_begin(store, true, error) : status;
+}
+
 /* All parts begin, or none does. */
 static efface_status begin_parts(efface_store *store, bool writes, efface_error *error) {
     ef_team *const team = store->cluster->team;
@@ -42,7 +57,8 @@ static efface_status begin_parts(efface_store *store, bool writes, efface_error 
     /* Looked at again when the parts are locked; this is for a better message. */
     efface_status status = ef_store_leads(store) ? check_folder(store->cluster, error) : EFFACE_OK;
     if (status == EFFACE_OK && first) {
-        status = ef_file_begin(store, writes, error);
+        status = ef_store_leads(store) ? begin_first(store, writes, error)
+                                       : ef_file_begin(store, writes, error);
         begun = status == EFFACE_OK;
     }
     if (writes)
@@ -93,7 +109,8 @@ static efface_status look_at_parts(efface_store *store, last_request *last, bool
 }
 
 /* Within a transaction of all parts that writes: those that are behind follow the request in the
- * journal, and then the journal is taken out. The transaction has ended then. */
+ * journal, and then the journal is taken out. The transaction has ended then. Parts that are not
+ * behind are written once more, for the reason of begin_first. */
 static efface_status finish_request(efface_store *store, uint64_t n_requests, efface_error *error) {
     ef_team *const team = store->cluster->team;
     unsigned char *bytes = NULL;
@@ -108,6 +125,7 @@ static efface_status finish_request(efface_store *store, uint64_t n_requests, ef
         if (status == EFFACE_OK)
             status = ef_part_task_do(store, task, error);
     }
+    store->head_changed = true;
     if (!leads)
         status = ef_file_end(store, status, error);
     status = ef_team_agree(team, status, error);
@@ -184,10 +202,24 @@ static efface_status fail_decided(efface_status status, efface_error *error) {
     return status;
 }
 
-/* The journal of a request that all parts have followed; unless other processes have been here. */
+/* Whether other processes have taken the journal of a request out. */
+static bool is_taken_out(efface_store *store, uint64_t n_requests) {
+    bool found = true;
+    if (ef_file_begin(store, false, NULL) != EFFACE_OK)
+        return false;
+    const bool is = store->head.n_requests != n_requests ||
+                    (ef_journal_find(store, &found, NULL) == EFFACE_OK && !found);
+    (void)ef_file_end(store, EFFACE_E_BUSY, NULL);
+    return is;
+}
+
+/* The journal of a request that all parts have followed; unless other processes have been here:
+ * whoever locks part 0 takes it out first, and may keep part 0 for long then. */
 static efface_status take_out_journal(efface_store *store, uint64_t n_requests,
                                       efface_error *error) {
     efface_status status = ef_file_begin(store, true, error);
+    if (status == EFFACE_E_BUSY && is_taken_out(store, n_requests))
+        return EFFACE_OK;
     if (status != EFFACE_OK)
         return status;
     if (store->head.n_requests == n_requests)
@@ -195,40 +227,40 @@ static efface_status take_out_journal(efface_store *store, uint64_t n_requests,
     return ef_file_end(store, status, error);
 }
 
-/* What became of the commit of part 0. If its disk failed when it was to keep it, the others do not
- * follow: a power loss may undo it, and if not, the journal is there. */
-enum { NOT_DECIDED = 0, DECIDED = 1, IN_DOUBT = 2 };
+/* What became of the commit of part 0. */
+enum { NOT_DECIDED, IN_DOUBT, DECIDED };
 
-/* Part 0 commits, and with that the request is decided; the others follow. */
+/* Part 0 commits, and with that the request is decided; the others follow. If the disk of part 0
+ * may not have kept it, they do not: the next transaction sees what it has kept. */
 static efface_status commit_parts(efface_store *store, bool has_journal, efface_error *error) {
     ef_team *const team = store->cluster->team;
     const uint64_t n_requests = store->head.n_requests;
     const bool leads = ef_store_leads(store);
-    uint64_t decision = NOT_DECIDED;
+    uint64_t outcome = NOT_DECIDED;
     efface_status status = EFFACE_OK;
     if (leads) {
         status = ef_file_end(store, EFFACE_OK, error);
-        decision = status == EFFACE_OK ? DECIDED : store->in_doubt ? IN_DOUBT : NOT_DECIDED;
+        outcome = status == EFFACE_OK ? DECIDED : store->in_doubt ? IN_DOUBT : NOT_DECIDED;
     }
     efface_error lost;
-    const efface_status told = ef_team_broadcast(team, &decision, sizeof decision, 0, &lost);
+    const efface_status told = ef_team_broadcast(team, &outcome, sizeof outcome, 0, &lost);
     if (told != EFFACE_OK) {
         if (!leads)
             (void)ef_file_end(store, told, NULL);
         if (error != NULL)
             *error = lost;
-        return leads && decision != NOT_DECIDED && has_journal ? fail_decided(told, error) : told;
+        return outcome != NOT_DECIDED && has_journal ? fail_decided(told, error) : told;
     }
     if (!leads) {
-        const efface_status ended =
-            ef_file_end(store, decision == DECIDED ? EFFACE_OK : EFFACE_E_GROUP, error);
-        status = decision == DECIDED ? ended : EFFACE_OK;
+        const bool follows = outcome == DECIDED;
+        const efface_status ended = ef_file_end(store, follows ? EFFACE_OK : EFFACE_E_GROUP, error);
+        status = follows ? ended : EFFACE_OK;
     }
     status = ef_team_agree(team, status, error);
     if (status == EFFACE_OK && has_journal)
         status = ef_team_agree(team, leads ? take_out_journal(store, n_requests, error) : EFFACE_OK,
                                error);
-    return status != EFFACE_OK && decision != NOT_DECIDED && has_journal
+    return status != EFFACE_OK && outcome != NOT_DECIDED && has_journal
                ? fail_decided(status, error)
                : status;
 }

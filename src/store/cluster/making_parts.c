@@ -45,6 +45,8 @@ static efface_status begin_folder(making *m, efface_error *error) {
     if (status == EFFACE_OK && team->group.rank == 0) {
         status = make_folder(m, error);
         if (status == EFFACE_OK)
+            status = ef_folder_check_free(m->folder, error);
+        if (status == EFFACE_OK)
             status = ef_new_file_begin(&m->manifest_file, m->manifest_path, false, error);
         randombytes_buf(m->manifest.id, sizeof m->manifest.id);
         m->manifest.n_parts = team->group.size;
@@ -79,6 +81,11 @@ static void end_making(making *m, efface_status status) {
         (void)unlink(m->manifest_path); /* if only its name may not be on the disk */
     if (status != EFFACE_OK && m->made_part)
         (void)unlink(m->part);
+    /* The folder can be removed when all parts are. */
+    if (status != EFFACE_OK) {
+        ef_team_begin(m->team);
+        (void)ef_team_agree(m->team, EFFACE_OK, NULL);
+    }
     /* On rank 0 last, for its file keeps others out. */
     if (m->manifest_file.path != NULL)
         ef_new_file_end(&m->manifest_file);

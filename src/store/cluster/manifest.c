@@ -79,12 +79,13 @@ efface_status ef_manifest_read(const char *folder, ef_manifest *manifest, efface
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     efface_status status = EFFACE_OK;
     if (file < 0) {
-        const bool absent = errno == ENOENT || errno == ENOTDIR;
+        const bool is_file = errno == ENOTDIR, absent = errno == ENOENT || is_file;
         status = ef_fail_system(path, "cannot be read", error);
         if (absent)
-            status =
-                ef_fail(error, EFFACE_E_FORMAT,
-                        "%s is not the folder of a store in parts: it has no manifest", folder);
+            status = ef_fail(error, EFFACE_E_FORMAT, "%s is not the folder of a store in parts: %s",
+                             folder,
+                             is_file ? "it is a file; for a store of one file, use efface"
+                                     : "it has no manifest");
     }
     const ssize_t n = file >= 0 ? read(file, text, MANIFEST_BYTES) : 0;
     if (n < 0)
@@ -120,6 +121,34 @@ static bool is_part(const char *name, ef_manifest *of, uint32_t *part) {
            (name[end] == '\0' || strcmp(name + end, "-journal") == 0 ||
             strcmp(name + end, ".efface-new") == 0 ||
             strcmp(name + end, ".efface-new-journal") == 0);
+}
+
+/* Whether a folder has a file of a name. */
+static bool has_file(const char *folder, const char *name) {
+    struct stat found;
+    char *const path = ef_path_with(folder, name);
+    const bool has = path == NULL || lstat(path, &found) == 0;
+    ef_free(path);
+    return has;
+}
+
+efface_status ef_folder_check_free(const char *folder, efface_error *error) {
+    DIR *const list = opendir(folder);
+    bool any = false;
+    if (list == NULL)
+        return EFFACE_OK;
+    for (const struct dirent *entry = readdir(list); entry != NULL; entry = readdir(list)) {
+        ef_manifest of;
+        uint32_t part;
+        any |= is_part(entry->d_name, &of, &part);
+    }
+    (void)closedir(list);
+    return !any || has_file(folder, "/manifest") || has_file(folder, "/manifest.efface-new")
+               ? EFFACE_OK
+               : ef_fail(error, EFFACE_E_ARGUMENT,
+                         "%s has parts of a store whose manifest is missing: restore the manifest, "
+                         "or choose another name",
+                         folder);
 }
 
 void ef_folder_clean(const char *folder, const ef_manifest *manifest) {
