@@ -73,9 +73,9 @@ static int slow_gather(void *context, const void *bytes, const size_t *sizes, ui
     return g->inner.gather(g->inner.context, bytes, sizes, root, all);
 }
 
-/* That a request is decided comes as the number 1: part 0 has it then, and the others have not. */
+/* That a request is decided comes as the number 2: part 0 has it then, and the others have not. */
 static int slow_broadcast(void *context, void *bytes, size_t n_bytes, uint32_t root) {
-    static const uint64_t decided = 1;
+    static const uint64_t decided = 2;
     slow_group *const g = context;
     sleep_sometimes(g, 40);
     const int result = g->inner.broadcast(g->inner.context, bytes, n_bytes, root);

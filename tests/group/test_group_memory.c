@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "group/parts_scene.h"
+#include "group/rank_memory.h"
 #include "store/store_ways.h"
 
 #define N_ROWS 24
@@ -17,43 +18,6 @@
 
 static char scene_folder[96], scene_plain[96], spread_folder[96];
 static uint64_t ids[N_ROWS];
-
-/* ------------------------------------------------------------------ memory */
-
-static _Thread_local long n_until_failure; /* 0: none fails; 1: the next one does */
-static _Thread_local bool has_failed;
-
-static bool fails(void) {
-    if (n_until_failure == 0 || --n_until_failure != 0)
-        return false;
-    has_failed = true;
-    return true;
-}
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *memory, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *memory, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-
-void *__wrap_malloc(size_t size) {
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t count, size_t size) {
-    return fails() ? NULL : __real_calloc(count, size);
-}
-
-void *__wrap_realloc(void *memory, size_t size) {
-    return fails() ? NULL : __real_realloc(memory, size);
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t size) {
-    return fails() ? NULL : __real_aligned_alloc(alignment, size);
-}
 
 /* ------------------------------------------------------------------ calls */
 
@@ -174,10 +138,10 @@ static void try(const efface_group *group, void *context) {
     const efface_store_options options = scene_options(group, EFFACE_ACCESS_WRITE);
     if (t->opens)
         RANK_OK(efface_store_open(scene_folder, &options, &s.store, error));
-    has_failed = false;
-    n_until_failure = group->rank == t->rank ? t->n : 0;
+    fails_in = group->rank == t->rank ? (uint64_t)t->n : 0;
     const efface_status status = t->function(&s, &why);
-    n_until_failure = 0;
+    const bool has_failed = group->rank == t->rank && fails_in == 0;
+    fails_in = 0;
     uint64_t failed = has_failed, n_failures = status != EFFACE_OK;
     RANK_ASSERT(group->sum_64(group->context, &failed, 1) == 0);
     RANK_ASSERT(group->sum_64(group->context, &n_failures, 1) == 0);

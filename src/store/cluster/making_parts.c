@@ -45,7 +45,7 @@ static efface_status begin_folder(making *m, efface_error *error) {
     if (status == EFFACE_OK && team->group.rank == 0) {
         status = make_folder(m, error);
         if (status == EFFACE_OK)
-            status = ef_folder_check_free(m->folder, error);
+            status = ef_folder_check_free(m->folder, true, error);
         if (status == EFFACE_OK)
             status = ef_new_file_begin(&m->manifest_file, m->manifest_path, false, error);
         randombytes_buf(m->manifest.id, sizeof m->manifest.id);
@@ -53,8 +53,13 @@ static efface_status begin_folder(making *m, efface_error *error) {
     }
     if (status == EFFACE_OK)
         status = ef_team_broadcast(m->team, &m->manifest, sizeof m->manifest, 0, error);
-    if (status == EFFACE_OK && team->group.rank != 0)
+    if (status == EFFACE_OK && team->group.rank != 0) {
         status = make_folder(m, error);
+        if (status == EFFACE_OK)
+            status = ef_folder_check_free(m->folder, false, error);
+    }
+    /* Nobody removes anything before all have looked. */
+    status = ef_team_agree(m->team, status, error);
     if (status == EFFACE_OK) {
         ef_folder_clean(m->folder, NULL);
         m->part = ef_part_path(m->folder, &m->manifest, team->group.rank);

@@ -132,18 +132,29 @@ static bool has_file(const char *folder, const char *name) {
     return has;
 }
 
-efface_status ef_folder_check_free(const char *folder, efface_error *error) {
-    DIR *const list = opendir(folder);
+static bool is_complete(const char *name) {
+    const size_t n = strlen(name), n_end = strlen(".efface");
+    return n >= n_end && strcmp(name + n - n_end, ".efface") == 0;
+}
+
+efface_status ef_folder_check_free(const char *folder, bool leads, efface_error *error) {
     bool any = false;
+    if (has_file(folder, "/manifest"))
+        return leads ? EFFACE_OK
+                     : ef_fail(error, EFFACE_E_ARGUMENT,
+                               "%s/manifest exists already; choose another name, or start the "
+                               "ranks on their hosts in the order in which the store was made",
+                               folder);
+    DIR *const list = opendir(folder);
     if (list == NULL)
         return EFFACE_OK;
     for (const struct dirent *entry = readdir(list); entry != NULL; entry = readdir(list)) {
         ef_manifest of;
         uint32_t part;
-        any |= is_part(entry->d_name, &of, &part);
+        any |= is_part(entry->d_name, &of, &part) && (leads || is_complete(entry->d_name));
     }
     (void)closedir(list);
-    return !any || has_file(folder, "/manifest") || has_file(folder, "/manifest.efface-new")
+    return !any || has_file(folder, "/manifest.efface-new")
                ? EFFACE_OK
                : ef_fail(error, EFFACE_E_ARGUMENT,
                          "%s has parts of a store whose manifest is missing: restore the manifest, "
