@@ -12,6 +12,8 @@
 static bool wants_colour(FILE *out) {
     const char *const no_color = getenv("NO_COLOR");
     const char *const term = getenv("TERM");
+    if (cli_group() != NULL) /* launchers give ranks a terminal whatever they write to themselves */
+        return false;
     return (no_color == NULL || no_color[0] == '\0') && term != NULL && strcmp(term, "dumb") != 0 &&
            isatty(fileno(out)) != 0;
 }

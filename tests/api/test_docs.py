@@ -7,14 +7,14 @@ usage: test_docs.py SOURCE_DIR BUILD_DIR [--cc COMPILER]
   blocks of README.md. Code without a main() is put into one.
 - ```python blocks of README.md and of docs/python.md, each page as one script, if the build has the
   Python package.
-- Commands in ```sh blocks of README.md, docs/tutorial.md and docs/service.md, one shell for each
-  block, except lines that begin with make or git: those set up what this test already has. Blocks
+- Commands in ```sh blocks of README.md, docs/tutorial.md, docs/service.md and docs/cluster.md, one
+  shell for each block, except lines that begin with make or git: those set up what this test already has. Blocks
   with another name (```text) are not run.
 - Links of README.md, CONTRIBUTING.md, CHANGELOG.md and the pages of docs/ must lead to files.
 - `efface serve` in such a block starts a service that runs until the page ends or starts another
   one, and must end with 0. It listens on a port that the system chooses, and commands that follow
   ask that port instead of 8741. Builds without the service leave out these blocks, docs/service.md
-  and blocks that make tokens.
+  and blocks that make tokens; builds without MPI leave out blocks with efface-mpi.
 
 Each page runs in an empty folder with the links build, examples and include, and the file
 people.csv, and must succeed; without a word on standard error, except for what the program efface
@@ -83,9 +83,18 @@ def anchors(page):
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+# Tests may run as root, with more ranks than processors, without ssh and without a network.
+OPEN_MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_plm": "isolated",
+            "OMPI_MCA_btl": "self,vader,tcp", "OMPI_MCA_btl_tcp_if_include": "lo",
+            "OMPI_MCA_oob_tcp_if_include": "lo", "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+            "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
+            "PMIX_MCA_gds": "hash"}
+
+
 def environment(folder):
     path = os.path.join(folder, "build") + os.pathsep + os.environ["PATH"]
-    return dict(os.environ, PATH=path, PYTHONPATH=os.path.join(folder, "build", "python"))
+    return dict(os.environ, PATH=path, PYTHONPATH=os.path.join(folder, "build", "python"), **OPEN_MPI)
 
 
 def run(what, command, folder, may_speak=False):
@@ -124,8 +133,9 @@ class Shell:
         return script[:found.start()], found.group().strip(), script[found.end():]
 
     def run_commands(self, what, script):
+        speaks = re.search(r"^(mpirun .*)?(build/)?efface(-mpi)? ", script, flags=re.M)
         run(what, ["sh", "-eu", "-c", script.replace("127.0.0.1:8741", f"127.0.0.1:{self.port}")],
-            self.folder, may_speak=re.search(r"^(build/)?efface ", script, flags=re.M) is not None)
+            self.folder, may_speak=speaks is not None)
 
     def start(self, what, command):
         with open(os.path.join(self.folder, "service.log"), "wb") as log:
@@ -182,11 +192,18 @@ def run_programs(programs, cc, build, folder):
         run(what + ", run", ["./program"], folder)
 
 
-def run_page(page, text, folder, with_service):
+def can_run(block, build):
+    """Whether the build has the programs that a block needs."""
+    needs = {"efface-serve": r"\befface (serve|token) ", "efface-mpi": r"\befface-mpi "}
+    return all(os.path.exists(os.path.join(build, name)) or not re.search(pattern, block)
+               for name, pattern in needs.items())
+
+
+def run_page(page, text, folder, build):
     shell = Shell(folder)
     try:
         for i, block in enumerate(blocks(text, "sh"), 1):
-            if with_service or not re.search(r"\befface (serve|token) ", block):
+            if can_run(block, build):
                 shell.run(f"{page}, sh block {i}", commands(block))
         shell.end(page)
     finally:
@@ -218,10 +235,11 @@ def main():
         for page in ("README.md", "docs/python.md") if with_python else ():
             script = "\n".join(blocks(read(page), "python"))
             run(f"{page}, Python", [sys.executable, "-B", "-c", script], folder)
-    pages = ["README.md", "docs/tutorial.md"] + (["docs/service.md"] if with_service else [])
+    pages = ["README.md", "docs/tutorial.md", "docs/cluster.md"]
+    pages += ["docs/service.md"] if with_service else []
     for page in pages:
         with page_folder(build, arguments.source) as folder:
-            run_page(page, read(page), folder, with_service)
+            run_page(page, read(page), folder, build)
 
 
 if __name__ == "__main__":
