@@ -49,9 +49,9 @@ void ef_folder_clean(const char *folder, const ef_manifest *manifest);
 
 /* Whether a store can be made in a folder. Parts without a manifest may be all that is left of a
  * store, and stay; unless they are from an attempt to make one, which left its manifest beside.
- * `leads`: of rank 0, which finds out by itself that there is a manifest. The folder of another rank
- * may lie on another disk: then it has no manifest, and parts that are not complete are from an
- * attempt. Errors: ARGUMENT. */
+ * `leads`: of rank 0, which finds out by itself that there is a manifest. The folder of another
+ * rank may lie on another disk: then it has no manifest, and parts that are not complete are from
+ * an attempt. Errors: ARGUMENT. */
 efface_status ef_folder_check_free(const char *folder, bool leads, efface_error *error);
 
 /* Whether a path is a folder with a manifest. */
