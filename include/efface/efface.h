@@ -931,7 +931,8 @@ typedef struct efface_tails {
 } efface_tails;
 
 /* Looks for tails in the rows of a set, in a scale whose bounds are derived from the rows. Computed
- * in double, and no part of any state. Cost O(n_rows * n_columns). Errors: MEMORY; ARGUMENT. */
+ * in double, and no part of any state. Of a set that has joined a group it looks at the rows of
+ * this rank. Cost O(n_rows * n_columns). Errors: MEMORY; ARGUMENT. */
 EFFACE_API efface_status efface_data_tails(const efface_data *data, efface_scale scale,
                                            efface_tails *tails, efface_error *error);
 
