@@ -44,7 +44,7 @@ exec unshare -m sh -c '
 """
 
 
-class PartsTest(unittest.TestCase):
+class PartsTest(mpi_ranks.PlacedTest):
     def setUp(self):
         self.place = tempfile.mkdtemp(prefix="faulty_parts-")
         self.addCleanup(shutil.rmtree, self.place)
@@ -53,17 +53,7 @@ class PartsTest(unittest.TestCase):
             os.mkdir(self.path(name))
         self.wrapper = self.write("wrapper", WRAPPER)
         os.chmod(self.wrapper, 0o755)
-        seed = SEED if SEED is not None else random.randrange(2 ** 32)
-        self.chance = random.Random(seed)
-        print(f"{self._testMethodName}, seed {seed}", flush=True)
-
-    def path(self, name):
-        return os.path.join(self.place, name)
-
-    def write(self, name, text):
-        with open(self.path(name), "w", encoding="ascii") as file:
-            file.write(text.replace("{place}", self.place))
-        return self.path(name)
+        self.draw(SEED)
 
     # ---------------------------------------------------------------- both stores
 

@@ -1,6 +1,7 @@
 """Programs of several ranks, for tests: they are started with mpirun, found and killed; and what is
 in the folder of a store in parts behind its back."""
 import os
+import random
 import re
 import shutil
 import signal
@@ -8,6 +9,7 @@ import sqlite3
 import subprocess
 import tempfile
 import time
+import unittest
 
 # For Open MPI: root may run it, ranks may be more than processors, and what the kernel may refuse
 # in a container is not tried.
@@ -82,6 +84,24 @@ class Run:
         for pid in [*self.pids(), self.process.pid]:
             kill(pid)
         return self.bury(0)
+
+
+class PlacedTest(unittest.TestCase):
+    """A test with a folder of its own, self.place, and chances that a seed repeats."""
+
+    def draw(self, seed):
+        """Takes the seed, or draws one if it is None, and says which."""
+        seed = seed if seed is not None else random.randrange(2 ** 32)
+        self.chance = random.Random(seed)
+        print(f"{self._testMethodName}, seed {seed}", flush=True)
+
+    def path(self, name):
+        return os.path.join(self.place, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="ascii") as file:
+            file.write(text.replace("{place}", self.place))
+        return self.path(name)
 
 
 def kill(pid, how=signal.SIGKILL):

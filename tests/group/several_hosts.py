@@ -98,7 +98,7 @@ def can_make_network():
         remove_network()
 
 
-class HostsTest(unittest.TestCase):
+class HostsTest(mpi_ranks.PlacedTest):
     def setUp(self):
         remove_network()
         make_network()
@@ -113,17 +113,7 @@ class HostsTest(unittest.TestCase):
         self.write("ledger", "")
         self.agent = self.write_program("agent", AGENT)
         self.launch_agent = self.agent
-        seed = SEED if SEED is not None else random.randrange(2 ** 32)
-        self.chance = random.Random(seed)
-        print(f"{self._testMethodName}, seed {seed}", flush=True)
-
-    def path(self, name):
-        return os.path.join(self.place, name)
-
-    def write(self, name, text):
-        with open(self.path(name), "w", encoding="ascii") as file:
-            file.write(text.replace("{place}", self.place))
-        return self.path(name)
+        self.draw(SEED)
 
     def write_program(self, name, text):
         os.chmod(self.write(name, text), 0o755)
