@@ -63,6 +63,11 @@ typedef struct ef_family {
                                  efface_error *error);
     void (*describe_params)(const efface_params *params, ef_listener to);
 
+    /* Whether values of rows may be missing (NaN) for a model of these parameters; and of rows to
+     * predict. NULL: they may not. */
+    bool (*takes_missing)(const efface_params *params);
+    bool (*predicts_missing)(const void *predictor);
+
     /* A state of parameters that were checked. `fit_again` fits with the parameters, and the
      * randomness, that a state has. */
     efface_status (*fit)(const efface_data *data, const efface_params *params, void **state,
