@@ -105,7 +105,7 @@ static void draw(law_params *params, const law_rows *rows, bool calm, uint64_t *
         const uint32_t n = 1 + (uint32_t)below(one_in(3) ? d : 3), first = (uint32_t)below(d);
         set_categories(params, d, n, first, 1 + (uint32_t)below(5));
     }
-    p->missing = one_in(4);
+    p->missing = one_in(3);
     p->lazy = one_in(2);
     *stream = rng_state;
 }
