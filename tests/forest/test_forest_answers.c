@@ -1,5 +1,5 @@
 /*
- * What forests answer, against answers that are worked out from their nodes (law/forest_answers.c):
+ * What forests answer, against those that are worked out from nodes (law/forest_plain_answers.c):
  * predictions, probabilities, leaves, sizes, importances. And files for prediction: they answer
  * with the same bits, are as small as they should be, and have no value of a row in them.
  */
@@ -180,7 +180,7 @@ static void check_importances(const scene *s) {
     uint64_t *const n_splits = make(d, sizeof *n_splits);
     uint64_t *const importances = make(d, sizeof *importances);
     uint64_t total = 0;
-    forest_gains(s->forest, &s->rows, params_of(s), gains, n_splits);
+    forest_gains(s->forest, params_of(s)->criterion, gains, n_splits);
     REQUIRE_OK(efface_forest_importances(s->model, importances, error));
     for (uint32_t j = 0; j < d; j++) {
         const long double off = gains[j] - (long double)importances[j];

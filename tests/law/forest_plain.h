@@ -4,10 +4,10 @@
  * counts that are kept, no columns that are sorted and no threads; each node looks at all its rows
  * for each candidate. Inputs must be valid. Out of memory, it ends the program.
  *
- *     forest_definition.c   the pieces of the definition, up to the best split of a node
- *     forest_oracle.c       trees of rows
- *     forest_bytes.c        trees to canonical bytes, and back; where bytes differ
- *     forest_answers.c      what trees predict, and what their splits have gained
+ *     forest_definition.c     the pieces of the definition, up to the best split of a node
+ *     forest_oracle.c         trees of rows
+ *     forest_plain_bytes.c    trees to canonical bytes, and back; where bytes differ
+ *     forest_plain_answers.c  what trees predict, and what their splits have gained
  */
 #ifndef EF_TESTS_FOREST_PLAIN_H
 #define EF_TESTS_FOREST_PLAIN_H
@@ -164,9 +164,9 @@ bool forest_predicts(const forest_plain *forest);
 uint64_t forest_vote(const forest_plain *forest, const float *row, uint64_t *sums);
 double forest_mean(const forest_plain *forest, const float *row);
 
-/* What splits by each column have gained, as long doubles that are not rounded down, d of them; and
- * by how many splits. With a target the impurities of roots are those of the rows. */
-void forest_gains(const forest_plain *forest, const law_rows *rows,
-                  const efface_forest_params *params, long double *gains, uint64_t *n_splits);
+/* What splits by each column have gained, each as its part of the gains of its tree, times 2^40:
+ * long doubles that are not rounded down, d of them; and by how many splits. */
+void forest_gains(const forest_plain *forest, efface_criterion criterion, long double *gains,
+                  uint64_t *n_splits);
 
 #endif

@@ -127,43 +127,23 @@ static below_node gain_of(const gaining *g, const forest_node *node) {
     return all;
 }
 
-/* The weight of a tree; with a target, the sum of w (g - mean)^2. */
-static long double whole_of(const forest_set *set, uint32_t tree) {
-    size_t n = 0;
-    forest_member *const members = forest_members(set, tree, &n);
-    long double weight = 0.0L, sum = 0.0L, squares = 0.0L;
-    for (size_t i = 0; i < n; i++) {
-        const long double w = (long double)members[i].weight;
-        weight += w;
-        sum += w * (long double)set->targets[members[i].row];
-    }
-    for (size_t i = 0; i < n; i++) {
-        const long double off = (long double)set->targets[members[i].row] - sum / weight;
-        squares += (long double)members[i].weight * off * off;
-    }
-    free(members);
-    return set->params->target != EFFACE_NO_COLUMN ? squares : weight;
-}
-
-void forest_gains(const forest_plain *forest, const law_rows *rows,
-                  const efface_forest_params *params, long double *gains, uint64_t *n_splits) {
-    forest_set *const set = forest_make_set(rows, params);
+void forest_gains(const forest_plain *forest, efface_criterion criterion, long double *gains,
+                  uint64_t *n_splits) {
     long double *const of_tree = make(forest->d, sizeof *of_tree);
     const gaining g = {.forest = forest,
-                       .entropy = params->criterion == EFFACE_CRITERION_ENTROPY,
+                       .entropy = criterion == EFFACE_CRITERION_ENTROPY,
                        .gains = of_tree,
                        .n_splits = n_splits};
     memset(gains, 0, forest->d * sizeof *gains);
     memset(n_splits, 0, forest->d * sizeof *n_splits);
     for (uint32_t t = 0; t < forest->n_trees; t++) {
-        if (forest->trees[t]->split.kind == 0)
-            continue;
+        long double whole = 0.0L;
         memset(of_tree, 0, forest->d * sizeof *of_tree);
         free(gain_of(&g, forest->trees[t]).classes);
-        const long double whole = whole_of(set, t);
         for (uint32_t j = 0; j < forest->d; j++)
+            whole += of_tree[j];
+        for (uint32_t j = 0; j < forest->d && whole > 0.0L; j++)
             gains[j] += of_tree[j] / whole * 0x1p40L;
     }
     free(of_tree);
-    forest_free_set(set);
 }
