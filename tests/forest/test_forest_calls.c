@@ -228,6 +228,49 @@ static void classes_come_and_go(void **state) {
     }
 }
 
+/* Classes that come in between: in large nodes, of which most do not see the row that brings the
+ * class, the classes keep their counts and get other numbers. */
+static void classes_in_between(void **state) {
+    static const int64_t labels[] = {50, -7, 31, 99, 0, INT64_MIN + 1, 40, INT64_MAX};
+    (void)state;
+    for (int criterion = 0; criterion < 2; criterion++) {
+        grove g = {.name = "classes in between"};
+        rng_state = 55;
+        begin_params(&g.params, 4, 7)->criterion = (efface_criterion)criterion;
+        law_rows all = draw_plain_rows(1500, 3, 3);
+        for (size_t i = 0; i < all.n; i++)
+            all.labels[i] = 10 + 20 * all.labels[i];
+        for (size_t i = 0; i < 8; i++) { /* far out, each at another corner */
+            all.labels[i] = labels[i];
+            all.values[3 * i + i % 3] = (i % 2 == 0 ? 1.0f : -1.0f) * (1000.0f + (float)i);
+        }
+        begin_grove(&g, all, 0);
+        size_t *const which = make(all.n, sizeof *which);
+        for (size_t i = 8; i < all.n; i++)
+            which[i - 8] = i;
+        learn_these(&g, which, all.n - 8);
+        check_grove(&g);
+        for (size_t i = 0; i < 16; i++) {
+            const size_t bringer = i % 8;
+            if (i < 8)
+                learn_these(&g, &bringer, 1);
+            else
+                forget_these(&g, &bringer, 1);
+            for (size_t k = 0; k < 12; k++) {
+                const size_t other = 8 + below(all.n - 8);
+                if (g.inside[other])
+                    forget_these(&g, &other, 1);
+                else
+                    learn_these(&g, &other, 1);
+            }
+            check_grove(&g);
+        }
+        check_grove_plainly(&g);
+        free(which);
+        end_grove(&g);
+    }
+}
+
 /* Far more trees than rows: most have none, and the others decide. */
 static void more_trees_than_rows(void **state) {
     (void)state;
@@ -579,17 +622,12 @@ static void damaged_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_laziness),
-        cmocka_unit_test(settling),
-        cmocka_unit_test(order_of_rows),
-        cmocka_unit_test(few_rows),
-        cmocka_unit_test(classes_come_and_go),
-        cmocka_unit_test(more_trees_than_rows),
-        cmocka_unit_test(heavy_rows),
-        cmocka_unit_test(bad_parameters),
-        cmocka_unit_test(refusals_lose_nothing),
-        cmocka_unit_test(rows_to_predict),
-        cmocka_unit_test(interruption),
+        cmocka_unit_test(threads_and_laziness), cmocka_unit_test(settling),
+        cmocka_unit_test(order_of_rows),        cmocka_unit_test(few_rows),
+        cmocka_unit_test(classes_come_and_go),  cmocka_unit_test(classes_in_between),
+        cmocka_unit_test(more_trees_than_rows), cmocka_unit_test(heavy_rows),
+        cmocka_unit_test(bad_parameters),       cmocka_unit_test(refusals_lose_nothing),
+        cmocka_unit_test(rows_to_predict),      cmocka_unit_test(interruption),
         cmocka_unit_test(damaged_bytes),
     };
     return cmocka_run_group_tests_name("calls on forests", tests, NULL, NULL);

@@ -29,17 +29,16 @@ static efface_forest_params *begin(law_params *params) {
 }
 
 /* Categories: those of n columns from `first` on, each `step` after the one before, that are no
- * target and not among them yet. */
+ * target, each once and in ascending order. */
 static void set_categories(law_params *params, uint32_t d, uint32_t n, uint32_t first,
                            uint32_t step) {
     forest_room *const room = forest_room_of(params);
     uint32_t n_set = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t column = (uint32_t)((first + (uint64_t)i * step) % d);
-        bool is_new = column != room->params.target;
-        for (uint32_t k = 0; k < n_set; k++)
-            is_new &= room->categories[k] != column;
-        if (is_new)
+    for (uint32_t column = 0; column < d; column++) {
+        bool is_set = false;
+        for (uint32_t i = 0; i < n; i++)
+            is_set |= (first + (uint64_t)i * step) % d == column;
+        if (is_set && column != room->params.target)
             room->categories[n_set++] = column;
     }
     room->params.categories = n_set != 0 ? room->categories : NULL;
@@ -61,10 +60,10 @@ static int64_t weight_of(const law_rows *rows) {
     return total;
 }
 
-/* Weights of a tree are up to 20 times those of the rows with Poisson: the sum of w g in a leaf has
- * to fit into 64 bits. */
+/* Weights of a tree are up to 20 times those of the rows with Poisson. The sum of w g in a leaf has
+ * to fit into 64 bits, so with a target the weight of the set has a limit. */
 static bool may_be_poisson(const law_rows *rows, bool has_target) {
-    return !has_target || weight_of(rows) < EFFACE_MAX_WEIGHT / 32;
+    return !has_target || weight_of(rows) < INT64_C(1) << 34;
 }
 
 static void draw_limits(efface_forest_params *p, const law_rows *rows) {
