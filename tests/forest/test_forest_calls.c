@@ -1,7 +1,7 @@
 /*
- * Calls on forests: what must not matter (threads, laziness, encoding on the way), where there is
- * hardly a forest (no rows, one row, one class), what is refused, interruption, and bytes that are
- * damaged. Nothing is lost by a call that fails.
+ * Calls on forests: what must not matter (when a lazy one settles, the order of rows), where there
+ * is hardly a forest (no rows, one row, one class), what is refused, interruption, and bytes that
+ * are damaged. Nothing is lost by a call that fails.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,56 +13,6 @@
 #include "forest/forest_ways.h"
 
 /* ---------------------------------------------------------------- what must not matter */
-
-enum { N_TWINS = 6 };
-
-/* Forests that differ in threads and laziness only follow the same requests, and one of them is
- * encoded and decoded before each. */
-static void threads_and_laziness(void **state) {
-    static const uint32_t n_threads[N_TWINS] = {1, 2, 3, 1, 3, 1};
-    static const int lazy[N_TWINS] = {0, 0, 0, 1, 1, 0};
-    (void)state;
-    for (int target = 0; target < 2; target++) {
-        grove twins[N_TWINS];
-        encoding first = {NULL, 0};
-        for (int t = 0; t < N_TWINS; t++) {
-            twins[t] = (grove){.name = "twins"};
-            rng_state = 31 + (uint64_t)target;
-            efface_forest_params *const p = begin_params(&twins[t].params, 7, 12);
-            p->target = target ? 3 : EFFACE_NO_COLUMN;
-            p->common.n_threads = n_threads[t];
-            p->lazy = lazy[t];
-            begin_grove(&twins[t], draw_plain_rows(200, 5, 3), 70);
-        }
-        for (uint64_t round = 0; round < 40; round++)
-            for (int t = 0; t < N_TWINS; t++) {
-                grove *const g = &twins[t];
-                rng_state = mix(round * 2 + (uint64_t)target);
-                if (t == N_TWINS - 1) {
-                    encoding e = encode(g->model);
-                    efface_model_free(g->model);
-                    g->model = NULL;
-                    REQUIRE_OK(efface_model_decode(e.bytes, e.n, &g->params.common, g->data,
-                                                   &g->model, error));
-                    efface_bytes_free(e.bytes);
-                }
-                for (int i = 0; i < 5; i++)
-                    step_grove(g, 10);
-                if (round % 8 != 7)
-                    continue;
-                encoding e = encode(g->model);
-                if (t != 0)
-                    require_same_bytes(&g->params, &e, &first, "the first twin", "twins");
-                efface_bytes_free(t == 0 ? first.bytes : e.bytes);
-                first = t == 0 ? e : first;
-            }
-        efface_bytes_free(first.bytes);
-        for (int t = 0; t < N_TWINS; t++) {
-            check_grove(&twins[t]);
-            end_grove(&twins[t]);
-        }
-    }
-}
 
 /* A lazy forest says what it has left for later, and settles it when it is told to. */
 static void settling(void **state) {
@@ -622,12 +572,17 @@ static void damaged_bytes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_laziness), cmocka_unit_test(settling),
-        cmocka_unit_test(order_of_rows),        cmocka_unit_test(few_rows),
-        cmocka_unit_test(classes_come_and_go),  cmocka_unit_test(classes_in_between),
-        cmocka_unit_test(more_trees_than_rows), cmocka_unit_test(heavy_rows),
-        cmocka_unit_test(bad_parameters),       cmocka_unit_test(refusals_lose_nothing),
-        cmocka_unit_test(rows_to_predict),      cmocka_unit_test(interruption),
+        cmocka_unit_test(settling),
+        cmocka_unit_test(order_of_rows),
+        cmocka_unit_test(few_rows),
+        cmocka_unit_test(classes_come_and_go),
+        cmocka_unit_test(classes_in_between),
+        cmocka_unit_test(more_trees_than_rows),
+        cmocka_unit_test(heavy_rows),
+        cmocka_unit_test(bad_parameters),
+        cmocka_unit_test(refusals_lose_nothing),
+        cmocka_unit_test(rows_to_predict),
+        cmocka_unit_test(interruption),
         cmocka_unit_test(damaged_bytes),
     };
     return cmocka_run_group_tests_name("calls on forests", tests, NULL, NULL);
