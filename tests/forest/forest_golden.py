@@ -24,13 +24,23 @@ def words(key, purpose, index, step):
     return philox([index & MASK, index >> 32, step, purpose], [key & MASK, key >> 32])
 
 
-def number(low, high):
-    return low + (high << 32)
+def tape(seed, purpose, index, step):
+    w = words(seed, purpose, index, step)
+    return w[0] + (w[1] << 32)
 
 
-def tape(key, purpose, index, step):
-    w = words(key, purpose, index, step)
-    return number(w[0], w[1])
+M64 = 2**64 - 1
+G = 0x9E3779B97F4A7C15
+
+
+def mix(z):
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & M64
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & M64
+    return z ^ (z >> 31)
+
+
+def number(key, purpose, index, step):
+    return mix((mix((key + G * (purpose + 8 * step)) & M64) + G * (index + 1)) & M64)
 
 
 def bits_of(x):
@@ -46,8 +56,12 @@ def f32(x):
     return struct.unpack("<f", struct.pack("<f", x))[0]
 
 
-def f32_below(y):
-    """The largest float32 that is not above y, y not tiny."""
+def down(y):
+    """The largest float32 that is not above y and counts."""
+    if 0 <= y < 2.0**-100:
+        return 0.0
+    if -(2.0**-100) < y < 0:
+        return -(2.0**-100)
     x = f32(y)
     if x > y:
         bits = bits_of(x)
@@ -74,7 +88,7 @@ BOUNDS = [poisson_bound(j) for j in range(20)]
 
 
 def multiplicity(seed, ident, tree):
-    r = tape(seed, 18, ident, tree)
+    r = tape(seed, 13, ident, tree)
     return sum(b <= r for b in BOUNDS)
 
 
@@ -88,7 +102,7 @@ def shuffled(n, k, draw):
 
 def trees_of(seed, ident, n_trees, k):
     k = min(k, n_trees)
-    return shuffled(n_trees, k, lambda i: words(seed, 19, ident, i // 4)[i % 4])[:k]
+    return shuffled(n_trees, k, lambda i: words(seed, 14, ident, i // 4)[i % 4])[:k]
 
 
 # ------------------------------------------------------------------ splits
@@ -116,26 +130,76 @@ def box(lo, hi):
     return box_above(lo, hi)
 
 
-def threshold(key, column, lo, hi):
+def unit_of(values):
+    """The exponent of the unit of a column, or None."""
+    sizes = [next(e for e in range(-98, 127, 4) if abs(x) <= 2.0**e) for x in values if x]
+    if not sizes:
+        return None
+    within = lambda part: next(e for e in range(-98, 127, 4)
+                               if 16 * sum(s <= e for s in sizes) >= part * len(sizes))
+    return within(1) if max(sizes) - within(11) >= 8 else None
+
+
+def key_of(x):
+    return -bits_of(-x) if x < 0 else bits_of(x)
+
+
+def place_of(u, x):
+    if x < 0:
+        return -place_of(u, -x)
+    first = 2**23 * (u + 127)
+    if key_of(x) >= first:
+        return 2**40 + 2**17 * (key_of(x) - first)
+    return math.floor(Fraction(x) * Fraction(2) ** (40 - u))
+
+
+def key_of_place(u, p):
+    if p < 0:
+        return -key_of_place(u, -p)
+    if p < 2**40:
+        return key_of(down(p * 2.0 ** (u - 40)))
+    return min(2**23 * (u + 127) + (p - 2**40) // 2**17, 0x7F7FFFFF)
+
+
+def scaled_threshold(key, column, u, lo, hi):
+    a, b = place_of(u, lo) + 2**50, place_of(u, hi) + 2**50
+    if a == b:
+        return None
+    w = (a ^ b).bit_length()
+    left = a >> w << w
+    right = left + 2**w
+    i = 0
+    while left < right:
+        p = left + number(key, 3, column, i) * (right - left) // 2**64
+        k = key_of_place(u, p - 2**50)
+        if k < key_of(lo):
+            left = p + 1
+        elif k >= key_of(hi):
+            right = p
+        else:
+            return -float_of(-k) if k < 0 else float_of(k)
+        i += 1
+    return None
+
+
+def threshold(key, column, lo, hi, unit=None):
+    if unit is not None:
+        t = scaled_threshold(key, column, unit, lo, hi)
+        if t is not None:
+            return t
     left, right = box(lo, hi)
     i = 0
     while True:
-        w = words(key, 15, column, i // 2)
-        r = number(w[0], w[1]) if i % 2 == 0 else number(w[2], w[3])
-        u = ((r >> 12) + 0.5) * 2.0**-52
-        y = left + u * (right - left)
+        r = number(key, 3, column, i)
+        v = ((r >> 12) + 0.5) * 2.0**-52
+        y = left + v * (right - left)
         if y < lo:
             left = y
         elif y >= hi:
             right = y
         else:
-            break
+            return down(y)
         i += 1
-    if 0 <= y < 2.0**-100:
-        return 0.0
-    if -(2.0**-100) < y < 0:
-        return -(2.0**-100)
-    return f32_below(y)
 
 
 def mixed_left(s, x):
@@ -151,14 +215,14 @@ def mixed_left(s, x):
 def category_salt(key, column, values):
     i = 0
     while True:
-        s = words(key, 17, column, i)[0]
+        s = number(key, 5, column, i) & MASK
         if len({mixed_left(s, x) for x in values}) == 2:
             return s
         i += 1
 
 
 def input_order(key, n_inputs):
-    return shuffled(n_inputs, n_inputs, lambda i: words(key, 14, 0, i // 4)[i % 4])
+    return shuffled(n_inputs, n_inputs, lambda i: number(key, 2, i // 2, 0) >> 32 * (i % 2) & MASK)
 
 
 def root_key(seed, tree):
@@ -166,8 +230,7 @@ def root_key(seed, tree):
 
 
 def child_keys(key):
-    w = words(key, 13, 0, 0)
-    return number(w[0], w[1]), number(w[2], w[3])
+    return number(key, 1, 0, 0), number(key, 1, 1, 0)
 
 
 # ------------------------------------------------------------------ a whole forest, of a few rows
@@ -200,7 +263,7 @@ class Forest:
         self.inputs = [j for j in range(d) if j != target]
         f = len(self.inputs)
         self.candidates = min(candidates, f) if candidates else max(
-            math.isqrt(f - 1) + 1 if f else 0, min(f, 16))
+            math.isqrt(f) if target is None else f // 3, min(f, 5))
         taking_part = [r for r in rows if (r[2] if target is None else r[3][target]) is not None]
         self.classes = sorted({r[2] for r in taking_part}) if target is None else []
         if target is not None:
@@ -208,6 +271,7 @@ class Forest:
             self.exponent = -100
             while 2.0**self.exponent < most:
                 self.exponent += 1
+        self.units = [unit_of([counts_as(r[3][j]) for r in taking_part]) for j in range(d)]
         self.trees = []
         for t in range(trees):
             members = []
@@ -232,8 +296,8 @@ class Forest:
             return None
         if min(there) == max(there):
             return ("threshold", j, math.inf, False), lambda x: x is not None
-        t = threshold(key, j, min(there), max(there))
-        left = self.missing and tape(key, 16, j, 0) & 1 == 1
+        t = threshold(key, j, min(there), max(there), self.units[j])
+        left = self.missing and number(key, 4, j, 0) & 1 == 1
         return ("threshold", j, t, left), lambda x: left if x is None else x <= t
 
     def score(self, left, right):
@@ -296,6 +360,13 @@ PAIRS = [
 ]
 
 
+TAILS = [
+    (1.0, 1e6), (-1.0, 1e6), (1.0, -1e6), (-1.0, -1e6), (0.75, 2.0**126), (2.0**-100, 1.0),
+    (-(2.0**-100), 2.0**126), (f32(0.1), f32(1234.5)), (3.0, f32(1e5)),
+]
+TAILS = [(f32(a), f32(b)) for a, b in TAILS]
+
+
 def main():
     seed = 20191105
     key = root_key(seed, 0)
@@ -309,8 +380,8 @@ def main():
             bits_of(threshold(key, 0, lo, hi))))
     print("/* order of 7 inputs at the root */")
     print("  ", ", ".join(map(str, input_order(key, 7))))
-    print("/* words of the shuffle */")
-    print("  ", ", ".join(f"UINT32_C(0x{w:08x})" for i in range(2) for w in words(key, 14, 0, i)))
+    print("/* numbers of the shuffle */")
+    print("  ", ", ".join(f"UINT64_C(0x{number(key, 2, i, 0):016x})" for i in range(4)))
     print("/* floor(2^64 P_j) */")
     print("  ", ", ".join(f"UINT64_C(0x{b:016x})" for b in BOUNDS))
     idents = [0, 1, 7, 2**40 + 3, 2**64 - 1]
@@ -323,10 +394,16 @@ def main():
     print("   UINT32_C(0x%08x), UINT32_C(0x%08x)" % (
         category_salt(key, 0, [1.0, 2.0]), category_salt(key, 0, [1.0, None])))
     print("/* sides of the first salt for 0, 1, 2, missing */")
-    s = words(key, 17, 0, 0)[0]
+    s = number(key, 5, 0, 0) & MASK
     print("  ", hex(s), [int(mixed_left(s, x)) for x in (0.0, 1.0, 2.0, None)])
     print("/* where missing values go at the root, columns 0 to 7 */")
-    print("  ", [tape(key, 16, j, 0) & 1 for j in range(8)])
+    print("  ", [number(key, 4, j, 0) & 1 for j in range(8)])
+    print("/* columns with long tails: small, times 12, and large; unit, threshold */")
+    for small, large in TAILS:
+        unit = unit_of([small] * 12 + [large])
+        print("    {UINT32_C(0x%08x), UINT32_C(0x%08x), %d, 0x%08x}," % (
+            bits_of(small), bits_of(large), unit,
+            bits_of(threshold(key, 0, min(small, large), max(small, large), unit))))
     three = [(0, 1, 0, [0.0]), (1, 1, 0, [1.0]), (2, 1, 1, [10.0])]
     print("/* trees of the three points, before and after the second leaves */")
     for rows in (three, [three[0], three[2]]):

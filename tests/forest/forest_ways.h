@@ -13,8 +13,6 @@
 #include <math.h>
 #include <string.h>
 
-__attribute__((weak)) void efface_data_allow_missing(efface_data *data); /* TEMPORARY */
-
 /* A call that must succeed. */
 #define REQUIRE_OK(call)                                                                           \
     do {                                                                                           \
@@ -58,7 +56,7 @@ static inline efface_data *data_of(const law_rows *rows, bool missing) {
     efface_data *data = NULL;
     const efface_rows batch = batch_of(rows);
     REQUIRE_OK(efface_data_create(rows->d, &data, error));
-    if (missing && efface_data_allow_missing != NULL)
+    if (missing)
         efface_data_allow_missing(data);
     REQUIRE_OK(efface_data_add(data, &batch, error));
     return data;

@@ -15,42 +15,43 @@
 #define SEED UINT64_C(20191105)
 
 /* Of forest_golden.py. */
-static const uint64_t golden_keys[3] = {UINT64_C(0x5f5269a8026ba5c7), UINT64_C(0x7ad54807455ca8f5),
-                                        UINT64_C(0x123370c51f299076)};
+static const uint64_t golden_keys[3] = {UINT64_C(0x5f5269a8026ba5c7), UINT64_C(0x31483724a27a66ee),
+                                        UINT64_C(0x3541e9cfb3f58302)};
 
 static const struct {
     uint32_t lo, hi; /* as bits */
     double left, right;
     uint32_t threshold;
 } golden_pairs[] = {
-    {0x3f800000, 0x40000000, 0x0.0p+0, 0x1.0000000000000p+2, 0x3fcbb901},
-    {0x40400000, 0x447a0000, 0x0.0p+0, 0x1.0000000000000p+10, 0x43cbb901},
-    {0x00000000, 0x3f800000, 0x0.0p+0, 0x1.0000000000000p+1, 0x3f4bb901},
+    {0x3f800000, 0x40000000, 0x0.0p+0, 0x1.0000000000000p+2, 0x3fc98fba},
+    {0x40400000, 0x447a0000, 0x0.0p+0, 0x1.0000000000000p+10, 0x441b768d},
+    {0x00000000, 0x3f800000, 0x0.0p+0, 0x1.0000000000000p+1, 0x3e81179b},
     {0x00000000, 0x0d800000, 0x0.0p+0, 0x1.0000000000000p-99, 0x00000000},
-    {0x40a00000, 0x40a80000, 0x1.4000000000000p+2, 0x1.6000000000000p+2, 0x40a65dc8},
+    {0x40a00000, 0x40a80000, 0x1.4000000000000p+2, 0x1.6000000000000p+2, 0x40a2045e},
     {0x3f800000, 0x3f800001, 0x1.0000000000000p+0, 0x1.0000040000000p+0, 0x3f800000},
-    {0xc0000000, 0xbf800000, -0x1.0000000000000p+2, -0x0.0p+0, 0xbfcc4348},
-    {0xc47a0000, 0xc0400000, -0x1.0000000000000p+10, -0x0.0p+0, 0xc41a2380},
-    {0xc0a80000, 0xc0a00000, -0x1.6000000000000p+2, -0x1.4000000000000p+2, 0xc0a6621b},
-    {0xbf800000, 0x00000000, -0x1.0000000000000p+0, 0x1.0000000000000p+0, 0xbe511bfa},
-    {0xbf800000, 0x3f800000, -0x1.0000000000000p+0, 0x1.0000000000000p+0, 0xbe511bfa},
-    {0xba83126f, 0x459c4000, -0x1.0000000000000p+13, 0x1.0000000000000p+13, 0x44cef2e2},
-    {0xc59c4000, 0x3a83126f, -0x1.0000000000000p+13, 0x1.0000000000000p+13, 0xc4d11bfa},
+    {0xc0000000, 0xbf800000, -0x1.0000000000000p+2, -0x0.0p+0, 0xbfc912e5},
+    {0xc47a0000, 0xc0400000, -0x1.0000000000000p+10, -0x0.0p+0, 0xc3c912e5},
+    {0xc0a80000, 0xc0a00000, -0x1.6000000000000p+2, -0x1.4000000000000p+2, 0xc0a64898},
+    {0xbf800000, 0x00000000, -0x1.0000000000000p+0, 0x1.0000000000000p+0, 0xbf3f7433},
+    {0xbf800000, 0x3f800000, -0x1.0000000000000p+0, 0x1.0000000000000p+0, 0x3e5bb46e},
+    {0xba83126f, 0x459c4000, -0x1.0000000000000p+13, 0x1.0000000000000p+13, 0x44dbb46e},
+    {0xc59c4000, 0x3a83126f, -0x1.0000000000000p+13, 0x1.0000000000000p+13, 0xc4d9c118},
     {0x8d800000, 0x00000000, -0x1.0000000000000p-100, 0x1.0000000000000p-100, 0x8d800000},
-    {0x8d800000, 0x0d800000, -0x1.0000000000000p-100, 0x1.0000000000000p-100, 0x8d800000},
-    {0x0d800000, 0x0e000000, 0x0.0p+0, 0x1.0000000000000p-98, 0x0dcbb901},
-    {0x7e000000, 0x7e800000, 0x0.0p+0, 0x1.0000000000000p+127, 0x7e4bb901},
-    {0xfe800000, 0x7e800000, -0x1.0000000000000p+126, 0x1.0000000000000p+126, 0xfd511bfa},
+    {0x8d800000, 0x0d800000, -0x1.0000000000000p-100, 0x1.0000000000000p-100, 0x00000000},
+    {0x0d800000, 0x0e000000, 0x0.0p+0, 0x1.0000000000000p-98, 0x0dc98fba},
+    {0x7e000000, 0x7e800000, 0x0.0p+0, 0x1.0000000000000p+127, 0x7e498fba},
+    {0xfe800000, 0x7e800000, -0x1.0000000000000p+126, 0x1.0000000000000p+126, 0x7d5bb46e},
     {0x3dcccccd, 0x3dccccce, 0x1.9999980000000p-4, 0x1.9999a00000000p-4, 0x3dcccccd},
-    {0x44800000, 0x44802000, 0x1.0000000000000p+10, 0x1.0080000000000p+10, 0x44801977},
+    {0x44800000, 0x44802000, 0x1.0000000000000p+10, 0x1.0080000000000p+10, 0x44800811},
     {0x7e7fffff, 0x7e800000, 0x0.0p+0, 0x1.0000000000000p+127, 0x7e7fffff},
     {0xfe800000, 0xfe7fffff, -0x1.0000000000000p+127, -0x0.0p+0, 0xfe800000},
-    {0x45800000, 0x45fffc00, 0x1.0000000000000p+12, 0x1.0000000000000p+13, 0x45b2ee40},
+    {0x45800000, 0x45fffc00, 0x1.0000000000000p+12, 0x1.0000000000000p+13, 0x45cdbb46},
 };
 
-static const uint32_t golden_order[7] = {6, 1, 3, 2, 0, 4, 5};
-static const uint32_t golden_words[8] = {0xe4ca4231, 0x15180bd8, 0x64731021, 0x06fdf11d,
-                                         0xc279599f, 0xc8cd3914, 0xdecc9088, 0xbfe9d75b};
+static const uint32_t golden_order[7] = {5, 6, 2, 1, 3, 4, 0};
+static const uint64_t golden_numbers[4] = {
+    UINT64_C(0xe5cee5d8c5fec329), UINT64_C(0xe6f2d6ec1e1b2a72), UINT64_C(0x8bc434d3d64fc53f),
+    UINT64_C(0xb42b1624a523e050)};
 
 static const uint64_t golden_bounds[20] = {
     UINT64_C(0x5e2d58d8b3bcdf1a), UINT64_C(0xbc5ab1b16779be35), UINT64_C(0xeb715e1dc1582dc2),
@@ -64,13 +65,25 @@ static const uint64_t golden_bounds[20] = {
 #define N_IDS 5
 static const uint64_t some_ids[N_IDS] = {0, 1, 7, (UINT64_C(1) << 40) + 3, UINT64_MAX};
 static const unsigned golden_multiplicities[N_IDS][8] = {
-    {0, 0, 1, 0, 0, 1, 1, 1}, {1, 2, 0, 1, 0, 0, 0, 1}, {1, 0, 3, 0, 0, 0, 0, 2},
-    {1, 0, 2, 1, 0, 0, 0, 0}, {1, 0, 2, 1, 1, 1, 0, 2},
+    {0, 1, 3, 1, 0, 1, 1, 1}, {0, 0, 2, 1, 1, 0, 0, 0}, {3, 1, 0, 2, 3, 0, 0, 0},
+    {2, 3, 0, 1, 1, 0, 0, 1}, {1, 2, 0, 3, 1, 0, 2, 2},
 };
-static const unsigned golden_trees[N_IDS] = {0x10c, 0x045, 0x043, 0x380, 0x04c}; /* 3 of 10 */
+static const unsigned golden_trees[N_IDS] = {0x109, 0x0c1, 0x221, 0x205, 0x111}; /* 3 of 10 */
 
-#define GOLDEN_SALT UINT32_C(0x13b81d3f)
-static const unsigned golden_missing_sides[8] = {1, 0, 0, 0, 0, 1, 1, 1};
+static const uint32_t golden_salts[2] = {UINT32_C(0x51c4febc), UINT32_C(0x00679a6a)};
+static const unsigned golden_missing_sides[8] = {0, 1, 1, 0, 0, 0, 0, 0};
+
+static const struct {
+    uint32_t small, large; /* as bits */
+    int unit;
+    uint32_t threshold;
+} golden_tails[] = {
+    {0x3f800000, 0x49742400, 2, 0x48f50148},   {0xbf800000, 0x49742400, 2, 0x4709ae3d},
+    {0x3f800000, 0xc9742400, 2, 0xc8bb380a},   {0xbf800000, 0xc9742400, 2, 0xc6489722},
+    {0x3f400000, 0x7e800000, 2, 0x66dda376},   {0x0d800000, 0x3f800000, -98, 0x34dda376},
+    {0x8d800000, 0x7e800000, -98, 0x7bda3764}, {0x3dcccccd, 0x449a5000, -2, 0x42dbb46e},
+    {0x40400000, 0x47c35000, 2, 0x44dbb46e},
+};
 
 static float float_of(uint32_t bits) {
     float x;
@@ -162,7 +175,8 @@ static void boxes_and_thresholds(void **state) {
         law_params params;
         forest_box(ends[0], ends[1], &left, &right);
         assert_true(left == golden_pairs[i].left && right == golden_pairs[i].right);
-        assert_true(forest_threshold(golden_keys[0], 0, ends[0], ends[1]) == threshold);
+        assert_true(forest_threshold(golden_keys[0], 0, FOREST_NO_UNIT, ends[0], ends[1]) ==
+                    threshold);
         (void)begin_params(&params, 1, SEED);
         law_rows rows = table_of(2, 1, ends, (const int64_t[]){0, 1});
         forest_plain *const forest = grow_by_library(&rows, &params);
@@ -171,6 +185,31 @@ static void boxes_and_thresholds(void **state) {
             fail_msg("pair %zu: threshold %.9g instead of %.9g", i, (double)split->threshold,
                      (double)threshold);
         assert_true(ends[0] <= threshold && threshold < ends[1]);
+        forest_free(forest);
+        law_free_rows(&rows);
+    }
+}
+
+/* Twelve small values and a large one: the threshold is on the scale of the column's unit. */
+static void thresholds_of_long_tails(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof golden_tails / sizeof golden_tails[0]; i++) {
+        const float small = float_of(golden_tails[i].small),
+                    large = float_of(golden_tails[i].large);
+        const float threshold = float_of(golden_tails[i].threshold);
+        const float lo = small < large ? small : large, hi = small < large ? large : small;
+        law_params params;
+        (void)begin_params(&params, 1, SEED);
+        law_rows rows = law_make_rows(13, 1);
+        for (size_t r = 0; r < 13; r++) {
+            rows.values[r] = r == 5 ? large : small;
+            rows.labels[r] = r == 5;
+        }
+        assert_int_equal(forest_unit(rows.values, 13, 1), golden_tails[i].unit);
+        assert_true(forest_threshold(golden_keys[0], 0, golden_tails[i].unit, lo, hi) == threshold);
+        forest_plain *const forest = grow_by_library(&rows, &params);
+        assert_int_equal(forest->trees[0]->split.kind, 1);
+        assert_true(forest->trees[0]->split.threshold == threshold);
         forest_free(forest);
         law_free_rows(&rows);
     }
@@ -224,8 +263,8 @@ static void tiny_targets_are_zero(void **state) {
 /* With one candidate the root divides by the first column of the shuffle that is not constant. */
 static void the_shuffle(void **state) {
     (void)state;
-    for (unsigned i = 0; i < 8; i++)
-        assert_true(forest_word(golden_keys[0], 14, 0, i / 4, i % 4) == golden_words[i]);
+    for (unsigned i = 0; i < 4; i++)
+        assert_true(forest_number(golden_keys[0], 2, i, 0) == golden_numbers[i]);
     for (unsigned n_constant = 0; n_constant < 7; n_constant++) {
         law_params params;
         float values[14] = {0};
@@ -259,7 +298,7 @@ static void the_first_of_equals_wins(void **state) {
         law_rows rows = table_of(2, 7, values, (const int64_t[]){0, 1});
         forest_plain *const forest = grow_by_library(&rows, &params);
         /* Of six inputs, columns 1 to 6, the shuffle is another one. */
-        const uint32_t other = (uint32_t)(((uint64_t)golden_words[0] * 6) >> 32);
+        const uint32_t other = (uint32_t)(((golden_numbers[0] & UINT32_MAX) * 6) >> 32);
         assert_int_equal(forest->trees[0]->split.column,
                          criterion == 2 ? 1 + other : golden_order[0]);
         forest_free(forest);
@@ -272,8 +311,9 @@ static void categories(void **state) {
     law_params params;
     efface_forest_params *const p = begin_params(&params, 1, SEED);
     add_category(&params, 0);
-    assert_true(forest_mixed_left(GOLDEN_SALT, 0.0f) && !forest_mixed_left(GOLDEN_SALT, 1.0f) &&
-                forest_mixed_left(GOLDEN_SALT, 2.0f) && forest_mixed_left(GOLDEN_SALT, NAN));
+    assert_true(
+        forest_mixed_left(golden_salts[0], 0.0f) && !forest_mixed_left(golden_salts[0], 1.0f) &&
+        forest_mixed_left(golden_salts[0], 2.0f) && !forest_mixed_left(golden_salts[0], NAN));
     law_rows rows = table_of(2, 1, (const float[]){1.0f, 2.0f}, (const int64_t[]){0, 1});
     for (int missing = 0; missing < 2; missing++) {
         p->missing = missing;
@@ -281,9 +321,10 @@ static void categories(void **state) {
         forest_plain *const forest = grow_by_library(&rows, &params);
         const forest_node *const root = forest->trees[0];
         assert_int_equal(root->split.kind, 2);
-        assert_true(root->split.s == GOLDEN_SALT);
-        assert_int_equal(root->left->classes[0], 1); /* 2, or a missing value, goes left */
-        assert_int_equal(root->right->classes[0], 0);
+        assert_true(root->split.s == golden_salts[missing]);
+        const bool left = forest_mixed_left(golden_salts[missing], 1.0f);
+        assert_int_equal(root->left->classes[0], left ? 0 : 1);
+        assert_int_equal(root->right->classes[0], left ? 1 : 0);
         forest_free(forest);
     }
     law_free_rows(&rows);
@@ -409,13 +450,13 @@ static void rows_without_a_label(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_are_golden),      cmocka_unit_test(boxes_and_thresholds),
-        cmocka_unit_test(tiny_values_are_zero), cmocka_unit_test(tiny_targets_are_zero),
-        cmocka_unit_test(the_shuffle),          cmocka_unit_test(the_first_of_equals_wins),
-        cmocka_unit_test(categories),           cmocka_unit_test(sides_of_missing_values),
-        cmocka_unit_test(multiplicities),       cmocka_unit_test(every_row_is_in_k_trees),
-        cmocka_unit_test(leaves_of_targets),    cmocka_unit_test(rows_without_a_label),
-        cmocka_unit_test(three_points),
+        cmocka_unit_test(keys_are_golden),          cmocka_unit_test(boxes_and_thresholds),
+        cmocka_unit_test(thresholds_of_long_tails), cmocka_unit_test(tiny_values_are_zero),
+        cmocka_unit_test(tiny_targets_are_zero),    cmocka_unit_test(the_shuffle),
+        cmocka_unit_test(the_first_of_equals_wins), cmocka_unit_test(categories),
+        cmocka_unit_test(sides_of_missing_values),  cmocka_unit_test(multiplicities),
+        cmocka_unit_test(every_row_is_in_k_trees),  cmocka_unit_test(leaves_of_targets),
+        cmocka_unit_test(rows_without_a_label),     cmocka_unit_test(three_points),
     };
     return cmocka_run_group_tests_name("small forests", tests, NULL, NULL);
 }

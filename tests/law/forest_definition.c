@@ -8,45 +8,37 @@
 #include <math.h>
 #include <string.h>
 
-/* Purposes of the tape. */
-enum {
-    ROOT_KEYS = 12,
-    CHILD_KEYS = 13,
-    SHUFFLE = 14,
-    THRESHOLD = 15,
-    MISSING_SIDE = 16,
-    CATEGORIES = 17,
-    POISSON = 18,
-    SOME_TREES = 19
-};
+/* Purposes of the tape, and of the numbers of a node. */
+enum { ROOT_KEYS = 12, POISSON = 13, SOME_TREES = 14 };
+enum { CHILD_KEYS = 1, SHUFFLE = 2, THRESHOLD = 3, MISSING_SIDE = 4, CATEGORIES = 5 };
 
 #define MISSING_BITS UINT32_C(0x7fc00000)
 
-/* ---------------------------------------------------------------- the tape */
+/* ---------------------------------------------------------------- random numbers */
 
-static void four_words(uint64_t key, uint32_t purpose, uint64_t index, uint32_t step,
-                       uint32_t words[4]) {
+uint32_t forest_word(uint64_t seed, uint32_t purpose, uint64_t index, uint32_t step, unsigned i) {
     const uint32_t counter[4] = {(uint32_t)index, (uint32_t)(index >> 32), step, purpose};
-    const uint32_t halves[2] = {(uint32_t)key, (uint32_t)(key >> 32)};
-    oracle_philox(counter, halves, words);
-}
-
-uint32_t forest_word(uint64_t key, uint32_t purpose, uint64_t index, uint32_t step, unsigned i) {
+    const uint32_t halves[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
     uint32_t words[4];
-    four_words(key, purpose, index, step, words);
+    oracle_philox(counter, halves, words);
     return words[i];
 }
 
-/* Output words first and first + 1, the low half first. */
-static uint64_t two_words(uint64_t key, uint32_t purpose, uint64_t index, uint32_t step,
-                          unsigned first) {
-    uint32_t words[4];
-    four_words(key, purpose, index, step, words);
-    return (uint64_t)words[first] + ((uint64_t)words[first + 1] << 32);
+uint64_t forest_tape(uint64_t seed, uint32_t purpose, uint64_t index, uint32_t step) {
+    return (uint64_t)forest_word(seed, purpose, index, step, 0) +
+           ((uint64_t)forest_word(seed, purpose, index, step, 1) << 32);
 }
 
-uint64_t forest_tape(uint64_t key, uint32_t purpose, uint64_t index, uint32_t step) {
-    return two_words(key, purpose, index, step, 0);
+/* `mix` of the definition. */
+static uint64_t finalized(uint64_t z) {
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+uint64_t forest_number(uint64_t key, uint64_t purpose, uint64_t index, uint64_t step) {
+    const uint64_t g = UINT64_C(0x9E3779B97F4A7C15);
+    return finalized(finalized(key + g * (purpose + 8 * step)) + g * (index + 1));
 }
 
 /* ---------------------------------------------------------------- values */
@@ -154,7 +146,7 @@ uint64_t forest_root_key(uint64_t seed, uint32_t tree) {
 }
 
 uint64_t forest_child_key(uint64_t key, bool right) {
-    return two_words(key, CHILD_KEYS, 0, 0, right ? 2 : 0);
+    return forest_number(key, CHILD_KEYS, right ? 1 : 0, 0);
 }
 
 /* ---------------------------------------------------------------- thresholds */
@@ -195,22 +187,27 @@ void forest_box(float lo, float hi, double *left, double *right) {
     }
 }
 
-/* The largest float32 that is not above y. */
-static float not_above(double y) {
+/* The largest float32 that is not above y and counts. */
+static float down(double y) {
+    if (y >= 0.0 && y < 0x1p-100)
+        return 0.0f;
+    if (y > -0x1p-100 && y < 0.0)
+        return -0x1p-100f;
     float x = (float)y;
     while ((double)x > y)
         x = nextafterf(x, -INFINITY);
     return x;
 }
 
-float forest_threshold(uint64_t key, uint32_t column, float lo, float hi) {
+/* A threshold of a column without a unit. */
+static float even_threshold(uint64_t key, uint32_t column, float lo, float hi) {
     double left, right, y;
     forest_box(lo, hi, &left, &right);
-    for (uint32_t i = 0;; i++) {
-        const uint64_t r = two_words(key, THRESHOLD, column, i / 2, i % 2 == 0 ? 0 : 2);
-        const double u = ((double)(r / 4096) + 0.5) * 0x1p-52;
+    for (uint64_t i = 0;; i++) {
+        const uint64_t r = forest_number(key, THRESHOLD, column, i);
+        const double v = ((double)(r / 4096) + 0.5) * 0x1p-52;
         const double width = right - left;
-        const double step = u * width;
+        const double step = v * width;
         y = left + step;
         if (y < (double)lo)
             left = y;
@@ -219,11 +216,107 @@ float forest_threshold(uint64_t key, uint32_t column, float lo, float hi) {
         else
             break;
     }
-    if (y >= 0.0 && y < 0x1p-100)
-        return 0.0f;
-    if (y > -0x1p-100 && y < 0.0)
-        return -0x1p-100f;
-    return not_above(y);
+    return down(y);
+}
+
+/* ---------------------------------------------------------------- long tails */
+
+#define LEAST_SIZE (-98)
+#define SIZE_STEP 4
+#define N_SIZES 57 /* up to 126 */
+
+/* The smallest size that at least part / 16 of n values do not exceed. */
+static int size_of_most(const size_t *counts, size_t n, size_t part) {
+    size_t n_within = counts[0];
+    int number = 0;
+    while (16 * n_within < part * n)
+        n_within += counts[++number];
+    return LEAST_SIZE + SIZE_STEP * number;
+}
+
+int forest_unit(const float *values, size_t n, size_t stride) {
+    size_t counts[N_SIZES] = {0}, n_sized = 0;
+    int top = LEAST_SIZE;
+    for (size_t i = 0; i < n; i++) {
+        const float x = values[i * stride];
+        int e = LEAST_SIZE;
+        if (is_missing(x) || x == 0.0f)
+            continue;
+        while (fabs((double)x) > ldexp(1.0, e))
+            e += SIZE_STEP;
+        counts[(e - LEAST_SIZE) / SIZE_STEP]++;
+        n_sized++;
+        top = e > top ? e : top;
+    }
+    if (n_sized == 0 || top - size_of_most(counts, n_sized, 11) < 8)
+        return FOREST_NO_UNIT;
+    return size_of_most(counts, n_sized, 1);
+}
+
+static int64_t key_of(float x) {
+    return x < 0.0f ? -(int64_t)bits_of(-x) : (int64_t)bits_of(x);
+}
+
+static float value_of_key(int64_t key) {
+    return key < 0 ? -float_of((uint32_t)-key) : float_of((uint32_t)key);
+}
+
+static int64_t key_of_unit(int unit) {
+    return ((int64_t)unit + 127) * (1 << 23);
+}
+
+/* The key of a place on the scale of a unit. */
+static int64_t key_of_place(int unit, int64_t place) {
+    if (place < 0)
+        return -key_of_place(unit, -place);
+    if (place < INT64_C(1) << 40)
+        return key_of(down(ldexp((double)place, unit - 40)));
+    const int64_t key = key_of_unit(unit) + (place - (INT64_C(1) << 40)) / (1 << 17);
+    return key < 0x7f7fffff ? key : 0x7f7fffff;
+}
+
+/* The place of a value. */
+static int64_t place_of(int unit, float x) {
+    if (x < 0.0f)
+        return -place_of(unit, -x);
+    if (key_of(x) >= key_of_unit(unit))
+        return (INT64_C(1) << 40) + (key_of(x) - key_of_unit(unit)) * (1 << 17);
+    return (int64_t)floor(ldexp((double)x, 40 - unit));
+}
+
+/* A threshold on the scale of a unit; false if none is found. */
+static bool scaled_threshold(uint64_t key, uint32_t column, int unit, float lo, float hi,
+                             float *threshold) {
+    const int64_t middle = INT64_C(1) << 50;
+    const uint64_t a = (uint64_t)(place_of(unit, lo) + middle);
+    const uint64_t b = (uint64_t)(place_of(unit, hi) + middle);
+    unsigned n_bits = 0;
+    if (a == b)
+        return false;
+    while (a >> n_bits != b >> n_bits)
+        n_bits++;
+    uint64_t left = a >> n_bits << n_bits, right = left + (UINT64_C(1) << n_bits);
+    for (uint64_t i = 0; left < right; i++) {
+        const uint64_t r = forest_number(key, THRESHOLD, column, i);
+        const uint64_t p = left + (uint64_t)(((plain_u128)r * (right - left)) >> 64);
+        const int64_t k = key_of_place(unit, (int64_t)p - middle);
+        if (k < key_of(lo)) {
+            left = p + 1;
+        } else if (k >= key_of(hi)) {
+            right = p;
+        } else {
+            *threshold = value_of_key(k);
+            return true;
+        }
+    }
+    return false;
+}
+
+float forest_threshold(uint64_t key, uint32_t column, int unit, float lo, float hi) {
+    float threshold;
+    if (unit != FOREST_NO_UNIT && scaled_threshold(key, column, unit, lo, hi, &threshold))
+        return threshold;
+    return even_threshold(key, column, lo, hi);
 }
 
 /* ---------------------------------------------------------------- sides */
@@ -332,6 +425,9 @@ forest_set *forest_make_set(const law_rows *rows, const efface_forest_params *pa
             set->classes[set->n] = class_of(set, rows->labels[i]);
         set->n++;
     }
+    set->units = make(d, sizeof *set->units);
+    for (uint32_t j = 0; j < d; j++)
+        set->units[j] = forest_unit(set->values + j, set->n, d);
     return set;
 }
 
@@ -343,6 +439,7 @@ void forest_free_set(forest_set *set) {
     free(set->classes);
     free(set->targets);
     free(set->labels);
+    free(set->units);
     free(set);
 }
 
@@ -389,8 +486,8 @@ static bool split_categories(const forest_set *set, const forest_member *members
     if (!differ)
         return false;
     split->kind = 2;
-    for (uint32_t i = 0;; i++) {
-        split->s = forest_word(key, CATEGORIES, split->column, i, 0);
+    for (uint64_t i = 0;; i++) {
+        split->s = (uint32_t)forest_number(key, CATEGORIES, split->column, i);
         const size_t n_left = count_left(set, split, members, n);
         if (n_left != 0 && n_left != n)
             return true;
@@ -414,21 +511,23 @@ static bool split_numbers(const forest_set *set, const forest_member *members, s
         split->threshold = INFINITY;
         return true;
     }
-    split->threshold = forest_threshold(key, split->column, lo, hi);
+    split->threshold = forest_threshold(key, split->column, set->units[split->column], lo, hi);
     split->missing_left =
-        set->params->missing != 0 && (forest_tape(key, MISSING_SIDE, split->column, 0) & 1) == 1;
+        set->params->missing != 0 && (forest_number(key, MISSING_SIDE, split->column, 0) & 1) == 1;
     return true;
 }
 
 static uint32_t count_wanted(const forest_set *set) {
-    const uint32_t f = set->n_inputs;
+    const uint32_t f = set->n_inputs, few = f < 5 ? f : 5;
     if (set->params->n_candidates != 0)
         return set->params->n_candidates < f ? set->params->n_candidates : f;
-    uint32_t root = 0;
-    while (root * root < f)
-        root++;
-    const uint32_t few = f < 16 ? f : 16;
-    return root > few ? root : few;
+    uint32_t part = f / 3;
+    if (set->params->target == EFFACE_NO_COLUMN) {
+        part = 0;
+        while ((part + 1) * (part + 1) <= f)
+            part++;
+    }
+    return part > few ? part : few;
 }
 
 /* ---------------------------------------------------------------- scores */
@@ -523,7 +622,8 @@ forest_split forest_best_split(const forest_set *set, const forest_member *membe
     double best_score = 0.0;
     uint32_t n_candidates = 0;
     for (uint32_t i = 0; i < f && n_candidates < n_wanted; i++) {
-        const uint64_t q = forest_word(key, SHUFFLE, 0, i / 4, i % 4);
+        const uint64_t two = forest_number(key, SHUFFLE, i / 2, 0);
+        const uint64_t q = i % 2 == 0 ? two & UINT32_MAX : two >> 32;
         const uint32_t other = i + (uint32_t)((q * (f - i)) >> 32), here = order[i];
         order[i] = order[other];
         order[other] = here;

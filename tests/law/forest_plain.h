@@ -35,9 +35,12 @@ static inline const efface_forest_params *forest_of(const law_params *params) {
 
 /* ---------------------------------------------------------------- pieces of the definition */
 
-/* Output word i of tape(purpose, 0, index, step) under a key, and words 0 and 1 as one number. */
-uint32_t forest_word(uint64_t key, uint32_t purpose, uint64_t index, uint32_t step, unsigned i);
-uint64_t forest_tape(uint64_t key, uint32_t purpose, uint64_t index, uint32_t step);
+/* Output word i of tape(purpose, 0, index, step), and words 0 and 1 as one number. */
+uint32_t forest_word(uint64_t seed, uint32_t purpose, uint64_t index, uint32_t step, unsigned i);
+uint64_t forest_tape(uint64_t seed, uint32_t purpose, uint64_t index, uint32_t step);
+
+/* A number of a node with a key. */
+uint64_t forest_number(uint64_t key, uint64_t purpose, uint64_t index, uint64_t step);
 
 /* How often row `id` is in tree `tree`. */
 unsigned forest_multiplicity(const efface_forest_params *params, uint64_t id, uint32_t tree);
@@ -51,9 +54,14 @@ uint64_t forest_child_key(uint64_t key, bool right);
 /* What a value counts as: 0 if it is tiny. */
 float forest_value(float x);
 
+/* The unit of n values of a column, as an exponent; FOREST_NO_UNIT: it has none. Values are
+ * `stride` floats apart, and as they count. */
+#define FOREST_NO_UNIT 1000
+int forest_unit(const float *values, size_t n, size_t stride);
+
 /* The box of lo < hi, and the threshold of a column between them. */
 void forest_box(float lo, float hi, double *left, double *right);
-float forest_threshold(uint64_t key, uint32_t column, float lo, float hi);
+float forest_threshold(uint64_t key, uint32_t column, int unit, float lo, float hi);
 
 /* Whether a category goes left. */
 bool forest_mixed_left(uint32_t s, float x);
@@ -83,6 +91,7 @@ typedef struct forest_set {
     uint64_t n_classes;
     int64_t *labels; /* of the classes, ascending */
     int exponent;    /* e, with a target */
+    int *units;      /* of columns */
 } forest_set;
 
 forest_set *forest_make_set(const law_rows *rows, const efface_forest_params *params);
