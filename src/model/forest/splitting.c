@@ -13,12 +13,13 @@ bool ef_chooser_init(ef_chooser *c, const ef_rules *rules, const ef_forest_rows 
     *c = (ef_chooser){.rules = rules, .rows = rows};
     const size_t n = rules->n_inputs;
     c->candidates = ef_alloc(rules->n_candidates, sizeof *c->candidates);
-    c->skipped = ef_alloc(n, sizeof *c->skipped);
+    c->skipped = ef_alloc(n + 1, sizeof *c->skipped);
+    c->drawn = ef_alloc((size_t)rules->n_candidates + 1, sizeof *c->drawn);
     c->order = ef_alloc(n, sizeof *c->order);
     c->in_order = ef_alloc(n, sizeof *c->in_order);
     c->differs = ef_alloc(rows->row_bytes, 1);
-    if (c->candidates == NULL || c->differs == NULL || c->skipped == NULL || c->order == NULL ||
-        c->in_order == NULL)
+    if (c->candidates == NULL || c->drawn == NULL || c->differs == NULL || c->skipped == NULL ||
+        c->order == NULL || c->in_order == NULL)
         return false;
     for (size_t i = 0; i < n; i++)
         c->in_order[i] = (uint16_t)i;
@@ -29,6 +30,7 @@ void ef_chooser_clear(ef_chooser *c) {
     ef_free(c->candidates);
     ef_free(c->left);
     ef_free(c->skipped);
+    ef_free(c->drawn);
     ef_free(c->order);
     ef_free(c->in_order);
     ef_free(c->differs);
@@ -243,20 +245,24 @@ static bool try_column(const strip *s, uint64_t key, ef_candidate *made, int64_t
 
 /* ---------------------------------------------------------------- choosing */
 
-/* Draws the next column that is not known to be constant; false if there is none. */
-static bool draw_column(ef_chooser *c, uint64_t shuffle, uint32_t *at, const uint64_t *constants,
-                        uint16_t *input) {
+/* Draws columns that are not known to be constant, until there are `most`; without a branch for
+ * each of those that are. */
+static uint32_t draw_columns(ef_chooser *c, uint64_t shuffle, uint32_t *at, uint32_t most,
+                             const uint64_t *constants) {
     const uint32_t n = c->rules->n_inputs;
-    while (*at < n) {
-        const uint32_t other = ef_shuffle_at(shuffle, *at, n);
-        *input = c->order[other];
-        c->order[other] = c->order[*at];
-        c->order[(*at)++] = *input;
-        if (constants == NULL || (constants[*input / 64] >> (*input % 64) & 1) == 0)
-            return true;
-        c->skipped[c->n_skipped++] = *input;
+    uint32_t n_drawn = 0, i = *at;
+    for (; n_drawn < most && i < n; i++) {
+        const uint32_t other = ef_shuffle_at(shuffle, i, n);
+        const uint16_t input = c->order[other];
+        const bool known = constants != NULL && (constants[input / 64] >> (input % 64) & 1) != 0;
+        c->order[other] = c->order[i];
+        c->order[i] = input;
+        c->drawn[n_drawn] = c->skipped[c->n_skipped] = input;
+        n_drawn += !known;
+        c->n_skipped += known;
     }
-    return false;
+    *at = i;
+    return n_drawn;
 }
 
 /* Finds all columns in which the rows are equal, by comparing them as a whole. */
@@ -314,27 +320,36 @@ bool ef_choose(ef_chooser *c, const ef_bunch *b, uint64_t key, uint64_t *constan
         c->row_at[i] = c->rows->by_row + b->slots[i] * c->rows->row_bytes;
     if (constants != NULL && b->n < EF_FEW_ROWS && rules->n_inputs / 16 >= rules->n_candidates)
         find_constants(c, b, constants);
-    for (uint32_t at = 0; c->n_drawn < rules->n_candidates && at < rules->n_inputs;) {
-        uint16_t input;
-        if (!draw_column(c, shuffle, &at, constants, &input))
-            break;
-        const strip s = {c, b, &c->rows->formats[input], input, from_rows, c->strip};
-        ef_candidate *const made = &c->candidates[c->n_drawn];
-        int64_t *const left = c->left + (size_t)c->n_drawn * c->left_stride;
-        if (!try_column(&s, key, made, left)) {
-            c->skipped[c->n_skipped++] = input;
-            if (constants != NULL)
-                constants[input / 64] |= (uint64_t)1 << (input % 64);
-            continue;
-        }
-        if (made->n_left >= rules->min_leaf && b->n - made->n_left >= rules->min_leaf) {
-            const double score = score_of(c, b, left, all);
-            if (*best == EF_NO_CANDIDATE || score > best_score) {
-                *best = c->n_drawn;
-                best_score = score;
+    /* No later candidate is better than one that leaves one class on each side, or, of two rows,
+     * than any; but a tally needs all of them. */
+    const double perfect = c->counts_extremes || rules->by_entropy ? 0x1p1000
+                           : b->n == 2                             ? -1.0
+                           : rules->of_classes                     ? (double)b->weight
+                                                                   : 0x1p1000;
+    for (uint32_t at = 0, n = 0; c->n_drawn < rules->n_candidates && at < rules->n_inputs;) {
+        n = draw_columns(c, shuffle, &at, rules->n_candidates - c->n_drawn, constants);
+        for (uint32_t i = 0; i < n; i++) {
+            const uint16_t input = c->drawn[i];
+            const strip s = {c, b, &c->rows->formats[input], input, from_rows, c->strip};
+            ef_candidate *const made = &c->candidates[c->n_drawn];
+            int64_t *const left = c->left + (size_t)c->n_drawn * c->left_stride;
+            if (!try_column(&s, key, made, left)) {
+                c->skipped[c->n_skipped++] = input;
+                if (constants != NULL)
+                    constants[input / 64] |= (uint64_t)1 << (input % 64);
+                continue;
             }
+            if (made->n_left >= rules->min_leaf && b->n - made->n_left >= rules->min_leaf) {
+                const double score = score_of(c, b, left, all);
+                if (*best == EF_NO_CANDIDATE || score > best_score) {
+                    *best = c->n_drawn;
+                    best_score = score;
+                }
+            }
+            c->n_drawn++;
+            if (*best != EF_NO_CANDIDATE && best_score >= perfect)
+                return true;
         }
-        c->n_drawn++;
     }
     return true;
 }

@@ -69,7 +69,7 @@ typedef struct ef_chooser {
     uint32_t n_skipped; /* columns that were drawn and cannot divide */
     uint16_t *skipped;
 
-    uint16_t *order, *in_order;
+    uint16_t *drawn, *order, *in_order;
     const unsigned char **row_at; /* where the rows of a node are */
     size_t row_at_capacity;
     unsigned char *differs; /* bytes of rows that differ */
