@@ -124,8 +124,12 @@ int32_t ef_draw_threshold(uint64_t key, uint32_t column, int unit, int32_t lo, i
         return cut;
     d.n = 1; /* all numbers but the first begin again */
     const double low = (double)ef_key_value(lo), high = (double)ef_key_value(hi);
+    /* The largest number below hi: the box need not have hi in it. */
+    const int32_t last = hi == 0 ? -EF_KEY_LEAST : hi == EF_KEY_LEAST ? 0 : hi - 1;
     double from, to;
-    find_box(lo, hi, &from, &to);
+    if (last == lo)
+        return lo;
+    find_box(lo, last, &from, &to);
     for (;;) {
         const double y = from + ef_tape_unit(bits) * (to - from);
         if (y < low)

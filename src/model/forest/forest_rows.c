@@ -21,14 +21,12 @@ void ef_forest_rows_free(ef_forest_rows *rows) {
 
 /* ---------------------------------------------------------------- formats */
 
-#define MOST_WHOLE 8388608.0F /* whole numbers up to here have neighbours in float32 */
-
 ef_input_range ef_input_range_none(void) {
-    return (ef_input_range){.is_whole = true, .least = MOST_WHOLE, .most = -MOST_WHOLE};
+    return (ef_input_range){.is_whole = true, .least = EF_MOST_WHOLE, .most = -EF_MOST_WHOLE};
 }
 
 static bool is_whole(float value) {
-    return value >= -MOST_WHOLE && value <= MOST_WHOLE && (float)(int32_t)value == value;
+    return value >= -EF_MOST_WHOLE && value <= EF_MOST_WHOLE && (float)(int32_t)value == value;
 }
 
 void ef_input_range_add(ef_input_range *range, float value) {
@@ -65,22 +63,6 @@ bool ef_format_holds(const ef_input_format *format, float value) {
     const int32_t code = (int32_t)value - format->base;
     return format->width == 1 ? code >= 0 && code <= UINT8_MAX
                               : code >= INT16_MIN && code <= INT16_MAX;
-}
-
-int32_t ef_code_key(const ef_input_format *format, int32_t code) {
-    return format->width == 4 ? code : ef_key_of((float)(code + format->base));
-}
-
-int32_t ef_cut_code(const ef_input_format *format, int32_t cut) {
-    if (format->width == 4)
-        return cut;
-    const float value = ef_key_value(cut);
-    if (value >= 2.0F * MOST_WHOLE)
-        return INT32_MAX / 2;
-    if (value < -2.0F * MOST_WHOLE)
-        return INT32_MIN / 2;
-    const int32_t whole = (int32_t)value;
-    return whole - ((float)whole > value) - format->base;
 }
 
 /* Where inputs stand in a row: the wide ones first, so that each is on a boundary of its width. */

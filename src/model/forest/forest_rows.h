@@ -77,8 +77,21 @@ void ef_forest_rows_release(ef_forest_rows *rows, uint32_t slot);
 
 /* The key that a code stands for; and the code of the largest value up to a threshold, at which
  * none goes left if it is below all codes. */
-int32_t ef_code_key(const ef_input_format *format, int32_t code);
-int32_t ef_cut_code(const ef_input_format *format, int32_t cut);
+static inline int32_t ef_code_key(const ef_input_format *format, int32_t code) {
+    return format->width == 4 ? code : ef_key_of((float)(code + format->base));
+}
+
+#define EF_MOST_WHOLE 8388608.0F /* whole numbers up to here have neighbours in float32 */
+
+static inline int32_t ef_cut_code(const ef_input_format *format, int32_t cut) {
+    if (format->width == 4)
+        return cut;
+    const float value = ef_key_value(cut);
+    if (!(value < 2.0F * EF_MOST_WHOLE && value > -2.0F * EF_MOST_WHOLE))
+        return value > 0.0F ? INT32_MAX / 2 : INT32_MIN / 2;
+    const int32_t whole = (int32_t)value;
+    return whole - ((float)whole > value) - format->base;
+}
 
 /* The code of a slot. */
 static inline int32_t ef_slot_code(const ef_forest_rows *rows, uint32_t slot, uint32_t input) {
