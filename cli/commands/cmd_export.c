@@ -9,12 +9,12 @@
 typedef struct choices {
     const char *store_path, *name, *out_path, *table;
     cli_open open;
-    bool labels, canonical, receipts, json;
+    bool labels, canonical, receipts, forest, json;
 } choices;
 
 /* Whether nothing but a table is asked for: one by name, or the first. */
 static bool wants_table(const choices *c) {
-    return !c->labels && !c->canonical && !c->receipts;
+    return !c->labels && !c->canonical && !c->receipts && !c->forest;
 }
 
 /* ---- predictions for the rows of the store */
@@ -168,6 +168,53 @@ static int export_receipts(FILE *out, cli_format format, efface_store *store) {
     return CLI_DONE;
 }
 
+/* ---- a forest, which the library writes */
+
+/* The texts of the classes of a model. */
+static int collect_texts(const cli_asked *of, efface_texts *texts) {
+    cli_classes classes;
+    efface_error error;
+    int code = cli_read_classes(of, &classes);
+    for (uint32_t i = 0; i < classes.n && code == CLI_DONE; i++) {
+        const char *const text = classes.texts[i];
+        if (text != NULL && efface_texts_add(texts, EFFACE_TEXT_LABEL, (uint64_t)classes.numbers[i],
+                                             text, strlen(text), &error) != EFFACE_OK)
+            code = cli_report_error(&error);
+    }
+    cli_classes_free(&classes);
+    return code;
+}
+
+static int export_forest(const choices *c, const char *name, efface_store *store) {
+    efface_data *data = NULL;
+    efface_model *model = NULL;
+    efface_texts *texts = NULL;
+    efface_error error;
+    int code = CLI_DONE;
+    if (cli_is_store_file(c->out_path))
+        return cli_failed("%s is a store and is not overwritten; choose another name", c->out_path);
+    if (efface_store_load(store, name, &data, &model, &error) != EFFACE_OK ||
+        efface_texts_create(&texts, &error) != EFFACE_OK)
+        code = cli_report_error(&error);
+    if (code == CLI_DONE && efface_model_get_info(model).family != EFFACE_FAMILY_FOREST)
+        code = cli_wrong("%s is no forest: --forest is for models of that family, and efface "
+                         "publish for all",
+                         name);
+    if (code == CLI_DONE) {
+        const cli_asked of = {.name = name, .model = model, .data = data, .store = store};
+        code = collect_texts(&of, texts);
+    }
+    if (code == CLI_DONE &&
+        efface_forest_export(model, data, texts, c->out_path, &error) != EFFACE_OK)
+        code = cli_report_error(&error);
+    efface_texts_free(texts);
+    efface_model_free(model);
+    efface_data_free(data);
+    return code;
+}
+
+/* ---- all */
+
 /* The table that was written, or another word for what was. */
 typedef struct exported {
     char what[64];
@@ -210,8 +257,20 @@ static void print_json(const choices *c, cli_format format, const char *name,
     cli_json_text(&json, "exported", done->what);
     cli_json_text(&json, "model", name);
     cli_json_text(&json, "file", c->out_path);
-    cli_json_text(&json, "format", c->canonical ? "canonical" : cli_format_name(format));
+    cli_json_text(&json, "format",
+                  c->canonical ? "canonical"
+                  : c->forest  ? "predictor"
+                               : cli_format_name(format));
     cli_json_close(&json, '}');
+}
+
+static int export_forest_to_file(const choices *c, cli_format format, const char *name,
+                                 efface_store *store) {
+    const exported done = {"forest"};
+    const int code = export_forest(c, name, store);
+    if (code == CLI_DONE && c->json)
+        print_json(c, format, name, &done);
+    return code;
 }
 
 /* Writes the file for a store or, if that is NULL, for a published model. */
@@ -241,7 +300,8 @@ static int export_from_store(const choices *c, cli_format format) {
         return code;
     code = c->receipts ? CLI_DONE : cli_choose_model(store, c->name, &model);
     if (code == CLI_DONE)
-        code = export_to_file(c, format, c->receipts ? NULL : model.name, store, NULL);
+        code = c->forest ? export_forest_to_file(c, format, model.name, store)
+                         : export_to_file(c, format, c->receipts ? NULL : model.name, store, NULL);
     efface_store_close(store);
     return code;
 }
@@ -251,7 +311,7 @@ static int export_from_published(const choices *c, cli_format format) {
     efface_error error;
     if (!wants_table(c) || c->name != NULL)
         return cli_wrong("%s is a published model: it has tables only, so leave out --model, "
-                         "--labels, --canonical and --receipts",
+                         "--labels, --canonical, --forest and --receipts",
                          c->store_path);
     if (efface_predictor_load(c->store_path, &published, &error) != EFFACE_OK)
         return cli_report_error(&error);
@@ -269,6 +329,11 @@ static bool choose_format(const choices *c, cli_format *format) {
             return true;
         (void)cli_wrong("canonical bytes are not JSON: write them to a file with -o FILE");
         return false;
+    }
+    if (c->forest) {
+        if (to_stdout)
+            (void)cli_wrong("a forest is written as a whole file: give -o FILE");
+        return !to_stdout;
     }
     if (c->receipts) {
         if (to_stdout || *format == CLI_JSON || *format == CLI_OTHER)
@@ -288,17 +353,24 @@ static int run(int n_arguments, char **arguments) {
     memset(&c, 0, sizeof c);
     c.open = (cli_open){.access = EFFACE_ACCESS_READ, .wait = -1};
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &c.store_path, NULL},   {"--table", CLI_TEXT, &c.table, NULL},
-        {"--labels", CLI_FLAG, &c.labels, NULL},     {"--canonical", CLI_FLAG, &c.canonical, NULL},
-        {"--receipts", CLI_FLAG, &c.receipts, NULL}, {"-o", CLI_TEXT, &c.out_path, NULL},
-        {"--model", CLI_TEXT, &c.name, NULL},        {"--wait", CLI_SECONDS, &c.open.wait, NULL},
-        {"--json", CLI_FLAG, &c.json, NULL},         {NULL, CLI_FLAG, NULL, NULL},
+        {"STORE", CLI_PLACE, &c.store_path, NULL},
+        {"--table", CLI_TEXT, &c.table, NULL},
+        {"--labels", CLI_FLAG, &c.labels, NULL},
+        {"--canonical", CLI_FLAG, &c.canonical, NULL},
+        {"--receipts", CLI_FLAG, &c.receipts, NULL},
+        {"--forest", CLI_FLAG, &c.forest, NULL},
+        {"-o", CLI_TEXT, &c.out_path, NULL},
+        {"--model", CLI_TEXT, &c.name, NULL},
+        {"--wait", CLI_SECONDS, &c.open.wait, NULL},
+        {"--json", CLI_FLAG, &c.json, NULL},
+        {NULL, CLI_FLAG, NULL, NULL},
     };
     cli_format format;
     if (!cli_parse("export", options, n_arguments, arguments))
         return CLI_USAGE;
-    if ((c.table != NULL) + c.labels + c.canonical + c.receipts > 1)
-        return cli_wrong("export takes one of --table, --labels, --canonical and --receipts");
+    if ((c.table != NULL) + c.labels + c.canonical + c.receipts + c.forest > 1)
+        return cli_wrong(
+            "export takes one of --table, --labels, --canonical, --receipts and --forest");
     if (c.out_path == NULL)
         return cli_wrong("export needs -o FILE; -o - is standard output");
     if (!choose_format(&c, &format))
@@ -312,27 +384,27 @@ const cli_command cli_export = {
     "export",
     "write a table, labels, canonical bytes or receipts to a file",
     "usage: efface export STORE -o FILE\n"
-    "           [--table NAME | --labels | --canonical | --receipts]\n"
+    "           [--table NAME | --labels | --canonical | --receipts | --forest]\n"
     "           [--model NAME] [--wait SECONDS] [--json]\n"
     "Writes a file. An old file of that name stays until the new one is complete.\n"
     "  --table NAME   a table of the model, in the units of the data: FILE.npy\n"
-    "                 (float64), .csv or .json: centroids, coefficients, components,\n"
-    "                 means, ...; the default is the first table, and a wrong NAME\n"
-    "                 lists them. STORE may be a published model\n"
+    "                 (float64), .csv or .json: centroids, coefficients, importances,\n"
+    "                 ...; the default is the first table, and a wrong NAME lists\n"
+    "                 them. STORE may be a published model\n"
     "  --labels       what the model predicts for each row, by ascending id: FILE.npy\n"
-    "                 (clusters: int32), .csv or .json (with ids, which are texts if\n"
-    "                 the store keeps texts)\n"
+    "                 (clusters: int32), .csv or .json (with ids, or their texts)\n"
     "  --canonical    the state of the model as bytes, for any name of FILE. Equal\n"
     "                 states give equal files. They do not contain the seed\n"
     "  --receipts     the receipts of all requests: FILE.json is an array with one\n"
     "                 receipt per line; other names have the lines only\n"
+    "  --forest       a forest for efface predict, as publish writes models, but with\n"
+    "                 the randomness that it has\n"
     "  -o FILE        - is standard output: CSV, or JSON with --json\n"
     "  --model NAME   the model; needed if there are several\n"
     "  --wait SECONDS how long to wait for a busy store (5)\n"
     "  --json         what was done as JSON: exported, model, file, format\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
-    "examples: efface export people.store --table centroids -o centroids.npy\n"
-    "          efface export people.store --canonical -o people.state\n",
+    "example: efface export people.store --table centroids -o centroids.npy\n",
     run,
     NULL,
 };

@@ -38,8 +38,7 @@ static void forget_names(cli_output *output) {
     memset(output, 0, sizeof *output);
 }
 
-/* Whether a file is a store, which nothing but efface's own requests may change. */
-static bool is_store(const char *path) {
+bool cli_is_store_file(const char *path) {
     unsigned char head[72];
     FILE *const file = fopen(path, "rb");
     const bool whole = file != NULL && fread(head, 1, sizeof head, file) == sizeof head;
@@ -115,7 +114,7 @@ bool cli_output_open(cli_output *output, const char *path) {
         (void)cli_failed("cannot write %s: %s", path, strerror(errno));
         return false;
     }
-    if (exists && S_ISREG(about.st_mode) && is_store(output->path)) {
+    if (exists && S_ISREG(about.st_mode) && cli_is_store_file(output->path)) {
         (void)cli_failed("%s is a store and is not overwritten; choose another name", path);
         forget_names(output);
         return false;

@@ -24,6 +24,9 @@ typedef struct cli_output {
 /* Whether a name stands for standard output: NULL or "-". */
 bool cli_is_stdout(const char *path);
 
+/* Whether a file is a store, which nothing but efface's own requests may change. */
+bool cli_is_store_file(const char *path);
+
 /* False, after a message, if the file cannot be begun. */
 bool cli_output_open(cli_output *output, const char *path);
 
