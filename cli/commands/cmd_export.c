@@ -404,7 +404,8 @@ const cli_command cli_export = {
     "  --wait SECONDS how long to wait for a busy store (5)\n"
     "  --json         what was done as JSON: exported, model, file, format\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
-    "example: efface export people.store --table centroids -o centroids.npy\n",
+    "examples: efface export people.store --table centroids -o centroids.npy\n"
+    "          efface export people.store --forest -o people.forest\n",
     run,
     NULL,
 };

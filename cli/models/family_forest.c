@@ -201,7 +201,8 @@ const cli_family cli_family_forest = {
             "  --categories LIST   columns whose values have no order, by name or number;\n"
             "                      they may be texts: city,7\n"
             "  --bound B           the largest magnitude of a target\n"
-            "Further options are those of efface fit --help.\n"
+            "Further options are those of efface fit --help. efface info --full shows which\n"
+            "columns matter; efface export --forest writes a file for prediction only.\n"
             "example: efface fit people.csv --id id --family forest --class kind \\\n"
             "             --categories city --missing -o people.store\n",
     .n_bytes = sizeof(choices),
