@@ -81,7 +81,7 @@ static bool check_inputs(cli_fit_columns *c, const cli_family *family, cli_data_
     }
     if (family->set_inputs != NULL)
         data->advice = "name columns that are not values with --id, --owner, --weight and --label, "
-                       "and columns of texts with --categories; --missing lets fields be empty";
+                       "and columns of texts with --categories; --missing lets values be missing";
     return cli_read_categories(&c->category_lists, &c->to_read) == CLI_DONE;
 }
 

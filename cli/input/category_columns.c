@@ -69,7 +69,12 @@ static uint32_t place_of(const cli_chosen *chosen, uint32_t column) {
     return i;
 }
 
-/* From columns of all to columns of the model. */
+static int compare(const void *a, const void *b) {
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* From columns of all to columns of the model, in ascending order. */
 static void keep_chosen(const cli_chosen *chosen, cli_named_columns *categories) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < categories->n && chosen->columns != NULL; i++) {
@@ -78,6 +83,7 @@ static void keep_chosen(const cli_chosen *chosen, cli_named_columns *categories)
             categories->columns[n++] = place;
     }
     categories->n = chosen->columns != NULL ? n : categories->n;
+    qsort(categories->columns, categories->n, sizeof *categories->columns, compare);
 }
 
 int cli_find_categories(const cli_texts *lists, const cli_chosen *chosen,

@@ -19,8 +19,8 @@ void cli_categories_free(cli_categories *categories);
 /* The categories of a published model. Release in the same way. */
 int cli_published_categories(const efface_predictor *published, cli_categories *categories);
 
-/* Finds the columns of the lists among those of the model. One that the model does not have is
- * left out: it is a category for other models. As cli_find_named. */
+/* Finds the columns of the lists among those of the model, in ascending order. One that the model
+ * does not have is left out: it is a category for other models. As cli_find_named. */
 int cli_find_categories(const cli_texts *lists, const cli_chosen *chosen,
                         cli_named_columns *categories);
 

@@ -87,6 +87,11 @@ bool cli_load_some(const char *path, const cli_data_options *options, efface_loa
     apply(options, load);
     const bool again = cli_can_be_read_again(path);
     for (size_t i = 0; efface_data_load(path, load, data, &error) != EFFACE_OK; i++) {
+        /* Numbers with a text among them are no column of texts. */
+        if (error.column == why->column && why->status != EFFACE_OK) {
+            *code = cli_report_error(why);
+            return false;
+        }
         while (i < N_PLACES && *places[i] != NULL)
             i++;
         if (!again || error.status != EFFACE_E_FORMAT || error.column == 0 || i >= N_PLACES) {
@@ -95,11 +100,6 @@ bool cli_load_some(const char *path, const cli_data_options *options, efface_loa
             *code = by_us   ? explain(options, why)
                     : again ? cli_report_error(&error)
                             : explain(options, &error);
-            return false;
-        }
-        /* Numbers with a text among them are no column of texts. */
-        if (error.column == why->column && why->status != EFFACE_OK) {
-            *code = cli_report_error(why);
             return false;
         }
         *why = error;

@@ -197,12 +197,12 @@ const cli_family cli_family_forest = {
             "  --rows WHICH        of each tree: all (default); some: each row is in\n"
             "                      --trees-of-row K (10) trees; poisson: as in a bootstrap\n"
             "  --criterion C       gini (default) or entropy, for classes\n"
-            "  --missing           fields of values may be empty\n"
+            "  --missing           values may be missing: fields that are empty, NA or ?\n"
             "  --categories LIST   columns whose values have no order, by name or number;\n"
             "                      they may be texts: city,7\n"
             "  --bound B           the largest magnitude of a target\n"
-            "Further options are those of efface fit --help. efface info --full shows which\n"
-            "columns matter; efface export --forest writes a file for prediction only.\n"
+            "Further options are those of efface fit --help. efface info shows which columns\n"
+            "matter; efface export writes a file for prediction only.\n"
             "example: efface fit people.csv --id id --family forest --class kind \\\n"
             "             --categories city --missing -o people.store\n",
     .n_bytes = sizeof(choices),

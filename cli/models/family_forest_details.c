@@ -68,9 +68,20 @@ static int add_importances(cli_model_details *d) {
     return code;
 }
 
+static void add_target(cli_model_details *d, uint32_t target) {
+    const cli_asked of = {.model = d->model, .data = d->data};
+    char made_up[CLI_MADE_UP];
+    const efface_fact fact = {
+        .name = "target", .kind = EFFACE_FACT_TEXT, .text = cli_asked_column(&of, target, made_up)};
+    cli_facts_add(&d->measures, &fact);
+}
+
 int cli_forest_add_details(cli_model_details *d) {
+    const uint32_t target = efface_forest_get_params(d->model).target;
     int code = CLI_DONE;
-    if (efface_forest_get_params(d->model).target == EFFACE_NO_COLUMN)
+    if (target != EFFACE_NO_COLUMN)
+        add_target(d, target);
+    else
         (void)cli_add_classes(d, 2, NULL, &code);
     return code == CLI_DONE ? add_importances(d) : code;
 }

@@ -250,7 +250,7 @@ class ForestsTest(PicturesTest):
         self.start()
         for model, names in ("trees", ["age", "height", "income"]), ("numbers", ["age", "height"]):
             shares, = self.pictures(model, "shares")
-            self.assertEqual(shares["row_name"], "input")
+            self.assertEqual(shares["row_name"], "column")
             parts = {part["name"]: part["share"] for part in shares["parts"]}
             self.assertEqual(sorted(parts), names)
             self.close([parts[name] for name in names], self.table(model, "importances")[:, 0])
