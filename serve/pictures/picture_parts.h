@@ -3,7 +3,7 @@
  * of the model and of groups of rows, and never a row.
  *
  *   map      groups on a plane, by principal components of their centers
- *   shares   parts of a whole
+ *   shares   parts of a whole; perhaps with a text that says of what
  *   profile  how far the columns of each group lie from the mean, in deviations
  *   effects  coefficients, with standard errors
  */

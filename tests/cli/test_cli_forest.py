@@ -280,6 +280,10 @@ class Missing(ForestTest):
         self.assertIn("--missing lets values be missing", done.stderr)
         done = self.fit("--class", "kind", code=1)
         self.assertIn("columns of texts with --categories", done.stderr)
+        self.fit_classes()
+        self.refused(1, "holes.csv:4:3: ", "predict", "s.store", "holes.csv")
+        self.refused(1, "holes.csv:4:3: ", "learn", "s.store", "holes.csv", "--id", "id", "--owner",
+                     "user", "--label", "kind")
 
     def test_forgets_rows_with_gaps(self):
         self.write("holes.csv", people(range(90), lose_some))

@@ -251,6 +251,7 @@ class ForestsTest(PicturesTest):
         for model, names in ("trees", ["age", "height", "income"]), ("numbers", ["age", "height"]):
             shares, = self.pictures(model, "shares")
             self.assertEqual(shares["row_name"], "column")
+            self.assertIn("splits", shares["text"])
             parts = {part["name"]: part["share"] for part in shares["parts"]}
             self.assertEqual(sorted(parts), names)
             self.close([parts[name] for name in names], self.table(model, "importances")[:, 0])
