@@ -185,31 +185,24 @@ static int collect_texts(const cli_asked *of, efface_texts *texts) {
     return code;
 }
 
-static int export_forest(const choices *c, const char *name, efface_store *store) {
-    efface_data *data = NULL;
-    efface_model *model = NULL;
+static int export_forest(const choices *c, const cli_asked *of, const cli_output *output) {
+    char path[CLI_OUTPUT_NAME];
     efface_texts *texts = NULL;
     efface_error error;
-    int code = CLI_DONE;
-    if (cli_is_store_file(c->out_path))
-        return cli_failed("%s is a store and is not overwritten; choose another name", c->out_path);
-    if (efface_store_load(store, name, &data, &model, &error) != EFFACE_OK ||
-        efface_texts_create(&texts, &error) != EFFACE_OK)
-        code = cli_report_error(&error);
-    if (code == CLI_DONE && efface_model_get_info(model).family != EFFACE_FAMILY_FOREST)
-        code = cli_wrong("%s is no forest: --forest is for models of that family, and efface "
+    if (cli_asked_about(of).family != EFFACE_FAMILY_FOREST)
+        return cli_wrong("%s is no forest: --forest is for models of that family, and efface "
                          "publish for all",
-                         name);
-    if (code == CLI_DONE) {
-        const cli_asked of = {.name = name, .model = model, .data = data, .store = store};
-        code = collect_texts(&of, texts);
-    }
+                         of->name);
+    if (efface_texts_create(&texts, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    cli_output_name(output, path);
+    int code = collect_texts(of, texts);
     if (code == CLI_DONE &&
-        efface_forest_export(model, data, texts, c->out_path, &error) != EFFACE_OK)
-        code = cli_report_error(&error);
+        efface_forest_export(of->model, of->data, texts, path, &error) != EFFACE_OK)
+        code = error.status == EFFACE_E_IO && error.os_error != 0
+                   ? cli_failed("cannot write %s: %s", c->out_path, strerror(error.os_error))
+                   : cli_report_error(&error);
     efface_texts_free(texts);
-    efface_model_free(model);
-    efface_data_free(data);
     return code;
 }
 
@@ -231,11 +224,15 @@ static int export_table(const choices *c, cli_format format, const cli_asked *of
 }
 
 static int write_export(const choices *c, cli_format format, const char *name, efface_store *store,
-                        FILE *out, exported *done) {
+                        const cli_output *output, exported *done) {
+    FILE *const out = output->file;
     efface_data *data = NULL;
     efface_model *model = NULL;
     efface_error error;
-    strcpy(done->what, c->receipts ? "receipts" : c->canonical ? "canonical" : "labels");
+    strcpy(done->what, c->receipts    ? "receipts"
+                       : c->canonical ? "canonical"
+                       : c->forest    ? "forest"
+                                      : "labels");
     if (c->receipts)
         return export_receipts(out, format, store);
     if (c->canonical)
@@ -243,8 +240,9 @@ static int write_export(const choices *c, cli_format format, const char *name, e
     if (efface_store_load(store, name, &data, &model, &error) != EFFACE_OK)
         return cli_report_error(&error);
     const cli_asked of = {.name = name, .model = model, .data = data, .store = store};
-    const int code =
-        c->labels ? export_labels(out, format, &of) : export_table(c, format, &of, out, done);
+    const int code = c->labels   ? export_labels(out, format, &of)
+                     : c->forest ? export_forest(c, &of, output)
+                                 : export_table(c, format, &of, out, done);
     efface_model_free(model);
     efface_data_free(data);
     return code;
@@ -264,15 +262,6 @@ static void print_json(const choices *c, cli_format format, const char *name,
     cli_json_close(&json, '}');
 }
 
-static int export_forest_to_file(const choices *c, cli_format format, const char *name,
-                                 efface_store *store) {
-    const exported done = {"forest"};
-    const int code = export_forest(c, name, store);
-    if (code == CLI_DONE && c->json)
-        print_json(c, format, name, &done);
-    return code;
-}
-
 /* Writes the file for a store or, if that is NULL, for a published model. */
 static int export_to_file(const choices *c, cli_format format, const char *name,
                           efface_store *store, const efface_predictor *published) {
@@ -281,7 +270,7 @@ static int export_to_file(const choices *c, cli_format format, const char *name,
     exported done;
     if (!cli_output_open(&output, c->out_path))
         return CLI_FAILED;
-    int code = store != NULL ? write_export(c, format, name, store, output.file, &done)
+    int code = store != NULL ? write_export(c, format, name, store, &output, &done)
                              : export_table(c, format, &of, output.file, &done);
     if (code != CLI_DONE)
         cli_output_abandon(&output);
@@ -300,8 +289,7 @@ static int export_from_store(const choices *c, cli_format format) {
         return code;
     code = c->receipts ? CLI_DONE : cli_choose_model(store, c->name, &model);
     if (code == CLI_DONE)
-        code = c->forest ? export_forest_to_file(c, format, model.name, store)
-                         : export_to_file(c, format, c->receipts ? NULL : model.name, store, NULL);
+        code = export_to_file(c, format, c->receipts ? NULL : model.name, store, NULL);
     efface_store_close(store);
     return code;
 }

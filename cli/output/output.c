@@ -38,7 +38,8 @@ static void forget_names(cli_output *output) {
     memset(output, 0, sizeof *output);
 }
 
-bool cli_is_store_file(const char *path) {
+/* Whether a file is a store, which nothing but efface's own requests may change. */
+static bool is_store(const char *path) {
     unsigned char head[72];
     FILE *const file = fopen(path, "rb");
     const bool whole = file != NULL && fread(head, 1, sizeof head, file) == sizeof head;
@@ -114,7 +115,7 @@ bool cli_output_open(cli_output *output, const char *path) {
         (void)cli_failed("cannot write %s: %s", path, strerror(errno));
         return false;
     }
-    if (exists && S_ISREG(about.st_mode) && cli_is_store_file(output->path)) {
+    if (exists && S_ISREG(about.st_mode) && is_store(output->path)) {
         (void)cli_failed("%s is a store and is not overwritten; choose another name", path);
         forget_names(output);
         return false;
@@ -138,6 +139,14 @@ bool cli_output_open(cli_output *output, const char *path) {
         return false;
     }
     return true;
+}
+
+void cli_output_name(const cli_output *output, char name[CLI_OUTPUT_NAME]) {
+    if (output->nameless)
+        snprintf(name, CLI_OUTPUT_NAME, "/proc/self/fd/%d", fileno(output->file));
+    else
+        snprintf(name, CLI_OUTPUT_NAME, "%s",
+                 output->temporary != NULL ? output->temporary : output->path);
 }
 
 bool cli_output_finish(cli_output *output) {
