@@ -90,6 +90,12 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
     if (!read_arguments(c, n_arguments, arguments) ||
         !cli_check_fit_columns(&c->columns, c->family, c->data_paths.n > 0, &c->data))
         return false;
+    if (c->family->is_alone && cli_group() != NULL) {
+        (void)cli_wrong("models of the family %s are of one machine: fit them with efface, in a "
+                        "store that is one file",
+                        c->family->name);
+        return false;
+    }
     c->params = c->family->ask(c->of_family, &c->asked);
     if (c->params == NULL)
         return false;

@@ -205,6 +205,7 @@ const cli_family cli_family_forest = {
             "matter; efface export writes a file for prediction only.\n"
             "example: efface fit people.csv --id id --family forest --class kind \\\n"
             "             --categories city --missing -o people.store\n",
+    .is_alone = true,
     .n_bytes = sizeof(choices),
     .begin = begin,
     .ask = ask,

@@ -19,6 +19,7 @@ typedef struct cli_family {
     efface_family number;
     const char *name; /* what fit calls it: the family's name, or that of a preset */
     const char *help; /* of fit with this family: its options. It fits a screen of 24 lines */
+    bool is_alone;    /* its models are of one process, and not of ranks */
 
     /* What the command line can say of the parameters takes n_bytes. `begin` gets that room, filled
      * with zeros; it writes the defaults there and returns the options that change them. Then `ask`
