@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct choices {
     const char *store_path, *name, *out_path, *table;
@@ -308,6 +309,11 @@ static int export_from_published(const choices *c, cli_format format) {
     return code;
 }
 
+static bool is_regular_or_new(const char *path) {
+    struct stat about;
+    return stat(path, &about) != 0 || S_ISREG(about.st_mode);
+}
+
 /* The format that the command line asks for. False, after a message, if it makes no sense. */
 static bool choose_format(const choices *c, cli_format *format) {
     const bool to_stdout = cli_is_stdout(c->out_path);
@@ -319,9 +325,12 @@ static bool choose_format(const choices *c, cli_format *format) {
         return false;
     }
     if (c->forest) {
-        if (to_stdout)
-            (void)cli_wrong("a forest is written as a whole file: give -o FILE");
-        return !to_stdout;
+        /* The library opens the file by its name, and removes it if it cannot be completed. */
+        const bool good = !to_stdout && is_regular_or_new(c->out_path);
+        if (!good)
+            (void)cli_wrong("a forest is written as a whole file: give -o FILE%s",
+                            to_stdout ? "" : ", which must be a regular file or a new one");
+        return good;
     }
     if (c->receipts) {
         if (to_stdout || *format == CLI_JSON || *format == CLI_OTHER)

@@ -3,6 +3,7 @@ said of them, and errors."""
 import csv
 import io
 import json
+import os
 import unittest
 
 from cli_program import ProgramTest
@@ -254,6 +255,9 @@ class Predictions(ForestTest):
         self.refused(1, "is a store and is not overwritten", "export", "s.store", "--forest", "-o",
                      "s.store")
         self.refused(2, "give -o FILE", "export", "s.store", "--forest", "-o", "-")
+        os.mkfifo(self.path("pipe"))  # nobody reads it, and nothing must wait for that
+        self.refused(2, "must be a regular file", "export", "s.store", "--forest", "-o", "pipe")
+        self.refused(2, "must be a regular file", "export", "s.store", "--forest", "-o", ".")
         self.refused(2, "one of --table, --labels", "export", "s.store", "--forest", "--labels",
                      "-o", "x.csv")
         self.refused(2, "is a published model", "export", "f.model", "--forest", "-o", "g.model")
