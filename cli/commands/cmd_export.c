@@ -1,4 +1,5 @@
 /* efface export: tables, predictions for the rows, canonical bytes and receipts as files. */
+#include "models/family_table.h"
 #include "models/predictions.h"
 #include "models/table_files.h"
 
@@ -187,10 +188,11 @@ static int collect_texts(const cli_asked *of, efface_texts *texts) {
 }
 
 static int export_forest(const choices *c, const cli_asked *of, const cli_output *output) {
+    const cli_family *const family = cli_family_of(cli_asked_about(of).family);
     char path[CLI_OUTPUT_NAME];
     efface_texts *texts = NULL;
     efface_error error;
-    if (cli_asked_about(of).family != EFFACE_FAMILY_FOREST)
+    if (family == NULL || family->write_file == NULL)
         return cli_wrong("%s is no forest: --forest is for models of that family, and efface "
                          "publish for all",
                          of->name);
@@ -199,7 +201,7 @@ static int export_forest(const choices *c, const cli_asked *of, const cli_output
     cli_output_name(output, path);
     int code = collect_texts(of, texts);
     if (code == CLI_DONE &&
-        efface_forest_export(of->model, of->data, texts, path, &error) != EFFACE_OK)
+        family->write_file(of->model, of->data, texts, path, &error) != EFFACE_OK)
         code = error.status == EFFACE_E_IO && error.os_error != 0
                    ? cli_failed("cannot write %s: %s", c->out_path, strerror(error.os_error))
                    : cli_report_error(&error);

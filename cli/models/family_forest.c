@@ -213,5 +213,6 @@ const cli_family cli_family_forest = {
     .set_targets = set_targets,
     .set_inputs = set_inputs,
     .warn = warn,
+    .write_file = efface_forest_export,
     .add_details = cli_forest_add_details,
 };

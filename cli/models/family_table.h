@@ -47,6 +47,11 @@ typedef struct cli_family {
      * NULL. */
     const char *(*note)(const efface_model *model);
 
+    /* Writes a model as it is to a file for prediction, for export; `data` has the names and
+     * offsets of columns. NULL: only publish writes such files. */
+    efface_status (*write_file)(const efface_model *model, const efface_data *data,
+                                const efface_texts *texts, const char *path, efface_error *error);
+
     /* Adds to what info says of a model; the rest is filled in already. CLI_DONE or, after a
      * message, another exit code. May be NULL. */
     int (*add_details)(cli_model_details *details);
