@@ -57,8 +57,10 @@ typedef struct ef_shuffle {
 /* The place, from i to n - 1, that place i is exchanged with; to be asked for i = 0, 1, ... */
 uint32_t ef_shuffle_next(ef_shuffle *shuffle, uint32_t i, uint32_t n);
 
-/* The key of a threshold t of a column, lo <= t < hi. */
-int32_t ef_draw_threshold(uint64_t key, uint32_t column, int32_t lo, int32_t hi);
+/* The key of a threshold t of a column, lo <= t < hi. A column with long tails has a unit, as the
+ * exponent of a power of two, beyond which thresholds are drawn by octaves. */
+#define EF_NO_UNIT INT32_MAX
+int32_t ef_draw_threshold(uint64_t key, uint32_t column, int unit, int32_t lo, int32_t hi);
 
 /* Whether missing values of a column go left. */
 bool ef_draw_missing(uint64_t key, uint32_t column);

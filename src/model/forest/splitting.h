@@ -16,6 +16,7 @@ typedef struct ef_rules {
     uint32_t n_inputs, n_candidates;
     const uint32_t *columns;    /* of the inputs */
     const bool *are_categories; /* by input */
+    const int32_t *units;       /* by input: of one with long tails, else EF_NO_UNIT */
     uint32_t max_depth, min_split, min_leaf;
     bool of_classes, by_entropy, may_miss;
     bool bootstraps;       /* rows are in trees several times */
@@ -67,10 +68,9 @@ typedef struct ef_chooser {
     uint16_t *skipped;
 
     uint16_t *order, *in_order;
-    int32_t *strips; /* values of candidates */
-    size_t strips_capacity;
+    void *strip; /* codes of a column */
+    size_t strip_capacity;
     size_t left_capacity;
-    uint64_t n_looked; /* rows looked at */
 } ef_chooser;
 
 /* False if memory is short; `clear` in any case. */
