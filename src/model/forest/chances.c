@@ -4,27 +4,14 @@
 #include "base/grid.h"
 #include "base/tape.h"
 
-static uint64_t join(uint32_t low, uint32_t high) {
-    return (uint64_t)low | (uint64_t)high << 32;
-}
-
 uint64_t ef_root_key(uint64_t seed, uint32_t tree) {
     return ef_tape(seed, EF_TAPE_ROOT, 0, tree, 0);
 }
 
 void ef_child_keys(uint64_t key, uint64_t children[2]) {
-    uint32_t words[4];
-    ef_tape_words(key, EF_TAPE_CHILDREN, 0, 0, 0, words);
-    children[0] = join(words[0], words[1]);
-    children[1] = join(words[2], words[3]);
-}
-
-/* ---------------------------------------------------------------- columns */
-
-uint32_t ef_shuffle_next(ef_shuffle *shuffle, uint32_t i, uint32_t n) {
-    if (i % 4 == 0)
-        ef_tape_words(shuffle->key, EF_TAPE_COLUMNS, 0, 0, i / 4, shuffle->words);
-    return i + (uint32_t)((uint64_t)shuffle->words[i % 4] * (n - i) >> 32);
+    const uint64_t stream = ef_node_stream(key, EF_NODE_CHILDREN, 0);
+    children[0] = ef_stream_at(stream, 0);
+    children[1] = ef_stream_at(stream, 1);
 }
 
 /* ---------------------------------------------------------------- thresholds */
@@ -72,23 +59,18 @@ static int32_t key_below(double y) {
 typedef struct draws {
     uint64_t key;
     uint32_t column, n;
-    uint32_t words[4];
 } draws;
 
 static uint64_t next_draw(draws *d) {
-    const uint32_t half = d->n % 2 * 2;
-    if (half == 0)
-        ef_tape_words(d->key, EF_TAPE_THRESHOLD, 0, d->column, d->n / 2, d->words);
-    d->n++;
-    return join(d->words[half], d->words[half + 1]);
+    return ef_stream_at(ef_node_stream(d->key, EF_NODE_THRESHOLD, d->n++), d->column);
 }
 
 /* ---------------------------------------------------------------- long tails */
 
 /* A column with long tails has a scale of its own: even up to its unit 2^e, and by octaves beyond.
  * Places on it are whole numbers. */
-#define UNIT ((int64_t)1 << 40) /* places up to the unit, and in each octave */
-#define OCTAVE_BITS 17          /* a float32 has 2^23 numbers in an octave */
+#define UNIT ((int64_t)1 << 40)   /* places up to the unit, and in each octave */
+#define OCTAVE_BITS 17            /* a float32 has 2^23 numbers in an octave */
 #define MIDDLE ((int64_t)1 << 50) /* where 0 is among places, so that none is negative */
 
 /* The key of a place; keys are in the order of places. */
@@ -107,10 +89,9 @@ static int32_t key_at(int64_t place, int unit) {
 /* A place near that of a key, in the order of keys. */
 static int64_t place_of(int32_t key, int unit) {
     const int32_t size = key < 0 ? -key : key, key_of_unit = (unit + 127) << 23;
-    const int64_t place =
-        size >= key_of_unit
-            ? UNIT + ((int64_t)(size - key_of_unit) << OCTAVE_BITS)
-            : (int64_t)((double)ef_key_value(size) * ef_power_of_two(40 - unit));
+    const int64_t place = size >= key_of_unit
+                              ? UNIT + ((int64_t)(size - key_of_unit) << OCTAVE_BITS)
+                              : (int64_t)((double)ef_key_value(size) * ef_power_of_two(40 - unit));
     return key < 0 ? -place : place;
 }
 
@@ -141,6 +122,7 @@ int32_t ef_draw_threshold(uint64_t key, uint32_t column, int unit, int32_t lo, i
     int32_t cut;
     if (unit != EF_NO_UNIT && draw_long(&d, bits, unit, lo, hi, &cut))
         return cut;
+    d.n = 1; /* all numbers but the first begin again */
     const double low = (double)ef_key_value(lo), high = (double)ef_key_value(hi);
     double from, to;
     find_box(lo, hi, &from, &to);
@@ -157,11 +139,11 @@ int32_t ef_draw_threshold(uint64_t key, uint32_t column, int unit, int32_t lo, i
 }
 
 bool ef_draw_missing(uint64_t key, uint32_t column) {
-    return (ef_tape(key, EF_TAPE_MISSING, 0, column, 0) & 1) != 0;
+    return (ef_stream_at(ef_node_stream(key, EF_NODE_MISSING, 0), column) & 1) != 0;
 }
 
 uint32_t ef_draw_salt(uint64_t key, uint32_t column, uint32_t draw) {
-    return (uint32_t)ef_tape(key, EF_TAPE_CATEGORIES, 0, column, draw);
+    return (uint32_t)ef_stream_at(ef_node_stream(key, EF_NODE_CATEGORIES, draw), column);
 }
 
 /* ---------------------------------------------------------------- the trees of a row */

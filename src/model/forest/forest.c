@@ -49,10 +49,10 @@ static efface_status make_inputs(ef_forest *f, const efface_forest_params *param
     return EFFACE_OK;
 }
 
-/* ceil(sqrt(n)) */
+/* The square root, rounded down. */
 static uint32_t root_of(uint32_t n) {
     uint32_t root = 0;
-    while (root * root < n)
+    while ((root + 1) * (root + 1) <= n)
         root++;
     return root;
 }
@@ -60,8 +60,8 @@ static uint32_t root_of(uint32_t n) {
 static uint32_t candidates_of(const efface_forest_params *params, uint32_t n_inputs) {
     uint32_t n = params->n_candidates;
     if (n == 0) {
-        const uint32_t root = root_of(n_inputs);
-        n = root > LEAST_CANDIDATES ? root : LEAST_CANDIDATES;
+        n = params->target == EFFACE_NO_COLUMN ? root_of(n_inputs) : n_inputs / 3;
+        n = n > LEAST_CANDIDATES ? n : LEAST_CANDIDATES;
     }
     return n < n_inputs ? n : n_inputs;
 }

@@ -36,9 +36,9 @@ typedef struct ef_forest {
     uint32_t n_columns, target;
     bool takes_missing;
     uint32_t n_inputs;
-    uint32_t *columns;    /* of the inputs */
-    int64_t *input_ids;   /* the same, for tables */
-    bool *are_categories; /* by input */
+    uint32_t *columns;     /* of the inputs */
+    int64_t *input_ids;    /* the same, for tables */
+    bool *are_categories;  /* by input */
     ef_input_sizes *sizes; /* by input */
     int32_t *units;
     ef_rules rules;

@@ -30,8 +30,8 @@ typedef struct revision {
     ef_forest *fresh; /* takes its place; the rest is for one that is changed */
     ef_totals totals;
     const ef_change *change; /* which lives until the revision is committed or dropped */
-    uint32_t *slots;   /* of each row of the change; EF_NO_SLOT: it takes no part */
-    size_t *positions; /* a copy: the change may be gone when the revision is dropped */
+    uint32_t *slots;         /* of each row of the change; EF_NO_SLOT: it takes no part */
+    size_t *positions;       /* a copy: the change may be gone when the revision is dropped */
     bool *leaves;
     size_t n_rows, n_moved; /* of the change; of those, how many have changed slot_of */
     bool replaces;

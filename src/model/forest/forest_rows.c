@@ -122,8 +122,11 @@ void ef_slot_set(ef_forest_rows *rows, uint32_t slot, uint32_t input, float valu
 
 /* Both blocks of codes, for rows of so many bytes. */
 static bool make_blocks(ef_forest_rows *rows, size_t capacity, size_t row_bytes) {
-    rows->by_row = ef_alloc_zero(capacity, row_bytes);
+    /* A row of 64 bytes should not begin in the middle of a line of the cache. */
+    rows->by_row = ef_alloc_aligned(capacity, row_bytes);
     rows->by_column = ef_alloc_zero(capacity, row_bytes);
+    if (rows->by_row != NULL)
+        memset(rows->by_row, 0, capacity * row_bytes);
     rows->capacity = capacity;
     rows->row_bytes = row_bytes;
     return rows->by_row != NULL && rows->by_column != NULL;

@@ -62,7 +62,7 @@ static bool renew(void *array, size_t n, size_t size) {
 static bool make_room(ef_grower *g, size_t n) {
     const ef_rules *const rules = g->rules;
     const bool weighs = g->rows->weights != NULL || rules->bootstraps;
-    const size_t n_segments = rules->of_classes ? rules->n_classes : 1;
+    const size_t n_segments = rules->n_classes > 1 ? rules->n_classes : 1;
     if (n_segments > g->segments_capacity) {
         if (!renew(&g->bunch.segments, n_segments, sizeof(ef_segment)) ||
             !renew(&g->segments, n_segments, sizeof(ef_segment)) ||

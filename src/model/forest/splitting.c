@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-#define MANY 128 /* rows of a node whose codes are gathered from columns */
+#define NEAR ((size_t)512 << 10) /* bytes of rows that stay in a near cache */
 
 bool ef_chooser_init(ef_chooser *c, const ef_rules *rules, const ef_forest_rows *rows) {
     *c = (ef_chooser){.rules = rules, .rows = rows};
@@ -16,7 +16,9 @@ bool ef_chooser_init(ef_chooser *c, const ef_rules *rules, const ef_forest_rows 
     c->skipped = ef_alloc(n, sizeof *c->skipped);
     c->order = ef_alloc(n, sizeof *c->order);
     c->in_order = ef_alloc(n, sizeof *c->in_order);
-    if (c->candidates == NULL || c->skipped == NULL || c->order == NULL || c->in_order == NULL)
+    c->differs = ef_alloc(rows->row_bytes, 1);
+    if (c->candidates == NULL || c->differs == NULL || c->skipped == NULL || c->order == NULL ||
+        c->in_order == NULL)
         return false;
     for (size_t i = 0; i < n; i++)
         c->in_order[i] = (uint16_t)i;
@@ -29,6 +31,7 @@ void ef_chooser_clear(ef_chooser *c) {
     ef_free(c->skipped);
     ef_free(c->order);
     ef_free(c->in_order);
+    ef_free(c->differs);
     ef_free(c->strip);
     *c = (ef_chooser){0};
 }
@@ -130,6 +133,29 @@ typedef struct range {
         return (range){lo, hi, false};                                                             \
     }                                                                                              \
                                                                                                    \
+    /* Both at once for few rows. */                                                               \
+    static range pick_range_##type(const unsigned char *const *rows, size_t offset, size_t n,      \
+                                   type *to) {                                                     \
+        type lo, hi;                                                                               \
+        memcpy(&lo, rows[0] + offset, sizeof lo);                                                  \
+        hi = to[0] = lo;                                                                           \
+        for (size_t i = 1; i < n; i++) {                                                           \
+            memcpy(&to[i], rows[i] + offset, sizeof to[i]);                                        \
+            lo = to[i] < lo ? to[i] : lo;                                                          \
+            hi = to[i] > hi ? to[i] : hi;                                                          \
+        }                                                                                          \
+        return (range){lo, hi, false};                                                             \
+    }                                                                                              \
+                                                                                                   \
+    /* How many of the first are up to the cut, for each of few. */                                \
+    static void count_on_##type(const type *codes, size_t n, type cut, uint32_t *counts) {         \
+        uint32_t count = 0;                                                                        \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            count += (uint32_t)(codes[i] <= cut);                                                  \
+            counts[i] = count;                                                                     \
+        }                                                                                          \
+    }                                                                                              \
+                                                                                                   \
     /* So few at a time that the count of them fits the width of a code. */                        \
     static uint32_t count_up_to_##type(const type *codes, size_t n, type cut) {                    \
         uint32_t count = 0;                                                                        \
@@ -205,18 +231,25 @@ typedef struct strip {
     const ef_bunch *bunch;
     const ef_input_format *format;
     uint16_t input;
+    bool from_rows;
     void *codes;
 } strip;
 
-/* Gathers the codes of a column: of few rows from rows, of many from columns, which are nearer to
- * each other. */
+/* Whether the rows of a node take less memory than the columns that will be looked at. */
+static bool picks_rows(const ef_chooser *c, size_t n) {
+    const ef_forest_rows *const rows = c->rows;
+    return n * rows->n_inputs <= (size_t)c->rules->n_candidates * rows->n_slots &&
+           n * rows->row_bytes <= NEAR;
+}
+
+/* Gathers the codes of a column, from rows or from columns. */
 static void gather(const strip *s) {
     const ef_forest_rows *const rows = s->c->rows;
     const uint32_t *const slots = s->bunch->slots;
     const size_t n = s->bunch->n;
     const unsigned char *const column = ef_input_column(rows, s->input);
     const unsigned char *const in_rows = rows->by_row + s->format->offset;
-    if (n >= MANY) {
+    if (!s->from_rows) {
         if (s->format->width == 1)
             gather_uint8_t(column, slots, n, s->codes);
         else if (s->format->width == 2)
@@ -233,8 +266,17 @@ static void gather(const strip *s) {
     }
 }
 
-static range range_of(const strip *s) {
+/* Gathers, and finds the range. */
+static range look_at(const strip *s) {
     const size_t n = s->bunch->n;
+    if (n < EF_FEW_ROWS && !(s->format->width == 4 && s->c->rules->may_miss)) {
+        const unsigned char *const *const at = s->c->row_at;
+        const size_t offset = s->format->offset;
+        return s->format->width == 1   ? pick_range_uint8_t(at, offset, n, s->codes)
+               : s->format->width == 2 ? pick_range_int16_t(at, offset, n, s->codes)
+                                       : pick_range_int32_t(at, offset, n, s->codes);
+    }
+    gather(s);
     if (s->format->width == 4 && s->c->rules->may_miss)
         return range_that_misses(s->codes, n);
     return BY_WIDTH(s->format->width, range_of, s->codes, n);
@@ -338,6 +380,22 @@ static void count(const strip *s, range r, ef_candidate *c, int64_t *left) {
         count_extremes(s, r, c);
     const int32_t cut = put_in_line(s, c);
     size_t first = 0;
+    if (b->n < EF_FEW_ROWS && b->weights == NULL && b->targets == NULL) {
+        uint32_t counts[EF_FEW_ROWS], before = 0;
+        if (s->format->width == 1)
+            count_on_uint8_t(s->codes, b->n, (uint8_t)cut, counts);
+        else if (s->format->width == 2)
+            count_on_int16_t(s->codes, b->n, (int16_t)cut, counts);
+        else
+            count_on_int32_t(s->codes, b->n, cut, counts);
+        c->n_left = counts[b->n - 1];
+        for (uint32_t i = 0; i < b->n_segments; i++) {
+            first += b->segments[i].n_rows;
+            left[i] = counts[first - 1] - before;
+            before = counts[first - 1];
+        }
+        return;
+    }
     for (uint32_t i = 0; i < b->n_segments; i++) {
         const size_t n = b->segments[i].n_rows;
         const uint32_t n_left = count_up_to(s, first, n, cut);
@@ -352,11 +410,11 @@ static void count(const strip *s, range r, ef_candidate *c, int64_t *left) {
 /* ---------------------------------------------------------------- choosing */
 
 /* Draws the next column that is not known to be constant; false if there is none. */
-static bool draw_column(ef_chooser *c, ef_shuffle *shuffle, uint32_t *at, const uint64_t *constants,
+static bool draw_column(ef_chooser *c, uint64_t shuffle, uint32_t *at, const uint64_t *constants,
                         uint16_t *input) {
     const uint32_t n = c->rules->n_inputs;
     while (*at < n) {
-        const uint32_t other = ef_shuffle_next(shuffle, *at, n);
+        const uint32_t other = ef_shuffle_at(shuffle, *at, n);
         *input = c->order[other];
         c->order[other] = c->order[*at];
         c->order[(*at)++] = *input;
@@ -365,6 +423,27 @@ static bool draw_column(ef_chooser *c, ef_shuffle *shuffle, uint32_t *at, const 
         c->skipped[c->n_skipped++] = *input;
     }
     return false;
+}
+
+/* Finds all columns in which the rows are equal, by comparing them as a whole. */
+static void find_constants(ef_chooser *c, const ef_bunch *b, uint64_t *constants) {
+    const ef_forest_rows *const rows = c->rows;
+    const size_t n_bytes = rows->row_bytes;
+    const unsigned char *const first = rows->by_row + b->slots[0] * n_bytes;
+    unsigned char *const differs = c->differs;
+    memset(differs, 0, n_bytes);
+    for (size_t r = 1; r < b->n; r++) {
+        const unsigned char *const row = rows->by_row + b->slots[r] * n_bytes;
+        for (size_t i = 0; i < n_bytes; i++)
+            differs[i] |= row[i] ^ first[i];
+    }
+    for (uint32_t i = 0; i < rows->n_inputs; i++) {
+        const ef_input_format *const format = &rows->formats[i];
+        unsigned any = 0;
+        for (uint32_t k = 0; k < format->width; k++)
+            any |= differs[format->offset + k];
+        constants[i / 64] |= (uint64_t)(any == 0) << (i % 64);
+    }
 }
 
 static double score_of(const ef_chooser *c, const ef_bunch *b, const int64_t *left,
@@ -380,7 +459,7 @@ static double score_of(const ef_chooser *c, const ef_bunch *b, const int64_t *le
 bool ef_choose(ef_chooser *c, const ef_bunch *b, uint64_t key, uint64_t *constants,
                uint32_t *best) {
     const ef_rules *const rules = c->rules;
-    ef_shuffle shuffle = {.key = key};
+    const uint64_t shuffle = ef_node_stream(key, EF_NODE_COLUMNS, 0);
     size_t n_strip, n_left;
     c->n_drawn = c->n_skipped = 0;
     c->left_stride = rules->of_classes ? b->n_segments : 2;
@@ -395,13 +474,17 @@ bool ef_choose(ef_chooser *c, const ef_bunch *b, uint64_t key, uint64_t *constan
     for (uint32_t s = 0; rules->of_classes && s < b->n_segments; s++)
         all[s] = b->segments[s].weight;
     double best_score = 0.0;
+    const bool from_rows = picks_rows(c, b->n);
+    for (size_t i = 0; b->n < EF_FEW_ROWS && i < b->n; i++)
+        c->row_at[i] = c->rows->by_row + b->slots[i] * c->rows->row_bytes;
+    if (constants != NULL && b->n < EF_FEW_ROWS && rules->n_inputs / 16 >= rules->n_candidates)
+        find_constants(c, b, constants);
     for (uint32_t at = 0; c->n_drawn < rules->n_candidates && at < rules->n_inputs;) {
         uint16_t input;
-        if (!draw_column(c, &shuffle, &at, constants, &input))
+        if (!draw_column(c, shuffle, &at, constants, &input))
             break;
-        const strip s = {c, b, &c->rows->formats[input], input, c->strip};
-        gather(&s);
-        const range r = range_of(&s);
+        const strip s = {c, b, &c->rows->formats[input], input, from_rows, c->strip};
+        const range r = look_at(&s);
         if (!divides(r)) {
             c->skipped[c->n_skipped++] = input;
             if (constants != NULL)

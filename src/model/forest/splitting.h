@@ -53,6 +53,8 @@ typedef struct ef_candidate {
     uint32_t n_left;     /* rows that go left */
 } ef_candidate;
 
+#define EF_FEW_ROWS 64 /* nodes with fewer are small */
+
 /* Room to choose in. */
 typedef struct ef_chooser {
     const ef_rules *rules;
@@ -68,7 +70,9 @@ typedef struct ef_chooser {
     uint16_t *skipped;
 
     uint16_t *order, *in_order;
-    void *strip; /* codes of a column */
+    const unsigned char *row_at[EF_FEW_ROWS]; /* where the rows of a small node are */
+    unsigned char *differs;                   /* bytes of rows that differ */
+    void *strip;                              /* codes of a column */
     size_t strip_capacity;
     size_t left_capacity;
 } ef_chooser;

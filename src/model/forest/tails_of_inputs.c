@@ -3,9 +3,9 @@
 
 #define LEAST_BOUND (-98)
 #define STEP 4
-#define LONG 8   /* octaves between what most values are below, and the largest */
-#define MOST 11  /* sixteenths of the values */
-#define FEW 1    /* the same: so many may be below the unit */
+#define LONG 8  /* octaves between what most values are below, and the largest */
+#define MOST 11 /* sixteenths of the values */
+#define FEW 1   /* the same: so many may be below the unit */
 
 void ef_sizes_count(ef_input_sizes *sizes, int32_t key, bool leaves) {
     if (key == 0 || key == EF_KEY_MISSING)

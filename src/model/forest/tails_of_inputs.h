@@ -3,7 +3,8 @@
  * that are even over the range would tell the few large ones apart again and again, and never get
  * to the others; so such an input has a unit (docs/forest.md).
  *
- * What is counted is how many values are of which size, in steps of 2^4. So a unit hardly ever moves.
+ * What is counted is how many values are of which size, in steps of 2^4. So a unit hardly ever
+ * moves.
  */
 #ifndef EF_TAILS_OF_INPUTS_H
 #define EF_TAILS_OF_INPUTS_H

@@ -197,7 +197,8 @@ bool ef_tally_change(ef_tally *t, const ef_rules *rules, const ef_forest_rows *r
             continue;
         if (c->lo >= c->hi)
             return false;
-        if (ef_draw_threshold(key, rules->columns[c->input], rules->units[c->input], c->lo, c->hi) != c->cut)
+        if (ef_draw_threshold(key, rules->columns[c->input], rules->units[c->input], c->lo,
+                              c->hi) != c->cut)
             c->n_lo = 0; /* to be counted anew */
     }
     return true;
@@ -225,7 +226,8 @@ static bool fix_candidate(ef_tally *t, size_t i, const ef_rules *rules, const ef
     }
     if (c->lo >= c->hi)
         return false;
-    const int32_t cut = ef_draw_threshold(key, rules->columns[c->input], rules->units[c->input], c->lo, c->hi);
+    const int32_t cut =
+        ef_draw_threshold(key, rules->columns[c->input], rules->units[c->input], c->lo, c->hi);
     if (cut == c->cut)
         return true;
     c->cut = cut;
