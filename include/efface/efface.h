@@ -550,6 +550,11 @@ EFFACE_API efface_status efface_model_predict(const efface_model *model, size_t 
 EFFACE_API int efface_model_is_input(const efface_model *model, uint32_t column);
 EFFACE_API uint32_t efface_model_value_column(const efface_model *model, uint32_t number);
 
+/* Whether values of inputs may be missing (NaN) in rows to predict; and whether the values of a
+ * column are categories. */
+EFFACE_API int efface_model_takes_missing(const efface_model *model);
+EFFACE_API int efface_model_is_category(const efface_model *model, uint32_t column);
+
 /* Writes the classes of a model, as the labels of rows are, in ascending order: n_classes of them
  * (efface_model_info), or as many as there is room for. */
 EFFACE_API void efface_model_classes(const efface_model *model, int64_t *classes, size_t capacity);
@@ -1172,10 +1177,10 @@ typedef enum efface_criterion {
 
 typedef struct efface_forest_params {
     efface_params common;
-    uint32_t target; /* the column to predict, counted from 0; EFFACE_NO_COLUMN, the default: the
-                        classes of rows are their labels */
-    double bound;    /* the largest |target| allowed; 0, the default: derived from the rows */
-    uint32_t n_trees;      /* 1 to EFFACE_MAX_TREES; default 100 */
+    uint32_t target;  /* the column to predict, counted from 0; EFFACE_NO_COLUMN, the default: the
+                         classes of rows are their labels */
+    double bound;     /* the largest |target| allowed; 0, the default: derived from the rows */
+    uint32_t n_trees; /* 1 to EFFACE_MAX_TREES; default 100 */
     uint32_t n_candidates; /* columns that a node chooses from; 0, the default: 16, or the square
                               root of the number of inputs if that is more, or all if those are
                               fewer */
@@ -1216,7 +1221,7 @@ EFFACE_API efface_status efface_forest_fit(const efface_data *data,
 
 typedef struct efface_forest_info {
     uint32_t n_trees;
-    uint64_t n_nodes;     /* leaves are nodes too */
+    uint64_t n_nodes; /* leaves are nodes too */
     uint64_t n_leaves;
     uint32_t depth;       /* of the deepest leaf */
     uint64_t n_unsettled; /* nodes below which the forest has to be grown yet; the numbers above
@@ -1237,20 +1242,20 @@ EFFACE_API efface_status efface_forest_leaves(const efface_model *model, size_t 
                                               const float *values, size_t stride, uint32_t *leaves,
                                               efface_error *error);
 
-/* Writes what the splits by each column have gained, n_columns numbers: for each split by it, the
- * weighted impurity of the node less that of its children, as a part of the weight of the tree (with
- * a target: as a part of the impurity of the root), times 2^40 and rounded down; added up over all
- * trees. Sums of whole numbers: they do not depend on the order. Cost O(nodes). Errors: MEMORY;
- * ARGUMENT for another family. */
+/* Writes what the splits by each column have gained, n_columns numbers. The gain of a split is by
+ * how much the impurity of its rows, times their weight, falls; its part of the gains of all splits
+ * of the tree, times 2^40 and rounded down, is a whole number, and these are added up over all
+ * trees. Cost O(nodes). Errors: MEMORY; ARGUMENT for another family. */
 EFFACE_API efface_status efface_forest_importances(const efface_model *model, uint64_t *importances,
                                                    efface_error *error);
 
 /* Writes a file for prediction only, in the format of a published model (efface_predictor_load
- * reads it): 12 bytes for each node, and 8 more for each class of a leaf that has several. There are
- * no values, ids or counts of rows in it; thresholds are random numbers. But with a target, the mean
- * of a leaf of one row is the target of that row, and with classes, such a leaf tells the class.
- * `data` gives the names and offsets of columns, and `texts` the texts of classes; `texts` may be
- * NULL. A file that is there is replaced. Errors: IO; MEMORY; ARGUMENT for another family. */
+ * reads it): 12 bytes for each node, and 8 more for each class of a leaf that has several. There
+ * are no values, ids or counts of rows in it; thresholds are random numbers. But with a target, the
+ * mean of a leaf of one row is the target of that row, and with classes, such a leaf tells the
+ * class. `data` gives the names and offsets of columns, and `texts` the texts of classes; `texts`
+ * may be NULL. A file that is there is replaced. Errors: IO; MEMORY; ARGUMENT for another family.
+ */
 EFFACE_API efface_status efface_forest_export(const efface_model *model, const efface_data *data,
                                               const efface_texts *texts, const char *path,
                                               efface_error *error);
@@ -1299,11 +1304,14 @@ EFFACE_API efface_status efface_predictor_predict(const efface_predictor *predic
                                                   const float *values, size_t stride,
                                                   efface_number *numbers, efface_error *error);
 
-/* As efface_model_is_input, efface_model_value_column, efface_model_classes and efface_model_score;
- * and the text of a class, or NULL if the class is a number. */
+/* As efface_model_is_input, efface_model_value_column, efface_model_takes_missing,
+ * efface_model_is_category, efface_model_classes and efface_model_score; and the text of a class,
+ * or NULL if the class is a number. */
 EFFACE_API int efface_predictor_is_input(const efface_predictor *predictor, uint32_t column);
 EFFACE_API uint32_t efface_predictor_value_column(const efface_predictor *predictor,
                                                   uint32_t number);
+EFFACE_API int efface_predictor_takes_missing(const efface_predictor *predictor);
+EFFACE_API int efface_predictor_is_category(const efface_predictor *predictor, uint32_t column);
 EFFACE_API void efface_predictor_classes(const efface_predictor *predictor, int64_t *classes,
                                          size_t capacity);
 EFFACE_API const char *efface_predictor_class_text(const efface_predictor *predictor,

@@ -27,12 +27,17 @@ void ef_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]
     out[3] = c3;
 }
 
-uint64_t ef_tape(uint64_t seed, ef_purpose purpose, uint32_t sub, uint64_t index, uint32_t step) {
+void ef_tape_words(uint64_t seed, ef_purpose purpose, uint32_t sub, uint64_t index, uint32_t step,
+                   uint32_t words[4]) {
     const uint32_t counter[4] = {(uint32_t)index, (uint32_t)(index >> 32), step,
                                  (uint32_t)purpose + (sub << 8)};
     const uint32_t key[2] = {(uint32_t)seed, (uint32_t)(seed >> 32)};
+    ef_philox(counter, key, words);
+}
+
+uint64_t ef_tape(uint64_t seed, ef_purpose purpose, uint32_t sub, uint64_t index, uint32_t step) {
     uint32_t out[4];
-    ef_philox(counter, key, out);
+    ef_tape_words(seed, purpose, sub, index, step, out);
     return (uint64_t)out[0] | (uint64_t)out[1] << 32;
 }
 

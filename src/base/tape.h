@@ -31,8 +31,19 @@ typedef enum ef_purpose {
     EF_TAPE_START = 8,    /* the seed of a start of pyramid: index start */
     EF_TAPE_LEAF = 9,     /* the leaf of a row in a tree: index id */
     EF_TAPE_NODE = 10,    /* the seed of a node of a tree: index number, step depth */
-    EF_TAPE_FOURIER = 11  /* random Fourier features: index feature; a pair of frequencies: step the
+    EF_TAPE_FOURIER = 11, /* random Fourier features: index feature; a pair of frequencies: step the
                              first's input (even), sub attempt; the phase: step 2^32 - 1 */
+
+    /* Forests (model/forest/chances.h). Those from CHILDREN to CATEGORIES have the key of a node as
+     * seed. */
+    EF_TAPE_ROOT = 12,       /* the key of the root of a tree: index tree */
+    EF_TAPE_CHILDREN = 13,   /* the keys of both children */
+    EF_TAPE_COLUMNS = 14,    /* the order of columns: step a quarter of the place */
+    EF_TAPE_THRESHOLD = 15,  /* a threshold: index column, step half of the attempt */
+    EF_TAPE_MISSING = 16,    /* the side of missing values: index column */
+    EF_TAPE_CATEGORIES = 17, /* the sides of categories: index column, step attempt */
+    EF_TAPE_BOOTSTRAP = 18,  /* how often a row is in a tree: index id, step tree */
+    EF_TAPE_MEMBERSHIP = 19  /* the trees of a row: index id, step a quarter of the place */
 } ef_purpose;
 
 #define EF_PHILOX_ROUNDS 10
@@ -43,6 +54,10 @@ typedef enum ef_purpose {
 
 /* The bare generator, for known-answer tests. */
 void ef_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+
+/* All 128 bits. */
+void ef_tape_words(uint64_t seed, ef_purpose purpose, uint32_t sub, uint64_t index, uint32_t step,
+                   uint32_t words[4]);
 
 /* The first 64 of the 128 bits: word 0 is the low half. */
 uint64_t ef_tape(uint64_t seed, ef_purpose purpose, uint32_t sub, uint64_t index, uint32_t step);

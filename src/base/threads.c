@@ -189,3 +189,31 @@ void ef_pool_stop(ef_pool *pool) {
 bool ef_pool_stopped(ef_pool *pool) {
     return atomic_load(&pool->stopped);
 }
+
+/* ---------------------------------------------------------------- locks */
+
+struct ef_lock {
+    pthread_mutex_t mutex;
+};
+
+ef_lock *ef_lock_create(void) {
+    ef_lock *const lock = ef_alloc(1, sizeof *lock);
+    if (lock != NULL)
+        pthread_mutex_init(&lock->mutex, NULL);
+    return lock;
+}
+
+void ef_lock_free(ef_lock *lock) {
+    if (lock == NULL)
+        return;
+    pthread_mutex_destroy(&lock->mutex);
+    ef_free(lock);
+}
+
+void ef_lock_take(ef_lock *lock) {
+    pthread_mutex_lock(&lock->mutex);
+}
+
+void ef_lock_leave(ef_lock *lock) {
+    pthread_mutex_unlock(&lock->mutex);
+}

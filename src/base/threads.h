@@ -17,6 +17,13 @@ typedef pthread_once_t ef_once;
 #define EF_ONCE PTHREAD_ONCE_INIT
 void ef_do_once(ef_once *once, void (*work)(void));
 
+/* A lock that one thread has at a time; NULL if memory is short. */
+typedef struct ef_lock ef_lock;
+ef_lock *ef_lock_create(void);
+void ef_lock_free(ef_lock *lock);
+void ef_lock_take(ef_lock *lock);
+void ef_lock_leave(ef_lock *lock);
+
 typedef struct ef_pool ef_pool;
 
 /* Works on the items first to last - 1 as worker number `worker`. */

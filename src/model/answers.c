@@ -32,6 +32,14 @@ static int is_input(asked of, uint32_t column) {
            (of.family->is_input == NULL || of.family->is_input(of.predictor, column));
 }
 
+static int takes_missing(asked of) {
+    return of.family->predicts_missing != NULL && of.family->predicts_missing(of.predictor);
+}
+
+static int is_category(asked of, uint32_t column) {
+    return of.family->is_category != NULL && of.family->is_category(of.predictor, column);
+}
+
 static uint32_t value_column(asked of, uint32_t number) {
     return of.family->value_column != NULL ? of.family->value_column(of.predictor, number)
                                            : EFFACE_NO_COLUMN;
@@ -70,6 +78,24 @@ int efface_model_is_input(const efface_model *model, uint32_t column) {
 
 int efface_predictor_is_input(const efface_predictor *p, uint32_t column) {
     return is_input(ask_predictor(p), column);
+}
+
+int efface_model_takes_missing(const efface_model *model) {
+    ef_lent room;
+    return takes_missing(ask_model(model, &room));
+}
+
+int efface_predictor_takes_missing(const efface_predictor *p) {
+    return takes_missing(ask_predictor(p));
+}
+
+int efface_model_is_category(const efface_model *model, uint32_t column) {
+    ef_lent room;
+    return is_category(ask_model(model, &room), column);
+}
+
+int efface_predictor_is_category(const efface_predictor *p, uint32_t column) {
+    return is_category(ask_predictor(p), column);
 }
 
 uint32_t efface_model_value_column(const efface_model *model, uint32_t number) {

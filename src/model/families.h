@@ -4,6 +4,6 @@
 
 #include "model/family.h"
 
-extern const ef_family ef_kmeans_family, ef_sums_family, ef_segmented_family;
+extern const ef_family ef_kmeans_family, ef_sums_family, ef_segmented_family, ef_forest_family;
 
 #endif

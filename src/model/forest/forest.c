@@ -1,0 +1,655 @@
+/* The state of a forest: made from rows, given its rows again, and settled. */
+#include "model/forest/forest.h"
+
+#include "base/checked.h"
+#include "base/status.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define MOST_BOOTSTRAPPED ((int64_t)1 << 34)
+#define LEAST_TALLY_ROWS 64 /* smaller nodes are looked through as fast as they are counted */
+
+/* ---------------------------------------------------------------- making */
+
+static efface_status make_inputs(ef_forest *f, const efface_forest_params *params,
+                                 efface_error *error) {
+    const uint32_t d = f->n_columns;
+    if (f->target != EFFACE_NO_COLUMN && f->target >= d)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the target is column %" PRIu32 ", counted from 0, but there are %" PRIu32
+                       " columns",
+                       f->target, d);
+    f->columns = ef_alloc(d, sizeof *f->columns);
+    f->input_ids = ef_alloc(d, sizeof *f->input_ids);
+    f->are_categories = ef_alloc_zero(d, sizeof *f->are_categories);
+    if (f->columns == NULL || f->input_ids == NULL || f->are_categories == NULL)
+        return ef_fail_memory(error);
+    for (uint32_t j = 0; j < d; j++)
+        if (j != f->target) {
+            f->input_ids[f->n_inputs] = j;
+            f->columns[f->n_inputs++] = j;
+        }
+    if (f->n_inputs == 0)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the target is the only column; a forest needs another one to predict it "
+                       "from");
+    for (uint32_t i = 0; i < params->n_categories; i++) {
+        const uint32_t column = params->categories[i];
+        if (column >= d || column == f->target)
+            return ef_fail(error, EFFACE_E_ARGUMENT,
+                           "column %" PRIu32 ", counted from 0, cannot have categories: %s", column,
+                           column >= d ? "there is no such column" : "it is the target");
+        f->are_categories[column - (column > f->target)] = true;
+    }
+    return EFFACE_OK;
+}
+
+/* ceil(sqrt(n)) */
+static uint32_t root_of(uint32_t n) {
+    uint32_t root = 0;
+    while (root * root < n)
+        root++;
+    return root;
+}
+
+static uint32_t candidates_of(const efface_forest_params *params, uint32_t n_inputs) {
+    uint32_t n = params->n_candidates;
+    if (n == 0) {
+        const uint32_t root = root_of(n_inputs);
+        n = root > 16 ? root : 16;
+    }
+    return n < n_inputs ? n : n_inputs;
+}
+
+static void make_rules(ef_forest *f) {
+    const efface_forest_params *const params = f->params;
+    f->rules = (ef_rules){
+        .n_inputs = f->n_inputs,
+        .n_candidates = candidates_of(params, f->n_inputs),
+        .columns = f->columns,
+        .are_categories = f->are_categories,
+        .max_depth = params->max_depth,
+        .min_split = params->min_split,
+        .min_leaf = params->min_leaf,
+        .of_classes = ef_forest_of_classes(f),
+        .by_entropy = params->criterion == EFFACE_CRITERION_ENTROPY,
+        .may_miss = params->missing != 0,
+        .bootstraps = params->rows == EFFACE_FOREST_POISSON,
+        .seed = params->common.seed,
+    };
+}
+
+efface_status ef_forest_make(const efface_forest_params *params, uint32_t n_columns,
+                             ef_forest **out, efface_error *error) {
+    ef_forest *const f = ef_alloc_zero(1, sizeof *f);
+    if (f == NULL)
+        return ef_fail_memory(error);
+    f->n_columns = n_columns;
+    f->target = params->target;
+    f->takes_missing = params->missing != 0;
+    efface_status status = make_inputs(f, params, error);
+    if (status == EFFACE_OK) {
+        f->params =
+            (efface_forest_params *)(void *)ef_forest_copy_params(&params->common, n_columns);
+        f->trees = ef_alloc_zero(params->n_trees, sizeof *f->trees);
+        f->lock = ef_lock_create();
+        if (f->params == NULL || f->trees == NULL || f->lock == NULL)
+            status = ef_fail_memory(error);
+    }
+    if (status == EFFACE_OK) {
+        f->n_trees = params->n_trees;
+        for (uint32_t t = 0; t < f->n_trees; t++)
+            ef_dtree_init(&f->trees[t], ef_forest_of_classes(f));
+        make_rules(f);
+        *out = f;
+    } else {
+        ef_forest_free(f);
+    }
+    return status;
+}
+
+void ef_forest_free(void *state) {
+    ef_forest *const f = state;
+    if (f == NULL)
+        return;
+    for (uint32_t t = 0; t < f->n_trees; t++)
+        ef_dtree_free(&f->trees[t]);
+    ef_free(f->trees);
+    ef_forest_rows_free(&f->rows);
+    ef_classes_free(&f->classes);
+    ef_free(f->columns);
+    ef_free(f->input_ids);
+    ef_free(f->are_categories);
+    ef_lock_free(f->lock);
+    ef_free(f->params);
+    ef_free(f);
+}
+
+uint32_t ef_forest_tally_rows(const ef_forest *f) {
+    const uint64_t n = 4 * (uint64_t)f->classes.n_ids;
+    return n > UINT32_MAX ? UINT32_MAX : n > LEAST_TALLY_ROWS ? (uint32_t)n : LEAST_TALLY_ROWS;
+}
+
+/* ---------------------------------------------------------------- classes */
+
+void ef_classes_free(ef_forest_classes *c) {
+    ef_free(c->labels);
+    ef_free(c->n_rows);
+    ef_free(c->ranks);
+    ef_free(c->ids);
+    *c = (ef_forest_classes){0};
+}
+
+/* All that have rows, in the order of labels, come first in `ids`. */
+static uint32_t place_of(const ef_forest_classes *c, int64_t label) {
+    uint32_t low = 0, high = c->n;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (c->labels[c->ids[middle]] < label)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t ef_classes_find(const ef_forest_classes *c, int64_t label) {
+    const uint32_t place = place_of(c, label);
+    return place < c->n && c->labels[c->ids[place]] == label ? c->ids[place] : EF_NO_SLOT;
+}
+
+static bool make_classes(ef_forest_classes *c, uint32_t n) {
+    *c = (ef_forest_classes){
+        .n_ids = n,
+        .labels = ef_alloc_zero(n, sizeof *c->labels),
+        .n_rows = ef_alloc_zero(n, sizeof *c->n_rows),
+        .ranks = ef_alloc_zero(n, sizeof *c->ranks),
+        .ids = ef_alloc_zero(n, sizeof *c->ids),
+    };
+    for (uint32_t i = 0; c->ranks != NULL && c->ids != NULL && i < n; i++)
+        c->ranks[i] = c->ids[i] = i;
+    if (c->labels != NULL && c->n_rows != NULL && c->ranks != NULL && c->ids != NULL)
+        return true;
+    ef_classes_free(c);
+    return false;
+}
+
+/* The same classes, with room for more numbers. */
+static bool copy_classes(const ef_forest_classes *from, uint32_t n_ids, ef_forest_classes *to) {
+    if (!make_classes(to, n_ids))
+        return false;
+    to->n = from->n;
+    if (from->n_ids != 0) {
+        memcpy(to->labels, from->labels, from->n_ids * sizeof *to->labels);
+        memcpy(to->n_rows, from->n_rows, from->n_ids * sizeof *to->n_rows);
+        memcpy(to->ranks, from->ranks, from->n_ids * sizeof *to->ranks);
+        memcpy(to->ids, from->ids, from->n_ids * sizeof *to->ids);
+    }
+    return true;
+}
+
+bool ef_classes_copy(const ef_forest_classes *from, ef_forest_classes *to) {
+    return copy_classes(from, from->n_ids, to);
+}
+
+/* Puts the number that has a rank before the class in another place. */
+static void move_rank(ef_forest_classes *c, uint32_t from, uint32_t to) {
+    const uint32_t id = c->ids[from];
+    if (from > to)
+        memmove(c->ids + to + 1, c->ids + to, (from - to) * sizeof *c->ids);
+    else
+        memmove(c->ids + from, c->ids + from + 1, (to - from) * sizeof *c->ids);
+    c->ids[to] = id;
+    for (uint32_t i = from < to ? from : to; i <= (from < to ? to : from); i++)
+        c->ranks[c->ids[i]] = i;
+}
+
+bool ef_classes_add(ef_forest_classes *c, int64_t label, uint32_t *id, bool *grown) {
+    if (c->n == c->n_ids) {
+        ef_forest_classes larger;
+        if (c->n_ids >= UINT32_MAX / 4 || !copy_classes(c, c->n_ids + c->n_ids / 2 + 2, &larger))
+            return false;
+        ef_classes_free(c);
+        *c = larger;
+        *grown = true;
+    }
+    const uint32_t place = place_of(c, label);
+    *id = c->ids[c->n];
+    c->labels[*id] = label;
+    c->n_rows[*id] = 0;
+    move_rank(c, c->n, place);
+    c->n++;
+    return true;
+}
+
+void ef_classes_rank(ef_forest_classes *c) {
+    for (uint32_t rank = 0; rank < c->n;) {
+        const uint32_t id = c->ids[rank];
+        if (c->n_rows[id] != 0) {
+            rank++;
+            continue;
+        }
+        c->labels[id] = 0; /* nothing of a class that is gone stays behind */
+        move_rank(c, rank, c->n - 1);
+        c->n--;
+    }
+}
+
+/* ---------------------------------------------------------------- rows */
+
+efface_status ef_forest_find_exponent(const ef_forest *f, const efface_data *data,
+                                      int32_t *exponent, efface_error *error) {
+    *exponent = 0;
+    if (ef_forest_of_classes(f))
+        return EFFACE_OK;
+    float *const ranges = ef_alloc(2 * (size_t)data->n_columns, sizeof *ranges);
+    if (ranges == NULL)
+        return ef_fail_memory(error);
+    ef_data_column_ranges(data, ranges, ranges + data->n_columns);
+    const float low = ranges[f->target], high = ranges[data->n_columns + f->target];
+    const double bound = f->params->bound;
+    ef_free(ranges);
+    if (bound > 0.0 && ((double)low < -bound || (double)high > bound))
+        return ef_fail(error, EFFACE_E_LIMIT,
+                       "the targets, column %" PRIu32
+                       ", are from %g to %g, beyond the bound %g; give a larger bound or none",
+                       f->target + 1, (double)low, (double)high, bound);
+    *exponent = ef_exponent(-low > high ? -low : high);
+    for (int e = EF_EXPONENT_MIN; bound > 0.0; e++)
+        if (ef_power_of_two(e) >= bound) {
+            *exponent = e;
+            break;
+        }
+    return EFFACE_OK;
+}
+
+efface_status ef_forest_check_weight(const ef_forest *f, int64_t weight, efface_error *error) {
+    if (f->rules.bootstraps && !ef_forest_of_classes(f) && weight >= MOST_BOOTSTRAPPED)
+        return ef_fail(error, EFFACE_E_LIMIT,
+                       "rows of a tree that are drawn as in a bootstrap must have a total weight "
+                       "below 2^34 if there is a target; give smaller weights, or all rows to each "
+                       "tree");
+    return EFFACE_OK;
+}
+
+bool ef_forest_takes(const ef_forest *f, int64_t label, float target) {
+    return ef_forest_of_classes(f) ? label != EFFACE_NO_LABEL : target == target;
+}
+
+int32_t ef_forest_target(const ef_forest *f, float target) {
+    return ef_snap(target, 0.0F, ef_step_bound(f->exponent));
+}
+
+static int compare_labels(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The classes of a set. */
+static efface_status find_classes(ef_forest *f, const efface_data *data, efface_error *error) {
+    const size_t n = data->labels != NULL ? data->n_rows : 0;
+    int64_t *const labels = ef_alloc(n, sizeof *labels);
+    size_t n_classes = 0;
+    if (labels == NULL)
+        return ef_fail_memory(error);
+    if (n != 0) {
+        memcpy(labels, data->labels, n * sizeof *labels);
+        qsort(labels, n, sizeof *labels, compare_labels);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (labels[i] != EFFACE_NO_LABEL && (n_classes == 0 || labels[n_classes - 1] != labels[i]))
+            labels[n_classes++] = labels[i];
+    efface_status status = EFFACE_OK;
+    if (n_classes >= 1 << 24)
+        status =
+            ef_fail(error, EFFACE_E_LIMIT,
+                    "there are %zu classes, and a forest can have at most 2^24 - 1", n_classes);
+    else if (!make_classes(&f->classes, (uint32_t)n_classes))
+        status = ef_fail_memory(error);
+    if (status == EFFACE_OK) {
+        f->classes.n = (uint32_t)n_classes;
+        if (n_classes != 0)
+            memcpy(f->classes.labels, labels, n_classes * sizeof *labels);
+    }
+    ef_free(labels);
+    return status;
+}
+
+static void fill_slot(ef_forest *f, const efface_data *data, size_t position, uint32_t slot) {
+    ef_forest_rows *const rows = &f->rows;
+    const float *const values = ef_data_first(data, position);
+    int32_t *const keys = rows->keys + (size_t)slot * rows->n_inputs;
+    for (uint32_t i = 0; i < rows->n_inputs; i++)
+        keys[i] = ef_key_of(values[(size_t)f->columns[i] * EF_PANEL]);
+    rows->values[slot] = ef_forest_of_classes(f)
+                             ? ef_classes_find(&f->classes, data->labels[position])
+                             : (uint32_t)ef_forest_target(f, values[(size_t)f->target * EF_PANEL]);
+    if (rows->weights != NULL)
+        rows->weights[slot] = ef_data_weight(data, position);
+    if (rows->ids != NULL)
+        rows->ids[slot] = ef_data_id(data, position);
+}
+
+efface_status ef_forest_take_rows(ef_forest *f, const efface_data *data, bool with_classes,
+                                  efface_error *error) {
+    ef_forest_rows *const rows = &f->rows;
+    const size_t n = data->n_rows;
+    if (n >= EF_NO_SLOT)
+        return ef_fail(error, EFFACE_E_LIMIT, "a forest can have at most 2^32 - 2 rows");
+    if (with_classes && ef_forest_of_classes(f)) {
+        const efface_status status = find_classes(f, data, error);
+        if (status != EFFACE_OK)
+            return status;
+    }
+    f->rules.n_classes = f->classes.n_ids;
+    f->rules.ranks = f->classes.ranks;
+    rows->n_inputs = f->n_inputs;
+    if (data->weights != NULL)
+        rows->weights = ef_alloc(1, sizeof *rows->weights);
+    if (f->params->rows != EFFACE_FOREST_ALL)
+        rows->ids = ef_alloc(1, sizeof *rows->ids);
+    if ((data->weights != NULL && rows->weights == NULL) ||
+        (f->params->rows != EFFACE_FOREST_ALL && rows->ids == NULL) ||
+        !ef_forest_rows_reserve(rows, n))
+        return ef_fail_memory(error);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t label = data->labels != NULL ? data->labels[i] : EFFACE_NO_LABEL;
+        const float target = ef_forest_of_classes(f) ? 0.0F : ef_data_value(data, i, f->target);
+        rows->slot_of[i] = EF_NO_SLOT;
+        if (!ef_forest_takes(f, label, target))
+            continue;
+        const uint32_t slot = rows->slot_of[i] = ef_forest_rows_take(rows);
+        fill_slot(f, data, i, slot);
+        if (ef_forest_of_classes(f)) {
+            if (rows->values[slot] == EF_NO_SLOT)
+                return ef_fail(error, EFFACE_E_FORMAT,
+                               "the state of the model is damaged or was made with other "
+                               "parameters: it lacks a class of its rows");
+            f->classes.n_rows[rows->values[slot]]++;
+        }
+    }
+    rows->n_positions = n;
+    return EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- trees */
+
+/* The trees that are made at once, and what workers need. */
+typedef struct job {
+    ef_forest *forest;
+    ef_grower *growers;
+    uint32_t **slots;        /* by worker: the rows of a tree */
+    const uint64_t *members; /* bits of the trees of each slot, or NULL */
+    size_t n_words;
+    uint32_t first; /* tree */
+    bool only_chain;
+    bool *failed; /* by worker */
+} job;
+
+/* The rows of a tree. */
+static size_t list_rows(const job *j, uint32_t tree, uint32_t *slots) {
+    const ef_forest *const f = j->forest;
+    const ef_forest_rows *const rows = &f->rows;
+    size_t n = 0;
+    for (uint32_t slot = 0; slot < rows->n_slots; slot++) {
+        bool in = true;
+        if (j->members != NULL)
+            in = (j->members[slot * j->n_words + tree / 64] >> (tree % 64) & 1) != 0;
+        else if (f->rules.bootstraps)
+            in = ef_draw_poisson(f->rules.seed, rows->ids[slot], tree) != 0;
+        slots[n] = slot;
+        n += in;
+    }
+    return n;
+}
+
+/* Chains the rows of leaves that were grown from a list. */
+static void chain_leaves(ef_dtree *tree, const uint32_t *slots) {
+    for (uint32_t i = 0; i < tree->n_used; i++) {
+        ef_dnode *const node = &tree->nodes[i];
+        if (node->kind != EF_LEAF || !node->holds)
+            continue;
+        const uint32_t first = node->first;
+        node->first = EF_NO_SLOT;
+        for (uint32_t r = 0; r < node->n_rows; r++)
+            ef_dtree_link(tree, i, slots[first + r]);
+    }
+}
+
+/* All rows of a tree that was read are at its root. */
+static void chain_root(ef_dtree *tree, const uint32_t *slots, size_t n) {
+    ef_dnode *const root = &tree->nodes[0];
+    root->holds = true;
+    root->n_rows = (uint32_t)n;
+    root->first = EF_NO_SLOT;
+    for (size_t i = n; i-- > 0;)
+        ef_dtree_link(tree, 0, slots[i]);
+}
+
+static bool make_tree(const job *j, unsigned worker, uint32_t number) {
+    ef_forest *const f = j->forest;
+    ef_dtree *const tree = &f->trees[number];
+    const size_t n = list_rows(j, number, j->slots[worker]);
+    if (!ef_dtree_chain(tree, f->rows.capacity))
+        return false;
+    if (j->only_chain) {
+        chain_root(tree, j->slots[worker], n);
+        return true;
+    }
+    ef_grower *const g = &j->growers[worker];
+    if (!ef_grower_take(g, number, j->slots[worker], n) ||
+        !ef_grow_tree(g, tree, ef_root_key(f->params->common.seed, number)))
+        return false;
+    chain_leaves(tree, g->bunch.slots);
+    return true;
+}
+
+static void make_trees(void *context, unsigned worker, size_t first, size_t last) {
+    const job *const j = context;
+    for (size_t t = first; t < last && !j->failed[worker]; t++)
+        j->failed[worker] = !make_tree(j, worker, j->first + (uint32_t)t);
+}
+
+/* The trees that each row is in, if those are some; NULL if memory is short. */
+static uint64_t *find_members(const ef_forest *f, size_t n_words) {
+    const ef_forest_rows *const rows = &f->rows;
+    size_t n;
+    uint32_t *const places = ef_alloc(f->n_trees, sizeof *places);
+    uint64_t *const members =
+        ef_mul_size(rows->n_slots, n_words, &n) ? ef_alloc_zero(n, sizeof *members) : NULL;
+    for (uint32_t slot = 0; places != NULL && members != NULL && slot < rows->n_slots; slot++)
+        ef_draw_trees(f->params->common.seed, rows->ids[slot], f->params->trees_of_row, f->n_trees,
+                      places, members + slot * n_words);
+    if (places == NULL) {
+        ef_free(members);
+        return NULL;
+    }
+    ef_free(places);
+    return members;
+}
+
+static efface_status run(job *j, ef_pool *pool, efface_error *error) {
+    const efface_params *const common = &j->forest->params->common;
+    ef_progress progress = {.told = common->progress, .context = common->interrupt_context};
+    const ef_interrupt interrupt = {common->interrupted, common->interrupt_context, NULL};
+    const unsigned n_workers = ef_pool_size(pool);
+    const uint32_t n = j->forest->n_trees;
+    efface_status status = EFFACE_OK;
+    while (status == EFFACE_OK && j->first < n) {
+        const uint32_t rest = n - j->first;
+        /* A few trees at a time, so that somebody can be asked in between. */
+        const uint32_t at_once = rest < 2 * n_workers ? rest : 2 * n_workers;
+        status = ef_ask(&interrupt, error);
+        if (status == EFFACE_OK)
+            ef_pool_run(pool, at_once, 1, make_trees, j);
+        for (unsigned w = 0; status == EFFACE_OK && w < n_workers; w++)
+            if (j->failed[w])
+                status = ef_fail_memory(error);
+        j->first += at_once;
+        if (status == EFFACE_OK && common->progress != NULL)
+            ef_tell(&progress, (double)j->first / (double)n);
+    }
+    return status;
+}
+
+/* Grows all trees, or chains all rows at their roots. */
+static efface_status make_all(ef_forest *f, bool only_chain, efface_error *error) {
+    const size_t work = f->rows.n_slots * f->n_trees;
+    const uint32_t asked = f->params->common.n_threads;
+    ef_pool *const pool = ef_pool_create(work < 2000 ? 1 : asked);
+    const unsigned n = pool != NULL ? ef_pool_size(pool) : 0;
+    job j = {.forest = f, .only_chain = only_chain, .n_words = (f->n_trees + 63) / 64};
+    j.growers = ef_alloc_zero(n, sizeof *j.growers);
+    j.slots = ef_alloc_zero(n, sizeof *j.slots);
+    j.failed = ef_alloc_zero(n, sizeof *j.failed);
+    bool right = pool != NULL && j.growers != NULL && j.slots != NULL && j.failed != NULL;
+    for (unsigned w = 0; right && w < n; w++) {
+        j.slots[w] = ef_alloc(f->rows.n_slots + 1, sizeof **j.slots);
+        right = ef_grower_init(&j.growers[w], &f->rules, &f->rows, ef_forest_tally_rows(f)) &&
+                j.slots[w] != NULL;
+    }
+    uint64_t *members = NULL;
+    if (right && f->params->rows == EFFACE_FOREST_SOME) {
+        members = find_members(f, j.n_words);
+        j.members = members;
+        right = members != NULL;
+    }
+    const efface_status status = right ? run(&j, pool, error) : ef_fail_memory(error);
+    for (unsigned w = 0; w < n; w++) {
+        if (j.growers != NULL)
+            ef_grower_clear(&j.growers[w]);
+        if (j.slots != NULL)
+            ef_free(j.slots[w]);
+    }
+    ef_free(j.growers);
+    ef_free(j.slots);
+    ef_free(j.failed);
+    ef_free(members);
+    ef_pool_free(pool);
+    return status;
+}
+
+/* ---------------------------------------------------------------- fit and attach */
+
+efface_status ef_forest_fit(const efface_data *data, const efface_params *common, void **state,
+                            efface_error *error) {
+    ef_forest *f = NULL;
+    efface_status status =
+        data->part == NULL
+            ? ef_forest_make((const efface_forest_params *)(const void *)common, data->n_columns,
+                             &f, error)
+            : ef_fail(error, EFFACE_E_ARGUMENT,
+                      "forests do not work in groups: the rows of a forest must be in one "
+                      "process; fit it to a set that has not joined a group");
+    if (status == EFFACE_OK)
+        status = ef_forest_check_weight(f, data->total_weight, error);
+    if (status == EFFACE_OK)
+        status = ef_forest_find_exponent(f, data, &f->exponent, error);
+    if (status == EFFACE_OK)
+        status = ef_forest_take_rows(f, data, true, error);
+    if (status == EFFACE_OK) {
+        f->totals = (ef_totals){data->n_rows, data->total_weight};
+        f->n_taking_part = f->rows.n_slots;
+        status = make_all(f, false, error);
+    }
+    if (status == EFFACE_OK) {
+        f->attached = f->at_hand = true;
+        *state = f;
+    } else {
+        ef_forest_free(f);
+    }
+    return status;
+}
+
+efface_status ef_forest_attach(void *state, const efface_data *data, efface_error *error) {
+    ef_forest *const f = state;
+    int32_t exponent = 0;
+    if (data->part != NULL)
+        return ef_fail(
+            error, EFFACE_E_ARGUMENT,
+            "forests do not work in groups: the rows of a forest must be in one process");
+    efface_status status = ef_forest_find_exponent(f, data, &exponent, error);
+    if (status == EFFACE_OK && exponent != f->exponent)
+        status = ef_fail(error, EFFACE_E_FORMAT,
+                         "the state of the model is damaged or was made with other parameters: the "
+                         "grid of its target");
+    if (status == EFFACE_OK) {
+        ef_forest_rows_free(&f->rows);
+        for (uint32_t c = 0; c < f->classes.n_ids; c++)
+            f->classes.n_rows[c] = 0;
+        status = ef_forest_take_rows(f, data, false, error);
+    }
+    bool right = f->rows.n_slots == f->n_taking_part;
+    for (uint32_t c = 0; c < f->classes.n; c++)
+        right &= f->classes.n_rows[f->classes.ids[c]] != 0;
+    if (status == EFFACE_OK && !right)
+        status = ef_fail(error, EFFACE_E_FORMAT,
+                         "the state of the model is damaged or was made with other parameters: it "
+                         "belongs to other rows");
+    if (status == EFFACE_OK)
+        status = make_all(f, true, error);
+    f->attached = status == EFFACE_OK;
+    f->at_hand = false;
+    return status;
+}
+
+/* ---------------------------------------------------------------- settling */
+
+/* Grows what a node stands for, and puts it there. */
+static bool settle_node(const ef_forest *f, ef_grower *g, uint32_t number, uint32_t node,
+                        ef_waiting *waiting) {
+    ef_dtree *const tree = &f->trees[number];
+    ef_plan plan = {0};
+    size_t n = 0;
+    uint32_t *const slots = ef_alloc((size_t)tree->nodes[node].n_rows + 1, sizeof *slots);
+    bool right = slots != NULL && ef_dtree_collect(tree, node, &f->rows, waiting, slots, &n) &&
+                 ef_grower_take(g, number, slots, n);
+    g->plan = &plan;
+    if (right) {
+        const ef_dnode *const later = &tree->nodes[node];
+        const ef_place place = {.node = node, .depth = later->later.depth, .key = later->later.key};
+        right = ef_grow_anew(g, tree, number, place);
+    }
+    if (right)
+        ef_plan_commit(&plan, f->trees);
+    else
+        ef_plan_drop(&plan, f->trees);
+    ef_free(slots);
+    return right;
+}
+
+static bool settle_tree(const ef_forest *f, ef_grower *g, uint32_t number, ef_waiting *waiting) {
+    ef_dtree *const tree = &f->trees[number];
+    bool right = true;
+    for (size_t i = 0; right && i < tree->n_noted; i++)
+        if (tree->nodes[tree->unsettled[i]].unsettled)
+            right = settle_node(f, g, number, tree->unsettled[i], waiting);
+    if (right)
+        tree->n_noted = 0;
+    return right;
+}
+
+/* What is grown was there all along as far as anybody can tell: so a model that is only read may be
+ * settled. */
+bool ef_forest_settle_all(const ef_forest *f) {
+    if (f->params == NULL || f->params->lazy == 0)
+        return true;
+    ef_lock_take(f->lock);
+    ef_grower grower;
+    ef_waiting waiting = {0};
+    bool right = true, begun = false;
+    for (uint32_t t = 0; right && t < f->n_trees; t++) {
+        if (f->trees[t].n_unsettled == 0)
+            continue;
+        if (!begun)
+            right = ef_grower_init(&grower, &f->rules, &f->rows, ef_forest_tally_rows(f));
+        begun = true;
+        right = right && settle_tree(f, &grower, t, &waiting);
+    }
+    if (begun)
+        ef_grower_clear(&grower);
+    ef_free(waiting.at);
+    ef_lock_leave(f->lock);
+    return right;
+}

@@ -1,0 +1,131 @@
+/*
+ * The family `forest`: extremely randomised trees (docs/forest.md).
+ *
+ *     chances         random choices, and keys of values
+ *     forest_rows     the rows that take part, in slots
+ *     decision_tree   nodes, and chains of rows
+ *     splitting       the best split of some rows
+ *     tallies         what is counted of large nodes
+ *     growing         a tree from its rows, or along a tree that is there
+ *     plan            what a change does to trees
+ *     forest          the state: made from rows; settled
+ *     forest_following     how it follows a change
+ *     forest_bytes, forest_params, forest_answers, forest_predictor, importances, forest_family
+ */
+#ifndef EF_FOREST_H
+#define EF_FOREST_H
+
+#include "base/threads.h"
+#include "model/family.h"
+#include "model/forest/growing.h"
+
+/* The classes of the rows that take part. A class has a number for as long as it has rows, and a
+ * rank among the labels. */
+typedef struct ef_forest_classes {
+    uint32_t n_ids;   /* numbers that there are; some may be free */
+    uint32_t n;       /* classes that have rows */
+    int64_t *labels;  /* by number */
+    uint64_t *n_rows; /* by number; 0: the number is free */
+    uint32_t *ranks;  /* by number; numbers that are free come last */
+    uint32_t *ids;    /* by rank */
+} ef_forest_classes;
+
+typedef struct ef_forest {
+    efface_forest_params *params; /* a copy of its own; NULL for a published forest */
+    uint32_t n_columns, target;
+    bool takes_missing;
+    uint32_t n_inputs;
+    uint32_t *columns;    /* of the inputs */
+    int64_t *input_ids;   /* the same, for tables */
+    bool *are_categories; /* by input */
+    ef_rules rules;
+    int32_t exponent; /* of the grid of the target */
+    ef_totals totals;
+    uint64_t n_taking_part;
+    ef_forest_classes classes;
+    uint32_t n_trees;
+    ef_dtree *trees;
+    ef_forest_rows rows;
+    bool attached; /* it has its rows */
+    bool at_hand;  /* and they were told apart by a fit: requests find tallies */
+    ef_lock *lock; /* for those who settle */
+} ef_forest;
+
+/* A forest of no trees grown yet, with everything that follows from parameters; and one that was
+ * published, which has no parameters. */
+efface_status ef_forest_make(const efface_forest_params *params, uint32_t n_columns,
+                             ef_forest **out, efface_error *error);
+void ef_forest_free(void *state);
+
+/* The exponent of the target's grid for these rows; fails if they are beyond the bound. */
+efface_status ef_forest_find_exponent(const ef_forest *forest, const efface_data *data,
+                                      int32_t *exponent, efface_error *error);
+
+/* Sums of targets must fit, also of rows that are in a tree twenty times. */
+efface_status ef_forest_check_weight(const ef_forest *forest, int64_t weight, efface_error *error);
+
+/* Whether a row takes part: then its class or target. */
+bool ef_forest_takes(const ef_forest *forest, int64_t label, float target);
+int32_t ef_forest_target(const ef_forest *forest, float target);
+
+/* Classes: the number of a label, EF_NO_SLOT if it has none; a copy; a new label (false if memory
+ * is short; `grown`: there are more numbers than before); ranks, after labels came or left. */
+uint32_t ef_classes_find(const ef_forest_classes *classes, int64_t label);
+bool ef_classes_copy(const ef_forest_classes *from, ef_forest_classes *to);
+bool ef_classes_add(ef_forest_classes *classes, int64_t label, uint32_t *id, bool *grown);
+void ef_classes_rank(ef_forest_classes *classes);
+void ef_classes_free(ef_forest_classes *classes);
+
+/* Takes the rows of a set into slots, all at once. */
+efface_status ef_forest_take_rows(ef_forest *forest, const efface_data *data, bool with_classes,
+                                  efface_error *error);
+
+/* Grows all that was left for later. False if memory is short. Several threads may ask at once. */
+bool ef_forest_settle_all(const ef_forest *forest);
+
+/* Rows that a node has at least to get a tally. */
+uint32_t ef_forest_tally_rows(const ef_forest *forest);
+
+/* As in family.h. */
+efface_status ef_forest_fit(const efface_data *data, const efface_params *params, void **state,
+                            efface_error *error);
+efface_status ef_forest_attach(void *state, const efface_data *data, efface_error *error);
+efface_status ef_forest_follow(void *state, const ef_news *news, void **next, bool *done,
+                               efface_report *report, efface_error *error);
+void ef_forest_commit(void *state, void *next);
+void ef_forest_drop(void *next);
+void ef_forest_write(ef_writer *writer, const void *state);
+efface_status ef_forest_read(ef_decoder *decoder, const efface_params *params, uint32_t n_columns,
+                             void **state, efface_error *error);
+void ef_forest_locate(const void *a, const void *b, efface_difference *difference);
+efface_status ef_forest_check_params(const efface_params *params, efface_error *error);
+efface_params *ef_forest_copy_params(const efface_params *params, uint32_t n_columns);
+void ef_forest_write_params(ef_writer *writer, const efface_params *params, uint32_t n_columns);
+efface_status ef_forest_read_params(ef_decoder *decoder, uint32_t n_columns, efface_params **out,
+                                    efface_error *error);
+void ef_forest_describe_params(const efface_params *params, ef_listener to);
+
+/* Gains of splits by input, whole numbers, over all trees (importances.c). False if memory is
+ * short. */
+bool ef_forest_gains(const ef_forest *forest, uint64_t *gains);
+
+/* What the trees say of rows (forest_answers.c): sums by class, n_classes numbers a row; or means;
+ * or the number of the leaf in each tree, in preorder. */
+efface_status ef_forest_vote(const ef_forest *forest, size_t n_rows, const float *values,
+                             size_t stride, uint64_t *sums, efface_error *error);
+efface_status ef_forest_mean(const ef_forest *forest, size_t n_rows, const float *values,
+                             size_t stride, double *means, efface_error *error);
+efface_status ef_forest_find_leaves(const ef_forest *forest, size_t n_rows, const float *values,
+                                    size_t stride, uint32_t *leaves, efface_error *error);
+
+/* Bytes for prediction only (forest_predictor.c). */
+void ef_forest_write_predictor(ef_writer *writer, const ef_forest *forest);
+efface_status ef_forest_read_predictor(ef_decoder *decoder, uint32_t n_columns, ef_forest **out,
+                                       efface_error *error);
+
+/* Whether the forest is one of classes. */
+static inline bool ef_forest_of_classes(const ef_forest *forest) {
+    return forest->target == EFFACE_NO_COLUMN;
+}
+
+#endif

@@ -1,0 +1,417 @@
+/* The table of functions of `forest`, and what only forests have. */
+#define _POSIX_C_SOURCE 200809L
+#include "base/checked.h"
+#include "base/status.h"
+#include "model/families.h"
+#include "model/forest/forest.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- states */
+
+static efface_status fit_again(const void *state, const efface_data *data, void **fresh,
+                               efface_error *error) {
+    return ef_forest_fit(data, &((const ef_forest *)state)->params->common, fresh, error);
+}
+
+static const efface_params *params_of(const void *state) {
+    return &((const ef_forest *)state)->params->common;
+}
+
+static ef_totals totals_of(const void *state) {
+    return ((const ef_forest *)state)->totals;
+}
+
+static size_t n_bytes(const void *state) {
+    const ef_forest *const f = state;
+    size_t n = sizeof *f + ef_forest_rows_bytes(&f->rows) + f->n_trees * sizeof *f->trees +
+               f->classes.n_ids * (sizeof(int64_t) + sizeof(uint64_t) + 2 * sizeof(uint32_t));
+    for (uint32_t t = 0; t < f->n_trees; t++) {
+        const ef_dtree *const tree = &f->trees[t];
+        n += tree->capacity * sizeof *tree->nodes + tree->tally_bytes +
+             2 * tree->n_chained * sizeof *tree->next +
+             tree->noted_capacity * sizeof *tree->unsettled;
+    }
+    return n;
+}
+
+static uint64_t n_visited(const void *state, const efface_data *data) {
+    (void)state;
+    return data->n_rows;
+}
+
+static bool takes_missing(const efface_params *common) {
+    return ((const efface_forest_params *)(const void *)common)->missing != 0;
+}
+
+static void tell(ef_listener to, const char *name, uint64_t value) {
+    to.each(to.context, &(efface_fact){.name = name, .whole = value});
+}
+
+/* How large trees are. */
+static efface_forest_info measure(const ef_forest *f) {
+    efface_forest_info info = {.n_trees = f->n_trees, .n_rows = f->n_taking_part};
+    for (uint32_t t = 0; t < f->n_trees; t++) {
+        ef_walk walk = ef_walk_from(&f->trees[t], 0, 0);
+        while (ef_walk_next(&walk)) {
+            info.n_nodes++;
+            info.n_leaves += !ef_is_split(&f->trees[t].nodes[walk.node]);
+            info.depth = walk.depth > info.depth ? walk.depth : info.depth;
+        }
+        ef_walk_end(&walk);
+        info.n_unsettled += f->trees[t].n_unsettled;
+    }
+    return info;
+}
+
+static void describe(const void *state, ef_listener to) {
+    const ef_forest *const f = state;
+    const efface_forest_info info = measure(f);
+    if (ef_forest_of_classes(f))
+        tell(to, "classes", f->classes.n);
+    tell(to, ef_forest_of_classes(f) ? "rows_without_class" : "rows_without_target",
+         f->totals.n_rows - f->n_taking_part);
+    tell(to, "candidates", f->rules.n_candidates);
+    tell(to, "nodes", info.n_nodes);
+    tell(to, "leaves", info.n_leaves);
+    tell(to, "depth", info.depth);
+}
+
+static bool is_outdated(const unsigned char *bytes, size_t n) {
+    (void)bytes;
+    (void)n;
+    return false;
+}
+
+/* ---------------------------------------------------------------- predictors */
+
+/* A forest that was published, or that of a model. */
+typedef struct ef_forest_predictor {
+    const ef_forest *of;
+    ef_forest *own;
+} predictor;
+
+static void lend(const void *state, ef_lent *room) {
+    const predictor lent = {.of = state};
+    memcpy(room, &lent, sizeof lent);
+}
+
+static const ef_forest *forest_of(const void *by) {
+    return ((const predictor *)by)->of;
+}
+
+static void write_predictor(ef_writer *w, const void *by) {
+    ef_forest_write_predictor(w, forest_of(by));
+}
+
+static efface_status read_predictor(ef_decoder *r, uint32_t d, void **out, efface_error *error) {
+    predictor *const p = ef_alloc_zero(1, sizeof *p);
+    if (p == NULL)
+        return ef_fail_memory(error);
+    const efface_status status = ef_forest_read_predictor(r, d, &p->own, error);
+    p->of = p->own;
+    if (status == EFFACE_OK)
+        *out = p;
+    else
+        ef_free(p);
+    return status;
+}
+
+static void free_predictor(void *by) {
+    predictor *const p = by;
+    ef_forest_free(p->own);
+    ef_free(p);
+}
+
+static bool predicts_missing(const void *by) {
+    return forest_of(by)->takes_missing;
+}
+
+static bool is_category(const void *by, uint32_t column) {
+    const ef_forest *const f = forest_of(by);
+    return column < f->n_columns && column != f->target &&
+           f->are_categories[column - (column > f->target)];
+}
+
+/* Whether a tree has rows. A forest of none cannot predict. */
+static bool has_rows(const ef_forest *f) {
+    bool any = false;
+    for (uint32_t t = 0; !any && t < f->n_trees; t++) {
+        const ef_dnode *const root = &f->trees[t].nodes[0];
+        any = root->kind != EF_LEAF || root->unsettled ||
+              (ef_forest_of_classes(f) ? root->vote.n_classes != 0 : root->mean.weight > 0);
+    }
+    return any;
+}
+
+static efface_predicts predicts(const void *by, uint32_t *n_numbers) {
+    const ef_forest *const f = forest_of(by);
+    *n_numbers = has_rows(f) ? 1 : 0;
+    return ef_forest_of_classes(f) ? EFFACE_PREDICTS_CLASSES : EFFACE_PREDICTS_VALUES;
+}
+
+static efface_status check_rows(const ef_forest *f, efface_error *error) {
+    return has_rows(f) ? EFFACE_OK
+                       : ef_fail(error, EFFACE_E_ARGUMENT,
+                                 "the forest cannot predict: no row that has %s is left",
+                                 ef_forest_of_classes(f) ? "a class" : "a target");
+}
+
+#define BLOCK 1024 /* rows whose votes are counted at once */
+
+/* Votes of some rows after the others. */
+static efface_status count_votes(const ef_forest *f, size_t n_rows, const float *values,
+                                 size_t stride, efface_number *classes, double *shares,
+                                 efface_error *error) {
+    const uint32_t n = f->classes.n;
+    efface_status status = check_rows(f, error);
+    uint64_t *const sums = ef_alloc(n_rows < BLOCK ? n_rows : BLOCK, n * sizeof *sums);
+    if (status == EFFACE_OK && sums == NULL)
+        status = ef_fail_memory(error);
+    for (size_t first = 0; status == EFFACE_OK && first < n_rows; first += BLOCK) {
+        const size_t rest = n_rows - first, m = rest < BLOCK ? rest : BLOCK;
+        status = ef_forest_vote(f, m, values + first * stride, stride, sums, error);
+        for (size_t r = 0; status == EFFACE_OK && r < m; r++) {
+            uint64_t total = 0;
+            uint32_t best = 0;
+            for (uint32_t c = 0; c < n; c++) {
+                total += sums[r * n + c];
+                best = sums[r * n + c] > sums[r * n + best] ? c : best;
+            }
+            if (classes != NULL)
+                classes[first + r].whole = f->classes.labels[f->classes.ids[best]];
+            for (uint32_t c = 0; shares != NULL && c < n; c++)
+                shares[(first + r) * n + c] = (double)sums[r * n + c] / (double)total;
+        }
+    }
+    ef_free(sums);
+    return status;
+}
+
+static efface_status predict(const void *by, size_t n_rows, const float *values, size_t stride,
+                             efface_number *numbers, efface_error *error) {
+    const ef_forest *const f = forest_of(by);
+    if (ef_forest_of_classes(f))
+        return count_votes(f, n_rows, values, stride, numbers, NULL, error);
+    const efface_status status = check_rows(f, error);
+    return status == EFFACE_OK
+               ? ef_forest_mean(f, n_rows, values, stride, (double *)(void *)numbers, error)
+               : status;
+}
+
+static efface_status score(const void *by, efface_scores scores, size_t n_rows, const float *values,
+                           size_t stride, double *numbers, efface_error *error) {
+    const ef_forest *const f = forest_of(by);
+    (void)scores;
+    if (!ef_forest_of_classes(f))
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the model predicts values, not classes, so that it has no scores");
+    return count_votes(f, n_rows, values, stride, NULL, numbers, error);
+}
+
+static uint32_t classes_of(const void *by, int64_t *classes, size_t capacity) {
+    const ef_forest *const f = forest_of(by);
+    for (uint32_t c = 0; c < f->classes.n && c < capacity; c++)
+        classes[c] = f->classes.labels[f->classes.ids[c]];
+    return f->classes.n;
+}
+
+static bool is_input(const void *by, uint32_t column) {
+    return column != forest_of(by)->target;
+}
+
+static uint32_t value_column(const void *by, uint32_t number) {
+    return number == 0 ? forest_of(by)->target : EFFACE_NO_COLUMN;
+}
+
+/* ---------------------------------------------------------------- tables */
+
+static bool get_table(const void *by, uint32_t number, efface_table *table) {
+    static const char *const names[] = {"share", "gain"};
+    const ef_forest *const f = forest_of(by);
+    if (number != 0 || f->params == NULL)
+        return false;
+    *table = (efface_table){.name = "importances",
+                            .row_name = "column",
+                            .rows = EFFACE_TABLE_COLUMNS,
+                            .row_ids = f->input_ids,
+                            .n_rows = f->n_inputs,
+                            .n_columns = 2,
+                            .n_named = 2,
+                            .names = names};
+    return true;
+}
+
+static efface_status read_table(const void *by, uint32_t number, uint64_t row,
+                                const double *offsets, double *values, efface_error *error) {
+    const ef_forest *const f = forest_of(by);
+    uint64_t *const gains = ef_alloc(f->n_inputs, sizeof *gains);
+    double total = 0.0;
+    (void)number;
+    (void)offsets;
+    if (gains == NULL || !ef_forest_gains(f, gains)) {
+        ef_free(gains);
+        return ef_fail_memory(error);
+    }
+    for (uint32_t i = 0; i < f->n_inputs; i++)
+        total += (double)gains[i];
+    values[0] = total > 0.0 ? (double)gains[row] / total : 0.0;
+    values[1] = (double)gains[row];
+    ef_free(gains);
+    return EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- the table of functions */
+
+const ef_family ef_forest_family = {
+    .number = EFFACE_FAMILY_FOREST,
+    .name = "forest",
+    .check_params = ef_forest_check_params,
+    .copy_params = ef_forest_copy_params,
+    .write_params = ef_forest_write_params,
+    .read_params = ef_forest_read_params,
+    .describe_params = ef_forest_describe_params,
+    .takes_missing = takes_missing,
+    .predicts_missing = predicts_missing,
+    .fit = ef_forest_fit,
+    .fit_again = fit_again,
+    .free = ef_forest_free,
+    .params = params_of,
+    .totals = totals_of,
+    .n_bytes = n_bytes,
+    .n_visited = n_visited,
+    .describe = describe,
+    .follow = ef_forest_follow,
+    .commit = ef_forest_commit,
+    .drop = ef_forest_drop,
+    .write = ef_forest_write,
+    .read = ef_forest_read,
+    .attach = ef_forest_attach,
+    .is_outdated = is_outdated,
+    .locate = ef_forest_locate,
+    .lend = lend,
+    .write_predictor = write_predictor,
+    .read_predictor = read_predictor,
+    .free_predictor = free_predictor,
+    .predictor_since = 3,
+    .predicts = predicts,
+    .predict = predict,
+    .table = get_table,
+    .read_table = read_table,
+    .is_input = is_input,
+    .is_category = is_category,
+    .value_column = value_column,
+    .classes = classes_of,
+    .score = score,
+};
+
+/* ---------------------------------------------------------------- what only forests have */
+
+efface_status efface_forest_fit(const efface_data *data, const efface_forest_params *params,
+                                efface_model **out, efface_error *error) {
+    return ef_model_fit_as(&ef_forest_family, data, params != NULL ? &params->common : NULL, out,
+                           error);
+}
+
+efface_forest_params efface_forest_get_params(const efface_model *model) {
+    const ef_forest *const f = ef_model_state(model, &ef_forest_family, NULL);
+    efface_forest_params params;
+    efface_forest_params_init(&params);
+    if (f == NULL)
+        return params;
+    const efface_params common = params.common;
+    params = *f->params;
+    params.common = common;
+    params.common.n_threads = f->params->common.n_threads;
+    return params;
+}
+
+efface_forest_info efface_forest_get_info(const efface_model *model) {
+    const ef_forest *const f = ef_model_state(model, &ef_forest_family, NULL);
+    return f != NULL ? measure(f) : (efface_forest_info){0};
+}
+
+efface_status efface_forest_settle(const efface_model *model, efface_error *error) {
+    const ef_forest *const f = ef_model_state(model, &ef_forest_family, error);
+    if (f == NULL)
+        return EFFACE_E_ARGUMENT;
+    return ef_forest_settle_all(f) ? EFFACE_OK : ef_fail_memory(error);
+}
+
+efface_status efface_forest_leaves(const efface_model *model, size_t n_rows, const float *values,
+                                   size_t stride, uint32_t *leaves, efface_error *error) {
+    const ef_forest *const f = ef_model_state(model, &ef_forest_family, error);
+    if (f == NULL)
+        return EFFACE_E_ARGUMENT;
+    if (n_rows != 0 && (values == NULL || leaves == NULL))
+        return ef_fail(error, EFFACE_E_ARGUMENT, "values and leaves must not be NULL");
+    ef_lent room;
+    lend(f, &room);
+    const efface_status status =
+        ef_matrix_check(&ef_forest_family, &room, f->n_columns, n_rows, values, &stride, error);
+    return status == EFFACE_OK ? ef_forest_find_leaves(f, n_rows, values, stride, leaves, error)
+                               : status;
+}
+
+efface_status efface_forest_importances(const efface_model *model, uint64_t *importances,
+                                        efface_error *error) {
+    const ef_forest *const f = ef_model_state(model, &ef_forest_family, error);
+    if (f == NULL)
+        return EFFACE_E_ARGUMENT;
+    if (importances == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "importances must not be NULL");
+    uint64_t *const gains = ef_alloc(f->n_inputs, sizeof *gains);
+    if (gains == NULL || !ef_forest_gains(f, gains)) {
+        ef_free(gains);
+        return ef_fail_memory(error);
+    }
+    for (uint32_t j = 0; j < f->n_columns; j++)
+        importances[j] = j == f->target ? 0 : gains[j - (j > f->target)];
+    ef_free(gains);
+    return EFFACE_OK;
+}
+
+/* ---------------------------------------------------------------- export */
+
+static efface_status fail_file(const char *path, efface_error *error) {
+    const int reason = errno;
+    (void)ef_fail(error, EFFACE_E_IO, "%s cannot be written: %s", path, strerror(reason));
+    ef_note_system(error, reason);
+    return EFFACE_E_IO;
+}
+
+efface_status efface_forest_export(const efface_model *model, const efface_data *data,
+                                   const efface_texts *texts, const char *path,
+                                   efface_error *error) {
+    if (data == NULL || path == NULL)
+        return ef_fail(error, EFFACE_E_ARGUMENT, "data and path must not be NULL");
+    if (ef_model_state(model, &ef_forest_family, error) == NULL)
+        return EFFACE_E_ARGUMENT;
+    if (efface_data_n_columns(data) != model->n_columns)
+        return ef_fail(error, EFFACE_E_ARGUMENT,
+                       "the set has another number of columns than the model");
+    ef_writer w = {0};
+    ef_predictor_write(&w, model, data, texts);
+    if (w.failed) {
+        ef_free(w.bytes);
+        return ef_fail_memory(error);
+    }
+    efface_status status = EFFACE_OK;
+    FILE *const file = fopen(path, "wb");
+    if (file == NULL) {
+        status = fail_file(path, error);
+    } else {
+        const bool written = fwrite(w.bytes, 1, w.n_bytes, file) == w.n_bytes;
+        if (!written)
+            status = fail_file(path, error);
+        if (fclose(file) != 0 && written)
+            status = fail_file(path, error);
+        if (status != EFFACE_OK)
+            (void)remove(path);
+    }
+    ef_free(w.bytes);
+    return status;
+}

@@ -1,0 +1,105 @@
+/* What is to be done to trees when a change is committed. */
+#include "model/forest/plan.h"
+
+#include "base/checked.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Room for some more things in a list. */
+static bool make_room(void *list, size_t *capacity, size_t n, size_t more, size_t size) {
+    void **const at = list;
+    if (n + more <= *capacity)
+        return true;
+    const size_t larger = *capacity + *capacity / 2 + more + 32;
+    void *const moved = ef_realloc(*at, larger, size);
+    if (moved == NULL)
+        return false;
+    *at = moved;
+    *capacity = larger;
+    return true;
+}
+
+bool ef_plan_step(ef_plan *plan, ef_step step) {
+    if (!make_room(&plan->steps, &plan->steps_capacity, plan->n_steps, 1, sizeof step))
+        return false;
+    plan->n_grafts += step.kind == EF_GRAFT;
+    plan->steps[plan->n_steps++] = step;
+    return true;
+}
+
+bool ef_plan_slots(ef_plan *plan, const uint32_t *slots, size_t n) {
+    if (!make_room(&plan->slots, &plan->slots_capacity, plan->n_slots, n, sizeof *slots))
+        return false;
+    if (n != 0)
+        memcpy(plan->slots + plan->n_slots, slots, n * sizeof *slots);
+    plan->n_slots += n;
+    return true;
+}
+
+bool ef_plan_leaf_of(ef_plan *plan, uint32_t node, size_t first) {
+    if (!make_room(&plan->leaves, &plan->leaves_capacity, plan->n_leaves, 1, sizeof *plan->leaves))
+        return false;
+    plan->leaves[plan->n_leaves++] = (ef_plan_leaf){node, first};
+    return true;
+}
+
+/* ---------------------------------------------------------------- doing it */
+
+/* Puts the subtree at `made` in the place of a node, and chains its rows. */
+static void graft(const ef_plan *plan, ef_dtree *tree, const ef_step *step) {
+    ef_dtree_clear(tree, step->node);
+    ef_dtree_move(tree, step->made, step->node);
+    for (size_t i = 0; i < step->n; i++) {
+        const ef_plan_leaf *const leaf = &plan->leaves[step->leaves + i];
+        const uint32_t node = leaf->node == step->made ? step->node : leaf->node;
+        tree->nodes[node].first = EF_NO_SLOT;
+        for (uint32_t r = 0; r < tree->nodes[node].n_rows; r++)
+            ef_dtree_link(tree, node, plan->slots[leaf->first + r]);
+        if (tree->nodes[node].unsettled)
+            ef_dtree_note_unsettled(tree, node);
+    }
+}
+
+/* Gives a leaf other votes or sums. */
+static void renew(ef_dtree *tree, const ef_step *step) {
+    const uint32_t first = tree->nodes[step->node].first;
+    ef_dtree_clear(tree, step->node);
+    ef_dtree_move(tree, step->made, step->node);
+    tree->nodes[step->node].first = first;
+}
+
+static void release(ef_plan *plan) {
+    ef_free(plan->steps);
+    ef_free(plan->slots);
+    ef_free(plan->leaves);
+    *plan = (ef_plan){0};
+}
+
+void ef_plan_commit(ef_plan *plan, ef_dtree *trees) {
+    for (size_t i = 0; i < plan->n_steps; i++) {
+        const ef_step *const step = &plan->steps[i];
+        ef_dtree *const tree = &trees[step->tree];
+        switch (step->kind) {
+        case EF_COUNT: tree->nodes[step->node].n_rows = step->n; break;
+        case EF_RENEW: renew(tree, step); break;
+        case EF_LINK: ef_dtree_link(tree, step->node, step->n); break;
+        case EF_UNLINK: ef_dtree_unlink(tree, step->node, step->n); break;
+        case EF_GRAFT: graft(plan, tree, step); break;
+        case EF_TOUCHED: break;
+        }
+    }
+    release(plan);
+}
+
+void ef_plan_drop(ef_plan *plan, ef_dtree *trees) {
+    for (size_t i = 0; i < plan->n_steps; i++) {
+        const ef_step *const step = &plan->steps[i];
+        ef_dtree *const tree = &trees[step->tree];
+        if (step->kind == EF_RENEW || step->kind == EF_GRAFT)
+            ef_dtree_drop(tree, step->made);
+        else if (step->kind == EF_TOUCHED)
+            ef_dtree_drop_tally(tree, step->node);
+    }
+    release(plan);
+}
