@@ -127,8 +127,9 @@ typedef enum efface_ids {
 } efface_ids;
 
 /* A set of rows with the same number of columns. Values are finite float32 numbers of magnitude at
- * most 2^126; minus zero is stored as zero. A column may have an offset, which was subtracted from
- * its values before they were rounded (see "data: offsets"). */
+ * most 2^126; minus zero is stored as zero. A set may allow that values are missing, which are NaN
+ * (efface_data_allow_missing). A column may have an offset, which was subtracted from its values
+ * before they were rounded (see "data: offsets"). */
 typedef struct efface_data efface_data;
 
 #define EFFACE_MAX_COLUMNS 32767u                 /* so that a squared distance fits 63 bits */
@@ -176,7 +177,8 @@ EFFACE_API void efface_data_free(efface_data *data);
 
 /* Adds rows, all or none. Cost O(n_rows * n_columns) expected.
  * Errors: MEMORY; DUPLICATE for an id that is there or comes twice; LIMIT for a value that is not
- * finite or too large, a weight below 1, or a total weight of EFFACE_MAX_WEIGHT. */
+ * finite (NaN, unless the set allows missing values) or too large, a weight below 1, or a total
+ * weight of EFFACE_MAX_WEIGHT. */
 EFFACE_API efface_status efface_data_add(efface_data *data, const efface_rows *rows,
                                          efface_error *error);
 
@@ -205,6 +207,15 @@ EFFACE_API void efface_data_values(const efface_data *data, size_t position, flo
 EFFACE_API size_t efface_data_n_rows(const efface_data *data);
 EFFACE_API uint32_t efface_data_n_columns(const efface_data *data);
 EFFACE_API int64_t efface_data_total_weight(const efface_data *data);
+
+/* From now on values of the rows of a set may be missing: NaN. All NaNs are stored as one, with the
+ * bits 0x7fc00000; infinite values are refused as before. Only some models take missing values
+ * (those of the family forest, if their parameters say so); all others refuse a set that has some,
+ * with the error LIMIT, and rows that would bring some. */
+EFFACE_API void efface_data_allow_missing(efface_data *data);
+
+/* How many values are missing in the rows that are there now. */
+EFFACE_API uint64_t efface_data_n_missing(const efface_data *data);
 
 /* The name of a column, from a file's header or from the caller; NULL if it has none. The set keeps
  * a copy of a name; NULL or an empty name removes it. Errors: MEMORY; ARGUMENT for a column that
@@ -256,7 +267,7 @@ EFFACE_API void efface_data_add_offsets(const efface_data *data, double *values)
 /* Converts rows from the units of the caller to values as a set with these offsets holds them.
  * `values` are rows, `stride` doubles apart (0: n_columns); `offsets` are n_columns numbers or
  * NULL; `rounded` has no gaps between rows. Each value is rounded once, after its offset was
- * subtracted. Values that no set can hold become infinite or stay NaN. */
+ * subtracted. Values that no set can hold become infinite; NaN stays NaN, a missing value. */
 EFFACE_API void efface_rows_round(size_t n_rows, uint32_t n_columns, const double *values,
                                   size_t stride, const double *offsets, float *rounded);
 
@@ -283,8 +294,9 @@ EFFACE_API efface_status efface_rounding_create(efface_rounding **out, efface_er
 /* Releases it; the memory is overwritten. Takes NULL. */
 EFFACE_API void efface_rounding_free(efface_rounding *rounding);
 
-/* Looks at rows in the form that efface_rows_round takes. Cost O(n_rows * n_columns). Errors:
- * MEMORY; ARGUMENT if the rows before had another number of columns. */
+/* Looks at rows in the form that efface_rows_round takes; missing values are passed over. Cost
+ * O(n_rows * n_columns). Errors: MEMORY; ARGUMENT if the rows before had another number of columns.
+ */
 EFFACE_API efface_status efface_rounding_add(efface_rounding *rounding, size_t n_rows,
                                              uint32_t n_columns, const double *values,
                                              size_t stride, const double *offsets,
@@ -328,8 +340,9 @@ EFFACE_API const char *efface_texts_find(const efface_texts *texts, efface_text_
 /* ------------------------------------------------------------------ data: files */
 
 typedef enum efface_header {
-    EFFACE_HEADER_DETECT = 0, /* a header if a field of the first line is not a number; an error if
-                                 only fields that may be text are not numbers: say which */
+    EFFACE_HEADER_DETECT = 0, /* a header if a field of the first line is not a number, nor a value
+                                 that is missing; an error if only fields that may be text are not
+                                 numbers: say which */
     EFFACE_HEADER_YES = 1,
     EFFACE_HEADER_NO = 2
 } efface_header;
@@ -343,6 +356,14 @@ typedef struct efface_offset {
                            no name; then a column that does not exist is no error */
     double value;
 } efface_offset;
+
+/* A column of values that has categories: what counts is whether two values are the same. A number
+ * that a set can hold stays that number; any other text becomes its code (efface_text_category),
+ * from which no offset is subtracted. Texts are in CSV only; elsewhere nothing changes. */
+typedef struct efface_category {
+    const char *column; /* as in efface_offset */
+    uint32_t place;
+} efface_category;
 
 /* How to read a file. Fill with efface_load_options_init, then change what differs. Column names
  * apply to CSV only; a column is named by its header or, if no header matches, by its number
@@ -374,6 +395,12 @@ typedef struct efface_load_options {
      * rows. */
     uint32_t share;
     uint32_t n_shares;
+
+    int missing; /* if not 0, values may be missing: fields of CSV that are empty, or NA, N/A, null,
+                    NULL, ?, or NaN in any case, with spaces around them or not; and NaN in arrays.
+                    The set then allows missing values. Default 0: such a value is an error */
+    const efface_category *categories; /* columns that have categories; default NULL: none */
+    size_t n_categories;
 } efface_load_options;
 
 /* Fills the options with their defaults: detect everything, all columns are values, key 0. */
@@ -389,7 +416,8 @@ EFFACE_API void efface_load_options_init(efface_load_options *options);
  * 1, 2, ...
  * `options` may be NULL. On failure nothing is handed out.
  * Errors: MEMORY; IO; FORMAT with file, line and column; DUPLICATE (also for two texts with the
- * same hash: use another key); LIMIT; ARGUMENT for an offset of a column that is not there. */
+ * same hash: use another key); LIMIT; ARGUMENT for an offset, or categories, of a column that is
+ * not there. */
 EFFACE_API efface_status efface_data_load(const char *path, const efface_load_options *options,
                                           efface_data **out, efface_error *error);
 
@@ -405,6 +433,11 @@ EFFACE_API efface_status efface_data_load_labels(efface_data *data, const char *
 EFFACE_API uint64_t efface_text_id(const char *text, size_t n_bytes,
                                    const unsigned char key[EFFACE_HASH_KEY_BYTES]);
 EFFACE_API int64_t efface_text_label(const char *text, size_t n_bytes);
+
+/* The value that stands for a text in a column of categories: one of 2^29 numbers of magnitude 2^64
+ * to 2^96, which the hash of a label chooses. It is the same everywhere, and depends on no other
+ * text. Two texts have the same with a chance of one in 2^29, and are one category then. */
+EFFACE_API float efface_text_category(const char *text, size_t n_bytes);
 
 /* Makes the benchmark set of spherical Gaussian clusters: centres uniform in the unit cube,
  * variance 0.8, rows_per_cluster rows around each, labelled by cluster; not scaled. The same
@@ -535,8 +568,9 @@ typedef union efface_number {
 } efface_number;
 
 /* Writes what the model predicts for each row, n_numbers numbers a row (efface_model_info). Rows
- * are n_columns floats, `stride` floats apart (0: n_columns), and finite. A column that is a target
- * (efface_model_is_input) has its place in such a row, but what stands there does not matter.
+ * are n_columns floats, `stride` floats apart (0: n_columns), and finite; values may be NaN, which
+ * is missing, if the model takes that. A column that is a target (efface_model_is_input) has its
+ * place in such a row, but what stands there does not matter.
  * Errors: MEMORY; ARGUMENT if the model has too few rows to predict; LIMIT; KERNELS. */
 EFFACE_API efface_status efface_model_predict(const efface_model *model, size_t n_rows,
                                               const float *values, size_t stride,
@@ -696,7 +730,8 @@ EFFACE_API efface_status efface_model_forget(efface_model *model, efface_data *d
                                              efface_error *error);
 
 /* Learns rows: they join the set and the model. Errors: as efface_data_add; KERNELS; LIMIT for a
- * value outside a bound that was given for the fit. */
+ * value outside a bound that was given for the fit, or a missing value that the model does not
+ * take. */
 EFFACE_API efface_status efface_model_learn(efface_model *model, efface_data *data,
                                             const efface_rows *rows, efface_report *report,
                                             efface_error *error);
@@ -936,9 +971,9 @@ typedef struct efface_tails {
     int column_carries;  /* column_share is above 0.999, and another column varies too */
 } efface_tails;
 
-/* Looks for tails in the rows of a set, in a scale whose bounds are derived from the rows. Computed
- * in double, and no part of any state. Of a set that has joined a group it looks at the rows of
- * this rank. Cost O(n_rows * n_columns). Errors: MEMORY; ARGUMENT. */
+/* Looks for tails in the rows of a set, in a scale whose bounds are derived from the rows. Missing
+ * values have no loss. Computed in double, and no part of any state. Of a set that has joined a
+ * group it looks at the rows of this rank. Cost O(n_rows * n_columns). Errors: MEMORY; ARGUMENT. */
 EFFACE_API efface_status efface_data_tails(const efface_data *data, efface_scale scale,
                                            efface_tails *tails, efface_error *error);
 
@@ -1181,9 +1216,9 @@ typedef struct efface_forest_params {
                          classes of rows are their labels */
     double bound;     /* the largest |target| allowed; 0, the default: derived from the rows */
     uint32_t n_trees; /* 1 to EFFACE_MAX_TREES; default 100 */
-    uint32_t n_candidates; /* columns that a node chooses from; 0, the default: 16, or the square
-                              root of the number of inputs if that is more, or all if those are
-                              fewer */
+    uint32_t n_candidates; /* columns that a node chooses from; 0, the default: the square root of
+                              the number of inputs, but at least 5, or all if those are fewer; with
+                              a target more (docs/forest.md) */
     uint32_t max_depth;    /* 0, the default: no limit */
     uint32_t min_split;    /* a node with fewer rows is a leaf; default 2, and at least that */
     uint32_t min_leaf;     /* rows that both sides of a split have at least; default 1 */
@@ -1583,8 +1618,11 @@ EFFACE_API const char *efface_store_column(const efface_store *store, uint32_t c
 EFFACE_API double efface_store_offset(const efface_store *store, uint32_t column);
 
 /* The number of an id or owner that is a text; and options to load rows for this store, with its
- * hash key, its offsets (valid until it is closed), and ids and owners read as numbers or as texts,
- * as in the store. Set `labels` by efface_store_get_info if the rows have labels: otherwise a file
+ * hash key, its offsets, the columns in which its models have categories (both valid until it is
+ * closed, or gets or loses a model), missing values if there are models and all take them, and ids
+ * and owners read as numbers or as texts, as in the store. Models are those that the store had when
+ * it was opened, or when this handle added or dropped one; in parts, rank 0 knows of them. Set
+ * `labels` by efface_store_get_info if the rows have labels: otherwise a file
  * that has only the class 7 would not mean the store's class "7". */
 EFFACE_API uint64_t efface_store_text_id(const efface_store *store, const char *text,
                                          size_t n_bytes);

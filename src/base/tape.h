@@ -34,16 +34,10 @@ typedef enum ef_purpose {
     EF_TAPE_FOURIER = 11, /* random Fourier features: index feature; a pair of frequencies: step the
                              first's input (even), sub attempt; the phase: step 2^32 - 1 */
 
-    /* Forests (model/forest/chances.h). Those from CHILDREN to CATEGORIES have the key of a node as
-     * seed. */
+    /* Forests (model/forest/chances.h). Numbers of a node are made of its key, by other means. */
     EF_TAPE_ROOT = 12,       /* the key of the root of a tree: index tree */
-    EF_TAPE_CHILDREN = 13,   /* the keys of both children */
-    EF_TAPE_COLUMNS = 14,    /* the order of columns: step a quarter of the place */
-    EF_TAPE_THRESHOLD = 15,  /* a threshold: index column, step half of the attempt */
-    EF_TAPE_MISSING = 16,    /* the side of missing values: index column */
-    EF_TAPE_CATEGORIES = 17, /* the sides of categories: index column, step attempt */
-    EF_TAPE_BOOTSTRAP = 18,  /* how often a row is in a tree: index id, step tree */
-    EF_TAPE_MEMBERSHIP = 19  /* the trees of a row: index id, step a quarter of the place */
+    EF_TAPE_BOOTSTRAP = 13,  /* how often a row is in a tree: index id, step tree */
+    EF_TAPE_MEMBERSHIP = 14  /* the trees of a row: index id, step a quarter of the place */
 } ef_purpose;
 
 #define EF_PHILOX_ROUNDS 10

@@ -5,6 +5,8 @@
 #include "base/checked.h"
 #include "efface/efface.h"
 
+static const float farthest = (float)EFFACE_MAX_MAGNITUDE;
+
 bool ef_ranges_init(ef_ranges *ranges, uint32_t n_columns) {
     *ranges = (ef_ranges){.n_columns = n_columns};
     const ef_array arrays[] = {{&ranges->least, n_columns, sizeof *ranges->least},
@@ -20,15 +22,18 @@ void ef_ranges_free(ef_ranges *ranges) {
     *ranges = (ef_ranges){0};
 }
 
+void ef_ranges_clear(ef_ranges *ranges, uint32_t column) {
+    ranges->least[column] = farthest;
+    ranges->most[column] = -farthest;
+    ranges->n_least[column] = ranges->n_most[column] = 0;
+}
+
+/* Comparisons with a missing value are false. */
 void ef_ranges_add(ef_ranges *ranges, const float *values, size_t stride, bool first) {
-    if (first) {
-        for (uint32_t j = 0; j < ranges->n_columns; j++) {
-            ranges->least[j] = ranges->most[j] = values[j * stride];
-            ranges->n_least[j] = ranges->n_most[j] = 1;
-        }
+    for (uint32_t j = 0; first && j < ranges->n_columns; j++)
+        ef_ranges_clear(ranges, j);
+    if (first)
         ranges->any_stale = false;
-        return;
-    }
     for (uint32_t j = 0; j < ranges->n_columns; j++) {
         const float x = values[j * stride];
         if (x <= ranges->least[j]) {
@@ -44,8 +49,8 @@ void ef_ranges_add(ef_ranges *ranges, const float *values, size_t stride, bool f
 
 void ef_ranges_add_panel(ef_ranges *ranges, const float *panel) {
     for (uint32_t j = 0; j < ranges->n_columns; j++, panel += EF_PANEL) {
-        float least = panel[0], most = panel[0];
-        for (size_t i = 1; i < EF_PANEL; i++) {
+        float least = farthest, most = -farthest;
+        for (size_t i = 0; i < EF_PANEL; i++) {
             least = panel[i] < least ? panel[i] : least;
             most = panel[i] > most ? panel[i] : most;
         }
@@ -71,11 +76,11 @@ void ef_ranges_remove(ef_ranges *ranges, const float *values, size_t stride) {
     for (uint32_t j = 0; j < ranges->n_columns; j++) {
         const float x = values[j * stride];
         if (x == ranges->least[j] && --ranges->n_least[j] == 0) {
-            ranges->least[j] = -(float)EFFACE_MAX_MAGNITUDE;
+            ranges->least[j] = -farthest;
             ranges->any_stale = true;
         }
         if (x == ranges->most[j] && --ranges->n_most[j] == 0) {
-            ranges->most[j] = (float)EFFACE_MAX_MAGNITUDE;
+            ranges->most[j] = farthest;
             ranges->any_stale = true;
         }
     }

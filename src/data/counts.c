@@ -19,8 +19,8 @@ void ef_counts_write(ef_writer *w, const ef_counts *counts) {
     for (size_t e = 0; e < EF_EXPONENTS; e++)
         ef_write_u64(w, counts->exponents.rows[e]);
     for (uint32_t j = 0; j < counts->n_columns; j++) {
-        ef_write_f32(w, counts->n_rows != 0 ? ranges->least[j] : 0.0F);
-        ef_write_f32(w, counts->n_rows != 0 ? ranges->most[j] : 0.0F);
+        ef_write_f32(w, ef_counts_least(counts, j));
+        ef_write_f32(w, ef_counts_most(counts, j));
         ef_write_u64(w, ranges->n_least[j]);
         ef_write_u64(w, ranges->n_most[j]);
     }
@@ -44,6 +44,9 @@ bool ef_counts_read(ef_decoder *r, uint32_t n_columns, ef_counts *counts) {
         if (!(ranges->least[j] >= -limit && ranges->least[j] <= ranges->most[j] &&
               ranges->most[j] <= limit))
             r->failed = true;
+        if (ranges->n_least[j] == 0 && ranges->n_most[j] == 0 && ranges->least[j] == 0.0F &&
+            ranges->most[j] == 0.0F)
+            ef_ranges_clear(ranges, j);
     }
     if (counts->total_weight < 0 || counts->n_rows > (uint64_t)counts->total_weight)
         r->failed = true;
@@ -52,6 +55,7 @@ bool ef_counts_read(ef_decoder *r, uint32_t n_columns, ef_counts *counts) {
     return !r->failed;
 }
 
+/* Missing values are not greater than anything. */
 static size_t exponent_slot(const ef_counts *counts, const float *values) {
     float largest = 0.0F;
     for (uint32_t j = 0; j < counts->n_columns; j++) {

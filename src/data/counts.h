@@ -26,7 +26,21 @@ typedef struct ef_counts {
 bool ef_counts_init(ef_counts *counts, uint32_t n_columns);
 void ef_counts_free(ef_counts *counts);
 
-/* Writes counts of which no range is stale; reads them. Reading fails if the bytes do not suffice,
+/* The ends of a column; 0 if it has no values. */
+static inline float ef_counts_least(const ef_counts *counts, uint32_t column) {
+    return counts->n_rows != 0 && !ef_ranges_empty(&counts->ranges, column)
+               ? counts->ranges.least[column]
+               : 0.0F;
+}
+
+static inline float ef_counts_most(const ef_counts *counts, uint32_t column) {
+    return counts->n_rows != 0 && !ef_ranges_empty(&counts->ranges, column)
+               ? counts->ranges.most[column]
+               : 0.0F;
+}
+
+/* Writes counts of which no range is stale; reads them. An empty column is written as zeros.
+ * Reading fails if the bytes do not suffice,
  * or memory is short (then reader->failed is false). */
 void ef_counts_write(ef_writer *writer, const ef_counts *counts);
 bool ef_counts_read(ef_decoder *reader, uint32_t n_columns, ef_counts *counts);

@@ -140,22 +140,54 @@ static efface_status assign_roles(const ef_csv *csv, const efface_load_options *
     return EFFACE_OK;
 }
 
+/* The field of a column of values with a number, from 1; NO_FIELD if there is none. */
+static size_t value_field(const ef_columns *columns, uint64_t number) {
+    for (size_t i = 0; i < columns->n_fields; i++)
+        if (columns->roles[i] == EF_ROLE_VALUE && --number == 0)
+            return i;
+    return NO_FIELD;
+}
+
+/* Marks the fields that may be text because their columns have categories, as far as that is known
+ * before it is known whether the first line is a header; *by_name: one was found by its name. */
+static void mark_categories(const ef_csv *csv, const efface_load_options *options, bool names,
+                            const ef_columns *columns, bool *marked, bool *by_name) {
+    for (size_t c = 0; c < options->n_categories; c++) {
+        const efface_category *const category = &options->categories[c];
+        const size_t length = category->column != NULL ? strlen(category->column) : 0;
+        const bool numeric = length != 0 && ef_number_is_digits(category->column, length);
+        uint64_t number = category->place;
+        bool found = false;
+        for (size_t i = 0; names && length != 0 && !numeric && i < csv->n_fields; i++)
+            if (columns->roles[i] == EF_ROLE_VALUE &&
+                has_name(csv->fields[i], category->column, length))
+                found = marked[i] = true;
+        *by_name |= found;
+        if (number == 0 && numeric && !ef_number_parse_digits(category->column, length, &number))
+            number = 0;
+        const size_t field = !found && number != 0 ? value_field(columns, number) : NO_FIELD;
+        if (field != NO_FIELD)
+            marked[field] = true;
+    }
+}
+
 /*
  * Whether the first line is a header, if that is to be detected: it is if a field is not a number.
  * One case is left to the caller, since a wrong guess would lose a row without a word: all values
  * are numbers, and what is not stands in a column that may hold text and was given by its number,
  * as in "alice,0.5,0.25".
  */
-static efface_status detect_header(const ef_csv *csv, ef_columns *columns, bool by_name,
-                                   efface_error *error) {
+static efface_status detect_header(const ef_csv *csv, bool missing, const bool *categories,
+                                   ef_columns *columns, bool by_name, efface_error *error) {
     bool text_among_values = false, text_elsewhere = false;
     for (size_t i = 0; i < csv->n_fields; i++) {
         const ef_role role = (ef_role)columns->roles[i];
         const bool is_empty = csv->fields[i].n_bytes == 0;
-        /* In a row, only the field of the owner may be empty. */
-        if (is_number(csv->fields[i]) || (is_empty && role == EF_ROLE_OWNER))
+        /* In a row, only the field of the owner may be empty, and values that may be missing. */
+        if (is_number(csv->fields[i]) || (is_empty && role == EF_ROLE_OWNER) ||
+            (role == EF_ROLE_VALUE && missing && ef_field_is_missing(csv->fields[i])))
             continue;
-        if (role == EF_ROLE_VALUE || role == EF_ROLE_WEIGHT || is_empty)
+        if ((role == EF_ROLE_VALUE && !categories[i]) || role == EF_ROLE_WEIGHT || is_empty)
             text_among_values = true;
         else
             text_elsewhere = true;
@@ -164,6 +196,19 @@ static efface_status detect_header(const ef_csv *csv, ef_columns *columns, bool 
     if (!columns->header && text_elsewhere)
         return fail_unclear(csv, error);
     return EFFACE_OK;
+}
+
+static efface_status look_for_header(const ef_csv *csv, const efface_load_options *options,
+                                     bool names, ef_columns *columns, bool by_name,
+                                     efface_error *error) {
+    bool *const categories = ef_alloc_zero(csv->n_fields, sizeof *categories);
+    if (categories == NULL)
+        return ef_fail_memory(error);
+    mark_categories(csv, options, names, columns, categories, &by_name);
+    const efface_status status =
+        detect_header(csv, options->missing != 0, categories, columns, by_name, error);
+    ef_free(categories);
+    return status;
 }
 
 efface_status ef_csv_columns(const ef_csv *csv, const efface_load_options *options,
@@ -178,11 +223,12 @@ efface_status ef_csv_columns(const ef_csv *csv, const efface_load_options *optio
     bool names = columns->header;
     if (options->header == EFFACE_HEADER_DETECT)
         for (size_t i = 0; i < csv->n_fields; i++)
-            names |= !is_number(csv->fields[i]);
+            names |= !is_number(csv->fields[i]) &&
+                     !(options->missing != 0 && ef_field_is_missing(csv->fields[i]));
     bool by_name;
     efface_status status = assign_roles(csv, options, names, columns, &by_name, error);
     if (status == EFFACE_OK && options->header == EFFACE_HEADER_DETECT)
-        status = detect_header(csv, columns, by_name, error);
+        status = look_for_header(csv, options, names, columns, by_name, error);
     if (status != EFFACE_OK)
         return status;
     if (columns->n_values == 0)

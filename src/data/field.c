@@ -1,5 +1,8 @@
-/* How messages show fields: as UTF-8 without anything that controls a terminal. */
+/* How messages show fields: as UTF-8 without anything that controls a terminal. And fields that
+ * have no value. */
 #include "data/field.h"
+
+#include "data/number.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -69,4 +72,23 @@ bool ef_field_is_blank(ef_field field) {
         if (field.text[i] == '\0' || strchr(" \t\r\n", field.text[i]) == NULL)
             return false;
     return true;
+}
+
+bool ef_field_is_missing(ef_field field) {
+    static const char *const words[] = {"NA", "N/A", "null", "NULL", "?"};
+    while (field.n_bytes > 0 && (*field.text == ' ' || *field.text == '\t')) {
+        field.text++;
+        field.n_bytes--;
+    }
+    while (field.n_bytes > 0 &&
+           (field.text[field.n_bytes - 1] == ' ' || field.text[field.n_bytes - 1] == '\t'))
+        field.n_bytes--;
+    if (field.n_bytes == 0)
+        return true;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (field.n_bytes == strlen(words[i]) && memcmp(field.text, words[i], field.n_bytes) == 0)
+            return true;
+    double ignored;
+    return (*field.text == '-' || *field.text == '+' || *field.text == 'n' || *field.text == 'N') &&
+           ef_number_parse(field.text, field.n_bytes, &ignored) == EF_NUMBER_NAN;
 }

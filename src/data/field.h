@@ -21,4 +21,8 @@ ef_field_shown ef_field_show(ef_field field);
 /* Nothing, or spaces, tabs and line ends only: as a name in a header, none. */
 bool ef_field_is_blank(ef_field field);
 
+/* Whether a field stands for a value that is missing, spaces around it aside: it is empty, or NA,
+ * N/A, null, NULL, ?, or a word for NaN. */
+bool ef_field_is_missing(ef_field field);
+
 #endif

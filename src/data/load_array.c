@@ -11,6 +11,7 @@
 #include "data/offsets.h"
 #include "data/rounding.h"
 #include "data/rows.h"
+#include "data/value_columns.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -53,11 +54,13 @@ void ef_array_shape(ef_array *array, const uint64_t *dimensions, size_t n_dimens
 
 efface_status ef_fail_value(efface_error *error, const char *file, uint64_t line, uint64_t column,
                             double value) {
-    if (value != value || value - value != 0.0)
-        return ef_fail_at(
-            error, EFFACE_E_FORMAT, file, line, column,
-            "the value is %s, but values must be finite numbers; leave the row out or correct it",
-            value != value ? "not a number (NaN)" : "infinite");
+    if (value != value)
+        return ef_fail_at(error, EFFACE_E_FORMAT, file, line, column,
+                          "the value is missing (NaN); give it a value, or " EF_ALLOW_MISSING);
+    if (value - value != 0.0)
+        return ef_fail_at(error, EFFACE_E_FORMAT, file, line, column,
+                          "the value is infinite, but values must be finite numbers; leave the row "
+                          "out or correct it");
     return ef_fail_at(error, EFFACE_E_LIMIT, file, line, column,
                       "the value %g is larger than 2^126 (about 8.5e37) in magnitude; scale the "
                       "column down",
@@ -143,8 +146,9 @@ static bool is_exact(ef_element element) {
     return element == EF_ELEMENT_F4 || element_bytes(element) < 4;
 }
 
-static bool storable(float x) {
-    return x >= (float)-EFFACE_MAX_MAGNITUDE && x <= (float)EFFACE_MAX_MAGNITUDE;
+static bool storable(float x, bool missing) {
+    return (x >= (float)-EFFACE_MAX_MAGNITUDE && x <= (float)EFFACE_MAX_MAGNITUDE) ||
+           (missing && x != x);
 }
 
 /* ---------------------------------------------------------------- the file */
@@ -214,6 +218,7 @@ typedef struct chunk {
     double *wide;
     const double *offsets; /* or NULL; with them `wide` is there */
     uint64_t *ids;         /* of rows that do not begin with the first of the file; or NULL */
+    bool missing;          /* values may be missing */
 } chunk;
 
 static void convert_wide(const ef_array *array, const unsigned char *from, size_t n,
@@ -243,10 +248,10 @@ static efface_status read_values(ef_reader *reader, const ef_array *array, uint6
                          values + done);
         bool all_storable = true;
         for (size_t i = 0; i < part; i++)
-            all_storable &= storable(values[done + i]);
+            all_storable &= storable(values[done + i], to->missing);
         if (!all_storable) {
             size_t i = 0;
-            while (storable(values[done + i]))
+            while (storable(values[done + i], to->missing))
                 i++;
             const uint64_t place = element + done + i;
             return ef_fail_value(error, reader->name, place / array->n_columns + 1,
@@ -301,8 +306,13 @@ static efface_status begin_rows(const ef_array *array, const efface_load_options
     efface_status status = efface_data_create((uint32_t)array->n_columns, data, error);
     if (status == EFFACE_OK)
         status = ef_offsets_choose(*data, options, error);
+    if (status == EFFACE_OK) /* codes are numbers here, but a column that is named must be there */
+        status = ef_categories_choose(*data, options, NULL, error);
     if (status != EFFACE_OK)
         return status;
+    to->missing = options->missing != 0;
+    if (to->missing)
+        efface_data_allow_missing(*data);
     to->offsets = efface_data_offsets(*data);
     const bool wide =
         to->offsets != NULL || (options->rounding != NULL && !is_exact(array->element));

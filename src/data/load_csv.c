@@ -6,6 +6,9 @@
  * ("7" as well). Text is what stands between the delimiters without the spaces around it, or what
  * stands between quotes as it is. A row without an owner leaves the field empty.
  *
+ * A value is a number. In a column of categories it may be a text, which becomes the code of that
+ * text; if values may be missing, certain fields stand for one that is.
+ *
  * Rows are added to the set in batches. If a batch is refused, its rows are added one by one to
  * find the one to blame and name its line.
  */
@@ -20,6 +23,7 @@
 #include "data/rows.h"
 #include "data/text_id.h"
 #include "data/texts.h"
+#include "data/value_columns.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -39,7 +43,8 @@ typedef struct loader {
     ef_texts owners, labels;  /* that are text */
     efface_texts *texts;      /* for the caller's collection, after success; or NULL */
     efface_rounding rounding; /* for the caller's, after success; unless that is NULL */
-    double *row_values;       /* of the row that is read */
+    double *row_values;       /* of the row that is read; NaN for those that are no numbers */
+    bool *categories;         /* which columns of values have them */
     uint64_t *id_checks;      /* of the rows of `data`, if ids are text; see text_id.h */
     size_t id_checks_capacity;
 
@@ -64,6 +69,7 @@ static void close_loader(loader *l) {
     efface_texts_free(l->texts);
     ef_rounding_clear(&l->rounding);
     ef_free(l->row_values);
+    ef_free(l->categories);
     ef_free(l->columns.roles);
     ef_free(l->id_checks);
     ef_free(l->batch_values);
@@ -107,16 +113,40 @@ static efface_status read_number(const ef_csv *csv, size_t field, double *value,
                       ef_field_show(text).text, csv->delimiter == '\t' ? "tabs" : sign);
 }
 
+/* A field that stands for a missing value, where none may be missing. */
+static efface_status fail_missing(const ef_csv *csv, size_t field, efface_error *error) {
+    const ef_field text = csv->fields[field];
+    double ignored;
+    if (ef_field_is_blank(text))
+        return ef_fail_at(error, EFFACE_E_FORMAT, csv->reader->name, csv->line, field + 1,
+                          "the field is empty; give it a value, or " EF_ALLOW_MISSING);
+    return fail_field(csv, field, EFFACE_E_FORMAT,
+                      ef_number_parse(text.text, text.n_bytes, &ignored) == EF_NUMBER_NAN
+                          ? "is not a finite number; give it a value, or " EF_ALLOW_MISSING
+                          : "is not a number; give it a value, or " EF_ALLOW_MISSING,
+                      error);
+}
+
 static efface_status read_value(const loader *l, size_t field, uint32_t column, float *value,
                                 efface_error *error) {
     const ef_csv *const csv = &l->csv;
+    const ef_field text = csv->fields[field];
     double number = 0.0;
-    const efface_status status = read_number(csv, field, &number, error);
-    if (status != EFFACE_OK)
-        return status;
+    const bool is_number = ef_number_parse(text.text, text.n_bytes, &number) == EF_NUMBER_OK;
+    l->row_values[column] = *value = __builtin_nanf("");
+    if (!is_number && ef_field_is_missing(text))
+        return l->options->missing != 0 ? EFFACE_OK : fail_missing(csv, field, error);
     const double *const offsets = l->data->offsets;
     const float rounded = ef_round_value(number, offsets != NULL ? offsets[column] : 0.0);
-    if (!(rounded >= (float)-EFFACE_MAX_MAGNITUDE && rounded <= (float)EFFACE_MAX_MAGNITUDE))
+    const bool fits =
+        rounded >= (float)-EFFACE_MAX_MAGNITUDE && rounded <= (float)EFFACE_MAX_MAGNITUDE;
+    if (l->categories[column] && !(is_number && fits)) {
+        *value = efface_text_category(text.text, text.n_bytes);
+        return EFFACE_OK;
+    }
+    if (!is_number)
+        return read_number(csv, field, &number, error);
+    if (!fits)
         return ef_fail_value(error, csv->reader->name, csv->line, field + 1, number);
     *value = rounded;
     l->row_values[column] = number;
@@ -433,6 +463,7 @@ static bool allocate_batch(loader *l) {
     const size_t n = BATCH_VALUES / d < BATCH_ROWS ? BATCH_VALUES / d + 1 : BATCH_ROWS;
     l->batch_capacity = n;
     l->row_values = ef_alloc(d, sizeof *l->row_values);
+    l->categories = ef_alloc_zero(d, sizeof *l->categories);
     l->batch_values = ef_alloc(n * d, sizeof *l->batch_values);
     l->batch_ids = ef_alloc(n, sizeof *l->batch_ids);
     l->batch_checks = ef_alloc(n, sizeof *l->batch_checks);
@@ -440,9 +471,9 @@ static bool allocate_batch(loader *l) {
     l->batch_weights = ef_alloc(n, sizeof *l->batch_weights);
     l->batch_labels = ef_alloc(n, sizeof *l->batch_labels);
     l->batch_lines = ef_alloc(n, sizeof *l->batch_lines);
-    return l->row_values != NULL && l->batch_values != NULL && l->batch_ids != NULL &&
-           l->batch_checks != NULL && l->batch_owners != NULL && l->batch_weights != NULL &&
-           l->batch_labels != NULL && l->batch_lines != NULL;
+    return l->row_values != NULL && l->categories != NULL && l->batch_values != NULL &&
+           l->batch_ids != NULL && l->batch_checks != NULL && l->batch_owners != NULL &&
+           l->batch_weights != NULL && l->batch_labels != NULL && l->batch_lines != NULL;
 }
 
 /* The names of the value columns, from the header that csv holds. */
@@ -491,6 +522,10 @@ static efface_status begin_rows(loader *l, efface_error *error) {
         status = name_columns(l, error);
     if (status == EFFACE_OK)
         status = ef_offsets_choose(l->data, l->options, error);
+    if (status == EFFACE_OK)
+        status = ef_categories_choose(l->data, l->options, l->categories, error);
+    if (l->options->missing != 0)
+        efface_data_allow_missing(l->data);
     return status == EFFACE_OK && l->columns.header ? ef_csv_next(&l->csv, error) : status;
 }
 

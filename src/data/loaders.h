@@ -68,6 +68,9 @@ efface_status ef_load(ef_reader *reader, const efface_load_options *options, eff
                       efface_error *error);
 efface_status ef_load_labels(ef_reader *reader, efface_data *data, efface_error *error);
 
+/* What to do about a value that is missing, for messages. */
+#define EF_ALLOW_MISSING "allow missing values with a model that takes them (a forest)"
+
 /* The error of a value that no set can hold: FORMAT for NaN and infinity, LIMIT for magnitudes
  * above 2^126. */
 efface_status ef_fail_value(efface_error *error, const char *file, uint64_t line, uint64_t column,

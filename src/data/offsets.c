@@ -8,13 +8,11 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "data/field.h"
-#include "data/number.h"
 #include "data/rounding.h"
 #include "data/rows.h"
+#include "data/value_columns.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static efface_status check(uint32_t n_columns, const double *offsets, bool *any,
                            efface_error *error) {
@@ -77,63 +75,6 @@ void efface_rows_round(size_t n_rows, uint32_t n_columns, const double *values, 
 
 /* ---------------------------------------------------------------- of load options */
 
-/* Columns that an offset may be for. */
-typedef struct candidates {
-    const efface_data *data;
-    const bool *taken;
-} candidates;
-
-/* The next column with a name that has no offset yet; n_columns if there is none. */
-static uint32_t find_name(const candidates *c, const char *name, uint32_t from) {
-    uint32_t j = from;
-    while (j < c->data->n_columns) {
-        const char *const known = efface_data_column_name(c->data, j);
-        if (!c->taken[j] && known != NULL && strcmp(known, name) == 0)
-            break;
-        j++;
-    }
-    return j;
-}
-
-static uint32_t find_number(const candidates *c, const char *text) {
-    uint64_t number = 0;
-    return ef_number_parse_digits(text, strlen(text), &number) && number >= 1 &&
-                   number <= c->data->n_columns
-               ? (uint32_t)number - 1
-               : c->data->n_columns;
-}
-
-/* For an offset of a column that is known by its place where names are missing. */
-static uint32_t find_placed(const candidates *c, const efface_offset *offset) {
-    const uint32_t d = c->data->n_columns, j = offset->place - 1;
-    if (j < d && (offset->column == NULL || efface_data_column_name(c->data, j) == NULL))
-        return c->taken[j] ? d : j;
-    return offset->column != NULL ? find_name(c, offset->column, 0) : d;
-}
-
-/* For one that a person named. */
-static efface_status find_named(const candidates *c, const char *column, uint32_t *found,
-                                efface_error *error) {
-    const uint32_t d = c->data->n_columns;
-    const ef_field_shown shown = ef_field_show((ef_field){column, strlen(column)});
-    *found = find_name(c, column, 0);
-    if (*found < d && find_name(c, column, *found + 1) < d)
-        return ef_fail(
-            error, EFFACE_E_ARGUMENT,
-            "several columns have the name '%s'; name the column by its number, from 1 to %" PRIu32,
-            shown.text, d);
-    if (*found == d && ef_number_is_digits(column, strlen(column)))
-        *found = find_number(c, column);
-    if (*found == d || c->taken[*found])
-        return ef_fail(error, EFFACE_E_ARGUMENT,
-                       *found == d ? "there is no column of values '%s', or it has an offset "
-                                     "already; columns have names, or numbers from 1 to %" PRIu32
-                                   : "column '%s' has two offsets; give it one (columns have "
-                                     "names, or numbers from 1 to %" PRIu32 ")",
-                       shown.text, d);
-    return EFFACE_OK;
-}
-
 efface_status ef_offsets_choose(efface_data *data, const efface_load_options *options,
                                 efface_error *error) {
     if (options->n_offsets == 0)
@@ -141,17 +82,11 @@ efface_status ef_offsets_choose(efface_data *data, const efface_load_options *op
     double *const values = ef_alloc_zero(data->n_columns, sizeof *values);
     bool *const taken = ef_alloc_zero(data->n_columns, sizeof *taken);
     efface_status status = values != NULL && taken != NULL ? EFFACE_OK : ef_fail_memory(error);
-    const candidates among = {data, taken};
+    const ef_value_columns among = {.data = data, .taken = taken};
     for (size_t i = 0; status == EFFACE_OK && i < options->n_offsets; i++) {
         const efface_offset *const offset = &options->offsets[i];
         uint32_t column = data->n_columns;
-        if (offset->place != 0)
-            column = find_placed(&among, offset);
-        else if (offset->column != NULL)
-            status = find_named(&among, offset->column, &column, error);
-        else
-            status = ef_fail(error, EFFACE_E_ARGUMENT,
-                             "an offset has no column; give its name or its place");
+        status = ef_value_column_find(&among, offset->column, offset->place, &column, error);
         if (status == EFFACE_OK && column < data->n_columns) {
             values[column] = offset->value;
             taken[column] = true;

@@ -76,7 +76,8 @@ static efface_status begin(efface_rounding *r, uint32_t n_columns, efface_error 
     return EFFACE_OK;
 }
 
-/* After the first rows there is hardly ever anything to write. */
+/* After the first rows there is hardly ever anything to write. Missing values (NaN) are passed
+ * over: comparisons with them are false. */
 static void look(efface_rounding *r, const double *values) {
     for (uint32_t j = 0; j < r->n_columns; j++) {
         const double x = values[j], y = x - r->shift[j];
@@ -103,8 +104,10 @@ efface_status efface_rounding_add(efface_rounding *rounding, size_t n_rows, uint
         return status;
     for (uint32_t j = 0; j < n_columns; j++) {
         rounding->shift[j] = offsets != NULL ? offsets[j] : 0.0;
-        if (!rounding->any)
-            rounding->least[j] = rounding->most[j] = values[j];
+        if (!rounding->any) { /* the wrong way round, until there is a value */
+            rounding->least[j] = __builtin_inf();
+            rounding->most[j] = -__builtin_inf();
+        }
     }
     rounding->any = true;
     for (size_t i = 0; i < n_rows; i++)
@@ -138,7 +141,7 @@ static double propose(double least, double spread) {
 
 efface_column_rounding efface_rounding_column(const efface_rounding *r, uint32_t column) {
     efface_column_rounding found = {.collapses = 0};
-    if (column >= r->n_columns || !r->any)
+    if (column >= r->n_columns || !r->any || r->least[column] > r->most[column])
         return found;
     const double least = r->least[column], most = r->most[column], spread = most - least;
     const double low = least - r->shift[column], high = most - r->shift[column];

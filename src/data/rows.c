@@ -172,7 +172,7 @@ static uint32_t magnitude_bits(float x) {
 }
 
 /* The bits of the largest magnitude of a row: as integers they order like the numbers, with
- * infinity and NaN above all. */
+ * infinity and NaN above all: values are missing only if it is beyond LARGEST. */
 static uint32_t largest_bits(const float *values, uint32_t n, size_t stride) {
     uint32_t largest = 0;
     for (uint32_t j = 0; j < n; j++) {
@@ -182,22 +182,43 @@ static uint32_t largest_bits(const float *values, uint32_t n, size_t stride) {
     return largest;
 }
 
-static size_t exponent_slot(const float *values, uint32_t n, size_t stride) {
-    const uint32_t bits = largest_bits(values, n, stride);
+/* What statistics have of a row. */
+typedef struct digest {
+    size_t exponent;    /* its place among the counts */
+    uint64_t n_missing; /* values */
+} digest;
+
+static digest digest_row(const float *values, uint32_t n, size_t stride) {
+    uint32_t bits = largest_bits(values, n, stride);
+    uint64_t n_missing = 0;
+    if (bits > LARGEST) {
+        bits = 0;
+        for (uint32_t j = 0; j < n; j++) {
+            const uint32_t own = magnitude_bits(values[j * stride]);
+            n_missing += own > LARGEST;
+            bits = own <= LARGEST && own > bits ? own : bits;
+        }
+    }
     float magnitude;
     memcpy(&magnitude, &bits, sizeof magnitude);
-    return (size_t)(ef_exponent(magnitude) - EF_EXPONENT_MIN);
+    return (digest){(size_t)(ef_exponent(magnitude) - EF_EXPONENT_MIN), n_missing};
 }
 
-/* Copies a row in, minus zeros as zeros, and enters it in the statistics. */
+static void count_row(efface_data *data, const float *values, size_t stride) {
+    const digest of = digest_row(values, data->n_columns, stride);
+    data->exponents.rows[of.exponent]++;
+    data->n_missing += of.n_missing;
+}
+
+/* Copies a row in, as it is stored, and enters it in the statistics. */
 static void write_row(efface_data *data, size_t position, const float *values) {
     float *const row = ef_data_first(data, position);
     const bool is_new = position == data->n_rows;
     if (is_new && position % EF_PANEL == 0) /* the first row of a new panel */
         memset(row, 0, (size_t)data->n_columns * EF_PANEL * sizeof *row);
     for (uint32_t j = 0; j < data->n_columns; j++)
-        row[(size_t)j * EF_PANEL] = values[j] + 0.0F;
-    data->exponents.rows[exponent_slot(values, data->n_columns, 1)]++;
+        row[(size_t)j * EF_PANEL] = ef_stored_value(values[j]);
+    count_row(data, values, 1);
     ef_ranges_add(&data->ranges, row, EF_PANEL, is_new && position == 0);
 }
 
@@ -207,27 +228,31 @@ static void write_panel(efface_data *data, size_t position, const float *values,
     float *const panel = ef_data_first(data, position);
     for (uint32_t j = 0; j < data->n_columns; j++)
         for (size_t i = 0; i < EF_PANEL; i++)
-            panel[j * EF_PANEL + i] = values[i * stride + j] + 0.0F;
+            panel[j * EF_PANEL + i] = ef_stored_value(values[i * stride + j]);
     for (size_t i = 0; i < EF_PANEL; i++)
-        data->exponents.rows[exponent_slot(values + i * stride, data->n_columns, 1)]++;
+        count_row(data, values + i * stride, 1);
     ef_ranges_add_panel(&data->ranges, panel);
 }
 
 /* Takes the values of a row that will go, or change, out of the statistics. */
 static void unwrite_row(efface_data *data, size_t position) {
     const float *const row = ef_data_first(data, position);
-    data->exponents.rows[exponent_slot(row, data->n_columns, EF_PANEL)]--;
+    const digest of = digest_row(row, data->n_columns, EF_PANEL);
+    data->exponents.rows[of.exponent]--;
+    data->n_missing -= of.n_missing;
     ef_ranges_remove(&data->ranges, row, EF_PANEL);
 }
 
-/* The ends of a column and how many rows are there, from the rows. Cost O(n). Whole panels go by
- * lanes, which the compiler makes vectors of. */
+/* The ends of a column and how many rows are there, from the rows; those of an empty column if no
+ * row has a value. Cost O(n). Whole panels go by lanes, which the compiler makes vectors of. */
 static void measure_column(const efface_data *data, uint32_t column, float ends[2],
                            uint64_t counts[2]) {
     const size_t n_panels = data->n_rows / EF_PANEL;
     float low[EF_PANEL], high[EF_PANEL];
-    for (unsigned i = 0; i < EF_PANEL; i++)
-        low[i] = high[i] = ef_data_value(data, 0, column);
+    for (unsigned i = 0; i < EF_PANEL; i++) {
+        low[i] = (float)EFFACE_MAX_MAGNITUDE;
+        high[i] = -low[i];
+    }
     for (size_t p = 0; p < n_panels; p++) {
         const float *const x = ef_data_panel(data, p) + (size_t)column * EF_PANEL;
         for (unsigned i = 0; i < EF_PANEL; i++) {
@@ -274,8 +299,8 @@ void ef_data_column_ranges(const efface_data *data, float *column_min, float *co
             ends[0] = ranges->least[j];
             ends[1] = ranges->most[j];
         }
-        column_min[j] = ends[0];
-        column_max[j] = ends[1];
+        column_min[j] = ends[0] <= ends[1] ? ends[0] : 0.0F;
+        column_max[j] = ends[0] <= ends[1] ? ends[1] : 0.0F;
     }
 }
 
@@ -322,6 +347,33 @@ static const float *source_row(const efface_data *data, const efface_rows *rows,
     return rows->values + i * (rows->stride != 0 ? rows->stride : data->n_columns);
 }
 
+/* The first value of a row that a set cannot hold; n_columns if there is none. */
+static uint32_t find_wrong(const efface_data *data, const float *values) {
+    uint32_t j = 0;
+    if (largest_bits(values, data->n_columns, 1) <= LARGEST)
+        return data->n_columns;
+    while (j < data->n_columns && (magnitude_bits(values[j]) <= LARGEST ||
+                                   (data->allows_missing && values[j] != values[j])))
+        j++;
+    return j;
+}
+
+static efface_status fail_value(size_t row, uint32_t column, float value, efface_error *error) {
+    return value != value
+               ? ef_fail(
+                     error, EFFACE_E_LIMIT,
+                     "row %zu, column %" PRIu32
+                     ": the value is missing (NaN), and the set allows no missing values; leave "
+                     "the row out, give it a value, or allow missing values with a model that "
+                     "takes them (a forest)",
+                     row + 1, column + 1)
+               : ef_fail(error, EFFACE_E_LIMIT,
+                         "row %zu, column %" PRIu32
+                         ": the value %g is not a finite number of magnitude 2^126 or less; "
+                         "leave the row out or correct it",
+                         row + 1, column + 1, (double)value);
+}
+
 /* Checks values and weights; `replaced` is the weight that the rows take the place of. */
 static efface_status check_rows(const efface_data *data, const efface_rows *rows, int64_t replaced,
                                 int64_t *total_weight, efface_error *error) {
@@ -335,16 +387,9 @@ static efface_status check_rows(const efface_data *data, const efface_rows *rows
     int64_t total = data->total_weight - replaced;
     for (size_t i = 0; i < rows->n_rows; i++) {
         const float *const values = source_row(data, rows, i);
-        if (largest_bits(values, d, 1) > LARGEST) {
-            uint32_t j = 0;
-            while (magnitude_bits(values[j]) <= LARGEST)
-                j++;
-            return ef_fail(error, EFFACE_E_LIMIT,
-                           "row %zu, column %" PRIu32
-                           ": the value %g is not a finite number of magnitude 2^126 or less; "
-                           "leave the row out or correct it",
-                           i + 1, j + 1, (double)values[j]);
-        }
+        const uint32_t wrong = find_wrong(data, values);
+        if (wrong < d)
+            return fail_value(i, wrong, values[wrong], error);
         const int64_t weight = rows->weights != NULL ? rows->weights[i] : 1;
         if (weight < 1 || weight >= EFFACE_MAX_WEIGHT - total)
             return ef_fail(
@@ -614,8 +659,11 @@ efface_status ef_data_copy_rows(const efface_data *data, const size_t *positions
         if (copy->labels != NULL)
             copy->labels[i] = data->labels[positions[i]];
         copy->total_weight += ef_data_weight(data, positions[i]);
+        if (data->n_missing != 0)
+            copy->n_missing += digest_row(to, data->n_columns, EF_PANEL).n_missing;
     }
     copy->n_rows = n;
+    copy->allows_missing = data->allows_missing;
     *out = copy;
     return EFFACE_OK;
 }
@@ -730,6 +778,14 @@ uint32_t efface_data_n_columns(const efface_data *data) {
 
 int64_t efface_data_total_weight(const efface_data *data) {
     return data->total_weight;
+}
+
+void efface_data_allow_missing(efface_data *data) {
+    data->allows_missing = true;
+}
+
+uint64_t efface_data_n_missing(const efface_data *data) {
+    return data->n_missing;
 }
 
 const char *efface_data_column_name(const efface_data *data, uint32_t column) {

@@ -40,6 +40,9 @@ struct efface_data {
     };
     size_t capacity; /* rows there is room for; a multiple of EF_PANEL */
     float *values;   /* panels, 64-byte aligned; free places of the last are 0 */
+    bool allows_missing;
+    uint64_t
+        n_missing; /* values of the rows that are missing: each is the NaN of EF_MISSING_BITS */
     ef_row_ids ids;
     bool named;   /* rows were added with ids of their own, be they the positions */
     bool weighed; /* rows were added with weights, be they 1 */
@@ -53,6 +56,13 @@ struct efface_data {
     double *offsets;       /* n_columns offsets that values came without, or NULL */
     struct ef_shard *part; /* of a set that a group has (shards.h); NULL: the set is whole */
 };
+
+#define EF_MISSING_BITS 0x7FC00000u
+
+/* What a set stores for a value: minus zero as zero, and one NaN for all. */
+static inline float ef_stored_value(float x) {
+    return x == x ? x + 0.0F : __builtin_nanf("");
+}
 
 /* What a model keeps only to be quicker has positions of 32 bits. This says whether they suffice
  * for n_rows rows, with UINT32_MAX left over to mean none; if they do not, it is not kept. The

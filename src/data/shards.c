@@ -22,7 +22,7 @@ void ef_shard_free(ef_shard *part) {
 /* ---------------------------------------------------------------- counting all rows */
 
 /* The ends of all columns: first the smallest values, then the largest, turned round so that the
- * least number is wanted there too. */
+ * least number is wanted there too. Those of an empty column are not beyond any others. */
 static void find_ends(const ef_counts *counts, uint64_t *ends) {
     const uint32_t d = counts->n_columns;
     for (uint32_t j = 0; j < d; j++) {

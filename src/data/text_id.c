@@ -7,6 +7,7 @@
 #include "base/checked.h"
 
 #include <sodium/crypto_shorthash_siphash24.h>
+#include <string.h>
 
 _Static_assert(crypto_shorthash_siphashx24_KEYBYTES == EFFACE_HASH_KEY_BYTES, "key of SipHash");
 _Static_assert(crypto_shorthash_siphashx24_BYTES == 16, "output of SipHash");
@@ -82,6 +83,15 @@ uint64_t efface_text_id(const char *text, size_t n_bytes,
 
 int64_t efface_text_label(const char *text, size_t n_bytes) {
     return (int64_t)ef_hash_label(text, n_bytes).id;
+}
+
+float efface_text_category(const char *text, size_t n_bytes) {
+    const uint64_t hash = ef_hash_label(text, n_bytes).id;
+    const uint32_t sign = (uint32_t)(hash >> 28) & 1, power = (uint32_t)(hash >> 23) & 31;
+    const uint32_t bits = sign << 31 | (127 + 64 + power) << 23 | ((uint32_t)hash & 0x7FFFFF);
+    float code;
+    memcpy(&code, &bits, sizeof code);
+    return code;
 }
 
 static bool make_room(ef_texts *texts) {

@@ -128,14 +128,20 @@ efface_status ef_matrix_check(const ef_family *family, const void *predictor, ui
                        of.n_columns);
     if (*stride == 0)
         *stride = of.n_columns;
+    const bool missing = family->predicts_missing != NULL && family->predicts_missing(predictor);
     for (size_t i = 0; i < n_rows; i++)
-        for (uint32_t j = 0; j < of.n_columns; j++)
-            if (!(__builtin_fabsf(values[i * *stride + j]) <= (float)EFFACE_MAX_MAGNITUDE) &&
-                is_input(of, j))
-                return ef_fail(error, EFFACE_E_LIMIT,
-                               "row %zu, column %" PRIu32 ": the value is not a finite number of "
-                               "magnitude 2^126 or less",
-                               i + 1, j + 1);
+        for (uint32_t j = 0; j < of.n_columns; j++) {
+            const float x = values[i * *stride + j];
+            if (__builtin_fabsf(x) <= (float)EFFACE_MAX_MAGNITUDE || (missing && x != x) ||
+                !is_input(of, j))
+                continue;
+            return ef_fail(error, EFFACE_E_LIMIT,
+                           x != x ? "row %zu, column %" PRIu32 ": the value is missing (NaN), and "
+                                    "the model takes no missing values; give it a value"
+                                  : "row %zu, column %" PRIu32 ": the value is not a finite number "
+                                    "of magnitude 2^126 or less",
+                           i + 1, j + 1);
+        }
     return EFFACE_OK;
 }
 

@@ -16,15 +16,6 @@ static int exponent_of_bound(double bound) {
     return exponent;
 }
 
-/* The ends of a column; 0 for no rows. */
-static float least_of(const ef_counts *counts, uint32_t column) {
-    return counts->n_rows != 0 ? counts->ranges.least[column] : 0.0F;
-}
-
-static float most_of(const ef_counts *counts, uint32_t column) {
-    return counts->n_rows != 0 ? counts->ranges.most[column] : 0.0F;
-}
-
 static bool is_ignored(const bool *ignored, uint32_t column) {
     return ignored != NULL && ignored[column];
 }
@@ -36,7 +27,7 @@ static int exponent_of_rows(const ef_counts *counts, const bool *ignored) {
         return ef_exponent_counts_max(&counts->exponents);
     int exponent = EF_EXPONENT_MIN;
     for (uint32_t j = 0; j < counts->n_columns; j++) {
-        const float least = least_of(counts, j), most = most_of(counts, j);
+        const float least = ef_counts_least(counts, j), most = ef_counts_most(counts, j);
         const int own = ignored[j] ? EF_EXPONENT_MIN : ef_exponent(-least > most ? -least : most);
         exponent = own > exponent ? own : exponent;
     }
@@ -51,7 +42,7 @@ static efface_status use_bound(ef_domain *domain, const ef_counts *counts, const
     for (uint32_t j = 0; j < counts->n_columns; j++) {
         if (is_ignored(bounds->ignored, j))
             continue; /* low and step are 0 */
-        const float least = least_of(counts, j), most = most_of(counts, j);
+        const float least = ef_counts_least(counts, j), most = ef_counts_most(counts, j);
         if (bound > 0.0 && (least < -(float)bound || most > (float)bound))
             return ef_fail(error, EFFACE_E_LIMIT,
                            "the values of column %" PRIu32
@@ -68,7 +59,7 @@ static efface_status use_ranges(ef_domain *domain, const ef_counts *counts, cons
     for (uint32_t j = 0; j < counts->n_columns; j++) {
         if (is_ignored(bounds->ignored, j))
             continue;
-        const float least = least_of(counts, j), most = most_of(counts, j);
+        const float least = ef_counts_least(counts, j), most = ef_counts_most(counts, j);
         domain->low[j] = bounds->column_min != NULL ? bounds->column_min[j] + 0.0F : least;
         domain->high[j] = bounds->column_max != NULL ? bounds->column_max[j] + 0.0F : most;
         const float magnitude = (float)EFFACE_MAX_MAGNITUDE;
@@ -94,7 +85,7 @@ static efface_status use_ranges(ef_domain *domain, const ef_counts *counts, cons
 
 static void note_coarse(ef_domain *domain, const ef_counts *counts, const bool *ignored) {
     for (uint32_t j = 0; j < counts->n_columns; j++) {
-        const float least = least_of(counts, j), most = most_of(counts, j);
+        const float least = ef_counts_least(counts, j), most = ef_counts_most(counts, j);
         const double spread = ((double)most - (double)least) * (double)domain->step[j];
         if (most > least && spread < EF_COARSE_STEPS && !is_ignored(ignored, j))
             domain->coarse[domain->n_coarse++] = j;

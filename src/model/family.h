@@ -68,6 +68,10 @@ typedef struct ef_family {
     bool (*takes_missing)(const efface_params *params);
     bool (*predicts_missing)(const void *predictor);
 
+    /* The columns in which a model of these parameters has categories: writes at most `capacity` of
+     * them and returns how many there are. NULL: none. */
+    uint32_t (*categories)(const efface_params *params, uint32_t *columns, uint32_t capacity);
+
     /* A state of parameters that were checked. `fit_again` fits with the parameters, and the
      * randomness, that a state has. */
     efface_status (*fit)(const efface_data *data, const efface_params *params, void **state,
@@ -105,8 +109,8 @@ typedef struct ef_family {
     void (*locate)(const void *a, const void *b, efface_difference *difference);
 
     /* Predictors. `lend` fills the room with one that borrows from a state, and is not freed. Rows
-     * to predict are finite; the stride is not 0. Tables are numbered from 0; false: there is no
-     * such table. */
+     * to predict are finite, but for missing values; the stride is not 0. Tables are numbered from
+     * 0; false: there is no such table. */
     void (*lend)(const void *state, ef_lent *room);
     void (*write_predictor)(ef_writer *writer, const void *predictor);
     efface_status (*read_predictor)(ef_decoder *decoder, uint32_t n_columns, void **out,

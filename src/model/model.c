@@ -3,6 +3,7 @@
 #include "base/digest.h"
 #include "base/status.h"
 #include "model/family.h"
+#include "model/missing_values.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -48,6 +49,8 @@ efface_status ef_model_fit_as(const ef_family *wanted, const efface_data *data,
     efface_model *model = NULL;
     void *state = NULL;
     efface_status status = check_fit(wanted, data, params, out, &family, error);
+    if (status == EFFACE_OK)
+        status = ef_check_missing(family, params, data, error);
     if (status == EFFACE_OK)
         status = family->fit(data, params, &state, error);
     if (status == EFFACE_OK)
@@ -139,7 +142,10 @@ efface_status ef_model_attach(efface_model *model, const efface_data *data, effa
         return ef_fail(error, EFFACE_E_FORMAT,
                        "the state of the model is damaged or was made with other parameters: it "
                        "belongs to other rows");
-    const efface_status status = model->family->attach(model->state, data, error);
+    efface_status status =
+        ef_check_missing(model->family, model->family->params(model->state), data, error);
+    if (status == EFFACE_OK)
+        status = model->family->attach(model->state, data, error);
     if (status == EFFACE_OK)
         model->stamp = data->stamp;
     return status;

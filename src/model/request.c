@@ -12,7 +12,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "model/changing_rows.h"
-#include "model/family.h"
+#include "model/missing_values.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -228,13 +228,25 @@ efface_status efface_model_preview(efface_model *model, efface_data *data,
 
 /* ---------------------------------------------------------------- learn and update */
 
+/* Whether all models take the rows that come. */
+static efface_status check_rows(efface_model *const *models, size_t n_models,
+                                const efface_data *data, const efface_rows *rows,
+                                efface_error *error) {
+    efface_status status = check_models(models, n_models, data, error);
+    for (size_t i = 0; status == EFFACE_OK && i < n_models; i++) {
+        const ef_family *const family = models[i]->family;
+        status = ef_check_missing_rows(family, family->params(models[i]->state), data, rows, error);
+    }
+    return status;
+}
+
 efface_status efface_models_learn(efface_model *const *models, size_t n_models, efface_data *data,
                                   const efface_rows *rows, efface_report *reports,
                                   efface_error *error) {
     const double begin = now();
     ef_team *const team = ef_team_of_call(data);
     ef_joint_change change;
-    efface_status status = check_models(models, n_models, data, error);
+    efface_status status = check_rows(models, n_models, data, rows, error);
     if (status == EFFACE_OK)
         status = ef_take_in_rows(data, rows, &change, error);
     if (status != EFFACE_OK)
@@ -249,7 +261,7 @@ efface_status efface_models_update(efface_model *const *models, size_t n_models,
     const double begin = now();
     ef_team *const team = ef_team_of_call(data);
     ef_joint_change change;
-    efface_status status = check_models(models, n_models, data, error);
+    efface_status status = check_rows(models, n_models, data, rows, error);
     if (status == EFFACE_OK)
         status = ef_replace_rows(data, rows, &change, error);
     if (status != EFFACE_OK)

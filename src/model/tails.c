@@ -6,6 +6,8 @@
  * and then have no loss. Two passes over the rows: the mean, then the loss of each row and column.
  * The rows with the largest are found with a heap of as many as are asked for.
  *
+ * A missing value counts as the mean of its column, and so has no loss.
+ *
  * Everything here is in double and for warnings only.
  */
 #include "base/checked.h"
@@ -22,8 +24,9 @@
 /* Numbers of the columns, n_columns each. */
 typedef struct columns {
     float *least, *most;
-    double *unit; /* values are multiplied by it; 0 for a column that does not vary */
-    double *mean; /* in units */
+    double *unit;   /* values are multiplied by it; 0 for a column that does not vary */
+    double *mean;   /* in units */
+    double *weight; /* of the rows that have a value */
     double *loss;
 } columns;
 
@@ -32,9 +35,10 @@ static bool allocate(columns *c, size_t d) {
     c->most = ef_alloc_zero(d, sizeof *c->most);
     c->unit = ef_alloc_zero(d, sizeof *c->unit);
     c->mean = ef_alloc_zero(d, sizeof *c->mean);
+    c->weight = ef_alloc_zero(d, sizeof *c->weight);
     c->loss = ef_alloc_zero(d, sizeof *c->loss);
     return c->least != NULL && c->most != NULL && c->unit != NULL && c->mean != NULL &&
-           c->loss != NULL;
+           c->weight != NULL && c->loss != NULL;
 }
 
 static void release(columns *c) {
@@ -42,6 +46,7 @@ static void release(columns *c) {
     ef_free(c->most);
     ef_free(c->unit);
     ef_free(c->mean);
+    ef_free(c->weight);
     ef_free(c->loss);
 }
 
@@ -81,14 +86,19 @@ static void find_means(const efface_data *data, columns *c) {
         double weights[EF_PANEL];
         weigh(data, p, weights);
         for (uint32_t j = 0; j < data->n_columns; j++, values += EF_PANEL) {
-            double sum = 0.0;
-            for (size_t i = 0; i < EF_PANEL; i++)
-                sum += ((double)values[i] - (double)c->least[j]) * weights[i];
+            double sum = 0.0, weight = 0.0;
+            for (size_t i = 0; i < EF_PANEL; i++) {
+                const bool is_there = values[i] == values[i];
+                const double away = (double)values[i] - (double)c->least[j];
+                sum += is_there ? away * weights[i] : 0.0;
+                weight += is_there ? weights[i] : 0.0;
+            }
             c->mean[j] += sum * c->unit[j];
+            c->weight[j] += weight;
         }
     }
-    for (uint32_t j = 0; j < data->n_columns && data->n_rows != 0; j++)
-        c->mean[j] /= (double)data->total_weight;
+    for (uint32_t j = 0; j < data->n_columns; j++)
+        c->mean[j] = c->weight[j] > 0.0 ? c->mean[j] / c->weight[j] : 0.0;
 }
 
 /* Adds the losses of the rows of a panel to the columns, and gives them. */
@@ -101,7 +111,7 @@ static void add_panel(const efface_data *data, size_t panel, columns *c, double 
         double sum = 0.0;
         for (size_t i = 0; i < EF_PANEL; i++) {
             const double x = ((double)values[i] - (double)c->least[j]) * c->unit[j] - c->mean[j];
-            const double loss = x * x * weights[i];
+            const double loss = x == x ? x * x * weights[i] : 0.0;
             losses[i] += loss;
             sum += loss;
         }
@@ -169,7 +179,7 @@ efface_status efface_data_tails(const efface_data *data, efface_scale scale, eff
     if (scale != EFFACE_SCALE_NONE && scale != EFFACE_SCALE_MINMAX)
         return ef_fail(error, EFFACE_E_ARGUMENT, "%d is not a scale", (int)scale);
     const size_t n_most = data->n_rows >= ONE_ROW_IN ? data->n_rows / ONE_ROW_IN : 1;
-    columns c = {NULL, NULL, NULL, NULL, NULL};
+    columns c = {.least = NULL};
     double *const heap = ef_alloc_zero(n_most, sizeof *heap);
     efface_status status = EFFACE_OK;
     if (!allocate(&c, data->n_columns) || heap == NULL)

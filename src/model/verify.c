@@ -1,7 +1,7 @@
 /* Verify: fit anew and compare, and if there is a difference, say where. */
 #include "base/checked.h"
 #include "base/status.h"
-#include "model/family.h"
+#include "model/missing_values.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static efface_status check(const efface_model *model, const efface_data *data,
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the set has %" PRIu32 " columns, but the model was fitted to %" PRIu32,
                        data->n_columns, model->n_columns);
-    return EFFACE_OK;
+    return ef_check_missing(model->family, model->family->params(model->state), data, error);
 }
 
 efface_status efface_model_verify(const efface_model *model, const efface_data *data,

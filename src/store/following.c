@@ -12,6 +12,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "model/missing_values.h"
 #include "store/cluster/cluster.h"
 #include "store/residents.h"
 
@@ -39,6 +40,22 @@ typedef struct following {
     waiting *waiting;
     size_t n_waiting;
 } following;
+
+efface_status ef_record_takes(const efface_store *store, const ef_record *record,
+                              const ef_store_change *change, efface_error *error) {
+    const efface_data *const rows = change->come;
+    if (rows == NULL || rows->n_missing == 0 || ef_takes_missing(record->family, record->params))
+        return EFFACE_OK;
+    for (size_t i = 0; i < rows->n_rows; i++)
+        for (uint32_t j = 0; j < record->n_columns; j++) {
+            const uint32_t column = record->columns != NULL ? record->columns[j] : j;
+            const float x = ef_data_value(rows, i, column);
+            if (x != x)
+                return ef_fail_missing(record->family, i + 1, column,
+                                       efface_store_column(store, column), error);
+        }
+    return EFFACE_OK;
+}
 
 /* ---------------------------------------------------------------- without rows */
 
@@ -120,9 +137,10 @@ static efface_status try_model(following *f, const char *name, efface_model_repo
     memcpy(report->name, record.name, sizeof report->name);
     report->family = record.family->number;
     memcpy(report->before, record.digest, sizeof report->before);
+    status = ef_record_takes(f->store, &record, f->change, error);
     if (ef_record_is_outdated(&record))
         ef_report_outdated(&report->report);
-    else
+    else if (status == EFFACE_OK)
         status = follow_cold(f, &record, &model, &done, &report->report, error);
     done |= f->change->only_look && model == NULL;
     memcpy(report->after, record.digest, sizeof report->after);

@@ -21,6 +21,10 @@ typedef struct ef_store_change {
 efface_status ef_models_follow(efface_store *store, const ef_store_change *change,
                                efface_store_report *report, efface_error *error);
 
+/* Whether a model takes the rows of a change: it may take no missing values. */
+efface_status ef_record_takes(const efface_store *store, const ef_record *record,
+                              const ef_store_change *change, efface_error *error);
+
 /* Lets models over the same columns, those of `record`, follow together; `data` is their set, and
  * changes with them. All follow or none. */
 efface_status ef_models_change(efface_model *const *models, size_t n, const ef_record *record,

@@ -7,15 +7,32 @@
  */
 #include "base/checked.h"
 #include "base/status.h"
+#include "model/missing_values.h"
 #include "store/cluster/cluster.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* Whether the model takes its rows: the error names a column of the store. */
+static efface_status check_missing(const efface_store *store, const ef_record *record,
+                                   const efface_params *params, const efface_data *rows,
+                                   efface_error *error) {
+    const ef_family *family = NULL;
+    const efface_status status = ef_family_check(params, &family, error);
+    if (status != EFFACE_OK || rows->n_missing == 0 || ef_takes_missing(family, params))
+        return status;
+    const uint32_t own = ef_find_missing(rows);
+    const uint32_t column = record->columns != NULL ? record->columns[own] : own;
+    return ef_fail_missing(family, 0, column, efface_store_column(store, column), error);
+}
+
 /* Fits a model and looks for tails, if that is wanted, while the rows are at hand. */
-static efface_status fit(const efface_new_model *asked, const efface_data *rows,
+static efface_status fit(const efface_store *store, const ef_record *record,
+                         const efface_new_model *asked, const efface_data *rows,
                          efface_model **model, efface_error *error) {
-    const efface_status status = ef_model_fit(rows, asked->params, model, error);
+    efface_status status = check_missing(store, record, asked->params, rows, error);
+    if (status == EFFACE_OK)
+        status = ef_model_fit(rows, asked->params, model, error);
     return status == EFFACE_OK && asked->tails != NULL
                ? efface_data_tails(rows, asked->tails_scale, asked->tails, error)
                : status;
@@ -31,7 +48,7 @@ efface_status ef_model_add(efface_store *store, const efface_new_model *asked,
         status = ef_rows_copy(data, record.columns, record.n_columns, &some, error);
     const efface_data *const rows = some != NULL ? some : data;
     if (status == EFFACE_OK)
-        status = fit(asked, rows, &model, error);
+        status = fit(store, &record, asked, rows, &model, error);
     /* The user may have removed rows, and with them the ends of columns. */
     ef_counts counts = {0};
     if (status == EFFACE_OK && rows->part == NULL && !ef_data_count(rows, &counts))
@@ -75,7 +92,8 @@ static bool same_row(const adding *a, size_t position, const ef_stored_row *row)
     for (uint32_t j = 0; j < a->data->n_columns; j++) {
         const uint32_t column = a->record.columns != NULL ? a->record.columns[j] : j;
         ef_decoder reader = {.bytes = row->values + 4 * (size_t)column, .n_bytes = 4};
-        if (ef_read_f32(&reader) != ef_data_value(a->data, position, j))
+        const float is = ef_read_f32(&reader), was = ef_data_value(a->data, position, j);
+        if (is != was && (is == is || was == was)) /* two missing values are the same */
             return false;
     }
     return true;
@@ -235,6 +253,8 @@ static efface_status write_model(adding *a, efface_error *error) {
     status = catch_up(a, error);
     if (status == EFFACE_OK)
         status = ef_record_write(a->store, &a->record, a->model, &a->data->counts, true, error);
+    if (status == EFFACE_OK)
+        status = ef_store_read_rules(a->store, error);
     return ef_store_end(a->store, status, error);
 }
 
@@ -252,9 +272,11 @@ static efface_status fit_in_parts(adding *a, const efface_new_model *asked, effa
     if (status == EFFACE_OK)
         status = ef_store_join(store, a->data, error);
     if (status == EFFACE_OK)
-        status = fit(asked, a->data, &a->model, error);
+        status = fit(store, &a->record, asked, a->data, &a->model, error);
     if (status == EFFACE_OK)
         status = ef_record_write(store, &a->record, a->model, ef_data_whole(a->data), true, error);
+    if (status == EFFACE_OK)
+        status = ef_store_read_rules(store, error);
     return ef_store_end(store, status, error);
 }
 
@@ -263,7 +285,7 @@ static efface_status fit_in_file(adding *a, const efface_new_model *asked, effac
     if (status == EFFACE_OK)
         status = copy_rows(a, error);
     if (status == EFFACE_OK)
-        status = fit(asked, a->data, &a->model, error);
+        status = fit(a->store, &a->record, asked, a->data, &a->model, error);
     return status == EFFACE_OK ? write_model(a, error) : status;
 }
 

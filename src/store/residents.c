@@ -166,7 +166,8 @@ efface_status ef_residents_follow(efface_store *store, const ef_store_change *ch
         to->family = record->family->number;
         memcpy(to->before, record->digest, sizeof to->before);
         memcpy(to->after, record->digest, sizeof to->after);
-        if (change->only_look)
+        status = ef_record_takes(store, record, change, error);
+        if (status == EFFACE_OK && change->only_look)
             status = look(&r->models[i], r, change, &to->report, error);
     }
     for (size_t set = 0; status == EFFACE_OK && !change->only_look && set < r->n_sets; set++)

@@ -230,6 +230,8 @@ efface_status ef_make_updated(const efface_data *old, const efface_data *data, e
     float *const values = ef_alloc(d, sizeof *values);
     efface_status status =
         values != NULL ? efface_data_create(d, &made, error) : ef_fail_memory(error);
+    if (status == EFFACE_OK)
+        efface_data_allow_missing(made);
     for (size_t i = 0; status == EFFACE_OK && i < old->n_rows; i++) {
         size_t position = 0;
         const efface_row was = efface_data_row(old, i);

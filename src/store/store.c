@@ -324,6 +324,8 @@ static efface_status read_all(efface_store *store, efface_error *error) {
         status = find_receipt_key(store, error);
     if (status == EFFACE_OK)
         status = ef_store_read_columns(store, error);
+    if (status == EFFACE_OK)
+        status = ef_store_read_rules(store, error);
     return status;
 }
 
@@ -490,6 +492,9 @@ void efface_store_load_options(const efface_store *store, efface_load_options *o
     options->owners = store->head.owner_kind;
     options->offsets = store->places;
     options->n_offsets = store->n_places;
+    options->missing = store->takes_missing;
+    options->categories = store->categories;
+    options->n_categories = store->n_categories;
 }
 
 void efface_text_free(char *text) {

@@ -38,6 +38,9 @@ struct efface_store {
     double *offsets;                /* of the columns, or NULL */
     efface_offset *places;          /* the same for load options, those that are not 0 */
     size_t n_places;
+    bool takes_missing;          /* there are models, and all take missing values */
+    efface_category *categories; /* columns in which a model has categories, for load options */
+    size_t n_categories;
     char foreign[200];      /* what the schema has that is not ours; "" for nothing */
     int64_t schema_version; /* SQLite's count of its changes when it was compared */
     unsigned char receipt_key[EFFACE_RECEIPT_KEY_BYTES]; /* ids in receipts are hashed with it */
@@ -75,6 +78,9 @@ efface_status ef_store_read_columns(efface_store *store, efface_error *error);
 /* Writes those of a set, and the head's digest of them. */
 efface_status ef_store_write_columns(efface_store *store, const efface_data *data,
                                      efface_error *error);
+
+/* Within a transaction: finds out what the models let rows be that come (row_rules.c). */
+efface_status ef_store_read_rules(efface_store *store, efface_error *error);
 
 /* Releases them. */
 void ef_store_free_columns(efface_store *store);

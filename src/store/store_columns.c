@@ -16,6 +16,7 @@ void ef_store_free_columns(efface_store *store) {
     ef_free(store->names);
     ef_free(store->offsets);
     ef_free(store->places);
+    ef_free(store->categories);
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -184,8 +185,10 @@ efface_status ef_store_give_offsets(const efface_store *store, const uint32_t *c
 efface_status ef_store_new_set(const efface_store *store, efface_data **out, efface_error *error) {
     efface_data *made = NULL;
     efface_status status = efface_data_create(store->head.n_columns, &made, error);
-    if (status == EFFACE_OK)
+    if (status == EFFACE_OK) {
+        efface_data_allow_missing(made);
         status = ef_store_give_offsets(store, NULL, made, error);
+    }
     for (uint32_t j = 0; status == EFFACE_OK && store->names != NULL && j < made->n_columns; j++)
         status = efface_data_name_column(made, j, store->names[j], error);
     if (status == EFFACE_OK)

@@ -155,7 +155,7 @@ static efface_status drop(efface_store *store, const char *name, efface_error *e
         return status;
     status = ef_record_drop(store, &record, error);
     ef_record_free(&record);
-    return status;
+    return status == EFFACE_OK ? ef_store_read_rules(store, error) : status;
 }
 
 efface_status efface_store_drop(efface_store *store, const char *name, efface_error *error) {

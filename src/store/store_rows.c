@@ -33,8 +33,10 @@ efface_status ef_batch_begin(ef_row_batch *b, const efface_store *store, const u
         b->labels == NULL)
         return ef_fail_memory(error);
     const efface_status status = efface_data_create(b->n_columns, &b->found.data, error);
-    return status == EFFACE_OK ? ef_store_give_offsets(store, columns, b->found.data, error)
-                               : status;
+    if (status != EFFACE_OK)
+        return status;
+    efface_data_allow_missing(b->found.data);
+    return ef_store_give_offsets(store, columns, b->found.data, error);
 }
 
 /* A field that no row of a batch has is left out, so that a set without owners has no memory for
@@ -85,6 +87,10 @@ efface_status ef_batch_add(ef_row_batch *b, const ef_stored_row *row, efface_err
             row->values + 4 * (size_t)(b->columns != NULL ? b->columns[j] : j);
         ef_decoder reader = {.bytes = bytes, .n_bytes = 4};
         values[j] = ef_read_f32(&reader);
+        /* A row that leaves is taken out of sums by the bytes that a set has of it. */
+        ef_decoder again = {.bytes = bytes, .n_bytes = 4};
+        if (values[j] != values[j] && ef_read_u32(&again) != EF_MISSING_BITS)
+            return ef_store_corrupt(error, "a row has invalid values");
     }
     b->ids[b->n] = row->row.id;
     b->owners[b->n] = row->row.owner;
@@ -421,6 +427,8 @@ efface_status ef_rows_copy(const efface_data *data, const uint32_t *columns, uin
                                : ef_fail_memory(error);
     if (status == EFFACE_OK)
         status = ef_data_reserve(copy, data->n_rows, error);
+    if (status == EFFACE_OK && data->allows_missing)
+        efface_data_allow_missing(copy);
     for (size_t first = 0; status == EFFACE_OK && first < data->n_rows; first += BATCH_ROWS) {
         const size_t left = data->n_rows - first, n = left < BATCH_ROWS ? left : BATCH_ROWS;
         for (size_t i = 0; i < n; i++) {

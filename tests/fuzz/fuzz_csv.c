@@ -6,7 +6,9 @@
  *              whether texts are kept
  *     byte 1   id column (lower half) and owner column (upper half), from the list below
  *     byte 2   weight column and label column
- *     byte 3   hash key
+ *     byte 3   hash key; and a column of categories (lower half), from the list too
+ *
+ * They are loaded once more with that column, and with missing values.
  */
 #include "fuzz_load.h"
 
@@ -31,6 +33,11 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
     options.hash_key[0] = bytes[3];
     if ((bytes[0] & 0x80) != 0)
         require(efface_texts_create(&options.texts, NULL) == EFFACE_OK);
+    load_twice(bytes + 4, n_bytes - 4, &options);
+    const efface_category category = {.column = columns[bytes[3] & 15]};
+    options.missing = 1;
+    options.categories = &category;
+    options.n_categories = category.column != NULL;
     load_twice(bytes + 4, n_bytes - 4, &options);
     efface_texts_free(options.texts);
     load_labels_checked(bytes + 4, n_bytes - 4);

@@ -15,21 +15,33 @@ static inline void require(bool holds) {
         abort();
 }
 
+/* Two values, which may be missing, are the same. */
+static inline bool same_value(float x, float y) {
+    return memcmp(&x, &y, sizeof x) == 0;
+}
+
 static inline void check_rows(const efface_data *data) {
     const uint32_t n_columns = efface_data_n_columns(data);
     const size_t n_rows = efface_data_n_rows(data);
     require(n_rows >= 1 && n_columns >= 1 && n_columns <= EFFACE_MAX_COLUMNS);
     int64_t total_weight = 0;
+    uint64_t n_missing = 0;
     for (size_t i = 0; i < n_rows; i++) {
         const efface_row row = efface_data_row(data, i);
         size_t position;
         require(efface_data_find(data, row.id, &position) == EFFACE_OK && position == i);
         require(row.weight >= 1);
         total_weight += row.weight;
-        for (uint32_t j = 0; j < n_columns; j++)
-            require(ef_data_value(data, i, j) >= (float)-EFFACE_MAX_MAGNITUDE &&
-                    ef_data_value(data, i, j) <= (float)EFFACE_MAX_MAGNITUDE);
+        for (uint32_t j = 0; j < n_columns; j++) {
+            const float x = ef_data_value(data, i, j);
+            const bool is_missing = x != x;
+            n_missing += is_missing;
+            require(is_missing
+                        ? same_value(x, __builtin_nanf(""))
+                        : x >= (float)-EFFACE_MAX_MAGNITUDE && x <= (float)EFFACE_MAX_MAGNITUDE);
+        }
     }
+    require(n_missing == efface_data_n_missing(data));
     require(total_weight == efface_data_total_weight(data));
 }
 
@@ -95,7 +107,7 @@ static inline void load_shifted(const unsigned char *bytes, size_t n_bytes,
     for (uint32_t j = 0; data != NULL && j < efface_data_n_columns(data); j++) {
         const efface_column_rounding found = efface_rounding_column(shifted.rounding, j);
         require(found.spread >= 0.0 && found.offset - found.offset == 0.0);
-        require(ef_data_value(data, 0, j) == ef_data_value(plain, 0, j) || j == 0);
+        require(same_value(ef_data_value(data, 0, j), ef_data_value(plain, 0, j)) || j == 0);
     }
     efface_rounding_free(shifted.rounding);
     efface_data_free(data);
@@ -116,7 +128,7 @@ static inline void load_twice(const unsigned char *bytes, size_t n_bytes,
             require(x.id == y.id && x.weight == y.weight && x.owner == y.owner &&
                     x.label == y.label);
             for (uint32_t j = 0; j < n_columns; j++)
-                require(ef_data_value(a, i, j) == ef_data_value(b, i, j));
+                require(same_value(ef_data_value(a, i, j), ef_data_value(b, i, j)));
         }
     }
     efface_load_options defaults;

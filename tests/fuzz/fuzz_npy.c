@@ -1,4 +1,5 @@
-/* Any bytes as an .npy file, as rows and as labels. Bytes that begin otherwise get its magic. */
+/* Any bytes as an .npy file, as rows, with missing values or not, and as labels. Bytes that begin
+ * otherwise get its magic. */
 #include "fuzz_load.h"
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes);
@@ -12,6 +13,10 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
     if (!gzipped && n_bytes >= 6)
         memcpy(file, "\x93NUMPY", 6);
     load_twice(file, n_bytes, NULL);
+    efface_load_options options;
+    efface_load_options_init(&options);
+    options.missing = 1;
+    load_twice(file, n_bytes, &options);
     load_labels_checked(file, n_bytes);
     free(file);
     return 0;

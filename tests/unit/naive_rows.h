@@ -1,11 +1,12 @@
 /*
  * A naive set of rows: a list that is searched from front to back, with every statistic computed
  * anew from what is in it. check_same compares all that can be seen of a real set with it. Also
- * random rows to put in, with all that a caller may or may not give.
+ * random rows to put in, with all that a caller may or may not give, and values missing or not.
  */
 #ifndef NAIVE_ROWS_H
 #define NAIVE_ROWS_H
 
+#include "base/checked.h"
 #include "data/rows.h"
 
 #include <math.h>
@@ -21,6 +22,7 @@
 #define MOST_BATCH 30
 
 static uint64_t random_state;
+static bool values_are_missing; /* some of those that are drawn */
 
 static uint64_t draw(void) {
     random_state = random_state * 6364136223846793005u + 1442695040888963407u;
@@ -53,7 +55,7 @@ static naive_row *naive_find(naive_set *set, uint64_t id) {
 static void naive_assign(naive_row *row, const efface_rows *from, size_t i, uint32_t d) {
     const float *const values = from->values + i * (from->stride != 0 ? from->stride : d);
     for (uint32_t j = 0; j < d; j++)
-        row->values[j] = values[j] == 0.0F ? 0.0F : values[j];
+        row->values[j] = values[j] == 0.0F ? 0.0F : values[j] != values[j] ? NAN : values[j];
     row->row.weight = from->weights != NULL ? from->weights[i] : row->row.weight;
     row->row.owner = from->owners != NULL ? from->owners[i] : row->row.owner;
     row->row.label = from->labels != NULL ? from->labels[i] : row->row.label;
@@ -96,10 +98,44 @@ static void check_memory(const efface_data *data, size_t most_rows) {
             assert_true(ef_data_value(data, position, j) == 0.0F);
 }
 
+/* What is counted of the rows is, byte for byte, what is counted of them one after the other; and
+ * the same when it was written and read. */
+static void check_counts(const efface_data *data, const naive_set *set) {
+    ef_counts kept, anew, again;
+    ef_writer a = {0}, b = {0}, c = {0};
+    assert_true(ef_data_count(data, &kept) && ef_counts_init(&anew, set->d));
+    for (size_t i = 0; i < set->n; i++)
+        ef_counts_change(&anew, set->rows[i].values, set->rows[i].row.weight, false);
+    assert_false(ef_counts_stale(&kept) || ef_counts_stale(&anew));
+    ef_counts_write(&a, &kept);
+    ef_counts_write(&b, &anew);
+    assert_int_equal(a.n_bytes, b.n_bytes);
+    assert_memory_equal(a.bytes, b.bytes, a.n_bytes);
+    ef_decoder r = {.bytes = a.bytes, .n_bytes = a.n_bytes};
+    assert_true(ef_counts_read(&r, set->d, &again) && !ef_counts_stale(&again));
+    /* A row that comes after that is counted too: it is the first that some columns have. */
+    if (set->n != 0) {
+        const naive_row *const row = &set->rows[set->n - 1];
+        ef_counts_change(&anew, row->values, row->row.weight, false);
+        ef_counts_change(&again, row->values, row->row.weight, false);
+    }
+    b.n_bytes = 0;
+    ef_counts_write(&b, &anew);
+    ef_counts_write(&c, &again);
+    assert_memory_equal(b.bytes, c.bytes, b.n_bytes);
+    ef_counts_free(&kept);
+    ef_counts_free(&anew);
+    ef_counts_free(&again);
+    ef_free(a.bytes);
+    ef_free(b.bytes);
+    ef_free(c.bytes);
+}
+
 static void check_same(const efface_data *data, naive_set *set) {
     assert_int_equal(efface_data_n_rows(data), set->n);
     assert_int_equal(efface_data_n_columns(data), set->d);
     int64_t total = 0;
+    uint64_t n_missing = 0;
     float least[MOST_COLUMNS] = {0}, most[MOST_COLUMNS] = {0};
     ef_exponent_counts exponents;
     memset(&exponents, 0, sizeof exponents);
@@ -118,10 +154,16 @@ static void check_same(const efface_data *data, naive_set *set) {
         for (uint32_t j = 0; j < set->d; j++) {
             least[j] = i == 0 ? right->values[j] : fminf(least[j], right->values[j]);
             most[j] = i == 0 ? right->values[j] : fmaxf(most[j], right->values[j]);
+            n_missing += isnan(right->values[j]) != 0;
         }
         exponents.rows[naive_exponent(right, set->d) + 100]++;
     }
+    for (uint32_t j = 0; j < set->d; j++)
+        if (isnan(least[j]))
+            least[j] = most[j] = 0.0F;
     assert_true(efface_data_total_weight(data) == total);
+    assert_true(efface_data_n_missing(data) == n_missing);
+    check_counts(data, set);
     assert_memory_equal(&data->exponents, &exponents, sizeof exponents);
     float column_min[MOST_COLUMNS], column_max[MOST_COLUMNS];
     ef_data_column_ranges(data, column_min, column_max);
@@ -159,6 +201,13 @@ typedef struct batch {
     int64_t labels[MOST_BATCH];
 } batch;
 
+static float draw_missing(void) {
+    static const uint32_t nans[] = {0x7FC00000, 0xFFC00000, 0x7F800001, 0x7FFFFFFF};
+    float x;
+    memcpy(&x, &nans[draw() % 4], sizeof x);
+    return x;
+}
+
 static float draw_value(void) {
     switch (draw() % 8) {
     case 0: return -0.0F;
@@ -181,6 +230,11 @@ static void draw_batch(batch *b, uint32_t d) {
     };
     for (size_t i = 0; i < MOST_BATCH * (MOST_COLUMNS + 3); i++)
         b->values[i] = draw_value();
+    /* Of some batches hardly a value is there, so that columns run empty. */
+    const uint64_t one_in = 1 + draw() % 5 * (draw() % 3);
+    for (size_t i = 0; values_are_missing && i < MOST_BATCH * (MOST_COLUMNS + 3); i++)
+        if (draw() % one_in == 0)
+            b->values[i] = draw_missing();
     const bool ones = draw() % 2 == 0;
     for (size_t i = 0; i < MOST_BATCH; i++) {
         b->weights[i] = ones ? 1 : 1 + (int64_t)(draw() % 1000);

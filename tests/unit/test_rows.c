@@ -85,12 +85,15 @@ static void random_operations(void **state) {
     static const uint32_t columns[] = {1, 2, 3, 8, 17};
     naive_set *const set = test_malloc(sizeof *set);
     batch *const b = test_malloc(sizeof *b);
-    for (unsigned round = 0; round < 30; round++) {
+    for (unsigned round = 0; round < 60; round++) {
         random_state = round + 1;
+        values_are_missing = round >= 30;
         efface_data *data = NULL;
         memset(set, 0, sizeof *set);
         set->d = columns[round % 5];
         assert_int_equal(efface_data_create(set->d, &data, NULL), EFFACE_OK);
+        if (values_are_missing)
+            efface_data_allow_missing(data);
         check_same(data, set);
         for (unsigned step = 0; step < 150; step++) {
             draw_batch(b, set->d);
@@ -104,6 +107,7 @@ static void random_operations(void **state) {
         }
         efface_data_free(data);
     }
+    values_are_missing = false;
     test_free(b);
     test_free(set);
 }

@@ -1,29 +1,17 @@
 /* The random choices of a forest. */
 #include "model/forest/chances.h"
 
+#include "base/grid.h"
 #include "base/tape.h"
-
-static uint64_t join(uint32_t low, uint32_t high) {
-    return (uint64_t)low | (uint64_t)high << 32;
-}
 
 uint64_t ef_root_key(uint64_t seed, uint32_t tree) {
     return ef_tape(seed, EF_TAPE_ROOT, 0, tree, 0);
 }
 
 void ef_child_keys(uint64_t key, uint64_t children[2]) {
-    uint32_t words[4];
-    ef_tape_words(key, EF_TAPE_CHILDREN, 0, 0, 0, words);
-    children[0] = join(words[0], words[1]);
-    children[1] = join(words[2], words[3]);
-}
-
-/* ---------------------------------------------------------------- columns */
-
-uint32_t ef_shuffle_next(ef_shuffle *shuffle, uint32_t i, uint32_t n) {
-    if (i % 4 == 0)
-        ef_tape_words(shuffle->key, EF_TAPE_COLUMNS, 0, 0, i / 4, shuffle->words);
-    return i + (uint32_t)((uint64_t)shuffle->words[i % 4] * (n - i) >> 32);
+    const uint64_t stream = ef_node_stream(key, EF_NODE_CHILDREN, 0);
+    children[0] = ef_stream_at(stream, 0);
+    children[1] = ef_stream_at(stream, 1);
 }
 
 /* ---------------------------------------------------------------- thresholds */
@@ -67,31 +55,94 @@ static int32_t key_below(double y) {
     return (double)near > y ? key - 1 : key;
 }
 
-int32_t ef_draw_threshold(uint64_t key, uint32_t column, int32_t lo, int32_t hi) {
+/* One number after the other for a threshold. */
+typedef struct draws {
+    uint64_t key;
+    uint32_t column, n;
+} draws;
+
+static uint64_t next_draw(draws *d) {
+    return ef_stream_at(ef_node_stream(d->key, EF_NODE_THRESHOLD, d->n++), d->column);
+}
+
+/* ---------------------------------------------------------------- long tails */
+
+/* A column with long tails has a scale of its own: even up to its unit 2^e, and by octaves beyond.
+ * Places on it are whole numbers. */
+#define UNIT ((int64_t)1 << 40)   /* places up to the unit, and in each octave */
+#define OCTAVE_BITS 17            /* a float32 has 2^23 numbers in an octave */
+#define MIDDLE ((int64_t)1 << 50) /* where 0 is among places, so that none is negative */
+
+/* The key of a place; keys are in the order of places. */
+static int32_t key_at(int64_t place, int unit) {
+    const int64_t size = place < 0 ? -place : place;
+    int64_t key;
+    if (size < UNIT) {
+        key = key_below((double)size * ef_power_of_two(unit - 40));
+    } else {
+        key = ((int64_t)(unit + 127) << 23) + ((size - UNIT) >> OCTAVE_BITS);
+        key = key < EF_KEY_INFINITE ? key : EF_KEY_INFINITE - 1;
+    }
+    return (int32_t)(place < 0 ? -key : key);
+}
+
+/* A place near that of a key, in the order of keys. */
+static int64_t place_of(int32_t key, int unit) {
+    const int32_t size = key < 0 ? -key : key, key_of_unit = (unit + 127) << 23;
+    const int64_t place = size >= key_of_unit
+                              ? UNIT + ((int64_t)(size - key_of_unit) << OCTAVE_BITS)
+                              : (int64_t)((double)ef_key_value(size) * ef_power_of_two(40 - unit));
+    return key < 0 ? -place : place;
+}
+
+/* False if there is no place between: then values are too near to each other for the scale. */
+static bool draw_long(draws *d, uint64_t bits, int unit, int32_t lo, int32_t hi, int32_t *cut) {
+    const int64_t low = place_of(lo, unit) + MIDDLE, high = place_of(hi, unit) + MIDDLE;
+    if (low == high)
+        return false;
+    const int width = 64 - __builtin_clzll((uint64_t)(low ^ high));
+    int64_t from = low >> width << width, to = from + ((int64_t)1 << width);
+    while (from < to) {
+        const int64_t place = from + (int64_t)ef_tape_below(bits, (uint64_t)(to - from));
+        *cut = key_at(place - MIDDLE, unit);
+        if (*cut < lo)
+            from = place + 1;
+        else if (*cut >= hi)
+            to = place;
+        else
+            return true;
+        bits = next_draw(d);
+    }
+    return false;
+}
+
+int32_t ef_draw_threshold(uint64_t key, uint32_t column, int unit, int32_t lo, int32_t hi) {
+    draws d = {.key = key, .column = column};
+    uint64_t bits = next_draw(&d);
+    int32_t cut;
+    if (unit != EF_NO_UNIT && draw_long(&d, bits, unit, lo, hi, &cut))
+        return cut;
     const double low = (double)ef_key_value(lo), high = (double)ef_key_value(hi);
     double from, to;
     find_box(lo, hi, &from, &to);
-    for (uint32_t step = 0;; step++) {
-        uint32_t words[4];
-        ef_tape_words(key, EF_TAPE_THRESHOLD, 0, column, step, words);
-        for (int half = 0; half < 4; half += 2) {
-            const double y = from + ef_tape_unit(join(words[half], words[half + 1])) * (to - from);
-            if (y < low)
-                from = y;
-            else if (y >= high)
-                to = y;
-            else
-                return key_below(y);
-        }
+    for (;;) {
+        const double y = from + ef_tape_unit(bits) * (to - from);
+        if (y < low)
+            from = y;
+        else if (y >= high)
+            to = y;
+        else
+            return key_below(y);
+        bits = next_draw(&d);
     }
 }
 
 bool ef_draw_missing(uint64_t key, uint32_t column) {
-    return (ef_tape(key, EF_TAPE_MISSING, 0, column, 0) & 1) != 0;
+    return (ef_stream_at(ef_node_stream(key, EF_NODE_MISSING, 0), column) & 1) != 0;
 }
 
 uint32_t ef_draw_salt(uint64_t key, uint32_t column, uint32_t draw) {
-    return (uint32_t)ef_tape(key, EF_TAPE_CATEGORIES, 0, column, draw);
+    return (uint32_t)ef_stream_at(ef_node_stream(key, EF_NODE_CATEGORIES, draw), column);
 }
 
 /* ---------------------------------------------------------------- the trees of a row */

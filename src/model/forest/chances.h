@@ -48,17 +48,44 @@ static inline float ef_key_value(int32_t key) {
 uint64_t ef_root_key(uint64_t seed, uint32_t tree);
 void ef_child_keys(uint64_t key, uint64_t children[2]);
 
-/* The order of columns of a node: 32 random bits for each place. */
-typedef struct ef_shuffle {
-    uint64_t key;
-    uint32_t words[4];
-} ef_shuffle;
+/* What a number of a node is for. The values are part of every result: never renumber. */
+typedef enum ef_node_purpose {
+    EF_NODE_CHILDREN = 1,  /* index: 0 left, 1 right */
+    EF_NODE_COLUMNS = 2,   /* index: half of the place */
+    EF_NODE_THRESHOLD = 3, /* index: column, step: attempt */
+    EF_NODE_MISSING = 4,   /* index: column */
+    EF_NODE_CATEGORIES = 5 /* index: column, step: attempt */
+} ef_node_purpose;
 
-/* The place, from i to n - 1, that place i is exchanged with; to be asked for i = 0, 1, ... */
-uint32_t ef_shuffle_next(ef_shuffle *shuffle, uint32_t i, uint32_t n);
+/* The finalizer of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
+ * generators", 2014): every bit of the result depends on every bit of the number. */
+static inline uint64_t ef_mix(uint64_t z) {
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9U;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBU;
+    return z ^ z >> 31;
+}
 
-/* The key of a threshold t of a column, lo <= t < hi. */
-int32_t ef_draw_threshold(uint64_t key, uint32_t column, int32_t lo, int32_t hi);
+#define EF_GOLDEN 0x9E3779B97F4A7C15U
+
+/* Numbers of a node for a purpose and a step; and one of them. */
+static inline uint64_t ef_node_stream(uint64_t key, ef_node_purpose purpose, uint32_t step) {
+    return ef_mix(key + EF_GOLDEN * (uint64_t)(purpose + 8 * (uint64_t)step));
+}
+
+static inline uint64_t ef_stream_at(uint64_t stream, uint64_t index) {
+    return ef_mix(stream + EF_GOLDEN * (index + 1));
+}
+
+/* The place, from i to n - 1, that place i is exchanged with when the n columns are shuffled. */
+static inline uint32_t ef_shuffle_at(uint64_t stream, uint32_t i, uint32_t n) {
+    const uint64_t bits = ef_stream_at(stream, i / 2) >> (i % 2 * 32);
+    return i + (uint32_t)((bits & 0xFFFFFFFF) * (n - i) >> 32);
+}
+
+/* The key of a threshold t of a column, lo <= t < hi. A column with long tails has a unit, as the
+ * exponent of a power of two, beyond which thresholds are drawn by octaves. */
+#define EF_NO_UNIT INT32_MAX
+int32_t ef_draw_threshold(uint64_t key, uint32_t column, int unit, int32_t lo, int32_t hi);
 
 /* Whether missing values of a column go left. */
 bool ef_draw_missing(uint64_t key, uint32_t column);

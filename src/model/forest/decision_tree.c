@@ -208,7 +208,7 @@ uint32_t ef_dtree_pass_on(ef_dtree *tree, uint32_t i, const ef_forest_rows *rows
     left->n_rows = right->n_rows = 0;
     for (uint32_t slot = node->first; slot != EF_NO_SLOT; n++) {
         const uint32_t after = tree->next[slot];
-        const bool goes_left = ef_dnode_left(node, ef_slot_keys(rows, slot)[node->input]);
+        const bool goes_left = ef_dnode_left(node, ef_slot_key(rows, slot, node->input));
         tree->nodes[of_sides[goes_left]].n_rows++;
         ef_dtree_link(tree, of_sides[goes_left], slot);
         slot = after;

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define LEAST_CANDIDATES 5 /* by default, if there are as many inputs */
 #define MOST_BOOTSTRAPPED ((int64_t)1 << 34)
 #define LEAST_TALLY_ROWS 64 /* smaller nodes are looked through as fast as they are counted */
 
@@ -23,7 +24,10 @@ static efface_status make_inputs(ef_forest *f, const efface_forest_params *param
     f->columns = ef_alloc(d, sizeof *f->columns);
     f->input_ids = ef_alloc(d, sizeof *f->input_ids);
     f->are_categories = ef_alloc_zero(d, sizeof *f->are_categories);
-    if (f->columns == NULL || f->input_ids == NULL || f->are_categories == NULL)
+    f->sizes = ef_alloc_zero(d, sizeof *f->sizes);
+    f->units = ef_alloc(d, sizeof *f->units);
+    if (f->columns == NULL || f->input_ids == NULL || f->are_categories == NULL ||
+        f->sizes == NULL || f->units == NULL)
         return ef_fail_memory(error);
     for (uint32_t j = 0; j < d; j++)
         if (j != f->target) {
@@ -45,10 +49,10 @@ static efface_status make_inputs(ef_forest *f, const efface_forest_params *param
     return EFFACE_OK;
 }
 
-/* ceil(sqrt(n)) */
+/* The square root, rounded down. */
 static uint32_t root_of(uint32_t n) {
     uint32_t root = 0;
-    while (root * root < n)
+    while ((root + 1) * (root + 1) <= n)
         root++;
     return root;
 }
@@ -56,8 +60,8 @@ static uint32_t root_of(uint32_t n) {
 static uint32_t candidates_of(const efface_forest_params *params, uint32_t n_inputs) {
     uint32_t n = params->n_candidates;
     if (n == 0) {
-        const uint32_t root = root_of(n_inputs);
-        n = root > 16 ? root : 16;
+        n = params->target == EFFACE_NO_COLUMN ? root_of(n_inputs) : n_inputs / 3;
+        n = n > LEAST_CANDIDATES ? n : LEAST_CANDIDATES;
     }
     return n < n_inputs ? n : n_inputs;
 }
@@ -69,6 +73,7 @@ static void make_rules(ef_forest *f) {
         .n_candidates = candidates_of(params, f->n_inputs),
         .columns = f->columns,
         .are_categories = f->are_categories,
+        .units = f->units,
         .max_depth = params->max_depth,
         .min_split = params->min_split,
         .min_leaf = params->min_leaf,
@@ -121,6 +126,8 @@ void ef_forest_free(void *state) {
     ef_free(f->columns);
     ef_free(f->input_ids);
     ef_free(f->are_categories);
+    ef_free(f->sizes);
+    ef_free(f->units);
     ef_lock_free(f->lock);
     ef_free(f->params);
     ef_free(f);
@@ -281,6 +288,10 @@ int32_t ef_forest_target(const ef_forest *f, float target) {
     return ef_snap(target, 0.0F, ef_step_bound(f->exponent));
 }
 
+int32_t ef_forest_unit(const ef_forest *f, uint32_t input) {
+    return f->are_categories[input] ? EF_NO_UNIT : ef_sizes_unit(&f->sizes[input]);
+}
+
 static int compare_labels(const void *a, const void *b) {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -319,9 +330,11 @@ static efface_status find_classes(ef_forest *f, const efface_data *data, efface_
 static void fill_slot(ef_forest *f, const efface_data *data, size_t position, uint32_t slot) {
     ef_forest_rows *const rows = &f->rows;
     const float *const values = ef_data_first(data, position);
-    int32_t *const keys = rows->keys + (size_t)slot * rows->n_inputs;
-    for (uint32_t i = 0; i < rows->n_inputs; i++)
-        keys[i] = ef_key_of(values[(size_t)f->columns[i] * EF_PANEL]);
+    for (uint32_t i = 0; i < rows->n_inputs; i++) {
+        const float value = values[(size_t)f->columns[i] * EF_PANEL];
+        ef_slot_set(rows, slot, i, value);
+        ef_sizes_count(&f->sizes[i], ef_key_of(value), false);
+    }
     rows->values[slot] = ef_forest_of_classes(f)
                              ? ef_classes_find(&f->classes, data->labels[position])
                              : (uint32_t)ef_forest_target(f, values[(size_t)f->target * EF_PANEL]);
@@ -329,6 +342,19 @@ static void fill_slot(ef_forest *f, const efface_data *data, size_t position, ui
         rows->weights[slot] = ef_data_weight(data, position);
     if (rows->ids != NULL)
         rows->ids[slot] = ef_data_id(data, position);
+}
+
+/* The narrowest formats that hold all values of a set. */
+static bool choose_formats(ef_forest *f, const efface_data *data) {
+    ef_forest_rows *const rows = &f->rows;
+    rows->formats = ef_alloc(f->n_inputs, sizeof *rows->formats);
+    for (uint32_t i = 0; rows->formats != NULL && i < f->n_inputs; i++) {
+        ef_input_range range = ef_input_range_none();
+        for (size_t r = 0; r < data->n_rows && range.is_whole; r++)
+            ef_input_range_add(&range, ef_data_value(data, r, f->columns[i]));
+        rows->formats[i] = ef_format_for(&range, f->are_categories[i]);
+    }
+    return rows->formats != NULL;
 }
 
 efface_status ef_forest_take_rows(ef_forest *f, const efface_data *data, bool with_classes,
@@ -345,12 +371,13 @@ efface_status ef_forest_take_rows(ef_forest *f, const efface_data *data, bool wi
     f->rules.n_classes = f->classes.n_ids;
     f->rules.ranks = f->classes.ranks;
     rows->n_inputs = f->n_inputs;
+    rows->may_miss = f->takes_missing;
     if (data->weights != NULL)
         rows->weights = ef_alloc(1, sizeof *rows->weights);
     if (f->params->rows != EFFACE_FOREST_ALL)
         rows->ids = ef_alloc(1, sizeof *rows->ids);
     if ((data->weights != NULL && rows->weights == NULL) ||
-        (f->params->rows != EFFACE_FOREST_ALL && rows->ids == NULL) ||
+        (f->params->rows != EFFACE_FOREST_ALL && rows->ids == NULL) || !choose_formats(f, data) ||
         !ef_forest_rows_reserve(rows, n))
         return ef_fail_memory(error);
     for (size_t i = 0; i < n; i++) {
@@ -370,6 +397,8 @@ efface_status ef_forest_take_rows(ef_forest *f, const efface_data *data, bool wi
         }
     }
     rows->n_positions = n;
+    for (uint32_t i = 0; i < f->n_inputs; i++)
+        f->units[i] = ef_forest_unit(f, i);
     return EFFACE_OK;
 }
 
@@ -576,6 +605,7 @@ efface_status ef_forest_attach(void *state, const efface_data *data, efface_erro
                          "grid of its target");
     if (status == EFFACE_OK) {
         ef_forest_rows_free(&f->rows);
+        memset(f->sizes, 0, f->n_inputs * sizeof *f->sizes);
         for (uint32_t c = 0; c < f->classes.n_ids; c++)
             f->classes.n_rows[c] = 0;
         status = ef_forest_take_rows(f, data, false, error);

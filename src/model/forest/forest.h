@@ -18,6 +18,7 @@
 #include "base/threads.h"
 #include "model/family.h"
 #include "model/forest/growing.h"
+#include "model/forest/tails_of_inputs.h"
 
 /* The classes of the rows that take part. A class has a number for as long as it has rows, and a
  * rank among the labels. */
@@ -35,9 +36,11 @@ typedef struct ef_forest {
     uint32_t n_columns, target;
     bool takes_missing;
     uint32_t n_inputs;
-    uint32_t *columns;    /* of the inputs */
-    int64_t *input_ids;   /* the same, for tables */
-    bool *are_categories; /* by input */
+    uint32_t *columns;     /* of the inputs */
+    int64_t *input_ids;    /* the same, for tables */
+    bool *are_categories;  /* by input */
+    ef_input_sizes *sizes; /* by input */
+    int32_t *units;
     ef_rules rules;
     int32_t exponent; /* of the grid of the target */
     ef_totals totals;
@@ -67,6 +70,9 @@ efface_status ef_forest_check_weight(const ef_forest *forest, int64_t weight, ef
 /* Whether a row takes part: then its class or target. */
 bool ef_forest_takes(const ef_forest *forest, int64_t label, float target);
 int32_t ef_forest_target(const ef_forest *forest, float target);
+
+/* The unit of an input by the sizes that are counted now. */
+int32_t ef_forest_unit(const ef_forest *forest, uint32_t input);
 
 /* Classes: the number of a label, EF_NO_SLOT if it has none; a copy; a new label (false if memory
  * is short; `grown`: there are more numbers than before); ranks, after labels came or left. */

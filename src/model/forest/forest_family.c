@@ -47,6 +47,13 @@ static bool takes_missing(const efface_params *common) {
     return ((const efface_forest_params *)(const void *)common)->missing != 0;
 }
 
+static uint32_t categories(const efface_params *common, uint32_t *columns, uint32_t capacity) {
+    const efface_forest_params *const params = (const void *)common;
+    for (uint32_t i = 0; i < params->n_categories && i < capacity; i++)
+        columns[i] = params->categories[i];
+    return params->n_categories;
+}
+
 static void tell(ef_listener to, const char *name, uint64_t value) {
     to.each(to.context, &(efface_fact){.name = name, .whole = value});
 }
@@ -275,6 +282,7 @@ const ef_family ef_forest_family = {
     .read_params = ef_forest_read_params,
     .describe_params = ef_forest_describe_params,
     .takes_missing = takes_missing,
+    .categories = categories,
     .predicts_missing = predicts_missing,
     .fit = ef_forest_fit,
     .fit_again = fit_again,

@@ -21,6 +21,7 @@
 #include <string.h>
 
 static const char bound_moved[] = "the bound of the target's grid moved";
+static const char unit_moved[] = "the scale of a column with long tails moved";
 static const char grown_again[] = "another split is the best in parts of trees";
 
 /* What becomes of a forest. */
@@ -28,9 +29,9 @@ typedef struct revision {
     ef_forest *forest;
     ef_forest *fresh; /* takes its place; the rest is for one that is changed */
     ef_totals totals;
-    const ef_change *change;
-    uint32_t *slots;   /* of each row of the change; EF_NO_SLOT: it takes no part */
-    size_t *positions; /* a copy: the change may be gone when the revision is dropped */
+    const ef_change *change; /* which lives until the revision is committed or dropped */
+    uint32_t *slots;         /* of each row of the change; EF_NO_SLOT: it takes no part */
+    size_t *positions;       /* a copy: the change may be gone when the revision is dropped */
     bool *leaves;
     size_t n_rows, n_moved; /* of the change; of those, how many have changed slot_of */
     bool replaces;
@@ -39,8 +40,31 @@ typedef struct revision {
     bool has_classes;
     ef_plan *plans; /* by worker */
     unsigned n_plans;
+    bool sized; /* the sizes of values were counted */
     bool committed;
 } revision;
+
+/* ---------------------------------------------------------------- sizes of values */
+
+/* Counts the values of the change, or undoes that. */
+static void count_sizes(const revision *r, const ef_change *change, bool undo) {
+    ef_forest *const f = r->forest;
+    for (size_t i = 0; i < change->n_rows; i++) {
+        const float *const values = ef_change_first(change, i);
+        const float target = ef_forest_of_classes(f) ? 0.0F : values[(size_t)f->target * EF_PANEL];
+        for (uint32_t j = 0; ef_forest_takes(f, change->rows[i].label, target) && j < f->n_inputs;
+             j++)
+            ef_sizes_count(&f->sizes[j], ef_key_of(values[(size_t)f->columns[j] * EF_PANEL]),
+                           change->leaves[i] != undo);
+    }
+}
+
+static bool units_stay(const ef_forest *f) {
+    for (uint32_t j = 0; j < f->n_inputs; j++)
+        if (f->units[j] != ef_forest_unit(f, j))
+            return false;
+    return true;
+}
 
 /* ---------------------------------------------------------------- rows into slots */
 
@@ -112,8 +136,7 @@ static bool take_in(revision *r, size_t i, const ef_change *change) {
         return false;
     const uint32_t slot = r->slots[i] = ef_forest_rows_take(rows);
     for (uint32_t j = 0; j < f->n_inputs; j++)
-        rows->keys[(size_t)slot * f->n_inputs + j] =
-            ef_key_of(values[(size_t)f->columns[j] * EF_PANEL]);
+        ef_slot_set(rows, slot, j, values[(size_t)f->columns[j] * EF_PANEL]);
     rows->values[slot] = value;
     if (rows->weights != NULL)
         rows->weights[slot] = row->weight;
@@ -138,6 +161,29 @@ static bool make_weights(ef_forest_rows *rows, const ef_change *change) {
     return rows->weights != NULL;
 }
 
+/* Has values kept in wider formats where those that come do not fit. */
+static bool widen(ef_forest *f, const ef_change *change) {
+    ef_forest_rows *const rows = &f->rows;
+    ef_input_format *formats = NULL;
+    for (uint32_t j = 0; j < f->n_inputs; j++)
+        for (size_t i = 0; i < change->n_rows; i++) {
+            const float value = ef_change_first(change, i)[(size_t)f->columns[j] * EF_PANEL];
+            if (change->leaves[i] ||
+                ef_format_holds(formats != NULL ? &formats[j] : &rows->formats[j], value))
+                continue;
+            if (formats == NULL) {
+                formats = ef_alloc(f->n_inputs, sizeof *formats);
+                if (formats == NULL)
+                    return false;
+                memcpy(formats, rows->formats, f->n_inputs * sizeof *formats);
+            }
+            formats[j] = (ef_input_format){.width = 4};
+        }
+    const bool right = formats == NULL || ef_forest_rows_set_formats(rows, formats);
+    ef_free(formats);
+    return right;
+}
+
 /* Slots for the rows that come, marks for those that leave, and the classes as they will be. */
 static bool prepare_rows(revision *r, const ef_change *change) {
     ef_forest *const f = r->forest;
@@ -157,7 +203,7 @@ static bool prepare_rows(revision *r, const ef_change *change) {
     }
     r->n_rows = n;
     r->replaces = change->replaces;
-    if (!ef_forest_rows_reserve(rows, n_coming) || !make_weights(rows, change))
+    if (!widen(f, change) || !ef_forest_rows_reserve(rows, n_coming) || !make_weights(rows, change))
         return false;
     for (uint32_t t = 0; t < f->n_trees; t++)
         if (!ef_dtree_chain(&f->trees[t], rows->capacity))
@@ -624,6 +670,8 @@ void ef_forest_drop(void *next) {
         ef_plan_drop(&r->plans[w], f->trees);
     ef_free(r->plans);
     if (!r->committed) {
+        if (r->sized)
+            count_sizes(r, r->change, true);
         for (size_t i = 0; i < r->n_rows; i++)
             if (r->slots[i] != EF_NO_SLOT && r->leaves[i])
                 f->rows.leaving[r->slots[i]] = false;
@@ -650,11 +698,11 @@ void ef_forest_drop(void *next) {
     ef_free(r);
 }
 
-static efface_status refit(revision *r, const ef_news *news, efface_report *report,
-                           efface_error *error) {
+static efface_status refit(revision *r, const ef_news *news, const char *reason,
+                           efface_report *report, efface_error *error) {
     void *fresh = NULL;
     report->action = EFFACE_ACTION_REFITTED;
-    report->reason = bound_moved;
+    report->reason = reason;
     report->rows_visited = news->rows->n_rows;
     if (news->only_look)
         return EFFACE_OK;
@@ -702,13 +750,21 @@ efface_status ef_forest_follow(void *state, const ef_news *news, void **next, bo
     efface_status status = ef_forest_check_weight(f, r->totals.total_weight, error);
     if (status == EFFACE_OK)
         status = ef_forest_find_exponent(f, news->rows, &exponent, error);
-    if (status == EFFACE_OK && exponent != f->exponent)
-        status = refit(r, news, report, error);
-    else if (status == EFFACE_OK)
-        status = prepare_rows(r, news->change) ? follow_all(r, news, &n_visited, error)
-                                               : ef_fail_memory(error);
-    if (status == EFFACE_OK && exponent == f->exponent)
-        tell(r, n_visited, report);
+    if (status == EFFACE_OK) {
+        r->change = news->change;
+        r->sized = true;
+        count_sizes(r, news->change, false);
+        if (exponent != f->exponent)
+            status = refit(r, news, bound_moved, report, error);
+        else if (!units_stay(f))
+            status = refit(r, news, unit_moved, report, error);
+        else if (!prepare_rows(r, news->change))
+            status = ef_fail_memory(error);
+        else
+            status = follow_all(r, news, &n_visited, error);
+        if (status == EFFACE_OK && r->n_plans != 0)
+            tell(r, n_visited, report);
+    }
     if (status != EFFACE_OK || news->only_look) {
         ef_forest_drop(r);
         *done = status == EFFACE_OK;

@@ -7,7 +7,9 @@
 #include <string.h>
 
 void ef_forest_rows_free(ef_forest_rows *rows) {
-    ef_free(rows->keys);
+    ef_free(rows->formats);
+    ef_free(rows->by_row);
+    ef_free(rows->by_column);
     ef_free(rows->values);
     ef_free(rows->weights);
     ef_free(rows->ids);
@@ -17,7 +19,153 @@ void ef_forest_rows_free(ef_forest_rows *rows) {
     *rows = (ef_forest_rows){0};
 }
 
-/* Gives an array, unless it is NULL and stays so, another size. */
+/* ---------------------------------------------------------------- formats */
+
+#define MOST_WHOLE 8388608.0F /* whole numbers up to here have neighbours in float32 */
+
+ef_input_range ef_input_range_none(void) {
+    return (ef_input_range){.is_whole = true, .least = MOST_WHOLE, .most = -MOST_WHOLE};
+}
+
+static bool is_whole(float value) {
+    return value >= -MOST_WHOLE && value <= MOST_WHOLE && (float)(int32_t)value == value;
+}
+
+void ef_input_range_add(ef_input_range *range, float value) {
+    if (!is_whole(value)) {
+        range->is_whole = false;
+        return;
+    }
+    range->least = value < range->least ? value : range->least;
+    range->most = value > range->most ? value : range->most;
+}
+
+ef_input_format ef_format_for(const ef_input_range *range, bool is_category) {
+    if (!range->is_whole || is_category)
+        return (ef_input_format){.width = 4};
+    if (range->least > range->most) /* no values */
+        return (ef_input_format){.width = 1};
+    const int32_t least = (int32_t)range->least, most = (int32_t)range->most;
+    if (least >= 0 && most <= UINT8_MAX)
+        return (ef_input_format){.width = 1};
+    if (most - least <= UINT8_MAX)
+        return (ef_input_format){.width = 1, .base = least};
+    if (least >= INT16_MIN && most <= INT16_MAX)
+        return (ef_input_format){.width = 2};
+    if (most - least <= UINT16_MAX)
+        return (ef_input_format){.width = 2, .base = least - INT16_MIN};
+    return (ef_input_format){.width = 4};
+}
+
+bool ef_format_holds(const ef_input_format *format, float value) {
+    if (format->width == 4)
+        return true;
+    if (!is_whole(value))
+        return false;
+    const int32_t code = (int32_t)value - format->base;
+    return format->width == 1 ? code >= 0 && code <= UINT8_MAX
+                              : code >= INT16_MIN && code <= INT16_MAX;
+}
+
+int32_t ef_code_key(const ef_input_format *format, int32_t code) {
+    return format->width == 4 ? code : ef_key_of((float)(code + format->base));
+}
+
+int32_t ef_cut_code(const ef_input_format *format, int32_t cut) {
+    if (format->width == 4)
+        return cut;
+    const float value = ef_key_value(cut);
+    if (value >= 2.0F * MOST_WHOLE)
+        return INT32_MAX / 2;
+    if (value < -2.0F * MOST_WHOLE)
+        return INT32_MIN / 2;
+    const int32_t whole = (int32_t)value;
+    return whole - ((float)whole > value) - format->base;
+}
+
+/* Where inputs stand in a row: the wide ones first, so that each is on a boundary of its width. */
+static size_t place_inputs(ef_input_format *formats, uint32_t n) {
+    size_t offset = 0;
+    for (unsigned width = 4; width != 0; width /= 2)
+        for (uint32_t i = 0; i < n; i++)
+            if (formats[i].width == width) {
+                formats[i].offset = (uint32_t)offset;
+                offset += width;
+            }
+    return (offset + 3) / 4 * 4;
+}
+
+/* A code into both its places. */
+static void set_code(const ef_input_format *format, unsigned char *in_row, unsigned char *in_column,
+                     int32_t code) {
+    const uint8_t small = (uint8_t)code;
+    const int16_t medium = (int16_t)code;
+    const void *const from = format->width == 1   ? (const void *)&small
+                             : format->width == 2 ? (const void *)&medium
+                                                  : (const void *)&code;
+    memcpy(in_row, from, format->width);
+    memcpy(in_column, from, format->width);
+}
+
+static void set_key(ef_forest_rows *rows, uint32_t slot, uint32_t input, int32_t key) {
+    const ef_input_format *const format = &rows->formats[input];
+    const int32_t code = format->width == 4 ? key : (int32_t)ef_key_value(key) - format->base;
+    set_code(format, rows->by_row + slot * rows->row_bytes + format->offset,
+             rows->by_column + format->offset * rows->capacity + (size_t)slot * format->width,
+             code);
+}
+
+void ef_slot_set(ef_forest_rows *rows, uint32_t slot, uint32_t input, float value) {
+    assert(ef_format_holds(&rows->formats[input], value));
+    set_key(rows, slot, input, ef_key_of(value));
+}
+
+/* Both blocks of codes, for rows of so many bytes. */
+static bool make_blocks(ef_forest_rows *rows, size_t capacity, size_t row_bytes) {
+    /* A row of 64 bytes should not begin in the middle of a line of the cache. */
+    rows->by_row = ef_alloc_aligned(capacity, row_bytes);
+    rows->by_column = ef_alloc_zero(capacity, row_bytes);
+    if (rows->by_row != NULL)
+        memset(rows->by_row, 0, capacity * row_bytes);
+    rows->capacity = capacity;
+    rows->row_bytes = row_bytes;
+    return rows->by_row != NULL && rows->by_column != NULL;
+}
+
+/* Gives rows other formats, or room for others. */
+static bool rebuild(ef_forest_rows *rows, const ef_input_format *formats, size_t capacity) {
+    ef_forest_rows made = *rows;
+    const uint32_t n = rows->n_inputs;
+    made.formats = ef_alloc(n, sizeof *made.formats);
+    made.by_row = made.by_column = NULL;
+    bool right = made.formats != NULL;
+    if (right) {
+        memcpy(made.formats, formats, n * sizeof *formats);
+        right = make_blocks(&made, capacity, place_inputs(made.formats, n));
+    }
+    if (!right) {
+        ef_free(made.formats);
+        ef_free(made.by_row);
+        ef_free(made.by_column);
+        return false;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t slot = 0; slot < rows->n_slots; slot++)
+            set_key(&made, slot, i, ef_slot_key(rows, slot, i));
+    ef_free(rows->formats);
+    ef_free(rows->by_row);
+    ef_free(rows->by_column);
+    *rows = made;
+    return true;
+}
+
+bool ef_forest_rows_set_formats(ef_forest_rows *rows, const ef_input_format *formats) {
+    return rebuild(rows, formats, rows->capacity);
+}
+
+/* ---------------------------------------------------------------- slots */
+
+/* Gives an array another size. */
 static bool resize(void *array, size_t n, size_t size) {
     void **const at = array;
     void *const larger = ef_realloc(*at, n, size);
@@ -42,18 +190,14 @@ bool ef_forest_rows_reserve(ef_forest_rows *rows, size_t n_more) {
     if (rows->n_slots + n_new <= rows->capacity)
         return true;
     const size_t was = rows->capacity, n = grown(was, rows->n_slots + n_new);
-    size_t row_bytes;
-    if (!ef_mul_size(rows->n_inputs, sizeof *rows->keys, &row_bytes) ||
-        !resize(&rows->keys, n, row_bytes != 0 ? row_bytes : 1) ||
-        !resize(&rows->values, n, sizeof *rows->values) ||
+    if (!resize(&rows->values, n, sizeof *rows->values) ||
         (rows->weights != NULL && !resize(&rows->weights, n, sizeof *rows->weights)) ||
         (rows->ids != NULL && !resize(&rows->ids, n, sizeof *rows->ids)) ||
         !resize(&rows->leaving, n, sizeof *rows->leaving) ||
         !resize(&rows->free_slots, n, sizeof *rows->free_slots))
         return false;
     memset(rows->leaving + was, 0, (n - was) * sizeof *rows->leaving);
-    rows->capacity = n;
-    return true;
+    return rebuild(rows, rows->formats, n);
 }
 
 uint32_t ef_forest_rows_take(ef_forest_rows *rows) {
@@ -62,22 +206,28 @@ uint32_t ef_forest_rows_take(ef_forest_rows *rows) {
 }
 
 void ef_forest_rows_release(ef_forest_rows *rows, uint32_t slot) {
-    ef_wipe(rows->keys + (size_t)slot * rows->n_inputs, rows->n_inputs * sizeof *rows->keys);
-    ef_wipe(rows->values + slot, sizeof *rows->values);
+    for (uint32_t i = 0; i < rows->n_inputs; i++) {
+        const ef_input_format *const format = &rows->formats[i];
+        set_code(format, rows->by_row + slot * rows->row_bytes + format->offset,
+                 rows->by_column + format->offset * rows->capacity + (size_t)slot * format->width,
+                 0);
+    }
+    rows->values[slot] = 0;
     if (rows->weights != NULL)
-        ef_wipe(rows->weights + slot, sizeof *rows->weights);
+        rows->weights[slot] = 0;
     if (rows->ids != NULL)
-        ef_wipe(rows->ids + slot, sizeof *rows->ids);
+        rows->ids[slot] = 0;
     rows->leaving[slot] = false;
     rows->free_slots[rows->n_free++] = slot;
 }
 
 size_t ef_forest_rows_bytes(const ef_forest_rows *rows) {
-    size_t each = rows->n_inputs * sizeof *rows->keys + sizeof *rows->values +
-                  sizeof *rows->leaving + sizeof *rows->free_slots;
+    size_t each = 2 * rows->row_bytes + sizeof *rows->values + sizeof *rows->leaving +
+                  sizeof *rows->free_slots;
     if (rows->weights != NULL)
         each += sizeof *rows->weights;
     if (rows->ids != NULL)
         each += sizeof *rows->ids;
-    return rows->capacity * each + rows->positions_capacity * sizeof *rows->slot_of;
+    return rows->capacity * each + rows->n_inputs * sizeof *rows->formats +
+           rows->positions_capacity * sizeof *rows->slot_of;
 }

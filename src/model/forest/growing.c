@@ -62,7 +62,7 @@ static bool renew(void *array, size_t n, size_t size) {
 static bool make_room(ef_grower *g, size_t n) {
     const ef_rules *const rules = g->rules;
     const bool weighs = g->rows->weights != NULL || rules->bootstraps;
-    const size_t n_segments = rules->of_classes ? rules->n_classes : 1;
+    const size_t n_segments = rules->n_classes > 1 ? rules->n_classes : 1;
     if (n_segments > g->segments_capacity) {
         if (!renew(&g->bunch.segments, n_segments, sizeof(ef_segment)) ||
             !renew(&g->segments, n_segments, sizeof(ef_segment)) ||
@@ -176,31 +176,53 @@ bool ef_make_leaf(const ef_rules *rules, ef_dtree *tree, uint32_t node, const ef
 
 /* ---------------------------------------------------------------- parting */
 
+/* Parts slots alone, without a branch that cannot be foretold: the usual case. */
+#define PART_SLOTS(type)                                                                           \
+    static void part_##type(const type *codes, int32_t cut, uint32_t *all, size_t first,           \
+                            size_t end, size_t *n_left, uint32_t *right, size_t *n_right) {        \
+        size_t l = *n_left, r = *n_right;                                                          \
+        for (size_t i = first; i < end; i++) {                                                     \
+            const uint32_t slot = all[i];                                                          \
+            const bool goes_left = codes[slot] <= cut;                                             \
+            all[l] = slot;                                                                         \
+            right[r] = slot;                                                                       \
+            l += goes_left;                                                                        \
+            r += !goes_left;                                                                       \
+        }                                                                                          \
+        *n_left = l;                                                                               \
+        *n_right = r;                                                                              \
+    }
+
+PART_SLOTS(uint8_t)
+PART_SLOTS(int16_t)
+PART_SLOTS(int32_t)
+
 size_t ef_part(const ef_forest_rows *rows, const ef_dnode *split, ef_bunch *b, ef_segment *left,
                uint32_t *slots, int64_t *weights, int32_t *targets) {
     size_t n_left = 0, n_right = 0, i = 0;
-    const int32_t *const keys = rows->keys + split->input;
-    const size_t stride = rows->n_inputs;
+    const ef_input_format *const format = &rows->formats[split->input];
+    const void *const codes = ef_input_column(rows, split->input);
+    const bool plain = b->weights == NULL && b->targets == NULL && split->kind == EF_THRESHOLD &&
+                       (format->width != 4 || split->missing_left || !rows->may_miss);
+    const int32_t cut = split->kind == EF_THRESHOLD ? ef_cut_code(format, split->cut) : 0;
     for (uint32_t s = 0; s < b->n_segments; s++) {
         const size_t end = i + b->segments[s].n_rows, before = n_left;
         int64_t weight = 0;
-        if (b->weights == NULL && b->targets == NULL) {
-            /* The usual case, without a branch that cannot be foretold. */
-            for (; i < end; i++) {
-                const uint32_t slot = b->slots[i];
-                const bool goes_left = ef_dnode_left(split, keys[slot * stride]);
-                b->slots[n_left] = slot;
-                slots[n_right] = slot;
-                n_left += goes_left;
-                n_right += !goes_left;
-            }
+        if (plain) {
+            if (format->width == 1)
+                part_uint8_t(codes, cut, b->slots, i, end, &n_left, slots, &n_right);
+            else if (format->width == 2)
+                part_int16_t(codes, cut, b->slots, i, end, &n_left, slots, &n_right);
+            else
+                part_int32_t(codes, cut, b->slots, i, end, &n_left, slots, &n_right);
             weight = (int64_t)(n_left - before);
+            i = end;
         }
         for (; i < end; i++) {
             const uint32_t slot = b->slots[i];
             const int64_t of_row = b->weights != NULL ? b->weights[i] : 1;
             const int32_t target = b->targets != NULL ? b->targets[i] : 0;
-            const bool goes_left = ef_dnode_left(split, keys[slot * stride]);
+            const bool goes_left = ef_dnode_left(split, ef_slot_key(rows, slot, split->input));
             const size_t to = goes_left ? n_left++ : n_right++;
             weight += goes_left ? of_row : 0;
             (goes_left ? b->slots : slots)[to] = slot;
@@ -366,7 +388,7 @@ size_t ef_part_travellers(ef_grower *g, const ef_dnode *split, size_t first, siz
     ef_traveller *const all = g->travellers + first;
     size_t n_left = 0, n_right = 0;
     for (size_t i = 0; i < n; i++) {
-        const bool left = ef_dnode_left(split, ef_slot_keys(g->rows, all[i].slot)[split->input]);
+        const bool left = ef_dnode_left(split, ef_slot_key(g->rows, all[i].slot, split->input));
         if (left)
             all[n_left++] = all[i];
         else

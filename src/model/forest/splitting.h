@@ -16,6 +16,7 @@ typedef struct ef_rules {
     uint32_t n_inputs, n_candidates;
     const uint32_t *columns;    /* of the inputs */
     const bool *are_categories; /* by input */
+    const int32_t *units;       /* by input: of one with long tails, else EF_NO_UNIT */
     uint32_t max_depth, min_split, min_leaf;
     bool of_classes, by_entropy, may_miss;
     bool bootstraps;       /* rows are in trees several times */
@@ -52,6 +53,8 @@ typedef struct ef_candidate {
     uint32_t n_left;     /* rows that go left */
 } ef_candidate;
 
+#define EF_FEW_ROWS 64 /* nodes with fewer are small */
+
 /* Room to choose in. */
 typedef struct ef_chooser {
     const ef_rules *rules;
@@ -67,10 +70,11 @@ typedef struct ef_chooser {
     uint16_t *skipped;
 
     uint16_t *order, *in_order;
-    int32_t *strips; /* values of candidates */
-    size_t strips_capacity;
+    const unsigned char *row_at[EF_FEW_ROWS]; /* where the rows of a small node are */
+    unsigned char *differs;                   /* bytes of rows that differ */
+    void *strip;                              /* codes of a column */
+    size_t strip_capacity;
     size_t left_capacity;
-    uint64_t n_looked; /* rows looked at */
 } ef_chooser;
 
 /* False if memory is short; `clear` in any case. */

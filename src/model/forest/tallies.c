@@ -133,14 +133,12 @@ static void count_left(ef_tally *t, size_t candidate, uint32_t class_id, int32_t
 /* Counts one row; false if the tally has to be made anew. */
 static bool count_row(ef_tally *t, const ef_rules *rules, const ef_forest_rows *rows,
                       const ef_traveller *who, uint32_t sample, uint64_t key) {
-    const int32_t *const keys = ef_slot_keys(rows, who->slot);
-    const int32_t *const sample_keys = ef_slot_keys(rows, sample);
     const uint32_t value = rows->values[who->slot];
     const int64_t weight = who->leaves ? -who->weight : who->weight;
     ef_candidate *const candidates = candidates_of(t);
     const uint16_t *const skipped = skipped_of(t);
     for (uint32_t i = 0; !who->leaves && i < t->n_skipped; i++)
-        if (keys[skipped[i]] != sample_keys[skipped[i]])
+        if (ef_slot_code(rows, who->slot, skipped[i]) != ef_slot_code(rows, sample, skipped[i]))
             return false;
     if (t->n_classes != 0 && value >= t->n_classes)
         return false;
@@ -153,10 +151,11 @@ static bool count_row(ef_tally *t, const ef_rules *rules, const ef_forest_rows *
     uint32_t *const left_weights = t->n_classes != 0 ? weights_of(t, 0) : NULL;
     for (uint32_t i = 0; i < t->n_candidates; i++) {
         ef_candidate *const c = &candidates[i];
-        const int32_t x = keys[c->input];
+        const int32_t x = ef_slot_key(rows, who->slot, c->input);
         if (c->kind == EF_CATEGORIES) {
             if (!who->leaves && c->lo != 0 &&
-                !draws_stay(c, key, rules->columns[c->input], x, sample_keys[c->input]))
+                !draws_stay(c, key, rules->columns[c->input], x,
+                            ef_slot_key(rows, sample, c->input)))
                 return false;
         } else if (x != EF_KEY_MISSING) {
             if (c->cut == EF_KEY_INFINITE && x != c->lo)
@@ -198,7 +197,8 @@ bool ef_tally_change(ef_tally *t, const ef_rules *rules, const ef_forest_rows *r
             continue;
         if (c->lo >= c->hi)
             return false;
-        if (ef_draw_threshold(key, rules->columns[c->input], c->lo, c->hi) != c->cut)
+        if (ef_draw_threshold(key, rules->columns[c->input], rules->units[c->input], c->lo,
+                              c->hi) != c->cut)
             c->n_lo = 0; /* to be counted anew */
     }
     return true;
@@ -220,13 +220,14 @@ static bool fix_candidate(ef_tally *t, size_t i, const ef_rules *rules, const ef
     c->hi = INT32_MIN;
     c->n_lo = c->n_hi = 0;
     for (size_t r = 0; r < n; r++) {
-        const int32_t x = ef_slot_keys(rows, slots[r])[c->input];
+        const int32_t x = ef_slot_key(rows, slots[r], c->input);
         if (x != EF_KEY_MISSING)
             move_extremes(c, x, false);
     }
     if (c->lo >= c->hi)
         return false;
-    const int32_t cut = ef_draw_threshold(key, rules->columns[c->input], c->lo, c->hi);
+    const int32_t cut =
+        ef_draw_threshold(key, rules->columns[c->input], rules->units[c->input], c->lo, c->hi);
     if (cut == c->cut)
         return true;
     c->cut = cut;
@@ -237,7 +238,7 @@ static bool fix_candidate(ef_tally *t, size_t i, const ef_rules *rules, const ef
         memset(sums_of(t, i), 0, 2 * sizeof(int64_t));
     for (size_t r = 0; r < n; r++) {
         const uint32_t value = rows->values[slots[r]];
-        if (!goes_left(c, ef_slot_keys(rows, slots[r])[c->input]))
+        if (!goes_left(c, ef_slot_key(rows, slots[r], c->input)))
             continue;
         c->n_left++;
         count_left(t, i, value, (int32_t)value, weights != NULL ? weights[r] : 1);

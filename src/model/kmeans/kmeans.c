@@ -225,7 +225,8 @@ int efface_kmeans_is_seed(const efface_model *model, uint64_t id) {
 
 int efface_kmeans_in_sample(const efface_model *model, const efface_data *data, uint64_t id) {
     const ef_kmeans *const of = ef_kmeans_of(model, NULL);
-    return of != NULL && in_sample(of, data, id);
+    /* A set with missing values is not that of the model. */
+    return of != NULL && data->n_missing == 0 && in_sample(of, data, id);
 }
 
 void efface_kmeans_coarse_columns(const efface_model *model, uint32_t *columns, size_t capacity) {

@@ -70,8 +70,10 @@ static efface_status put_in_order(const efface_data *rows, const efface_data *as
     ef_decoder r = {.bytes = w.bytes, .n_bytes = w.n_bytes};
     efface_status status =
         w.failed ? ef_fail_memory(error) : efface_data_create(rows->n_columns, &made, error);
-    if (status == EFFACE_OK)
+    if (status == EFFACE_OK) {
+        efface_data_allow_missing(made);
         status = ef_row_bytes_read(&r, as->n_rows, made, NULL, error);
+    }
     ef_free(w.bytes);
     if (status == EFFACE_OK)
         *out = made;
@@ -102,8 +104,10 @@ static efface_status take_rows(efface_store *store, efface_change_kind kind, ef_
     efface_data *rows = NULL;
     efface_texts *texts = NULL;
     efface_status status = efface_data_create(store->head.n_columns, &rows, error);
-    if (status == EFFACE_OK)
+    if (status == EFFACE_OK) {
+        efface_data_allow_missing(rows);
         status = efface_texts_create(&texts, error);
+    }
     if (status == EFFACE_OK)
         status = ef_row_bytes_read(task, n, rows, texts, error);
     if (status == EFFACE_OK && kind == EFFACE_CHANGE_UPDATE)

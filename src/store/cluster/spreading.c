@@ -178,8 +178,10 @@ static efface_status insert_rows(efface_store *store, const ef_gathered *all, ui
     efface_texts *texts = NULL;
     ef_decoder r = {.bytes = all->bytes, .n_bytes = all->begins[n_ranks]};
     efface_status status = efface_data_create(store->head.n_columns, &rows, error);
-    if (status == EFFACE_OK)
+    if (status == EFFACE_OK) {
+        efface_data_allow_missing(rows);
         status = efface_texts_create(&texts, error);
+    }
     while (status == EFFACE_OK && r.n_bytes != 0) {
         const uint64_t n = ef_read_u64(&r);
         status = ef_row_bytes_read(&r, n, rows, texts, error);

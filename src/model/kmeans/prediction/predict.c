@@ -10,6 +10,7 @@
 #include "model/families.h"
 #include "model/kmeans/definition/levels.h"
 #include "model/kmeans/prediction/kmeans_predictor.h"
+#include "model/missing_values.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -233,7 +234,7 @@ efface_status efface_predictor_square_distances(const efface_predictor *predicto
 static efface_status check_columns(const ef_kmeans *model, const efface_data *data,
                                    efface_error *error) {
     if (data->n_columns == model->domain.map.n_columns)
-        return EFFACE_OK;
+        return ef_check_missing(&ef_kmeans_family, NULL, data, error);
     return ef_fail(error, EFFACE_E_ARGUMENT,
                    "the data has %" PRIu32 " columns, but the model was fitted to %" PRIu32,
                    data->n_columns, model->domain.map.n_columns);

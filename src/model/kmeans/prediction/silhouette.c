@@ -22,7 +22,9 @@
 #include "base/threads.h"
 #include "data/rows.h"
 #include "kernel/kernels.h"
+#include "model/families.h"
 #include "model/kmeans/prediction/kmeans_predictor.h"
+#include "model/missing_values.h"
 
 #include <math.h>
 
@@ -303,13 +305,16 @@ efface_status efface_kmeans_silhouette(const efface_model *of, const efface_data
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "the rows have %u columns, but the model was fitted to %u", data->n_columns,
                        map->n_columns);
+    efface_status status = ef_check_missing(&ef_kmeans_family, NULL, data, error);
+    if (status != EFFACE_OK)
+        return status;
     const size_t most = max_rows != 0 ? max_rows : DEFAULT_ROWS;
     sample s = {.n_rows = data->n_rows < most ? data->n_rows : most, .n_columns = data->n_columns};
     if (s.n_rows < 2)
         return ef_fail(error, EFFACE_E_ARGUMENT,
                        "a silhouette needs at least two rows, but there are %zu", s.n_rows);
     const ef_kernels *kernels;
-    efface_status status = ef_kernels_require(&kernels, error);
+    status = ef_kernels_require(&kernels, error);
     if (status != EFFACE_OK)
         return status;
     if (!sample_alloc(&s)) {
