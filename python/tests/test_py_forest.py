@@ -266,7 +266,9 @@ def test_missing_values(kind, table, rng):
     other = X.astype(np.float32)
     bits = other.view(np.uint32)
     bits[np.isnan(other)] = 0xFFC12345
-    same(model, made(kind, missing=True).fit(other, y), X)
+    again = made(kind, missing=True).fit(other, y)
+    same(model, again, X)
+    np.testing.assert_array_equal(model.ids_, again.ids_)
     assert kind(missing=True).set_params(missing=False)._takes_missing() is False
 
 
