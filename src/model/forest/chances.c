@@ -122,6 +122,7 @@ int32_t ef_draw_threshold(uint64_t key, uint32_t column, int unit, int32_t lo, i
     int32_t cut;
     if (unit != EF_NO_UNIT && draw_long(&d, bits, unit, lo, hi, &cut))
         return cut;
+    d.n = 1; /* all numbers but the first begin again */
     const double low = (double)ef_key_value(lo), high = (double)ef_key_value(hi);
     double from, to;
     find_box(lo, hi, &from, &to);
