@@ -32,6 +32,7 @@ void ef_chooser_clear(ef_chooser *c) {
     ef_free(c->order);
     ef_free(c->in_order);
     ef_free(c->differs);
+    ef_free(c->row_at);
     ef_free(c->strip);
     *c = (ef_chooser){0};
 }
@@ -110,104 +111,6 @@ typedef struct range {
     bool misses;
 } range;
 
-/* What is done to codes of each width. */
-#define FOR_CODES(type, counter)                                                                   \
-    static void gather_##type(const type *column, const uint32_t *slots, size_t n, type *to) {     \
-        for (size_t i = 0; i < n; i++)                                                             \
-            to[i] = column[slots[i]];                                                              \
-    }                                                                                              \
-                                                                                                   \
-    /* The same from rows that are so many bytes long. */                                          \
-    static void pick_##type(const unsigned char *rows, size_t row_bytes, const uint32_t *slots,    \
-                            size_t n, type *to) {                                                  \
-        for (size_t i = 0; i < n; i++)                                                             \
-            memcpy(&to[i], rows + slots[i] * row_bytes, sizeof to[i]);                             \
-    }                                                                                              \
-                                                                                                   \
-    static range range_of_##type(const type *codes, size_t n) {                                    \
-        type lo = codes[0], hi = codes[0];                                                         \
-        for (size_t i = 1; i < n; i++) {                                                           \
-            lo = codes[i] < lo ? codes[i] : lo;                                                    \
-            hi = codes[i] > hi ? codes[i] : hi;                                                    \
-        }                                                                                          \
-        return (range){lo, hi, false};                                                             \
-    }                                                                                              \
-                                                                                                   \
-    /* Both at once for few rows. */                                                               \
-    static range pick_range_##type(const unsigned char *const *rows, size_t offset, size_t n,      \
-                                   type *to) {                                                     \
-        type lo, hi;                                                                               \
-        memcpy(&lo, rows[0] + offset, sizeof lo);                                                  \
-        hi = to[0] = lo;                                                                           \
-        for (size_t i = 1; i < n; i++) {                                                           \
-            memcpy(&to[i], rows[i] + offset, sizeof to[i]);                                        \
-            lo = to[i] < lo ? to[i] : lo;                                                          \
-            hi = to[i] > hi ? to[i] : hi;                                                          \
-        }                                                                                          \
-        return (range){lo, hi, false};                                                             \
-    }                                                                                              \
-                                                                                                   \
-    /* How many of the first are up to the cut, for each of few. */                                \
-    static void count_on_##type(const type *codes, size_t n, type cut, uint32_t *counts) {         \
-        uint32_t count = 0;                                                                        \
-        for (size_t i = 0; i < n; i++) {                                                           \
-            count += (uint32_t)(codes[i] <= cut);                                                  \
-            counts[i] = count;                                                                     \
-        }                                                                                          \
-    }                                                                                              \
-                                                                                                   \
-    /* So few at a time that the count of them fits the width of a code. */                        \
-    static uint32_t count_up_to_##type(const type *codes, size_t n, type cut) {                    \
-        uint32_t count = 0;                                                                        \
-        size_t i = 0;                                                                              \
-        for (; i + 64 <= n; i += 64) {                                                             \
-            counter part = 0;                                                                      \
-            for (size_t k = 0; k < 64; k++)                                                        \
-                part = (counter)(part + (codes[i + k] <= cut));                                    \
-            count += part;                                                                         \
-        }                                                                                          \
-        for (; i < n; i++)                                                                         \
-            count += (uint32_t)(codes[i] <= cut);                                                  \
-        return count;                                                                              \
-    }                                                                                              \
-                                                                                                   \
-    static uint32_t count_equal_##type(const type *codes, size_t n, type code) {                   \
-        uint32_t count = 0;                                                                        \
-        size_t i = 0;                                                                              \
-        for (; i + 64 <= n; i += 64) {                                                             \
-            counter part = 0;                                                                      \
-            for (size_t k = 0; k < 64; k++)                                                        \
-                part = (counter)(part + (codes[i + k] == code));                                   \
-            count += part;                                                                         \
-        }                                                                                          \
-        for (; i < n; i++)                                                                         \
-            count += (uint32_t)(codes[i] == code);                                                 \
-        return count;                                                                              \
-    }                                                                                              \
-                                                                                                   \
-    /* Weights, or weighted targets, of those that go left. */                                     \
-    static int64_t weigh_##type(const type *codes, const int64_t *weights, const int32_t *targets, \
-                                size_t n, type cut) {                                              \
-        int64_t sum = 0;                                                                           \
-        for (size_t i = 0; weights != NULL && targets != NULL && i < n; i++)                       \
-            sum += codes[i] <= cut ? weights[i] * targets[i] : 0;                                  \
-        for (size_t i = 0; weights == NULL && i < n; i++)                                          \
-            sum += codes[i] <= cut ? targets[i] : 0;                                               \
-        for (size_t i = 0; targets == NULL && i < n; i++)                                          \
-            sum += codes[i] <= cut ? weights[i] : 0;                                               \
-        return sum;                                                                                \
-    }
-
-FOR_CODES(uint8_t, uint8_t)
-FOR_CODES(int16_t, uint16_t)
-FOR_CODES(int32_t, uint32_t)
-
-/* Calls what is right for a width, with codes of that width. */
-#define BY_WIDTH(width, function, codes, ...)                                                      \
-    ((width) == 1   ? function##_uint8_t((void *)(codes), __VA_ARGS__)                             \
-     : (width) == 2 ? function##_int16_t((void *)(codes), __VA_ARGS__)                             \
-                    : function##_int32_t((void *)(codes), __VA_ARGS__))
-
 /* Keys of which some may be missing. */
 static range range_that_misses(const int32_t *keys, size_t n) {
     range r = {INT32_MAX, INT32_MIN, false};
@@ -240,46 +143,6 @@ static bool picks_rows(const ef_chooser *c, size_t n) {
     const ef_forest_rows *const rows = c->rows;
     return n * rows->n_inputs <= (size_t)c->rules->n_candidates * rows->n_slots &&
            n * rows->row_bytes <= NEAR;
-}
-
-/* Gathers the codes of a column, from rows or from columns. */
-static void gather(const strip *s) {
-    const ef_forest_rows *const rows = s->c->rows;
-    const uint32_t *const slots = s->bunch->slots;
-    const size_t n = s->bunch->n;
-    const unsigned char *const column = ef_input_column(rows, s->input);
-    const unsigned char *const in_rows = rows->by_row + s->format->offset;
-    if (!s->from_rows) {
-        if (s->format->width == 1)
-            gather_uint8_t(column, slots, n, s->codes);
-        else if (s->format->width == 2)
-            gather_int16_t((const void *)column, slots, n, s->codes);
-        else
-            gather_int32_t((const void *)column, slots, n, s->codes);
-    } else {
-        if (s->format->width == 1)
-            pick_uint8_t(in_rows, rows->row_bytes, slots, n, s->codes);
-        else if (s->format->width == 2)
-            pick_int16_t(in_rows, rows->row_bytes, slots, n, s->codes);
-        else
-            pick_int32_t(in_rows, rows->row_bytes, slots, n, s->codes);
-    }
-}
-
-/* Gathers, and finds the range. */
-static range look_at(const strip *s) {
-    const size_t n = s->bunch->n;
-    if (n < EF_FEW_ROWS && !(s->format->width == 4 && s->c->rules->may_miss)) {
-        const unsigned char *const *const at = s->c->row_at;
-        const size_t offset = s->format->offset;
-        return s->format->width == 1   ? pick_range_uint8_t(at, offset, n, s->codes)
-               : s->format->width == 2 ? pick_range_int16_t(at, offset, n, s->codes)
-                                       : pick_range_int32_t(at, offset, n, s->codes);
-    }
-    gather(s);
-    if (s->format->width == 4 && s->c->rules->may_miss)
-        return range_that_misses(s->codes, n);
-    return BY_WIDTH(s->format->width, range_of, s->codes, n);
 }
 
 /* ---------------------------------------------------------------- candidates */
@@ -323,10 +186,10 @@ static void make_candidate(const strip *s, uint64_t key, range r, ef_candidate *
     }
 }
 
-/* ---------------------------------------------------------------- counting */
+/* ---------------------------------------------------------------- codes of each width */
 
-/* Makes codes of a candidate such that those that go left are at most `cut`; returns that. */
-static int32_t put_in_line(const strip *s, const ef_candidate *c) {
+/* Makes keys such that those that go left are at most the number that is returned. */
+static int32_t put_keys_in_line(const strip *s, const ef_candidate *c) {
     int32_t *const keys = s->codes;
     const size_t n = s->bunch->n;
     if (c->kind == EF_CATEGORIES) {
@@ -334,77 +197,48 @@ static int32_t put_in_line(const strip *s, const ef_candidate *c) {
             keys[i] = !ef_category_left((uint32_t)c->cut, keys[i]);
         return 0;
     }
-    if (s->format->width == 4 && s->c->rules->may_miss && !c->missing_left)
+    if (s->c->rules->may_miss && !c->missing_left)
         for (size_t i = 0; i < n; i++)
             keys[i] = keys[i] == EF_KEY_MISSING ? INT32_MAX : keys[i];
-    return ef_cut_code(s->format, c->cut);
+    return c->cut;
 }
 
-static void count_extremes(const strip *s, range r, ef_candidate *c) {
-    const size_t n = s->bunch->n;
-    if (s->format->width == 1) {
-        c->n_lo = count_equal_uint8_t(s->codes, n, (uint8_t)r.lo);
-        c->n_hi = count_equal_uint8_t(s->codes, n, (uint8_t)r.hi);
-    } else if (s->format->width == 2) {
-        c->n_lo = count_equal_int16_t(s->codes, n, (int16_t)r.lo);
-        c->n_hi = count_equal_int16_t(s->codes, n, (int16_t)r.hi);
-    } else {
-        c->n_lo = count_equal_int32_t(s->codes, n, r.lo);
-        c->n_hi = count_equal_int32_t(s->codes, n, r.hi);
+/* Columns of categories, and of values that may be missing, have keys: narrow codes are simple. */
+#define CODE uint8_t
+#define COUNTER uint8_t
+#define NAME(what) what##_8
+#define find_range_8(s, codes) range_of_8(codes, (s)->bunch->n)
+#define put_in_line_8(s, made) ef_cut_code((s)->format, (made)->cut)
+#include "model/forest/codes_of_width.h"
+#undef CODE
+#undef COUNTER
+#undef NAME
+
+#define CODE int16_t
+#define COUNTER uint16_t
+#define NAME(what) what##_16
+#define find_range_16(s, codes) range_of_16(codes, (s)->bunch->n)
+#define put_in_line_16(s, made) ef_cut_code((s)->format, (made)->cut)
+#include "model/forest/codes_of_width.h"
+#undef CODE
+#undef COUNTER
+#undef NAME
+
+#define CODE int32_t
+#define COUNTER uint32_t
+#define NAME(what) what##_32
+#define find_range_32(s, codes)                                                                    \
+    ((s)->c->rules->may_miss ? range_that_misses(codes, (s)->bunch->n)                             \
+                             : range_of_32(codes, (s)->bunch->n))
+#define put_in_line_32(s, made) put_keys_in_line(s, made)
+#include "model/forest/codes_of_width.h"
+
+static bool try_column(const strip *s, uint64_t key, ef_candidate *made, int64_t *left) {
+    switch (s->format->width) {
+    case 1: return try_column_8(s, key, made, left);
+    case 2: return try_column_16(s, key, made, left);
+    default: return try_column_32(s, key, made, left);
     }
-}
-
-static uint32_t count_up_to(const strip *s, size_t first, size_t n, int32_t cut) {
-    if (s->format->width == 1)
-        return count_up_to_uint8_t((const uint8_t *)s->codes + first, n, (uint8_t)cut);
-    if (s->format->width == 2)
-        return count_up_to_int16_t((const int16_t *)s->codes + first, n, (int16_t)cut);
-    return count_up_to_int32_t((const int32_t *)s->codes + first, n, cut);
-}
-
-static int64_t weigh(const strip *s, size_t first, size_t n, int32_t cut, bool targets) {
-    const ef_bunch *const b = s->bunch;
-    const int64_t *const w = b->weights != NULL ? b->weights + first : NULL;
-    const int32_t *const t = targets ? b->targets + first : NULL;
-    if (s->format->width == 1)
-        return weigh_uint8_t((const uint8_t *)s->codes + first, w, t, n, (uint8_t)cut);
-    if (s->format->width == 2)
-        return weigh_int16_t((const int16_t *)s->codes + first, w, t, n, (int16_t)cut);
-    return weigh_int32_t((const int32_t *)s->codes + first, w, t, n, cut);
-}
-
-/* Counts what goes left by a candidate: rows, and weights of segments. */
-static void count(const strip *s, range r, ef_candidate *c, int64_t *left) {
-    const ef_bunch *const b = s->bunch;
-    if (s->c->counts_extremes && c->kind == EF_THRESHOLD)
-        count_extremes(s, r, c);
-    const int32_t cut = put_in_line(s, c);
-    size_t first = 0;
-    if (b->n < EF_FEW_ROWS && b->weights == NULL && b->targets == NULL) {
-        uint32_t counts[EF_FEW_ROWS], before = 0;
-        if (s->format->width == 1)
-            count_on_uint8_t(s->codes, b->n, (uint8_t)cut, counts);
-        else if (s->format->width == 2)
-            count_on_int16_t(s->codes, b->n, (int16_t)cut, counts);
-        else
-            count_on_int32_t(s->codes, b->n, cut, counts);
-        c->n_left = counts[b->n - 1];
-        for (uint32_t i = 0; i < b->n_segments; i++) {
-            first += b->segments[i].n_rows;
-            left[i] = counts[first - 1] - before;
-            before = counts[first - 1];
-        }
-        return;
-    }
-    for (uint32_t i = 0; i < b->n_segments; i++) {
-        const size_t n = b->segments[i].n_rows;
-        const uint32_t n_left = count_up_to(s, first, n, cut);
-        c->n_left += n_left;
-        left[i] = b->weights != NULL ? weigh(s, first, n, cut, false) : (int64_t)n_left;
-        first += n;
-    }
-    if (b->targets != NULL)
-        left[1] = weigh(s, 0, b->n, cut, true);
 }
 
 /* ---------------------------------------------------------------- choosing */
@@ -467,6 +301,7 @@ bool ef_choose(ef_chooser *c, const ef_bunch *b, uint64_t key, uint64_t *constan
     if (!ef_mul_size(b->n, sizeof(int32_t), &n_strip) ||
         !ef_mul_size((size_t)rules->n_candidates + 1, c->left_stride, &n_left) ||
         !make_room(&c->strip, &c->strip_capacity, n_strip, 1) ||
+        !make_room(&c->row_at, &c->row_at_capacity, b->n, sizeof *c->row_at) ||
         !make_room(&c->left, &c->left_capacity, n_left, sizeof *c->left))
         return false;
     memcpy(c->order, c->in_order, rules->n_inputs * sizeof *c->order);
@@ -475,7 +310,7 @@ bool ef_choose(ef_chooser *c, const ef_bunch *b, uint64_t key, uint64_t *constan
         all[s] = b->segments[s].weight;
     double best_score = 0.0;
     const bool from_rows = picks_rows(c, b->n);
-    for (size_t i = 0; b->n < EF_FEW_ROWS && i < b->n; i++)
+    for (size_t i = 0; from_rows && i < b->n; i++)
         c->row_at[i] = c->rows->by_row + b->slots[i] * c->rows->row_bytes;
     if (constants != NULL && b->n < EF_FEW_ROWS && rules->n_inputs / 16 >= rules->n_candidates)
         find_constants(c, b, constants);
@@ -484,17 +319,14 @@ bool ef_choose(ef_chooser *c, const ef_bunch *b, uint64_t key, uint64_t *constan
         if (!draw_column(c, shuffle, &at, constants, &input))
             break;
         const strip s = {c, b, &c->rows->formats[input], input, from_rows, c->strip};
-        const range r = look_at(&s);
-        if (!divides(r)) {
+        ef_candidate *const made = &c->candidates[c->n_drawn];
+        int64_t *const left = c->left + (size_t)c->n_drawn * c->left_stride;
+        if (!try_column(&s, key, made, left)) {
             c->skipped[c->n_skipped++] = input;
             if (constants != NULL)
                 constants[input / 64] |= (uint64_t)1 << (input % 64);
             continue;
         }
-        ef_candidate *const made = &c->candidates[c->n_drawn];
-        int64_t *const left = c->left + (size_t)c->n_drawn * c->left_stride;
-        make_candidate(&s, key, r, made);
-        count(&s, r, made, left);
         if (made->n_left >= rules->min_leaf && b->n - made->n_left >= rules->min_leaf) {
             const double score = score_of(c, b, left, all);
             if (*best == EF_NO_CANDIDATE || score > best_score) {

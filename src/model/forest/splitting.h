@@ -70,9 +70,10 @@ typedef struct ef_chooser {
     uint16_t *skipped;
 
     uint16_t *order, *in_order;
-    const unsigned char *row_at[EF_FEW_ROWS]; /* where the rows of a small node are */
-    unsigned char *differs;                   /* bytes of rows that differ */
-    void *strip;                              /* codes of a column */
+    const unsigned char **row_at; /* where the rows of a node are */
+    size_t row_at_capacity;
+    unsigned char *differs; /* bytes of rows that differ */
+    void *strip;            /* codes of a column */
     size_t strip_capacity;
     size_t left_capacity;
 } ef_chooser;
