@@ -540,3 +540,19 @@ def test_missing_values_in_a_store(tmp_path, table, rng):
     with efface.create(tmp_path / "t.store", table[0]) as store:
         with pytest.raises(ValueError, match="NaN"):
             store.learn(X)
+
+
+def test_rows_without_a_target_take_no_part(tmp_path, table):
+    X, _, y = table
+    rows = np.column_stack([y, X])
+    rows[::5, 0] = np.nan
+    with efface.create(tmp_path / "s.store", rows, ids=range(120), missing=True) as store:
+        store.fit("m", made(ForestRegressor, missing=True), targets=0)
+        kept = np.flatnonzero(np.arange(120) % 5)
+        fresh = made(ForestRegressor, missing=True).fit(X[kept], y[kept], ids=kept)
+        model = store.load("m")
+        assert model.size_.n_rows == 96 and model.shape[0] == 120
+        np.testing.assert_array_equal(model.predict(X), fresh.predict(X))
+        store.update(np.column_stack([y, X])[:1], ids=[0])
+        store.forget(ids=[5, 6])
+        assert store.verify() and store.load("m").size_.n_rows == 96
