@@ -62,6 +62,9 @@ typedef struct dice {
 } dice;
 uint64_t dice_below(dice *d, uint64_t limit);
 
+/* From now on no model is of a family that does not work in groups. */
+void ledger_is_for_groups(void);
+
 /* What a store holds at first, and such a store; with a group, one in parts: each rank makes its
  * own. */
 ledger ledger_first(void);

@@ -93,6 +93,27 @@ static const struct {
 };
 #define N_OF_SUMS (sizeof of_sums / sizeof of_sums[0])
 
+/* Forests: after the family and the rows come seed, trees and their rows, target, its bound and
+ * least rows to split, limits, categories (law/forest_law.c). */
+static const struct {
+    const char *name;
+    unsigned char b[SCENE_BYTES];
+} of_forest[] = {
+    {"forest-classes", {0x03, 0x0E, 0x01, 0x02}},
+    {"forest-deep", {0x03, 0x2F, 0x05, 0x03, 0x00, 0x00, 0x01}},
+    {"forest-entropy", {0x03, 0x5E, 0x01, 0x01, 0x00, 0x04, 0x02}},
+    {"forest-some", {0x03, 0x1E, 0x02, 0x17}},
+    {"forest-poisson", {0x03, 0x9E, 0x03, 0x0A}},
+    {"forest-target", {0x03, 0x5E, 0x04, 0x01, 0x81}},
+    {"forest-target-bound", {0x03, 0x5F, 0x04, 0x02, 0x80, 0x02}},
+    {"forest-categories", {0x03, 0x1E, 0x06, 0x02, 0x00, 0x00, 0x00, 0x03}},
+    {"forest-missing-lazy", {0x03, 0x5E, 0x07, 0xC2}},
+    {"forest-limits", {0x03, 0x5F, 0x08, 0x02, 0x00, 0x30, 0x3A}},
+    {"forest-one-row", {0x03, 0x0A, 0x01, 0x01}},
+    {"forest-empty-set", {0x03, 0x09, 0x01, 0x02}},
+};
+#define N_OF_FOREST (sizeof of_forest / sizeof of_forest[0])
+
 /* Some of each family. */
 static void make_states_of_families(const char *folder) {
     static const unsigned char patterns[] = {0x00, 0x11, 0x5A, 0xC6};
@@ -108,6 +129,8 @@ static void make_states_of_families(const char *folder) {
         }
     for (size_t i = 0; i < N_OF_SUMS; i++)
         make_state(folder, of_sums[i].name, of_sums[i].b);
+    for (size_t i = 0; i < N_OF_FOREST; i++)
+        make_state(folder, of_forest[i].name, of_forest[i].b);
 }
 
 /* ---------------------------------------------------------------- published models */
@@ -157,6 +180,11 @@ static void make_predictors(const char *folder) {
         char name[64];
         (void)snprintf(name, sizeof name, "published-%s", of_sums[i].name);
         make_predictor(folder, name, of_sums[i].b, i % 2 != 0);
+    }
+    for (size_t i = 0; i + 1 < N_OF_FOREST; i++) { /* the last one has no rows */
+        char name[64];
+        (void)snprintf(name, sizeof name, "published-%s", of_forest[i].name);
+        make_predictor(folder, name, of_forest[i].b, i % 2 != 0);
     }
 }
 

@@ -302,6 +302,7 @@ static void run(int n, char **arguments) {
 int main(int n_arguments, char **arguments) {
     slow_group slow;
     efface_error error;
+    ledger_is_for_groups();
     if (n_arguments >= 3 &&
         (strcmp(arguments[1], "gone") == 0 || strcmp(arguments[1], "there") == 0)) {
         print_forms(arguments[1], arguments + 2, n_arguments - 2);

@@ -1,8 +1,8 @@
 /*
  * Walks of a group: a walk (exact/walk.h) is made in one process and written down, step by step,
  * with the canonical bytes after each. Then the ranks of a group, each with a part of the rows, do
- * the same steps, and have the same bytes after each. For tests, which include this file after
- * cmocka.h.
+ * the same steps, and have the same bytes after each. A family that does not work in groups has to
+ * refuse them instead. For tests, which include this file after cmocka.h.
  */
 #ifndef EF_TESTS_GROUP_WALK_H
 #define EF_TESTS_GROUP_WALK_H
@@ -197,6 +197,26 @@ static inline void do_step(const step *s, efface_model *model, efface_data *data
     RANK_ASSERT(status == EFFACE_OK);
 }
 
+/* A family whose models are of one process says so, on all ranks and in plain words, and nothing is
+ * lost: the set can be used for other families. */
+static inline void be_refused(const recording *r, const efface_data *data) {
+    const step *const first = &r->steps[0];
+    efface_model *model = NULL;
+    efface_error error = {.message = ""};
+    law_params other;
+    RANK_ASSERT(law_fit(data, &r->walk.c.params, &model, &error) == EFFACE_E_ARGUMENT);
+    RANK_ASSERT(model == NULL && error.status == EFFACE_E_ARGUMENT);
+    RANK_ASSERT(strstr(error.message, "group") != NULL);
+    error = (efface_error){.message = ""};
+    RANK_ASSERT(efface_model_decode(first->bytes, first->n_bytes, &r->walk.c.params.common, data,
+                                    &model, &error) == EFFACE_E_ARGUMENT);
+    RANK_ASSERT(model == NULL && strstr(error.message, "group") != NULL);
+    law_sums.choose(&other, 0, efface_data_n_columns(data));
+    RANK_ASSERT(law_fit(data, &other, &model, NULL) == EFFACE_OK);
+    RANK_ASSERT(efface_model_get_info(model).n_rows == first->rows.n);
+    efface_model_free(model);
+}
+
 /* All steps on one rank. */
 static inline void replay(const efface_group *group, void *context) {
     const recording *const r = context;
@@ -209,6 +229,11 @@ static inline void replay(const efface_group *group, void *context) {
     RANK_ASSERT(efface_data_add(data, &batch, NULL) == EFFACE_OK);
     law_free_rows(&own);
     RANK_ASSERT(efface_data_join(data, group, &error) == EFFACE_OK);
+    if (r->family->alone) {
+        be_refused(r, data);
+        efface_data_free(data);
+        return;
+    }
     RANK_ASSERT(law_fit(data, &r->walk.c.params, &model, &error) == EFFACE_OK);
     check_bytes(r, model, &r->steps[0], group);
     for (size_t i = 1; i < r->n_steps; i++) {

@@ -462,10 +462,11 @@ static outcome alone(const cast *of, operation *call) {
     return right;
 }
 
-/* All families and ways, and of those that keep more after requests, these too. */
+/* All families that work in groups and their ways, and of those that keep more after requests,
+ * these too. */
 static void for_each_cast(void (*function)(const cast *of, void *context), void *context) {
     for (size_t f = 0; f < law_n_families; f++)
-        for (unsigned way = 0; way < law_families[f]->n_ways; way++)
+        for (unsigned way = 0; !law_families[f]->alone && way < law_families[f]->n_ways; way++)
             for (int warm = 0; warm < (law_families[f]->spares ? 2 : 1); warm++)
                 function(&(cast){law_families[f], way, warm != 0}, context);
 }
@@ -590,8 +591,35 @@ static void the_engine_fails(void **state) {
     for_each_cast(fail_engine, NULL);
 }
 
+/* ---------------------------------------------------------------- families of one process */
+
+/* All ranks are refused with the same words, whichever way the model would work. */
+static void be_refused(const efface_group *group, void *context) {
+    const cast *const of = context;
+    law_params params;
+    efface_model *model = NULL;
+    efface_error error = {0};
+    efface_data *const data = make_set(group);
+    RANK_ASSERT(efface_data_join(data, group, NULL) == EFFACE_OK);
+    of->family->choose(&params, of->way, N_COLUMNS);
+    RANK_ASSERT(law_fit(data, &params, &model, &error) == EFFACE_E_ARGUMENT);
+    RANK_ASSERT(model == NULL && error.status == EFFACE_E_ARGUMENT && error.message[0] != '\0');
+    require_same(group, error.message, sizeof error.message);
+    efface_data_free(data);
+}
+
+static void families_of_one_process_refuse(void **state) {
+    (void)state;
+    const long n_before = atomic_load(&n_blocks);
+    for (size_t f = 0; f < law_n_families; f++)
+        for (unsigned way = 0; law_families[f]->alone && way < law_families[f]->n_ways; way++)
+            thread_group_run(N_RANKS, be_refused, &(cast){law_families[f], way, false});
+    assert_int_equal(atomic_load(&n_blocks), n_before);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(families_of_one_process_refuse),
         cmocka_unit_test(joining_takes_memory),
         cmocka_unit_test(no_memory_on_one_rank),
         cmocka_unit_test(one_rank_is_interrupted),

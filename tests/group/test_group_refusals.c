@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "group/parts_scene.h"
+#include "law/law_families.h"
 #include "store/store_ways.h"
 
 #include <sqlite3.h>
@@ -145,6 +146,48 @@ static void test_failures(void **state) {
     (void)state;
     create_store(2);
     thread_group_run(N_RANKS, fail_together, NULL);
+    remove_all();
+}
+
+/* Models of one process: neither a store that is there nor a new one takes them, and all ranks hear
+ * why. The store is as it was. */
+static void fit_alone(const efface_group *group, const law_family *family, unsigned way) {
+    scene_pair pair = {.group = group};
+    efface_store_options options = scene_options(group, EFFACE_ACCESS_WRITE);
+    efface_store *store = NULL;
+    efface_error why = {.message = ""};
+    law_params params;
+    char path[120];
+    const uint64_t id = group->rank;
+    family->choose(&params, way, SCENE_COLUMNS);
+    const efface_new_model asked = {.name = "alone", .params = &params.common};
+    scene_open(&pair, scene_folder, scene_plain);
+    RANK_ASSERT(efface_store_fit(pair.parts, &asked, NULL, &why) == EFFACE_E_ARGUMENT);
+    RANK_ASSERT(strstr(why.message, "group") != NULL);
+    scene_compare(&pair, true);
+    scene_close(&pair);
+    efface_data *const rows = scene_rows(&id, 1, 0, NULL);
+    (void)snprintf(path, sizeof path, "%s/new", folder);
+    why = (efface_error){.message = ""};
+    RANK_ASSERT(efface_store_create(path, rows, NULL, &options, &asked, 1, &store, &why) ==
+                EFFACE_E_ARGUMENT);
+    RANK_ASSERT(strstr(why.message, "group") != NULL && store == NULL);
+    efface_data_free(rows);
+}
+
+static void fit_all_alone(const efface_group *group, void *context) {
+    (void)context;
+    for (size_t f = 0; f < law_n_families; f++)
+        for (unsigned way = 0; law_families[f]->alone && way < law_families[f]->n_ways; way++)
+            fit_alone(group, law_families[f], way);
+}
+
+static void test_families_of_one_process(void **state) {
+    (void)state;
+    create_store(2);
+    thread_group_run(N_RANKS, fit_all_alone, NULL);
+    struct stat found;
+    assert_int_equal(stat(in_folder("new"), &found), -1);
     remove_all();
 }
 
@@ -526,7 +569,7 @@ int main(void) {
         cmocka_unit_test(test_creation_fails), cmocka_unit_test(test_commit_fails),
         cmocka_unit_test(test_weights),        cmocka_unit_test(test_other_parts),
         cmocka_unit_test(test_old_parts),      cmocka_unit_test(test_others),
-        cmocka_unit_test(test_leftovers),
+        cmocka_unit_test(test_leftovers),      cmocka_unit_test(test_families_of_one_process),
     };
     return cmocka_run_group_tests(tests, begin_folder, end_folder);
 }

@@ -140,6 +140,9 @@ typedef struct law_family {
     /* A call may do without some memory, and be slower, if there is none. */
     bool spares;
 
+    /* Its models are of one process: a set that has joined a group is refused (ARGUMENT). */
+    bool alone;
+
     /* What walks have seen: `meet` after the fit, `look` before each step, `note` after it, which
      * releases what `look` handed out, and `tell` at the end, which prints it, and if there were
      * many walks (`all`), requires that everything was seen. All four or none are NULL. */
@@ -149,7 +152,7 @@ typedef struct law_family {
     void (*tell)(bool all);
 } law_family;
 
-extern const law_family law_kmeans, law_sums, law_segmented;
+extern const law_family law_kmeans, law_sums, law_segmented, law_forest;
 
 /* The families, in the order of their numbers. */
 extern const law_family *const law_families[];

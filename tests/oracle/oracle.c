@@ -83,7 +83,7 @@ uint64_t oracle_tape(uint64_t seed, uint32_t purpose, uint32_t sub, uint64_t ind
 
 /* The definition's logarithm, restated: a changed operation in src/base/tape.c must not go
  * unnoticed because both sides changed. 2 artanh(s) is cut after s^21; log 2 has two parts. */
-static double natural_log(double x) {
+double oracle_log(double x) {
     int e;
     double m = frexp(x, &e);
     if (m < 0x1.6a09e667f3bcdp-1) { /* the square root of 1/2 */
@@ -102,7 +102,7 @@ static double natural_log(double x) {
 
 double oracle_exponential(uint64_t r) {
     const double v = ((double)(r / 4096) + 0.5) * 0x1p-52;
-    return -natural_log(1.0 - v);
+    return -oracle_log(1.0 - v);
 }
 
 /* ------------------------------------------------------------------ section 2: the grid */

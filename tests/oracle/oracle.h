@@ -131,8 +131,9 @@ void oracle_divide(const oracle_model *model, size_t n, const float *values, uin
 oracle_i128 oracle_loss(const oracle_model *model, const oracle_rows *rows);
 double oracle_loss_in_units(const oracle_model *model, const oracle_rows *rows);
 
-/* Philox4x32-10, for its known answers; E(r) of section 3, for known values. */
+/* Philox4x32-10, for its known answers; the logarithm and E(r) of section 3, for known values. */
 void oracle_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4]);
+double oracle_log(double x);
 double oracle_exponential(uint64_t r);
 
 #endif

@@ -87,8 +87,9 @@ static efface_data *data_of(size_t first) {
     REQUIRE_OK(efface_data_create(n_columns, &data, error));
     for (size_t i = 0; i < n; i++) {
         const person *const p = &people[first + i];
+        const int64_t label = (int64_t)(p->id % 5); /* what classes are of; nobody is known by it */
         const efface_rows row = {
-            .n_rows = 1, .values = p->values, .ids = &p->id, .owners = &p->owner};
+            .n_rows = 1, .values = p->values, .ids = &p->id, .owners = &p->owner, .labels = &label};
         REQUIRE_OK(efface_data_add(data, &row, error));
     }
     return data;
