@@ -22,7 +22,9 @@ typedef struct family_options {
     const struct family *chosen;
     efface_sums_params sums;
     efface_segmented_params segmented; /* has the k-means; what both have is in `sums` */
-    uint32_t target;                   /* a column, from 1; 0: the last */
+    efface_forest_params forest;
+    uint32_t target;       /* a column, from 1; 0: the last, or none */
+    uint32_t trees_of_row; /* 0: every row is in all trees */
     double alpha;
     uint32_t n_components, n_fourier;
     uint32_t deletions, batch, replicates, baseline_fits;
@@ -33,7 +35,7 @@ typedef struct family_options {
 typedef struct family {
     const char *name;
     efface_view view;
-    bool has_target, has_classes, is_quadratic, has_features, has_segments;
+    bool has_target, has_classes, is_quadratic, has_features, has_segments, has_trees;
 } family;
 
 static const family families[] = {
@@ -49,6 +51,7 @@ static const family families[] = {
     {.name = "components", .view = EFFACE_VIEW_COMPONENTS},
     {.name = "fourier", .view = EFFACE_VIEW_LINEAR, .has_target = true, .has_features = true},
     {.name = "segmented", .view = EFFACE_VIEW_LINEAR, .has_target = true, .has_segments = true},
+    {.name = "forest", .has_trees = true}, /* with --target that column, else classes */
 };
 
 #define N_FAMILIES (sizeof families / sizeof families[0])
@@ -66,6 +69,7 @@ typedef struct replicate {
     const family_options *options;
     efface_sums_params params;
     efface_segmented_params segmented; /* with what `params` says */
+    efface_forest_params forest;       /* the same */
     uint32_t target;
     efface_data *data;
     efface_model *model;
@@ -85,10 +89,12 @@ static efface_status fail_memory(efface_error *error) {
 
 static efface_status timed_fit(const replicate *r, efface_model **model, double *seconds,
                                efface_error *error) {
+    const family *const chosen = r->options->chosen;
     const double begin = bench_now();
-    const efface_status status = r->options->chosen->has_segments
-                                     ? efface_segmented_fit(r->data, &r->segmented, model, error)
-                                     : efface_sums_fit(r->data, &r->params, model, error);
+    const efface_status status =
+        chosen->has_segments ? efface_segmented_fit(r->data, &r->segmented, model, error)
+        : chosen->has_trees  ? efface_forest_fit(r->data, &r->forest, model, error)
+                             : efface_sums_fit(r->data, &r->params, model, error);
     *seconds = bench_now() - begin;
     return status;
 }
@@ -233,7 +239,16 @@ static bool prepare(replicate *r) {
     r->segmented.targets = r->params.targets;
     r->segmented.n_targets = r->params.n_targets;
     r->segmented.linear = r->params.linear;
-    if (r->target >= d || (o->chosen->has_target && d < 2)) {
+    r->forest = o->forest;
+    r->forest.common.seed = r->params.common.seed;
+    r->forest.common.n_threads = r->params.common.n_threads;
+    if (o->target != 0)
+        r->forest.target = r->target;
+    if (o->trees_of_row != 0) {
+        r->forest.rows = EFFACE_FOREST_SOME;
+        r->forest.trees_of_row = o->trees_of_row;
+    }
+    if (r->target >= d || ((o->chosen->has_target || o->target != 0) && d < 2)) {
         fprintf(stderr, "efface-bench: there are only %" PRIu32 " columns\n", d);
         return false;
     }
@@ -336,12 +351,13 @@ static const char help[] =
     "state is, byte for byte, that of a fresh fit to the rows that are left. Only the fit and\n"
     "the calls that forget are clocked. Exit code 1 if a state is not verified.\n\n"
     "  --family F       sums, linear, ridge, bayes, discriminant, quadratic, components,\n"
-    "                   fourier or segmented; kmeans has options of its own: efface-bench\n"
-    "                   online --help\n"
+    "                   fourier, segmented or forest; kmeans has options of its own:\n"
+    "                   efface-bench online --help\n"
     "  --target COL     linear, fourier, segmented: the number of the column to predict (the\n"
-    "                   last)\n"
+    "                   last); forest: the same, in the place of classes\n"
     "  --alpha A        linear and segmented (0), ridge and fourier (1)\n"
     "  -k K, --method M, --scale S   segmented: of its k-means (8, pyramid, none)\n"
+    "  --trees N        forest (100), with --candidates N and --trees-of-row K (all)\n"
     "  --components N   components: how many (all)\n"
     "  --features N     fourier (500), with --gamma G (1)\n"
     "  --deletions D    rows to forget, at random (1000)\n"
@@ -399,6 +415,7 @@ int bench_online_family(int n_arguments, char **arguments) {
     bool wants_help = false;
     efface_sums_params_init(&o.sums);
     efface_segmented_params_init(&o.segmented);
+    efface_forest_params_init(&o.forest);
     o.sums.common.n_threads = 1;
     const bench_option options[] = {
         {"--data", BENCH_TEXT, (void *)&o.data},
@@ -412,6 +429,9 @@ int bench_online_family(int n_arguments, char **arguments) {
         {"-k", BENCH_COUNT, &o.segmented.kmeans.n_clusters},
         {"--method", BENCH_METHOD, &o.segmented.kmeans.method},
         {"--scale", BENCH_SCALE, &o.segmented.kmeans.scale},
+        {"--trees", BENCH_COUNT, &o.forest.n_trees},
+        {"--candidates", BENCH_COUNT, &o.forest.n_candidates},
+        {"--trees-of-row", BENCH_COUNT, &o.trees_of_row},
         {"--deletions", BENCH_COUNT, &o.deletions},
         {"--batch", BENCH_COUNT, &o.batch},
         {"--replicates", BENCH_COUNT, &o.replicates},
@@ -439,8 +459,11 @@ int bench_online_family(int n_arguments, char **arguments) {
               stderr);
         return BENCH_USAGE;
     }
-    if (o.chosen->has_classes && !bench_has_labels(o.data, o.labels)) {
-        fputs("efface-bench: models of classes need --labels FILE\n", stderr);
+    if ((o.chosen->has_classes || (o.chosen->has_trees && o.target == 0)) &&
+        !bench_has_labels(o.data, o.labels)) {
+        fputs(o.chosen->has_trees ? "efface-bench: a forest needs --labels FILE, or --target COL\n"
+                                  : "efface-bench: models of classes need --labels FILE\n",
+              stderr);
         return BENCH_USAGE;
     }
     set_parameters(&o);

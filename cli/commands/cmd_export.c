@@ -1,20 +1,22 @@
 /* efface export: tables, predictions for the rows, canonical bytes and receipts as files. */
+#include "models/family_table.h"
 #include "models/predictions.h"
 #include "models/table_files.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct choices {
     const char *store_path, *name, *out_path, *table;
     cli_open open;
-    bool labels, canonical, receipts, json;
+    bool labels, canonical, receipts, forest, json;
 } choices;
 
 /* Whether nothing but a table is asked for: one by name, or the first. */
 static bool wants_table(const choices *c) {
-    return !c->labels && !c->canonical && !c->receipts;
+    return !c->labels && !c->canonical && !c->receipts && !c->forest;
 }
 
 /* ---- predictions for the rows of the store */
@@ -168,6 +170,47 @@ static int export_receipts(FILE *out, cli_format format, efface_store *store) {
     return CLI_DONE;
 }
 
+/* ---- a forest, which the library writes */
+
+/* The texts of the classes of a model. */
+static int collect_texts(const cli_asked *of, efface_texts *texts) {
+    cli_classes classes;
+    efface_error error;
+    int code = cli_read_classes(of, &classes);
+    for (uint32_t i = 0; i < classes.n && code == CLI_DONE; i++) {
+        const char *const text = classes.texts[i];
+        if (text != NULL && efface_texts_add(texts, EFFACE_TEXT_LABEL, (uint64_t)classes.numbers[i],
+                                             text, strlen(text), &error) != EFFACE_OK)
+            code = cli_report_error(&error);
+    }
+    cli_classes_free(&classes);
+    return code;
+}
+
+static int export_forest(const choices *c, const cli_asked *of, const cli_output *output) {
+    const cli_family *const family = cli_family_of(cli_asked_about(of).family);
+    char path[CLI_OUTPUT_NAME];
+    efface_texts *texts = NULL;
+    efface_error error;
+    if (family == NULL || family->write_file == NULL)
+        return cli_wrong("%s is no forest: --forest is for models of that family, and efface "
+                         "publish for all",
+                         of->name);
+    if (efface_texts_create(&texts, &error) != EFFACE_OK)
+        return cli_report_error(&error);
+    cli_output_name(output, path);
+    int code = collect_texts(of, texts);
+    if (code == CLI_DONE &&
+        family->write_file(of->model, of->data, texts, path, &error) != EFFACE_OK)
+        code = error.status == EFFACE_E_IO && error.os_error != 0
+                   ? cli_failed("cannot write %s: %s", c->out_path, strerror(error.os_error))
+                   : cli_report_error(&error);
+    efface_texts_free(texts);
+    return code;
+}
+
+/* ---- all */
+
 /* The table that was written, or another word for what was. */
 typedef struct exported {
     char what[64];
@@ -184,11 +227,15 @@ static int export_table(const choices *c, cli_format format, const cli_asked *of
 }
 
 static int write_export(const choices *c, cli_format format, const char *name, efface_store *store,
-                        FILE *out, exported *done) {
+                        const cli_output *output, exported *done) {
+    FILE *const out = output->file;
     efface_data *data = NULL;
     efface_model *model = NULL;
     efface_error error;
-    strcpy(done->what, c->receipts ? "receipts" : c->canonical ? "canonical" : "labels");
+    strcpy(done->what, c->receipts    ? "receipts"
+                       : c->canonical ? "canonical"
+                       : c->forest    ? "forest"
+                                      : "labels");
     if (c->receipts)
         return export_receipts(out, format, store);
     if (c->canonical)
@@ -196,8 +243,9 @@ static int write_export(const choices *c, cli_format format, const char *name, e
     if (efface_store_load(store, name, &data, &model, &error) != EFFACE_OK)
         return cli_report_error(&error);
     const cli_asked of = {.name = name, .model = model, .data = data, .store = store};
-    const int code =
-        c->labels ? export_labels(out, format, &of) : export_table(c, format, &of, out, done);
+    const int code = c->labels   ? export_labels(out, format, &of)
+                     : c->forest ? export_forest(c, &of, output)
+                                 : export_table(c, format, &of, out, done);
     efface_model_free(model);
     efface_data_free(data);
     return code;
@@ -210,7 +258,10 @@ static void print_json(const choices *c, cli_format format, const char *name,
     cli_json_text(&json, "exported", done->what);
     cli_json_text(&json, "model", name);
     cli_json_text(&json, "file", c->out_path);
-    cli_json_text(&json, "format", c->canonical ? "canonical" : cli_format_name(format));
+    cli_json_text(&json, "format",
+                  c->canonical ? "canonical"
+                  : c->forest  ? "predictor"
+                               : cli_format_name(format));
     cli_json_close(&json, '}');
 }
 
@@ -222,7 +273,7 @@ static int export_to_file(const choices *c, cli_format format, const char *name,
     exported done;
     if (!cli_output_open(&output, c->out_path))
         return CLI_FAILED;
-    int code = store != NULL ? write_export(c, format, name, store, output.file, &done)
+    int code = store != NULL ? write_export(c, format, name, store, &output, &done)
                              : export_table(c, format, &of, output.file, &done);
     if (code != CLI_DONE)
         cli_output_abandon(&output);
@@ -251,13 +302,18 @@ static int export_from_published(const choices *c, cli_format format) {
     efface_error error;
     if (!wants_table(c) || c->name != NULL)
         return cli_wrong("%s is a published model: it has tables only, so leave out --model, "
-                         "--labels, --canonical and --receipts",
+                         "--labels, --canonical, --forest and --receipts",
                          c->store_path);
     if (efface_predictor_load(c->store_path, &published, &error) != EFFACE_OK)
         return cli_report_error(&error);
     const int code = export_to_file(c, format, NULL, NULL, published);
     efface_predictor_free(published);
     return code;
+}
+
+static bool is_regular_or_new(const char *path) {
+    struct stat about;
+    return stat(path, &about) != 0 || S_ISREG(about.st_mode);
 }
 
 /* The format that the command line asks for. False, after a message, if it makes no sense. */
@@ -269,6 +325,14 @@ static bool choose_format(const choices *c, cli_format *format) {
             return true;
         (void)cli_wrong("canonical bytes are not JSON: write them to a file with -o FILE");
         return false;
+    }
+    if (c->forest) {
+        /* The library opens the file by its name, and removes it if it cannot be completed. */
+        const bool good = !to_stdout && is_regular_or_new(c->out_path);
+        if (!good)
+            (void)cli_wrong("a forest is written as a whole file: give -o FILE%s",
+                            to_stdout ? "" : ", which must be a regular file or a new one");
+        return good;
     }
     if (c->receipts) {
         if (to_stdout || *format == CLI_JSON || *format == CLI_OTHER)
@@ -288,17 +352,24 @@ static int run(int n_arguments, char **arguments) {
     memset(&c, 0, sizeof c);
     c.open = (cli_open){.access = EFFACE_ACCESS_READ, .wait = -1};
     const cli_option options[] = {
-        {"STORE", CLI_PLACE, &c.store_path, NULL},   {"--table", CLI_TEXT, &c.table, NULL},
-        {"--labels", CLI_FLAG, &c.labels, NULL},     {"--canonical", CLI_FLAG, &c.canonical, NULL},
-        {"--receipts", CLI_FLAG, &c.receipts, NULL}, {"-o", CLI_TEXT, &c.out_path, NULL},
-        {"--model", CLI_TEXT, &c.name, NULL},        {"--wait", CLI_SECONDS, &c.open.wait, NULL},
-        {"--json", CLI_FLAG, &c.json, NULL},         {NULL, CLI_FLAG, NULL, NULL},
+        {"STORE", CLI_PLACE, &c.store_path, NULL},
+        {"--table", CLI_TEXT, &c.table, NULL},
+        {"--labels", CLI_FLAG, &c.labels, NULL},
+        {"--canonical", CLI_FLAG, &c.canonical, NULL},
+        {"--receipts", CLI_FLAG, &c.receipts, NULL},
+        {"--forest", CLI_FLAG, &c.forest, NULL},
+        {"-o", CLI_TEXT, &c.out_path, NULL},
+        {"--model", CLI_TEXT, &c.name, NULL},
+        {"--wait", CLI_SECONDS, &c.open.wait, NULL},
+        {"--json", CLI_FLAG, &c.json, NULL},
+        {NULL, CLI_FLAG, NULL, NULL},
     };
     cli_format format;
     if (!cli_parse("export", options, n_arguments, arguments))
         return CLI_USAGE;
-    if ((c.table != NULL) + c.labels + c.canonical + c.receipts > 1)
-        return cli_wrong("export takes one of --table, --labels, --canonical and --receipts");
+    if ((c.table != NULL) + c.labels + c.canonical + c.receipts + c.forest > 1)
+        return cli_wrong(
+            "export takes one of --table, --labels, --canonical, --receipts and --forest");
     if (c.out_path == NULL)
         return cli_wrong("export needs -o FILE; -o - is standard output");
     if (!choose_format(&c, &format))
@@ -312,27 +383,28 @@ const cli_command cli_export = {
     "export",
     "write a table, labels, canonical bytes or receipts to a file",
     "usage: efface export STORE -o FILE\n"
-    "           [--table NAME | --labels | --canonical | --receipts]\n"
+    "           [--table NAME | --labels | --canonical | --receipts | --forest]\n"
     "           [--model NAME] [--wait SECONDS] [--json]\n"
     "Writes a file. An old file of that name stays until the new one is complete.\n"
     "  --table NAME   a table of the model, in the units of the data: FILE.npy\n"
-    "                 (float64), .csv or .json: centroids, coefficients, components,\n"
-    "                 means, ...; the default is the first table, and a wrong NAME\n"
-    "                 lists them. STORE may be a published model\n"
+    "                 (float64), .csv or .json: centroids, coefficients, importances,\n"
+    "                 ...; the default is the first table, and a wrong NAME lists\n"
+    "                 them. STORE may be a published model\n"
     "  --labels       what the model predicts for each row, by ascending id: FILE.npy\n"
-    "                 (clusters: int32), .csv or .json (with ids, which are texts if\n"
-    "                 the store keeps texts)\n"
+    "                 (clusters: int32), .csv or .json (with ids, or their texts)\n"
     "  --canonical    the state of the model as bytes, for any name of FILE. Equal\n"
     "                 states give equal files. They do not contain the seed\n"
     "  --receipts     the receipts of all requests: FILE.json is an array with one\n"
     "                 receipt per line; other names have the lines only\n"
+    "  --forest       a forest for efface predict, as publish writes models, but with\n"
+    "                 the randomness that it has\n"
     "  -o FILE        - is standard output: CSV, or JSON with --json\n"
     "  --model NAME   the model; needed if there are several\n"
     "  --wait SECONDS how long to wait for a busy store (5)\n"
     "  --json         what was done as JSON: exported, model, file, format\n"
     "Exit codes: 0 done, 1 failed, 2 usage, 4 not found, 5 busy, 6 damaged.\n"
     "examples: efface export people.store --table centroids -o centroids.npy\n"
-    "          efface export people.store --canonical -o people.state\n",
+    "          efface export people.store --forest -o people.forest\n",
     run,
     NULL,
 };

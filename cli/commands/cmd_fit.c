@@ -1,9 +1,8 @@
 /* efface fit: a new store with a model, or one more model in a store. What only one family has is
  * in its own file. */
+#include "commands/fit_columns.h"
 #include "input/column_offsets.h"
 #include "input/part_files.h"
-#include "input/target_columns.h"
-#include "models/family_table.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -12,15 +11,15 @@
 #include <unistd.h>
 
 typedef struct choices {
-    const char *store_path, *name, *column_list, *like, *family_name, *class_column;
+    const char *store_path, *name, *like, *family_name;
     const cli_family *family;
     void *of_family; /* what the command line says of the family's parameters */
     uint32_t n_threads;
     bool keep_texts;
     cli_open open;
     cli_number seed;
-    cli_texts data_paths, offset_texts, target_lists;
-    cli_targets targets;
+    cli_texts data_paths, offset_texts;
+    cli_fit_columns columns;
     cli_offsets offsets;
     cli_data_options data;
     efface_params *params;  /* a part of of_family */
@@ -67,16 +66,14 @@ static bool read_arguments(choices *c, int n_arguments, char **arguments) {
         {"--family", CLI_TEXT, &c->family_name, NULL},
         {"--model", CLI_TEXT, &c->name, NULL},
         {"--seed", CLI_NUMBER, &c->seed, NULL},
-        {"--columns", CLI_TEXT, &c->column_list, NULL},
         {"--offset", CLI_TEXTS, &c->offset_texts, NULL},
-        {"--target", CLI_TEXTS, &c->target_lists, NULL},
-        {"--class", CLI_TEXT, &c->class_column, NULL},
         {"--threads", CLI_COUNT, &c->n_threads, NULL},
         {"--like", CLI_TEXT, &c->like, NULL},
         {"--keep-texts", CLI_FLAG, &c->keep_texts, NULL},
         {"--receipt-key", CLI_TEXT, &c->open.receipt_key, NULL},
         {"--wait", CLI_SECONDS, &c->open.wait, NULL},
         {"--json", CLI_FLAG, &c->json, NULL},
+        CLI_FIT_COLUMNS_OPTIONS(c->columns),
         CLI_DATA_OPTIONS(c->data),
         {"", CLI_MORE, of_family, NULL},
         {NULL, CLI_FLAG, NULL, NULL},
@@ -89,49 +86,16 @@ static bool read_arguments(choices *c, int n_arguments, char **arguments) {
     return cli_parse(command, options, n_arguments, arguments);
 }
 
-/* What is predicted: targets are columns of values; a class is the label of a row. */
-static bool check_needs(choices *c) {
-    const cli_needs needs = c->family->needs;
-    const char *const name = c->family->name, *const column = c->class_column;
-    if (needs != CLI_NEEDS_TARGETS && c->target_lists.n != 0) {
-        (void)cli_wrong("models of the family %s have no targets: leave out --target, or choose "
-                        "another family",
-                        name);
-        return false;
-    }
-    if (needs == CLI_NEEDS_TARGETS && c->target_lists.n == 0) {
-        (void)cli_wrong("fit --family %s needs --target COL, the column to be predicted", name);
-        return false;
-    }
-    if (needs != CLI_NEEDS_CLASSES) {
-        if (column != NULL)
-            (void)cli_wrong("models of the family %s have no classes: leave out --class, or choose "
-                            "another family; --label only keeps the column",
-                            name);
-        return column == NULL;
-    }
-    if (c->data_paths.n == 0) {
-        if (column != NULL)
-            (void)cli_wrong("without DATA, classes are the labels that the rows of the store have "
-                            "already: leave out --class");
-        return column == NULL;
-    }
-    if (column != NULL && c->data.label != NULL && strcmp(column, c->data.label) != 0) {
-        (void)cli_wrong("--class names the column of the labels: leave out --label");
-        return false;
-    }
-    if (column != NULL)
-        c->data.label = column;
-    if (c->data.label == NULL)
-        (void)cli_wrong("fit --family %s needs --class COL, the column of DATA with the class of "
-                        "each row",
-                        name);
-    return c->data.label != NULL;
-}
-
 static bool read_choices(choices *c, int n_arguments, char **arguments) {
-    if (!read_arguments(c, n_arguments, arguments) || !check_needs(c))
+    if (!read_arguments(c, n_arguments, arguments) ||
+        !cli_check_fit_columns(&c->columns, c->family, c->data_paths.n > 0, &c->data))
         return false;
+    if (c->family->is_alone && cli_group() != NULL) {
+        (void)cli_wrong("models of the family %s are of one machine: fit them with efface, in a "
+                        "store that is one file",
+                        c->family->name);
+        return false;
+    }
     c->params = c->family->ask(c->of_family, &c->asked);
     if (c->params == NULL)
         return false;
@@ -149,20 +113,6 @@ static bool read_choices(choices *c, int n_arguments, char **arguments) {
         return false;
     }
     return cli_read_offsets(&c->offset_texts, &c->offsets) == CLI_DONE;
-}
-
-/* Reads the columns of --columns; without it, none are named, which means all. Then finds the
- * targets among them. */
-static int choose_columns(choices *c, cli_chosen *chosen) {
-    if (c->column_list != NULL &&
-        !cli_read_columns(c->column_list, &chosen->of, &chosen->columns, &chosen->n_columns))
-        return CLI_USAGE;
-    if (c->family->needs != CLI_NEEDS_TARGETS)
-        return CLI_DONE;
-    const int code = cli_find_targets(&c->target_lists, chosen, &c->targets);
-    if (code == CLI_DONE)
-        c->family->set_targets(c->of_family, c->targets.columns, c->targets.n);
-    return code;
 }
 
 static efface_new_model model_of(const choices *c, const cli_chosen *chosen) {
@@ -232,6 +182,9 @@ static int create_store(choices *c, const efface_load_options *load, const effac
 static bool load(choices *c, efface_load_options *options, efface_data **data, int *code) {
     options->offsets = c->offsets.items;
     options->n_offsets = c->offsets.n;
+    options->missing = c->columns.missing;
+    options->categories = c->columns.to_read.items;
+    options->n_categories = c->columns.to_read.n;
     cli_progress_begin("reading", 0, 0);
     const bool loaded = cli_load_parts(&c->data_paths, &c->data, options, data, code);
     cli_progress_end();
@@ -292,7 +245,7 @@ static int make_store(choices *c, efface_store **store) {
     if (!load_shifted(c, &options, &data, &code))
         goto out;
     chosen.of = (cli_columns){.n = efface_data_n_columns(data), .data = data};
-    code = choose_columns(c, &chosen);
+    code = cli_choose_fit_columns(&c->columns, c->family, c->of_family, &chosen);
     if (code == CLI_DONE)
         code = create_store(c, &options, data, &chosen, store);
     if (code == CLI_DONE) {
@@ -320,12 +273,12 @@ static int add_model(choices *c, efface_store **store) {
         return code;
     if (efface_store_get_info(*store, &info, &error) != EFFACE_OK)
         return cli_report_error(&error);
-    if (c->family->needs == CLI_NEEDS_CLASSES && info.n_labels == 0 && info.n_rows > 0)
+    if (cli_fit_has_classes(&c->columns, c->family) && info.n_labels == 0 && info.n_rows > 0)
         return cli_failed("the rows of %s have no labels, so there are no classes; labels come "
                           "from the column that --class names when a store is created",
                           c->store_path);
     chosen.of = (cli_columns){.n = info.n_columns, .store = *store};
-    code = choose_columns(c, &chosen);
+    code = cli_choose_fit_columns(&c->columns, c->family, c->of_family, &chosen);
     if (code == CLI_DONE) {
         const efface_new_model asked = model_of(c, &chosen);
         cli_progress_begin("fitting", 0, 0);
@@ -432,8 +385,7 @@ static int run(int n_arguments, char **arguments) {
     efface_model_free(c.model);
     cli_texts_free(&c.data_paths);
     cli_texts_free(&c.offset_texts);
-    cli_texts_free(&c.target_lists);
-    cli_targets_free(&c.targets);
+    cli_fit_columns_free(&c.columns);
     cli_offsets_free(&c.offsets);
     if (c.of_family != NULL)
         cli_wipe(c.of_family, c.family->n_bytes);

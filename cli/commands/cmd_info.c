@@ -287,6 +287,11 @@ static void print_published_json(const char *path, const efface_predictor *publi
     for (uint32_t i = 0; i < info.n_columns; i++)
         cli_json_real(&json, NULL, offsets != NULL ? offsets[i] : 0.0);
     cli_json_close(&json, ']');
+    cli_json_open(&json, "categories", '[');
+    for (uint32_t i = 0; i < info.n_columns; i++)
+        cli_json_bool(&json, NULL, efface_predictor_is_category(published, i) != 0);
+    cli_json_close(&json, ']');
+    cli_json_bool(&json, "missing", efface_predictor_takes_missing(published) != 0);
     cli_json_close(&json, '}');
 }
 
@@ -312,6 +317,24 @@ static void print_classes(const cli_classes *classes) {
     fputs(classes->n > MOST_CLASSES ? ", ...\n" : (classes->n > 0 ? "\n" : ""), stdout);
 }
 
+/* What its inputs may be, beside numbers. */
+static void print_inputs(const efface_predictor *published, uint32_t n_columns) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < n_columns; i++) {
+        const char *const name = efface_predictor_column(published, i);
+        if (!efface_predictor_is_category(published, i))
+            continue;
+        fputs(n++ == 0 ? "category  " : ", ", stdout);
+        if (name != NULL)
+            cli_put_text(stdout, name);
+        else
+            printf("%" PRIu32, i + 1);
+    }
+    fputs(n > 0 ? "\n" : "", stdout);
+    if (efface_predictor_takes_missing(published))
+        puts("missing   values may be missing");
+}
+
 static void print_published_text(const char *path, const efface_predictor *published,
                                  const cli_classes *classes) {
     const efface_predictor_info info = efface_predictor_get_info(published);
@@ -325,6 +348,7 @@ static void print_published_text(const char *path, const efface_predictor *publi
                              .offsets = efface_predictor_offsets(published)};
     print_columns(&c);
     print_offsets(&c);
+    print_inputs(published, info.n_columns);
     fputs("It predicts; rows, sums and the seed are in the store that it was published from.\n",
           stdout);
 }

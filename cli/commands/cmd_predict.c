@@ -1,4 +1,5 @@
 /* efface predict: what a model of a store, or a published one, predicts for each row of a file. */
+#include "input/category_columns.h"
 #include "models/input_columns.h"
 #include "models/predictions.h"
 
@@ -160,14 +161,15 @@ static int answer_from_store(const choices *c, cli_format format) {
     if (!cli_open_store(c->store_path, &c->open, &store, &code))
         return code;
     code = cli_choose_model(store, c->name, &info);
-    if (code == CLI_DONE && cli_is_first()) {
-        efface_store_load_options(store, &load);
-        code = read_rows(c, &load, &data);
-        cli_wipe(&load, sizeof load);
-    }
     if (code == CLI_DONE &&
         efface_store_load(store, info.name, &fitted, &model, &error) != EFFACE_OK)
         code = cli_report_error(&error);
+    if (code == CLI_DONE && cli_is_first()) {
+        efface_store_load_options(store, &load);
+        load.missing = efface_model_takes_missing(model);
+        code = read_rows(c, &load, &data);
+        cli_wipe(&load, sizeof load);
+    }
     /* The other ranks predict for no rows, and so learn with rank 0 what classes are called. */
     if (code == CLI_DONE && !cli_is_first() &&
         cli_begin_like(fitted, &data.rows, &error) != EFFACE_OK)
@@ -202,6 +204,7 @@ static int answer_from_published(const choices *c, cli_format format) {
     efface_load_options load;
     efface_error error;
     efface_predictor *published = NULL;
+    cli_categories categories = {.items = NULL};
     read_data data = {.rows = NULL};
     if (c->name != NULL)
         return cli_wrong("%s is a published model: there is no other, so leave --model out",
@@ -211,11 +214,18 @@ static int answer_from_published(const choices *c, cli_format format) {
     efface_load_options_init(&load);
     efface_offset *const offsets = offsets_to_load(published, &load.n_offsets);
     load.offsets = offsets;
+    load.missing = efface_predictor_takes_missing(published);
     const cli_asked by = {.published = published};
-    int code = offsets != NULL ? read_rows(c, &load, &data) : cli_out_of_memory();
+    int code =
+        offsets != NULL ? cli_published_categories(published, &categories) : cli_out_of_memory();
+    load.categories = categories.items;
+    load.n_categories = categories.n;
+    if (code == CLI_DONE)
+        code = read_rows(c, &load, &data);
     if (code == CLI_DONE)
         code = answer(c, format, &by, &data);
     free(offsets);
+    cli_categories_free(&categories);
     efface_predictor_free(published);
     efface_data_free(data.rows);
     efface_texts_free(data.texts);

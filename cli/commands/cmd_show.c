@@ -202,7 +202,7 @@ static void write_json(FILE *out, const shown *s) {
         efface_data_values(s->data, row->position, s->values);
         for (uint32_t j = 0; j < n; j++) {
             cli_format_value(digits, s->values[j], offset_of(s, j));
-            cli_json_raw(&json, NULL, digits);
+            cli_json_raw(&json, NULL, digits[0] != '\0' ? digits : "null");
         }
         cli_json_close(&json, ']');
         cli_json_close(&json, '}');
@@ -249,7 +249,7 @@ static void write_text(FILE *out, const shown *s) {
             fputs("  ", out);
             cli_put_text(out, column_name(s, j, made_up));
             cli_format_value(digits, s->values[j], offset_of(s, j));
-            fprintf(out, " %s\n", digits);
+            fprintf(out, " %s\n", digits[0] != '\0' ? digits : "missing");
         }
     }
     print_models(out, s);

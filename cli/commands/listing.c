@@ -2,6 +2,7 @@
 #include "commands/listing.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 const char *const cli_form_words[] = {"text", "csv", "json", NULL};
@@ -68,6 +69,10 @@ void cli_json_token(cli_json *json, const char *key, const cli_token *token) {
 }
 
 void cli_format_value(char text[32], float value, double offset) {
+    if (isnan(value)) {
+        text[0] = '\0';
+        return;
+    }
     if (offset != 0.0 && cli_format_whole(text, (double)value + offset))
         return;
     for (int digits = 6; digits <= (offset == 0.0 ? 9 : 17); digits++) {

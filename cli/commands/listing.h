@@ -45,7 +45,8 @@ void cli_put_token(FILE *out, const cli_token *token, const char *none);
 void cli_csv_token(FILE *out, const cli_token *token);
 void cli_json_token(cli_json *json, const char *key, const cli_token *token);
 
-/* The shortest number that is this value when it is read again, in a column with this offset. */
+/* The shortest number that is this value when it is read again, in a column with this offset;
+ * nothing for a value that is missing. */
 void cli_format_value(char text[32], float value, double offset);
 
 /* Says that a store keeps no texts. */

@@ -15,8 +15,10 @@ _efface() {
     fi
 
     case $prev in
-    --family) options="kmeans sums linear ridge bayes discriminant components fourier segmented" ;;
-    --table) options="centroids coefficients errors quality means variances priors components segments" ;;
+    --family) options="kmeans sums linear ridge bayes discriminant components fourier segmented forest" ;;
+    --table) options="centroids coefficients errors quality means variances priors components segments importances" ;;
+    --rows) options="all some poisson" ;;
+    --criterion) options="gini entropy" ;;
     --method) options="lloyd quantized pyramid tree" ;;
     --leaf-method | --node-method) options="lloyd quantized pyramid" ;;
     --scale) options="none minmax" ;;
@@ -24,7 +26,8 @@ _efface() {
     --header) options="yes no detect" ;;
     --ids) options="numbers text detect" ;;
     -k | --model | --seed | --iters | --epsilon | --gamma | --width | --height | --rate | \
-        --passes | --starts | --candidates | --bound | --target | --class | --alpha | --smoothing | \
+        --passes | --starts | --candidates | --bound | --target | --class | --categories | --trees | \
+        --depth | --min-split | --min-leaf | --trees-of-row | --alpha | --smoothing | \
         --shrinkage | -n | --components | --features | --threads | --wait | --columns | --offset | --listen | --host | --most-body | --patience | --workers | --expires | --key | --owner-key | --weight | --label) return ;;
     --id | --owner) return ;;
     --role) options="read predict erase admin" ;;
@@ -41,7 +44,8 @@ _efface() {
         fit) options="-k -o --family --model --method --seed --iters --epsilon --gamma --width --height
             --leaf-method --node-method --weigh --rate --passes --starts --candidates --bound --scale --columns
             --target --class --alpha --no-intercept --smoothing --quadratic --shrinkage -n --components --whiten
-            --features --offset --threads --like --keep-texts --receipt-key --wait $data" ;;
+            --features --trees --depth --min-split --min-leaf --rows --trees-of-row --criterion
+            --missing --categories --offset --threads --like --keep-texts --receipt-key --wait $data" ;;
         forget) options="$who $change --dry-run --skip-missing --yes" ;;
         learn) options="$change --ids-out $data" ;;
         update) options="$change --yes $data" ;;
@@ -49,7 +53,7 @@ _efface() {
         owners) options="-o --format --wait" ;;
         compact) options="--receipt-key --wait" ;;
         predict) options="-o --model --probabilities --columns --wait $data" ;;
-        export) options="--table --labels --canonical --receipts -o --model --wait" ;;
+        export) options="--table --labels --canonical --receipts --forest -o --model --wait" ;;
         digest | verify) options="--model --wait" ;;
         rekey) options="--model --seed --yes --receipt-key --wait" ;;
         publish) options="-o --model --force --sign --receipt-key --wait" ;;

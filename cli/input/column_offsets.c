@@ -123,10 +123,14 @@ static double round_middle(double least, double most) {
 bool cli_offset_option(char text[CLI_OFFSET_OPTION], const efface_data *data, uint32_t column) {
     float *const values = malloc(efface_data_n_columns(data) * sizeof *values);
     float least = 0.0F, most = 0.0F;
+    bool any = false;
     for (size_t i = 0; i < efface_data_n_rows(data) && values != NULL; i++) {
         efface_data_values(data, i, values);
-        least = i == 0 || values[column] < least ? values[column] : least;
-        most = i == 0 || values[column] > most ? values[column] : most;
+        if (isnan(values[column]))
+            continue;
+        least = !any || values[column] < least ? values[column] : least;
+        most = !any || values[column] > most ? values[column] : most;
+        any = true;
     }
     free(values);
     if (!(least < most))

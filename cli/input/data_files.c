@@ -52,10 +52,13 @@ static bool find_file(const char *path, int *code) {
     return false;
 }
 
-static int explain(const efface_error *error) {
+static int explain(const cli_data_options *options, const efface_error *error) {
     const int code = cli_report_error(error);
     if (error->status == EFFACE_E_FORMAT && error->column > 0)
-        cli_say("name columns that are not values with --id, --owner, --weight and --label");
+        cli_say("%s", options->advice != NULL
+                          ? options->advice
+                          : "name columns that are not values with --id, --owner, --weight and "
+                            "--label");
     return code;
 }
 
@@ -67,7 +70,7 @@ bool cli_load_data(const char *path, const cli_data_options *options, efface_loa
     apply(options, load);
     if (efface_data_load(path, load, data, &error) == EFFACE_OK)
         return true;
-    *code = explain(&error);
+    *code = explain(options, &error);
     return false;
 }
 
@@ -84,17 +87,19 @@ bool cli_load_some(const char *path, const cli_data_options *options, efface_loa
     apply(options, load);
     const bool again = cli_can_be_read_again(path);
     for (size_t i = 0; efface_data_load(path, load, data, &error) != EFFACE_OK; i++) {
+        /* Numbers with a text among them are no column of texts. */
+        if (error.column == why->column && why->status != EFFACE_OK) {
+            *code = cli_report_error(why);
+            return false;
+        }
         while (i < N_PLACES && *places[i] != NULL)
             i++;
         if (!again || error.status != EFFACE_E_FORMAT || error.column == 0 || i >= N_PLACES) {
             /* Texts that come twice make no ids, but nobody said that they were ids. */
             const bool by_us = error.status == EFFACE_E_DUPLICATE && why->status != EFFACE_OK;
-            *code = by_us ? explain(why) : again ? cli_report_error(&error) : explain(&error);
-            return false;
-        }
-        /* Numbers with a text among them are no column of texts. */
-        if (error.column == why->column && why->status != EFFACE_OK) {
-            *code = cli_report_error(why);
+            *code = by_us   ? explain(options, why)
+                    : again ? cli_report_error(&error)
+                            : explain(options, &error);
             return false;
         }
         *why = error;

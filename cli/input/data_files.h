@@ -6,8 +6,9 @@
 
 typedef struct cli_data_options {
     const char *id, *owner, *weight, *label;
-    int header; /* efface_header */
-    int ids;    /* efface_ids */
+    int header;         /* efface_header */
+    int ids;            /* efface_ids */
+    const char *advice; /* said of a field that is no number; NULL: which options name columns */
 } cli_data_options;
 
 extern const char *const cli_header_words[], *const cli_ids_words[];

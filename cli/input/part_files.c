@@ -195,6 +195,8 @@ static int combine(parts *p, efface_data **out) {
         code = cli_out_of_memory();
     else if (cli_begin_like(first, out, &error) != EFFACE_OK)
         code = cli_report_error(&error);
+    if (code == CLI_DONE && p->load->missing)
+        efface_data_allow_missing(*out);
     for (size_t i = 0; i < p->paths->n && code == CLI_DONE; i++) {
         if (p->sets[i] != NULL && append(*out, p->sets[i], move, &b, &error) != EFFACE_OK)
             code = say_which(p, i, &error);

@@ -6,9 +6,9 @@
 /* The first is the one that fit takes if none is named. The first of those with a number is the
  * family itself; the others are presets. */
 static const cli_family *const families[] = {
-    &cli_family_kmeans,     &cli_family_sums,    &cli_family_linear,
-    &cli_family_ridge,      &cli_family_bayes,   &cli_family_discriminant,
-    &cli_family_components, &cli_family_fourier, &cli_family_segmented};
+    &cli_family_kmeans,    &cli_family_sums,         &cli_family_linear,     &cli_family_ridge,
+    &cli_family_bayes,     &cli_family_discriminant, &cli_family_components, &cli_family_fourier,
+    &cli_family_segmented, &cli_family_forest};
 
 #define N_FAMILIES (sizeof families / sizeof families[0])
 

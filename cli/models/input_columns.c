@@ -64,7 +64,8 @@ static int match_names(matching *m) {
                               "number with --columns",
                               name, file_of(m));
         if (m->from->passed_over->status != EFFACE_OK)
-            return cli_report_error(m->from->passed_over);
+            return cli_failed("%s has no column '%s' of numbers, which the model needs: %s",
+                              file_of(m), name, m->from->passed_over->message);
         return cli_failed(
             "%s has no column '%s', which the model needs; choose other columns with --columns",
             file_of(m), name);

@@ -4,8 +4,18 @@
 #include "models/family_table.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static void add_value(cli_column_details *column, float value) {
+    if (isnan(value)) {
+        column->n_missing++;
+        return;
+    }
+    column->least = isnan(column->least) || value < column->least ? value : column->least;
+    column->most = isnan(column->most) || value > column->most ? value : column->most;
+}
 
 static int read_columns(cli_model_details *d) {
     const uint32_t n_columns = efface_data_n_columns(d->data);
@@ -20,16 +30,13 @@ static int read_columns(cli_model_details *d) {
     for (uint32_t j = 0; j < n_columns; j++) {
         d->columns[j].name = efface_data_column_name(d->data, j);
         d->columns[j].offset = offsets != NULL ? offsets[j] : 0.0;
+        d->columns[j].category = efface_model_is_category(d->model, j) != 0;
+        d->columns[j].least = d->columns[j].most = n_rows > 0 ? NAN : 0.0F;
     }
     for (size_t i = 0; i < n_rows; i++) {
         efface_data_values(d->data, i, values);
-        for (uint32_t j = 0; j < n_columns; j++) {
-            cli_column_details *const column = &d->columns[j];
-            if (i == 0 || values[j] < column->least)
-                column->least = values[j];
-            if (i == 0 || values[j] > column->most)
-                column->most = values[j];
-        }
+        for (uint32_t j = 0; j < n_columns; j++)
+            add_value(&d->columns[j], values[j]);
     }
     free(values);
     return CLI_DONE;
@@ -67,6 +74,14 @@ void cli_free_details(cli_model_details *details) {
     memset(details, 0, sizeof *details);
 }
 
+/* The smallest or largest value of a column; codes of categories say nothing. */
+static void print_end(const cli_column_details *column, float value, int width, int digits) {
+    if (column->category || isnan(value))
+        printf(" %*s", width, column->category ? "category" : "-");
+    else
+        printf(" %*.*g", width, digits, (double)value + column->offset);
+}
+
 static void print_columns(const cli_model_details *details) {
     int width = 11;
     for (uint32_t j = 0; j < details->about.n_columns; j++)
@@ -76,14 +91,17 @@ static void print_columns(const cli_model_details *details) {
     for (uint32_t j = 0; j < details->about.n_columns; j++) {
         const cli_column_details *const column = &details->columns[j];
         const int digits = column->offset == 0.0 ? 6 : 17;
-        printf("%6" PRIu32 " %*.*g  %*.*g", details->numbers[j] + 1, width, digits,
-               (double)column->least + column->offset, width, digits,
-               (double)column->most + column->offset);
+        printf("%6" PRIu32, details->numbers[j] + 1);
+        print_end(column, column->least, width, digits);
+        putchar(' ');
+        print_end(column, column->most, width, digits);
         if (details->bounds_given)
             printf("  %.*g to %.*g", digits, (double)column->low + column->offset, digits,
                    (double)column->high + column->offset);
         fputs(column->name != NULL ? "  " : "", stdout);
         cli_put_text(stdout, column->name);
+        if (column->n_missing > 0)
+            printf("  (%" PRIu64 " missing)", column->n_missing);
         puts(column->coarse ? "  (coarse: keeps less than 8 bits)" : "");
     }
 }
@@ -125,6 +143,8 @@ void cli_json_details(cli_json *json, const cli_model_details *details) {
             cli_json_real(json, "min", (double)column->low + column->offset);
             cli_json_real(json, "max", (double)column->high + column->offset);
         }
+        cli_json_bool(json, "category", column->category);
+        cli_json_whole(json, "missing", column->n_missing);
         cli_json_bool(json, "coarse", column->coarse);
         cli_json_close(json, '}');
     }

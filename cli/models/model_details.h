@@ -6,8 +6,10 @@
 #include "models/sections.h"
 
 typedef struct cli_column_details {
-    const char *name;  /* or NULL */
-    float least, most; /* as the set holds them, without */
+    const char *name;   /* or NULL */
+    bool category;      /* values have no order */
+    uint64_t n_missing; /* values */
+    float least, most;  /* as the set holds them, without; NaN if there are none */
     double offset;
     float low, high; /* the same for bounds that were given */
     bool coarse;     /* the grid keeps less than 8 bits of it */

@@ -61,8 +61,11 @@ static int compare_rows(const void *a, const void *b) {
 
 /* Marks the rows to be shown, in their order: all, or the largest. */
 static uint32_t choose_rows(const cli_section *s, uint32_t chosen[MOST_ROWS]) {
-    uint32_t n = s->n_rows < MOST_ROWS ? s->n_rows : MOST_ROWS;
-    sized *const rows = s->n_rows > MOST_ROWS ? malloc(s->n_rows * sizeof *rows) : NULL;
+    const uint32_t most =
+        s->most_shown > 0 && s->most_shown < MOST_ROWS ? s->most_shown : MOST_ROWS;
+    const uint32_t n = s->n_rows < most ? s->n_rows : most;
+    sized *const rows =
+        s->n_rows > n && s->most_shown == 0 ? malloc(s->n_rows * sizeof *rows) : NULL;
     for (uint32_t i = 0; i < s->n_rows && rows != NULL; i++) {
         const double size = s->n_columns > 0 ? fabs(s->values[(size_t)i * s->n_columns]) : 0.0;
         rows[i] = (sized){i, size == size ? size : 0.0};
@@ -129,8 +132,10 @@ static void print_list(const cli_section *s) {
             put_cell(s->columns[j].kind, s->values[(size_t)rows[i] * s->n_columns + j]);
         putchar('\n');
     }
-    if (n < s->n_rows)
+    if (n < s->n_rows && s->table != NULL)
         printf("... and %" PRIu32 " more; efface export --table %s\n", s->n_rows - n, s->table);
+    else if (n < s->n_rows)
+        printf("... and %" PRIu32 " more\n", s->n_rows - n);
 }
 
 /* Names alone, in lines of at most 80 columns where that is possible. */

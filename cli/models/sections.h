@@ -26,7 +26,8 @@ typedef struct cli_section {
     uint32_t n_rows;
     char **names; /* n_rows each */
     double *values;
-    const char *table; /* that export writes, for text that would be too long */
+    const char *table;   /* that export writes, for text that would be too long; or NULL */
+    uint32_t most_shown; /* in text, of the first rows; 0: as below */
 } cli_section;
 
 typedef struct cli_sections {
@@ -40,8 +41,8 @@ cli_section *cli_sections_add(cli_sections *sections, const cli_section_column *
                               uint32_t n_columns, uint32_t n_rows);
 void cli_sections_free(cli_sections *sections);
 
-/* Text shows twenty rows of a list at most: those whose first numbers are the largest. JSON has
- * all, as fields within an object that is open. */
+/* Text shows twenty rows of a list at most, those whose first numbers are the largest; or the first
+ * `most_shown`. JSON has all, as fields within an object that is open. */
 void cli_print_sections(const cli_sections *sections);
 void cli_json_sections(cli_json *json, const cli_sections *sections);
 

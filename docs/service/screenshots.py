@@ -91,7 +91,8 @@ class Studio:
                             ("plan", "--family", "bayes"),
                             ("directions", "--family", "components"),
                             ("segments", "--family", "segmented", "-k", "3", "--seed", "4",
-                             "--target", "spend")):
+                             "--target", "spend"),
+                            ("trees", "--family", "forest", "--seed", "4", "--target", "spend")):
             case.run_program("fit", "-o", "members.store", "--model", name, *more)
         case.run_program("fit", "sensors.csv", "--id", "id", "-k", "3", "--seed", "1",
                          "-o", "sensors.store")

@@ -1216,9 +1216,9 @@ typedef struct efface_forest_params {
                          classes of rows are their labels */
     double bound;     /* the largest |target| allowed; 0, the default: derived from the rows */
     uint32_t n_trees; /* 1 to EFFACE_MAX_TREES; default 100 */
-    uint32_t n_candidates; /* columns that a node chooses from; 0, the default: the square root of
-                              the number of inputs, but at least 5, or all if those are fewer; with
-                              a target more (docs/forest.md) */
+    uint32_t n_candidates; /* columns that a node chooses from; 0, the default: two thirds of the
+                              square root of the number of inputs, with a target a third of that
+                              number; but at least 5, or all if those are fewer */
     uint32_t max_depth;    /* 0, the default: no limit */
     uint32_t min_split;    /* a node with fewer rows is a leaf; default 2, and at least that */
     uint32_t min_leaf;     /* rows that both sides of a split have at least; default 1 */

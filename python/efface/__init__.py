@@ -9,9 +9,9 @@ The model after a removal is, byte for byte, the model that never saw the data::
     assert model.verify()
 
 Models are scikit-learn estimators. `KMeans` clusters; `LinearRegression`, `Ridge`, `RidgeCV`,
-`FourierRidge` and `SegmentedRegression` predict values; `RidgeClassifier`, `GaussianNB`,
-`LinearDiscriminantAnalysis` and `QuadraticDiscriminantAnalysis` predict classes; `PCA` and
-`ColumnMeans` sum rows up. Each is an `Estimator`, which has what all have in common; `open` and
+`FourierRidge`, `SegmentedRegression` and `ForestRegressor` predict values; `RidgeClassifier`,
+`GaussianNB`, `LinearDiscriminantAnalysis`, `QuadraticDiscriminantAnalysis` and `ForestClassifier`
+predict classes; `PCA` and `ColumnMeans` sum rows up. Each is an `Estimator`, which has what all have in common; `open` and
 `create` give stores, files that hold rows, models and receipts. docs/python.md maps scikit-learn's
 parameters to these.
 """
@@ -31,12 +31,14 @@ from ._components import PCA, ComponentsModel
 from ._efface import BusyError, CorruptError, NotFoundError
 from ._efface import version as _version
 from ._estimator import Estimator
+from ._forest import ForestClassesModel, ForestClassifier, ForestModel, ForestRegressor
 from ._kmeans import KMeans, KMeansModel
 from ._linear import FourierRidge, LinearModel, LinearRegression, Ridge, RidgeCV
 from ._model import Model
 from ._predictor import Predictor, load_predictor
 from ._reports import (
     Difference,
+    ForestSize,
     FoundRows,
     ModelChange,
     ModelInfo,
@@ -70,6 +72,11 @@ __all__ = [
     "Difference",
     "DiscriminantModel",
     "Estimator",
+    "ForestClassesModel",
+    "ForestClassifier",
+    "ForestModel",
+    "ForestRegressor",
+    "ForestSize",
     "FoundRows",
     "FourierRidge",
     "GaussianNB",

@@ -28,6 +28,7 @@ _Reals = NDArray[np.float64]
 _Offset = ArrayLike | Literal["auto"] | None
 _Labels = Iterable[SupportsIndex | str | float | None] | NDArray[Any]
 _Path = str | PathLike[str]
+_Features = SupportsIndex | str | Iterable[SupportsIndex | str] | None
 
 __version__: str
 
@@ -44,6 +45,14 @@ class Report(NamedTuple):
     rows_missing: int
     rows_visited: int
     seconds: float
+
+class ForestSize(NamedTuple):
+    n_trees: int
+    n_nodes: int
+    n_leaves: int
+    depth: int
+    n_unsettled: int
+    n_rows: int
 
 class Difference(NamedTuple):
     identical: bool
@@ -135,6 +144,8 @@ class Model:
     @property
     def tables(self) -> tuple[str, ...]: ...
     def table(self, name: str) -> NDArray[np.float64]: ...
+    @property
+    def takes_missing(self) -> bool: ...
     def predict(self, X: ArrayLike) -> _Numbers: ...
     def digest(self) -> str: ...
     def encode(self) -> bytes: ...
@@ -249,6 +260,20 @@ class SegmentedModel(Model):
     @property
     def intercept_(self) -> _Reals: ...
     def segments(self, X: ArrayLike) -> NDArray[np.int32]: ...
+
+class ForestModel(Model):
+    @property
+    def feature_importances_(self) -> _Reals: ...
+    @property
+    def size_(self) -> ForestSize: ...
+    def apply(self, X: ArrayLike) -> NDArray[np.uint32]: ...
+    def settle(self) -> None: ...
+    def export(self, path: _Path, *, replace: bool = False) -> None: ...
+
+class ForestClassesModel(ForestModel):
+    @property
+    def classes_(self) -> NDArray[Any]: ...
+    def predict_proba(self, X: ArrayLike) -> _Reals: ...
 
 class KMeansModel(Model):
     @property
@@ -633,6 +658,67 @@ class QuadraticDiscriminantAnalysis(_Probable):
     def priors_(self) -> _Reals: ...
     def decision_function(self, X: ArrayLike) -> _Reals: ...
 
+class ForestClassifier(_Probable):
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: Literal["gini", "entropy"] = "gini",
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        max_features: float | Literal["sqrt", "log2", "default"] | None = "default",
+        rows: Literal["all", "some", "poisson"] = "all",
+        trees_per_row: int = 10,
+        lazy: bool = False,
+        missing: bool = False,
+        categories: _Features = None,
+        random_state: _Seed = None,
+        offset: _Offset = None,
+        n_threads: int | None = None,
+    ) -> None: ...
+    @property
+    def feature_importances_(self) -> _Reals: ...
+    @property
+    def size_(self) -> ForestSize: ...
+    def apply(self, X: ArrayLike) -> NDArray[np.uint32]: ...
+    def settle(self) -> None: ...
+    def export(self, path: _Path, *, replace: bool = False) -> None: ...
+
+class ForestRegressor(Estimator):
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        max_depth: int | None = None,
+        min_samples_split: int = 2,
+        min_samples_leaf: int = 1,
+        max_features: float | Literal["sqrt", "log2", "default"] | None = "default",
+        rows: Literal["all", "some", "poisson"] = "all",
+        trees_per_row: int = 10,
+        lazy: bool = False,
+        missing: bool = False,
+        categories: _Features = None,
+        random_state: _Seed = None,
+        bound: float | None = None,
+        offset: _Offset = None,
+        target_offset: _Offset = None,
+        n_threads: int | None = None,
+    ) -> None: ...
+    @property
+    def feature_importances_(self) -> _Reals: ...
+    @property
+    def size_(self) -> ForestSize: ...
+    def apply(self, X: ArrayLike) -> NDArray[np.uint32]: ...
+    def settle(self) -> None: ...
+    def export(self, path: _Path, *, replace: bool = False) -> None: ...
+    @property
+    def target_offset_(self) -> _Reals | None: ...
+    def predict(self, X: ArrayLike) -> _Reals: ...
+    def score(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float: ...
+
 class PCA(Estimator):
     def __init__(
         self,
@@ -682,6 +768,7 @@ class Store:
         owners: _Owners | None = None,
         labels: _Labels | None = None,
         offset: ArrayLike | Literal["auto"] | None = None,
+        missing: bool = False,
         hash_key: bytes | None = None,
         keep_texts: bool = False,
         receipt_key: bytes | None = None,
@@ -782,6 +869,8 @@ class Predictor:
     def table(self, name: str) -> NDArray[np.float64]: ...
     @property
     def classes(self) -> NDArray[Any] | None: ...
+    @property
+    def takes_missing(self) -> bool: ...
     def predict(self, X: ArrayLike) -> _Numbers: ...
     def predict_proba(self, X: ArrayLike) -> _Reals: ...
     def decision_function(self, X: ArrayLike) -> _Reals: ...
@@ -804,6 +893,7 @@ def create(
     owners: _Owners | None = None,
     labels: _Labels | None = None,
     offset: ArrayLike | Literal["auto"] | None = None,
+    missing: bool = False,
     hash_key: bytes | None = None,
     keep_texts: bool = False,
     receipt_key: bytes | None = None,

@@ -14,8 +14,18 @@ try:
     )
     from sklearn.exceptions import DataConversionWarning, NotFittedError
     from sklearn.utils import check_array
+
+    # What says whether NaN is allowed; older versions have another name for it.
+    _FINITE = "ensure_all_finite"
+    if _FINITE not in inspect.signature(check_array).parameters:
+        _FINITE = "force_all_finite"
+
+    def check_missing(X, **named):
+        """check_array, but values may be NaN."""
+        return check_array(X, **named, **{_FINITE: "allow-nan"})
+
 except ImportError:
-    check_array = None
+    check_array = check_missing = None
 
     class DataConversionWarning(UserWarning):
         """Data had to be given another shape."""
@@ -121,4 +131,5 @@ __all__ = [
     "RegressorMixin",
     "TransformerMixin",
     "check_array",
+    "check_missing",
 ]

@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from ._bases import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from ._bases import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from ._classifier import ClassesResults, Classifier, Probable, ProbableResults
 from ._estimator import of_model
 from ._linear import refuse_moved_origin
 from ._model import Model, of_one_state
 from ._parameters import or_none, real, whole
-from ._rows import check_rows, spread_rows
 from ._sums import IS_FLAG, SUMS_RULES, SumsEstimator
 
 _PRIORS_RULE = (lambda v: v is None or np.ndim(v) == 1, "a number for each class or None")
 
 
-class ClassesModel(Model, family="sums", view="classes"):
+class ClassesModel(ClassesResults, Model, family="sums", view="classes"):
     """A fitted classifier and the rows it was fitted to; see `Model`.
 
     Attributes
@@ -24,30 +24,11 @@ class ClassesModel(Model, family="sums", view="classes"):
 
     __slots__ = ()
 
-    @property
-    def classes_(self):
-        """The classes that rows have, in order."""
-        return self._cached("classes", self._classes)
-
-    @of_one_state
-    def _classes(self):
-        labels = self._form()[2]
-        return self._y.shown(labels)[self._y.order(labels)]
-
     @of_one_state
     def _class_table(self, name):
         """A table with a row for each class, in the order of `classes_`."""
         order = self._y.order(self._form()[2])
         return self._cached(("of classes", name), lambda: self.table(name)[order])
-
-    @of_one_state
-    def _scores(self, X, probabilities):
-        """A number for each row of an array and class."""
-        inputs, _, labels = self._form()
-        out = np.empty((X.shape[0], len(labels)))
-        with spread_rows(X, inputs, self.shape[1]) as rows:
-            self._ask(self._models.score, self.run, probabilities, rows.array, out)
-        return out[:, self._y.order(labels)]
 
     def _decisions(self, X):
         """`decision_function` for an array: with two classes, one number a row."""
@@ -99,7 +80,7 @@ class RidgeClassifierModel(ClassesModel, family="sums", view="ridge"):
         return second  # which is minus the first
 
 
-class ProbableClassesModel(ClassesModel, family="sums", view="classes"):
+class ProbableClassesModel(ProbableResults, ClassesModel, family="sums", view="classes"):
     """A fitted classifier with probabilities and the rows it was fitted to; see `Model`.
 
     Attributes
@@ -130,11 +111,6 @@ class ProbableClassesModel(ClassesModel, family="sums", view="classes"):
         decisions = self._scores(X, False)
         decisions -= decisions.max(axis=1, keepdims=True)
         return decisions - np.log(np.exp(decisions).sum(axis=1, keepdims=True))
-
-    def predict_proba(self, X):
-        """The probability of each class, in the order of `classes_`, for each row of X."""
-        with self._rows(X) as rows:
-            return self._scores(rows.array, True)
 
 
 class BayesModel(ProbableClassesModel, family="sums", view="bayes"):
@@ -197,25 +173,8 @@ class DiscriminantModel(ProbableClassesModel, family="sums", view="discriminant"
         return (X - origin) @ self.scalings_
 
 
-class _Classifier(ClassifierMixin, SumsEstimator):
-    """What classifiers share."""
-
-    _learns = "classes"
-
-    classes_ = of_model(ClassesModel.classes_)
-
-    def _check_fit(self, model, array):
-        try:
-            model._predict_array(array[:1])  # says so if there are too few classes or rows
-        except ValueError as error:
-            if model.shape[0] > 1:
-                raise
-            raise ValueError(f"n_samples=1 is too few: {error}") from None
-
-    def _ask(self, X, ask):
-        model = self._fitted()
-        with check_rows(self, X) as rows:
-            return ask(model, rows.array)
+class _Classifier(Classifier, SumsEstimator):
+    """What these classifiers share."""
 
 
 class _Deciding:
@@ -234,16 +193,8 @@ class _Deciding:
         return self._ask(X, lambda model, array: model._decisions(array))
 
 
-class _Probable(_Classifier):
-    """Classifiers with probabilities."""
-
-    def predict_proba(self, X):
-        """The probability of each class, in the order of `classes_`, for each row of X."""
-        return self._ask(X, lambda model, array: model._scores(array, True))
-
-    def predict_log_proba(self, X):
-        """The logarithms of these probabilities."""
-        return self._ask(X, lambda model, array: model._log_probabilities(array))
+class _Probable(Probable, _Classifier):
+    """Those with probabilities, and priors."""
 
     def _refuse_store(self):
         if self.priors is not None:

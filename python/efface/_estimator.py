@@ -6,7 +6,8 @@ that only this family has, and a Model with the same results (_model.py). It def
 - `_family`, the name of the family in the library, and `_rules` for its parameters;
 - `_learns`, what y is: nothing (None), 'values' or 'classes';
 - `_family_parameters`, which makes of them what the extension takes (extension/py_family_*.c);
-- `_data_parameters`, if some depend on the number of targets, or on weights;
+- `_data_parameters`, if some depend on the number of targets, or on weights; `_numbered`, if some
+  name features; `_takes_missing`, if values may be missing;
 - `_findings` and `_warn_of`, if there is something to warn of after a fit.
 """
 
@@ -59,6 +60,14 @@ class Estimator(BaseEstimator):
     def _family_parameters(self, parameters, n_features, offsets):
         """The parameters of the family as the extension takes them, of those that were checked."""
         raise NotImplementedError
+
+    def _numbered(self, parameters, names):
+        """Parameters with numbers in the place of names of features; `names` may be None."""
+        return parameters
+
+    def _takes_missing(self):
+        """Whether values of X may be missing, which is NaN."""
+        return False
 
     def _class_parameters(self, form, labels):
         """Further parameters of a classifier, of the Classes and the labels of a fit."""
@@ -139,7 +148,8 @@ class Estimator(BaseEstimator):
         """
         parameters = self._checked_parameters()
         names = feature_names(X)
-        with plain_rows(X, self) as rows:
+        parameters = self._numbered(parameters, names)
+        with plain_rows(X, self, self._takes_missing()) as rows:
             given, form = self._read_y(y, len(rows))
             with given:
                 offsets = choose_offsets(self.offset, rows.array)

@@ -336,8 +336,13 @@ class Model:
         add_column_offsets(out, columns, self._models.offsets())
         return self._shaped(out)
 
+    @property
+    def takes_missing(self):
+        """Whether values of rows may be missing, which is NaN."""
+        return self._models.takes_missing(0)  # all runs are alike
+
     def _rows(self, X):
-        return rows_by_name(X, self.feature_names, "the model")
+        return rows_by_name(X, self.feature_names, "the model", self.takes_missing)
 
     def predict(self, X):
         """What the model predicts for each row of X. A data frame is matched by name.
@@ -592,7 +597,8 @@ def masked_owners(owners):
 
 def make_model(models, **named):
     """A Model of what the extension made, of the class of its family."""
-    family, view = models.info(0)[0], models.facts(0)[0].get("view")
+    family, predicts, _ = models.info(0)
+    view = models.facts(0)[0].get("view", predicts)
     cls = _CLASSES.get((family, view)) or _CLASSES.get((family, None), Model)
     return cls(models, **named)
 

@@ -55,6 +55,11 @@ class Predictor:
         """A table of the model, such as the centroids, in the units of the data."""
         return read_table(self._item.tables(), name, self._item.table)
 
+    @property
+    def takes_missing(self):
+        """Whether values of rows may be missing, which is NaN."""
+        return self._item.takes_missing()
+
     def predict(self, X):
         """What the model that was published predicts for each row of X, bit for bit. A data frame
         is matched by name."""
@@ -65,7 +70,8 @@ class Predictor:
 
     def _ask(self, X, make, ask):
         """An array that `make` makes for a number of rows, and `ask` fills for the rows of X."""
-        with rows_by_name(X, self.feature_names, "the published model") as rows:
+        whose = "the published model"
+        with rows_by_name(X, self.feature_names, whose, self.takes_missing) as rows:
             n_rows, n_features = rows.array.shape
             if n_features != self.n_features:
                 raise ValueError(

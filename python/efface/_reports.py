@@ -94,6 +94,30 @@ class Report(NamedTuple):
         return html_table("efface report", cells)
 
 
+class ForestSize(NamedTuple):
+    """How large a forest is.
+
+    Attributes
+    ----------
+    n_trees, n_nodes, n_leaves : int
+        Leaves are nodes too.
+    depth : int
+        Of the deepest leaf; the root has depth 0.
+    n_unsettled : int
+        Nodes of a lazy forest below which it has to be grown yet. The other numbers count each of
+        them as a leaf.
+    n_rows : int
+        Rows that take part: those that have a class, or a target that is not missing.
+    """
+
+    n_trees: int
+    n_nodes: int
+    n_leaves: int
+    depth: int
+    n_unsettled: int
+    n_rows: int
+
+
 class Difference(NamedTuple):
     """Whether two states are the same bytes; if not, their first difference.
 

@@ -10,7 +10,7 @@ import warnings
 
 import numpy as np
 
-from ._bases import check_array
+from ._bases import check_array, check_missing
 
 # Other types become the first of these, so that what float32 loses of them is noticed.
 READABLE = [np.float64, np.float32]
@@ -18,8 +18,8 @@ READABLE += [np.dtype(f"{kind}{size}").type for kind in "iu" for size in (1, 2, 
 
 
 class Rows:
-    """A two-dimensional array of finite numbers; at the end of `with` it is overwritten if it is
-    ours."""
+    """A two-dimensional array of finite numbers, or NaN where values may be missing; at the end of
+    `with` it is overwritten if it is ours."""
 
     __slots__ = ("_ours", "array")
 
@@ -64,7 +64,7 @@ def join_rows(X, places, values, others):
     return Rows(whole, True)
 
 
-def _check_array_alone(X, estimator):
+def _check_array_alone(X, estimator, missing):
     """The parts of scikit-learn's check_array that are needed here."""
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
         raise TypeError(
@@ -92,8 +92,10 @@ def _check_array_alone(X, estimator):
                 "required."
             )
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        kind = "NaN" if np.isnan(array).any() else "infinity or a value too large"
-        raise ValueError(f"Input X contains {kind}.")
+        if np.isnan(array).any() and not missing:
+            raise ValueError("Input X contains NaN.")
+        if np.isinf(array).any():
+            raise ValueError("Input X contains infinity or a value too large.")
     return array
 
 
@@ -110,12 +112,13 @@ def is_ours(array, X):
     return isinstance(X, (list, tuple))
 
 
-def plain_rows(X, estimator=None):
-    """X as Rows that the extension can read."""
+def plain_rows(X, estimator=None, missing=False):
+    """X as Rows that the extension can read; `missing` says whether values may be NaN."""
     if check_array is None:
-        array = _check_array_alone(X, estimator)
+        array = _check_array_alone(X, estimator, missing)
     else:
-        array = check_array(X, dtype=READABLE, estimator=estimator, input_name="X")
+        check = check_missing if missing else check_array
+        array = check(X, dtype=READABLE, estimator=estimator, input_name="X")
     return Rows(array, is_ours(array, X))
 
 
@@ -171,7 +174,7 @@ def _check_feature_names(estimator, X):
 def check_rows(estimator, X):
     """X as Rows, with the features that the estimator was fitted to."""
     _check_feature_names(estimator, X)
-    rows = plain_rows(X, estimator)
+    rows = plain_rows(X, estimator, estimator._fitted().takes_missing)
     if rows.array.shape[1] != estimator.n_features_in_:
         raise ValueError(
             f"X has {rows.array.shape[1]} features, but {type(estimator).__name__} is expecting "
@@ -195,11 +198,11 @@ def distinct_names(X):
     return names
 
 
-def _in_order(X, order):
+def _in_order(X, order, missing):
     """The columns of a data frame in another order, as Rows that are ours."""
     columns = [X.iloc[:, place].to_numpy() for place in order]
     if any(column.dtype not in READABLE for column in columns):
-        rows = plain_rows(X)
+        rows = plain_rows(X, missing=missing)
         with rows:
             return Rows(rows.array[:, order], True)
     array = np.empty((len(X), len(order)), dtype=np.result_type(*columns), order="F")
@@ -208,9 +211,9 @@ def _in_order(X, order):
     return Rows(array, True)
 
 
-def rows_by_name(X, names, whose):
+def rows_by_name(X, names, whose, missing=False):
     """X as Rows with the features `names`. A data frame is matched by name, in whatever order;
-    anything else by position."""
+    anything else by position. `missing` says whether values may be NaN."""
     given = distinct_names(X)
     if given is not None and names is None:
         warnings.warn(
@@ -218,19 +221,19 @@ def rows_by_name(X, names, whose):
             stacklevel=4,
         )
     if given is None or names is None or given == names:
-        return plain_rows(X)
+        return plain_rows(X, missing=missing)
     unknown = [name for name in given if name not in names]
-    missing = [name for name in names if name not in given]
-    if unknown or missing:
+    absent = [name for name in names if name not in given]
+    if unknown or absent:
         message = f"The feature names of X should be those of {whose}.\n"
         if unknown:
             message += f"Feature names that {whose} does not have:\n" + _listing(unknown)
-        if missing:
-            message += "Feature names that are missing in X:\n" + _listing(missing)
+        if absent:
+            message += "Feature names that are missing in X:\n" + _listing(absent)
         raise ValueError(message)
-    rows = _in_order(X, [given.index(name) for name in names])
+    rows = _in_order(X, [given.index(name) for name in names], missing)
     try:
-        plain_rows(rows.array)  # it may have NaN, or no rows; no copy is made
+        plain_rows(rows.array, missing=missing)  # it may have NaN, or no rows; no copy is made
     except BaseException:
         rows.__exit__()
         raise

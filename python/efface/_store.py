@@ -248,6 +248,7 @@ class Store:
             raise ValueError(refused)
         columns, n_targets = self._chosen_columns(estimator, columns, targets)
         n_features = self.n_features if columns is None else len(columns) - n_targets
+        parameters = estimator._numbered(parameters, self._names_of(columns, n_features))
         offsets = self.offset
         if offsets is not None and columns is not None:
             offsets = offsets[columns[:n_features]]
@@ -257,6 +258,13 @@ class Store:
         names = self.columns(name) if self.feature_names is not None else None
         estimator._warn_of(found, parameters, names, stacklevel=2)
         return next(model for model in self.models if model.name == name)
+
+    def _names_of(self, columns, n_features):
+        """The names of the features of a model, of the columns that were chosen; or None."""
+        names = self.feature_names
+        if names is None or columns is None:
+            return names
+        return [names[column] for column in columns[:n_features]]
 
     def _chosen_columns(self, estimator, columns, targets):
         """The columns of a model, targets last, or None for all; and the number of targets."""
@@ -409,7 +417,8 @@ class Store:
     def _change_rows(self, verb, X, weights, ids, owners, labels):
         if self._keeps_texts is None:
             self._keeps_texts = self.info.keeps_texts
-        with rows_by_name(X, self.feature_names, "the store") as rows:
+        missing = self._file.takes_missing()
+        with rows_by_name(X, self.feature_names, "the store", missing) as rows:
             weights = whole_weights(weights, len(rows))
             labels, texts = store_labels(labels, len(rows))
             try:
@@ -421,6 +430,7 @@ class Store:
                     self._keeps_texts,
                     labels,
                     texts,
+                    missing,
                 )
             except (LookupError, ValueError) as error:
                 raise self._named(error, ids, owners) from None
@@ -521,6 +531,7 @@ def create(
     owners=None,
     labels=None,
     offset=None,
+    missing=False,
     hash_key=None,
     keep_texts=False,
     receipt_key=None,
@@ -543,6 +554,9 @@ def create(
     offset : array-like of shape (n_features,) or 'auto', optional
         A number to subtract from each feature in float64, before the rounding to float32; see
         `KMeans`. Later rows get the same offsets.
+    missing : bool, default=False
+        Whether values may be missing (NaN). Only forests can be fitted to such rows. Rows that are
+        learned later may have missing values if there are models and all of them take these.
     hash_key : bytes, optional
         The 16 bytes of the key that hashes texts. The default is a random key. The store keeps it.
     keep_texts : bool, default=False
@@ -563,7 +577,7 @@ def create(
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(path))
     key = os.urandom(_HASH_KEY_BYTES) if hash_key is None else hash_key
     names = distinct_names(X)
-    with plain_rows(X) as rows:
+    with plain_rows(X, missing=missing) as rows:
         check_parameters("create", {"offset": offset})
         weights = whole_weights(weights, len(rows))
         labels, texts = store_labels(labels, len(rows))
@@ -584,6 +598,7 @@ def create(
                 offsets,
                 labels,
                 texts,
+                missing,
             )
         except (LookupError, ValueError) as error:
             raise name_texts(error, lambda text: _efface.text_id(text, key), ids, owners) from None

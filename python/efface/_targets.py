@@ -19,6 +19,12 @@ from ._rows import READABLE, is_ours
 NO_LABEL = -(2**63)
 """The label of a row without one, in the library."""
 
+COLUMN_VECTOR = (
+    "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
+    "(n_samples,), for example using ravel()."
+)
+"""A warning."""
+
 
 def _need_y(y, who):
     if y is None:
@@ -258,12 +264,7 @@ def _one_column(y):
     """y as an array of one dimension."""
     array = np.asarray(unmasked(y))
     if array.ndim == 2 and array.shape[1] == 1:
-        warnings.warn(
-            "A column-vector y was passed when a 1d array was expected. Please change the shape "
-            "of y to (n_samples,), for example using ravel().",
-            DataConversionWarning,
-            stacklevel=2,
-        )
+        warnings.warn(COLUMN_VECTOR, DataConversionWarning, stacklevel=2)
         array = array.reshape(-1)
     if array.ndim != 1:
         raise ValueError(
@@ -303,4 +304,13 @@ def store_labels(labels, n_rows):
     return out, texts
 
 
-__all__ = ["NO_LABEL", "Classes", "Given", "Nothing", "Values", "first_classes", "store_labels"]
+__all__ = [
+    "COLUMN_VECTOR",
+    "NO_LABEL",
+    "Classes",
+    "Given",
+    "Nothing",
+    "Values",
+    "first_classes",
+    "store_labels",
+]

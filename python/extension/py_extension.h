@@ -245,6 +245,7 @@ void facts_free(fact_list *list);
 typedef struct row_objects {
     PyObject *values, *ids, *weights, *owners, *labels, *arrivals;
     offset_list offsets;
+    bool missing; /* values may be missing, which is NaN */
 } row_objects;
 
 /* The arguments of efface_rows from them. */
@@ -253,7 +254,8 @@ typedef struct row_arrays {
     id_list ids, owners;
     Py_buffer weights, labels, arrivals;
     efface_rows rows; /* points into them */
-    double *offsets;  /* of the set to be made, or NULL */
+    double *offsets;  /* of the set to be made, or NULL; */
+    bool missing;     /* whether values of that set may be missing */
     int64_t *numbers; /* arrival numbers that were made here */
     uint64_t *made_ids;
 } row_arrays;

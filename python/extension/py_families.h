@@ -47,6 +47,9 @@ typedef struct family {
     efface_status (*fit)(const efface_data *data, const efface_params *params, efface_model **out,
                          efface_error *error);
 
+    /* Whether values of rows may be missing with these parameters; NULL: never. */
+    bool (*takes_missing)(const efface_params *params);
+
     /* Its own methods of Models, in a type of this name. */
     const char *type_name;
     PyMethodDef *methods;
@@ -58,7 +61,7 @@ typedef struct family {
     efface_scale (*tails_scale)(const efface_params *params);
 } family;
 
-extern const family kmeans_family, sums_family, segmented_family;
+extern const family kmeans_family, sums_family, segmented_family, forest_family;
 
 /* The family with a name or a number; NULL if there is none. */
 const family *family_named(PyObject *name);

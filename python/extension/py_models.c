@@ -106,6 +106,8 @@ static PyMethodDef methods[] = {
     {"table", models_table, METH_VARARGS, "table(run, name, out): in the units of the user"},
     {"form", models_form, METH_O,
      "form(run): columns that are looked at, the column of each number or None, classes"},
+    {"takes_missing", models_takes_missing, METH_O,
+     "takes_missing(run): whether values that are missing can be predicted from"},
     {"predict", models_predict, METH_VARARGS, "predict(run, rows, out)"},
     {"score", models_score, METH_VARARGS,
      "score(run, probabilities, rows, out): probabilities of classes, or decisions"},

@@ -77,6 +77,7 @@ PyObject *models_facts(PyObject *self, PyObject *run);
 PyObject *models_tables(PyObject *self, PyObject *run);
 PyObject *models_table(PyObject *self, PyObject *arguments);
 PyObject *models_form(PyObject *self, PyObject *run);
+PyObject *models_takes_missing(PyObject *self, PyObject *run);
 PyObject *models_predict(PyObject *self, PyObject *arguments);
 PyObject *models_score(PyObject *self, PyObject *arguments);
 PyObject *models_encode(PyObject *self, PyObject *run);

@@ -93,7 +93,9 @@ PyObject *models_fit(PyObject *module, PyObject *arguments) {
                            .weights = weights,
                            .owners = owners,
                            .labels = labels,
-                           .arrivals = arrivals};
+                           .arrivals = arrivals,
+                           .missing = params.family->takes_missing != NULL &&
+                                      params.family->takes_missing(params.values)};
     if (!offsets_open(&offsets, shifts, &objects.offsets))
         goto close_params;
     const bool opened = row_arrays_open(&arrays, &objects, NULL, NULL);

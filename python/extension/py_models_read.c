@@ -203,6 +203,17 @@ PyObject *models_form(PyObject *object, PyObject *number) {
     return done ? answer_form_tuple(&form) : PyErr_NoMemory();
 }
 
+PyObject *models_takes_missing(PyObject *object, PyObject *number) {
+    models *const self = (models *)object;
+    size_t run;
+    PyThreadState *state;
+    if (!models_run(self, number, &run) || (state = models_enter(self)) == NULL)
+        return NULL;
+    const int takes = efface_model_takes_missing(self->items[run]);
+    gate_leave(&self->gate, state);
+    return PyBool_FromLong(takes);
+}
+
 /* (run, whether probabilities are wanted, rows, out) */
 PyObject *models_score(PyObject *object, PyObject *arguments) {
     models *const self = (models *)object;

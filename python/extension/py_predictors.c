@@ -163,6 +163,11 @@ static PyObject *form(PyObject *self, PyObject *none) {
     return answer_form_copy(&by, &found) ? answer_form_tuple(&found) : PyErr_NoMemory();
 }
 
+static PyObject *takes_missing(PyObject *self, PyObject *none) {
+    (void)none;
+    return PyBool_FromLong(efface_predictor_takes_missing(((predictor *)self)->item));
+}
+
 /* (class) */
 static PyObject *class_text(PyObject *self, PyObject *number) {
     const long long class_id = PyLong_AsLongLong(number);
@@ -182,6 +187,7 @@ bool add_predictors(PyObject *module) {
         {"predict", predict, METH_VARARGS, "predict(rows, out)"},
         {"score", score, METH_VARARGS, "score(probabilities, rows, out): as Models.score"},
         {"form", form, METH_NOARGS, "form(): as Models.form"},
+        {"takes_missing", takes_missing, METH_NOARGS, "takes_missing(): as that of Models"},
         {"class_text", class_text, METH_O, "class_text(class): str, or None for a number"},
         {NULL, NULL, 0, NULL},
     };

@@ -9,6 +9,7 @@
  */
 #include "py_extension.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +61,7 @@ static uint64_t hash_copy(uint64_t hash, uint64_t count) {
 static uint64_t hash_row(const float *row, uint32_t n_columns, int64_t weight, const int64_t *label,
                          float *room, size_t n_room) {
     for (uint32_t j = 0; j < n_columns; j++)
-        room[j] = row[j] + 0.0f; /* minus zero becomes zero, as in the set */
+        room[j] = isnan(row[j]) ? NAN : row[j] + 0.0f; /* one NaN and one zero, as in the set */
     memcpy(room + n_room - 2, &weight, sizeof weight);
     if (label != NULL)
         memcpy(room + n_room - 4, label, sizeof *label);

@@ -38,6 +38,7 @@ static bool beside_open(Py_buffer *view, PyObject *object, const char *what, siz
 bool row_arrays_open(row_arrays *arrays, const row_objects *objects, const unsigned char *key,
                      efface_texts *texts) {
     memset(arrays, 0, sizeof *arrays);
+    arrays->missing = objects->missing;
     const bool kept = objects->arrivals != Py_None;
     const offset_list none = {NULL, 0};
     if (!matrix_open(&arrays->matrix, objects->values, kept ? none : objects->offsets, true))
@@ -117,6 +118,8 @@ efface_status row_arrays_make_set(const row_arrays *arrays, efface_data **data,
     efface_status status = efface_data_create(arrays->matrix.n_columns, &set, error);
     if (status == EFFACE_OK)
         status = efface_data_set_offsets(set, arrays->offsets, error);
+    if (status == EFFACE_OK && arrays->missing)
+        efface_data_allow_missing(set);
     if (status == EFFACE_OK)
         status = efface_data_add(set, &arrays->rows, error);
     if (status == EFFACE_OK)

@@ -84,6 +84,8 @@ static PyMethodDef methods[] = {
     {"info", store_info, METH_NOARGS, "info(): a tuple for StoreInfo"},
     {"columns", store_columns, METH_NOARGS, "columns(): names, each str or None"},
     {"offsets", store_offsets, METH_NOARGS, "offsets(): of the columns, a list; or None"},
+    {"takes_missing", store_takes_missing, METH_NOARGS,
+     "takes_missing(): whether values may be missing for all models, and there are some"},
     {"models", store_models, METH_NOARGS, "models(): (name, family, columns, digest)s"},
     {"describe", store_describe, METH_VARARGS, "describe(name): a dictionary of parameters"},
     {"model_columns", store_model_columns, METH_VARARGS, "model_columns(name): their numbers"},
@@ -102,9 +104,9 @@ static PyMethodDef methods[] = {
     {"rekey", store_rekey, METH_VARARGS, "rekey(name, seed): fits again with another seed"},
     {"forget", store_forget, METH_VARARGS, "forget(ids, owners, skip, only_look)"},
     {"learn", store_learn, METH_VARARGS,
-     "learn(rows, ids, weights, owners, keep_texts, labels, label_texts)"},
+     "learn(rows, ids, weights, owners, keep_texts, labels, label_texts, missing)"},
     {"update", store_update, METH_VARARGS,
-     "update(rows, ids, weights, owners, keep_texts, labels, label_texts)"},
+     "update(rows, ids, weights, owners, keep_texts, labels, label_texts, missing)"},
     {"publish", store_publish, METH_VARARGS,
      "publish(name, path, replace): a file to predict with"},
     {"compact", store_compact, METH_NOARGS, "compact(): makes the file small"},
@@ -117,7 +119,7 @@ bool add_stores(PyObject *module) {
          "open_store(path, writable, wait, receipt_key, secret_key)"},
         {"create_store", store_create, METH_VARARGS,
          "create_store(path, rows, ids, weights, owners, names, key, keep_texts, receipt_key, "
-         "secret_key, offsets, labels, label_texts)"},
+         "secret_key, offsets, labels, label_texts, missing)"},
         {NULL, NULL, 0, NULL},
     };
     PyType_Slot slots[] = {

@@ -31,6 +31,7 @@ PyObject *store_wrap(efface_store *file);
 PyObject *store_info(PyObject *self, PyObject *none);
 PyObject *store_columns(PyObject *self, PyObject *none);
 PyObject *store_offsets(PyObject *self, PyObject *none);
+PyObject *store_takes_missing(PyObject *self, PyObject *none);
 PyObject *store_models(PyObject *self, PyObject *none);
 PyObject *store_describe(PyObject *self, PyObject *arguments);
 PyObject *store_model_columns(PyObject *self, PyObject *arguments);

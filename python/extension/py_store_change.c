@@ -217,11 +217,11 @@ static efface_status change_rows(efface_store *file, const row_arrays *arrays,
 }
 
 /* learn and update: (rows, ids, weights, owners, whether the store keeps texts, labels, texts of
- * labels) */
+ * labels, whether values may be missing) */
 static PyObject *learn_or_update(store *self, PyObject *arguments, bool is_new) {
     row_objects objects = {.arrivals = Py_None};
     PyObject *label_texts;
-    int keep_texts;
+    int keep_texts, missing;
     unsigned char key[EFFACE_HASH_KEY_BYTES];
     double *offsets = NULL;
     row_arrays arrays;
@@ -229,10 +229,11 @@ static PyObject *learn_or_update(store *self, PyObject *arguments, bool is_new) 
     efface_store_report report = {0};
     efface_error error = {0};
     PyObject *result = NULL;
-    if (!PyArg_ParseTuple(arguments, "OOOOpOO", &objects.values, &objects.ids, &objects.weights,
-                          &objects.owners, &keep_texts, &objects.labels, &label_texts) ||
+    if (!PyArg_ParseTuple(arguments, "OOOOpOOp", &objects.values, &objects.ids, &objects.weights,
+                          &objects.owners, &keep_texts, &objects.labels, &label_texts, &missing) ||
         !store_key(self, key))
         return NULL;
+    objects.missing = missing;
     if (!is_new && objects.ids == Py_None) {
         PyErr_SetString(PyExc_ValueError, "give the ids of the rows to update");
         return NULL;

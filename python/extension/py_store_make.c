@@ -99,7 +99,7 @@ static PyObject *create(const char *path, const row_objects *objects, PyObject *
 }
 
 /* (path, rows, ids, weights, owners, names, key, keep texts, receipt key, secret key, offsets,
- * labels, texts of labels) */
+ * labels, texts of labels, whether values may be missing) */
 PyObject *store_create(PyObject *module, PyObject *arguments) {
     PyObject *path, *names, *key, *receipt_key, *secret_key, *shifts, *result = NULL;
     PyObject *label_texts;
@@ -107,13 +107,14 @@ PyObject *store_create(PyObject *module, PyObject *arguments) {
     row_objects objects = {.arrivals = Py_None}; /* the store keeps no order */
     const unsigned char *hash_key;
     efface_store_options options;
-    int keep_texts;
+    int keep_texts, missing;
     (void)module;
-    if (!PyArg_ParseTuple(arguments, "O&OOOOOOpOOOOO", PyUnicode_FSConverter, &path,
+    if (!PyArg_ParseTuple(arguments, "O&OOOOOOpOOOOOp", PyUnicode_FSConverter, &path,
                           &objects.values, &objects.ids, &objects.weights, &objects.owners, &names,
                           &key, &keep_texts, &receipt_key, &secret_key, &shifts, &objects.labels,
-                          &label_texts))
+                          &label_texts, &missing))
         return NULL;
+    objects.missing = missing;
     efface_store_options_init(&options);
     options.access = EFFACE_ACCESS_WRITE;
     options.keep_texts = keep_texts;

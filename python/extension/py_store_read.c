@@ -126,6 +126,19 @@ PyObject *store_offsets(PyObject *object, PyObject *none) {
     return list;
 }
 
+PyObject *store_takes_missing(PyObject *object, PyObject *none) {
+    store *const self = (store *)object;
+    efface_load_options options;
+    (void)none;
+    PyThreadState *const state = store_enter(self);
+    if (state == NULL)
+        return NULL;
+    efface_store_load_options(self->file, &options);
+    wipe(options.hash_key, sizeof options.hash_key);
+    gate_leave(&self->gate, state);
+    return PyBool_FromLong(options.missing);
+}
+
 static PyObject *model_tuple(const efface_stored_model *info) {
     const char *const family = efface_family_name(info->family);
     return Py_BuildValue("ssIy#", info->name, family != NULL ? family : "",

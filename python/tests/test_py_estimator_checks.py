@@ -12,6 +12,8 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 from efface import (
     PCA,
     ColumnMeans,
+    ForestClassifier,
+    ForestRegressor,
     FourierRidge,
     GaussianNB,
     KMeans,
@@ -37,6 +39,10 @@ OTHERS = [
     QuadraticDiscriminantAnalysis(),
     PCA(),
     SegmentedRegression(),
+    ForestClassifier(20),
+    ForestClassifier(20, missing=True, lazy=True),
+    ForestRegressor(20),
+    ForestRegressor(20, missing=True),
 ]
 
 # Checks that check_estimator leaves out though scikit-learn applies them to its own estimators.

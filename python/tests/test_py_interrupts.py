@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import efface
-from efface import KMeans
+from efface import ForestRegressor, KMeans
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +33,16 @@ def test_fit_is_interrupted(rows, method):
         slow.fit(rows)
     assert time.monotonic() - begin < 60
     assert not hasattr(slow, "labels_")
+
+
+def test_the_fit_of_a_forest_is_interrupted(rows):
+    slow = ForestRegressor(10_000, max_features=1.0, random_state=0, n_threads=1)
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        interrupt_after(0.3)
+        slow.fit(rows, rows[:, 0])
+    assert time.monotonic() - begin < 60
+    assert not hasattr(slow, "size_")
 
 
 def test_an_interrupted_change_changes_all_or_nothing(rows):

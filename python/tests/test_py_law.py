@@ -16,7 +16,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from efface import KMeans
+from efface import ForestClassifier, ForestRegressor, KMeans
 
 # Few different values, so that there are equal rows, ties and empty clusters.
 ROWS = st.lists(st.integers(-3, 3).map(lambda v: v / 2), min_size=2, max_size=2)
@@ -26,6 +26,8 @@ OWNERS = st.sampled_from([None, 0, 1, 2, 3])
 
 class Law(RuleBasedStateMachine):
     """Rows are kept here as a dictionary: id to (values, weight, owner)."""
+
+    estimator = KMeans
 
     @initialize(
         rows=st.lists(st.tuples(ROWS, WEIGHTS, OWNERS), min_size=1, max_size=40),
@@ -60,7 +62,13 @@ class Law(RuleBasedStateMachine):
         X, arguments = self.arguments(self.rows.values(), self.rows.keys())
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # there may be fewer rows than clusters
-            return KMeans(**self.parameters).fit(X, **arguments)
+            return self.estimator(**self.parameters).fit(X, **arguments)
+
+    def compare(self, fresh):
+        """The results of the model and of a fresh fit."""
+        np.testing.assert_array_equal(self.model.labels_, fresh.labels_)
+        np.testing.assert_array_equal(self.model.cluster_centers_, fresh.cluster_centers_)
+        assert self.model.inertia_ == fresh.inertia_
 
     @rule(data=st.data())
     @precondition(lambda self: self.rows)
@@ -119,20 +127,70 @@ class Law(RuleBasedStateMachine):
     def the_law(self):
         if not hasattr(self, "model"):
             return
+        fresh = self.fresh() if self.rows else None  # scikit-learn's check of arrays refuses none
+        if fresh is not None:
+            self.compare(fresh)  # first: a lazy forest is not grown yet, and encoding grows it
         assert self.model.verify()
         np.testing.assert_array_equal(self.model.ids_, list(self.rows))
         assert self.model.owners_.tolist() == [row[2] for row in self.rows.values()]
-        if not self.rows:
-            return  # scikit-learn's check of arrays refuses none
-        fresh = self.fresh()
-        assert self.model.encode() == fresh.encode()
-        np.testing.assert_array_equal(self.model.labels_, fresh.labels_)
-        np.testing.assert_array_equal(self.model.cluster_centers_, fresh.cluster_centers_)
-        assert self.model.inertia_ == fresh.inertia_
+        assert fresh is None or self.model.encode() == fresh.encode()
+
+
+class ForestLaw(Law):
+    """The same rows; the first value may be missing, and the second is a category. Classes or
+    targets follow from values and weights, so that equal rows may have different ones."""
+
+    @initialize(
+        rows=st.lists(st.tuples(ROWS, WEIGHTS, OWNERS), min_size=1, max_size=40),
+        estimator=st.sampled_from([ForestClassifier, ForestRegressor]),
+        trees=st.sampled_from(["all", "some", "poisson"]),
+        max_features=st.sampled_from([1, "default"]),
+        min_samples_leaf=st.integers(1, 2),
+        max_depth=st.sampled_from([None, 2]),
+        missing=st.booleans(),
+        lazy=st.booleans(),
+        weighted=st.booleans(),
+    )
+    def fit(self, rows, estimator, trees, missing, weighted, **parameters):
+        self.estimator = estimator
+        self.parameters = {
+            "n_estimators": 4,
+            "rows": trees,
+            "trees_per_row": 2,
+            "missing": missing,
+            "categories": [1],
+            "random_state": 1,
+            "n_threads": 1,
+            **parameters,
+        }
+        self.weighted = weighted
+        self.rows = dict(enumerate(rows))
+        self.n_ever = len(rows)
+        self.model = self.fresh()
+
+    def arguments(self, rows, ids):
+        X, arguments = super().arguments(rows, ids)
+        weights = np.array([row[1] for row in rows])
+        y = (2 * X[:, 0] + X[:, 1] + 4 * weights).round() % 3
+        if self.parameters["missing"]:
+            X[X[:, 0] == 1.5, 0] = np.nan
+        return X, {"y": y.astype(int), **arguments}
+
+    def compare(self, fresh):
+        X, _ = self.arguments([([a / 2, b / 2], 1, None) for a in range(-3, 4) for b in range(4)],
+                              range(28))
+        for name in ("predict", "predict_proba", "apply"):
+            if hasattr(fresh, name):
+                mine = getattr(self.model, name)(X)
+                np.testing.assert_array_equal(mine, getattr(fresh, name)(X))
+        np.testing.assert_array_equal(
+            self.model.feature_importances_, fresh.feature_importances_
+        )
 
 
 TestLaw = Law.TestCase
-TestLaw.settings = settings(
+TestForestLaw = ForestLaw.TestCase
+TestLaw.settings = TestForestLaw.settings = settings(
     max_examples=int(os.environ.get("EFFACE_TEST_CASES", 50)),
     stateful_step_count=15,
     deadline=None,

@@ -119,6 +119,39 @@ def test_no_leak():
     assert grown < 20_000
 
 
+def test_no_leak_of_forests(tmp_path):
+    grown = in_a_process(f"""
+        from efface import ForestClassifier, ForestRegressor
+        X = np.random.RandomState(0).uniform(size=(50, 3)).astype(np.float32)
+        X[::7, 1] = np.nan
+        names = np.where(X[:, 0] > 0.5, "up", "down")
+        path = {str(tmp_path / "out.model")!r}
+
+        def once(i):
+            kind, y = ((ForestClassifier, names), (ForestRegressor, X[:, 2]))[i % 2]
+            model = kind(
+                3, lazy=i % 3 == 0, missing=True, categories=[1], random_state=i, n_threads=1
+            )
+            model.fit(X, y, ids=range(50), sample_weight=1.0 if i % 3 else None)
+            model.forget(ids=[1, 2, 3])
+            model.learn(X[:2], y[:2], ids=[100, 101])
+            model.apply(X), model.predict(X), model.size_, model.feature_importances_
+            model.settle(), model.digest(), model.export(path, replace=True)
+            efface.load_predictor(path).predict(X)
+            try:
+                model.export(path + "/no/where")
+            except OSError:
+                pass
+
+        def some():
+            for i in range(500):
+                once(i)
+
+        print(least_growth(some, 6))
+    """)
+    assert grown < 10_000
+
+
 def test_no_leak_of_stores(tmp_path):
     grown = in_a_process(f"""
         X = np.random.RandomState(0).uniform(size=(50, 3)).astype(np.float32)

@@ -55,6 +55,11 @@ USE = """
         classifier.fit(X, classes, ids=range(300)).forget(ids=[1, 2])
         print(classifier.digest(), round(classifier.score(X, classes), 9), classifier.classes_)
     print(efface.PCA(2).fit_transform(X).round(6).sum())
+    holes = np.where(X > 1.5, np.nan, X)
+    forests = efface.ForestClassifier(9, missing=True), efface.ForestRegressor(9, missing=True)
+    for forest, answer in zip(forests, (classes, y)):
+        forest.set_params(random_state=1).fit(holes, answer, ids=range(300)).forget(ids=[1, 2])
+        print(forest.digest(), round(forest.score(holes, answer), 9), forest.predict(holes[:7]))
 """
 
 
@@ -237,7 +242,7 @@ def test_docstring_examples():
     import doctest
 
     modules = {estimator.__module__ for estimator in ESTIMATORS}
-    assert len(modules) == 6
+    assert len(modules) == 7
     for module in modules:
         assert doctest.testmod(sys.modules[module]).failed == 0, module
 

@@ -22,7 +22,7 @@ SCENE = """
     import copy, gc, mmap, os, re, sys, tempfile
     import numpy as np
     import efface
-    from efface import GaussianNB, KMeans, Ridge
+    from efface import ForestClassifier, ForestRegressor, GaussianNB, KMeans, Ridge
 
     N, D, VICTIM = 400, 64, 123
     DISGUISE, EXPONENT, ONE = np.uint32(0x2A5A5A5), np.uint32(0xFF800000), np.uint32(0x3F800000)
@@ -175,8 +175,17 @@ MODELS = """
         swapped[:] = 0
         return lambda: (model.forget(ids=VICTIM), other.forget(ids=VICTIM))
 
+    def forests(X):
+        # The first column is a target: the mean of a leaf may be a value of it, which goes too.
+        number = ForestRegressor(5, random_state=1).fit(X[:, 1:], X[:, 0], ids=range(N))
+        classes = ForestClassifier(5, lazy=True, missing=True, random_state=1)
+        classes.fit(X.tolist(), np.arange(N) % 3, ids=range(N))
+        number.predict(X[:, 1:]), classes.predict_proba(X), classes.apply(X), number.verify()
+        copy.deepcopy(classes).forget(ids=VICTIM)
+        return lambda: (number.forget(ids=VICTIM), classes.forget(ids=VICTIM))
+
     cases = [nothing_but_an_array, *map(fitted, ("pyramid", "lloyd"))]
-    cases += [a_regression, a_regression_of_another_byte_order]
+    cases += [a_regression, a_regression_of_another_byte_order, forests]
     cases += [by_owner_and_asked, scored, learned, updated, updated_to_another, weighted]
     cases += [of_another_byte_order, with_made_ids, copied]
     try:

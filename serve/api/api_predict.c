@@ -31,17 +31,27 @@ static bool refuse_memory(const asking *a) {
 
 /* ---------------------------------------------------------------- rows */
 
-/* The columns that prediction looks at: their names and offsets. Released with free. */
+/* The columns that prediction looks at. Released with free_inputs. */
 static bool list_inputs(const asking *a, sv_columns *out) {
     const sv_snapshot *const by = a->by;
     char **const names = calloc((size_t)by->n_inputs + 1, sizeof *names);
     double *const offsets = calloc((size_t)by->n_inputs + 1, sizeof *offsets);
-    for (uint32_t j = 0; names != NULL && offsets != NULL && j < by->n_inputs; j++) {
+    bool *const categories = calloc((size_t)by->n_inputs + 1, sizeof *categories);
+    const bool right = names != NULL && offsets != NULL && categories != NULL;
+    for (uint32_t j = 0; right && j < by->n_inputs; j++) {
         names[j] = by->names[by->inputs[j]];
         offsets[j] = by->offsets[by->inputs[j]];
+        categories[j] = efface_model_is_category(by->model, by->inputs[j]) != 0;
     }
-    *out = (sv_columns){by->n_inputs, names, offsets};
-    return (names != NULL && offsets != NULL) || refuse_memory(a);
+    *out = (sv_columns){by->n_inputs, names, offsets, categories,
+                        efface_model_takes_missing(by->model) != 0};
+    return right || refuse_memory(a);
+}
+
+static void free_inputs(const sv_columns *columns) {
+    free((void *)(uintptr_t)columns->names);
+    free((void *)(uintptr_t)columns->offsets);
+    free((void *)(uintptr_t)columns->categories);
 }
 
 /* Puts the values of inputs to their places among all columns of the model. */
@@ -288,8 +298,7 @@ static void answer(sv_request *request, const sv_snapshot *by) {
         else
             answer_json(&a);
     }
-    free((void *)(uintptr_t)columns.names);
-    free((void *)(uintptr_t)columns.offsets);
+    free_inputs(&columns);
     wipe(a.values, a.n_rows * info->n_columns * sizeof *a.values);
     wipe(a.numbers, a.n_rows * info->n_numbers * sizeof *a.numbers);
     free(a.scores);

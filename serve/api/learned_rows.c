@@ -161,6 +161,8 @@ static bool make_set(const reading *r, bool update, efface_data **out) {
     if (status == EFFACE_OK)
         status = efface_data_set_offsets(data, r->columns.offsets, &error);
     if (status == EFFACE_OK) {
+        if (r->columns.missing)
+            efface_data_allow_missing(data);
         efface_data_set_kinds(data, r->id_kind, r->owner_kind);
         status = efface_data_add(data, &rows, &error);
     }
@@ -242,7 +244,8 @@ bool sv_read_rows(sv_request *request, const sv_facts *facts, bool update, effac
     efface_error error;
     reading r = {.request = request,
                  .facts = facts,
-                 .columns = {facts->n_columns, facts->names, facts->offsets},
+                 .columns = {facts->n_columns, facts->names, facts->offsets, facts->categories,
+                             facts->missing},
                  .id_kind = facts->ids,
                  .owner_kind = facts->owners,
                  .label_kind = facts->labels};

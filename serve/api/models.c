@@ -40,8 +40,10 @@ static const char *predicts_name(const efface_model_info *info) {
 static json_t *list_columns(const sv_snapshot *o) {
     json_t *const list = json_array();
     for (uint32_t j = 0; j < o->info.n_columns; j++)
-        (void)json_array_append_new(list, json_pack("{s:o,s:b}", "name", sv_json_text(o->names[j]),
-                                                    "input", efface_model_is_input(o->model, j)));
+        (void)json_array_append_new(list,
+                                    json_pack("{s:o,s:b,s:b}", "name", sv_json_text(o->names[j]),
+                                              "input", efface_model_is_input(o->model, j),
+                                              "category", efface_model_is_category(o->model, j)));
     return list;
 }
 
@@ -66,12 +68,13 @@ static json_t *list_tables(const sv_snapshot *o) {
 static json_t *describe(const sv_snapshot *o) {
     json_t *const facts = json_array();
     efface_model_describe(o->model, add_fact, facts);
-    return json_pack("{s:s,s:s,s:o,s:o,s:I,s:o,s:s,s:o,s:o,s:o,s:o}", "name", o->name, "family",
+    return json_pack("{s:s,s:s,s:o,s:o,s:I,s:o,s:b,s:s,s:o,s:o,s:o,s:o}", "name", o->name, "family",
                      efface_family_name(o->info.family), "digest", sv_json_digest(o->digest),
                      "rows", sv_json_count(o->info.n_rows), "weight",
-                     (json_int_t)o->info.total_weight, "columns", list_columns(o), "predicts",
-                     predicts_name(&o->info), "numbers", sv_json_count(o->info.n_numbers),
-                     "classes", list_classes(o), "facts", facts, "tables", list_tables(o));
+                     (json_int_t)o->info.total_weight, "columns", list_columns(o), "missing",
+                     efface_model_takes_missing(o->model), "predicts", predicts_name(&o->info),
+                     "numbers", sv_json_count(o->info.n_numbers), "classes", list_classes(o),
+                     "facts", facts, "tables", list_tables(o));
 }
 
 sv_when sv_get_model(sv_request *request) {

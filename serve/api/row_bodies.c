@@ -4,6 +4,7 @@
 #include "api/row_bodies.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,31 @@ static bool refuse(sv_request *request, const char *message) {
     return false;
 }
 
+/* A text in a column of categories means what it means in a CSV file: a number is that number. */
+static double category_of(const json_t *text) {
+    const char *const value = json_string_value(text);
+    const size_t n = json_string_length(text);
+    char *end;
+    const double number = strtod(value, &end);
+    const bool is_number = end != value && (size_t)(end - value) == n && isfinite(number) &&
+                           fabs(number) <= EFFACE_MAX_MAGNITUDE;
+    return is_number ? number : (double)efface_text_category(value, n);
+}
+
+static bool read_value(sv_request *request, const json_t *value, const sv_columns *columns,
+                       uint32_t column, double *out) {
+    if (json_is_number(value))
+        *out = json_number_value(value);
+    else if (json_is_null(value) && columns->missing)
+        *out = (double)NAN;
+    else if (json_is_string(value) && json_string_length(value) > 0 && columns->categories[column])
+        *out = category_of(value);
+    else
+        return refuse(request, json_is_null(value) ? "a value of a row is missing"
+                                                   : "a value of a row is not a number");
+    return true;
+}
+
 static bool read_array(sv_request *request, const json_t *values, const sv_columns *columns,
                        double *out) {
     char message[160];
@@ -25,12 +51,9 @@ static bool read_array(sv_request *request, const json_t *values, const sv_colum
         (void)snprintf(message, sizeof message, "a row must have %" PRIu32 " values", columns->n);
         return refuse(request, message);
     }
-    for (uint32_t j = 0; j < columns->n; j++) {
-        const json_t *const value = json_array_get(values, j);
-        if (!json_is_number(value))
-            return refuse(request, "a value of a row is not a number");
-        out[j] = json_number_value(value);
-    }
+    for (uint32_t j = 0; j < columns->n; j++)
+        if (!read_value(request, json_array_get(values, j), columns, j, &out[j]))
+            return false;
     return true;
 }
 
@@ -46,9 +69,8 @@ static bool read_object(sv_request *request, const json_t *values, const sv_colu
         if (value == NULL)
             return refuse(request, "a row lacks a column; the model or the store lists its "
                                    "columns");
-        if (!json_is_number(value))
-            return refuse(request, "a value of a row is not a number");
-        out[j] = json_number_value(value);
+        if (!read_value(request, value, columns, j, &out[j]))
+            return false;
     }
     return true;
 }
@@ -162,11 +184,13 @@ bool sv_load_csv(sv_request *request, const sv_columns *columns, efface_load_opt
     efface_error error;
     efface_data *data = NULL;
     efface_offset *const offsets = calloc((size_t)columns->n + 1, sizeof *offsets);
+    efface_category *const categories = calloc((size_t)columns->n + 1, sizeof *categories);
     const int file = file_of(request->body != NULL ? request->body : "", request->n_body);
-    if (file < 0 || offsets == NULL) {
+    if (file < 0 || offsets == NULL || categories == NULL) {
         if (file >= 0)
             (void)close(file);
         free(offsets);
+        free(categories);
         sv_refuse(request, 503, "memory", "memory is short; try again later");
         return false;
     }
@@ -174,12 +198,20 @@ bool sv_load_csv(sv_request *request, const sv_columns *columns, efface_load_opt
         if (columns->offsets[j] != 0.0)
             offsets[load->n_offsets++] = (efface_offset){
                 .column = columns->names[j], .place = j + 1, .value = columns->offsets[j]};
+    for (uint32_t j = 0; j < columns->n; j++)
+        if (columns->categories[j])
+            categories[load->n_categories++] =
+                (efface_category){.column = columns->names[j], .place = j + 1};
     load->offsets = offsets;
+    load->categories = categories;
+    load->missing = columns->missing;
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     const efface_status status = efface_data_load(path, load, &data, &error);
     (void)close(file);
     free(offsets);
+    free(categories);
     load->offsets = NULL;
+    load->categories = NULL;
     if (status != EFFACE_OK)
         return refuse_file(request, &error);
     if (!put_in_order(request, columns, data)) {

@@ -108,7 +108,7 @@ function shares(data) {
     const most = Math.max(1e-9, ...parts.map((part) => part.share));
     const words = parts.slice(0, 3)
         .map((part) => `${part.name}: ${percent(part.share)}`).join(', ');
-    return frame(data.title, null,
+    return frame(data.title, data.text ? el('p', { class: 'pale' }, data.text) : null,
         picture(width, height, data.title, words, parts.map((part, i) => {
             const y = i * row + 4;
             const long = Math.max(1, (part.share / most) * (width - left - 64));

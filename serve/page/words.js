@@ -60,7 +60,9 @@ export function list(texts, last) {
     return `${texts.slice(0, -1).join(', ')} ${last || 'and'} ${texts[texts.length - 1]}`;
 }
 
-const FAMILIES = { kmeans: 'k-means', sums: 'sums', segmented: 'segmented regression' };
+const FAMILIES = {
+    kmeans: 'k-means', sums: 'sums', segmented: 'segmented regression', forest: 'forest',
+};
 export function family(name) {
     return FAMILIES[name] || name;
 }

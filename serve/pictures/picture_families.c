@@ -14,6 +14,7 @@ static const family families[] = {
     [EFFACE_FAMILY_KMEANS] = {true, sv_draw_kmeans},
     [EFFACE_FAMILY_SUMS] = {false, sv_draw_sums},
     [EFFACE_FAMILY_SEGMENTED] = {false, sv_draw_segmented},
+    [EFFACE_FAMILY_FOREST] = {false, sv_draw_forest},
 };
 
 /* A family that nobody draws has an empty place, or none. */

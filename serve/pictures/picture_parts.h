@@ -3,7 +3,7 @@
  * of the model and of groups of rows, and never a row.
  *
  *   map      groups on a plane, by principal components of their centers
- *   shares   parts of a whole
+ *   shares   parts of a whole; perhaps with a text that says of what
  *   profile  how far the columns of each group lie from the mean, in deviations
  *   effects  coefficients, with standard errors
  */
@@ -81,6 +81,8 @@ efface_status sv_draw_sums(const sv_room *room, const sv_snapshot *o, json_t *pi
                            efface_error *error);
 efface_status sv_draw_segmented(const sv_room *room, const sv_snapshot *o, json_t *pictures,
                                 efface_error *error);
+efface_status sv_draw_forest(const sv_room *room, const sv_snapshot *o, json_t *pictures,
+                             efface_error *error);
 
 /* All pictures of a model, and whether they take its rows, and so longer (picture_families.c). */
 efface_status sv_draw_model(const sv_room *room, const sv_snapshot *o, json_t **out,

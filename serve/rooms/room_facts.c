@@ -1,8 +1,10 @@
 /*
  * What is known of a store without reading it: names and offsets of its columns and its hash key,
- * which stay as they were made, and whether its ids are numbers or texts, which the first rows of a
- * store decide. Facts are read again when another file has taken the name of the store, and, while
- * something is undecided, after each change.
+ * which stay as they were made; whether its ids are numbers or texts, which the first rows of a
+ * store decide; and in which columns there are categories, and whether values may be missing, which
+ * its models decide. Facts are read again when another file has taken the name of the store, while
+ * something is undecided after each change, and else, if the store has changed, a second after they
+ * were read: somebody may have added a model.
  */
 #include "rooms/room.h"
 
@@ -76,6 +78,7 @@ static void free_facts(sv_facts *facts) {
     sodium_memzero(facts->hash_key, sizeof facts->hash_key);
     sv_free_texts(facts->names, facts->n_columns);
     free(facts->offsets);
+    free(facts->categories);
     free(facts);
 }
 
@@ -84,15 +87,23 @@ static efface_status read_facts(const sv_room *room, uint64_t changes, sv_facts 
     efface_store *store = NULL;
     efface_store_info info;
     efface_load_options load;
+    const double begun = sv_now();
     efface_status status = sv_room_open(room, &store, error);
     if (status == EFFACE_OK)
         status = efface_store_get_info(store, &info, error);
     sv_facts *const facts = status == EFFACE_OK ? calloc(1, sizeof *facts) : NULL;
-    if (facts != NULL &&
+    bool *const categories =
+        facts != NULL ? calloc((size_t)info.n_columns + 1, sizeof *categories) : NULL;
+    if (categories != NULL &&
         sv_copy_columns(store, NULL, info.n_columns, &facts->names, &facts->offsets)) {
         efface_store_load_options(store, &load);
         memcpy(facts->hash_key, load.hash_key, sizeof facts->hash_key);
+        for (size_t i = 0; i < load.n_categories; i++)
+            categories[load.categories[i].place - 1] = true;
+        facts->missing = load.missing != 0;
         sodium_memzero(&load, sizeof load);
+        facts->categories = categories;
+        facts->begun = begun;
         facts->ids = info.ids;
         facts->owners = info.owners;
         facts->labels = info.labels;
@@ -102,6 +113,7 @@ static efface_status read_facts(const sv_room *room, uint64_t changes, sv_facts 
         *out = facts;
     } else if (status == EFFACE_OK) {
         free(facts);
+        free(categories);
         *error = (efface_error){.status = EFFACE_E_MEMORY, .message = "memory is short"};
         status = EFFACE_E_MEMORY;
     }
@@ -126,7 +138,8 @@ efface_status sv_facts_take(sv_room *room, const sv_facts **out, efface_error *e
     pthread_mutex_lock(&room->lock);
     efface_status status = count(room, &changes, error);
     const bool stale = room->facts == NULL || room->facts->changes >> 32 != changes >> 32 ||
-                       (!is_settled(room->facts) && room->facts->changes != changes);
+                       (room->facts->changes != changes &&
+                        (!is_settled(room->facts) || sv_now() - room->facts->begun > 1.0));
     if (status == EFFACE_OK && stale) {
         sv_facts *facts = NULL;
         status = read_facts(room, changes, &facts, error);

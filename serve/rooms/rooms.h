@@ -37,15 +37,19 @@ efface_status sv_room_open_followed(const sv_room *room,
 
 /* ------------------------------------------------------------------ facts (room_facts.c) */
 
-/* What is fixed when a store is made, and what its ids, owners and labels are. */
+/* What is fixed when a store is made, what its ids, owners and labels are, and what its models take
+ * beside numbers. */
 typedef struct sv_facts {
     unsigned char hash_key[EFFACE_HASH_KEY_BYTES];
     efface_ids ids, owners, labels;
     uint32_t n_columns;
-    char **names;    /* of the columns; each may be NULL */
-    double *offsets; /* of the columns */
+    char **names;     /* of the columns; each may be NULL */
+    double *offsets;  /* of the columns */
+    bool *categories; /* which of the columns have categories */
+    bool missing;     /* whether values may be missing */
     uint64_t changes;
-    int n_users; /* for room_facts.c */
+    double begun; /* these are for room_facts.c */
+    int n_users;
 } sv_facts;
 
 /* Hands out the facts. Let them go afterwards. */

@@ -71,7 +71,8 @@ class Publish(ProgramTest):
         self.assertEqual(found, {"published": "p.model", "format": 3, "family": "kmeans",
                                  "predicts": "clusters", "numbers": 1, "dim": 2,
                                  "tables": [{"name": "centroids", "row": "cluster", "rows": 3}],
-                                 "columns": ["age", "height"], "offsets": [100, 0]})
+                                 "columns": ["age", "height"], "offsets": [100, 0],
+                                 "categories": [False, False], "missing": False})
         self.refused(2, "for stores", "info", "p.model", "--full")
         self.refused(2, "for stores", "info", "p.model", "--model", "default")
 

@@ -7,13 +7,14 @@
  *                   predict with an answer in CSV
  *     bit 3         the body is CSV
  *     bit 4         ids, owners and labels are texts
- *     bits 5 to 7   which columns of the CSV are named
+ *     bits 5 to 7   which columns of the CSV are named; bit 5 also, that values may be missing
  */
 #include "api/api.h"
 #include "api/row_bodies.h"
 #include "api/whom.h"
 #include "fuzz_load.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ static char name_a[] = "a", name_b[] = "b", name_c[] = "c,\"d\"";
 static char *names[N_COLUMNS] = {name_a, name_b, name_c};
 static double offsets[N_COLUMNS] = {0.0, 1000.0, 0.0};
 static sv_facts facts;
+static bool categories[N_COLUMNS] = {true}; /* the first column has categories */
 static sv_snapshot clusters, classes;
 static unsigned char choice;
 static bool answered;
@@ -116,7 +118,7 @@ void sv_writer_add(sv_room *room, sv_change *change) {
         for (size_t i = 0; i < efface_data_n_rows(asked->data); i++) {
             efface_data_values(asked->data, i, values);
             for (size_t j = 0; j < N_COLUMNS; j++)
-                require(values[j] - values[j] == 0.0F);
+                require(values[j] - values[j] == 0.0F || (facts.missing && isnan(values[j])));
             require(efface_data_row(asked->data, i).weight >= 1);
         }
     }
@@ -206,7 +208,9 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n_bytes) {
                        .labels = kind,
                        .n_columns = N_COLUMNS,
                        .names = names,
-                       .offsets = offsets};
+                       .offsets = offsets,
+                       .categories = categories,
+                       .missing = (choice & 32) != 0};
     sv_request request = {.parts = {"store", (choice & 7) == 6 ? "classes" : "clusters"},
                           .content_type = (choice & 8) != 0 ? "text/csv" : "application/json",
                           .accept = (choice & 7) == 7 ? "text/csv" : "*/*",

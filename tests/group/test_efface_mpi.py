@@ -241,6 +241,7 @@ class Failures(RanksTest):
         self.assertNotIn("rank", said)
         self.ranks_fail(2, 2, "efface-mpi fit --help", "fit", "--nothing")
         self.ranks_fail(2, 2, "no command 'publish'", "publish", "parts")
+        self.ranks_fail(2, 2, "forest are of one machine", "fit", "p0.csv", *DATA, "--family", "forest", "-o", "trees")
         self.ranks_fail(2, 4, "there is no store 'parts'", "verify", "parts")
         self.assertIn("usage: efface-mpi fit", self.ranks(2, "fit", "--help").stdout)
         self.assertEqual(self.ranks(2, "--help").stdout.count("usage:"), 1)

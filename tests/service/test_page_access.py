@@ -85,6 +85,8 @@ class ViewsTest(AccessTest):
         self.run_program("fit", "-o", "people.store", "--model", "parts", "--family", "segmented",
                          "--target", "income", "-k", "2", "--seed", "3")
         self.run_program("fit", "-o", "people.store", "--model", "axes", "--family", "components")
+        self.run_program("fit", "-o", "people.store", "--model", "trees", "--family", "forest",
+                         "--seed", "3", "--trees", "20")
         self.make_store("others.store", n_rows=8, text_ids=True)
         self.serve("people.store", "others.store")
         self.assertEqual(browser.run("return document.documentElement.lang"), "en")
@@ -118,6 +120,7 @@ class ViewsTest(AccessTest):
                                ("stores/people/models/kind", "kind"),
                                ("stores/people/models/parts", "parts"),
                                ("stores/people/models/axes", "axes"),
+                               ("stores/people/models/trees", "trees"),
                                ("find", "Find a person"), ("receipts", "Receipts"),
                                ("checks", "Checks"), ("nowhere", "Not found"),
                                ("receipts/people/99", "Not found")):
@@ -129,7 +132,7 @@ class ViewsTest(AccessTest):
                 self.assertTrue(browser.all("figure svg"), hash_)
             self.check_view(hash_)
             titles.add(browser.driver.title)
-        self.assertEqual(len(titles), 11)
+        self.assertEqual(len(titles), 12)
         browser.go("#/")
         self.wait_for_view("Overview")
         self.check_focus("overview")

@@ -241,6 +241,29 @@ class SegmentsTest(PicturesTest):
                              coefficients[number].tolist())
 
 
+class ForestsTest(PicturesTest):
+    def test_importances(self):
+        """The inputs, by what the splits have gained by them; of classes and of a target."""
+        self.add_model("trees", "--family", "forest", "--trees", "10", "--seed", "3")
+        self.add_model("numbers", "--family", "forest", "--target", "income", "--trees", "10",
+                       "--seed", "3")
+        self.start()
+        for model, names in ("trees", ["age", "height", "income"]), ("numbers", ["age", "height"]):
+            shares, = self.pictures(model, "shares")
+            self.assertEqual(shares["row_name"], "column")
+            self.assertIn("splits", shares["text"])
+            parts = {part["name"]: part["share"] for part in shares["parts"]}
+            self.assertEqual(sorted(parts), names)
+            self.close([parts[name] for name in names], self.table(model, "importances")[:, 0])
+            self.assertEqual(list(parts.values()), sorted(parts.values(), reverse=True))
+
+    def test_nothing_to_look_at(self):
+        """Trees that have no split have no importances."""
+        self.add_model("stumps", "--family", "forest", "--trees", "3", "--min-split", "1000")
+        self.start()
+        self.pictures("stumps")
+
+
 class RefusalsTest(PicturesTest):
     def test_refusals(self):
         self.start()

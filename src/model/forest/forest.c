@@ -60,7 +60,7 @@ static uint32_t root_of(uint32_t n) {
 static uint32_t candidates_of(const efface_forest_params *params, uint32_t n_inputs) {
     uint32_t n = params->n_candidates;
     if (n == 0) {
-        n = params->target == EFFACE_NO_COLUMN ? root_of(n_inputs) : n_inputs / 3;
+        n = params->target == EFFACE_NO_COLUMN ? 2 * root_of(n_inputs) / 3 : n_inputs / 3;
         n = n > LEAST_CANDIDATES ? n : LEAST_CANDIDATES;
     }
     return n < n_inputs ? n : n_inputs;

@@ -152,9 +152,6 @@ efface_status ef_forest_mean(const ef_forest *f, size_t n_rows, const float *val
                              double *means, efface_error *error) {
     const bool plain = is_plain(f);
     const double unit = ef_power_of_two(f->exponent - EF_GRID_BITS - 20);
-    uint32_t n_trees = 0;
-    for (uint32_t t = 0; t < f->n_trees; t++)
-        n_trees += f->trees[t].nodes[0].kind != EF_LEAF || f->trees[t].nodes[0].mean.weight > 0;
     block b;
     const efface_status status = begin(&b, f, error);
     int64_t *const sums = ef_alloc(BLOCK, sizeof *sums);
@@ -163,6 +160,9 @@ efface_status ef_forest_mean(const ef_forest *f, size_t n_rows, const float *val
         ef_free(sums);
         return status != EFFACE_OK ? status : ef_fail_memory(error);
     }
+    uint32_t n_trees = 0; /* that have rows; known only now, when all is grown */
+    for (uint32_t t = 0; t < f->n_trees; t++)
+        n_trees += f->trees[t].nodes[0].kind != EF_LEAF || f->trees[t].nodes[0].mean.weight > 0;
     for (size_t first = 0; first < n_rows; first += BLOCK) {
         const size_t rest = n_rows - first;
         load(&b, values + first * stride, stride, rest < BLOCK ? rest : BLOCK);

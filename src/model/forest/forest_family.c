@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* ---------------------------------------------------------------- states */
 
@@ -81,7 +83,7 @@ static void describe(const void *state, ef_listener to) {
         tell(to, "classes", f->classes.n);
     tell(to, ef_forest_of_classes(f) ? "rows_without_class" : "rows_without_target",
          f->totals.n_rows - f->n_taking_part);
-    tell(to, "candidates", f->rules.n_candidates);
+    tell(to, "columns_tried", f->rules.n_candidates);
     tell(to, "nodes", info.n_nodes);
     tell(to, "leaves", info.n_leaves);
     tell(to, "depth", info.depth);
@@ -391,6 +393,38 @@ static efface_status fail_file(const char *path, efface_error *error) {
     return EFFACE_E_IO;
 }
 
+/* Writes bytes to a file beside its place, which it takes when it is complete. */
+static efface_status write_file(const char *path, const ef_writer *w, efface_error *error) {
+    static const char ending[] = ".efface-new";
+    struct stat there;
+    const size_t n = strlen(path);
+    char *const beside = ef_alloc(n + sizeof ending, 1);
+    if (beside == NULL)
+        return ef_fail_memory(error);
+    memcpy(beside, path, n);
+    memcpy(beside + n, ending, sizeof ending);
+    efface_status status = EFFACE_OK;
+    if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
+        status = ef_fail(error, EFFACE_E_ARGUMENT,
+                         "%s is not a regular file, and cannot be replaced", path);
+    FILE *const file = status == EFFACE_OK ? fopen(beside, "wb") : NULL;
+    if (status == EFFACE_OK && file == NULL)
+        status = fail_file(path, error);
+    if (file != NULL) {
+        if (fwrite(w->bytes, 1, w->n_bytes, file) != w->n_bytes || fflush(file) != 0 ||
+            fsync(fileno(file)) != 0)
+            status = fail_file(path, error);
+        if (fclose(file) != 0 && status == EFFACE_OK)
+            status = fail_file(path, error);
+        if (status == EFFACE_OK && rename(beside, path) != 0)
+            status = fail_file(path, error);
+        if (status != EFFACE_OK)
+            (void)remove(beside);
+    }
+    ef_free(beside);
+    return status;
+}
+
 efface_status efface_forest_export(const efface_model *model, const efface_data *data,
                                    const efface_texts *texts, const char *path,
                                    efface_error *error) {
@@ -403,23 +437,7 @@ efface_status efface_forest_export(const efface_model *model, const efface_data 
                        "the set has another number of columns than the model");
     ef_writer w = {0};
     ef_predictor_write(&w, model, data, texts);
-    if (w.failed) {
-        ef_free(w.bytes);
-        return ef_fail_memory(error);
-    }
-    efface_status status = EFFACE_OK;
-    FILE *const file = fopen(path, "wb");
-    if (file == NULL) {
-        status = fail_file(path, error);
-    } else {
-        const bool written = fwrite(w.bytes, 1, w.n_bytes, file) == w.n_bytes;
-        if (!written)
-            status = fail_file(path, error);
-        if (fclose(file) != 0 && written)
-            status = fail_file(path, error);
-        if (status != EFFACE_OK)
-            (void)remove(path);
-    }
+    const efface_status status = w.failed ? ef_fail_memory(error) : write_file(path, &w, error);
     ef_free(w.bytes);
     return status;
 }

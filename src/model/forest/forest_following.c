@@ -299,14 +299,17 @@ static size_t rows_after(const follower *f, const ef_dnode *node, ef_place place
     return n;
 }
 
-/* A row that was in a node before the change. A forest that was made of damaged bytes may have
- * nodes without rows; any row will do there. */
+/* A row that was in a node before the change, for rows that come. A forest that was made of damaged
+ * bytes may have nodes without rows; any row will do there. */
 static uint32_t find_sample(const follower *f, const ef_dtree *tree, ef_place place) {
+    const ef_traveller *const who = f->travellers + place.first;
+    bool comes = false;
+    for (size_t i = 0; i < place.n; i++)
+        comes |= !who[i].leaves;
     uint32_t i = place.node;
-    while (!tree->nodes[i].holds)
+    while (comes && !tree->nodes[i].holds)
         i = tree->nodes[i].split.left;
-    const uint32_t first = tree->nodes[i].first;
-    return first != EF_NO_SLOT ? first : f->travellers[place.first].slot;
+    return comes && tree->nodes[i].first != EF_NO_SLOT ? tree->nodes[i].first : who[0].slot;
 }
 
 /* Looks through the rows of a subtree along the paths of travellers. */

@@ -174,17 +174,19 @@ void ef_forest_describe_params(const efface_params *common, ef_listener to) {
     static const char *const rows[] = {"all", "some", "poisson"};
     const efface_forest_params *const p = (const void *)common;
     const bool of_classes = p->target == EFFACE_NO_COLUMN;
-    if (!of_classes) {
-        tell_whole(to, "target", p->target);
+    tell_whole(to, "targets", of_classes ? 0 : 1);
+    if (!of_classes)
         to.each(to.context,
                 &(efface_fact){.name = "bound",
                                .kind = p->bound != 0.0 ? EFFACE_FACT_REAL : EFFACE_FACT_NONE,
                                .is_parameter = 1,
                                .real = p->bound});
-    }
-    tell_whole(to, "n_trees", p->n_trees);
-    tell_unless_0(to, "n_candidates", p->n_candidates);
-    tell_unless_0(to, "max_depth", p->max_depth);
+    tell_whole(to, "trees", p->n_trees);
+    tell_unless_0(to, "candidates", p->n_candidates);
+    if (p->max_depth != 0)
+        tell_whole(to, "max_depth", p->max_depth);
+    else
+        tell_text(to, "max_depth", "unlimited");
     tell_whole(to, "min_split", p->min_split);
     tell_whole(to, "min_leaf", p->min_leaf);
     tell_text(to, "rows", rows[p->rows]);
@@ -194,5 +196,5 @@ void ef_forest_describe_params(const efface_params *common, ef_listener to) {
         tell_text(to, "criterion", p->criterion == EFFACE_CRITERION_ENTROPY ? "entropy" : "gini");
     tell_yes(to, "missing", p->missing != 0);
     tell_yes(to, "lazy", p->lazy != 0);
-    tell_whole(to, "n_categories", p->n_categories);
+    tell_whole(to, "categories", p->n_categories);
 }
