@@ -275,7 +275,7 @@ class Forest:
         self.inputs = [j for j in range(d) if j != target]
         f = len(self.inputs)
         self.candidates = min(candidates, f) if candidates else max(
-            math.isqrt(f) if target is None else f // 3, min(f, 5))
+            2 * math.isqrt(f) // 3 if target is None else f // 3, min(f, 5))
         taking_part = [r for r in rows if (r[2] if target is None else r[3][target]) is not None]
         self.classes = sorted({r[2] for r in taking_part}) if target is None else []
         if target is not None:

@@ -529,12 +529,10 @@ static uint32_t count_wanted(const forest_set *set) {
     const uint32_t f = set->n_inputs, few = f < 5 ? f : 5;
     if (set->params->n_candidates != 0)
         return set->params->n_candidates < f ? set->params->n_candidates : f;
-    uint32_t part = f / 3;
-    if (set->params->target == EFFACE_NO_COLUMN) {
-        part = 0;
-        while ((part + 1) * (part + 1) <= f)
-            part++;
-    }
+    uint32_t root = 0;
+    while ((root + 1) * (root + 1) <= f)
+        root++;
+    const uint32_t part = set->params->target == EFFACE_NO_COLUMN ? 2 * root / 3 : f / 3;
     return part > few ? part : few;
 }
 
