@@ -141,14 +141,6 @@ bool cli_output_open(cli_output *output, const char *path) {
     return true;
 }
 
-void cli_output_name(const cli_output *output, char name[CLI_OUTPUT_NAME]) {
-    if (output->nameless)
-        snprintf(name, CLI_OUTPUT_NAME, "/proc/self/fd/%d", fileno(output->file));
-    else
-        snprintf(name, CLI_OUTPUT_NAME, "%s",
-                 output->temporary != NULL ? output->temporary : output->path);
-}
-
 bool cli_output_finish(cli_output *output) {
     if (output->path == NULL)
         return true; /* main looks at standard output when all is done */
