@@ -1,5 +1,5 @@
 /* What is counted of a large node. */
-#include "model/forest/tallies.h"
+#include "model/forest/growth/tallies.h"
 
 #include "base/checked.h"
 
