@@ -478,7 +478,8 @@ static bool split_stays(follower *f, ef_dtree *tree, uint32_t number, ef_place p
         tally = made = ef_tally_copy(tally);
         failed = tally == NULL;
     }
-    failed = failed || !ef_plan_step(f->plan, (ef_step){EF_TOUCHED, number, place.node, 0, 0, 0});
+    if (!f->only_look)
+        failed = !ef_plan_step(f->plan, (ef_step){EF_TOUCHED, number, place.node, 0, 0, 0});
     const bool counted = !failed && tally != NULL && count(f, tree, number, tally, place, &failed);
     if (counted) {
         is_leaf = rules->of_classes ? ef_tally_classes(tally) <= 1

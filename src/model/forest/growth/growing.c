@@ -500,6 +500,8 @@ static bool grow_next(ef_grower *g, ef_dtree *tree, uint32_t number) {
         if (best != EF_NO_CANDIDATE && ef_same_split(old, &g->chooser.candidates[best])) {
             if (old->holds)
                 (void)ef_dtree_pass_on(tree, s.old, g->rows);
+            /* Nodes above it may have lost their tallies; its own does not count these rows. */
+            ef_dtree_drop_tally(tree, s.old);
             const uint32_t none[] = {EF_NO_NODE, EF_NO_NODE};
             const uint32_t children[] = {old->split.left, old->split.right};
             const size_t to_left = ef_part_travellers(g, old, s.first_traveller, s.n_travellers);
