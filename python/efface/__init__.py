@@ -28,7 +28,7 @@ from ._classes import (
     RidgeClassifier,
 )
 from ._components import PCA, ComponentsModel
-from ._efface import BusyError, CorruptError, NotFoundError
+from ._efface import BusyError, CorruptError, NotFoundError, text_category
 from ._efface import version as _version
 from ._estimator import Estimator
 from ._forest import ForestClassesModel, ForestClassifier, ForestModel, ForestRegressor
@@ -111,6 +111,7 @@ __all__ = [
     "metrics",
     "open",
     "receipt_root",
+    "text_category",
     "verify_receipt",
     "verify_receipts",
     "wipes_memory",
