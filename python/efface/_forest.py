@@ -77,6 +77,14 @@ def _n_candidates(max_features, n_features):
     return max(1, int(max_features * n_features))
 
 
+def text_category(text):
+    """The number that stands for a text in a feature of categories.
+
+    It is the same on the command line, in the service and in C, and depends on no other text.
+    """
+    return _efface.text_category(text)
+
+
 def _category_numbers(categories, names):
     """Features that are categories, by number and each once; `names` are those of all, or None."""
     if categories is None:
