@@ -195,21 +195,15 @@ static int export_forest(const choices *c, const cli_asked *of) {
         return cli_wrong("%s is no forest: --forest is for models of that family, and efface "
                          "publish for all",
                          of->name);
-    char *const place = cli_output_place(c->out_path);
-    if (place == NULL)
-        return CLI_FAILED;
-    if (efface_texts_create(&texts, &error) != EFFACE_OK) {
-        free(place);
+    if (efface_texts_create(&texts, &error) != EFFACE_OK)
         return cli_report_error(&error);
-    }
     int code = collect_texts(of, texts);
     if (code == CLI_DONE &&
-        family->write_file(of->model, of->data, texts, place, &error) != EFFACE_OK)
+        family->write_file(of->model, of->data, texts, c->out_path, &error) != EFFACE_OK)
         code = error.status == EFFACE_E_IO && error.os_error != 0
                    ? cli_failed("cannot write %s: %s", c->out_path, strerror(error.os_error))
                    : cli_report_error(&error);
     efface_texts_free(texts);
-    free(place);
     return code;
 }
 
@@ -272,15 +266,18 @@ static void print_json(const choices *c, cli_format format, const char *name,
 static int export_to_file(const choices *c, cli_format format, const char *name,
                           efface_store *store, const efface_predictor *published) {
     const cli_asked of = {.published = published};
-    cli_output output = {0};
+    cli_output output;
     exported done;
-    if (!c->forest && !cli_output_open(&output, c->out_path))
+    if (!cli_output_open(&output, c->out_path))
         return CLI_FAILED;
-    int code = store != NULL ? write_export(c, format, name, store, output.file, &done)
-                             : export_table(c, format, &of, output.file, &done);
-    if (code != CLI_DONE)
+    if (c->forest) /* it may be written; the library does so by itself */
         cli_output_abandon(&output);
-    else if (!cli_output_finish(&output))
+    int code = c->forest       ? write_export(c, format, name, store, NULL, &done)
+               : store != NULL ? write_export(c, format, name, store, output.file, &done)
+                               : export_table(c, format, &of, output.file, &done);
+    if (code != CLI_DONE && !c->forest)
+        cli_output_abandon(&output);
+    else if (!c->forest && !cli_output_finish(&output))
         code = CLI_FAILED;
     if (code == CLI_DONE && c->json && !cli_is_stdout(c->out_path))
         print_json(c, format, name, &done);
@@ -330,7 +327,6 @@ static bool choose_format(const choices *c, cli_format *format) {
         return false;
     }
     if (c->forest) {
-        /* The library writes the file beside its place, and needs a name for that. */
         const bool good = !to_stdout && is_regular_or_new(c->out_path);
         if (!good)
             (void)cli_wrong("a forest is written as a whole file: give -o FILE%s",

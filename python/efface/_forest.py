@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 
+from . import _efface
 from ._bases import DataConversionWarning, RegressorMixin
 from ._classifier import Classifier, Probable, ProbableResults
 from ._estimator import Estimator, of_model

@@ -130,6 +130,15 @@ def box(lo, hi):
     return box_above(lo, hi)
 
 
+def next_below(x):
+    """The largest number that counts and is below x."""
+    if x == 0:
+        return -(2.0**-100)
+    if x == 2.0**-100:
+        return 0.0
+    return float_of(bits_of(x) - 1) if x > 0 else float_of(bits_of(x) + 1)
+
+
 def unit_of(values):
     """The exponent of the unit of a column, or None."""
     sizes = [next(e for e in range(-98, 127, 4) if abs(x) <= 2.0**e) for x in values if x]
@@ -187,7 +196,10 @@ def threshold(key, column, lo, hi, unit=None):
         t = scaled_threshold(key, column, unit, lo, hi)
         if t is not None:
             return t
-    left, right = box(lo, hi)
+    h = next_below(hi)
+    if h == lo:
+        return lo
+    left, right = box(lo, h)
     i = 0
     while True:
         r = number(key, 3, column, i)
@@ -263,7 +275,7 @@ class Forest:
         self.inputs = [j for j in range(d) if j != target]
         f = len(self.inputs)
         self.candidates = min(candidates, f) if candidates else max(
-            math.isqrt(f) if target is None else f // 3, min(f, 5))
+            2 * math.isqrt(f) // 3 if target is None else f // 3, min(f, 5))
         taking_part = [r for r in rows if (r[2] if target is None else r[3][target]) is not None]
         self.classes = sorted({r[2] for r in taking_part}) if target is None else []
         if target is not None:
@@ -372,7 +384,7 @@ def main():
     key = root_key(seed, 0)
     print("/* key of the root of tree 0 and of its children */")
     print("  ", ", ".join(f"UINT64_C(0x{k:016x})" for k in (key, *child_keys(key))))
-    print("/* lo, hi, L, R, threshold of column 0 */")
+    print("/* lo, hi, L, R (those of lo and hi), threshold of column 0 */")
     for lo, hi in PAIRS:
         left, right = box(lo, hi)
         print("    {%s, %s, %s, %s, 0x%08x}," % (

@@ -151,17 +151,22 @@ uint64_t forest_child_key(uint64_t key, bool right) {
 
 /* ---------------------------------------------------------------- thresholds */
 
-/* The box of 0 <= lo < hi. */
-static void box_above_zero(float lo, float hi, double *left, double *right) {
+/* The largest number that counts and is below x. */
+static float next_below(float x) {
+    return x == 0.0f ? -0x1p-100f : forest_value(nextafterf(x, -INFINITY));
+}
+
+/* The box of 0 <= lo < h. */
+static void box_above_zero(float lo, float h, double *left, double *right) {
     double top = 0x1p-126;
-    while (top <= (double)hi)
+    while (top <= (double)h)
         top *= 2.0;
     if ((double)lo < top / 2.0) {
         *left = 0.0;
         *right = top;
         return;
     }
-    const uint32_t a = bits_of(lo), b = bits_of(hi);
+    const uint32_t a = bits_of(lo), b = bits_of(h);
     unsigned bit = 31;
     while ((a >> bit & 1) == (b >> bit & 1))
         bit--;
@@ -170,20 +175,20 @@ static void box_above_zero(float lo, float hi, double *left, double *right) {
     *right = (double)float_of(begin + (UINT32_C(1) << (bit + 1)));
 }
 
-void forest_box(float lo, float hi, double *left, double *right) {
-    if (lo < 0.0f && hi >= 0.0f) {
+void forest_box(float lo, float h, double *left, double *right) {
+    if (lo < 0.0f && h >= 0.0f) {
         double size = 0x1p-100;
-        while (-size > (double)lo || (double)hi > size)
+        while (-size > (double)lo || (double)h > size)
             size *= 2.0;
         *left = -size;
         *right = size;
     } else if (lo < 0.0f) {
         double mirrored_left, mirrored_right;
-        box_above_zero(-hi, -lo, &mirrored_left, &mirrored_right);
+        box_above_zero(-h, -lo, &mirrored_left, &mirrored_right);
         *left = -mirrored_right;
         *right = -mirrored_left;
     } else {
-        box_above_zero(lo, hi, left, right);
+        box_above_zero(lo, h, left, right);
     }
 }
 
@@ -201,8 +206,11 @@ static float down(double y) {
 
 /* A threshold of a column without a unit. */
 static float even_threshold(uint64_t key, uint32_t column, float lo, float hi) {
+    const float h = next_below(hi);
     double left, right, y;
-    forest_box(lo, hi, &left, &right);
+    if (h == lo)
+        return lo;
+    forest_box(lo, h, &left, &right);
     for (uint64_t i = 0;; i++) {
         const uint64_t r = forest_number(key, THRESHOLD, column, i);
         const double v = ((double)(r / 4096) + 0.5) * 0x1p-52;
@@ -521,12 +529,10 @@ static uint32_t count_wanted(const forest_set *set) {
     const uint32_t f = set->n_inputs, few = f < 5 ? f : 5;
     if (set->params->n_candidates != 0)
         return set->params->n_candidates < f ? set->params->n_candidates : f;
-    uint32_t part = f / 3;
-    if (set->params->target == EFFACE_NO_COLUMN) {
-        part = 0;
-        while ((part + 1) * (part + 1) <= f)
-            part++;
-    }
+    uint32_t root = 0;
+    while ((root + 1) * (root + 1) <= f)
+        root++;
+    const uint32_t part = set->params->target == EFFACE_NO_COLUMN ? 2 * root / 3 : f / 3;
     return part > few ? part : few;
 }
 

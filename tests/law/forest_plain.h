@@ -59,8 +59,8 @@ float forest_value(float x);
 #define FOREST_NO_UNIT 1000
 int forest_unit(const float *values, size_t n, size_t stride);
 
-/* The box of lo < hi, and the threshold of a column between them. */
-void forest_box(float lo, float hi, double *left, double *right);
+/* The box of lo < h, and the threshold of a column between lo and hi. */
+void forest_box(float lo, float h, double *left, double *right);
 float forest_threshold(uint64_t key, uint32_t column, int unit, float lo, float hi);
 
 /* Whether a category goes left. */

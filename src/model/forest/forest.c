@@ -285,7 +285,8 @@ bool ef_forest_takes(const ef_forest *f, int64_t label, float target) {
 }
 
 int32_t ef_forest_target(const ef_forest *f, float target) {
-    return ef_snap(target, 0.0F, ef_step_bound(f->exponent));
+    const bool is_tiny = target > -0x1p-100F && target < 0x1p-100F;
+    return ef_snap(is_tiny ? 0.0F : target, 0.0F, ef_step_bound(f->exponent));
 }
 
 int32_t ef_forest_unit(const ef_forest *f, uint32_t input) {

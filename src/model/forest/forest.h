@@ -1,24 +1,25 @@
 /*
  * The family `forest`: extremely randomised trees (docs/forest.md).
  *
- *     chances         random choices, and keys of values
- *     forest_rows     the rows that take part, in slots
- *     decision_tree   nodes, and chains of rows
- *     splitting       the best split of some rows
- *     tallies         what is counted of large nodes
- *     growing         a tree from its rows, or along a tree that is there
- *     plan            what a change does to trees
- *     forest          the state: made from rows; settled
- *     forest_following     how it follows a change
- *     forest_bytes, forest_params, forest_answers, forest_predictor, importances, forest_family
+ *     trees/chances         random choices, and keys of values
+ *     trees/forest_rows     the rows that take part, in slots
+ *     trees/decision_tree   nodes, and chains of rows
+ *     trees/plan            what a change does to trees
+ *     growth/tails_of_inputs, splitting      the scales of columns; the best split of some rows
+ *     growth/tallies        what is counted of large nodes
+ *     growth/growing        a tree from its rows, or along a tree that is there
+ *     forest                the state: made from rows; settled
+ *     forest_following      how it follows a change
+ *     forest_answers, importances            what it says of rows, and of columns
+ *     forest_bytes, forest_predictor, forest_params, forest_family
  */
 #ifndef EF_FOREST_H
 #define EF_FOREST_H
 
 #include "base/threads.h"
 #include "model/family.h"
-#include "model/forest/growing.h"
-#include "model/forest/tails_of_inputs.h"
+#include "model/forest/growth/growing.h"
+#include "model/forest/growth/tails_of_inputs.h"
 
 /* The classes of the rows that take part. A class has a number for as long as it has rows, and a
  * rank among the labels. */

@@ -434,9 +434,10 @@ static bool count(follower *f, ef_dtree *tree, uint32_t number, ef_tally *tally,
     return fixed;
 }
 
-/* Makes the tally of a node anew. `best` has none if the node is to be a leaf. */
-static bool tally_anew(follower *f, ef_dtree *tree, uint32_t number, ef_place place,
-                       ef_tally **tally, bool *is_leaf) {
+/* Chooses the best candidate of a node from its rows, with a tally of it unless the rows weigh too
+ * much. `is_leaf`: there is none. */
+static bool choose_anew(follower *f, ef_dtree *tree, uint32_t number, ef_place place,
+                        ef_tally **tally, ef_candidate *chosen, bool *is_leaf) {
     ef_grower *const g = &f->grower;
     uint32_t best = EF_NO_CANDIDATE;
     size_t n;
@@ -451,53 +452,61 @@ static bool tally_anew(follower *f, ef_dtree *tree, uint32_t number, ef_place pl
     if (best == EF_NO_CANDIDATE)
         return true;
     *is_leaf = false;
+    *chosen = g->chooser.candidates[best];
+    if (g->bunch.weight > UINT32_MAX)
+        return true;
     *tally = ef_tally_make(&g->chooser, &g->bunch);
     return *tally != NULL;
 }
 
-/* A large split: does it stay? Then its children are next. */
-static bool follow_split(follower *f, ef_dtree *tree, uint32_t number, ef_place place,
-                         size_t n_after) {
+/* Gives a split another tally, or none. */
+static void set_tally(ef_dtree *tree, uint32_t node, ef_tally *tally) {
+    ef_dtree_drop_tally(tree, node);
+    tree->nodes[node].split.tally = tally;
+    if (tally != NULL)
+        tree->tally_bytes += ef_tally_bytes(tally);
+}
+
+/* Whether a large split stays as it is; the travellers are counted in its tally then. False if
+ * memory is short. */
+static bool split_stays(follower *f, ef_dtree *tree, uint32_t number, ef_place place, bool *stays) {
     const ef_rules *const rules = &f->r->forest->rules;
-    ef_tally *const old = tree->nodes[place.node].split.tally, *tally = old;
-    bool failed = false, is_leaf = n_after < rules->min_split;
-    if (tree->nodes[place.node].holds)
-        (void)ef_dtree_pass_on(tree, place.node, &f->r->forest->rows);
-    if (old != NULL && f->only_look) {
-        tally = ef_tally_copy(old);
-        if (tally == NULL)
-            return false;
-    } else if (old != NULL &&
-               !ef_plan_step(f->plan, (ef_step){EF_TOUCHED, number, place.node, 0, 0, 0})) {
-        return false;
+    ef_tally *tally = tree->nodes[place.node].split.tally, *made = NULL;
+    ef_candidate chosen;
+    bool failed = false, is_leaf = false;
+    if (f->only_look && tally != NULL) {
+        tally = made = ef_tally_copy(tally);
+        failed = tally == NULL;
     }
-    const bool counted = tally != NULL && count(f, tree, number, tally, place, &failed);
-    if (counted && rules->of_classes)
-        is_leaf |= ef_tally_classes(tally) <= 1;
-    else if (counted && !failed)
-        is_leaf |= targets_are_equal(f, tree, tally, place, &failed);
-    if (!counted && !failed) {
-        ef_tally *made = NULL;
-        failed = !tally_anew(f, tree, number, place, &made, &is_leaf);
-        if (f->only_look) {
-            ef_free(tally);
-            tally = made;
-        } else {
-            if (old == NULL && made != NULL)
-                failed |=
-                    !ef_plan_step(f->plan, (ef_step){EF_TOUCHED, number, place.node, 0, 0, 0});
-            ef_dtree_drop_tally(tree, place.node);
-            tree->nodes[place.node].split.tally = tally = made;
-            if (made != NULL)
-                tree->tally_bytes += ef_tally_bytes(made);
+    failed = failed || !ef_plan_step(f->plan, (ef_step){EF_TOUCHED, number, place.node, 0, 0, 0});
+    const bool counted = !failed && tally != NULL && count(f, tree, number, tally, place, &failed);
+    if (counted) {
+        is_leaf = rules->of_classes ? ef_tally_classes(tally) <= 1
+                                    : targets_are_equal(f, tree, tally, place, &failed);
+        const ef_candidate *const best =
+            failed || is_leaf ? NULL : ef_tally_best(tally, rules, f->room);
+        *stays = best != NULL && ef_same_split(&tree->nodes[place.node], best);
+    } else if (!failed) {
+        ef_free(made);
+        made = NULL;
+        failed = !choose_anew(f, tree, number, place, &made, &chosen, &is_leaf);
+        *stays = !failed && !is_leaf && ef_same_split(&tree->nodes[place.node], &chosen);
+        if (!f->only_look) {
+            set_tally(tree, place.node, made);
+            made = NULL;
         }
     }
-    const ef_candidate *const best =
-        !failed && !is_leaf && tally != NULL ? ef_tally_best(tally, rules, f->room) : NULL;
-    const bool stays = best != NULL && ef_same_split(&tree->nodes[place.node], best);
-    if (f->only_look)
-        ef_free(tally);
-    if (failed)
+    ef_free(made);
+    return !failed;
+}
+
+/* A large split: if it stays, its children are next. */
+static bool follow_split(follower *f, ef_dtree *tree, uint32_t number, ef_place place,
+                         size_t n_after) {
+    bool stays = false;
+    if (tree->nodes[place.node].holds)
+        (void)ef_dtree_pass_on(tree, place.node, &f->r->forest->rows);
+    if (n_after >= f->r->forest->rules.min_split && !split_stays(f, tree, number, place, &stays))
         return false;
     if (!stays)
         return grow_anew(f, tree, number, place);

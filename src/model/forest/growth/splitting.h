@@ -9,7 +9,7 @@
 #ifndef EF_SPLITTING_H
 #define EF_SPLITTING_H
 
-#include "model/forest/decision_tree.h"
+#include "model/forest/trees/decision_tree.h"
 
 /* What the parameters say of splits, and the classes that there are. */
 typedef struct ef_rules {

@@ -1,5 +1,5 @@
 /* What is counted of a large node. */
-#include "model/forest/tallies.h"
+#include "model/forest/growth/tallies.h"
 
 #include "base/checked.h"
 
@@ -144,6 +144,8 @@ static bool count_row(ef_tally *t, const ef_rules *rules, const ef_forest_rows *
         return false;
     t->n_rows += who->leaves ? UINT32_MAX : 1;
     t->weight += weight;
+    if (t->weight > UINT32_MAX)
+        return false;
     if (t->n_classes != 0)
         weights_of(t, -1)[value] += (uint32_t)weight;
     else

@@ -1,5 +1,5 @@
 /* Growing a tree, or a part of it, from its rows. */
-#include "model/forest/growing.h"
+#include "model/forest/growth/growing.h"
 
 #include "base/checked.h"
 

@@ -13,8 +13,8 @@
 #define EF_GROWING_H
 
 #include "base/interrupt.h"
-#include "model/forest/plan.h"
-#include "model/forest/tallies.h"
+#include "model/forest/growth/tallies.h"
+#include "model/forest/trees/plan.h"
 
 /* Room to grow in, of one thread. */
 typedef struct ef_grower {

@@ -1,5 +1,5 @@
 /* What is to be done to trees when a change is committed. */
-#include "model/forest/plan.h"
+#include "model/forest/trees/plan.h"
 
 #include "base/checked.h"
 

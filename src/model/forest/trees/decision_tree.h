@@ -13,8 +13,8 @@
 #ifndef EF_DECISION_TREE_H
 #define EF_DECISION_TREE_H
 
-#include "model/forest/chances.h"
-#include "model/forest/forest_rows.h"
+#include "model/forest/trees/chances.h"
+#include "model/forest/trees/forest_rows.h"
 
 #define EF_NO_NODE UINT32_MAX
 #define EF_BRANCH_DEPTH 6 /* where the branches of the canonical bytes begin (docs/format.md) */

@@ -9,7 +9,7 @@
 #ifndef EF_TALLIES_H
 #define EF_TALLIES_H
 
-#include "model/forest/splitting.h"
+#include "model/forest/growth/splitting.h"
 
 typedef struct ef_tally {
     uint32_t n_candidates, n_skipped;

@@ -1,5 +1,5 @@
 /* The best split of some rows. */
-#include "model/forest/splitting.h"
+#include "model/forest/growth/splitting.h"
 
 #include "base/checked.h"
 #include "base/tape.h"
@@ -211,7 +211,7 @@ static int32_t put_keys_in_line(const strip *s, const ef_candidate *c) {
 #define NAME(what) what##_8
 #define find_range_8(s, codes) range_of_8(codes, (s)->bunch->n)
 #define put_in_line_8(s, made) ef_cut_code((s)->format, (made)->cut)
-#include "model/forest/codes_of_width.h"
+#include "model/forest/growth/codes_of_width.h"
 #undef CODE
 #undef COUNTER
 #undef NAME
@@ -221,7 +221,7 @@ static int32_t put_keys_in_line(const strip *s, const ef_candidate *c) {
 #define NAME(what) what##_16
 #define find_range_16(s, codes) range_of_16(codes, (s)->bunch->n)
 #define put_in_line_16(s, made) ef_cut_code((s)->format, (made)->cut)
-#include "model/forest/codes_of_width.h"
+#include "model/forest/growth/codes_of_width.h"
 #undef CODE
 #undef COUNTER
 #undef NAME
@@ -233,7 +233,7 @@ static int32_t put_keys_in_line(const strip *s, const ef_candidate *c) {
     ((s)->c->rules->may_miss ? range_that_misses(codes, (s)->bunch->n)                             \
                              : range_of_32(codes, (s)->bunch->n))
 #define put_in_line_32(s, made) put_keys_in_line(s, made)
-#include "model/forest/codes_of_width.h"
+#include "model/forest/growth/codes_of_width.h"
 
 static bool try_column(const strip *s, uint64_t key, ef_candidate *made, int64_t *left) {
     switch (s->format->width) {

@@ -9,7 +9,7 @@
 #ifndef EF_TAILS_OF_INPUTS_H
 #define EF_TAILS_OF_INPUTS_H
 
-#include "model/forest/chances.h"
+#include "model/forest/trees/chances.h"
 
 #define EF_SIZES 57 /* bounds 2^-98, 2^-94, ..., 2^126 */
 

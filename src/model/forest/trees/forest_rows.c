@@ -1,5 +1,5 @@
 /* The rows of a forest, in slots. */
-#include "model/forest/forest_rows.h"
+#include "model/forest/trees/forest_rows.h"
 
 #include "base/checked.h"
 

@@ -14,7 +14,7 @@
 #define EF_FOREST_ROWS_H
 
 #include "model/change.h"
-#include "model/forest/chances.h"
+#include "model/forest/trees/chances.h"
 
 #define EF_NO_SLOT UINT32_MAX
 

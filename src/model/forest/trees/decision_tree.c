@@ -1,8 +1,8 @@
 /* A tree of a forest: nodes, and chains of rows. */
-#include "model/forest/decision_tree.h"
+#include "model/forest/trees/decision_tree.h"
 
 #include "base/checked.h"
-#include "model/forest/tallies.h"
+#include "model/forest/growth/tallies.h"
 
 #include <assert.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef EF_PLAN_H
 #define EF_PLAN_H
 
-#include "model/forest/decision_tree.h"
+#include "model/forest/trees/decision_tree.h"
 
 typedef enum ef_step_kind {
     EF_COUNT,   /* a split, or an unsettled node, has n rows now */

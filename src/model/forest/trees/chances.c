@@ -1,5 +1,5 @@
 /* The random choices of a forest. */
-#include "model/forest/chances.h"
+#include "model/forest/trees/chances.h"
 
 #include "base/grid.h"
 #include "base/tape.h"

@@ -1,5 +1,5 @@
 /* Which inputs have long tails. */
-#include "model/forest/tails_of_inputs.h"
+#include "model/forest/growth/tails_of_inputs.h"
 
 #define LEAST_BOUND (-98)
 #define STEP 4
