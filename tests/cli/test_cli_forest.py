@@ -437,6 +437,13 @@ class Said(ForestTest):
         self.assertIn("\ntarget    income\n", self.output("info", "t.store", "--full"))
         self.assertEqual(self.json("info", "t.store", "--full")["model"]["target"], "income")
 
+    def test_a_store_says_when_it_takes_missing_values(self):
+        self.write("holes.csv", people(range(300, 310), lose_some))
+        self.fit_classes()
+        words = ("holes.csv", "--id", "id", "--owner", "user", "--label", "kind")
+        self.refused(1, "if all models of the store were fitted with --missing", "learn",
+                     "s.store", *words)
+
     def test_a_number_that_stands_for_a_text_says_so(self):
         self.write("places.csv", "id,place,size,kind\n1,Rome,5,a\n2,7,6,b\n")
         self.output("fit", "places.csv", "--id", "id", "--family", "forest", "--class", "kind",
