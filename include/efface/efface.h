@@ -1202,12 +1202,13 @@ typedef enum efface_forest_rows {
     EFFACE_FOREST_ALL = 0,    /* all */
     EFFACE_FOREST_SOME = 1,   /* `trees_of_row` of them, chosen by its id: forgetting is cheaper by
                                  that factor, and accuracy suffers */
-    EFFACE_FOREST_POISSON = 2 /* each a number of times, 0, 1, 2, ..., as in a bootstrap */
+    EFFACE_FOREST_POISSON = 2 /* each a number of times, 0, 1, 2, ..., as in a bootstrap; with a
+                                 target, the total weight must then be below 2^34 */
 } efface_forest_rows;
 
 typedef enum efface_criterion {
-    EFFACE_CRITERION_GINI = 0, /* with a target: the squared error */
-    EFFACE_CRITERION_ENTROPY = 1
+    EFFACE_CRITERION_GINI = 0,   /* with a target: the squared error */
+    EFFACE_CRITERION_ENTROPY = 1 /* not with a target */
 } efface_criterion;
 
 typedef struct efface_forest_params {
@@ -1230,8 +1231,8 @@ typedef struct efface_forest_params {
                     depends on it. Default 0: each change grows it */
     int missing; /* if not 0, values of inputs may be missing (efface_data_allow_missing);
                     default 0 */
-    const uint32_t *categories; /* columns, counted from 0, whose values are categories: their order
-                                   means nothing; default none */
+    const uint32_t *categories; /* columns, counted from 0 and ascending, whose values are
+                                   categories: their order means nothing; default none */
     uint32_t n_categories;
 } efface_forest_params;
 

@@ -27,8 +27,20 @@ static ef_totals totals_of(const void *state) {
     return ((const ef_forest *)state)->totals;
 }
 
+/* Nobody settles a forest meanwhile. */
+static void begin_reading(const ef_forest *f) {
+    if (f->lock != NULL)
+        ef_lock_take(f->lock);
+}
+
+static void end_reading(const ef_forest *f) {
+    if (f->lock != NULL)
+        ef_lock_leave(f->lock);
+}
+
 static size_t n_bytes(const void *state) {
     const ef_forest *const f = state;
+    begin_reading(f);
     size_t n = sizeof *f + ef_forest_rows_bytes(&f->rows) + f->n_trees * sizeof *f->trees +
                f->classes.n_ids * (sizeof(int64_t) + sizeof(uint64_t) + 2 * sizeof(uint32_t));
     for (uint32_t t = 0; t < f->n_trees; t++) {
@@ -37,6 +49,7 @@ static size_t n_bytes(const void *state) {
              2 * tree->n_chained * sizeof *tree->next +
              tree->noted_capacity * sizeof *tree->unsettled;
     }
+    end_reading(f);
     return n;
 }
 
@@ -63,6 +76,7 @@ static void tell(ef_listener to, const char *name, uint64_t value) {
 /* How large trees are. */
 static efface_forest_info measure(const ef_forest *f) {
     efface_forest_info info = {.n_trees = f->n_trees, .n_rows = f->n_taking_part};
+    begin_reading(f);
     for (uint32_t t = 0; t < f->n_trees; t++) {
         ef_walk walk = ef_walk_from(&f->trees[t], 0, 0);
         while (ef_walk_next(&walk)) {
@@ -73,6 +87,7 @@ static efface_forest_info measure(const ef_forest *f) {
         ef_walk_end(&walk);
         info.n_unsettled += f->trees[t].n_unsettled;
     }
+    end_reading(f);
     return info;
 }
 
@@ -148,11 +163,13 @@ static bool is_category(const void *by, uint32_t column) {
 /* Whether a tree has rows. A forest of none cannot predict. */
 static bool has_rows(const ef_forest *f) {
     bool any = false;
+    begin_reading(f);
     for (uint32_t t = 0; !any && t < f->n_trees; t++) {
         const ef_dnode *const root = &f->trees[t].nodes[0];
         any = root->kind != EF_LEAF || root->unsettled ||
               (ef_forest_of_classes(f) ? root->vote.n_classes != 0 : root->mean.weight > 0);
     }
+    end_reading(f);
     return any;
 }
 
