@@ -3,6 +3,7 @@
 #include "input/wanted.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +29,8 @@ typedef struct shown {
     size_t n_rows;
     shown_model *models;
     size_t n_models;
-    bool unknown_texts; /* a number is shown that may stand for a text */
+    bool *are_categories; /* by column, for some model */
+    bool unknown_texts;   /* a number is shown that may stand for a text */
 } shown;
 
 static int find_text(efface_store *store, efface_text_kind kind, uint64_t number,
@@ -109,6 +111,25 @@ static int read_models(efface_store *store, shown *s) {
     return code;
 }
 
+static int read_categories(const efface_store *store, shown *s) {
+    efface_load_options options;
+    const uint32_t n = s->info.n_columns;
+    s->are_categories = calloc(n + 1, sizeof *s->are_categories);
+    if (s->are_categories == NULL)
+        return cli_out_of_memory();
+    efface_store_load_options(store, &options);
+    for (size_t i = 0; i < options.n_categories; i++)
+        if (options.categories[i].place >= 1 && options.categories[i].place <= n)
+            s->are_categories[options.categories[i].place - 1] = true;
+    cli_wipe(&options, sizeof options);
+    return CLI_DONE;
+}
+
+/* Whether the number of a row stands for a text (efface_text_category). */
+static bool is_text(const shown *s, uint32_t column) {
+    return s->are_categories[column] && fabsf(s->values[column]) >= 0x1p64F;
+}
+
 static void free_shown(shown *s) {
     for (size_t i = 0; i < s->n_rows; i++) {
         free(s->rows[i].id.text);
@@ -120,6 +141,7 @@ static void free_shown(shown *s) {
     free(s->rows);
     free(s->models);
     free(s->values);
+    free(s->are_categories);
     efface_data_free(s->data);
 }
 
@@ -249,7 +271,8 @@ static void write_text(FILE *out, const shown *s) {
             fputs("  ", out);
             cli_put_text(out, column_name(s, j, made_up));
             cli_format_value(digits, s->values[j], offset_of(s, j));
-            fprintf(out, " %s\n", digits[0] != '\0' ? digits : "missing");
+            fprintf(out, " %s%s\n", digits[0] != '\0' ? digits : "missing",
+                    is_text(s, j) ? " (stands for a text)" : "");
         }
     }
     print_models(out, s);
@@ -311,6 +334,8 @@ static int show(const cli_listing *l, const cli_who *who, const char *path) {
     code = cli_read_who(who, store, &wanted);
     if (code == CLI_DONE)
         code = read_models(store, &s);
+    if (code == CLI_DONE)
+        code = read_categories(store, &s);
     if (code == CLI_DONE)
         code = read_rows(store, &wanted, &s);
     efface_store_close(store);

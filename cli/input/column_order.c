@@ -135,8 +135,12 @@ int cli_load_rows(efface_store *store, const char *path, const cli_data_options 
     efface_store_load_options(store, &load);
     load.labels = info.labels;
     load.texts = known;
+    cli_data_options told = *options;
+    if (told.advice == NULL && !load.missing)
+        told.advice = "name columns that are not values with --id, --owner, --weight and --label; "
+                      "values may be missing if all models of the store were fitted with --missing";
     cli_progress_begin("reading", 0, 0);
-    const bool good = cli_load_data(path, options, &load, &loaded, &code);
+    const bool good = cli_load_data(path, &told, &load, &loaded, &code);
     cli_progress_end();
     cli_wipe(&load, sizeof load);
     if (good)

@@ -31,7 +31,13 @@ from ._components import PCA, ComponentsModel
 from ._efface import BusyError, CorruptError, NotFoundError
 from ._efface import version as _version
 from ._estimator import Estimator
-from ._forest import ForestClassesModel, ForestClassifier, ForestModel, ForestRegressor
+from ._forest import (
+    ForestClassesModel,
+    ForestClassifier,
+    ForestModel,
+    ForestRegressor,
+    text_category,
+)
 from ._kmeans import KMeans, KMeansModel
 from ._linear import FourierRidge, LinearModel, LinearRegression, Ridge, RidgeCV
 from ._model import Model
@@ -111,6 +117,7 @@ __all__ = [
     "metrics",
     "open",
     "receipt_root",
+    "text_category",
     "verify_receipt",
     "verify_receipts",
     "wipes_memory",

@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 
+from . import _efface
 from ._bases import DataConversionWarning, RegressorMixin
 from ._classifier import Classifier, Probable, ProbableResults
 from ._estimator import Estimator, of_model
@@ -75,6 +76,14 @@ def _n_candidates(max_features, n_features):
     if isinstance(max_features, numbers.Integral):
         return int(max_features)
     return max(1, int(max_features * n_features))
+
+
+def text_category(text):
+    """The number that stands for a text in a feature of categories.
+
+    It is the same on the command line, in the service and in C, and depends on no other text.
+    """
+    return _efface.text_category(text)
 
 
 def _category_numbers(categories, names):
@@ -289,8 +298,8 @@ class ForestClassifier(Probable, Classifier, _Forest):
         How many rows both sides of a split have at least.
     max_features : int, float, 'sqrt', 'log2', 'default' or None, default='default'
         How many features a node chooses from: a number, a share of the features, the square root of
-        their number, or the logarithm. 'default' and None: 16, or the square root if that is more,
-        or all if those are fewer. (In scikit-learn None means all, which is 1.0 here.)
+        their number, or the logarithm. 'default' and None: two thirds of the square root, but at
+        least 5, or all if those are fewer. (In scikit-learn None means all, which is 1.0 here.)
     rows : {'all', 'some', 'poisson'}, default='all'
         Which rows a tree has: all; or each row is in `trees_per_row` trees, chosen by its id, which
         makes forgetting cheaper and the forest less accurate; or each row is in a tree 0, 1, 2, ...
@@ -394,7 +403,8 @@ class ForestRegressor(RegressorMixin, _Forest):
     lazy : bool, default=False
     missing : bool, default=False
     categories : int, str, a sequence of them, or None, default=None
-        As in `ForestClassifier`.
+        As in `ForestClassifier`. But `max_features='default'` is a third of the features here, and
+        at least 5, or all if those are fewer.
     random_state : int, RandomState or None, default=None
     bound : float or None, default=None
         The largest allowed magnitude of y. None: derived from the rows. Then a row with the largest

@@ -64,6 +64,13 @@ def join_rows(X, places, values, others):
     return Rows(whole, True)
 
 
+def _no_missing(estimator):
+    hint = ""
+    if hasattr(estimator, "missing"):
+        hint = f" With missing=True, {type(estimator).__name__} takes missing values."
+    return "Input X contains NaN." + hint
+
+
 def _check_array_alone(X, estimator, missing):
     """The parts of scikit-learn's check_array that are needed here."""
     if hasattr(X, "toarray") and hasattr(X, "nnz"):
@@ -93,7 +100,7 @@ def _check_array_alone(X, estimator, missing):
             )
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         if np.isnan(array).any() and not missing:
-            raise ValueError("Input X contains NaN.")
+            raise ValueError(_no_missing(estimator))
         if np.isinf(array).any():
             raise ValueError("Input X contains infinity or a value too large.")
     return array
@@ -118,7 +125,13 @@ def plain_rows(X, estimator=None, missing=False):
         array = _check_array_alone(X, estimator, missing)
     else:
         check = check_missing if missing else check_array
-        array = check(X, dtype=READABLE, estimator=estimator, input_name="X")
+        try:
+            array = check(X, dtype=READABLE, estimator=estimator, input_name="X")
+        except ValueError as error:
+            # scikit-learn goes on with the names of other estimators.
+            if "contains NaN" not in str(error) or not hasattr(estimator, "missing"):
+                raise
+            raise ValueError(_no_missing(estimator)) from None
     return Rows(array, is_ours(array, X))
 
 

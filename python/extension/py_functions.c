@@ -66,6 +66,13 @@ static PyObject *text_label(PyObject *module, PyObject *text) {
     return bytes != NULL ? PyLong_FromLongLong(efface_text_label(bytes, (size_t)n_bytes)) : NULL;
 }
 
+static PyObject *text_category(PyObject *module, PyObject *text) {
+    Py_ssize_t n_bytes;
+    (void)module;
+    const char *const bytes = PyUnicode_AsUTF8AndSize(text, &n_bytes);
+    return bytes != NULL ? PyFloat_FromDouble(efface_text_category(bytes, (size_t)n_bytes)) : NULL;
+}
+
 /* (rows, weights, unit, out, offsets, labels) */
 static PyObject *row_ids(PyObject *module, PyObject *arguments) {
     PyObject *rows, *weights, *array, *shifts, *labels = Py_None, *result = NULL;
@@ -274,6 +281,9 @@ bool add_functions(PyObject *module) {
         {"row_ids", row_ids, METH_VARARGS,
          "row_ids(rows, weights, unit, out, offsets, labels): the ids of rows without given ids"},
         {"text_label", text_label, METH_O, "text_label(text): the number of a class"},
+        {"text_category", text_category, METH_O,
+         "text_category(text): the number that stands for a text in a column of categories, the "
+         "same everywhere"},
         {"read_ids", read_ids, METH_VARARGS, "read_ids(ids, out): ids as numbers"},
         {"make_gaussian", make_gaussian, METH_VARARGS,
          "make_gaussian(n_clusters, n_columns, n_each, seed, values, labels)"},

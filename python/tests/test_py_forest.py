@@ -244,7 +244,7 @@ def test_a_lazy_forest_is_grown_when_it_is_needed(kind, table):
 def test_missing_values(kind, table, rng):
     X, y = table[0].copy(), y_of(kind, table)
     X[rng.uniform(size=X.shape) < 0.2] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match="X contains NaN. With missing=True, Forest.* takes missing"):
         made(kind).fit(X, y)
     model = made(kind, missing=True).fit(X, y)
     assert model.score(X, y) > 0.9 and model._model.takes_missing
@@ -556,3 +556,15 @@ def test_rows_without_a_target_take_no_part(tmp_path, table):
         store.update(np.column_stack([y, X])[:1], ids=[0])
         store.forget(ids=[5, 6])
         assert store.verify() and store.load("m").size_.n_rows == 96
+
+
+def test_texts_as_categories():
+    code = efface.text_category("red")
+    assert code == efface.text_category("red") != efface.text_category("blue")
+    assert np.float32(code) == code and 2.0**64 <= abs(code) < 2.0**96
+    with pytest.raises(TypeError):
+        efface.text_category(7)
+    colours = np.array(["red", "blue", "green"] * 20)
+    X = np.array([[efface.text_category(str(colour))] for colour in colours])
+    model = efface.ForestClassifier(categories=[0], random_state=1).fit(X, colours == "red")
+    assert model.score(X, colours == "red") == 1.0

@@ -437,6 +437,22 @@ class Said(ForestTest):
         self.assertIn("\ntarget    income\n", self.output("info", "t.store", "--full"))
         self.assertEqual(self.json("info", "t.store", "--full")["model"]["target"], "income")
 
+    def test_a_store_says_when_it_takes_missing_values(self):
+        self.write("holes.csv", people(range(300, 310), lose_some))
+        self.fit_classes()
+        words = ("holes.csv", "--id", "id", "--owner", "user", "--label", "kind")
+        self.refused(1, "if all models of the store were fitted with --missing", "learn",
+                     "s.store", *words)
+
+    def test_a_number_that_stands_for_a_text_says_so(self):
+        self.write("places.csv", "id,place,size,kind\n1,Rome,5,a\n2,7,6,b\n")
+        self.output("fit", "places.csv", "--id", "id", "--family", "forest", "--class", "kind",
+                    "--categories", "place", "-o", "s.store")
+        text = self.output("show", "s.store", "--id", "1,2")
+        self.assertRegex(text, r"(?m)^  place \S+ \(stands for a text\)$")
+        self.assertIn("  place 7\n", text)
+        self.assertIn("  size 5\n", text)
+
     def test_five_importances_are_shown(self):
         self.write("wide.csv", "".join(
             ",".join(str((i + 1) * (j + 3) % 17) for j in range(9)) + f",{i % 3}\n"
