@@ -187,25 +187,29 @@ static int collect_texts(const cli_asked *of, efface_texts *texts) {
     return code;
 }
 
-static int export_forest(const choices *c, const cli_asked *of, const cli_output *output) {
+static int export_forest(const choices *c, const cli_asked *of) {
     const cli_family *const family = cli_family_of(cli_asked_about(of).family);
-    char path[CLI_OUTPUT_NAME];
     efface_texts *texts = NULL;
     efface_error error;
     if (family == NULL || family->write_file == NULL)
         return cli_wrong("%s is no forest: --forest is for models of that family, and efface "
                          "publish for all",
                          of->name);
-    if (efface_texts_create(&texts, &error) != EFFACE_OK)
+    char *const place = cli_output_place(c->out_path);
+    if (place == NULL)
+        return CLI_FAILED;
+    if (efface_texts_create(&texts, &error) != EFFACE_OK) {
+        free(place);
         return cli_report_error(&error);
-    cli_output_name(output, path);
+    }
     int code = collect_texts(of, texts);
     if (code == CLI_DONE &&
-        family->write_file(of->model, of->data, texts, path, &error) != EFFACE_OK)
+        family->write_file(of->model, of->data, texts, place, &error) != EFFACE_OK)
         code = error.status == EFFACE_E_IO && error.os_error != 0
                    ? cli_failed("cannot write %s: %s", c->out_path, strerror(error.os_error))
                    : cli_report_error(&error);
     efface_texts_free(texts);
+    free(place);
     return code;
 }
 
@@ -227,8 +231,7 @@ static int export_table(const choices *c, cli_format format, const cli_asked *of
 }
 
 static int write_export(const choices *c, cli_format format, const char *name, efface_store *store,
-                        const cli_output *output, exported *done) {
-    FILE *const out = output->file;
+                        FILE *out, exported *done) {
     efface_data *data = NULL;
     efface_model *model = NULL;
     efface_error error;
@@ -244,7 +247,7 @@ static int write_export(const choices *c, cli_format format, const char *name, e
         return cli_report_error(&error);
     const cli_asked of = {.name = name, .model = model, .data = data, .store = store};
     const int code = c->labels   ? export_labels(out, format, &of)
-                     : c->forest ? export_forest(c, &of, output)
+                     : c->forest ? export_forest(c, &of)
                                  : export_table(c, format, &of, out, done);
     efface_model_free(model);
     efface_data_free(data);
@@ -269,11 +272,11 @@ static void print_json(const choices *c, cli_format format, const char *name,
 static int export_to_file(const choices *c, cli_format format, const char *name,
                           efface_store *store, const efface_predictor *published) {
     const cli_asked of = {.published = published};
-    cli_output output;
+    cli_output output = {0};
     exported done;
-    if (!cli_output_open(&output, c->out_path))
+    if (!c->forest && !cli_output_open(&output, c->out_path))
         return CLI_FAILED;
-    int code = store != NULL ? write_export(c, format, name, store, &output, &done)
+    int code = store != NULL ? write_export(c, format, name, store, output.file, &done)
                              : export_table(c, format, &of, output.file, &done);
     if (code != CLI_DONE)
         cli_output_abandon(&output);
@@ -327,7 +330,7 @@ static bool choose_format(const choices *c, cli_format *format) {
         return false;
     }
     if (c->forest) {
-        /* The library opens the file by its name, and removes it if it cannot be completed. */
+        /* The library writes the file beside its place, and needs a name for that. */
         const bool good = !to_stdout && is_regular_or_new(c->out_path);
         if (!good)
             (void)cli_wrong("a forest is written as a whole file: give -o FILE%s",

@@ -189,8 +189,9 @@ const cli_family cli_family_forest = {
             "                      a whole number; rows of a store have their labels\n"
             "  --target COL        instead of classes: the column of numbers to predict\n"
             "  --trees N           how many trees (100)\n"
-            "  --candidates N      columns that a node chooses from (0: 16 or, if that is\n"
-            "                      more, the square root of their number)\n"
+            "  --candidates N      columns that a node chooses from (0: two thirds of the\n"
+            "                      square root of their number, with --target a third of\n"
+            "                      their number; but at least 5)\n"
             "  --depth N           of trees at most (0: no limit)\n"
             "  --min-split N       a node with fewer rows is not split (2)\n"
             "  --min-leaf N        rows on each side of a split at least (1)\n"
@@ -202,7 +203,7 @@ const cli_family cli_family_forest = {
             "                      they may be texts: city,7\n"
             "  --bound B           the largest magnitude of a target\n"
             "Further options are those of efface fit --help. efface info shows which columns\n"
-            "matter; efface export writes a file for prediction only.\n"
+            "matter; efface export --forest writes a file for prediction only.\n"
             "example: efface fit people.csv --id id --family forest --class kind \\\n"
             "             --categories city --missing -o people.store\n",
     .is_alone = true,

@@ -27,10 +27,9 @@ bool cli_is_stdout(const char *path);
 /* False, after a message, if the file cannot be begun. */
 bool cli_output_open(cli_output *output, const char *path);
 
-/* A name by which the file can be opened and written meanwhile, instead of through `file`. It is
- * not standard output. */
-#define CLI_OUTPUT_NAME 4096
-void cli_output_name(const cli_output *output, char name[CLI_OUTPUT_NAME]);
+/* Where the library is to write a file that replaces `path`: what a symbolic link stands for, and
+ * no store. The caller releases it; NULL after a message. */
+char *cli_output_place(const char *path);
 
 /* Gives the file its name. False, after a message, if not all could be written. */
 bool cli_output_finish(cli_output *output);
