@@ -209,7 +209,7 @@ def draw_curves(options):
               "accuracy on rows that were held out", "set format y '%.2f'",
               f"set yrange [{least - 0.02:.3f}:*]")
         low, high = rows[0]["forget_seconds"] / 2, rows[-1]["train_seconds"] * 2
-        panel(sheet, Box(510, 62, 835, 300), ("forget_seconds", "train_seconds"),
+        panel(sheet, Box(500, 62, 825, 300), ("forget_seconds", "train_seconds"),
               "time since the beginning, with the first fit", *time_axis("y", low, high))
 
     small = ["covtype, 100 trees, one thread. At each circle both forests have the same digest: they "

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """Times forests that forget against scikit-learn's ExtraTrees: 100 trees, one thread each.
 
-    bench/forest_speed.py --data FOLDER [--sets NAMES] [--deletions 1000] [--repeats 3]
+    bench/forest_speed.py --data FOLDER [--sets NAMES] [--deletions 1000] [--hurt 1000]
+                          [--repeats 3]
 
 FOLDER has celltype, covtype and mnist as docs/data.md describes them; the other sets are made by
 forest_sets.py. All programs have their defaults; scikit-learn has n_jobs=1.
@@ -9,7 +10,7 @@ forest_sets.py. All programs have their defaults; scikit-learn has n_jobs=1.
 What is clocked:
   fit         both, R rounds in turn, the medians, by the wall and by the processor; the rows are in
               memory as float32
-  two threads our fit with two threads: one thread's time by it
+  two threads our fit with two threads, by the wall: one thread's time by it
   predict     the classes or targets of all training rows
   forget      random rows, one by one: eager, where each request grows what it has to; and lazy, with
               the time of settling at the end beside it, both by the number of requests
@@ -150,7 +151,7 @@ def measure(x, y, options):
         "peer_predict": predictions["peer"], "predict": predictions["ours"],
         "size": ours.size_, "exported": exported_bytes(ours), "state": state_bytes(x, y, options),
         "eager": forget_each(x, y, random, False)[0], "lazy": forget_each(x, y, random, True),
-        "hurt": forget_each(x, y, rows_that_hurt(x, y, options.deletions), False)[0],
+        "hurt": forget_each(x, y, rows_that_hurt(x, y, options.hurt), False)[0],
     }
 
 
@@ -187,6 +188,7 @@ def parse_arguments():
     parser.add_argument("--data", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--sets", type=lambda text: text.split(","))
     parser.add_argument("--deletions", type=int, default=1000)
+    parser.add_argument("--hurt", type=int, default=1000, help="requests that hurt (default 1000)")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--bench", default="build/efface-bench")
     parser.add_argument("--package", type=Path, default=Path("build/python"))
@@ -209,7 +211,7 @@ def main():
         print(f"forest_speed.py: {failure}", file=sys.stderr)
         return 1
     print(f"scikit-learn {sklearn.__version__}, numpy {np.__version__}; {options.repeats} rounds, "
-          f"{options.deletions:,} requests; load of the machine {min(load):.1f} to {max(load):.1f}")
+          f"{options.deletions:,} random requests and {options.hurt:,} that hurt; load of the machine {min(load):.1f} to {max(load):.1f}")
     for head, lines in zip((FITS, REQUESTS, SIZES), tables):
         print("", *table(head, lines), sep="\n")
     return 0
