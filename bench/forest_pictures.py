@@ -136,8 +136,8 @@ def draw_trees(options):
                     20, 286, size=13, bold=True)
         draw_tree(sheet, after, before, unit, False, 312)
 
-    small = ["Rows for which the condition holds go left. Orange: another split, and all below it was "
-             "grown again. Bold: a leaf that lost rows. bench/forest_pictures.py --tree"]
+    small = ["Rows for which the condition holds go left. Orange: another split, and all below it "
+             "was grown again. Bold: a leaf that lost rows. bench/forest_pictures.py --tree"]
     draw(options.out / "forest_tree", "A tree before and after a person left",
          "bench/forest_pictures.py --tree", 534, small, place)
 
@@ -212,8 +212,8 @@ def draw_curves(options):
         panel(sheet, Box(500, 62, 825, 300), ("forget_seconds", "train_seconds"),
               "time since the beginning, with the first fit", *time_axis("y", low, high))
 
-    small = ["covtype, 100 trees, one thread. At each circle both forests have the same digest: they "
-             "are the same bytes. bench/forest_pictures.py --covtype"]
+    small = ["covtype, 100 trees, one thread. At each circle both forests have the same digest: "
+             "they are the same bytes. bench/forest_pictures.py --covtype"]
     draw(options.out / "forest_covtype", "Accuracy and time while rows are forgotten",
          "bench/forest_pictures.py --covtype", 356, small, place)
 

@@ -40,7 +40,7 @@ def letters(random):
     y = random.integers(0, 26, 20_000)
     kind = random.integers(0, 4, 20_000)
     middle = random.integers(2, 14, (26, 16))[y] + random.integers(-2, 3, (26, 4, 16))[y, kind]
-    return np.clip(np.rint(random.normal(middle, 1.6)), 0, 15), y
+    return np.clip(np.rint(random.normal(middle, 3)), 0, 15), y
 
 
 def tails(random):

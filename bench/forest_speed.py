@@ -12,8 +12,8 @@ What is clocked:
               memory as float32
   two threads our fit with two threads, by the wall: one thread's time by it
   predict     the classes or targets of all training rows
-  forget      random rows, one by one: eager, where each request grows what it has to; and lazy, with
-              the time of settling at the end beside it, both by the number of requests
+  forget      random rows, one by one: eager, where each request grows what it has to; and lazy,
+              with the time of settling at the end, by the number of requests, beside it
   hurt        requests that are chosen to hurt, one by one, eager: the rows with the least and the
               greatest value of each column in turn, and those of the rarest classes
 Requests and predictions are clocked by the processor, as other work of the machine would look like
@@ -211,7 +211,8 @@ def main():
         print(f"forest_speed.py: {failure}", file=sys.stderr)
         return 1
     print(f"scikit-learn {sklearn.__version__}, numpy {np.__version__}; {options.repeats} rounds, "
-          f"{options.deletions:,} random requests and {options.hurt:,} that hurt; load of the machine {min(load):.1f} to {max(load):.1f}")
+          f"{options.deletions:,} random requests and {options.hurt:,} that hurt; "
+          f"load of the machine {min(load):.1f} to {max(load):.1f}")
     for head, lines in zip((FITS, REQUESTS, SIZES), tables):
         print("", *table(head, lines), sep="\n")
     return 0
