@@ -4,12 +4,12 @@
 usage: test_docs.py SOURCE_DIR BUILD_DIR [--cc COMPILER]
 
 - C code in the header's opening comment (the indented block of THE LIFE OF A MODEL) and in ```c
-  blocks of README.md. Code without a main() is put into one.
-- ```python blocks of README.md and of docs/python.md, each page as one script, if the build has the
+  blocks of README.md and docs/forest.md. Code without a main() is put into one.
+- ```python blocks of README.md, docs/python.md and docs/forest.md, each page as one script, if the build has the
   Python package.
-- Commands in ```sh blocks of README.md, docs/tutorial.md, docs/service.md and docs/cluster.md, one
-  shell for each block, except lines that begin with make or git: those set up what this test already has. Blocks
-  with another name (```text) are not run.
+- Commands in ```sh blocks of README.md, docs/tutorial.md, docs/forest.md, docs/service.md and
+  docs/cluster.md, one shell for each block, except lines that begin with make or git: those set up what
+  this test already has. Blocks with another name (```text) are not run.
 - Links of README.md, CONTRIBUTING.md, CHANGELOG.md and the pages of docs/ must lead to files.
 - `efface serve` in such a block starts a service that runs until the page ends or starts another
   one, and must end with 0. It listens on a port that the system chooses, and commands that follow
@@ -223,19 +223,20 @@ def main():
         with open(os.path.join(arguments.source, path), encoding="utf-8") as file:
             return file.read()
 
-    readme = read("README.md")
     programs = [("efface.h, the life of a model", header_code(read("include/efface/efface.h")))]
-    programs += [(f"README.md, C block {i}", code) for i, code in enumerate(blocks(readme, "c"), 1)]
+    for page in ("README.md", "docs/forest.md"):
+        programs += [(f"{page}, C block {i}", code)
+                     for i, code in enumerate(blocks(read(page), "c"), 1)]
     with_python = os.path.exists(os.path.join(build, "python", "efface"))
     with_service = os.path.exists(os.path.join(build, "efface-serve"))
 
     check_links(arguments.source)
     with page_folder(build, arguments.source) as folder:
         run_programs(programs, arguments.cc, build, folder)
-        for page in ("README.md", "docs/python.md") if with_python else ():
+        for page in ("README.md", "docs/python.md", "docs/forest.md") if with_python else ():
             script = "\n".join(blocks(read(page), "python"))
             run(f"{page}, Python", [sys.executable, "-B", "-c", script], folder)
-    pages = ["README.md", "docs/tutorial.md", "docs/cluster.md"]
+    pages = ["README.md", "docs/tutorial.md", "docs/forest.md", "docs/cluster.md"]
     pages += ["docs/service.md"] if with_service else []
     for page in pages:
         with page_folder(build, arguments.source) as folder:
