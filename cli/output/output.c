@@ -100,20 +100,6 @@ static FILE *make_temporary(char *name) {
     return file;
 }
 
-char *cli_output_place(const char *path) {
-    struct stat about;
-    const bool exists = stat(path, &about) == 0;
-    char *const place = exists ? realpath(path, NULL) : strdup(path);
-    if (place == NULL) {
-        (void)cli_failed("cannot write %s: %s", path, strerror(errno));
-    } else if (exists && S_ISREG(about.st_mode) && is_store(place)) {
-        (void)cli_failed("%s is a store and is not overwritten; choose another name", path);
-        free(place);
-        return NULL;
-    }
-    return place;
-}
-
 bool cli_output_open(cli_output *output, const char *path) {
     static const char pattern[] = ".XXXXXX";
     struct stat about;
@@ -122,10 +108,19 @@ bool cli_output_open(cli_output *output, const char *path) {
         output->file = stdout; /* of other ranks nothing comes from there */
         return true;
     }
-    output->path = cli_output_place(path);
-    if (output->path == NULL)
+    /* What a symbolic link stands for is replaced, not the link. */
+    const bool exists = stat(path, &about) == 0;
+    output->path = exists ? realpath(path, NULL) : strdup(path);
+    if (output->path == NULL) {
+        (void)cli_failed("cannot write %s: %s", path, strerror(errno));
         return false;
-    if (stat(output->path, &about) == 0 && !S_ISREG(about.st_mode)) {
+    }
+    if (exists && S_ISREG(about.st_mode) && is_store(output->path)) {
+        (void)cli_failed("%s is a store and is not overwritten; choose another name", path);
+        forget_names(output);
+        return false;
+    }
+    if (exists && !S_ISREG(about.st_mode)) {
         output->file = fopen(output->path, "wb");
     } else {
         output->temporary = malloc(strlen(output->path) + sizeof pattern);
