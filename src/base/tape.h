@@ -34,7 +34,8 @@ typedef enum ef_purpose {
     EF_TAPE_FOURIER = 11, /* random Fourier features: index feature; a pair of frequencies: step the
                              first's input (even), sub attempt; the phase: step 2^32 - 1 */
 
-    /* Forests (model/forest/trees/chances.h). Numbers of a node are made of its key, by other means. */
+    /* Forests (model/forest/trees/chances.h). Numbers of a node are made of its key, by other
+       means. */
     EF_TAPE_ROOT = 12,      /* the key of the root of a tree: index tree */
     EF_TAPE_BOOTSTRAP = 13, /* how often a row is in a tree: index id, step tree */
     EF_TAPE_MEMBERSHIP = 14 /* the trees of a row: index id, step a quarter of the place */
