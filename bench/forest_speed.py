@@ -113,7 +113,7 @@ def state_bytes(x, y, options):
             command += ["--labels", str(labels)]
         else:
             np.save(data, np.column_stack([x, y]).astype(np.float32))
-            command += ["--target", str(x.shape[1])]
+            command += ["--target", str(x.shape[1] + 1)]  # counted from 1
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Failure(f"{done.stderr.strip()}\nThe command was: {' '.join(command)}")
