@@ -571,6 +571,45 @@ static void damaged_bytes(void **state) {
     assert_true(n_refused > n_accepted);
 }
 
+/* The state of the forest of a set, with other bytes at its end, is refused. */
+static void require_refused(const law_rows *rows, const law_params *params,
+                            const unsigned char *end, size_t n_end, size_t n_cut) {
+    efface_data *const data = data_of(rows, false);
+    efface_model *const model = fit(data, params);
+    efface_model *again = NULL;
+    encoding e = encode(model);
+    unsigned char *const bytes = make(e.n + n_end, 1);
+    memcpy(bytes, e.bytes, e.n - n_cut);
+    memcpy(bytes + e.n - n_cut, end, n_end);
+    assert_int_equal(efface_model_decode(bytes, e.n - n_cut + n_end, &params->common, data, &again,
+                                         NULL),
+                     EFFACE_E_FORMAT);
+    assert_null(again);
+    free(bytes);
+    efface_bytes_free(e.bytes);
+    efface_model_free(model);
+    efface_data_free(data);
+}
+
+/* Well-formed bytes that no rows have: a forest without classes that has a split; sums that no
+ * targets have; more weight than all rows have. */
+static void impossible_leaves(void **state) {
+    (void)state;
+    law_params params;
+    (void)begin_params(&params, 1, 1);
+    law_rows rows = law_make_rows(2, 2);
+    rows.labels[0] = rows.labels[1] = EFFACE_NO_LABEL;
+    rows.values[2] = rows.values[3] = 1.0f;
+    const unsigned char split_of_none[16] = {1};
+    require_refused(&rows, &params, split_of_none, sizeof split_of_none, 4);
+    begin_params(&params, 1, 1)->target = 1;
+    const unsigned char large_sum[8] = {255, 255, 255, 255, 255, 255, 255, 127};
+    require_refused(&rows, &params, large_sum, sizeof large_sum, sizeof large_sum);
+    const unsigned char weight_2_and_sum_0[16] = {2};
+    require_refused(&rows, &params, weight_2_and_sum_0, sizeof weight_2_and_sum_0, 16);
+    law_free_rows(&rows);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(settling),
@@ -585,6 +624,7 @@ int main(void) {
         cmocka_unit_test(rows_to_predict),
         cmocka_unit_test(interruption),
         cmocka_unit_test(damaged_bytes),
+        cmocka_unit_test(impossible_leaves),
     };
     return cmocka_run_group_tests_name("calls on forests", tests, NULL, NULL);
 }

@@ -221,6 +221,27 @@ static bool read_nodes(ef_decoder *r, const ef_forest *f, ef_dtree *tree, uint32
     return right;
 }
 
+#define MOST_MULTIPLICITY 20 /* of a row in a tree (docs/forest.md) */
+
+/* Whether rows of the set can be in leaves as these: below a split none is empty, targets are on
+ * the grid, and together they weigh no more than all rows. So sums of leaves do not overflow. */
+static bool are_possible(const ef_forest *f, const ef_dtree *tree) {
+    int64_t left = f->totals.total_weight * (f->rules.bootstraps ? MOST_MULTIPLICITY : 1);
+    for (uint32_t i = 0; i < tree->n_used; i++) {
+        const ef_dnode *const node = &tree->nodes[i];
+        if (node->kind != EF_LEAF)
+            continue;
+        const int64_t weight = tree->of_classes ? node->vote.weight : node->mean.weight;
+        if (weight > left || (weight == 0 && i != 0))
+            return false;
+        left -= weight;
+        const ef_i128 most = (ef_i128)weight * EF_GRID_MAX;
+        if (!tree->of_classes && (node->mean.sum > most || node->mean.sum < -most))
+            return false;
+    }
+    return true;
+}
+
 static efface_status read_tree(ef_decoder *r, const ef_forest *f, ef_dtree *tree,
                                efface_error *error) {
     ef_waiting branches = {0}, none = {0};
@@ -230,6 +251,7 @@ static efface_status read_tree(ef_decoder *r, const ef_forest *f, ef_dtree *tree
         right = read_nodes(r, f, tree, branches.at[b].node, UINT32_MAX, &none, &memory);
     ef_free(branches.at);
     ef_free(none.at);
+    right = right && are_possible(f, tree);
     return right ? EFFACE_OK : !memory ? ef_fail_memory(error) : damaged(error, "a tree");
 }
 
@@ -277,6 +299,8 @@ efface_status ef_forest_read(ef_decoder *r, const efface_params *params, uint32_
         (kind == 0 ? f->exponent != 0
                    : f->exponent < EF_EXPONENT_MIN || f->exponent > EF_EXPONENT_MAX))
         status = damaged(error, "its head");
+    if (status == EFFACE_OK)
+        status = ef_forest_check_weight(f, f->totals.total_weight, error);
     if (status == EFFACE_OK)
         status = read_classes(r, f, error);
     for (uint32_t t = 0; status == EFFACE_OK && t < n_trees; t++)
