@@ -99,7 +99,8 @@ efface_status ef_forest_make(const efface_forest_params *params, uint32_t n_colu
             (efface_forest_params *)(void *)ef_forest_copy_params(&params->common, n_columns);
         f->trees = ef_alloc_zero(params->n_trees, sizeof *f->trees);
         f->lock = ef_lock_create();
-        if (f->params == NULL || f->trees == NULL || f->lock == NULL)
+        f->gains = ef_alloc_zero(1, sizeof *f->gains);
+        if (f->params == NULL || f->trees == NULL || f->lock == NULL || f->gains == NULL)
             status = ef_fail_memory(error);
     }
     if (status == EFFACE_OK) {
@@ -128,6 +129,9 @@ void ef_forest_free(void *state) {
     ef_free(f->are_categories);
     ef_free(f->sizes);
     ef_free(f->units);
+    if (f->gains != NULL)
+        ef_free(*f->gains);
+    ef_free(f->gains);
     ef_lock_free(f->lock);
     ef_free(f->params);
     ef_free(f);
@@ -313,7 +317,7 @@ static efface_status find_classes(ef_forest *f, const efface_data *data, efface_
         if (labels[i] != EFFACE_NO_LABEL && (n_classes == 0 || labels[n_classes - 1] != labels[i]))
             labels[n_classes++] = labels[i];
     efface_status status = EFFACE_OK;
-    if (n_classes >= 1 << 24)
+    if (n_classes >= EF_MOST_CLASSES)
         status =
             ef_fail(error, EFFACE_E_LIMIT,
                     "there are %zu classes, and a forest can have at most 2^24 - 1", n_classes);

@@ -21,6 +21,8 @@
 #include "model/forest/growth/growing.h"
 #include "model/forest/growth/tails_of_inputs.h"
 
+#define EF_MOST_CLASSES (1 << 24) /* one less: the head of a leaf has 24 bits for their number */
+
 /* The classes of the rows that take part. A class has a number for as long as it has rows, and a
  * rank among the labels. */
 typedef struct ef_forest_classes {
@@ -50,9 +52,10 @@ typedef struct ef_forest {
     uint32_t n_trees;
     ef_dtree *trees;
     ef_forest_rows rows;
-    bool attached; /* it has its rows */
-    bool at_hand;  /* and they were told apart by a fit: requests find tallies */
-    ef_lock *lock; /* for those who settle */
+    bool attached;    /* it has its rows */
+    bool at_hand;     /* and they were told apart by a fit: requests find tallies */
+    ef_lock *lock;    /* for those who settle, and for: */
+    uint64_t **gains; /* of inputs (importances.c), kept until the next change; or NULL */
 } ef_forest;
 
 /* A forest of no trees grown yet, with everything that follows from parameters; and one that was

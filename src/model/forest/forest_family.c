@@ -272,6 +272,32 @@ static bool get_table(const void *by, uint32_t number, efface_table *table) {
     return true;
 }
 
+/* Gains are added up when they are asked for first after a change. Threads that ask at the same
+ * time do it twice, and one of them gives its own up. */
+static bool find_gains(const ef_forest *f, uint64_t *gains) {
+    stop_settling(f);
+    bool known = *f->gains != NULL;
+    if (known)
+        memcpy(gains, *f->gains, f->n_inputs * sizeof *gains);
+    let_settle(f);
+    if (known)
+        return true;
+    uint64_t *const kept = ef_alloc(f->n_inputs, sizeof *kept);
+    if (kept == NULL || !ef_forest_gains(f, kept)) {
+        ef_free(kept);
+        return false;
+    }
+    memcpy(gains, kept, f->n_inputs * sizeof *gains);
+    stop_settling(f);
+    known = *f->gains != NULL;
+    if (!known)
+        *f->gains = kept;
+    let_settle(f);
+    if (known)
+        ef_free(kept);
+    return true;
+}
+
 static efface_status read_table(const void *by, uint32_t number, uint64_t row,
                                 const double *offsets, double *values, efface_error *error) {
     const ef_forest *const f = forest_of(by);
@@ -279,7 +305,7 @@ static efface_status read_table(const void *by, uint32_t number, uint64_t row,
     double total = 0.0;
     (void)number;
     (void)offsets;
-    if (gains == NULL || !ef_forest_gains(f, gains)) {
+    if (gains == NULL || !find_gains(f, gains)) {
         ef_free(gains);
         return ef_fail_memory(error);
     }
@@ -392,7 +418,7 @@ efface_status efface_forest_importances(const efface_model *model, uint64_t *imp
     if (importances == NULL)
         return ef_fail(error, EFFACE_E_ARGUMENT, "importances must not be NULL");
     uint64_t *const gains = ef_alloc(f->n_inputs, sizeof *gains);
-    if (gains == NULL || !ef_forest_gains(f, gains)) {
+    if (gains == NULL || !find_gains(f, gains)) {
         ef_free(gains);
         return ef_fail_memory(error);
     }

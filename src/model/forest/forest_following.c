@@ -773,6 +773,9 @@ efface_status ef_forest_follow(void *state, const ef_news *news, void **next, bo
             status = refit(r, news, unit_moved, report, error);
         else if (!prepare_rows(r, news->change))
             status = ef_fail_memory(error);
+        else if (f->classes.n >= EF_MOST_CLASSES)
+            status = ef_fail(error, EFFACE_E_LIMIT,
+                             "a forest can have at most 2^24 - 1 classes; these rows bring more");
         else
             status = follow_all(r, news, &n_visited, error);
         if (status == EFFACE_OK && r->n_plans != 0)
@@ -792,6 +795,8 @@ void ef_forest_commit(void *state, void *next) {
     ef_forest *const f = state;
     revision *const r = next;
     r->committed = true;
+    ef_free(*f->gains);
+    *f->gains = NULL;
     if (r->fresh != NULL) {
         const ef_forest was = *f;
         *f = *r->fresh;

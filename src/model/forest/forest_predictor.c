@@ -239,9 +239,9 @@ static efface_status read_tree(ef_decoder *r, const ef_forest *f, ef_dtree *tree
     }
     /* Only a tree that is one leaf may have no rows. */
     for (uint32_t i = 0; right && n > 1 && i < n; i++)
-        right = ef_is_split(&tree->nodes[i]) ||
-                (tree->of_classes ? tree->nodes[i].vote.n_classes != 0
-                                  : tree->nodes[i].mean.weight != 0);
+        right =
+            ef_is_split(&tree->nodes[i]) || (tree->of_classes ? tree->nodes[i].vote.n_classes != 0
+                                                              : tree->nodes[i].mean.weight != 0);
     /* What was not read is no split, and has no votes. */
     right = right && is_preorder(tree, n, &memory) && ef_decoder_has(r, n_shares, 8) &&
             read_shares(r, f, tree, n, n_shares, &memory);
