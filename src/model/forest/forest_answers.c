@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define BLOCK 128 /* rows that stay in a near cache */
-#define LANES 8   /* rows that go down a tree at once */
+#define LANES 16  /* rows that go down a tree at once */
 
 typedef struct block {
     const ef_forest *forest;

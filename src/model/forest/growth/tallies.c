@@ -214,18 +214,38 @@ bool ef_tally_is_loose(const ef_tally *t) {
     return false;
 }
 
+static int32_t code_at(const void *column, unsigned width, uint32_t slot) {
+    return width == 1   ? ((const uint8_t *)column)[slot]
+           : width == 2 ? ((const int16_t *)column)[slot]
+                        : ((const int32_t *)column)[slot];
+}
+
+/* The extremes of the column of a candidate, and how many rows have them. */
+static void find_extremes(const ef_forest_rows *rows, const uint32_t *slots, size_t n,
+                          ef_candidate *c) {
+    const ef_input_format *const format = &rows->formats[c->input];
+    const void *const column = ef_input_column(rows, c->input);
+    int32_t lo = INT32_MAX, hi = INT32_MIN;
+    for (size_t r = 0; r < n; r++) {
+        const int32_t code = code_at(column, format->width, slots[r]);
+        lo = code < lo && code != EF_KEY_MISSING ? code : lo;
+        hi = code > hi ? code : hi;
+    }
+    c->n_lo = c->n_hi = 0;
+    for (size_t r = 0; r < n; r++) {
+        const int32_t code = code_at(column, format->width, slots[r]);
+        c->n_lo += code == lo;
+        c->n_hi += code == hi;
+    }
+    c->lo = lo <= hi ? ef_code_key(format, lo) : 0; /* equal, if all values are missing */
+    c->hi = lo <= hi ? ef_code_key(format, hi) : 0;
+}
+
 /* Counts a candidate anew whose column still divides the rows; false if it does not. */
 static bool fix_candidate(ef_tally *t, size_t i, const ef_rules *rules, const ef_forest_rows *rows,
                           const uint32_t *slots, const int64_t *weights, size_t n, uint64_t key) {
     ef_candidate *const c = &candidates_of(t)[i];
-    c->lo = INT32_MAX;
-    c->hi = INT32_MIN;
-    c->n_lo = c->n_hi = 0;
-    for (size_t r = 0; r < n; r++) {
-        const int32_t x = ef_slot_key(rows, slots[r], c->input);
-        if (x != EF_KEY_MISSING)
-            move_extremes(c, x, false);
-    }
+    find_extremes(rows, slots, n, c);
     if (c->lo >= c->hi)
         return false;
     const int32_t cut =
