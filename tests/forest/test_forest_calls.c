@@ -581,9 +581,9 @@ static void require_refused(const law_rows *rows, const law_params *params,
     unsigned char *const bytes = make(e.n + n_end, 1);
     memcpy(bytes, e.bytes, e.n - n_cut);
     memcpy(bytes + e.n - n_cut, end, n_end);
-    assert_int_equal(efface_model_decode(bytes, e.n - n_cut + n_end, &params->common, data, &again,
-                                         NULL),
-                     EFFACE_E_FORMAT);
+    assert_int_equal(
+        efface_model_decode(bytes, e.n - n_cut + n_end, &params->common, data, &again, NULL),
+        EFFACE_E_FORMAT);
     assert_null(again);
     free(bytes);
     efface_bytes_free(e.bytes);
