@@ -18,7 +18,7 @@
 #include "forest/forest_ways.h"
 
 #define N_TREES 20
-#define DEFAULT_CASES 500
+#define DEFAULT_CASES 1000
 #define N_LOOKS 8 /* comparisons with fresh fits in a walk */
 #define STAND_IN_ROWS 300
 #define MANY_CASES 10000
