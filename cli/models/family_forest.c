@@ -203,7 +203,7 @@ const cli_family cli_family_forest = {
             "                      they may be texts: city,7\n"
             "  --bound B           the largest magnitude of a target\n"
             "Further options are those of efface fit --help. efface info shows which columns\n"
-            "matter; efface export --forest writes a file for prediction only.\n"
+            "matter; efface export writes a file for prediction only.\n"
             "example: efface fit people.csv --id id --family forest --class kind \\\n"
             "             --categories city --missing -o people.store\n",
     .is_alone = true,
