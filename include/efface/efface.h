@@ -1191,7 +1191,7 @@ EFFACE_API efface_status efface_segmented_segments(const efface_model *model, si
  * Every random choice is a function of the seed, the tree and the place in it, and of no row
  * (docs/forest.md has the definition). A row that leaves changes the counts along its path in each
  * tree; where another split is now the best, the nodes below are grown again. To do that in
- * microseconds a forest keeps a copy of the values of its rows, and what it has counted in large
+ * milliseconds a forest keeps a copy of the values of its rows, and what it has counted in large
  * nodes; efface_model_state_bytes says how much that is.
  *
  * Rows without a label (with a target: rows whose target is missing) take no part. Forests do not
@@ -1246,8 +1246,8 @@ EFFACE_API void efface_forest_params_init(efface_forest_params *params);
 EFFACE_API efface_forest_params efface_forest_get_params(const efface_model *model);
 
 /* Grows a forest. An empty set gives one that cannot predict. Cost O(trees * candidates * n log n)
- * for trees of ordinary depth. efface_model_decode costs a copy of the values, and the first
- * requests after it, which have to count anew along their paths, up to a tenth of a fit.
+ * for trees of ordinary depth. efface_model_decode costs a copy of the values. The first
+ * requests after it have to count anew along their paths: one row takes about a fifth of a fit.
  * Tables: "importances", a row for each input: its share of all that splits have gained, and the
  * whole number of efface_forest_importances. Errors: MEMORY; ARGUMENT; LIMIT for a target outside
  * a bound that was given, or a value that is missing and may not be. */

@@ -241,7 +241,6 @@ typedef struct follower {
     const uint64_t *members; /* the trees of each row of the change, or NULL: all */
     size_t n_words;
     bool only_look;
-    bool lazy;
     uint32_t tally_rows;
     ef_grower grower;
     ef_plan *plan;
@@ -580,7 +579,6 @@ static bool begin(follower *f, revision *r, ef_plan *plan, const ef_news *news,
                     .members = members,
                     .n_words = (forest->n_trees + 63) / 64,
                     .only_look = news->only_look,
-                    .lazy = forest->params->lazy != 0,
                     .tally_rows = ef_forest_tally_rows(forest),
                     .plan = plan};
     const bool right = ef_grower_init(&f->grower, &forest->rules, &forest->rows, f->tally_rows) &&
@@ -588,7 +586,7 @@ static bool begin(follower *f, revision *r, ef_plan *plan, const ef_news *news,
     f->travellers = ef_alloc(r->n_rows, sizeof *f->travellers);
     f->room = ef_alloc(2 * (size_t)forest->rules.n_classes, sizeof *f->room);
     f->grower.plan = plan;
-    f->grower.lazy = f->lazy;
+    f->grower.lazy = forest->params->lazy != 0;
     f->grower.travellers = f->travellers;
     return right && f->travellers != NULL && f->room != NULL;
 }
